@@ -1,0 +1,191 @@
+/**
+ * The shapes of Kubernetes that our parts read and write: nothing more of each kind than is used here.
+ */
+export interface OwnerReference {
+  apiVersion: string
+  kind: string
+  name: string
+  uid: string
+  controller?: boolean
+  blockOwnerDeletion?: boolean
+}
+
+export interface ObjectMeta {
+  name: string
+  namespace?: string
+  uid?: string
+  resourceVersion?: string
+  generation?: number
+  creationTimestamp?: string
+  deletionTimestamp?: string
+  finalizers?: string[]
+  labels?: Record<string, string>
+  annotations?: Record<string, string>
+  ownerReferences?: OwnerReference[]
+}
+
+export interface KubeObject {
+  apiVersion: string
+  kind: string
+  metadata: ObjectMeta
+}
+
+/** Where a kind lives in the API. `T` is carried for the caller's sake only. */
+export interface Resource<T extends KubeObject = KubeObject> {
+  group: string
+  version: string
+  kind: string
+  plural: string
+  namespaced: boolean
+  /** Never set: it ties the object type to the resource. */
+  readonly of?: T
+}
+
+/** One object of one resource. Cluster-wide objects have no namespace. */
+export interface Key {
+  namespace?: string
+  name: string
+}
+
+export interface Condition {
+  type: string
+  status: 'True' | 'False' | 'Unknown'
+  reason: string
+  message: string
+  lastTransitionTime: string
+  observedGeneration?: number
+}
+
+export type WatchEvent<T extends KubeObject> =
+  | { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: T }
+  | { type: 'BOOKMARK'; resourceVersion: string }
+
+export interface NodeObject extends KubeObject {
+  spec?: { unschedulable?: boolean; taints?: { key: string; effect: string; value?: string }[] }
+  status?: {
+    addresses?: { type: string; address: string }[]
+    conditions?: { type: string; status: string; reason?: string; lastHeartbeatTime?: string }[]
+    nodeInfo?: { systemUUID?: string; bootID?: string; osImage?: string; kernelVersion?: string; machineID?: string }
+  }
+}
+
+export interface ContainerState {
+  waiting?: { reason?: string; message?: string }
+  running?: { startedAt?: string }
+  terminated?: {
+    exitCode: number
+    reason?: string
+    message?: string
+    startedAt?: string
+    finishedAt?: string
+  }
+}
+
+export interface ContainerStatus {
+  name: string
+  restartCount?: number
+  ready?: boolean
+  image?: string
+  imageID?: string
+  state?: ContainerState
+  lastState?: ContainerState
+}
+
+export interface EnvVar {
+  name: string
+  value?: string
+  valueFrom?: { fieldRef?: { fieldPath: string } }
+}
+
+export interface Container {
+  name: string
+  image: string
+  imagePullPolicy?: string
+  command?: string[]
+  args?: string[]
+  env?: EnvVar[]
+  resources?: { requests?: Record<string, string>; limits?: Record<string, string> }
+  volumeMounts?: { name: string; mountPath: string; readOnly?: boolean }[]
+  securityContext?: Record<string, unknown>
+  terminationMessagePath?: string
+  terminationMessagePolicy?: string
+}
+
+export interface PodSpec {
+  nodeName?: string
+  hostNetwork?: boolean
+  dnsPolicy?: string
+  restartPolicy?: 'Always' | 'OnFailure' | 'Never'
+  terminationGracePeriodSeconds?: number
+  automountServiceAccountToken?: boolean
+  enableServiceLinks?: boolean
+  serviceAccountName?: string
+  priorityClassName?: string
+  imagePullSecrets?: { name: string }[]
+  tolerations?: { operator?: string; key?: string; value?: string; effect?: string }[]
+  securityContext?: Record<string, unknown>
+  volumes?: { name: string; hostPath?: { path: string; type?: string } }[]
+  containers: Container[]
+}
+
+export interface PodObject extends KubeObject {
+  spec: PodSpec
+  status?: {
+    phase?: string
+    reason?: string
+    message?: string
+    startTime?: string
+    hostIP?: string
+    podIP?: string
+    conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[]
+    containerStatuses?: ContainerStatus[]
+  }
+}
+
+export interface JobObject extends KubeObject {
+  spec: {
+    completions?: number
+    parallelism?: number
+    backoffLimit?: number
+    podReplacementPolicy?: string
+    activeDeadlineSeconds?: number
+    ttlSecondsAfterFinished?: number
+    suspend?: boolean
+    template: { metadata?: Partial<ObjectMeta>; spec: PodSpec }
+  }
+  status?: {
+    active?: number
+    succeeded?: number
+    failed?: number
+    ready?: number
+    startTime?: string
+    completionTime?: string
+    conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[]
+  }
+}
+
+export interface SecretObject extends KubeObject {
+  type?: string
+  data?: Record<string, string>
+}
+
+export interface LeaseObject extends KubeObject {
+  spec?: {
+    holderIdentity?: string
+    leaseDurationSeconds?: number
+    acquireTime?: string
+    renewTime?: string
+    leaseTransitions?: number
+  }
+}
+
+export interface EventObject extends KubeObject {
+  involvedObject: { apiVersion?: string; kind: string; name: string; namespace?: string; uid?: string }
+  type: 'Normal' | 'Warning'
+  reason: string
+  message: string
+  count?: number
+  firstTimestamp?: string
+  lastTimestamp?: string
+  source?: { component: string }
+}

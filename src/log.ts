@@ -26,10 +26,12 @@ const weight: Record<Level, number> = { debug: 10, info: 20, warn: 30, error: 40
 
 export function createLog(facts: Facts = {}, options: LogOptions = {}): Log {
   const { level = 'info', now = () => new Date(), write = line => process.stderr.write(line) } = options
-  const say = (at: Level) => (message: string, more: Facts = {}) => {
-    if (weight[at] < weight[level]) return
-    write(`${JSON.stringify({ time: now().toISOString(), level: at, message, ...facts, ...more }, plain)}\n`)
-  }
+  const say =
+    (at: Level) =>
+    (message: string, more: Facts = {}) => {
+      if (weight[at] < weight[level]) return
+      write(`${JSON.stringify({ time: now().toISOString(), level: at, message, ...facts, ...more }, plain)}\n`)
+    }
   return {
     debug: say('debug'),
     info: say('info'),

@@ -1,0 +1,74 @@
+/**
+ * Writes every generated file of the tree; with --check it only says which of them are out of date.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { stringify } from 'yaml'
+import { crdOf, kinds } from '../src/contract/crd.ts'
+import { reasonGroups } from '../src/contract/reasons.ts'
+import { settingDefaults, settingEnvironment, settings } from '../src/contract/settings.ts'
+
+const header = '# Made by `make generate` from src/contract. Do not edit.\n'
+const files = new Map<string, string>()
+
+for (const kind of kinds) {
+  const text = header + stringify(crdOf(kind), { lineWidth: 0, aliasDuplicateObjects: false })
+  files.set(`config/crd/bases/${kind.group}_${kind.plural}.yaml`, text)
+  files.set(`deployments/crds/${kind.group}_${kind.plural}.yaml`, text)
+}
+files.set('docs/reference/reasons.md', reasonsPage())
+files.set('docs/reference/settings.md', settingsPage())
+
+const stale = [...files].filter(([path, text]) => read(path) !== text)
+if (process.argv.includes('--check')) {
+  for (const [path] of stale) console.error(`out of date: ${path} (run make generate)`)
+  process.exitCode = stale.length > 0 ? 1 : 0
+} else {
+  for (const [path, text] of stale) {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+    console.log(`wrote ${path}`)
+  }
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function reasonsPage(): string {
+  const titles = {
+    syncReasons: 'Conditions of an OpenstackConfig',
+    verdictReasons: 'Verdicts on ports and VMs',
+    nodeReasons: 'Conditions of a MultiNicNodeConfig',
+    interfaceReasons: 'Interfaces, as the agent reports them',
+  } as const
+  const parts = Object.entries(reasonGroups).map(([group, reasons]) => {
+    const rows = Object.entries(reasons).map(
+      ([name, { meaning, remedy }]) => `| \`${name}\` | ${meaning} | ${remedy} |`,
+    )
+    return `## ${titles[group as keyof typeof titles]}\n\n| reason | meaning | what to do |\n|---|---|---|\n${rows.join('\n')}\n`
+  })
+  return `<!-- Made by \`make generate\` from src/contract/reasons.ts. Do not edit. -->\n# Reasons\n\n${parts.join('\n')}`
+}
+
+function settingsPage(): string {
+  const rows = Object.entries(settingEnvironment).map(([name, variable]) => {
+    const value = (settingDefaults as Record<string, unknown>)[name]
+    const text = Array.isArray(value) ? value.join(',') : String(value ?? '')
+    const description = settings.shape[name as keyof typeof settings.shape].description ?? ''
+    return `| \`${variable}\` | \`${name}\` | ${text === '' ? 'none' : `\`${text}\``} | ${description} |`
+  })
+  return `<!-- Made by \`make generate\` from src/contract/settings.ts. Do not edit. -->
+# Settings of a sync
+
+The object (\`spec.settings\`) wins over the operator's environment; the default counts when neither says anything.
+
+| environment | spec.settings | default | meaning |
+|---|---|---|---|
+${rows.join('\n')}
+`
+}

@@ -1,0 +1,139 @@
+/**
+ * MAC addresses, IP addresses and networks: parsed once, compared as numbers, printed in one form.
+ *
+ * Free of dependencies, because the agent uses it on the node.
+ */
+export type Family = 4 | 6
+
+export interface Ip {
+  family: Family
+  value: bigint
+}
+
+export interface Cidr {
+  family: Family
+  /** The address as written, host bits kept. */
+  address: Ip
+  prefix: number
+}
+
+/** Six hex pairs with colons, in either case; the answer is in lower case. */
+export function parseMac(text: string): string | undefined {
+  return /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/i.test(text) ? text.toLowerCase() : undefined
+}
+
+export function parseIp(text: string): Ip | undefined {
+  return text.includes(':') ? parseV6(text) : parseV4(text)
+}
+
+export function parseCidr(text: string): Cidr | undefined {
+  const [host, length, ...rest] = text.split('/')
+  if (host === undefined || length === undefined || rest.length > 0 || !/^\d{1,3}$/.test(length)) return undefined
+  const address = parseIp(host)
+  const prefix = Number(length)
+  if (!address || prefix > bitsOf(address.family)) return undefined
+  return { family: address.family, address, prefix }
+}
+
+export function formatIp({ family, value }: Ip): string {
+  return family === 4 ? formatV4(value) : formatV6(value)
+}
+
+/** The network of a cidr, host bits cleared: `192.168.1.10/24` → `192.168.1.0/24`. */
+export function networkOf(cidr: Cidr): string {
+  return `${formatIp({ family: cidr.family, value: networkValue(cidr) })}/${cidr.prefix}`
+}
+
+/** The address of a cidr with its prefix, in canonical form. */
+export function formatCidr(cidr: Cidr): string {
+  return `${formatIp(cidr.address)}/${cidr.prefix}`
+}
+
+export function contains(cidr: Cidr, ip: Ip): boolean {
+  return cidr.family === ip.family && networkValue(cidr) === (ip.value >> hostBits(cidr)) << hostBits(cidr)
+}
+
+/** Reports whether two networks share an address. */
+export function overlaps(a: Cidr, b: Cidr): boolean {
+  return a.prefix <= b.prefix ? contains(a, b.address) : contains(b, a.address)
+}
+
+/** The canonical form of an address with or without prefix, for comparing texts; undefined when it is neither. */
+export function canonical(text: string): string | undefined {
+  if (text.includes('/')) {
+    const cidr = parseCidr(text)
+    return cidr && formatCidr(cidr)
+  }
+  const ip = parseIp(text)
+  return ip && formatIp(ip)
+}
+
+export function bitsOf(family: Family): number {
+  return family === 4 ? 32 : 128
+}
+
+function hostBits(cidr: Cidr): bigint {
+  return BigInt(bitsOf(cidr.family) - cidr.prefix)
+}
+
+function networkValue(cidr: Cidr): bigint {
+  return (cidr.address.value >> hostBits(cidr)) << hostBits(cidr)
+}
+
+function parseV4(text: string): Ip | undefined {
+  const parts = text.split('.')
+  if (parts.length !== 4) return undefined
+  let value = 0n
+  for (const part of parts) {
+    if (!/^(0|[1-9]\d{0,2})$/.test(part) || Number(part) > 255) return undefined
+    value = (value << 8n) | BigInt(part)
+  }
+  return { family: 4, value }
+}
+
+function parseV6(text: string): Ip | undefined {
+  const halves = text.split('::')
+  if (halves.length > 2) return undefined
+  const [head, tail] = halves.map(groupsOf)
+  if (!head || (halves.length === 2 && !tail)) return undefined
+  const groups = tail ? [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail] : head
+  if (groups.length !== 8 || (tail && head.length + tail.length > 7)) return undefined
+  return { family: 6, value: groups.reduce((value, group) => (value << 16n) | BigInt(group), 0n) }
+}
+
+/** The 16-bit groups of one side of `::`; an embedded IPv4 address may stand last. Undefined when malformed or too many. */
+function groupsOf(side: string): number[] | undefined {
+  if (side === '') return []
+  const groups: number[] = []
+  const parts = side.split(':')
+  for (const [index, part] of parts.entries()) {
+    if (part.includes('.') && index === parts.length - 1) {
+      const v4 = parseV4(part)
+      if (!v4) return undefined
+      groups.push(Number(v4.value >> 16n), Number(v4.value & 0xffffn))
+    } else {
+      if (!/^[0-9a-f]{1,4}$/i.test(part)) return undefined
+      groups.push(Number.parseInt(part, 16))
+    }
+  }
+  return groups.length > 8 ? undefined : groups
+}
+
+function formatV4(value: bigint): string {
+  return [24n, 16n, 8n, 0n].map(shift => (value >> shift) & 0xffn).join('.')
+}
+
+/** RFC 5952: lower case, the first longest run of two or more zero groups folded. IPv4-mapped addresses print as the kernel prints them. */
+function formatV6(value: bigint): string {
+  if (value >> 32n === 0xffffn) return `::ffff:${formatV4(value & 0xffffffffn)}`
+  const groups = Array.from({ length: 8 }, (_, i) => Number((value >> BigInt(112 - 16 * i)) & 0xffffn))
+  let [start, length] = [-1, 1]
+  for (let i = 0; i < 8; i++) {
+    let run = 0
+    while (i + run < 8 && groups[i + run] === 0) run++
+    if (run > length) [start, length] = [i, run]
+  }
+  const hex = (part: number[]) => part.map(group => group.toString(16)).join(':')
+  if (start < 0) return hex(groups)
+  return `${hex(groups.slice(0, start))}::${hex(groups.slice(start + length))}`
+}

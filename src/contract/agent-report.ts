@@ -1,0 +1,55 @@
+/**
+ * What the agent leaves when it ends, in at most 4,096 bytes (a termination message).
+ *
+ * Only a report makes a run a success: a cut, missing or foreign one never does.
+ */
+import { z } from 'zod'
+import { agentModes } from './agent-input.ts'
+import { interfaceStatus, observedInterface } from './node-config.ts'
+
+export const maxReportBytes = 4096
+
+/**
+ * Configured: all that was asked for is there and was read back. Pending: only NICs that are not in the guest yet are missing.
+ * Failed: at least one interface failed or was refused. Removed: a cleanup took everything of ours away. Drifted and InSync: answers
+ * of a check. Planned: a dry run.
+ */
+export const verdicts = ['Configured', 'Pending', 'Failed', 'Removed', 'InSync', 'Drifted', 'Planned'] as const
+
+export const agentReport = z.object({
+  version: z.literal(1),
+  node: z.string(),
+  mode: z.enum(agentModes),
+  generation: z.int().min(0),
+  specHash: z.string(),
+  verdict: z.enum(verdicts),
+  reason: z.string(),
+  message: z.string(),
+  interfaces: z.array(
+    z.object({
+      id: z.int().min(0).max(9),
+      name: z.string(),
+      mac: z.string(),
+      portId: z.string().optional(),
+      status: interfaceStatus.shape.status.unwrap(),
+      reason: z.string(),
+      message: z.string().optional(),
+      observed: observedInterface.optional(),
+    }),
+  ),
+  /** How many changes were made to kernel and disk. Zero when all was as wanted. */
+  changed: z.int().min(0),
+  /** Names of interfaces or files that were taken away. */
+  removed: z.array(z.string()),
+  /** Names of interfaces whose changes were taken back. */
+  undone: z.array(z.string()),
+  /** Who manages the network here, and because of what. */
+  backend: z.object({ kind: z.string(), because: z.array(z.string()) }).optional(),
+  bootId: z.string().optional(),
+  /** Milliseconds by stage. */
+  timings: z.record(z.string(), z.number()),
+})
+
+export type AgentReport = z.infer<typeof agentReport>
+export type InterfaceReport = AgentReport['interfaces'][number]
+export type Verdict = (typeof verdicts)[number]

@@ -1,0 +1,26 @@
+/**
+ * Durations in Go's spelling (`20s`, `1h30m`, `500ms`), as all settings use them. Free of dependencies.
+ */
+const unit: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+
+/** As a JSON-schema pattern; the value must also be above zero. */
+export const durationPattern = '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$'
+
+/** Milliseconds; undefined when the text is not a positive duration. */
+export function parseDuration(text: string): number | undefined {
+  if (!new RegExp(durationPattern).test(text)) return undefined
+  let ms = 0
+  for (const [, amount, name] of text.matchAll(/([0-9.]+)(ns|us|µs|ms|s|m|h)/g)) {
+    ms += Number(amount) * (unit[name ?? ''] ?? 0)
+  }
+  return ms > 0 && Number.isFinite(ms) ? ms : undefined
+}
+
+/** `8130000` → `2h15m30s`; parts below a second only when there is nothing above. */
+export function formatDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)}ms`
+  const seconds = Math.floor(ms / 1_000)
+  const [h, m, s] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60]
+  if (h > 0) return `${h}h${m}m${s}s`
+  return m > 0 ? `${m}m${s}s` : `${s}s`
+}

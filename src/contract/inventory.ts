@@ -1,0 +1,95 @@
+/**
+ * The inventory API: what every node has, why, since when, and what it had before.
+ */
+import { z } from 'zod'
+import { interfaceSchema, interfaceStatus, states } from './node-config.ts'
+import { opaqueId, timestamp } from './text.ts'
+
+export const stages = ['seen', 'delivered', 'cr', 'job', 'applied', 'verified'] as const
+export type Stage = (typeof stages)[number]
+
+export const inventoryConfig = z
+  .object({
+    nodeName: z.string(),
+    instanceId: z.string().optional(),
+    interfaces: z.array(interfaceSchema),
+  })
+  .meta({ description: 'What was delivered to the node.' })
+
+/** What is known of an interface besides its configuration: how it is, and when it passed each stage. */
+export const interfaceRecord = interfaceStatus.extend({
+  stages: z.partialRecord(z.enum(stages), timestamp).optional(),
+})
+
+export const inventoryRecord = z
+  .object({
+    providerId: z.string(),
+    nodeName: z.string(),
+    instanceId: z.string(),
+    config: inventoryConfig,
+    lastConfigHash: z.string(),
+    updatedAt: timestamp,
+    state: z.enum(states).optional(),
+    reason: z.string().optional(),
+    message: z.string().optional(),
+    remedy: z.string().optional().meta({ description: 'What to do about the reason, from the catalogue.' }),
+    interfaces: z.array(interfaceRecord).optional(),
+  })
+  .meta({ description: 'One node, as it was delivered and as it is.' })
+
+/** What the operator writes: the newest truth about one node. Only a difference becomes history. */
+export const inventoryWrite = z
+  .object({
+    providerId: opaqueId,
+    nodeName: z.string().min(1).max(253),
+    instanceId: z.string().max(253),
+    config: inventoryConfig,
+    lastConfigHash: z.string().max(128),
+    state: z.enum(states).optional(),
+    reason: z.string().max(128).optional(),
+    message: z.string().max(4096).optional(),
+    interfaces: z.array(interfaceRecord).max(32).optional(),
+    removed: z
+      .boolean()
+      .optional()
+      .meta({ description: 'The node has nothing of ours any more: the record ends, its history stays.' }),
+    why: z.string().max(1024).meta({ description: 'What caused the write, for the history.' }),
+  })
+  .meta({ description: 'The newest truth about one node.' })
+
+export const inventoryWrites = z.object({ records: z.array(inventoryWrite).max(5000) })
+
+export const historyEntry = z
+  .object({
+    id: z.int().min(0),
+    at: timestamp,
+    what: z.enum(['created', 'config', 'status', 'removed']),
+    why: z.string(),
+    before: inventoryRecord.optional(),
+    after: inventoryRecord.optional(),
+  })
+  .meta({ description: 'One change of one node.' })
+
+export const providerCatalog = z.object({
+  providers: z.array(
+    z.object({
+      providerId: z.string(),
+      nodeCount: z.int32(),
+      updatedAt: timestamp,
+      nodes: z.array(
+        z.object({
+          providerId: z.string(),
+          nodeName: z.string(),
+          instanceId: z.string(),
+          interfaceCount: z.int32(),
+          updatedAt: timestamp,
+        }),
+      ),
+    }),
+  ),
+})
+
+export type InventoryRecord = z.infer<typeof inventoryRecord>
+export type InventoryWrite = z.infer<typeof inventoryWrite>
+export type HistoryEntry = z.infer<typeof historyEntry>
+export type ProviderCatalog = z.infer<typeof providerCatalog>

@@ -1,0 +1,89 @@
+/**
+ * Routes as data → OpenAPI 3.1. An app registers the same routes, so the page cannot promise what is not served.
+ */
+import { z } from 'zod'
+import { problem } from './problem.ts'
+
+export interface Route {
+  method: 'get' | 'post' | 'put' | 'delete'
+  /** With `{name}` for parameters. */
+  path: string
+  summary: string
+  /** Query parameters and headers by name; required ones are listed in `required`. */
+  query?: Record<string, string>
+  headers?: Record<string, string>
+  required?: string[]
+  body?: z.ZodType
+  /** Content by status. A string is a media type of plain content. */
+  answers: Record<number, { description: string; body?: z.ZodType; type?: string }>
+  /** Statuses that answer a problem. */
+  problems?: number[]
+}
+
+export interface Api {
+  title: string
+  description: string
+  version: string
+  routes: Route[]
+}
+
+export function openApiDocument(api: Api): Record<string, unknown> {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const route of api.routes) {
+    paths[route.path] ??= {}
+    Object.assign(paths[route.path] ?? {}, { [route.method]: operationOf(route) })
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: api.title, description: api.description, version: api.version, license: { name: 'Apache-2.0' } },
+    servers: [{ url: '/' }],
+    paths,
+    components: { schemas: { Problem: jsonOf(problem) } },
+  }
+}
+
+function operationOf(route: Route): object {
+  const parameter =
+    (place: string) =>
+    ([name, description]: [string, string]) => ({
+      name,
+      in: place,
+      description,
+      required: place === 'path' || (route.required ?? []).includes(name),
+      schema: { type: 'string' },
+    })
+  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']): [string, string] => [name, name])
+  const parameters = [
+    ...inPath.map(parameter('path')),
+    ...Object.entries(route.query ?? {}).map(parameter('query')),
+    ...Object.entries(route.headers ?? {}).map(parameter('header')),
+  ]
+  const answers = Object.entries(route.answers).map(([status, { description, body, type }]) => [
+    status,
+    {
+      description,
+      ...(body ? { content: { 'application/json': { schema: jsonOf(body) } } } : {}),
+      ...(type ? { content: { [type]: {} } } : {}),
+    },
+  ])
+  const problems = (route.problems ?? []).map(status => [
+    String(status),
+    {
+      description: 'What is wrong.',
+      content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+    },
+  ])
+  return {
+    summary: route.summary,
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(route.body
+      ? { requestBody: { required: true, content: { 'application/json': { schema: jsonOf(route.body, 'input') } } } }
+      : {}),
+    responses: Object.fromEntries([...answers, ...problems]),
+  }
+}
+
+function jsonOf(schema: z.ZodType, io: 'input' | 'output' = 'output'): unknown {
+  const json = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
+  return Object.fromEntries(Object.entries(json).filter(([key]) => key !== '$schema' && key !== '~standard'))
+}

@@ -1,0 +1,152 @@
+/**
+ * OpenstackConfig: which ports of which VMs become interfaces, and how the last syncs went.
+ */
+import { z } from 'zod'
+import type { KubeObject, Resource } from './object.ts'
+import { settings } from './settings.ts'
+import { conditions, generation, opaqueId, timestamp } from './text.ts'
+
+export const openstackConfigGroup = 'multinic.example.com'
+
+export const openstackConfigAnnotations = {
+  forceReconcile: 'multinic.example.com/force-reconcile',
+  releaseRemovals: 'multinic.example.com/release-removals',
+} as const
+
+export const openstackConfigFinalizer = 'multinic.example.com/delivered-nodes'
+
+const secretRef = z.object({
+  name: z.string().min(1).max(253).meta({ description: "Name of a Secret in this object's namespace." }),
+  key: z.string().min(1).max(253).meta({ description: 'Key in its data.' }),
+})
+
+const deprecated = z.string().max(1024).optional().meta({ description: 'Deprecated and ignored.' })
+
+export const openstackConfigSpec = z
+  .object({
+    subnetIDs: z.array(opaqueId).max(64).optional().meta({
+      description: 'Subnets whose ports are taken, in order of preference. Wins over subnetID and subnetName.',
+      'x-kubernetes-list-type': 'atomic',
+    }),
+    subnetID: z.string().max(253).optional().meta({ description: 'One subnet. Wins over subnetName.' }),
+    subnetName: z
+      .string()
+      .max(255)
+      .optional()
+      .meta({ description: 'Name of one subnet (not of a network); it must be unique in the project.' }),
+    vmNames: z.array(opaqueId).min(1).max(5000).meta({
+      description: 'Nova server ids. An entry that is no UUID is looked up as an exact server name.',
+      'x-kubernetes-list-type': 'atomic',
+    }),
+    credentials: z
+      .object({
+        openstackProviderID: opaqueId.meta({ description: 'Provider id of the cloud in Contrabass.' }),
+        k8sProviderID: z.string().max(253).optional().meta({
+          description: 'Provider id of the Biz cluster: x-provider-id for Viola. Absent: openstackProviderID is used.',
+        }),
+        projectID: z
+          .string()
+          .max(36)
+          .regex(/^([0-9a-fA-F]{32}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/)
+          .meta({ description: 'OpenStack project id: 32 hex digits or a UUID.' }),
+        dataPlatformDB: deprecated,
+        username: deprecated,
+        password: deprecated,
+        domainName: deprecated,
+        providerID: deprecated,
+      })
+      .meta({ description: 'Where the cloud and the cluster are known under which ids.' }),
+    settings: settings.optional(),
+    secrets: z
+      .object({
+        contrabassEncryptKeySecretRef: secretRef
+          .optional()
+          .meta({ description: 'Key that opens the passwords from Contrabass.' }),
+        violaTokenSecretRef: secretRef.optional().meta({ description: 'Bearer token for Viola.' }),
+      })
+      .optional()
+      .meta({ description: "Secrets of this object's namespace." }),
+    deletionPolicy: z.enum(['Delete', 'Retain']).optional().meta({
+      description:
+        'What happens on the nodes when this object is deleted: Delete (default) takes its interfaces away, Retain leaves them.',
+    }),
+  })
+  .meta({
+    description: 'Which ports of which VMs become interfaces of their nodes.',
+    'x-kubernetes-validations': [
+      {
+        rule: "(has(self.subnetIDs) && size(self.subnetIDs) > 0) || (has(self.subnetID) && self.subnetID != '') || (has(self.subnetName) && self.subnetName != '')",
+        message: 'one of subnetIDs, subnetID and subnetName is required',
+      },
+    ],
+  })
+
+export const openstackConfigStatus = z
+  .object({
+    observedGeneration: generation.optional(),
+    conditions: conditions.optional(),
+    lastSyncedAt: timestamp.optional().meta({ description: 'End of the last sync that succeeded.' }),
+    nextSyncAt: timestamp.optional(),
+    lastChangeAt: timestamp.optional().meta({ description: 'Last sync that sent something.' }),
+    lastError: z.string().max(4096).optional(),
+    downPortRetry: z
+      .object({
+        hash: z.string().max(64).optional(),
+        lastAttempt: timestamp.optional(),
+        fastAttempts: z.int32().min(0).optional(),
+      })
+      .optional()
+      .meta({ description: 'How nodes with DOWN ports were sent again.' }),
+    nodes: z
+      .object({
+        total: z.int32().min(0).optional(),
+        configured: z.int32().min(0).optional(),
+        failed: z.int32().min(0).optional(),
+        pending: z.int32().min(0).optional(),
+        ready: z.string().max(24).optional().meta({ description: 'Configured and wanted nodes, such as 3/3.' }),
+      })
+      .optional()
+      .meta({ description: 'Nodes of this object, by state.' }),
+    ports: z
+      .object({
+        total: z.int32().min(0).optional(),
+        taken: z.int32().min(0).optional(),
+        skipped: z
+          .record(z.string().max(64), z.int32().min(0))
+          .optional()
+          .meta({ description: 'Ports that were not taken, by reason.' }),
+        summary: z.string().max(24).optional().meta({ description: 'Taken and seen ports, such as 6/8.' }),
+      })
+      .optional()
+      .meta({ description: 'Ports of these VMs, by verdict.' }),
+    heldRemovals: z
+      .array(z.string().max(300))
+      .max(100)
+      .optional()
+      .meta({ description: 'Ports whose removal waits for a person.' }),
+  })
+  .meta({ description: 'How the last syncs went.' })
+
+export const openstackConfig = z.object({
+  apiVersion: z.string(),
+  kind: z.literal('OpenstackConfig'),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
+  spec: openstackConfigSpec,
+  status: openstackConfigStatus.optional(),
+})
+
+export type OpenstackConfigSpec = z.infer<typeof openstackConfigSpec>
+export type OpenstackConfigStatus = z.infer<typeof openstackConfigStatus>
+
+export interface OpenstackConfig extends KubeObject {
+  spec: OpenstackConfigSpec
+  status?: OpenstackConfigStatus
+}
+
+export const openstackConfigs: Resource<OpenstackConfig> = {
+  group: openstackConfigGroup,
+  version: 'v1alpha1',
+  kind: 'OpenstackConfig',
+  plural: 'openstackconfigs',
+  namespaced: true,
+}

@@ -1,0 +1,50 @@
+/**
+ * The strings and objects that several documents share, as schemas.
+ */
+import { z } from 'zod'
+import { parseCidr, parseIp } from './address.ts'
+import { durationPattern } from './duration.ts'
+
+/** Ids of other systems (VMs, ports, providers, subnets) are opaque: only their length is our business. */
+export const opaqueId = z.string().min(1).max(253)
+
+export const macAddress = z
+  .string()
+  .max(17)
+  .regex(/^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$/)
+  .meta({ description: 'MAC address: six hex pairs with colons, in either case.' })
+
+export const ipAddress = z
+  .string()
+  .max(45)
+  .regex(/^[0-9A-Fa-f:.]+$/)
+  .refine(text => parseIp(text) !== undefined, 'must be an IPv4 or IPv6 address')
+
+export const cidr = z
+  .string()
+  .max(49)
+  .regex(/^[0-9A-Fa-f:.]+\/[0-9]{1,3}$/)
+  .refine(text => parseCidr(text) !== undefined, 'must be a network or address in CIDR form, such as 192.168.1.0/24')
+
+export const duration = z.string().max(32).regex(new RegExp(durationPattern))
+
+export const timestamp = z.iso.datetime({ offset: true })
+
+export const condition = z
+  .object({
+    type: z.string().min(1).max(316),
+    status: z.enum(['True', 'False', 'Unknown']),
+    reason: z.string().max(1024).optional(),
+    message: z.string().max(32768).optional(),
+    lastTransitionTime: timestamp.optional(),
+    observedGeneration: z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+  })
+  .meta({ description: 'One aspect of the state, with the reason for it and a sentence for people.' })
+
+export const conditions = z
+  .array(condition)
+  .max(32)
+  .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+
+/** Kubernetes counts objects in int64; JSON and we are exact up to 2^53. */
+export const generation = z.int().min(0).max(Number.MAX_SAFE_INTEGER)

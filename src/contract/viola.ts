@@ -1,0 +1,71 @@
+/**
+ * The Viola API: what operators send, and what they get back.
+ */
+import { z } from 'zod'
+import { interfaceSchema, nodeConfigStatus } from './node-config.ts'
+import { cidr, generation, ipAddress, opaqueId } from './text.ts'
+
+export const violaPath = '/v1/k8s/multinic/node-configs'
+export const providerHeader = 'x-provider-id'
+export const maxPostBytes = 4 * 1024 * 1024
+export const maxNodesPerPost = 200
+
+/** Older operators leave out `id` 0 and send empty strings for what they do not know; unknown keys are ignored. */
+const empty = z.literal('').transform(() => undefined)
+export const violaInterface = interfaceSchema.extend({
+  portId: opaqueId.or(empty).optional(),
+  address: ipAddress.or(empty).optional(),
+  cidr: cidr.or(empty).optional(),
+})
+
+export const violaNodeConfig = z
+  .object({
+    nodeName: z.string().trim().min(1).max(253),
+    instanceId: z.string().max(253).optional(),
+    interfaces: z.array(violaInterface).max(10),
+    expectedSpecHash: z
+      .string()
+      .max(128)
+      .optional()
+      .meta({ description: 'Hash that the cluster must hold; empty when it must hold none. Another one is a 409.' }),
+  })
+  .meta({ description: 'What one node is to have.' })
+
+export const violaPost = z.array(violaNodeConfig).min(1).meta({ description: 'Node configs to apply.' })
+
+export const violaAction = z.enum(['created', 'updated', 'unchanged', 'failed', 'conflict'])
+
+export const violaPostAnswer = z.object({
+  applied: z.int32(),
+  output: z.string(),
+  results: z.array(
+    z.object({
+      nodeName: z.string(),
+      action: violaAction,
+      message: z.string().optional(),
+      specHash: z.string().optional().meta({ description: 'What the cluster holds now.' }),
+    }),
+  ),
+})
+
+export const violaHeldNode = z
+  .object({
+    nodeName: z.string(),
+    instanceId: z.string().optional(),
+    providerId: z.string().optional(),
+    specHash: z.string(),
+    generation,
+    interfaces: z.array(interfaceSchema),
+    status: nodeConfigStatus.optional(),
+  })
+  .meta({ description: 'A node config as the cluster holds it.' })
+
+export const violaListAnswer = z.object({
+  items: z.array(violaHeldNode),
+  resourceVersion: z.string(),
+})
+
+export type ViolaNodeConfig = z.input<typeof violaNodeConfig>
+export type ViolaPostAnswer = z.infer<typeof violaPostAnswer>
+export type ViolaResult = ViolaPostAnswer['results'][number]
+export type ViolaHeldNode = z.infer<typeof violaHeldNode>

@@ -1,0 +1,140 @@
+/**
+ * What every HTTP server of ours has: problem+json errors, bounded bodies, health, metrics, an OpenAPI page that works offline.
+ *
+ * An app is built apart from `listen`, so that tests inject requests.
+ */
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import { stringify } from 'yaml'
+import type { Problem } from './contract/problem.ts'
+import { messageOf } from './errors.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+
+/** Thrown by a handler to answer with a problem. */
+export class HttpProblem extends Error {
+  readonly status: number
+  readonly errors: Problem['errors']
+
+  constructor(status: number, detail: string, errors?: Problem['errors']) {
+    super(detail)
+    this.status = status
+    this.errors = errors
+  }
+}
+
+export interface AppOptions {
+  log: Log
+  bodyLimit?: number
+  metrics?: Metrics
+  /** Reports what keeps the part from its work; none means ready. */
+  ready?: () => string[]
+  /** Said in /readyz without making the part unready. */
+  warnings?: () => string[]
+  openapi?: Record<string, unknown>
+}
+
+export function createApp(options: AppOptions): FastifyInstance {
+  const { log, metrics, openapi } = options
+  const server: FastifyServerOptions = {
+    logger: false,
+    bodyLimit: options.bodyLimit ?? 1024 * 1024,
+    forceCloseConnections: true,
+  }
+  const app = Fastify(server)
+
+  app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
+    const status = error instanceof HttpProblem ? error.status : (error.statusCode ?? 500)
+    if (status >= 500) log.error('request failed', { method: request.method, path: pathOf(request.url), error })
+    const detail =
+      status >= 500 && !(error instanceof HttpProblem) ? 'the server failed; its log says why' : messageOf(error)
+    const errors = error instanceof HttpProblem ? error.errors : undefined
+    return reply
+      .code(status)
+      .type('application/problem+json')
+      .send(JSON.stringify(problemOf(status, detail, errors)))
+  })
+  app.setNotFoundHandler((request, reply) =>
+    reply
+      .code(404)
+      .type('application/problem+json')
+      .send(JSON.stringify(problemOf(404, `there is no ${request.method} ${pathOf(request.url)}`))),
+  )
+
+  app.get('/healthz', async () => ({ status: 'ok' }))
+  app.get('/readyz', async (_request, reply) => {
+    const missing = options.ready?.() ?? []
+    return reply
+      .code(missing.length > 0 ? 503 : 200)
+      .send({ ready: missing.length === 0, missing, warnings: options.warnings?.() ?? [] })
+  })
+  if (metrics) {
+    app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()))
+  }
+  if (openapi) {
+    app.get('/openapi.json', async () => openapi)
+    app.get('/openapi.yaml', async (_request, reply) => reply.type('application/yaml').send(stringify(openapi)))
+    app.get('/docs', async (_request, reply) => reply.type('text/html; charset=utf-8').send(docsPage(openapi)))
+  }
+  return app
+}
+
+/** `:8080`, `127.0.0.1:0` or `[::1]:8080` → a listening server and its address. */
+export async function listen(app: FastifyInstance, address: string): Promise<string> {
+  const at = /^(.*):(\d+)$/.exec(address)
+  if (!at) throw new Error(`"${address}" is not an address to listen on; write host:port or :port`)
+  const host = (at[1] ?? '').replace(/^\[|\]$/g, '')
+  return app.listen({ host: host === '' ? '::' : host, port: Number(at[2]) })
+}
+
+function problemOf(status: number, detail: string, errors?: Problem['errors']): Problem {
+  const title = titles[status] ?? (status >= 500 ? 'Server error' : 'Bad request')
+  return { type: 'about:blank', title, status, detail, ...(errors && errors.length > 0 ? { errors } : {}) }
+}
+
+const titles: Record<number, string> = {
+  400: 'Bad request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not found',
+  405: 'Method not allowed',
+  409: 'Conflict',
+  413: 'Content too large',
+  502: 'Bad gateway',
+  503: 'Unavailable',
+  504: 'Gateway timeout',
+}
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0] ?? url
+}
+
+interface Operation {
+  summary?: string
+  parameters?: { name: string; in: string; required?: boolean; description?: string }[]
+  responses?: Record<string, { description?: string }>
+}
+
+/** Plain HTML from the document itself: no script, nothing from the internet. */
+function docsPage(openapi: Record<string, unknown>): string {
+  const info = openapi['info'] as { title: string; description: string; version: string }
+  const paths = openapi['paths'] as Record<string, Record<string, Operation>>
+  const sections = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => {
+      const parameters = (operation.parameters ?? []).map(
+        p =>
+          `<li><code>${escape(p.name)}</code> (${escape(p.in)}${p.required ? ', required' : ''}) ${escape(p.description ?? '')}</li>`,
+      )
+      const answers = Object.entries(operation.responses ?? {}).map(
+        ([status, { description }]) => `<li><code>${status}</code> ${escape(description ?? '')}</li>`,
+      )
+      return `<section><h2><code>${method.toUpperCase()} ${escape(path)}</code></h2><p>${escape(operation.summary ?? '')}</p><ul>${parameters.join('')}</ul><ul>${answers.join('')}</ul></section>`
+    }),
+  )
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escape(info.title)}</title>
+<style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}section{border-top:1px solid #ccc}h2{font-size:1rem}</style>
+<h1>${escape(info.title)} ${escape(info.version)}</h1><p>${escape(info.description)}</p><p><a href="/openapi.yaml">openapi.yaml</a> <a href="/openapi.json">openapi.json</a></p>${sections.join('')}</html>`
+}
+
+function escape(text: string): string {
+  return text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`)
+}

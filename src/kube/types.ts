@@ -152,4 +152,5 @@ export interface EventObject extends KubeObject {
   firstTimestamp?: string
   lastTimestamp?: string
   source?: { component: string }
+  reportingComponent?: string
 }

@@ -1,0 +1,93 @@
+/**
+ * Objects by key and by index, and what changed when new ones are put in.
+ */
+import { keyOf, keyText } from './keys.ts'
+import type { Key, KubeObject } from './types.ts'
+
+export interface Change<T> {
+  type: 'added' | 'updated' | 'deleted'
+  object: T
+  old?: T
+}
+
+export interface Cache<T> {
+  get(key: string | Key): T | undefined
+  list(): T[]
+  by(index: string, value: string): T[]
+  put(object: T): Change<T>[]
+  remove(object: T): Change<T>[]
+  /** Everything that is not among the objects is gone. */
+  replaceAll(objects: T[]): Change<T>[]
+}
+
+export function createCache<T extends KubeObject>(index: Record<string, (object: T) => string[]>): Cache<T> {
+  const objects = new Map<string, T>()
+  const indexes = new Map(
+    Object.entries(index).map(([name, valuesOf]) => [name, { valuesOf, keys: new Map<string, Set<string>>() }]),
+  )
+
+  function enter(key: string, object: T): void {
+    objects.set(key, object)
+    for (const { valuesOf, keys } of indexes.values()) {
+      for (const value of valuesOf(object)) {
+        const under = keys.get(value)
+        if (under) under.add(key)
+        else keys.set(value, new Set([key]))
+      }
+    }
+  }
+
+  function leave(key: string, object: T): void {
+    objects.delete(key)
+    for (const { valuesOf, keys } of indexes.values()) {
+      for (const value of valuesOf(object)) {
+        const under = keys.get(value)
+        under?.delete(key)
+        if (under?.size === 0) keys.delete(value)
+      }
+    }
+  }
+
+  function put(object: T): Change<T>[] {
+    const key = keyOf(object)
+    const old = objects.get(key)
+    if (old && old.metadata.uid !== object.metadata.uid) {
+      // Deleted and made again under the same name while we did not look.
+      leave(key, old)
+      enter(key, object)
+      return [
+        { type: 'deleted', object: old, old },
+        { type: 'added', object },
+      ]
+    }
+    if (old && old.metadata.resourceVersion === object.metadata.resourceVersion) return []
+    if (old) leave(key, old)
+    enter(key, object)
+    return old ? [{ type: 'updated', object, old }] : [{ type: 'added', object }]
+  }
+
+  function remove(object: T): Change<T>[] {
+    const key = keyOf(object)
+    const old = objects.get(key)
+    if (!old) return []
+    leave(key, old)
+    return [{ type: 'deleted', object, old }]
+  }
+
+  return {
+    get: key => objects.get(typeof key === 'string' ? key : keyText(key)),
+    list: () => [...objects.values()],
+    by(name, value) {
+      const found = indexes.get(name)
+      if (!found) throw new Error(`there is no index named ${name}`)
+      return [...(found.keys.get(value) ?? [])].flatMap(key => objects.get(key) ?? [])
+    },
+    put,
+    remove,
+    replaceAll(all) {
+      const present = new Set(all.map(keyOf))
+      const gone = [...objects].filter(([key]) => !present.has(key)).map(([, object]) => object)
+      return [...gone.flatMap(remove), ...all.flatMap(put)]
+    },
+  }
+}

@@ -1,0 +1,206 @@
+/**
+ * HTTP to one API server: two pools, credentials, time-outs, and another try for reads that are worth it.
+ *
+ * Watches have connections of their own, as many as they need: however many are open, a request never queues behind one.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Dispatcher, Pool } from 'undici'
+import { explain } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { ClusterAccess } from './config.ts'
+import { isRetryable, KubeError, kubeErrorFrom, timedOut } from './errors.ts'
+
+export interface TransportOptions {
+  log: Log
+  requestTimeoutMs: number
+  /** Tries of a read in all. */
+  attempts: number
+  /** The longest wait before another try, whatever the server asks for. */
+  longestWaitMs: number
+}
+
+export interface Request {
+  method: Dispatcher.HttpMethod
+  path: string
+  query?: Record<string, string | undefined>
+  body?: unknown
+  contentType?: string
+  accept?: string
+  signal?: AbortSignal | undefined
+}
+
+export interface Answer {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  /** Parsed when the server says it is JSON, otherwise the text. */
+  body: unknown
+}
+
+export type Stream = Dispatcher.ResponseData['body']
+
+export interface Transport {
+  /** Throws KubeError for every status of 400 and above. */
+  send(request: Request): Promise<Answer>
+  /** The open body of a long answer. The signal ends it. */
+  stream(request: Request & { signal: AbortSignal }): Promise<Stream>
+  close(): Promise<void>
+}
+
+export function createTransport(access: ClusterAccess, options: TransportOptions): Transport {
+  const { origin, pathname } = new URL(access.server)
+  const base = pathname.replace(/\/+$/, '')
+  const pool = (connections: number | null) =>
+    new Pool(origin, {
+      connections,
+      pipelining: 1,
+      // A Go server would choose HTTP/2 when it is offered: everything on one connection, watches beside requests.
+      allowH2: false,
+      keepAliveTimeout: 30_000,
+      headersTimeout: options.requestTimeoutMs,
+      bodyTimeout: 0,
+      connect: {
+        timeout: Math.min(10_000, options.requestTimeoutMs),
+        allowH2: false,
+        keepAlive: true,
+        keepAliveInitialDelay: 30_000,
+        rejectUnauthorized: !access.insecure,
+        ...(access.ca && { ca: access.ca }),
+        ...(access.cert && { cert: access.cert }),
+        ...(access.key && { key: access.key }),
+        ...(access.servername && { servername: access.servername }),
+      },
+    })
+  const requests = pool(32)
+  const watches = pool(null)
+
+  async function dispatch(from: Pool, request: Request): Promise<Dispatcher.ResponseData> {
+    const { method, query, body, contentType, accept = 'application/json', signal } = request
+    const call = (token: string | undefined) =>
+      from.request({
+        method,
+        path: `${base}${request.path}${queryText(query)}`,
+        headers: {
+          accept,
+          'user-agent': 'multinic',
+          ...(body !== undefined && { 'content-type': contentType ?? 'application/json' }),
+          ...(token && { authorization: `Bearer ${token}` }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        signal: signal ?? null,
+      })
+
+    const token = await access.token?.()
+    const response = await call(token)
+    if (response.statusCode !== 401 || !access.token) return response
+    // The token may have rotated between the reading of it and the server's look at it.
+    const renewed = await access.token()
+    if (renewed === token) return response
+    await response.body.dump()
+    return call(renewed)
+  }
+
+  async function once(request: Request): Promise<Answer> {
+    const { method, path, signal } = request
+    const bounded = withDeadline(signal, options.requestTimeoutMs)
+    try {
+      const response = await dispatch(requests, { ...request, signal: bounded.signal })
+      return await answerOf(response)
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (error instanceof KubeError) throw error
+      const cause = bounded.expired() ? timedOut(`no answer within ${options.requestTimeoutMs} ms`) : error
+      throw explain(`${method} ${origin}${path}`, cause)
+    } finally {
+      bounded.clear()
+    }
+  }
+
+  return {
+    async send(request) {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await once(request)
+        } catch (error) {
+          const again = request.method === 'GET' && attempt < options.attempts && isRetryable(error)
+          if (!again || request.signal?.aborted) throw error
+          const asked = error instanceof KubeError ? error.retryAfter : undefined
+          const wait = asked !== undefined ? asked * 1_000 : 100 * 2 ** attempt * (0.5 + Math.random())
+          options.log.debug('reading again', { path: request.path, attempt, error })
+          await sleep(Math.min(wait, options.longestWaitMs), undefined, request.signal && { signal: request.signal })
+        }
+      }
+    },
+
+    async stream(request) {
+      const answered = withDeadline(request.signal, options.requestTimeoutMs)
+      try {
+        // The deadline is for the first byte only: after that, the caller's signal ends the stream.
+        const response = await dispatch(watches, { ...request, signal: answered.signal })
+        if (response.statusCode >= 400) await answerOf(response)
+        return response.body
+      } catch (error) {
+        request.signal.throwIfAborted()
+        if (error instanceof KubeError) throw error
+        const cause = answered.expired() ? timedOut(`no answer within ${options.requestTimeoutMs} ms`) : error
+        throw explain(`watching ${origin}${request.path}`, cause)
+      } finally {
+        answered.stopClock()
+      }
+    },
+
+    async close() {
+      await Promise.all([requests.destroy(), watches.destroy()])
+    },
+  }
+}
+
+async function answerOf(response: Dispatcher.ResponseData): Promise<Answer> {
+  const { statusCode: status, headers } = response
+  const text = await response.body.text()
+  const body = String(headers['content-type']).includes('json') ? parsed(text) : text
+  if (status >= 400) throw kubeErrorFrom(status, body, secondsOf(headers['retry-after']))
+  return { status, headers, body }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function secondsOf(header: string | string[] | undefined): number | undefined {
+  const seconds = Number(header)
+  return header !== undefined && Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined
+}
+
+function queryText(query: Request['query'] = {}): string {
+  const given = Object.entries(query).filter(
+    (pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '',
+  )
+  return given.length ? `?${new URLSearchParams(given)}` : ''
+}
+
+/** A signal of our own, so that a caller's long-lived signal collects no listeners. */
+function withDeadline(outer: AbortSignal | undefined, ms: number) {
+  const inner = new AbortController()
+  let expired = false
+  const timer = setTimeout(() => {
+    expired = true
+    inner.abort()
+  }, ms)
+  const follow = () => inner.abort(outer?.reason)
+  if (outer?.aborted) follow()
+  else outer?.addEventListener('abort', follow, { once: true })
+  const stopClock = () => clearTimeout(timer)
+  return {
+    signal: inner.signal,
+    expired: () => expired,
+    stopClock,
+    clear() {
+      stopClock()
+      outer?.removeEventListener('abort', follow)
+    },
+  }
+}

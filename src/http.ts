@@ -122,19 +122,19 @@ function docsPage(openapi: Record<string, unknown>): string {
     Object.entries(operations).map(([method, operation]) => {
       const parameters = (operation.parameters ?? []).map(
         p =>
-          `<li><code>${escape(p.name)}</code> (${escape(p.in)}${p.required ? ', required' : ''}) ${escape(p.description ?? '')}</li>`,
+          `<li><code>${escapeHtml(p.name)}</code> (${escapeHtml(p.in)}${p.required ? ', required' : ''}) ${escapeHtml(p.description ?? '')}</li>`,
       )
       const answers = Object.entries(operation.responses ?? {}).map(
-        ([status, { description }]) => `<li><code>${status}</code> ${escape(description ?? '')}</li>`,
+        ([status, { description }]) => `<li><code>${status}</code> ${escapeHtml(description ?? '')}</li>`,
       )
-      return `<section><h2><code>${method.toUpperCase()} ${escape(path)}</code></h2><p>${escape(operation.summary ?? '')}</p><ul>${parameters.join('')}</ul><ul>${answers.join('')}</ul></section>`
+      return `<section><h2><code>${method.toUpperCase()} ${escapeHtml(path)}</code></h2><p>${escapeHtml(operation.summary ?? '')}</p><ul>${parameters.join('')}</ul><ul>${answers.join('')}</ul></section>`
     }),
   )
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escape(info.title)}</title>
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(info.title)}</title>
 <style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}section{border-top:1px solid #ccc}h2{font-size:1rem}</style>
-<h1>${escape(info.title)} ${escape(info.version)}</h1><p>${escape(info.description)}</p><p><a href="/openapi.yaml">openapi.yaml</a> <a href="/openapi.json">openapi.json</a></p>${sections.join('')}</html>`
+<h1>${escapeHtml(info.title)} ${escapeHtml(info.version)}</h1><p>${escapeHtml(info.description)}</p><p><a href="/openapi.yaml">openapi.yaml</a> <a href="/openapi.json">openapi.json</a></p>${sections.join('')}</html>`
 }
 
-function escape(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`)
 }

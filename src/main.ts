@@ -1,0 +1,77 @@
+/**
+ * The program: one command a part. It wires the rooms, which never import each other, and nothing else.
+ */
+import { Command } from 'commander'
+import { environment } from './env.ts'
+import { messageOf } from './errors.ts'
+import { createLog, type Level, type Log } from './log.ts'
+
+const program = new Command('multinic')
+  .description('Named, addressed, routed and verified NICs for Kubernetes nodes on OpenStack VMs')
+  .showHelpAfterError()
+
+part('operator', 'sync OpenStack ports to node configs (management cluster)', async context => {
+  const [{ runOperator }, { startInventory }] = await Promise.all([
+    import('./operator/main.ts'),
+    import('./inventory/main.ts'),
+  ])
+  const inventory = context.env['INVENTORY_ENABLED'] === 'false' ? undefined : await startInventory(context)
+  try {
+    await runOperator({ ...context, ...(inventory ? { recorder: inventory.recorder } : {}) })
+  } finally {
+    await inventory?.close()
+  }
+})
+part('viola', 'serve the Viola API (management cluster)', async context =>
+  (await import('./viola/main.ts')).runViola(context),
+)
+part('controller', 'configure nodes by agent Jobs (Biz cluster)', async context =>
+  (await import('./controller/main.ts')).runNodeController(context),
+)
+part('inventory', 'serve the inventory on its own', async context =>
+  (await import('./inventory/main.ts')).runInventory(context),
+)
+
+program
+  .command('agent')
+  .description('configure the NICs of this node (runs in a Job)')
+  .action(async () => {
+    await import('./agent/entry.ts')
+  })
+
+if (
+  process.argv[2] === 'sandbox' ||
+  process.argv[2] === undefined ||
+  process.argv[2].startsWith('-') ||
+  process.argv[2] === 'help'
+) {
+  program.addCommand((await import('./sandbox/main.ts')).sandboxCommand())
+}
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  console.error(`multinic: ${messageOf(error)}`)
+  process.exitCode = 1
+}
+
+interface PartContext {
+  env: ReturnType<typeof environment>
+  log: Log
+  signal: AbortSignal
+}
+
+/** A long-running part: it stops within a moment of SIGTERM or SIGINT; a second signal ends it at once. */
+function part(name: string, description: string, run: (context: PartContext) => Promise<void>): void {
+  program
+    .command(name)
+    .description(description)
+    .action(async () => {
+      const env = environment()
+      const log = createLog({ part: name }, { level: (env['LOG_LEVEL'] as Level | undefined) ?? 'info' })
+      const stop = new AbortController()
+      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort())
+      await run({ env, log, signal: stop.signal })
+      process.exit(process.exitCode ?? 0)
+    })
+}

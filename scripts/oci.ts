@@ -1,0 +1,157 @@
+/**
+ * Writes a container image as an OCI archive, without an engine, a daemon or a registry.
+ *
+ * One layer; the same input gives the same bytes: sorted names, no times, no owners.
+ */
+import { createHash } from 'node:crypto'
+import { type FileHandle, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { gzipSync } from 'node:zlib'
+
+/** A file copied from this machine (links are followed, its x bit is kept), or one with this text. */
+export type ImageFile = { copy: string } | { text: string }
+
+export interface Image {
+  /** As `name:tag`. */
+  name: string
+  /** By absolute path in the image; directories come by themselves. */
+  files: Record<string, ImageFile>
+  entrypoint: readonly string[]
+  compress?: boolean
+  out: string
+}
+
+const architectures: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' }
+
+/** The digest of the manifest: the image's identity. */
+export async function writeImage({ name, files, entrypoint, compress = false, out }: Image): Promise<string> {
+  const architecture = architectures[process.arch]
+  if (!architecture) throw new Error(`no image for processor ${process.arch}: amd64 and arm64 are known`)
+  const tar = await layer(files)
+  const blob = compress ? gzipSync(tar) : tar
+  const config = json({
+    architecture,
+    os: 'linux',
+    config: { Env: ['PATH=/usr/sbin:/usr/bin:/sbin:/bin'], Entrypoint: entrypoint, WorkingDir: '/' },
+    rootfs: { type: 'layers', diff_ids: [digest(tar)] },
+  })
+  const media = 'application/vnd.oci.image'
+  const manifest = json({
+    schemaVersion: 2,
+    mediaType: `${media}.manifest.v1+json`,
+    config: descriptor(`${media}.config.v1+json`, config),
+    layers: [descriptor(`${media}.layer.v1.tar${compress ? '+gzip' : ''}`, blob)],
+  })
+  const annotations = {
+    'io.containerd.image.name': fullName(name),
+    'org.opencontainers.image.ref.name': name.slice(name.lastIndexOf(':') + 1),
+  }
+  const index = json({
+    schemaVersion: 2,
+    manifests: [{ ...descriptor(`${media}.manifest.v1+json`, manifest), annotations }],
+  })
+  await writeTar(out, [
+    ['oci-layout', json({ imageLayoutVersion: '1.0.0' })],
+    ['index.json', index],
+    ...[config, manifest, blob].map((content): [string, Buffer] => [
+      `blobs/${digest(content).replace(':', '/')}`,
+      content,
+    ]),
+  ])
+  return digest(manifest)
+}
+
+/** The kubelet's runtime looks a short name up under this default; an import takes a name as it stands. */
+function fullName(name: string): string {
+  const [first = '', ...rest] = name.split('/')
+  if (rest.length > 0 && (first.includes('.') || first.includes(':') || first === 'localhost')) return name
+  return rest.length > 0 ? `docker.io/${name}` : `docker.io/library/${name}`
+}
+
+async function layer(files: Record<string, ImageFile>): Promise<Buffer> {
+  const parts: Buffer[] = []
+  const made = new Set<string>()
+  for (const path of Object.keys(files).sort()) {
+    for (const dir of parents(path)) {
+      if (!made.has(dir)) parts.push(header({ name: `${dir}/`, mode: 0o755, size: 0, type: '5' }))
+      made.add(dir)
+    }
+    const file = files[path]
+    if (!file) continue
+    const content = 'copy' in file ? await readFile(file.copy) : Buffer.from(file.text)
+    const mode = 'copy' in file && ((await stat(file.copy)).mode & 0o111) !== 0 ? 0o755 : 0o644
+    parts.push(header({ name: path.slice(1), mode, size: content.length, type: '0' }), content, padding(content.length))
+  }
+  return Buffer.concat([...parts, Buffer.alloc(1024)])
+}
+
+/** `/usr/lib/x` → `usr`, `usr/lib`. */
+function parents(path: string): string[] {
+  const parts = path.split('/').slice(1, -1)
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'))
+}
+
+/** Through a temporary file: an archive that is there is whole. */
+async function writeTar(out: string, entries: [name: string, content: Buffer][]): Promise<void> {
+  const partial = `${out}.${process.pid}.partial`
+  const file: FileHandle = await open(partial, 'w')
+  try {
+    for (const [name, content] of entries) {
+      await file.write(header({ name, mode: 0o644, size: content.length, type: '0' }))
+      await writeAll(file, content)
+      await writeAll(file, padding(content.length))
+    }
+    await file.write(Buffer.alloc(1024))
+    await file.close()
+    await rename(partial, out)
+  } catch (error) {
+    await file.close().catch(() => {})
+    await rm(partial, { force: true })
+    throw error
+  }
+}
+
+async function writeAll(file: FileHandle, content: Buffer): Promise<void> {
+  for (let at = 0; at < content.length; ) at += (await file.write(content, at)).bytesWritten
+}
+
+interface Entry {
+  name: string
+  mode: number
+  size: number
+  /** '0' a file, '5' a directory. */
+  type: '0' | '5'
+}
+
+function header({ name, mode, size, type }: Entry): Buffer {
+  if (Buffer.byteLength(name) > 100) throw new Error(`the name is too long for this archive: ${name}`)
+  const block = Buffer.alloc(512)
+  const octal = (value: number, length: number) => `${value.toString(8).padStart(length - 1, '0')}\0`
+  block.write(name, 0)
+  block.write(octal(mode, 8), 100)
+  block.write(octal(0, 8), 108)
+  block.write(octal(0, 8), 116)
+  block.write(octal(size, 12), 124)
+  block.write(octal(0, 12), 136)
+  block.write(' '.repeat(8), 148) // the checksum counts itself as blanks
+  block.write(type, 156)
+  block.write('ustar\x0000', 257)
+  const sum = block.reduce((total, byte) => total + byte, 0)
+  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
+  return block
+}
+
+function padding(size: number): Buffer {
+  return Buffer.alloc((512 - (size % 512)) % 512)
+}
+
+function json(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value))
+}
+
+function digest(content: Buffer): string {
+  return `sha256:${createHash('sha256').update(content).digest('hex')}`
+}
+
+function descriptor(mediaType: string, content: Buffer): { mediaType: string; digest: string; size: number } {
+  return { mediaType, digest: digest(content), size: content.length }
+}

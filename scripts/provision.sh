@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Makes sure that a Debian or Ubuntu machine has what the tests need. Installs only what is missing, by name; starts no service.
+#
+#   provision.sh base         for `make test`: the tools of the tests that need root
+#   provision.sh kubernetes   for `make e2e`: base, and the real parts of a cluster (some from apt, some built by Go)
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+rig=$here/../test/rigs/kubernetes
+group=${1:?base or kubernetes}
+
+# command:package, as Debian and Ubuntu name them.
+base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl)
+kubernetes=(etcd:etcd-server containerd:containerd runc:runc busybox:busybox-static)
+
+case $group in
+  base) tools=("${base[@]}") ;;
+  kubernetes) tools=("${base[@]}" "${kubernetes[@]}") ;;
+  *) echo "provision.sh: no group '$group' (base, kubernetes)" >&2; exit 2 ;;
+esac
+
+# Directories such as /usr/sbin are not in everybody's PATH.
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+
+have() {
+  case $1 in
+    etcd) [ -x "${KUBEBUILDER_ASSETS:-/nonexistent}/etcd" ] || command -v etcd >/dev/null ;;
+    # It becomes an image with nothing beside it, so the one that is linked to libc is of no use.
+    busybox) command -v busybox >/dev/null && ! ldd "$(command -v busybox)" 2>/dev/null | grep -q '=>' ;;
+    *) command -v "$1" >/dev/null ;;
+  esac
+}
+
+updated=
+update_once() {
+  if [ -z "$updated" ] && [ "$(id -u)" = 0 ]; then apt-get update --quiet </dev/null >&2; fi
+  updated=1
+}
+
+offers_go() {
+  apt-cache policy golang-go 2>/dev/null | sed -n 's/^ *Candidate: *\([0-9]*:\)\{0,1\}\([0-9]\)/\2/p'
+}
+
+packages=()
+for tool in "${tools[@]}"; do have "${tool%%:*}" || packages+=("${tool#*:}"); done
+if [ "$group" = kubernetes ] && ! command -v go >/dev/null && ! "$rig/build.sh" --check >/dev/null 2>&1; then
+  [ -n "$(offers_go)" ] || update_once
+  # From 1.21 on Go fetches the toolchain that a module asks for; an older one cannot, and build.sh says what to do.
+  if dpkg --compare-versions "0$(offers_go)" ge 01.21; then packages+=(golang-go); fi
+fi
+
+if [ ${#packages[@]} -gt 0 ]; then
+  if [ "$(id -u)" != 0 ]; then
+    echo "missing on this machine: ${packages[*]}. As root: apt-get install ${packages[*]}" >&2
+    exit 1
+  fi
+  echo "installing ${packages[*]}" >&2
+  # Asked by the packages before they start a service; a machine that has an answer already keeps its own.
+  policy=/usr/sbin/policy-rc.d
+  if [ ! -e "$policy" ]; then
+    trap 'rm -f "$policy"' EXIT
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod +x "$policy"
+  fi
+  install_all() {
+    DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends \
+      --option DPkg::Lock::Timeout=300 "${packages[@]}" </dev/null >&2
+  }
+  # The lists may be absent (a new image) or older than the archive.
+  install_all || { update_once && install_all; }
+  for package in "${packages[@]}"; do
+    case $package in
+      etcd-server) systemctl --quiet disable etcd.service 2>/dev/null || true ;;
+      containerd) systemctl --quiet disable containerd.service 2>/dev/null || true ;;
+    esac
+  done
+fi
+
+if [ "$group" = kubernetes ]; then "$rig/build.sh" >/dev/null; fi

@@ -1,0 +1,217 @@
+/**
+ * A real control plane in this world: etcd, kube-apiserver (Node and RBAC authorisers, NodeRestriction, as in a cluster that
+ * people run) and kube-controller-manager, on a bridge to which nodes (node.ts) are plugged.
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { get as httpGet } from 'node:http'
+import { request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { environment } from '../../../src/env.ts'
+import { answers, type Daemon, type Ran, type RunOptions, run, startDaemon } from '../process.ts'
+import { thisWorld } from '../world.ts'
+import { binary } from './binaries.ts'
+import { type Authority, certificateAuthority, signingKey } from './certificates.ts'
+
+export const bridge = { name: 'mnbr0', address: '10.88.0.1', prefix: 24 }
+
+export interface ControlPlaneOptions {
+  apiserverFlags?: string[]
+  controllerManagerFlags?: string[]
+}
+
+export interface ControlPlane {
+  /** Of a member of system:masters. */
+  kubeconfig: string
+  server: string
+  dir: string
+  world: string
+  authority: Authority
+  /** The answer's JSON; an error when the answer is not a 2xx. */
+  get(path: string): Promise<unknown>
+  /** With KUBECONFIG set and the cluster's own kubectl first in the path. */
+  exec(command: string, args: readonly string[], options?: RunOptions): Promise<Ran>
+  /** An address of the bridge that no node has. */
+  nextAddress(): string
+  close(): Promise<void>
+}
+
+export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
+  const world = thisWorld()
+  const dir = await mkdtemp(join(tmpdir(), 'control-plane-'))
+  const daemons: Daemon[] = []
+  const close = async () => {
+    // Nothing of it is needed again, and a graceful end would wait for every open watch.
+    for (const daemon of daemons) await daemon.stop('SIGKILL')
+    await run('ip', ['link', 'delete', bridge.name], { check: false })
+    await rm(dir, { recursive: true, force: true })
+  }
+  try {
+    await makeBridge()
+    const authority = await certificateAuthority(dir)
+    const server = `https://${bridge.address}:6443`
+    const token = randomBytes(24).toString('hex')
+    const kubeconfig = join(dir, 'kubeconfig')
+    await writeFile(join(dir, 'tokens.csv'), `${token},admin,admin,"system:masters"\n`, { mode: 0o600 })
+    await writeFile(kubeconfig, kubeconfigText(server, authority.cert, { token }), { mode: 0o600 })
+    const ca = await readFile(authority.cert)
+    const get = (path: string) => getJson(`${server}${path}`, ca, token)
+
+    const etcd = startEtcd(dir)
+    daemons.push(etcd)
+    const flags = await apiserverFlags(dir, authority)
+    await answers('etcd', etcd, etcdHealth)
+    const apiserver = startDaemon(binary('kube-apiserver'), [...flags, ...(options.apiserverFlags ?? [])], {
+      log: join(dir, 'kube-apiserver.log'),
+      cwd: dir,
+    })
+    daemons.push(apiserver)
+    await answers('kube-apiserver', apiserver, () => get('/readyz'))
+    const manager = startDaemon(
+      binary('kube-controller-manager'),
+      [...controllerManagerFlags(kubeconfig, authority), ...(options.controllerManagerFlags ?? [])],
+      { log: join(dir, 'kube-controller-manager.log'), cwd: dir },
+    )
+    daemons.push(manager)
+    // The first thing that it does for everybody: until then a Pod of the namespace is refused.
+    await answers('kube-controller-manager', manager, () => get('/api/v1/namespaces/default/serviceaccounts/default'))
+
+    let last = 10
+    return {
+      kubeconfig,
+      server,
+      dir,
+      world,
+      authority,
+      get,
+      exec: (command, args, more = {}) => {
+        const path = [dirname(binary('kubectl')), environment()['PATH']].join(delimiter)
+        return run(command, args, { ...more, env: { KUBECONFIG: kubeconfig, PATH: path, ...more.env } })
+      },
+      nextAddress: () => {
+        last += 1
+        return bridge.address.replace(/\d+$/, String(last))
+      },
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Absolute paths: the file is read by programs with other working directories. */
+export function kubeconfigText(server: string, ca: string, user: Record<string, string>): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'rig', cluster: { server, 'certificate-authority': ca } }],
+    users: [{ name: 'rig', user }],
+    contexts: [{ name: 'rig', context: { cluster: 'rig', user: 'rig' } }],
+    'current-context': 'rig',
+  })
+}
+
+async function makeBridge(): Promise<void> {
+  // A bridge without a MAC of its own takes that of a port: it changes as nodes come and go, and neighbours go stale.
+  await run('ip', ['link', 'add', bridge.name, 'address', '02:88:00:00:00:01', 'type', 'bridge'])
+  await run('ip', ['address', 'add', `${bridge.address}/${bridge.prefix}`, 'dev', bridge.name])
+  await run('ip', ['link', 'set', bridge.name, 'up'])
+}
+
+function startEtcd(dir: string): Daemon {
+  const client = 'http://127.0.0.1:2379'
+  const peer = 'http://127.0.0.1:2380'
+  const flags = {
+    name: 'rig',
+    'data-dir': join(dir, 'etcd'),
+    'listen-client-urls': client,
+    'advertise-client-urls': client,
+    'listen-peer-urls': peer,
+    'initial-advertise-peer-urls': peer,
+    'initial-cluster': `rig=${peer}`,
+  }
+  const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`)
+  // etcd 3.4, as Debian 12 has it, refuses to run on arm64 unless it is told to; newer ones do not look.
+  return startDaemon(binary('etcd'), args, { log: join(dir, 'etcd.log'), env: { ETCD_UNSUPPORTED_ARCH: process.arch } })
+}
+
+async function apiserverFlags(dir: string, authority: Authority): Promise<string[]> {
+  const names = ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'].map(name => `DNS:${name}`)
+  const addresses = ['127.0.0.1', '10.0.0.1', bridge.address].map(address => `IP:${address}`)
+  const serving = await authority.issue('kube-apiserver', '/CN=kube-apiserver', {
+    subjectAltName: [...names, ...addresses].join(),
+    extendedKeyUsage: 'serverAuth',
+  })
+  // What it shows to kubelets, for the logs of Pods and exec.
+  const client = await authority.issue('kubelet-client', '/O=system:masters/CN=kubelet-client', {
+    extendedKeyUsage: 'clientAuth',
+  })
+  const signing = await signingKey(dir)
+  return [
+    '--etcd-servers=http://127.0.0.1:2379',
+    `--bind-address=${bridge.address}`,
+    `--advertise-address=${bridge.address}`,
+    '--secure-port=6443',
+    `--tls-cert-file=${serving.cert}`,
+    `--tls-private-key-file=${serving.key}`,
+    `--client-ca-file=${authority.cert}`,
+    `--cert-dir=${join(dir, 'apiserver-certs')}`,
+    `--kubelet-client-certificate=${client.cert}`,
+    `--kubelet-client-key=${client.key}`,
+    `--kubelet-certificate-authority=${authority.cert}`,
+    '--kubelet-preferred-address-types=InternalIP',
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-key-file=${signing.public}`,
+    `--service-account-signing-key-file=${signing.private}`,
+    '--service-cluster-ip-range=10.0.0.0/24',
+    `--token-auth-file=${join(dir, 'tokens.csv')}`,
+    '--authorization-mode=Node,RBAC',
+    '--enable-admission-plugins=NodeRestriction',
+    '--endpoint-reconciler-type=none',
+    '--allow-privileged=true',
+  ]
+}
+
+function controllerManagerFlags(kubeconfig: string, authority: Authority): string[] {
+  return [
+    `--kubeconfig=${kubeconfig}`,
+    '--bind-address=127.0.0.1',
+    '--secure-port=10257',
+    '--cert-dir=controller-manager-certs',
+    '--leader-elect=false',
+    '--service-account-private-key-file=sa.key',
+    `--root-ca-file=${authority.cert}`,
+  ]
+}
+
+function etcdHealth(): Promise<void> {
+  return new Promise((resolve, reject) => {
+    httpGet('http://127.0.0.1:2379/health', answer => {
+      answer.resume()
+      if (answer.statusCode === 200) resolve()
+      else reject(new Error(`health: ${answer.statusCode}`))
+    }).once('error', reject)
+  })
+}
+
+function getJson(url: string, ca: Buffer, token: string): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { ca, headers: { authorization: `Bearer ${token}` }, timeout: 10_000 }, answer => {
+      let text = ''
+      answer.setEncoding('utf8')
+      answer.on('data', chunk => {
+        text += chunk
+      })
+      answer.once('end', () => {
+        if (answer.statusCode !== 200)
+          return reject(new Error(`GET ${url}: ${answer.statusCode} ${text.slice(0, 500)}`))
+        resolve(text.startsWith('{') ? JSON.parse(text) : text)
+      })
+    })
+    asked.once('timeout', () => asked.destroy(new Error(`GET ${url}: no answer in 10 s`)))
+    asked.once('error', reject)
+    asked.end()
+  })
+}

@@ -1,0 +1,70 @@
+/**
+ * The settings of containerd and the kubelet on a node of the rig, and why they differ from the usual ones.
+ */
+import { run } from '../process.ts'
+import { binary } from './binaries.ts'
+import type { Pair } from './certificates.ts'
+import { pauseImage } from './images.ts'
+
+/** restrict_oom_score_adj: the root of a container or a small VM may lack CAP_SYS_RESOURCE, and every sandbox would fail. */
+export async function containerdConfig(): Promise<string> {
+  const { stdout } = await run(binary('containerd'), ['--version'])
+  const base = ['root = "/var/lib/containerd"', 'state = "/run/containerd"']
+  const grpc = ['[grpc]', 'address = "/run/containerd/containerd.sock"']
+  const runc = (runtime: string) => [
+    `[plugins."${runtime}"]`,
+    'restrict_oom_score_adj = true',
+    `[plugins."${runtime}".containerd.runtimes.runc]`,
+    'runtime_type = "io.containerd.runc.v2"',
+    `[plugins."${runtime}".containerd.runtimes.runc.options]`,
+    'SystemdCgroup = false',
+  ]
+  const old = / v?1\./.test(stdout)
+  const lines = old
+    ? ['version = 2', ...base, ...grpc, ...withSandboxImage(runc('io.containerd.grpc.v1.cri'))]
+    : [
+        ...['version = 3', ...base, ...grpc],
+        ...['[plugins."io.containerd.cri.v1.images".pinned_images]', `sandbox = "${pauseImage}"`],
+        ...runc('io.containerd.cri.v1.runtime'),
+      ]
+  return `${lines.join('\n')}\n`
+}
+
+function withSandboxImage([table = '', ...rest]: string[]): string[] {
+  return [table, `sandbox_image = "${pauseImage}"`, ...rest]
+}
+
+export interface KubeletFacts {
+  address: string
+  cgroup: string
+  serving: Pair
+  clientCa: string
+}
+
+export function kubeletConfig({ address, cgroup, serving, clientCa }: KubeletFacts): object {
+  return {
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    kind: 'KubeletConfiguration',
+    failCgroupV1: false,
+    cgroupDriver: 'cgroupfs',
+    // Two kubelets on one kernel would remove each other's Pods.
+    cgroupRoot: `/${cgroup}`,
+    containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
+    authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: clientCa } },
+    authorization: { mode: 'Webhook' },
+    tlsCertFile: serving.cert,
+    tlsPrivateKeyFile: serving.key,
+    address,
+    readOnlyPort: 0,
+    failSwapOn: false,
+    makeIPTablesUtilChains: false,
+    // The disk is the machine's: how full it is says nothing about the node.
+    imageGCHighThresholdPercent: 100,
+    evictionHard: {
+      'memory.available': '50Mi',
+      'nodefs.available': '1%',
+      'nodefs.inodesFree': '1%',
+      'imagefs.available': '1%',
+    },
+  }
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# PID 1 of a node: a "VM" in mount, uts, ipc and pid namespaces of its own; the network namespace is entered already.
+# node.ts starts it, with DISK (the node's directory), NAME, UUID and BOOT_ID in the environment.
+set -euo pipefail
+mount --make-rprivate /
+mount -t proc proc /proc
+ip link set lo up
+
+# sysfs of this network namespace, with the cgroup mounts carried over.
+mkdir -p "$DISK/mount"
+mount --rbind /sys/fs/cgroup "$DISK/mount"
+mount -t sysfs sysfs /sys
+mount --rbind "$DISK/mount" /sys/fs/cgroup
+umount -l "$DISK/mount"
+
+# The kubelet takes the SystemUUID from /sys/class/dmi: a directory beside the machine's real classes.
+mount -t tmpfs -o mode=755,size=1m class "$DISK/mount"
+for class in /sys/class/*/; do
+  class=$(basename "$class")
+  if [ "$class" = dmi ]; then continue; fi
+  mkdir "$DISK/mount/$class"
+  mount --bind "/sys/class/$class" "$DISK/mount/$class"
+done
+mkdir -p "$DISK/mount/dmi/id"
+echo "$UUID" >"$DISK/mount/dmi/id/product_uuid"
+echo 'OpenStack Nova' >"$DISK/mount/dmi/id/product_name"
+chmod 400 "$DISK/mount/dmi/id/product_uuid"
+mount --move "$DISK/mount" /sys/class
+
+echo "$BOOT_ID" >"$DISK/boot_id"
+mount --bind "$DISK/boot_id" /proc/sys/kernel/random/boot_id
+
+# The kubelet writes these, which are the whole machine's, unless they have the values that it wants: it is shown files.
+mkdir -p "$DISK/sysctl"
+for setting in vm/overcommit_memory=1 vm/panic_on_oom=0 kernel/panic=10 kernel/panic_on_oops=1 \
+  kernel/keys/root_maxkeys=1000000 kernel/keys/root_maxbytes=25000000; do
+  file=$DISK/sysctl/$(basename "${setting%=*}")
+  echo "${setting#*=}" >"$file"
+  mount --bind "$file" "/proc/sys/${setting%=*}"
+done
+
+# The node's disk: over /etc and /var/lib of the machine, which stay as they are.
+for dir in etc var/lib; do
+  layer=$DISK/${dir//\//-}
+  mkdir -p "$layer/upper" "$layer/work"
+  mount -t overlay overlay -o "lowerdir=/$dir,upperdir=$layer/upper,workdir=$layer/work" "/$dir"
+done
+for dir in lib/kubelet lib/containerd log; do
+  mkdir -p "$DISK/var/$dir" "/var/$dir"
+  mount --bind "$DISK/var/$dir" "/var/$dir"
+done
+mount -t tmpfs -o mode=755 run /run
+
+if [ ! -e "$DISK/installed" ]; then
+  echo "${UUID//-/}" >/etc/machine-id
+  echo "$NAME" >/etc/hostname
+  rm -f /etc/os-release
+  printf 'ID=ubuntu\nID_LIKE=debian\nVERSION_ID="24.04"\nPRETTY_NAME="Ubuntu 24.04 LTS"\n' >/etc/os-release
+  rm -rf /etc/netplan /etc/systemd/network /etc/cni/net.d
+  mkdir -p /etc/netplan /etc/sysctl.d /etc/systemd/network /etc/cni/net.d
+  (umask 077 && printf 'network:\n  version: 2\n  ethernets:\n    eth0:\n      dhcp4: true\n' >/etc/netplan/50-cloud-init.yaml)
+  echo '{"cniVersion":"0.4.0","name":"lo","plugins":[{"type":"loopback"}]}' >/etc/cni/net.d/99-lo.conflist
+  touch "$DISK/installed"
+fi
+hostname "$NAME"
+mount --make-rshared /
+touch "$DISK/ready"
+
+# Left alone with the orphans of containerd: bash reaps them as it waits.
+while :; do sleep 86400 & wait $! || true; done

@@ -1,0 +1,208 @@
+/**
+ * A real node in this world: kubelet, containerd and runc in namespaces of their own, like a VM with a chosen name,
+ * SystemUUID, boot id and MACs. eth0 is plugged to the bridge of the control plane; eth1 and up end in a second namespace
+ * ("fabric") as p1 and up, where a test can take the carrier away.
+ */
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeCgroup, removeCgroup } from '../cgroup.ts'
+import { answers, type Daemon, type Ran, type RunOptions, run, startDaemon } from '../process.ts'
+import { binary } from './binaries.ts'
+import { bridge, type ControlPlane, kubeconfigText } from './control-plane.ts'
+import { writePauseImage } from './images.ts'
+import { containerdConfig, kubeletConfig } from './node-config.ts'
+
+export interface NodeOptions {
+  name: string
+  /** The machine's SystemUUID. */
+  uuid: string
+  macs: readonly string[]
+  /** OCI archives. */
+  images?: readonly string[]
+  bootId?: string
+}
+
+export interface RigNode {
+  name: string
+  address: string
+  bootId(): string
+  /** The names of its network namespace and of the one where the other ends of its NICs are. */
+  netns: string
+  fabric: string
+  /** Runs a command in the VM, as root of it. */
+  exec(command: string, args: readonly string[], options?: RunOptions): Promise<Ran>
+  /** Power off in the middle of everything, and on again with a new boot id: the disk stays, the kernel's state does not. */
+  powerCycle(): Promise<void>
+  close(): Promise<void>
+}
+
+interface Machine {
+  init: Daemon
+  pid: number
+  bootId: string
+}
+
+export async function startNode(cp: ControlPlane, options: NodeOptions): Promise<RigNode> {
+  const { name, macs } = options
+  const address = cp.nextAddress()
+  const disk = await mkdtemp(join(cp.dir, `node-${name}-`))
+  // The kubelet reads secrets of Pods below it, other users of this machine must not; programs of the VM run as any user.
+  await chmod(disk, 0o711)
+  const cgroup = `${cp.world}/${name}`
+  const netns = `mn-${name}`
+  const fabric = `mn-${name}-fab`
+  const port = `mn${address.split('.').at(-1)}`
+  const serving = await cp.authority.issue(`node-${name}`, `/O=system:nodes/CN=system:node:${name}`, {
+    subjectAltName: `IP:${address},DNS:${name}`,
+    extendedKeyUsage: 'clientAuth,serverAuth',
+  })
+  const pause = join(disk, 'pause.tar')
+  await writePauseImage(pause)
+  await writeFile(join(disk, 'containerd.toml'), await containerdConfig())
+  const kubeconfig = kubeconfigText(cp.server, cp.authority.cert, {
+    'client-certificate': serving.cert,
+    'client-key': serving.key,
+  })
+  await writeFile(join(disk, 'kubeconfig'), kubeconfig)
+  const config = kubeletConfig({ address, cgroup, serving, clientCa: cp.authority.cert })
+  await writeFile(join(disk, 'kubelet.json'), JSON.stringify(config))
+
+  const powerOn = async (bootId: string): Promise<Machine> => {
+    await plug({ netns, fabric, port, address, macs, server: cp.server })
+    const groups = await makeCgroup(`${cgroup}/system`)
+    const start = (program: string, args: readonly string[], env: Record<string, string> = {}) =>
+      startDaemon('bash', ['-c', joinGroups, 'bash', groups.join(' '), ...args], {
+        log: join(disk, `${program}.log`),
+        env,
+      })
+
+    await rm(join(disk, 'ready'), { force: true })
+    const init = start(
+      'init',
+      [
+        ...['nsenter', `--net=/run/netns/${netns}`],
+        ...['unshare', '--mount', '--uts', '--ipc', '--pid', '--fork', '--kill-child'],
+        join(import.meta.dirname, 'node-init.sh'),
+      ],
+      { DISK: disk, NAME: name, UUID: options.uuid, BOOT_ID: bootId },
+    )
+    await answers(`init of ${name}`, init, async () => {
+      if (!existsSync(join(disk, 'ready'))) throw new Error('it does not say that it is ready')
+    })
+    const machine = { init, pid: await onlyChild(init.pid), bootId }
+    const inside = [...enter(machine.pid), 'env', `PATH=${path}`]
+
+    const containerd = start('containerd', [...inside, binary('containerd'), '--config', join(disk, 'containerd.toml')])
+    const ctr = (...args: string[]) => run('nsenter', [...inside.slice(1), binary('ctr'), '-n', 'k8s.io', ...args])
+    await answers(`containerd of ${name}`, containerd, () => ctr('version'))
+    for (const image of [pause, ...(options.images ?? [])]) await ctr('images', 'import', image)
+
+    const kubelet = start('kubelet', [
+      ...[...inside, binary('kubelet'), `--config=${join(disk, 'kubelet.json')}`],
+      ...[`--kubeconfig=${join(disk, 'kubeconfig')}`, `--hostname-override=${name}`, `--node-ip=${address}`],
+    ])
+    await answers(`kubelet of ${name}`, kubelet, () => isReady(cp, name, bootId))
+    return machine
+  }
+
+  const powerOff = async (machine: Machine | undefined): Promise<void> => {
+    await machine?.init.stop('SIGKILL')
+    for (const namespace of [netns, fabric]) await run('ip', ['netns', 'delete', namespace], { check: false })
+    await run('ip', ['link', 'delete', port], { check: false })
+    await removeCgroup(cgroup)
+  }
+
+  let machine: Machine | undefined
+  const close = async () => {
+    await powerOff(machine)
+    await rm(disk, { recursive: true, force: true, maxRetries: 5 })
+  }
+  try {
+    machine = await powerOn(options.bootId ?? randomUUID())
+  } catch (error) {
+    await close()
+    throw error
+  }
+  const running = (): Machine => {
+    if (!machine) throw new Error(`${name} has no power`)
+    return machine
+  }
+  return {
+    name,
+    address,
+    netns,
+    fabric,
+    bootId: () => running().bootId,
+    exec: (command, args, more) => run('nsenter', [...enter(running().pid).slice(1), command, ...args], more),
+    powerCycle: async () => {
+      await powerOff(machine)
+      machine = await powerOn(randomUUID())
+    },
+    close,
+  }
+}
+
+const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+/** Joins a shell, and so what it becomes, to the groups of its first argument. */
+const joinGroups = 'for group in $1; do echo $$ >"$group/cgroup.procs"; done; shift; exec "$@"'
+
+function enter(pid: number): string[] {
+  return ['nsenter', '--target', String(pid), '--mount', '--uts', '--ipc', '--net', '--pid']
+}
+
+interface Plugs {
+  netns: string
+  fabric: string
+  /** The node's end at the bridge. */
+  port: string
+  address: string
+  macs: readonly string[]
+  server: string
+}
+
+async function plug({ netns, fabric, port, address, macs, server }: Plugs): Promise<void> {
+  const last = Number(address.split('.').at(-1)).toString(16).padStart(2, '0')
+  for (const namespace of [netns, fabric]) {
+    await run('ip', ['netns', 'add', namespace])
+    await run('ip', ['-n', namespace, 'link', 'set', 'lo', 'up'])
+  }
+  const primary = ['name', 'eth0', 'address', `fa:16:3e:88:00:${last}`, 'netns', netns]
+  await run('ip', ['link', 'add', port, 'type', 'veth', 'peer', ...primary])
+  await run('ip', ['link', 'set', port, 'master', bridge.name, 'up'])
+  await run('ip', ['-n', netns, 'address', 'add', `${address}/${bridge.prefix}`, 'dev', 'eth0'])
+  await run('ip', ['-n', netns, 'link', 'set', 'eth0', 'up'])
+  await run('ip', ['-n', netns, 'route', 'add', 'default', 'via', bridge.address])
+  for (const [index, mac] of macs.entries()) {
+    const peer = ['name', `eth${index + 1}`, 'address', mac, 'netns', netns]
+    await run('ip', ['-n', fabric, 'link', 'add', `p${index + 1}`, 'type', 'veth', 'peer', ...peer])
+    await run('ip', ['-n', fabric, 'link', 'set', `p${index + 1}`, 'up'])
+  }
+  // There is no kube-proxy: the address that Pods know the API server by is led to the real one.
+  const target = server.replace('https://', '')
+  const rule = `type nat hook output priority -100; ip daddr 10.0.0.1 tcp dport 443 dnat to ${target}`
+  await run('nsenter', [`--net=/run/netns/${netns}`, 'nft', '-f', '-'], {
+    input: `table ip kubernetes {\nchain output {\n${rule}\n}\n}\n`,
+  })
+}
+
+async function onlyChild(pid: number): Promise<number> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  const child = Number(children.trim().split(' ')[0])
+  if (!child) throw new Error(`pid ${pid} has no child`)
+  return child
+}
+
+interface NodeStatus {
+  status?: { nodeInfo?: { bootID?: string }; conditions?: { type: string; status: string; reason?: string }[] }
+}
+
+/** A node that went down without a word is Ready for a while: only the word of this boot counts. */
+async function isReady(cp: ControlPlane, name: string, bootId: string): Promise<void> {
+  const { status } = (await cp.get(`/api/v1/nodes/${name}`)) as NodeStatus
+  const ready = status?.conditions?.find(condition => condition.type === 'Ready')
+  if (status?.nodeInfo?.bootID !== bootId) throw new Error(`its boot id is ${status?.nodeInfo?.bootID}, not ${bootId}`)
+  if (ready?.status !== 'True') throw new Error(`it is not Ready: ${ready?.reason}`)
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { addressesOf, completeInterfaces, type InterfaceInput, specHash } from './interfaces.ts'
+
+const mac = (n: number) => `fa:16:3e:00:00:0${n}`
+const nic = (more: Partial<InterfaceInput> = {}): InterfaceInput => ({ macAddress: mac(0), ...more })
+
+test('an entry is completed from its name, then its id, then its position', () => {
+  const { interfaces, errors } = completeInterfaces([
+    nic({ macAddress: mac(1), name: 'multinic7' }),
+    nic({ macAddress: mac(2), id: 3 }),
+    nic({ macAddress: mac(3) }),
+  ])
+  assert.deepEqual(errors, [])
+  assert.deepEqual(
+    interfaces.map(({ id, name, macAddress }) => `${id} ${name} ${macAddress}`),
+    [`2 multinic2 ${mac(3)}`, `3 multinic3 ${mac(2)}`, `7 multinic7 ${mac(1)}`],
+  )
+})
+
+const mistakes: Record<string, [InterfaceInput[], string]> = {
+  'a MAC with dashes': [
+    [nic({ macAddress: 'fa-16-3e-00-00-01' })],
+    'interfaces[0].macAddress: "fa-16-3e-00-00-01" is not a MAC address; write six hex pairs with colons',
+  ],
+  'a foreign name': [[nic({ name: 'eth0' })], 'interfaces[0].name: "eth0" is not one of multinic0 to multinic9'],
+  'a name that is not the id': [
+    [nic({ name: 'multinic1', id: 2 })],
+    'interfaces[0].name: "multinic1" must be multinic2, as id is 2',
+  ],
+  'an id above nine': [[nic({ id: 10 })], 'interfaces[0].id: 10 is not a whole number from 0 to 9'],
+  'the same id twice': [
+    [nic({ id: 1 }), nic({ id: 1, macAddress: mac(2) })],
+    'interfaces[1].id: 1 is used by interfaces[0] too',
+  ],
+  'the same MAC in two cases': [
+    [nic({ macAddress: 'FA:16:3E:00:00:00' }), nic()],
+    `interfaces[1].macAddress: ${mac(0)} is used by interfaces[0] too`,
+  ],
+  'an address outside its network': [
+    [nic({ address: '10.0.1.5', cidr: '10.0.0.0/24' })],
+    'interfaces[0].address: 10.0.1.5 is outside 10.0.0.0/24',
+  ],
+  'an address without network': [
+    [nic({ address: '10.0.1.5' })],
+    'interfaces[0].cidr: is needed beside address 10.0.1.5',
+  ],
+  'an MTU that no device has': [[nic({ mtu: 60 })], 'interfaces[0].mtu: 60 is not a whole number from 68 to 9216'],
+  'a route to nowhere': [
+    [nic({ routes: [{ destination: '10.0.0.0', nexthop: 'x' }] })],
+    'interfaces[0].routes[0].destination: "10.0.0.0" is not a network in CIDR form',
+  ],
+}
+for (const [name, [inputs, expected]] of Object.entries(mistakes)) {
+  test(`${name} is named by its path`, () => {
+    const { errors } = completeInterfaces(inputs)
+    assert.equal(errors.map(({ path, message }) => `${path}: ${message}`)[0], expected)
+  })
+}
+
+test('eleven interfaces are too many', () => {
+  const { errors } = completeInterfaces(
+    Array.from({ length: 11 }, (_, i) => nic({ macAddress: `fa:16:3e:00:00:${i + 10}` })),
+  )
+  assert.ok(errors.some(error => error.path === 'interfaces' && error.message.includes('at most 10')))
+})
+
+test('both spellings of a cidr give the same addresses', () => {
+  assert.deepEqual(addressesOf({ address: '192.168.1.10', cidr: '192.168.1.0/24' }), ['192.168.1.10/24'])
+  assert.deepEqual(addressesOf({ address: '192.168.1.10', cidr: '192.168.1.10/24' }), ['192.168.1.10/24'])
+  assert.deepEqual(addressesOf({ address: '10.0.0.1', cidr: '10.0.0.0/8', addresses: ['10.0.0.1/8', 'FD00::1/64'] }), [
+    '10.0.0.1/8',
+    'fd00::1/64',
+  ])
+})
+
+test('the hash does not see order, case or absent keys, and sees everything else', () => {
+  const of = (inputs: InterfaceInput[]) =>
+    specHash({ nodeName: 'w1', instanceId: '', interfaces: completeInterfaces(inputs).interfaces })
+  const one = nic({ id: 0, macAddress: mac(1), mtu: 1500 })
+  const two = nic({ id: 1, macAddress: mac(2), portId: '' })
+  assert.equal(
+    of([one, two]),
+    of([
+      { ...two, portId: undefined },
+      { mtu: 1500, id: 0, macAddress: mac(1).toUpperCase() },
+    ]),
+  )
+  assert.notEqual(of([one, two]), of([{ ...one, mtu: 1450 }, two]))
+  assert.match(of([one]), /^[0-9a-f]{64}$/)
+})

@@ -1,0 +1,60 @@
+/** The documents: links lead somewhere, generated pages are up to date, the manual knows every target. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { root } from './sources.ts'
+
+const pages = globSync(['*.md', 'docs/**/*.md', 'config/**/*.md', 'deployments/**/*.md'], { cwd: root }).sort()
+
+test('links in the documents lead to files that exist', () => {
+  const broken = pages.flatMap(page =>
+    linksOf(readFileSync(join(root, page), 'utf8'))
+      .filter(link => !/^[a-z]+:/.test(link) && !link.startsWith('#'))
+      .filter(link => !existsSync(join(root, dirname(page), link.split('#', 1)[0] ?? '')))
+      .map(link => `${page}: ${link}`),
+  )
+  assert.deepEqual(broken, [])
+})
+
+test('a link to nowhere would be found', () => {
+  assert.deepEqual(linksOf('see [x](src/none.ts) and `[no](code)`'), ['src/none.ts'])
+})
+
+test('generated files are up to date', () => {
+  execFileSync(process.execPath, ['scripts/generate.ts', '--check'], { cwd: root, stdio: 'pipe' })
+})
+
+test('make help lists every target', () => {
+  const makefile = readFileSync(join(root, 'Makefile'), 'utf8')
+  const phony = /^\.PHONY: (.*)$/m.exec(makefile)?.[1]?.split(' ') ?? []
+  const help = execFileSync('make', ['help'], { cwd: root, encoding: 'utf8' })
+  const missing = phony.filter(target => !new RegExp(`^  make ${target}\\s`, 'm').test(help))
+  assert.deepEqual(missing, [])
+})
+
+test('every Korean page stands beside its English one', () => {
+  const alone = pages.filter(page => page.endsWith('.ko.md') && !pages.includes(page.replace('.ko.md', '.md')))
+  assert.deepEqual(alone, [])
+})
+
+test('the tree speaks of no machine of its own', () => {
+  const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' })
+    .split('\n')
+    .filter(path => path && path !== 'package-lock.json')
+  const found = files.filter(
+    path =>
+      existsSync(join(root, path)) &&
+      /(^|[\s"'`=:(])\/(work|root|home\/[a-z]+)\//m.test(readFileSync(join(root, path), 'utf8')),
+  )
+  assert.deepEqual(
+    found.filter(path => path !== 'test/repo/docs.test.ts'),
+    [],
+  )
+})
+
+function linksOf(markdown: string): string[] {
+  const prose = markdown.replace(/```[\s\S]*?```/g, '').replace(/`[^`\n]*`/g, '')
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
+}

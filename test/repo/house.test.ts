@@ -1,0 +1,112 @@
+/** House rules: who may import whom, which files stay pure, what the agent carries. */
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { buildAgent, buildProgram } from '../../scripts/build.ts'
+import { isTest, root, type Source, sources } from './sources.ts'
+
+const all = sources()
+const code = all.filter(({ path }) => !isTest(path))
+
+/** What each room may import of ours, besides itself. Files right under src are for everybody. */
+const mayImport: Record<string, string[]> = {
+  contract: [],
+  kube: ['contract'],
+  openstack: ['contract'],
+  operator: ['contract', 'kube', 'openstack'],
+  viola: ['contract', 'kube'],
+  controller: ['contract', 'kube'],
+  agent: ['contract'],
+  inventory: ['contract'],
+  cli: ['contract', 'kube'],
+  sandbox: ['contract', 'kube', 'openstack', 'operator', 'viola', 'controller', 'agent', 'inventory', 'cli'],
+}
+const everywhere = ['src/errors.ts', 'src/log.ts', 'src/env.ts', 'src/metrics.ts', 'src/http.ts']
+const forAgent = ['src/errors.ts', 'src/log.ts', 'src/env.ts']
+
+const roomOf = (path: string) => /^src\/([^/]+)\//.exec(path)?.[1]
+
+test('rooms import only what lies below them', () => {
+  const broken = code.flatMap(({ path, imports }) => {
+    const room = roomOf(path)
+    if (!room) return []
+    const allowed = mayImport[room] ?? assert.fail(`${path}: a room that no rule names`)
+    const common = room === 'agent' ? forAgent : room === 'contract' ? [] : everywhere
+    return imports
+      .filter(({ of }) => of.startsWith('src/'))
+      .filter(({ of }) => roomOf(of) !== room && !allowed.includes(roomOf(of) ?? '') && !common.includes(of))
+      .map(({ of }) => `${path} imports ${of}`)
+  })
+  assert.deepEqual(broken, [])
+})
+
+const isPure = (path: string) => /\/(plan|status|verify|detect)\.ts$|\/render\//.test(path)
+
+test('files that decide are pure: no clock, no environment, no I/O', () => {
+  const broken = code.filter(({ path }) => isPure(path)).flatMap(impurities)
+  assert.deepEqual(broken, [])
+})
+
+function impurities({ path, text, imports }: Source): string[] {
+  const modules = imports.filter(({ of, types }) => !types && of.startsWith('node:')).map(({ of }) => of)
+  const words = [/\bprocess\./, /\bDate\.now\b/, /\bnew Date\(\)/, /\bfetch\(/, /\bMath\.random\b/, /\bsetTimeout\b/]
+    .filter(word => word.test(text))
+    .map(String)
+  return [...modules, ...words].map(what => `${path}: ${what}`)
+}
+
+test('a planted impurity and a planted import are caught', () => {
+  const planted: Source = {
+    path: 'src/x/plan.ts',
+    text: 'const now = Date.now()',
+    imports: [{ of: 'node:fs', types: false }],
+  }
+  assert.deepEqual(impurities(planted), ['src/x/plan.ts: node:fs', 'src/x/plan.ts: /\\bDate\\.now\\b/'])
+})
+
+test('only one file reads the environment', () => {
+  const readers = code.filter(({ text }) => /\bprocess\.env\b|\bprocess\[['"]env/.test(text)).map(({ path }) => path)
+  assert.deepEqual(readers, ['src/env.ts'])
+})
+
+test('every source file says what it is for', () => {
+  const silent = code.filter(({ text }) => !/^(#!.*\n)?\/\*\*[\s\S]{20,}?\*\//.test(text)).map(({ path }) => path)
+  assert.deepEqual(silent, [])
+})
+
+test('files are short enough to read in one go', () => {
+  const long = [...all, ...sources('test/**/*.ts'), ...sources('scripts/**/*.ts')]
+    .map(({ path, text }) => [path, text.split('\n').length - 1] as const)
+    .filter(([, lines]) => lines > 400)
+    .map(([path, lines]) => `${path}: ${lines} lines`)
+  assert.deepEqual(long, [])
+})
+
+test('no room without a name', () => {
+  const vague = all
+    .filter(({ path }) => /\/(utils?|helpers?|common|misc|shared)(\.ts|\/)/.test(path))
+    .map(({ path }) => path)
+  assert.deepEqual(vague, [])
+})
+
+test('the bundles hold just the packages that were agreed on, the agent none', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-bundle-'))
+  try {
+    assert.deepEqual(await buildAgent(join(dir, 'agent.cjs')), [])
+    assert.equal(readFileSync(join(root, 'deployments/images/agent.deps.txt'), 'utf8'), '')
+    const packages = await buildProgram(join(dir, 'multinic.mjs'))
+    const agreed = readFileSync(join(root, 'deployments/images/multinic.deps.txt'), 'utf8').trimEnd().split('\n')
+    assert.deepEqual(packages, agreed, 'run make generate and look at what came in')
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
+})
+
+test('lock files name no registry', () => {
+  assert.doesNotMatch(readFileSync(join(root, 'package-lock.json'), 'utf8'), /"resolved"/)
+  for (const other of ['yarn.lock', 'pnpm-lock.yaml', 'npm-shrinkwrap.json'])
+    assert.ok(!existsSync(join(root, other)), other)
+})

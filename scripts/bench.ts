@@ -1,0 +1,50 @@
+/**
+ * Runs the benches (test/bench/<room>.ts) and prints a table. ONLY=room runs one; BENCH_JSON=file gets one JSON object a line.
+ *
+ * Machines are noisy: a time stands beside a reference that was measured in the same run, and the ratio is what counts.
+ */
+import { appendFileSync, globSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { environment } from '../src/env.ts'
+import type { Bench, Figure } from '../test/bench/figure.ts'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const { ONLY, BENCH_JSON } = environment()
+
+const rooms = globSync('test/bench/*.ts', { cwd: root })
+  .filter(path => basename(path) !== 'figure.ts')
+  .filter(path => !ONLY || basename(path, '.ts') === ONLY)
+  .sort()
+if (rooms.length === 0) {
+  console.error(
+    `no bench is called "${ONLY}"; there are: ${globSync('test/bench/*.ts', { cwd: root })
+      .map(path => basename(path, '.ts'))
+      .join(' ')}`,
+  )
+  process.exit(1)
+}
+if (BENCH_JSON) writeFileSync(BENCH_JSON, '')
+
+const figures: Figure[] = []
+for (const path of rooms) {
+  const { bench } = (await import(pathToFileURL(join(root, path)).href)) as { bench: Bench }
+  await bench(figure => {
+    figures.push(figure)
+    if (BENCH_JSON) appendFileSync(BENCH_JSON, `${JSON.stringify(figure)}\n`)
+  })
+}
+
+const rows = figures.map(({ name, value, unit, reference, ratio, goal }) => [
+  name,
+  `${round(value)} ${unit}`,
+  `${reference.name}: ${round(reference.value)} ${unit}`,
+  `${round(ratio)}×`,
+  goal ? `${value <= goal.atMost ? 'meets' : 'MISSES'} ≤ ${goal.atMost}` : '',
+])
+const widths = [0, 1, 2, 3, 4].map(column => Math.max(...rows.map(row => row[column]?.length ?? 0)))
+for (const row of rows) console.log(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
+
+function round(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toPrecision(3)
+}

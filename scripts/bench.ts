@@ -35,10 +35,10 @@ for (const path of rooms) {
   })
 }
 
-const rows = figures.map(({ name, value, unit, reference, ratio, goal }) => [
+const rows = figures.map(({ name, value, unit, reference, against, ratio, goal }) => [
   name,
   `${round(value)} ${unit}`,
-  `${reference.name}: ${round(reference.value)} ${unit}`,
+  `${against}: ${round(reference)} ${unit}`,
   `${round(ratio)}×`,
   goal ? `${value <= goal.atMost ? 'meets' : 'MISSES'} ≤ ${goal.atMost}` : '',
 ])

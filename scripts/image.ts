@@ -6,14 +6,18 @@
  */
 import { execFile } from 'node:child_process'
 import { existsSync, realpathSync, statSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
+import { buildAgent } from './build.ts'
 import { type ImageFile, writeImage } from './oci.ts'
 
 interface Recipe {
   name: string
   entrypoint: readonly string[]
-  files(): Promise<Record<string, ImageFile>>
+  /** `work` is a directory for what has to be built first. */
+  files(work: string): Promise<Record<string, ImageFile>>
 }
 
 const root = join(import.meta.dirname, '..')
@@ -25,12 +29,15 @@ const recipes = {
   agent: {
     name: 'multinic-agent:dev',
     entrypoint: ['/usr/bin/node', '/agent.cjs'],
-    files: async () => ({
-      '/agent.cjs': { copy: bundle('agent.cjs') },
-      '/etc/passwd': passwd,
-      ...(await program('/usr/bin/node', pinnedNode)),
-      ...(await program('/usr/sbin/ip', findProgram('ip'))),
-    }),
+    files: async work => {
+      await buildAgent(join(work, 'agent.cjs'))
+      return {
+        '/agent.cjs': { copy: join(work, 'agent.cjs') },
+        '/etc/passwd': passwd,
+        ...(await program('/usr/bin/node', pinnedNode)),
+        ...(await program('/usr/sbin/ip', findProgram('ip'))),
+      }
+    },
   },
 } satisfies Record<string, Recipe>
 
@@ -38,13 +45,12 @@ export type ImageName = keyof typeof recipes
 
 export async function buildImage(image: ImageName, out: string, { compress = true } = {}): Promise<string> {
   const { name, entrypoint, files } = recipes[image]
-  return writeImage({ name, entrypoint, files: await files(), compress, out })
-}
-
-function bundle(name: string): string {
-  const file = join(root, 'dist', name)
-  if (!existsSync(file)) throw new Error(`dist/${name} is not there: npm run build`)
-  return file
+  const work = await mkdtemp(join(tmpdir(), 'multinic-image-'))
+  try {
+    return await writeImage({ name, entrypoint, files: await files(work), compress, out })
+  } finally {
+    await rm(work, { recursive: true, force: true })
+  }
 }
 
 function findProgram(name: string): string {

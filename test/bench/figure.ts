@@ -6,7 +6,9 @@ export interface Figure {
   value: number
   unit: string
   /** Measured in the same run, on the same machine, under the same load. */
-  reference: { name: string; value: number }
+  reference: number
+  /** What the reference is. */
+  against: string
   ratio: number
   goal?: { atMost: number }
 }
@@ -17,10 +19,10 @@ export function figure(
   name: string,
   value: number,
   unit: string,
-  reference: Figure['reference'],
+  { against, reference }: Pick<Figure, 'against' | 'reference'>,
   goal?: Figure['goal'],
 ): Figure {
-  return { name, value, unit, reference, ratio: value / reference.value, ...(goal ? { goal } : {}) }
+  return { name, value, unit, reference, ratio: value / reference, against, ...(goal ? { goal } : {}) }
 }
 
 export function median(values: readonly number[]): number {

@@ -14,6 +14,8 @@ import { run } from './process.ts'
 
 const prefix = 'multinic-world'
 const init = join(import.meta.dirname, 'world.sh')
+/** Each is killed with the one that started it: we, unshare, the first process of the world. */
+const namespaces = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
 let count = 0
 
 export interface WorldOptions {
@@ -42,14 +44,10 @@ export async function inWorld(command: readonly string[], { env = {}, within }: 
   await mkdir(dir, { mode: 0o700 })
   try {
     return await new Promise<WorldEnd>((resolve, reject) => {
-      const child = spawn(
-        'unshare',
-        ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', init, ...command],
-        {
-          stdio: ['ignore', 'inherit', 'inherit'],
-          env: { ...environment(), ...env, MULTINIC_WORLD: name, TMPDIR: dir },
-        },
-      )
+      const child = spawn('setpriv', ['--pdeathsig', 'KILL', 'unshare', ...namespaces, init, ...command], {
+        stdio: ['ignore', 'inherit', 'inherit'],
+        env: { ...environment(), ...env, MULTINIC_WORLD: name, TMPDIR: dir },
+      })
       let timedOut = false
       const timer = setTimeout(() => {
         timedOut = true

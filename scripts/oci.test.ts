@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { type Image, writeImage } from './oci.ts'
+
+let dir = ''
+before(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'oci-test-'))
+  await writeFile(join(dir, 'program'), '#!/bin/sh\necho hello\n')
+  await chmod(join(dir, 'program'), 0o755)
+})
+after(() => rm(dir, { recursive: true }))
+
+const image = (out: string): Image => ({
+  name: 'greeter:dev',
+  files: { '/usr/bin/greet': { copy: join(dir, 'program') }, '/etc/passwd': { text: 'root:x:0:0::/:/none\n' } },
+  entrypoint: ['/usr/bin/greet'],
+  compress: true,
+  out: join(dir, out),
+})
+const inArchive = (out: string, name: string) => execFileSync('tar', ['-xOf', join(dir, out), name])
+const blob = (digest: string) => `blobs/${digest.replace(':', '/')}`
+
+test('the same input gives the same bytes', async () => {
+  assert.equal(await writeImage(image('one.tar')), await writeImage(image('two.tar')))
+  assert.deepEqual(await readFile(join(dir, 'one.tar')), await readFile(join(dir, 'two.tar')))
+})
+
+test('the archive says what it is: its full name, the processor, what to start and every file with its rights', async () => {
+  const digest = await writeImage(image('image.tar'))
+  const [listed] = JSON.parse(inArchive('image.tar', 'index.json').toString()).manifests
+  assert.equal(listed.digest, digest)
+  assert.equal(listed.annotations['io.containerd.image.name'], 'docker.io/library/greeter:dev')
+
+  const manifest = JSON.parse(inArchive('image.tar', blob(digest)).toString())
+  const config = JSON.parse(inArchive('image.tar', blob(manifest.config.digest)).toString())
+  assert.equal(config.architecture, process.arch === 'x64' ? 'amd64' : process.arch)
+  assert.deepEqual(config.config.Entrypoint, ['/usr/bin/greet'])
+
+  const layer = inArchive('image.tar', blob(manifest.layers[0].digest))
+  const listing = execFileSync('tar', ['-tvz', '--numeric-owner', '--utc'], { input: layer }).toString()
+  const lines = listing.split('\n').map(line => line.replace(/ +/g, ' '))
+  assert.deepEqual(lines, [
+    'drwxr-xr-x 0/0 0 1970-01-01 00:00 etc/',
+    '-rw-r--r-- 0/0 20 1970-01-01 00:00 etc/passwd',
+    'drwxr-xr-x 0/0 0 1970-01-01 00:00 usr/',
+    'drwxr-xr-x 0/0 0 1970-01-01 00:00 usr/bin/',
+    '-rwxr-xr-x 0/0 21 1970-01-01 00:00 usr/bin/greet',
+    '',
+  ])
+})

@@ -1,0 +1,63 @@
+/**
+ * How many tests ran and how they ended, handed from the test processes to the scripts and on to CI.
+ *
+ * As a reporter of node:test it writes one line of JSON; TEST_TOTALS names a file to which a script adds its sum.
+ */
+import { appendFile, readFile } from 'node:fs/promises'
+import type { TestEvent } from 'node:test/reporters'
+import { environment } from '../src/env.ts'
+
+export interface Totals {
+  passed: number
+  failed: number
+  /** Tests that skipped themselves, and files that could not run here. */
+  skipped: number
+}
+
+export const none: Totals = { passed: 0, failed: 0, skipped: 0 }
+
+export function plus(a: Totals, b: Totals): Totals {
+  return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped }
+}
+
+/** A process that fails without a failed test (an unhandled error, a handle that stays open) is a failure too. */
+export function failedAtLeast(counted: Totals, failed: boolean): Totals {
+  return failed && counted.failed === 0 ? { ...counted, failed: 1 } : counted
+}
+
+export function sentence({ passed, failed, skipped }: Totals): string {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
+}
+
+/** The arguments that make `node --test` talk to people and write its totals to a file. */
+export function reporters(file: string): string[] {
+  return [
+    ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
+    ...[`--test-reporter=${import.meta.filename}`, `--test-reporter-destination=${file}`],
+  ]
+}
+
+/** What a test process wrote; one that ended without a word has failed. */
+export async function totalsOf(file: string): Promise<Totals> {
+  const text = await readFile(file, 'utf8').catch(() => '')
+  return text === '' ? { ...none, failed: 1 } : (JSON.parse(text) as Totals)
+}
+
+/** The last word of a script: the sum for people and for CI, and a failure when a test failed or none ran. */
+export async function close(totals: Totals): Promise<void> {
+  const file = environment()['TEST_TOTALS']
+  if (file) await appendFile(file, `${JSON.stringify(totals)}\n`)
+  console.log(sentence(totals))
+  if (totals.passed + totals.failed === 0) console.log('no test ran')
+  process.exitCode = totals.failed > 0 || totals.passed === 0 ? 1 : 0
+}
+
+/** node:test takes the default export of the file it is given. */
+export default async function* reporter(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  for await (const event of events) {
+    // One without a file is the sum over all files.
+    if (event.type !== 'test:summary' || event.data.file !== undefined) continue
+    const { tests, passed, skipped, todo } = event.data.counts
+    yield JSON.stringify({ passed, failed: tests - passed - skipped - todo, skipped: skipped + todo } satisfies Totals)
+  }
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { after, before, test } from 'node:test'
+import { type ControlPlane, type RigNode, startControlPlane, startNode } from './rig.ts'
+
+const uuid = '6f1c2a10-0001-4aaa-8bbb-000000000001'
+const macs = ['fa:16:3e:00:00:11', 'fa:16:3e:00:00:12']
+
+let cp: ControlPlane
+let node: RigNode
+before(async () => {
+  cp = await startControlPlane()
+  node = await startNode(cp, { name: 'w1', uuid, macs })
+})
+after(async () => {
+  await node?.close()
+  await cp?.close()
+})
+
+interface Link {
+  ifname: string
+  address: string
+}
+
+async function links(): Promise<string[]> {
+  const { stdout } = await node.exec('ip', ['-j', 'link'])
+  return (JSON.parse(stdout) as Link[]).map(({ ifname, address }) => `${ifname} ${address}`)
+}
+
+async function nodeInfo(): Promise<{ systemUUID: string; bootID: string; osImage: string }> {
+  return JSON.parse((await cp.exec('kubectl', ['get', 'node', 'w1', '-o', 'jsonpath={.status.nodeInfo}'])).stdout)
+}
+
+test('a node is the machine that was asked for: its name, SystemUUID, boot id, system and NICs', async () => {
+  const { systemUUID, bootID, osImage } = await nodeInfo()
+  assert.deepEqual(
+    { systemUUID, bootID, osImage },
+    { systemUUID: uuid, bootID: node.bootId(), osImage: 'Ubuntu 24.04 LTS' },
+  )
+  assert.equal((await node.exec('hostname', [])).stdout, 'w1\n')
+  assert.deepEqual((await links()).slice(2), [`eth1 ${macs[0]}`, `eth2 ${macs[1]}`])
+})
+
+test('nothing that a node does to its /etc is seen by the machine', async () => {
+  await node.exec('sh', ['-c', 'echo mine > /etc/netplan/99-mine.yaml'])
+  assert.deepEqual(
+    (await readdir('/etc/netplan').catch(() => [])).filter(name => name === '99-mine.yaml'),
+    [],
+  )
+})
+
+test('after a power cycle the disk is the same, the boot id is new and the NICs have their first names again', async () => {
+  const boot = node.bootId()
+  await node.exec('ip', ['link', 'set', 'eth1', 'name', 'renamed'])
+  await node.powerCycle()
+  assert.notEqual(node.bootId(), boot)
+  assert.equal((await nodeInfo()).bootID, node.bootId())
+  assert.deepEqual((await links()).slice(2), [`eth1 ${macs[0]}`, `eth2 ${macs[1]}`])
+  assert.equal((await node.exec('cat', ['/etc/netplan/99-mine.yaml'])).stdout, 'mine\n')
+})

@@ -3,7 +3,7 @@
  *
  * Failures are `KubeError` (errors.ts) with the server's status, reason and message.
  */
-import type { Key, KubeObject, Resource, WatchEvent } from './types.ts'
+import type { Key, KubeObject, ObjectMeta, Resource, WatchEvent } from './types.ts'
 
 export interface ListOptions {
   /** Absent means all namespaces. */
@@ -35,6 +35,9 @@ export interface DeleteOptions extends WriteOptions {
   uid?: string
 }
 
+/** What a manager wants to own of an object: never more than it means to keep. */
+export type Applied = { metadata: ObjectMeta } & (object | Record<string, unknown>)
+
 export interface Kube {
   /** Undefined when there is no such object. */
   get<T extends KubeObject>(resource: Resource<T>, key: Key): Promise<T | undefined>
@@ -43,7 +46,7 @@ export interface Kube {
     resource: Resource<T>,
     options?: ListOptions,
   ): Promise<{ items: T[]; resourceVersion: string }>
-  /** Ends quietly when the server ends it; throws on a broken connection and on 410 (KubeError, `isGone`). */
+  /** Ends quietly when the server or the signal ends it; throws on a broken connection and on 410 (KubeError, `isGone`). */
   watch<T extends KubeObject>(resource: Resource<T>, options: WatchOptions): AsyncIterable<WatchEvent<T>>
   create<T extends KubeObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>
   /** PUT: the object must carry the resourceVersion it was read with, or 409. */
@@ -58,11 +61,7 @@ export interface Kube {
     options?: WriteOptions & { resourceVersion?: string },
   ): Promise<T>
   /** Server-side apply. */
-  apply<T extends KubeObject>(
-    resource: Resource<T>,
-    object: { metadata: { name: string; namespace?: string } } & object,
-    options: ApplyOptions,
-  ): Promise<T>
+  apply<T extends KubeObject>(resource: Resource<T>, object: Applied, options: ApplyOptions): Promise<T>
   /** No error when it is gone already. */
   delete(resource: Resource, key: Key, options?: DeleteOptions): Promise<void>
 }

@@ -168,8 +168,10 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
             kind: 'DeleteOptions',
             ...(propagation && { propagationPolicy: propagation }),
             ...(uid && { preconditions: { uid } }),
+            // In the query it would be overlooked: a body makes the server ignore the query.
+            ...(options.dryRun && { dryRun: ['All'] }),
           },
-          ...written(options),
+          signal: options.signal,
         })
       } catch (error) {
         if (!isNotFound(error)) throw error

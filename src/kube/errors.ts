@@ -17,9 +17,9 @@ export class KubeError extends Error {
   readonly status: number
   /** The server's word for it: NotFound, AlreadyExists, Conflict, Invalid, Forbidden, Expired, … */
   readonly reason: string
-  readonly details?: StatusDetails
+  declare readonly details?: StatusDetails
   /** Seconds that the server asks to wait. */
-  readonly retryAfter?: number
+  declare readonly retryAfter?: number
 
   constructor(
     status: number,

@@ -1,0 +1,124 @@
+/** What kubectl asks first: which kinds there are, and how their tables look. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nodeConfigs } from '../../../src/contract/node-config.ts'
+import { collectionPath, objectPath } from '../../../src/kube/paths.ts'
+import { aNodeConfig, nic, type Place } from './place.ts'
+
+const asTable = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' }
+
+interface Table {
+  kind: string
+  apiVersion: string
+  columnDefinitions: { name: string; type: string }[]
+  rows: { cells: unknown[]; object: { kind: string; metadata: { name: string } } }[]
+}
+
+interface ApiResource {
+  name: string
+  kind: string
+  namespaced: boolean
+  singularName: string
+  shortNames?: string[]
+  verbs: string[]
+}
+
+export function discoveryCases(place: () => Place): void {
+  async function read<T>(path: string, headers = {}): Promise<T> {
+    return (await place().kube.raw('GET', path, undefined, headers)).body as T
+  }
+
+  const resourcesOf = async (path: string) => (await read<{ resources: ApiResource[] }>(path)).resources
+
+  test('the server is ready and tells its version', async () => {
+    assert.equal(await read('/readyz'), 'ok')
+    assert.match((await read<{ gitVersion: string }>('/version')).gitVersion, /^v1\.\d+\.\d+/)
+  })
+
+  test('our groups are listed with their versions, the stored one preferred', async () => {
+    const { groups } = await read<{
+      groups: { name: string; versions: { version: string }[]; preferredVersion: { version: string } }[]
+    }>('/apis')
+    const ours = groups.find(group => group.name === 'multinic.io')
+    assert.deepEqual(
+      ours?.versions.map(({ version }) => version),
+      ['v1', 'v1alpha1'],
+    )
+    assert.equal(ours?.preferredVersion.version, 'v1')
+    for (const name of ['multinic.example.com', 'batch', 'coordination.k8s.io', 'apiextensions.k8s.io'])
+      assert.ok(
+        groups.some(group => group.name === name),
+        name,
+      )
+    assert.ok((await read<{ versions: string[] }>('/api')).versions.includes('v1'))
+  })
+
+  test('our kinds are listed with their short names', async () => {
+    const found = await resourcesOf('/apis/multinic.io/v1')
+    const node = found.find(({ name }) => name === 'multinicnodeconfigs')
+    assert.equal(node?.kind, 'MultiNicNodeConfig')
+    assert.equal(node?.namespaced, true)
+    assert.equal(node?.singularName, 'multinicnodeconfig')
+    assert.deepEqual(node?.shortNames, ['mnnc'])
+    for (const verb of ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'])
+      assert.ok(node?.verbs.includes(verb), verb)
+    assert.ok(found.some(({ name }) => name === 'multinicnodeconfigs/status'))
+    const biz = found.find(({ name }) => name === 'multinicbizconfigs')
+    for (const short of ['mnbc', 'multinicclusterconfig', 'multinicclusterconfigs'])
+      assert.ok(biz?.shortNames?.includes(short), short)
+    assert.ok((await resourcesOf('/apis/multinic.io/v1alpha1')).some(({ name }) => name === 'multinicnodeconfigs'))
+    const [openstack] = await resourcesOf('/apis/multinic.example.com/v1alpha1')
+    assert.deepEqual(openstack?.shortNames, ['osc'])
+  })
+
+  test('built-in kinds are listed', async () => {
+    const core = await resourcesOf('/api/v1')
+    assert.deepEqual(core.find(({ name }) => name === 'pods')?.shortNames, ['po'])
+    assert.equal(core.find(({ name }) => name === 'nodes')?.namespaced, false)
+    assert.ok(core.some(({ name }) => name === 'pods/status'))
+    for (const kind of ['secrets', 'configmaps', 'events', 'namespaces', 'serviceaccounts'])
+      assert.ok(
+        core.some(({ name }) => name === kind),
+        kind,
+      )
+    assert.ok((await resourcesOf('/apis/batch/v1')).some(({ name }) => name === 'jobs/status'))
+  })
+
+  test('a table has the columns of our CRD', async () => {
+    const { kube, namespace, name } = place()
+    const key = { namespace, name: name() }
+    await kube.create(nodeConfigs, aNodeConfig(place(), key.name, { spec: { interfaces: [nic(0), nic(1)] } }))
+    const ready = { type: 'Ready', status: 'True', reason: 'AllInterfacesConfigured', message: 'fine' }
+    const conditions = [{ ...ready, lastTransitionTime: '2026-01-02T03:04:05Z' }]
+    await kube.patchStatus(nodeConfigs, key, { state: 'Configured', nics: '2/2', conditions })
+
+    const paths = [
+      objectPath(nodeConfigs, key),
+      `${collectionPath(nodeConfigs, namespace)}?fieldSelector=metadata.name%3D${key.name}`,
+    ]
+    for (const path of paths) {
+      const table = await read<Table>(path, asTable)
+      assert.equal(table.kind, 'Table')
+      assert.equal(table.apiVersion, 'meta.k8s.io/v1')
+      const columns = table.columnDefinitions.map(column => column.name)
+      assert.deepEqual(columns, ['Name', 'Node', 'State', 'NICs', 'Reason', 'Age'])
+      const [row] = table.rows
+      assert.deepEqual(row?.cells.slice(0, 5), [key.name, key.name, 'Configured', '2/2', 'AllInterfacesConfigured'])
+      assert.match(String(row?.cells[5]), /^\d+s$/)
+      assert.equal(row?.object.kind, 'PartialObjectMetadata')
+      assert.equal(row?.object.metadata.name, key.name)
+    }
+  })
+
+  test('built-in kinds have tables too', async () => {
+    for (const path of [
+      '/api/v1/namespaces',
+      `/api/v1/namespaces/${place().namespace}/secrets`,
+      '/apis/batch/v1/jobs',
+    ]) {
+      const table = await read<Table>(path, asTable)
+      assert.equal(table.kind, 'Table')
+      assert.equal(table.columnDefinitions[0]?.name, 'Name')
+    }
+  })
+}

@@ -1,0 +1,185 @@
+/**
+ * Jobs and their Pods, as the Job controller runs them. No node takes part: the case itself is the kubelet.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isInvalid } from '../../../src/kube/errors.ts'
+import { objectPath } from '../../../src/kube/paths.ts'
+import { jobs, pods } from '../../../src/kube/resources.ts'
+import type { JobObject, PodObject } from '../../../src/kube/types.ts'
+import { eventually } from '../../eventually.ts'
+import { type Place, present, refusal } from './place.ts'
+
+const soon = { within: 30_000, every: 100 }
+const bound = { timeout: 90_000 }
+
+export function jobCases(place: () => Place): void {
+  function aJob(name: string, spec: Partial<JobObject['spec']> = {}): JobObject {
+    const { namespace } = place()
+    return {
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name, namespace, labels: { 'multinic.io/action': 'apply' } },
+      spec: {
+        completions: 1,
+        parallelism: 1,
+        backoffLimit: 6,
+        podReplacementPolicy: 'Failed',
+        activeDeadlineSeconds: 600,
+        template: {
+          metadata: { labels: { 'multinic.io/action': 'apply' } },
+          spec: {
+            nodeName: `node-of-${name}`,
+            hostNetwork: true,
+            restartPolicy: 'OnFailure',
+            automountServiceAccountToken: false,
+            terminationGracePeriodSeconds: 30,
+            tolerations: [{ operator: 'Exists' }],
+            containers: [{ name: 'agent', image: 'none', terminationMessagePolicy: 'FallbackToLogsOnError' }],
+          },
+        },
+        ...spec,
+      },
+    }
+  }
+
+  const podsOf = async (job: string) =>
+    (await place().kube.list(pods, { namespace: place().namespace, labelSelector: `job-name=${job}` })).items
+
+  async function podOf(job: string): Promise<PodObject> {
+    return eventually(async () => {
+      const [pod] = await podsOf(job)
+      assert.ok(pod, `a Pod of ${job}`)
+      return pod
+    }, soon)
+  }
+
+  const keyOf = ({ metadata: { name } }: PodObject) => ({ namespace: place().namespace, name })
+
+  const conditionOf = async (name: string, type: string) =>
+    (await present(place().kube, jobs, { namespace: place().namespace, name })).status?.conditions?.find(
+      condition => condition.type === type && condition.status === 'True',
+    )
+
+  /** What a kubelet does when the containers of a deleted Pod have ended. */
+  const confirmDeletion = (pod: PodObject) =>
+    place().kube.raw('DELETE', objectPath(pods, keyOf(pod)), { gracePeriodSeconds: 0 })
+
+  const finished = (phase: string, exitCode: number, message: string) => ({
+    phase,
+    containerStatuses: [
+      {
+        name: 'agent',
+        image: 'none',
+        imageID: '',
+        ready: false,
+        restartCount: 0,
+        state: { terminated: { exitCode, message, reason: exitCode ? 'Error' : 'Completed' } },
+      },
+    ],
+  })
+
+  test('a Job gets a Pod on its node, and is complete when the Pod succeeded', bound, async () => {
+    const { kube, namespace, name } = place()
+    const own = name()
+    const job = await kube.create(jobs, aJob(own))
+    const pod = await podOf(own)
+    assert.equal(pod.spec.nodeName, `node-of-${own}`)
+    assert.ok(pod.metadata.name.startsWith(`${own}-`))
+    const { labels = {}, ownerReferences = [] } = pod.metadata
+    assert.equal(labels['multinic.io/action'], 'apply')
+    assert.equal(labels['job-name'], own)
+    assert.equal(labels['batch.kubernetes.io/job-name'], own)
+    assert.equal(labels['controller-uid'], job.metadata.uid)
+    assert.equal(labels['batch.kubernetes.io/controller-uid'], job.metadata.uid)
+    assert.equal(ownerReferences[0]?.uid, job.metadata.uid)
+    assert.equal(ownerReferences[0]?.controller, true)
+    assert.equal(pod.status?.phase, 'Pending')
+    await eventually(async () => {
+      const { status } = await present(kube, jobs, { namespace, name: own })
+      assert.equal(status?.active, 1)
+      assert.ok(status?.startTime)
+    }, soon)
+
+    await kube.patchStatus(pods, keyOf(pod), finished('Succeeded', 0, '{"verdict":"Configured"}'))
+    await eventually(async () => assert.ok(await conditionOf(own, 'Complete')), soon)
+    const { status } = await present(kube, jobs, { namespace, name: own })
+    assert.equal(status?.succeeded, 1)
+    assert.equal(status?.active ?? 0, 0)
+    assert.ok(status?.completionTime)
+    const kept = await present(kube, pods, keyOf(pod))
+    assert.equal(kept.status?.containerStatuses?.[0]?.state?.terminated?.message, '{"verdict":"Configured"}')
+
+    await kube.delete(jobs, { namespace, name: own }, { propagation: 'Background' })
+    await eventually(async () => assert.deepEqual(await podsOf(own), []), soon)
+    assert.equal(await kube.get(jobs, { namespace, name: own }), undefined)
+  })
+
+  test('the Pod of a deleted Job ends in grace: the kubelet has the last word', bound, async () => {
+    const { kube, namespace, name } = place()
+    const own = name()
+    await kube.create(jobs, aJob(own))
+    const pod = await podOf(own)
+    await kube.patchStatus(pods, keyOf(pod), { phase: 'Running' })
+    await kube.delete(jobs, { namespace, name: own }, { propagation: 'Background' })
+    await eventually(async () => {
+      assert.ok((await present(kube, pods, keyOf(pod))).metadata.deletionTimestamp)
+    }, soon)
+    await confirmDeletion(pod)
+    await eventually(async () => assert.deepEqual(await podsOf(own), []), soon)
+  })
+
+  test('restarts of the container count against the limit, and the Pod is taken away', bound, async () => {
+    const { kube, name } = place()
+    const own = name()
+    await kube.create(jobs, aJob(own, { backoffLimit: 2 }))
+    const pod = await podOf(own)
+    const restarted = (restartCount: number) => ({
+      phase: 'Running',
+      containerStatuses: [{ name: 'agent', image: 'none', imageID: '', ready: true, restartCount, state: {} }],
+    })
+    await kube.patchStatus(pods, keyOf(pod), restarted(1))
+    await kube.patchStatus(pods, keyOf(pod), restarted(2))
+    await eventually(async () => {
+      assert.ok((await present(kube, pods, keyOf(pod))).metadata.deletionTimestamp)
+    }, soon)
+    // podReplacementPolicy Failed: the verdict waits until the Pod has really ended.
+    await kube.patchStatus(pods, keyOf(pod), finished('Failed', 137, ''))
+    await eventually(async () => {
+      assert.equal((await conditionOf(own, 'Failed'))?.reason, 'BackoffLimitExceeded')
+    }, soon)
+  })
+
+  test('a Job that takes too long fails', bound, async () => {
+    const { kube, name } = place()
+    const own = name()
+    await kube.create(jobs, aJob(own, { activeDeadlineSeconds: 1 }))
+    const pod = await podOf(own)
+    await eventually(async () => {
+      assert.ok((await present(kube, pods, keyOf(pod))).metadata.deletionTimestamp)
+    }, soon)
+    await kube.patchStatus(pods, keyOf(pod), finished('Failed', 137, ''))
+    await eventually(async () => assert.equal((await conditionOf(own, 'Failed'))?.reason, 'DeadlineExceeded'), soon)
+  })
+
+  test('a finished Job goes after its time to live', bound, async () => {
+    const { kube, namespace, name } = place()
+    const own = name()
+    await kube.create(jobs, aJob(own, { ttlSecondsAfterFinished: 1 }))
+    const pod = await podOf(own)
+    await kube.patchStatus(pods, keyOf(pod), finished('Succeeded', 0, ''))
+    await eventually(async () => assert.equal(await kube.get(jobs, { namespace, name: own }), undefined), soon)
+    await eventually(async () => assert.deepEqual(await podsOf(own), []), soon)
+  })
+
+  test('the template of a Job cannot be changed', bound, async () => {
+    const { kube, namespace, name } = place()
+    const own = name()
+    await kube.create(jobs, aJob(own))
+    const change = { spec: { template: { spec: { nodeName: 'another' } } } }
+    const error = await refusal(kube.patch(jobs, { namespace, name: own }, change))
+    assert.ok(isInvalid(error))
+    assert.match(error.message, /spec\.template/)
+    await kube.delete(jobs, { namespace, name: own }, { propagation: 'Background' })
+  })
+}

@@ -1,0 +1,123 @@
+/** Watches: nothing is missed, and a place that is too old is said to be. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { nodeConfigs } from '../../../src/contract/node-config.ts'
+import { connectKube } from '../../../src/kube/client.ts'
+import { isGone } from '../../../src/kube/errors.ts'
+import { createInformer } from '../../../src/kube/informer.ts'
+import { jobs } from '../../../src/kube/resources.ts'
+import { silent } from '../../../src/log.ts'
+import { eventually } from '../../eventually.ts'
+import { aNodeConfig, nodeConfigsAlpha, type Place } from './place.ts'
+
+const within = { timeout: 30_000 }
+
+export function watchCases(place: () => Place): void {
+  /** Watches until so many events came, and says them as `TYPE name`. */
+  async function collect(
+    count: number,
+    options: { resourceVersion: string; labelSelector?: string },
+    meanwhile: () => Promise<unknown> = async () => {},
+    resource = nodeConfigs,
+  ): Promise<string[]> {
+    const { kube, namespace } = place()
+    const over = new AbortController()
+    const told: string[] = []
+    const watching = (async () => {
+      for await (const event of kube.watch(resource, { namespace, ...options, signal: over.signal })) {
+        if (event.type === 'BOOKMARK') continue
+        assert.equal(event.object.kind, resource.kind)
+        assert.equal(event.object.apiVersion, `${resource.group}/${resource.version}`)
+        told.push(`${event.type} ${event.object.metadata.name}`)
+        if (told.length === count) over.abort()
+      }
+    })()
+    await meanwhile()
+    await watching
+    return told
+  }
+
+  test('a watch tells what happened since the list, in order', within, async () => {
+    const { kube, namespace, name } = place()
+    const own = name()
+    const suite = { labels: { suite: own } }
+    const { resourceVersion } = await kube.list(nodeConfigs, { namespace })
+    await kube.create(nodeConfigs, aNodeConfig(place(), own, suite))
+    await kube.patch(nodeConfigs, { namespace, name: own }, { spec: { specHash: 'a' } })
+    const options = { resourceVersion, labelSelector: `suite=${own}` }
+    const told = await collect(5, options, async () => {
+      await kube.patchStatus(nodeConfigs, { namespace, name: own }, { state: 'Pending' })
+      await kube.create(nodeConfigs, aNodeConfig(place(), `${own}-b`, suite))
+      await kube.delete(nodeConfigs, { namespace, name: own })
+    })
+    assert.deepEqual(told, [`ADDED ${own}`, `MODIFIED ${own}`, `MODIFIED ${own}`, `ADDED ${own}-b`, `DELETED ${own}`])
+  })
+
+  test('an object that loses the label is deleted for who selects by it, and comes back as added', within, async () => {
+    const { kube, namespace, name } = place()
+    const key = { namespace, name: name() }
+    const { resourceVersion } = await kube.list(nodeConfigs, { namespace })
+    await kube.create(nodeConfigs, aNodeConfig(place(), key.name, { labels: { follow: key.name } }))
+    const told = await collect(3, { resourceVersion, labelSelector: `follow=${key.name}` }, async () => {
+      await kube.patch(nodeConfigs, key, { metadata: { labels: { follow: null } } })
+      await kube.patch(nodeConfigs, key, { spec: { specHash: 'unseen' } })
+      await kube.patch(nodeConfigs, key, { metadata: { labels: { follow: key.name } } })
+    })
+    assert.deepEqual(told, [`ADDED ${key.name}`, `DELETED ${key.name}`, `ADDED ${key.name}`])
+  })
+
+  test('a watch of one version tells of writes through the other', within, async () => {
+    const { kube, namespace, name } = place()
+    const own = name()
+    const { resourceVersion } = await kube.list(nodeConfigsAlpha, { namespace })
+    await kube.create(nodeConfigs, aNodeConfig(place(), own, { labels: { suite: own } }))
+    const options = { resourceVersion, labelSelector: `suite=${own}` }
+    assert.deepEqual(await collect(1, options, undefined, nodeConfigsAlpha), [`ADDED ${own}`])
+  })
+
+  test('the server ends a watch at the time that was asked for', within, async () => {
+    const { kube, namespace } = place()
+    const brief = connectKube(kube.access, { watchTimes: { seconds: () => 1, graceMs: 10_000 } })
+    try {
+      const { resourceVersion } = await kube.list(jobs, { namespace })
+      for await (const event of brief.watch(jobs, { namespace, resourceVersion })) {
+        assert.ok(event.type !== 'BOOKMARK' || Number(event.resourceVersion) > 0)
+      }
+    } finally {
+      await brief.close()
+    }
+  })
+
+  test('a place that is too old is 410', within, async () => {
+    const { kube, namespace } = place()
+    await assert.rejects(async () => {
+      for await (const event of kube.watch(nodeConfigs, { namespace, resourceVersion: '1' })) assert.fail(event.type)
+    }, isGone)
+  })
+
+  test('an informer has what the cluster has', within, async () => {
+    const { kube, namespace, name } = place()
+    const suite = name()
+    const over = new AbortController()
+    const labelSelector = `suite=${suite}`
+    const index = { hash: (object: { spec: { specHash?: string | undefined } }) => [object.spec.specHash ?? 'none'] }
+    const informer = createInformer(kube, nodeConfigs, { namespace, labelSelector, log: silent, index })
+    const heard: string[] = []
+    informer.on(({ type, object }) => heard.push(`${type} ${object.metadata.name.slice(suite.length)}`))
+    await kube.create(nodeConfigs, aNodeConfig(place(), `${suite}-a`, { labels: { suite } }))
+    await informer.start(over.signal)
+    assert.deepEqual(heard, ['added -a'])
+    await kube.create(nodeConfigs, aNodeConfig(place(), `${suite}-b`, { labels: { suite } }))
+    await kube.patch(nodeConfigs, { namespace, name: `${suite}-b` }, { spec: { specHash: 'x' } })
+    await kube.delete(nodeConfigs, { namespace, name: `${suite}-a` })
+    await eventually(() => {
+      assert.deepEqual(heard, ['added -a', 'added -b', 'updated -b', 'deleted -a'])
+      assert.deepEqual(
+        informer.by('hash', 'x').map(object => object.metadata.name),
+        [`${suite}-b`],
+      )
+      assert.equal(informer.list().length, 1)
+    })
+    over.abort()
+  })
+}

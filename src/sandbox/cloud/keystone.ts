@@ -1,0 +1,180 @@
+/**
+ * Keystone v3: password login scoped to a project, tokens that expire, the catalog.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import type { World } from '../world.ts'
+import type { Answer, Handler, Request } from './serve.ts'
+
+export interface Tokens {
+  /** Reports whether a request carries a token that still counts. */
+  valid(request: Request): boolean
+  /** Forgets all tokens, as a restarted cloud with new keys does. */
+  revokeAll(): void
+}
+
+interface Token {
+  expiresAt: Date
+  body: unknown
+}
+
+export interface Keystone {
+  handler: Handler
+  tokens: Tokens
+}
+
+export const keystoneBroken = {
+  error: {
+    code: 500,
+    message: 'An unexpected error prevented the server from fulfilling your request.',
+    title: 'Internal Server Error',
+  },
+}
+
+/** The catalog is asked for late: the other servers learn their addresses after this one. */
+export function createKeystone(world: World, catalog: () => { network: string; compute: string }): Keystone {
+  const issued = new Map<string, Token>()
+
+  function live(id: string | undefined): Token | undefined {
+    const token = id ? issued.get(id) : undefined
+    if (token && token.expiresAt.getTime() > world.now().getTime()) return token
+    if (id) issued.delete(id)
+    return undefined
+  }
+
+  function login(request: Request): Answer {
+    const auth = parsed(request.body)?.auth
+    if (!auth?.identity) return failure(400, 'Bad Request', "'auth' is a required property")
+    const user = auth.identity.password?.user
+    const known =
+      user?.name === world.user.name && user.password === world.user.password && isOurDomain(user.domain, world)
+    const project = auth.scope?.project?.id?.replaceAll('-', '')
+    if (!known || project !== world.project.id) return unauthorized(request)
+
+    const now = world.now()
+    const expiresAt = new Date(Math.floor(now.getTime() / 1000 + world.faults.tokenSeconds) * 1000)
+    const id = `gAAAAA${randomBytes(90).toString('base64url')}`
+    const body = tokenBody(world, catalog(), now, expiresAt)
+    issued.set(id, { expiresAt, body })
+    return { status: 201, body, headers: { 'x-subject-token': id, vary: 'X-Auth-Token' } }
+  }
+
+  function check(request: Request): Answer {
+    if (!live(header(request, 'x-auth-token'))) return unauthorized(request)
+    const token = live(header(request, 'x-subject-token'))
+    return token ? { status: 200, body: token.body } : failure(404, 'Not Found', 'Could not find token.')
+  }
+
+  return {
+    handler(request) {
+      const { method, path } = request
+      if (path === '/' || path === '/v3') return versions(request)
+      if (path === '/v3/auth/tokens' && method === 'POST') return login(request)
+      if (path === '/v3/auth/tokens' && method === 'GET') return check(request)
+      return failure(404, 'Not Found', 'The resource could not be found.')
+    },
+    tokens: {
+      valid: request => live(header(request, 'x-auth-token')) !== undefined,
+      revokeAll: () => issued.clear(),
+    },
+  }
+}
+
+/** How Neutron and Nova refuse a request: their middleware says the same for every reason. */
+export function refused(keystone: string): Answer {
+  return {
+    status: 401,
+    body: {
+      error: { code: 401, title: 'Unauthorized', message: 'The request you have made requires authentication.' },
+    },
+    headers: { 'www-authenticate': `Keystone uri="${keystone}"` },
+  }
+}
+
+interface Login {
+  auth?: {
+    identity?: {
+      password?: { user?: { name?: string; password?: string; domain?: { name?: string; id?: string } } }
+    }
+    scope?: { project?: { id?: string } }
+  }
+}
+
+function parsed(body: string): Login | undefined {
+  try {
+    return JSON.parse(body) as Login
+  } catch {
+    return undefined
+  }
+}
+
+function isOurDomain(domain: { name?: string; id?: string } | undefined, world: World): boolean {
+  return domain?.id === 'default' || domain?.name?.toLowerCase() === world.user.domain.toLowerCase()
+}
+
+function tokenBody(world: World, urls: { network: string; compute: string }, issuedAt: Date, expiresAt: Date): unknown {
+  const domain = { id: 'default', name: world.user.domain }
+  const service = (type: string, name: string, url: string) => ({
+    endpoints: ['public', 'internal', 'admin'].map(each => ({
+      id: idOf(`${type} ${each}`),
+      interface: each,
+      region_id: world.region,
+      url,
+      region: world.region,
+    })),
+    id: idOf(type),
+    type,
+    name,
+  })
+  return {
+    token: {
+      methods: ['password'],
+      user: { domain, id: world.user.id, name: world.user.name, password_expires_at: null },
+      audit_ids: [randomBytes(16).toString('base64url')],
+      expires_at: micros(expiresAt),
+      issued_at: micros(issuedAt),
+      project: { domain, id: world.project.id, name: world.project.name },
+      is_domain: false,
+      roles: [
+        { id: idOf('admin'), name: 'admin' },
+        { id: idOf('member'), name: 'member' },
+        { id: idOf('reader'), name: 'reader' },
+      ],
+      catalog: [service('network', 'neutron', urls.network), service('compute', 'nova', `${urls.compute}/v2.1`)],
+    },
+  }
+}
+
+function versions({ base, path }: Request): Answer {
+  const version = {
+    id: 'v3.14',
+    status: 'stable',
+    updated: '2020-04-07T00:00:00Z',
+    links: [{ rel: 'self', href: `${base}/v3/` }],
+    'media-types': [{ base: 'application/json', type: 'application/vnd.openstack.identity-v3+json' }],
+  }
+  return path === '/' ? { status: 300, body: { versions: { values: [version] } } } : { status: 200, body: { version } }
+}
+
+function unauthorized({ base }: Request): Answer {
+  return {
+    ...failure(401, 'Unauthorized', 'The request you have made requires authentication.'),
+    headers: { 'www-authenticate': `Keystone uri="${base}/v3"` },
+  }
+}
+
+function failure(code: number, title: string, message: string): Answer {
+  return { status: code, body: { error: { code, message, title } } }
+}
+
+function header(request: Request, name: string): string | undefined {
+  const value = request.headers[name]
+  return Array.isArray(value) ? value[0] : value
+}
+
+function idOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+}
+
+function micros(date: Date): string {
+  return `${date.toISOString().slice(0, 19)}.000000Z`
+}

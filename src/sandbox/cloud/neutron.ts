@@ -1,0 +1,227 @@
+/**
+ * Neutron's ports, subnets and networks: filters, fields, pages and errors as the real one has them. Read only, as our parts are.
+ */
+import type { Network, Port, Subnet, World } from '../world.ts'
+import { refused, type Tokens } from './keystone.ts'
+import { type Answer, type Handler, pageLink, type Request, seconds } from './serve.ts'
+
+export const neutronBroken = {
+  NeutronError: {
+    type: 'HTTPInternalServerError',
+    message: 'Request Failed: internal server error while processing your request.',
+    detail: '',
+  },
+}
+
+type Entry = Record<string, unknown> & { id: string }
+
+interface Collection {
+  /** As errors name one. */
+  kind: string
+  entries(world: World): Entry[]
+  filters: readonly string[]
+}
+
+const everywhere = ['id', 'name', 'project_id', 'tenant_id', 'description', 'revision_number']
+
+const collections: Record<string, Collection> = {
+  ports: {
+    kind: 'Port',
+    entries: world => [...world.ports.values()].map(portBody),
+    filters: [
+      ...['network_id', 'mac_address', 'admin_state_up', 'status', 'device_id', 'device_owner', 'fixed_ips'],
+      ...['binding:host_id', 'binding:vnic_type', 'security_groups'],
+    ],
+  },
+  subnets: {
+    kind: 'Subnet',
+    entries: world => [...world.subnets.values()].map(subnet => subnetBody(world, subnet)),
+    filters: ['network_id', 'cidr', 'gateway_ip', 'ip_version', 'enable_dhcp', 'segment_id', 'subnetpool_id'],
+  },
+  networks: {
+    kind: 'Network',
+    entries: world => [...world.networks.values()].map(network => networkBody(world, network)),
+    filters: ['status', 'admin_state_up', 'shared', 'mtu', 'router:external'],
+  },
+}
+
+const controls = ['fields', 'limit', 'marker', 'page_reverse', 'sort_key', 'sort_dir']
+
+export function createNeutron(world: World, tokens: Tokens, keystone: () => string): Handler {
+  return request => {
+    if (!tokens.valid(request)) return refused(keystone())
+    const [, version, plural, id, ...rest] = request.path.split('/')
+    const collection = plural ? collections[plural] : undefined
+    if (version !== 'v2.0' || !plural || !collection || rest.length > 0)
+      return { status: 404, body: { message: 'The resource could not be found.' } }
+    if (request.method !== 'GET')
+      return failure(501, 'HTTPNotImplemented', 'The sandbox changes ports through its own commands.')
+    const entries = world.faults.roleLost ? [] : collection.entries(world)
+    if (!id) return listed(world, request, plural, collection, entries)
+    const found = entries.find(entry => entry.id === id)
+    if (!found) return missing(collection.kind, id)
+    return { status: 200, body: { [plural.slice(0, -1)]: chosen(found, request.query.getAll('fields')) } }
+  }
+}
+
+function listed(world: World, request: Request, plural: string, collection: Collection, entries: Entry[]): Answer {
+  const { query } = request
+  const allowed = [...controls, ...everywhere, ...collection.filters]
+  const unknown = [...new Set(query.keys())].filter(name => !allowed.includes(name))
+  if (unknown.length > 0) {
+    const list = unknown.map(name => `'${name}'`).join(', ')
+    return failure(400, 'HTTPBadRequest', `[${list}] is invalid attribute for filtering`)
+  }
+  const asked = query.get('limit')
+  if (asked !== null && !/^\d+$/.test(asked)) {
+    const message = `Bad limit request: Limit must be an integer 0 or greater and not '${asked}'.`
+    return failure(400, 'BadRequest', message)
+  }
+  const limit = pageSize(Number(asked ?? 0), world.faults.pageLimit)
+  const marker = query.get('marker')
+  if (limit > 0 && marker !== null && !entries.some(entry => entry.id === marker))
+    return missing(collection.kind, marker)
+
+  const matching = entries.filter(entry => matches(entry, query)).sort((a, b) => (a.id < b.id ? -1 : 1))
+  const page = limit > 0 ? pageOf(matching, limit, marker, query.get('page_reverse') === 'True') : matching
+  const body: Record<string, unknown> = { [plural]: page.map(entry => chosen(entry, query.getAll('fields'))) }
+  if (limit > 0) body[`${plural}_links`] = links(request, page, limit)
+  return { status: 200, body }
+}
+
+function pageSize(asked: number, most: number): number {
+  return asked > 0 && most > 0 ? Math.min(asked, most) : asked || most
+}
+
+function pageOf(entries: Entry[], limit: number, marker: string | null, reverse: boolean): Entry[] {
+  if (reverse) return entries.filter(entry => marker === null || entry.id < marker).slice(-limit)
+  return entries.filter(entry => marker === null || entry.id > marker).slice(0, limit)
+}
+
+/** A full page always has a next one, even when that turns out empty: so does Neutron. */
+function links(request: Request, page: Entry[], limit: number): { rel: string; href: string }[] {
+  const reverse = request.query.get('page_reverse') === 'True'
+  const full = page.length >= limit
+  const next = pageLink(request, 'next', { marker: page.at(-1)?.id, page_reverse: undefined })
+  const previous = pageLink(request, 'previous', { marker: page[0]?.id, page_reverse: 'True' })
+  return [...(full || reverse ? [next] : []), ...(full || !reverse ? [previous] : [])]
+}
+
+/** Values of one attribute are alternatives, attributes must all fit. */
+function matches(entry: Entry, query: URLSearchParams): boolean {
+  const names = [...new Set(query.keys())].filter(name => !controls.includes(name))
+  return names.every(name => {
+    const wanted = query.getAll(name)
+    if (name === 'fixed_ips') return fixedIpsMatch(entry['fixed_ips'] as Record<string, string>[], wanted)
+    const value = entry[name]
+    if (typeof value === 'boolean') return wanted.some(want => /^(true|1)$/i.test(want) === value)
+    return wanted.includes(String(value ?? ''))
+  })
+}
+
+function fixedIpsMatch(ips: Record<string, string>[], wanted: string[]): boolean {
+  const byKey = Map.groupBy(wanted, want => want.split('=', 1)[0] ?? '')
+  return [...byKey].every(([key, wants]) => ips.some(ip => wants.includes(`${key}=${ip[key]}`)))
+}
+
+function chosen(entry: Entry, fields: string[]): Record<string, unknown> {
+  return fields.length === 0 ? entry : Object.fromEntries(Object.entries(entry).filter(([key]) => fields.includes(key)))
+}
+
+function missing(kind: string, id: string): Answer {
+  return failure(404, `${kind}NotFound`, `${kind} ${id} could not be found.`)
+}
+
+function failure(status: number, type: string, message: string): Answer {
+  return { status, body: { NeutronError: { type, message, detail: '' } } }
+}
+
+function portBody(port: Port): Entry {
+  return {
+    id: port.id,
+    name: port.name,
+    network_id: port.networkId,
+    tenant_id: port.projectId,
+    mac_address: port.macAddress,
+    admin_state_up: true,
+    status: port.status,
+    device_id: port.deviceId,
+    device_owner: port.deviceOwner,
+    fixed_ips: port.fixedIps.map(ip => ({ subnet_id: ip.subnetId, ip_address: ip.ipAddress })),
+    allowed_address_pairs: [],
+    extra_dhcp_opts: [],
+    security_groups: [],
+    description: '',
+    'binding:vnic_type': 'normal',
+    'binding:profile': {},
+    'binding:host_id': 'sandbox',
+    'binding:vif_type': 'ovs',
+    'binding:vif_details': {
+      connectivity: 'l2',
+      port_filter: true,
+      ovs_hybrid_plug: false,
+      datapath_type: 'system',
+      bridge_name: 'br-int',
+      bound_drivers: { '0': 'openvswitch' },
+    },
+    port_security_enabled: true,
+    tags: [],
+    created_at: seconds(port.createdAt),
+    updated_at: seconds(port.updatedAt),
+    revision_number: port.revision,
+    project_id: port.projectId,
+  }
+}
+
+function subnetBody(world: World, subnet: Subnet): Entry {
+  const at = seconds(world.startedAt)
+  return {
+    id: subnet.id,
+    name: subnet.name,
+    tenant_id: subnet.projectId,
+    network_id: subnet.networkId,
+    ip_version: subnet.cidr.includes(':') ? 6 : 4,
+    subnetpool_id: null,
+    enable_dhcp: true,
+    ipv6_ra_mode: null,
+    ipv6_address_mode: null,
+    gateway_ip: subnet.gatewayIp,
+    cidr: subnet.cidr,
+    allocation_pools: [],
+    host_routes: subnet.hostRoutes,
+    dns_nameservers: [],
+    description: '',
+    service_types: [],
+    tags: [],
+    created_at: at,
+    updated_at: at,
+    revision_number: 0,
+    project_id: subnet.projectId,
+  }
+}
+
+function networkBody(world: World, network: Network): Entry {
+  const at = seconds(world.startedAt)
+  return {
+    id: network.id,
+    name: network.name,
+    tenant_id: network.projectId,
+    admin_state_up: true,
+    mtu: network.mtu,
+    status: 'ACTIVE',
+    subnets: [...world.subnets.values()].filter(subnet => subnet.networkId === network.id).map(subnet => subnet.id),
+    shared: false,
+    'router:external': false,
+    ipv4_address_scope: null,
+    ipv6_address_scope: null,
+    availability_zone_hints: [],
+    availability_zones: [],
+    description: '',
+    port_security_enabled: true,
+    tags: [],
+    created_at: at,
+    updated_at: at,
+    revision_number: 1,
+    project_id: network.projectId,
+  }
+}

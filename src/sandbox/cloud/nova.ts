@@ -1,0 +1,186 @@
+/**
+ * Nova's servers and their interfaces, as the real one shows them to an administrator. Read only.
+ */
+import { createHash } from 'node:crypto'
+import { portsOf, type Server, type World } from '../world.ts'
+import { refused, type Tokens } from './keystone.ts'
+import { type Answer, type Handler, pageLink, type Request, seconds } from './serve.ts'
+
+export const novaBroken = {
+  computeFault: {
+    code: 500,
+    message:
+      'Unexpected API Error. Please report this at http://bugs.launchpad.net/nova/ and attach the Nova API log if possible.',
+  },
+}
+
+const mostPerPage = 1000
+
+export function createNova(world: World, tokens: Tokens, keystone: () => string): Handler {
+  return request => {
+    if (!tokens.valid(request)) return refused(keystone())
+    return { ...answer(world, request), headers: headers(request) }
+  }
+}
+
+function answer(world: World, request: Request): Answer {
+  // The catalog of an older cloud carries the project in the path.
+  const [version, ...parts] = request.path.slice(1).split('/')
+  const [plural, id, sub, ...rest] = parts[0] === world.project.id ? parts.slice(1) : parts
+  if (version !== 'v2.1' || rest.length > 0) return notFound('The resource could not be found.')
+  if (!plural) return { status: 200, body: { version: apiVersion(request) } }
+  if (plural !== 'servers' || request.method !== 'GET') return notFound('The resource could not be found.')
+
+  const servers = world.faults.roleLost ? [] : [...world.servers.values()]
+  if (!id || id === 'detail') return listed(world, request, servers, id === 'detail')
+  const server = servers.find(one => one.id === id)
+  if (!server) return notFound(`Instance ${id} could not be found.`)
+  if (sub === 'os-interface') return { status: 200, body: { interfaceAttachments: attachments(world, server) } }
+  if (sub) return notFound('The resource could not be found.')
+  return { status: 200, body: { server: serverBody(world, request, server) } }
+}
+
+function listed(world: World, request: Request, servers: Server[], detail: boolean): Answer {
+  const { query } = request
+  const asked = query.get('limit')
+  if (asked !== null && !/^\d+$/.test(asked))
+    return badRequest(`Invalid input for query parameters limit. Value: ${asked}. '${asked}' does not match '^[0-9]*$'`)
+  const limit = Math.min(Number(asked ?? mostPerPage) || mostPerPage, world.faults.pageLimit || mostPerPage)
+
+  const all = servers.filter(server => matches(server, query)).sort(newestFirst)
+  const marker = query.get('marker')
+  const after = marker === null ? -1 : all.findIndex(server => server.id === marker)
+  if (marker !== null && after < 0) return badRequest(`marker [${marker}] not found`)
+  const page = all.slice(after + 1, after + 1 + limit)
+
+  const body: Record<string, unknown> = {
+    servers: page.map(server =>
+      detail ? serverBody(world, request, server) : { id: server.id, name: server.name, links: links(request, server) },
+    ),
+  }
+  if (page.length === limit) body['servers_links'] = [pageLink(request, 'next', { marker: page.at(-1)?.id })]
+  return { status: 200, body }
+}
+
+/** Of a repeated filter only the last counts: so does Nova. */
+function matches(server: Server, query: URLSearchParams): boolean {
+  const uuid = query.getAll('uuid').at(-1)
+  const name = query.getAll('name').at(-1)
+  const status = query.getAll('status').at(-1)
+  const project = query.getAll('project_id').at(-1) ?? query.getAll('tenant_id').at(-1)
+  return (
+    (uuid === undefined || server.id === uuid) &&
+    (name === undefined || new RegExp(name).test(server.name)) &&
+    (status === undefined || server.status === status.toUpperCase()) &&
+    (project === undefined || server.projectId === project.replaceAll('-', ''))
+  )
+}
+
+function newestFirst(a: Server, b: Server): number {
+  return b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1)
+}
+
+function serverBody(world: World, request: Request, server: Server): unknown {
+  const at = seconds(server.createdAt)
+  const image = '5b3d270b-e05d-4b40-8fec-d6d741f78f8b'
+  return {
+    id: server.id,
+    name: server.name,
+    status: server.status,
+    tenant_id: server.projectId,
+    user_id: world.user.id,
+    metadata: server.metadata,
+    hostId: createHash('sha224').update(server.projectId).digest('hex'),
+    image: { id: image, links: [{ rel: 'bookmark', href: `${request.base}/images/${image}` }] },
+    flavor: flavor(request),
+    created: at,
+    updated: at,
+    addresses: addresses(world, server),
+    accessIPv4: '',
+    accessIPv6: '',
+    links: links(request, server),
+    'OS-DCF:diskConfig': 'MANUAL',
+    progress: 0,
+    'OS-EXT-AZ:availability_zone': 'nova',
+    config_drive: '',
+    key_name: null,
+    'OS-SRV-USG:launched_at': `${at.slice(0, -1)}.000000`,
+    'OS-SRV-USG:terminated_at': null,
+    security_groups: [{ name: 'default' }],
+    'OS-EXT-SRV-ATTR:host': 'sandbox',
+    'OS-EXT-SRV-ATTR:instance_name': `instance-${server.id.slice(0, 8)}`,
+    'OS-EXT-SRV-ATTR:hypervisor_hostname': 'sandbox',
+    'OS-EXT-STS:task_state': null,
+    'OS-EXT-STS:vm_state': 'active',
+    'OS-EXT-STS:power_state': 1,
+    'os-extended-volumes:volumes_attached': [],
+  }
+}
+
+/** From 2.47 on the flavor is told in full instead of linked. */
+function flavor(request: Request): unknown {
+  const [, minor = 0] = microversion(request)
+  if (minor < 47) return { id: '1', links: [{ rel: 'bookmark', href: `${request.base}/flavors/1` }] }
+  return { vcpus: 1, ram: 512, disk: 1, ephemeral: 0, swap: 0, original_name: 'm1.tiny', extra_specs: {} }
+}
+
+function addresses(world: World, server: Server): Record<string, unknown[]> {
+  const byNetwork: Record<string, unknown[]> = {}
+  for (const port of portsOf(world, server)) {
+    const name = world.networks.get(port.networkId)?.name ?? port.networkId
+    byNetwork[name] ??= []
+    for (const { ipAddress } of port.fixedIps)
+      byNetwork[name].push({
+        version: ipAddress.includes(':') ? 6 : 4,
+        addr: ipAddress,
+        'OS-EXT-IPS:type': 'fixed',
+        'OS-EXT-IPS-MAC:mac_addr': port.macAddress,
+      })
+  }
+  return byNetwork
+}
+
+function attachments(world: World, server: Server): unknown[] {
+  return portsOf(world, server).map(port => ({
+    net_id: port.networkId,
+    port_id: port.id,
+    mac_addr: port.macAddress,
+    port_state: port.status,
+    fixed_ips: port.fixedIps.map(ip => ({ subnet_id: ip.subnetId, ip_address: ip.ipAddress })),
+  }))
+}
+
+function links({ base }: Request, { id }: Server) {
+  return [
+    { rel: 'self', href: `${base}/v2.1/servers/${id}` },
+    { rel: 'bookmark', href: `${base}/servers/${id}` },
+  ]
+}
+
+function microversion({ headers }: Request): number[] {
+  const asked = String(headers['openstack-api-version'] ?? headers['x-openstack-nova-api-version'] ?? '')
+  return (/(\d+)\.(\d+)\s*$/.exec(asked)?.slice(1) ?? ['2', '1']).map(Number)
+}
+
+function headers(request: Request): Record<string, string> {
+  const version = microversion(request).join('.')
+  return {
+    'content-type': 'application/json; charset=UTF-8',
+    'openstack-api-version': `compute ${version}`,
+    'x-openstack-nova-api-version': version,
+    vary: 'OpenStack-API-Version, X-OpenStack-Nova-API-Version',
+  }
+}
+
+function apiVersion({ base }: Request): unknown {
+  const links = [{ rel: 'self', href: `${base}/v2.1/` }]
+  return { id: 'v2.1', status: 'CURRENT', version: '2.93', min_version: '2.1', updated: '2013-07-23T11:33:21Z', links }
+}
+
+function notFound(message: string): Answer {
+  return { status: 404, body: { itemNotFound: { code: 404, message } } }
+}
+
+function badRequest(message: string): Answer {
+  return { status: 400, body: { badRequest: { code: 400, message } } }
+}

@@ -1,0 +1,115 @@
+/**
+ * What the cloud's servers have in common: JSON answers, the limit of a request line, faults on request, and a count of calls.
+ */
+import { createServer, type Server as HttpServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Log } from '../../log.ts'
+import type { Service, World } from '../world.ts'
+
+export interface Request {
+  method: string
+  /** Scheme and host as the caller wrote them, for links. */
+  base: string
+  path: string
+  query: URLSearchParams
+  headers: IncomingMessage['headers']
+  body: string
+}
+
+export interface Answer {
+  status: number
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+export type Handler = (request: Request) => Answer
+
+export interface CloudServer {
+  url: string
+  calls(): number
+  close(): Promise<void>
+}
+
+export interface ServeOptions {
+  service: Service
+  world: World
+  handler: Handler
+  /** The body of a 500, in the words of that service. */
+  broken: unknown
+  log: Log
+}
+
+/** As eventlet counts it: method, target and version with the line's end. */
+const requestLineLimit = 8192
+
+export async function serve(options: ServeOptions): Promise<CloudServer> {
+  const { service, world, log } = options
+  let calls = 0
+  const server = createServer({ maxHeaderSize: 512 * 1024, keepAliveTimeout: 30_000 }, async (incoming, outgoing) => {
+    calls++
+    const { method = 'GET', url = '/', httpVersion } = incoming
+    const body = await text(incoming)
+    if (world.faults.silent.includes(service)) return
+    if (`${method} ${url} HTTP/${httpVersion}\r\n`.length > requestLineLimit) {
+      outgoing.writeHead(414, { connection: 'close', 'content-length': '0' }).end()
+      return
+    }
+    const base = `http://${incoming.headers.host ?? 'localhost'}`
+    const { pathname, searchParams } = new URL(url, base)
+    const path = pathname.replace(/(?<=.)\/+$/, '')
+    const request = { method, base, path, query: searchParams, headers: incoming.headers, body }
+    const answer = world.faults.failing.includes(service)
+      ? { status: 500, body: options.broken }
+      : answerOf(options, request)
+    log.debug('answered', { service, method, path, status: answer.status })
+    const payload = answer.body === undefined ? '' : JSON.stringify(answer.body)
+    outgoing
+      .writeHead(answer.status, {
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(payload)),
+        ...answer.headers,
+      })
+      .end(payload)
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(0, '127.0.0.1', resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, calls: () => calls, close: () => closed(server) }
+}
+
+function answerOf({ handler, broken, service, log }: ServeOptions, request: Request): Answer {
+  try {
+    return handler(request)
+  } catch (error) {
+    log.error('the cloud failed', { service, path: request.path, error })
+    return { status: 500, body: broken }
+  }
+}
+
+async function text(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of incoming) chunks.push(chunk)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+async function closed(server: HttpServer): Promise<void> {
+  const ended = new Promise<void>(resolve => server.close(() => resolve()))
+  server.closeAllConnections()
+  await ended
+}
+
+/** `{rel, href}` of another page of the same question. */
+export function pageLink(request: Request, rel: string, changes: Record<string, string | undefined>) {
+  const query = new URLSearchParams(request.query)
+  for (const [name, value] of Object.entries(changes)) {
+    query.delete(name)
+    if (value !== undefined) query.append(name, value)
+  }
+  return { rel, href: `${request.base}${request.path}?${query}` }
+}
+
+/** `2026-11-15T00:55:41Z`, as OpenStack writes times. */
+export function seconds(date: Date): string {
+  return `${date.toISOString().slice(0, 19)}Z`
+}

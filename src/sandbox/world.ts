@@ -1,0 +1,239 @@
+/**
+ * The cloud as plain data: projects, networks, subnets, servers, ports and a clock. Keystone, Neutron, Nova and Contrabass
+ * are views of it; the nodes are wired after it.
+ */
+import { randomBytes, randomUUID } from 'node:crypto'
+import { type Cidr, formatIp, parseCidr } from '../contract/address.ts'
+
+export interface Network {
+  id: string
+  name: string
+  projectId: string
+  mtu: number
+}
+
+export interface Subnet {
+  id: string
+  name: string
+  networkId: string
+  projectId: string
+  cidr: string
+  gatewayIp: string | null
+  hostRoutes: { destination: string; nexthop: string }[]
+}
+
+export interface Server {
+  id: string
+  name: string
+  projectId: string
+  status: string
+  metadata: Record<string, string>
+  createdAt: Date
+}
+
+export interface Port {
+  id: string
+  name: string
+  networkId: string
+  projectId: string
+  macAddress: string
+  status: 'ACTIVE' | 'DOWN' | 'BUILD'
+  deviceId: string
+  deviceOwner: string
+  fixedIps: { subnetId: string; ipAddress: string }[]
+  createdAt: Date
+  updatedAt: Date
+  revision: number
+}
+
+/** What a test or a person can break. */
+export interface Faults {
+  /** Services that answer 500. */
+  failing: Service[]
+  /** Services that take a request and never answer. */
+  silent: Service[]
+  /** The user lost its role: everything is 200 and empty, as Neutron and Nova do it. */
+  roleLost: boolean
+  /** The most entries a page, as the people who run the cloud would set it; 0 leaves the services' own. */
+  pageLimit: number
+  /** How long a token lives. */
+  tokenSeconds: number
+}
+
+export type Service = 'keystone' | 'neutron' | 'nova' | 'contrabass'
+export const services: readonly Service[] = ['keystone', 'neutron', 'nova', 'contrabass']
+
+export interface World {
+  region: string
+  project: { id: string; name: string }
+  user: { id: string; name: string; password: string; domain: string }
+  provider: { id: string; encryptKey: string }
+  networks: Map<string, Network>
+  subnets: Map<string, Subnet>
+  servers: Map<string, Server>
+  ports: Map<string, Port>
+  faults: Faults
+  startedAt: Date
+  now(): Date
+  /** Told after each change of ports. */
+  onPorts(listener: () => void): void
+  portsChanged(): void
+}
+
+export const noFaults: Faults = { failing: [], silent: [], roleLost: false, pageLimit: 0, tokenSeconds: 3600 }
+
+export function createWorld(now: () => Date = () => new Date()): World {
+  const listeners: (() => void)[] = []
+  return {
+    region: 'RegionOne',
+    project: { id: hex(32), name: 'sandbox' },
+    user: { id: hex(32), name: 'admin', password: hex(24), domain: 'Default' },
+    provider: { id: randomUUID(), encryptKey: hex(16) },
+    networks: new Map(),
+    subnets: new Map(),
+    servers: new Map(),
+    ports: new Map(),
+    faults: { ...noFaults },
+    startedAt: now(),
+    now,
+    onPorts: listener => listeners.push(listener),
+    portsChanged: () => {
+      for (const listener of listeners) listener()
+    },
+  }
+}
+
+export interface SubnetInput {
+  name: string
+  cidr: string
+  mtu: number
+  gatewayIp?: string | null
+}
+
+/** A subnet on a network of its own. */
+export function addSubnet(world: World, { name, cidr, mtu, gatewayIp }: SubnetInput): Subnet {
+  const network: Network = { id: randomUUID(), name: `${name}-net`, projectId: world.project.id, mtu }
+  const subnet: Subnet = {
+    id: randomUUID(),
+    name,
+    networkId: network.id,
+    projectId: world.project.id,
+    cidr,
+    gatewayIp: gatewayIp === undefined ? hostAddress(rangeOf(cidr), 1n) : gatewayIp,
+    hostRoutes: [],
+  }
+  world.networks.set(network.id, network)
+  world.subnets.set(subnet.id, subnet)
+  return subnet
+}
+
+export function addServer(world: World, name: string): Server {
+  const server: Server = {
+    id: randomUUID(),
+    name,
+    projectId: world.project.id,
+    status: 'ACTIVE',
+    metadata: {},
+    createdAt: world.now(),
+  }
+  world.servers.set(server.id, server)
+  return server
+}
+
+export interface PortInput {
+  server: Server
+  subnet: Subnet
+  macAddress?: string
+  address?: string
+}
+
+/** A port as Nova makes it for `server add network`: with its device, and DOWN until the NIC is wired. */
+export function addPort(world: World, { server, subnet, macAddress, address }: PortInput): Port {
+  const at = world.now()
+  const port: Port = {
+    id: randomUUID(),
+    name: '',
+    networkId: subnet.networkId,
+    projectId: subnet.projectId,
+    macAddress: macAddress ?? freeMac(world),
+    status: 'DOWN',
+    deviceId: server.id,
+    deviceOwner: 'compute:nova',
+    fixedIps: [{ subnetId: subnet.id, ipAddress: address ?? freeAddress(world, subnet) }],
+    createdAt: at,
+    updatedAt: at,
+    revision: 1,
+  }
+  world.ports.set(port.id, port)
+  world.portsChanged()
+  return port
+}
+
+export function removePort(world: World, id: string): void {
+  if (world.ports.delete(id)) world.portsChanged()
+}
+
+/** Told by the fabric once the NIC is in the guest. */
+export function setPortStatus(world: World, id: string, status: Port['status']): void {
+  const port = world.ports.get(id)
+  if (!port || port.status === status) return
+  port.status = status
+  port.updatedAt = world.now()
+  port.revision++
+}
+
+export function serverNamed(world: World, name: string): Server {
+  const found = [...world.servers.values()].find(server => server.name === name || server.id === name)
+  if (!found) throw new Error(`there is no VM ${name}; there are ${names(world.servers)}`)
+  return found
+}
+
+export function subnetNamed(world: World, name: string): Subnet {
+  const found = [...world.subnets.values()].find(subnet => subnet.name === name || subnet.id === name)
+  if (!found) throw new Error(`there is no subnet ${name}; there are ${names(world.subnets)}`)
+  return found
+}
+
+export function portsOf(world: World, server: Server): Port[] {
+  return [...world.ports.values()].filter(port => port.deviceId === server.id)
+}
+
+function names(all: Map<string, { name: string }>): string {
+  return [...all.values()].map(one => one.name).join(', ') || 'none'
+}
+
+function freeMac(world: World): string {
+  const taken = new Set([...world.ports.values()].map(port => port.macAddress))
+  for (;;) {
+    const tail = [...randomBytes(3)].map(byte => byte.toString(16).padStart(2, '0'))
+    const mac = ['fa', '16', '3e', ...tail].join(':')
+    if (!taken.has(mac)) return mac
+  }
+}
+
+function freeAddress(world: World, subnet: Subnet): string {
+  const range = rangeOf(subnet.cidr)
+  const taken = new Set([...world.ports.values()].flatMap(port => port.fixedIps.map(ip => ip.ipAddress)))
+  const size = 1n << BigInt((range.family === 4 ? 32 : 128) - range.prefix)
+  for (let host = 10n; host < size - 1n; host++) {
+    const address = hostAddress(range, host)
+    if (!taken.has(address)) return address
+  }
+  throw new Error(`subnet ${subnet.name} has no free address`)
+}
+
+function rangeOf(cidr: string): Cidr {
+  const parsed = parseCidr(cidr)
+  if (!parsed) throw new Error(`"${cidr}" is not a network`)
+  return parsed
+}
+
+function hostAddress(range: Cidr, host: bigint): string {
+  return formatIp({ family: range.family, value: range.address.value + host })
+}
+
+function hex(digits: number): string {
+  return randomBytes(Math.ceil(digits / 2))
+    .toString('hex')
+    .slice(0, digits)
+}

@@ -24,7 +24,15 @@ const mayImport: Record<string, string[]> = {
   cli: ['contract', 'kube'],
   sandbox: ['contract', 'kube', 'openstack', 'operator', 'viola', 'controller', 'agent', 'inventory', 'cli'],
 }
-const everywhere = ['src/errors.ts', 'src/log.ts', 'src/env.ts', 'src/metrics.ts', 'src/http.ts']
+const everywhere = [
+  'src/errors.ts',
+  'src/log.ts',
+  'src/env.ts',
+  'src/metrics.ts',
+  'src/http.ts',
+  'src/reload.ts',
+  'src/tokens.ts',
+]
 const forAgent = ['src/errors.ts', 'src/log.ts', 'src/env.ts']
 
 const roomOf = (path: string) => /^src\/([^/]+)\//.exec(path)?.[1]

@@ -1,0 +1,212 @@
+/**
+ * The Viola API over HTTP: parse, authorise, choose the cluster, then observe → plan → apply → answer.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { nodeConfigs } from '../contract/node-config.ts'
+import { openApiDocument } from '../contract/openapi.ts'
+import { maxPostBytes, providerHeader, violaPath } from '../contract/viola.ts'
+import { messageOf } from '../errors.ts'
+import { createApp, HttpProblem } from '../http.ts'
+import type { Log } from '../log.ts'
+import { createMetrics } from '../metrics.ts'
+import { type Caller, mayActFor } from '../tokens.ts'
+import { answerTo } from './answer.ts'
+import { violaApi } from './api.ts'
+import { applyDecisions, isAway, type Outcome } from './apply.ts'
+import type { Auth } from './auth.ts'
+import { objectName } from './names.ts'
+import { type Cluster, fingerprintOf } from './observe.ts'
+import { belongsTo, heldNode, planNodeConfigs } from './plan.ts'
+import { nodesFrom } from './request.ts'
+import { type Targets, Unroutable } from './targets.ts'
+
+export interface ViolaAppOptions {
+  targets: Targets
+  auth: Auth
+  log: Log
+  parallel: number
+}
+
+interface Admitted {
+  providerId: string
+  caller: Caller
+}
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+
+export function createViolaApp({ targets, auth, log, parallel }: ViolaAppOptions): FastifyInstance {
+  const metrics = createMetrics({ process: true })
+  const app = createApp({
+    log,
+    bodyLimit: maxPostBytes,
+    metrics,
+    warnings: () => [...auth.warnings(), ...targets.warnings()],
+    openapi: openApiDocument(violaApi),
+  })
+  // Older callers do not say that it is JSON; there is nothing else that it could be.
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
+    try {
+      done(null, JSON.parse(String(body)))
+    } catch (error) {
+      done(new HttpProblem(400, `invalid json: ${messageOf(error)}`))
+    }
+  })
+
+  async function admitted(request: FastifyRequest, reply: FastifyReply): Promise<Admitted> {
+    const providerId = String(request.headers[providerHeader] ?? '').trim()
+    if (!providerId) throw new HttpProblem(400, `the header ${providerHeader} is needed`)
+    if (providerId.length > 253) throw new HttpProblem(400, `the header ${providerHeader} is above 253 characters`)
+    reply.header('www-authenticate', 'Bearer')
+    const caller = await auth.admit(request.headers.authorization, providerId)
+    reply.removeHeader('www-authenticate')
+    return { providerId, caller }
+  }
+
+  /** Runs `work` in the provider's cluster. */
+  async function inCluster<T>(providerId: string, work: (cluster: Cluster) => Promise<T>): Promise<T> {
+    try {
+      const done = await targets.use(providerId, async cluster => ({ value: await work(cluster) }))
+      if (!done) throw new HttpProblem(404, `no cluster is known for provider ${providerId}`)
+      return done.value
+    } catch (error) {
+      if (error instanceof HttpProblem) throw error
+      const status = !(error instanceof Unroutable) && isAway(error) ? 504 : 502
+      throw new HttpProblem(status, `the cluster of provider ${providerId}: ${messageOf(error)}`)
+    }
+  }
+
+  const handlers: Record<string, Handler> = {
+    [`post ${violaPath}`]: async (request, reply) => {
+      const { providerId, caller } = await admitted(request, reply)
+      const { nodes, errors } = nodesFrom(request.body, providerId)
+      if (errors.length > 0)
+        throw new HttpProblem(400, `${errors.length} wrong: ${errors.slice(0, 5).map(sentence).join('; ')}`, errors)
+      const force = queryOf(request)['force'] === 'true'
+      const outcomes = await inCluster(providerId, async cluster => {
+        const { get: held } = await cluster.observe()
+        const context = { providerId, held, mayTakeFrom: (id: string) => mayActFor(caller, id) }
+        return applyDecisions(cluster, planNodeConfigs(nodes, context), { context, parallel, force })
+      })
+      tell(caller, providerId, outcomes)
+      const { status, body } = answerTo(outcomes)
+      const type = status === 200 ? 'application/json' : 'application/problem+json'
+      return reply.code(status).type(type).send(JSON.stringify(body))
+    },
+
+    [`get ${violaPath}`]: async (request, reply) => {
+      const { providerId } = await admitted(request, reply)
+      const { nodeName, since } = queryOf(request)
+      const all = await inCluster(providerId, async cluster => (await cluster.observe()).list())
+      const objects = all.filter(
+        held => belongsTo(held, providerId) && (nodeName === undefined || held.spec.nodeName === nodeName),
+      )
+      const resourceVersion = fingerprintOf(objects)
+      const etag = `"${resourceVersion}"`
+      reply.header('etag', etag)
+      if (since === resourceVersion || matches(request.headers['if-none-match'], etag)) return reply.code(304).send()
+      const items = objects.map(heldNode).sort((a, b) => (a.nodeName < b.nodeName ? -1 : 1))
+      return reply.type('application/json').send(JSON.stringify({ items, resourceVersion }))
+    },
+
+    [`delete ${violaPath}/{nodeName}`]: async (request, reply) => {
+      const { providerId, caller } = await admitted(request, reply)
+      const { nodeName = '' } = request.params as { nodeName?: string }
+      const expected = queryOf(request)['expectedSpecHash']
+      const deleted = await inCluster(providerId, cluster => deleteNode(cluster, { nodeName, providerId, expected }))
+      if (deleted) {
+        log.info('node config deleted', { caller: caller.name, provider: providerId, node: nodeName })
+        metrics.count(...written, { provider: providerId, action: 'deleted' })
+      }
+      return reply.code(204).send()
+    },
+  }
+
+  for (const { method, path } of violaApi.routes) {
+    const handler = handlers[`${method} ${path}`]
+    if (!handler) throw new Error(`nothing serves ${method} ${path}`)
+    app.route({ method: method.toUpperCase(), url: path.replace(/\{(\w+)\}/g, ':$1'), handler })
+  }
+  app.route({
+    method: ['PUT', 'PATCH'],
+    url: violaPath,
+    handler: async () => {
+      throw new HttpProblem(405, 'method not allowed: use GET or POST')
+    },
+  })
+  drainBeforeClose(app)
+  app.addHook('onClose', async () => {
+    auth.close()
+    await targets.close()
+  })
+
+  /** The audit log: who changed what. Callers who repeat themselves are not told of. */
+  function tell(caller: Caller, provider: string, outcomes: readonly Outcome[]): void {
+    for (const action of ['created', 'updated', 'unchanged', 'conflict', 'failed'] as const) {
+      const nodes = outcomes.filter(one => one.action === action)
+      if (nodes.length === 0) continue
+      metrics.count(...written, { provider, action }, nodes.length)
+      if (action === 'unchanged') continue
+      const level = action === 'failed' || action === 'conflict' ? 'warn' : 'info'
+      const facts = { caller: caller.name, provider, nodes: nodes.map(({ nodeName }) => nodeName) }
+      log[level](`node configs ${action}`, { ...facts, ...(level === 'warn' && { first: nodes[0]?.message }) })
+    }
+  }
+
+  return app
+}
+
+/** Requests under way are answered before connections are cut, within a bound. */
+function drainBeforeClose(app: FastifyInstance, longestMs = 10_000): void {
+  let underWay = 0
+  let drained: (() => void) | undefined
+  app.addHook('onRequest', async () => {
+    underWay++
+  })
+  app.addHook('onResponse', async () => {
+    if (--underWay === 0) drained?.()
+  })
+  app.addHook('preClose', async () => {
+    if (underWay === 0) return
+    await Promise.race([
+      new Promise<void>(resolve => {
+        drained = resolve
+      }),
+      sleep(longestMs, undefined, { ref: false }),
+    ])
+  })
+}
+
+/** Reports whether there was something to delete. What is not this provider's is not there for it. */
+async function deleteNode(
+  cluster: Cluster,
+  { nodeName, providerId, expected }: { nodeName: string; providerId: string; expected: string | undefined },
+): Promise<boolean> {
+  const name = objectName(nodeName)
+  const held = await cluster.read(name)
+  if (!held || held.spec.nodeName !== nodeName || !belongsTo(held, providerId)) return false
+  const { specHash } = heldNode(held)
+  if (expected !== undefined && expected !== specHash)
+    throw new HttpProblem(409, `the cluster holds ${specHash} for ${nodeName}; ${expected} was expected`)
+  if (held.metadata.deletionTimestamp) return false
+  const { uid } = held.metadata
+  await cluster.kube.delete(nodeConfigs, { namespace: cluster.namespace, name }, uid ? { uid } : {})
+  cluster.wrote(name, await cluster.read(name))
+  return true
+}
+
+const written = ['viola_node_configs_total', 'Node configs by what became of them.'] as const
+
+function queryOf(request: FastifyRequest): Record<string, string | undefined> {
+  const query = request.query as Record<string, string | string[] | undefined>
+  return Object.fromEntries(Object.entries(query).map(([key, value]) => [key, Array.isArray(value) ? value[0] : value]))
+}
+
+function matches(header: string | undefined, etag: string): boolean {
+  const given = (header ?? '').split(',').map(one => one.trim().replace(/^W\//, ''))
+  return given.includes(etag) || given.includes('*')
+}
+
+function sentence({ path, message }: { path: string; message: string }): string {
+  return path ? `${path}: ${message}` : message
+}

@@ -1,0 +1,34 @@
+/**
+ * The Viola API as a program: settings → clusters → app → listen → stop.
+ */
+import { type Environment, settingsFrom } from '../env.ts'
+import { listen } from '../http.ts'
+import type { Log } from '../log.ts'
+import { createViolaApp } from './app.ts'
+import { openAuth } from './auth.ts'
+import { violaSettings } from './config.ts'
+import { openTargets } from './targets.ts'
+
+export interface ViolaOptions {
+  env: Environment
+  log: Log
+  signal: AbortSignal
+  onListen?: (url: string) => void
+}
+
+/** Runs until the signal; requests under way are answered first. */
+export async function runViola({ env, log, signal, onListen }: ViolaOptions): Promise<void> {
+  const settings = settingsFrom(violaSettings, env)
+  const targets = await openTargets({ settings, log })
+  const auth = await openAuth(settings.VIOLA_TOKENS_FILE, log)
+  const app = createViolaApp({ targets, auth, log, parallel: settings.VIOLA_PARALLEL })
+  try {
+    const url = await listen(app, settings.LISTEN_ADDR)
+    log.info('listening', { url })
+    onListen?.(url)
+    if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+  } finally {
+    await app.close()
+  }
+  log.info('stopped')
+}

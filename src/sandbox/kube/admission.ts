@@ -1,0 +1,195 @@
+/**
+ * From what a caller sent to what would be stored: identity, subresources, pruning, defaults, ownership, generation, checks.
+ */
+import { randomUUID } from 'node:crypto'
+import { ruleErrors } from './cel.ts'
+import { ApiFailure, badRequest, conflict, type FieldError, fieldError, invalid, modified } from './failures.ts'
+import { type ApiObject, copy, equal, isRecord, type Metadata, without } from './json.ts'
+import { apiVersion, type Kind, type KindVersion } from './kinds.ts'
+import { managersAfterUpdate, type Writer } from './managers.ts'
+import { keptMetadata, metadataErrors, nameSuffix, timestamp } from './metadata.ts'
+import { defaulted, pruned, validated } from './schema.ts'
+
+/** What a request is about. */
+export interface Target {
+  kind: Kind
+  version: KindVersion
+  namespace: string | undefined
+  name: string
+  subresource: string | undefined
+}
+
+export interface WriteOptions {
+  manager: string
+  dryRun?: boolean
+  fieldValidation?: 'Ignore' | 'Warn' | 'Strict'
+  warn?: (text: string) => void
+}
+
+export interface Admission {
+  target: Target
+  old: ApiObject | undefined
+  /** What was sent, or what a patch made of the old object. */
+  body: ApiObject
+  options: WriteOptions
+  now: Date
+  /** Set by apply, which computes them itself. */
+  managedFields?: Metadata['managedFields']
+}
+
+/** The object to store; the old one itself when nothing changes. */
+export function admitted(admission: Admission): ApiObject {
+  const { target, old, body, options, now } = admission
+  const { kind, version } = target
+  const object = copy(body)
+  object.metadata = old ? keptMetadata(copy(body.metadata), old.metadata) : newMetadata(body.metadata, target, now)
+  if (kind.behaviour.generation && !old) object.metadata.generation = 1
+  const scoped = withSubresource(object, target, old)
+  const unknown: string[] = []
+  pruned(scoped, version.schema, unknown)
+  tellUnknown(unknown, target, options)
+  defaulted(scoped, version.schema)
+  kind.behaviour.prepare?.(scoped, old)
+
+  const stored = apiVersion(kind.group, kind.versions[0]?.name ?? version.name)
+  const writer = writerOf(target, options, now)
+  const withOwners: ApiObject = {
+    ...scoped,
+    apiVersion: stored,
+    kind: kind.kind,
+    metadata: {
+      ...scoped.metadata,
+      managedFields: admission.managedFields ?? managersAfterUpdate(old, scoped, version.schema, writer),
+    },
+  }
+  if (old && equal(withOwners, old)) return old
+  if (old && kind.behaviour.generation && !equal(counted(withOwners, version), counted(old, version))) {
+    withOwners.metadata.generation = (old.metadata.generation ?? 0) + 1
+  }
+  const errors = errorsOf(withOwners, old, target)
+  if (errors.length > 0) throw invalid(kind, withOwners.metadata.name, errors)
+  return withOwners
+}
+
+export function writerOf(target: Target, options: WriteOptions, now: Date): Writer {
+  return {
+    manager: options.manager,
+    apiVersion: apiVersion(target.kind.group, target.version.name),
+    subresource: target.subresource,
+    time: timestamp(now),
+  }
+}
+
+/** What the caller sent is what the path names, or a 400. */
+export function checkIdentity(body: unknown, target: Target): ApiObject {
+  const { kind, version, namespace, name } = target
+  if (!isRecord(body)) throw badRequest('the body is no object')
+  const wanted = apiVersion(kind.group, version.name)
+  const given = { apiVersion: wanted, kind: kind.kind, ...body }
+  if (given.apiVersion !== wanted) {
+    throw badRequest(
+      `the API version in the data (${String(given.apiVersion)}) does not match the expected API version (${wanted})`,
+    )
+  }
+  if (given.kind !== kind.kind) {
+    throw badRequest(`${String(given.kind)} in version "${version.name}" cannot be handled as a ${kind.kind}`)
+  }
+  const metadata = isRecord(body['metadata']) ? body['metadata'] : {}
+  if (kind.namespaced && metadata['namespace'] && metadata['namespace'] !== namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+  }
+  if (name && metadata['name'] && metadata['name'] !== name) {
+    throw badRequest(
+      `the name of the object (${String(metadata['name'])}) does not match the name on the URL (${name})`,
+    )
+  }
+  const full = { ...metadata, name: name || String(metadata['name'] ?? '') }
+  return { ...given, apiVersion: wanted, kind: kind.kind, metadata: full }
+}
+
+/** 409 when the caller has read an older object than the one that is there. */
+export function checkVersion(target: Target, old: ApiObject, metadata: Metadata): void {
+  const { uid, resourceVersion } = metadata
+  if (uid && uid !== old.metadata.uid) {
+    const because = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`
+    throw conflict(target.kind, target.name, because)
+  }
+  if (resourceVersion && resourceVersion !== old.metadata.resourceVersion) {
+    throw conflict(target.kind, target.name, modified)
+  }
+}
+
+function newMetadata(given: Metadata, target: Target, now: Date): Metadata {
+  if (given.resourceVersion) {
+    throw new ApiFailure(500, 'InternalError', 'resourceVersion should not be set on objects to be created')
+  }
+  const name = given.name || (given.generateName ? `${given.generateName}${nameSuffix()}` : '')
+  const metadata = without(copy(given), 'namespace', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation')
+  const server = { name, uid: randomUUID(), creationTimestamp: timestamp(now) }
+  const { namespace } = target
+  return keptMetadata(
+    { ...metadata, name },
+    { ...server, ...(namespace !== undefined && { namespace }), ...generated(given) },
+  )
+}
+
+function generated({ generateName }: Metadata): { generateName?: string } {
+  return generateName ? { generateName } : {}
+}
+
+/** A write to a subresource changes only that; any other write leaves it alone. */
+function withSubresource(object: ApiObject, target: Target, old: ApiObject | undefined): ApiObject {
+  const { subresource, version, kind } = target
+  if (subresource === 'status' && old) {
+    const { managedFields } = object.metadata
+    const metadata = { ...copy(old.metadata), ...(managedFields && { managedFields }) }
+    return { ...copy(old), status: object['status'], metadata }
+  }
+  if (subresource === 'finalize' && old) {
+    const spec = isRecord(object['spec']) ? object['spec'] : {}
+    return { ...copy(old), spec: { ...(isRecord(old['spec']) ? old['spec'] : {}), finalizers: spec['finalizers'] } }
+  }
+  // Only /finalize may let a namespace go.
+  if (kind.group === '' && kind.kind === 'Namespace' && old) object['spec'] = copy(old['spec'])
+  if (!version.status || (!old && kind.behaviour.keepsStatusAtCreate)) return object
+  const kept: ApiObject = { ...object }
+  if (old?.['status'] === undefined) delete kept['status']
+  else kept['status'] = copy(old['status'])
+  return kept
+}
+
+function tellUnknown(unknown: readonly string[], target: Target, options: WriteOptions): void {
+  if (unknown.length === 0) return
+  const named = unknown.map(path => `unknown field ${JSON.stringify(path)}`)
+  if (options.fieldValidation === 'Strict') {
+    const { kind, version } = target
+    const message = `${kind.kind} in version ${JSON.stringify(version.name)} cannot be handled as a ${kind.kind}`
+    throw badRequest(`${message}: strict decoding error: ${named.join(', ')}`)
+  }
+  if (options.fieldValidation !== 'Ignore') for (const text of named) options.warn?.(text)
+}
+
+/** What a generation counts: all that is neither metadata nor, where it is written on its own, status. */
+function counted(object: ApiObject, version: KindVersion): Record<string, unknown> {
+  return without(object, 'metadata', 'apiVersion', ...(version.status ? ['status'] : []))
+}
+
+/** Errors after which the rules would only repeat what is known. */
+const blocking = ['FieldValueRequired', 'FieldValueTypeInvalid', 'FieldValueTooLong', 'FieldValueTooMany']
+
+function errorsOf(object: ApiObject, old: ApiObject | undefined, { kind, version }: Target): FieldError[] {
+  const errors = metadataErrors(object, old, kind)
+  if (version.schema) {
+    const before = kind.custom ? old : undefined
+    const wrong = validated(object, version.schema, before)
+    errors.push(...wrong)
+    if (!wrong.some(error => blocking.includes(error.reason))) {
+      errors.push(...ruleErrors(object, version.schema, before))
+    } else if (kind.custom) {
+      const detail =
+        'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation'
+      errors.push(fieldError.invalid('', null, detail))
+    }
+  }
+  return [...errors, ...(kind.behaviour.validate?.(object, old) ?? [])]
+}

@@ -1,0 +1,303 @@
+/**
+ * The built-in kinds, as data: names, lists with keys, defaults and the few checks that keep answers honest.
+ */
+import { columns } from './columns.ts'
+import { definitionErrors, metadataSchema, prepareDefinition } from './definitions.ts'
+import { type FieldError, fieldError } from './failures.ts'
+import { type ApiObject, equal, numberOf, recordOf, textOf } from './json.ts'
+import type { Behaviour, Column, Kind } from './kinds.ts'
+import { defaultPodSpec, keyed, openObject, podGrace, podSpec, podSpecErrors, podStatus, qosClass } from './pods.ts'
+import type { Schema } from './schema.ts'
+
+interface Given {
+  group?: string
+  kind: string
+  plural?: string
+  shortNames?: string[]
+  categories?: string[]
+  namespaced?: boolean
+  status?: boolean
+  /** Fields beside metadata; others are dropped, as a typed server does. */
+  fields: Record<string, Schema>
+  columns?: readonly Column[]
+  behaviour?: Behaviour
+}
+
+function builtin(given: Given): Kind {
+  const { group = '', kind, plural = `${kind.toLowerCase()}s`, namespaced = true, status = false } = given
+  const schema: Schema = {
+    type: 'object',
+    properties: { apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata: metadataSchema, ...given.fields },
+  }
+  return {
+    group,
+    kind,
+    plural,
+    singular: kind.toLowerCase(),
+    listKind: `${kind}List`,
+    shortNames: given.shortNames ?? [],
+    categories: given.categories ?? [],
+    namespaced,
+    custom: false,
+    versions: [{ name: 'v1', served: true, schema, status, columns: given.columns ?? columns.plain }],
+    behaviour: { unconditionalUpdate: true, ...given.behaviour },
+  }
+}
+
+const any: Schema = { 'x-kubernetes-preserve-unknown-fields': true }
+const texts: Schema = { type: 'object', additionalProperties: { type: 'string' } }
+const text: Schema = { type: 'string' }
+const flag: Schema = { type: 'boolean' }
+
+const namespace: Behaviour = {
+  prepare(object, old) {
+    object.metadata.labels = { ...object.metadata.labels, 'kubernetes.io/metadata.name': object.metadata.name }
+    if (old) return
+    object['spec'] = { finalizers: ['kubernetes'] }
+    object['status'] = { phase: 'Active' }
+  },
+  keepsStatusAtCreate: true,
+}
+
+const pod: Behaviour = {
+  generation: true,
+  prepare(object, old) {
+    const spec = recordOf(object['spec'])
+    defaultPodSpec(spec)
+    if (!old) object['status'] = { phase: 'Pending', qosClass: qosClass(spec) }
+  },
+  validate: object => podSpecErrors(recordOf(object['spec']), 'spec'),
+  keepsStatusAtCreate: true,
+  grace: podGrace,
+}
+
+const job: Behaviour = {
+  generation: true,
+  prepare(object, old) {
+    const spec = recordOf(object['spec'])
+    spec['parallelism'] ??= 1
+    spec['completions'] ??= 1
+    spec['backoffLimit'] ??= 6
+    spec['completionMode'] ??= 'NonIndexed'
+    spec['suspend'] ??= false
+    spec['podReplacementPolicy'] ??= 'TerminatingOrFailed'
+    const template = recordOf(spec['template'])
+    const restartPolicy = recordOf(template['spec'])['restartPolicy']
+    defaultPodSpec(recordOf(template['spec']))
+    if (restartPolicy === undefined) delete recordOf(template['spec'])['restartPolicy']
+    if (old) {
+      spec['selector'] ??= recordOf(old['spec'])['selector']
+      const wasTemplate = recordOf(recordOf(old['spec'])['template'])
+      if (!recordOf(template['metadata'])['labels']) template['metadata'] = wasTemplate['metadata']
+      return
+    }
+    const uid = object.metadata.uid ?? ''
+    const metadata = recordOf(template['metadata'])
+    template['metadata'] = {
+      ...metadata,
+      labels: {
+        ...recordOf(metadata['labels']),
+        'batch.kubernetes.io/controller-uid': uid,
+        'batch.kubernetes.io/job-name': object.metadata.name,
+        'controller-uid': uid,
+        'job-name': object.metadata.name,
+      },
+    }
+    spec['selector'] = { matchLabels: { 'batch.kubernetes.io/controller-uid': uid } }
+  },
+  validate(object, old) {
+    const spec = recordOf(object['spec'])
+    const template = recordOf(recordOf(spec['template'])['spec'])
+    const errors: FieldError[] = podSpecErrors(template, 'spec.template.spec')
+    const policy = template['restartPolicy']
+    const allowed = ['OnFailure', 'Never']
+    if (policy === undefined) {
+      errors.push(fieldError.required('spec.template.spec.restartPolicy', 'valid values: "OnFailure", "Never"'))
+    } else if (!allowed.includes(textOf(policy))) {
+      errors.push(fieldError.unsupported('spec.template.spec.restartPolicy', policy, allowed))
+    }
+    if (spec['podFailurePolicy'] !== undefined && policy === 'OnFailure') {
+      const detail = 'only "Never" is supported when podFailurePolicy is specified'
+      errors.push(fieldError.invalid('spec.template.spec.restartPolicy', policy, detail))
+    }
+    for (const name of [
+      'parallelism',
+      'completions',
+      'backoffLimit',
+      'activeDeadlineSeconds',
+      'ttlSecondsAfterFinished',
+    ]) {
+      const value = spec[name]
+      if (value === undefined || (Number.isInteger(value) && numberOf(value) >= 0)) continue
+      errors.push(fieldError.invalid(`spec.${name}`, value, 'must be greater than or equal to 0'))
+    }
+    const was = recordOf(old?.['spec'])
+    for (const name of old ? ['selector', 'completions', 'template'] : []) {
+      if (!equal(spec[name], was[name])) {
+        errors.push(fieldError.invalid(`spec.${name}`, spec[name], 'field is immutable'))
+      }
+    }
+    return errors
+  },
+}
+
+const secret: Behaviour = {
+  prepare(object) {
+    object['type'] ??= 'Opaque'
+    const plain = recordOf(object['stringData'])
+    if (Object.keys(plain).length > 0) {
+      const encoded = Object.entries(plain).map(([key, value]) => [key, Buffer.from(textOf(value)).toString('base64')])
+      object['data'] = { ...recordOf(object['data']), ...Object.fromEntries(encoded) }
+    }
+    delete object['stringData']
+  },
+  validate: (object, old) => [...immutableErrors(object, old), ...base64Errors(object)],
+}
+
+function base64Errors(object: ApiObject): FieldError[] {
+  return Object.entries(recordOf(object['data']))
+    .filter(([, value]) => !/^[A-Za-z0-9+/\s]*={0,2}$/.test(textOf(value)))
+    .map(([key]) => fieldError.broken(`data[${key}]`, 'must be base64'))
+}
+
+function immutableErrors(object: ApiObject, old: ApiObject | undefined): FieldError[] {
+  if (old?.['immutable'] !== true) return []
+  return ['data', 'binaryData']
+    .filter(name => !equal(object[name], old[name]))
+    .map(name => fieldError.forbidden(name, 'field is immutable when `immutable` is set'))
+}
+
+const event: Behaviour = { createOnUpdate: true, validate: namespaceOfEvent }
+
+/** An Event lives beside what it tells of; one about something cluster-wide lives in `default`. */
+function namespaceOfEvent(object: ApiObject): FieldError[] {
+  const about = textOf(recordOf(object['involvedObject'])['namespace'])
+  const own = object.metadata.namespace ?? ''
+  if (about === own || (about === '' && ['default', 'kube-system'].includes(own))) return []
+  return [fieldError.invalid('involvedObject.namespace', about, 'does not match event.namespace')]
+}
+
+const rbac = 'rbac.authorization.k8s.io'
+const freeNames: Behaviour = { freeNames: true }
+
+export const builtinKinds: readonly Kind[] = [
+  builtin({
+    kind: 'Namespace',
+    shortNames: ['ns'],
+    namespaced: false,
+    status: true,
+    fields: { spec: openObject(), status: openObject({ conditions: keyed('type') }) },
+    columns: columns.namespaces,
+    behaviour: namespace,
+  }),
+  builtin({
+    kind: 'Node',
+    shortNames: ['no'],
+    namespaced: false,
+    status: true,
+    fields: {
+      spec: openObject(),
+      status: openObject({ conditions: keyed('type'), addresses: keyed('type') }),
+    },
+    columns: columns.nodes,
+    behaviour: { keepsStatusAtCreate: true },
+  }),
+  builtin({
+    kind: 'Pod',
+    shortNames: ['po'],
+    categories: ['all'],
+    status: true,
+    fields: { spec: podSpec, status: podStatus },
+    columns: columns.pods,
+    behaviour: pod,
+  }),
+  builtin({
+    kind: 'Secret',
+    fields: { data: texts, stringData: texts, type: text, immutable: flag },
+    columns: columns.secrets,
+    behaviour: secret,
+  }),
+  builtin({
+    kind: 'ConfigMap',
+    shortNames: ['cm'],
+    fields: { data: texts, binaryData: texts, immutable: flag },
+    columns: columns.configMaps,
+    behaviour: { validate: immutableErrors },
+  }),
+  builtin({
+    kind: 'ServiceAccount',
+    shortNames: ['sa'],
+    fields: { secrets: keyed('name'), imagePullSecrets: any, automountServiceAccountToken: flag },
+    columns: columns.serviceAccounts,
+  }),
+  builtin({
+    kind: 'Event',
+    shortNames: ['ev'],
+    fields: Object.fromEntries(
+      [
+        ...['involvedObject', 'reason', 'message', 'source', 'firstTimestamp', 'lastTimestamp', 'count', 'type'],
+        ...['eventTime', 'series', 'action', 'related', 'reportingComponent', 'reportingInstance'],
+      ].map(name => [name, any]),
+    ),
+    columns: columns.events,
+    behaviour: event,
+  }),
+  builtin({
+    group: 'batch',
+    kind: 'Job',
+    categories: ['all'],
+    status: true,
+    fields: {
+      spec: openObject({ template: openObject({ metadata: metadataSchema, spec: podSpec }) }),
+      status: openObject({ conditions: keyed('type') }),
+    },
+    columns: columns.jobs,
+    behaviour: job,
+  }),
+  builtin({
+    group: 'coordination.k8s.io',
+    kind: 'Lease',
+    fields: { spec: openObject() },
+    columns: columns.leases,
+    behaviour: { unconditionalUpdate: false, createOnUpdate: true },
+  }),
+  builtin({ group: rbac, kind: 'Role', fields: { rules: any }, behaviour: freeNames }),
+  builtin({ group: rbac, kind: 'RoleBinding', fields: { roleRef: any, subjects: any }, behaviour: freeNames }),
+  builtin({
+    group: rbac,
+    kind: 'ClusterRole',
+    namespaced: false,
+    fields: { rules: any, aggregationRule: any },
+    behaviour: freeNames,
+  }),
+  builtin({
+    group: rbac,
+    kind: 'ClusterRoleBinding',
+    namespaced: false,
+    fields: { roleRef: any, subjects: any },
+    behaviour: freeNames,
+  }),
+  builtin({
+    group: 'apiextensions.k8s.io',
+    kind: 'CustomResourceDefinition',
+    shortNames: ['crd', 'crds'],
+    categories: ['api-extensions'],
+    namespaced: false,
+    status: true,
+    fields: {
+      spec: openObject({ versions: keyed('name') }),
+      status: openObject({ conditions: keyed('type') }),
+    },
+    columns: columns.definitions,
+    behaviour: {
+      generation: true,
+      keepsStatusAtCreate: true,
+      prepare: prepareDefinition,
+      validate: definitionErrors,
+      finalizersAtDelete: ['customresourcecleanup.apiextensions.k8s.io'],
+    },
+  }),
+]
+
+/** The namespaces that every cluster has. */
+export const firstNamespaces = ['default', 'kube-node-lease', 'kube-public', 'kube-system']

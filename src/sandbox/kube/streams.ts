@@ -1,0 +1,62 @@
+/**
+ * A watch as an answer that goes on: one JSON line an event, bookmarks in between, until the time is up.
+ */
+import type { Target } from './admission.ts'
+import { type Answering, bookmarkText, eventText } from './answers.ts'
+import { ApiFailure } from './failures.ts'
+import type { Asked, HandlerOptions } from './handler.ts'
+import { kindId } from './kinds.ts'
+import { type ListQuery, versionNumber } from './requests.ts'
+import { watch } from './watch.ts'
+
+const bookmarkEvery = 60
+const longest = 3600
+
+export function serveWatch(
+  { response }: Asked,
+  { cluster }: HandlerOptions,
+  target: Target,
+  query: ListQuery,
+  answering: Answering,
+): void {
+  const { store, now } = cluster
+  response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' })
+  response.flushHeaders()
+  const told = () => ({ ...answering, now: now() })
+  const bookmark = () => {
+    if (query.bookmarks) response.write(bookmarkText(store.version(), false, told()))
+  }
+  const seconds = Math.min(query.timeoutSeconds || longest, longest)
+  let stop = () => {}
+  const timers: NodeJS.Timeout[] = []
+  const end = () => {
+    stop()
+    for (const timer of timers) clearTimeout(timer)
+    if (!response.writableEnded) response.end()
+  }
+  response.on('close', end)
+  try {
+    stop = watch(
+      store,
+      {
+        kind: kindId(target.kind),
+        namespace: target.namespace,
+        matches: query.matches,
+        from: versionNumber(query.resourceVersion),
+        initialEvents: query.sendInitialEvents,
+      },
+      {
+        event: event => response.write(eventText(event, told())),
+        bookmark: ({ version, initialEventsEnd }) => response.write(bookmarkText(version, initialEventsEnd, told())),
+      },
+    )
+  } catch (error) {
+    if (!(error instanceof ApiFailure)) throw error
+    response.write(`${JSON.stringify({ type: 'ERROR', object: error.status })}\n`)
+    end()
+    return
+  }
+  timers.push(setTimeout(end, seconds * 1000))
+  timers.push(setInterval(bookmark, bookmarkEvery * 1000))
+  if (seconds > 2) timers.push(setTimeout(bookmark, (seconds - 2) * 1000))
+}

@@ -73,7 +73,8 @@ export function runController(options: ControllerOptions): Controller {
 
   async function work(): Promise<void> {
     for (let item = await queue.next(); item; item = await queue.next()) {
-      await settle(item)
+      // Handed out just before the end: it is not begun any more.
+      if (!signal.aborted) await settle(item)
       item.done()
     }
   }

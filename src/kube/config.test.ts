@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { inClusterAccess, loadKubeconfig, tokenFromFile } from './config.ts'
+
+let folder = ''
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'multinic-config-'))
+  await mkdir(join(folder, 'pki'))
+  for (const name of ['ca', 'cert', 'key']) await writeFile(join(folder, 'pki', name), `${name} from a file`)
+  await writeFile(join(folder, 'token'), 'token from a file\n')
+})
+after(() => rm(folder, { recursive: true }))
+
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+interface Config {
+  cluster?: Record<string, unknown>
+  user?: Record<string, unknown>
+  context?: Record<string, unknown>
+  more?: Record<string, unknown>
+}
+
+let written = 0
+async function kubeconfig({ cluster, user, context, more }: Config): Promise<string> {
+  const path = join(folder, `kubeconfig-${++written}`)
+  const config = {
+    'current-context': 'here',
+    clusters: [{ name: 'c', cluster: { server: 'https://10.0.0.1:6443', ...cluster } }],
+    users: [{ name: 'u', user }],
+    contexts: [{ name: 'here', context: { cluster: 'c', user: 'u', ...context } }],
+    ...more,
+  }
+  await writeFile(path, JSON.stringify(config))
+  return path
+}
+
+test('a token and an inline CA', async () => {
+  const path = await kubeconfig({
+    cluster: { 'certificate-authority-data': base64('inline ca') },
+    user: { token: 'secret' },
+    context: { namespace: 'multinic-system' },
+  })
+  const { token, ...access } = await loadKubeconfig(path)
+  assert.deepEqual(access, { server: 'https://10.0.0.1:6443', ca: 'inline ca', namespace: 'multinic-system' })
+  assert.equal(await token?.(), 'secret')
+})
+
+test('files are found relative to the kubeconfig', async () => {
+  const path = await kubeconfig({
+    cluster: { 'certificate-authority': 'pki/ca', 'tls-server-name': 'kubernetes' },
+    user: { 'client-certificate': './pki/cert', 'client-key': 'pki/key', tokenFile: 'token' },
+  })
+  const { token, ...access } = await loadKubeconfig(path)
+  assert.deepEqual(access, {
+    server: 'https://10.0.0.1:6443',
+    ca: 'ca from a file',
+    cert: 'cert from a file',
+    key: 'key from a file',
+    servername: 'kubernetes',
+  })
+  assert.equal(await token?.(), 'token from a file')
+})
+
+test('an inline certificate, no verification, a path in the address, a chosen context', async () => {
+  const path = await kubeconfig({
+    cluster: { server: 'https://proxy/k8s/clusters/c-1/', 'insecure-skip-tls-verify': true },
+    user: { 'client-certificate-data': base64('cert'), 'client-key-data': base64('key') },
+    more: { 'current-context': 'elsewhere' },
+  })
+  assert.deepEqual(await loadKubeconfig(path, 'here'), {
+    server: 'https://proxy/k8s/clusters/c-1',
+    cert: 'cert',
+    key: 'key',
+    insecure: true,
+  })
+})
+
+const mistakes: Record<string, [config: Config, words: RegExp]> = {
+  'a server that is no address': [
+    { cluster: { server: 'somewhere' }, user: {} },
+    /clusters\[c\]\.cluster\.server: must be an http/,
+  ],
+  'a missing context': [{ more: { 'current-context': 'gone' } }, /contexts: has no entry named gone/],
+  'no context at all': [{ more: { 'current-context': '' } }, /current-context: is missing/],
+  'a missing cluster': [{ context: { cluster: 'gone' } }, /clusters: has no entry named gone/],
+  'a missing user': [{ context: { user: 'gone' } }, /users: has no entry named gone/],
+  'a plug-in': [{ user: { exec: { command: 'aws' } } }, /users\[u\]\.user\.exec: is not supported; use token/],
+  'a certificate without its key': [
+    { user: { 'client-certificate-data': base64('x') } },
+    /users\[u\]\.user\.client-key: is missing/,
+  ],
+  'a CA file that is not there': [
+    { cluster: { 'certificate-authority': 'no/such' } },
+    /clusters\[c\]\.cluster\.certificate-authority: ENOENT/,
+  ],
+  'data that is no base64': [{ user: { 'client-key-data': 'SECRET!' } }, /users\[u\]\.user\.client-key-data: Invalid/],
+  'a token of the wrong type': [{ user: { token: { SECRET: 1 } } }, /users\[u\]\.user\.token: Invalid input/],
+}
+
+for (const [name, [config, words]] of Object.entries(mistakes)) {
+  test(`${name} is named, without its value`, async () => {
+    const path = await kubeconfig({ user: {}, ...config })
+    await assert.rejects(loadKubeconfig(path), (error: Error) => {
+      assert.match(error.message, words)
+      assert.match(error.message, /^kubeconfig .*kubeconfig-\d+: /)
+      assert.doesNotMatch(error.message, /SECRET/)
+      return true
+    })
+  })
+}
+
+test('a file that is no YAML is refused without being shown', async () => {
+  const path = join(folder, 'broken')
+  await writeFile(path, 'users: [{token: SECRET')
+  await assert.rejects(loadKubeconfig(path), /kubeconfig .*broken: is not valid YAML$/)
+})
+
+test('a token file is read again when it changes, and at least once a minute', async () => {
+  const path = join(folder, 'rotating')
+  let now = 0
+  await writeFile(path, 'first')
+  const token = tokenFromFile(path, () => now)
+  assert.equal(await token(), 'first')
+  // As the kubelet does it: a new file takes the place of the old one.
+  await writeFile(`${path}.new`, 'second')
+  await rename(`${path}.new`, path)
+  assert.equal(await token(), 'second')
+  now += 61_000
+  assert.equal(await token(), 'second')
+  await writeFile(path, '')
+  await assert.rejects(token(), /rotating: is empty/)
+})
+
+test('a Pod finds its cluster', async () => {
+  const dir = join(folder, 'serviceaccount')
+  await mkdir(dir)
+  await writeFile(join(dir, 'ca.crt'), 'ca')
+  await writeFile(join(dir, 'token'), 'of the pod')
+  await writeFile(join(dir, 'namespace'), 'multinic-system\n')
+  const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' }
+  const { token, ...access } = inClusterAccess(env, dir)
+  assert.deepEqual(access, { server: 'https://[fd00::1]:443', ca: 'ca', namespace: 'multinic-system' })
+  assert.equal(await token?.(), 'of the pod')
+})
+
+test('outside of a Pod there is no such cluster', () => {
+  assert.throws(() => inClusterAccess({}), /KUBERNETES_SERVICE_HOST/)
+  const env = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' }
+  assert.throws(() => inClusterAccess(env, folder), /the service account of this Pod: ENOENT/)
+})

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../../test/eventually.ts'
+import { TerminalError } from '../errors.ts'
+import { createLog, silent } from '../log.ts'
+import { type ControllerOptions, type Reconcile, runController } from './controller.ts'
+import { KubeError } from './errors.ts'
+import { createQueue } from './queue.ts'
+
+function start(reconcile: Reconcile, options: Partial<ControllerOptions> = {}) {
+  const stop = new AbortController()
+  const queue = createQueue({ backoff: { firstMs: 5, longestMs: 20 } })
+  const controller = runController({
+    ...{ name: 'test', workers: 2, log: silent, signal: stop.signal, queue, reconcile },
+    ...options,
+  })
+  return {
+    ...controller,
+    async stop() {
+      stop.abort()
+      await controller.stopped
+    },
+  }
+}
+
+test('a woken key is reconciled', async () => {
+  const seen: string[] = []
+  const controller = start(async key => void seen.push(key))
+  controller.wake('a')
+  controller.wakeAfter('b', 10)
+  await eventually(() => assert.deepEqual(seen, ['a', 'b']))
+  await controller.stop()
+})
+
+test('a key that wants another look gets it', async () => {
+  let looks = 0
+  const controller = start(async () => (++looks < 3 ? { after: 5 } : undefined))
+  controller.wake('a')
+  await eventually(() => assert.equal(looks, 3))
+  await controller.stop()
+})
+
+test('a failure is tried again, for good it is not', async () => {
+  const tries: Record<string, number> = {}
+  const lines: string[] = []
+  const log = createLog({}, { write: line => lines.push(line) })
+  const controller = start(
+    async key => {
+      const count = (tries[key] ?? 0) + 1
+      tries[key] = count
+      if (key === 'bad') throw new TerminalError('WrongMachine', 'this is another machine')
+      if (count < 4) throw new Error('not yet')
+    },
+    { log },
+  )
+  controller.wake('bad')
+  controller.wake('slow')
+  await eventually(() => assert.deepEqual(tries, { bad: 1, slow: 4 }))
+  await controller.stop()
+  assert.deepEqual(tries, { bad: 1, slow: 4 })
+  const forGood = lines.find(line => line.includes('failed for good')) ?? ''
+  assert.match(forGood, /"controller":"test","key":"bad","reason":"WrongMachine","error":"this is another machine"/)
+  assert.equal(lines.filter(line => line.includes('will be tried again')).length, 3)
+})
+
+test('a server that asks for time gets it', async () => {
+  const at: number[] = []
+  const queue = createQueue({ backoff: { firstMs: 1, longestMs: 60_000 } })
+  const controller = start(
+    async () => {
+      at.push(performance.now())
+      if (at.length === 1) throw new KubeError(429, 'TooManyRequests', 'slow down', { retryAfter: 0.2 })
+    },
+    { queue },
+  )
+  controller.wake('a')
+  await eventually(() => assert.equal(at.length, 2))
+  assert.ok((at[1] ?? 0) - (at[0] ?? 0) >= 195)
+  await controller.stop()
+})
+
+test('one slow key does not hold up another, and is never run twice at once', async () => {
+  const open = Promise.withResolvers<void>()
+  let slow = 0
+  const quick: string[] = []
+  const controller = start(async key => {
+    if (key !== 'slow') return void quick.push(key)
+    assert.equal(++slow, 1)
+    await open.promise
+    slow--
+  })
+  controller.wake('slow')
+  await eventually(() => assert.equal(controller.active(), 1))
+  controller.wake('slow')
+  for (const key of ['a', 'b', 'c']) controller.wake(key)
+  await eventually(() => assert.deepEqual(quick, ['a', 'b', 'c']))
+  open.resolve()
+  await controller.stop()
+})
+
+test('at the end running work is waited for, and told to stop', async () => {
+  let ended = false
+  const controller = start(async (_, { signal }) => {
+    await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+    await sleep(30)
+    ended = true
+    throw new Error('interrupted')
+  })
+  controller.wake('a')
+  await eventually(() => assert.equal(controller.active(), 1))
+  controller.wake('b')
+  await controller.stop()
+  assert.ok(ended)
+  controller.wake('c')
+  assert.equal(controller.depth(), 0)
+})
+
+test('work that does not end is not waited for without end', async () => {
+  const lines: string[] = []
+  const log = createLog({}, { write: line => lines.push(line) })
+  const controller = start(() => new Promise(() => {}), { drainMs: 30, log })
+  controller.wake('a')
+  await eventually(() => assert.equal(controller.active(), 1))
+  await controller.stop()
+  assert.match(lines.join(), /did not end in time/)
+})
+
+test('a controller that starts stopped does nothing', async () => {
+  const controller = runController({
+    name: 'test',
+    workers: 1,
+    log: silent,
+    signal: AbortSignal.abort(),
+    reconcile: async () => assert.fail('it ran'),
+  })
+  controller.wake('a')
+  await controller.stopped
+})

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually } from '../../test/eventually.ts'
+import { type Handler, objectStore, refuse, serve } from '../../test/http-stub.ts'
+import { silent } from '../log.ts'
+import { connectKube } from './client.ts'
+import { microTime, runLeaderElection } from './leader.ts'
+import type { LeaseObject } from './types.ts'
+
+const path = '/apis/coordination.k8s.io/v1/namespaces/system/leases/one'
+
+async function aServer() {
+  const store = objectStore()
+  const away = new Set<string>()
+  const handler: Handler = (asked, response) => {
+    const who = asked.headers.authorization?.slice('Bearer '.length) ?? ''
+    if (away.has(who)) return refuse(response, 503, 'Away')
+    return store.handler(asked, response)
+  }
+  const server = await serve(handler)
+  const clients = new Map<string, ReturnType<typeof connectKube>>()
+  const reigns: { who: string; from: number; until?: number }[] = []
+
+  function candidate(who: string, onLeading?: (signal: AbortSignal) => Promise<void>) {
+    const stop = new AbortController()
+    const kube = connectKube({ server: server.url, token: () => who }, { attempts: 1 })
+    clients.set(who, kube)
+    const ended = runLeaderElection({
+      ...{ kube, namespace: 'system', name: 'one', identity: who, log: silent, signal: stop.signal },
+      ...{ leaseMs: 1_000, renewMs: 200 },
+      onLeading:
+        onLeading ??
+        (async signal => {
+          const reign: (typeof reigns)[number] = { who, from: performance.now() }
+          reigns.push(reign)
+          await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+          reign.until = performance.now()
+        }),
+    })
+    return {
+      ended,
+      async stop() {
+        stop.abort()
+        await ended
+      },
+    }
+  }
+
+  return {
+    candidate,
+    reigns,
+    leaders: () => reigns.map(({ who }) => who),
+    lease: () => (store.objects.get(path) as LeaseObject | undefined)?.spec,
+    forget: () => store.objects.delete(path),
+    put: (spec: LeaseObject['spec']) => {
+      const stored = store.objects.get(path) ?? assert.fail('no lease')
+      const metadata = { ...stored.metadata, resourceVersion: `${Number(stored.metadata.resourceVersion) + 1_000}` }
+      store.objects.set(path, { ...stored, metadata, spec } as unknown as typeof stored)
+    },
+    away,
+    async close() {
+      for (const kube of clients.values()) await kube.close()
+      await server.close()
+    },
+  }
+}
+
+test('one of two leads, renews, and gives back at its end, so that the other follows at once', async () => {
+  const server = await aServer()
+  const a = server.candidate('a')
+  await eventually(() => assert.deepEqual(server.leaders(), ['a']))
+  const b = server.candidate('b')
+  const { acquireTime } = server.lease() ?? {}
+  assert.match(acquireTime ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+  await eventually(() => assert.notEqual(server.lease()?.renewTime, acquireTime))
+  assert.equal(server.lease()?.acquireTime, acquireTime)
+  await a.stop()
+  assert.deepEqual(server.leaders(), ['a'])
+  await eventually(() => assert.deepEqual(server.leaders(), ['a', 'b']), { within: 900 })
+  assert.equal(server.lease()?.leaseTransitions, 1)
+  await b.stop()
+  assert.equal(server.lease()?.holderIdentity, '')
+  await server.close()
+})
+
+test('a leader that is cut off stops before another one starts, and comes back as a candidate', async () => {
+  const server = await aServer()
+  const a = server.candidate('a')
+  await eventually(() => assert.deepEqual(server.leaders(), ['a']))
+  const b = server.candidate('b')
+  server.away.add('a')
+  await eventually(() => assert.deepEqual(server.leaders(), ['a', 'b']))
+  const [first, second] = server.reigns
+  assert.ok(first?.until !== undefined && second && first.until < second.from, 'two led at once')
+  server.away.delete('a')
+  await b.stop()
+  await eventually(() => assert.deepEqual(server.leaders(), ['a', 'b', 'a']))
+  await a.stop()
+  await server.close()
+})
+
+test('a holder that only a dead process knows is waited for by our own clock', async () => {
+  const server = await aServer()
+  const first = server.candidate('first')
+  await eventually(() => assert.equal(server.lease()?.holderIdentity, 'first'))
+  await first.stop()
+  // The clock of the dead holder was a day ahead of ours.
+  const renewTime = microTime(new Date(Date.now() + 86_400_000))
+  server.put({ holderIdentity: 'dead', leaseDurationSeconds: 1, renewTime, leaseTransitions: 4 })
+  const began = performance.now()
+  const b = server.candidate('b')
+  await eventually(() => assert.deepEqual(server.leaders(), ['first', 'b']))
+  assert.ok(performance.now() - began >= 1_000)
+  assert.equal(server.lease()?.leaseTransitions, 5)
+  await b.stop()
+  await server.close()
+})
+
+test('a lease that another one took ends the reign', async () => {
+  const server = await aServer()
+  const a = server.candidate('a')
+  await eventually(() => assert.deepEqual(server.leaders(), ['a']))
+  server.put({ holderIdentity: 'thief', leaseDurationSeconds: 60, renewTime: microTime(new Date()) })
+  await eventually(() => assert.ok(server.reigns[0]?.until))
+  await a.stop()
+  assert.equal(server.lease()?.holderIdentity, 'thief')
+  await server.close()
+})
+
+test('a lease that somebody deleted is made again by its holder', async () => {
+  const server = await aServer()
+  const a = server.candidate('a')
+  await eventually(() => assert.deepEqual(server.leaders(), ['a']))
+  server.forget()
+  await eventually(() => assert.equal(server.lease()?.holderIdentity, 'a'))
+  assert.equal(server.reigns[0]?.until, undefined)
+  await a.stop()
+  await server.close()
+})
+
+test('work that fails is the failure of the election, and the lease is given back', async () => {
+  const server = await aServer()
+  const a = server.candidate('a', async () => {
+    throw new Error('no database')
+  })
+  await assert.rejects(a.ended, /no database/)
+  assert.equal(server.lease()?.holderIdentity, '')
+  await server.close()
+})
+
+test('work that is done ends the election', async () => {
+  const server = await aServer()
+  await server.candidate('a', async () => {}).ended
+  assert.equal(server.lease()?.holderIdentity, '')
+  await server.close()
+})
+
+test('a candidate that is stopped before it leads has led nothing', async () => {
+  const server = await aServer()
+  server.away.add('a')
+  const a = server.candidate('a')
+  await a.stop()
+  assert.deepEqual(server.leaders(), [])
+  await server.close()
+})

@@ -1,0 +1,91 @@
+/** Certificates on both sides, against a real TLS server. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
+import { type HttpStub, json, serve } from '../../test/http-stub.ts'
+import { connectKube } from './client.ts'
+import type { ClusterAccess } from './config.ts'
+import { isRetryable } from './errors.ts'
+import { nodes } from './resources.ts'
+
+const run = promisify(execFile)
+let folder = ''
+let server: HttpStub
+let ca = ''
+let cert = ''
+let key = ''
+
+async function issue(name: string, extension: string): Promise<{ cert: string; key: string }> {
+  const at = (end: string) => join(folder, `${name}.${end}`)
+  await writeFile(at('ext'), extension)
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  await run('openssl', ['req', ...curve, '-subj', `/CN=${name}`, '-keyout', at('key'), '-out', at('csr')])
+  const signer = ['-CA', join(folder, 'ca.crt'), '-CAkey', join(folder, 'ca.key'), '-CAcreateserial']
+  await run('openssl', [
+    'x509',
+    '-req',
+    '-in',
+    at('csr'),
+    ...signer,
+    '-days',
+    '2',
+    '-extfile',
+    at('ext'),
+    '-out',
+    at('crt'),
+  ])
+  return { cert: await readFile(at('crt'), 'utf8'), key: await readFile(at('key'), 'utf8') }
+}
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'multinic-tls-'))
+  const self = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+  await run('openssl', [...self, '-subj', '/CN=ca', '-keyout', join(folder, 'ca.key'), '-out', join(folder, 'ca.crt')])
+  ca = await readFile(join(folder, 'ca.crt'), 'utf8')
+  const served = await issue('server', 'subjectAltName=DNS:kubernetes\nextendedKeyUsage=serverAuth\n')
+  const client = await issue('client', 'extendedKeyUsage=clientAuth\n')
+  cert = client.cert
+  key = client.key
+  const tls = { ...served, ca, requestCert: true, rejectUnauthorized: false }
+  server = await serve(({ socket }, response) => {
+    const known = 'authorized' in socket && socket.authorized === true
+    json(response, 200, { metadata: { resourceVersion: known ? 'known' : 'stranger' }, items: [] })
+  }, tls)
+})
+after(async () => {
+  await server.close()
+  await rm(folder, { recursive: true })
+})
+
+async function seenAs(access: Partial<ClusterAccess>): Promise<string> {
+  const kube = connectKube({ server: server.url, ...access }, { attempts: 1 })
+  try {
+    return (await kube.list(nodes)).resourceVersion
+  } finally {
+    await kube.close()
+  }
+}
+
+test('the CA and the name in the certificate decide', async () => {
+  assert.equal(await seenAs({ ca, servername: 'kubernetes' }), 'stranger')
+})
+
+test('a client certificate is shown', async () => {
+  assert.equal(await seenAs({ ca, servername: 'kubernetes', cert, key }), 'known')
+})
+
+test('a CA that is unknown is refused, and not worth another try', async () => {
+  await assert.rejects(seenAs({ servername: 'kubernetes' }), error => !isRetryable(error))
+})
+
+test('another name than that of the certificate is refused', async () => {
+  await assert.rejects(seenAs({ ca }), /does not match certificate/)
+})
+
+test('verification can be switched off', async () => {
+  assert.equal(await seenAs({ insecure: true }), 'stranger')
+})

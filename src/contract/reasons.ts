@@ -120,7 +120,19 @@ export const nodeReasons = {
     meaning: 'At least one interface could not be configured; it was taken back, the others stay.',
     remedy: 'Look at interfaceStatuses; correct the cause or set the annotation multinic.io/retry.',
   },
+  CleanupAbandoned: {
+    meaning: 'The node did not take its interfaces away in time, so the object was let go.',
+    remedy: 'When the node is back, look for multinic interfaces and files on it.',
+  },
+  CleanupFailed: {
+    meaning: 'The interfaces could not be taken from the node.',
+    remedy: 'Look at the message; it is tried again for ten minutes.',
+  },
   DuplicateNode: { meaning: 'An older MultiNicNodeConfig names the same node.', remedy: 'Delete one of the two.' },
+  ImageMissing: {
+    meaning: 'The node cannot get the image of the agent.',
+    remedy: 'Check the image’s name, its registry and the pull secrets.',
+  },
   MountFailed: {
     meaning: 'A directory that the agent needs is not on the node.',
     remedy: 'Look at the Pod’s events; set the label multinic.io/backend on the Node.',
@@ -144,10 +156,15 @@ export const nodeReasons = {
     meaning: 'Admission does not allow the agent’s Pod.',
     remedy: 'Allow privileged Pods in the controller’s namespace.',
   },
+  Released: { meaning: 'The object was deleted and its interfaces were left on the node.', remedy: nothing },
   Removing: { meaning: 'The interfaces are being taken away from the node.', remedy: 'Wait.' },
   RetryLater: {
     meaning: 'This spec failed on the node; it is tried again after a pause.',
     remedy: 'Correct the cause or set the annotation multinic.io/retry.',
+  },
+  RolloutStopped: {
+    meaning: 'Too many nodes failed with their new spec, so no further node is changed.',
+    remedy: 'Correct the nodes that failed, or raise the failure budget.',
   },
   RolloutWaiting: { meaning: 'Enough other nodes are changing at the moment.', remedy: 'Wait.' },
   SpecInvalid: { meaning: 'The spec cannot be used.', remedy: 'Correct the fields that the message names.' },

@@ -1,0 +1,237 @@
+/**
+ * The agent's Job, as data. Every line of it ran to the end on a real kubelet and Job controller.
+ *
+ * It has no owner reference: foreground deletion of the config would kill the Jobs that must clean up after it. It ends
+ * by its TTL and by our own sweep.
+ */
+import { type AgentInput, agentInputVariable } from '../contract/agent-input.ts'
+import { hashOf } from '../contract/hash.ts'
+import type { Interface } from '../contract/interfaces.ts'
+import type { NodeConfig } from '../contract/node-config.ts'
+import type { JobObject, PodSpec } from '../kube/types.ts'
+import type { AgentSettings } from './config.ts'
+import { instanceIdOf } from './machine.ts'
+import type { Action, Backend, NodeFacts } from './observed.ts'
+
+export const agentName = 'multinic-agent'
+export const agentSelector = `app.kubernetes.io/name=${agentName}`
+
+export const jobLabels = {
+  name: 'app.kubernetes.io/name',
+  managedBy: 'app.kubernetes.io/managed-by',
+  component: 'app.kubernetes.io/component',
+  node: 'multinic.io/node-name',
+  action: 'multinic.io/action',
+  instanceId: 'multinic.io/instance-id',
+  /** As the older, cluster-wide version has it. */
+  legacyInstance: 'instance',
+  configUid: 'multinic.io/config-uid',
+} as const
+
+export const jobAnnotations = {
+  config: 'multinic.io/config',
+  generation: 'multinic.io/generation',
+  specHash: 'multinic.io/spec-hash',
+  bootId: 'multinic.io/boot-id',
+  attempt: 'multinic.io/attempt',
+  /** `change` takes a slot of the rollout window; `first` and `cleanup` do not. */
+  rollout: 'multinic.io/rollout',
+} as const
+
+export interface JobIdentity {
+  nodeName: string
+  generation: number
+  configUid: string
+  specHash: string
+  action: Action
+  bootID: string
+  attempt: number
+}
+
+export interface JobRequest {
+  config: NodeConfig
+  node: NodeFacts
+  interfaces: Interface[]
+  specHash: string
+  action: Action
+  attempt: number
+  takesSlot: boolean
+}
+
+const longestName = 63
+
+/** The same work has the same name, so the API server refuses it twice. Another attempt is other work. */
+export function agentJobName(identity: JobIdentity): string {
+  const { nodeName, generation, configUid, specHash, action, bootID, attempt } = identity
+  const mark = hashOf([configUid, specHash, action, bootID, attempt]).slice(0, 8)
+  const tail = `-g${generation}-${mark}`
+  const room = longestName - agentName.length - 1 - tail.length
+  return `${agentName}-${nodeName.slice(0, room).replace(/[^a-z0-9]+$/, '')}${tail}`
+}
+
+export function identityOf({ config, node, specHash, action, attempt }: Omit<JobRequest, 'interfaces' | 'takesSlot'>) {
+  return {
+    nodeName: node.name,
+    generation: config.metadata.generation ?? 0,
+    configUid: config.metadata.uid ?? '',
+    specHash,
+    action,
+    bootID: node.bootID,
+    attempt,
+  } satisfies JobIdentity
+}
+
+export function agentJob(request: JobRequest, settings: AgentSettings): JobObject {
+  const { config, node, action, attempt, specHash } = request
+  const labels = labelsFor(request)
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name: agentJobName(identityOf(request)),
+      ...(config.metadata.namespace && { namespace: config.metadata.namespace }),
+      labels,
+      annotations: {
+        [jobAnnotations.config]: config.metadata.name,
+        [jobAnnotations.generation]: `${config.metadata.generation ?? 0}`,
+        [jobAnnotations.specHash]: specHash,
+        [jobAnnotations.bootId]: node.bootID,
+        [jobAnnotations.attempt]: `${attempt}`,
+        [jobAnnotations.rollout]: request.takesSlot ? 'change' : action === 'cleanup' ? 'cleanup' : 'first',
+      },
+    },
+    spec: {
+      completions: 1,
+      parallelism: 1,
+      // The Job controller kills restart number L as it starts.
+      backoffLimit: 6,
+      // Otherwise a Pod that is still ending and its replacement run at once.
+      podReplacementPolicy: 'Failed',
+      activeDeadlineSeconds: 600,
+      ttlSecondsAfterFinished: settings.jobTtlSeconds,
+      template: { metadata: { labels }, spec: podSpec(request, settings) },
+    },
+  }
+}
+
+function labelsFor({ config, node, action }: JobRequest): Record<string, string> {
+  const instanceId = instanceIdOf(config)
+  return {
+    [jobLabels.name]: agentName,
+    [jobLabels.managedBy]: 'multinic-controller',
+    [jobLabels.component]: 'agent',
+    [jobLabels.node]: labelValue(node.name),
+    [jobLabels.action]: action,
+    [jobLabels.configUid]: config.metadata.uid ?? '',
+    ...(instanceId && {
+      [jobLabels.instanceId]: labelValue(instanceId),
+      [jobLabels.legacyInstance]: labelValue(instanceId),
+    }),
+  }
+}
+
+/** Long or odd texts become a label by their start and a hash. */
+export function labelValue(text: string): string {
+  if (/^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/.test(text)) return text
+  const start = text
+    .replace(/[^A-Za-z0-9._-]/g, '-')
+    .slice(0, 54)
+    .replace(/^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g, '')
+  return [start, hashOf(text).slice(0, 8)].filter(Boolean).join('-')
+}
+
+function podSpec(request: JobRequest, settings: AgentSettings): PodSpec {
+  const mounts = mountsFor(request.node.backend)
+  return {
+    nodeName: request.node.name,
+    hostNetwork: true,
+    dnsPolicy: 'Default',
+    restartPolicy: 'OnFailure',
+    terminationGracePeriodSeconds: 30,
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    serviceAccountName: settings.serviceAccount,
+    ...(settings.priorityClass && { priorityClassName: settings.priorityClass }),
+    ...(settings.pullSecrets.length && { imagePullSecrets: settings.pullSecrets.map(name => ({ name })) }),
+    tolerations: [{ operator: 'Exists' }],
+    securityContext: { seccompProfile: { type: 'RuntimeDefault' }, seLinuxOptions: { type: 'spc_t' } },
+    volumes: mounts.map(({ name, path, type }) => ({ name, hostPath: { path, type } })),
+    containers: [
+      {
+        name: 'agent',
+        image: settings.image,
+        imagePullPolicy: settings.pullPolicy,
+        terminationMessagePolicy: 'FallbackToLogsOnError',
+        env: [
+          { name: agentInputVariable, value: JSON.stringify(inputFor(request)) },
+          ...Object.entries(settings.environment).map(([name, value]) => ({ name, value })),
+        ],
+        resources: { requests: { cpu: '10m', memory: '32Mi' }, limits: { memory: '192Mi' } },
+        securityContext: {
+          runAsUser: 0,
+          runAsGroup: 0,
+          privileged: false,
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] },
+        },
+        volumeMounts: mounts.map(({ name, at, readOnly }) => ({ name, mountPath: at, ...(readOnly && { readOnly }) })),
+      },
+    ],
+  }
+}
+
+/** The work itself, inside the Job: the Pod needs no credentials, and nobody can change it on the way. */
+function inputFor({ config, node, action, specHash, interfaces }: JobRequest): AgentInput {
+  const instanceId = instanceIdOf(config)
+  return {
+    version: 1,
+    mode: action,
+    nodeName: node.name,
+    ...(instanceId && { instanceId }),
+    generation: config.metadata.generation ?? 0,
+    specHash,
+    ...(node.addresses.length && { nodeAddresses: node.addresses.slice(0, 16) }),
+    interfaces,
+  }
+}
+
+interface Mount {
+  name: string
+  path: string
+  at: string
+  type: 'Directory' | 'DirectoryOrCreate' | 'File' | 'Socket'
+  readOnly?: true
+}
+
+/** Directories of others have type Directory: another type would create them on a host that does not use them. */
+function mountsFor(backend: Backend): Mount[] {
+  return [
+    ...directories[backend],
+    directory('sysctld', '/etc/sysctl.d'),
+    { name: 'state', path: '/var/lib/multinic', at: '/var/lib/multinic', type: 'DirectoryOrCreate' },
+    // At another path, because the Pod's own /proc/sys is read-only.
+    { name: 'conf4', path: '/proc/sys/net/ipv4/conf', at: '/host/proc/ipv4-conf', type: 'Directory' },
+    { name: 'conf6', path: '/proc/sys/net/ipv6/conf', at: '/host/proc/ipv6-conf', type: 'Directory' },
+    { name: 'uuid', path: '/sys/class/dmi/id/product_uuid', at: '/host/product_uuid', type: 'File', readOnly: true },
+    { name: 'bootid', path: '/proc/sys/kernel/random/boot_id', at: '/host/boot_id', type: 'File', readOnly: true },
+  ]
+}
+
+const links = directory('networkd', '/etc/systemd/network')
+const dbus: Mount = {
+  name: 'dbus',
+  path: '/run/dbus/system_bus_socket',
+  at: '/run/dbus/system_bus_socket',
+  type: 'Socket',
+}
+
+const directories: Record<Backend, Mount[]> = {
+  netplan: [directory('netplan', '/etc/netplan'), links],
+  networkmanager: [directory('connections', '/etc/NetworkManager/system-connections'), links, dbus],
+  ifcfg: [directory('ifcfg', '/etc/sysconfig/network-scripts'), links, dbus],
+}
+
+function directory(name: string, path: string): Mount {
+  return { name, path, at: path, type: 'Directory' }
+}

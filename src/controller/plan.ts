@@ -1,0 +1,160 @@
+/**
+ * Decides what one MultiNicNodeConfig needs next: the state machine, from top to bottom.
+ *
+ * Pure: all that the decision may depend on is in `Observed`. No clock, no environment, no API calls, so the test is a
+ * table and needs no cluster.
+ */
+import { nodeConfigAnnotations } from '../contract/node-config.ts'
+import { agentJobName, identityOf } from './job.ts'
+import { instanceIdOf } from './machine.ts'
+import type { AgentJob, NodeFacts, Observed } from './observed.ts'
+import { planRemoval } from './removal.ts'
+import { takeResult } from './result.ts'
+import {
+  failuresOf,
+  failureWait,
+  isPaused,
+  makeRoom,
+  newest,
+  type Plan,
+  pendingWait,
+  start,
+  startWithinMs,
+  tellAfterMs,
+  type Work,
+  wait,
+  workOf,
+} from './work.ts'
+
+export function planNodeConfig(seen: Observed): Plan {
+  const { config, node, namesake } = seen
+  const { nodeName } = config.spec
+  if (config.metadata.deletionTimestamp) return planRemoval(seen)
+
+  const work = workOf(config)
+  const job = currentJob(seen, work)
+  if (job && job.phase !== 'ended') return watch(seen, job)
+  // What an agent found out counts, whatever else happened meanwhile.
+  if (job && !isTaken(seen, job)) return takeResult(seen, work, job)
+
+  const older = seen.twins.find(twin => twin.older && !twin.deleting)
+  if (older) return wait(seen, 'DuplicateNode', `${older.name} is older and names the same node ${nodeName}`)
+  if (!node && namesake)
+    return wait(seen, 'WrongMachine', `node ${nodeName} is machine ${namesake.systemUUID}, not ${instanceIdOf(config)}`)
+  if (!node) return wait(seen, 'NodeMissing', `node ${nodeName} is not in this cluster`)
+  if (work.errors.length) return refuse(seen, work)
+
+  const due = whatIsDue(seen, node)
+  if (due.action === 'nothing') return keep(seen, due.after)
+  if (isPaused(config)) return wait(seen, 'Paused', `annotation ${nodeConfigAnnotations.paused} is set`)
+  const busy = newest(seen.jobs.filter(other => other.phase !== 'ended'))
+  if (busy) return makeRoom(seen, busy)
+  if (!node.heard) return wait(seen, 'NodeUnheard', `nobody hears from node ${node.name}`)
+  if (due.takesSlot && !seen.rollout.room) return wait(seen, 'RolloutWaiting', seen.rollout.because)
+
+  const attempt = due.action === 'check' ? checkNumber(seen) : nextAttempt(seen, node, work)
+  return start(seen, node, work, { action: due.action, attempt, takesSlot: due.takesSlot })
+}
+
+/** The newest Job for what is wanted now. */
+function currentJob({ config, jobs }: Observed, { specHash }: Work): AgentJob | undefined {
+  const { uid, generation } = config.metadata
+  return newest(
+    jobs.filter(
+      job =>
+        job.configUid === uid && job.generation === generation && job.specHash === specHash && job.action !== 'cleanup',
+    ),
+  )
+}
+
+/** No wait overrides the status while a Job of this generation lives, so InProgress is the only state before its result. */
+function isTaken({ config: { status } }: Observed, job: AgentJob): boolean {
+  return status?.lastJobName === job.name && status.state !== 'InProgress'
+}
+
+function watch(seen: Observed, job: AgentJob): Plan {
+  if (job.action === 'check') return { steps: [] }
+  const age = seen.now - job.createdAt
+  const tell = (reason: Parameters<typeof wait>[1], message: string, after?: number): Plan => {
+    const { said, ...rest } = wait(seen, reason, message, after)
+    return said ? { ...rest, said: { ...said, state: 'InProgress', job: job.name } } : rest
+  }
+  if (job.trouble) return tell(job.trouble.reason, job.trouble.message)
+  if (job.phase === 'waiting' && !seen.node)
+    return tell('NodeMissing', `node ${seen.config.spec.nodeName} is not in this cluster`)
+  if (job.phase === 'waiting' && age >= startWithinMs)
+    return tell('NodeAway', `the Pod of ${job.name} does not start on its node`)
+  if (age < tellAfterMs) return { steps: [], after: tellAfterMs - age }
+  if (job.phase === 'waiting') return tell('Applying', `${job.name} is starting`, startWithinMs - age)
+  return tell('Applying', `${job.name} is running`)
+}
+
+function refuse(seen: Observed, { errors }: Work): Plan {
+  const message = errors.map(({ path, message }) => `${path}: ${message}`).join('; ')
+  const { said } = wait(seen, 'SpecInvalid', message)
+  return said ? { steps: [], said: { ...said, state: 'Failed', progressing: false } } : { steps: [] }
+}
+
+type Due = { action: 'nothing'; after?: number } | { action: 'apply' | 'check'; takesSlot: boolean }
+
+function whatIsDue({ config, jobs, now, policy }: Observed, node: NodeFacts): Due {
+  const { status = {}, metadata } = config
+  const current = status.observedGeneration === metadata.generation
+  const sameBoot = (status.bootID ?? '') === node.bootID
+  const takesSlot = (status.interfaceStatuses ?? []).some(({ lastConfigured }) => lastConfigured !== undefined)
+  const since = status.lastProcessed ? now - Date.parse(status.lastProcessed) : Number.POSITIVE_INFINITY
+  const later = (ms: number): Due => ({ action: 'nothing', after: ms - since })
+  const reason = status.conditions?.find(({ type }) => type === 'Ready')?.reason
+
+  if (!current) return { action: 'apply', takesSlot }
+  if (metadata.annotations?.[nodeConfigAnnotations.retry] !== undefined && status.state !== 'Configured')
+    return { action: 'apply', takesSlot }
+  if (!sameBoot) return { action: 'apply', takesSlot: false }
+
+  if (status.state === 'Configured' || reason === 'Drifted') {
+    if (reason === 'Drifted' && policy.drift.policy === 'repair') return { action: 'apply', takesSlot }
+    const { intervalMs } = policy.drift
+    if (intervalMs === undefined) return { action: 'nothing' }
+    return since >= intervalMs ? { action: 'check', takesSlot: false } : later(intervalMs)
+  }
+  if (reason === 'NicMissing') {
+    const ms = pendingWait(newest(jobs)?.attempt)
+    return since >= ms ? { action: 'apply', takesSlot: false } : later(ms)
+  }
+  if (status.state === 'Failed' && reason !== 'SpecInvalid') {
+    const ms = failureWait(failuresOf(config))
+    if (ms === undefined) return { action: 'nothing' }
+    return since >= ms ? { action: 'apply', takesSlot } : later(ms)
+  }
+  return { action: 'apply', takesSlot }
+}
+
+/** Settled. A server without a TTL controller leaves ended Jobs behind: they go some time after their TTL. */
+function keep({ config, jobs, now, policy }: Observed, after?: number): Plan {
+  const grace = policy.jobTtlMs + 60_000
+  const own = jobs.filter(job => job.configUid === config.metadata.uid && job.phase === 'ended')
+  const age = (job: AgentJob) => now - (job.endedAt ?? job.createdAt)
+  const old = own.filter(job => age(job) >= grace)
+  const waits = [after, ...own.filter(job => age(job) < grace).map(job => grace - age(job))].filter(
+    ms => ms !== undefined,
+  )
+  return {
+    steps: old.map(({ name, uid }) => ({ do: 'deleteJob', name, uid })),
+    ...(waits.length && { after: Math.min(...waits) }),
+  }
+}
+
+/** Every check of one interval has one name. */
+function checkNumber({ now, policy }: Observed): number {
+  return Math.floor(now / (policy.drift.intervalMs ?? 1))
+}
+
+/** A name that was never used for this work, so that an old result is not taken for a new one. */
+function nextAttempt({ config, jobs }: Observed, node: NodeFacts, { specHash }: Work): number {
+  const { uid, generation } = config.metadata
+  const before = jobs.filter(job => job.configUid === uid && job.generation === generation && job.action === 'apply')
+  const name = (attempt: number) => agentJobName(identityOf({ config, node, specHash, action: 'apply', attempt }))
+  let attempt = Math.max(failuresOf(config), ...before.map(job => job.attempt + 1))
+  while (name(attempt) === config.status?.lastJobName) attempt++
+  return attempt
+}

@@ -1,0 +1,85 @@
+/**
+ * Decides what a deleted config needs before it may go: its interfaces are taken from the node first. Pure.
+ *
+ * Bounded: neither a node that is gone nor one that never answers holds the config for ever.
+ */
+import { nodeConfigAnnotations, nodeConfigFinalizer } from '../contract/node-config.ts'
+import { instanceIdOf } from './machine.ts'
+import type { AgentJob, Observed } from './observed.ts'
+import {
+  isPaused,
+  makeRoom,
+  newest,
+  type Plan,
+  pendingWait,
+  type Reason,
+  start,
+  startWithinMs,
+  tellAfterMs,
+  wait,
+  workOf,
+} from './work.ts'
+
+export function planRemoval(seen: Observed): Plan {
+  const { config, node, namesake, now, policy } = seen
+  const { annotations, deletionTimestamp = '', finalizers = [], uid } = config.metadata
+  const { nodeName } = config.spec
+  if (!finalizers.includes(nodeConfigFinalizer)) return { steps: [] }
+  if (annotations?.[nodeConfigAnnotations.forceDelete] !== undefined)
+    return release(
+      'Released',
+      `annotation ${nodeConfigAnnotations.forceDelete} is set: the interfaces stay on the node`,
+    )
+
+  // Its agent takes away what it does not want, so a cleanup between the two would only interrupt the node.
+  const heir = seen.twins.find(twin => !twin.deleting)
+  if (heir) return release('Released', `${heir.name} names the same node ${nodeName}: the interfaces are its own now`)
+  if (!node && namesake)
+    return release('WrongMachine', `node ${nodeName} is machine ${namesake.systemUUID}, not ${instanceIdOf(config)}`)
+  if (!node) return release('NodeMissing', `node ${nodeName} is gone: there is nothing to clean up`)
+
+  const job = newest(seen.jobs.filter(one => one.configUid === uid && one.action === 'cleanup'))
+  if (job && verdictOf(job) === 'Removed') return release('Removed', `the interfaces were taken from node ${node.name}`)
+  const left = Date.parse(deletionTimestamp) + policy.cleanupTimeoutMs - now
+  if (left <= 0) return release('CleanupAbandoned', `node ${node.name} did not clean up in time: ${whyNot(job)}`)
+
+  const busy = newest(seen.jobs.filter(one => one.phase !== 'ended' && one !== job))
+  if (busy) return within(left, makeRoom(seen, busy))
+  if (job && job.phase !== 'ended') return within(left, watch(seen, job))
+  if (isPaused(config)) return wait(seen, 'Paused', `annotation ${nodeConfigAnnotations.paused} is set`, left)
+  if (!node.heard) return wait(seen, 'NodeUnheard', `nobody hears from node ${node.name}`, left)
+  if (!job) return start(seen, node, workOf(config), { action: 'cleanup', attempt: 0, takesSlot: false })
+
+  const again = (job.endedAt ?? now) + pendingWait(job.attempt) - now
+  if (again > 0) return wait(seen, 'CleanupFailed', whyNot(job), Math.min(left, again))
+  return start(seen, node, workOf(config), { action: 'cleanup', attempt: job.attempt + 1, takesSlot: false })
+}
+
+function watch(seen: Observed, job: AgentJob): Plan {
+  const age = seen.now - job.createdAt
+  if (age < tellAfterMs) return { steps: [], after: tellAfterMs - age }
+  if (job.trouble) return wait(seen, job.trouble.reason, job.trouble.message)
+  if (job.phase === 'waiting' && age >= startWithinMs)
+    return wait(seen, 'NodeAway', `the Pod of ${job.name} does not start on its node`)
+  return wait(seen, 'Removing', `${job.name} takes the interfaces from the node`)
+}
+
+function within(left: number, plan: Plan): Plan {
+  return { ...plan, after: Math.min(left, plan.after ?? left) }
+}
+
+function release(reason: Reason, message: string): Plan {
+  return { steps: [{ do: 'removeFinalizer', reason, message }] }
+}
+
+function verdictOf({ phase, result }: AgentJob): string | undefined {
+  return phase === 'ended' && result && 'report' in result ? result.report.verdict : undefined
+}
+
+function whyNot(job: AgentJob | undefined): string {
+  if (!job) return 'no agent could be started'
+  if (job.phase !== 'ended') return `${job.name} has not ended`
+  const { result } = job
+  if (!result) return `${job.name} left no report`
+  return `${job.name}: ${'lost' in result ? result.lost : result.report.message || result.report.reason}`
+}

@@ -1,0 +1,129 @@
+/**
+ * Words of the planner: what a plan is made of, and the work that a config asks for. Pure.
+ */
+import type { AgentReport } from '../contract/agent-report.ts'
+import { completeInterfaces, type FieldError, type Interface, specHash } from '../contract/interfaces.ts'
+import { type NodeConfig, nodeConfigAnnotations, nodeConfigFinalizer, type State } from '../contract/node-config.ts'
+import type { NodeReason } from '../contract/reasons.ts'
+import { agentJobName, identityOf } from './job.ts'
+import { instanceIdOf } from './machine.ts'
+import type { Action, AgentJob, NodeFacts, Observed } from './observed.ts'
+
+export type Step =
+  | { do: 'addFinalizer' }
+  | { do: 'removeFinalizer'; reason: Reason; message: string }
+  | { do: 'clearRetry' }
+  | { do: 'createJob'; name: string; action: Action; attempt: number; takesSlot: boolean }
+  | { do: 'deleteJob'; name: string; uid: string }
+
+export type Reason = NodeReason | 'Drifted' | 'Removed'
+
+/** What the status is to say. */
+export interface Said {
+  state: State
+  reason: Reason
+  message: string
+  /** Something is under way, or will be tried by itself. */
+  progressing: boolean
+  failedAttempts: number
+  job?: string
+  /** A run has ended. Without a report nobody knows more about the interfaces than before. */
+  result?: { bootID: string; report?: AgentReport }
+}
+
+export interface Plan {
+  steps: Step[]
+  /** Absent: the status says all there is to say, or it is too early to say more. */
+  said?: Said
+  /** Look again after so many ms: something is due then that no event tells of. */
+  after?: number
+}
+
+export interface Work {
+  interfaces: Interface[]
+  errors: FieldError[]
+  specHash: string
+}
+
+/** A Job that ends within this time is told by its result only: one write instead of two. */
+export const tellAfterMs = 2_000
+/** A Pod that does not run by then gives its slot back. */
+export const startWithinMs = 30_000
+/** Waits before NICs that are not in the guest yet are looked for again. */
+const pendingWaits = [1_000, 2_000, 5_000, 10_000, 30_000]
+/** Waits after a first, second, … failure. Then a person or a new spec has to come. */
+const failureWaits = [10_000, 30_000, 60_000, 120_000, 300_000]
+
+export function pendingWait(attempt = pendingWaits.length): number {
+  return pendingWaits[attempt] ?? 30_000
+}
+
+export function failureWait(failures: number): number | undefined {
+  return failureWaits[failures - 1]
+}
+
+export function workOf(config: NodeConfig): Work {
+  const { interfaces, errors } = completeInterfaces(config.spec.interfaces)
+  const instanceId = instanceIdOf(config)
+  const hash = specHash({ nodeName: config.spec.nodeName, ...(instanceId && { instanceId }), interfaces })
+  return { interfaces, errors, specHash: hash }
+}
+
+/** Failed runs of the generation that is wanted now. */
+export function failuresOf({ metadata, status }: NodeConfig): number {
+  return status?.observedGeneration === metadata.generation ? (status?.failedAttempts ?? 0) : 0
+}
+
+export function isPaused(config: NodeConfig): boolean {
+  const value = config.metadata.annotations?.[nodeConfigAnnotations.paused]
+  return value !== undefined && value !== 'false'
+}
+
+export function newest(jobs: AgentJob[]): AgentJob | undefined {
+  return jobs.toSorted((a, b) => b.createdAt - a.createdAt || b.attempt - a.attempt)[0]
+}
+
+export function wait(seen: Observed, reason: Reason, message: string, after?: number): Plan {
+  const said: Said = {
+    state: 'Pending',
+    reason,
+    message,
+    progressing: true,
+    failedAttempts: failuresOf(seen.config),
+  }
+  return { steps: [], said, ...(after !== undefined && { after: Math.max(0, after) }) }
+}
+
+/** Another agent is at work on the node. It is left to finish or to roll back: killing it is the one way to strand a node. */
+export function makeRoom(seen: Observed, busy: AgentJob): Plan {
+  const age = seen.now - busy.createdAt
+  const plan = wait(seen, 'Superseded', `${busy.name} must end before the next agent starts`)
+  if (busy.phase === 'running') return plan
+  if (age < startWithinMs) return { ...plan, after: startWithinMs - age }
+  // Its agent never started: there is nothing to roll back.
+  return { ...plan, steps: [{ do: 'deleteJob', name: busy.name, uid: busy.uid }] }
+}
+
+export interface Start {
+  action: Action
+  attempt: number
+  takesSlot: boolean
+}
+
+/** The Job, after everything that has to be there before it. */
+export function start(seen: Observed, node: NodeFacts, work: Work, { action, attempt, takesSlot }: Start): Plan {
+  const { config } = seen
+  const { annotations, finalizers = [], uid } = config.metadata
+  const name = agentJobName(identityOf({ config, node, specHash: work.specHash, action, attempt }))
+  // An ended Job whose Pod is lost before it was counted would be started again beside the new one.
+  const ended = seen.jobs.filter(job => job.configUid === uid && job.phase === 'ended')
+  return {
+    steps: [
+      ...(finalizers.includes(nodeConfigFinalizer) || action === 'cleanup' ? [] : [{ do: 'addFinalizer' } as const]),
+      ...ended.map(job => ({ do: 'deleteJob', name: job.name, uid: job.uid }) as const),
+      { do: 'createJob', name, action, attempt, takesSlot },
+      ...(annotations?.[nodeConfigAnnotations.retry] !== undefined ? [{ do: 'clearRetry' } as const] : []),
+    ],
+    after: tellAfterMs,
+  }
+}

@@ -1,0 +1,206 @@
+/**
+ * Reads a node's own network files the way a boot would: what udev (.link), Netplan with networkd, and systemd-sysctl make of
+ * them. Only the keys that our files and cloud-init's use are known; any other is told, never guessed.
+ *
+ * Pure: file texts go in, commands come out.
+ */
+import { parse } from 'yaml'
+import { z } from 'zod'
+
+/** Path below / and text. */
+export type Files = ReadonlyMap<string, string>
+
+export interface Link {
+  ifname: string
+  address: string
+}
+
+export interface BootPlan {
+  /** For `ip -batch`. */
+  ip: string[]
+  /** Paths below /proc/sys. */
+  sysctls: { path: string; value: string }[]
+  /** What a real boot would do and this one did not understand. */
+  unknown: string[]
+}
+
+const text = z.union([z.string(), z.number()]).transform(String)
+const address = z.union([z.string(), z.record(z.string(), z.unknown()).transform(it => Object.keys(it)[0] ?? '')])
+const route = z.strictObject({
+  to: text,
+  via: text.optional(),
+  from: text.optional(),
+  table: text.optional(),
+  metric: text.optional(),
+  scope: text.optional(),
+  mtu: text.optional(),
+  'on-link': z.boolean().optional(),
+})
+const rule = z.strictObject({
+  from: text.optional(),
+  to: text.optional(),
+  table: text,
+  priority: text.optional(),
+})
+const ethernet = z.strictObject({
+  match: z.strictObject({ macaddress: z.string().optional(), name: z.string().optional() }).optional(),
+  'set-name': z.string().optional(),
+  mtu: text.optional(),
+  addresses: z.array(address).optional(),
+  routes: z.array(route).optional(),
+  'routing-policy': z.array(rule).optional(),
+  dhcp4: z.boolean().optional(),
+  dhcp6: z.boolean().optional(),
+  'accept-ra': z.boolean().optional(),
+  'link-local': z.array(z.string()).optional(),
+  optional: z.boolean().optional(),
+  renderer: z.literal('networkd').optional(),
+})
+const netplan = z.object({
+  network: z.strictObject({
+    version: z.literal(2),
+    renderer: z.literal('networkd').optional(),
+    ethernets: z.record(z.string(), z.unknown()).optional(),
+  }),
+})
+
+type Ethernet = z.infer<typeof ethernet>
+type Route = z.infer<typeof route>
+
+export function readBoot(files: Files, links: Link[]): BootPlan {
+  const plan: BootPlan = { ip: [], sysctls: [], unknown: [] }
+  const names = new Map(links.map(link => [link.address.toLowerCase(), link.ifname]))
+
+  function rename(mac: string, to: string): void {
+    const from = names.get(mac)
+    if (!from || from === to) return
+    plan.ip.push(`link set dev ${from} name ${to}`)
+    names.set(mac, to)
+  }
+
+  for (const [path, content] of matching(files, /^etc\/systemd\/network\/[^/]+\.link$/)) {
+    const sections = ini(content)
+    const mac = (sections.get('Match.MACAddress') ?? sections.get('Match.PermanentMACAddress'))?.[0]?.toLowerCase()
+    const name = sections.get('Link.Name')?.[0]
+    const mtu = sections.get('Link.MTUBytes')?.[0]
+    if (!mac) plan.unknown.push(`${path}: a match without a MAC address`)
+    if (!mac || !names.has(mac)) continue
+    if (name) rename(mac, name)
+    if (mtu) plan.ip.push(`link set dev ${names.get(mac)} mtu ${mtu}`)
+  }
+
+  for (const [path, content] of matching(files, /^etc\/sysctl\.d\/[^/]+\.conf$/))
+    for (const [key, value] of assignments(content)) {
+      const parts = key.replace(/^-/, '')
+      const at = parts.includes('/') ? parts : parts.replaceAll('.', '/')
+      const device = /^net\/ipv[46]\/(?:conf|neigh)\/([^/]+)\//.exec(at)?.[1]
+      if (!device) plan.unknown.push(`${path}: ${key}`)
+      else if ([...names.values(), 'all', 'default'].includes(device)) plan.sysctls.push({ path: at, value })
+    }
+
+  for (const [path, content] of matching(files, /^etc\/netplan\/[^/]+\.yaml$/)) {
+    const file = netplan.safeParse(yamlOf(content))
+    if (!file.success) {
+      plan.unknown.push(`${path}: ${z.prettifyError(file.error)}`)
+      continue
+    }
+    for (const [id, raw] of Object.entries(file.data.network.ethernets ?? {})) {
+      const parsed = ethernet.safeParse(raw)
+      if (!parsed.success) {
+        plan.unknown.push(`${path}: ${id}: ${z.prettifyError(parsed.error)}`)
+        continue
+      }
+      const mac = parsed.data.match?.macaddress?.toLowerCase()
+      // A NIC that is led by DHCP is the primary one: it was up before this.
+      if (parsed.data.dhcp4 || (mac && !names.has(mac))) continue
+      if (mac && parsed.data['set-name']) rename(mac, parsed.data['set-name'])
+      const device = mac ? names.get(mac) : id
+      if (device && [...names.values()].includes(device))
+        plan.ip.push(...bringUp(device, parsed.data, withoutPrefixRoute(files, id, plan)))
+    }
+  }
+  return plan
+}
+
+function bringUp(device: string, nic: Ethernet, bare: Set<string>): string[] {
+  return [
+    ...(nic.mtu ? [`link set dev ${device} mtu ${nic.mtu}`] : []),
+    ...(nic['link-local']?.length === 0 ? [`link set dev ${device} addrgenmode none`] : []),
+    `link set dev ${device} up`,
+    ...(nic.addresses ?? []).map(
+      each =>
+        `addr add ${each} dev ${device}${bare.has(each) ? ' noprefixroute' : ''}${each.includes(':') ? ' nodad' : ''}`,
+    ),
+    ...(nic.routes ?? []).map(each => routeLine(device, each)),
+    ...(nic['routing-policy'] ?? []).map(({ from, to, table, priority }) =>
+      words(
+        `${familyOf(from ?? to)}rule add`,
+        { from: from ?? (to ? undefined : 'all'), to, table, priority },
+        'protocol static',
+      ),
+    ),
+  ]
+}
+
+function routeLine(device: string, { to, via, from, table, metric, scope, mtu, ...rest }: Route): string {
+  const target = to === 'default' || to === '0.0.0.0/0' || to === '::/0' ? 'default' : to
+  const more = { via, dev: device, src: from, table, metric, scope, mtu }
+  return words(`${familyOf(via ?? to)}route add ${target}`, more, `proto static${rest['on-link'] ? ' onlink' : ''}`)
+}
+
+function familyOf(address: string | undefined): string {
+  return address?.includes(':') ? '-6 ' : ''
+}
+
+function words(head: string, options: Record<string, string | undefined>, tail: string): string {
+  const given = Object.entries(options).flatMap(([key, value]) => (value === undefined ? [] : [`${key} ${value}`]))
+  return [head, ...given, tail].join(' ')
+}
+
+/** Addresses that a drop-in beside Netplan's network file asks to have without a route in the main table. */
+function withoutPrefixRoute(files: Files, id: string, plan: BootPlan): Set<string> {
+  const found = new Set<string>()
+  const pattern = new RegExp(`^etc/systemd/network/10-netplan-${id}\\.network\\.d/[^/]+\\.conf$`)
+  for (const [path, content] of matching(files, pattern))
+    for (const section of content.split(/^(?=\[)/m)) {
+      const values = ini(section)
+      const address = values.get('Address.Address')?.[0]
+      if (address && values.get('Address.AddPrefixRoute')?.[0] === 'no') found.add(address)
+      for (const key of values.keys()) if (!knownDropIn.includes(key)) plan.unknown.push(`${path}: ${key}`)
+    }
+  return found
+}
+
+const knownDropIn = ['Address.Address', 'Address.AddPrefixRoute', 'Network.LinkLocalAddressing', 'Network.IPv6AcceptRA']
+
+function matching(files: Files, pattern: RegExp): [string, string][] {
+  return [...files].filter(([path]) => pattern.test(path)).sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+function ini(content: string): Map<string, string[]> {
+  const found = new Map<string, string[]>()
+  let section = ''
+  for (const line of content.split('\n').map(each => each.trim())) {
+    const head = /^\[(\w+)\]$/.exec(line)?.[1]
+    const [, key, value] = /^([\w]+)\s*=\s*(.*)$/.exec(line) ?? []
+    if (head) section = head
+    else if (key) found.set(`${section}.${key}`, [...(found.get(`${section}.${key}`) ?? []), value ?? ''])
+  }
+  return found
+}
+
+function assignments(content: string): [string, string][] {
+  const lines = content.split('\n').map(line => line.trim())
+  return lines.flatMap(line => {
+    const [, key, value] = /^([^#;=\s][^=\s]*)\s*=\s*(.*)$/.exec(line) ?? []
+    return key && value !== undefined ? [[key, value] as [string, string]] : []
+  })
+}
+
+function yamlOf(content: string): unknown {
+  try {
+    return parse(content)
+  } catch {
+    return undefined
+  }
+}

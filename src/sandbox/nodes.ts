@@ -1,0 +1,179 @@
+/**
+ * A node: a network namespace with a primary NIC, further NICs that come and go with the ports of its VM, and a root directory
+ * of its own. A reboot gives it a new boot id and bare NICs, and applies only what is in its own files.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Log } from '../log.ts'
+import { boot } from './boot.ts'
+import { ipBatch } from './command.ts'
+import type { Fabric } from './fabric.ts'
+import { addNamespace, removeNamespace, type StateDir } from './state.ts'
+import { type Port, portsOf, type Server, setPortStatus, type World } from './world.ts'
+
+export interface SandboxNode {
+  readonly name: string
+  readonly server: Server
+  readonly namespace: string
+  /** What stands for / of the node. */
+  readonly root: string
+  readonly address: string
+  readonly bootId: string
+  readonly osImage: string
+  /** Where a path of the node is on this machine. */
+  hostPath(path: string): string
+  /** Makes the NICs equal to the ports of the VM. Resolves when they are. */
+  wire(): Promise<void>
+  /** Everything in the namespace ends, a new boot begins. */
+  reboot(): Promise<void>
+  remove(): Promise<void>
+}
+
+export interface NodeOptions {
+  state: StateDir
+  world: World
+  fabric: Fabric
+  server: Server
+  /** The port of the NIC that the node is reached by. */
+  primary: Port
+  /** How long a hot-plugged NIC takes to appear. */
+  nicDelayMs: () => number
+  log: Log
+}
+
+const primaryName = 'ens3'
+
+export async function createNode(options: NodeOptions): Promise<SandboxNode> {
+  const { state, world, fabric, server, primary } = options
+  const log = options.log.with({ node: server.name })
+  const namespace = `${state.prefix}${server.name}`
+  const root = state.path('nodes', server.name)
+  const primaryIp = primary.fixedIps[0]
+  const subnet = primaryIp && world.subnets.get(primaryIp.subnetId)
+  if (!primaryIp || !subnet) throw new Error(`the primary port of ${server.name} has no address`)
+  const address = primaryIp.ipAddress
+  const prefixLength = subnet.cidr.split('/')[1]
+  /** Which slot a port's NIC is in: a slot gives it its kernel name. */
+  const slots = new Map<string, number>()
+  let bootId = randomUUID()
+  let work: Promise<void> = Promise.resolve()
+
+  async function powerOn(): Promise<void> {
+    await addNamespace(state, namespace)
+    await plug(primary, primaryName)
+    await ipBatch(namespace, [
+      `link set ${primaryName} up`,
+      `addr add ${address}/${prefixLength} dev ${primaryName}`,
+      `route add default via ${subnet?.gatewayIp} dev ${primaryName} proto dhcp src ${address} metric 100`,
+    ])
+    await writeFile(join(root, 'proc/sys/kernel/random/boot_id'), `${bootId}\n`)
+  }
+
+  async function plug(port: Port, name: string): Promise<void> {
+    const mtu = world.networks.get(port.networkId)?.mtu ?? 1500
+    const subnetId = port.fixedIps[0]?.subnetId ?? ''
+    await fabric.plug(namespace, { portId: port.id, subnetId, mac: port.macAddress, mtu, name })
+    setPortStatus(world, port.id, 'ACTIVE')
+    log.debug('a NIC appeared', { name, mac: port.macAddress })
+  }
+
+  async function wireNow(): Promise<void> {
+    const wanted = portsOf(world, server).filter(port => port.id !== primary.id)
+    for (const id of slots.keys()) {
+      if (wanted.some(port => port.id === id)) continue
+      slots.delete(id)
+      await fabric.unplug(id)
+      log.debug('a NIC went away', { port: id })
+    }
+    const fresh = wanted.filter(port => !slots.has(port.id))
+    if (fresh.length === 0) return
+    await sleep(options.nicDelayMs())
+    for (const port of fresh) {
+      if (!world.ports.has(port.id)) continue
+      const slot = freeSlot(slots)
+      slots.set(port.id, slot)
+      await plug(port, `ens${slot}`)
+    }
+  }
+
+  async function rebootNow(): Promise<void> {
+    for (const id of [...slots.keys(), primary.id]) await fabric.unplug(id)
+    await removeNamespace(namespace)
+    bootId = randomUUID()
+    await powerOn()
+    for (const [id, slot] of slots) {
+      const port = world.ports.get(id)
+      if (port) await plug(port, `ens${slot}`)
+      else slots.delete(id)
+    }
+    await boot({ namespace, root, log })
+  }
+
+  /** One thing at a time; a failure of one does not stop the next. */
+  function inTurn(task: () => Promise<void>): Promise<void> {
+    const done = work.then(task)
+    work = done.catch(error => log.error('the node could not be changed', { error }))
+    return done
+  }
+
+  await makeRoot(root, server, primary.macAddress)
+  await powerOn()
+
+  return {
+    name: server.name,
+    server,
+    namespace,
+    root,
+    address,
+    osImage,
+    get bootId() {
+      return bootId
+    },
+    // The kernel's own: /proc/sys/net shows the network namespace of whoever looks.
+    hostPath: path => (path.startsWith('/proc/sys/net/') ? path : join(root, path)),
+    wire: () => inTurn(wireNow),
+    reboot: () => inTurn(rebootNow),
+    remove: () => inTurn(() => removeNamespace(namespace)),
+  }
+}
+
+function freeSlot(slots: Map<string, number>): number {
+  const taken = new Set(slots.values())
+  let slot = 4
+  while (taken.has(slot)) slot++
+  return slot
+}
+
+const osImage = 'Ubuntu 22.04.5 LTS'
+
+const osRelease = `PRETTY_NAME="${osImage}"
+NAME="Ubuntu"
+VERSION_ID="22.04"
+ID=ubuntu
+ID_LIKE=debian
+`
+
+/** Not ours and never to be touched: how the primary NIC came to be. */
+const cloudInit = (mac: string) => `network:
+  version: 2
+  ethernets:
+    ${primaryName}:
+      match:
+        macaddress: "${mac}"
+      dhcp4: true
+      set-name: ${primaryName}
+`
+
+async function makeRoot(root: string, server: Server, primaryMac: string): Promise<void> {
+  const directories = [
+    ...['etc/netplan', 'etc/systemd/network', 'etc/sysctl.d', 'var/lib', 'run'],
+    ...['sys/class/dmi/id', 'proc/sys/kernel/random'],
+  ]
+  for (const directory of directories) await mkdir(join(root, directory), { recursive: true })
+  await writeFile(join(root, 'etc/os-release'), osRelease)
+  await writeFile(join(root, 'etc/hostname'), `${server.name}\n`)
+  await writeFile(join(root, 'etc/netplan/50-cloud-init.yaml'), cloudInit(primaryMac), { mode: 0o600 })
+  await writeFile(join(root, 'sys/class/dmi/id/product_uuid'), `${server.id}\n`, { mode: 0o400 })
+}

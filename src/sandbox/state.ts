@@ -1,0 +1,150 @@
+/**
+ * What a sandbox leaves on the machine while it runs: a directory, network namespaces, processes. Each can be found again
+ * from the directory alone, so that `down` cleans up after a crash too.
+ *
+ * Namespaces are written down before they are made, and their names begin with a mark of the directory. Processes carry the
+ * directory in their environment or live in one of the namespaces.
+ */
+import { createHash } from 'node:crypto'
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import { run } from './command.ts'
+
+/** The variable by which a process of a sandbox is known. */
+export const partMark = 'MULTINIC_SANDBOX_PART'
+
+export interface StateDir {
+  readonly dir: string
+  /** Of all network namespaces of this sandbox. */
+  readonly prefix: string
+  readonly socket: string
+  path(...parts: string[]): string
+}
+
+export function stateDir(dir: string): StateDir {
+  const absolute = resolve(dir)
+  return {
+    dir: absolute,
+    prefix: `mn${createHash('sha256').update(absolute).digest('hex').slice(0, 6)}-`,
+    // The longest path of a socket is 107 bytes.
+    socket: join(absolute, 'control.sock'),
+    path: (...parts) => join(absolute, ...parts),
+  }
+}
+
+export async function makeStateDir(state: StateDir): Promise<void> {
+  await mkdir(state.dir, { recursive: true })
+  await chmod(state.dir, 0o700)
+}
+
+const ownerFile = z.object({ pid: z.int(), started: z.string() })
+
+/** Who runs the sandbox of this directory: written by that process itself. */
+export async function claim(state: StateDir): Promise<void> {
+  const owner = { pid: process.pid, started: startTime(process.pid) ?? '' }
+  await writeFile(state.path('owner.json'), JSON.stringify(owner), { flag: 'wx' })
+}
+
+/** The process that runs the sandbox of this directory, when it still lives. */
+export async function ownerOf(state: StateDir): Promise<number | undefined> {
+  const text = await readFile(state.path('owner.json'), 'utf8').catch(() => undefined)
+  const owner = text === undefined ? undefined : ownerFile.safeParse(jsonOf(text)).data
+  return owner && startTime(owner.pid) === owner.started ? owner.pid : undefined
+}
+
+export async function addNamespace(state: StateDir, name: string): Promise<void> {
+  appendFileSync(state.path('namespaces'), `${name}\n`)
+  await run('ip', ['netns', 'add', name])
+  await run('ip', ['-n', name, 'link', 'set', 'lo', 'up'])
+}
+
+/** Ends what runs in a namespace and removes it. */
+export async function removeNamespace(name: string): Promise<void> {
+  if (!existsSync(`/run/netns/${name}`)) return
+  for (let tries = 0; tries < 40; tries++) {
+    const pids = (await run('ip', ['netns', 'pids', name]).catch(() => '')).split('\n').filter(Boolean).map(Number)
+    if (pids.length === 0) break
+    for (const pid of pids) signal(pid, 'SIGKILL')
+    await sleep(25)
+  }
+  await run('ip', ['netns', 'delete', name])
+}
+
+/** Stops all, by id, and removes all that the directory tells of, the directory last. Reports whether there was anything. */
+export async function clean(state: StateDir): Promise<boolean> {
+  const owner = await ownerOf(state)
+  if (owner) await end(owner, 15_000)
+  const parts = await partsOf(state)
+  for (const pid of parts) signal(pid, 'SIGKILL')
+  const namespaces = await namespacesOf(state)
+  for (const name of namespaces) await removeNamespace(name)
+  for (const mount of mountsUnder(state.dir)) await run('umount', ['--lazy', mount])
+  const existed = existsSync(state.dir)
+  await rm(state.dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+  return existed || owner !== undefined || parts.length > 0 || namespaces.length > 0
+}
+
+async function namespacesOf(state: StateDir): Promise<string[]> {
+  const written = await readFile(state.path('namespaces'), 'utf8').catch(() => '')
+  const there = await readdir('/run/netns').catch(() => [])
+  const ours = [...written.split('\n'), ...there].filter(name => name.startsWith(state.prefix))
+  return [...new Set(ours)]
+}
+
+/** Processes that this sandbox started, found by their environment. */
+async function partsOf(state: StateDir): Promise<number[]> {
+  const found: number[] = []
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const environ = await readFile(`/proc/${name}/environ`, 'utf8').catch(() => '')
+    if (environ.split('\0').includes(`${partMark}=${state.dir}`)) found.push(Number(name))
+  }
+  return found.filter(pid => pid !== process.pid)
+}
+
+async function end(pid: number, graceMs: number): Promise<void> {
+  const started = startTime(pid)
+  signal(pid, 'SIGTERM')
+  const until = Date.now() + graceMs
+  while (startTime(pid) === started && started !== undefined) {
+    if (Date.now() > until) signal(pid, 'SIGKILL')
+    await sleep(25)
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+/** When a process started, in clock ticks since boot: with the pid it names one process for good. Undefined for a dead one. */
+export function startTime(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The name is in parentheses and may contain anything.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' ? undefined : fields[19]
+  } catch {
+    return undefined
+  }
+}
+
+function mountsUnder(dir: string): string[] {
+  const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n')
+  const points = lines.map(line => (line.split(' ')[4] ?? '').replaceAll('\\040', ' '))
+  return points.filter(point => point.startsWith(`${dir}/`)).reverse()
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

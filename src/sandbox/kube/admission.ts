@@ -92,7 +92,10 @@ export function checkIdentity(body: unknown, target: Target): ApiObject {
     )
   }
   if (given.kind !== kind.kind) {
-    throw badRequest(`${String(given.kind)} in version "${version.name}" cannot be handled as a ${kind.kind}`)
+    if (!kind.custom) {
+      throw badRequest(`${String(given.kind)} in version "${version.name}" cannot be handled as a ${kind.kind}`)
+    }
+    throw invalid(kind, name, [fieldError.invalid('kind', given.kind, `must be ${kind.kind}`)])
   }
   const metadata = isRecord(body['metadata']) ? body['metadata'] : {}
   if (kind.namespaced && metadata['namespace'] && metadata['namespace'] !== namespace) {

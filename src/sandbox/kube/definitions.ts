@@ -64,6 +64,11 @@ export function definitionErrors(object: ApiObject): FieldError[] {
     const schema = recordOf(version['schema'])['openAPIV3Schema']
     if (isRecord(schema)) structuralErrors(schema, at, errors)
     else errors.push(fieldError.required(at, 'schemas are required'))
+    listOf(version['additionalPrinterColumns']).forEach((column, number) => {
+      const path = recordOf(column)['jsonPath']
+      const where = `spec.versions[${index}].additionalPrinterColumns[${number}].jsonPath`
+      tryOut(() => jsonPath(textOf(path)), where, path, errors)
+    })
   })
   return errors
 }

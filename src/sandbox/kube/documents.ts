@@ -47,7 +47,7 @@ export function documentAt(steps: readonly string[], form: Form, cluster: Cluste
 
 /** OpenAPI v2 is empty on purpose: old clients then leave the checking to the server. */
 function openApi([edition, ...rest]: readonly string[], { kinds, store }: Cluster): Document {
-  if (edition === 'v2') return { text: '', type: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf' }
+  if (edition === 'v2') return { text: '', type: 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf' }
   if (edition !== 'v3') throw noSuchPath()
   if (rest.length === 0) return { text: JSON.stringify(openApiIndex(kinds.all(), store.version())) }
   const [group = '', version = ''] = rest[0] === 'api' ? ['', rest[1]] : rest.slice(1)

@@ -65,8 +65,11 @@ export function notFound(place: Place, name: string): ApiFailure {
   return new ApiFailure(404, 'NotFound', `${resourceName(place)} "${name}" not found`, detailsOf(place, name))
 }
 
+/** No Status is sent for it: that tells a path that is not served from an object that is not there. */
+export const nowhere = 'Nowhere'
+
 export function noSuchPath(): ApiFailure {
-  return new ApiFailure(404, 'NotFound', 'the server could not find the requested resource', {})
+  return new ApiFailure(404, nowhere, 'the server could not find the requested resource')
 }
 
 export function alreadyExists(place: Place, name: string): ApiFailure {

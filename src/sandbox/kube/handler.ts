@@ -8,7 +8,7 @@ import type { Target } from './admission.ts'
 import { type Answering, listText, oneText } from './answers.ts'
 import type { Cluster } from './cluster.ts'
 import { documentAt, reviewAt, reviewed, serverVersion } from './documents.ts'
-import { ApiFailure, methodNotAllowed, noSuchPath, type Status, unauthorized } from './failures.ts'
+import { ApiFailure, methodNotAllowed, noSuchPath, nowhere, type Status, unauthorized } from './failures.ts'
 import { type ApiObject, recordOf } from './json.ts'
 import { kindId } from './kinds.ts'
 import { servePodLog } from './logs.ts'
@@ -186,6 +186,10 @@ function warn(response: ServerResponse, text: string): void {
 function fail(response: ServerResponse, error: unknown): void {
   if (response.headersSent) {
     response.destroy()
+    return
+  }
+  if (error instanceof ApiFailure && error.status.reason === nowhere) {
+    send(response, 404, '404 page not found\n', 'text/plain; charset=utf-8')
     return
   }
   const failure = error instanceof ApiFailure ? error : new ApiFailure(500, 'InternalError', messageOf(error))

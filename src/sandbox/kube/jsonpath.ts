@@ -19,15 +19,16 @@ export function jsonPath(text: string): Path {
   return path
 }
 
-const token = /\.((?:\\.|[^.[\]\\])+)|\[\?\((.*?)\)\]|\['((?:\\.|[^'])*)'\]|\["((?:\\.|[^"])*)"\]|\[(-?\d+)\]|(\[\*\])/y
+const token = () =>
+  /\.((?:\\.|[^.[\]\\])+)|\[\?\((.*?)\)\]|\['((?:\\.|[^'])*)'\]|\["((?:\\.|[^"])*)"\]|\[(-?\d+)\]|(\[\*\])/y
 
 function parse(text: string): Step[] {
   const source = text.replace(/^\{(.*)\}$/s, '$1').replace(/^\$/, '')
   const steps: Step[] = []
-  token.lastIndex = 0
-  while (token.lastIndex < source.length) {
-    const at = token.lastIndex
-    const found = token.exec(source)
+  const reader = token()
+  while (reader.lastIndex < source.length) {
+    const at = reader.lastIndex
+    const found = reader.exec(source)
     if (!found) throw new Error(`the JSON path ${text} cannot be read from position ${at}`)
     const [, dotted, filter, single, double, index, all] = found
     const name = dotted ?? single ?? double

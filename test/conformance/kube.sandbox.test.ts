@@ -1,0 +1,18 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { silent } from '../../src/log.ts'
+import { startKubeApi } from '../../src/sandbox/kube/server.ts'
+import { kubeConformance } from './kube.ts'
+
+kubeConformance("the sandbox's own Kubernetes API server", async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-kube-'))
+  const api = await startKubeApi({ name: 'conformance', dir, log: silent })
+  return {
+    kubeconfig: api.kubeconfig,
+    async close() {
+      await api.close()
+      await rm(dir, { recursive: true })
+    },
+  }
+})

@@ -100,15 +100,16 @@ test('one slow key does not hold up another, and is never run twice at once', as
 })
 
 test('at the end running work is waited for, and told to stop', async () => {
-  let ended = false
+  let [begun, ended] = [false, false]
   const controller = start(async (_, { signal }) => {
+    begun = true
     await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
     await sleep(30)
     ended = true
     throw new Error('interrupted')
   })
   controller.wake('a')
-  await eventually(() => assert.equal(controller.active(), 1))
+  await eventually(() => assert.ok(begun))
   controller.wake('b')
   await controller.stop()
   assert.ok(ended)
@@ -119,9 +120,14 @@ test('at the end running work is waited for, and told to stop', async () => {
 test('work that does not end is not waited for without end', async () => {
   const lines: string[] = []
   const log = createLog({}, { write: line => lines.push(line) })
-  const controller = start(() => new Promise(() => {}), { drainMs: 30, log })
+  let begun = false
+  const endless = () => {
+    begun = true
+    return new Promise<void>(() => {})
+  }
+  const controller = start(endless, { drainMs: 30, log })
   controller.wake('a')
-  await eventually(() => assert.equal(controller.active(), 1))
+  await eventually(() => assert.ok(begun))
   await controller.stop()
   assert.match(lines.join(), /did not end in time/)
 })

@@ -19,6 +19,7 @@ export const inventoryConfig = z
 /** What is known of an interface besides its configuration: how it is, and when it passed each stage. */
 export const interfaceRecord = interfaceStatus.extend({
   stages: z.partialRecord(z.enum(stages), timestamp).optional(),
+  remedy: z.string().optional().meta({ description: 'What to do about the reason, from the catalogue.' }),
 })
 
 export const inventoryRecord = z

@@ -1,0 +1,12 @@
+/**
+ * Settings of the inventory.
+ */
+import { z } from 'zod'
+
+export const inventorySettings = z.object({
+  INVENTORY_ENABLED: z.stringbool().default(true),
+  INVENTORY_ADDR: z.string().default(':18081'),
+  /** A path that ends in .json names the file of older versions: it is imported once into the .db beside it. */
+  INVENTORY_DB_PATH: z.string().min(1).default('/var/lib/multinic-operator/inventory.db'),
+  INVENTORY_TOKENS_FILE: z.string().min(1).optional(),
+})

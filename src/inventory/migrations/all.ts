@@ -1,0 +1,9 @@
+/**
+ * Every migration by name, in order. Forward only: there is no way back but a backup.
+ */
+import type { Migration } from 'kysely/migration'
+import * as firstTables from './0001-first-tables.ts'
+
+export const migrations: Record<string, Migration> = {
+  '0001-first-tables': firstTables,
+}

@@ -1,0 +1,123 @@
+/**
+ * Decides what a write changes: nothing, or a new record with its kind of change and the events of its interfaces.
+ *
+ * Pure: the record before, the write and the time go in.
+ */
+import { canonicalJson } from '../contract/hash.ts'
+import { completeInterfaces } from '../contract/interfaces.ts'
+import { type HistoryEntry, type InventoryRecord, type InventoryWrite, stages } from '../contract/inventory.ts'
+
+export type InterfaceRecord = NonNullable<InventoryRecord['interfaces']>[number]
+
+export interface InterfaceEvent {
+  mac: string
+  portId?: string
+  what: string
+  reason?: string
+  at: string
+}
+
+export interface Change {
+  what: HistoryEntry['what']
+  before?: InventoryRecord
+  after?: InventoryRecord
+  /** False when only times of checks moved: worth keeping, not worth telling. */
+  told: boolean
+  delivered: boolean
+  events: InterfaceEvent[]
+}
+
+export function planWrite(before: InventoryRecord | undefined, write: InventoryWrite, at: string): Change | undefined {
+  if (write.removed) return before && { what: 'removed', before, told: true, delivered: false, events: [] }
+
+  const after = recordOf(before, write, at)
+  if (!before)
+    return { what: 'created', after, told: true, delivered: true, events: eventsBetween(undefined, after, at) }
+  if (same(before, after)) return undefined
+
+  const what = same(wanted(before), wanted(after)) ? 'status' : 'config'
+  const told = !same(withoutChecks(before), withoutChecks(after))
+  return {
+    what,
+    before,
+    after,
+    told,
+    delivered: before.lastConfigHash !== after.lastConfigHash,
+    events: eventsBetween(before, after, at),
+  }
+}
+
+/** Field by field: nothing that a caller adds beside the contract gets in. */
+function recordOf(before: InventoryRecord | undefined, write: InventoryWrite, at: string): InventoryRecord {
+  const { interfaces } = completeInterfaces(write.config.interfaces)
+  const known = new Map((before?.interfaces ?? []).map(one => [keyOf(one), one]))
+  const present = new Set(interfaces.map(({ macAddress }) => macAddress))
+  // A write that says nothing of states (a delivery) leaves those of the interfaces that stay.
+  const states =
+    write.interfaces ?? (before?.interfaces ?? []).filter(({ macAddress }) => present.has(macAddress ?? ''))
+  const statuses = states.map(one => interfaceOf(one, known.get(keyOf(one))))
+  const instanceId = write.config.instanceId ?? write.instanceId
+  return {
+    providerId: write.providerId,
+    nodeName: write.nodeName,
+    instanceId: write.instanceId,
+    config: { nodeName: write.config.nodeName, ...(instanceId ? { instanceId } : {}), interfaces },
+    lastConfigHash: write.lastConfigHash,
+    updatedAt: at,
+    ...(write.state ? { state: write.state } : {}),
+    ...(write.reason ? { reason: write.reason } : {}),
+    ...(write.message ? { message: write.message } : {}),
+    ...(statuses.length > 0 ? { interfaces: statuses } : {}),
+  }
+}
+
+/** A stage that was passed stays passed until a later time is told for it: a restarted writer has forgotten it. */
+function interfaceOf(given: InterfaceRecord, before: InterfaceRecord | undefined): InterfaceRecord {
+  const passed = { ...before?.stages, ...given.stages }
+  return {
+    ...pick(given, ['id', 'name', 'portId', 'macAddress', 'status', 'reason', 'message', 'lastConfigured']),
+    ...pick(given, ['lastChecked', 'observed']),
+    ...(given.macAddress ? { macAddress: given.macAddress.toLowerCase() } : {}),
+    ...(Object.keys(passed).length > 0 ? { stages: passed } : {}),
+  }
+}
+
+function eventsBetween(before: InventoryRecord | undefined, after: InventoryRecord, at: string): InterfaceEvent[] {
+  const known = new Map((before?.interfaces ?? []).map(one => [keyOf(one), one]))
+  return (after.interfaces ?? []).flatMap(nic => {
+    const old = known.get(keyOf(nic))
+    const of = { mac: nic.macAddress ?? '', ...(nic.portId ? { portId: nic.portId } : {}) }
+    const passed = stages.flatMap((stage): InterfaceEvent[] => {
+      const time = nic.stages?.[stage]
+      return time && time !== old?.stages?.[stage] ? [{ ...of, what: `stage/${stage}`, at: time }] : []
+    })
+    const moved = nic.status !== undefined && (nic.status !== old?.status || nic.reason !== old?.reason)
+    const state = { ...of, what: `status/${nic.status}`, ...(nic.reason ? { reason: nic.reason } : {}), at }
+    return moved ? [...passed, state] : passed
+  })
+}
+
+function keyOf({ portId, macAddress }: InterfaceRecord): string {
+  return portId ?? macAddress?.toLowerCase() ?? ''
+}
+
+function wanted({ instanceId, config, lastConfigHash }: InventoryRecord): unknown {
+  return { instanceId, config, lastConfigHash }
+}
+
+function withoutChecks(record: InventoryRecord): unknown {
+  return {
+    ...record,
+    updatedAt: undefined,
+    interfaces: record.interfaces?.map(nic => ({ ...nic, lastChecked: undefined })),
+  }
+}
+
+function same(a: unknown, b: unknown): boolean {
+  const plain = (value: unknown) => canonicalJson({ ...(value as object), updatedAt: undefined })
+  return plain(a) === plain(b)
+}
+
+function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(keys.filter(key => from[key] !== undefined).map(key => [key, from[key]])) as Pick<T, K>
+}

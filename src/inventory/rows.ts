@@ -1,0 +1,90 @@
+/**
+ * Records ↔ rows.
+ */
+import { formatIp, parseCidr } from '../contract/address.ts'
+import { addressesOf, completeInterfaces } from '../contract/interfaces.ts'
+import type { HistoryEntry, InventoryRecord } from '../contract/inventory.ts'
+import { reasonText } from '../contract/reasons.ts'
+import type { AddressRow, HistoryRow, InterfaceRow, NodeRow } from './schema.ts'
+
+export function nodeRow(record: InventoryRecord): NodeRow {
+  return {
+    provider_id: record.providerId,
+    node_name: record.nodeName,
+    instance_id: record.instanceId,
+    config: JSON.stringify(record.config),
+    config_hash: record.lastConfigHash,
+    statuses: record.interfaces ? JSON.stringify(record.interfaces) : null,
+    state: record.state ?? null,
+    reason: record.reason ?? null,
+    message: record.message ?? null,
+    interface_count: record.config.interfaces.length,
+    updated_at: record.updatedAt,
+  }
+}
+
+export function recordFrom(row: NodeRow): InventoryRecord {
+  return {
+    providerId: row.provider_id,
+    nodeName: row.node_name,
+    instanceId: row.instance_id,
+    config: JSON.parse(row.config),
+    lastConfigHash: row.config_hash,
+    updatedAt: row.updated_at,
+    ...(row.state ? { state: row.state as NonNullable<InventoryRecord['state']> } : {}),
+    ...(row.reason ? { reason: row.reason } : {}),
+    ...(row.message ? { message: row.message } : {}),
+    ...(row.statuses ? { interfaces: JSON.parse(row.statuses) } : {}),
+  }
+}
+
+/** A record with what to do about its reasons: added when it is read, so that the catalogue's newest words are said. */
+export function withRemedies(record: InventoryRecord): InventoryRecord {
+  const { reason, interfaces } = record
+  return {
+    ...record,
+    ...remedyOf(reason),
+    ...(interfaces ? { interfaces: interfaces.map(nic => ({ ...nic, ...remedyOf(nic.reason) })) } : {}),
+  }
+}
+
+function remedyOf(reason: string | undefined): { remedy?: string } {
+  const text = reason === undefined ? undefined : reasonText(reason)
+  return text ? { remedy: text.remedy } : {}
+}
+
+export function interfaceRows({ providerId, nodeName, config }: InventoryRecord): InterfaceRow[] {
+  return completeInterfaces(config.interfaces).interfaces.map(nic => ({
+    provider_id: providerId,
+    node_name: nodeName,
+    number: nic.id,
+    mac: nic.macAddress,
+    port_id: nic.portId ?? null,
+    network_id: nic.networkId ?? null,
+    subnet_id: nic.subnetId ?? null,
+    source: nic.source ?? null,
+  }))
+}
+
+export function addressRows({ providerId, nodeName, config }: InventoryRecord): AddressRow[] {
+  return completeInterfaces(config.interfaces).interfaces.flatMap(nic => {
+    const addresses = new Set(addressesOf(nic).flatMap(text => bare(text) ?? []))
+    return [...addresses].map(address => ({ provider_id: providerId, node_name: nodeName, number: nic.id, address }))
+  })
+}
+
+function bare(text: string): string | undefined {
+  const cidr = parseCidr(text)
+  return cidr && formatIp(cidr.address)
+}
+
+export function entryFrom(row: HistoryRow): HistoryEntry {
+  return {
+    id: Number(row.id),
+    at: row.at,
+    what: row.what,
+    why: row.why,
+    ...(row.before ? { before: JSON.parse(row.before) } : {}),
+    ...(row.after ? { after: JSON.parse(row.after) } : {}),
+  }
+}

@@ -26,6 +26,8 @@ export interface AppOptions {
   log: Log
   bodyLimit?: number
   metrics?: Metrics
+  /** The body of /healthz; unless healthy it is answered with 503. */
+  health?: () => { healthy: boolean; body: object }
   /** Reports what keeps the part from its work; none means ready. */
   ready?: () => string[]
   /** Said in /readyz without making the part unready. */
@@ -60,7 +62,10 @@ export function createApp(options: AppOptions): FastifyInstance {
       .send(JSON.stringify(problemOf(404, `there is no ${request.method} ${pathOf(request.url)}`))),
   )
 
-  app.get('/healthz', async () => ({ status: 'ok' }))
+  app.get('/healthz', async (_request, reply) => {
+    const { healthy, body } = options.health?.() ?? { healthy: true, body: { status: 'ok' } }
+    return reply.code(healthy ? 200 : 503).send(body)
+  })
   app.get('/readyz', async (_request, reply) => {
     const missing = options.ready?.() ?? []
     return reply

@@ -17,7 +17,7 @@ export interface Observed {
   twins: Twin[]
   /** Every agent Job on this node, whoever asked for it. */
   jobs: AgentJob[]
-  rollout: { room: boolean; because: string }
+  rollout: { room: boolean; because: string; stopped?: boolean }
   policy: Policy
 }
 
@@ -58,6 +58,8 @@ export interface AgentJob {
   /** What keeps the Pod from running. */
   trouble?: Trouble
   endedAt?: number
+  /** The Job has ended and its Pod was not seen yet: look again after so many ms. */
+  lookAgainMs?: number
   result?: Reading
 }
 

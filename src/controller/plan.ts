@@ -50,6 +50,7 @@ export function planNodeConfig(seen: Observed): Plan {
   const busy = newest(seen.jobs.filter(other => other.phase !== 'ended'))
   if (busy) return makeRoom(seen, busy)
   if (!node.heard) return wait(seen, 'NodeUnheard', `nobody hears from node ${node.name}`)
+  if (due.takesSlot && seen.rollout.stopped) return wait(seen, 'RolloutStopped', seen.rollout.because)
   if (due.takesSlot && !seen.rollout.room) return wait(seen, 'RolloutWaiting', seen.rollout.because)
 
   const attempt = due.action === 'check' ? checkNumber(seen) : nextAttempt(seen, node, work)
@@ -73,6 +74,7 @@ function isTaken({ config: { status } }: Observed, job: AgentJob): boolean {
 }
 
 function watch(seen: Observed, job: AgentJob): Plan {
+  if (job.lookAgainMs !== undefined) return { steps: [], after: job.lookAgainMs }
   if (job.action === 'check') return { steps: [] }
   const age = seen.now - job.createdAt
   const tell = (reason: Parameters<typeof wait>[1], message: string, after?: number): Plan => {

@@ -56,6 +56,7 @@ export function planRemoval(seen: Observed): Plan {
 }
 
 function watch(seen: Observed, job: AgentJob): Plan {
+  if (job.lookAgainMs !== undefined) return { steps: [], after: job.lookAgainMs }
   const age = seen.now - job.createdAt
   if (age < tellAfterMs) return { steps: [], after: tellAfterMs - age }
   if (job.trouble) return wait(seen, job.trouble.reason, job.trouble.message)

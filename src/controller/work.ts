@@ -74,6 +74,11 @@ export function failuresOf({ metadata, status }: NodeConfig): number {
   return status?.observedGeneration === metadata.generation ? (status?.failedAttempts ?? 0) : 0
 }
 
+/** The status says that everything that is wanted now is there. */
+export function isSettled({ metadata, status }: NodeConfig): boolean {
+  return status?.state === 'Configured' && status.observedGeneration === metadata.generation
+}
+
 export function isPaused(config: NodeConfig): boolean {
   const value = config.metadata.annotations?.[nodeConfigAnnotations.paused]
   return value !== undefined && value !== 'false'
@@ -100,8 +105,8 @@ export function makeRoom(seen: Observed, busy: AgentJob): Plan {
   const plan = wait(seen, 'Superseded', `${busy.name} must end before the next agent starts`)
   if (busy.phase === 'running') return plan
   if (age < startWithinMs) return { ...plan, after: startWithinMs - age }
-  // Its agent never started: there is nothing to roll back.
-  return { ...plan, steps: [{ do: 'deleteJob', name: busy.name, uid: busy.uid }] }
+  // Its agent never started: there is nothing to roll back. Without a uid only its Pod is left, which is ending.
+  return !busy.uid ? plan : { ...plan, steps: [{ do: 'deleteJob', name: busy.name, uid: busy.uid }] }
 }
 
 export interface Start {

@@ -1,0 +1,78 @@
+/**
+ * What the controller follows: configs, Nodes, and its own Jobs and Pods, each with the ways it is looked up.
+ */
+import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
+import type { Kube } from '../kube/api.ts'
+import { createInformer, type Informer } from '../kube/informer.ts'
+import { jobs, nodes, pods } from '../kube/resources.ts'
+import type { JobObject, NodeObject, PodObject } from '../kube/types.ts'
+import type { Log } from '../log.ts'
+import { agentSelector, jobLabels } from './job.ts'
+import { instanceIdOf, spellingsOf } from './machine.ts'
+
+export interface Caches {
+  configs: Informer<NodeConfig>
+  nodes: Informer<NodeObject>
+  jobs: Informer<JobObject>
+  pods: Informer<PodObject>
+}
+
+export function createCaches(kube: Pick<Kube, 'list' | 'watch'>, namespace: string, log: Log): Caches {
+  const agents = { namespace, labelSelector: agentSelector, log }
+  return {
+    configs: createInformer(kube, nodeConfigs, {
+      namespace,
+      log,
+      index: {
+        node: config => [config.spec.nodeName],
+        machine: config => spellingsOf(instanceIdOf(config)),
+        uid: config => [config.metadata.uid ?? ''],
+        failed: config => (failedChange(config) ? ['yes'] : []),
+      },
+    }),
+    nodes: createInformer(kube, nodes, {
+      log,
+      index: { machine: node => spellingsOf(node.status?.nodeInfo?.systemUUID ?? '') },
+    }),
+    jobs: createInformer(kube, jobs, {
+      ...agents,
+      index: { node: job => [nodeOf(job)], live: job => (finishOf(job) ? [] : ['yes']) },
+    }),
+    pods: createInformer(kube, pods, {
+      ...agents,
+      index: { job: pod => [jobUidOf(pod)], node: pod => [pod.spec.nodeName ?? ''] },
+    }),
+  }
+}
+
+/** Jobs of the Go implementation, which an upgrade may meet, have the node's name as a label only. */
+export function nodeOf(job: JobObject): string {
+  return job.spec.template.spec.nodeName ?? job.metadata.labels?.[jobLabels.node] ?? ''
+}
+
+export function jobUidOf(pod: PodObject): string {
+  const owner = pod.metadata.ownerReferences?.find(({ kind }) => kind === 'Job')
+  const labels = pod.metadata.labels ?? {}
+  return owner?.uid ?? labels['batch.kubernetes.io/controller-uid'] ?? labels['controller-uid'] ?? ''
+}
+
+export interface Finish {
+  complete: boolean
+  at?: string
+  message: string
+}
+
+export function finishOf(job: JobObject): Finish | undefined {
+  const found = job.status?.conditions?.find(
+    ({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True',
+  )
+  if (!found) return undefined
+  const at = job.status?.completionTime ?? found.lastTransitionTime
+  return { complete: found.type === 'Complete', message: found.message ?? '', ...(at && { at }) }
+}
+
+/** It failed with a spec that came after its first one: it counts against the failure budget of a rollout. */
+function failedChange({ metadata, status }: NodeConfig): boolean {
+  const { generation = 0 } = metadata
+  return status?.state === 'Failed' && status.observedGeneration === generation && generation > 1
+}

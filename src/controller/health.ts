@@ -1,0 +1,69 @@
+/**
+ * What the controller says of itself over HTTP: /healthz in the words that monitoring knows, /readyz, /metrics.
+ */
+import type { FastifyInstance } from 'fastify'
+import { formatDuration } from '../contract/duration.ts'
+import { states } from '../contract/node-config.ts'
+import { createApp } from '../http.ts'
+import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import type { Caches } from './caches.ts'
+
+export interface HealthOptions {
+  caches: Caches
+  metrics: Metrics
+  log: Log
+  now: () => Date
+  /** Aborted when the controller is stopping. */
+  signal: AbortSignal
+  queue: () => { depth: number; active: number; waiting: number } | undefined
+}
+
+export function healthApp(options: HealthOptions): FastifyInstance {
+  const { caches, log, metrics, now, signal } = options
+  const started = now().getTime()
+  const running = () => !signal.aborted && Object.values(caches).every(({ synced }) => synced)
+
+  return createApp({
+    log,
+    metrics: { ...metrics, text: () => measured(options) },
+    ready: () =>
+      Object.entries(caches).flatMap(([name, { synced }]) => (synced ? [] : [`the ${name} are not listed yet`])),
+    health() {
+      const processed = caches.configs.list().flatMap(({ status }) => status?.lastProcessed ?? [])
+      const failed = caches.configs.list().some(({ status }) => status?.state === 'Failed')
+      const status = !running() ? 'unhealthy' : failed ? 'degraded' : 'healthy'
+      return {
+        healthy: status !== 'unhealthy',
+        body: {
+          status,
+          uptime: formatDuration(Math.max(1_000, now().getTime() - started)),
+          processed_configs: processed.length,
+          active_jobs: caches.jobs.by('live', 'yes').length,
+          crd_watcher_status: running() ? 'running' : 'stopped',
+          last_crd_processed: processed.toSorted().at(-1) ?? null,
+        },
+      }
+    },
+  })
+}
+
+/** Gauges are counted when they are asked for. */
+async function measured({ caches, metrics, queue }: HealthOptions): Promise<string> {
+  const configs = caches.configs.list()
+  for (const state of states) {
+    const count = configs.filter(({ status }) => (status?.state ?? 'Pending') === state).length
+    metrics.set('multinic_configs', 'MultiNicNodeConfigs by state.', count, { state })
+  }
+  metrics.set('multinic_jobs_active', 'Agent Jobs that have not ended.', caches.jobs.by('live', 'yes').length)
+  const { depth = 0, active = 0, waiting = 0 } = queue() ?? {}
+  metrics.set('multinic_queue_depth', 'Configs that wait for a worker.', depth)
+  metrics.set('multinic_queue_active', 'Configs in work.', active)
+  metrics.set('multinic_rollout_waiting', 'Configs that wait for their turn in a rollout.', waiting)
+  metrics.set(
+    'multinic_rollout_failed',
+    'Nodes that failed with a new spec.',
+    caches.configs.by('failed', 'yes').length,
+  )
+  return metrics.text()
+}

@@ -1,0 +1,58 @@
+/**
+ * What we wrote and the caches do not show yet. Without it a second look right after a write would do the work again.
+ */
+import type { NodeConfig } from '../contract/node-config.ts'
+import { keyOf } from '../kube/keys.ts'
+import type { JobObject } from '../kube/types.ts'
+import { type Caches, nodeOf } from './caches.ts'
+
+export interface Memory {
+  config(key: string): NodeConfig | undefined
+  jobsOn(node: string): JobObject[]
+  liveJobs(): JobObject[]
+  wroteConfig(before: NodeConfig, after: NodeConfig): void
+  createdJob(job: JobObject): void
+  deletedJob(key: string, uid: string): void
+}
+
+export function createMemory({ configs, jobs }: Pick<Caches, 'configs' | 'jobs'>): Memory {
+  /** The newest state by our own writes, and the versions that are known to be older. */
+  const written = new Map<string, { config: NodeConfig; older: Set<string> }>()
+  const created = new Map<string, JobObject>()
+  const deleted = new Set<string>()
+
+  jobs.on(({ type, object }) => {
+    created.delete(keyOf(object))
+    if (type === 'deleted') deleted.delete(object.metadata.uid ?? '')
+  })
+  configs.on(({ object }) => {
+    const key = keyOf(object)
+    if (!written.get(key)?.older.has(object.metadata.resourceVersion ?? '')) written.delete(key)
+  })
+
+  const withOwn = (shown: JobObject[], fits: (job: JobObject) => boolean): JobObject[] =>
+    [...shown, ...[...created.values()].filter(fits)].filter(job => !deleted.has(job.metadata.uid ?? ''))
+
+  return {
+    config(key) {
+      const shown = configs.get(key)
+      const own = written.get(key)
+      return shown && own?.older.has(shown.metadata.resourceVersion ?? '') ? own.config : shown
+    },
+    jobsOn: node => withOwn(jobs.by('node', node), job => nodeOf(job) === node),
+    liveJobs: () => withOwn(jobs.by('live', 'yes'), () => true),
+    wroteConfig(before, after) {
+      const key = keyOf(after)
+      const older = written.get(key)?.older ?? new Set()
+      older.add(before.metadata.resourceVersion ?? '')
+      written.set(key, { config: after, older })
+    },
+    createdJob(job) {
+      if (jobs.get(keyOf(job))?.metadata.uid !== job.metadata.uid) created.set(keyOf(job), job)
+    },
+    deletedJob(key, uid) {
+      created.delete(key)
+      if (jobs.get(key)?.metadata.uid === uid) deleted.add(uid)
+    },
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * Everything the planner needs about one config, read from the caches: no request is made.
+ */
+import type { NodeConfig } from '../contract/node-config.ts'
+import { keyOf } from '../kube/keys.ts'
+import type { JobObject, PodObject } from '../kube/types.ts'
+import { type Caches, finishOf, jobUidOf, nodeOf } from './caches.ts'
+import { jobAnnotations, jobLabels } from './job.ts'
+import { factsOf, instanceIdOf, isSameMachine, spellingsOf } from './machine.ts'
+import type { Memory } from './memory.ts'
+import type { Action, AgentJob, NodeFacts, Observed, Policy, Trouble, Twin } from './observed.ts'
+import { endingOf, readReport } from './report.ts'
+import type { Rollout } from './rollout.ts'
+import { isSettled } from './work.ts'
+
+export interface View {
+  caches: Caches
+  memory: Memory
+  rollout: Pick<Rollout, 'look'>
+  policy: Policy
+}
+
+/** Undefined when there is no such config. */
+export function observe(view: View, key: string, now: number): Observed | undefined {
+  const config = view.memory.config(key)
+  if (!config) return undefined
+  const { node, namesake } = machineOf(view.caches, config)
+  const name = node?.name ?? config.spec.nodeName
+  return {
+    config,
+    now,
+    ...(node && { node }),
+    ...(namesake && { namesake }),
+    twins: twinsOf(view.caches, config),
+    jobs: jobsOn(view, name, now),
+    rollout: isSettled(config) ? { room: true, because: '' } : view.rollout.look(key, now),
+    policy: view.policy,
+  }
+}
+
+/** By SystemUUID; by name only when the config names no machine. */
+function machineOf({ nodes }: Caches, config: NodeConfig): { node?: NodeFacts; namesake?: NodeFacts } {
+  const named = nodes.get(config.spec.nodeName)
+  const instanceId = instanceIdOf(config)
+  if (!instanceId) return named ? { node: factsOf(named) } : {}
+  if (named && isSameMachine(instanceId, named.status?.nodeInfo?.systemUUID ?? '')) return { node: factsOf(named) }
+  const found = [...new Set(spellingsOf(instanceId).flatMap(spelling => nodes.by('machine', spelling)))]
+  const [only] = found
+  // Two Nodes that claim one machine: neither is known to be the right one.
+  if (only && found.length === 1) return { node: factsOf(only) }
+  return named ? { namesake: factsOf(named) } : {}
+}
+
+function twinsOf({ configs }: Caches, config: NodeConfig): Twin[] {
+  const same = [
+    ...configs.by('node', config.spec.nodeName),
+    ...spellingsOf(instanceIdOf(config)).flatMap(spelling => configs.by('machine', spelling)),
+  ]
+  const others = [...new Set(same)].filter(other => other.metadata.uid !== config.metadata.uid)
+  return others.toSorted(byAge).map(other => ({
+    name: other.metadata.name,
+    older: byAge(other, config) < 0,
+    deleting: other.metadata.deletionTimestamp !== undefined,
+  }))
+}
+
+function byAge(a: NodeConfig, b: NodeConfig): number {
+  const [one, other] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp ?? ''} ${metadata.name}`)
+  return (one ?? '') < (other ?? '') ? -1 : 1
+}
+
+function jobsOn({ caches, memory }: Pick<View, 'caches' | 'memory'>, node: string, now: number): AgentJob[] {
+  const jobs = memory.jobsOn(node)
+  const known = new Set(jobs.map(job => job.metadata.uid))
+  const orphans = caches.pods.by('node', node).filter(pod => !known.has(jobUidOf(pod)) && !endingOf(pod))
+  return [...jobs.map(job => agentJobFrom(job, caches, now)), ...orphans.map(leftOver)]
+}
+
+/** A Pod whose Job is deleted and which has not ended: nobody else may start on its node. */
+function leftOver(pod: PodObject): AgentJob {
+  return {
+    name: pod.metadata.labels?.['job-name'] ?? pod.metadata.name,
+    uid: '',
+    action: 'apply',
+    configUid: '',
+    generation: 0,
+    specHash: '',
+    bootID: '',
+    attempt: 0,
+    createdAt: Date.parse(pod.metadata.creationTimestamp ?? '') || 0,
+    phase: hasStarted(pod) ? 'running' : 'waiting',
+  }
+}
+
+/** A Job that ended and whose Pod the other watch has not shown yet gets this long. */
+const podMayLagMs = 3_000
+
+export function agentJobFrom(job: JobObject, { pods }: Pick<Caches, 'pods'>, now: number): AgentJob {
+  const { annotations = {}, labels = {}, creationTimestamp, name, uid = '' } = job.metadata
+  const own = uid ? pods.by('job', uid) : []
+  const finish = finishOf(job)
+  const endings = own.map(pod => ({ pod, ending: endingOf(pod) }))
+  const good = endings.find(({ ending }) => ending?.exitCode === 0)
+  const unfinished = endings.some(({ ending }) => !ending)
+  const ended = good !== undefined || (finish !== undefined && !unfinished)
+  const facts: AgentJob = {
+    name,
+    uid,
+    action: actionOf(labels[jobLabels.action]),
+    configUid: labels[jobLabels.configUid] ?? '',
+    generation: Number(annotations[jobAnnotations.generation] ?? 0),
+    specHash: annotations[jobAnnotations.specHash] ?? '',
+    bootID: annotations[jobAnnotations.bootId] ?? '',
+    attempt: Number(annotations[jobAnnotations.attempt] ?? 0),
+    createdAt: Date.parse(creationTimestamp ?? '') || now,
+    phase: ended ? 'ended' : own.some(hasStarted) ? 'running' : 'waiting',
+  }
+  if (!ended) {
+    const trouble = own.map(troubleOf).find(found => found !== undefined)
+    return { ...facts, ...(trouble && { trouble }) }
+  }
+
+  const told = good ?? endings.find(({ ending }) => ending?.message) ?? endings[0]
+  const endedAt = Date.parse(told?.ending?.finishedAt ?? finish?.at ?? '') || now
+  const since = now - (Date.parse(finish?.at ?? '') || now)
+  if (!told && finish?.complete && since < podMayLagMs)
+    return { ...facts, phase: 'running', lookAgainMs: podMayLagMs - since }
+  const expected = { node: nodeOf(job), mode: facts.action, generation: facts.generation, specHash: facts.specHash }
+  const result = told?.ending
+    ? readReport(told.ending, expected)
+    : { lost: finish?.message || 'its Pod is gone, and the report with it' }
+  return { ...facts, endedAt, result }
+}
+
+function actionOf(label: string | undefined): Action {
+  return label === 'cleanup' || label === 'check' ? label : 'apply'
+}
+
+function hasStarted({ status }: PodObject): boolean {
+  const [agent] = status?.containerStatuses ?? []
+  return Boolean(agent && (agent.state?.running || agent.state?.terminated || agent.lastState?.terminated))
+}
+
+function troubleOf({ status }: PodObject): Trouble | undefined {
+  const [agent] = status?.containerStatuses ?? []
+  const { reason = '', message = '' } = agent?.state?.waiting ?? {}
+  const said = (text: string) => [reason, text].filter(Boolean).join(': ')
+  if (/Image/.test(reason)) return { reason: 'ImageMissing', message: said(message) }
+  if (/^(CreateContainer|RunContainer)/.test(reason)) return { reason: 'MountFailed', message: said(message) }
+  if (/^(OutOf|Evicted)/.test(status?.reason ?? ''))
+    return { reason: 'NodeFull', message: [status?.reason, status?.message].filter(Boolean).join(': ') }
+  return undefined
+}
+
+/** Keys of the configs that may care about a machine. */
+export function configsOf({ configs }: Pick<Caches, 'configs'>, nodeName: string, systemUUID = ''): string[] {
+  const found = [
+    ...configs.by('node', nodeName),
+    ...spellingsOf(systemUUID).flatMap(spelling => configs.by('machine', spelling)),
+  ]
+  return [...new Set(found.map(keyOf))]
+}

@@ -1,0 +1,113 @@
+/**
+ * Keeps one MultiNicNodeConfig true: observe → plan → apply → status.
+ *
+ * Level-based: the key says only which config to look at. What happened to it is read from the caches, never taken from
+ * the event that woke us.
+ */
+import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
+import { explain } from '../errors.ts'
+import type { Reconcile } from '../kube/controller.ts'
+import { isConflict, isNotFound } from '../kube/errors.ts'
+import type { EventRecorder } from '../kube/events.ts'
+import type { Log } from '../log.ts'
+import { apply, type Hands, isNamespaceEnding, keyFor } from './apply.ts'
+import { observe, type View } from './observe.ts'
+import type { Observed } from './observed.ts'
+import { planNodeConfig } from './plan.ts'
+import type { Rollout } from './rollout.ts'
+import { nextStatus, statusPatch } from './status.ts'
+import type { Tally } from './tally.ts'
+import { failuresOf, type Plan, type Reason, type Said, type Step } from './work.ts'
+
+export interface Deps extends Hands {
+  view: View
+  rollout: Rollout
+  events: EventRecorder
+  tally: Tally
+  now: () => Date
+  wake: (key: string) => void
+}
+
+/** Everyday steps of a run: the status tells them, an Event would only be noise. */
+const untold: ReadonlySet<Reason> = new Set(['Applying', 'Removing', 'RolloutWaiting', 'Superseded'])
+const good: ReadonlySet<Reason> = new Set(['AllInterfacesConfigured', 'Paused', 'Released', 'Removed'])
+
+export function nodeConfigReconciler(deps: Deps): Reconcile {
+  const { view, rollout, now } = deps
+  return async (key, { log }) => {
+    const began = now()
+    // No wait between looking and reserving: two configs must not take the same slot.
+    const seen = observe(view, key, began.getTime())
+    const plan = seen ? planNodeConfig(seen) : { steps: [] }
+    rollout.queue(key, plan.said?.reason === 'RolloutWaiting' || plan.said?.reason === 'RolloutStopped')
+    if (plan.steps.some(step => step.do === 'createJob' && step.takesSlot)) rollout.reserve(key)
+    try {
+      if (seen) await carryOut(deps, seen, plan, log)
+    } finally {
+      rollout.free(key)
+      for (const next of rollout.next(now().getTime())) if (next !== key) deps.wake(next)
+      deps.tally.reconciled(now().getTime() - began.getTime())
+    }
+    return plan.after === undefined ? undefined : { after: plan.after }
+  }
+}
+
+async function carryOut(deps: Deps, seen: Observed, plan: Plan, log: Log): Promise<void> {
+  let config = seen.config
+  let failure: unknown
+  try {
+    for (const step of plan.steps) config = await takeStep(deps, seen, config, step, log)
+  } catch (error) {
+    // Somebody else was quicker: the newer state decides, and there is nothing to tell.
+    if (isConflict(error)) throw error
+    failure = error
+  }
+  // Written even when a step failed: nobody should need our logs to learn why.
+  const said = failure ? stepFailed(config, plan, failure) : plan.said
+  if (said) await tell(deps, config, said, log)
+  if (failure) throw failure
+}
+
+async function takeStep(deps: Deps, seen: Observed, config: NodeConfig, step: Step, log: Log): Promise<NodeConfig> {
+  try {
+    const after = await apply(deps, seen, config, step)
+    log.info('step', { ...step })
+    deps.tally.stepped(step, config)
+    if (step.do === 'removeFinalizer') announce(deps, config, step.reason, step.message)
+    return after
+  } catch (error) {
+    if (!config.metadata.deletionTimestamp || !isNamespaceEnding(error)) throw error
+    const message = 'the namespace is being deleted, so no agent can clean up: the interfaces stay on the node'
+    return takeStep(deps, seen, config, { do: 'removeFinalizer', reason: 'Released', message }, log)
+  }
+}
+
+async function tell(deps: Deps, config: NodeConfig, said: Said, log: Log): Promise<void> {
+  const status = nextStatus(config, said, deps.now())
+  if (!status) return
+  const { resourceVersion } = config.metadata
+  try {
+    const after = await deps.kube.patchStatus(nodeConfigs, keyFor(config), statusPatch(config.status, status), {
+      ...(resourceVersion && { resourceVersion }),
+    })
+    deps.memory.wroteConfig(config, after)
+  } catch (error) {
+    if (isNotFound(error)) return
+    throw explain(`writing the status of ${config.metadata.name}`, error)
+  }
+  log.info('status', { state: said.state, reason: said.reason, nics: status.nics })
+  deps.tally.told(config, said)
+  const before = config.status?.conditions?.find(({ type }) => type === 'Ready')
+  if (said.result || before?.reason !== said.reason) announce(deps, config, said.reason, said.message)
+}
+
+function announce({ events }: Deps, config: NodeConfig, reason: Reason, message: string): void {
+  if (!untold.has(reason)) events.event(config, good.has(reason) ? 'Normal' : 'Warning', reason, message)
+}
+
+/** A sweep that failed says nothing about the node. */
+function stepFailed(config: NodeConfig, plan: Plan, failure: unknown): Said | undefined {
+  if (plan.steps.every(step => step.do === 'deleteJob')) return plan.said
+  const { message } = explain('the cluster refused a step', failure)
+  return { state: 'Pending', reason: 'StepFailed', message, progressing: true, failedAttempts: failuresOf(config) }
+}

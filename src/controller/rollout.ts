@@ -1,0 +1,82 @@
+/**
+ * How many nodes may change at once, and who is next. Order is the order in which configs began to wait.
+ *
+ * A first configuration takes no slot, so a new node never waits behind a wave. A Job whose agent does not start gives
+ * its slot back, and so does a node that nobody hears from.
+ */
+
+import { type Caches, nodeOf } from './caches.ts'
+import type { Amount, ControllerConfig } from './config.ts'
+import { jobAnnotations } from './job.ts'
+import { factsOf } from './machine.ts'
+import type { Memory } from './memory.ts'
+import { agentJobFrom } from './observe.ts'
+import { startWithinMs } from './work.ts'
+
+export interface Rollout {
+  look(key: string, now: number): { room: boolean; because: string; stopped?: boolean }
+  /** Between the decision and the Job. */
+  reserve(key: string): void
+  free(key: string): void
+  /** A config that waits keeps its place. */
+  queue(key: string, waits: boolean): void
+  /** Configs that may start now. */
+  next(now: number): string[]
+  waiting(): number
+}
+
+export function createRollout(caches: Caches, memory: Memory, limits: ControllerConfig['rollout']): Rollout {
+  const reserved = new Set<string>()
+  const queue = new Set<string>()
+
+  function changing(now: number): number {
+    const counted = memory.liveJobs().filter(job => {
+      if (job.metadata.annotations?.[jobAnnotations.rollout] !== 'change') return false
+      const { phase, createdAt } = agentJobFrom(job, caches, now)
+      if (phase === 'ended') return false
+      if (phase === 'waiting' && now - createdAt >= startWithinMs) return false
+      const node = caches.nodes.get(nodeOf(job))
+      return node !== undefined && factsOf(node).heard
+    })
+    return counted.length + reserved.size
+  }
+
+  function stopped(): string | undefined {
+    const failed = caches.configs.by('failed', 'yes').length
+    const budget = amountOf(limits.failureBudget, caches.nodes.list().length, 3)
+    if (failed < budget) return undefined
+    return `${failed} nodes failed with their new spec, and ${budget} are enough to stop`
+  }
+
+  function slots(now: number): { window: number; free: number } {
+    const window = amountOf(limits.maxUnavailable, caches.nodes.list().length, 1)
+    return { window, free: window - changing(now) }
+  }
+
+  return {
+    look(key, now) {
+      const halt = stopped()
+      if (halt) return { room: false, because: halt, stopped: true }
+      const { window, free } = slots(now)
+      const place = [...queue].indexOf(key)
+      const ahead = place < 0 ? queue.size : place
+      return { room: free > ahead, because: `${window} other nodes may change at once, and they are changing` }
+    },
+    reserve: key => void reserved.add(key),
+    free: key => void reserved.delete(key),
+    queue(key, waits) {
+      if (waits) queue.add(key)
+      else queue.delete(key)
+    },
+    next(now) {
+      if (!queue.size || stopped()) return []
+      return [...queue].slice(0, Math.max(0, slots(now).free))
+    },
+    waiting: () => queue.size,
+  }
+}
+
+/** A share is rounded down and never less than the floor; a number is taken as it is. */
+export function amountOf(amount: Amount, total: number, floor: number): number {
+  return 'count' in amount ? amount.count : Math.max(floor, Math.floor((total * amount.percent) / 100))
+}

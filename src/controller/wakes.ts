@@ -1,0 +1,51 @@
+/**
+ * Which events wake which config. An event only wakes a key: what happened is read from the caches.
+ */
+
+import { canonicalJson } from '../contract/hash.ts'
+import { keyOf } from '../kube/keys.ts'
+import type { Priority } from '../kube/queue.ts'
+import type { NodeObject } from '../kube/types.ts'
+import { type Caches, nodeOf } from './caches.ts'
+import { jobAnnotations } from './job.ts'
+import { factsOf } from './machine.ts'
+import { configsOf } from './observe.ts'
+import { isSettled } from './work.ts'
+
+export function followCluster(caches: Caches, wake: (key: string, priority?: Priority) => void): () => void {
+  const wakeNode = (name: string, uuid?: string) => {
+    for (const key of configsOf(caches, name, uuid)) wake(key)
+  }
+  const stops = [
+    caches.configs.on(({ type, object, old }) => {
+      // A settled config that we meet at the start is only looked at again: new work goes first.
+      wake(keyOf(object), type === 'added' && isSettled(object) ? 'recheck' : 'new')
+      // Its twin may take over, or has to step back.
+      if (type !== 'updated' || object.metadata.deletionTimestamp !== old?.metadata.deletionTimestamp)
+        for (const key of configsOf(caches, object.spec.nodeName, object.spec.instanceId))
+          if (key !== keyOf(object)) wake(key)
+    }),
+    caches.nodes.on(({ type, object, old }) => {
+      // Kubelets report every few seconds; most of it is not our business.
+      if (type === 'updated' && old && sameFacts(object, old)) return
+      wakeNode(object.metadata.name, object.status?.nodeInfo?.systemUUID)
+    }),
+    caches.jobs.on(({ object }) => {
+      const { annotations, namespace } = object.metadata
+      const config = annotations?.[jobAnnotations.config]
+      if (config) wake(namespace ? `${namespace}/${config}` : config)
+      wakeNode(nodeOf(object), caches.nodes.get(nodeOf(object))?.status?.nodeInfo?.systemUUID)
+    }),
+    caches.pods.on(({ object }) => {
+      const name = object.spec.nodeName ?? ''
+      wakeNode(name, caches.nodes.get(name)?.status?.nodeInfo?.systemUUID)
+    }),
+  ]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
+function sameFacts(a: NodeObject, b: NodeObject): boolean {
+  return a.metadata.uid === b.metadata.uid && canonicalJson(factsOf(a)) === canonicalJson(factsOf(b))
+}

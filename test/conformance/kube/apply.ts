@@ -99,6 +99,26 @@ export function applyCases(place: () => Place): void {
     assert.deepEqual(found.spec.interfaces, [nic(0)])
   })
 
+  test('conditions are owned one by one', async () => {
+    const { kube, namespace, name } = place()
+    const key = { namespace, name: name() }
+    await kube.apply(nodeConfigs, wanted(key.name, {}, [0]), { fieldManager: 'viola' })
+    const say = (type: string, fieldManager: string) => {
+      const condition = {
+        type,
+        status: 'True',
+        reason: 'Said',
+        message: '',
+        lastTransitionTime: '2026-01-02T03:04:05Z',
+      }
+      const body = { metadata: key, status: { conditions: [condition] } }
+      return kube.apply(nodeConfigs, body, { fieldManager, subresource: 'status' })
+    }
+    await say('Ready', 'controller')
+    const both = await say('Degraded', 'somebody')
+    assert.deepEqual(both.status?.conditions?.map(({ type }) => type).sort(), ['Degraded', 'Ready'])
+  })
+
   test('a dry run of apply tells the outcome and writes nothing', async () => {
     const { kube, namespace, name } = place()
     const key = { namespace, name: name() }

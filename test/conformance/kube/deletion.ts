@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nodeConfigs } from '../../../src/contract/node-config.ts'
-import { isConflict } from '../../../src/kube/errors.ts'
-import { secrets } from '../../../src/kube/resources.ts'
+import { isConflict, isForbidden } from '../../../src/kube/errors.ts'
+import { namespaces, secrets } from '../../../src/kube/resources.ts'
 import { eventually } from '../../eventually.ts'
 import { aNodeConfig, type Place, present, refusal } from './place.ts'
+
+const slow = { timeout: 90_000 }
+const soon = { within: 60_000, every: 100 }
 
 export function deletionCases(place: () => Place): void {
   test('a finalizer holds a deleted object until it is taken off', async () => {
@@ -51,16 +54,59 @@ export function deletionCases(place: () => Place): void {
     assert.equal(await kube.get(nodeConfigs, key), undefined)
   })
 
-  test('what an object owns goes with it', { timeout: 120_000 }, async () => {
+  async function anOwner(finalizers?: string[]) {
     const { kube, namespace, name } = place()
     const key = { namespace, name: name() }
-    const owner = await kube.create(nodeConfigs, aNodeConfig(place(), key.name))
-    const { apiVersion, kind, metadata } = owner
-    const ownerReferences = [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '' }]
-    await kube.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata: { ...key, ownerReferences } })
+    const { apiVersion, kind, metadata } = await kube.create(nodeConfigs, aNodeConfig(place(), key.name))
+    const reference = { apiVersion, kind, name: key.name, uid: metadata.uid ?? '', blockOwnerDeletion: true }
+    const owned = { ...key, ownerReferences: [reference], ...(finalizers && { finalizers }) }
+    await kube.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata: owned })
+    return key
+  }
+
+  test('what an object owns goes with it', slow, async () => {
+    const { kube } = place()
+    const key = await anOwner()
     await kube.delete(nodeConfigs, key, { propagation: 'Background' })
     assert.equal(await kube.get(nodeConfigs, key), undefined)
-    // The real garbage collector looks for new kinds every 30 s, and only then sees an owner of a new CRD.
-    await eventually(async () => assert.equal(await kube.get(secrets, key), undefined), { within: 90_000, every: 100 })
+    await eventually(async () => assert.equal(await kube.get(secrets, key), undefined), soon)
+  })
+
+  test('in the foreground what is owned goes first', slow, async () => {
+    const { kube } = place()
+    const key = await anOwner(['multinic.io/hold'])
+    await kube.delete(nodeConfigs, key, { propagation: 'Foreground' })
+    const held = await present(kube, nodeConfigs, key)
+    assert.deepEqual(held.metadata.finalizers, ['foregroundDeletion'])
+    assert.ok(held.metadata.deletionTimestamp)
+    await eventually(async () => assert.ok((await present(kube, secrets, key)).metadata.deletionTimestamp), soon)
+    assert.ok(await kube.get(nodeConfigs, key))
+    await kube.patch(secrets, key, { metadata: { finalizers: null } })
+    await eventually(async () => assert.equal(await kube.get(nodeConfigs, key), undefined), soon)
+  })
+
+  test('what is owned can be left behind', slow, async () => {
+    const { kube } = place()
+    const key = await anOwner()
+    await kube.delete(nodeConfigs, key, { propagation: 'Orphan' })
+    await eventually(async () => assert.equal(await kube.get(nodeConfigs, key), undefined), soon)
+    assert.equal((await present(kube, secrets, key)).metadata.ownerReferences, undefined)
+  })
+
+  test('a namespace that is going takes nothing new, empties, and goes when the last object did', slow, async () => {
+    const { kube, name } = place()
+    const namespace = `${place().namespace}-${name()}`
+    const there = { ...place(), namespace }
+    await kube.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+    const key = { namespace, name: 'last' }
+    await kube.create(nodeConfigs, aNodeConfig(there, 'last', { finalizers: ['multinic.io/hold'] }))
+    await kube.delete(namespaces, { name: namespace })
+    await eventually(async () => assert.ok((await present(kube, nodeConfigs, key)).metadata.deletionTimestamp), soon)
+    const error = await refusal(kube.create(nodeConfigs, aNodeConfig(there, 'late')))
+    assert.ok(isForbidden(error))
+    assert.match(error.message, /because it is being terminated/)
+    assert.ok(error.details?.causes?.some(cause => cause.reason === 'NamespaceTerminating'))
+    await kube.patch(nodeConfigs, key, { metadata: { finalizers: null } })
+    await eventually(async () => assert.equal(await kube.get(namespaces, { name: namespace }), undefined), soon)
   })
 }

@@ -110,6 +110,32 @@ export function discoveryCases(place: () => Place): void {
     }
   })
 
+  test('a watch comes as tables, the first one with the columns', async () => {
+    const { kube, namespace, name } = place()
+    const own = name()
+    const { resourceVersion } = await kube.list(nodeConfigs, { namespace })
+    for (const end of ['a', 'b']) {
+      await kube.create(nodeConfigs, aNodeConfig(place(), `${own}-${end}`, { labels: { suite: own } }))
+    }
+    const query = new URLSearchParams({
+      watch: 'true',
+      timeoutSeconds: '1',
+      labelSelector: `suite=${own}`,
+      resourceVersion,
+    })
+    const path = `${collectionPath(nodeConfigs, namespace)}?${query}`
+    const { body } = await kube.raw('GET', path, undefined, { accept: asTable.accept.split(',')[0] ?? '' })
+    const [first, second] = String(body)
+      .trim()
+      .split('\n')
+      .map((line): { type: string; object: Table } => JSON.parse(line))
+    assert.equal(first?.type, 'ADDED')
+    assert.equal(first?.object.kind, 'Table')
+    assert.equal(first?.object.columnDefinitions.length, 6)
+    assert.equal(first?.object.rows[0]?.cells[0], `${own}-a`)
+    assert.equal(second?.object.rows[0]?.cells[0], `${own}-b`)
+  })
+
   test('built-in kinds have tables too', async () => {
     for (const path of [
       '/api/v1/namespaces',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nodeConfigs } from '../../../src/contract/node-config.ts'
-import { isConflict } from '../../../src/kube/errors.ts'
+import { isAlreadyExists, isConflict } from '../../../src/kube/errors.ts'
 import { createEventRecorder } from '../../../src/kube/events.ts'
 import { runLeaderElection } from '../../../src/kube/leader.ts'
 import { collectionPath } from '../../../src/kube/paths.ts'
@@ -44,6 +44,16 @@ export function kindCases(place: () => Place): void {
     assert.ok(isConflict(lost[0]?.reason))
     const winner = outcomes[0]?.status === 'fulfilled' ? 'b' : 'c'
     assert.equal((await present(kube, leases, key)).spec?.holderIdentity, winner)
+  })
+
+  test('of two that make the same Lease one wins', async () => {
+    const { kube, namespace, name } = place()
+    const metadata = { namespace, name: name() }
+    const make = () => kube.create(leases, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata })
+    const outcomes = await Promise.allSettled([make(), make()])
+    const lost = outcomes.filter(outcome => outcome.status === 'rejected')
+    assert.equal(lost.length, 1)
+    assert.ok(isAlreadyExists(lost[0]?.reason))
   })
 
   test('a leader leads, gives back, and the next one follows', { timeout: 30_000 }, async () => {

@@ -5,7 +5,7 @@ import { nodeConfigs } from '../../../src/contract/node-config.ts'
 import { connectKube } from '../../../src/kube/client.ts'
 import { isGone } from '../../../src/kube/errors.ts'
 import { createInformer } from '../../../src/kube/informer.ts'
-import { jobs } from '../../../src/kube/resources.ts'
+import { jobs, pods } from '../../../src/kube/resources.ts'
 import { silent } from '../../../src/log.ts'
 import { eventually } from '../../eventually.ts'
 import { aNodeConfig, nodeConfigsAlpha, type Place } from './place.ts'
@@ -73,6 +73,44 @@ export function watchCases(place: () => Place): void {
     await kube.create(nodeConfigs, aNodeConfig(place(), own, { labels: { suite: own } }))
     const options = { resourceVersion, labelSelector: `suite=${own}` }
     assert.deepEqual(await collect(1, options, undefined, nodeConfigsAlpha), [`ADDED ${own}`])
+  })
+
+  test('lists and watches of all namespaces tell of ours', within, async () => {
+    const { kube, namespace, name } = place()
+    const own = name()
+    const labelSelector = `suite=${own}`
+    const { items, resourceVersion } = await kube.list(nodeConfigs, { labelSelector })
+    assert.deepEqual(items, [])
+    await kube.create(nodeConfigs, aNodeConfig(place(), own, { labels: { suite: own } }))
+    assert.equal((await kube.list(nodeConfigs, { labelSelector })).items[0]?.metadata.namespace, namespace)
+    for await (const event of kube.watch(nodeConfigs, { labelSelector, resourceVersion })) {
+      assert.equal(event.type, 'ADDED')
+      break
+    }
+  })
+
+  test('Pods are watched by their node, as a kubelet does', within, async () => {
+    const { kube, namespace, name } = place()
+    const [mine, other] = [name(), name()]
+    const fieldSelector = `spec.nodeName=${namespace}-${mine}`
+    const { resourceVersion } = await kube.list(pods, { fieldSelector })
+    for (const own of [other, mine]) {
+      await kube.create(pods, {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: own, namespace },
+        spec: {
+          nodeName: `${namespace}-${own}`,
+          automountServiceAccountToken: false,
+          containers: [{ name: 'a', image: 'b' }],
+        },
+      })
+    }
+    for await (const event of kube.watch(pods, { fieldSelector, resourceVersion })) {
+      assert.ok(event.type === 'ADDED')
+      assert.equal(event.object.metadata.name, mine)
+      break
+    }
   })
 
   test('the server ends a watch at the time that was asked for', within, async () => {

@@ -1,0 +1,16 @@
+/**
+ * What the controller answers at /healthz, in the words that monitoring knows.
+ */
+import { z } from 'zod'
+import { duration, timestamp } from './text.ts'
+
+export const controllerHealth = z.object({
+  status: z.enum(['healthy', 'degraded', 'unhealthy']),
+  uptime: duration,
+  processed_configs: z.int().min(0),
+  active_jobs: z.int().min(0),
+  crd_watcher_status: z.enum(['running', 'stopped']),
+  last_crd_processed: z.union([timestamp, z.literal('')]).nullish(),
+})
+
+export type ControllerHealth = z.infer<typeof controllerHealth>

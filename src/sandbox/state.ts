@@ -77,6 +77,11 @@ export async function removeNamespace(name: string): Promise<void> {
 export async function clean(state: StateDir): Promise<boolean> {
   const owner = await ownerOf(state)
   if (owner) await end(owner, 15_000)
+  return (await sweep(state)) || owner !== undefined
+}
+
+/** The same for a sandbox whose own process is this one, or gone. */
+export async function sweep(state: StateDir): Promise<boolean> {
   const parts = await partsOf(state)
   for (const pid of parts) signal(pid, 'SIGKILL')
   const namespaces = await namespacesOf(state)
@@ -84,7 +89,7 @@ export async function clean(state: StateDir): Promise<boolean> {
   for (const mount of mountsUnder(state.dir)) await run('umount', ['--lazy', mount])
   const existed = existsSync(state.dir)
   await rm(state.dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
-  return existed || owner !== undefined || parts.length > 0 || namespaces.length > 0
+  return existed || parts.length > 0 || namespaces.length > 0
 }
 
 async function namespacesOf(state: StateDir): Promise<string[]> {

@@ -1,0 +1,137 @@
+/**
+ * How the commands speak to a running sandbox: a small HTTP API on a socket in its directory, for its owner only.
+ */
+import { Agent, request } from 'undici'
+import { z } from 'zod'
+import { messageOf } from '../errors.ts'
+import { createApp, HttpProblem } from '../http.ts'
+import type { Log } from '../log.ts'
+import type { Sandbox } from './sandbox.ts'
+import type { StateDir } from './state.ts'
+import type { SandboxStatus } from './status.ts'
+import { noFaults, services } from './world.ts'
+
+const attachBody = z.object({
+  vm: z.string(),
+  subnet: z.string(),
+  count: z.int().min(1).max(50).default(1),
+  macAddress: z.string().optional(),
+})
+const detachBody = z.union([
+  z.object({ vm: z.string(), port: z.string() }),
+  z.object({ vm: z.string(), name: z.string() }),
+  z.object({ vm: z.string(), all: z.literal(true) }),
+])
+const rebootBody = z.object({ node: z.string() })
+const faultsBody = z
+  .object({
+    failing: z.array(z.enum(services)),
+    silent: z.array(z.enum(services)),
+    roleLost: z.boolean(),
+    pageLimit: z.int().min(0),
+    tokenSeconds: z.int().min(1),
+    /** Not a state but an act: every token of now counts no more. */
+    revokeTokens: z.boolean(),
+  })
+  .partial()
+
+export interface PortView {
+  id: string
+  macAddress: string
+  address: string
+}
+
+export interface NodePlace {
+  namespace: string
+  root: string
+}
+
+export async function serveControl(sandbox: Sandbox, log: Log): Promise<() => Promise<void>> {
+  const app = createApp({ log })
+  app.get('/status', () => sandbox.status())
+  app.post('/attach', async ({ body }) => {
+    const { macAddress, ...input } = read(attachBody, body)
+    return asked(() => sandbox.attach({ ...input, ...(macAddress && { macAddress }) }).map(portView))
+  })
+  app.post('/detach', async ({ body }) => {
+    const input = read(detachBody, body)
+    return asked(async () => (await sandbox.detach(input)).map(portView))
+  })
+  app.post('/reboot', async ({ body }) => {
+    const { node } = read(rebootBody, body)
+    await asked(() => sandbox.reboot(node))
+    return {}
+  })
+  app.post('/faults', async ({ body }) => {
+    const { revokeTokens, ...faults } = read(faultsBody, body)
+    if (revokeTokens) sandbox.cloud.revokeTokens()
+    Object.assign(sandbox.world.faults, noFaults, faults)
+    return sandbox.world.faults
+  })
+  app.get<{ Params: { name: string } }>('/nodes/:name', async ({ params }) => {
+    const node = sandbox.nodes.get(params.name)
+    if (!node)
+      throw new HttpProblem(404, `there is no node ${params.name}; there are ${[...sandbox.nodes.keys()].join(', ')}`)
+    return { namespace: node.namespace, root: node.root } satisfies NodePlace
+  })
+  await app.listen({ path: sandbox.state.socket })
+  return () => app.close()
+}
+
+function portView(port: { id: string; macAddress: string; fixedIps: { ipAddress: string }[] }): PortView {
+  return { id: port.id, macAddress: port.macAddress, address: port.fixedIps[0]?.ipAddress ?? '' }
+}
+
+function read<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
+  const parsed = schema.safeParse(body)
+  if (!parsed.success) throw new HttpProblem(400, z.prettifyError(parsed.error))
+  return parsed.data
+}
+
+/** What a person asked for and cannot be done is their mistake, not the sandbox's. */
+async function asked<T>(act: () => T | Promise<T>): Promise<T> {
+  try {
+    return await act()
+  } catch (error) {
+    throw new HttpProblem(400, messageOf(error))
+  }
+}
+
+export interface Control {
+  status(): Promise<SandboxStatus>
+  attach(input: z.input<typeof attachBody>): Promise<PortView[]>
+  detach(input: z.input<typeof detachBody>): Promise<PortView[]>
+  reboot(node: string): Promise<void>
+  faults(input: z.input<typeof faultsBody>): Promise<void>
+  node(name: string): Promise<NodePlace>
+  close(): Promise<void>
+}
+
+export function connectControl(state: StateDir): Control {
+  const dispatcher = new Agent({ connect: { socketPath: state.socket }, headersTimeout: 120_000 })
+
+  async function send<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> {
+    const answer = await request(`http://sandbox${path}`, {
+      method,
+      dispatcher,
+      ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    })
+    const said = await answer.body.json()
+    if (answer.statusCode >= 400) throw new Error((said as { detail?: string }).detail ?? `HTTP ${answer.statusCode}`)
+    return said as T
+  }
+
+  return {
+    status: () => send('GET', '/status'),
+    attach: input => send('POST', '/attach', input),
+    detach: input => send('POST', '/detach', input),
+    reboot: async node => {
+      await send('POST', '/reboot', { node })
+    },
+    faults: async input => {
+      await send('POST', '/faults', input)
+    },
+    node: name => send('GET', `/nodes/${encodeURIComponent(name)}`),
+    close: () => dispatcher.close(),
+  }
+}

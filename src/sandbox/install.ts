@@ -1,0 +1,92 @@
+/**
+ * What a person would install with kubectl: our CRDs, the namespace, the Secret that opens Contrabass' passwords, and an
+ * OpenstackConfig.
+ */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import type { KubeObject } from '../contract/object.ts'
+import { type OpenstackConfig, openstackConfigs } from '../contract/openstack-config.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { isNotFound } from '../kube/errors.ts'
+import { crds, namespaces, secrets } from '../kube/resources.ts'
+import { sandboxNamespace } from './parts.ts'
+import type { World } from './world.ts'
+
+const definitions = join(import.meta.dirname, '../../config/crd/bases')
+const fieldManager = 'multinic-sandbox'
+
+/** Both clusters get all CRDs; each part uses its own. */
+export async function installDefinitions(kube: KubeClient): Promise<void> {
+  const files = (await readdir(definitions)).filter(name => name.endsWith('.yaml'))
+  for (const file of files) {
+    const definition = parse(await readFile(join(definitions, file), 'utf8')) as KubeObject
+    await kube.apply(crds, definition, { fieldManager, force: true })
+  }
+  await kube.apply(
+    namespaces,
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: sandboxNamespace } },
+    { fieldManager, force: true },
+  )
+}
+
+export async function installEncryptKey(kube: KubeClient, world: World): Promise<void> {
+  await kube.apply(
+    secrets,
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'contrabass-encrypt-key', namespace: sandboxNamespace },
+      type: 'Opaque',
+      data: { CONTRABASS_ENCRYPT_KEY: Buffer.from(world.provider.encryptKey).toString('base64') },
+    },
+    { fieldManager, force: true },
+  )
+}
+
+export interface ConfigInput {
+  name: string
+  vmNames: string[]
+  subnetIDs: string[]
+  clusterId: string
+}
+
+/** Polls every 500 ms: there is no broker in the sandbox that could tell of changes. */
+export function openstackConfigFor(
+  world: World,
+  { name, vmNames, subnetIDs, clusterId }: ConfigInput,
+): OpenstackConfig {
+  return {
+    apiVersion: 'multinic.example.com/v1alpha1',
+    kind: 'OpenstackConfig',
+    metadata: { name, namespace: sandboxNamespace },
+    spec: {
+      subnetIDs,
+      vmNames,
+      credentials: {
+        openstackProviderID: world.provider.id,
+        k8sProviderID: clusterId,
+        projectID: world.project.id,
+      },
+      settings: {
+        pollFastInterval: '500ms',
+        pollSlowInterval: '500ms',
+        pollErrorInterval: '500ms',
+        openstackPortBaseline: 'none',
+      },
+    },
+  }
+}
+
+/** The CRD is there, but its collection may take a moment to be served. */
+export async function createConfig(kube: KubeClient, config: OpenstackConfig): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      await kube.create(openstackConfigs, config)
+      return
+    } catch (error) {
+      if (!isNotFound(error) || tries > 50) throw error
+      await new Promise(resolve => setTimeout(resolve, 20))
+    }
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * `multinic sandbox`: the commands of the sandbox, for people and for tests.
+ */
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Command, InvalidArgumentError } from 'commander'
+import { parseDuration } from '../contract/duration.ts'
+import { environment } from '../env.ts'
+import { type Control, connectControl } from './control.ts'
+import { openShell } from './shell.ts'
+import { clean, ownerOf, type StateDir, stateDir } from './state.ts'
+import { treeOf } from './status.ts'
+import { upDetached, upForeground } from './up.ts'
+
+interface Where {
+  dir?: string
+}
+
+export function sandboxCommand(): Command {
+  const sandbox = new Command('sandbox').description(
+    'the whole chain on this machine: clusters, cloud, nodes with real kernel NICs',
+  )
+
+  command(sandbox, 'up', 'start it in the background (3 nodes, 2 subnets), attach ports, wait for their NICs')
+    .option('--foreground', 'stay in the terminal until Ctrl-C')
+    .option('--detach', 'return when it is up (the default)')
+    .option('--nodes <count>', 'how many nodes', wholeNumber, 3)
+    .option('--nic-delay <duration>', 'how long a hot-plugged NIC takes to appear', milliseconds, 300)
+    .action(async ({ foreground, nodes, nicDelay, ...where }: Where & UpFlags) => {
+      const options = {
+        state: stateOf(where),
+        nodes,
+        nicDelayMs: nicDelay,
+        program: './bin/multinic',
+        say: console.log,
+      }
+      await (foreground ? upForeground(options) : upDetached(options))
+    })
+
+  command(sandbox, 'down', 'stop it and leave nothing behind, also after a crash').action(async (where: Where) => {
+    const state = stateOf(where)
+    const there = await clean(state)
+    console.log(there ? 'the sandbox is gone: processes, namespaces, files' : `no sandbox runs in ${state.dir}`)
+  })
+
+  command(sandbox, 'attach', 'attach ports to a VM')
+    .requiredOption('--vm <name>', 'name or id of the VM, such as worker-1')
+    .requiredOption('--subnet <name>', 'storage or backup')
+    .option('--count <count>', 'how many ports', wholeNumber, 1)
+    .action(async ({ vm, subnet, count, ...where }: Where & { vm: string; subnet: string; count: number }) => {
+      const ports = await running(where, control => control.attach({ vm, subnet, count }))
+      for (const port of ports) console.log(`attached port ${port.id}  ${port.macAddress}  ${port.address}`)
+    })
+
+  command(sandbox, 'detach', 'detach ports from a VM')
+    .requiredOption('--vm <name>', 'name or id of the VM')
+    .option('--port <id>', 'one port by its id')
+    .option('--name <interface>', 'one port by the name of its NIC, such as multinic1')
+    .option('--all', 'all ports but the primary one')
+    .action(async ({ vm, port, name, all, ...where }: Where & DetachFlags) => {
+      if ([port, name, all].filter(Boolean).length !== 1)
+        throw new Error('say which: --port ID, --name multinic1 or --all')
+      const which = port ? { vm, port } : name ? { vm, name } : { vm, all: true as const }
+      const ports = await running(where, control => control.detach(which))
+      for (const gone of ports) console.log(`detached port ${gone.id}  ${gone.macAddress}  ${gone.address}`)
+      if (ports.length === 0) console.log(`${vm} has no port to detach`)
+    })
+
+  command(sandbox, 'reboot', 'restart a node: only its own files bring its NICs back')
+    .argument('<node>')
+    .action(async (node: string, where: Where) => {
+      await running(where, control => control.reboot(node))
+      console.log(`${node} is up again`)
+    })
+
+  command(sandbox, 'shell', 'open a shell on a node, or run a command there')
+    .argument('<node>')
+    .argument('[command...]')
+    .passThroughOptions()
+    .action(async (node: string, words: string[], where: Where) => {
+      const place = await running(where, control => control.node(node))
+      process.exitCode = await openShell(node, place, words)
+    })
+
+  command(sandbox, 'status', 'show nodes and NICs as a tree')
+    .option('-o, --output <format>', 'tree or json', 'tree')
+    .action(async ({ output, ...where }: Where & { output: string }) => {
+      const status = await running(where, control => control.status())
+      if (output === 'json') return console.log(JSON.stringify(status, null, 2))
+      console.log(treeOf(status))
+      console.log(`\nexport KUBECONFIG=${status.kubeconfigs.biz}\nexport KUBECONFIG=${status.kubeconfigs.management}`)
+    })
+
+  return sandbox.enablePositionalOptions()
+}
+
+interface UpFlags {
+  foreground?: boolean
+  nodes: number
+  nicDelay: number
+}
+
+interface DetachFlags {
+  vm: string
+  port?: string
+  name?: string
+  all?: boolean
+}
+
+function command(parent: Command, name: string, description: string): Command {
+  const usual = '$MULTINIC_SANDBOX_DIR, or one of yours in the directory for temporary files'
+  return parent.command(name).description(description).option('--dir <directory>', `where its state is (${usual})`)
+}
+
+function stateOf({ dir }: Where): StateDir {
+  const named = dir ?? environment()['MULTINIC_SANDBOX_DIR']
+  return stateDir(named || join(tmpdir(), `multinic-sandbox-${process.getuid?.() ?? 0}`))
+}
+
+async function running<T>(where: Where, act: (control: Control) => Promise<T>): Promise<T> {
+  const state = stateOf(where)
+  if (!(await ownerOf(state))) throw new Error(`no sandbox runs in ${state.dir}; start one with "multinic sandbox up"`)
+  const control = connectControl(state)
+  try {
+    return await act(control)
+  } finally {
+    await control.close()
+  }
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('must be a whole number above zero')
+  return Number(text)
+}
+
+function milliseconds(text: string): number {
+  if (/^0(ms|s)?$/.test(text)) return 0
+  const ms = parseDuration(text)
+  if (ms === undefined) throw new InvalidArgumentError('must be a duration, such as 300ms')
+  return ms
+}

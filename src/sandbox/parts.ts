@@ -1,0 +1,83 @@
+/**
+ * Our own parts in the sandbox: the same program as in production, with the settings that it would have there.
+ */
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { partMark, type StateDir } from './state.ts'
+import type { Part } from './supervisor.ts'
+
+export const sandboxNamespace = 'multinic-system'
+export const agentImage = 'multinic-agent:sandbox'
+
+const program = join(import.meta.dirname, '../main.ts')
+
+export interface PartsOptions {
+  state: StateDir
+  kubeconfigs: { management: string; biz: string }
+  contrabass: string
+  /** Under which Viola knows the Biz cluster. */
+  clusterId: string
+}
+
+export interface PartAddresses {
+  inventory: string
+  operator: string
+  viola: string
+  controller: string
+}
+
+export async function partsOf(options: PartsOptions): Promise<{ parts: Part[]; addresses: PartAddresses }> {
+  const { state, kubeconfigs } = options
+  const [inventory, operator, viola, controller] = await freeAddresses(4)
+  if (!inventory || !operator || !viola || !controller) throw new Error('this machine has no free port')
+  const routing = state.path('viola-routing.yaml')
+  const target = { providerId: options.clusterId, namespace: sandboxNamespace, kubeconfig: kubeconfigs.biz }
+  await writeFile(routing, stringify({ strict: true, targets: [target] }), { mode: 0o600 })
+
+  const part = (name: string, env: Record<string, string>): Part => ({
+    name,
+    command: [process.execPath, '--disable-warning=ExperimentalWarning', program, name],
+    env: { [partMark]: state.dir, ...env },
+  })
+  const parts = [
+    part('viola', { LISTEN_ADDR: viola, ROUTING_CONFIG: routing, KUBECONFIG: kubeconfigs.management }),
+    part('operator', {
+      KUBECONFIG: kubeconfigs.management,
+      POD_NAMESPACE: sandboxNamespace,
+      OPERATOR_ADDR: operator,
+      INVENTORY_ADDR: inventory,
+      INVENTORY_DB_PATH: state.path('inventory.db'),
+      CONTRABASS_ENDPOINT: options.contrabass,
+      VIOLA_ENDPOINT: `http://${viola}`,
+    }),
+    part('controller', {
+      KUBECONFIG: kubeconfigs.biz,
+      CONTROLLER_NAMESPACE: sandboxNamespace,
+      AGENT_IMAGE: agentImage,
+      AGENT_IMAGE_PULL_POLICY: 'Never',
+      HEALTH_ADDR: controller,
+    }),
+  ]
+  return { parts, addresses: { inventory, operator, viola, controller } }
+}
+
+/** Chosen before the parts start, because they must know each other. Held together, so that no two are the same. */
+async function freeAddresses(count: number): Promise<string[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer()
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject).listen(0, '127.0.0.1', resolve)
+      })
+      return server
+    }),
+  )
+  const addresses = servers.map(server => {
+    const address = server.address()
+    return typeof address === 'object' && address ? `127.0.0.1:${address.port}` : ''
+  })
+  await Promise.all(servers.map(server => new Promise(resolve => server.close(resolve))))
+  return addresses
+}

@@ -1,0 +1,271 @@
+/**
+ * The whole world on one machine: two Kubernetes APIs, a cloud, nodes with their kubelets in this process, and our parts as
+ * processes of the real program beside it.
+ */
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { nodeConfigs } from '../contract/node-config.ts'
+import { openstackConfigs } from '../contract/openstack-config.ts'
+import { connectKube, type KubeClient } from '../kube/client.ts'
+import { loadKubeconfig } from '../kube/config.ts'
+import type { Log } from '../log.ts'
+import { type Cloud, startCloud } from './cloud.ts'
+import { file } from './container.ts'
+import { createFabric, type Fabric } from './fabric.ts'
+import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor } from './install.ts'
+import { type KubeApi, startKubeApi } from './kube/server.ts'
+import { type Kubelet, startKubelet } from './kubelet.ts'
+import { createNode, type SandboxNode } from './nodes.ts'
+import { partsOf, sandboxNamespace } from './parts.ts'
+import type { StateDir } from './state.ts'
+import { type SandboxStatus, statusOf } from './status.ts'
+import { type Supervisor, supervise } from './supervisor.ts'
+import {
+  addPort,
+  addServer,
+  addSubnet,
+  createWorld,
+  type Port,
+  portsOf,
+  removePort,
+  type SubnetInput,
+  serverNamed,
+  subnetNamed,
+  type World,
+} from './world.ts'
+
+export interface SandboxOptions {
+  state: StateDir
+  nodes: number
+  nicDelayMs: number
+  log: Log
+  /** Told at each step, for people. */
+  progress?: (line: string) => void
+}
+
+export interface AttachInput {
+  vm: string
+  subnet: string
+  count?: number
+  macAddress?: string
+}
+
+/** Which of a VM's ports: one by its id, one by the name of its interface, or all. */
+export type DetachInput = { vm: string } & ({ port: string } | { name: string } | { all: true })
+
+export interface Cluster {
+  api: KubeApi
+  kube: KubeClient
+}
+
+export interface Sandbox {
+  readonly state: StateDir
+  readonly world: World
+  readonly cloud: Cloud
+  readonly nodes: ReadonlyMap<string, SandboxNode>
+  readonly management: Cluster
+  readonly biz: Cluster
+  readonly parts: Supervisor
+  readonly urls: Record<string, string>
+  /** Under which Viola knows the Biz cluster. */
+  readonly clusterId: string
+  attach(input: AttachInput): Port[]
+  detach(input: DetachInput): Promise<Port[]>
+  reboot(node: string): Promise<void>
+  status(): Promise<SandboxStatus>
+  stop(): Promise<void>
+}
+
+/** Where the nodes themselves live; no OpenstackConfig names it. */
+const home: SubnetInput = { name: 'nodes', cidr: '10.0.0.0/24', mtu: 1500 }
+const offered: SubnetInput[] = [
+  { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 },
+  { name: 'backup', cidr: '10.20.0.0/24', mtu: 1450 },
+]
+
+export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { state, log, progress = () => {} } = options
+  const world = createWorld()
+  const clusterId = randomUUID()
+  const undo: (() => Promise<void>)[] = []
+  const started = async <T>(making: Promise<T>, stop: (made: T) => Promise<void>): Promise<T> => {
+    const made = await making
+    undo.push(() => stop(made))
+    return made
+  }
+
+  async function stop(): Promise<void> {
+    for (const step of undo.reverse().splice(0))
+      await step().catch(error => log.warn('a step of the end failed', { error }))
+  }
+
+  try {
+    for (const subnet of [home, ...offered]) addSubnet(world, subnet)
+    for (let index = 1; index <= options.nodes; index++) addServer(world, `worker-${index}`)
+
+    progress('two Kubernetes APIs, a cloud, the agent')
+    const cluster = (name: string) => started(openCluster(state, name, log), close)
+    const [management, biz, cloud, agentFile] = await Promise.all([
+      cluster('management'),
+      cluster('biz'),
+      started(startCloud(world, log), made => made.close()),
+      bundledAgent(state),
+    ])
+    await Promise.all([installDefinitions(management.kube), installDefinitions(biz.kube)])
+    await installEncryptKey(management.kube, world)
+
+    progress('operator, Viola, controller')
+    const kubeconfigs = { management: management.api.kubeconfig, biz: biz.api.kubeconfig }
+    const { parts: wanted, addresses } = await partsOf({
+      state,
+      kubeconfigs,
+      contrabass: cloud.urls.contrabass,
+      clusterId,
+    })
+    await mkdir(state.path('logs'), { recursive: true })
+    const supervisor = supervise(wanted, { logs: state.path('logs'), log })
+    undo.push(() => supervisor.stop())
+
+    progress(`${options.nodes} nodes`)
+    const fabric = await started(createFabric(state), made => made.remove())
+    const nodes = await makeNodes(options, world, fabric)
+    const image = {
+      entrypoint: ['/multinic/node', '/multinic/agent.cjs'],
+      mounts: [file(process.execPath, '/multinic/node'), file(agentFile, '/multinic/agent.cjs')],
+    }
+    const kubelets = new Map<string, Kubelet>()
+    await Promise.all(
+      [...nodes.values()].map(async node => {
+        undo.push(() => node.remove())
+        const dir = state.path('pods', node.name)
+        const kubelet = startKubelet({ kube: biz.kube, node, image, dir, log })
+        kubelets.set(node.name, await started(kubelet, made => made.stop()))
+      }),
+    )
+    biz.api.podLogs((namespace, name) => {
+      const files = [...kubelets.values()].map(kubelet => kubelet.logFile(namespace, name, false))
+      const found = files.find(each => each !== undefined)
+      return found === undefined ? undefined : readFileSync(found, 'utf8')
+    })
+    world.onPorts(() => {
+      for (const node of nodes.values()) node.wire().catch(error => log.error('wiring failed', { error }))
+    })
+
+    const subnetIDs = offered.map(({ name }) => subnetNamed(world, name).id)
+    const vmNames = [...world.servers.keys()]
+    await createConfig(management.kube, openstackConfigFor(world, { name: 'sandbox', vmNames, subnetIDs, clusterId }))
+
+    const urls = {
+      ...Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, `http://${address}`])),
+      ...cloud.urls,
+      management: management.api.url,
+      biz: biz.api.url,
+    }
+
+    async function status(): Promise<SandboxStatus> {
+      const [held, configs] = await Promise.all([biz.kube.list(nodeConfigs), management.kube.list(openstackConfigs)])
+      return statusOf({
+        nodes: [...nodes.values()].map(({ name, server }) => ({
+          name,
+          ports: portsOf(world, server).flatMap(port => {
+            const subnet = world.subnets.get(port.fixedIps[0]?.subnetId ?? '')
+            return !subnet || subnet.name === home.name
+              ? []
+              : [{ id: port.id, macAddress: port.macAddress, subnet: subnet.name }]
+          }),
+        })),
+        nodeConfigs: held.items,
+        openstackConfigs: configs.items,
+        kubeconfigs,
+        urls,
+      })
+    }
+
+    async function detach(input: DetachInput): Promise<Port[]> {
+      const server = serverNamed(world, input.vm)
+      const attached = portsOf(world, server).filter(
+        port => port.fixedIps[0]?.subnetId !== subnetNamed(world, home.name).id,
+      )
+      const chosen = 'all' in input ? attached : [await portFor(attached, server.name, input)]
+      for (const port of chosen) removePort(world, port.id)
+      return chosen
+    }
+
+    async function portFor(ports: Port[], vm: string, input: { port: string } | { name: string }): Promise<Port> {
+      const id = 'port' in input ? input.port : await portIdOf(vm, input.name)
+      const found = ports.find(port => port.id === id)
+      if (!found) throw new Error(`${vm} has no attached port ${id ?? ('name' in input ? input.name : '')}`)
+      return found
+    }
+
+    async function portIdOf(vm: string, name: string): Promise<string | undefined> {
+      const { items } = await biz.kube.list(nodeConfigs, { namespace: sandboxNamespace })
+      const config = items.find(each => each.spec.nodeName === vm)
+      return config?.spec.interfaces.find(nic => nic.name === name)?.portId
+    }
+
+    return {
+      state,
+      world,
+      cloud,
+      nodes,
+      management,
+      biz,
+      parts: supervisor,
+      urls,
+      clusterId,
+      attach({ vm, subnet, count = 1, macAddress }) {
+        const [server, where] = [serverNamed(world, vm), subnetNamed(world, subnet)]
+        return Array.from({ length: count }, () =>
+          addPort(world, { server, subnet: where, ...(macAddress && { macAddress }) }),
+        )
+      },
+      detach,
+      async reboot(name) {
+        const kubelet = kubelets.get(name)
+        if (!kubelet) throw new Error(`there is no node ${name}; there are ${[...nodes.keys()].join(', ')}`)
+        await kubelet.reboot()
+      },
+      status,
+      stop,
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function openCluster(state: StateDir, name: string, log: Log): Promise<Cluster> {
+  const dir = state.path(name)
+  await mkdir(dir, { recursive: true })
+  const api = await startKubeApi({ name, dir, log })
+  return { api, kube: connectKube(await loadKubeconfig(api.kubeconfig), { log }) }
+}
+
+async function close({ api, kube }: Cluster): Promise<void> {
+  await kube.close()
+  await api.close()
+}
+
+/** The agent as it goes into its image: one file, made from this very checkout. */
+async function bundledAgent(state: StateDir): Promise<string> {
+  const { buildAgent } = await import('../../scripts/build.ts')
+  const bundle = state.path('agent.cjs')
+  await buildAgent(bundle)
+  return bundle
+}
+
+async function makeNodes(options: SandboxOptions, world: World, fabric: Fabric): Promise<Map<string, SandboxNode>> {
+  const { state, log, nicDelayMs } = options
+  for (const { id, cidr, gatewayIp, networkId } of world.subnets.values())
+    await fabric.addSubnet({ id, cidr, gatewayIp, mtu: world.networks.get(networkId)?.mtu ?? 1500 })
+  const subnet = subnetNamed(world, home.name)
+  const made = await Promise.all(
+    [...world.servers.values()].map(server => {
+      const primary = addPort(world, { server, subnet })
+      return createNode({ state, world, fabric, server, primary, nicDelayMs: () => nicDelayMs, log })
+    }),
+  )
+  return new Map(made.map(node => [node.name, node]))
+}

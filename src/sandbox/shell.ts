@@ -1,0 +1,55 @@
+/**
+ * A shell on a node: its network, its hostname, its /etc and its /var/lib/multinic; all else is this machine's.
+ */
+import { spawn } from 'node:child_process'
+import { environment } from '../env.ts'
+import type { NodePlace } from './control.ts'
+
+/** Directories are rebuilt from links to the machine's own entries, so that the node's can take their place. */
+const init = `
+root=$1 name=$2
+shift 2
+echo "$name" > /proc/sys/kernel/hostname
+over() {
+  mkdir -p "$stage$1"
+  mount --rbind "$1" "$stage$1"
+  mount -t tmpfs -o mode=755 tmpfs "$1"
+  for entry in "$stage$1"/*; do ln -s "$entry" "$1/\${entry##*/}"; done
+  for entry in "$root$1"/*; do
+    to=$1/\${entry##*/}
+    rm -f "$to"
+    if [ -d "$entry" ]; then mkdir "$to"; else : > "$to"; fi
+    mount --bind "$entry" "$to"
+  done
+}
+stage=/mnt
+mount -t tmpfs -o mode=755 tmpfs "$stage"
+over /etc
+mkdir -p "$root/var/lib/multinic"
+over /var/lib
+exec "$@"
+`
+
+/** The shell's exit code. */
+export function openShell(name: string, { namespace, root }: NodePlace, command: string[]): Promise<number> {
+  const env = environment()
+  const shell = command.length > 0 ? command : [env['SHELL'] ?? '/bin/sh']
+  const args = [
+    `--net=/run/netns/${namespace}`,
+    'unshare',
+    '--mount',
+    '--uts',
+    'sh',
+    '-e',
+    '-c',
+    init,
+    'shell',
+    root,
+    name,
+  ]
+  return new Promise((resolve, reject) => {
+    const child = spawn('nsenter', [...args, ...shell], { stdio: 'inherit', env: { ...env, PS1: `${name}# ` } })
+    child.once('error', reject)
+    child.once('exit', code => resolve(code ?? 1))
+  })
+}

@@ -1,0 +1,152 @@
+/**
+ * How the sandbox is, as data and as a tree. Pure.
+ */
+import type { NodeConfig } from '../contract/node-config.ts'
+import type { OpenstackConfig } from '../contract/openstack-config.ts'
+
+export interface InterfaceView {
+  name: string
+  status: string
+  reason?: string
+  message?: string
+  address?: string
+  mtu?: number
+  macAddress: string
+  portId: string
+  subnet: string
+}
+
+export interface NodeView {
+  name: string
+  state: string
+  reason?: string
+  message?: string
+  interfaces: InterfaceView[]
+}
+
+export interface SandboxStatus {
+  ready: boolean
+  nodes: NodeView[]
+  kubeconfigs: { management: string; biz: string }
+  urls: Record<string, string>
+}
+
+export interface Observed {
+  /** In the order in which they are shown. */
+  nodes: { name: string; ports: { id: string; macAddress: string; subnet: string }[] }[]
+  nodeConfigs: NodeConfig[]
+  openstackConfigs: OpenstackConfig[]
+  kubeconfigs: SandboxStatus['kubeconfigs']
+  urls: SandboxStatus['urls']
+}
+
+export function statusOf(observed: Observed): SandboxStatus {
+  const nodes = observed.nodes.map(node => {
+    const config = observed.nodeConfigs.find(each => each.spec.nodeName === node.name)
+    return nodeView(node, config)
+  })
+  const synced = observed.openstackConfigs.every(
+    config =>
+      config.status?.observedGeneration === config.metadata.generation &&
+      config.status?.conditions?.some(condition => condition.type === 'Ready' && condition.status === 'True'),
+  )
+  const settled = nodes.every(
+    ({ state, interfaces }) =>
+      interfaces.every(each => each.status === 'Configured') && (interfaces.length === 0 || state === 'Configured'),
+  )
+  return { ready: synced && settled, nodes, kubeconfigs: observed.kubeconfigs, urls: observed.urls }
+}
+
+function nodeView(node: Observed['nodes'][number], config: NodeConfig | undefined): NodeView {
+  const current = config?.status?.observedGeneration === config?.metadata.generation
+  const told = config?.status?.conditions?.find(condition => condition.type === 'Ready')
+  const wanted = config?.spec.interfaces ?? []
+  const views = wanted.map((nic, index) => {
+    const name = nic.name ?? `multinic${nic.id ?? index}`
+    const report = config?.status?.interfaceStatuses?.find(each => each.name === name && each.portId === nic.portId)
+    const port = node.ports.find(each => each.id === nic.portId)
+    return {
+      name,
+      status: port ? (current && report?.status) || 'Pending' : 'Removing',
+      ...present('reason', report?.reason),
+      ...present('message', report?.message),
+      ...present('address', nic.address),
+      ...present('mtu', nic.mtu),
+      macAddress: nic.macAddress,
+      portId: nic.portId ?? '',
+      subnet: port?.subnet ?? '',
+    }
+  })
+  const unseen = node.ports
+    .filter(port => !wanted.some(nic => nic.portId === port.id))
+    .map(port => ({ name: '', status: 'Attached', macAddress: port.macAddress, portId: port.id, subnet: port.subnet }))
+  return {
+    name: node.name,
+    state: config ? (current && config.status?.state) || 'Pending' : 'None',
+    ...present('reason', told?.reason),
+    ...present('message', told?.message),
+    interfaces: [...views, ...unseen].sort((a, b) => (a.name < b.name ? -1 : 1)),
+  }
+}
+
+function present<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  return (value === undefined ? {} : { [key]: value }) as { [P in K]?: V }
+}
+
+export function treeOf(status: SandboxStatus): string {
+  const lines = [`sandbox ${status.ready ? 'ready' : 'not ready yet'}`]
+  status.nodes.forEach((node, index) => {
+    const last = index === status.nodes.length - 1
+    lines.push(`${last ? '└─' : '├─'} ${node.name}  ${headline(node)}`)
+    node.interfaces.forEach((nic, at) => {
+      const branch = at === node.interfaces.length - 1 ? '└─' : '├─'
+      lines.push(`${last ? '  ' : '│ '} ${branch} ${nicLine(nic)}`)
+    })
+  })
+  return lines.join('\n')
+}
+
+function headline({ state, reason, message, interfaces }: NodeView): string {
+  if (state === 'None') return interfaces.length === 0 ? 'no ports attached' : 'waits for the operator'
+  if (state === 'Configured') return interfaces.length === 0 ? 'nothing of ours' : 'Configured'
+  return [state, reason, message].filter(Boolean).join('  ')
+}
+
+function nicLine(nic: InterfaceView): string {
+  const cells = [
+    (nic.name || 'new port').padEnd(9),
+    nic.status.padEnd(10),
+    (nic.address ?? '').padEnd(15),
+    (nic.mtu ? `mtu ${nic.mtu}` : '').padEnd(9),
+    nic.macAddress,
+    nic.subnet,
+    ...(nic.status === 'Configured' ? [] : [nic.reason, nic.message]),
+  ]
+  return cells
+    .filter(cell => cell !== undefined && cell !== '')
+    .join('  ')
+    .trimEnd()
+}
+
+/** What a person may want to type next. */
+export function nextSteps(status: SandboxStatus, program: string): string {
+  const { urls, kubeconfigs } = status
+  return `addresses
+  inventory    ${urls['inventory']}/v1/inventory/node-configs
+               ${urls['inventory']}/docs
+  viola        ${urls['viola']}/docs
+  keystone     ${urls['keystone']}/v3
+  contrabass   ${urls['contrabass']}
+
+kubectl
+  export KUBECONFIG=${kubeconfigs.biz}          # nodes, MultiNicNodeConfigs, Jobs, Pods
+  export KUBECONFIG=${kubeconfigs.management}   # OpenstackConfigs
+
+try
+  ${program} sandbox attach --vm worker-2 --subnet storage
+  ${program} sandbox detach --vm worker-1 --name multinic0
+  ${program} sandbox reboot worker-1
+  ${program} sandbox shell worker-1
+  ${program} sandbox status
+  ${program} sandbox down`
+}

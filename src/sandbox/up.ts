@@ -1,0 +1,180 @@
+/**
+ * `sandbox up`: in the foreground, or as a process of its own that outlives the command. Either way its progress is shown, and
+ * it is up when every attached port is a configured NIC.
+ */
+import { spawn } from 'node:child_process'
+import { closeSync, existsSync, openSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { environment } from '../env.ts'
+import { messageOf } from '../errors.ts'
+import { createLog, type Level, type Log } from '../log.ts'
+import { connectControl, serveControl } from './control.ts'
+import { whyNot } from './possible.ts'
+import { type Sandbox, startSandbox } from './sandbox.ts'
+import { claim, clean, makeStateDir, ownerOf, partMark, type StateDir, sweep } from './state.ts'
+import { nextSteps, type SandboxStatus, treeOf } from './status.ts'
+
+export interface UpOptions {
+  state: StateDir
+  nodes: number
+  nicDelayMs: number
+  /** How the program is called, for what to try next. */
+  program: string
+  say: (line: string) => void
+}
+
+const readyWithinMs = 90_000
+
+/** What the process behind the command tells it. */
+type Told = { progress: string } | { up: SandboxStatus } | { failed: string }
+
+/** Resolves once the sandbox is up; its process goes on. */
+export async function upDetached(options: UpOptions): Promise<void> {
+  const { state, say, program } = options
+  if (await showRunning(options)) return
+  await prepare(options)
+  const logFile = state.path('sandbox.log')
+  const output = openSync(logFile, 'a')
+  const args = [
+    '--foreground',
+    '--dir',
+    state.dir,
+    '--nodes',
+    `${options.nodes}`,
+    '--nic-delay',
+    `${options.nicDelayMs}ms`,
+  ]
+  const main = join(import.meta.dirname, '../main.ts')
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, 'sandbox', 'up', ...args], {
+    stdio: ['ignore', output, output, 'ipc'],
+    detached: true,
+    env: { ...environment(), [partMark]: state.dir },
+  })
+  closeSync(output)
+  const stopped = () => child.kill('SIGTERM')
+  process.once('SIGINT', stopped)
+  try {
+    const status = await new Promise<SandboxStatus>((resolve, reject) => {
+      child.on('message', (told: Told) => {
+        if ('progress' in told) say(told.progress)
+        else if ('up' in told) resolve(told.up)
+        else reject(new Error(told.failed))
+      })
+      child.once('exit', (code, signal) => reject(new Error(`the sandbox ended (${signal ?? `exit ${code}`})`)))
+    })
+    child.disconnect()
+    child.unref()
+    say('')
+    say(treeOf(status))
+    say('')
+    say(nextSteps(status, program))
+    if (!status.ready) throw new Error(`not everything was configured in time; it keeps running, ${logFile} tells more`)
+  } catch (error) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      const log = await readFile(logFile, 'utf8').catch(() => '')
+      say(log.split('\n').slice(-15).join('\n'))
+      await clean(state)
+    }
+    throw error
+  } finally {
+    process.removeListener('SIGINT', stopped)
+  }
+}
+
+/** Resolves when a signal has ended it and all is gone. */
+export async function upForeground(options: UpOptions): Promise<void> {
+  const { state, program } = options
+  const tell = process.send ? (told: Told) => void process.send?.(told) : undefined
+  if (!tell) {
+    if (await showRunning(options)) return
+    await prepare(options)
+  }
+  await claim(state)
+  const say = tell ? (line: string) => tell({ progress: line }) : options.say
+  const log = createLog(
+    { part: 'sandbox' },
+    { level: (environment()['LOG_LEVEL'] as Level | undefined) ?? (tell ? 'info' : 'error') },
+  )
+  const stop = new AbortController()
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
+  process.on('disconnect', () => {})
+  let close = async () => {}
+  try {
+    const sandbox = await startSandbox({ ...options, log, progress: line => say(`starting ${line}`) })
+    close = sandbox.stop
+    const closeControl = await serveControl(sandbox, log)
+    close = async () => {
+      await closeControl()
+      await sandbox.stop()
+    }
+    attachSome(sandbox, say)
+    const status = await whenReady(sandbox, stop.signal)
+    if (tell && status) tell({ up: status })
+    else if (status)
+      for (const text of [treeOf(status), '', nextSteps(status, program), '', 'Ctrl-C ends it.']) say(text)
+    await untilAborted(stop.signal)
+  } catch (error) {
+    tell?.({ failed: messageOf(error) })
+    throw error
+  } finally {
+    await finish(close, state, log)
+  }
+}
+
+async function finish(close: () => Promise<void>, state: StateDir, log: Log): Promise<void> {
+  await close().catch(error => log.error('the sandbox did not end well', { error }))
+  await sweep(state)
+}
+
+async function showRunning({ state, say, program }: UpOptions): Promise<boolean> {
+  const pid = await ownerOf(state)
+  if (!pid) return false
+  const control = connectControl(state)
+  try {
+    say(`a sandbox runs already (process ${pid}, ${state.dir})\n`)
+    const status = await control.status()
+    say(treeOf(status))
+    say('')
+    say(nextSteps(status, program))
+  } finally {
+    await control.close()
+  }
+  return true
+}
+
+async function prepare({ state, say }: UpOptions): Promise<void> {
+  const why = await whyNot()
+  if (why) throw new Error(why)
+  if (existsSync(state.dir)) {
+    say('cleaning up after a sandbox that did not end well')
+    await clean(state)
+  }
+  await makeStateDir(state)
+}
+
+/** A first picture: two ports on the first node, one on each of the others, on both subnets. */
+function attachSome(sandbox: Sandbox, say: (line: string) => void): void {
+  const [first, ...others] = [...sandbox.nodes.keys()]
+  if (first) for (const subnet of ['storage', 'backup']) sandbox.attach({ vm: first, subnet })
+  for (const [index, vm] of others.entries()) sandbox.attach({ vm, subnet: index % 2 === 0 ? 'storage' : 'backup' })
+  say(`attached ${others.length + (first ? 2 : 0)} ports; waiting for their NICs`)
+}
+
+/** The status when all is configured, or as it is when that takes too long. */
+async function whenReady(sandbox: Sandbox, signal: AbortSignal): Promise<SandboxStatus | undefined> {
+  const until = performance.now() + readyWithinMs
+  while (!signal.aborted) {
+    const status = await sandbox.status()
+    if (status.ready || performance.now() > until) return status
+    await sleep(100, undefined, { signal }).catch(() => {})
+  }
+  return undefined
+}
+
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  // A signal listener alone keeps no process alive; the servers do.
+  await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
+}

@@ -9,6 +9,7 @@ import type { Target, WriteOptions } from './admission.ts'
 import { ApiFailure, badRequest, noSuchPath, unsupportedMediaType } from './failures.ts'
 import { isRecord, recordOf, textOf } from './json.ts'
 import type { Kinds } from './kinds.ts'
+import { decodeBody } from './protobuf.ts'
 import { fieldSelector, labelSelector, type Matcher } from './selectors.ts'
 import type { IncludeObject, TableForm } from './table.ts'
 import type { DeleteOptions, PatchType } from './verbs.ts'
@@ -151,10 +152,10 @@ export async function readBody(request: IncomingMessage): Promise<unknown> {
   }
   if (size === 0) return undefined
   const type = mediaType(request.headers['content-type'] ?? '')
-  if (type.includes('protobuf') || type.includes('cbor')) {
-    throw unsupportedMediaType(['application/json', 'application/yaml'])
-  }
-  const text = Buffer.concat(chunks).toString('utf8')
+  if (type.includes('cbor')) throw unsupportedMediaType(['application/json', 'application/yaml'])
+  const bytes = Buffer.concat(chunks)
+  if (type === 'application/vnd.kubernetes.protobuf') return decodeBody(bytes)
+  const text = bytes.toString('utf8')
   try {
     return type.includes('yaml') ? yamlOrJson(text) : JSON.parse(text)
   } catch (error) {

@@ -200,6 +200,26 @@ test('a server that refuses watches is not listed in a tight loop', async () => 
   )
 })
 
+test('after a long outage a server that has forgotten our place is listed at once', async () => {
+  const backoff = { firstMs: 20, longestMs: 60_000 }
+  await withInformer(
+    [],
+    async ({ server, start }) => {
+      await start()
+      await server.watched()
+      server.world.refuseWatch = 503
+      server.reset()
+      await eventually(() => assert.equal(server.world.from.length, 7))
+      server.world.refuseWatch = 410
+      await eventually(() => assert.equal(server.world.from.length, 8))
+      server.world.refuseWatch = 0
+      // By the backoff of the outage this pause would be more than a second.
+      await eventually(() => assert.equal(server.world.lists, 2), { within: 500 })
+    },
+    { backoff },
+  )
+})
+
 test('a listener that throws is logged and harms nobody', async () => {
   const lines: string[] = []
   const log = createLog({}, { write: line => lines.push(line) })

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../log.ts'
 import type { Kube, ListOptions } from './api.ts'
 import { type Change, createCache } from './cache.ts'
-import { isFromTheFuture, isRetryable, kubeErrorIn } from './errors.ts'
+import { isFromTheFuture, isGone, isRetryable, kubeErrorIn } from './errors.ts'
 import type { Key, KubeObject, Resource } from './types.ts'
 
 export type { Change } from './cache.ts'
@@ -42,7 +42,7 @@ export function createInformer<T extends KubeObject>(
   resource: Resource<T>,
   options: InformerOptions<T>,
 ): Informer<T> {
-  const { log: outer, index = {}, resync, backoff = { firstMs: 200, longestMs: 30_000 }, ...selection } = options
+  const { log: outer, index = {}, resync, backoff = { firstMs: 200, longestMs: 10_000 }, ...selection } = options
   const log = outer.with({ resource: resource.plural })
   const cache = createCache<T>(index)
   const listeners = new Set<(change: Change<T>) => void>()
@@ -89,9 +89,11 @@ export function createInformer<T extends KubeObject>(
     let at: string | undefined
     let failures = 0
     let pauseAtLeast = 0
+    let forgotten = false
     // Only a watch that lives counts as health: else a server that refuses watches would be listed in a tight loop.
     const healthy = () => {
       failures = 0
+      forgotten = false
     }
     while (!signal.aborted) {
       const started = performance.now()
@@ -103,9 +105,11 @@ export function createInformer<T extends KubeObject>(
         else failures++
       } catch (error) {
         if (signal.aborted) break
-        if (performance.now() - started > livedMs) healthy()
-        failures++
         const cause = error instanceof Broken ? error.cause : error
+        // 410 is the word of a server that works, but said twice in a row it is no health either.
+        if (performance.now() - started > livedMs || (isGone(cause) && !forgotten)) healthy()
+        forgotten = isGone(cause)
+        failures++
         at = error instanceof Broken && canResume(cause) ? error.at : undefined
         pauseAtLeast = (kubeErrorIn(cause)?.retryAfter ?? 0) * 1_000
         log.warn('the watch broke', { error: cause, resumes: at !== undefined, failures })

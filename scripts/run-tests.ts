@@ -9,13 +9,22 @@ import { inWorld, type WorldEnd } from '../test/rigs/world.ts'
 import { failedAtLeast, reporters, type Totals, totalsOf } from './totals.ts'
 
 const within = 20 * 60_000
+/** Of one test, unless it names its own: a promise that nobody settles would otherwise hold the whole run. */
+const testTimeout = 5 * 60_000
 
 export async function runTests(files: readonly string[], where: 'here' | 'in a world'): Promise<Totals> {
   const work = await mkdtemp(join(tmpdir(), 'multinic-test-'))
   try {
     const report = join(work, 'totals.json')
     const many = where === 'here' ? [`--test-concurrency=${availableParallelism()}`] : []
-    const command = [process.execPath, '--test', ...many, ...reporters(report), ...files]
+    const command = [
+      process.execPath,
+      '--test',
+      `--test-timeout=${testTimeout}`,
+      ...many,
+      ...reporters(report),
+      ...files,
+    ]
     const { code, timedOut } = where === 'here' ? await here(command) : await inWorld(command, { within })
     if (timedOut) console.log(`ended after ${within / 60_000} minutes: ${files.join(' ')}`)
     return failedAtLeast(await totalsOf(report), code !== 0)

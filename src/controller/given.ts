@@ -120,15 +120,19 @@ export function anEndedJob(config: NodeConfig, report: Partial<AgentReport> = {}
   return aJob(config, { phase: 'ended', endedAt: start - 1_000, result: { report: told }, ...given })
 }
 
-export function seen(given: Partial<Observed> = {}): Observed {
+/** A `node` that is given as undefined is not there. */
+export type Given = Omit<Partial<Observed>, 'node'> & { node?: NodeFacts | undefined }
+
+export function seen(given: Given = {}): Observed {
+  const { node = 'node' in given ? undefined : aNode(), ...rest } = given
   return {
     config: aConfig(),
     now: start,
-    node: aNode(),
+    ...(node && { node }),
     twins: [],
     jobs: [],
     rollout: { room: true, because: '' },
     policy: { drift: { policy: 'report' }, cleanupTimeoutMs: 600_000, jobTtlMs: 600_000 },
-    ...given,
+    ...rest,
   }
 }

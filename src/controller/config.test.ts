@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { controllerConfig } from './config.ts'
+import { amountOf } from './rollout.ts'
+
+test('nothing needs to be set', () => {
+  const config = controllerConfig({})
+  assert.equal(config.namespace, 'multinic-system')
+  assert.deepEqual(config.agent, {
+    image: 'multinic-agent:latest',
+    pullPolicy: 'IfNotPresent',
+    serviceAccount: 'multinic-agent-job',
+    pullSecrets: [],
+    environment: {},
+    jobTtlSeconds: 600,
+  })
+  assert.deepEqual(config.rollout, { maxUnavailable: { percent: 10 }, failureBudget: { percent: 20 } })
+  assert.deepEqual(config.drift, { policy: 'report' })
+  assert.deepEqual([config.healthAddr, config.leaderElect], [':8080', false])
+})
+
+test('the namespace is the one that is set, else the one of the Pod', () => {
+  assert.equal(controllerConfig({ POD_NAMESPACE: 'pod' }).namespace, 'pod')
+  assert.equal(controllerConfig({ POD_NAMESPACE: 'pod', CONTROLLER_NAMESPACE: 'set' }).namespace, 'set')
+})
+
+test('a TTL is a duration, or seconds as older charts have it', () => {
+  assert.equal(controllerConfig({ JOB_TTL: '3600' }).agent.jobTtlSeconds, 3_600)
+  assert.equal(controllerConfig({ JOB_TTL: '1h' }).agent.jobTtlSeconds, 3_600)
+})
+
+test('drift is off by a word, on by an interval', () => {
+  assert.deepEqual(controllerConfig({ DRIFT_INTERVAL: 'off' }).drift, { policy: 'report' })
+  const on = { DRIFT_INTERVAL: '30m', DRIFT_POLICY: 'repair' }
+  assert.deepEqual(controllerConfig(on).drift, { policy: 'repair', intervalMs: 1_800_000 })
+})
+
+test('every mistake is named at once', () => {
+  const env = { NIC_WAIT: 'soon', MAX_UNAVAILABLE: 'many', NETWORK_RELOAD: 'often', CONTROLLER_WORKERS: '0' }
+  assert.throws(
+    () => controllerConfig(env),
+    ({ message }: Error) => Object.keys(env).every(name => message.includes(name)),
+  )
+})
+
+const amounts: [amount: string, nodes: number, allowed: number][] = [
+  ['10%', 3, 1],
+  ['10%', 25, 2],
+  ['10%', 1_000, 100],
+  ['5', 3, 5],
+  ['0', 1_000, 0],
+]
+
+for (const [amount, nodes, allowed] of amounts)
+  test(`of ${nodes} nodes ${amount} are ${allowed}`, () => {
+    const { maxUnavailable } = controllerConfig({ MAX_UNAVAILABLE: amount }).rollout
+    assert.equal(amountOf(maxUnavailable, nodes, 1), allowed)
+  })

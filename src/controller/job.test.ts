@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { agentInput } from '../contract/agent-input.ts'
+import { controllerConfig } from './config.ts'
+import { aConfig, aNode, hashFor, machine } from './given.ts'
+import { agentJob, agentJobName, type JobIdentity, type JobRequest, labelValue } from './job.ts'
+import { workOf } from './work.ts'
+
+const config = aConfig({ generation: 7 })
+const env = { AGENT_IMAGE: 'multinic-agent:dev', AGENT_IMAGE_PULL_POLICY: 'Never' }
+
+function given(request: Partial<JobRequest> = {}, more: Record<string, string> = {}) {
+  const { interfaces, specHash } = workOf(config)
+  const usual = { config, node: aNode(), interfaces, specHash, action: 'apply', attempt: 0, takesSlot: false } as const
+  return agentJob({ ...usual, ...request }, controllerConfig({ ...env, ...more }).agent)
+}
+
+test('the Job has the shape that ran on a real kubelet', () => {
+  const { metadata, spec } = given()
+  const [container] = spec.template.spec.containers
+  const labels = {
+    'app.kubernetes.io/name': 'multinic-agent',
+    'app.kubernetes.io/managed-by': 'multinic-controller',
+    'app.kubernetes.io/component': 'agent',
+    'multinic.io/node-name': 'w1',
+    'multinic.io/action': 'apply',
+    'multinic.io/config-uid': 'uid-of-w1',
+    'multinic.io/instance-id': machine,
+    instance: machine,
+  }
+  assert.match(metadata.name, /^multinic-agent-w1-g7-[0-9a-f]{8}$/)
+  assert.equal(metadata.namespace, 'multinic-system')
+  assert.equal(metadata.ownerReferences, undefined)
+  assert.deepEqual(metadata.labels, labels)
+  assert.deepEqual(metadata.annotations, {
+    'multinic.io/config': 'w1',
+    'multinic.io/generation': '7',
+    'multinic.io/spec-hash': hashFor(config),
+    'multinic.io/boot-id': 'boot-1',
+    'multinic.io/attempt': '0',
+    'multinic.io/rollout': 'first',
+  })
+  assert.deepEqual(spec, {
+    completions: 1,
+    parallelism: 1,
+    backoffLimit: 6,
+    podReplacementPolicy: 'Failed',
+    activeDeadlineSeconds: 600,
+    ttlSecondsAfterFinished: 600,
+    template: {
+      metadata: { labels },
+      spec: {
+        nodeName: 'w1',
+        hostNetwork: true,
+        dnsPolicy: 'Default',
+        restartPolicy: 'OnFailure',
+        terminationGracePeriodSeconds: 30,
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+        serviceAccountName: 'multinic-agent-job',
+        tolerations: [{ operator: 'Exists' }],
+        securityContext: { seccompProfile: { type: 'RuntimeDefault' }, seLinuxOptions: { type: 'spc_t' } },
+        volumes: [
+          { name: 'netplan', hostPath: { path: '/etc/netplan', type: 'Directory' } },
+          { name: 'networkd', hostPath: { path: '/etc/systemd/network', type: 'Directory' } },
+          { name: 'sysctld', hostPath: { path: '/etc/sysctl.d', type: 'Directory' } },
+          { name: 'state', hostPath: { path: '/var/lib/multinic', type: 'DirectoryOrCreate' } },
+          { name: 'conf4', hostPath: { path: '/proc/sys/net/ipv4/conf', type: 'Directory' } },
+          { name: 'conf6', hostPath: { path: '/proc/sys/net/ipv6/conf', type: 'Directory' } },
+          { name: 'uuid', hostPath: { path: '/sys/class/dmi/id/product_uuid', type: 'File' } },
+          { name: 'bootid', hostPath: { path: '/proc/sys/kernel/random/boot_id', type: 'File' } },
+        ],
+        containers: [
+          {
+            name: 'agent',
+            image: 'multinic-agent:dev',
+            imagePullPolicy: 'Never',
+            terminationMessagePolicy: 'FallbackToLogsOnError',
+            env: container?.env,
+            resources: { requests: { cpu: '10m', memory: '32Mi' }, limits: { memory: '192Mi' } },
+            securityContext: {
+              runAsUser: 0,
+              runAsGroup: 0,
+              privileged: false,
+              allowPrivilegeEscalation: false,
+              readOnlyRootFilesystem: true,
+              capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] },
+            },
+            volumeMounts: [
+              { name: 'netplan', mountPath: '/etc/netplan' },
+              { name: 'networkd', mountPath: '/etc/systemd/network' },
+              { name: 'sysctld', mountPath: '/etc/sysctl.d' },
+              { name: 'state', mountPath: '/var/lib/multinic' },
+              { name: 'conf4', mountPath: '/host/proc/ipv4-conf' },
+              { name: 'conf6', mountPath: '/host/proc/ipv6-conf' },
+              { name: 'uuid', mountPath: '/host/product_uuid', readOnly: true },
+              { name: 'bootid', mountPath: '/host/boot_id', readOnly: true },
+            ],
+          },
+        ],
+      },
+    },
+  })
+})
+
+test('the Job carries the work, and the settings of the agent', () => {
+  const job = given({ action: 'cleanup' }, { NIC_WAIT: '20s', NETWORK_RELOAD: 'apply', PREFLIGHT_ALLOW_UP: 'true' })
+  const [input, ...settings] = job.spec.template.spec.containers[0]?.env ?? []
+  assert.equal(input?.name, 'MULTINIC_INPUT')
+  assert.deepEqual(agentInput.parse(JSON.parse(input?.value ?? '')), {
+    version: 1,
+    mode: 'cleanup',
+    nodeName: 'w1',
+    instanceId: machine,
+    generation: 7,
+    specHash: hashFor(config),
+    nodeAddresses: ['10.0.0.11'],
+    interfaces: config.spec.interfaces,
+  })
+  assert.deepEqual(settings, [
+    { name: 'NETWORK_RELOAD', value: 'apply' },
+    { name: 'NIC_WAIT', value: '20s' },
+    { name: 'PREFLIGHT_ALLOW_UP', value: 'true' },
+  ])
+})
+
+test('pull secrets, priority and TTL reach the Job', () => {
+  const { spec } = given(
+    {},
+    { AGENT_PULL_SECRETS: 'one, two', AGENT_PRIORITY_CLASS: 'system-node-critical', JOB_TTL: '1h' },
+  )
+  assert.deepEqual(spec.template.spec.imagePullSecrets, [{ name: 'one' }, { name: 'two' }])
+  assert.equal(spec.template.spec.priorityClassName, 'system-node-critical')
+  assert.equal(spec.ttlSecondsAfterFinished, 3600)
+})
+
+test('a node of the Red Hat family gives its own directories and the bus', () => {
+  const paths = (backend: 'networkmanager' | 'ifcfg') =>
+    given({ node: aNode({ backend }) })
+      .spec.template.spec.volumes?.slice(0, 3)
+      .map(({ hostPath }) => hostPath)
+  assert.deepEqual(paths('networkmanager'), [
+    { path: '/etc/NetworkManager/system-connections', type: 'Directory' },
+    { path: '/etc/systemd/network', type: 'Directory' },
+    { path: '/run/dbus/system_bus_socket', type: 'Socket' },
+  ])
+  assert.deepEqual(paths('ifcfg')?.[0], { path: '/etc/sysconfig/network-scripts', type: 'Directory' })
+})
+
+const identity: JobIdentity = {
+  nodeName: 'w1',
+  generation: 7,
+  configUid: 'uid',
+  specHash: 'hash',
+  action: 'apply',
+  bootID: 'boot-1',
+  attempt: 0,
+}
+
+test('the same work has the same name, and all other work another', () => {
+  const others: Partial<JobIdentity>[] = [
+    { generation: 8 },
+    { configUid: 'made-again' },
+    { specHash: 'other' },
+    { action: 'cleanup' },
+    { bootID: 'boot-2' },
+    { attempt: 1 },
+    { nodeName: 'w2' },
+  ]
+  const names = [{}, ...others].map(other => agentJobName({ ...identity, ...other }))
+  assert.equal(new Set(names).size, names.length)
+  assert.equal(agentJobName({ ...identity }), names[0])
+})
+
+test('very long node names make valid names and labels', () => {
+  const long = `${'very-long.'.repeat(25)}w1`
+  const name = agentJobName({ ...identity, nodeName: long, generation: 1234567 })
+  assert.ok(name.length <= 63, name)
+  assert.match(name, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
+  for (const text of [long, 'with space', 'ends-', 'ü', 'i-0123456789abcdef0'])
+    assert.match(labelValue(text), /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/)
+  assert.notEqual(labelValue(`${long}a`), labelValue(`${long}b`))
+})

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { NodeObject } from '../kube/types.ts'
+import { aConfig } from './given.ts'
+import { backendOf, factsOf, instanceIdOf, isSameMachine } from './machine.ts'
+
+const pairs: Record<string, [a: string, b: string, same: boolean]> = {
+  'equal ids': ['6f1c2a10-0001-4aaa-8bbb-000000000001', '6f1c2a10-0001-4aaa-8bbb-000000000001', true],
+  'ids in another case': ['6F1C2A10-0001-4AAA-8BBB-000000000001', '6f1c2a10-0001-4aaa-8bbb-000000000001', true],
+  'ids in the byte order of older firmware': [
+    '6f1c2a10-0001-4aaa-8bbb-000000000001',
+    '102A1C6F-0100-AA4A-8BBB-000000000001',
+    true,
+  ],
+  'ids that differ in their last group': [
+    '6f1c2a10-0001-4aaa-8bbb-000000000001',
+    '6f1c2a10-0001-4aaa-8bbb-000000000002',
+    false,
+  ],
+  'ids of another kind': ['i-0123456789abcdef0', 'i-0123456789abcdef0', true],
+  'no id': ['', '', false],
+}
+
+for (const [name, [a, b, same]] of Object.entries(pairs))
+  test(`${name} are ${same ? 'one machine' : 'two machines'}`, () => {
+    assert.equal(isSameMachine(a, b), same)
+    assert.equal(isSameMachine(b, a), same)
+  })
+
+test('the label names the machine where the spec does not', () => {
+  const labels = { 'multinic.io/instance-id': 'from-label' }
+  assert.equal(instanceIdOf(aConfig({ instanceId: '', metadata: { labels } })), 'from-label')
+  assert.equal(instanceIdOf(aConfig({ instanceId: 'from-spec', metadata: { labels } })), 'from-spec')
+})
+
+const images: Record<string, string> = {
+  'Ubuntu 24.04 LTS': 'netplan',
+  'Debian GNU/Linux 12 (bookworm)': 'netplan',
+  'Red Hat Enterprise Linux 9.4 (Plow)': 'networkmanager',
+  'Rocky Linux 8.9 (Green Obsidian)': 'ifcfg',
+  'CentOS Linux 7 (Core)': 'ifcfg',
+  'CentOS Stream 9': 'networkmanager',
+  '': 'netplan',
+}
+
+for (const [osImage, backend] of Object.entries(images))
+  test(`${osImage || 'an unknown system'} is ${backend}`, () => assert.equal(backendOf(osImage), backend))
+
+test('the label on the Node overrides the system', () => {
+  assert.equal(backendOf('Ubuntu 24.04 LTS', 'networkmanager'), 'networkmanager')
+  assert.equal(backendOf('Ubuntu 24.04 LTS', 'nonsense'), 'netplan')
+})
+
+test('only a node that the control plane has lost is unheard', () => {
+  const ready = (status: string): NodeObject => ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'w1' },
+    status: {
+      conditions: [{ type: 'Ready', status }],
+      addresses: [
+        { type: 'InternalIP', address: '10.0.0.1' },
+        { type: 'Hostname', address: 'w1' },
+      ],
+    },
+  })
+  assert.deepEqual(
+    ['True', 'False', 'Unknown'].map(status => factsOf(ready(status)).heard),
+    [true, true, false],
+  )
+  assert.deepEqual(factsOf(ready('True')).addresses, ['10.0.0.1'])
+})

@@ -1,0 +1,346 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { NodeConfigStatus } from '../contract/node-config.ts'
+import { aConfig, aJob, aNic, aNode, anEndedJob, type Given, machine, seen, start } from './given.ts'
+import { agentJobName, identityOf } from './job.ts'
+import { planNodeConfig } from './plan.ts'
+import { type Plan, type Step, workOf } from './work.ts'
+
+const config = aConfig()
+const node = aNode()
+const running = aJob(config)
+const bad = { verdict: 'Failed', message: 'no device has fa:16:3e:00:00:01' } as const
+const missing = { verdict: 'Pending', message: 'multinic1 is not in the guest yet' } as const
+
+/** A status at the wanted generation, some seconds after its last result. */
+function told(state: NodeConfigStatus['state'], reason: string, secondsAgo: number, more: NodeConfigStatus = {}) {
+  const lastProcessed = new Date(start - secondsAgo * 1_000).toISOString()
+  const conditions = [
+    { type: 'Ready', status: state === 'Configured' ? ('True' as const) : ('False' as const), reason },
+  ]
+  const interfaceStatuses = [{ id: 0, lastConfigured: '2025-12-01T00:00:00Z' }]
+  return { observedGeneration: 3, bootID: 'boot-1', state, conditions, lastProcessed, interfaceStatuses, ...more }
+}
+const withStatus = (status: NodeConfigStatus, metadata = {}) => ({ config: aConfig({ status, metadata }) })
+const configured = told('Configured', 'AllInterfacesConfigured', 60)
+
+function named(attempt: number, { action = 'apply', bootID = 'boot-1', of = config } = {}): string {
+  const at = { ...node, bootID }
+  return agentJobName(
+    identityOf({ config: of, node: at, specHash: workOf(of).specHash, action: action as 'apply', attempt }),
+  )
+}
+const create = (attempt: number, more: Partial<Step & { do: 'createJob' }> = {}): Step => ({
+  do: 'createJob',
+  name: named(attempt, { action: more.action ?? 'apply' }),
+  action: 'apply',
+  attempt,
+  takesSlot: false,
+  ...more,
+})
+const finalizer: Step = { do: 'addFinalizer' }
+
+function line({ said, after }: Plan): string {
+  const words = said ? `${said.state} ${said.reason}: ${said.message}` : 'as it is'
+  return after === undefined ? words : `${words} (again in ${after / 1_000}s)`
+}
+
+type Case = [given: Given, line: string, ...steps: Step[]]
+
+const cases: Record<string, Case> = {
+  'a config without its node waits for the node': [
+    { node: undefined },
+    'Pending NodeMissing: node w1 is not in this cluster',
+  ],
+  'a config for another machine is never applied': [
+    { node: undefined, namesake: aNode({ systemUUID: 'uuid-9' }) },
+    `Pending WrongMachine: node w1 is machine uuid-9, not ${machine}`,
+  ],
+  'of two configs for one node the younger one says why it waits': [
+    { twins: [{ name: 'first', older: true, deleting: false }] },
+    'Pending DuplicateNode: first is older and names the same node w1',
+  ],
+  'the older one of two goes on': [
+    { twins: [{ name: 'second', older: false, deleting: false }] },
+    'as it is (again in 2s)',
+    finalizer,
+    create(0),
+  ],
+  'the younger one takes over when the older one is deleted': [
+    { twins: [{ name: 'first', older: true, deleting: true }] },
+    'as it is (again in 2s)',
+    finalizer,
+    create(0),
+  ],
+  'a spec that cannot be used names every field': [
+    { config: { ...config, spec: { nodeName: 'w1', interfaces: [{ macAddress: 'nonsense', mtu: 5 }] } } },
+    'Failed SpecInvalid: interfaces[0].macAddress: "nonsense" is not a MAC address; write six hex pairs with colons; interfaces[0].mtu: 5 is not a whole number from 68 to 9216',
+  ],
+  'a paused config is not started': [
+    { config: aConfig({ metadata: { annotations: { 'multinic.io/paused': 'true' } } }) },
+    'Pending Paused: annotation multinic.io/paused is set',
+  ],
+  'a pause does not make a settled config unready': [
+    withStatus(configured, { annotations: { 'multinic.io/paused': 'true' } }),
+    'as it is',
+  ],
+  'a node that nobody hears from gets no job': [
+    { node: aNode({ heard: false }) },
+    'Pending NodeUnheard: nobody hears from node w1',
+  ],
+  'a settled config stays settled when nobody hears from its node': [
+    { ...withStatus(configured), node: aNode({ heard: false }) },
+    'as it is',
+  ],
+  'a node gets one job per generation': [{}, 'as it is (again in 2s)', finalizer, create(0)],
+  'a job that has just begun is not told yet': [
+    { jobs: [aJob(config, { createdAt: start - 500 })] },
+    'as it is (again in 1.5s)',
+  ],
+  'a job that has no Pod yet is told, and looked at when it should run': [
+    { jobs: [aJob(config, { phase: 'waiting' })] },
+    `InProgress Applying: ${running.name} is starting (again in 25s)`,
+  ],
+  'a running job is left alone': [{ jobs: [running] }, `InProgress Applying: ${running.name} is running`],
+  'a Pod that does not start is told': [
+    { jobs: [aJob(config, { phase: 'waiting', createdAt: start - 31_000 })] },
+    `InProgress NodeAway: the Pod of ${running.name} does not start on its node`,
+  ],
+  'a Pod that admission forbids is told': [
+    {
+      jobs: [aJob(config, { phase: 'waiting', trouble: { reason: 'PodForbidden', message: 'violates PodSecurity' } })],
+    },
+    'InProgress PodForbidden: violates PodSecurity',
+  ],
+  'a node without room is told': [
+    { jobs: [aJob(config, { phase: 'waiting', trouble: { reason: 'NodeFull', message: 'OutOfpods' } })] },
+    'InProgress NodeFull: OutOfpods',
+  ],
+  'a directory that is not there is told': [
+    { jobs: [aJob(config, { phase: 'waiting', trouble: { reason: 'MountFailed', message: '/etc/netplan' } })] },
+    'InProgress MountFailed: /etc/netplan',
+  ],
+  'a Job that ended before its Pod was seen is looked at again': [
+    { jobs: [aJob(config, { lookAgainMs: 3_000 })] },
+    'as it is (again in 3s)',
+  ],
+  'a running job of an older generation is not killed': [
+    { jobs: [aJob(config, { generation: 2 })] },
+    `Pending Superseded: ${running.name} must end before the next agent starts`,
+  ],
+  'a running job of a config that was deleted and made again is not killed': [
+    { jobs: [aJob(config, { configUid: 'another' })] },
+    `Pending Superseded: ${running.name} must end before the next agent starts`,
+  ],
+  'an older job whose agent never started makes room': [
+    { jobs: [aJob(config, { generation: 2, phase: 'waiting', createdAt: start - 31_000 })] },
+    `Pending Superseded: ${running.name} must end before the next agent starts`,
+    { do: 'deleteJob', name: running.name, uid: 'job-uid' },
+  ],
+  'an ended job of an older generation is cleared, and its report is not used': [
+    { jobs: [anEndedJob(config, {}, { generation: 2 })] },
+    'as it is (again in 2s)',
+    finalizer,
+    { do: 'deleteJob', name: running.name, uid: 'job-uid' },
+    create(0),
+  ],
+  'a job that ends silently is a failure': [
+    { jobs: [aJob(config, { phase: 'ended', result: { lost: 'the agent left no report (exit code 137)' } })] },
+    `Failed AgentLost: ${running.name}: the agent left no report (exit code 137); it is tried again after 10s (again in 10s)`,
+  ],
+  'a failure is told in the words of the agent': [
+    { jobs: [anEndedJob(config, bad)] },
+    'Failed ApplyFailed: no device has fa:16:3e:00:00:01; it is tried again after 10s (again in 10s)',
+  ],
+  'a failure without words is told by its interfaces': [
+    {
+      jobs: [
+        anEndedJob(config, {
+          verdict: 'Failed',
+          interfaces: [aNic(0), aNic(1, { status: 'Failed', reason: 'NameTaken', message: 'by eth9' })],
+        }),
+      ],
+    },
+    'Failed ApplyFailed: multinic1: NameTaken: by eth9; it is tried again after 10s (again in 10s)',
+  ],
+  'a good report makes the config ready': [
+    { jobs: [anEndedJob(config)] },
+    'Configured AllInterfacesConfigured: All 2 interfaces configured successfully',
+  ],
+  'a good report that leaves an interface out is no success': [
+    { jobs: [anEndedJob(config, { interfaces: [aNic(0)] })] },
+    `Failed AgentLost: ${running.name}: the report leaves out multinic1; it is tried again after 10s (again in 10s)`,
+  ],
+  'a good report counts even when the node has gone since': [
+    { node: undefined, jobs: [anEndedJob(config)] },
+    'Configured AllInterfacesConfigured: All 2 interfaces configured successfully',
+  ],
+  'a settled config needs nothing': [withStatus(configured), 'as it is'],
+  'a result is taken once': [
+    {
+      ...withStatus({ ...configured, lastJobName: running.name }),
+      jobs: [anEndedJob(config, {}, { endedAt: start - 10_000 })],
+    },
+    'as it is (again in 650s)',
+  ],
+  'an ended job that no TTL controller removed is swept': [
+    {
+      ...withStatus({ ...configured, lastJobName: running.name }),
+      jobs: [anEndedJob(config, {}, { endedAt: start - 700_000 })],
+    },
+    'as it is',
+    { do: 'deleteJob', name: running.name, uid: 'job-uid' },
+  ],
+  'a rebooted node is configured again, outside the window': [
+    { ...withStatus(configured), node: aNode({ bootID: 'boot-2' }), rollout: { room: false, because: 'full' } },
+    'as it is (again in 2s)',
+    finalizer,
+    create(0, { name: named(0, { bootID: 'boot-2' }) }),
+  ],
+  'a NIC that is not there yet is waited for': [
+    { jobs: [anEndedJob(config, missing)] },
+    'Pending NicMissing: multinic1 is not in the guest yet (again in 1s)',
+  ],
+  'the waits for a NIC grow': [
+    { jobs: [anEndedJob(config, missing, { attempt: 3 })] },
+    'Pending NicMissing: multinic1 is not in the guest yet (again in 10s)',
+  ],
+  'a NIC is not looked for before its time': [
+    {
+      ...withStatus(told('Pending', 'NicMissing', 3, { lastJobName: running.name })),
+      jobs: [anEndedJob(config, missing, { attempt: 2, endedAt: start - 3_000 })],
+    },
+    'as it is (again in 2s)',
+  ],
+  'a NIC is looked for again under a new name, outside the window': [
+    {
+      ...withStatus(told('Pending', 'NicMissing', 6, { lastJobName: running.name })),
+      jobs: [anEndedJob(config, missing, { attempt: 2 })],
+      rollout: { room: false, because: 'full' },
+    },
+    'as it is (again in 2s)',
+    finalizer,
+    { do: 'deleteJob', name: running.name, uid: 'job-uid' },
+    create(3),
+  ],
+  'a spec that failed waits its time': [
+    withStatus(told('Failed', 'ApplyFailed', 4, { failedAttempts: 1 })),
+    'as it is (again in 6s)',
+  ],
+  'a spec that failed is tried again under a new name': [
+    withStatus(told('Failed', 'ApplyFailed', 31, { failedAttempts: 2 })),
+    'as it is (again in 2s)',
+    finalizer,
+    create(2, { takesSlot: true }),
+  ],
+  'a name whose result was taken is never used again': [
+    withStatus(told('Failed', 'ApplyFailed', 31, { failedAttempts: 2, lastJobName: named(2) })),
+    'as it is (again in 2s)',
+    finalizer,
+    create(3, { takesSlot: true }),
+  ],
+  'the sixth failure waits for a person': [
+    { ...withStatus(told('Failed', 'ApplyFailed', 0, { failedAttempts: 5 })), jobs: [anEndedJob(config, bad)] },
+    'Failed ApplyFailed: no device has fa:16:3e:00:00:01; it failed 6 times and waits for a new spec or the annotation multinic.io/retry',
+  ],
+  'a known-bad spec is not tried again': [
+    withStatus(told('Failed', 'ApplyFailed', 99_999, { failedAttempts: 6 })),
+    'as it is',
+  ],
+  'a known-bad spec is tried again on a person’s word': [
+    withStatus(told('Failed', 'ApplyFailed', 1, { failedAttempts: 6 }), { annotations: { 'multinic.io/retry': '1' } }),
+    'as it is (again in 2s)',
+    finalizer,
+    create(6, { takesSlot: true }),
+    { do: 'clearRetry' },
+  ],
+  'a new spec is tried whatever failed before': [
+    withStatus(told('Failed', 'ApplyFailed', 1, { failedAttempts: 6, observedGeneration: 2 })),
+    'as it is (again in 2s)',
+    finalizer,
+    create(0, { takesSlot: true }),
+  ],
+  'a change waits for its turn': [
+    {
+      ...withStatus({ ...configured, observedGeneration: 2 }),
+      rollout: { room: false, because: '1 other nodes may change at once, and they are changing' },
+    },
+    'Pending RolloutWaiting: 1 other nodes may change at once, and they are changing',
+  ],
+  'a wave that failed too often stops': [
+    {
+      ...withStatus({ ...configured, observedGeneration: 2 }),
+      rollout: { room: false, because: '3 nodes failed', stopped: true },
+    },
+    'Pending RolloutStopped: 3 nodes failed',
+  ],
+  'a first configuration does not wait behind a wave': [
+    { rollout: { room: false, because: 'full' } },
+    'as it is (again in 2s)',
+    finalizer,
+    create(0),
+  ],
+  'a finalizer is added once': [
+    { config: aConfig({ metadata: { finalizers: ['multinic.io/node-cleanup'] } }) },
+    'as it is (again in 2s)',
+    create(0),
+  ],
+}
+
+for (const [name, [given, expected, ...steps]] of Object.entries(cases)) {
+  test(name, () => {
+    const plan = planNodeConfig(seen(given))
+    assert.equal(line(plan), expected)
+    assert.deepEqual(plan.steps, steps)
+  })
+}
+
+const drift = (intervalMs: number, policy: 'report' | 'repair' = 'report') => ({
+  policy: { drift: { policy, intervalMs }, cleanupTimeoutMs: 600_000, jobTtlMs: 600_000 },
+})
+const number = Math.floor(start / 30_000)
+const check = create(number, { action: 'check' })
+const drifted = { mode: 'check', verdict: 'Drifted', message: 'multinic0: mtu is 1500, not 1450' } as const
+
+const driftCases: Record<string, Case> = {
+  'a check is due after the interval': [
+    { ...withStatus(configured), ...drift(30_000) },
+    'as it is (again in 2s)',
+    finalizer,
+    check,
+  ],
+  'a check is not due before': [{ ...withStatus(configured), ...drift(90_000) }, 'as it is (again in 30s)'],
+  'a running check does not make a config unready': [
+    { ...withStatus(configured), ...drift(30_000), jobs: [aJob(config, { action: 'check' })] },
+    'as it is',
+  ],
+  'a check that finds all as it should be keeps the config ready': [
+    {
+      ...withStatus(configured),
+      jobs: [anEndedJob(config, { mode: 'check', verdict: 'InSync' }, { action: 'check' })],
+    },
+    'Configured AllInterfacesConfigured: All 2 interfaces configured successfully',
+  ],
+  'drift is reported': [
+    { ...withStatus(configured), jobs: [anEndedJob(config, drifted, { action: 'check' })] },
+    'Failed Drifted: multinic0: mtu is 1500, not 1450',
+  ],
+  'reported drift is left to people': [
+    { ...withStatus(told('Failed', 'Drifted', 1)), ...drift(30_000) },
+    'as it is (again in 29s)',
+  ],
+  'drift is repaired where that is wanted': [
+    { ...withStatus(told('Failed', 'Drifted', 1)), ...drift(30_000, 'repair') },
+    'as it is (again in 2s)',
+    finalizer,
+    create(0, { takesSlot: true }),
+  ],
+}
+
+for (const [name, [given, expected, ...steps]] of Object.entries(driftCases)) {
+  test(name, () => {
+    const plan = planNodeConfig(seen(given))
+    assert.equal(line(plan), expected)
+    assert.deepEqual(plan.steps, steps)
+  })
+}

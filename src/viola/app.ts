@@ -45,6 +45,7 @@ export function createViolaApp({ targets, auth, log, parallel }: ViolaAppOptions
     openapi: openApiDocument(violaApi),
   })
   // Older callers do not say that it is JSON; there is nothing else that it could be.
+  app.removeContentTypeParser('text/plain')
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
     try {
       done(null, JSON.parse(String(body)))

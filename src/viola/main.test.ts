@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { request } from 'undici'
+import { aBizCluster } from '../../test/biz-cluster.ts'
+import { aNodeOf } from '../../test/viola.ts'
+import { violaPath } from '../contract/viola.ts'
+import { silent } from '../log.ts'
+import { runViola } from './main.ts'
+
+test('the program serves until it is told to stop, and answers what is under way', async () => {
+  const biz = await aBizCluster()
+  const stop = new AbortController()
+  const env = { KUBECONFIG: biz.api.kubeconfig, LISTEN_ADDR: '127.0.0.1:0' }
+  let running: Promise<void> = Promise.resolve()
+  const url = await new Promise<string>((resolve, reject) => {
+    running = runViola({ env, log: silent, signal: stop.signal, onListen: resolve })
+    running.catch(reject)
+  })
+  const nodes = Array.from({ length: 50 }, (_, i) => aNodeOf(`n${i}`))
+  const posted = request(`${url}${violaPath}`, {
+    method: 'POST',
+    headers: { 'x-provider-id': 'p1', 'content-type': 'application/json' },
+    body: JSON.stringify(nodes),
+  })
+  await request(`${url}/healthz`).then(answer => answer.body.dump())
+  stop.abort()
+  const answer = await posted
+  assert.equal(answer.statusCode, 200)
+  assert.equal(((await answer.body.json()) as { applied: number }).applied, 50)
+  await running
+  await assert.rejects(request(`${url}/healthz`))
+  await biz.close()
+})
+
+test('settings that cannot be used are named all at once', async () => {
+  const env = { KUBE_TIMEOUT: 'soon', VIOLA_PARALLEL: '0' }
+  const run = runViola({ env, log: silent, signal: AbortSignal.abort() })
+  await assert.rejects(run, /KUBE_TIMEOUT: "soon" is not a positive duration[\s\S]*VIOLA_PARALLEL/)
+})

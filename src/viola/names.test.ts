@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { labelsOf, labelValue, objectName } from './names.ts'
+
+const names: Record<string, [given: string, name: string]> = {
+  'a good name stays': ['worker-1.example.com', 'worker-1.example.com'],
+  'capitals become small': ['Worker-1', 'worker-1'],
+  'other characters become dashes': ['worker_1@rack/7', 'worker-1-rack-7'],
+  'ends are trimmed': ['-.worker.-', 'worker'],
+  'dashes beside dots go': ['a-.-b..c', 'a.b.c'],
+  'a name without any usable character has a name still': ['___', 'node'],
+  'a long name is cut': [`${'a'.repeat(252)}-b`, 'a'.repeat(252)],
+}
+
+for (const [name, [given, expected]] of Object.entries(names))
+  test(name, () => assert.equal(objectName(given), expected))
+
+test('every text gives an object name and a label that Kubernetes takes', () => {
+  const text = fc.oneof(fc.string(), fc.string({ unit: 'grapheme', maxLength: 400 }), fc.stringMatching(/^[A-Z.\-_]*$/))
+  fc.assert(
+    fc.property(text, given => {
+      const name = objectName(given)
+      assert.match(name, /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
+      assert.ok(name.length <= 253)
+      assert.match(labelValue(given), /^[a-z0-9]([-a-z0-9_.]{0,61}[a-z0-9])?$/)
+      assert.equal(objectName(name), name)
+    }),
+  )
+})
+
+test('labels name the node, the VM and the provider', () => {
+  assert.deepEqual(labelsOf({ nodeName: 'Worker_1', instanceId: 'VM 1' }, 'p/1'), {
+    'multinic.io/node-name': 'worker_1',
+    'multinic.io/instance-id': 'vm-1',
+    'multinic.io/provider-id': 'p-1',
+  })
+  assert.equal(labelsOf({ nodeName: 'a' }, 'p')['multinic.io/instance-id'], undefined)
+})

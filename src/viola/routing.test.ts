@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Route, routeOf, routingFrom, routingTo } from './routing.ts'
+
+const local: Route = { namespace: 'multinic-system', access: { by: 'pod' } }
+const routesIn = (text: string) => routingFrom(text, local)
+
+const cases: Record<string, [file: string, providerId: string, route: Route | undefined]> = {
+  'the older format: a server with token and CA, the namespace from the default': [
+    `
+    strict: true
+    default: { namespace: biz, kubeCaPath: /etc/ca.crt }
+    targets:
+      - { providerId: a, mode: local, kubeApiServer: "https://10.0.0.1:6443", kubeToken: t0k3n, kubectlPath: kubectl }`,
+    'a',
+    {
+      namespace: 'biz',
+      access: { by: 'server', server: 'https://10.0.0.1:6443', token: 't0k3n', caPath: '/etc/ca.crt' },
+    },
+  ],
+  'a token of its own wins over a token file of the default': [
+    `
+    default: { kubeApiServer: "https://d", kubeTokenFile: d.token }
+    targets: [{ providerId: a, kubeToken: own }]`,
+    'a',
+    { namespace: 'multinic-system', access: { by: 'server', server: 'https://d', token: 'own' } },
+  ],
+  'a kubeconfig': [
+    'targets: [{ providerId: a, kubeconfig: a.kubeconfig, context: biz }]',
+    'a',
+    { namespace: 'multinic-system', access: { by: 'kubeconfig', path: 'a.kubeconfig', context: 'biz' } },
+  ],
+  'the cluster that we run in': [
+    'targets: [{ providerId: a, inCluster: true, namespace: x }]',
+    'a',
+    { namespace: 'x', access: { by: 'pod' } },
+  ],
+  'a target that says nothing of its cluster is the default’s, with its own namespace': [
+    'default: { kubeconfig: d }\ntargets: [{ providerId: a, namespace: x, kubeToken: "" }]',
+    'a',
+    { namespace: 'x', access: { by: 'kubeconfig', path: 'd' } },
+  ],
+  'an unlisted provider goes to the default': [
+    'default: { kubeconfig: d }',
+    'unlisted',
+    { namespace: 'multinic-system', access: { by: 'kubeconfig', path: 'd' } },
+  ],
+  'an unlisted provider is unknown when routing is strict': [
+    'strict: true\ndefault: { kubeconfig: d }',
+    'unlisted',
+    undefined,
+  ],
+  'an unlisted provider is unknown without a default': ['targets: [{ providerId: a }]', 'unlisted', undefined],
+  'an empty file knows nobody': ['', 'a', undefined],
+  'a provider id that YAML reads as a number': [
+    'targets: [{ providerId: 17, inCluster: true }]',
+    '17',
+    { namespace: 'multinic-system', access: { by: 'pod' } },
+  ],
+}
+
+for (const [name, [file, providerId, route]] of Object.entries(cases))
+  test(name, () => assert.deepEqual(routeOf(routesIn(file), providerId), route))
+
+test('ssh is refused with what to use instead', () => {
+  const route = routeOf(routesIn('targets: [{ providerId: a, mode: ssh, sshHost: h, sshUser: u, sshPass: p }]'), 'a')
+  assert.equal(route?.access, undefined)
+  assert.match(route?.unusable ?? '', /ssh is not supported: give the target a kubeconfig/)
+})
+
+test('without a file every provider is in the one cluster', () => {
+  assert.deepEqual(routeOf(routingTo(local), 'anyone'), local)
+})
+
+test('what is ignored is said', () => {
+  assert.deepEqual(routesIn('targets: [{ providerID: a, inCluster: true }, { providerId: b, sshPort: 22 }]').warnings, [
+    'targets[0].providerID is not known and is ignored',
+    'targets[0] has no providerId and is ignored',
+  ])
+})
+
+const broken: Record<string, [file: string, error: RegExp]> = {
+  'no YAML': ['a: [', /^is not valid YAML$/],
+  'a wrong type': ['targets: { a: 1 }', /^targets: /],
+  'a server that is no address': [
+    'targets: [{ providerId: a, kubeApiServer: somewhere }]',
+    /^targets\[0\]\.kubeApiServer: /,
+  ],
+  'a provider that is listed twice': [
+    'targets: [{ providerId: a, kubeToken: s3cret }, { providerId: a }]',
+    /^targets\[1\]\.providerId: is listed twice$/,
+  ],
+}
+
+for (const [name, [file, error]] of Object.entries(broken)) {
+  test(`${name} is an error that shows no value`, () => {
+    assert.throws(
+      () => routesIn(file),
+      (thrown: Error) => error.test(thrown.message) && !thrown.message.includes('s3cret'),
+    )
+  })
+}

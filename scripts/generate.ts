@@ -5,8 +5,11 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { stringify } from 'yaml'
 import { crdOf, kinds } from '../src/contract/crd.ts'
+import { openApiDocument } from '../src/contract/openapi.ts'
 import { reasonGroups } from '../src/contract/reasons.ts'
 import { settingDefaults, settingEnvironment, settings } from '../src/contract/settings.ts'
+import { inventoryApi } from '../src/inventory/api.ts'
+import { violaApi } from '../src/viola/api.ts'
 
 const header = '# Made by `make generate` from src/contract. Do not edit.\n'
 const files = new Map<string, string>()
@@ -16,6 +19,11 @@ for (const kind of kinds) {
   files.set(`config/crd/bases/${kind.group}_${kind.plural}.yaml`, text)
   files.set(`deployments/crds/${kind.group}_${kind.plural}.yaml`, text)
 }
+for (const [name, api] of Object.entries({ viola: violaApi, inventory: inventoryApi }))
+  files.set(
+    `docs/reference/${name}.openapi.yaml`,
+    header + stringify(openApiDocument(api), { lineWidth: 0, aliasDuplicateObjects: false }),
+  )
 files.set('docs/reference/reasons.md', reasonsPage())
 files.set('docs/reference/settings.md', settingsPage())
 

@@ -51,6 +51,20 @@ test('rooms import only what lies below them', () => {
   assert.deepEqual(broken, [])
 })
 
+test('the words import zod and nothing else, and the files for the agent not even that', () => {
+  const free = ['address', 'duration', 'hash', 'interfaces', 'object', 'reasons'].map(name => `src/contract/${name}.ts`)
+  const foreign = code
+    .filter(({ path }) => roomOf(path) === 'contract')
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter(
+          ({ of }) => !of.startsWith('src/contract/') && of !== 'node:crypto' && (of !== 'zod' || free.includes(path)),
+        )
+        .map(({ of }) => `${path} imports ${of}`),
+    )
+  assert.deepEqual(foreign, [])
+})
+
 const isPure = (path: string) => /\/(plan|status|verify|detect)\.ts$|\/render\//.test(path)
 
 test('files that decide are pure: no clock, no environment, no I/O', () => {

@@ -124,6 +124,11 @@ export const openstackConfigStatus = z
       .max(100)
       .optional()
       .meta({ description: 'Ports whose removal waits for a person.' }),
+    releasedRemovals: z
+      .string()
+      .max(1024)
+      .optional()
+      .meta({ description: 'Value of the annotation release-removals that was used last.' }),
   })
   .meta({ description: 'How the last syncs went.' })
 

@@ -21,6 +21,10 @@ export const syncReasons = {
     remedy:
       'Check contrabassEndpoint, openstackProviderID and the encryption key; the message has the answer of Contrabass.',
   },
+  FieldIgnored: {
+    meaning: 'A field of the object is deprecated, or another field wins over it.',
+    remedy: 'Remove or replace the field that the message names.',
+  },
   Healthy: { meaning: 'The last sync had no error.', remedy: nothing },
   KeystoneError: {
     meaning: 'Keystone did not issue a token.',
@@ -221,6 +225,10 @@ export const interfaceReasons = {
     remedy: 'Lower the network’s MTU, or raise the device’s.',
   },
   NameTaken: { meaning: 'Another device, not ours, has this name.', remedy: 'Rename that device.' },
+  NicAmbiguous: {
+    meaning: 'Several NICs of the node have this MAC.',
+    remedy: 'Give each port a MAC of its own.',
+  },
   NicMissing: {
     meaning: 'No NIC with this MAC is in the guest yet.',
     remedy: 'Wait; when it lasts, check the attachment in Nova.',

@@ -1,0 +1,160 @@
+/**
+ * Keystone v3: a token for an account and a project, kept until shortly before it expires; and the catalog that comes
+ * with it.
+ *
+ * One renewal at a time, however many calls wait for it.
+ */
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import type { CloudLogin } from './contrabass.ts'
+import { isUnauthorized, OpenStackError } from './errors.ts'
+import type { Http } from './http.ts'
+
+const catalogEndpoint = z.looseObject({
+  interface: z.string(),
+  region: z.string().nullish(),
+  region_id: z.string().nullish(),
+  url: z.string(),
+})
+const catalogEntry = z.looseObject({ type: z.string(), endpoints: z.array(catalogEndpoint) })
+const tokenAnswer = z.looseObject({
+  token: z.looseObject({ expires_at: z.string(), catalog: z.array(catalogEntry).nullish() }),
+})
+
+export type Catalog = z.infer<typeof catalogEntry>[]
+
+export interface Token {
+  value: string
+  expiresAt: number
+  catalog: Catalog
+}
+
+export interface Keystone {
+  token(login: CloudLogin, projectId: string, signal?: AbortSignal): Promise<Token>
+  /** A service refused it: the next `token` is a new one, unless somebody has renewed it already. */
+  refused(login: CloudLogin, projectId: string, token: Token): void
+}
+
+/** A token that ends within this time is renewed before it is used. */
+const earlyMs = 60_000
+
+export function createKeystone({ http, now = Date.now }: { http: Http; now?: () => number }): Keystone {
+  const held = new Map<string, Token>()
+  const renewing = new Map<string, Promise<Token>>()
+
+  async function issue(login: CloudLogin, projectId: string, signal?: AbortSignal): Promise<Token> {
+    try {
+      return await ask(login, { name: login.domain }, projectId, signal)
+    } catch (error) {
+      if (!isUnauthorized(error) || !looksLikeId(login.domain)) throw error
+      return ask(login, { id: login.domain }, projectId, signal)
+    }
+  }
+
+  async function ask(
+    login: CloudLogin,
+    domain: { name: string } | { id: string },
+    projectId: string,
+    signal?: AbortSignal,
+  ): Promise<Token> {
+    const answer = await http.request({
+      method: 'POST',
+      url: `${identityUrl(login.url)}/auth/tokens`,
+      body: {
+        auth: {
+          identity: {
+            methods: ['password'],
+            password: { user: { name: login.user, domain, password: login.password } },
+          },
+          scope: { project: { id: projectId } },
+        },
+      },
+      signal,
+      repeatable: true,
+      accept: status => status === 201 || status === 200,
+    })
+    const value = answer.headers['x-subject-token']
+    const parsed = tokenAnswer.safeParse(answer.body)
+    const expiresAt = parsed.success ? Date.parse(parsed.data.token.expires_at) : Number.NaN
+    if (typeof value !== 'string' || !parsed.success || Number.isNaN(expiresAt))
+      throw new OpenStackError(`${http.service}: the answer holds no usable token`, {
+        service: http.service,
+        kind: 'malformed',
+      })
+    return { value, expiresAt, catalog: parsed.data.token.catalog ?? [] }
+  }
+
+  return {
+    async token(login, projectId, signal) {
+      const key = cacheKey(login, projectId)
+      const known = held.get(key)
+      if (known && known.expiresAt - now() > Math.min(earlyMs, lifeOf(known) / 4)) return known
+      const running = renewing.get(key)
+      if (running) return running
+      const renewal = issue(login, projectId, signal)
+        .then(token => {
+          held.set(key, token)
+          lives.set(token, token.expiresAt - now())
+          return token
+        })
+        .finally(() => renewing.delete(key))
+      renewing.set(key, renewal)
+      return renewal
+    },
+    refused(login, projectId, token) {
+      const key = cacheKey(login, projectId)
+      if (held.get(key)?.value === token.value) held.delete(key)
+    },
+  }
+}
+
+/** How long a token lived when it was issued: one of fifteen seconds must not be renewed for each call. */
+const lives = new WeakMap<Token, number>()
+
+function lifeOf(token: Token): number {
+  return lives.get(token) ?? 0
+}
+
+function cacheKey({ url, user, password, domain }: CloudLogin, projectId: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([url, user, password, domain, projectId]))
+    .digest('hex')
+}
+
+function identityUrl(url: string): string {
+  const base = url.replace(/\/+$/, '')
+  return base.endsWith('/v3') ? base : `${base}/v3`
+}
+
+/** Keystone makes ids of 32 hex digits; the first domain of each cloud has the id `default`. */
+function looksLikeId(domain: string): boolean {
+  return /^[0-9a-f]{32}$/i.test(domain) || domain === 'default'
+}
+
+/** The catalog has no such service in this region and on this interface. */
+export class EndpointError extends Error {}
+
+export interface EndpointChoice {
+  type: 'network' | 'compute'
+  interface: string
+  /** Empty means any. */
+  region: string
+}
+
+/** Region and interface must match: another region's service would answer with another cloud's ports. */
+export function endpointIn(catalog: Catalog, choice: EndpointChoice): string {
+  const all = catalog.filter(entry => entry.type === choice.type).flatMap(entry => entry.endpoints)
+  const found = all.find(
+    endpoint =>
+      endpoint.interface.toLowerCase() === choice.interface.toLowerCase() &&
+      (choice.region === '' || [endpoint.region, endpoint.region_id].includes(choice.region)),
+  )
+  if (found) return found.url.replace(/\/+$/, '')
+  const wanted = `${choice.interface} ${choice.type}${choice.region ? ` in region ${choice.region}` : ''}`
+  const offered = [
+    ...new Set(all.map(({ region, region_id, interface: face }) => `${region ?? region_id ?? '-'}/${face}`)),
+  ]
+  throw new EndpointError(
+    `the catalog has no ${wanted} endpoint; it has ${offered.length > 0 ? offered.slice(0, 10).join(', ') : 'none at all'}`,
+  )
+}

@@ -1,0 +1,176 @@
+/**
+ * Neutron: ports, subnets and networks, in as few calls as keep each address short.
+ */
+import { z } from 'zod'
+import { allPages, type Links, linksShape, parsed, type Query } from './paging.ts'
+import type { Session } from './session.ts'
+
+export interface Port {
+  id: string
+  networkId: string
+  macAddress: string
+  status: string
+  deviceId: string
+  deviceOwner: string
+  fixedIps: { subnetId: string; address: string }[]
+  createdAt?: string
+}
+
+export interface Subnet {
+  id: string
+  name: string
+  networkId: string
+  cidr: string
+  gateway?: string
+  routes: { destination: string; nexthop: string }[]
+}
+
+export interface Network {
+  id: string
+  mtu?: number
+}
+
+export interface Neutron {
+  portsOfVms(vmIds: readonly string[], signal?: AbortSignal): Promise<Port[]>
+  /** Whatever their project and device: for the question whether a port is still there. */
+  portsById(ids: readonly string[], signal?: AbortSignal): Promise<Port[]>
+  portsByMac(macs: readonly string[], signal?: AbortSignal): Promise<Port[]>
+  subnets(ids: readonly string[], signal?: AbortSignal): Promise<Subnet[]>
+  subnetsByName(name: string, signal?: AbortSignal): Promise<Subnet[]>
+  networks(ids: readonly string[], signal?: AbortSignal): Promise<Network[]>
+}
+
+const text = z.string().nullish()
+const portShape = z
+  .looseObject({
+    id: z.string(),
+    network_id: z.string(),
+    mac_address: z.string(),
+    status: text,
+    device_id: text,
+    device_owner: text,
+    fixed_ips: z.array(z.looseObject({ subnet_id: z.string(), ip_address: z.string() })).nullish(),
+    created_at: text,
+  })
+  .transform(
+    (port): Port => ({
+      id: port.id,
+      networkId: port.network_id,
+      macAddress: port.mac_address.toLowerCase(),
+      status: port.status ?? '',
+      deviceId: port.device_id ?? '',
+      deviceOwner: port.device_owner ?? '',
+      fixedIps: (port.fixed_ips ?? []).map(ip => ({ subnetId: ip.subnet_id, address: ip.ip_address })),
+      ...(port.created_at && { createdAt: port.created_at }),
+    }),
+  )
+const subnetShape = z
+  .looseObject({
+    id: z.string(),
+    name: text,
+    network_id: z.string(),
+    cidr: z.string(),
+    gateway_ip: text,
+    host_routes: z.array(z.looseObject({ destination: z.string(), nexthop: z.string() })).nullish(),
+  })
+  .transform(
+    (subnet): Subnet => ({
+      id: subnet.id,
+      name: subnet.name ?? '',
+      networkId: subnet.network_id,
+      cidr: subnet.cidr,
+      ...(subnet.gateway_ip && { gateway: subnet.gateway_ip }),
+      routes: (subnet.host_routes ?? []).map(({ destination, nexthop }) => ({ destination, nexthop })),
+    }),
+  )
+const networkShape = z
+  .looseObject({ id: z.string(), mtu: z.int().nullish() })
+  .transform((network): Network => ({ id: network.id, ...(network.mtu && { mtu: network.mtu }) }))
+
+const portFields = ['id', 'network_id', 'mac_address', 'status', 'device_id', 'device_owner', 'fixed_ips', 'created_at']
+const subnetFields = ['id', 'name', 'network_id', 'cidr', 'gateway_ip', 'host_routes']
+const networkFields = ['id', 'mtu']
+
+type Collection = 'ports' | 'subnets' | 'networks'
+
+/** A request line may have 8,192 bytes: a hundred UUIDs take 4,700 of them. */
+const maxIds = 100
+const maxQueryBytes = 6_000
+
+export function createNeutron(session: Session): Neutron {
+  function list<T>(
+    collection: Collection,
+    shape: z.ZodType<T>,
+    query: Query,
+    signal: AbortSignal | undefined,
+  ): Promise<T[]> {
+    const pageShape = z.looseObject({ [collection]: z.array(shape), [`${collection}_links`]: linksShape })
+    return allPages('neutron', query, async page => {
+      const { body } = await session.get('network', { path: `/${collection}`, query: page, signal })
+      const fields = parsed('neutron', `the list of ${collection}`, pageShape, body) as Record<string, unknown>
+      return { items: fields[collection] as T[], links: fields[`${collection}_links`] as Links }
+    })
+  }
+
+  async function listByIds<T>(
+    collection: Collection,
+    shape: z.ZodType<T>,
+    filter: string,
+    ids: readonly string[],
+    more: Query,
+    signal: AbortSignal | undefined,
+  ): Promise<T[]> {
+    const chunks = chunksOf([...new Set(ids)], filter)
+    const lists = await Promise.all(
+      chunks.map(chunk =>
+        list(collection, shape, [...chunk.map((id): [string, string] => [filter, id]), ...more], signal),
+      ),
+    )
+    return lists.flat()
+  }
+
+  return {
+    portsOfVms: (vmIds, signal) =>
+      listByIds(
+        'ports',
+        portShape,
+        'device_id',
+        vmIds,
+        [['project_id', session.projectId], ...fields(portFields)],
+        signal,
+      ),
+    portsById: (ids, signal) => listByIds('ports', portShape, 'id', ids, fields(portFields), signal),
+    portsByMac: (macs, signal) => listByIds('ports', portShape, 'mac_address', macs, fields(portFields), signal),
+    subnets: (ids, signal) => listByIds('subnets', subnetShape, 'id', ids, fields(subnetFields), signal),
+    subnetsByName: (name, signal) =>
+      list(
+        'subnets',
+        subnetShape,
+        [['name', name], ['project_id', session.projectId], ...fields(subnetFields)],
+        signal,
+      ),
+    networks: (ids, signal) => listByIds('networks', networkShape, 'id', ids, fields(networkFields), signal),
+  }
+}
+
+function fields(names: string[]): Query {
+  return names.map(name => ['fields', name])
+}
+
+function chunksOf(ids: string[], filter: string): string[][] {
+  const chunks: string[][] = []
+  let chunk: string[] = []
+  let bytes = 0
+  for (const id of ids) {
+    const cost = filter.length + encodeURIComponent(id).length + 2
+    if (chunk.length > 0 && (chunk.length >= maxIds || bytes + cost > maxQueryBytes)) {
+      chunks.push(chunk)
+      chunk = []
+      bytes = 0
+    }
+    chunk.push(id)
+    bytes += cost
+  }
+  if (chunk.length > 0) chunks.push(chunk)
+  return chunks
+}

@@ -1,0 +1,114 @@
+/**
+ * Nova: names of servers, and which interfaces a server has. The microversion is pinned: the base one has all we read.
+ */
+import { z } from 'zod'
+import { allPages, linksShape, parsed, type Query, unusable } from './paging.ts'
+import type { Session } from './session.ts'
+
+export interface Server {
+  id: string
+  name: string
+  metadata: Record<string, string>
+}
+
+export interface Attachment {
+  portId: string
+  macAddress: string
+}
+
+export interface Nova {
+  /** The servers that exist; one that is absent here is not known to Nova. */
+  servers(ids: readonly string[], signal?: AbortSignal): Promise<Server[]>
+  /** Exact matches only. */
+  serversByName(name: string, signal?: AbortSignal): Promise<Server[]>
+  /** Undefined when there is no such server. */
+  interfacesOf(id: string, signal?: AbortSignal): Promise<Attachment[] | undefined>
+}
+
+const serverShape = z
+  .looseObject({ id: z.string(), name: z.string().nullish(), metadata: z.record(z.string(), z.string()).nullish() })
+  .transform((server): Server => ({ id: server.id, name: server.name ?? '', metadata: server.metadata ?? {} }))
+const oneShape = z.looseObject({ server: serverShape })
+const pageShape = z.looseObject({
+  servers: z.array(serverShape),
+  servers_links: linksShape,
+})
+const interfacesShape = z.looseObject({
+  interfaceAttachments: z.array(
+    z
+      .looseObject({ port_id: z.string(), mac_addr: z.string() })
+      .transform(({ port_id, mac_addr }): Attachment => ({ portId: port_id, macAddress: mac_addr.toLowerCase() })),
+  ),
+})
+
+const headers = { 'x-openstack-nova-api-version': '2.1', 'openstack-api-version': 'compute 2.1' }
+/** Up to so many servers are asked for one by one; for more the whole list is cheaper. */
+const fewServers = 8
+const pageSize = 1_000
+const atOnce = 8
+
+export function createNova(session: Session): Nova {
+  /** Undefined only when Nova itself says that there is none: a proxy's 404 is no answer of Nova. */
+  async function found(path: string, signal: AbortSignal | undefined): Promise<unknown> {
+    const accept = (status: number) => status === 200 || status === 404
+    const { status, body } = await session.get('compute', { path, headers, signal, accept })
+    if (status === 200) return body
+    if (typeof body === 'object' && body !== null && 'itemNotFound' in body) return undefined
+    throw unusable('nova', '404 in words that are not Nova’s')
+  }
+
+  async function one(id: string, signal: AbortSignal | undefined): Promise<Server | undefined> {
+    const path = `/servers/${encodeURIComponent(id)}`
+    const body = await found(path, signal)
+    return body === undefined ? undefined : parsed('nova', 'a server', oneShape, body).server
+  }
+
+  function pages(query: Query, signal: AbortSignal | undefined): Promise<Server[]> {
+    return allPages('nova', [...query, ['limit', String(pageSize)]], async page => {
+      const { body } = await session.get('compute', { path: '/servers/detail', query: page, headers, signal })
+      const { servers, servers_links } = parsed('nova', 'the list of servers', pageShape, body)
+      return { items: servers, links: servers_links }
+    })
+  }
+
+  async function oneByOne(ids: readonly string[], signal: AbortSignal | undefined): Promise<Server[]> {
+    const servers: Server[] = []
+    const left = [...ids]
+    const work = async () => {
+      for (let id = left.shift(); id !== undefined; id = left.shift()) {
+        const server = await one(id, signal)
+        if (server) servers.push(server)
+      }
+    }
+    await Promise.all(Array.from({ length: atOnce }, work))
+    return servers
+  }
+
+  return {
+    async servers(ids, signal) {
+      if (ids.length <= fewServers) return oneByOne(ids, signal)
+      const wanted = new Set(ids)
+      const listed = (await pages([], signal)).filter(server => wanted.has(server.id))
+      const seen = new Set(listed.map(server => server.id))
+      // The list covers our project only, and a short page must not make a server vanish: each absent one is asked for.
+      const rest = await oneByOne(
+        ids.filter(id => !seen.has(id)),
+        signal,
+      )
+      return [...listed, ...rest]
+    },
+
+    async serversByName(name, signal) {
+      // Nova takes a regular expression; what comes back is compared as it is.
+      const pattern = `^${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`
+      return (await pages([['name', pattern]], signal)).filter(server => server.name === name)
+    },
+
+    async interfacesOf(id, signal) {
+      const path = `/servers/${encodeURIComponent(id)}/os-interface`
+      const body = await found(path, signal)
+      if (body === undefined) return undefined
+      return parsed('nova', 'the list of interfaces', interfacesShape, body).interfaceAttachments
+    },
+  }
+}

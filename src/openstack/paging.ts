@@ -1,0 +1,48 @@
+/**
+ * Following a list over its pages, as Neutron and Nova link them.
+ */
+import { z } from 'zod'
+import { cut, OpenStackError } from './errors.ts'
+
+export type Query = [string, string][]
+
+export const linksShape = z.array(z.looseObject({ rel: z.string(), href: z.string() })).nullish()
+export type Links = z.infer<typeof linksShape>
+
+/** A list that never ends is a fault of the server, and half a list must not pass for a whole one. */
+const maxPages = 1_000
+
+export async function allPages<T>(
+  service: string,
+  first: Query,
+  read: (query: Query) => Promise<{ items: T[]; links: Links }>,
+): Promise<T[]> {
+  const items: T[] = []
+  let query: Query | undefined = first
+  for (let page = 0; query; page++) {
+    if (page >= maxPages) throw unusable(service, `the list has more than ${maxPages} pages`)
+    const answer = await read(query)
+    items.push(...answer.items)
+    query = nextQuery(answer.links)
+  }
+  return items
+}
+
+/** Only the query of the link counts: behind a proxy its host is often the service's inner name. */
+function nextQuery(links: Links): Query | undefined {
+  const href = links?.find(link => link.rel === 'next')?.href
+  const at = href?.indexOf('?') ?? -1
+  return href === undefined || at < 0 ? undefined : [...new URLSearchParams(href.slice(at + 1))]
+}
+
+/** The body in the shape we know, or an error that names the places where it is not, without their content. */
+export function parsed<T>(service: string, what: string, shape: z.ZodType<T>, body: unknown): T {
+  const result = shape.safeParse(body)
+  if (result.success) return result.data
+  const places = result.error.issues.slice(0, 5).map(issue => issue.path.map(String).join('.') || 'the whole answer')
+  throw unusable(service, `${what} is not usable: ${cut(places.join(', '), 300)}`)
+}
+
+export function unusable(service: string, message: string): OpenStackError {
+  return new OpenStackError(`${service}: ${message}`, { service, kind: 'malformed' })
+}

@@ -1,0 +1,187 @@
+/**
+ * The operator's own settings, from its environment; and the settings of one sync, from the OpenstackConfig, then the
+ * environment, then the default.
+ */
+import { z } from 'zod'
+import { parseDuration } from '../contract/duration.ts'
+import {
+  type SettingName,
+  type Settings,
+  settingDefaults,
+  settingEnvironment,
+  settings as settingsSchema,
+} from '../contract/settings.ts'
+import { type Environment, settingsFrom } from '../env.ts'
+import { configError } from './sync-error.ts'
+
+const flag = z.enum(['true', 'false'], { error: 'must be true or false' }).transform(word => word === 'true')
+const list = z.string().transform(text =>
+  text
+    .split(',')
+    .map(word => word.trim())
+    .filter(word => word !== ''),
+)
+const path = z.string().optional()
+
+const processSettings = z.object({
+  KUBECONFIG: path,
+  KUBERNETES_SERVICE_HOST: z.string().optional(),
+  KUBERNETES_SERVICE_PORT: z.string().optional(),
+  OPERATOR_ADDR: z.string().default(':8081'),
+  OPERATOR_WORKERS: z.coerce.number().int().min(1).max(1000).default(100),
+  WATCH_NAMESPACES: list.default([]),
+  LEADER_ELECT: flag.default(false),
+  POD_NAMESPACE: z.string().default('multinic-operator-system'),
+  POD_NAME: z.string().optional(),
+  CONTRABASS_CA_FILE: path,
+  OPENSTACK_CA_FILE: path,
+  VIOLA_CA_FILE: path,
+  VIOLA_TOKEN_FILE: path,
+  VIOLA_CLIENT_CERT_FILE: path,
+  VIOLA_CLIENT_KEY_FILE: path,
+  HTTP_PROXY: z.string().optional(),
+  HTTPS_PROXY: z.string().optional(),
+  NO_PROXY: z.string().optional(),
+})
+
+export type ProcessSettings = z.infer<typeof processSettings>
+
+export function processSettingsFrom(env: Environment): Readonly<ProcessSettings> {
+  return settingsFrom(processSettings, env)
+}
+
+/** Where a setting came from: credentials follow it. */
+export type Origin = 'object' | 'environment' | 'default'
+
+export interface SyncSettings {
+  contrabassEndpoint: string
+  contrabassTimeoutMs: number
+  contrabassInsecureTLS: boolean
+  openstackTimeoutMs: number
+  openstackInsecureTLS: boolean
+  neutronEndpoint?: string
+  novaEndpoint?: string
+  endpointInterface: string
+  endpointRegion: string
+  nodeNameMetadataKey: string
+  allowedStatuses: string[]
+  baseline: string
+  owners: string[]
+  downPortFastRetryMax: number
+  pollFastMs: number
+  pollSlowMs: number
+  pollErrorMs: number
+  pollFastWindowMs: number
+  violaEndpoint: string
+  violaTimeoutMs: number
+  violaInsecureTLS: boolean
+  /** The last place to look for the key; whose it is depends on its origin. */
+  encryptKey?: string
+  origins: Readonly<Partial<Record<SettingName, Origin>>>
+}
+
+const flags: readonly SettingName[] = ['contrabassInsecureTLS', 'openstackInsecureTLS', 'violaInsecureTLS']
+const lists: readonly SettingName[] = ['openstackPortAllowedStatuses', 'openstackPortOwners']
+const numbers: readonly SettingName[] = ['downPortFastRetryMax']
+const durations: readonly SettingName[] = [
+  'contrabassTimeout',
+  'openstackTimeout',
+  'violaTimeout',
+  'pollFastInterval',
+  'pollSlowInterval',
+  'pollErrorInterval',
+  'pollFastWindow',
+]
+const secretNames: readonly SettingName[] = ['contrabassEncryptKey']
+
+/** All mistakes at once, each with the name that the user gave the setting under. */
+export function resolveSettings(env: Environment, given: Settings = {}): SyncSettings {
+  const mistakes: string[] = []
+  const origins: Partial<Record<SettingName, Origin>> = {}
+  const value: Record<string, unknown> = {}
+  for (const name of Object.keys(settingEnvironment) as SettingName[]) {
+    const found = lookUp(name, env, given)
+    origins[name] = found.origin
+    value[name] = found.value
+    const wrong = found.value === undefined ? undefined : mistakeIn(name, found.value)
+    if (wrong) mistakes.push(`${spelled(name, found.origin)}: ${shown(name, found.value)}${wrong}`)
+  }
+  for (const name of ['contrabassEndpoint', 'violaEndpoint'] as const)
+    if (value[name] === undefined)
+      mistakes.push(`spec.settings.${name}: is missing; set it, or ${settingEnvironment[name]} for the operator`)
+  if (mistakes.length > 0) throw configError(mistakes)
+  return settle(value as Resolved, origins)
+}
+
+type Resolved = Settings & typeof settingDefaults & { contrabassEndpoint: string; violaEndpoint: string }
+
+function lookUp(name: SettingName, env: Environment, given: Settings): { value: unknown; origin: Origin } {
+  const own = given[name]
+  if (own !== undefined && own !== '') return { value: own, origin: 'object' }
+  const text = env[settingEnvironment[name]]?.trim()
+  if (text !== undefined && text !== '') return { value: fromText(name, text), origin: 'environment' }
+  return { value: (settingDefaults as Settings)[name], origin: 'default' }
+}
+
+function fromText(name: SettingName, text: string): unknown {
+  if (lists.includes(name)) return list.parse(text)
+  if (numbers.includes(name)) return Number(text)
+  if (flags.includes(name)) return text === 'true' ? true : text === 'false' ? false : text
+  return text
+}
+
+/** What is wrong with a value and how to write it; undefined when it is good. */
+function mistakeIn(name: SettingName, value: unknown): string | undefined {
+  if (durations.includes(name))
+    return typeof value === 'string' && parseDuration(value) !== undefined
+      ? undefined
+      : 'is not a positive duration; write it like 20s, 2m or 500ms'
+  if (settingsSchema.shape[name].safeParse(value).success) {
+    const time = name === 'openstackPortBaseline' && value !== 'creationTime' && value !== 'none'
+    return time && Number.isNaN(Date.parse(String(value))) ? 'is not creationTime, none or an RFC 3339 time' : undefined
+  }
+  if (flags.includes(name)) return 'must be true or false'
+  if (name.endsWith('Endpoint')) return 'is not an address; write it like https://host:port'
+  if (numbers.includes(name)) return 'must be a whole number from 1 to 100'
+  if (name === 'openstackEndpointInterface') return 'must be public, internal or admin'
+  return 'cannot be used'
+}
+
+function spelled(name: SettingName, origin: Origin): string {
+  return origin === 'environment' ? `${settingEnvironment[name]} of the operator` : `spec.settings.${name}`
+}
+
+function shown(name: SettingName, value: unknown): string {
+  if (secretNames.includes(name)) return ''
+  return `${JSON.stringify(value).slice(0, 100)} `
+}
+
+function settle(value: Resolved, origins: SyncSettings['origins']): SyncSettings {
+  const ms = (text: string) => parseDuration(text) ?? 0
+  const pollFastMs = ms(value.pollFastInterval)
+  return {
+    contrabassEndpoint: value.contrabassEndpoint.replace(/\/+$/, ''),
+    contrabassTimeoutMs: ms(value.contrabassTimeout),
+    contrabassInsecureTLS: value.contrabassInsecureTLS,
+    openstackTimeoutMs: ms(value.openstackTimeout),
+    openstackInsecureTLS: value.openstackInsecureTLS,
+    ...(value.openstackNeutronEndpoint && { neutronEndpoint: value.openstackNeutronEndpoint }),
+    ...(value.openstackNovaEndpoint && { novaEndpoint: value.openstackNovaEndpoint }),
+    endpointInterface: value.openstackEndpointInterface,
+    endpointRegion: value.openstackEndpointRegion,
+    nodeNameMetadataKey: value.openstackNodeNameMetadataKey,
+    allowedStatuses: value.openstackPortAllowedStatuses.map(word => word.trim().toUpperCase()),
+    baseline: value.openstackPortBaseline,
+    owners: value.openstackPortOwners,
+    downPortFastRetryMax: value.downPortFastRetryMax,
+    pollFastMs,
+    pollSlowMs: Math.max(ms(value.pollSlowInterval), pollFastMs),
+    pollErrorMs: ms(value.pollErrorInterval),
+    pollFastWindowMs: ms(value.pollFastWindow),
+    violaEndpoint: value.violaEndpoint.replace(/\/+$/, ''),
+    violaTimeoutMs: ms(value.violaTimeout),
+    violaInsecureTLS: value.violaInsecureTLS,
+    ...(value.contrabassEncryptKey && { encryptKey: value.contrabassEncryptKey }),
+    origins,
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * Keeps one OpenstackConfig true: sync it, write its status, say when to look again; on deletion, take away or leave what
+ * it delivered.
+ *
+ * Level-based: the key says only which object to look at.
+ */
+import { type OpenstackConfig, openstackConfigFinalizer, openstackConfigs } from '../contract/openstack-config.ts'
+import { messageOf } from '../errors.ts'
+import type { Kube } from '../kube/api.ts'
+import type { Reconcile } from '../kube/controller.ts'
+import { isConflict, isNotFound } from '../kube/errors.ts'
+import { parseKey } from '../kube/keys.ts'
+import type { Log } from '../log.ts'
+import { type Intervals, nextSyncMs } from './cadence.ts'
+import { release } from './deletion.ts'
+import { mergePatch } from './merge-patch.ts'
+import type { Notices } from './notices.ts'
+import { nextStatus, type Outcome } from './status.ts'
+import { type SyncDeps, type SyncResult, sync } from './sync.ts'
+import { SyncError } from './sync-error.ts'
+
+export interface ReconcileDeps extends SyncDeps {
+  kube: Pick<Kube, 'get' | 'patch' | 'patchStatus'>
+  notices: Notices
+  /** A person asked for a fresh look at this key. */
+  takeForced: (key: string) => boolean
+  /** Told of every sync, for numbers and for people who ask why. */
+  onSynced?: (key: string, result: SyncResult | undefined, seconds: number) => void
+  random?: () => number
+}
+
+interface Remembered {
+  failures: number
+  waitingSince: number | undefined
+}
+
+const fallback: Intervals = {
+  pollFastMs: 20_000,
+  pollSlowMs: 120_000,
+  pollErrorMs: 30_000,
+  pollFastWindowMs: 180_000,
+  downPortFastRetryMax: 5,
+}
+
+export function configReconciler(deps: ReconcileDeps): Reconcile {
+  const memory = new Map<string, Remembered>()
+
+  return async (key, { log, signal }) => {
+    const at = parseKey(key)
+    const found = await deps.kube.get(openstackConfigs, at)
+    if (!found) {
+      memory.delete(key)
+      deps.notices.forget(key)
+      return
+    }
+    if (found.metadata.deletionTimestamp) return release(found, deps, { log, signal })
+    const config = await withFinalizer(found, deps.kube)
+
+    const started = deps.now()
+    const { result, error } = await attempt(config, key, { log, signal })
+    signal.throwIfAborted()
+    const failure = error ?? result?.error
+    const remembered = remember(key, failure, result)
+    const intervals = result?.settings ?? fallback
+    const next = nextSyncMs(intervals, {
+      now: deps.now().getTime(),
+      lastChangeAt: result?.changed ? started.getTime() : timeOf(config.status?.lastChangeAt),
+      failures: remembered.failures,
+      retryAfterMs: failure?.retryAfterMs,
+      nodesPending: isPending(result),
+      waitingSince: remembered.waitingSince,
+      downDueMs: result?.down.dueMs,
+      random: (deps.random ?? Math.random)(),
+    })
+    if (failure) log.warn('the sync failed', { reason: failure.reason, error: failure.message, afterMs: next })
+    deps.notices.tell(config, result, failure)
+
+    await writeStatus(config, {
+      generation: config.metadata.generation ?? 0,
+      error: failure && { reason: failure.reason, message: failure.message },
+      changed: result?.changed ?? 0,
+      findings: result?.findings,
+      downPortRetry: result?.down.retry,
+      nextSyncMs: next,
+    })
+    deps.onSynced?.(key, result, (deps.now().getTime() - started.getTime()) / 1_000)
+    return { after: next }
+
+    async function writeStatus(object: OpenstackConfig, outcome: Outcome): Promise<void> {
+      const status = nextStatus(object.status, outcome, deps.now(), intervals.pollSlowMs)
+      if (!status) return
+      try {
+        await deps.kube.patchStatus(openstackConfigs, at, mergePatch(object.status ?? {}, status))
+      } catch (error) {
+        if (!isNotFound(error)) throw error
+      }
+    }
+  }
+
+  async function attempt(config: OpenstackConfig, key: string, { log, signal }: { log: Log; signal: AbortSignal }) {
+    try {
+      return { result: await sync(config, deps, { log, signal, fresh: deps.takeForced(key) }) }
+    } catch (error) {
+      if (error instanceof SyncError) return { error }
+      signal.throwIfAborted()
+      log.error('the sync broke', { error })
+      return { error: new SyncError('ConfigError', messageOf(error), { cause: error }) }
+    }
+  }
+
+  function remember(key: string, failure: SyncError | undefined, result: SyncResult | undefined): Remembered {
+    const before = memory.get(key)
+    const waiting = result ? result.waiting || result.plan.down.length > 0 : before?.waitingSince !== undefined
+    const now = {
+      failures: failure ? (before?.failures ?? 0) + 1 : 0,
+      waitingSince: waiting ? (before?.waitingSince ?? deps.now().getTime()) : undefined,
+    }
+    memory.set(key, now)
+    return now
+  }
+}
+
+function isPending(result: SyncResult | undefined): boolean {
+  if (!result) return false
+  const { nodes, nodesTold, refusedRemovals } = result.findings
+  return (
+    result.unsettled || refusedRemovals.length > 0 || (nodesTold && nodes.some(({ state }) => state !== 'Configured'))
+  )
+}
+
+function timeOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Date.parse(text)
+}
+
+/** What is delivered must not be orphaned by a deletion, so the finalizer is there before the first delivery. */
+async function withFinalizer(config: OpenstackConfig, kube: Pick<Kube, 'patch'>): Promise<OpenstackConfig> {
+  const { finalizers = [], resourceVersion, name, namespace } = config.metadata
+  if (finalizers.includes(openstackConfigFinalizer)) return config
+  const metadata = {
+    finalizers: [...finalizers, openstackConfigFinalizer],
+    ...(resourceVersion && { resourceVersion }),
+  }
+  try {
+    return await kube.patch(openstackConfigs, { name, ...(namespace && { namespace }) }, { metadata })
+  } catch (error) {
+    if (isConflict(error)) throw new Error('the object moved on; it is looked at again', { cause: error })
+    throw error
+  }
+}

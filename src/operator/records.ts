@@ -1,0 +1,133 @@
+/**
+ * What the inventory is told: the newest truth about a node, and only when it differs from what it was told last.
+ */
+import { hashOf } from '../contract/hash.ts'
+import type { Interface } from '../contract/interfaces.ts'
+import type { InventoryWrite, Stage } from '../contract/inventory.ts'
+import type { InterfaceStatus } from '../contract/node-config.ts'
+import type { Log } from '../log.ts'
+import { type HeldNode, identityOf } from './facts.ts'
+import { stateOf } from './status.ts'
+
+export interface Recorder {
+  put(writes: InventoryWrite[]): Promise<void>
+}
+
+type Stages = Partial<Record<Stage, string>>
+
+export interface Records {
+  /** A port was found that is not delivered yet. */
+  saw(providerId: string, portId: string): void
+  delivered(providerId: string, nics: readonly Interface[]): void
+  /** The node as the cluster holds it now. */
+  note(providerId: string, node: HeldNode, why: string): void
+  /** The node is being emptied. */
+  noteRemoving(providerId: string, node: Pick<HeldNode, 'nodeName' | 'instanceId'>, why: string): void
+  /** The node has nothing of ours any more. */
+  noteGone(providerId: string, node: Pick<HeldNode, 'nodeName' | 'instanceId'>, why: string): void
+  /** Hands over what was noted and differs. A recorder that is away is tried again with the next sync. */
+  flush(log: Log): Promise<void>
+}
+
+export function createRecords(recorder: Recorder | undefined, now: () => Date): Records {
+  const stages = new Map<string, Stages>()
+  const told = new Map<string, string>()
+  let noted = new Map<string, InventoryWrite>()
+
+  const stageOf = (providerId: string, id: string, stage: Stage) => {
+    const key = `${providerId} ${id}`
+    stages.set(key, { [stage]: now().toISOString(), ...stages.get(key) })
+  }
+  const note = (write: InventoryWrite) => {
+    const key = `${write.providerId} ${write.nodeName}`
+    const { why: _, ...truth } = write
+    if (told.get(key) !== hashOf(truth)) noted.set(key, write)
+    else noted.delete(key)
+  }
+  const emptied = (providerId: string, { nodeName, instanceId = '' }: Pick<HeldNode, 'nodeName' | 'instanceId'>) => ({
+    providerId,
+    nodeName,
+    instanceId,
+    config: { nodeName, ...(instanceId !== '' && { instanceId }), interfaces: [] },
+    lastConfigHash: '',
+  })
+
+  return {
+    saw: (providerId, portId) => stageOf(providerId, portId, 'seen'),
+    delivered: (providerId, nics) => {
+      for (const nic of nics) stageOf(providerId, identityOf(nic), 'delivered')
+    },
+    note(providerId, node, why) {
+      note(recordOf(providerId, node, nic => stages.get(`${providerId} ${identityOf(nic)}`), why))
+    },
+    noteRemoving(providerId, node, why) {
+      note({ ...emptied(providerId, node), state: 'Pending', reason: 'Removing', why })
+    },
+    noteGone(providerId, node, why) {
+      note({ ...emptied(providerId, node), removed: true, why })
+    },
+    async flush(log) {
+      if (noted.size === 0 || !recorder) return
+      const writes = noted
+      noted = new Map()
+      try {
+        await recorder.put([...writes.values()])
+        for (const [key, { why: _, ...truth }] of writes) told.set(key, hashOf(truth))
+      } catch (error) {
+        for (const [key, write] of writes) if (!noted.has(key)) noted.set(key, write)
+        log.warn('the inventory did not take records', { nodes: writes.size, error })
+      }
+    },
+  }
+}
+
+function recordOf(
+  providerId: string,
+  node: HeldNode,
+  stagesOf: (nic: Interface) => Stages | undefined,
+  why: string,
+): InventoryWrite {
+  const { nodeName, instanceId = '', interfaces, specHash } = node
+  const { state, reason, message } = stateOf(node)
+  const current = (node.status?.observedGeneration ?? 0) >= node.generation
+  return {
+    providerId,
+    nodeName,
+    instanceId,
+    config: { nodeName, ...(instanceId !== '' && { instanceId }), interfaces },
+    lastConfigHash: specHash,
+    state,
+    ...(reason !== undefined && { reason: reason.slice(0, 128) }),
+    ...(message !== undefined && { message: message.slice(0, 4096) }),
+    interfaces: interfaces.map(nic => {
+      const status = current ? statusOf(nic, node.status?.interfaceStatuses ?? []) : undefined
+      return interfaceRecord(nic, status, stagesOf(nic))
+    }),
+    why: why.slice(0, 1024),
+  }
+}
+
+function statusOf(nic: Interface, statuses: readonly InterfaceStatus[]): InterfaceStatus | undefined {
+  return (
+    statuses.find(({ portId }) => portId !== undefined && portId === nic.portId) ??
+    statuses.find(({ id, macAddress }) => id === nic.id && macAddress?.toLowerCase() === nic.macAddress)
+  )
+}
+
+function interfaceRecord(
+  { id, name, portId, macAddress }: Interface,
+  status: InterfaceStatus | undefined,
+  known: Stages | undefined,
+): NonNullable<InventoryWrite['interfaces']>[number] {
+  const applied = status?.lastConfigured
+  const verified = status?.lastChecked ?? applied
+  const stages: Stages = { ...known, ...(applied && { applied }), ...(verified && { verified }) }
+  return {
+    ...(status ?? { status: 'Pending' as const }),
+    id,
+    name,
+    ...(portId !== undefined && { portId }),
+    macAddress,
+    ...(Object.keys(stages).length > 0 && { stages }),
+  }
+}

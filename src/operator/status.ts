@@ -1,0 +1,225 @@
+/**
+ * What a sync came to → the status of its OpenstackConfig. Pure: the clock comes in as a value.
+ *
+ * Nothing is written when nothing changed: `lastSyncedAt` and `nextSyncAt` alone move at most once a slow interval. Every
+ * text is cut to fit.
+ */
+import { canonicalJson } from '../contract/hash.ts'
+import type { ConditionStatus, State } from '../contract/node-config.ts'
+import type { OpenstackConfigStatus } from '../contract/openstack-config.ts'
+import type { SyncReason } from '../contract/reasons.ts'
+import type { HeldNode } from './facts.ts'
+import type { Verdict } from './verdicts.ts'
+
+export interface NodeState {
+  nodeName: string
+  state: State
+  reason?: string
+  message?: string
+}
+
+/** What a sync learned of ports and nodes; absent when it ended before. */
+export interface Findings {
+  verdicts: readonly Verdict[]
+  nodes: readonly NodeState[]
+  /** This Viola tells the state of its nodes. */
+  nodesTold: boolean
+  /** Interfaces whose removal waits for a person. */
+  heldRemovals: readonly string[]
+  /** Nodes whose removal Viola refused, with its words. */
+  refusedRemovals: readonly string[]
+  /** Value of the annotation that let removals go, once it did. */
+  released?: string
+}
+
+export interface Outcome {
+  generation: number
+  error?: { reason: SyncReason; message: string } | undefined
+  /** Nodes that were sent or taken away. */
+  changed: number
+  findings?: Findings | undefined
+  downPortRetry?: OpenstackConfigStatus['downPortRetry'] | undefined
+  nextSyncMs: number
+}
+
+const longestMessage = 2_048
+const longestError = 4_096
+const mostHeld = 100
+
+/** The new status, or undefined when the old one still says it all. */
+export function nextStatus(
+  before: OpenstackConfigStatus = {},
+  outcome: Outcome,
+  now: Date,
+  slowMs: number,
+): OpenstackConfigStatus | undefined {
+  const { error, findings, generation } = outcome
+  const at = now.toISOString()
+  const after: OpenstackConfigStatus = {
+    observedGeneration: generation,
+    conditions: conditionsOf(before, outcome, at),
+    nextSyncAt: new Date(now.getTime() + outcome.nextSyncMs).toISOString(),
+    ...present('lastSyncedAt', error ? before.lastSyncedAt : at),
+    ...present('lastChangeAt', outcome.changed > 0 ? at : before.lastChangeAt),
+    ...present('lastError', error ? cut(`${error.reason}: ${error.message}`, longestError) : undefined),
+    ...present('downPortRetry', error ? before.downPortRetry : outcome.downPortRetry),
+    ...present('nodes', findings ? nodesSummary(findings.nodes) : before.nodes),
+    ...present('ports', findings ? portsSummary(findings.verdicts) : before.ports),
+    ...present('heldRemovals', findings ? heldList(findings.heldRemovals) : before.heldRemovals),
+    ...present('releasedRemovals', findings?.released ?? before.releasedRemovals),
+  }
+  if (!sameButForTimes(before, after)) return after
+  const written = Date.parse((error ? before.nextSyncAt : before.lastSyncedAt) ?? '')
+  return now.getTime() - written < slowMs ? undefined : after
+}
+
+function conditionsOf(before: OpenstackConfigStatus, outcome: Outcome, at: string): ConditionStatus[] {
+  const { error, findings, generation } = outcome
+  const said: Said[] = [
+    error
+      ? { type: 'Ready', status: 'False', reason: error.reason, message: error.message }
+      : {
+          type: 'Ready',
+          status: 'True',
+          reason: outcome.changed > 0 ? 'Synced' : 'NoChange',
+          message: readyText(outcome),
+        },
+    degraded(outcome),
+    ...(findings ? [nodesReady(findings), ...removals(findings, before)] : []),
+  ]
+  const kept = (before.conditions ?? []).filter(old => !said.some(({ type }) => type === old.type))
+  return [
+    ...said.map((one): ConditionStatus => {
+      const old = before.conditions?.find(({ type }) => type === one.type)
+      const lastTransitionTime = old?.status === one.status ? (old.lastTransitionTime ?? at) : at
+      return { ...one, message: cut(one.message, longestMessage), lastTransitionTime, observedGeneration: generation }
+    }),
+    ...kept,
+  ]
+}
+
+type Said = Pick<ConditionStatus, 'type' | 'status'> & { reason: string; message: string }
+
+function readyText({ findings, changed }: Outcome): string {
+  const nodes = findings?.nodes.length ?? 0
+  const skipped = Object.entries(countBy(findings?.verdicts ?? []))
+    .filter(([reason]) => reason !== 'Taken')
+    .map(([reason, count]) => `${reason} ${count}`)
+  const rest = skipped.length > 0 ? `; not taken: ${skipped.join(', ')}` : ''
+  if (nodes === 0 && changed === 0) return `no port is taken${rest}`
+  return changed > 0 ? `delivered ${count(changed, 'node')}${rest}` : `${count(nodes, 'node')} as delivered${rest}`
+}
+
+/** Verdicts that a person has to do something about. */
+const troubles = new Set<string>(['LimitReached', 'NameNotUnique', 'VmGone', 'VmNotUnique'])
+
+function degraded({ error, findings }: Outcome): Said {
+  if (error) return { type: 'Degraded', status: 'True', reason: error.reason, message: error.message }
+  const trouble = findings?.verdicts.filter(({ reason }) => troubles.has(reason)) ?? []
+  const [first] = trouble
+  if (!first) return { type: 'Degraded', status: 'False', reason: 'Healthy', message: 'the last sync had no error' }
+  const message = [...new Set(trouble.map(({ message }) => message))].slice(0, 10).join('; ')
+  return { type: 'Degraded', status: 'True', reason: first.reason, message }
+}
+
+function nodesReady({ nodes, nodesTold }: Findings): Said {
+  const type = 'NodesReady'
+  if (!nodesTold)
+    return { type, status: 'Unknown', reason: 'NodesPending', message: 'this Viola does not tell the state of nodes' }
+  const configured = nodes.filter(({ state }) => state === 'Configured').length
+  const progress = `${configured} of ${count(nodes.length, 'node')} configured`
+  const failed = nodes.filter(({ state }) => state === 'Failed')
+  if (failed.length > 0) {
+    const first = failed.slice(0, 5).map(({ nodeName, reason, message }) => `${nodeName}: ${message || reason}`)
+    return { type, status: 'False', reason: 'NodesFailed', message: `${progress}; ${first.join('; ')}` }
+  }
+  if (configured < nodes.length) {
+    const waiting = nodes.filter(({ state }) => state !== 'Configured').slice(0, 5)
+    const first = waiting.map(({ nodeName, reason, state }) => `${nodeName}: ${reason ?? state}`)
+    return { type, status: 'False', reason: 'NodesPending', message: `${progress}; ${first.join('; ')}` }
+  }
+  return { type, status: 'True', reason: 'Healthy', message: progress }
+}
+
+/** Shown while they are true, and as false once they were. */
+function removals({ heldRemovals, refusedRemovals }: Findings, before: OpenstackConfigStatus): Said[] {
+  const all: [string, readonly string[], string][] = [
+    ['RemovalHeld', heldRemovals, 'many ports vanished at once, so nothing was removed'],
+    ['RemovalPending', refusedRemovals, 'Viola refused to take away'],
+  ]
+  return all.flatMap(([type, list, words]): Said[] => {
+    if (list.length > 0)
+      return [{ type, status: 'True', reason: type, message: `${words}: ${list.slice(0, 10).join('; ')}` }]
+    if (!before.conditions?.some(old => old.type === type)) return []
+    return [{ type, status: 'False', reason: 'Healthy', message: 'no removal waits' }]
+  })
+}
+
+function nodesSummary(nodes: readonly NodeState[]): OpenstackConfigStatus['nodes'] {
+  const of = (...states: State[]) => nodes.filter(({ state }) => states.includes(state)).length
+  const configured = of('Configured')
+  return {
+    total: nodes.length,
+    configured,
+    failed: of('Failed'),
+    pending: of('Pending', 'InProgress'),
+    ready: `${configured}/${nodes.length}`,
+  }
+}
+
+function portsSummary(verdicts: readonly Verdict[]): OpenstackConfigStatus['ports'] {
+  const ports = verdicts.filter(({ portId }) => portId !== undefined)
+  const { Taken: taken = 0, ...skipped } = countBy(ports)
+  return {
+    total: ports.length,
+    taken,
+    ...(Object.keys(skipped).length > 0 && { skipped }),
+    summary: `${taken}/${ports.length}`,
+  }
+}
+
+function countBy(verdicts: readonly Verdict[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { reason } of verdicts) counts[reason] = (counts[reason] ?? 0) + 1
+  return Object.fromEntries(Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function heldList(held: readonly string[]): string[] | undefined {
+  return held.length > 0 ? held.slice(0, mostHeld).map(text => cut(text, 300)) : undefined
+}
+
+/** The state of a node as its controller tells it; a status of an older generation says nothing of this one. */
+export function stateOf({ nodeName, generation, status }: HeldNode): NodeState {
+  if (!status?.state || (status.observedGeneration ?? 0) < generation) return { nodeName, state: 'Pending' }
+  const ready = status.conditions?.find(({ type }) => type === 'Ready')
+  return {
+    nodeName,
+    state: status.state,
+    ...(ready?.reason && { reason: ready.reason }),
+    ...(ready?.message && { message: ready.message }),
+  }
+}
+
+/** Reports whether two statuses differ in nothing but when the last sync was: Synced and NoChange tell the same. */
+function sameButForTimes(a: OpenstackConfigStatus, b: OpenstackConfigStatus): boolean {
+  return timeless(a) === timeless(b)
+}
+
+function timeless({ lastSyncedAt, nextSyncAt, conditions, ...rest }: OpenstackConfigStatus): string {
+  const lasting = conditions?.map(condition =>
+    condition.type === 'Ready' && condition.status === 'True' ? { ...condition, reason: '', message: '' } : condition,
+  )
+  return canonicalJson({ ...rest, lasting })
+}
+
+function count(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? '' : 's'}`
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`
+}
+
+function present<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  return (value === undefined ? {} : { [key]: value }) as { [P in K]?: V }
+}

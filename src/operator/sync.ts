@@ -1,0 +1,311 @@
+/**
+ * One sync of one OpenstackConfig: settings → cloud → what Viola holds → plan → deliver → record.
+ *
+ * Writes nothing to the object itself: what it came to is returned.
+ */
+import { type OpenstackConfig, openstackConfigAnnotations } from '../contract/openstack-config.ts'
+import type { Environment } from '../env.ts'
+import { messageOf } from '../errors.ts'
+import { keyOf } from '../kube/keys.ts'
+import type { Log } from '../log.ts'
+import { type Delivery, deliver } from './apply.ts'
+import { type DownDecision, downResend } from './cadence.ts'
+import type { Clouds } from './clouds.ts'
+import { resolveSettings, type SyncSettings } from './config.ts'
+import { type CredentialSources, credentialsFor } from './credentials.ts'
+import { type Claim, type HeldNode, identityOf, type Observed } from './facts.ts'
+import type { Leaving } from './leaving.ts'
+import type { Locks } from './locks.ts'
+import { askAbout, type CloudFacts, observeCloud, rulesOf } from './observe.ts'
+import { type NodePlan, type Plan, planNodes } from './plan.ts'
+import type { Records } from './records.ts'
+import { type Findings, type NodeState, stateOf } from './status.ts'
+import { SyncError, stage } from './sync-error.ts'
+import type { Viola } from './viola-client.ts'
+import type { Violas } from './violas.ts'
+
+export interface SyncDeps {
+  env: Environment
+  clouds: Clouds
+  violas: Violas
+  sources: CredentialSources
+  locks: Locks
+  records: Records
+  leaving: Leaving
+  /** The other OpenstackConfigs of a cluster. */
+  claims: (providerId: string, source: string) => Claim[]
+  now: () => Date
+}
+
+export interface SyncResult {
+  settings: SyncSettings
+  findings: Findings
+  changed: number
+  down: DownDecision
+  /** Ports that wait to be attached. */
+  waiting: boolean
+  /** Something is left to do at once: a conflict, a question without an answer. */
+  unsettled: boolean
+  error?: SyncError
+  plan: Plan
+}
+
+/** A conflict is looked at again at once so many times. */
+const looks = 3
+
+export function providerIdOf({ spec }: OpenstackConfig): string {
+  return spec.credentials.k8sProviderID?.trim() || spec.credentials.openstackProviderID
+}
+
+export async function sync(
+  config: OpenstackConfig,
+  deps: SyncDeps,
+  context: { log: Log; signal: AbortSignal; fresh: boolean },
+): Promise<SyncResult> {
+  const { signal, log } = context
+  const settings = resolveSettings(deps.env, config.spec.settings)
+  const credentials = await credentialsFor(config, settings, deps.sources)
+  const cloud = deps.clouds.open({
+    settings,
+    encryptKey: credentials.encryptKey,
+    openstackProviderId: config.spec.credentials.openstackProviderID,
+    projectId: config.spec.credentials.projectID.replaceAll('-', '').toLowerCase(),
+  })
+  if (context.fresh) cloud.refresh()
+  const providerId = providerIdOf(config)
+  const viola = deps.violas.open({ settings, credentials, providerId })
+
+  const facts = await observeCloud(cloud, config.spec, settings, signal)
+  const held = await heldBy(viola, signal)
+  const source = keyOf(config)
+  let observed = observedFrom(config, settings, facts, held.nodes, deps.claims(providerId, source))
+  let plan = planNodes(observed)
+  let questionFailures: string[] = []
+  if (plan.questions.length > 0) {
+    const asked = await askAbout(cloud, plan.questions, facts.vms, signal)
+    questionFailures = asked.failures
+    observed = { ...observed, ports: merged(observed.ports, asked.ports), answers: asked.answers }
+    plan = planNodes(observed)
+  }
+  for (const { portId, reason } of plan.verdicts)
+    if (portId !== undefined && reason !== 'Taken') deps.records.saw(providerId, portId)
+
+  const down = downResend(
+    plan.down.map(({ portId }) => portId),
+    config.status?.downPortRetry,
+    settings,
+    deps.now(),
+  )
+  const delivered = await deliverAll({ deps, viola, providerId, observed, plan, down, log, signal })
+  await record(deps, providerId, delivered, log)
+  return resultOf(config, settings, facts, delivered, down, questionFailures, held.told)
+}
+
+async function heldBy(viola: Viola, signal: AbortSignal): Promise<{ nodes: readonly HeldNode[]; told: boolean }> {
+  const nodes = await stage('ViolaPostError', () => viola.held(signal))
+  return { nodes: nodes ?? [], told: nodes !== undefined }
+}
+
+function merged(ports: Observed['ports'], more: Observed['ports']): Observed['ports'] {
+  const known = new Set(ports.map(port => port.id))
+  return [...ports, ...more.filter(port => !known.has(port.id))]
+}
+
+function observedFrom(
+  config: OpenstackConfig,
+  settings: SyncSettings,
+  facts: CloudFacts,
+  held: readonly HeldNode[],
+  claims: Claim[],
+): Observed {
+  const { vms, ports, subnets, subnetsById, mtus } = facts
+  const release = releaseOf(config)
+  return {
+    source: keyOf(config),
+    rules: rulesOf(settings, config.metadata.creationTimestamp),
+    subnets,
+    subnetsById,
+    mtus,
+    vms,
+    ports,
+    held,
+    answers: new Map(),
+    claims,
+    release: release !== undefined && release !== config.status?.releasedRemovals,
+  }
+}
+
+function releaseOf({ metadata }: OpenstackConfig): string | undefined {
+  return metadata.annotations?.[openstackConfigAnnotations.releaseRemovals]
+}
+
+interface Delivering {
+  deps: SyncDeps
+  viola: Viola
+  providerId: string
+  observed: Observed
+  plan: Plan
+  down: DownDecision
+  log: Log
+  signal: AbortSignal
+}
+
+interface Delivered {
+  plan: Plan
+  observed: Observed
+  delivery: Delivery
+  /** Nodes that were sent or taken away because something differs. */
+  changed: Map<string, NodePlan>
+}
+
+/** Delivers under the locks of its VMs, on a state that was read under them; a conflict is looked at again. */
+async function deliverAll(work: Delivering): Promise<Delivered> {
+  const { deps, viola, providerId, log, signal } = work
+  let { plan, observed } = work
+  const total: Delivered = { plan, observed, delivery: emptyDelivery(), changed: new Map() }
+  for (let look = 1; look <= looks; look++) {
+    const due = dueIn(work, plan, look)
+    if (due.length === 0) break
+    const locked = new Set(due.map(node => node.instanceId))
+    const keys = [...locked].map(vmId => `${providerId} ${vmId}`)
+    const conflicts = await deps.locks.hold(keys, async () => {
+      const { nodes: held, told } = await heldBy(viola, signal)
+      if (told) observed = { ...observed, held }
+      plan = planNodes(observed)
+      const nodes = dueIn(work, plan, look).filter(node => locked.has(node.instanceId))
+      if (nodes.length === 0) return 0
+      for (const node of nodes) log.info('delivering', { node: node.nodeName, action: node.action, why: node.why })
+      const delivery = await deliver(viola, nodes, signal)
+      add(total, delivery, nodes)
+      for (const node of nodes) if (delivery.removed.has(node.nodeName)) deps.leaving.add(providerId, node)
+      return delivery.conflicts.size
+    })
+    total.plan = plan
+    total.observed = observed
+    if (conflicts === 0) break
+  }
+  return total
+}
+
+/** What differs, and in the first look also nodes with DOWN ports when they are due. */
+function dueIn({ deps, providerId, down }: Delivering, plan: Plan, look: number): NodePlan[] {
+  const again = new Set(down.resend && look === 1 ? plan.down.map(({ nodeName }) => nodeName) : [])
+  return plan.nodes.filter(node => {
+    if (node.action === 'remove') return !deps.leaving.has(providerId, node)
+    return node.action === 'send' || again.has(node.nodeName)
+  })
+}
+
+function emptyDelivery(): Delivery {
+  return { accepted: new Map(), removed: new Set(), conflicts: new Map(), failures: new Map(), refused: new Map() }
+}
+
+function add(total: Delivered, delivery: Delivery, nodes: readonly NodePlan[]): void {
+  for (const [node, result] of delivery.accepted) total.delivery.accepted.set(node, result)
+  for (const node of delivery.removed) total.delivery.removed.add(node)
+  for (const [node, message] of delivery.failures) total.delivery.failures.set(node, message)
+  for (const [node, message] of delivery.refused) total.delivery.refused.set(node, message)
+  total.delivery.conflicts = delivery.conflicts
+  for (const node of nodes) {
+    const through = delivery.accepted.has(node.nodeName) || delivery.removed.has(node.nodeName)
+    if (through && node.action !== 'keep') total.changed.set(node.nodeName, node)
+  }
+}
+
+/** The nodes of this object as they are now: what was just sent is Pending whatever an older status says. */
+function nodesNow({ plan, observed, delivery, changed }: Delivered): { node: HeldNode; plan: NodePlan }[] {
+  const held = new Map(observed.held.map(node => [node.nodeName, node]))
+  return plan.nodes.flatMap(planned => {
+    const { nodeName, instanceId, interfaces } = planned
+    const before = held.get(nodeName)
+    if (!changed.has(nodeName)) return before ? [{ node: before, plan: planned }] : []
+    const specHash = delivery.accepted.get(nodeName)?.specHash ?? ''
+    return [
+      {
+        node: { nodeName, instanceId, specHash, generation: (before?.generation ?? 0) + 1, interfaces },
+        plan: planned,
+      },
+    ]
+  })
+}
+
+async function record(deps: SyncDeps, providerId: string, delivered: Delivered, log: Log): Promise<void> {
+  const { records } = deps
+  const { changed, delivery } = delivered
+  for (const node of changed.values()) if (node.action === 'send') records.delivered(providerId, node.interfaces)
+  for (const { node, plan } of nodesNow(delivered)) {
+    if (delivery.removed.has(node.nodeName) || plan.action === 'remove')
+      records.noteRemoving(providerId, node, plan.why.join('; ') || 'nothing is wanted on it any more')
+    else
+      records.note(
+        providerId,
+        node,
+        changed.has(node.nodeName) ? plan.why.join('; ') : `the node is ${stateOf(node).state}`,
+      )
+  }
+  for (const node of goneNodes(deps, providerId, delivered)) records.noteGone(providerId, node, 'nothing is left on it')
+  await records.flush(log)
+}
+
+/** Nodes that were emptied and are gone now; and, for an operator that was away meanwhile, VMs that have no node. */
+function goneNodes({ leaving }: SyncDeps, providerId: string, { observed, changed }: Delivered): Gone[] {
+  const held = new Set(observed.held.map(node => node.nodeName))
+  const bare = observed.vms.flatMap(({ id, name }) =>
+    id === undefined || name === undefined ? [] : [{ nodeName: name, instanceId: id }],
+  )
+  return [...leaving.settle(providerId, held), ...bare].filter(
+    ({ nodeName }) => !held.has(nodeName) && !changed.has(nodeName),
+  )
+}
+
+type Gone = Pick<HeldNode, 'nodeName' | 'instanceId'>
+
+function resultOf(
+  config: OpenstackConfig,
+  settings: SyncSettings,
+  facts: CloudFacts,
+  delivered: Delivered,
+  down: DownDecision,
+  questionFailures: readonly string[],
+  nodesTold: boolean,
+): SyncResult {
+  const { plan, delivery, changed } = delivered
+  const source = keyOf(config)
+  const ours = nodesNow(delivered).filter(({ node }) => node.interfaces.some(nic => nic.source === source))
+  const nodes = ours.map(({ node, plan: planned }): NodeState => {
+    const leaving = planned.action === 'remove' || delivery.removed.has(node.nodeName)
+    return leaving ? { nodeName: node.nodeName, state: 'Pending', reason: 'Removing' } : stateOf(node)
+  })
+  const held = plan.heldRemovals.map(({ node, nic }) => `${node} ${nic.name} (port ${identityOf(nic)})`)
+  const error = errorOf(delivery, facts, questionFailures)
+  const release = releaseOf(config)
+  return {
+    settings,
+    changed: changed.size,
+    down,
+    plan,
+    waiting: plan.waiting.length > 0,
+    unsettled: delivery.conflicts.size > 0 || plan.questions.length > 0,
+    ...(error && { error }),
+    findings: {
+      verdicts: plan.verdicts,
+      nodes,
+      nodesTold,
+      heldRemovals: held,
+      refusedRemovals: [...delivery.refused].map(([node, message]) => `${node}: ${message}`),
+      ...(release !== undefined && { released: release }),
+    },
+  }
+}
+
+/** What did not go through, although the rest did. */
+function errorOf(delivery: Delivery, { novaError }: CloudFacts, questions: readonly string[]): SyncError | undefined {
+  const failures = [...delivery.failures].map(([node, message]) => `${node}: ${message}`)
+  if (failures.length > 0) {
+    const more = failures.length > 5 ? `; and ${failures.length - 5} more` : ''
+    return new SyncError('ViolaPostError', `${failures.slice(0, 5).join('; ')}${more}`)
+  }
+  if (novaError) return novaError
+  const [question] = questions
+  return question === undefined ? undefined : new SyncError('NovaError', messageOf(question))
+}

@@ -1,0 +1,142 @@
+/**
+ * The Viola API as the operator uses it. A Viola that serves only the documented POST is one too: what it answers with 404
+ * or 405 is remembered and not asked for again.
+ */
+import { completeInterfaces } from '../contract/interfaces.ts'
+import {
+  providerHeader,
+  type ViolaNodeConfig,
+  type ViolaResult,
+  violaListAnswer,
+  violaPath,
+  violaPostAnswer,
+} from '../contract/viola.ts'
+import { cut, wordsOf } from '../openstack/errors.ts'
+import type { Http, HttpAnswer } from '../openstack/http.ts'
+import type { HeldNode } from './facts.ts'
+
+export interface Viola {
+  /** What the cluster holds for this provider; undefined when this Viola does not tell. */
+  held(signal?: AbortSignal): Promise<readonly HeldNode[] | undefined>
+  post(nodes: readonly ViolaNodeConfig[], signal?: AbortSignal): Promise<PostOutcome>
+  /** `unserved` when this Viola has no DELETE. */
+  remove(nodeName: string, expectedSpecHash: string, signal?: AbortSignal): Promise<'removed' | 'conflict' | 'unserved'>
+}
+
+/** One result a node; nodes without one got through with the rest. */
+export interface PostOutcome {
+  results: Map<string, Pick<ViolaResult, 'action' | 'message' | 'specHash'>>
+}
+
+/** Viola refused a whole request. */
+export class ViolaRefusal extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.name = 'ViolaRefusal'
+    this.status = status
+  }
+
+  /** The content is at fault, not Viola: a smaller request may get through. */
+  get isAboutContent(): boolean {
+    return [400, 413, 422].includes(this.status)
+  }
+}
+
+export interface ViolaOptions {
+  http: Http
+  endpoint: string
+  providerId: string
+  token?: string | undefined
+}
+
+export function createViola({ http, endpoint, providerId, token }: ViolaOptions): Viola {
+  const url = `${endpoint.replace(/\/+$/, '')}${violaPath}`
+  const headers = { [providerHeader]: providerId, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
+  const unserved = new Set<'GET' | 'DELETE'>()
+  let last: { etag: string; nodes: readonly HeldNode[] } | undefined
+
+  return {
+    async held(signal) {
+      if (unserved.has('GET')) return undefined
+      const answer = await http.request({
+        method: 'GET',
+        url,
+        headers: { ...headers, ...(last && { 'if-none-match': last.etag }) },
+        signal,
+        accept: status => status < 500 && status !== 429,
+      })
+      if (answer.status === 304 && last) return last.nodes
+      if (isUnserved(answer)) {
+        unserved.add('GET')
+        return undefined
+      }
+      if (answer.status !== 200) throw refusal('GET', answer)
+      const parsed = violaListAnswer.safeParse(answer.body)
+      if (!parsed.success) throw new ViolaRefusal(200, 'viola: the list of node configs is not usable')
+      const nodes = parsed.data.items.map(
+        ({ interfaces, nodeName, instanceId, specHash, generation, status }): HeldNode => ({
+          nodeName,
+          specHash,
+          generation,
+          interfaces: completeInterfaces(interfaces).interfaces,
+          ...(instanceId !== undefined && { instanceId }),
+          ...(status !== undefined && { status }),
+        }),
+      )
+      const { etag } = answer.headers
+      last = typeof etag === 'string' ? { etag, nodes } : undefined
+      return nodes
+    },
+
+    async post(nodes, signal) {
+      const answer = await http.request({
+        method: 'POST',
+        url,
+        headers,
+        body: nodes,
+        signal,
+        anyBody: true,
+        accept: status => status !== 429 && status !== 503,
+      })
+      const parsed = violaPostAnswer.safeParse(answer.body)
+      const results = parsed.success ? parsed.data.results : []
+      const good = [200, 201, 202, 204].includes(answer.status)
+      if (!good && results.length === 0) throw refusal('POST', answer)
+      return { results: new Map(results.map(({ nodeName, ...result }) => [nodeName, result])) }
+    },
+
+    async remove(nodeName, expectedSpecHash, signal) {
+      if (unserved.has('DELETE')) return 'unserved'
+      const query = new URLSearchParams({ expectedSpecHash })
+      const answer = await http.request({
+        method: 'DELETE',
+        url: `${url}/${encodeURIComponent(nodeName)}?${query}`,
+        headers,
+        signal,
+        anyBody: true,
+        accept: status => status < 500 && status !== 429,
+      })
+      if (answer.status === 409) return 'conflict'
+      if ([200, 202, 204].includes(answer.status)) return 'removed'
+      if (!isUnserved(answer)) throw refusal('DELETE', answer)
+      unserved.add('DELETE')
+      return 'unserved'
+    },
+  }
+}
+
+/** A 404 in the words of an API (a problem, as an unknown provider gets) is an answer; any other means: no such route. */
+function isUnserved({ status, body }: HttpAnswer): boolean {
+  if (status === 405) return true
+  return status === 404 && !(typeof body === 'object' && body !== null && 'detail' in body)
+}
+
+function refusal(method: string, { status, body }: HttpAnswer): ViolaRefusal {
+  const words = wordsOf(body)
+  return new ViolaRefusal(
+    status,
+    cut(`viola: ${method} ${violaPath}: HTTP ${status}${words ? ` ${words}` : ''}`, 1_000),
+  )
+}

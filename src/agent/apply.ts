@@ -1,0 +1,164 @@
+/**
+ * Makes changes: kernel settings as file writes, everything else of all NICs in one `ip -batch`.
+ *
+ * A line that fails fails its NIC (and those it trades names with); the others go on from the next line.
+ */
+import type { InterfaceReason } from '../contract/reasons.ts'
+import { messageOf } from '../errors.ts'
+import { type Change, inWords, ipLine, isKernel, type KernelChange } from './change.ts'
+import type { Host } from './host.ts'
+import { sysctlPath } from './observe.ts'
+import { linkByIndex, type Observed } from './observed.ts'
+import type { Paths } from './paths.ts'
+import type { Unit } from './unit.ts'
+
+export interface Failure {
+  reason: InterfaceReason
+  message: string
+}
+
+/** Failures by group: a group fails as a whole. */
+export type Failures = Map<string, Failure>
+
+interface Line {
+  unit: Unit
+  change: KernelChange
+  text: string
+  /** Some kernels have no altnames; nothing depends on one. */
+  optional: boolean
+  /** The link was put down for it already. */
+  flapped?: true
+}
+
+export interface Ground {
+  host: Host
+  paths: Paths
+  observed: Observed
+}
+
+export async function applyUnits(units: readonly Unit[], ground: Ground): Promise<Failures> {
+  const failures: Failures = new Map()
+  for (const unit of units) writeSettings(unit, settingsBefore(unit), ground, failures, deviceBefore(unit, ground))
+  for (const { args, lines } of batchesOf(units)) await runLines(args, lines, ground, failures)
+  for (const unit of units) writeSettings(unit, settingsAfter(unit), ground, failures, deviceAfter(unit, ground))
+  return failures
+}
+
+/** For taking back: every line is tried, whatever happened to the one before; the state is read again afterwards. */
+export async function forceUnits(units: readonly Unit[], ground: Ground): Promise<void> {
+  const ignored: Failures = new Map()
+  for (const unit of units) writeSettings(unit, settingsBefore(unit), ground, ignored, deviceBefore(unit, ground))
+  for (const { args, lines } of batchesOf(units))
+    if (lines.length > 0) await ground.host.ip(['-force', ...args], textsOf(lines))
+  for (const unit of units) writeSettings(unit, settingsAfter(unit), ground, ignored, deviceAfter(unit, ground))
+}
+
+/** Rules of IPv6 need a switch of their own, and so a batch of their own. */
+function batchesOf(units: readonly Unit[]): { args: string[]; lines: Line[] }[] {
+  const lines = linesOf(units)
+  const own = ({ change }: Line) => change.kind === 'rule' && change.rule.family === 6
+  return [
+    { args: ['-batch', '-'], lines: lines.filter(line => !own(line)) },
+    { args: ['-6', '-batch', '-'], lines: lines.filter(own) },
+  ]
+}
+
+function linesOf(units: readonly Unit[]): Line[] {
+  const lines = units.flatMap(unit =>
+    unit.changes.filter(isKernel).map(change => ({
+      unit,
+      change,
+      text: ipLine(change, unit.ifindex ?? 0),
+      optional: change.kind === 'altname',
+    })),
+  )
+  // Removals free names; then everybody who is in somebody's way steps aside; then the rest.
+  const rank = ({ unit, change }: Line) => {
+    if (unit.purpose === 'remove') return 0
+    return change.kind === 'name' && change.park ? 1 : 2
+  }
+  return [0, 1, 2].flatMap(wanted => lines.filter(line => rank(line) === wanted))
+}
+
+async function runLines(
+  args: readonly string[],
+  lines: readonly Line[],
+  { host, observed }: Ground,
+  failures: Failures,
+): Promise<void> {
+  let rest = lines.filter(line => !failures.has(line.unit.group))
+  while (rest.length > 0) {
+    const { code, stderr } = await host.ip(args, textsOf(rest))
+    if (code === 0) return
+    const at = Number(/Command failed -:(\d+)/.exec(stderr)?.[1] ?? 1) - 1
+    const failed = rest[at]
+    if (!failed) throw new Error(`ip failed without a line: ${stderr.trim()}`)
+    const cause = causeIn(stderr)
+    const next = rest.slice(at + 1)
+    if (failed.change.kind === 'name' && !failed.flapped && /busy/i.test(cause))
+      rest = [...downRenameUp(failed, observed), ...next]
+    else {
+      if (!failed.optional) {
+        const reason = failed.change.kind === 'name' && /exists/i.test(cause) ? 'NameTaken' : 'CommandFailed'
+        failures.set(failed.unit.group, { reason, message: `${inWords(failed.change)}: ${cause}` })
+      }
+      rest = next.filter(line => !failures.has(line.unit.group))
+    }
+  }
+}
+
+function textsOf(lines: readonly Line[]): string[] {
+  return lines.map(line => line.text)
+}
+
+/** Kernels before 6.2 do not rename a link that is up. What it loses meanwhile is found missing, and added again. */
+function downRenameUp(line: Line, observed: Observed): Line[] {
+  const set = (to: 'up' | 'down'): Line => {
+    const change = { kind: 'link', from: to === 'up' ? 'down' : 'up', to } as const
+    return { ...line, change, text: ipLine(change, line.unit.ifindex ?? 0) }
+  }
+  const wasUp = linkByIndex(observed, line.unit.ifindex ?? 0)?.up ?? false
+  return [set('down'), { ...line, flapped: true }, ...(wasUp ? [set('up')] : [])]
+}
+
+function causeIn(stderr: string): string {
+  const text = stderr.split('\n').find(line => line !== '' && !line.startsWith('Command failed')) ?? 'no reason given'
+  return text.replace(/^(RTNETLINK answers|Error): /, '')
+}
+
+function writeSettings(
+  unit: Unit,
+  settings: readonly (Change & { kind: 'sysctl' })[],
+  { host, paths }: Ground,
+  failures: Failures,
+  device: string,
+): void {
+  if (failures.has(unit.group)) return
+  for (const setting of settings) {
+    try {
+      host.writeValue(sysctlPath(paths, setting.key, device), setting.to)
+    } catch (error) {
+      failures.set(unit.group, { reason: 'CommandFailed', message: `${inWords(setting)}: ${messageOf(error)}` })
+      return
+    }
+  }
+}
+
+function settingsBefore(unit: Unit): (Change & { kind: 'sysctl' })[] {
+  const first = unit.changes.findIndex(isKernel)
+  return unit.changes.slice(0, first < 0 ? undefined : first).filter(change => change.kind === 'sysctl')
+}
+
+function settingsAfter(unit: Unit): (Change & { kind: 'sysctl' })[] {
+  const first = unit.changes.findIndex(isKernel)
+  return first < 0 ? [] : unit.changes.slice(first).filter(change => change.kind === 'sysctl')
+}
+
+function deviceBefore(unit: Unit, { observed }: Ground): string {
+  return linkByIndex(observed, unit.ifindex ?? 0)?.name ?? ''
+}
+
+function deviceAfter(unit: Unit, ground: Ground): string {
+  const rename = unit.changes.filter(change => change.kind === 'name').at(-1)
+  return rename?.kind === 'name' ? rename.to : deviceBefore(unit, ground)
+}

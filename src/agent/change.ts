@@ -1,0 +1,153 @@
+/**
+ * A change of a NIC as data: what is there, what is to be, and so its undo. Prints as a line for `ip -batch` and in words.
+ *
+ * Pure. Devices are named by ifindex (`if5`): a rename in the same batch cannot miss.
+ */
+import { type Family, parseCidr } from '../contract/address.ts'
+import type { FileState } from './observed.ts'
+
+export interface AddressSpec {
+  cidr: string
+  noPrefixRoute: boolean
+  lifetime?: { valid: number; preferred: number }
+}
+
+export interface RouteSpec {
+  family: Family
+  table: number
+  destination: string
+  gateway?: string
+  source?: string
+  metric: number
+  onlink: boolean
+  protocol: number
+}
+
+export interface RuleSpec {
+  family: Family
+  priority: number
+  table: number
+  from?: string
+  to?: string
+  protocol: number
+}
+
+type Op = 'add' | 'remove'
+
+export type Change =
+  /** `park` frees a name that another NIC of the same run is waiting for. */
+  | { kind: 'name'; from: string; to: string; park?: true }
+  | { kind: 'mtu'; from: number; to: number }
+  | { kind: 'link'; from: 'up' | 'down'; to: 'up' | 'down' }
+  | { kind: 'address'; op: Op; address: AddressSpec }
+  | { kind: 'route'; op: Op; route: RouteSpec }
+  | { kind: 'rule'; op: Op; rule: RuleSpec }
+  | { kind: 'altname'; op: Op; altname: string }
+  /** Setting `ipv4.rp_filter` and the like, of this device only. */
+  | { kind: 'sysctl'; key: string; from: string; to: string }
+  | { kind: 'file'; path: string; from?: FileState; to?: FileState }
+
+export type KernelChange = Exclude<Change, { kind: 'sysctl' } | { kind: 'file' }>
+
+export function inverse(change: Change): Change {
+  switch (change.kind) {
+    case 'address':
+    case 'route':
+    case 'rule':
+    case 'altname':
+      return { ...change, op: change.op === 'add' ? 'remove' : 'add' }
+    case 'file':
+      return fileChange(change.path, change.to, change.from)
+    default:
+      return { ...change, from: change.to, to: change.from } as Change
+  }
+}
+
+export function fileChange(path: string, from: FileState | undefined, to: FileState | undefined): Change {
+  return { kind: 'file', path, ...(from ? { from } : {}), ...(to ? { to } : {}) }
+}
+
+export function isKernel(change: Change): change is KernelChange {
+  return change.kind !== 'sysctl' && change.kind !== 'file'
+}
+
+/** The line that `ip -batch` is given. */
+export function ipLine(change: KernelChange, ifindex: number): string {
+  const device = `if${ifindex}`
+  const verb = 'op' in change && change.op === 'remove' ? 'del' : 'add'
+  switch (change.kind) {
+    case 'name':
+      return `link set dev ${device} name ${change.to}`
+    case 'mtu':
+      return `link set dev ${device} mtu ${change.to}`
+    case 'link':
+      return `link set dev ${device} ${change.to}`
+    case 'address':
+      return `address ${verb} ${change.address.cidr} dev ${device}${verb === 'add' ? addressOptions(change.address) : ''}`
+    case 'route':
+      return `route ${verb} ${routeText(change.route, device)}`
+    case 'rule':
+      return `rule ${verb} ${ruleText(change.rule)} protocol ${change.rule.protocol}`
+    case 'altname':
+      return `link property ${verb} dev ${device} altname ${change.altname}`
+  }
+}
+
+/** What a person reads in a plan, a check or the log. */
+export function inWords(change: Change): string {
+  const verb = 'op' in change && change.op === 'remove' ? 'remove' : 'add'
+  switch (change.kind) {
+    case 'name':
+      return `rename ${change.from} to ${change.to}`
+    case 'mtu':
+      return `mtu ${change.from} to ${change.to}`
+    case 'link':
+      return `link ${change.to}`
+    case 'address':
+      return `${verb} address ${change.address.cidr}${change.address.noPrefixRoute ? ' noprefixroute' : ''}`
+    case 'route':
+      return `${verb} route ${routeText(change.route)}`
+    case 'rule':
+      return `${verb} rule ${ruleText(change.rule)}`
+    case 'altname':
+      return `${verb} altname ${change.altname}`
+    case 'sysctl':
+      return `${change.key} ${change.from} to ${change.to}`
+    case 'file':
+      return `${change.to ? (change.from ? 'rewrite' : 'write') : 'remove'} ${change.path}`
+  }
+}
+
+export function routeText(route: RouteSpec, device?: string): string {
+  const everything = route.family === 4 ? '0.0.0.0/0' : '::/0'
+  return [
+    route.destination === 'default' ? everything : route.destination,
+    ...(route.gateway ? [`via ${route.gateway}`] : []),
+    ...(device ? [`dev ${device}`] : []),
+    `table ${route.table}`,
+    ...(route.source ? [`src ${route.source}`] : []),
+    ...(route.metric ? [`metric ${route.metric}`] : []),
+    ...(route.onlink ? ['onlink'] : []),
+    `protocol ${route.protocol}`,
+  ].join(' ')
+}
+
+export function ruleText(rule: RuleSpec): string {
+  return [
+    ...(rule.from ? [`from ${rule.from}`] : []),
+    ...(rule.to ? [`to ${rule.to}`] : []),
+    `lookup ${rule.table}`,
+    `priority ${rule.priority}`,
+  ].join(' ')
+}
+
+export function familyOf(cidr: string): Family {
+  return parseCidr(cidr)?.family ?? 4
+}
+
+function addressOptions(address: AddressSpec): string {
+  const lifetime = address.lifetime
+    ? ` valid_lft ${address.lifetime.valid} preferred_lft ${address.lifetime.preferred}`
+    : ''
+  return `${address.noPrefixRoute ? ' noprefixroute' : ''}${lifetime}`
+}

@@ -1,0 +1,84 @@
+/**
+ * The agent's settings: environment in, one value or every mistake at once out.
+ */
+import { parseDuration } from '../contract/duration.ts'
+import type { FieldError } from '../contract/interfaces.ts'
+import type { Environment } from '../env.ts'
+
+export const backends = ['netplan', 'networkmanager', 'ifcfg'] as const
+export type BackendKind = (typeof backends)[number]
+
+export interface Settings {
+  policyRouting: boolean
+  tableBase: number
+  metric: number
+  noPrefixRoute: boolean
+  arpSysctls: boolean
+  looseRpFilter: boolean
+  reload: 'none' | 'apply'
+  /** Milliseconds. */
+  nicWait: number
+  allowUp: boolean
+  backend?: BackendKind
+  apiServer?: string
+}
+
+const yes = new Set(['1', 'true', 'yes', 'on'])
+const no = new Set(['0', 'false', 'no', 'off'])
+
+/** Tables 253 to 255 are the kernel's; the band must not reach them. */
+const maxTableBase = 0x7fffffff - 10_010
+
+export function parseSettings(env: Environment): { settings: Settings; errors: FieldError[] } {
+  const errors: FieldError[] = []
+  const text = (name: string) => (env[name] === '' ? undefined : env[name])
+  const fail = (path: string, message: string) => errors.push({ path, message })
+
+  const flag = (name: string, fallback: boolean) => {
+    const value = text(name)?.toLowerCase()
+    if (value === undefined) return fallback
+    if (!yes.has(value) && !no.has(value)) fail(name, `"${env[name]}" is neither true nor false`)
+    return yes.has(value)
+  }
+  const whole = (name: string, fallback: number, min: number, max: number) => {
+    const value = text(name)
+    if (value === undefined) return fallback
+    const number = Number(value)
+    if (!/^\d{1,10}$/.test(value) || number < min || number > max)
+      fail(name, `"${value}" is not a whole number from ${min} to ${max}`)
+    return number
+  }
+  const duration = (name: string, fallback: number) => {
+    const value = text(name)
+    if (value === undefined) return fallback
+    const ms = value === '0' || value === '0s' ? 0 : parseDuration(value)
+    if (ms === undefined) fail(name, `"${value}" is not a duration such as 15s`)
+    return ms ?? fallback
+  }
+  const oneOf = <T extends string>(name: string, allowed: readonly T[]): T | undefined => {
+    const value = text(name)
+    const found = allowed.find(item => item === value)
+    if (value !== undefined && !found) fail(name, `"${value}" is none of ${allowed.join(', ')}`)
+    return found
+  }
+
+  const tableBase = whole('NETWORK_ROUTING_TABLE_BASE', 100, 1, maxTableBase)
+  if (tableBase <= 255 && tableBase + 9 >= 253)
+    fail('NETWORK_ROUTING_TABLE_BASE', `${tableBase} reaches the kernel's own tables 253 to 255`)
+  const backend = oneOf('MULTINIC_BACKEND', backends)
+  const apiServer = text('KUBERNETES_SERVICE_HOST')
+  const settings: Settings = {
+    policyRouting: flag('NETWORK_POLICY_ROUTING_ENABLED', true),
+    tableBase,
+    metric: whole('NETWORK_ROUTE_METRIC', 100, 0, 0x7fffffff),
+    noPrefixRoute: flag('NETWORK_NOPREFIXROUTE', true),
+    arpSysctls: flag('NETWORK_SET_ARP_SYSCTLS', true),
+    looseRpFilter: flag('NETWORK_SET_RP_FILTER_LOOSE', true),
+    reload: oneOf('NETWORK_RELOAD', ['none', 'apply']) ?? 'none',
+    nicWait: duration('NIC_WAIT', 15_000),
+    allowUp: flag('PREFLIGHT_ALLOW_UP', false),
+    ...(backend === undefined ? {} : { backend }),
+    ...(apiServer === undefined ? {} : { apiServer }),
+  }
+  return { settings, errors }
+}

@@ -1,0 +1,155 @@
+/**
+ * The only file that touches the kernel and the disk. Everything else gets this record of functions.
+ */
+import { spawn } from 'node:child_process'
+import * as fs from 'node:fs'
+import { createServer } from 'node:net'
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FileState } from './observed.ts'
+
+export interface Ran {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+export interface Host {
+  /** Runs `ip`; lines go to its standard input. */
+  ip(args: readonly string[], lines?: readonly string[]): Promise<Ran>
+  /** Undefined when there is no such file. */
+  readFile(path: string): FileState | undefined
+  /** Names in a directory; undefined when there is none. */
+  list(directory: string): string[] | undefined
+  /** Writes a file and syncs it. Not atomic: the name must be one that nobody reads. */
+  writeFile(path: string, file: FileState): void
+  /** Moves a file over another one, and syncs the directory. */
+  rename(from: string, to: string): void
+  removeFile(path: string): void
+  makeDirectory(path: string): void
+  /** Removes a directory if it is empty. */
+  removeDirectory(path: string): void
+  /** Kernel settings: written in place, as the kernel wants them. */
+  writeValue(path: string, value: string): void
+  /** Reports what is to be read by others when we end. */
+  writeReport(path: string, text: string): void
+  /** One agent a node: undefined when another one holds it. Ends with the process, whatever ends it. */
+  lock(): Promise<(() => void) | undefined>
+  now(): number
+  sleep(ms: number): Promise<void>
+}
+
+/** `ip` runs in this process's own network namespace, or through a prefix such as `ip -n node`. */
+export function kernelHost({
+  namespace,
+  lockName = 'multinic-agent',
+}: {
+  namespace?: string
+  lockName?: string
+} = {}): Host {
+  return {
+    ip: (args, lines) => run('ip', [...(namespace ? ['-n', namespace] : []), ...args], lines),
+    readFile,
+    list,
+    writeFile,
+    rename(from, to) {
+      fs.renameSync(from, to)
+      syncDirectory(dirname(to))
+    },
+    removeFile(path) {
+      fs.rmSync(path, { force: true })
+      syncDirectory(dirname(path))
+    },
+    makeDirectory: path => void fs.mkdirSync(path, { recursive: true, mode: 0o755 }),
+    removeDirectory,
+    writeValue: (path, value) => fs.writeFileSync(path, value),
+    writeReport: (path, text) => fs.writeFileSync(path, text),
+    lock: () => lock(lockName),
+    now: () => Date.now(),
+    sleep: ms => sleep(ms),
+  }
+}
+
+function run(command: string, args: readonly string[], lines?: readonly string[]): Promise<Ran> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: [lines ? 'pipe' : 'ignore', 'pipe', 'pipe'] })
+    const out: Buffer[] = []
+    const err: Buffer[] = []
+    child.stdout?.on('data', chunk => out.push(chunk))
+    child.stderr?.on('data', chunk => err.push(chunk))
+    child.on('error', reject)
+    child.on('close', code =>
+      resolve({ code: code ?? 255, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() }),
+    )
+    // A batch that stops at its first error closes its end: the rest of the lines has no reader.
+    child.stdin?.on('error', () => {})
+    if (lines) child.stdin?.end(`${lines.join('\n')}\n`)
+  })
+}
+
+function readFile(path: string): FileState | undefined {
+  const found = fs.lstatSync(path, { throwIfNoEntry: false })
+  if (!found) return undefined
+  if (!found.isFile()) {
+    const text = fs.statSync(path, { throwIfNoEntry: false })?.isFile() ? fs.readFileSync(path, 'utf8') : ''
+    return { text, mode: found.mode & 0o7777, uid: found.uid, gid: found.gid, special: true }
+  }
+  return { text: fs.readFileSync(path, 'utf8'), mode: found.mode & 0o7777, uid: found.uid, gid: found.gid }
+}
+
+function list(directory: string): string[] | undefined {
+  try {
+    return fs.readdirSync(directory).sort()
+  } catch (error) {
+    if (isCode(error, 'ENOENT', 'ENOTDIR')) return undefined
+    throw error
+  }
+}
+
+function writeFile(path: string, file: FileState): void {
+  const handle = fs.openSync(path, 'w', file.mode)
+  try {
+    fs.writeFileSync(handle, file.text)
+    fs.fchmodSync(handle, file.mode)
+    fs.fchownSync(handle, file.uid, file.gid)
+    fs.fsyncSync(handle)
+  } finally {
+    fs.closeSync(handle)
+  }
+}
+
+function removeDirectory(path: string): void {
+  try {
+    fs.rmdirSync(path)
+  } catch (error) {
+    if (!isCode(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error
+  }
+}
+
+function syncDirectory(path: string): void {
+  const handle = fs.openSync(path, 'r')
+  try {
+    fs.fsyncSync(handle)
+  } finally {
+    fs.closeSync(handle)
+  }
+}
+
+/**
+ * A socket without a file: its name belongs to the network namespace, which is the node's, and the kernel frees it when
+ * the process ends. A lock file would need a guess about the process that left it.
+ */
+function lock(name: string): Promise<(() => void) | undefined> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.on('error', error => (isCode(error, 'EADDRINUSE') ? resolve(undefined) : reject(error)))
+    server.listen(`\0${name}`, () => {
+      server.unref()
+      resolve(() => void server.close())
+    })
+  })
+}
+
+function isCode(error: unknown, ...codes: string[]): boolean {
+  return codes.includes((error as NodeJS.ErrnoException).code ?? '')
+}

@@ -1,0 +1,189 @@
+/**
+ * Reads the work that the Job carries: JSON in, a checked value or every mistake at once, by path, out.
+ *
+ * The schema is `contract/agent-input.ts`; this parser has no dependency, and a property test holds the two together.
+ */
+import { parseCidr, parseIp } from '../contract/address.ts'
+import type { AgentInput, AgentMode } from '../contract/agent-input.ts'
+import { completeInterfaces, type FieldError, type Interface } from '../contract/interfaces.ts'
+
+export interface Work {
+  mode: AgentMode
+  nodeName: string
+  instanceId?: string
+  generation: number
+  specHash: string
+  nodeAddresses: string[]
+  interfaces: Interface[]
+}
+
+const modes: readonly AgentMode[] = ['apply', 'cleanup', 'check', 'plan']
+
+type Fail = (path: string, message: string) => void
+
+export function parseInput(text: string | undefined): { work?: Work; errors: FieldError[] } {
+  const shaped = parseShape(text)
+  if (!shaped.input) return { errors: shaped.errors }
+  const { input } = shaped
+  const { interfaces, errors } = completeInterfaces(input.interfaces)
+  checkFamilies(interfaces, (path, message) => errors.push({ path, message }))
+  if (errors.length > 0) return { errors }
+  return {
+    work: {
+      mode: input.mode,
+      nodeName: input.nodeName,
+      ...(input.instanceId ? { instanceId: input.instanceId } : {}),
+      generation: input.generation,
+      specHash: input.specHash,
+      nodeAddresses: input.nodeAddresses ?? [],
+      interfaces,
+    },
+    errors: [],
+  }
+}
+
+/** Exactly what the schema accepts; unknown keys are ignored, as the schema ignores them. */
+export function parseShape(text: string | undefined): { input?: AgentInput; errors: FieldError[] } {
+  const errors: FieldError[] = []
+  const fail: Fail = (path, message) => errors.push({ path, message })
+  if (text === undefined || text === '') fail('MULTINIC_INPUT', 'is not set')
+  else {
+    const document = parseJson(text, fail)
+    if (document !== undefined) checkInput(document, fail)
+    if (errors.length === 0) return { input: document as AgentInput, errors }
+  }
+  return { errors }
+}
+
+function parseJson(text: string, fail: Fail): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    fail('MULTINIC_INPUT', 'is not JSON')
+    return undefined
+  }
+}
+
+function checkInput(document: unknown, fail: Fail): void {
+  if (!isRecord(document)) {
+    fail('MULTINIC_INPUT', 'is not an object')
+    return
+  }
+  if (document['version'] !== 1) fail('version', `must be 1`)
+  if (!modes.some(mode => mode === document['mode'])) fail('mode', `must be one of ${modes.join(', ')}`)
+  text(document, 'nodeName', fail, { min: 1, max: 253 })
+  text(document, 'instanceId', fail, { max: 253, optional: true })
+  whole(document, 'generation', fail, { max: Number.MAX_SAFE_INTEGER })
+  text(document, 'specHash', fail, { max: 128 })
+  list(document, 'nodeAddresses', fail, { max: 16, optional: true }, (item, path) => {
+    if (typeof item !== 'string' || item.length > 45) fail(path, 'must be a text of at most 45 characters')
+  })
+  list(document, 'interfaces', fail, { max: 10 }, (item, path) => checkInterface(item, path, fail))
+}
+
+function checkInterface(nic: unknown, at: string, fail: Fail): void {
+  if (!isRecord(nic)) {
+    fail(at, 'must be an object')
+    return
+  }
+  const failAt: Fail = (path, message) => fail(`${at}.${path}`, message)
+  for (const key of ['portId', 'networkId', 'subnetId']) text(nic, key, failAt, { min: 1, max: 253, optional: true })
+  text(nic, 'source', failAt, { max: 507, optional: true })
+  whole(nic, 'id', failAt, { max: 9, optional: true })
+  whole(nic, 'mtu', failAt, { min: 68, max: 9216, optional: true })
+  text(nic, 'name', failAt, { max: 9, optional: true, pattern: /^multinic[0-9]$/, as: 'multinic0 to multinic9' })
+  text(nic, 'macAddress', failAt, {
+    max: 17,
+    pattern: /^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$/,
+    as: 'six hex pairs with colons',
+  })
+  for (const key of ['address', 'gateway']) ip(nic, key, failAt, true)
+  cidr(nic, 'cidr', failAt, true)
+  list(nic, 'addresses', failAt, { max: 32, optional: true }, (item, path) =>
+    cidr({ [path]: item }, path, failAt, false),
+  )
+  list(nic, 'routes', failAt, { max: 64, optional: true }, (item, path) => {
+    const failIn: Fail = (key, message) => failAt(`${path}.${key}`, message)
+    const route = isRecord(item) ? item : {}
+    cidr(route, 'destination', failIn, false)
+    ip(route, 'nexthop', failIn, false)
+  })
+}
+
+/** A route whose router is of the other family, or an address twice, cannot be meant. */
+function checkFamilies(interfaces: readonly Interface[], fail: Fail): void {
+  const seen = new Map<string, string>()
+  for (const nic of interfaces) {
+    for (const [index, route] of (nic.routes ?? []).entries())
+      if (parseCidr(route.destination)?.family !== parseIp(route.nexthop)?.family)
+        fail(`${nic.name}.routes[${index}].nexthop`, `${route.nexthop} is not of the family of ${route.destination}`)
+    for (const address of [nic.address, ...(nic.addresses ?? []).map(entry => entry.split('/')[0])]) {
+      const ip = address === undefined ? undefined : parseIp(address)
+      if (!ip) continue
+      const key = `${ip.family}:${ip.value}`
+      const other = seen.get(key)
+      if (other && other !== nic.name) fail(`${nic.name}.address`, `${address} is used by ${other} too`)
+      seen.set(key, nic.name)
+    }
+  }
+}
+
+interface TextRule {
+  min?: number
+  max: number
+  optional?: boolean
+  pattern?: RegExp
+  as?: string
+}
+
+function text(record: Record<string, unknown>, key: string, fail: Fail, rule: TextRule): void {
+  const value = record[key]
+  if (value === undefined && rule.optional) return
+  if (typeof value !== 'string') fail(key, 'must be a text')
+  else if (value.length < (rule.min ?? 0)) fail(key, 'must not be empty')
+  else if (value.length > rule.max) fail(key, `must have at most ${rule.max} characters`)
+  else if (rule.pattern && !rule.pattern.test(value)) fail(key, `must be ${rule.as}`)
+}
+
+function ip(record: Record<string, unknown>, key: string, fail: Fail, optional: boolean): void {
+  const value = record[key]
+  if (value === undefined && optional) return
+  if (typeof value !== 'string' || value.length > 45 || !parseIp(value)) fail(key, 'must be an IPv4 or IPv6 address')
+}
+
+function cidr(record: Record<string, unknown>, key: string, fail: Fail, optional: boolean): void {
+  const value = record[key]
+  if (value === undefined && optional) return
+  if (typeof value !== 'string' || value.length > 49 || !parseCidr(value))
+    fail(key, 'must be in CIDR form, such as 192.168.1.0/24')
+}
+
+function whole(
+  record: Record<string, unknown>,
+  key: string,
+  fail: Fail,
+  { min = 0, max, optional }: { min?: number; max: number; optional?: boolean },
+): void {
+  const value = record[key]
+  if (value === undefined && optional) return
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max)
+    fail(key, `must be a whole number from ${min} to ${max}`)
+}
+
+function list(
+  record: Record<string, unknown>,
+  key: string,
+  fail: Fail,
+  { max, optional }: { max: number; optional?: boolean },
+  check: (item: unknown, path: string) => void,
+): void {
+  const value = record[key]
+  if (value === undefined && optional) return
+  if (!Array.isArray(value)) fail(key, 'must be a list')
+  else if (value.length > max) fail(key, `must have at most ${max} entries`)
+  else for (const [index, item] of value.entries()) check(item, `${key}[${index}]`)
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

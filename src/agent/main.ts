@@ -1,0 +1,112 @@
+/**
+ * The agent: settings and work in, a report out. Exits 0 with every final report, whatever its verdict; anything else
+ * only means "run me again".
+ */
+import type { AgentReport } from '../contract/agent-report.ts'
+import type { Interface } from '../contract/interfaces.ts'
+import type { Environment } from '../env.ts'
+import { messageOf } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { parseSettings } from './config.ts'
+import type { Host } from './host.ts'
+import { parseInput } from './input.ts'
+import { observeLinks, observeMachine } from './observe.ts'
+import { linksByMac } from './observed.ts'
+import { hostPaths, type Paths } from './paths.ts'
+import { wrongMachine } from './preflight.ts'
+import { recover } from './recover.ts'
+import { appliedReport, checkedReport, fitReport, invalidReport, refusedReport } from './report.ts'
+import { type Ground, inspect, type Pass, pass } from './run.ts'
+
+export interface Agent {
+  env: Environment
+  host: Host
+  log: Log
+  paths?: Paths
+  /** Set when somebody asks us to end: waits are cut short, changes are finished. */
+  stop?: { requested: boolean }
+}
+
+const exitDone = 0
+const exitAgain = 75
+const pollEvery = 200
+const lockWait = 20_000
+
+type Stop = NonNullable<Agent['stop']>
+
+export async function runAgent(agent: Agent): Promise<number> {
+  const { env, host, log, paths = hostPaths, stop = { requested: false } } = agent
+  const started = host.now()
+  const finish = (report: AgentReport): number => {
+    const timed = { ...report, timings: { ...report.timings, total: host.now() - started } }
+    log.info('report', { report: timed })
+    host.writeReport(env['MULTINIC_TERMINATION_LOG'] || paths.terminationLog, fitReport(timed))
+    return exitDone
+  }
+
+  const { settings, errors: mistakes } = parseSettings(env)
+  const { work, errors } = parseInput(env['MULTINIC_INPUT'])
+  if (!work || mistakes.length > 0) return finish(invalidReport(work, [...mistakes, ...errors]))
+
+  const ground: Ground = { host, paths, settings, work, log: log.with({ node: work.nodeName }) }
+  const release = await takeLock(host, stop)
+  if (!release) {
+    log.warn('another agent works on this node; this one is to be run again')
+    return exitAgain
+  }
+  try {
+    return finish(await carryOut(ground, started, stop))
+  } catch (error) {
+    log.error('the run was cut short; it is to be run again', { error: messageOf(error) })
+    return exitAgain
+  } finally {
+    release()
+  }
+}
+
+async function carryOut(ground: Ground, started: number, stop: Stop): Promise<AgentReport> {
+  const { host, paths, work } = ground
+  const wrong = wrongMachine(work.instanceId, observeMachine(host, paths))
+  if (wrong) return refusedReport(work, wrong)
+  if (work.mode === 'check' || work.mode === 'plan') return checkedReport(work, await inspect(ground))
+
+  const recovered = await recover(ground)
+  const passes = await passUntilAllAreIn(ground, started, stop)
+  return appliedReport(work, passes, recovered)
+}
+
+/** NICs that are there are done at once; those that are late get a pass of their own when they appear. */
+async function passUntilAllAreIn(ground: Ground, started: number, stop: Stop): Promise<Pass[]> {
+  const passes: Pass[] = []
+  for (;;) {
+    const skip = new Set(passes.flatMap(({ failed }) => [...failed.keys()]))
+    const done = await pass(ground, skip)
+    passes.push(done)
+    if (!(await appears(ground, done.plan.missing, started + ground.settings.nicWait, stop))) return passes
+  }
+}
+
+async function takeLock(host: Host, stop: Stop): Promise<(() => void) | undefined> {
+  for (const until = host.now() + lockWait; ; ) {
+    const release = await host.lock()
+    if (release || host.now() >= until || stop.requested) return release
+    await host.sleep(pollEvery)
+  }
+}
+
+/** Reports whether one of the missing NICs came in time. */
+async function appears(
+  { host, log }: Ground,
+  missing: readonly Interface[],
+  until: number,
+  stop: Stop,
+): Promise<boolean> {
+  if (missing.length === 0) return false
+  log.info('waiting for NICs', { missing: missing.map(nic => nic.macAddress), ms: Math.max(0, until - host.now()) })
+  while (host.now() < until && !stop.requested) {
+    await host.sleep(Math.min(pollEvery, Math.max(1, until - host.now())))
+    const links = await observeLinks(host)
+    if (missing.some(nic => linksByMac(links, nic.macAddress).length > 0)) return true
+  }
+  return false
+}

@@ -1,0 +1,77 @@
+/**
+ * What a node looks like after changes were made: the plan's own idea of the kernel.
+ *
+ * Pure. Removals are planned first, and everything else on the node as they will leave it; tests hold it to a real kernel.
+ */
+import { canonicalJson } from '../contract/hash.ts'
+import { type Change, familyOf } from './change.ts'
+import { routeSpec, ruleSpec } from './nic.ts'
+import { type Observed, scopeLink } from './observed.ts'
+import type { Unit } from './unit.ts'
+
+export function afterUnits(observed: Observed, units: readonly Unit[]): Observed {
+  return units.reduce(
+    (state, unit) => unit.changes.reduce((now, change) => afterChange(now, unit.ifindex, change), state),
+    observed,
+  )
+}
+
+function afterChange(observed: Observed, ifindex: number | undefined, change: Change): Observed {
+  const link = (values: Partial<Observed['links'][number]>): Observed => ({
+    ...observed,
+    links: observed.links.map(entry => (entry.ifindex === ifindex ? { ...entry, ...values } : entry)),
+  })
+  const altnames = observed.links.find(entry => entry.ifindex === ifindex)?.altnames ?? []
+  switch (change.kind) {
+    case 'name':
+      return link({ name: change.to })
+    case 'mtu':
+      return link({ mtu: change.to })
+    case 'link':
+      return change.to === 'up' ? link({ up: true }) : withoutDownRoutes(link({ up: false, carrier: false }), ifindex)
+    case 'altname':
+      return link({ altnames: changed(altnames, change.op, change.altname) })
+    case 'address': {
+      const kept = observed.addresses.filter(entry => entry.ifindex !== ifindex || entry.cidr !== change.address.cidr)
+      const added = { ...change.address, ifindex: ifindex ?? 0, family: familyOf(change.address.cidr) }
+      const state = { linkLocal: false, dadFailed: false }
+      return { ...observed, addresses: change.op === 'add' ? [...kept, { ...added, ...state }] : kept }
+    }
+    case 'route': {
+      const { route } = change
+      const scope = route.family === 4 && !route.gateway ? scopeLink : 0
+      const added = { ...route, type: 1, devices: [ifindex ?? 0], scope }
+      const kept = observed.routes.filter(
+        entry => !entry.devices.includes(ifindex ?? 0) || canonicalJson(routeSpec(entry)) !== canonicalJson(route),
+      )
+      return { ...observed, routes: change.op === 'add' ? [...kept, added] : kept }
+    }
+    case 'rule': {
+      const { rule } = change
+      const kept = observed.rules.filter(entry => canonicalJson(ruleSpec(entry)) !== canonicalJson(rule))
+      return { ...observed, rules: change.op === 'add' ? [...kept, { ...rule, plain: true }] : kept }
+    }
+    case 'sysctl': {
+      const values = { ...observed.sysctls[ifindex ?? 0], [change.key]: change.to }
+      return { ...observed, sysctls: { ...observed.sysctls, [ifindex ?? 0]: values } }
+    }
+    case 'file': {
+      const { [change.path]: _, ...others } = observed.files
+      return { ...observed, files: change.to ? { ...others, [change.path]: change.to } : others }
+    }
+  }
+}
+
+/** A link that goes down loses its routes, and its IPv6 addresses too. */
+function withoutDownRoutes(observed: Observed, ifindex: number | undefined): Observed {
+  return {
+    ...observed,
+    routes: observed.routes.filter(route => !route.devices.includes(ifindex ?? 0)),
+    addresses: observed.addresses.filter(entry => entry.ifindex !== ifindex || entry.family === 4),
+  }
+}
+
+function changed(names: readonly string[], op: 'add' | 'remove', name: string): string[] {
+  const others = names.filter(entry => entry !== name)
+  return op === 'add' ? [...others, name] : others
+}

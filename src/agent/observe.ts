@@ -1,0 +1,122 @@
+/**
+ * Reads all that a decision may depend on: links, addresses, routes and rules of the kernel, files, settings, identity.
+ *
+ * Two processes: one `ip -batch` for everything, and one for the IPv6 rules, which need a switch of their own.
+ */
+import type { Host } from './host.ts'
+import { sysctlKeys } from './nic.ts'
+import {
+  type FileState,
+  jsonArrays,
+  type Link,
+  linksByMac,
+  type Observed,
+  parseLinks,
+  parseRoutes,
+  parseRules,
+} from './observed.ts'
+import { allIds, filesOfId, macIn, parseRecord, recordsDirectory } from './owned.ts'
+import type { Paths } from './paths.ts'
+
+export interface Question {
+  paths: Paths
+  /** MACs whose kernel settings are wanted, besides those that are ours already. */
+  macs: readonly string[]
+  apiServer?: string
+}
+
+const asJson = ['-N', '-j', '-d', '-force', '-batch', '-']
+
+export async function observe(host: Host, { paths, macs, apiServer }: Question): Promise<Observed> {
+  const ask = ['address show', 'route show table all', 'rule list', ...(apiServer ? [`route get ${apiServer}`] : [])]
+  const [all, rules6] = await Promise.all([host.ip(asJson, ask), host.ip(['-6', ...asJson], ['rule list'])])
+  const [rawLinks, rawRoutes, rawRules, rawPath] = jsonArrays(all.stdout)
+  // Fail closed: a node that cannot be read is not touched.
+  if (!rawLinks || !rawRoutes || !rawRules) throw new Error(`ip did not answer: ${all.stderr.trim()}`)
+  const { links, addresses } = parseLinks(rawLinks)
+  const [path] = rawPath ? parseRoutes(rawPath, links) : []
+  const disk = observeDisk(host, paths)
+  const owned = Object.values(disk.files).flatMap(file => parseRecord(file.text)?.mac ?? macIn(file.text) ?? [])
+  return {
+    links,
+    addresses,
+    routes: parseRoutes(rawRoutes, links),
+    rules: [...parseRules(rawRules, 4), ...parseRules(jsonArrays(rules6.stdout)[0] ?? [], 6)],
+    ...disk,
+    sysctls: readSysctls(host, paths, links, [...macs, ...owned]),
+    ...(path?.devices[0] === undefined
+      ? {}
+      : { apiPath: { ifindex: path.devices[0], ...(path.gateway === undefined ? {} : { gateway: path.gateway }) } }),
+    bootId: readValue(host, paths.bootId) ?? '',
+    systemUuid: observeMachine(host, paths),
+  }
+}
+
+/** Files alone: read again after they were put in their place. */
+export function observeDisk(host: Host, paths: Paths): Pick<Observed, 'files' | 'directories'> {
+  const directories = directoriesOf(paths).filter(directory => host.list(directory) !== undefined)
+  return { files: readFiles(host, paths), directories }
+}
+
+/** The SystemUUID; empty when it cannot be read. */
+export function observeMachine(host: Host, paths: Paths): string {
+  return readValue(host, paths.productUuid) ?? ''
+}
+
+/** The links alone: what the wait for a late NIC looks at. */
+export async function observeLinks(host: Host): Promise<Link[]> {
+  const { stdout, stderr } = await host.ip(['-N', '-j', '-d', 'link', 'show'])
+  const [raw] = jsonArrays(stdout)
+  if (!raw) throw new Error(`ip did not answer: ${stderr.trim()}`)
+  return parseLinks(raw).links
+}
+
+export function sysctlPath(paths: Paths, key: string, device: string): string {
+  const [family, setting] = key.split('.')
+  return `${family === 'ipv4' ? paths.ipv4Conf : paths.ipv6Conf}/${device}/${setting}`
+}
+
+export function directoriesOf(paths: Paths): string[] {
+  return [paths.netplan, paths.networkd, paths.networkManager, paths.networkScripts, paths.sysctl, paths.state]
+}
+
+/** Every file that could configure a NIC, ours and others', and our records. */
+function readFiles(host: Host, paths: Paths): Record<string, FileState> {
+  const files: Record<string, FileState> = {}
+  const read = (path: string) => {
+    const file = host.readFile(path)
+    if (file) files[path] = file
+  }
+  for (const directory of [paths.netplan, paths.networkManager, paths.networkScripts, recordsDirectory(paths)])
+    for (const name of host.list(directory) ?? []) if (isConfiguration(name)) read(`${directory}/${name}`)
+  for (const id of allIds)
+    for (const path of filesOfId(paths, id))
+      if (path.startsWith(paths.networkd) || path.startsWith(paths.sysctl)) read(path)
+  return files
+}
+
+function isConfiguration(name: string): boolean {
+  return !name.startsWith('.') && /(\.(yaml|nmconnection|json)$)|^(ifcfg|route|route6|rule|rule6)-/.test(name)
+}
+
+function readSysctls(
+  host: Host,
+  paths: Paths,
+  links: readonly Link[],
+  macs: readonly string[],
+): Record<number, Record<string, string>> {
+  const wanted = [...new Set(macs)].flatMap(mac => linksByMac(links, mac))
+  return Object.fromEntries(
+    wanted.map(link => {
+      const values = sysctlKeys.flatMap(key => {
+        const value = readValue(host, sysctlPath(paths, key, link.name))
+        return value === undefined ? [] : [[key, value] as const]
+      })
+      return [link.ifindex, Object.fromEntries(values)]
+    }),
+  )
+}
+
+function readValue(host: Host, path: string): string | undefined {
+  return host.readFile(path)?.text.trim()
+}

@@ -1,0 +1,37 @@
+/**
+ * Where the agent finds the host: the directories that the Job mounts, as one record.
+ */
+export interface Paths {
+  /** Records of what is ours, and the journal. */
+  state: string
+  netplan: string
+  networkd: string
+  networkManager: string
+  networkScripts: string
+  sysctl: string
+  /** The kernel's own settings by device; the Pod's own /proc/sys is read-only. */
+  ipv4Conf: string
+  ipv6Conf: string
+  productUuid: string
+  bootId: string
+  terminationLog: string
+}
+
+export const hostPaths: Paths = {
+  state: '/var/lib/multinic',
+  netplan: '/etc/netplan',
+  networkd: '/etc/systemd/network',
+  networkManager: '/etc/NetworkManager/system-connections',
+  networkScripts: '/etc/sysconfig/network-scripts',
+  sysctl: '/etc/sysctl.d',
+  ipv4Conf: '/host/proc/ipv4-conf',
+  ipv6Conf: '/host/proc/ipv6-conf',
+  productUuid: '/host/product_uuid',
+  bootId: '/host/boot_id',
+  terminationLog: '/dev/termination-log',
+}
+
+/** All paths below another root, for a host that is a directory. */
+export function pathsUnder(root: string): Paths {
+  return Object.fromEntries(Object.entries(hostPaths).map(([key, path]) => [key, `${root}${path}`])) as unknown as Paths
+}

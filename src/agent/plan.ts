@@ -1,0 +1,346 @@
+/**
+ * Decides what one run changes: what is asked and what is observed → units of changes, refusals, and NICs that are missing.
+ *
+ * Pure. Nothing to do is an empty list of units (G5).
+ */
+import { type Cidr, contains, overlaps, parseCidr, parseIp } from '../contract/address.ts'
+import type { Interface } from '../contract/interfaces.ts'
+import type { Change } from './change.ts'
+import type { BackendKind, Settings } from './config.ts'
+import { type Backend, detectBackend } from './detect.ts'
+import { afterUnits } from './model.ts'
+import { changesBetween, type NicState, nicState, type Scope } from './nic.ts'
+import { type Link, linksByMac, type Observed, type RuleSeen } from './observed.ts'
+import { allIds, filesOfId, type NicRecord, type OwnedNic, ownedNics, recordPath, recordText } from './owned.ts'
+import type { Paths } from './paths.ts'
+import { carriesNode, type Ground, type Refusal, refuse } from './preflight.ts'
+import { planRemovals } from './removal.ts'
+import { filesFor } from './render/files.ts'
+import { parkingName, type Unit } from './unit.ts'
+import { altnameOf, priorityOf, type WantedNic, wantedNics } from './wanted.ts'
+
+export interface Question {
+  interfaces: readonly Interface[]
+  nodeAddresses: readonly string[]
+  settings: Settings
+  paths: Paths
+  observed: Observed
+  /** Interfaces that failed in this run already: they are not tried twice. */
+  skip?: ReadonlySet<number>
+}
+
+export interface Plan {
+  backend: Backend
+  /** In the order of doing: removals first, they free names and tables. Only those with something to change. */
+  units: Unit[]
+  /** NICs that may be touched, with their devices. */
+  accepted: { nic: WantedNic; link: Link }[]
+  /** Why an interface is left as it is. */
+  refused: Map<number, Refusal>
+  missing: Interface[]
+  /** Interfaces of ours that should go and cannot. */
+  kept: { id: number; name: string; refusal: Refusal }[]
+}
+
+export function planRun(question: Question): Plan {
+  const { settings, paths, observed, interfaces } = question
+  const backend = detectBackend(observed, paths, settings)
+  const owned = ownedNics(observed, paths)
+  const refused = new Map<number, Refusal>()
+  const missing: Interface[] = []
+  const present: { wish: Interface; link: Link }[] = []
+
+  const ground = groundOf(question, owned)
+  for (const wish of interfaces) {
+    if (question.skip?.has(wish.id)) continue
+    const [link, ...others] = linksByMac(observed.links, wish.macAddress)
+    if (!link) missing.push(wish)
+    else {
+      const refusal =
+        ambiguous(wish, [link, ...others]) ??
+        carriesNode(
+          link,
+          ground,
+          owned.find(entry => entry.mac === wish.macAddress),
+        )
+      if (refusal) refused.set(wish.id, refusal)
+      else present.push({ wish, link })
+    }
+  }
+  if (backend.kind === 'unknown' && present.length > 0)
+    for (const { wish } of present)
+      refused.set(wish.id, { reason: 'BackendUnknown', message: backend.because.join(', ') })
+
+  const ours = new Set([
+    ...present.map(({ link }) => link.ifindex),
+    ...ownedDevices(observed, owned, refused, interfaces),
+  ])
+  const removals = planRemovals({ ...question, owned, ground: { ...ground, ours } })
+  const then = afterUnits(observed, removals.units)
+  const touchable = accept(present, { ...ground, observed: then, ours }, owned, refused)
+  const reserved = (network: Cidr) => isReserved(network, question, ours)
+  const wanted = wantedNics(
+    touchable.map(({ wish }) => wish),
+    settings,
+    reserved,
+  )
+  const accepted = wanted.flatMap(nic => {
+    const link = touchable.find(({ wish }) => wish.id === nic.id)?.link
+    return link ? [{ nic, link }] : []
+  })
+
+  const units = backend.kind === 'unknown' ? [] : applyUnits(accepted, { question, owned, then, backend: backend.kind })
+  return {
+    backend,
+    units: [...removals.units, ...units].filter(unit => unit.changes.length > 0),
+    accepted,
+    refused,
+    missing,
+    kept: removals.kept,
+  }
+}
+
+function groundOf({ observed, settings, paths, nodeAddresses }: Question, owned: readonly OwnedNic[]): Ground {
+  const tables = new Set([
+    ...allIds.map(id => settings.tableBase + id),
+    ...owned.flatMap(({ record }) => record?.table ?? []),
+  ])
+  return { observed, settings, paths, nodeAddresses, ours: new Set(), tables }
+}
+
+/** Devices that we configured before, without those that turned out to carry the node. */
+function ownedDevices(
+  observed: Observed,
+  owned: readonly OwnedNic[],
+  refused: ReadonlyMap<number, Refusal>,
+  interfaces: readonly Interface[],
+): number[] {
+  const untouchable = new Set(interfaces.filter(wish => refused.has(wish.id)).map(wish => wish.macAddress))
+  return owned
+    .filter(({ mac }) => !untouchable.has(mac))
+    .flatMap(({ mac }) => linksByMac(observed.links, mac).map(link => link.ifindex))
+}
+
+function ambiguous(wish: Interface, links: readonly Link[]): Refusal | undefined {
+  if (links.length === 1) return undefined
+  const names = links.map(link => link.name).join(' and ')
+  return { reason: 'NicAmbiguous', message: `${names} both have ${wish.macAddress}` }
+}
+
+/** Runs the guards, then takes out those whose name nobody will free; each one taken out may hold another one's name. */
+function accept(
+  present: readonly { wish: Interface; link: Link }[],
+  ground: Ground,
+  owned: readonly OwnedNic[],
+  refused: Map<number, Refusal>,
+): { wish: Interface; link: Link }[] {
+  const wanted = wantedNics(
+    present.map(({ wish }) => wish),
+    ground.settings,
+    () => false,
+  )
+  let touchable = present.filter(({ wish, link }) => {
+    const nic = wanted.find(entry => entry.id === wish.id)
+    const refusal =
+      nic &&
+      refuse(
+        nic,
+        link,
+        ground,
+        owned.find(entry => entry.mac === wish.macAddress),
+      )
+    if (refusal) refused.set(wish.id, refusal)
+    return nic !== undefined && !refused.has(wish.id)
+  })
+  for (;;) {
+    const stuck = touchable.flatMap(({ wish, link }) => {
+      const holder = ground.observed.links.find(
+        entry =>
+          (entry.name === wish.name || entry.altnames.includes(wish.name)) &&
+          entry.ifindex !== link.ifindex &&
+          !touchable.some(other => other.link.ifindex === entry.ifindex),
+      )
+      return holder ? [{ wish, holder }] : []
+    })
+    for (const { wish, holder } of stuck)
+      refused.set(wish.id, { reason: 'NameTaken', message: `${wish.name} is the name of a device with ${holder.mac}` })
+    if (stuck.length === 0) return touchable
+    touchable = touchable.filter(({ wish }) => !refused.has(wish.id))
+  }
+}
+
+/** A rule `to` such a network would take the node's own traffic off its way. */
+function isReserved(
+  network: Cidr,
+  { observed, nodeAddresses, settings }: Question,
+  ours: ReadonlySet<number>,
+): boolean {
+  const foreignNetworks = observed.addresses.filter(({ ifindex, linkLocal }) => !ours.has(ifindex) && !linkLocal)
+  const foreignRoutes = observed.routes.filter(
+    route => route.type === 1 && route.destination !== 'default' && !route.devices.some(device => ours.has(device)),
+  )
+  const hosts = [...nodeAddresses, ...(settings.apiServer ? [settings.apiServer] : [])]
+  return (
+    foreignNetworks.some(({ cidr }) => {
+      const other = parseCidr(cidr)
+      return other?.family === network.family && overlaps(network, other)
+    }) ||
+    foreignRoutes.some(({ destination }) => {
+      const other = parseCidr(destination)
+      return other?.family === network.family && other.prefix >= network.prefix && contains(network, other.address)
+    }) ||
+    hosts.some(text => {
+      const ip = parseIp(text)
+      return ip !== undefined && contains(network, ip)
+    })
+  )
+}
+
+interface ApplyGround {
+  question: Question
+  owned: readonly OwnedNic[]
+  /** The node as the removals leave it. */
+  then: Observed
+  backend: BackendKind
+}
+
+function applyUnits(accepted: readonly { nic: WantedNic; link: Link }[], ground: ApplyGround): Unit[] {
+  const taken = new Set(accepted.map(({ nic }) => nic.table))
+  const ids = new Set(accepted.map(({ nic }) => nic.id))
+  const units: Unit[] = []
+  for (const { nic, link } of accepted) {
+    const before = afterUnits(ground.then, units)
+    const current = before.links.find(entry => entry.ifindex === link.ifindex) ?? link
+    const owner = ground.owned.find(entry => entry.mac === nic.mac)
+    const scope = scopeOf(nic, owner, ground.question.paths, taken, ids)
+    const now = nicState(before, current, scope)
+    const target = targetOf(nic, now, scope, owner, ground)
+    units.push({
+      purpose: 'apply',
+      id: nic.id,
+      name: nic.name,
+      mac: nic.mac,
+      ifindex: link.ifindex,
+      group: nic.name,
+      changes: changesBetween(now, target),
+    })
+  }
+  return joinGroups(parkNames(units))
+}
+
+function scopeOf(
+  nic: WantedNic,
+  owner: OwnedNic | undefined,
+  paths: Paths,
+  taken: ReadonlySet<number>,
+  ids: ReadonlySet<number>,
+): Scope {
+  const old = owner?.record?.table
+  const stale = old !== undefined && old !== nic.table && !taken.has(old) ? old : undefined
+  const hosts = new Set(nic.rules.flatMap(rule => rule.from ?? []))
+  const oldId = owner !== undefined && owner.id !== nic.id && !ids.has(owner.id) ? owner.id : undefined
+  return {
+    tables: new Set([nic.table, ...(old === undefined ? [] : [old])]),
+    // The Go implementation gives no priority to its rules: they are known by our address and our table.
+    rule: rule =>
+      inBand(rule, nic.table) ||
+      (stale !== undefined && inBand(rule, stale)) ||
+      (rule.table === nic.table && rule.from !== undefined && hosts.has(rule.from)),
+    altnames: new Set([nic.altname, altnameOf(owner?.record?.portId)].filter(name => name !== undefined)),
+    files: [
+      ...filesOfId(paths, nic.id),
+      ...(oldId === undefined ? [] : filesOfId(paths, oldId)),
+      recordPath(paths, nic.mac),
+    ],
+  }
+}
+
+export function inBand(rule: RuleSeen, table: number): boolean {
+  return rule.table === table && rule.priority === priorityOf(table)
+}
+
+function targetOf(
+  nic: WantedNic,
+  now: NicState,
+  scope: Scope,
+  owner: OwnedNic | undefined,
+  { question: { paths, observed }, backend }: ApplyGround,
+): NicState {
+  const wanted = new Set(nic.addresses.map(address => address.cidr))
+  const old = new Set(owner?.record?.addresses ?? [])
+  const foreign = now.addresses.filter(({ cidr }) => !wanted.has(cidr) && !old.has(cidr))
+  const record: NicRecord = {
+    version: 1,
+    id: nic.id,
+    mac: nic.mac,
+    table: nic.table,
+    ...(nic.portId === undefined ? {} : { portId: nic.portId }),
+    addresses: nic.addresses.map(address => address.cidr),
+    ...formerOf(now, owner),
+  }
+  const rendered = filesFor(backend, nic, paths, observed.directories)
+  const files = { ...Object.fromEntries(scope.files.map(path => [path, undefined])), ...rendered }
+  return {
+    name: nic.name,
+    mtu: nic.mtu ?? now.mtu,
+    up: true,
+    addresses: [...foreign, ...nic.addresses],
+    routes: nic.routes,
+    rules: nic.rules,
+    altnames: nic.altname ? [nic.altname] : [],
+    sysctls: nic.sysctls,
+    files: { ...files, [recordPath(paths, nic.mac)]: { text: recordText(record), mode: 0o600, uid: 0, gid: 0 } },
+  }
+}
+
+/** What was there before us is known only the first time; a NIC that already has one of our names tells nothing. */
+function formerOf(now: NicState, owner: OwnedNic | undefined): Pick<NicRecord, 'former'> {
+  if (owner?.record) return owner.record.former ? { former: owner.record.former } : {}
+  if (owner || /^multinic[0-9]$/.test(now.name)) return {}
+  return { former: { name: now.name, mtu: now.mtu, up: now.up, sysctls: now.sysctls } }
+}
+
+/** A device whose name another one waits for steps aside first. */
+function parkNames(units: readonly Unit[]): Unit[] {
+  const awaited = new Set(units.flatMap(unit => renameOf(unit)?.to ?? []))
+  return units.map(unit => {
+    const rename = renameOf(unit)
+    if (!rename || unit.ifindex === undefined || !awaited.has(rename.from)) return unit
+    const aside = parkingName(unit.ifindex)
+    return {
+      ...unit,
+      changes: unit.changes.flatMap((change): Change[] =>
+        change === rename
+          ? [
+              { kind: 'name', from: rename.from, to: aside, park: true },
+              { kind: 'name', from: aside, to: rename.to },
+            ]
+          : [change],
+      ),
+    }
+  })
+}
+
+function joinGroups(units: readonly Unit[]): Unit[] {
+  const group = new Map(units.map(unit => [unit.name, unit.group]))
+  for (const unit of units) {
+    for (const holder of units) {
+      const parked = holder.changes.find(change => change.kind === 'name' && change.park)
+      if (parked?.kind !== 'name' || renameTarget(unit) !== parked.from) continue
+      const [from, to] = [group.get(holder.name), group.get(unit.name) ?? unit.group]
+      for (const [name, label] of group) if (label === from) group.set(name, to)
+    }
+  }
+  return units.map(unit => ({ ...unit, group: group.get(unit.name) ?? unit.group }))
+}
+
+function renameOf(unit: Unit): (Change & { kind: 'name' }) | undefined {
+  const rename = unit.changes.find(change => change.kind === 'name')
+  return rename?.kind === 'name' ? rename : undefined
+}
+
+function renameTarget(unit: Unit): string | undefined {
+  const renames = unit.changes.filter(change => change.kind === 'name')
+  const last = renames.at(-1)
+  return last?.kind === 'name' ? last.to : undefined
+}

@@ -1,0 +1,36 @@
+/**
+ * All files of one NIC for the backend that manages the network here, by path.
+ *
+ * Pure. A directory that is not on the host gets no file.
+ */
+import type { BackendKind } from '../config.ts'
+import type { FileState } from '../observed.ts'
+import type { Paths } from '../paths.ts'
+import type { WantedNic } from '../wanted.ts'
+import { linkFile, sysctlFile } from './device.ts'
+import { netplanFile, networkdDropIn } from './netplan.ts'
+
+const secret = 0o600
+const open = 0o644
+
+export function filesFor(
+  backend: BackendKind,
+  nic: WantedNic,
+  paths: Paths,
+  directories: readonly string[],
+): Record<string, FileState> {
+  const dropIn = networkdDropIn(nic)
+  const files: [directory: string, name: string, mode: number, text: string][] = [
+    [paths.networkd, `05-${nic.name}.link`, open, linkFile(nic)],
+    [paths.sysctl, `9${nic.id}-${nic.name}.conf`, open, sysctlFile(nic)],
+  ]
+  if (backend === 'netplan') {
+    if (dropIn) files.push([paths.networkd, `10-netplan-${nic.name}.network.d/50-multinic.conf`, open, dropIn])
+    files.push([paths.netplan, `9${nic.id}-${nic.name}.yaml`, secret, netplanFile(nic)])
+  }
+  return Object.fromEntries(
+    files
+      .filter(([directory]) => directories.includes(directory))
+      .map(([directory, name, mode, text]) => [`${directory}/${name}`, { text, mode, uid: 0, gid: 0 }]),
+  )
+}

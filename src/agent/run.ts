@@ -1,0 +1,228 @@
+/**
+ * One pass over the node: observe → plan → stage → journal → apply → verify → probe → commit, or undo.
+ */
+import { messageOf } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { applyUnits, type Failure, type Failures } from './apply.ts'
+import { inWords } from './change.ts'
+import type { Settings } from './config.ts'
+import { commitFiles, dropStaged, fileChangesOf, stageFiles } from './files.ts'
+import type { Host } from './host.ts'
+import type { Work } from './input.ts'
+import { clearJournal, writeJournal } from './journal.ts'
+import { observe, observeDisk } from './observe.ts'
+import type { Observed } from './observed.ts'
+import { allIds } from './owned.ts'
+import type { Paths } from './paths.ts'
+import { type Plan, planRun } from './plan.ts'
+import { lifelines, lost } from './probe.ts'
+import { takeBack } from './recover.ts'
+import { filesFor } from './render/files.ts'
+import type { Unit } from './unit.ts'
+import { differences, fileDifferences } from './verify.ts'
+
+export interface Ground {
+  host: Host
+  paths: Paths
+  settings: Settings
+  work: Work
+  log: Log
+}
+
+export interface Pass {
+  plan: Plan
+  observed: Observed
+  /** Interfaces that were changed and taken back, or could not be verified. */
+  failed: Map<number, Failure>
+  changed: number
+  removed: string[]
+  undone: string[]
+}
+
+/** The kernel takes things away by itself (a link that goes down loses its routes): what is missing is added again. */
+const maxRounds = 3
+
+export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<Pass> {
+  const observed = await look(ground)
+  const plan = planOn(observed, ground, skip)
+  tell(plan, ground.log)
+  if (plan.units.length === 0) return settled(plan, observed, ground)
+
+  const failures: Failures = new Map()
+  stage(plan.units, ground.host, failures)
+  const units = plan.units.filter(unit => !failures.has(unit.group))
+  const made: Unit[] = [...units]
+  writeJournal(ground.host, ground.paths, { version: 1, bootId: observed.bootId, units })
+  merge(failures, await applyUnits(units, { ...ground, observed }))
+
+  let after = await look(ground)
+  for (let round = 2; round <= maxRounds; round++) {
+    const again = kernelOnly(planOn(after, ground, skip).units, units, failures)
+    if (again.length === 0) break
+    made.push(...again)
+    writeJournal(ground.host, ground.paths, { version: 1, bootId: observed.bootId, units: again })
+    merge(failures, await applyUnits(again, { ...ground, observed: after }))
+    after = await look(ground)
+  }
+  verifyAll(plan, units, after, failures)
+  probe(plan, units, observed, after, ground, failures)
+
+  const bad = made.filter(unit => failures.has(unit.group))
+  if (bad.length > 0) await takeBack(bad, after, ground, 'kernel')
+  for (const unit of bad) dropStaged(ground.host, unit)
+  const good = await commit(
+    units.filter(unit => !failures.has(unit.group)),
+    made,
+    ground,
+    failures,
+  )
+  clearJournal(ground.host, ground.paths)
+  const asKnown = failures.size === 0 ? { ...after, ...observeDisk(ground.host, ground.paths) } : await look(ground)
+  return outcome(plan, good, failures, ground, asKnown)
+}
+
+/** The same look and the same plan, with nothing done about it. */
+export async function inspect(ground: Ground): Promise<Pass> {
+  const observed = await look(ground)
+  const plan = planOn(observed, ground, new Set())
+  tell(plan, ground.log)
+  return settled(plan, observed, ground)
+}
+
+async function look({ host, paths, settings, work }: Ground): Promise<Observed> {
+  const macs = work.interfaces.map(nic => nic.macAddress)
+  return observe(host, { paths, macs, ...(settings.apiServer ? { apiServer: settings.apiServer } : {}) })
+}
+
+function planOn(observed: Observed, { work, settings, paths }: Ground, skip: ReadonlySet<number>): Plan {
+  const interfaces = work.mode === 'cleanup' ? [] : work.interfaces
+  return planRun({ interfaces, nodeAddresses: work.nodeAddresses, settings, paths, observed, skip })
+}
+
+function merge(failures: Failures, more: Failures): void {
+  for (const [group, failure] of more) failures.set(group, failure)
+}
+
+function tell(plan: Plan, log: Log): void {
+  const devices = plan.accepted.map(({ nic, link }) => `${nic.name} is ${link.name}`)
+  log.info('DetectActiveInterfaces', { backend: plan.backend, devices, missing: plan.missing.map(nic => nic.name) })
+  const orphans = plan.units.filter(unit => unit.purpose === 'remove')
+  if (orphans.length > 0) log.info('CleanupOrphanedConfigs', { orphaned: orphans.map(unit => unit.name) })
+  for (const unit of plan.units)
+    log.info('plan', { interface: unit.name, purpose: unit.purpose, changes: unit.changes.map(inWords) })
+  for (const [id, refusal] of plan.refused) log.warn('refused', { interface: `multinic${id}`, refusal })
+  for (const { name, refusal } of plan.kept) log.warn('orphaned, and must stay', { interface: name, refusal })
+}
+
+function stage(units: readonly Unit[], host: Host, failures: Failures): void {
+  for (const unit of units) {
+    try {
+      stageFiles(host, unit)
+    } catch (error) {
+      failures.set(unit.group, { reason: 'PersistFailed', message: messageOf(error) })
+    }
+  }
+  for (const unit of units) if (failures.has(unit.group)) dropStagedQuietly(host, unit)
+}
+
+/** The disk that refused to write may refuse this as well; the next run looks for leftovers. */
+function dropStagedQuietly(host: Host, unit: Unit): void {
+  try {
+    dropStaged(host, unit)
+  } catch {}
+}
+
+/** What a second look still finds to change in the kernel, for NICs of this run that have not failed. */
+function kernelOnly(again: readonly Unit[], first: readonly Unit[], failures: Failures): Unit[] {
+  return again.flatMap(unit => {
+    const known = first.find(entry => entry.name === unit.name && entry.purpose === unit.purpose)
+    const changes = unit.changes.filter(change => change.kind !== 'file' && change.kind !== 'altname')
+    if (!known || failures.has(known.group) || changes.length === 0) return []
+    return [{ ...unit, group: known.group, changes }]
+  })
+}
+
+function verifyAll(plan: Plan, units: readonly Unit[], after: Observed, failures: Failures): void {
+  for (const { nic, link } of plan.accepted) {
+    const group = units.find(unit => unit.purpose === 'apply' && unit.id === nic.id)?.group
+    if (group === undefined || failures.has(group)) continue
+    const found = differences(nic, link.ifindex, after)
+    const [first] = found
+    if (first) failures.set(group, { reason: first.reason, message: found.map(entry => entry.message).join('; ') })
+  }
+}
+
+/** A node that lost what it lives on gets everything back, whichever NIC it was. */
+function probe(
+  plan: Plan,
+  units: readonly Unit[],
+  before: Observed,
+  after: Observed,
+  { work, settings, log }: Ground,
+  failures: Failures,
+): void {
+  const ours = {
+    tables: new Set(allIds.map(id => settings.tableBase + id)),
+    devices: new Set([...plan.accepted.map(({ link }) => link.ifindex), ...units.flatMap(unit => unit.ifindex ?? [])]),
+  }
+  const missing = lost(lifelines(before, work.nodeAddresses, ours), lifelines(after, work.nodeAddresses, ours))
+  if (missing.length === 0) return
+  log.error('the node lost what it lives on; everything is taken back', { missing })
+  for (const unit of units)
+    failures.set(unit.group, { reason: 'ProbeFailed', message: `lost ${missing.join(', ')}; all was taken back` })
+}
+
+async function commit(
+  units: readonly Unit[],
+  made: readonly Unit[],
+  ground: Ground,
+  failures: Failures,
+): Promise<Unit[]> {
+  for (const unit of units) {
+    if (failures.has(unit.group)) continue
+    try {
+      commitFiles(ground.host, ground.paths, unit)
+    } catch (error) {
+      failures.set(unit.group, { reason: 'PersistFailed', message: messageOf(error) })
+      const together = made.filter(entry => entry.group === unit.group)
+      await takeBack(together, await look(ground), ground)
+    }
+  }
+  return units.filter(unit => !failures.has(unit.group))
+}
+
+function outcome(plan: Plan, good: readonly Unit[], failures: Failures, ground: Ground, observed: Observed): Pass {
+  const failed = new Map<number, Failure>()
+  for (const unit of plan.units) {
+    const failure = failures.get(unit.group)
+    if (!failure) continue
+    if (unit.purpose === 'apply') failed.set(unit.id, failure)
+    ground.log.error('failed and taken back', { interface: unit.name, purpose: unit.purpose, failure })
+  }
+  const { failed: differing } = settled(plan, observed, ground, failed)
+  const removals = good.filter(unit => unit.purpose === 'remove')
+  return {
+    plan,
+    observed,
+    failed: differing,
+    changed: good.reduce((sum, unit) => sum + unit.changes.length, 0),
+    removed: removals.flatMap(unit => [
+      unit.name,
+      ...fileChangesOf(unit).flatMap(({ path }) => (path.startsWith(ground.paths.state) ? [] : path)),
+    ]),
+    undone: plan.units.filter(unit => failures.has(unit.group)).map(unit => unit.name),
+  }
+}
+
+/** Everything accepted and not failed is compared once more, files included. */
+function settled(plan: Plan, observed: Observed, { paths }: Ground, failed: Map<number, Failure> = new Map()): Pass {
+  const { backend } = plan
+  for (const { nic, link } of plan.accepted) {
+    if (failed.has(nic.id) || backend.kind === 'unknown') continue
+    const files = filesFor(backend.kind, nic, paths, observed.directories)
+    const found = [...differences(nic, link.ifindex, observed), ...fileDifferences(files, observed)]
+    const [first] = found
+    if (first) failed.set(nic.id, { reason: first.reason, message: found.map(entry => entry.message).join('; ') })
+  }
+  return { plan, observed, failed, changed: 0, removed: [], undone: [] }
+}

@@ -1,0 +1,274 @@
+/**
+ * A VM for tests: one network namespace with a primary NIC and secondary NICs, another one as the fabric behind them
+ * (a bridge with a router on each network), and a directory as the node's disk.
+ */
+import { execFileSync, spawn } from 'node:child_process'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { AgentInput } from '../../../src/contract/agent-input.ts'
+import type { AgentReport } from '../../../src/contract/agent-report.ts'
+import { eventually } from '../../eventually.ts'
+
+const entry = fileURLToPath(new URL('../../../src/agent/entry.ts', import.meta.url))
+
+export interface RigNic {
+  name: string
+  mac: string
+  /** What the fabric's router on this network has, and what this NIC is to have. */
+  gateway: string
+  cidr: string
+  address: string
+  gateway6: string
+  address6: string
+}
+
+export interface Ran {
+  code: number | null
+  report: AgentReport | undefined
+  log: string
+}
+
+export interface RigNode {
+  namespace: string
+  fabric: string
+  root: string
+  nics: RigNic[]
+  /** `ip` on the node; fails the test when it fails. */
+  ip(...args: string[]): string
+  fabricIp(...args: string[]): string
+  /** Runs a command in the node's namespace. */
+  exec(command: string, ...args: string[]): string
+  /** Plugs one more NIC in; its number on the fabric is given back by `nics`. */
+  plug(index?: number): RigNic
+  unplug(index: number): void
+  agent(input: Partial<AgentInput>, env?: Record<string, string>): Promise<Ran>
+  /** The agent as a process of its own, for those who want to end it early. */
+  start(input: Partial<AgentInput>, env?: Record<string, string>): { pid: number; done: Promise<Ran> }
+  path(file: string): string
+  remove(): void
+}
+
+let made = 0
+
+export async function createNode({
+  nics = 2,
+  files = {},
+}: {
+  nics?: number
+  files?: Record<string, string>
+} = {}): Promise<RigNode> {
+  const namespace = `mna${process.pid}-${++made}`
+  const fabric = `${namespace}f`
+  const root = mkdtempSync(join(tmpdir(), 'multinic-node-'))
+  for (const name of [namespace, fabric]) execFileSync('ip', ['netns', 'add', name])
+  batch(fabric, [
+    'link set lo up',
+    'link add br0 type bridge',
+    'address add 10.0.0.1/24 dev br0',
+    'link set br0 up',
+    `link add p0 type veth peer name ens3 address fa:16:3e:ff:00:00 netns ${namespace}`,
+    'link set p0 master br0 up',
+  ])
+  batch(namespace, [
+    'link set lo up',
+    'link set ens3 up',
+    'address add 10.0.0.10/24 dev ens3',
+    'route add default via 10.0.0.1 dev ens3',
+  ])
+  makeDisk(root, files)
+  const node: RigNode = {
+    namespace,
+    fabric,
+    root,
+    nics: [],
+    ip: (...args) => run('ip', '-n', namespace, ...args),
+    fabricIp: (...args) => run('ip', '-n', fabric, ...args),
+    exec: (command, ...args) => run('nsenter', `--net=/run/netns/${namespace}`, command, ...args),
+    plug(index = node.nics.length) {
+      const nic = plug(namespace, fabric, index, node.nics[index])
+      node.nics[index] = nic
+      return nic
+    },
+    unplug: index => void run('ip', '-n', fabric, 'link', 'del', `p${index + 1}`),
+    agent: (input, env) => node.start(input, env).done,
+    start: (input, env = {}) => start(node, input, env),
+    path: file => join(root, file),
+    remove() {
+      for (const name of [namespace, fabric]) execFileSync('ip', ['netns', 'del', name])
+      rmSync(root, { recursive: true, force: true })
+    },
+  }
+  for (let index = 0; index < nics; index++) node.plug()
+  await eventually(() => run('ip', '-n', namespace, 'route', 'get', '10.0.0.1'))
+  return node
+}
+
+/** A wanted interface as the controller writes it, for one NIC of the rig. */
+export function wish(
+  nic: RigNic,
+  id: number,
+  more: Partial<AgentInput['interfaces'][number]> = {},
+): AgentInput['interfaces'][number] {
+  return {
+    id,
+    name: `multinic${id}`,
+    macAddress: nic.mac,
+    portId: `port-${nic.mac.replaceAll(':', '')}`,
+    address: nic.address,
+    cidr: nic.cidr,
+    gateway: nic.gateway,
+    mtu: 1450,
+    ...more,
+  }
+}
+
+/** Everything on the node that is not ours, as one text: it must be equal before and after every run (G1). */
+export function foreignState(node: RigNode, ourMacs: readonly string[]): string {
+  const links = JSON.parse(node.ip('-N', '-j', '-d', 'address', 'show')) as Record<string, unknown>[]
+  const ours = new Set(links.filter(link => ourMacs.includes(String(link['address']))).map(link => link['ifname']))
+  const foreign = links.filter(link => !ours.has(link['ifname']))
+  const settled = foreign.map(({ operstate: _, addr_info, ...link }) => ({
+    ...link,
+    addresses: (addr_info as Record<string, unknown>[]).filter(address => address['scope'] !== '253'),
+  }))
+  const routes = ['-4', '-6'].flatMap(family =>
+    (
+      JSON.parse(node.ip(family, '-N', '-j', '-d', 'route', 'show', 'table', 'all') || '[]') as Record<
+        string,
+        unknown
+      >[]
+    ).filter(
+      route => !ours.has(route['dev']) && route['dst'] !== 'fe80::/64' && !String(route['dst']).startsWith('fe80::'),
+    ),
+  )
+  const rules = ['-4', '-6'].flatMap(family =>
+    (JSON.parse(node.ip(family, '-N', '-j', '-d', 'rule', 'list')) as Record<string, unknown>[]).filter(
+      rule => Number(rule['priority']) < 10_100 || Number(rule['priority']) > 10_109,
+    ),
+  )
+  return JSON.stringify({ settled, routes, rules, files: diskOf(node, path => !/multinic/.test(path)) }, undefined, 1)
+}
+
+/** Files below the node's /etc with mode and text. */
+export function diskOf(node: RigNode, wanted: (path: string) => boolean = () => true): Record<string, string> {
+  const found: Record<string, string> = {}
+  for (const item of readdirSync(join(node.root, 'etc'), { recursive: true, withFileTypes: true })) {
+    const path = join(item.parentPath, item.name)
+    const name = path.slice(node.root.length)
+    if (item.isFile() && wanted(name))
+      found[name] = `${(statSync(path).mode & 0o7777).toString(8)} ${readFileSync(path, 'utf8')}`
+  }
+  return Object.fromEntries(Object.entries(found).sort())
+}
+
+function makeDisk(root: string, files: Record<string, string>): void {
+  for (const directory of [
+    'etc/netplan',
+    'etc/sysctl.d',
+    'etc/systemd/network',
+    'var/lib/multinic',
+    'host/proc',
+    'dev',
+  ])
+    mkdirSync(join(root, directory), { recursive: true })
+  // The kernel answers with the settings of the reader's own namespace.
+  symlinkSync('/proc/sys/net/ipv4/conf', join(root, 'host/proc/ipv4-conf'))
+  symlinkSync('/proc/sys/net/ipv6/conf', join(root, 'host/proc/ipv6-conf'))
+  const given = {
+    '/host/product_uuid': '11111111-2222-3333-4444-555555555555\n',
+    '/host/boot_id': 'boot-1\n',
+    '/etc/netplan/50-cloud-init.yaml': 'network:\n  version: 2\n  ethernets:\n    ens3:\n      dhcp4: true\n',
+    ...files,
+  }
+  for (const [path, text] of Object.entries(given)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), text, { mode: 0o600 })
+  }
+}
+
+function plug(namespace: string, fabric: string, index: number, known: RigNic | undefined): RigNic {
+  const [p, br] = [`p${index + 1}`, `br${index + 1}`]
+  const nic: RigNic = known ?? {
+    name: `ens${index + 4}`,
+    mac: `fa:16:3e:00:00:${(index + 1).toString(16).padStart(2, '0')}`,
+    gateway: `10.${100 + index}.0.1`,
+    cidr: `10.${100 + index}.0.0/24`,
+    address: `10.${100 + index}.0.10`,
+    gateway6: `fd00:${index}::1`,
+    address6: `fd00:${index}::10/64`,
+  }
+  const bridge = [
+    `link add ${br} type bridge`,
+    `address add ${nic.gateway}/24 dev ${br}`,
+    `address add ${nic.gateway6}/64 dev ${br} nodad`,
+    `link set ${br} up`,
+  ]
+  batch(fabric, [
+    ...(known ? [] : bridge),
+    `link add ${p} type veth peer name ${nic.name} address ${nic.mac} netns ${namespace}`,
+    `link set ${p} master ${br} up`,
+  ])
+  return nic
+}
+
+function start(
+  node: RigNode,
+  given: Partial<AgentInput>,
+  more: Record<string, string>,
+): { pid: number; done: Promise<Ran> } {
+  const input: AgentInput = {
+    version: 1,
+    mode: 'apply',
+    nodeName: 'worker-1',
+    generation: 1,
+    specHash: 'hash',
+    nodeAddresses: ['10.0.0.10'],
+    interfaces: [],
+    ...given,
+  }
+  const termination = join(node.root, 'dev/termination-log')
+  rmSync(termination, { force: true })
+  const child = spawn('nsenter', [`--net=/run/netns/${node.namespace}`, process.execPath, entry], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env['PATH'],
+      MULTINIC_INPUT: JSON.stringify(input),
+      MULTINIC_HOST_PREFIX: node.root,
+      NIC_WAIT: '0s',
+      ...more,
+    },
+  })
+  let log = ''
+  child.stdout.on('data', chunk => (log += chunk))
+  child.stderr.on('data', chunk => (log += chunk))
+  const done = new Promise<Ran>((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', code => {
+      const text = statSync(termination, { throwIfNoEntry: false }) ? readFileSync(termination, 'utf8') : ''
+      resolve({ code, report: text ? (JSON.parse(text) as AgentReport) : undefined, log })
+    })
+  })
+  return { pid: child.pid ?? 0, done }
+}
+
+function batch(namespace: string, lines: readonly string[]): void {
+  execFileSync('ip', ['-n', namespace, '-batch', '-'], {
+    input: `${lines.join('\n')}\n`,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+}
+
+function run(command: string, ...args: string[]): string {
+  return execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+}

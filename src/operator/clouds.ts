@@ -31,6 +31,8 @@ export interface Cloud {
   subnetsByName(name: string, signal?: AbortSignal): Promise<Subnet[]>
   networks(ids: readonly string[], signal?: AbortSignal): Promise<Map<string, Network>>
   servers(ids: readonly string[], signal?: AbortSignal): Promise<Map<string, Server>>
+  /** Reports whether Nova shows any of these at this very moment. */
+  seesServers(ids: readonly string[], signal?: AbortSignal): Promise<boolean>
   serversByName(name: string, signal?: AbortSignal): Promise<Server[]>
   interfacesOf(vmId: string, signal?: AbortSignal): Promise<Attachment[] | undefined>
   /** Forgets what is kept, on a person's word. */
@@ -186,6 +188,7 @@ function createCloud(request: CloudRequest, https: Https, now: () => number): Cl
       byName.get(`subnet ${name}`, () => within(({ neutron }) => neutron.subnetsByName(name, signal), signal)),
     networks: (ids, signal) => networks.get(ids, signal),
     servers: (ids, signal) => servers.get(ids, signal),
+    seesServers: (ids, signal) => within(async ({ nova }) => (await nova.servers(ids, signal)).length > 0, signal),
     serversByName: (name, signal) =>
       byName.get(`server ${name}`, () => within(({ nova }) => nova.serversByName(name, signal), signal)),
     interfacesOf: (vmId, signal) => within(({ nova }) => nova.interfacesOf(vmId, signal), signal),

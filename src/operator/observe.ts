@@ -163,14 +163,12 @@ export async function askAbout(
     if (port) ports.push(port)
     else absent.push(question)
   }
-  // A token that sees no server at all of this object (a lost role, another project) cannot tell that one is gone.
-  const seesServers = vms.some(vm => vm.state === 'known')
   await Promise.all(
     [...Map.groupBy(absent, question => question.vmId)].map(async ([vmId, group]) => {
       try {
         if (vmId === '') return
         const attached = await cloud.interfacesOf(vmId, signal)
-        if (!attached && !seesServers) return
+        if (!attached && !(await seesOthers(cloud, vmId, vms, signal))) return
         for (const question of group) {
           const there = attached?.some(one => one.portId === question.portId || one.macAddress === question.macAddress)
           answers.set(identityOf(question), there ? 'attached' : 'detached')
@@ -181,6 +179,12 @@ export async function askAbout(
     }),
   )
   return { ports, answers, failures }
+}
+
+/** A token that sees no server at all of this object (a lost role, another project) cannot tell that one is gone. */
+async function seesOthers(cloud: Cloud, vmId: string, vms: readonly VmFact[], signal: AbortSignal): Promise<boolean> {
+  const others = vms.flatMap(({ id }) => (id === undefined || id === vmId ? [] : [id])).slice(0, 3)
+  return others.length > 0 && cloud.seesServers(others, signal)
 }
 
 function isAbout(question: Question, port: PortFact): boolean {

@@ -1,0 +1,131 @@
+/**
+ * A stage for the operator: the sandbox's Kubernetes API and cloud, our own Viola, and the operator itself, all over their
+ * real HTTP in one process. The node side is played by the test: it writes the status of node configs.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import type { InventoryWrite } from '../../src/contract/inventory.ts'
+import { type NodeConfig, type NodeConfigStatus, nodeConfigs } from '../../src/contract/node-config.ts'
+import { type OpenstackConfig, openstackConfigs } from '../../src/contract/openstack-config.ts'
+import type { Settings } from '../../src/contract/settings.ts'
+import { connectKube, type KubeClient } from '../../src/kube/client.ts'
+import { loadKubeconfig } from '../../src/kube/config.ts'
+import { createLog, type Log, silent } from '../../src/log.ts'
+import { runOperator } from '../../src/operator/main.ts'
+import { type Cloud, startCloud } from '../../src/sandbox/cloud.ts'
+import { installDefinitions, installEncryptKey, openstackConfigFor } from '../../src/sandbox/install.ts'
+import { type KubeApi, startKubeApi } from '../../src/sandbox/kube/server.ts'
+import { sandboxNamespace as namespace } from '../../src/sandbox/parts.ts'
+import { createWorld, type World } from '../../src/sandbox/world.ts'
+import { runViola } from '../../src/viola/main.ts'
+
+export const clusterId = 'biz-1'
+
+export interface Stage {
+  world: World
+  cloud: Cloud
+  api: KubeApi
+  kube: KubeClient
+  violaUrl: string
+  /** What the inventory was told, in order. */
+  records: InventoryWrite[]
+  startOperator(env?: Record<string, string>): Promise<() => Promise<void>>
+  create(config: Partial<OpenstackConfig['spec']> & { name?: string; settings?: Settings }): Promise<OpenstackConfig>
+  config(name?: string): Promise<OpenstackConfig>
+  nodes(): Promise<NodeConfig[]>
+  /** The nodes as a person would tell them: `worker-1: multinic0=10.0.0.10 multinic1=10.1.0.10`. */
+  told(): Promise<string[]>
+  report(nodeName: string, status: NodeConfigStatus): Promise<void>
+  close(): Promise<void>
+}
+
+export async function startStage(log: Log = process.argv.includes('--talk') ? createLog() : silent): Promise<Stage> {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-operator-'))
+  const world = createWorld()
+  const cloud = await startCloud(world, log)
+  const api = await startKubeApi({ name: 'management', dir, log })
+  const kube = connectKube(await loadKubeconfig(api.kubeconfig), { log })
+  await installDefinitions(kube)
+  await installEncryptKey(kube, world)
+  const routing = join(dir, 'routing.yaml')
+  const target = { providerId: clusterId, namespace, kubeconfig: api.kubeconfig }
+  await writeFile(routing, stringify({ strict: true, targets: [target] }), { mode: 0o600 })
+  const viola = new AbortController()
+  const listening = Promise.withResolvers<string>()
+  const violaRuns = runViola({
+    env: { LISTEN_ADDR: '127.0.0.1:0', ROUTING_CONFIG: routing },
+    log,
+    signal: viola.signal,
+    onListen: listening.resolve,
+  })
+  const violaUrl = await listening.promise
+  const records: InventoryWrite[] = []
+  const operators = new Set<() => Promise<void>>()
+
+  const nodes = async () => (await kube.list(nodeConfigs, { namespace })).items
+
+  return {
+    world,
+    cloud,
+    api,
+    kube,
+    violaUrl,
+    records,
+    async startOperator(env = {}) {
+      const stop = new AbortController()
+      const runs = runOperator({
+        env: {
+          KUBECONFIG: api.kubeconfig,
+          OPERATOR_ADDR: '127.0.0.1:0',
+          CONTRABASS_ENDPOINT: cloud.urls.contrabass,
+          VIOLA_ENDPOINT: violaUrl,
+          ...env,
+        },
+        log,
+        signal: stop.signal,
+        recorder: { put: async writes => void records.push(...structuredClone(writes)) },
+      })
+      const end = async () => {
+        operators.delete(end)
+        stop.abort()
+        await runs
+      }
+      operators.add(end)
+      return end
+    },
+    async create({ name = 'main', settings, ...spec }) {
+      const subnetIDs = [...world.subnets.keys()]
+      const vmNames = [...world.servers.keys()]
+      const config = openstackConfigFor(world, { name, vmNames, subnetIDs, clusterId })
+      const fast: Settings = { pollFastInterval: '50ms', pollSlowInterval: '50ms', pollErrorInterval: '50ms' }
+      return kube.create(openstackConfigs, {
+        ...config,
+        spec: { ...config.spec, ...spec, settings: { ...config.spec.settings, ...fast, ...settings } },
+      })
+    },
+    async config(name = 'main') {
+      const found = await kube.get(openstackConfigs, { namespace, name })
+      if (!found) throw new Error(`there is no OpenstackConfig ${name}`)
+      return found
+    },
+    nodes,
+    async told() {
+      return (await nodes()).map(({ spec }) =>
+        [`${spec.nodeName}:`, ...spec.interfaces.map(nic => `${nic.name}=${nic.address}`)].join(' '),
+      )
+    },
+    async report(nodeName, status) {
+      await kube.patchStatus(nodeConfigs, { namespace, name: nodeName }, status)
+    },
+    async close() {
+      for (const end of operators) await end()
+      viola.abort()
+      await violaRuns
+      await kube.close()
+      await Promise.all([cloud.close(), api.close()])
+      await rm(dir, { recursive: true })
+    },
+  }
+}

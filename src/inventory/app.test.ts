@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { FastifyInstance } from 'fastify'
+import { stringify } from 'yaml'
+import { aWrite } from '../../test/inventory.ts'
+import { historyEntry, inventoryRecord, providerCatalog } from '../contract/inventory.ts'
+import { problem } from '../contract/problem.ts'
+import { silent } from '../log.ts'
+import { createInventoryApp } from './app.ts'
+import { openInventoryAuth } from './auth.ts'
+import { openStore, type Store } from './store.ts'
+
+let dir: string
+let store: Store
+let open: FastifyInstance
+let closed: FastifyInstance
+const [reader, admin] = ['a-token-that-reads', 'a-token-that-writes']
+let ticks = 0
+let betweenPuts = ''
+
+before(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'multinic-inventory-app-'))
+  const now = () => new Date(Date.UTC(2026, 0, 1) + 1_000 * ticks++)
+  store = await openStore({ path: join(dir, 'inventory.db'), log: silent, now })
+  const tokens = join(dir, 'tokens.yaml')
+  writeFileSync(
+    tokens,
+    stringify({
+      tokens: [
+        { name: 'reader', token: reader, roles: ['read'] },
+        { name: 'operator', token: admin, roles: ['admin'] },
+      ],
+    }),
+  )
+  open = createInventoryApp({ store, auth: await openInventoryAuth(undefined, silent), log: silent })
+  closed = createInventoryApp({ store, auth: await openInventoryAuth(tokens, silent), log: silent })
+  await store.put([aWrite('w1', { nics: 2 }), aWrite('w2'), aWrite('w1', { providerId: 'p2', instanceId: 'vm-x' })])
+  betweenPuts = now().toISOString()
+  const failed = { macAddress: '02:00:00:00:00:01', status: 'Failed', reason: 'NameTaken' } as const
+  await store.put([aWrite('w2', { state: 'Failed', reason: 'ApplyFailed', interfaces: [failed] })])
+})
+after(async () => {
+  await open.close()
+  await closed.close()
+  await store.close()
+  await rm(dir, { recursive: true })
+})
+
+async function get(url: string, app = open, token?: string) {
+  const answer = await app.inject({ url, headers: token ? { authorization: `Bearer ${token}` } : {} })
+  const isJson = String(answer.headers['content-type']).includes('json')
+  return {
+    status: answer.statusCode,
+    headers: answer.headers,
+    body: answer.body,
+    json: isJson ? answer.json() : undefined,
+  }
+}
+const names = (records: { providerId: string; nodeName: string }[]) =>
+  records.map(({ providerId, nodeName }) => `${providerId}/${nodeName}`)
+
+test('a record has the fields of older versions under their names', async () => {
+  const { json } = await get('/v1/inventory/node-configs/w2')
+  const record = inventoryRecord.parse(json)
+  assert.deepEqual(Object.keys(record).slice(0, 6), [
+    'providerId',
+    'nodeName',
+    'instanceId',
+    'config',
+    'lastConfigHash',
+    'updatedAt',
+  ])
+  assert.deepEqual(Object.keys(record.config), ['nodeName', 'instanceId', 'interfaces'])
+  assert.match(record.updatedAt, /^\d{4}-\d{2}-\d{2}T.*Z$/)
+})
+
+test('a reason comes with its remedy, of the node and of the interface', async () => {
+  const { json } = await get('/v1/inventory/node-configs/w2')
+  assert.match(json.remedy, /interfaceStatuses/)
+  assert.equal(json.interfaces[0].remedy, 'Rename that device.')
+})
+
+const lists: Record<string, string[]> = {
+  '/v1/inventory/node-configs': ['p1/w1', 'p1/w2', 'p2/w1'],
+  '/v1/inventory/node-configs?providerId=p1': ['p1/w1', 'p1/w2'],
+  '/v1/inventory/node-configs?nodeName=w1': ['p1/w1', 'p2/w1'],
+  '/v1/inventory/node-configs?nodeName=w1&providerId=p2': ['p2/w1'],
+  '/v1/inventory/node-configs?instanceId=vm-w2': ['p1/w2'],
+  '/v1/inventory/node-configs?providerId=': ['p1/w1', 'p1/w2', 'p2/w1'],
+  '/v1/inventory/node-configs?q=port-w1-1': ['p1/w1'],
+  '/v1/inventory/node-configs?q=VM-X': [],
+  '/v1/inventory/node-configs?at=2020-01-01T00:00:00Z': [],
+  '/v1/interfaces/node-configs?providerId=p1': ['p1/w1', 'p1/w2'],
+  '/v1/interfaces/node-configs?providerId=unknown': [],
+  '/v1/interfaces/node-configs/by-instance/vm-w1': ['p1/w1'],
+  '/v1/interfaces/node-configs/by-instance/vm-w1?providerId=p1': ['p1/w1'],
+}
+
+for (const [url, expected] of Object.entries(lists)) {
+  test(`${url} → ${expected.join(', ') || 'none'}`, async () => {
+    const { status, json, body } = await get(url)
+    assert.equal(status, 200)
+    assert.deepEqual(names(json), expected)
+    assert.ok(body.endsWith('\n'))
+  })
+}
+
+const refusals: Record<string, [status: number, detail: RegExp]> = {
+  '/v1/inventory/node-configs/unknown': [404, /^not found$/],
+  '/v1/inventory/node-configs/unknown/history': [404, /^not found$/],
+  '/v1/inventory/node-configs/w1': [400, /^providerId required: w1 is a node of p1, p2$/],
+  '/v1/inventory/node-configs/w1/history': [400, /^providerId required/],
+  '/v1/interfaces/node-configs': [400, /^providerId required$/],
+  '/v1/interfaces/node-configs/by-instance/unknown': [404, /^not found$/],
+  '/v1/interfaces/node-configs/by-instance/%20': [400, /^instanceId required$/],
+  '/v1/inventory/node-configs?limit=0': [400, /^limit must be/],
+  '/v1/inventory/node-configs?cursor=nonsense': [400, /^cursor is not/],
+  '/v1/inventory/node-configs?at=yesterday': [400, /^at must be/],
+  '/v1/elsewhere': [404, /there is no GET/],
+}
+
+for (const [url, [status, detail]] of Object.entries(refusals)) {
+  test(`${url} is answered ${status}`, async () => {
+    const answer = await get(url)
+    assert.equal(answer.status, status)
+    assert.match(problem.parse(answer.json).detail, detail)
+  })
+}
+
+test('a page leads to the next', async () => {
+  const first = await get('/v1/inventory/node-configs?limit=2')
+  assert.deepEqual(names(first.json), ['p1/w1', 'p1/w2'])
+  const next = /^<(.*)>; rel="next"$/.exec(String(first.headers['link']))?.[1] ?? assert.fail('no next page')
+  const second = await get(next)
+  assert.deepEqual(names(second.json), ['p2/w1'])
+  assert.equal(second.headers['link'], undefined)
+})
+
+test('history tells what changed, and the state at a time is what was known then', async () => {
+  const { json } = await get('/v1/inventory/node-configs/w2/history')
+  const entries = json.map((entry: unknown) => historyEntry.parse(entry))
+  assert.deepEqual(
+    entries.map(({ what }: { what: string }) => what),
+    ['status', 'created'],
+  )
+  assert.equal(entries[0].before.state, undefined)
+  assert.equal(entries[0].after.state, 'Failed')
+  const then = await get(`/v1/inventory/node-configs/w2?at=${betweenPuts}`)
+  assert.equal(then.status, 200)
+  assert.equal(then.json.state, undefined)
+})
+
+test('providers are listed with their nodes', async () => {
+  const { providers } = providerCatalog.parse((await get('/v1/interfaces/providers')).json)
+  assert.deepEqual(
+    providers.map(({ providerId, nodeCount }) => [providerId, nodeCount]),
+    [
+      ['p1', 2],
+      ['p2', 1],
+    ],
+  )
+})
+
+test('writing needs an admin token, and a removed node keeps its history', async () => {
+  const put = (app: FastifyInstance, token: string, payload: object) =>
+    app.inject({ method: 'PUT', url: '/v1/inventory/records', headers: { authorization: `Bearer ${token}` }, payload })
+  const records = [aWrite('sent', { providerId: 'remote' })]
+  assert.equal((await put(open, admin, { records })).statusCode, 403)
+  assert.equal((await put(closed, 'nobody-knows-this-one', { records })).statusCode, 401)
+  assert.equal((await put(closed, reader, { records })).statusCode, 403)
+  assert.equal((await store.list({ providerId: 'remote' })).length, 0)
+
+  const wrong = await put(closed, admin, { records: [{ ...records[0], lastConfigHash: 5, why: undefined }] })
+  assert.equal(wrong.statusCode, 400)
+  assert.deepEqual(
+    problem.parse(wrong.json()).errors?.map(({ path }) => path),
+    ['records[0].lastConfigHash', 'records[0].why'],
+  )
+
+  assert.equal((await put(closed, admin, { records })).statusCode, 204)
+  assert.equal((await store.list({ providerId: 'remote' })).length, 1)
+  assert.equal(
+    (await put(closed, admin, { records: [aWrite('sent', { providerId: 'remote', removed: true })] })).statusCode,
+    204,
+  )
+  assert.equal((await get('/v1/inventory/node-configs/sent')).status, 404)
+  assert.equal((await get('/v1/inventory/node-configs/sent/history')).json.length, 2)
+})
+
+test('with a token file reads need a token too; without one they are open, and /readyz says so', async () => {
+  for (const url of Object.keys(lists)) assert.equal((await get(url, closed)).status, 401, url)
+  assert.equal((await get('/v1/interfaces/providers', closed, reader)).status, 200)
+  assert.equal((await get('/v1/interfaces/providers', closed, admin)).status, 200)
+  assert.equal((await get('/healthz', closed)).status, 200)
+  assert.match((await get('/readyz')).json.warnings[0], /authentication is off/)
+  assert.deepEqual((await get('/readyz', closed)).json.warnings, [])
+})
+
+test('the page, the document and the metrics are served', async () => {
+  assert.match((await get('/openapi.yaml')).body, /^openapi: 3\.1\.0/)
+  assert.ok((await get('/openapi.json')).json.paths['/v1/interfaces/providers'])
+  assert.match((await get('/docs')).body, /inventory API/)
+  assert.match((await get('/metrics')).body, /process_cpu/)
+})

@@ -62,6 +62,7 @@ export function admitted(admission: Admission): ApiObject {
       managedFields: admission.managedFields ?? managersAfterUpdate(old, scoped, version.schema, writer),
     },
   }
+  if (withOwners.metadata.managedFields?.length === 0) delete withOwners.metadata.managedFields
   if (old && equal(withOwners, old)) return old
   if (old && kind.behaviour.generation && !equal(counted(withOwners, version), counted(old, version))) {
     withOwners.metadata.generation = (old.metadata.generation ?? 0) + 1
@@ -76,6 +77,7 @@ export function writerOf(target: Target, options: WriteOptions, now: Date): Writ
     manager: options.manager,
     apiVersion: apiVersion(target.kind.group, target.version.name),
     subresource: target.subresource,
+    statusApart: target.version.status,
     time: timestamp(now),
   }
 }
@@ -85,6 +87,9 @@ export function checkIdentity(body: unknown, target: Target): ApiObject {
   const { kind, version, namespace, name } = target
   if (!isRecord(body)) throw badRequest('the body is no object')
   const wanted = apiVersion(kind.group, version.name)
+  if (kind.custom && !body['kind']) {
+    throw badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): Object 'Kind' is missing`)
+  }
   const given = { apiVersion: wanted, kind: kind.kind, ...body }
   if (given.apiVersion !== wanted) {
     throw badRequest(
@@ -95,7 +100,9 @@ export function checkIdentity(body: unknown, target: Target): ApiObject {
     if (!kind.custom) {
       throw badRequest(`${String(given.kind)} in version "${version.name}" cannot be handled as a ${kind.kind}`)
     }
-    throw invalid(kind, name, [fieldError.invalid('kind', given.kind, `must be ${kind.kind}`)])
+    throw invalid({ ...kind, kind: String(given.kind) }, name || nameIn(body), [
+      fieldError.invalid('kind', given.kind, `must be ${kind.kind}`),
+    ])
   }
   const metadata = isRecord(body['metadata']) ? body['metadata'] : {}
   if (kind.namespaced && metadata['namespace'] && metadata['namespace'] !== namespace) {
@@ -108,6 +115,10 @@ export function checkIdentity(body: unknown, target: Target): ApiObject {
   }
   const full = { ...metadata, name: name || String(metadata['name'] ?? '') }
   return { ...given, apiVersion: wanted, kind: kind.kind, metadata: full }
+}
+
+function nameIn(body: Record<string, unknown>): string {
+  return isRecord(body['metadata']) ? String(body['metadata']['name'] ?? '') : ''
 }
 
 /** 409 when the caller has read an older object than the one that is there. */
@@ -124,7 +135,7 @@ export function checkVersion(target: Target, old: ApiObject, metadata: Metadata)
 
 function newMetadata(given: Metadata, target: Target, now: Date): Metadata {
   if (given.resourceVersion) {
-    throw new ApiFailure(500, 'InternalError', 'resourceVersion should not be set on objects to be created')
+    throw new ApiFailure(500, '', 'resourceVersion should not be set on objects to be created')
   }
   const name = given.name || (given.generateName ? `${given.generateName}${nameSuffix()}` : '')
   const metadata = without(copy(given), 'namespace', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation')
@@ -177,16 +188,27 @@ function counted(object: ApiObject, version: KindVersion): Record<string, unknow
   return without(object, 'metadata', 'apiVersion', ...(version.status ? ['status'] : []))
 }
 
+/** A write to the status is judged by that part of the schema alone, and its messages start there. */
+function schemaErrors(object: ApiObject, old: ApiObject | undefined, { version, subresource }: Target): FieldError[] {
+  const { schema } = version
+  if (!schema) return []
+  const part = schema.properties?.['status']
+  if (subresource !== 'status' || !part) return validated(object, schema, old)
+  if (object['status'] === undefined) return []
+  const errors = validated(object['status'], part, old?.['status'])
+  return errors.map(error => ({ ...error, field: error.field ? `status.${error.field}` : 'status' }))
+}
+
 /** Errors after which the rules would only repeat what is known. */
 const blocking = ['FieldValueRequired', 'FieldValueTypeInvalid', 'FieldValueTooLong', 'FieldValueTooMany']
 
-function errorsOf(object: ApiObject, old: ApiObject | undefined, { kind, version }: Target): FieldError[] {
+function errorsOf(object: ApiObject, old: ApiObject | undefined, target: Target): FieldError[] {
+  const { kind, version } = target
   const errors = metadataErrors(object, old, kind)
   if (version.schema) {
     const before = kind.custom ? old : undefined
-    const wrong = validated(object, version.schema, before)
-    errors.push(...wrong)
-    if (!wrong.some(error => blocking.includes(error.reason))) {
+    errors.push(...schemaErrors(object, before, target))
+    if (!errors.some(error => blocking.includes(error.reason))) {
       errors.push(...ruleErrors(object, version.schema, before))
     } else if (kind.custom) {
       const detail =

@@ -68,7 +68,7 @@ function page(store: Store, kind: string, namespace: string | undefined, query: 
   const from = query.continue ? readContinuation(query.continue, store) : undefined
   const asked = versionNumber(query.resourceVersion)
   if (asked !== undefined && asked > store.version()) {
-    const message = `Too large resource version: ${asked}, current: ${store.version()}`
+    const message = `Timeout: Too large resource version: ${asked}, current: ${store.version()}`
     throw new ApiFailure(504, 'Timeout', message, {
       causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
       retryAfterSeconds: 1,
@@ -97,7 +97,7 @@ function readContinuation(token: string, store: Store): Continuation {
     if (typeof version !== 'number' || typeof after !== 'string') throw new TypeError('not a continue token')
     if (version >= store.oldest()) return { version, after }
   } catch {
-    throw new ApiFailure(400, 'BadRequest', 'continue key is not valid')
+    throw new ApiFailure(400, 'BadRequest', 'invalid continue token: continue key is not valid')
   }
   throw expired(
     'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.',

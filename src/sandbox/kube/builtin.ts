@@ -69,6 +69,7 @@ const pod: Behaviour = {
   validate: object => podSpecErrors(recordOf(object['spec']), 'spec'),
   keepsStatusAtCreate: true,
   grace: podGrace,
+  returnsDeleted: true,
 }
 
 const job: Behaviour = {
@@ -103,6 +104,7 @@ const job: Behaviour = {
         'job-name': object.metadata.name,
       },
     }
+    object.metadata.labels ??= recordOf(recordOf(template['metadata'])['labels']) as Record<string, string>
     spec['selector'] = { matchLabels: { 'batch.kubernetes.io/controller-uid': uid } }
   },
   validate(object, old) {
@@ -235,6 +237,7 @@ export const builtinKinds: readonly Kind[] = [
     shortNames: ['sa'],
     fields: { secrets: keyed('name'), imagePullSecrets: any, automountServiceAccountToken: flag },
     columns: columns.serviceAccounts,
+    behaviour: { returnsDeleted: true },
   }),
   builtin({
     kind: 'Event',
@@ -291,7 +294,7 @@ export const builtinKinds: readonly Kind[] = [
     namespaced: false,
     status: true,
     fields: {
-      spec: openObject({ versions: keyed('name') }),
+      spec: openObject(),
       status: openObject({ conditions: keyed('type') }),
     },
     columns: columns.definitions,

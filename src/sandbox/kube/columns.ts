@@ -15,6 +15,11 @@ const at =
   object =>
     textOf(valueAt(object, ...path)) || '<none>'
 
+const nodeInfo =
+  (name: string, otherwise = '<unknown>'): Cell =>
+  node =>
+    textOf(valueAt(node, 'status', 'nodeInfo', name)) || otherwise
+
 const name = column('Name', object => object.metadata.name)
 const age = column('Age', (object, now) => since(object.metadata.creationTimestamp, now))
 const createdAt = column('Created At', object => object.metadata.creationTimestamp ?? '<unknown>', 0, 'date')
@@ -141,12 +146,12 @@ export const columns = {
     column('Status', nodeStatus),
     column('Roles', nodeRoles),
     age,
-    column('Version', at('status', 'nodeInfo', 'kubeletVersion')),
+    column('Version', nodeInfo('kubeletVersion', '')),
     column('Internal-IP', nodeAddress('InternalIP'), 1),
     column('External-IP', nodeAddress('ExternalIP'), 1),
-    column('OS-Image', at('status', 'nodeInfo', 'osImage'), 1),
-    column('Kernel-Version', at('status', 'nodeInfo', 'kernelVersion'), 1),
-    column('Container-Runtime', at('status', 'nodeInfo', 'containerRuntimeVersion'), 1),
+    column('OS-Image', nodeInfo('osImage'), 1),
+    column('Kernel-Version', nodeInfo('kernelVersion'), 1),
+    column('Container-Runtime', nodeInfo('containerRuntimeVersion'), 1),
   ],
   pods: [
     name,
@@ -186,9 +191,9 @@ export const columns = {
     ),
     column('Selector', selectorOf, 1),
   ],
-  secrets: [name, column('Type', at('type')), column('Data', object => count(object['data']), 0, 'integer'), age],
-  configMaps: [name, column('Data', object => count(object['data']) + count(object['binaryData']), 0, 'integer'), age],
-  serviceAccounts: [name, column('Secrets', object => listOf(object['secrets']).length, 0, 'integer'), age],
+  secrets: [name, column('Type', at('type')), column('Data', object => count(object['data'])), age],
+  configMaps: [name, column('Data', object => count(object['data']) + count(object['binaryData'])), age],
+  serviceAccounts: [name, column('Secrets', object => listOf(object['secrets']).length), age],
   leases: [name, column('Holder', object => textOf(valueAt(object, 'spec', 'holderIdentity'))), age],
   events: [
     column('Last Seen', (event, now) => since(eventTime(event, 'lastTimestamp', 'eventTime'), now)),

@@ -87,6 +87,7 @@ function structuralErrors(schema: Fields, at: string, errors: FieldError[]): voi
       fieldError.forbidden(`${at}.additionalProperties`, 'additionalProperties and properties are mutual exclusive'),
     )
   }
+  if (schema['x-kubernetes-list-type'] === 'map') listKeyErrors(schema, at, errors)
   for (const name of ['$ref', 'definitions', 'uniqueItems']) {
     if (schema[name]) errors.push(fieldError.forbidden(`${at}.${name}`, `${name} cannot be set`))
   }
@@ -98,6 +99,16 @@ function structuralErrors(schema: Fields, at: string, errors: FieldError[]): voi
   for (const name of ['items', 'additionalProperties']) {
     const inner = schema[name]
     if (isRecord(inner)) structuralErrors(inner, `${at}.${name}`, errors)
+  }
+}
+
+function listKeyErrors(schema: Fields, at: string, errors: FieldError[]): void {
+  const items = recordOf(schema['items'])
+  for (const key of listOf(schema['x-kubernetes-list-map-keys']).map(textOf)) {
+    const field = recordOf(items['properties'])[key]
+    if (listOf(items['required']).includes(key) || recordOf(field)['default'] !== undefined) continue
+    const detail = 'this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property'
+    errors.push(fieldError.required(`${at}.items.properties[${key}].default`, detail))
   }
 }
 

@@ -37,7 +37,7 @@ export class ApiFailure extends Error {
       metadata: {},
       status: 'Failure',
       message,
-      reason,
+      ...(reason && { reason }),
       ...(details && { details }),
       code,
     }

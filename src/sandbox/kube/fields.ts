@@ -100,14 +100,14 @@ export function onlyUnder(set: FieldSet, elements: readonly string[]): FieldSet 
   return { member: false, children }
 }
 
-/** The paths of a set as people read them: `.spec.interfaces`, `.status.conditions[type="Ready"].reason`. */
+/**
+ * The paths of a set as people read them: `.spec.interfaces`, `.status.conditions[type="Ready"].reason`. At each level
+ * what belongs to the set itself comes before what is below it.
+ */
 export function pathsOf(set: FieldSet, prefix = ''): string[] {
-  const paths = set.member ? [prefix] : []
-  for (const name of [...set.children.keys()].sort()) {
-    const child = set.children.get(name)
-    if (child) paths.push(...pathsOf(child, `${prefix}${printElement(name)}`))
-  }
-  return paths
+  const children = [...set.children].sort(([a], [b]) => (a < b ? -1 : 1))
+  const here = children.filter(([, child]) => child.member).map(([name]) => `${prefix}${printElement(name)}`)
+  return [...here, ...children.flatMap(([name, child]) => pathsOf(child, `${prefix}${printElement(name)}`))]
 }
 
 function printElement(element: string): string {

@@ -8,7 +8,7 @@ import type { Target } from './admission.ts'
 import { type Answering, listText, oneText } from './answers.ts'
 import type { Cluster } from './cluster.ts'
 import { documentAt, reviewAt, reviewed, serverVersion } from './documents.ts'
-import { ApiFailure, methodNotAllowed, noSuchPath, nowhere, type Status, unauthorized } from './failures.ts'
+import { ApiFailure, methodNotAllowed, noSuchPath, notFound, nowhere, type Status, unauthorized } from './failures.ts'
 import { type ApiObject, recordOf } from './json.ts'
 import { kindId } from './kinds.ts'
 import { servePodLog } from './logs.ts'
@@ -101,7 +101,7 @@ async function serve(asked: Asked, options: HandlerOptions, target: Target): Pro
       return sendObject(asked, created ? 201 : 200, object, answering)
     }
     case 'PATCH': {
-      const type = patchType(request.headers['content-type'] ?? '')
+      const type = patchType(request.headers['content-type'] ?? '', target.kind.custom)
       const named = { ...write(), force: query.get('force') === 'true' }
       if (type === 'apply' && !query.get('fieldManager')) named.manager = ''
       const { object, created } = verbs.patch(target, type, await readBody(request), named)
@@ -128,7 +128,9 @@ async function serveCollection(asked: Asked, options: HandlerOptions, target: Ta
       return send(response, 200, listText(store, target.namespace, list, answering))
     }
     case 'POST': {
-      if (target.kind.namespaced && target.namespace === undefined) throw methodNotAllowed()
+      if (target.kind.namespaced && target.namespace === undefined) {
+        throw target.kind.custom ? noSuchPath() : methodNotAllowed()
+      }
       const write = writeOptions(query, request.headers['user-agent'] ?? '', text => warn(response, text))
       const object = verbs.create(target, await readBody(request), write)
       return sendObject(asked, 201, object, answering)
@@ -155,7 +157,7 @@ function watchCollection(asked: Asked, options: HandlerOptions, target: Target):
   serveWatch(asked, options, target, { ...list, matches }, answeringOf(asked, options, target))
 }
 
-function checkSubresource({ kind, version, subresource }: Target, method: string): void {
+function checkSubresource({ kind, version, name, subresource }: Target, method: string): void {
   const isCore = kind.group === ''
   if (subresource === 'status' && version.status) {
     if (['GET', 'PUT', 'PATCH'].includes(method)) return
@@ -163,7 +165,7 @@ function checkSubresource({ kind, version, subresource }: Target, method: string
   }
   if (subresource === 'log' && isCore && kind.kind === 'Pod') return
   if (subresource === 'finalize' && isCore && kind.kind === 'Namespace' && method === 'PUT') return
-  throw noSuchPath()
+  throw notFound(kind, name)
 }
 
 function answeringOf({ form }: Asked, { cluster }: HandlerOptions, { kind, version }: Target): Answering {

@@ -40,6 +40,8 @@ export interface Behaviour {
   grace?(object: ApiObject, asked: number | undefined): number
   /** Finalizers that a deletion puts on, for a controller of the server itself to take off. */
   finalizersAtDelete?: readonly string[]
+  /** A deletion answers with the object, as older kinds do. */
+  returnsDeleted?: boolean
   /** Names may be anything that fits in a path (RBAC). */
   freeNames?: boolean
 }

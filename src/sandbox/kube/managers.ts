@@ -27,6 +27,8 @@ export interface Writer {
   manager: string
   apiVersion: string
   subresource: string | undefined
+  /** Whether status is written by a door of its own. */
+  statusApart: boolean
   time: string
 }
 
@@ -60,7 +62,7 @@ export function managersAfterUpdate(
   const entries = parseEntries(given)
   const { changed, removed } = compare(comparable(old), comparable(next), schema)
   const [mine, others] = parted(entries, 'Update', writer)
-  const set = owned(union(difference(mine?.set ?? parseSet({}), removed), changed))
+  const set = scoped(owned(union(difference(mine?.set ?? parseSet({}), removed), changed)), writer)
   const rest = others.map(entry => ({ ...entry, set: difference(difference(entry.set, changed), removed) }))
   return printEntries([...rest, renewed(mine, set, 'Update', writer)])
 }
@@ -78,9 +80,8 @@ export function applied(
   writer: Writer,
   force: boolean,
 ): Applied {
-  const [mine, others] = parted(parseEntries(live.metadata.managedFields), 'Apply', writer)
-  const all = owned(fieldsOf(comparable(config), schema))
-  const set = writer.subresource ? onlyUnder(all, [`f:${writer.subresource}`]) : all
+  const [mine, others] = parted(entriesOf(live, schema), 'Apply', writer)
+  const set = scoped(owned(fieldsOf(comparable(config), schema)), writer)
   const everybody = others.reduce((sum, entry) => union(sum, entry.set), set)
   const before = comparable(live)
   const laid = merged(before, comparable(config), schema)
@@ -101,6 +102,21 @@ export function applied(
     object: { ...fields, apiVersion: config.apiVersion, kind: config.kind, metadata },
     managedFields,
   }
+}
+
+/** A writer owns only what its door lets it write. */
+function scoped(set: FieldSet, { subresource, statusApart }: Writer): FieldSet {
+  if (subresource) return onlyUnder(set, [`f:${subresource}`])
+  return statusApart ? withoutPaths(set, [['f:status']]) : set
+}
+
+/** What was there before anybody was recorded belongs to somebody all the same. */
+function entriesOf(live: ApiObject, schema: Schema | undefined): Entry[] {
+  const { managedFields, uid, creationTimestamp: time = '' } = live.metadata
+  if (managedFields?.length || !uid) return parseEntries(managedFields)
+  const set = owned(fieldsOf(comparable(live), schema))
+  const { apiVersion } = live
+  return [{ manager: 'before-first-apply', operation: 'Update', apiVersion, subresource: undefined, time, set }]
 }
 
 /** An object without what nobody manages. */
@@ -132,7 +148,8 @@ function parted(entries: Entry[], operation: Entry['operation'], writer: Writer)
 /** The time moves only when the set does: a write that changes nothing must change nothing. */
 function renewed(mine: Entry | undefined, set: FieldSet, operation: Entry['operation'], writer: Writer): Entry {
   if (mine && mine.apiVersion === writer.apiVersion && sameSet(mine.set, set)) return mine
-  return { ...writer, operation, set }
+  const { manager, apiVersion, subresource, time } = writer
+  return { manager, operation, apiVersion, subresource, time, set }
 }
 
 function parseEntries(managedFields: readonly ManagedFields[] | undefined): Entry[] {
@@ -164,7 +181,7 @@ function printEntries(entries: readonly Entry[]): ManagedFields[] {
 }
 
 function order(entry: Entry): number {
-  return (entry.operation === 'Apply' ? 0 : 2) + (entry.subresource ? 1 : 0)
+  return entry.operation === 'Apply' ? 0 : 1
 }
 
 function applyConflict(conflicts: { entry: Entry; set: FieldSet }[]): ApiFailure {

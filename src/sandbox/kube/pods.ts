@@ -49,6 +49,7 @@ export function defaultPodSpec(spec: Fields): void {
   spec['dnsPolicy'] ??= 'ClusterFirst'
   spec['schedulerName'] ??= 'default-scheduler'
   spec['securityContext'] ??= {}
+  spec['enableServiceLinks'] ??= true
   for (const container of [...listOf(spec['containers']), ...listOf(spec['initContainers'])]) {
     if (!isRecord(container)) continue
     container['resources'] ??= {}

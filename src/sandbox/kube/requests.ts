@@ -74,7 +74,8 @@ export function isSet(query: URLSearchParams, name: string): boolean {
 
 export function versionNumber(text: string): number | undefined {
   if (text === '' || text === '0') return undefined
-  if (!/^\d+$/.test(text)) throw badRequest(`Invalid value: ${JSON.stringify(text)}: the resource version is no number`)
+  if (!/^\d+$/.test(text))
+    throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: no number`)
   return Number(text)
 }
 
@@ -127,12 +128,13 @@ const patchTypes: Record<string, PatchType> = {
   'application/merge-patch+json': 'merge',
   'application/strategic-merge-patch+json': 'strategic',
   'application/apply-patch+yaml': 'apply',
-  'application/apply-patch+json': 'apply',
 }
 
-export function patchType(contentType: string): PatchType {
-  const type = patchTypes[mediaType(contentType)]
-  if (!type) throw unsupportedMediaType(Object.keys(patchTypes))
+/** Custom kinds have no strategic merge patch. */
+export function patchType(contentType: string, custom: boolean): PatchType {
+  const known = Object.entries(patchTypes).filter(([, type]) => !custom || type !== 'strategic')
+  const [, type] = known.find(([name]) => name === mediaType(contentType)) ?? []
+  if (!type) throw unsupportedMediaType(known.map(([name]) => name))
   return type
 }
 

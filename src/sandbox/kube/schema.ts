@@ -103,6 +103,23 @@ export function pruned(value: unknown, schema: Schema | undefined, unknown: stri
   }
 }
 
+/** What an applied value has that its schema does not declare, or has as another type. */
+export function undeclared(value: unknown, schema: Schema | undefined, path = ''): string[] {
+  if (!schema || value === null || value === undefined) return []
+  if (!typeHolds(value, schema)) {
+    const wanted = schema.type === 'integer' || schema.type === 'number' ? 'numeric (int or float)' : schema.type
+    return [`${path}: expected ${wanted}, got ${typeName(value)}`]
+  }
+  if (Array.isArray(value)) return value.flatMap((item, index) => undeclared(item, schema.items, `${path}[${index}]`))
+  if (!isRecord(value)) return []
+  const keepsAll = schema['x-kubernetes-preserve-unknown-fields'] || schema.additionalProperties === true
+  return Object.keys(value).flatMap(name => {
+    const field = fieldSchema(schema, name)
+    if (field) return undeclared(value[name], field, `${path}.${name}`)
+    return keepsAll ? [] : [`${path}.${name}: field not declared in schema`]
+  })
+}
+
 /**
  * Every field that is wrong. A value that an update leaves as it was is not looked at again, as the real server does:
  * an object that became invalid by a new schema can still be changed elsewhere.

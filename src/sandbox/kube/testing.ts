@@ -2,9 +2,11 @@
  * A cluster for tests: a clock that stands still until it is told to move, a small CRD, and short words for the verbs.
  */
 import { silent } from '../../log.ts'
+import type { Target } from './admission.ts'
 import { type Cluster, createCluster } from './cluster.ts'
 import { ApiFailure, type Status } from './failures.ts'
 import { type ApiObject, type Fields, isRecord } from './json.ts'
+import { apiVersion } from './kinds.ts'
 import type { Schema } from './schema.ts'
 import { targetFor } from './targets.ts'
 import type { DeleteOptions, PatchType } from './verbs.ts'
@@ -23,9 +25,10 @@ export const widgetSchema: Schema = {
         color: { type: 'string', default: 'grey', maxLength: 8 },
         owner: {
           type: 'string',
+          maxLength: 20,
           'x-kubernetes-validations': [{ rule: 'self == oldSelf', message: 'owner is for life' }],
         },
-        tags: { type: 'array', items: { type: 'string' } },
+        tags: { type: 'array', maxItems: 20, items: { type: 'string' } },
         settings: { type: 'object', additionalProperties: { type: 'string' } },
         parts: {
           type: 'array',
@@ -52,6 +55,7 @@ export const widgetSchema: Schema = {
           'x-kubernetes-list-map-keys': ['type'],
           items: {
             type: 'object',
+            required: ['type'],
             properties: { type: { type: 'string' }, status: { type: 'string' }, reason: { type: 'string' } },
           },
         },
@@ -108,17 +112,26 @@ export function aCluster(start = '2026-01-01T00:00:00Z') {
       time += seconds * 1000
     },
     create: (id: string, object: Fields, place: Place = {}): ApiObject =>
-      cluster.verbs.create(at(id, '', place), object, options(place)),
+      cluster.verbs.create(at(id, '', place), typed(at(id, ''), object), options(place)),
     update: (id: string, object: ApiObject, place: Place = {}): ApiObject =>
       cluster.verbs.update(at(id, object.metadata.name, place), object, options(place)).object,
     patch: (id: string, name: string, type: PatchType, body: unknown, place: Place = {}): ApiObject =>
-      cluster.verbs.patch(at(id, name, place), type, body, options(place)).object,
+      cluster.verbs.patch(
+        at(id, name, place),
+        type,
+        type === 'apply' && isRecord(body) ? typed(at(id, ''), body) : body,
+        options(place),
+      ).object,
     get: (id: string, name: string, place: Place = {}): ApiObject => cluster.verbs.get(at(id, name, place)),
     remove: (id: string, name: string, deleting: DeleteOptions = {}, place: Place = {}): ApiObject | Status =>
       cluster.verbs.remove(at(id, name, place), deleting),
     has: (id: string, name: string, namespace: string | undefined = 'default'): boolean =>
       cluster.store.get(id, namespace, name) !== undefined,
   }
+}
+
+function typed({ kind, version }: Target, object: Fields): Fields {
+  return { apiVersion: apiVersion(kind.group, version.name), kind: kind.kind, ...object }
 }
 
 export function aWidget(name: string, spec: Fields = {}, metadata: Fields = {}): Fields {

@@ -3,6 +3,7 @@
  */
 import { admitted, checkIdentity, checkVersion, type Target, type WriteOptions, writerOf } from './admission.ts'
 import {
+  ApiFailure,
   alreadyExists,
   badRequest,
   conflict,
@@ -13,13 +14,13 @@ import {
   type Place,
   type Status,
   success,
-  unsupportedMediaType,
 } from './failures.ts'
-import { type ApiObject, copy, equal, isRecord, listOf, recordOf } from './json.ts'
+import { type ApiObject, copy, equal, isRecord, listOf, recordOf, without } from './json.ts'
 import { apiVersion, kindId } from './kinds.ts'
 import { applied } from './managers.ts'
 import { timestamp } from './metadata.ts'
 import { jsonPatched, mergePatched, strategicMergePatched } from './patch.ts'
+import { undeclared } from './schema.ts'
 import type { Store } from './store.ts'
 
 export interface DeleteOptions {
@@ -48,8 +49,6 @@ export interface Verbs {
 
 export const namespacesId = '/namespaces'
 const namespaces: Place = { group: '', plural: 'namespaces', kind: 'Namespace' }
-
-const customPatches = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']
 
 export function createVerbs(store: Store, now: () => Date = () => new Date()): Verbs {
   const find = (target: Target) => store.get(kindId(target.kind), target.namespace, target.name)
@@ -117,6 +116,7 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
     else if (config.metadata.uid || target.subresource) throw notFound(target.kind, target.name)
     const live = old ?? { ...config, metadata: { name: target.name } }
     const base = old ? live : { apiVersion: live.apiVersion, kind: live.kind, metadata: live.metadata }
+    checkDeclared(config, target)
     const { object, managedFields } = applied(base, config, schema, writer, options.force === true)
     if (!old) return { object: create(target, object, options, managedFields), created: true }
     const next = admitted({ target, old, body: object, options, now: now(), managedFields })
@@ -135,16 +135,14 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
       }
       if (!given.metadata.resourceVersion && !target.kind.behaviour.unconditionalUpdate) {
         const detail = 'must be specified for an update'
-        throw invalid(target.kind, target.name, [
-          { ...fieldError.broken('metadata.resourceVersion', `0x0: ${detail}`) },
-        ])
+        const place = { ...target.kind, kind: target.kind.plural }
+        throw invalid(place, target.name, [fieldError.invalid('metadata.resourceVersion', 0, detail)])
       }
       return change(target, old, given, options)
     },
     patch(target, type, body, options) {
       if (type === 'apply') return apply(target, body, options)
       const old = get(target)
-      if (type === 'strategic' && target.kind.custom) throw unsupportedMediaType(customPatches)
       const current = { ...old, apiVersion: apiVersion(target.kind.group, target.version.name) }
       const result =
         type === 'json'
@@ -152,7 +150,12 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
           : type === 'merge'
             ? mergePatched(current, body)
             : strategicMergePatched(current, body, target.version.schema)
-      return change(target, old, checkIdentity(result, target), options)
+      const given = checkIdentity(result, target)
+      if (given.metadata.uid !== old.metadata.uid) {
+        const error = fieldError.invalid('metadata.uid', given.metadata.uid, 'field is immutable')
+        throw invalid(target.kind, target.name, [error])
+      }
+      return change(target, old, given, options)
     },
     remove(target, options = {}) {
       const old = get(target)
@@ -163,7 +166,8 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
       }
       const next = deleted(target, old, options, now())
       if (!next || mayGo(next)) {
-        if (!options.dryRun) store.remove(kindId(kind), next ?? old)
+        const gone = options.dryRun ? old : store.remove(kindId(kind), next ?? old)
+        if (kind.behaviour.returnsDeleted) return gone
         return success(kind, name, old.metadata.uid)
       }
       if (equal(next, old) || options.dryRun) return next
@@ -172,15 +176,30 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
   }
 }
 
+/** What is applied must fit the schema before it can be laid over anything; the real server answers 500 too. */
+function checkDeclared(config: ApiObject, { kind, version, name }: Target): void {
+  if (!kind.custom) return
+  const wrong = undeclared(without(config, 'apiVersion', 'kind', 'metadata'), version.schema)
+  if (wrong.length === 0) return
+  const what = wrong.length === 1 ? wrong[0] : `errors:\n  ${wrong.join('\n  ')}`
+  const gvk = `${apiVersion(kind.group, version.name)}, Kind=${kind.kind}`
+  throw new ApiFailure(
+    500,
+    '',
+    `failed to create typed patch object (${config.metadata.namespace ?? ''}/${name}; ${gvk}): ${what}`,
+  )
+}
+
 function checkPreconditions(target: Target, old: ApiObject, { uid, resourceVersion }: DeleteOptions): void {
   const { kind, name } = target
+  const place = { ...kind, plural: kind.kind }
   if (uid && uid !== old.metadata.uid) {
-    const because = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`
-    throw conflict(kind, name, because)
+    const because = `the UID in the precondition (${uid}) does not match the UID in record (${old.metadata.uid}). The object might have been deleted and then recreated`
+    throw conflict(place, name, because)
   }
   if (resourceVersion && resourceVersion !== old.metadata.resourceVersion) {
-    const because = `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${old.metadata.resourceVersion}`
-    throw conflict(kind, name, because)
+    const because = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${old.metadata.resourceVersion}). The object might have been modified`
+    throw conflict(place, name, because)
   }
 }
 

@@ -72,12 +72,14 @@ function linesOf(units: readonly Unit[]): Line[] {
       optional: change.kind === 'altname',
     })),
   )
-  // Removals free names; then everybody who is in somebody's way steps aside; then the rest.
+  // NICs that go free their names; then all that is taken away (it may be another NIC's next route or address); then
+  // everybody who is in somebody's way steps aside; then the rest.
   const rank = ({ unit, change }: Line) => {
     if (unit.purpose === 'remove') return 0
-    return change.kind === 'name' && change.park ? 1 : 2
+    if ('op' in change && change.op === 'remove') return 1
+    return change.kind === 'name' && change.park ? 2 : 3
   }
-  return [0, 1, 2].flatMap(wanted => lines.filter(line => rank(line) === wanted))
+  return [0, 1, 2, 3].flatMap(wanted => lines.filter(line => rank(line) === wanted))
 }
 
 async function runLines(

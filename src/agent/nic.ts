@@ -86,12 +86,17 @@ export function changesBetween(current: NicState, target: NicState): Change[] {
     ...(current.mtu === target.mtu ? [] : [{ kind: 'mtu', from: current.mtu, to: target.mtu } satisfies Change]),
     ...addresses.added.map((address): Change => ({ kind: 'address', op: 'add', address })),
     ...(!current.up && target.up ? [{ kind: 'link', from: 'down', to: 'up' } satisfies Change] : []),
-    ...routes.added.map((route): Change => ({ kind: 'route', op: 'add', route })),
+    ...directFirst(routes.added).map((route): Change => ({ kind: 'route', op: 'add', route })),
     ...rules.added.map((rule): Change => ({ kind: 'rule', op: 'add', rule })),
     ...altnames.added.map((altname): Change => ({ kind: 'altname', op: 'add', altname })),
     ...(goesDown ? sysctls : []),
     ...fileChanges(current, target),
   ]
+}
+
+/** A router must be reachable before a route may lead through it. */
+function directFirst(routes: readonly RouteSpec[]): RouteSpec[] {
+  return [...routes.filter(route => !route.gateway), ...routes.filter(route => route.gateway)]
 }
 
 export function fileChanges(current: Pick<NicState, 'files'>, target: Pick<NicState, 'files'>): Change[] {

@@ -18,6 +18,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AgentInput } from '../../../src/contract/agent-input.ts'
 import type { AgentReport } from '../../../src/contract/agent-report.ts'
+import { environment } from '../../../src/env.ts'
 import { eventually } from '../../eventually.ts'
 
 const entry = fileURLToPath(new URL('../../../src/agent/entry.ts', import.meta.url))
@@ -242,7 +243,7 @@ function start(
   const child = spawn('nsenter', [`--net=/run/netns/${node.namespace}`, process.execPath, entry], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      PATH: process.env['PATH'],
+      PATH: environment()['PATH'],
       MULTINIC_INPUT: JSON.stringify(input),
       MULTINIC_HOST_PREFIX: node.root,
       NIC_WAIT: '0s',

@@ -1,0 +1,417 @@
+/**
+ * The agent as a process, on a real kernel: namespaces as nodes, and the state of the world after each run.
+ */
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../../test/eventually.ts'
+import { createNode, diskOf, foreignState, type RigNode, wish } from '../../test/rigs/host/node.ts'
+
+const nodes: RigNode[] = []
+after(() => {
+  for (const node of nodes) node.remove()
+})
+
+async function node(options?: Parameters<typeof createNode>[0]): Promise<RigNode> {
+  const made = await createNode(options)
+  nodes.push(made)
+  return made
+}
+
+/** Short texts of what the kernel shows, sorted as it shows them. */
+function kernel({ ip }: RigNode): Record<string, string[]> {
+  const lines = (text: string) =>
+    text
+      .split('\n')
+      .map(line => line.trim().replace(/\s+/g, ' '))
+      .filter(Boolean)
+  const ours = (family: string) => lines(ip(family, 'rule', 'list')).filter(line => /^101\d\d:/.test(line))
+  return {
+    links: lines(ip('-o', 'link', 'show')).map(line => {
+      const [, name, flags, mtu] = /^\d+: ([^@:]+)\S* <([^>]*)> mtu (\d+)/.exec(line) ?? []
+      return `${name} ${flags?.split(',').includes('UP') ? 'up' : 'down'} ${mtu}`
+    }),
+    addresses: lines(ip('-o', 'address', 'show', 'scope', 'global')).map(line =>
+      line.replace(/^\d+: (\S+) inet6? (\S+).*?( noprefixroute)?(?: multinic\d| ens\d)? *\\.*/, '$1 $2$3'),
+    ),
+    main: lines(ip('route', 'show')),
+    rules: [...ours('-4'), ...ours('-6')],
+  }
+}
+
+function table({ ip }: RigNode, number: number): string[] {
+  try {
+    return ip('route', 'show', 'table', String(number))
+      .split('\n')
+      .map(line => line.trim())
+      .filter(Boolean)
+  } catch {
+    return []
+  }
+}
+
+const macsOf = (made: RigNode) => made.nics.map(nic => nic.mac)
+
+test('two NICs are named, addressed, routed, verified and written down; a second run changes nothing', async () => {
+  const vm = await node({ nics: 2 })
+  const [a, b] = vm.nics
+  assert.ok(a && b)
+  const before = foreignState(vm, macsOf(vm))
+  const interfaces = [wish(a, 0, { addresses: [a.address6] }), wish(b, 1)]
+
+  const first = await vm.agent({ interfaces })
+  assert.equal(first.code, 0, first.log)
+  assert.equal(first.report?.verdict, 'Configured', first.log)
+  assert.equal(first.report?.message, 'All 2 interfaces configured successfully')
+  assert.deepEqual(
+    first.report?.interfaces.map(nic => [nic.name, nic.status, nic.observed?.mtu, nic.observed?.link]),
+    [
+      ['multinic0', 'Configured', 1450, 'up'],
+      ['multinic1', 'Configured', 1450, 'up'],
+    ],
+  )
+  assert.deepEqual(kernel(vm), {
+    links: ['lo up 65536', 'ens3 up 1500', 'multinic0 up 1450', 'multinic1 up 1450'],
+    addresses: [
+      'ens3 10.0.0.10/24',
+      'multinic0 10.100.0.10/24 noprefixroute',
+      'multinic0 fd00::10/64 noprefixroute',
+      'multinic1 10.101.0.10/24 noprefixroute',
+    ],
+    main: ['default via 10.0.0.1 dev ens3', '10.0.0.0/24 dev ens3 proto kernel scope link src 10.0.0.10'],
+    rules: [
+      '10100: from 10.100.0.10 lookup 100 proto static',
+      '10100: from all to 10.100.0.0/24 lookup 100 proto static',
+      '10101: from 10.101.0.10 lookup 101 proto static',
+      '10101: from all to 10.101.0.0/24 lookup 101 proto static',
+      '10100: from fd00::10 lookup 100 proto static',
+      '10100: from all to fd00::/64 lookup 100 proto static',
+    ],
+  })
+  assert.deepEqual(table(vm, 100), [
+    'default via 10.100.0.1 dev multinic0 proto static metric 100',
+    '10.100.0.0/24 dev multinic0 proto static scope link src 10.100.0.10 metric 100',
+  ])
+  assert.deepEqual(Object.keys(diskOf(vm, path => path.includes('multinic'))), [
+    '/etc/netplan/90-multinic0.yaml',
+    '/etc/netplan/91-multinic1.yaml',
+    '/etc/sysctl.d/90-multinic0.conf',
+    '/etc/sysctl.d/91-multinic1.conf',
+    '/etc/systemd/network/05-multinic0.link',
+    '/etc/systemd/network/05-multinic1.link',
+    '/etc/systemd/network/10-netplan-multinic0.network.d/50-multinic.conf',
+    '/etc/systemd/network/10-netplan-multinic1.network.d/50-multinic.conf',
+  ])
+  assert.equal(statSync(vm.path('etc/netplan/90-multinic0.yaml')).mode & 0o7777, 0o600)
+  for (const [setting, value] of [
+    ['ipv4/conf/multinic0/arp_ignore', '1'],
+    ['ipv4/conf/multinic0/arp_announce', '2'],
+    ['ipv4/conf/multinic0/rp_filter', '2'],
+    ['ipv6/conf/multinic0/accept_ra', '0'],
+    ['ipv6/conf/multinic0/autoconf', '0'],
+  ] as const)
+    assert.equal(vm.exec('cat', `/proc/sys/net/${setting}`).trim(), value, setting)
+  assert.equal(foreignState(vm, macsOf(vm)), before)
+  assert.deepEqual(readdirSync(vm.path('var/lib/multinic/journal')), [])
+
+  // From the NIC's address its own gateway answers; without one the rule `to` leads there.
+  vm.exec('ping', '-c1', '-W2', '-I', a.address, a.gateway)
+  vm.exec('ping', '-c1', '-W2', b.gateway)
+
+  const disk = () => Object.keys(diskOf(vm)).map(path => `${path} ${statSync(vm.path(path)).mtimeMs}`)
+  const [files, state] = [disk(), kernel(vm)]
+  const second = await vm.agent({ interfaces })
+  assert.equal(second.report?.verdict, 'Configured', second.log)
+  assert.equal(second.report?.changed, 0, second.log)
+  assert.deepEqual(disk(), files)
+  assert.deepEqual(kernel(vm), state)
+})
+
+test('MTU, address, gateway and number can change; what was there before does not stay', async () => {
+  const vm = await node({ nics: 1 })
+  const [a] = vm.nics
+  assert.ok(a)
+  await vm.agent({ interfaces: [wish(a, 0)] })
+  const moved = wish(a, 3, { name: 'multinic3', address: '10.100.0.77', mtu: 1400, gateway: '10.100.0.254' })
+  const ran = await vm.agent({ interfaces: [moved] })
+  assert.equal(ran.report?.verdict, 'Configured', ran.log)
+  assert.deepEqual(kernel(vm), {
+    links: ['lo up 65536', 'ens3 up 1500', 'multinic3 up 1400'],
+    addresses: ['ens3 10.0.0.10/24', 'multinic3 10.100.0.77/24 noprefixroute'],
+    main: ['default via 10.0.0.1 dev ens3', '10.0.0.0/24 dev ens3 proto kernel scope link src 10.0.0.10'],
+    rules: [
+      '10103: from 10.100.0.77 lookup 103 proto static',
+      '10103: from all to 10.100.0.0/24 lookup 103 proto static',
+    ],
+  })
+  assert.deepEqual(table(vm, 100), [])
+  assert.equal(table(vm, 103)[0], 'default via 10.100.0.254 dev multinic3 proto static metric 103')
+  assert.deepEqual(Object.keys(diskOf(vm, path => /netplan\/9/.test(path))), ['/etc/netplan/93-multinic3.yaml'])
+})
+
+test('a NIC that is no longer wanted gets its former name and state back; cleanup takes the rest', async () => {
+  const vm = await node({ nics: 2 })
+  const [a, b] = vm.nics
+  assert.ok(a && b)
+  const untouched = { ...kernel(vm), files: diskOf(vm) }
+  await vm.agent({ interfaces: [wish(a, 0), wish(b, 1)] })
+  const ran = await vm.agent({ interfaces: [wish(a, 0)] })
+  assert.equal(ran.report?.verdict, 'Configured', ran.log)
+  assert.deepEqual(ran.report?.removed.slice(0, 1), ['multinic1'])
+  assert.deepEqual(kernel(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'multinic0 up 1450', 'ens5 down 1500'])
+  assert.deepEqual(table(vm, 101), [])
+  assert.match(ran.log, /CleanupOrphanedConfigs.*orphaned/)
+
+  const clean = await vm.agent({ mode: 'cleanup', interfaces: [] })
+  assert.equal(clean.report?.verdict, 'Removed', clean.log)
+  const { '/etc/netplan/50-cloud-init.yaml': _, ...left } = diskOf(vm)
+  assert.ok(
+    Object.keys(left).every(path => path.startsWith('/etc/netplan/backup/')),
+    Object.keys(left).join(),
+  )
+  assert.ok(Object.keys(left).some(path => path.startsWith('/etc/netplan/backup/90-multinic0.yaml.')))
+  assert.deepEqual({ ...kernel(vm), files: diskOf(vm, path => !path.includes('backup')) }, untouched)
+  assert.equal(vm.exec('cat', '/proc/sys/net/ipv6/conf/ens4/accept_ra').trim(), '1')
+
+  const again = await vm.agent({ mode: 'cleanup', interfaces: [] })
+  assert.deepEqual([again.report?.verdict, again.report?.changed], ['Removed', 0])
+})
+
+test('a NIC that was unplugged loses its files and rules', async () => {
+  const vm = await node({ nics: 2 })
+  const [a, b] = vm.nics
+  assert.ok(a && b)
+  await vm.agent({ interfaces: [wish(a, 0), wish(b, 1)] })
+  vm.unplug(1)
+  await eventually(() => assert.equal(kernel(vm)['links']?.length, 3))
+  const ran = await vm.agent({ interfaces: [wish(a, 0)] })
+  assert.equal(ran.report?.verdict, 'Configured', ran.log)
+  assert.ok(kernel(vm)['rules']?.every(rule => rule.startsWith('10100:')))
+  assert.deepEqual(Object.keys(diskOf(vm, path => /9\d-/.test(path) && !path.includes('backup'))), [
+    '/etc/netplan/90-multinic0.yaml',
+    '/etc/sysctl.d/90-multinic0.conf',
+  ])
+})
+
+test('a machine that is not the expected one is not touched', async () => {
+  const vm = await node({ nics: 1 })
+  const [a] = vm.nics
+  assert.ok(a)
+  const state = { ...kernel(vm), files: diskOf(vm) }
+  const wrong = await vm.agent({ instanceId: '99999999-2222-3333-4444-555555555555', interfaces: [wish(a, 0)] })
+  assert.deepEqual([wrong.code, wrong.report?.verdict, wrong.report?.reason], [0, 'Failed', 'WrongMachine'])
+  assert.deepEqual({ ...kernel(vm), files: diskOf(vm) }, state)
+  // Some firmware reports the first three groups in the other byte order.
+  const right = await vm.agent({
+    instanceId: '11111111-2222-3333-4444-555555555555'.toUpperCase(),
+    interfaces: [wish(a, 0)],
+  })
+  assert.equal(right.report?.verdict, 'Configured', right.log)
+})
+
+test('the primary NIC is refused, and the others are done', async () => {
+  const vm = await node({ nics: 1 })
+  const [a] = vm.nics
+  assert.ok(a)
+  const before = foreignState(vm, macsOf(vm))
+  const primary = {
+    ...wish(a, 1),
+    macAddress: 'fa:16:3e:ff:00:00',
+    portId: 'primary',
+    address: '10.9.0.5',
+    cidr: '10.9.0.0/24',
+  }
+  const ran = await vm.agent({ interfaces: [wish(a, 0), primary] })
+  assert.equal(ran.report?.verdict, 'Failed')
+  assert.deepEqual(
+    ran.report?.interfaces.map(nic => [nic.status, nic.reason, nic.message]),
+    [
+      ['Configured', 'Configured', undefined],
+      ['Failed', 'DefaultRoute', 'ens3 carries a default route via 10.0.0.1'],
+    ],
+  )
+  assert.equal(foreignState(vm, macsOf(vm)), before)
+})
+
+test('a table with routes of somebody else is refused, never flushed', async () => {
+  const vm = await node({ nics: 1 })
+  const [a] = vm.nics
+  assert.ok(a)
+  vm.ip('route', 'add', '172.16.0.0/16', 'via', '10.0.0.1', 'table', '100')
+  const before = foreignState(vm, macsOf(vm))
+  const ran = await vm.agent({ interfaces: [wish(a, 0)] })
+  assert.deepEqual(
+    [ran.report?.interfaces[0]?.reason, ran.report?.interfaces[0]?.message],
+    ['TableTaken', 'table 100 holds a route to 172.16.0.0/16 via 10.0.0.1 in table 100'],
+  )
+  assert.equal(foreignState(vm, macsOf(vm)), before)
+  assert.deepEqual(kernel(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'ens4 down 1500'])
+})
+
+test('a NIC that fails is taken back alone, to its exact former state', async () => {
+  const vm = await node({ nics: 2 })
+  const [a, b] = vm.nics
+  assert.ok(a && b)
+  // The kernel refuses a router that is the machine itself.
+  const bad = wish(a, 0, { routes: [{ destination: '172.20.0.0/16', nexthop: '127.0.0.1' }] })
+  const ran = await vm.agent({ interfaces: [bad, wish(b, 1)] })
+  assert.equal(ran.report?.verdict, 'Failed', ran.log)
+  assert.deepEqual(
+    ran.report?.interfaces.map(nic => [nic.status, nic.reason]),
+    [
+      ['Failed', 'CommandFailed'],
+      ['Configured', 'Configured'],
+    ],
+  )
+  assert.deepEqual(ran.report?.undone, ['multinic0'])
+  assert.deepEqual(kernel(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'ens4 down 1500', 'multinic1 up 1450'])
+  assert.ok(kernel(vm)['rules']?.every(rule => rule.startsWith('10101:')))
+  assert.deepEqual(table(vm, 100), [])
+  assert.equal(vm.exec('cat', '/proc/sys/net/ipv4/conf/ens4/arp_ignore').trim(), '0')
+  assert.deepEqual(Object.keys(diskOf(vm, path => path.includes('multinic0'))), [])
+})
+
+test('a NIC that is late is waited for, while the others are done', async () => {
+  const vm = await node({ nics: 1 })
+  const [a] = vm.nics
+  assert.ok(a)
+  const late = {
+    ...wish(a, 1),
+    macAddress: 'fa:16:3e:00:00:02',
+    portId: 'late',
+    address: '10.101.0.10',
+    cidr: '10.101.0.0/24',
+    gateway: '10.101.0.1',
+  }
+  const missing = await vm.agent({ interfaces: [wish(a, 0), late] })
+  assert.equal(missing.report?.verdict, 'Pending', missing.log)
+  assert.deepEqual(
+    missing.report?.interfaces.map(nic => [nic.status, nic.reason]),
+    [
+      ['Configured', 'Configured'],
+      ['Pending', 'NicMissing'],
+    ],
+  )
+  const waiting = vm.agent({ interfaces: [wish(a, 0), late] }, { NIC_WAIT: '10s' })
+  await sleep(300)
+  vm.plug()
+  const ran = await waiting
+  assert.equal(ran.report?.verdict, 'Configured', ran.log)
+  assert.ok((ran.report?.timings['total'] ?? 0) < 9_000)
+  assert.ok(kernel(vm)['links']?.includes('multinic1 up 1450'))
+})
+
+test('two NICs trade their numbers', async () => {
+  const vm = await node({ nics: 2 })
+  const [a, b] = vm.nics
+  assert.ok(a && b)
+  await vm.agent({ interfaces: [wish(a, 0), wish(b, 1)] })
+  const ran = await vm.agent({ interfaces: [wish(b, 0), wish(a, 1)] })
+  assert.equal(ran.report?.verdict, 'Configured', ran.log)
+  assert.deepEqual(kernel(vm)['addresses'], [
+    'ens3 10.0.0.10/24',
+    'multinic1 10.100.0.10/24 noprefixroute',
+    'multinic0 10.101.0.10/24 noprefixroute',
+  ])
+  assert.deepEqual(kernel(vm)['rules'], [
+    '10100: from 10.101.0.10 lookup 100 proto static',
+    '10100: from all to 10.101.0.0/24 lookup 100 proto static',
+    '10101: from 10.100.0.10 lookup 101 proto static',
+    '10101: from all to 10.100.0.0/24 lookup 101 proto static',
+  ])
+  const again = await vm.agent({ interfaces: [wish(b, 0), wish(a, 1)] })
+  assert.equal(again.report?.changed, 0, again.log)
+  const clean = await vm.agent({ mode: 'cleanup', interfaces: [] })
+  assert.equal(clean.report?.verdict, 'Removed', clean.log)
+  assert.deepEqual(kernel(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'ens4 down 1500', 'ens5 down 1500'])
+})
+
+test('files and names of the Go implementation are ours: an upgrade renames nothing', async () => {
+  const vm = await node({ nics: 1 })
+  const [a] = vm.nics
+  assert.ok(a)
+  const theirs = `network:\n    ethernets:\n        multinic0:\n            addresses:\n                - ${a.address}/24\n            dhcp4: false\n            match:\n                macaddress: ${a.mac.toUpperCase()}\n            mtu: 1450\n            routes:\n                - metric: 100\n                  table: 100\n                  to: ${a.cidr}\n            routing-policy:\n                - from: ${a.address}/24\n                  table: 100\n            set-name: multinic0\n    version: 2\n`
+  writeFileSync(vm.path('etc/netplan/90-multinic0.yaml'), theirs, { mode: 0o600 })
+  for (const line of [
+    'link set ens4 name multinic0',
+    'link set multinic0 mtu 1450 up',
+    `address add ${a.address}/24 dev multinic0 noprefixroute`,
+    `route add ${a.cidr} dev multinic0 table 100 metric 100 src ${a.address}`,
+    `rule add from ${a.address}/32 table 100`,
+  ])
+    vm.ip(...line.split(' '))
+  const ran = await vm.agent({ interfaces: [wish(a, 0)] })
+  assert.equal(ran.report?.verdict, 'Configured', ran.log)
+  assert.doesNotMatch(ran.log, /rename/)
+  assert.doesNotMatch(ran.log, /link down/)
+  assert.deepEqual(
+    vm
+      .ip('rule')
+      .split('\n')
+      .filter(line => line.includes('lookup 100'))
+      .map(line => line.trim().replace(/\s+/g, ' ')),
+    ['10100: from 10.100.0.10 lookup 100 proto static', '10100: from all to 10.100.0.0/24 lookup 100 proto static'],
+  )
+  assert.match(readFileSync(vm.path('etc/netplan/90-multinic0.yaml'), 'utf8'), /10\.100\.0\.10\/32/)
+})
+
+test('bad input is refused before anything is touched, with every mistake named', async () => {
+  const vm = await node({ nics: 1 })
+  const [a] = vm.nics
+  assert.ok(a)
+  const state = { ...kernel(vm), files: diskOf(vm) }
+  const ran = await vm.agent(
+    { interfaces: [{ ...wish(a, 0), mtu: 7, address: '10.1.1.300' }] },
+    { NIC_WAIT: 'soon', NETWORK_ROUTE_METRIC: 'low' },
+  )
+  assert.deepEqual([ran.code, ran.report?.verdict, ran.report?.reason], [0, 'Failed', 'InputInvalid'])
+  for (const name of ['NIC_WAIT', 'NETWORK_ROUTE_METRIC', 'interfaces[0].mtu', 'interfaces[0].address'])
+    assert.ok(ran.report?.message.includes(name), ran.report?.message)
+  assert.deepEqual({ ...kernel(vm), files: diskOf(vm) }, state)
+})
+
+test('check and plan tell what differs and change nothing', async () => {
+  const vm = await node({ nics: 1 })
+  const [a] = vm.nics
+  assert.ok(a)
+  const plan = await vm.agent({ mode: 'plan', interfaces: [wish(a, 0)] })
+  assert.equal(plan.report?.verdict, 'Planned')
+  assert.match(plan.report?.message ?? '', /rename ens4 to multinic0/)
+  assert.equal(existsSync(vm.path('var/lib/multinic/journal')), false)
+  assert.deepEqual(kernel(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'ens4 down 1500'])
+
+  await vm.agent({ interfaces: [wish(a, 0)] })
+  const sync = await vm.agent({ mode: 'check', interfaces: [wish(a, 0)] })
+  assert.equal(sync.report?.verdict, 'InSync', sync.log)
+  vm.ip('link', 'set', 'multinic0', 'mtu', '1300')
+  const drift = await vm.agent({ mode: 'check', interfaces: [wish(a, 0)] })
+  assert.equal(drift.report?.verdict, 'Drifted')
+  assert.equal(drift.report?.interfaces[0]?.message, 'mtu 1300 to 1450')
+  assert.ok(kernel(vm)['links']?.includes('multinic0 up 1300'))
+})
+
+test('a run that is killed between journal and commit is taken back by the next one, which then goes on', async () => {
+  const vm = await node({ nics: 2 })
+  const [a, b] = vm.nics
+  assert.ok(a && b)
+  const untouched = { ...kernel(vm), files: diskOf(vm) }
+  const interfaces = [wish(a, 0), wish(b, 1)]
+  const journal = vm.path('var/lib/multinic/journal')
+  mkdirSync(journal, { recursive: true })
+  let hit = 0
+  for (let attempt = 0; attempt < 40 && hit < 3; attempt++) {
+    const run = vm.start({ interfaces })
+    await eventually(() => assert.ok(readdirSync(journal).length > 0), { every: 0 })
+    await sleep(attempt % 8)
+    process.kill(run.pid, 'SIGKILL')
+    await run.done
+    if (readdirSync(journal).some(name => /^\d+\.json$/.test(name))) hit++
+    const clean = await vm.agent({ mode: 'cleanup', interfaces: [] })
+    assert.equal(clean.report?.verdict, 'Removed', clean.log)
+    assert.deepEqual({ ...kernel(vm), files: diskOf(vm, path => !path.includes('backup')) }, untouched)
+  }
+  assert.ok(hit > 0, 'no run was killed in the middle')
+  const ran = await vm.agent({ interfaces })
+  assert.equal(ran.report?.verdict, 'Configured', ran.log)
+})

@@ -7,8 +7,9 @@ import { createInformer, type Informer } from '../kube/informer.ts'
 import { jobs, nodes, pods } from '../kube/resources.ts'
 import type { JobObject, NodeObject, PodObject } from '../kube/types.ts'
 import type { Log } from '../log.ts'
-import { agentSelector, jobLabels } from './job.ts'
+import { agentSelector, jobAnnotations, jobLabels } from './job.ts'
 import { instanceIdOf, spellingsOf } from './machine.ts'
+import { hasFailedChange } from './work.ts'
 
 export interface Caches {
   configs: Informer<NodeConfig>
@@ -27,7 +28,7 @@ export function createCaches(kube: Pick<Kube, 'list' | 'watch'>, namespace: stri
         node: config => [config.spec.nodeName],
         machine: config => spellingsOf(instanceIdOf(config)),
         uid: config => [config.metadata.uid ?? ''],
-        failed: config => (failedChange(config) ? ['yes'] : []),
+        failed: config => (hasFailedChange(config) ? ['yes'] : []),
       },
     }),
     nodes: createInformer(kube, nodes, {
@@ -36,7 +37,11 @@ export function createCaches(kube: Pick<Kube, 'list' | 'watch'>, namespace: stri
     }),
     jobs: createInformer(kube, jobs, {
       ...agents,
-      index: { node: job => [nodeOf(job)], live: job => (finishOf(job) ? [] : ['yes']) },
+      index: {
+        node: job => [nodeOf(job)],
+        config: job => [job.metadata.annotations?.[jobAnnotations.config] ?? ''],
+        live: job => (finishOf(job) ? [] : ['yes']),
+      },
     }),
     pods: createInformer(kube, pods, {
       ...agents,
@@ -69,10 +74,4 @@ export function finishOf(job: JobObject): Finish | undefined {
   if (!found) return undefined
   const at = job.status?.completionTime ?? found.lastTransitionTime
   return { complete: found.type === 'Complete', message: found.message ?? '', ...(at && { at }) }
-}
-
-/** It failed with a spec that came after its first one: it counts against the failure budget of a rollout. */
-function failedChange({ metadata, status }: NodeConfig): boolean {
-  const { generation = 0 } = metadata
-  return status?.state === 'Failed' && status.observedGeneration === generation && generation > 1
 }

@@ -109,6 +109,7 @@ export function aJob(config: NodeConfig, given: Partial<AgentJob> = {}): AgentJo
     specHash: hashFor(config),
     bootID: 'boot-1',
     attempt: 0,
+    podUids: [],
     createdAt: start - 5_000,
     phase: 'running',
     ...given,

@@ -17,8 +17,9 @@ import { type ControllerConfig, controllerConfig } from './config.ts'
 import { healthApp } from './health.ts'
 import { createMemory } from './memory.ts'
 import { nodeConfigReconciler } from './reconcile.ts'
-import { createRollout } from './rollout.ts'
+import { createRollout, type Rollout } from './rollout.ts'
 import { createTally } from './tally.ts'
+import { createTroubles } from './troubles.ts'
 import { followCluster } from './wakes.ts'
 
 export interface NodeControllerOptions {
@@ -30,13 +31,16 @@ export interface NodeControllerOptions {
 }
 
 /** Runs until the signal. Rejects when the settings cannot be used or the cluster cannot be reached at all. */
-export async function runNodeController({ env, log, signal, onListening }: NodeControllerOptions): Promise<void> {
+export async function runNodeController(options: NodeControllerOptions): Promise<void> {
+  const { env, log, onListening } = options
+  const end = new AbortController()
+  const signal = AbortSignal.any([options.signal, end.signal])
   const config = controllerConfig(env)
   const now = () => new Date()
   const kube = connectKube(await accessFor(config), { log })
   const caches = createCaches(kube, config.namespace, log)
   const memory = createMemory(caches)
-  const rollout = createRollout(caches, memory, config.rollout)
+  const troubles = createTroubles(kube, config.namespace, log)
   const metrics = createMetrics({ process: true })
   const tally = createTally(metrics, now)
   const events = createEventRecorder({ kube, component: 'multinic-controller', log })
@@ -45,7 +49,7 @@ export async function runNodeController({ env, log, signal, onListening }: NodeC
     cleanupTimeoutMs: config.cleanupTimeoutMs,
     jobTtlMs: config.agent.jobTtlSeconds * 1_000,
   }
-  let controller: Controller | undefined
+  let leading: { controller: Controller; rollout: Rollout } | undefined
 
   const health = healthApp({
     caches,
@@ -53,16 +57,21 @@ export async function runNodeController({ env, log, signal, onListening }: NodeC
     log,
     now,
     signal,
-    queue: () => controller && { depth: controller.depth(), active: controller.active(), waiting: rollout.waiting() },
+    queue() {
+      if (!leading) return undefined
+      const { controller, rollout } = leading
+      return { depth: controller.depth(), active: controller.active(), waiting: rollout.waiting() }
+    },
   })
 
   async function lead(reign: AbortSignal): Promise<void> {
+    const rollout = createRollout(caches, memory, config.rollout)
     const reconcile = nodeConfigReconciler({
-      ...{ kube, memory, rollout, events, tally, now, agent: config.agent },
-      view: { caches, memory, rollout, policy },
-      wake: key => controller?.wake(key),
+      ...{ kube, memory, rollout, troubles, events, tally, now, agent: config.agent },
+      view: { caches, memory, rollout, troubles, policy },
+      wake: key => leading?.controller.wake(key),
     })
-    controller = runController({
+    const controller = runController({
       name: 'nodeconfigs',
       workers: config.workers,
       reconcile,
@@ -70,10 +79,11 @@ export async function runNodeController({ env, log, signal, onListening }: NodeC
       signal: reign,
       drainMs: 700,
     })
+    leading = { controller, rollout }
     const stopFollowing = followCluster(caches, controller.wake)
     await controller.stopped
     stopFollowing()
-    controller = undefined
+    leading = undefined
   }
 
   try {
@@ -89,6 +99,7 @@ export async function runNodeController({ env, log, signal, onListening }: NodeC
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {
+    end.abort()
     await Promise.race([events.flush(), new Promise(resolve => setTimeout(resolve, 200).unref())])
     await health.close()
     await kube.close()

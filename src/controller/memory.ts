@@ -5,11 +5,14 @@ import type { NodeConfig } from '../contract/node-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { JobObject } from '../kube/types.ts'
 import { type Caches, nodeOf } from './caches.ts'
+import { hasFailedChange } from './work.ts'
 
 export interface Memory {
   config(key: string): NodeConfig | undefined
   jobsOn(node: string): JobObject[]
   liveJobs(): JobObject[]
+  /** How many nodes failed with a new spec. */
+  failedChanges(): number
   wroteConfig(before: NodeConfig, after: NodeConfig): void
   createdJob(job: JobObject): void
   deletedJob(key: string, uid: string): void
@@ -41,6 +44,10 @@ export function createMemory({ configs, jobs }: Pick<Caches, 'configs' | 'jobs'>
     },
     jobsOn: node => withOwn(jobs.by('node', node), job => nodeOf(job) === node),
     liveJobs: () => withOwn(jobs.by('live', 'yes'), () => true),
+    failedChanges() {
+      const shown = configs.by('failed', 'yes').filter(config => !written.has(keyOf(config)))
+      return shown.length + [...written.values()].filter(({ config }) => hasFailedChange(config)).length
+    },
     wroteConfig(before, after) {
       const key = keyOf(after)
       const older = written.get(key)?.older ?? new Set()

@@ -3,7 +3,7 @@
  */
 import type { NodeConfig } from '../contract/node-config.ts'
 import { keyOf } from '../kube/keys.ts'
-import type { JobObject, PodObject } from '../kube/types.ts'
+import type { JobObject, Key, PodObject } from '../kube/types.ts'
 import { type Caches, finishOf, jobUidOf, nodeOf } from './caches.ts'
 import { jobAnnotations, jobLabels } from './job.ts'
 import { factsOf, instanceIdOf, isSameMachine, spellingsOf } from './machine.ts'
@@ -11,12 +11,14 @@ import type { Memory } from './memory.ts'
 import type { Action, AgentJob, NodeFacts, Observed, Policy, Trouble, Twin } from './observed.ts'
 import { endingOf, readReport } from './report.ts'
 import type { Rollout } from './rollout.ts'
+import type { Troubles } from './troubles.ts'
 import { isSettled } from './work.ts'
 
 export interface View {
   caches: Caches
   memory: Memory
   rollout: Pick<Rollout, 'look'>
+  troubles: Pick<Troubles, 'of'>
   policy: Policy
 }
 
@@ -69,11 +71,16 @@ function byAge(a: NodeConfig, b: NodeConfig): number {
   return (one ?? '') < (other ?? '') ? -1 : 1
 }
 
-function jobsOn({ caches, memory }: Pick<View, 'caches' | 'memory'>, node: string, now: number): AgentJob[] {
+function jobsOn({ caches, memory, troubles }: View, node: string, now: number): AgentJob[] {
   const jobs = memory.jobsOn(node)
   const known = new Set(jobs.map(job => job.metadata.uid))
   const orphans = caches.pods.by('node', node).filter(pod => !known.has(jobUidOf(pod)) && !endingOf(pod))
-  return [...jobs.map(job => agentJobFrom(job, caches, now)), ...orphans.map(leftOver)]
+  const own = jobs.map(job => {
+    const facts = agentJobFrom(job, caches, now)
+    const trouble = facts.phase === 'waiting' ? (facts.trouble ?? troubles.of(facts.uid)) : undefined
+    return trouble ? { ...facts, trouble } : facts
+  })
+  return [...own, ...orphans.map(leftOver)]
 }
 
 /** A Pod whose Job is deleted and which has not ended: nobody else may start on its node. */
@@ -87,6 +94,7 @@ function leftOver(pod: PodObject): AgentJob {
     specHash: '',
     bootID: '',
     attempt: 0,
+    podUids: [pod.metadata.uid ?? ''],
     createdAt: Date.parse(pod.metadata.creationTimestamp ?? '') || 0,
     phase: hasStarted(pod) ? 'running' : 'waiting',
   }
@@ -112,6 +120,7 @@ export function agentJobFrom(job: JobObject, { pods }: Pick<Caches, 'pods'>, now
     specHash: annotations[jobAnnotations.specHash] ?? '',
     bootID: annotations[jobAnnotations.bootId] ?? '',
     attempt: Number(annotations[jobAnnotations.attempt] ?? 0),
+    podUids: own.flatMap(pod => pod.metadata.uid ?? []),
     createdAt: Date.parse(creationTimestamp ?? '') || now,
     phase: ended ? 'ended' : own.some(hasStarted) ? 'running' : 'waiting',
   }
@@ -150,6 +159,12 @@ function troubleOf({ status }: PodObject): Trouble | undefined {
   if (/^(OutOf|Evicted)/.test(status?.reason ?? ''))
     return { reason: 'NodeFull', message: [status?.reason, status?.message].filter(Boolean).join(': ') }
   return undefined
+}
+
+/** Jobs of a config that is gone. */
+export function jobsLeftBy({ caches }: View, { namespace, name }: Key, now: number): AgentJob[] {
+  const own = caches.jobs.by('config', name).filter(job => job.metadata.namespace === namespace)
+  return own.map(job => agentJobFrom(job, caches, now))
 }
 
 /** Keys of the configs that may care about a machine. */

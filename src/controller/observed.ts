@@ -52,6 +52,7 @@ export interface AgentJob {
   specHash: string
   bootID: string
   attempt: number
+  podUids: string[]
   createdAt: number
   /** waiting: its agent has not started; ended: it will not run again. */
   phase: 'waiting' | 'running' | 'ended'

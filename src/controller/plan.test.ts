@@ -97,6 +97,10 @@ const cases: Record<string, Case> = {
     { jobs: [aJob(config, { createdAt: start - 500 })] },
     'as it is (again in 1.5s)',
   ],
+  'a job that has just begun is told at once where the status says that nothing happens': [
+    { ...withStatus(told('Pending', 'RolloutWaiting', 60)), jobs: [aJob(config, { createdAt: start - 500 })] },
+    `InProgress Applying: ${running.name} is running`,
+  ],
   'a job that has no Pod yet is told, and looked at when it should run': [
     { jobs: [aJob(config, { phase: 'waiting' })] },
     `InProgress Applying: ${running.name} is starting (again in 25s)`,
@@ -104,21 +108,21 @@ const cases: Record<string, Case> = {
   'a running job is left alone': [{ jobs: [running] }, `InProgress Applying: ${running.name} is running`],
   'a Pod that does not start is told': [
     { jobs: [aJob(config, { phase: 'waiting', createdAt: start - 31_000 })] },
-    `InProgress NodeAway: the Pod of ${running.name} does not start on its node`,
+    `InProgress NodeAway: the Pod of ${running.name} does not start on its node (again in 60s)`,
   ],
   'a Pod that admission forbids is told': [
     {
       jobs: [aJob(config, { phase: 'waiting', trouble: { reason: 'PodForbidden', message: 'violates PodSecurity' } })],
     },
-    'InProgress PodForbidden: violates PodSecurity',
+    'InProgress PodForbidden: violates PodSecurity (again in 25s)',
   ],
   'a node without room is told': [
     { jobs: [aJob(config, { phase: 'waiting', trouble: { reason: 'NodeFull', message: 'OutOfpods' } })] },
-    'InProgress NodeFull: OutOfpods',
+    'InProgress NodeFull: OutOfpods (again in 25s)',
   ],
   'a directory that is not there is told': [
     { jobs: [aJob(config, { phase: 'waiting', trouble: { reason: 'MountFailed', message: '/etc/netplan' } })] },
-    'InProgress MountFailed: /etc/netplan',
+    'InProgress MountFailed: /etc/netplan (again in 25s)',
   ],
   'a Job that ended before its Pod was seen is looked at again': [
     { jobs: [aJob(config, { lookAgainMs: 3_000 })] },
@@ -273,6 +277,15 @@ const cases: Record<string, Case> = {
       rollout: { room: false, because: '3 nodes failed', stopped: true },
     },
     'Pending RolloutStopped: 3 nodes failed',
+  ],
+  'a retry does not wait for its turn': [
+    {
+      ...withStatus(told('Failed', 'ApplyFailed', 31, { failedAttempts: 2 })),
+      rollout: { room: false, because: '3 nodes failed', stopped: true },
+    },
+    'as it is (again in 2s)',
+    finalizer,
+    create(2, { takesSlot: true }),
   ],
   'a first configuration does not wait behind a wave': [
     { rollout: { room: false, because: 'full' } },

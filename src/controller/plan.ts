@@ -14,12 +14,15 @@ import {
   failuresOf,
   failureWait,
   isPaused,
+  isTaken,
   makeRoom,
   newest,
+  nextLook,
   type Plan,
   pendingWait,
   start,
   startWithinMs,
+  sweep,
   tellAfterMs,
   type Work,
   wait,
@@ -35,7 +38,7 @@ export function planNodeConfig(seen: Observed): Plan {
   const job = currentJob(seen, work)
   if (job && job.phase !== 'ended') return watch(seen, job)
   // What an agent found out counts, whatever else happened meanwhile.
-  if (job && !isTaken(seen, job)) return takeResult(seen, work, job)
+  if (job && !isTaken(config, job.name)) return takeResult(seen, work, job)
 
   const older = seen.twins.find(twin => twin.older && !twin.deleting)
   if (older) return wait(seen, 'DuplicateNode', `${older.name} is older and names the same node ${nodeName}`)
@@ -50,8 +53,9 @@ export function planNodeConfig(seen: Observed): Plan {
   const busy = newest(seen.jobs.filter(other => other.phase !== 'ended'))
   if (busy) return makeRoom(seen, busy)
   if (!node.heard) return wait(seen, 'NodeUnheard', `nobody hears from node ${node.name}`)
-  if (due.takesSlot && seen.rollout.stopped) return wait(seen, 'RolloutStopped', seen.rollout.because)
-  if (due.takesSlot && !seen.rollout.room) return wait(seen, 'RolloutWaiting', seen.rollout.because)
+  const waits = due.takesSlot && !due.retry
+  if (waits && seen.rollout.stopped) return wait(seen, 'RolloutStopped', seen.rollout.because)
+  if (waits && !seen.rollout.room) return wait(seen, 'RolloutWaiting', seen.rollout.because)
 
   const attempt = due.action === 'check' ? checkNumber(seen) : nextAttempt(seen, node, work)
   return start(seen, node, work, { action: due.action, attempt, takesSlot: due.takesSlot })
@@ -68,11 +72,6 @@ function currentJob({ config, jobs }: Observed, { specHash }: Work): AgentJob | 
   )
 }
 
-/** No wait overrides the status while a Job of this generation lives, so InProgress is the only state before its result. */
-function isTaken({ config: { status } }: Observed, job: AgentJob): boolean {
-  return status?.lastJobName === job.name && status.state !== 'InProgress'
-}
-
 function watch(seen: Observed, job: AgentJob): Plan {
   if (job.lookAgainMs !== undefined) return { steps: [], after: job.lookAgainMs }
   if (job.action === 'check') return { steps: [] }
@@ -81,14 +80,21 @@ function watch(seen: Observed, job: AgentJob): Plan {
     const { said, ...rest } = wait(seen, reason, message, after)
     return said ? { ...rest, said: { ...said, state: 'InProgress', job: job.name } } : rest
   }
-  if (job.trouble) return tell(job.trouble.reason, job.trouble.message)
+  const look = job.phase === 'waiting' ? nextLook(age) : undefined
+  if (job.trouble) return tell(job.trouble.reason, job.trouble.message, look)
   if (job.phase === 'waiting' && !seen.node)
-    return tell('NodeMissing', `node ${seen.config.spec.nodeName} is not in this cluster`)
+    return tell('NodeMissing', `node ${seen.config.spec.nodeName} is not in this cluster`, look)
   if (job.phase === 'waiting' && age >= startWithinMs)
-    return tell('NodeAway', `the Pod of ${job.name} does not start on its node`)
-  if (age < tellAfterMs) return { steps: [], after: tellAfterMs - age }
-  if (job.phase === 'waiting') return tell('Applying', `${job.name} is starting`, startWithinMs - age)
+    return tell('NodeAway', `the Pod of ${job.name} does not start on its node`, look)
+  if (age < tellAfterMs && !saysWait(seen)) return { steps: [], after: tellAfterMs - age }
+  if (job.phase === 'waiting') return tell('Applying', `${job.name} is starting`, look)
   return tell('Applying', `${job.name} is running`)
+}
+
+/** The status says that nothing happens, which is no longer true. A result stands until the next one. */
+function saysWait({ config: { metadata, status } }: Observed): boolean {
+  if (status?.observedGeneration !== metadata.generation || status?.state !== 'Pending') return false
+  return status.conditions?.find(({ type }) => type === 'Ready')?.reason !== 'NicMissing'
 }
 
 function refuse(seen: Observed, { errors }: Work): Plan {
@@ -97,7 +103,8 @@ function refuse(seen: Observed, { errors }: Work): Plan {
   return said ? { steps: [], said: { ...said, state: 'Failed', progressing: false } } : { steps: [] }
 }
 
-type Due = { action: 'nothing'; after?: number } | { action: 'apply' | 'check'; takesSlot: boolean }
+/** A retry takes a slot and does not wait for one: it makes the wave no wider, and the node may be good again by it. */
+type Due = { action: 'nothing'; after?: number } | { action: 'apply' | 'check'; takesSlot: boolean; retry?: boolean }
 
 function whatIsDue({ config, jobs, now, policy }: Observed, node: NodeFacts): Due {
   const { status = {}, metadata } = config
@@ -110,7 +117,7 @@ function whatIsDue({ config, jobs, now, policy }: Observed, node: NodeFacts): Du
 
   if (!current) return { action: 'apply', takesSlot }
   if (metadata.annotations?.[nodeConfigAnnotations.retry] !== undefined && status.state !== 'Configured')
-    return { action: 'apply', takesSlot }
+    return { action: 'apply', takesSlot, retry: true }
   if (!sameBoot) return { action: 'apply', takesSlot: false }
 
   if (status.state === 'Configured' || reason === 'Drifted') {
@@ -126,23 +133,19 @@ function whatIsDue({ config, jobs, now, policy }: Observed, node: NodeFacts): Du
   if (status.state === 'Failed' && reason !== 'SpecInvalid') {
     const ms = failureWait(failuresOf(config))
     if (ms === undefined) return { action: 'nothing' }
-    return since >= ms ? { action: 'apply', takesSlot } : later(ms)
+    return since >= ms ? { action: 'apply', takesSlot, retry: true } : later(ms)
   }
   return { action: 'apply', takesSlot }
 }
 
-/** Settled. A server without a TTL controller leaves ended Jobs behind: they go some time after their TTL. */
-function keep({ config, jobs, now, policy }: Observed, after?: number): Plan {
-  const grace = policy.jobTtlMs + 60_000
-  const own = jobs.filter(job => job.configUid === config.metadata.uid && job.phase === 'ended')
-  const age = (job: AgentJob) => now - (job.endedAt ?? job.createdAt)
-  const old = own.filter(job => age(job) >= grace)
-  const waits = [after, ...own.filter(job => age(job) < grace).map(job => grace - age(job))].filter(
-    ms => ms !== undefined,
-  )
+/** Settled. */
+function keep({ config, jobs, now, policy }: Observed, after = Number.POSITIVE_INFINITY): Plan {
+  const ended = jobs.filter(job => job.configUid === config.metadata.uid && job.phase === 'ended')
+  const { old, after: sweepAfter = Number.POSITIVE_INFINITY } = sweep(ended, now, policy.jobTtlMs)
+  const next = Math.min(after, sweepAfter)
   return {
     steps: old.map(({ name, uid }) => ({ do: 'deleteJob', name, uid })),
-    ...(waits.length && { after: Math.min(...waits) }),
+    ...(Number.isFinite(next) && { after: next }),
   }
 }
 

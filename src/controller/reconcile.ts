@@ -6,22 +6,27 @@
  */
 import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
 import { explain } from '../errors.ts'
-import type { Reconcile } from '../kube/controller.ts'
+import type { Reconcile, Requeue } from '../kube/controller.ts'
 import { isConflict, isNotFound } from '../kube/errors.ts'
 import type { EventRecorder } from '../kube/events.ts'
+import { keyText, parseKey } from '../kube/keys.ts'
+import { jobs } from '../kube/resources.ts'
+import type { Key } from '../kube/types.ts'
 import type { Log } from '../log.ts'
 import { apply, type Hands, isNamespaceEnding, keyFor } from './apply.ts'
-import { observe, type View } from './observe.ts'
+import { jobsLeftBy, observe, type View } from './observe.ts'
 import type { Observed } from './observed.ts'
 import { planNodeConfig } from './plan.ts'
 import type { Rollout } from './rollout.ts'
 import { nextStatus, statusPatch } from './status.ts'
 import type { Tally } from './tally.ts'
-import { failuresOf, type Plan, type Reason, type Said, type Step } from './work.ts'
+import type { Troubles } from './troubles.ts'
+import { failuresOf, type Plan, type Reason, type Said, type Step, sweep } from './work.ts'
 
 export interface Deps extends Hands {
   view: View
   rollout: Rollout
+  troubles: Troubles
   events: EventRecorder
   tally: Tally
   now: () => Date
@@ -36,8 +41,11 @@ export function nodeConfigReconciler(deps: Deps): Reconcile {
   const { view, rollout, now } = deps
   return async (key, { log }) => {
     const began = now()
+    if (!view.memory.config(key)) return sweepLeft(deps, parseKey(key), began.getTime())
+    const first = observe(view, key, began.getTime())
+    const asked = first ? await deps.troubles.ask(first.jobs, began.getTime()) : false
     // No wait between looking and reserving: two configs must not take the same slot.
-    const seen = observe(view, key, began.getTime())
+    const seen = asked ? observe(view, key, now().getTime()) : first
     const plan = seen ? planNodeConfig(seen) : { steps: [] }
     rollout.queue(key, plan.said?.reason === 'RolloutWaiting' || plan.said?.reason === 'RolloutStopped')
     if (plan.steps.some(step => step.do === 'createJob' && step.takesSlot)) rollout.reserve(key)
@@ -50,6 +58,15 @@ export function nodeConfigReconciler(deps: Deps): Reconcile {
     }
     return plan.after === undefined ? undefined : { after: plan.after }
   }
+}
+
+/** A config that is gone, and Jobs that no TTL controller removed. */
+async function sweepLeft({ kube, view, rollout }: Deps, key: Key, now: number): Promise<Requeue | undefined> {
+  rollout.queue(keyText(key), false)
+  const ended = jobsLeftBy(view, key, now).filter(({ phase }) => phase === 'ended')
+  const { old, after } = sweep(ended, now, view.policy.jobTtlMs)
+  for (const { name, uid } of old) await kube.delete(jobs, { ...key, name }, { propagation: 'Background', uid })
+  return after === undefined ? undefined : { after }
 }
 
 async function carryOut(deps: Deps, seen: Observed, plan: Plan, log: Log): Promise<void> {

@@ -10,6 +10,7 @@ import {
   isPaused,
   makeRoom,
   newest,
+  nextLook,
   type Plan,
   pendingWait,
   type Reason,
@@ -59,10 +60,11 @@ function watch(seen: Observed, job: AgentJob): Plan {
   if (job.lookAgainMs !== undefined) return { steps: [], after: job.lookAgainMs }
   const age = seen.now - job.createdAt
   if (age < tellAfterMs) return { steps: [], after: tellAfterMs - age }
-  if (job.trouble) return wait(seen, job.trouble.reason, job.trouble.message)
+  const look = job.phase === 'waiting' ? nextLook(age) : undefined
+  if (job.trouble) return wait(seen, job.trouble.reason, job.trouble.message, look)
   if (job.phase === 'waiting' && age >= startWithinMs)
-    return wait(seen, 'NodeAway', `the Pod of ${job.name} does not start on its node`)
-  return wait(seen, 'Removing', `${job.name} takes the interfaces from the node`)
+    return wait(seen, 'NodeAway', `the Pod of ${job.name} does not start on its node`, look)
+  return wait(seen, 'Removing', `${job.name} takes the interfaces from the node`, look)
 }
 
 function within(left: number, plan: Plan): Plan {

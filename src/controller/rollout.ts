@@ -5,13 +5,15 @@
  * its slot back, and so does a node that nobody hears from.
  */
 
+import { keyText } from '../kube/keys.ts'
+import type { JobObject } from '../kube/types.ts'
 import { type Caches, nodeOf } from './caches.ts'
 import type { Amount, ControllerConfig } from './config.ts'
 import { jobAnnotations } from './job.ts'
 import { factsOf } from './machine.ts'
 import type { Memory } from './memory.ts'
 import { agentJobFrom } from './observe.ts'
-import { startWithinMs } from './work.ts'
+import { isTaken, startWithinMs } from './work.ts'
 
 export interface Rollout {
   look(key: string, now: number): { room: boolean; because: string; stopped?: boolean }
@@ -33,7 +35,8 @@ export function createRollout(caches: Caches, memory: Memory, limits: Controller
     const counted = memory.liveJobs().filter(job => {
       if (job.metadata.annotations?.[jobAnnotations.rollout] !== 'change') return false
       const { phase, createdAt } = agentJobFrom(job, caches, now)
-      if (phase === 'ended') return false
+      // An ended one keeps its slot until its result is told: it may be the failure that stops the wave.
+      if (phase === 'ended') return !isToldOf(job)
       if (phase === 'waiting' && now - createdAt >= startWithinMs) return false
       const node = caches.nodes.get(nodeOf(job))
       return node !== undefined && factsOf(node).heard
@@ -41,8 +44,18 @@ export function createRollout(caches: Caches, memory: Memory, limits: Controller
     return counted.length + reserved.size
   }
 
+  function isToldOf({ metadata }: JobObject): boolean {
+    const name = metadata.annotations?.[jobAnnotations.config] ?? ''
+    const config = memory.config(keyText({ ...metadata, name }))
+    return (
+      !config ||
+      isTaken(config, metadata.name) ||
+      `${config.metadata.generation}` !== metadata.annotations?.[jobAnnotations.generation]
+    )
+  }
+
   function stopped(): string | undefined {
-    const failed = caches.configs.by('failed', 'yes').length
+    const failed = memory.failedChanges()
     const budget = amountOf(limits.failureBudget, caches.nodes.list().length, 3)
     if (failed < budget) return undefined
     return `${failed} nodes failed with their new spec, and ${budget} are enough to stop`

@@ -47,6 +47,9 @@ export interface Work {
 
 /** A Job that ends within this time is told by its result only: one write instead of two. */
 export const tellAfterMs = 2_000
+/** A Pod that does not run by then is asked about, and again after a while. */
+export const lateMs = 5_000
+export const askAgainMs = 60_000
 /** A Pod that does not run by then gives its slot back. */
 export const startWithinMs = 30_000
 /** Waits before NICs that are not in the guest yet are looked for again. */
@@ -79,6 +82,17 @@ export function isSettled({ metadata, status }: NodeConfig): boolean {
   return status?.state === 'Configured' && status.observedGeneration === metadata.generation
 }
 
+/** No wait overrides the status while a Job of its generation lives, so InProgress is the only state before its result. */
+export function isTaken({ status }: NodeConfig, jobName: string): boolean {
+  return status?.lastJobName === jobName && status.state !== 'InProgress'
+}
+
+/** It failed with a spec that came after its first one: it counts against the failure budget of a rollout. */
+export function hasFailedChange({ metadata, status }: NodeConfig): boolean {
+  const { generation = 0 } = metadata
+  return status?.state === 'Failed' && status.observedGeneration === generation && generation > 1
+}
+
 export function isPaused(config: NodeConfig): boolean {
   const value = config.metadata.annotations?.[nodeConfigAnnotations.paused]
   return value !== undefined && value !== 'false'
@@ -97,6 +111,19 @@ export function wait(seen: Observed, reason: Reason, message: string, after?: nu
     failedAttempts: failuresOf(seen.config),
   }
   return { steps: [], said, ...(after !== undefined && { after: Math.max(0, after) }) }
+}
+
+/** When to look again at a Job whose Pod does not run. */
+export function nextLook(age: number): number {
+  const next = [lateMs, startWithinMs].find(ms => ms > age)
+  return next === undefined ? askAgainMs : next - age
+}
+
+/** A server without a TTL controller leaves ended Jobs behind: they go some time after their TTL. */
+export function sweep(ended: AgentJob[], now: number, ttlMs: number): { old: AgentJob[]; after?: number } {
+  const left = (job: AgentJob) => (job.endedAt ?? job.createdAt) + ttlMs + 60_000 - now
+  const waits = ended.map(left).filter(ms => ms > 0)
+  return { old: ended.filter(job => left(job) <= 0), ...(waits.length && { after: Math.min(...waits) }) }
 }
 
 /** Another agent is at work on the node. It is left to finish or to roll back: killing it is the one way to strand a node. */

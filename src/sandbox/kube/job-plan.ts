@@ -15,6 +15,8 @@ export interface JobPlan {
   release: ApiObject[]
   /** Look again at this time, whatever happens. */
   againAt: number | undefined
+  /** When the last of its Pods failed, or 0. */
+  lastFailure: number
   events: { type: 'Normal' | 'Warning'; reason: string; message: string }[]
 }
 
@@ -25,7 +27,8 @@ interface Verdict {
 
 const backoff = { first: 10_000, most: 600_000 }
 
-export function planJob(job: ApiObject, pods: readonly ApiObject[], now: Date): JobPlan {
+/** `lastFailure` is when the last of its Pods failed that is not there any more. */
+export function planJob(job: ApiObject, pods: readonly ApiObject[], now: Date, lastFailure = 0): JobPlan {
   const spec = recordOf(job['spec'])
   const was = recordOf(job['status'])
   const time = timestampOf(now)
@@ -50,7 +53,16 @@ export function planJob(job: ApiObject, pods: readonly ApiObject[], now: Date): 
     uncountedTerminatedPods: {},
     ...(conditions.length > 0 && { conditions }),
   }
-  const plan: JobPlan = { status, createPod: false, end: [], release: counted, againAt: undefined, events: [] }
+  const failedAt = counted.length > succeededNow ? Math.max(lastFailure, lastEnd(counted, now)) : lastFailure
+  const plan: JobPlan = {
+    status,
+    createPod: false,
+    end: [],
+    release: counted,
+    againAt: undefined,
+    lastFailure: failedAt,
+    events: [],
+  }
   const settled = (types: string[], verdict: Verdict) => {
     const missing = types.filter(type => !conditions.some(one => one['type'] === type))
     status['conditions'] = [...conditions, ...missing.map(type => condition(type, verdict, time))]
@@ -85,7 +97,7 @@ export function planJob(job: ApiObject, pods: readonly ApiObject[], now: Date): 
   if (deadline !== undefined) plan.againAt = Date.parse(textOf(startTime)) + numberOf(deadline) * 1000
   const mayReplace = spec['podReplacementPolicy'] === 'Failed' ? alive.length === 0 : active.length === 0
   if (mayReplace && numberOf(spec['parallelism'], 1) > 0) {
-    const from = failed === 0 ? 0 : lastEnd(pods, now) + Math.min(backoff.first * 2 ** (failed - 1), backoff.most)
+    const from = failed === 0 ? 0 : failedAt + Math.min(backoff.first * 2 ** (failed - 1), backoff.most)
     if (from <= now.getTime()) plan.createPod = true
     else plan.againAt = Math.min(from, plan.againAt ?? from)
   }

@@ -26,6 +26,7 @@ export interface JobControllerOptions {
 export function startJobController({ store, kinds, verbs, now, log }: JobControllerOptions): { close(): void } {
   const pending = new Map<string, { namespace: string; name: string }>()
   const timers = new Map<string, NodeJS.Timeout>()
+  const failures = new Map<string, number>()
   let scheduled: NodeJS.Immediate | undefined
 
   const look = (namespace: string, name: string) => {
@@ -42,8 +43,9 @@ export function startJobController({ store, kinds, verbs, now, log }: JobControl
     timers.set(id, timer)
   }
 
-  const notice = (kind: string, { metadata }: ApiObject) => {
-    const { namespace = '' } = metadata
+  const notice = (kind: string, { metadata }: ApiObject, gone = false) => {
+    const { namespace = '', uid = '' } = metadata
+    if (gone) failures.delete(uid)
     if (kind === jobsId) look(namespace, metadata.name)
     if (kind !== podsId) return
     const owner = metadata.ownerReferences?.find(one => one.controller === true && one.kind === 'Job')
@@ -73,7 +75,9 @@ export function startJobController({ store, kinds, verbs, now, log }: JobControl
       for (const pod of pods) release(pod)
       return expire(job, finished)
     }
-    const plan = planJob(job, pods, now())
+    const { uid = '' } = job.metadata
+    const plan = planJob(job, pods, now(), failures.get(uid))
+    failures.set(uid, plan.lastFailure)
     if (!equal(plan.status, recordOf(job['status']))) {
       verbs.update(targetOfObject(kinds, jobsId, job, 'status'), { ...job, status: plan.status }, { manager })
     }
@@ -144,7 +148,7 @@ export function startJobController({ store, kinds, verbs, now, log }: JobControl
     }
   }
 
-  const stop = store.subscribe(change => notice(change.kind, change.object))
+  const stop = store.subscribe(change => notice(change.kind, change.object, change.type === 'DELETED'))
   for (const job of store.list(jobsId)) notice(jobsId, job)
   return {
     close() {

@@ -168,7 +168,7 @@ function parseEntries(managedFields: readonly ManagedFields[] | undefined): Entr
 function printEntries(entries: readonly Entry[]): ManagedFields[] {
   return entries
     .filter(entry => !isEmpty(entry.set))
-    .sort((a, b) => order(a) - order(b) || a.time.localeCompare(b.time) || a.manager.localeCompare(b.manager))
+    .sort((a, b) => compareTexts(place(a), place(b)))
     .map(({ manager, operation, apiVersion, time, set, subresource }) => ({
       manager,
       operation,
@@ -180,8 +180,14 @@ function printEntries(entries: readonly Entry[]): ManagedFields[] {
     }))
 }
 
-function order(entry: Entry): number {
-  return entry.operation === 'Apply' ? 0 : 1
+/** Appliers first, then by age; two entries never share a place, so a write that changes nothing keeps the order. */
+function place({ operation, time, manager, apiVersion, subresource = '' }: Entry): string[] {
+  return [operation, time, manager, apiVersion, subresource]
+}
+
+function compareTexts(a: readonly string[], b: readonly string[]): number {
+  const at = a.findIndex((text, index) => text !== b[index])
+  return at < 0 ? 0 : (a[at] ?? '') < (b[at] ?? '') ? -1 : 1
 }
 
 function applyConflict(conflicts: { entry: Entry; set: FieldSet }[]): ApiFailure {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Command, InvalidArgumentError } from 'commander'
 import { parseDuration } from '../contract/duration.ts'
 import { environment } from '../env.ts'
+import { messageOf } from '../errors.ts'
 import { type Control, connectControl } from './control.ts'
 import { openShell } from './shell.ts'
 import { clean, ownerOf, type StateDir, stateDir } from './state.ts'
@@ -17,9 +18,9 @@ interface Where {
 }
 
 export function sandboxCommand(): Command {
-  const sandbox = new Command('sandbox').description(
-    'the whole chain on this machine: clusters, cloud, nodes with real kernel NICs',
-  )
+  const sandbox = new Command('sandbox')
+    .description('the whole chain on this machine: clusters, cloud, nodes with real kernel NICs')
+    .enablePositionalOptions()
 
   command(sandbox, 'up', 'start it in the background (3 nodes, 2 subnets), attach ports, wait for their NICs')
     .option('--foreground', 'stay in the terminal until Ctrl-C')
@@ -34,7 +35,13 @@ export function sandboxCommand(): Command {
         program: './bin/multinic',
         say: console.log,
       }
-      await (foreground ? upForeground(options) : upDetached(options))
+      if (!foreground) return upDetached(options)
+      await upForeground(options).catch(error => {
+        console.error(`multinic: ${messageOf(error)}`)
+        process.exitCode = 1
+      })
+      // What is left of connections to its own servers must not keep it.
+      process.exit()
     })
 
   command(sandbox, 'down', 'stop it and leave nothing behind, also after a crash').action(async (where: Where) => {
@@ -91,7 +98,7 @@ export function sandboxCommand(): Command {
       console.log(`\nexport KUBECONFIG=${status.kubeconfigs.biz}\nexport KUBECONFIG=${status.kubeconfigs.management}`)
     })
 
-  return sandbox.enablePositionalOptions()
+  return sandbox
 }
 
 interface UpFlags {

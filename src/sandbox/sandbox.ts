@@ -106,12 +106,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
     progress('two Kubernetes APIs, a cloud, the agent')
     const cluster = (name: string) => started(openCluster(state, name, log), close)
-    const [management, biz, cloud, agentFile] = await Promise.all([
-      cluster('management'),
-      cluster('biz'),
-      started(startCloud(world, log), made => made.close()),
-      bundledAgent(state),
-    ])
+    const cloudStarts = started(startCloud(world, log), made => made.close())
+    const begun = [cluster('management'), cluster('biz'), cloudStarts, bundledAgent(state)] as const
+    // All of them first: what starts after a failure would never be stopped.
+    await Promise.allSettled(begun)
+    const [management, biz, cloud, agentFile] = await Promise.all(begun)
     await Promise.all([installDefinitions(management.kube), installDefinitions(biz.kube)])
     await installEncryptKey(management.kube, world)
 

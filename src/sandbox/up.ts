@@ -4,7 +4,6 @@
  */
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { environment } from '../env.ts'
@@ -32,7 +31,7 @@ type Told = { progress: string } | { up: SandboxStatus } | { failed: string }
 
 /** Resolves once the sandbox is up; its process goes on. */
 export async function upDetached(options: UpOptions): Promise<void> {
-  const { state, say, program } = options
+  const { state, say } = options
   if (await showRunning(options)) return
   await prepare(options)
   const logFile = state.path('sandbox.log')
@@ -53,8 +52,9 @@ export async function upDetached(options: UpOptions): Promise<void> {
     env: { ...environment(), [partMark]: state.dir },
   })
   closeSync(output)
-  const stopped = () => child.kill('SIGTERM')
-  process.once('SIGINT', stopped)
+  const ended = new Promise<string>(resolve => child.once('exit', (code, signal) => resolve(signal ?? `exit ${code}`)))
+  const interrupt = () => child.kill('SIGTERM')
+  process.once('SIGINT', interrupt)
   try {
     const status = await new Promise<SandboxStatus>((resolve, reject) => {
       child.on('message', (told: Told) => {
@@ -62,30 +62,30 @@ export async function upDetached(options: UpOptions): Promise<void> {
         else if ('up' in told) resolve(told.up)
         else reject(new Error(told.failed))
       })
-      child.once('exit', (code, signal) => reject(new Error(`the sandbox ended (${signal ?? `exit ${code}`})`)))
+      ended.then(how => reject(new Error(`the sandbox ended (${how})`)))
     })
     child.disconnect()
     child.unref()
-    say('')
-    say(treeOf(status))
-    say('')
-    say(nextSteps(status, program))
+    showUp(status, options)
     if (!status.ready) throw new Error(`not everything was configured in time; it keeps running, ${logFile} tells more`)
   } catch (error) {
-    if (child.exitCode !== null || child.signalCode !== null) {
-      const log = await readFile(logFile, 'utf8').catch(() => '')
-      say(log.split('\n').slice(-15).join('\n'))
+    if (child.connected) {
       await clean(state)
+      await ended
     }
     throw error
   } finally {
-    process.removeListener('SIGINT', stopped)
+    process.removeListener('SIGINT', interrupt)
   }
+}
+
+function showUp(status: SandboxStatus, { say, program }: UpOptions): void {
+  for (const text of ['', treeOf(status), '', nextSteps(status, program)]) say(text)
 }
 
 /** Resolves when a signal has ended it and all is gone. */
 export async function upForeground(options: UpOptions): Promise<void> {
-  const { state, program } = options
+  const { state } = options
   const tell = process.send ? (told: Told) => void process.send?.(told) : undefined
   if (!tell) {
     if (await showRunning(options)) return
@@ -112,8 +112,7 @@ export async function upForeground(options: UpOptions): Promise<void> {
     attachSome(sandbox, say)
     const status = await whenReady(sandbox, stop.signal)
     if (tell && status) tell({ up: status })
-    else if (status)
-      for (const text of [treeOf(status), '', nextSteps(status, program), '', 'Ctrl-C ends it.']) say(text)
+    else if (status) showUp(status, options)
     await untilAborted(stop.signal)
   } catch (error) {
     tell?.({ failed: messageOf(error) })
@@ -128,16 +127,14 @@ async function finish(close: () => Promise<void>, state: StateDir, log: Log): Pr
   await sweep(state)
 }
 
-async function showRunning({ state, say, program }: UpOptions): Promise<boolean> {
+async function showRunning(options: UpOptions): Promise<boolean> {
+  const { state, say } = options
   const pid = await ownerOf(state)
   if (!pid) return false
   const control = connectControl(state)
   try {
-    say(`a sandbox runs already (process ${pid}, ${state.dir})\n`)
-    const status = await control.status()
-    say(treeOf(status))
-    say('')
-    say(nextSteps(status, program))
+    say(`a sandbox runs already (process ${pid}, ${state.dir})`)
+    showUp(await control.status(), options)
   } finally {
     await control.close()
   }

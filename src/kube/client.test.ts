@@ -169,6 +169,25 @@ test('a busy server is asked again, as late as it wishes, and then no more', asy
   })
 })
 
+test('a server that asks for time gets it', async () => {
+  let busy = true
+  const handler: Handler = (_, response) => {
+    if (busy) refuse(response, 429, 'Busy', { 'retry-after': '0.4' })
+    else json(response, 200, pod)
+    busy = false
+  }
+  await withServer(
+    handler,
+    async kube => {
+      const began = performance.now()
+      await kube.get(pods, key)
+      const took = performance.now() - began
+      assert.ok(took >= 395 && took < 2_000, `${took} ms`)
+    },
+    { longestWaitMs: 10_000 },
+  )
+})
+
 test('a write is never sent twice', async () => {
   await withServer(
     (_, response) => refuse(response, 503, 'Busy', { 'retry-after': '1' }),

@@ -100,19 +100,21 @@ test('one slow key does not hold up another, and is never run twice at once', as
 })
 
 test('at the end running work is waited for, and told to stop', async () => {
-  let [begun, ended] = [false, false]
-  const controller = start(async (_, { signal }) => {
-    begun = true
+  const begun: string[] = []
+  let ended = false
+  const controller = start(async (key, { signal }) => {
+    begun.push(key)
     await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
     await sleep(30)
     ended = true
     throw new Error('interrupted')
   })
   controller.wake('a')
-  await eventually(() => assert.ok(begun))
+  await eventually(() => assert.deepEqual(begun, ['a']))
   controller.wake('b')
   await controller.stop()
   assert.ok(ended)
+  assert.deepEqual(begun, ['a'])
   controller.wake('c')
   assert.equal(controller.depth(), 0)
 })

@@ -209,11 +209,9 @@ test('neither new work nor re-checks starve', async () => {
       }
       for (let at = 0; at < checks; at++) {
         const served = servedAt.get(`check-${at}`) ?? Number.POSITIVE_INFINITY
-        assert.ok(served <= 10 + 4 * (at + 1), `re-check ${at} had its turn at ${served}`)
-        assert.ok(served >= 10, 'a re-check that has not aged goes behind new work')
+        assert.ok(served <= 10 + 4 * (at + 1), `re-check ${at} had its turn at ${served} only`)
+        assert.ok(served >= 10 + 4 * at, `re-check ${at} had its turn at ${served} already, before new work`)
       }
-      // New work had at least three of four turns.
-      assert.ok(turns - servedAt.size >= (turns * 3) / 4 - 1)
     }),
     { numRuns: 50 },
   )

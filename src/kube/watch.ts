@@ -40,9 +40,8 @@ export async function* watchStream<T extends KubeObject>(
     seconds * 1_000 + times.graceMs,
   )
 
-  let stream: Stream | undefined
   try {
-    stream = await transport.stream({
+    const stream = await transport.stream({
       method: 'GET',
       path,
       query: { ...query, watch: 'true', allowWatchBookmarks: 'true', timeoutSeconds: String(seconds) },
@@ -56,7 +55,6 @@ export async function* watchStream<T extends KubeObject>(
   } finally {
     clearTimeout(deadline)
     signal?.removeEventListener('abort', stop)
-    stream?.on('error', () => {}).destroy()
   }
 }
 

@@ -9,6 +9,7 @@ import { createLog, type Level, type Log } from './log.ts'
 const program = new Command('multinic')
   .description('Named, addressed, routed and verified NICs for Kubernetes nodes on OpenStack VMs')
   .showHelpAfterError()
+  .enablePositionalOptions()
 
 part('operator', 'sync OpenStack ports to node configs (management cluster)', async context => {
   const [{ runOperator }, { startInventory }] = await Promise.all([

@@ -1,0 +1,286 @@
+/** Keystone, Neutron and Nova against answers of the real ones. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Answered, type Answering, type Asked, answering } from '../../test/openstack/answering.ts'
+import {
+  badFilter,
+  interfaces,
+  novaNotFound,
+  ports,
+  projectId,
+  server,
+  unauthorized,
+} from '../../test/openstack/captured.ts'
+import { createHttp } from './http.ts'
+import { type Catalog, createKeystone, endpointIn } from './keystone.ts'
+import { createNeutron } from './neutron.ts'
+import { createNova } from './nova.ts'
+import { createSession } from './session.ts'
+
+type Answer = (asked: Asked) => Answered | undefined
+
+/** One server plays all three services; `answer` comes first, then the login. */
+async function aCloud(answer: Answer, options: { now?: () => number; domain?: string; lifeMs?: number } = {}) {
+  const { now = Date.now, domain = 'Default', lifeMs = 3_600_000 } = options
+  let issued = 0
+  const it: Answering = await answering(asked => {
+    const own = answer(asked)
+    if (own) return own
+    if (asked.path !== '/v3/auth/tokens') return { status: 404, body: {} }
+    const expires_at = new Date(now() + lifeMs).toISOString()
+    const catalog = ['network', 'compute'].map(type => ({
+      type,
+      endpoints: [
+        { interface: 'public', region: 'R1', region_id: 'R1', url: `${it.url}/${type === 'compute' ? 'v2.1' : ''}` },
+      ],
+    }))
+    return {
+      status: 201,
+      body: { token: { expires_at, catalog } },
+      headers: { 'x-subject-token': `token-${++issued}` },
+    }
+  })
+  const http = createHttp({ service: 'neutron', timeoutMs: 2_000, attempts: 1 })
+  const keystone = createKeystone({ http: createHttp({ service: 'keystone', timeoutMs: 2_000, attempts: 1 }), now })
+  const login = { url: it.url, user: 'admin', password: 'hunter2', domain }
+  const session = createSession({
+    keystone,
+    login,
+    projectId,
+    services: { network: http, compute: http },
+    endpoints: {},
+    interface: 'public',
+    region: '',
+  })
+  return {
+    neutron: createNeutron(session),
+    nova: createNova(session),
+    asked: (path: string) => it.asked.filter(one => one.path === path),
+    logins: () => it.asked.filter(one => one.path === '/v3/auth/tokens'),
+    async [Symbol.asyncDispose]() {
+      await http.close()
+      await it[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const listing: Answer = ({ path }) => (path === '/v2.0/ports' ? { status: 200, body: { ports } } : undefined)
+
+test('the login is by password, scoped to the project, with the domain by name', async () => {
+  await using cloud = await aCloud(listing)
+  await cloud.neutron.portsOfVms(['vm'])
+  assert.deepEqual(JSON.parse(cloud.logins()[0]?.body ?? ''), {
+    auth: {
+      identity: {
+        methods: ['password'],
+        password: { user: { name: 'admin', domain: { name: 'Default' }, password: 'hunter2' } },
+      },
+      scope: { project: { id: projectId } },
+    },
+  })
+})
+
+test('a domain that looks like an id is tried as one when its name fails', async () => {
+  await using cloud = await aCloud(
+    asked => {
+      if (asked.path !== '/v3/auth/tokens') return listing(asked)
+      return asked.body.includes('"domain":{"name"') ? { status: 401, body: unauthorized } : undefined
+    },
+    { domain: 'default' },
+  )
+  assert.equal((await cloud.neutron.portsOfVms(['vm'])).length, 2)
+  assert.equal(cloud.logins().length, 2)
+})
+
+test('many calls at once log in once, and later calls not at all', async () => {
+  await using cloud = await aCloud(listing)
+  await Promise.all([1, 2, 3, 4, 5].map(() => cloud.neutron.portsOfVms(['vm'])))
+  await cloud.neutron.portsOfVms(['vm'])
+  assert.equal(cloud.logins().length, 1)
+})
+
+test('a token is renewed shortly before it expires', async () => {
+  let now = Date.parse('2026-11-15T01:00:00Z')
+  await using cloud = await aCloud(listing, { now: () => now })
+  await cloud.neutron.portsOfVms(['vm'])
+  now += 3_600_000 - 59_000
+  await cloud.neutron.portsOfVms(['vm'])
+  assert.equal(cloud.logins().length, 2)
+})
+
+test('a token that a service refuses is renewed once, and the call is made again', async () => {
+  await using cloud = await aCloud(asked => {
+    if (asked.path !== '/v2.0/ports') return undefined
+    return asked.headers['x-auth-token'] === 'token-1'
+      ? { status: 401, body: unauthorized }
+      : { status: 200, body: { ports } }
+  })
+  assert.equal((await cloud.neutron.portsOfVms(['vm'])).length, 2)
+  assert.deepEqual([cloud.logins().length, cloud.asked('/v2.0/ports').length], [2, 2])
+})
+
+test('a service that refuses every token is not asked for ever', async () => {
+  await using cloud = await aCloud(({ path }) =>
+    path === '/v2.0/ports' ? { status: 401, body: unauthorized } : undefined,
+  )
+  await assert.rejects(cloud.neutron.portsOfVms(['vm']), /HTTP 401 The request you have made requires authentication/)
+  assert.equal(cloud.asked('/v2.0/ports').length, 2)
+})
+
+test('a wrong password is told without the password', async () => {
+  await using cloud = await aCloud(({ path }) =>
+    path === '/v3/auth/tokens' ? { status: 401, body: unauthorized } : undefined,
+  )
+  await assert.rejects(cloud.neutron.portsOfVms(['vm']), (error: Error) => {
+    assert.match(error.message, /^keystone: POST .*: HTTP 401/)
+    assert.ok(!error.message.includes('hunter2'))
+    return true
+  })
+})
+
+test('ports are read as the real Neutron tells them', async () => {
+  await using cloud = await aCloud(listing)
+  const [down, dual] = await cloud.neutron.portsOfVms(['a'])
+  assert.deepEqual(down, {
+    id: '30d435ef-61d9-4235-b7f7-36654515d948',
+    networkId: '0a6f3dbc-4e01-45a7-9c56-42e066604425',
+    macAddress: 'fa:16:3e:b5:d7:eb',
+    status: 'DOWN',
+    deviceId: 'a6b2a3c3-fd83-40be-b484-f0797433239c',
+    deviceOwner: 'compute:nova',
+    fixedIps: [{ subnetId: 'aa039e7b-914d-486b-86cd-d9851791a4a6', address: '10.1.0.190' }],
+    createdAt: '2026-11-15T00:55:41Z',
+  })
+  assert.deepEqual(
+    dual?.fixedIps.map(ip => ip.address),
+    ['10.0.0.109', 'fd00::1:f816:3eff:fe12:95c3'],
+  )
+})
+
+test('a thousand VMs are asked for in ten short lines, with the project and only the fields that are read', async () => {
+  const ids = Array.from({ length: 1_000 }, (_, i) => `a6b2a3c3-fd83-40be-b484-${String(i).padStart(12, '0')}`)
+  await using cloud = await aCloud(({ path }) =>
+    path === '/v2.0/ports' ? { status: 200, body: { ports: [] } } : undefined,
+  )
+  await cloud.neutron.portsOfVms(ids)
+  const asked = cloud.asked('/v2.0/ports')
+  assert.equal(asked.length, 10)
+  for (const { query } of asked) {
+    assert.ok(query.toString().length < 8_000)
+    assert.equal(query.getAll('device_id').length, 100)
+    assert.equal(query.get('project_id'), projectId)
+    assert.ok(query.getAll('fields').includes('fixed_ips'))
+  }
+  assert.deepEqual(asked.flatMap(({ query }) => query.getAll('device_id')).sort(), ids)
+})
+
+test('opaque ids of any length keep the line short too', async () => {
+  await using cloud = await aCloud(({ path }) =>
+    path === '/v2.0/ports' ? { status: 200, body: { ports: [] } } : undefined,
+  )
+  await cloud.neutron.portsById(Array.from({ length: 50 }, (_, i) => `${i}-${'x'.repeat(240)}`))
+  for (const { query } of cloud.asked('/v2.0/ports')) assert.ok(query.toString().length < 8_000)
+})
+
+test('pages are followed by their links, whatever host the links name', async () => {
+  await using cloud = await aCloud(({ path, query }) => {
+    if (path !== '/v2.0/ports') return undefined
+    const second = query.get('marker') === 'm1'
+    const links = [{ rel: 'next', href: 'http://inner:9696/v2.0/ports?device_id=vm&marker=m1' }]
+    return { status: 200, body: { ports: [ports[second ? 1 : 0]], ...(second ? {} : { ports_links: links }) } }
+  })
+  assert.deepEqual(
+    (await cloud.neutron.portsOfVms(['vm'])).map(port => port.id),
+    ports.map(port => port.id),
+  )
+})
+
+const garbage: Record<string, unknown> = {
+  'an empty object': {},
+  'a list of something else': { ports: [{ id: 7 }] },
+  'the words of a proxy': { message: 'try later' },
+}
+for (const [name, body] of Object.entries(garbage))
+  test(`a 200 with ${name} is an error, not an empty list`, async () => {
+    await using cloud = await aCloud(({ path }) => (path === '/v2.0/ports' ? { status: 200, body } : undefined))
+    await assert.rejects(cloud.neutron.portsOfVms(['vm']), /neutron: the list of ports is not usable/)
+  })
+
+test('a refusal of Neutron is told in its own words', async () => {
+  await using cloud = await aCloud(({ path }) =>
+    path === '/v2.0/subnets' ? { status: 400, body: badFilter } : undefined,
+  )
+  await assert.rejects(cloud.neutron.subnets(['s']), /HTTP 400 \['bogus'\] is invalid attribute for filtering/)
+})
+
+test('few servers are asked for one by one with a pinned microversion; one that Nova does not know is absent', async () => {
+  await using cloud = await aCloud(({ path }) => {
+    if (path === `/v2.1/servers/${server.id}`) return { status: 200, body: { server } }
+    return path.startsWith('/v2.1/servers/') ? { status: 404, body: novaNotFound } : undefined
+  })
+  const found = await cloud.nova.servers([server.id, 'gone'])
+  assert.deepEqual(found, [{ id: server.id, name: 'vm0', metadata: { new: 'meta' } }])
+  const [one] = cloud.asked(`/v2.1/servers/${server.id}`)
+  assert.equal(one?.headers['x-openstack-nova-api-version'], '2.1')
+})
+
+test('many servers come from the paged list; those that it leaves out are asked for', async () => {
+  const ids = Array.from({ length: 20 }, (_, i) => `vm-${i}`)
+  await using cloud = await aCloud(({ path, query }) => {
+    if (path === '/v2.1/servers/vm-19') return { status: 200, body: { server: { ...server, id: 'vm-19' } } }
+    if (path !== '/v2.1/servers/detail') return undefined
+    const second = query.get('marker') !== null
+    const servers = ids.slice(second ? 10 : 0, second ? 19 : 10).map(id => ({ ...server, id }))
+    const links = [{ rel: 'next', href: 'http://x/v2.1/servers/detail?limit=1000&marker=vm-9' }]
+    return { status: 200, body: { servers, ...(second ? {} : { servers_links: links }) } }
+  })
+  assert.equal((await cloud.nova.servers(ids)).length, 20)
+  assert.deepEqual([cloud.asked('/v2.1/servers/detail').length, cloud.asked('/v2.1/servers/vm-19').length], [2, 1])
+})
+
+test('a server is found by its exact name only', async () => {
+  await using cloud = await aCloud(({ path }) =>
+    path === '/v2.1/servers/detail'
+      ? { status: 200, body: { servers: [server, { ...server, id: 'other', name: 'vm0-copy' }] } }
+      : undefined,
+  )
+  assert.deepEqual(
+    (await cloud.nova.serversByName('vm0')).map(one => one.id),
+    [server.id],
+  )
+})
+
+test('interfaces are Nova’s own list; a 404 counts only in Nova’s words', async () => {
+  await using cloud = await aCloud(({ path }) => {
+    if (path.endsWith('/os-interface') && path.includes(server.id)) return { status: 200, body: interfaces }
+    if (path.includes('/gone/')) return { status: 404, body: novaNotFound }
+    return path.includes('/proxied/') ? { status: 404, body: '<html>no such site</html>' } : undefined
+  })
+  assert.deepEqual(await cloud.nova.interfacesOf(server.id), [
+    { portId: 'cdb7cbcf-38a7-42fc-aa9a-3d088e82a9b0', macAddress: 'fa:16:3e:f5:74:89' },
+  ])
+  assert.equal(await cloud.nova.interfacesOf('gone'), undefined)
+  await assert.rejects(cloud.nova.interfacesOf('proxied'), /404 in words that are not Nova’s/)
+})
+
+const catalog: Catalog = [
+  {
+    type: 'network',
+    endpoints: [
+      { interface: 'public', region: 'R1', region_id: 'R1', url: 'http://r1:9696/' },
+      { interface: 'internal', region: 'R2', region_id: 'R2', url: 'http://r2:9696' },
+    ],
+  },
+]
+const choices: [face: string, region: string, expected: string | RegExp][] = [
+  ['public', '', 'http://r1:9696'],
+  ['internal', 'R2', 'http://r2:9696'],
+  ['public', 'R2', /no public network in region R2 endpoint; it has R1\/public, R2\/internal/],
+  ['admin', '', /no admin network endpoint/],
+]
+for (const [face, region, expected] of choices)
+  test(`the catalog for ${face} in ${region || 'any region'}`, () => {
+    const look = () => endpointIn(catalog, { type: 'network', interface: face, region })
+    if (typeof expected === 'string') assert.equal(look(), expected)
+    else assert.throws(look, expected)
+  })

@@ -22,7 +22,7 @@ export interface Rollout {
   free(key: string): void
   /** A config that waits keeps its place. */
   queue(key: string, waits: boolean): void
-  /** Configs that may start now. */
+  /** Configs to look at: those that may start now; all that wait when the wave stops or goes on. */
   next(now: number): string[]
   waiting(): number
 }
@@ -30,6 +30,7 @@ export interface Rollout {
 export function createRollout(caches: Caches, memory: Memory, limits: ControllerConfig['rollout']): Rollout {
   const reserved = new Set<string>()
   const queue = new Set<string>()
+  let wasHalted = false
 
   function changing(now: number): number {
     const counted = memory.liveJobs().filter(job => {
@@ -82,7 +83,11 @@ export function createRollout(caches: Caches, memory: Memory, limits: Controller
       else queue.delete(key)
     },
     next(now) {
-      if (!queue.size || stopped()) return []
+      const halted = stopped() !== undefined
+      const turned = halted !== wasHalted
+      wasHalted = halted
+      if (turned) return [...queue]
+      if (!queue.size || halted) return []
       return [...queue].slice(0, Math.max(0, slots(now).free))
     },
     waiting: () => queue.size,

@@ -1,0 +1,123 @@
+/**
+ * What ends a config or the controller itself, over HTTP: a namespace that is deleted, a leader that is replaced, Pods
+ * that never start; and how few writes a config costs.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type ControllerCluster, startControllerCluster } from '../../test/controller-cluster.ts'
+import { eventually } from '../../test/eventually.ts'
+import { nodeConfigs } from '../contract/node-config.ts'
+import { events, jobs, leases, namespaces } from '../kube/resources.ts'
+import type { EventObject } from '../kube/types.ts'
+import { silent } from '../log.ts'
+import { aConfig, aJob, start } from './given.ts'
+import { createTroubles } from './troubles.ts'
+
+let cluster: ControllerCluster
+
+before(async () => {
+  cluster = await startControllerCluster()
+})
+after(() => cluster.close())
+
+test('a config costs a finalizer, a Job and one status; then nothing', async () => {
+  const controller = await cluster.startController()
+  try {
+    const writes: string[] = []
+    const stop = cluster.api.store.subscribe(event => {
+      const kind = JSON.stringify(event).match(/multinicnodeconfigs|batch\/jobs/)?.[0]
+      if (kind) writes.push(kind)
+    })
+    await cluster.addConfig('thrifty', await cluster.addNode('thrifty'))
+    await cluster.finishPod(await cluster.endAgent('thrifty'))
+    const { metadata } = await cluster.expectConfigured('thrifty')
+    const [job] = await cluster.jobsOn('thrifty')
+    await eventually(async () => assert.equal((await cluster.jobsOn('thrifty'))[0]?.status?.succeeded, 1))
+    stop()
+    assert.equal(writes.filter(kind => kind === 'multinicnodeconfigs').length, 3, 'create, finalizer, status')
+    assert.equal((await cluster.configOf('thrifty'))?.metadata.resourceVersion, metadata.resourceVersion)
+    assert.equal((await cluster.jobsOn('thrifty'))[0]?.metadata.uid, job?.metadata.uid)
+  } finally {
+    await controller.stop()
+  }
+})
+
+test('the second replica takes over where the first one stopped, and no Job runs twice', async () => {
+  const env = { LEADER_ELECT: 'true' }
+  const first = await cluster.startController(env)
+  const names = ['r1', 'r2', 'r3', 'r4']
+  await eventually(async () => {
+    const lease = await cluster.kube.get(leases, { namespace: cluster.namespace, name: 'multinic-controller' })
+    assert.ok(lease?.spec?.holderIdentity)
+  })
+  const second = await cluster.startController(env)
+  try {
+    for (const name of names) await cluster.addConfig(name, await cluster.addNode(name))
+    await eventually(async () => assert.equal((await cluster.waitingPods()).length, names.length))
+    await first.stop()
+    for (const name of names) await cluster.endAgent(name)
+    for (const name of names) await cluster.expectConfigured(name)
+    for (const name of names) assert.equal((await cluster.jobsOn(name)).length, 1)
+  } finally {
+    await second.stop()
+  }
+})
+
+test('a controller that is told to stop has stopped within a second', async () => {
+  const controller = await cluster.startController()
+  await cluster.addConfig('stopping', await cluster.addNode('stopping'))
+  await eventually(async () => assert.equal((await cluster.jobsOn('stopping')).length, 1))
+  const began = performance.now()
+  await controller.stop()
+  assert.ok(performance.now() - began < 1_000, `${performance.now() - began} ms`)
+  await cluster.finishPod(await cluster.endAgent('stopping'))
+})
+
+test('a Pod that does not start is explained by its Events', async () => {
+  const uid = 'a-job-that-waits'
+  const event = (reason: string, message: string): EventObject => ({
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: `late.${reason.toLowerCase()}`, namespace: cluster.namespace },
+    involvedObject: { kind: 'Job', name: 'late', namespace: cluster.namespace, uid },
+    type: 'Warning',
+    reason,
+    message,
+    lastTimestamp: reason === 'FailedCreate' ? '2026-01-01T00:00:02Z' : '2026-01-01T00:00:01Z',
+  })
+  const forbidden = 'Error creating: pods "late" is forbidden: violates PodSecurity "restricted:latest"'
+  await cluster.kube.create(events, event('FailedCreate', forbidden))
+  await cluster.kube.create(events, event('FailedMount', 'hostPath type check failed: /etc/netplan is not a directory'))
+  const troubles = createTroubles(cluster.kube, cluster.namespace, silent)
+  const late = aJob(aConfig(), { uid, phase: 'waiting', createdAt: start })
+  assert.equal(await troubles.ask([late], start + 1_000), false)
+  assert.equal(await troubles.ask([late], start + 6_000), true)
+  assert.equal(await troubles.ask([late], start + 7_000), false)
+  assert.deepEqual(troubles.of(uid), { reason: 'PodForbidden', message: forbidden })
+})
+
+test('a namespace that is deleted takes its configs with it', async () => {
+  const controller = await cluster.startController()
+  try {
+    await cluster.addConfig('last', await cluster.addNode('last'))
+    await cluster.finishPod(await cluster.endAgent('last'))
+    await cluster.expectConfigured('last')
+    await cluster.kube.delete(namespaces, { name: cluster.namespace })
+    await eventually(
+      async () => {
+        const { items } = await cluster.kube.list(nodeConfigs, { namespace: cluster.namespace })
+        assert.deepEqual(
+          items.map(({ metadata }) => metadata.name),
+          [],
+        )
+      },
+      { within: 10_000 },
+    )
+    const cleanups = (await cluster.kube.list(jobs, { namespace: cluster.namespace })).items.filter(
+      job => job.metadata.labels?.['multinic.io/action'] === 'cleanup',
+    )
+    assert.deepEqual(cleanups, [])
+  } finally {
+    await controller.stop()
+  }
+})

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Settings } from '../contract/settings.ts'
+import { processSettingsFrom, resolveSettings, type SyncSettings } from './config.ts'
+
+const env = { CONTRABASS_ENDPOINT: 'https://contrabass', VIOLA_ENDPOINT: 'https://viola/' }
+
+test('without a word anywhere the defaults count', () => {
+  const { origins: _, ...settings } = resolveSettings(env)
+  assert.deepEqual(settings, {
+    contrabassEndpoint: 'https://contrabass',
+    contrabassTimeoutMs: 30_000,
+    contrabassInsecureTLS: false,
+    openstackTimeoutMs: 30_000,
+    openstackInsecureTLS: false,
+    endpointInterface: 'public',
+    endpointRegion: '',
+    nodeNameMetadataKey: '',
+    allowedStatuses: ['ACTIVE', 'DOWN'],
+    baseline: 'creationTime',
+    owners: ['compute:*'],
+    downPortFastRetryMax: 5,
+    pollFastMs: 20_000,
+    pollSlowMs: 120_000,
+    pollErrorMs: 30_000,
+    pollFastWindowMs: 180_000,
+    violaEndpoint: 'https://viola',
+    violaTimeoutMs: 30_000,
+    violaInsecureTLS: false,
+  })
+})
+
+const cases: Record<
+  string,
+  [env: Record<string, string>, object: Settings, name: keyof SyncSettings, expected: unknown]
+> = {
+  'the environment wins over the default': [{ POLL_FAST_INTERVAL: '5s' }, {}, 'pollFastMs', 5_000],
+  'the object wins over the environment': [
+    { POLL_FAST_INTERVAL: '5s' },
+    { pollFastInterval: '1m30s' },
+    'pollFastMs',
+    90_000,
+  ],
+  'an empty variable counts as absent': [{ POLL_FAST_INTERVAL: '' }, {}, 'pollFastMs', 20_000],
+  'a list in the environment has commas': [
+    { OPENSTACK_PORT_ALLOWED_STATUSES: 'active, build' },
+    {},
+    'allowedStatuses',
+    ['ACTIVE', 'BUILD'],
+  ],
+  'a flag in the environment is a word': [{ OPENSTACK_INSECURE_TLS: 'true' }, {}, 'openstackInsecureTLS', true],
+  'false in the object wins over true in the environment': [
+    { OPENSTACK_INSECURE_TLS: 'true' },
+    { openstackInsecureTLS: false },
+    'openstackInsecureTLS',
+    false,
+  ],
+  'a slow interval below the fast one is raised to it': [{}, { pollSlowInterval: '1s' }, 'pollSlowMs', 20_000],
+}
+for (const [name, [more, object, setting, expected]] of Object.entries(cases))
+  test(name, () => assert.deepEqual(resolveSettings({ ...env, ...more }, object)[setting], expected))
+
+test('the origin of each setting is known, because credentials follow it', () => {
+  const { origins } = resolveSettings(env, { violaEndpoint: 'https://elsewhere' })
+  assert.deepEqual(
+    [origins.contrabassEndpoint, origins.violaEndpoint, origins.pollFastInterval],
+    ['environment', 'object', 'default'],
+  )
+})
+
+test('all mistakes are told at once, each under the name it was given by, with the way to write it', () => {
+  const object = { pollFastInterval: '0s', openstackEndpointInterface: 'inside', openstackPortBaseline: '2026-99-99Tx' }
+  const more = {
+    VIOLA_TIMEOUT: 'soon',
+    OPENSTACK_INSECURE_TLS: 'yes',
+    CONTRABASS_ENDPOINT: '',
+    DOWN_PORT_FAST_RETRY_MAX: '0',
+  }
+  assert.throws(
+    () => resolveSettings({ ...env, ...more }, object as Settings),
+    (error: Error & { reason?: string }) => {
+      assert.equal(error.reason, 'ConfigError')
+      assert.deepEqual(
+        error.message.split('; ').filter(part => /^(spec|[A-Z_]+ of)/.test(part)),
+        [
+          'OPENSTACK_INSECURE_TLS of the operator: "yes" must be true or false',
+          'spec.settings.openstackEndpointInterface: "inside" must be public, internal or admin',
+          'spec.settings.openstackPortBaseline: "2026-99-99Tx" is not creationTime, none or an RFC 3339 time',
+          'DOWN_PORT_FAST_RETRY_MAX of the operator: 0 must be a whole number from 1 to 100',
+          'spec.settings.pollFastInterval: "0s" is not a positive duration',
+          'VIOLA_TIMEOUT of the operator: "soon" is not a positive duration',
+          'spec.settings.contrabassEndpoint: is missing',
+        ],
+      )
+      return true
+    },
+  )
+})
+
+test('a wrong key is never shown', () => {
+  const object = { contrabassEncryptKey: 'x'.repeat(65) }
+  assert.throws(
+    () => resolveSettings(env, object),
+    (error: Error) => /contrabassEncryptKey/.test(error.message) && !error.message.includes('xxxx'),
+  )
+})
+
+test('the process is told all that is wrong with its environment', () => {
+  assert.throws(
+    () => processSettingsFrom({ LEADER_ELECT: 'maybe', OPERATOR_WORKERS: '0' }),
+    /LEADER_ELECT[\s\S]*OPERATOR_WORKERS|OPERATOR_WORKERS[\s\S]*LEADER_ELECT/,
+  )
+  assert.deepEqual(processSettingsFrom({ WATCH_NAMESPACES: 'a, b' }).WATCH_NAMESPACES, ['a', 'b'])
+})

@@ -1,0 +1,98 @@
+/** Credentials follow endpoints: some of these tests play the attacker. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { OpenstackConfig } from '../contract/openstack-config.ts'
+import type { Settings } from '../contract/settings.ts'
+import { resolveSettings } from './config.ts'
+import { credentialsFor } from './credentials.ts'
+
+const own = { CONTRABASS_ENDPOINT: 'https://contrabass', VIOLA_ENDPOINT: 'https://viola' }
+const ownKey = { ...own, CONTRABASS_ENCRYPT_KEY: 'operators-own-key' }
+
+interface Given {
+  env?: Record<string, string>
+  settings?: Settings
+  secrets?: OpenstackConfig['spec']['secrets']
+  /** `name/key` → value, all in the object's namespace. */
+  stored?: Record<string, string>
+}
+
+function credentials({ env = own, settings = {}, secrets, stored = {} }: Given) {
+  const config = {
+    metadata: { name: 'main', namespace: 'team' },
+    spec: { settings, secrets },
+  } as unknown as OpenstackConfig
+  return credentialsFor(config, resolveSettings(env, settings), {
+    secret: async (namespace, name, key) =>
+      namespace === 'team' ? stored[`${name}/${key}`] : assert.fail('another namespace'),
+    ownViolaToken: async () => 'operators-own-token',
+  })
+}
+
+const shared = { 'contrabass-encrypt-key/CONTRABASS_ENCRYPT_KEY': ' shared \n' }
+const contrabassEncryptKeySecretRef = { name: 'mine', key: 'k' }
+
+const keys: Record<string, [given: Given, key: string]> = {
+  'the Secret that the object names comes first': [
+    { secrets: { contrabassEncryptKeySecretRef }, stored: { 'mine/k': 'named', ...shared } },
+    'named',
+  ],
+  'then the well-known Secret of the namespace': [
+    { stored: shared, settings: { contrabassEncryptKey: 'in-the-object' }, env: ownKey },
+    'shared',
+  ],
+  'then the object’s own setting': [
+    { settings: { contrabassEncryptKey: 'in-the-object' }, env: ownKey },
+    'in-the-object',
+  ],
+  'then the operator’s own, for the operator’s own endpoint': [{ env: ownKey }, 'operators-own-key'],
+}
+for (const [name, [given, key]] of Object.entries(keys))
+  test(name, async () => assert.equal((await credentials(given)).encryptKey, key))
+
+const refusals: Record<string, [given: Given, said: RegExp]> = {
+  'a Secret that is named and missing is an error, not a reason to look elsewhere': [
+    { secrets: { contrabassEncryptKeySecretRef }, stored: shared, env: ownKey },
+    /contrabassEncryptKeySecretRef: there is no Secret mine with a value under k/,
+  ],
+  'no key at all is told with what to do': [{}, /no encryption key: name a Secret .* namespace team/],
+  'an object that points Contrabass elsewhere does not get the operator’s key': [
+    { env: ownKey, settings: { contrabassEndpoint: 'https://attacker' } },
+    /spec\.settings\.contrabassEndpoint: the operator’s own encryption key is not used/,
+  ],
+  'nor one that would send the admin’s token to a Neutron of its own': [
+    { env: ownKey, settings: { openstackNeutronEndpoint: 'https://attacker' } },
+    /spec\.settings\.openstackNeutronEndpoint/,
+  ],
+  'nor to a Nova of its own': [
+    { env: ownKey, settings: { openstackNovaEndpoint: 'https://attacker' } },
+    /spec\.settings\.openstackNovaEndpoint/,
+  ],
+  'a Viola token that is named and missing is an error': [
+    { stored: shared, secrets: { violaTokenSecretRef: { name: 'v', key: 't' } } },
+    /violaTokenSecretRef: there is no Secret v/,
+  ],
+}
+for (const [name, [given, said]] of Object.entries(refusals))
+  test(name, () =>
+    assert.rejects(credentials(given), (error: Error & { reason?: string }) => {
+      assert.equal(error.reason, 'ConfigError')
+      assert.match(error.message, said)
+      assert.ok(!error.message.includes('operators-own-key'))
+      return true
+    }),
+  )
+
+test('the operator’s token and certificate go to the operator’s Viola', async () => {
+  const { violaToken, violaClientCertificate } = await credentials({ stored: shared })
+  assert.deepEqual([violaToken, violaClientCertificate], ['operators-own-token', true])
+})
+
+test('a Viola that an object names gets only what the object’s namespace has', async () => {
+  const settings = { violaEndpoint: 'https://attacker' }
+  const bare = await credentials({ stored: shared, settings })
+  assert.deepEqual([bare.violaToken, bare.violaClientCertificate], [undefined, false])
+  const secrets = { violaTokenSecretRef: { name: 'v', key: 't' } }
+  const named = await credentials({ stored: { ...shared, 'v/t': 'team-token' }, settings, secrets })
+  assert.deepEqual([named.violaToken, named.violaClientCertificate], ['team-token', false])
+})

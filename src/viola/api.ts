@@ -43,6 +43,7 @@ export const violaApi: Api = {
       query: {
         nodeName: 'Only this node.',
         since: 'resourceVersion of an earlier answer: 304 while nothing has changed since.',
+        watch: 'true (or accept: text/event-stream): every change as it happens, as server-sent events.',
       },
       answers: {
         200: { description: 'The node configs.', body: violaListAnswer },

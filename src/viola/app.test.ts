@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { request } from 'undici'
 import { aBizCluster, type BizCluster } from '../../test/biz-cluster.ts'
 import { eventually } from '../../test/eventually.ts'
 import { aNodeOf, aViola, type Viola } from '../../test/viola.ts'
 import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
 import { problem } from '../contract/problem.ts'
-import { violaListAnswer, violaPath, violaPostAnswer } from '../contract/viola.ts'
+import { violaHeldNode, violaListAnswer, violaPath, violaPostAnswer } from '../contract/viola.ts'
 
 const namespace = 'multinic-system'
 let biz: BizCluster
@@ -226,6 +227,32 @@ test('a read shows the status, and answers 304 until something changes', async (
     assert.equal(now.status, 200)
     assert.equal(now.json.items[0].status.state, 'Configured')
   })
+})
+
+test('a watcher hears of what is there and of every change, and is let go when the server stops', async () => {
+  const other = await aViola({ KUBECONFIG: biz.api.kubeconfig })
+  await other.post([aNodeOf('heard')], { provider: 'loud' })
+  await viola.post([aNodeOf('unheard')])
+  const url = await other.app.listen({ port: 0, host: '127.0.0.1' })
+  const headers = { 'x-provider-id': 'loud', accept: 'text/event-stream' }
+  const { body, statusCode } = await request(`${url}${violaPath}`, { headers })
+  assert.equal(statusCode, 200)
+  let heard = ''
+  const ended = (async () => {
+    for await (const piece of body) heard += piece
+  })()
+  const events = () =>
+    [...heard.matchAll(/event: (\w+)\ndata: (.*)\n\n/g)].map(([, event, data]) => {
+      const node = violaHeldNode.parse(JSON.parse(data ?? ''))
+      return `${event} ${node.nodeName} ${node.status?.state ?? ''}`.trim()
+    })
+  await eventually(() => assert.deepEqual(events(), ['added heard']))
+  await biz.kube.patchStatus(nodeConfigs, { namespace, name: 'heard' }, { state: 'Configured' })
+  await eventually(() => assert.deepEqual(events(), ['added heard', 'updated heard Configured']))
+  await other.remove('heard', { provider: 'loud' })
+  await eventually(() => assert.equal(events().at(-1), 'deleted heard Configured'))
+  await other.close()
+  await ended
 })
 
 test('providers in one cluster see and delete only their own nodes', async () => {

@@ -3,10 +3,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { nodeConfigs } from '../contract/node-config.ts'
 import { openApiDocument } from '../contract/openapi.ts'
 import { maxPostBytes, providerHeader, violaPath } from '../contract/viola.ts'
 import { messageOf } from '../errors.ts'
+import { type EventStream, eventStreams } from '../event-stream.ts'
 import { createApp, HttpProblem } from '../http.ts'
 import type { Log } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
@@ -77,6 +77,7 @@ export function createViolaApp({ targets, auth, log, parallel }: ViolaAppOptions
     }
   }
 
+  const streams = eventStreams(app)
   const handlers: Record<string, Handler> = {
     [`post ${violaPath}`]: async (request, reply) => {
       const { providerId, caller } = await admitted(request, reply)
@@ -97,7 +98,9 @@ export function createViolaApp({ targets, auth, log, parallel }: ViolaAppOptions
 
     [`get ${violaPath}`]: async (request, reply) => {
       const { providerId } = await admitted(request, reply)
-      const { nodeName, since } = queryOf(request)
+      const { nodeName, since, watch } = queryOf(request)
+      if (watch === 'true' || request.headers.accept?.includes('text/event-stream'))
+        return inCluster(providerId, cluster => tellChanges(cluster, providerId, nodeName, () => streams.open(reply)))
       const all = await inCluster(providerId, async cluster => (await cluster.observe()).list())
       const objects = all.filter(
         held => belongsTo(held, providerId) && (nodeName === undefined || held.spec.nodeName === nodeName),
@@ -157,6 +160,26 @@ export function createViolaApp({ targets, auth, log, parallel }: ViolaAppOptions
   return app
 }
 
+/** Until either side is done: what the provider has, then every change of it. */
+async function tellChanges(
+  cluster: Cluster,
+  providerId: string,
+  nodeName: string | undefined,
+  open: () => EventStream,
+): Promise<void> {
+  await cluster.observe()
+  const stream = open()
+  cluster.letGo.addEventListener('abort', stream.end, { once: true })
+  const stop = cluster.follow(({ type, object, old }) => {
+    if (nodeName !== undefined && object.spec.nodeName !== nodeName) return
+    if (!belongsTo(object, providerId) && !(old && belongsTo(old, providerId))) return
+    stream.send(type, heldNode(object))
+  })
+  await new Promise(resolve => stream.done.addEventListener('abort', resolve, { once: true }))
+  stop()
+  cluster.letGo.removeEventListener('abort', stream.end)
+}
+
 /** Requests under way are answered before connections are cut, within a bound. */
 function drainBeforeClose(app: FastifyInstance, longestMs = 10_000): void {
   let underWay = 0
@@ -183,16 +206,13 @@ async function deleteNode(
   cluster: Cluster,
   { nodeName, providerId, expected }: { nodeName: string; providerId: string; expected: string | undefined },
 ): Promise<boolean> {
-  const name = objectName(nodeName)
-  const held = await cluster.read(name)
+  const held = await cluster.read(objectName(nodeName))
   if (!held || held.spec.nodeName !== nodeName || !belongsTo(held, providerId)) return false
   const { specHash } = heldNode(held)
   if (expected !== undefined && expected !== specHash)
     throw new HttpProblem(409, `the cluster holds ${specHash} for ${nodeName}; ${expected} was expected`)
   if (held.metadata.deletionTimestamp) return false
-  const { uid } = held.metadata
-  await cluster.kube.delete(nodeConfigs, { namespace: cluster.namespace, name }, uid ? { uid } : {})
-  cluster.wrote(name, await cluster.read(name))
+  await cluster.remove(held)
   return true
 }
 

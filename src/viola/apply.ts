@@ -2,14 +2,12 @@
  * Carries decisions out in one cluster: server-side apply of spec and labels, a bounded number at a time, and one
  * outcome for every node whatever happens to the others.
  */
-import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
+import type { NodeConfig } from '../contract/node-config.ts'
 import type { ViolaResult } from '../contract/viola.ts'
 import { messageOf } from '../errors.ts'
 import { isConflict, isRetryable, kubeErrorIn } from '../kube/errors.ts'
-import type { Cluster } from './observe.ts'
+import { type Cluster, fieldManager } from './observe.ts'
 import { appliedObject, type Decision, heldNode, type PlanContext, planNodeConfig, type WantedNode } from './plan.ts'
-
-export const fieldManager = 'viola'
 
 export interface Outcome extends ViolaResult {
   objectName: string
@@ -94,18 +92,14 @@ async function write(cluster: Cluster, decision: Write, options: ApplyOptions): 
   const { node } = decision
   const held = decision.do === 'update' ? decision.held : undefined
   const object = appliedObject(node, options.context.providerId, held)
-  const { uid, resourceVersion } = held?.metadata ?? {}
-  const guard =
-    node.expectedSpecHash === undefined ? {} : { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
-  const body = { ...object, metadata: { ...object.metadata, ...guard, namespace: cluster.namespace } }
-  const apply = (force: boolean) => cluster.kube.apply<NodeConfig>(nodeConfigs, body, { fieldManager, force })
-
-  const now = await apply(options.force).catch(error => {
+  const { uid, resourceVersion } = (node.expectedSpecHash !== undefined && held?.metadata) || {}
+  const guard = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
+  const body = { ...object, metadata: { ...object.metadata, ...guard } }
+  const now = await cluster.apply(body, options.force).catch(error => {
     const managers = managersIn(error)
     if (managers.length === 0 || !managers.every(isPerson)) throw error
-    return apply(true)
+    return cluster.apply(body, true)
   })
-  cluster.wrote(node.objectName, now)
   const created = decision.do === 'create' && (now.metadata.generation ?? 1) <= 1
   const same = held !== undefined && held.metadata.resourceVersion === now.metadata.resourceVersion
   return {

@@ -5,11 +5,15 @@
  * noticed and not answered for.
  */
 import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
+import { messageOf } from '../errors.ts'
 import type { Kube } from '../kube/api.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { createInformer } from '../kube/informer.ts'
+import { kubeErrorIn } from '../kube/errors.ts'
+import { type Change, createInformer } from '../kube/informer.ts'
 import type { Log } from '../log.ts'
+import { createBreaker } from './breaker.ts'
 
 export interface Snapshot {
   get(objectName: string): NodeConfig | undefined
@@ -17,15 +21,28 @@ export interface Snapshot {
 }
 
 export interface Cluster {
-  kube: Kube
-  namespace: string
   observe(): Promise<Snapshot>
   /** One object as the cluster has it at this moment. */
   read(objectName: string): Promise<NodeConfig | undefined>
-  /** The answer to a write of ours: reads show it from now on. */
-  wrote(objectName: string, object: NodeConfig | undefined): void
+  /** Server-side apply as `viola`. Reads show it from now on, as they do with a removal. */
+  apply(object: AppliedObject, force: boolean): Promise<NodeConfig>
+  remove(object: NodeConfig): Promise<void>
+  /** What is there is told as added at once, then every change. Returns the way to stop listening. */
+  follow(listener: (change: Change<NodeConfig>) => void): () => void
+  /** What keeps the cluster from being spoken to, as far as is known. */
+  trouble(): string | undefined
+  /** Aborted when the routing has let go of the cluster. */
+  readonly letGo: AbortSignal
+  leave(): void
   close(): Promise<void>
 }
+
+export interface AppliedObject {
+  metadata: { name: string; labels: Record<string, string>; uid?: string; resourceVersion?: string }
+  spec: NodeConfig['spec']
+}
+
+export const fieldManager = 'viola'
 
 export interface ClusterOptions {
   kube: KubeClient
@@ -39,7 +56,9 @@ const longestLagMs = 10_000
 
 export function openCluster({ kube, namespace, log, now = Date.now }: ClusterOptions): Cluster {
   const stop = new AbortController()
-  const watched = livenessOf(kube)
+  const leaving = new AbortController()
+  const breaker = createBreaker(now)
+  const watched = livenessOf(kube, breaker.reset)
   const informer = createInformer<NodeConfig>(watched.kube, nodeConfigs, { namespace, log })
   const written = new Map<string, Written>()
 
@@ -65,29 +84,60 @@ export function openCluster({ kube, namespace, log, now = Date.now }: ClusterOpt
     }
   }
 
+  /** The answer to a write of ours. */
+  function wrote(name: string, object: NodeConfig | undefined): void {
+    const copy = informer.get({ namespace, name })
+    const caughtUp = object ? copy !== undefined && !isOlder(copy, object) : copy === undefined
+    if (caughtUp) written.delete(name)
+    else written.set(name, { object, uid: (object ?? copy)?.metadata.uid, at: now() })
+  }
+
+  const read = (name: string) => breaker.run(() => kube.get(nodeConfigs, { namespace, name }))
+
   return {
-    kube,
-    namespace,
     async observe() {
       if (!(informer.synced && watched.alive())) {
-        const { items } = await kube.list(nodeConfigs, { namespace })
+        const { items } = await breaker.run(() => kube.list(nodeConfigs, { namespace }))
         return snapshotOf(items)
       }
       if (written.size === 0) return { get: name => informer.get({ namespace, name }), list: () => informer.list() }
       const names = new Set([...informer.list().map(({ metadata }) => metadata.name), ...written.keys()])
       return snapshotOf([...names].flatMap(name => newest(name, informer.get({ namespace, name })) ?? []))
     },
-    read: name => kube.get(nodeConfigs, { namespace, name }),
-    wrote(name, object) {
-      const copy = informer.get({ namespace, name })
-      const caughtUp = object ? copy !== undefined && !isOlder(copy, object) : copy === undefined
-      if (caughtUp) written.delete(name)
-      else written.set(name, { object, uid: (object ?? copy)?.metadata.uid, at: now() })
+    read,
+    async apply({ metadata, spec }, force) {
+      const body = { metadata: { ...metadata, namespace }, spec }
+      const apply = () => kube.apply<NodeConfig>(nodeConfigs, body, { fieldManager, force })
+      const object = await breaker.run(() => patiently(apply))
+      wrote(metadata.name, object)
+      return object
     },
+    async remove({ metadata: { name, uid } }) {
+      await breaker.run(() => kube.delete(nodeConfigs, { namespace, name }, uid ? { uid } : {}))
+      wrote(name, await read(name))
+    },
+    follow: listener => informer.on(listener),
+    trouble: () => breaker.open ?? watched.trouble(),
+    letGo: leaving.signal,
+    leave: () => leaving.abort(),
     async close() {
+      leaving.abort()
       stop.abort()
       await kube.close()
     },
+  }
+}
+
+/** A server that has too much to do is asked again, when it says. */
+async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      const found = kubeErrorIn(error)
+      if (found?.status !== 429 || attempt >= 4) throw error
+      await sleep(Math.min(2_000, (found.retryAfter ?? 0.1 * 2 ** attempt) * 1_000))
+    }
   }
 }
 
@@ -121,27 +171,36 @@ function isOlder(object: NodeConfig, than: NodeConfig): boolean {
 }
 
 /** Reports whether the last word of a watch or list was a good one. */
-function livenessOf(kube: Kube): { kube: Pick<Kube, 'list' | 'watch'>; alive(): boolean } {
-  let alive = false
-  return {
-    alive: () => alive,
-    kube: {
-      async list(resource, options) {
+function livenessOf(kube: Kube, onWord: () => void) {
+  let trouble: string | undefined = 'not asked yet'
+  const alive = () => {
+    if (trouble !== undefined) onWord()
+    trouble = undefined
+  }
+  const failed = (error: unknown) => {
+    trouble = messageOf(error)
+    return error
+  }
+  const watched: Pick<Kube, 'list' | 'watch'> = {
+    async list(resource, options) {
+      try {
         const found = await kube.list(resource, options)
-        alive = true
+        alive()
         return found
-      },
-      async *watch(resource, options) {
-        try {
-          for await (const event of kube.watch(resource, options)) {
-            alive = true
-            yield event
-          }
-        } catch (error) {
-          alive = false
-          throw error
+      } catch (error) {
+        throw failed(error)
+      }
+    },
+    async *watch(resource, options) {
+      try {
+        for await (const event of kube.watch(resource, options)) {
+          alive()
+          yield event
         }
-      },
+      } catch (error) {
+        throw failed(error)
+      }
     },
   }
+  return { kube: watched, alive: () => trouble === undefined, trouble: () => trouble }
 }

@@ -30,6 +30,7 @@ const everywhere = [
   'src/env.ts',
   'src/metrics.ts',
   'src/http.ts',
+  'src/event-stream.ts',
   'src/reload.ts',
   'src/tokens.ts',
 ]

@@ -1,0 +1,68 @@
+/**
+ * From what the routing says of a cluster to the credentials for it.
+ */
+import { readFile, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { explain } from '../errors.ts'
+import { type ClusterAccess, inClusterAccess, loadKubeconfig, tokenFromFile } from '../kube/config.ts'
+import type { ViolaSettings } from './config.ts'
+import type { Access, Route } from './routing.ts'
+
+/** The cluster that everybody is in when nothing else is said. */
+export function localRoute(settings: ViolaSettings): Route {
+  const { KUBE_API_SERVER: server, KUBE_TOKEN: token, KUBE_TOKEN_FILE: tokenFile, KUBE_CA_PATH: caPath } = settings
+  const namespace = settings.TARGET_NAMESPACE
+  if (server || token || tokenFile || caPath)
+    return {
+      namespace,
+      access: {
+        by: 'server',
+        ...(server && { server }),
+        ...(token && { token }),
+        ...(tokenFile && { tokenFile }),
+        ...(caPath && { caPath }),
+      },
+    }
+  if (settings.KUBECONFIG) return { namespace, access: { by: 'kubeconfig', path: settings.KUBECONFIG } }
+  return { namespace, access: { by: 'pod' } }
+}
+
+/** Paths are relative to `base`. */
+export async function clusterAccess(access: Access, base: string, settings: ViolaSettings): Promise<ClusterAccess> {
+  if (access.by === 'kubeconfig') return loadKubeconfig(resolve(base, access.path), access.context)
+  if (access.by === 'pod') return inClusterAccess(settings)
+
+  // What is left out comes from the Pod that we run in, as it always did.
+  const pod = access.server && (access.token || access.tokenFile) ? undefined : podAccess(settings)
+  const server = access.server ?? pod?.server
+  if (!server) throw new Error('kubeApiServer is missing')
+  const ca = access.caPath ? await readCa(resolve(base, access.caPath)) : pod?.ca
+  const given = access.token
+  const token = access.tokenFile ? tokenFromFile(resolve(base, access.tokenFile)) : given ? () => given : pod?.token
+  if (!token) throw new Error('kubeToken or kubeTokenFile is missing')
+  return { server: server.replace(/\/+$/, ''), token, ...(ca && { ca }) }
+}
+
+/** Changes when a file changes whose content a client is made of. Token files are read by the client itself. */
+export async function markOf(access: Access, base: string): Promise<string> {
+  const path = access.by === 'kubeconfig' ? access.path : access.by === 'server' ? access.caPath : undefined
+  if (path === undefined) return ''
+  const found = await stat(resolve(base, path)).catch(() => undefined)
+  return found ? `${found.ino}:${found.mtimeMs}:${found.size}` : ''
+}
+
+function podAccess(settings: ViolaSettings): ClusterAccess | undefined {
+  try {
+    return inClusterAccess(settings)
+  } catch {
+    return undefined
+  }
+}
+
+async function readCa(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    throw explain('kubeCaPath', error)
+  }
+}

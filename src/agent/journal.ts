@@ -39,9 +39,20 @@ export function readJournal(host: Host, paths: Paths): JournalEntry[] {
   })
 }
 
-/** The last file goes last: what is left of a journal undoes the earlier rounds' values as well. */
+/** One rename ends it, however many rounds it has: half a journal would undo half a run. */
 export function clearJournal(host: Host, paths: Paths): void {
-  for (const name of names(host, paths).reverse()) host.removeFile(`${directoryOf(paths)}/${name}`)
+  const [directory, done] = [directoryOf(paths), `${directoryOf(paths)}.done`]
+  dropDone(host, done)
+  if (!host.list(directory)) return
+  host.rename(directory, done)
+  dropDone(host, done)
+}
+
+function dropDone(host: Host, directory: string): void {
+  const names = host.list(directory)
+  if (!names) return
+  for (const name of names) host.removeFile(`${directory}/${name}`)
+  host.removeDirectory(directory)
 }
 
 function names(host: Host, paths: Paths): string[] {

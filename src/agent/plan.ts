@@ -5,10 +5,10 @@
  */
 import { type Cidr, contains, overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import type { Interface } from '../contract/interfaces.ts'
-import type { Change } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
 import { type Backend, detectBackend } from './detect.ts'
 import { afterUnits } from './model.ts'
+import { joinGroups, parkNames } from './naming.ts'
 import { changesBetween, type NicState, nicState, type Scope } from './nic.ts'
 import { type Link, linksByMac, type Observed, type RuleSeen } from './observed.ts'
 import { allIds, filesOfId, type NicRecord, type OwnedNic, ownedNics, recordPath, recordText } from './owned.ts'
@@ -16,7 +16,7 @@ import type { Paths } from './paths.ts'
 import { carriesNode, type Ground, type Refusal, refuse } from './preflight.ts'
 import { planRemovals } from './removal.ts'
 import { filesFor } from './render/files.ts'
-import { parkingName, type Unit } from './unit.ts'
+import type { Unit } from './unit.ts'
 import { altnameOf, priorityOf, type WantedNic, wantedNics } from './wanted.ts'
 
 export interface Question {
@@ -298,49 +298,4 @@ function formerOf(now: NicState, owner: OwnedNic | undefined): Pick<NicRecord, '
   if (owner?.record) return owner.record.former ? { former: owner.record.former } : {}
   if (owner || /^multinic[0-9]$/.test(now.name)) return {}
   return { former: { name: now.name, mtu: now.mtu, up: now.up, sysctls: now.sysctls } }
-}
-
-/** A device whose name another one waits for steps aside first. */
-function parkNames(units: readonly Unit[]): Unit[] {
-  const awaited = new Set(units.flatMap(unit => renameOf(unit)?.to ?? []))
-  return units.map(unit => {
-    const rename = renameOf(unit)
-    if (!rename || unit.ifindex === undefined || !awaited.has(rename.from)) return unit
-    const aside = parkingName(unit.ifindex)
-    return {
-      ...unit,
-      changes: unit.changes.flatMap((change): Change[] =>
-        change === rename
-          ? [
-              { kind: 'name', from: rename.from, to: aside, park: true },
-              { kind: 'name', from: aside, to: rename.to },
-            ]
-          : [change],
-      ),
-    }
-  })
-}
-
-function joinGroups(units: readonly Unit[]): Unit[] {
-  const group = new Map(units.map(unit => [unit.name, unit.group]))
-  for (const unit of units) {
-    for (const holder of units) {
-      const parked = holder.changes.find(change => change.kind === 'name' && change.park)
-      if (parked?.kind !== 'name' || renameTarget(unit) !== parked.from) continue
-      const [from, to] = [group.get(holder.name), group.get(unit.name) ?? unit.group]
-      for (const [name, label] of group) if (label === from) group.set(name, to)
-    }
-  }
-  return units.map(unit => ({ ...unit, group: group.get(unit.name) ?? unit.group }))
-}
-
-function renameOf(unit: Unit): (Change & { kind: 'name' }) | undefined {
-  const rename = unit.changes.find(change => change.kind === 'name')
-  return rename?.kind === 'name' ? rename : undefined
-}
-
-function renameTarget(unit: Unit): string | undefined {
-  const renames = unit.changes.filter(change => change.kind === 'name')
-  const last = renames.at(-1)
-  return last?.kind === 'name' ? last.to : undefined
 }

@@ -5,9 +5,10 @@
  */
 import { canonicalJson } from '../contract/hash.ts'
 import { type Change, routeText, ruleText } from './change.ts'
+import { parkingName, parkNames } from './naming.ts'
 import { changesBetween, fileChanges, type NicState, routeSpec, ruleSpec } from './nic.ts'
 import { type Link, linkByIndex, type Observed, ownMac } from './observed.ts'
-import { parkingName, type Unit } from './unit.ts'
+import type { Unit } from './unit.ts'
 
 export interface Undo {
   units: Unit[]
@@ -35,7 +36,7 @@ export function planUndo(
       const back = link ? changesBetween(now, then) : [...withoutDevice(now, then), ...fileChanges(now, then)]
       return { ...unit, purpose: 'undo', changes: back }
     })
-  return { units: parkAll(restored.filter(unit => unit.changes.length > 0)), contested }
+  return { units: parkNames(restored.filter(unit => unit.changes.length > 0)), contested }
 }
 
 /**
@@ -109,7 +110,9 @@ function states(
   for (const { kind, key, values } of trails) {
     if (!link && kind !== 'rule' && kind !== 'file') continue
     const value = current(kind, key)
-    const known = values.some(entry => same(kind, entry, value))
+    // An undo may have been cut short as well, between the two halves of a rename.
+    const parked = kind === 'name' && link !== undefined && value === parkingName(link.ifindex)
+    const known = parked || values.some(entry => same(kind, entry, value))
     if (!known) contest(`${kind} ${key} is neither what it was nor what was set`)
     put(now, kind, key, value)
     put(then, kind, key, known ? values[0] : value)
@@ -188,22 +191,4 @@ function put(state: NicState, kind: Change['kind'], key: string, value: unknown)
 
 function listOf(state: NicState, kind: 'address' | 'route' | 'rule' | 'altname'): unknown[] {
   return { address: state.addresses, route: state.routes, rule: state.rules, altname: state.altnames }[kind]
-}
-
-/** Several devices may have to trade names back: all of them step aside first. */
-function parkAll(units: readonly Unit[]): Unit[] {
-  const renames = units.filter(unit => unit.changes.some(change => change.kind === 'name'))
-  if (renames.length < 2) return [...units]
-  return units.map(unit => ({
-    ...unit,
-    changes: unit.changes.flatMap((change): Change[] => {
-      if (change.kind !== 'name' || unit.ifindex === undefined) return [change]
-      const aside = parkingName(unit.ifindex)
-      if (change.from === aside) return [change]
-      return [
-        { ...change, to: aside, park: true },
-        { kind: 'name', from: aside, to: change.to },
-      ]
-    }),
-  }))
 }

@@ -15,8 +15,3 @@ export interface Unit {
   group: string
   changes: Change[]
 }
-
-/** A name that nobody gives to a device, for the time between two renames. */
-export function parkingName(ifindex: number): string {
-  return `mnpark${ifindex}`
-}

@@ -1,0 +1,94 @@
+/**
+ * Runs inside a node's network namespace: lets the agent die after every single step on the way from one wanted state to
+ * another and back, lets the next one recover, and holds the whole node to its old good state or its new one.
+ *
+ *   killed-everywhere.ts ROOT INPUT-A INPUT-B
+ */
+import assert from 'node:assert/strict'
+import { type Host, kernelHost } from '../../../src/agent/host.ts'
+import { runAgent } from '../../../src/agent/main.ts'
+import { observe } from '../../../src/agent/observe.ts'
+import type { Observed } from '../../../src/agent/observed.ts'
+import { pathsUnder } from '../../../src/agent/paths.ts'
+import { recover } from '../../../src/agent/recover.ts'
+import type { AgentInput } from '../../../src/contract/agent-input.ts'
+import { canonicalJson } from '../../../src/contract/hash.ts'
+import { silent } from '../../../src/log.ts'
+import { dyingHost } from './dying-host.ts'
+
+const [root = '', textA = '', textB = ''] = process.argv.slice(2)
+const paths = pathsUnder(root)
+const host = kernelHost()
+
+interface Wanted {
+  name: string
+  input: AgentInput
+}
+
+const a: Wanted = { name: 'A', input: JSON.parse(textA) as AgentInput }
+const b: Wanted = { name: 'B', input: JSON.parse(textB) as AgentInput }
+const macs = [...a.input.interfaces, ...b.input.interfaces].map(nic => nic.macAddress)
+
+function run(on: Host, { input }: Wanted): Promise<number> {
+  return runAgent({ env: { MULTINIC_INPUT: JSON.stringify(input), NIC_WAIT: '0s' }, host: on, log: silent, paths })
+}
+
+/**
+ * Everything on the node, foreign or not, that a step could change, a line each; without what the kernel does by itself
+ * later, and without the order of rules of one priority.
+ */
+async function state(): Promise<string> {
+  const seen: Observed = await observe(host, { paths, macs })
+  const of = (kind: string, items: readonly unknown[]) => items.map(item => `${kind} ${canonicalJson(item)}`)
+  const staged = Object.values(paths).flatMap(directory => (host.list(directory) ?? []).filter(name => name[0] === '.'))
+  const lines = [
+    ...of(
+      'link',
+      seen.links.map(({ carrier: _, ...link }) => link),
+    ),
+    ...of(
+      'address',
+      seen.addresses.filter(address => !address.linkLocal),
+    ),
+    ...of(
+      'route',
+      seen.routes.filter(route => route.table !== 255 && !route.destination.startsWith('fe80')),
+    ),
+    ...of('rule', seen.rules),
+    ...of('sysctl', Object.entries(seen.sysctls)),
+    ...of('file', Object.entries(seen.files)),
+    ...of('left', [...staged, ...(host.list(paths.state) ?? []).filter(name => name.startsWith('journal'))]),
+  ]
+  return lines.sort().join('\n')
+}
+
+async function everyStep(from: Wanted, to: Wanted, states: { old: string; new: string }): Promise<number> {
+  const way = `${from.name} to ${to.name}`
+  for (let steps = 0; ; steps++) {
+    if ((await run(dyingHost(host, steps), to)) === 0) {
+      assert.equal(await state(), states.new, `${way} without a kill`)
+      return steps
+    }
+    // The one that takes it back may be killed as well.
+    await recover({ host: dyingHost(host, steps % 7), paths, log: silent }).catch(() => {})
+    await recover({ host, paths, log: silent })
+    const now = await state()
+    if (now === states.old) continue
+    assert.equal(now, states.new, `${way}, killed after ${steps} steps, is neither old nor new`)
+    assert.equal(await run(host, from), 0)
+    assert.equal(await state(), states.old, `back after a kill at step ${steps} of ${way}`)
+  }
+}
+
+// The first runs make our directories and backups, which are no part of what is compared.
+for (const wanted of [b, a]) assert.equal(await run(host, wanted), 0)
+const stateA = await state()
+assert.equal(await run(host, b), 0)
+const stateB = await state()
+assert.notEqual(stateA, stateB)
+assert.equal(await run(host, a), 0)
+assert.equal(await state(), stateA)
+
+const there = await everyStep(a, b, { old: stateA, new: stateB })
+const back = await everyStep(b, a, { old: stateB, new: stateA })
+process.stdout.write(`${JSON.stringify({ there, back })}\n`)

@@ -56,6 +56,10 @@ const cases: Record<string, Case> = {
     { node: undefined, namesake: aNode({ systemUUID: 'uuid-9' }) },
     `Pending WrongMachine: node w1 is machine uuid-9, not ${machine}`,
   ],
+  'a node that has not told which machine it is is waited for': [
+    { node: undefined, namesake: aNode({ systemUUID: '' }) },
+    'Pending NodeUnheard: node w1 has not told which machine it is',
+  ],
   'of two configs for one node the younger one says why it waits': [
     { twins: [{ name: 'first', older: true, deleting: false }] },
     'Pending DuplicateNode: first is older and names the same node w1',
@@ -109,6 +113,10 @@ const cases: Record<string, Case> = {
   'a Pod that does not start is told': [
     { jobs: [aJob(config, { phase: 'waiting', createdAt: start - 31_000 })] },
     `InProgress NodeAway: the Pod of ${running.name} does not start on its node (again in 60s)`,
+  ],
+  'a job on a node that nobody hears from is told': [
+    { node: aNode({ heard: false }), jobs: [running] },
+    'InProgress NodeUnheard: nobody hears from node w1',
   ],
   'a Pod that admission forbids is told': [
     {
@@ -323,6 +331,14 @@ const driftCases: Record<string, Case> = {
     check,
   ],
   'a check is not due before': [{ ...withStatus(configured), ...drift(90_000) }, 'as it is (again in 30s)'],
+  'a check that cannot be made now does not make a config unready': [
+    { ...withStatus(configured), ...drift(30_000), node: aNode({ heard: false }) },
+    'as it is (again in 60s)',
+  ],
+  'a check does not run beside another agent': [
+    { ...withStatus(configured), ...drift(30_000), jobs: [aJob(config, { configUid: 'another' })] },
+    'as it is (again in 60s)',
+  ],
   'a running check does not make a config unready': [
     { ...withStatus(configured), ...drift(30_000), jobs: [aJob(config, { action: 'check' })] },
     'as it is',

@@ -42,6 +42,8 @@ export function planNodeConfig(seen: Observed): Plan {
 
   const older = seen.twins.find(twin => twin.older && !twin.deleting)
   if (older) return wait(seen, 'DuplicateNode', `${older.name} is older and names the same node ${nodeName}`)
+  if (!node && namesake?.systemUUID === '')
+    return wait(seen, 'NodeUnheard', `node ${nodeName} has not told which machine it is`)
   if (!node && namesake)
     return wait(seen, 'WrongMachine', `node ${nodeName} is machine ${namesake.systemUUID}, not ${instanceIdOf(config)}`)
   if (!node) return wait(seen, 'NodeMissing', `node ${nodeName} is not in this cluster`)
@@ -49,8 +51,10 @@ export function planNodeConfig(seen: Observed): Plan {
 
   const due = whatIsDue(seen, node)
   if (due.action === 'nothing') return keep(seen, due.after)
-  if (isPaused(config)) return wait(seen, 'Paused', `annotation ${nodeConfigAnnotations.paused} is set`)
   const busy = newest(seen.jobs.filter(other => other.phase !== 'ended'))
+  // A check that cannot be made now says nothing about the node.
+  if (due.action === 'check' && (busy || isPaused(config) || !node.heard)) return keep(seen, checkLaterMs)
+  if (isPaused(config)) return wait(seen, 'Paused', `annotation ${nodeConfigAnnotations.paused} is set`)
   if (busy) return makeRoom(seen, busy)
   if (!node.heard) return wait(seen, 'NodeUnheard', `nobody hears from node ${node.name}`)
   const waits = due.takesSlot && !due.retry
@@ -60,6 +64,8 @@ export function planNodeConfig(seen: Observed): Plan {
   const attempt = due.action === 'check' ? checkNumber(seen) : nextAttempt(seen, node, work)
   return start(seen, node, work, { action: due.action, attempt, takesSlot: due.takesSlot })
 }
+
+const checkLaterMs = 60_000
 
 /** The newest Job for what is wanted now. */
 function currentJob({ config, jobs }: Observed, { specHash }: Work): AgentJob | undefined {
@@ -84,6 +90,7 @@ function watch(seen: Observed, job: AgentJob): Plan {
   if (job.trouble) return tell(job.trouble.reason, job.trouble.message, look)
   if (job.phase === 'waiting' && !seen.node)
     return tell('NodeMissing', `node ${seen.config.spec.nodeName} is not in this cluster`, look)
+  if (seen.node?.heard === false) return tell('NodeUnheard', `nobody hears from node ${seen.node.name}`, look)
   if (job.phase === 'waiting' && age >= startWithinMs)
     return tell('NodeAway', `the Pod of ${job.name} does not start on its node`, look)
   if (age < tellAfterMs && !saysWait(seen)) return { steps: [], after: tellAfterMs - age }

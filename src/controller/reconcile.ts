@@ -122,9 +122,10 @@ function announce({ events }: Deps, config: NodeConfig, reason: Reason, message:
   if (!untold.has(reason)) events.event(config, good.has(reason) ? 'Normal' : 'Warning', reason, message)
 }
 
-/** A sweep that failed says nothing about the node. */
+/** A sweep or a check that could not be made says nothing about the node. */
 function stepFailed(config: NodeConfig, plan: Plan, failure: unknown): Said | undefined {
-  if (plan.steps.every(step => step.do === 'deleteJob')) return plan.said
+  const harmless = (step: Step) => step.do === 'deleteJob' || (step.do === 'createJob' && step.action === 'check')
+  if (plan.steps.every(harmless)) return plan.said
   const { message } = explain('the cluster refused a step', failure)
   return { state: 'Pending', reason: 'StepFailed', message, progressing: true, failedAttempts: failuresOf(config) }
 }

@@ -65,6 +65,10 @@ const cases: Record<string, Case> = {
     'as it is',
     release('WrongMachine', `node w1 is machine uuid-9, not ${machine}`),
   ],
+  'a config whose node has not told its machine is not let go yet': [
+    { node: undefined, namesake: aNode({ systemUUID: '' }) },
+    'Pending NodeUnheard: node w1 has not told which machine it is (again in 595s)',
+  ],
   'the interfaces stay when another config names the node': [
     { twins: [{ name: 'heir', older: false, deleting: false }] },
     'as it is',

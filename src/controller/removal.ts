@@ -35,13 +35,15 @@ export function planRemoval(seen: Observed): Plan {
   // Its agent takes away what it does not want, so a cleanup between the two would only interrupt the node.
   const heir = seen.twins.find(twin => !twin.deleting)
   if (heir) return release('Released', `${heir.name} names the same node ${nodeName}: the interfaces are its own now`)
+  const left = Date.parse(deletionTimestamp) + policy.cleanupTimeoutMs - now
+  if (!node && namesake?.systemUUID === '' && left > 0)
+    return wait(seen, 'NodeUnheard', `node ${nodeName} has not told which machine it is`, left)
   if (!node && namesake)
     return release('WrongMachine', `node ${nodeName} is machine ${namesake.systemUUID}, not ${instanceIdOf(config)}`)
   if (!node) return release('NodeMissing', `node ${nodeName} is gone: there is nothing to clean up`)
 
   const job = newest(seen.jobs.filter(one => one.configUid === uid && one.action === 'cleanup'))
   if (job && verdictOf(job) === 'Removed') return release('Removed', `the interfaces were taken from node ${node.name}`)
-  const left = Date.parse(deletionTimestamp) + policy.cleanupTimeoutMs - now
   if (left <= 0) return release('CleanupAbandoned', `node ${node.name} did not clean up in time: ${whyNot(job)}`)
 
   const busy = newest(seen.jobs.filter(one => one.phase !== 'ended' && one !== job))

@@ -22,6 +22,7 @@ export function createTally(metrics: Metrics, now: () => Date): Tally {
   return {
     reconciled: ms => metrics.time('multinic_reconcile_seconds', 'Time of one look at a config.', ms / 1_000),
     stepped(step, { metadata, status }) {
+      if (step.do === 'removeFinalizer') started.delete(metadata.uid ?? '')
       if (step.do !== 'createJob') return
       metrics.count('multinic_jobs_created_total', 'Agent Jobs made.', { action: step.action })
       started.set(metadata.uid ?? '', now().getTime())

@@ -57,7 +57,7 @@ async function takeAway(
     const providerId = providerIdOf(config)
     const source = keyOf(config)
     const viola = deps.violas.open({ settings, credentials, providerId })
-    const due = async () => planRelease(source, (await viola.held(signal)) ?? [], deps.claims(providerId, source))
+    const due = async () => planRelease(source, (await viola.held(signal)).nodes, deps.claims(providerId, source))
     const keys = (await due()).map(node => `${providerId} ${node.instanceId}`)
     const left = await deps.locks.hold(keys, async () => {
       const nodes = (await due()).filter(node => node.action !== 'remove' || !deps.leaving.has(providerId, node))

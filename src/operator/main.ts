@@ -20,6 +20,7 @@ import type { Call, Proxies } from '../openstack/http.ts'
 import { createClouds } from './clouds.ts'
 import { type ProcessSettings, processSettingsFrom } from './config.ts'
 import type { CredentialSources } from './credentials.ts'
+import { createDeliveredStore } from './delivered.ts'
 import type { Claim } from './facts.ts'
 import { createLeaving } from './leaving.ts'
 import { createLocks } from './locks.ts'
@@ -59,6 +60,7 @@ export async function runOperator({ env, log, signal, recorder }: OperatorOption
     ca: await optionalFile(settings.VIOLA_CA_FILE),
     clientCert: await optionalFile(settings.VIOLA_CLIENT_CERT_FILE),
     clientKey: await optionalFile(settings.VIOLA_CLIENT_KEY_FILE),
+    store: createDeliveredStore(kube, settings.POD_NAMESPACE),
     proxies,
     onCall,
   })

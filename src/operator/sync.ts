@@ -21,7 +21,7 @@ import { type NodePlan, type Plan, planNodes } from './plan.ts'
 import type { Records } from './records.ts'
 import { type Findings, type NodeState, stateOf } from './status.ts'
 import { SyncError, stage } from './sync-error.ts'
-import type { Viola } from './viola-client.ts'
+import type { Held, Viola } from './viola-client.ts'
 import type { Violas } from './violas.ts'
 
 export interface SyncDeps {
@@ -101,9 +101,8 @@ export async function sync(
   return resultOf(config, settings, facts, delivered, down, questionFailures, held.told)
 }
 
-async function heldBy(viola: Viola, signal: AbortSignal): Promise<{ nodes: readonly HeldNode[]; told: boolean }> {
-  const nodes = await stage('ViolaPostError', () => viola.held(signal))
-  return { nodes: nodes ?? [], told: nodes !== undefined }
+function heldBy(viola: Viola, signal: AbortSignal): Promise<Held> {
+  return stage('ViolaPostError', () => viola.held(signal))
 }
 
 function merged(ports: Observed['ports'], more: Observed['ports']): Observed['ports'] {
@@ -169,8 +168,8 @@ async function deliverAll(work: Delivering): Promise<Delivered> {
     const locked = new Set(due.map(node => node.instanceId))
     const keys = [...locked].map(vmId => `${providerId} ${vmId}`)
     const conflicts = await deps.locks.hold(keys, async () => {
-      const { nodes: held, told } = await heldBy(viola, signal)
-      if (told) observed = { ...observed, held }
+      const { nodes: held } = await heldBy(viola, signal)
+      observed = { ...observed, held }
       plan = planNodes(observed)
       const nodes = dueIn(work, plan, look).filter(node => locked.has(node.instanceId))
       if (nodes.length === 0) return 0

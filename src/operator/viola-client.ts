@@ -16,11 +16,17 @@ import type { Http, HttpAnswer } from '../openstack/http.ts'
 import type { HeldNode } from './facts.ts'
 
 export interface Viola {
-  /** What the cluster holds for this provider; undefined when this Viola does not tell. */
-  held(signal?: AbortSignal): Promise<readonly HeldNode[] | undefined>
+  held(signal?: AbortSignal): Promise<Held>
   post(nodes: readonly ViolaNodeConfig[], signal?: AbortSignal): Promise<PostOutcome>
   /** `unserved` when this Viola has no DELETE. */
   remove(nodeName: string, expectedSpecHash: string, signal?: AbortSignal): Promise<'removed' | 'conflict' | 'unserved'>
+}
+
+export interface Held {
+  /** What was delivered for this provider. */
+  nodes: readonly HeldNode[]
+  /** Read from the cluster, with the state of each node. False for a Viola that does not tell. */
+  told: boolean
 }
 
 /** One result a node; nodes without one got through with the rest. */
@@ -59,7 +65,7 @@ export function createViola({ http, endpoint, providerId, token }: ViolaOptions)
 
   return {
     async held(signal) {
-      if (unserved.has('GET')) return undefined
+      if (unserved.has('GET')) return untold
       const answer = await http.request({
         method: 'GET',
         url,
@@ -67,10 +73,10 @@ export function createViola({ http, endpoint, providerId, token }: ViolaOptions)
         signal,
         accept: status => status < 500 && status !== 429,
       })
-      if (answer.status === 304 && last) return last.nodes
+      if (answer.status === 304 && last) return { nodes: last.nodes, told: true }
       if (isUnserved(answer)) {
         unserved.add('GET')
-        return undefined
+        return untold
       }
       if (answer.status !== 200) throw refusal('GET', answer)
       const parsed = violaListAnswer.safeParse(answer.body)
@@ -87,7 +93,7 @@ export function createViola({ http, endpoint, providerId, token }: ViolaOptions)
       )
       const { etag } = answer.headers
       last = typeof etag === 'string' ? { etag, nodes } : undefined
-      return nodes
+      return { nodes, told: true }
     },
 
     async post(nodes, signal) {
@@ -126,6 +132,8 @@ export function createViola({ http, endpoint, providerId, token }: ViolaOptions)
     },
   }
 }
+
+const untold: Held = { nodes: [], told: false }
 
 /** A 404 in the words of an API (a problem, as an unknown provider gets) is an answer; any other means: no such route. */
 function isUnserved({ status, body }: HttpAnswer): boolean {

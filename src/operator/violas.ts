@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { type Call, createHttp, type Http, type Proxies } from '../openstack/http.ts'
 import type { SyncSettings } from './config.ts'
 import type { ViolaCredentials } from './credentials.ts'
+import { type DeliveredStore, withRecords } from './delivered.ts'
 import { createViola, type Viola } from './viola-client.ts'
 
 export interface Violas {
@@ -18,11 +19,13 @@ export interface ViolasOptions {
   /** The operator's own: shown only to the operator's own Viola. */
   clientCert?: string | undefined
   clientKey?: string | undefined
+  /** Remembers deliveries for a Viola that does not tell what it holds. */
+  store: DeliveredStore
   proxies?: Proxies | undefined
   onCall?: ((call: Call) => void) | undefined
 }
 
-export function createViolas({ ca, clientCert, clientKey, proxies, onCall }: ViolasOptions): Violas {
+export function createViolas({ ca, clientCert, clientKey, store, proxies, onCall }: ViolasOptions): Violas {
   const https = new Map<string, Http>()
   const violas = new Map<string, Viola>()
 
@@ -38,7 +41,12 @@ export function createViolas({ ca, clientCert, clientKey, proxies, onCall }: Vio
         .update(credentials.violaToken ?? '')
         .digest('hex')
       const key = JSON.stringify([place, providerId, token])
-      const viola = violas.get(key) ?? createViola({ http, endpoint, providerId, token: credentials.violaToken })
+      const viola =
+        violas.get(key) ??
+        withRecords(createViola({ http, endpoint, providerId, token: credentials.violaToken }), store, {
+          endpoint,
+          providerId,
+        })
       violas.set(key, viola)
       return viola
     },

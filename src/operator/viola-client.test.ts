@@ -1,0 +1,176 @@
+/** What the operator makes of a Viola's answers, and how deliveries get through. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Answered, type Asked, answering } from '../../test/openstack/answering.ts'
+import { violaPath } from '../contract/viola.ts'
+import { createHttp } from '../openstack/http.ts'
+import { deliver } from './apply.ts'
+import type { NodePlan } from './plan.ts'
+import { createViola } from './viola-client.ts'
+
+async function aViola(answer: (asked: Asked) => Answered) {
+  const server = await answering(answer)
+  const http = createHttp({ service: 'viola', timeoutMs: 2_000, attempts: 1 })
+  return {
+    viola: createViola({ http, endpoint: `${server.url}/`, providerId: 'biz-1', token: 'secret' }),
+    asked: server.asked,
+    async [Symbol.asyncDispose]() {
+      await http.close()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function aNode(n: number, more: Partial<NodePlan> = {}): NodePlan {
+  const nic = { id: 0, name: 'multinic0', macAddress: '02:00:00:00:00:01', address: '10.0.0.1', cidr: '10.0.0.0/24' }
+  return {
+    nodeName: `worker-${n}`,
+    instanceId: `vm-${n}`,
+    action: 'send',
+    interfaces: [nic],
+    expectedSpecHash: '',
+    why: [],
+    ...more,
+  }
+}
+const nodes = (count: number) => Array.from({ length: count }, (_, n) => aNode(n))
+const never = new AbortController().signal
+const problem = (status: number, detail: string) => ({
+  status,
+  body: { type: 'about:blank', title: 'x', status, detail },
+})
+
+test('a POST carries the provider, the token, the id 0 and the state that it was planned on', async () => {
+  await using it = await aViola(() => ({ status: 200, body: { applied: 1, output: '', results: [] } }))
+  await deliver(it.viola, [aNode(1, { expectedSpecHash: 'abc' })], never)
+  const [asked] = it.asked
+  assert.deepEqual(
+    [asked?.method, asked?.path, asked?.headers['x-provider-id'], asked?.headers.authorization],
+    ['POST', violaPath, 'biz-1', 'Bearer secret'],
+  )
+  const [node] = JSON.parse(asked?.body ?? '')
+  assert.deepEqual(
+    [node.nodeName, node.instanceId, node.interfaces[0].id, node.expectedSpecHash],
+    ['worker-1', 'vm-1', 0, 'abc'],
+  )
+})
+
+for (const [status, body] of [
+  [200, { applied: 1, output: 'x' }],
+  [200, 'ok'],
+  [201, {}],
+  [202, undefined],
+  [204, undefined],
+] as const)
+  test(`${status} with ${JSON.stringify(body) ?? 'no body'} is accepted`, async () => {
+    await using it = await aViola(() => ({ status, body }))
+    const { accepted, failures } = await deliver(it.viola, [aNode(1)], never)
+    assert.deepEqual([[...accepted.keys()], failures.size], [['worker-1'], 0])
+  })
+
+test('each node has its own result, also in a 409 or 502', async () => {
+  const results = [
+    { nodeName: 'worker-0', action: 'created', specHash: 'h0' },
+    { nodeName: 'worker-1', action: 'conflict', message: 'holds another' },
+    { nodeName: 'worker-2', action: 'failed', message: 'refused' },
+  ]
+  await using it = await aViola(() => ({ status: 409, body: { applied: 1, output: '', results, detail: 'x' } }))
+  const delivery = await deliver(it.viola, nodes(3), never)
+  assert.deepEqual([...delivery.accepted], [['worker-0', { action: 'created', specHash: 'h0' }]])
+  assert.deepEqual([...delivery.conflicts], [['worker-1', 'holds another']])
+  assert.deepEqual([...delivery.failures], [['worker-2', 'refused']])
+})
+
+test('one bad node does not keep the others from being delivered', async () => {
+  await using it = await aViola(({ body }) =>
+    body.includes('"worker-5"')
+      ? problem(400, 'mtu: too large')
+      : { status: 200, body: { applied: 1, output: '', results: [] } },
+  )
+  const { accepted, failures } = await deliver(it.viola, nodes(8), never)
+  assert.equal(accepted.size, 7)
+  assert.deepEqual([...failures], [['worker-5', `viola: POST ${violaPath}: HTTP 400 mtu: too large`]])
+})
+
+test('a big change is several requests of at most 200 nodes and 1 MiB', async () => {
+  await using it = await aViola(() => ({ status: 200, body: { applied: 1, output: '', results: [] } }))
+  const long = aNode(999, { instanceId: 'x'.repeat(700_000) })
+  await deliver(it.viola, [...nodes(450), long, { ...long, nodeName: 'other' }], never)
+  assert.deepEqual(
+    it.asked.map(({ body }) => JSON.parse(body).length),
+    [200, 200, 51, 1],
+  )
+})
+
+for (const [name, answer, said] of [
+  ['401', problem(401, 'a token is needed'), /HTTP 401 a token is needed/],
+  ['an unknown provider', problem(404, 'no cluster is known'), /HTTP 404 no cluster is known/],
+  ['500', { status: 500, body: 'oops' }, /HTTP 500/],
+] as const)
+  test(`${name} fails every node of the request, without the token in the words`, async () => {
+    await using it = await aViola(() => answer)
+    const { failures } = await deliver(it.viola, nodes(2), never)
+    assert.equal(failures.size, 2)
+    for (const message of failures.values()) {
+      assert.match(message, said)
+      assert.ok(!message.includes('secret'))
+    }
+  })
+
+for (const [name, status] of [
+  ['404 of a router', 404],
+  ['405', 405],
+] as const)
+  test(`a Viola with only the POST (${name}) is asked once, and removals are sent as empty lists`, async () => {
+    await using it = await aViola(({ method }) =>
+      method === 'POST' ? { status: 200, body: { applied: 1, output: '' } } : { status, body: 'page not found' },
+    )
+    assert.deepEqual(await it.viola.held(), { nodes: [], told: false })
+    assert.deepEqual(await it.viola.held(), { nodes: [], told: false })
+    const gone = aNode(1, { action: 'remove', interfaces: [], expectedSpecHash: 'h' })
+    assert.deepEqual([...(await deliver(it.viola, [gone], never)).removed], ['worker-1'])
+    assert.deepEqual([...(await deliver(it.viola, [gone], never)).removed], ['worker-1'])
+    assert.deepEqual(
+      it.asked.map(({ method, body }) => `${method} ${body && JSON.parse(body)[0].interfaces.length}`),
+      ['GET ', 'DELETE ', 'POST 0', 'POST 0'],
+    )
+  })
+
+test('an unknown provider in a GET is an error, not a Viola without GET', async () => {
+  await using it = await aViola(() => problem(404, 'no cluster is known for provider biz-1'))
+  await assert.rejects(it.viola.held(), /HTTP 404 no cluster is known/)
+})
+
+test('a removal that Viola refuses waits', async () => {
+  await using it = await aViola(({ method }) =>
+    method === 'POST' ? problem(400, 'empty interfaces') : { status: 405 },
+  )
+  const { refused } = await deliver(it.viola, [aNode(1, { action: 'remove', interfaces: [] })], never)
+  assert.match(refused.get('worker-1') ?? '', /empty interfaces/)
+})
+
+test('a DELETE names the state that it was planned on; another state is a conflict', async () => {
+  await using it = await aViola(() => problem(409, 'holds another'))
+  const { conflicts } = await deliver(it.viola, [aNode(1, { action: 'remove', expectedSpecHash: 'h' })], never)
+  assert.deepEqual([...conflicts.keys()], ['worker-1'])
+  assert.equal(it.asked[0]?.query.get('expectedSpecHash'), 'h')
+})
+
+test('what has not changed is not read again', async () => {
+  const items = [
+    { nodeName: 'worker-1', specHash: 'h', generation: 1, interfaces: [{ macAddress: '02:00:00:00:00:0A' }] },
+  ]
+  await using it = await aViola(({ headers }) =>
+    headers['if-none-match'] === '"v1"'
+      ? { status: 304 }
+      : { status: 200, body: { items, resourceVersion: 'v1' }, headers: { etag: '"v1"' } },
+  )
+  const first = await it.viola.held()
+  assert.deepEqual(first.nodes[0]?.interfaces, [{ id: 0, name: 'multinic0', macAddress: '02:00:00:00:00:0a' }])
+  assert.equal((await it.viola.held()).nodes, first.nodes)
+})
+
+test('garbage from Viola is an error and no empty cluster', async () => {
+  await using it = await aViola(() => ({ status: 200, body: { items: [{ nodeName: 7 }], resourceVersion: '' } }))
+  await assert.rejects(it.viola.held(), /not usable/)
+})

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { request } from 'undici'
 import { aBizCluster } from '../../test/biz-cluster.ts'
+import { eventually } from '../../test/eventually.ts'
 import { aNodeOf } from '../../test/viola.ts'
-import { violaPath } from '../contract/viola.ts'
+import { nodeConfigs } from '../contract/node-config.ts'
+import { type ViolaPostAnswer, violaPath } from '../contract/viola.ts'
+import { environment } from '../env.ts'
 import { silent } from '../log.ts'
 import { runViola } from './main.ts'
 
@@ -30,6 +37,46 @@ test('the program serves until it is told to stop, and answers what is under way
   await running
   await assert.rejects(request(`${url}/healthz`))
   await biz.close()
+})
+
+test('killed in the middle and sent again, the cluster ends in the same state', async () => {
+  const biz = await aBizCluster()
+  const nodes = Array.from({ length: 300 }, (_, i) => aNodeOf(`n${i}`, 2))
+  const env = { ...environment(), KUBECONFIG: biz.api.kubeconfig, LISTEN_ADDR: '127.0.0.1:0' }
+  const program = join(import.meta.dirname, '../main.ts')
+  async function started(): Promise<{ child: ChildProcess; url: string }> {
+    const child = spawn(process.execPath, [program, 'viola'], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+    for await (const line of createInterface({ input: child.stderr }))
+      if (line.includes('"listening"')) return { child, url: JSON.parse(line).url }
+    throw new Error('it ended before it listened')
+  }
+  const post = (url: string) =>
+    request(`${url}${violaPath}`, {
+      method: 'POST',
+      headers: { 'x-provider-id': 'p1', 'content-type': 'application/json' },
+      body: JSON.stringify(nodes),
+    })
+  const count = async () => (await biz.kube.list(nodeConfigs)).items.length
+  try {
+    const first = await started()
+    const cut = post(first.url).catch(() => {})
+    await eventually(async () => assert.ok((await count()) > 20), { every: 2 })
+    first.child.kill('SIGKILL')
+    await cut
+    const midway = await count()
+    assert.ok(midway < 300, `${midway}`)
+
+    const second = await started()
+    const answer = (await (await post(second.url)).body.json()) as ViolaPostAnswer
+    assert.equal(answer.applied, 300)
+    assert.equal(answer.results.filter(({ action }) => action === 'unchanged').length, midway)
+    assert.equal(await count(), 300)
+    const ended = once(second.child, 'close')
+    second.child.kill('SIGTERM')
+    assert.deepEqual(await ended, [0, null])
+  } finally {
+    await biz.close()
+  }
 })
 
 test('settings that cannot be used are named all at once', async () => {

@@ -87,6 +87,9 @@ export function readBoot(files: Files, links: Link[]): BootPlan {
     if (!mac || !names.has(mac)) continue
     if (name) rename(mac, name)
     if (mtu) plan.ip.push(`link set dev ${names.get(mac)} mtu ${mtu}`)
+    for (const alias of sections.get('Link.AlternativeName') ?? [])
+      plan.ip.push(`link property add dev ${names.get(mac)} altname ${alias}`)
+    for (const key of sections.keys()) if (!knownLink.includes(key)) plan.unknown.push(`${path}: ${key}`)
   }
 
   for (const [path, content] of matching(files, /^etc\/sysctl\.d\/[^/]+\.conf$/))
@@ -171,6 +174,10 @@ function withoutPrefixRoute(files: Files, id: string, plan: BootPlan): Set<strin
   return found
 }
 
+const knownLink = [
+  ...['Match.MACAddress', 'Match.PermanentMACAddress', 'Match.Type'],
+  ...['Link.Name', 'Link.MTUBytes', 'Link.AlternativeName', 'Link.Description'],
+]
 const knownDropIn = ['Address.Address', 'Address.AddPrefixRoute', 'Network.LinkLocalAddressing', 'Network.IPv6AcceptRA']
 
 function matching(files: Files, pattern: RegExp): [string, string][] {

@@ -2,7 +2,7 @@
  * How the sandbox is, as data and as a tree. Pure.
  */
 import type { NodeConfig } from '../contract/node-config.ts'
-import type { OpenstackConfig } from '../contract/openstack-config.ts'
+import { type OpenstackConfig, openstackConfigAnnotations } from '../contract/openstack-config.ts'
 
 export interface InterfaceView {
   name: string
@@ -41,9 +41,10 @@ export interface Observed {
 }
 
 export function statusOf(observed: Observed): SandboxStatus {
+  const held = observed.openstackConfigs.flatMap(config => config.status?.heldRemovals ?? [])
   const nodes = observed.nodes.map(node => {
     const config = observed.nodeConfigs.find(each => each.spec.nodeName === node.name)
-    return nodeView(node, config)
+    return nodeView(node, config, held)
   })
   const synced = observed.openstackConfigs.every(
     config =>
@@ -57,7 +58,7 @@ export function statusOf(observed: Observed): SandboxStatus {
   return { ready: synced && settled, nodes, kubeconfigs: observed.kubeconfigs, urls: observed.urls }
 }
 
-function nodeView(node: Observed['nodes'][number], config: NodeConfig | undefined): NodeView {
+function nodeView(node: Observed['nodes'][number], config: NodeConfig | undefined, held: string[]): NodeView {
   const current = config?.status?.observedGeneration === config?.metadata.generation
   const told = config?.status?.conditions?.find(condition => condition.type === 'Ready')
   const wanted = config?.spec.interfaces ?? []
@@ -65,11 +66,13 @@ function nodeView(node: Observed['nodes'][number], config: NodeConfig | undefine
     const name = nic.name ?? `multinic${nic.id ?? index}`
     const report = config?.status?.interfaceStatuses?.find(each => each.name === name && each.portId === nic.portId)
     const port = node.ports.find(each => each.id === nic.portId)
+    const isHeld = !port && held.some(each => nic.portId && each.includes(nic.portId))
+    const told = port ? report : isHeld ? heldBack : undefined
     return {
       name,
-      status: port ? (current && report?.status) || 'Pending' : 'Removing',
-      ...present('reason', report?.reason),
-      ...present('message', report?.message),
+      status: port ? (current && report?.status) || 'Pending' : isHeld ? 'Held' : 'Removing',
+      ...present('reason', told?.reason),
+      ...present('message', told?.message),
       ...present('address', nic.address),
       ...present('mtu', nic.mtu),
       macAddress: nic.macAddress,
@@ -87,6 +90,12 @@ function nodeView(node: Observed['nodes'][number], config: NodeConfig | undefine
     ...present('message', told?.message),
     interfaces: [...views, ...unseen].sort((a, b) => (a.name < b.name ? -1 : 1)),
   }
+}
+
+/** The brake of the operator: a person has to say that so many were meant to go. */
+const heldBack = {
+  reason: 'RemovalHeld',
+  message: `many went at once; let them go: kubectl -n multinic-system annotate osc --all --overwrite ${openstackConfigAnnotations.releaseRemovals}=$(date +%s)`,
 }
 
 function present<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {

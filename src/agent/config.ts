@@ -1,6 +1,7 @@
 /**
  * The agent's settings: environment in, one value or every mistake at once out.
  */
+import { canonical } from '../contract/address.ts'
 import { parseDuration } from '../contract/duration.ts'
 import type { FieldError } from '../contract/interfaces.ts'
 import type { Environment } from '../env.ts'
@@ -26,8 +27,8 @@ export interface Settings {
 const yes = new Set(['1', 'true', 'yes', 'on'])
 const no = new Set(['0', 'false', 'no', 'off'])
 
-/** Tables 253 to 255 are the kernel's; the band must not reach them. */
-const maxTableBase = 0x7fffffff - 10_010
+/** A rule's priority is 10000 + table: beyond this one it would come after the kernel's main table (32766). */
+const maxTableBase = 22_756
 
 export function parseSettings(env: Environment): { settings: Settings; errors: FieldError[] } {
   const errors: FieldError[] = []
@@ -66,7 +67,8 @@ export function parseSettings(env: Environment): { settings: Settings; errors: F
   if (tableBase <= 255 && tableBase + 9 >= 253)
     fail('NETWORK_ROUTING_TABLE_BASE', `${tableBase} reaches the kernel's own tables 253 to 255`)
   const backend = oneOf('MULTINIC_BACKEND', backends)
-  const apiServer = text('KUBERNETES_SERVICE_HOST')
+  // Some clouds replace it by a host name; a name is not resolved here, and leaves one guard less.
+  const apiServer = canonical(text('KUBERNETES_SERVICE_HOST')?.replace(/\/.*/, '') ?? '')
   const settings: Settings = {
     policyRouting: flag('NETWORK_POLICY_ROUTING_ENABLED', true),
     tableBase,

@@ -181,8 +181,8 @@ function shortened(report: AgentReport, limit: number): AgentReport {
     ...report,
     message: cut(report.message),
     interfaces: report.interfaces.map(nic => (nic.message ? { ...nic, message: cut(nic.message) } : nic)),
-    removed: report.removed.slice(0, 20),
-    undone: report.undone.slice(0, 20),
+    removed: report.removed.slice(0, 20).map(cut),
+    undone: report.undone.slice(0, 20).map(cut),
   }
 }
 
@@ -192,7 +192,7 @@ function withoutObserved(report: AgentReport): AgentReport {
 
 function withoutLists(report: AgentReport): AgentReport {
   const { backend: _, ...rest } = withoutObserved(report)
-  return { ...rest, removed: rest.removed.slice(0, 3), timings: {} }
+  return { ...rest, removed: [], timings: {} }
 }
 
 /** Port ids may have 253 characters each: ten of them leave no room for anything else. */

@@ -1,0 +1,91 @@
+/**
+ * Builders for tests of the agent: a node as it is observed, with a primary NIC and NICs that nobody uses yet.
+ */
+import type { Interface } from '../contract/interfaces.ts'
+import { parseSettings, type Settings } from './config.ts'
+import type { Address, Link, Observed, RouteSeen, RuleSeen } from './observed.ts'
+import { hostPaths } from './paths.ts'
+
+export const primaryMac = 'fa:16:3e:ff:00:00'
+
+export function macOf(index: number): string {
+  return `fa:16:3e:00:00:${(index + 1).toString(16).padStart(2, '0')}`
+}
+
+export function aLink(values: Partial<Link> = {}): Link {
+  return {
+    ifindex: 3,
+    name: 'ens4',
+    mac: macOf(0),
+    ethernet: true,
+    mtu: 1500,
+    minMtu: 68,
+    maxMtu: 65535,
+    up: false,
+    carrier: false,
+    altnames: [],
+    ...values,
+  }
+}
+
+export function anAddress(ifindex: number, cidr: string, values: Partial<Address> = {}): Address {
+  const family = cidr.includes(':') ? 6 : 4
+  return { ifindex, family, cidr, linkLocal: false, noPrefixRoute: false, dadFailed: false, ...values }
+}
+
+export function aRoute(ifindex: number, destination: string, values: Partial<RouteSeen> = {}): RouteSeen {
+  const family = destination.includes(':') ? 6 : 4
+  const common = { table: 254, type: 1, devices: [ifindex], protocol: 3, metric: 0, scope: 0, onlink: false }
+  return { family, destination, ...common, ...values }
+}
+
+export function aRule(values: Partial<RuleSeen> = {}): RuleSeen {
+  return { family: 4, priority: 10_100, table: 100, protocol: 4, plain: true, ...values }
+}
+
+/** A node with Netplan, a primary NIC and unused NICs `ens4`, `ens5`, … */
+export function aNode(nics: number, values: Partial<Observed> = {}): Observed {
+  const free = Array.from({ length: nics }, (_, index) =>
+    aLink({ ifindex: index + 3, name: `ens${index + 4}`, mac: macOf(index) }),
+  )
+  const settings = { 'ipv4.arp_announce': '0', 'ipv4.arp_ignore': '0', 'ipv4.rp_filter': '0' }
+  return {
+    links: [
+      aLink({ ifindex: 1, name: 'lo', mac: '00:00:00:00:00:00', ethernet: false, up: true }),
+      aLink({ ifindex: 2, name: 'ens3', mac: primaryMac, up: true, carrier: true }),
+      ...free,
+    ],
+    addresses: [anAddress(1, '127.0.0.1/8'), anAddress(2, '10.0.0.10/24')],
+    routes: [
+      aRoute(2, 'default', { gateway: '10.0.0.1' }),
+      aRoute(2, '10.0.0.0/24', { protocol: 2, scope: 253, source: '10.0.0.10' }),
+    ],
+    rules: [],
+    files: {},
+    directories: [hostPaths.netplan, hostPaths.networkd, hostPaths.sysctl, hostPaths.state],
+    sysctls: Object.fromEntries(
+      free.map(link => [link.ifindex, { ...settings, 'ipv6.accept_ra': '1', 'ipv6.autoconf': '1' }]),
+    ),
+    bootId: 'boot-1',
+    systemUuid: '11111111-2222-3333-4444-555555555555',
+    ...values,
+  }
+}
+
+export function anInterface(index: number, values: Partial<Interface> = {}): Interface {
+  return {
+    id: index,
+    name: `multinic${index}`,
+    macAddress: macOf(index),
+    portId: `port-${index}`,
+    address: `10.${100 + index}.0.10`,
+    cidr: `10.${100 + index}.0.0/24`,
+    gateway: `10.${100 + index}.0.1`,
+    mtu: 1450,
+    ...values,
+  }
+}
+
+export function theSettings(env: Record<string, string> = {}): Settings {
+  return parseSettings(env).settings
+}

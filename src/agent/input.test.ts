@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { agentInput } from '../contract/agent-input.ts'
+import { parseInput, parseShape } from './input.ts'
+
+const good = {
+  version: 1,
+  mode: 'apply',
+  nodeName: 'worker-1',
+  generation: 7,
+  specHash: 'abc',
+  interfaces: [{ macAddress: 'FA:16:3E:00:00:01', address: '10.1.0.5', cidr: '10.1.0.0/24' }],
+}
+
+test('a good input is completed: number, name, MAC in lower case', () => {
+  const { work, errors } = parseInput(JSON.stringify(good))
+  assert.deepEqual(errors, [])
+  assert.deepEqual(work?.interfaces, [
+    { id: 0, name: 'multinic0', macAddress: 'fa:16:3e:00:00:01', address: '10.1.0.5', cidr: '10.1.0.0/24' },
+  ])
+})
+
+const nic = (more: object) => ({ ...good, interfaces: [{ ...good.interfaces[0], ...more }] })
+
+const refused: Record<string, [input: unknown, ...told: string[]]> = {
+  'nothing at all': [undefined, 'MULTINIC_INPUT: is not set'],
+  'a text that is no JSON': ['{', 'MULTINIC_INPUT: is not JSON'],
+  'another version and mode, both named': [{ ...good, version: 2, mode: 'destroy' }, 'version:', 'mode:'],
+  'eleven interfaces': [
+    { ...good, interfaces: Array.from({ length: 11 }, () => good.interfaces[0]) },
+    'interfaces: must have at most 10 entries',
+  ],
+  'two interfaces with one MAC': [
+    { ...good, interfaces: [good.interfaces[0], { ...good.interfaces[0], id: 1, address: '10.1.0.6' }] },
+    'interfaces[1].macAddress',
+  ],
+  'two interfaces with one address': [
+    { ...good, interfaces: [good.interfaces[0], { ...good.interfaces[0], macAddress: 'fa:16:3e:00:00:02' }] },
+    'multinic1.address: 10.1.0.5 is used by multinic0 too',
+  ],
+  'an impossible MTU': [nic({ mtu: 67 }), 'interfaces[0].mtu'],
+  'a name that is a command line': [nic({ name: 'a; rm -rf /' }), 'interfaces[0].name'],
+  'an address that is a command line': [nic({ address: '10.1.0.5 dev lo' }), 'interfaces[0].address'],
+  'an address outside its network': [nic({ address: '10.2.0.5' }), 'interfaces[0].address: 10.2.0.5 is outside'],
+  'a route through a router of the other family': [
+    nic({ routes: [{ destination: '10.9.0.0/16', nexthop: 'fd00::1' }] }),
+    'multinic0.routes[0].nexthop',
+  ],
+}
+
+for (const [name, [input, ...told]] of Object.entries(refused)) {
+  test(`${name} is refused, with the field named`, () => {
+    const text = typeof input === 'string' || input === undefined ? input : JSON.stringify(input)
+    const { work, errors } = parseInput(text)
+    assert.equal(work, undefined)
+    const all = errors.map(({ path, message }) => `${path}: ${message}`).join('\n')
+    for (const part of told) assert.ok(all.includes(part), `${part} is not in: ${all}`)
+  })
+}
+
+/** Good values, near misses and anything at all, so that both parsers are led to every branch. */
+const odd = fc.oneof(
+  fc.constantFrom<unknown>(undefined, null, '', 'x', 0, 1, -1, 1.5, 9, 10, 67, 68, 9216, 9217, true, [], {}),
+  fc.anything(),
+)
+const often = <T>(value: fc.Arbitrary<T>) => fc.oneof({ weight: 12, arbitrary: value as fc.Arbitrary<unknown> }, odd)
+const ip = fc.oneof(fc.ipV4(), fc.ipV6(), fc.constantFrom('10.0.0.256', '::', 'fe80::1%eth0', '1.2.3'))
+const cidr = fc.tuple(ip, fc.integer({ min: 0, max: 140 })).map(([address, prefix]) => `${address}/${prefix}`)
+const hex = fc.array(fc.integer({ min: 0, max: 255 }), { minLength: 5, maxLength: 7 })
+const mac = hex.map(bytes => bytes.map(byte => byte.toString(16).padStart(2, '0')).join(':'))
+const anyInterface = fc.record(
+  {
+    macAddress: often(mac),
+    id: often(fc.integer({ min: -1, max: 11 })),
+    name: often(fc.integer({ min: 0, max: 11 }).map(id => `multinic${id}`)),
+    portId: often(fc.string({ maxLength: 260 })),
+    address: often(ip),
+    cidr: often(cidr),
+    mtu: often(fc.integer({ min: 60, max: 9300 })),
+    addresses: often(fc.array(often(cidr), { maxLength: 3 })),
+    gateway: often(ip),
+    routes: often(fc.array(often(fc.record({ destination: often(cidr), nexthop: often(ip) })), { maxLength: 3 })),
+    networkId: often(fc.string()),
+    subnetId: often(fc.string()),
+    source: often(fc.string()),
+    more: odd,
+  },
+  { requiredKeys: ['macAddress'] },
+)
+const anyInput = fc.record(
+  {
+    version: often(fc.constant(1)),
+    mode: often(fc.constantFrom('apply', 'cleanup', 'check', 'plan')),
+    nodeName: often(fc.string({ minLength: 1 })),
+    instanceId: often(fc.string()),
+    generation: often(fc.nat()),
+    specHash: often(fc.string()),
+    nodeAddresses: often(fc.array(often(ip), { maxLength: 18 })),
+    interfaces: often(fc.array(often(anyInterface), { maxLength: 3 })),
+  },
+  { requiredKeys: ['version', 'mode', 'nodeName', 'generation', 'specHash', 'interfaces'] },
+)
+
+test('our parser accepts exactly what the schema accepts', () => {
+  fc.assert(
+    fc.property(anyInput, input => {
+      const text = JSON.stringify(input)
+      const ours = parseShape(text)
+      const schema = agentInput.safeParse(JSON.parse(text))
+      assert.equal(
+        ours.errors.length === 0,
+        schema.success,
+        `ours: ${JSON.stringify(ours.errors)} schema: ${JSON.stringify(schema.error?.issues)}`,
+      )
+    }),
+    { numRuns: 2_000 },
+  )
+})

@@ -1,0 +1,86 @@
+/**
+ * Every file that we render, held to a folder of expected texts. A new case is a new folder with an `input.json`; run with
+ * UPDATE_GOLDEN=1 to write what is rendered, then read it.
+ */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { Interface } from '../../contract/interfaces.ts'
+import { environment } from '../../env.ts'
+import { type BackendKind, backends } from '../config.ts'
+import { theSettings } from '../given.ts'
+import { hostPaths } from '../paths.ts'
+import { wantedNics } from '../wanted.ts'
+import { filesFor } from './files.ts'
+
+const golden = fileURLToPath(new URL('../../../test/golden/', import.meta.url))
+
+interface Case {
+  backend: BackendKind
+  folder: string
+  files: Record<string, { text: string; mode: number }>
+}
+
+const cases: Case[] = backends
+  .filter(backend => existsSync(join(golden, backend)))
+  .flatMap(backend =>
+    readdirSync(join(golden, backend)).map(name => {
+      const folder = join(golden, backend, name)
+      const input = JSON.parse(readFileSync(join(folder, 'input.json'), 'utf8')) as {
+        interface: Interface
+        env?: Record<string, string>
+      }
+      const [nic] = wantedNics([input.interface], theSettings(input.env), () => false)
+      assert.ok(nic)
+      return { backend, folder, files: filesFor(backend, nic, hostPaths, Object.values(hostPaths)) }
+    }),
+  )
+
+for (const { backend, folder, files } of cases) {
+  test(`${backend}/${basename(folder)} is rendered as it stands in its folder`, () => {
+    const rendered = Object.fromEntries(
+      Object.entries(files).map(([path, file]) => [path.slice(1).replaceAll('/', '%'), file.text]),
+    )
+    if (environment()['UPDATE_GOLDEN']) {
+      for (const old of readdirSync(folder)) if (old !== 'input.json') rmSync(join(folder, old))
+      for (const [name, text] of Object.entries(rendered)) writeFileSync(join(folder, name), text)
+    }
+    const expected = Object.fromEntries(
+      readdirSync(folder)
+        .filter(name => name !== 'input.json')
+        .map(name => [name, readFileSync(join(folder, name), 'utf8')]),
+    )
+    assert.deepEqual(rendered, expected)
+  })
+}
+
+const generator = ['/usr/libexec/netplan/generate', '/lib/netplan/generate'].find(path => existsSync(path))
+
+for (const { backend, folder, files } of cases.filter(({ backend }) => backend === 'netplan')) {
+  test(`${backend}/${basename(folder)} is understood by Netplan`, {
+    skip: !generator && 'Netplan is not installed',
+  }, () => {
+    const root = mkdtempSync(join(tmpdir(), 'multinic-netplan-'))
+    try {
+      for (const [path, { text, mode }] of Object.entries(files)) {
+        mkdirSync(dirname(join(root, path)), { recursive: true })
+        writeFileSync(join(root, path), text, { mode })
+      }
+      execFileSync(generator ?? '', ['--root-dir', root], { stdio: 'pipe' })
+      const generated = join(root, 'run/systemd/network')
+      const [network] = readdirSync(generated).filter(name => name.endsWith('.network'))
+      const said = readFileSync(join(generated, network ?? ''), 'utf8')
+      const text = Object.entries(files).find(([path]) => path.includes('/netplan/9'))?.[1].text ?? ''
+      for (const [, address] of text.matchAll(/^ {8}- "([^"]+)"$/gm))
+        assert.ok(said.includes(`Address=${address}`), said)
+      assert.equal(said.match(/\[Route\]/g)?.length ?? 0, text.match(/^ {8}- to: .*\n {10}(scope|via)/gm)?.length ?? 0)
+      assert.equal(said.match(/Priority=/g)?.length ?? 0, text.match(/priority:/g)?.length ?? 0)
+    } finally {
+      rmSync(root, { recursive: true, force: true })
+    }
+  })
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type AgentReport, agentReport, maxReportBytes as limit } from '../contract/agent-report.ts'
+import { fitReport, maxReportBytes } from './report.ts'
+
+function aReport(values: Partial<AgentReport> = {}): AgentReport {
+  return {
+    version: 1,
+    node: 'worker-1',
+    mode: 'apply',
+    generation: 7,
+    specHash: 'a'.repeat(64),
+    verdict: 'Failed',
+    reason: 'CommandFailed',
+    message: '',
+    interfaces: [],
+    changed: 0,
+    removed: [],
+    undone: [],
+    timings: { total: 12 },
+    ...values,
+  }
+}
+
+test('the limit is that of the contract', () => assert.equal(maxReportBytes, limit))
+
+test('a short report is left as it is', () => {
+  assert.deepEqual(JSON.parse(fitReport(aReport({ message: 'x' }))), aReport({ message: 'x' }))
+})
+
+test('any report fits, stays valid, and keeps every verdict and reason', () => {
+  const words = fc.string({ maxLength: 2_000, unit: fc.constantFrom('a', '"', '\\', 'é', '…', '한', '\n') })
+  const nic = fc.record({ message: words, portId: fc.string({ minLength: 1, maxLength: 253 }), failed: fc.boolean() })
+  fc.assert(
+    fc.property(
+      fc.array(nic, { maxLength: 10 }),
+      words,
+      fc.array(words, { maxLength: 60 }),
+      (nics, message, removed) => {
+        const report = aReport({
+          message,
+          removed,
+          node: 'n'.repeat(253),
+          backend: { kind: 'netplan', because: [message] },
+          bootId: 'b'.repeat(36),
+          interfaces: nics.map(({ message, portId, failed }, id) => ({
+            id,
+            name: `multinic${id}`,
+            mac: 'fa:16:3e:00:00:01',
+            portId,
+            status: failed ? ('Failed' as const) : ('Configured' as const),
+            reason: failed ? 'ForeignAddresses' : 'Configured',
+            message,
+            observed: {
+              name: `multinic${id}`,
+              ifindex: id,
+              mtu: 1500,
+              addresses: Array.from({ length: 8 }, () => 'fd00:1111:2222:3333:4444:5555:6666:7777/64'),
+              link: 'up' as const,
+            },
+          })),
+        })
+        const text = fitReport(report)
+        assert.ok(Buffer.byteLength(text) <= maxReportBytes, `${Buffer.byteLength(text)} bytes`)
+        const read = agentReport.parse(JSON.parse(text))
+        assert.equal(read.verdict, report.verdict)
+        assert.deepEqual(
+          read.interfaces.map(({ id, status, reason }) => [id, status, reason]),
+          report.interfaces.map(({ id, status, reason }) => [id, status, reason]),
+        )
+      },
+    ),
+    { numRuns: 60 },
+  )
+})

@@ -7,11 +7,12 @@ import { type CloudLogin, createContrabass, loginOf, type Provider } from '../op
 import { isUnauthorized } from '../openstack/errors.ts'
 import { type Call, createHttp, type Http, type Proxies, type Tls } from '../openstack/http.ts'
 import { createKeystone } from '../openstack/keystone.ts'
-import { createNeutron, type Network, type Neutron, type Port, type Subnet } from '../openstack/neutron.ts'
+import { createNeutron, maxIds, type Network, type Neutron, type Port, type Subnet } from '../openstack/neutron.ts'
 import { type Attachment, createNova, type Nova, type Server } from '../openstack/nova.ts'
 import { createSession, type Session } from '../openstack/session.ts'
 import { createBatchCache } from './batch-cache.ts'
 import type { SyncSettings } from './config.ts'
+import { createPortListing } from './port-listing.ts'
 import { SyncError, stage } from './sync-error.ts'
 
 export interface CloudRequest {
@@ -24,7 +25,8 @@ export interface CloudRequest {
 export interface Cloud {
   /** Reaches the cloud at all: Contrabass, Keystone and the catalog's Neutron. Costs nothing while a token is good. */
   check(signal?: AbortSignal): Promise<void>
-  portsOfVms(vmIds: readonly string[], signal?: AbortSignal): Promise<Port[]>
+  /** Ports of these VMs: of very many only those with an address in one of the subnets. */
+  portsOfVms(vmIds: readonly string[], subnetIds: readonly string[], signal?: AbortSignal): Promise<Port[]>
   portsById(ids: readonly string[], signal?: AbortSignal): Promise<Port[]>
   portsByMac(macs: readonly string[], signal?: AbortSignal): Promise<Port[]>
   subnets(ids: readonly string[], signal?: AbortSignal): Promise<Map<string, Subnet>>
@@ -56,6 +58,8 @@ const loginMs = 10 * 60_000
 const keepMs = 60_000
 const keepAbsentMs = 5_000
 const unusedMs = 30 * 60_000
+/** From here on a listing by subnet needs fewer calls than one by VM. */
+const manyVms = 3 * maxIds
 
 export function createClouds(options: CloudsOptions): Clouds {
   const { now = Date.now } = options
@@ -177,10 +181,16 @@ function createCloud(request: CloudRequest, https: Https, now: () => number): Cl
   const networks = cached(({ neutron }, ids, signal) => neutron.networks(ids, signal))
   const servers = cached(({ nova }, ids, signal) => nova.servers(ids, signal))
   const byName = createNameCache(now)
+  const listing = createPortListing(vmIds => within(({ neutron }) => neutron.portsOfVms(vmIds), undefined))
 
   return {
     check: signal => within(({ session }) => session.check('network', signal), signal),
-    portsOfVms: (vmIds, signal) => within(({ neutron }) => neutron.portsOfVms(vmIds, signal), signal),
+    portsOfVms: async (vmIds, subnetIds, signal) => {
+      if (vmIds.length <= manyVms) return listing.ports(vmIds, signal)
+      const wanted = new Set(vmIds)
+      const found = await within(({ neutron }) => neutron.portsInSubnets(subnetIds, signal), signal)
+      return found.filter(port => wanted.has(port.deviceId))
+    },
     portsById: (ids, signal) => within(({ neutron }) => neutron.portsById(ids, signal), signal),
     portsByMac: (macs, signal) => within(({ neutron }) => neutron.portsByMac(macs, signal), signal),
     subnets: (ids, signal) => subnets.get(ids, signal),

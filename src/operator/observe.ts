@@ -36,14 +36,11 @@ export async function observeCloud(
     chosenSubnets(cloud, selector, signal),
   ])
   const vmIds = vms.flatMap(vm => vm.id ?? [])
+  const subnetIds = subnets.map(subnet => subnet.id)
+  const networkIds = subnets.map(subnet => subnet.networkId)
   const [ports, networks] = await Promise.all([
-    stage('NeutronPortError', () => cloud.portsOfVms(vmIds, signal)),
-    stage('NeutronSubnetError', () =>
-      cloud.networks(
-        subnets.map(subnet => subnet.networkId),
-        signal,
-      ),
-    ),
+    stage('NeutronPortError', () => cloud.portsOfVms(vmIds, subnetIds, signal)),
+    stage('NeutronSubnetError', () => cloud.networks(networkIds, signal)),
   ])
   const mtus = new Map([...networks.values()].flatMap(({ id, mtu }) => (mtu === undefined ? [] : [[id, mtu]])))
   return { vms, ports, subnets, subnetsById: 'ids' in selector, mtus, ...(novaError && { novaError }) }

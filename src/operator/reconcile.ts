@@ -12,6 +12,7 @@ import { isConflict, isNotFound } from '../kube/errors.ts'
 import { parseKey } from '../kube/keys.ts'
 import type { Log } from '../log.ts'
 import { type Intervals, nextSyncMs } from './cadence.ts'
+import { resolveSettings } from './config.ts'
 import { release } from './deletion.ts'
 import { mergePatch } from './merge-patch.ts'
 import type { Notices } from './notices.ts'
@@ -33,6 +34,9 @@ interface Remembered {
   failures: number
   waitingSince: number | undefined
 }
+
+/** Each call has its own limit; this one is for a cloud that answers every call slowly. */
+const longestSyncMs = 5 * 60_000
 
 const fallback: Intervals = {
   pollFastMs: 20_000,
@@ -61,7 +65,7 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     signal.throwIfAborted()
     const failure = error ?? result?.error
     const remembered = remember(key, failure, result)
-    const intervals = result?.settings ?? fallback
+    const intervals = result?.settings ?? intervalsOf(config, deps)
     const next = nextSyncMs(intervals, {
       now: deps.now().getTime(),
       lastChangeAt: result?.changed ? started.getTime() : timeOf(config.status?.lastChangeAt),
@@ -98,8 +102,9 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
   }
 
   async function attempt(config: OpenstackConfig, key: string, { log, signal }: { log: Log; signal: AbortSignal }) {
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(longestSyncMs)])
     try {
-      return { result: await sync(config, deps, { log, signal, fresh: deps.takeForced(key) }) }
+      return { result: await sync(config, deps, { log, signal: limited, fresh: deps.takeForced(key) }) }
     } catch (error) {
       if (error instanceof SyncError) return { error }
       signal.throwIfAborted()
@@ -126,6 +131,15 @@ function isPending(result: SyncResult | undefined): boolean {
   return (
     result.unsettled || refusedRemovals.length > 0 || (nodesTold && nodes.some(({ state }) => state !== 'Configured'))
   )
+}
+
+/** A sync that failed early is tried again on the object's own intervals, as far as they can be read. */
+function intervalsOf({ spec }: OpenstackConfig, { env }: ReconcileDeps): Intervals {
+  try {
+    return resolveSettings(env, spec.settings)
+  } catch {
+    return fallback
+  }
 }
 
 function timeOf(text: string | undefined): number | undefined {

@@ -79,6 +79,7 @@ export async function startStage(log: Log = process.argv.includes('--talk') ? cr
         env: {
           KUBECONFIG: api.kubeconfig,
           OPERATOR_ADDR: '127.0.0.1:0',
+          POD_NAMESPACE: namespace,
           CONTRABASS_ENDPOINT: cloud.urls.contrabass,
           VIOLA_ENDPOINT: violaUrl,
           ...env,

@@ -1,0 +1,247 @@
+/** What goes wrong around the operator, over real HTTP: each is told with its reason, and nothing delivered is lost. */
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import { eventually } from '../../test/eventually.ts'
+import { answering } from '../../test/openstack/answering.ts'
+import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
+import { type OpenstackConfig, openstackConfigAnnotations, openstackConfigs } from '../contract/openstack-config.ts'
+import { events, secrets } from '../kube/resources.ts'
+import { sandboxNamespace as namespace } from '../sandbox/parts.ts'
+import { addPort, addServer, addSubnet, removePort, type Server, type Subnet, setPortStatus } from '../sandbox/world.ts'
+
+let stage: Stage
+let storage: Subnet
+let worker: Server
+
+beforeEach(async () => {
+  stage = await startStage()
+  storage = addSubnet(stage.world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+  worker = addServer(stage.world, 'worker-1')
+})
+afterEach(() => stage.close())
+
+function attach(server: Server = worker, address?: string) {
+  const port = addPort(stage.world, { server, subnet: storage, ...(address && { address }) })
+  setPortStatus(stage.world, port.id, 'ACTIVE')
+  return port
+}
+
+async function ready(name = 'main'): Promise<string> {
+  const found = (await stage.config(name)).status?.conditions?.find(one => one.type === 'Ready')
+  return `${found?.status} ${found?.reason}: ${found?.message}`
+}
+
+async function becomes(expected: RegExp, name = 'main'): Promise<void> {
+  await eventually(async () => assert.match(await ready(name), expected), { within: 10_000 })
+}
+
+function edit(patch: object): Promise<OpenstackConfig> {
+  return stage.kube.patch(openstackConfigs, { namespace, name: 'main' }, patch)
+}
+
+const delivered = ['worker-1: multinic0=10.10.0.10']
+
+/** Each of these is done to a world in which one port is delivered. */
+const faults: Record<string, [break_: () => unknown, said: RegExp]> = {
+  'Contrabass is broken': [
+    async () => {
+      stage.world.faults.failing = ['contrabass']
+      await force()
+    },
+    /^False ContrabassError: contrabass: GET .*HTTP 500/,
+  ],
+  'the encryption key is another one': [
+    () =>
+      stage.kube.patch(
+        secrets,
+        { namespace, name: 'contrabass-encrypt-key' },
+        { data: { CONTRABASS_ENCRYPT_KEY: Buffer.from('another-key-16-b').toString('base64') } },
+      ),
+    /^False ContrabassError: adminPw of Contrabass: the encrypted password does not open with this key$/,
+  ],
+  'the password is no longer right': [
+    async () => {
+      stage.world.user.password = 'changed'
+      stage.cloud.revokeTokens()
+      stage.world.provider.encryptKey = stage.world.provider.encryptKey.split('').reverse().join('')
+    },
+    /^False (KeystoneError|ContrabassError): /,
+  ],
+  'the project does not exist': [
+    () => edit({ spec: { credentials: { projectID: 'f'.repeat(32) } } }),
+    /^False KeystoneError: keystone: POST .*HTTP 401/,
+  ],
+  'the catalog has no such region': [
+    () => edit({ spec: { settings: { openstackEndpointRegion: 'Mars' } } }),
+    /^False NeutronEndpointError: the catalog has no public network in region Mars endpoint; it has RegionOne\/public/,
+  ],
+  'Neutron is broken': [
+    () => {
+      stage.world.faults.failing = ['neutron']
+    },
+    /^False NeutronPortError: neutron: GET .*\/v2\.0\/ports: HTTP 500/,
+  ],
+  'a subnet does not exist': [
+    () => edit({ spec: { subnetIDs: [storage.id, 'nowhere'] } }),
+    /^False SubnetNotFound: Neutron knows no subnet nowhere/,
+  ],
+  'a subnet’s name does not exist': [
+    () => edit({ spec: { subnetIDs: null, subnetName: 'nowhere' } }),
+    /^False SubnetNotFound: no subnet of the project is called nowhere/,
+  ],
+  'a subnet’s name exists twice': [
+    () => {
+      addSubnet(stage.world, { name: 'storage', cidr: '10.99.0.0/24', mtu: 1500 })
+      return edit({ spec: { subnetIDs: null, subnetName: 'storage' } })
+    },
+    /^False SubnetNotUnique: 2 subnets are called storage: /,
+  ],
+  'Nova is broken, and a VM is new': [
+    () => {
+      stage.world.faults.failing = ['nova']
+      const server = addServer(stage.world, 'worker-2')
+      return edit({ spec: { vmNames: [worker.id, server.id] } })
+    },
+    /^False NovaError: nova: GET .*HTTP 500/,
+  ],
+  'Viola is away': [
+    () => edit({ spec: { settings: { violaEndpoint: 'http://127.0.0.1:9' } } }),
+    /^False ViolaPostError: viola: GET .*ECONNREFUSED/,
+  ],
+  'Viola does not know the provider': [
+    () => edit({ spec: { credentials: { k8sProviderID: 'another' } } }),
+    /^False ViolaPostError: viola: GET .*HTTP 404 no cluster is known for provider another/,
+  ],
+  'a Secret that is named is missing': [
+    () => edit({ spec: { secrets: { contrabassEncryptKeySecretRef: { name: 'nowhere', key: 'k' } } } }),
+    /^False ConfigError: spec\.secrets\.contrabassEncryptKeySecretRef: there is no Secret nowhere/,
+  ],
+}
+
+async function force(): Promise<void> {
+  await edit({ metadata: { annotations: { [openstackConfigAnnotations.forceReconcile]: String(Math.random()) } } })
+}
+
+for (const [name, [break_, said]] of Object.entries(faults))
+  test(`${name}: told with its reason, and what is delivered stays`, async () => {
+    attach(worker, '10.10.0.10')
+    await stage.startOperator()
+    await stage.create({})
+    await eventually(async () => assert.deepEqual(await stage.told(), delivered))
+    await break_()
+    await becomes(said)
+    assert.deepEqual(await stage.told(), delivered)
+    const { lastError, conditions } = (await stage.config()).status ?? {}
+    assert.match(lastError ?? '', /^\w+Error|^Subnet/)
+    assert.equal(conditions?.find(one => one.type === 'Degraded')?.status, 'True')
+  })
+
+test('a Nova blip invents no node: a new VM waits, a known one goes on', async () => {
+  attach(worker, '10.10.0.10')
+  const server = addServer(stage.world, 'worker-2')
+  stage.world.faults.failing = ['nova']
+  attach(server, '10.10.0.20')
+  await stage.startOperator()
+  await stage.create({})
+  await becomes(/NovaError/)
+  assert.deepEqual(await stage.told(), [])
+  stage.world.faults.failing = []
+  await eventually(async () => assert.deepEqual(await stage.told(), [...delivered, 'worker-2: multinic0=10.10.0.20']))
+})
+
+test('a person’s wrong VM is a verdict that degrades, the others are served', async () => {
+  attach(worker, '10.10.0.10')
+  await stage.startOperator()
+  await stage.create({ vmNames: [worker.id, '00000000-0000-4000-8000-000000000000', 'no-such-name'] })
+  await eventually(async () => assert.deepEqual(await stage.told(), delivered))
+  await eventually(async () => {
+    const degraded = (await stage.config()).status?.conditions?.find(one => one.type === 'Degraded')
+    assert.equal(degraded?.reason, 'VmGone')
+    assert.match(degraded?.message ?? '', /no-such-name/)
+  })
+})
+
+test('VMs may be named by their exact server name', async () => {
+  attach(worker, '10.10.0.10')
+  addServer(stage.world, 'worker-10')
+  await stage.startOperator()
+  await stage.create({ vmNames: ['worker-1'] })
+  await eventually(async () => assert.deepEqual(await stage.told(), delivered))
+})
+
+test('three ports that vanish at once are held until a person lets them go', async () => {
+  const ports = ['10.10.0.10', '10.10.0.11', '10.10.0.12', '10.10.0.13'].map(address => attach(worker, address))
+  const stop = await stage.startOperator()
+  await stage.create({})
+  await eventually(async () => assert.match((await stage.told())[0] ?? '', /multinic3/))
+  await stop()
+  for (const port of ports.slice(0, 3)) removePort(stage.world, port.id)
+  await stage.startOperator()
+  await eventually(async () => assert.equal((await stage.config()).status?.heldRemovals?.length, 3))
+  assert.match((await stage.told())[0] ?? '', /multinic0.*multinic1.*multinic2.*multinic3/)
+  await edit({ metadata: { annotations: { [openstackConfigAnnotations.releaseRemovals]: 'yes' } } })
+  await eventually(async () => assert.equal((await stage.told())[0]?.split(' ').length, 2))
+  await eventually(async () => assert.equal((await stage.config()).status?.heldRemovals, undefined))
+})
+
+test('a provider that hangs does not delay another one', async () => {
+  await using silent = await answering(() => ({ status: 200, hang: true }))
+  attach(worker, '10.10.0.10')
+  await stage.startOperator({ CONTRABASS_ENCRYPT_KEY: '' })
+  for (let n = 0; n < 20; n++)
+    await stage.create({ name: `hanging-${n}`, settings: { contrabassEndpoint: silent.url, contrabassTimeout: '20s' } })
+  await eventually(() => assert.ok(silent.asked.length > 0))
+  await stage.create({})
+  await eventually(async () => assert.deepEqual(await stage.told(), delivered), { within: 3_000 })
+})
+
+test('a foreign Viola with only the POST is served, numbers outlive the operator, and removals are empty lists', async () => {
+  const posts: { nodeName: string; interfaces: { name: string; address: string }[] }[] = []
+  await using foreign = await answering(({ method, body }) => {
+    if (method !== 'POST') return { status: 405, body: 'method not allowed' }
+    posts.push(...JSON.parse(body))
+    return { status: 200, body: { applied: 1, output: '' } }
+  })
+  const said = () =>
+    posts.map(({ nodeName, interfaces }) =>
+      [nodeName, ...interfaces.map(nic => `${nic.name}=${nic.address}`)].join(' '),
+    )
+  const settings = { violaEndpoint: foreign.url }
+  const port = attach(worker, '10.10.0.10')
+  const stop = await stage.startOperator()
+  await stage.create({ settings })
+  await becomes(/^True/)
+  await stop()
+  const second = attach(worker, '10.10.0.5')
+  await stage.startOperator()
+  await eventually(() => assert.equal(posts.length, 2))
+  removePort(stage.world, port.id)
+  await eventually(() => assert.equal(posts.length, 3))
+  removePort(stage.world, second.id)
+  await eventually(() => assert.equal(posts.length, 4))
+  assert.deepEqual(said(), [
+    'worker-1 multinic0=10.10.0.10',
+    'worker-1 multinic0=10.10.0.10 multinic1=10.10.0.5',
+    'worker-1 multinic1=10.10.0.5',
+    'worker-1',
+  ])
+  const told = (await stage.config()).status?.conditions?.find(one => one.type === 'NodesReady')
+  assert.equal(told?.status, 'Unknown')
+})
+
+test('secrets are nowhere in what the cluster and the inventory are told', async () => {
+  attach(worker, '10.10.0.10')
+  await stage.startOperator()
+  await stage.create({})
+  await eventually(async () => assert.deepEqual(await stage.told(), delivered))
+  stage.world.faults.failing = ['neutron']
+  await becomes(/NeutronPortError/)
+  const all = JSON.stringify([
+    await stage.config(),
+    (await stage.kube.list(events, { namespace })).items,
+    await stage.nodes(),
+    stage.records,
+  ])
+  for (const secret of [stage.world.user.password, stage.world.provider.encryptKey]) assert.ok(!all.includes(secret))
+  assert.ok(all.includes(clusterId))
+})

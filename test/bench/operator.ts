@@ -1,0 +1,244 @@
+/**
+ * The operator with 1,000 VMs of 5 ports in 5 subnets, 20 ms a call; Viola is a stand-in that answers at once. The
+ * reference is a bare loop that makes the fewest calls which could do it, in the same run.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { request } from 'undici'
+import { encrypted } from '../../src/sandbox/cloud/contrabass.ts'
+import { eventually } from '../eventually.ts'
+import { clusterId, startStage } from '../operator/stage.ts'
+import { type Bench, figure } from './figure.ts'
+
+const vms = 1_000
+const portsEach = 5
+const callMs = 20
+
+const vmIds = Array.from({ length: vms }, (_, n) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`)
+const subnetIds = Array.from({ length: portsEach }, (_, n) => `subnet-${n}`)
+const projectId = 'a'.repeat(32)
+
+export const bench: Bench = async report => {
+  const stage = await startStage()
+  const cloud = await standInCloud(stage.world.provider.encryptKey)
+  const viola = await standInViola()
+  try {
+    const reference = await bareLoop(cloud.url, viola.url)
+    viola.forget()
+    cloud.forget()
+    const before = process.memoryUsage.rss()
+
+    const stop = await stage.startOperator({ CONTRABASS_ENDPOINT: cloud.url, VIOLA_ENDPOINT: viola.url })
+    const started = performance.now()
+    await stage.create({
+      subnetIDs: subnetIds,
+      vmNames: vmIds,
+      credentials: { openstackProviderID: 'p', k8sProviderID: clusterId, projectID: projectId },
+      settings: { pollFastInterval: '1s', pollSlowInterval: '1s' },
+    })
+    await eventually(() => must(viola.nodes() === vms), { within: 60_000, every: 5 })
+    const delivered = performance.now() - started
+    await eventually(
+      async () =>
+        must((await stage.config()).status?.conditions?.some(one => one.type === 'Ready' && one.status === 'True')),
+      { within: 60_000, every: 5 },
+    )
+    const ready = performance.now() - started
+    const calls = cloud.calls()
+
+    const { resyncMs, resyncCalls } = await nextSync(cloud)
+    const least = 'bare loop'
+    report(
+      figure('operator.calls_per_sync', calls, 'calls', { against: least, reference: reference.calls }, { atMost: 20 }),
+    )
+    report(
+      figure(
+        'operator.create_to_viola',
+        delivered,
+        'ms',
+        { against: least, reference: reference.ms },
+        { atMost: 4 * reference.ms },
+      ),
+    )
+    report(
+      figure(
+        'operator.create_to_ready',
+        ready,
+        'ms',
+        { against: least, reference: reference.ms },
+        { atMost: 6 * reference.ms },
+      ),
+    )
+    report(
+      figure(
+        'operator.resync',
+        resyncMs,
+        'ms',
+        { against: 'one listing', reference: reference.listingMs },
+        { atMost: 3 * reference.listingMs },
+      ),
+    )
+    report(figure('operator.resync_calls', resyncCalls, 'calls', { against: 'one listing', reference: 1 }))
+    const rss = process.memoryUsage.rss() / 2 ** 20
+    // The cluster, the cloud and Viola of the bench live in the same process.
+    report(figure('operator.rss_mib', rss, 'MiB', { against: 'before', reference: before / 2 ** 20 }))
+    await stop()
+  } finally {
+    await Promise.all([cloud.close(), viola.close()])
+    await stage.close()
+  }
+}
+
+function must(truth: boolean | undefined): void {
+  if (!truth) throw new Error('not yet')
+}
+
+async function nextSync(cloud: StandInCloud): Promise<{ resyncMs: number; resyncCalls: number }> {
+  await sleep(3_000)
+  const times = cloud.times()
+  // A sync with nothing new is a burst of calls; the last one within the second before the last start.
+  const bursts = times.filter(({ start }) => start > (times.at(-1)?.start ?? 0) - 900)
+  return {
+    resyncMs: Math.max(...bursts.map(({ end }) => end)) - Math.min(...bursts.map(({ start }) => start)),
+    resyncCalls: bursts.length,
+  }
+}
+
+interface StandIn {
+  url: string
+  close(): Promise<void>
+}
+
+interface StandInCloud extends StandIn {
+  calls(): number
+  times(): { start: number; end: number }[]
+  forget(): void
+}
+
+async function serving(
+  answer: (request: IncomingMessage, response: ServerResponse, body: string) => Promise<void>,
+): Promise<StandIn> {
+  const server = createServer(async (incoming, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of incoming) chunks.push(chunk)
+    await answer(incoming, response, Buffer.concat(chunks).toString())
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      server.closeAllConnections()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+}
+
+async function standInCloud(key: string): Promise<StandInCloud> {
+  let times: { start: number; end: number }[] = []
+  const ports = vmIds.flatMap((vmId, vm) =>
+    subnetIds.map((subnetId, subnet) => ({
+      id: `port-${vm}-${subnet}`,
+      network_id: `net-${subnet}`,
+      mac_address: `fa:16:3e:${hex(subnet)}:${hex(vm >> 8)}:${hex(vm & 255)}`,
+      status: 'ACTIVE',
+      device_id: vmId,
+      device_owner: 'compute:nova',
+      fixed_ips: [{ subnet_id: subnetId, ip_address: `10.${subnet}.${vm >> 8}.${vm & 255}` }],
+      created_at: '2026-11-15T00:00:00Z',
+    })),
+  )
+  const servers = vmIds.map((id, n) => ({ id, name: `worker-${n}`, metadata: {} }))
+  const bodies: Record<string, string> = {
+    '/v2.0/ports': JSON.stringify({ ports }),
+    '/v2.0/subnets': JSON.stringify({
+      subnets: subnetIds.map((id, n) => ({
+        id,
+        name: id,
+        network_id: `net-${n}`,
+        cidr: `10.${n}.0.0/16`,
+        gateway_ip: null,
+      })),
+    }),
+    '/v2.0/networks': JSON.stringify({ networks: subnetIds.map((_, n) => ({ id: `net-${n}`, mtu: 1500 })) }),
+    '/v2.1/servers/detail': JSON.stringify({ servers }),
+  }
+  const it = await serving(async (incoming, response) => {
+    const start = performance.now()
+    await sleep(callMs)
+    const path = (incoming.url ?? '').split('?', 1)[0] ?? ''
+    if (path === '/v3/auth/tokens') {
+      const endpoints = (url: string) => [{ interface: 'public', region: 'R', url }]
+      const catalog = [
+        { type: 'network', endpoints: endpoints(it.url) },
+        { type: 'compute', endpoints: endpoints(`${it.url}/v2.1`) },
+      ]
+      const expires_at = new Date(Date.now() + 3_600_000).toISOString()
+      response.writeHead(201, { 'x-subject-token': 't' }).end(JSON.stringify({ token: { expires_at, catalog } }))
+    } else if (path.startsWith('/v1/contrabass')) {
+      const attributes = { adminId: 'admin', adminPw: encrypted('secret', key), domain: 'Default' }
+      response.end(JSON.stringify({ data: { url: it.url, attributes } }))
+    } else response.end(bodies[path] ?? '{}')
+    times.push({ start, end: performance.now() })
+  })
+  return {
+    ...it,
+    calls: () => times.length,
+    times: () => times,
+    forget() {
+      times = []
+    },
+  }
+}
+
+async function standInViola(): Promise<StandIn & { nodes(): number; forget(): void }> {
+  let held = new Map<string, { nodeName: string }>()
+  const it = await serving(async (incoming, response, body) => {
+    if (incoming.method === 'POST') {
+      const nodes = JSON.parse(body) as { nodeName: string }[]
+      for (const node of nodes) held.set(node.nodeName, node)
+      const results = nodes.map(({ nodeName }) => ({ nodeName, action: 'created', specHash: 'h' }))
+      response.end(JSON.stringify({ applied: nodes.length, output: '', results }))
+      return
+    }
+    const etag = `"${held.size}"`
+    if (incoming.headers['if-none-match'] === etag) return void response.writeHead(304).end()
+    const items = [...held.values()].map(node => ({ ...node, specHash: 'h', generation: 1 }))
+    response.writeHead(200, { etag }).end(JSON.stringify({ items, resourceVersion: String(held.size) }))
+  })
+  return {
+    ...it,
+    nodes: () => held.size,
+    forget() {
+      held = new Map()
+    },
+  }
+}
+
+/** What nobody can do with less: one call for each kind of fact, and the POSTs. */
+async function bareLoop(cloud: string, viola: string): Promise<{ ms: number; listingMs: number; calls: number }> {
+  const get = async (path: string) => JSON.parse(await (await request(`${cloud}${path}`)).body.text())
+  const started = performance.now()
+  await get('/v1/contrabass/admin/infra/provider/p')
+  await (await request(`${cloud}/v3/auth/tokens`, { method: 'POST', body: '{}' })).body.text()
+  await Promise.all([get('/v2.0/subnets'), get('/v2.0/networks'), get('/v2.1/servers/detail')])
+  const listed = performance.now()
+  const { ports } = await get('/v2.0/ports')
+  const listingMs = performance.now() - listed
+  const nodes = vmIds.map((instanceId, n) => ({
+    nodeName: `worker-${n}`,
+    instanceId,
+    interfaces: ports.slice(n * portsEach, (n + 1) * portsEach).map((port: { mac_address: string }, id: number) => ({
+      id,
+      name: `multinic${id}`,
+      macAddress: port.mac_address,
+    })),
+  }))
+  for (let at = 0; at < vms; at += 200)
+    await (await request(`${viola}/x`, { method: 'POST', body: JSON.stringify(nodes.slice(at, at + 200)) })).body.text()
+  return { ms: performance.now() - started, listingMs, calls: 6 }
+}
+
+function hex(byte: number): string {
+  return byte.toString(16).padStart(2, '0')
+}

@@ -15,6 +15,10 @@ const configured = aWrite('n', { state: 'Configured', reason: 'AllInterfacesConf
 const known = after(configured)
 const checked = after(aWrite('n', { interfaces: [{ ...status, status: 'Configured', lastChecked: t1 }] }))
 
+const verified = after(
+  aWrite('n', { interfaces: [{ ...status, status: 'Configured', stages: { applied: t1, verified: t1 } }] }),
+)
+
 const cases: Record<string, [before: InventoryRecord | undefined, write: InventoryWrite, says: string]> = {
   'a first write is a creation': [undefined, configured, 'created, told, delivered'],
   'the same again is nothing': [known, configured, 'nothing'],
@@ -39,6 +43,11 @@ const cases: Record<string, [before: InventoryRecord | undefined, write: Invento
   'a later check of the same is kept and not told': [
     checked,
     aWrite('n', { interfaces: [{ ...status, status: 'Configured', lastChecked: t2 }] }),
+    'status',
+  ],
+  'a later time of verification is kept and not told': [
+    verified,
+    aWrite('n', { interfaces: [{ ...status, status: 'Configured', stages: { applied: t1, verified: t2 } }] }),
     'status',
   ],
   'a removal ends the record': [known, { ...configured, removed: true }, 'removed, told'],

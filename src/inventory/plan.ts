@@ -89,7 +89,11 @@ function eventsBetween(before: InventoryRecord | undefined, after: InventoryReco
     const of = { mac: nic.macAddress ?? '', ...(nic.portId ? { portId: nic.portId } : {}) }
     const passed = stages.flatMap((stage): InterfaceEvent[] => {
       const time = nic.stages?.[stage]
-      return time && time !== old?.stages?.[stage] ? [{ ...of, what: `stage/${stage}`, at: time }] : []
+      const known = old?.stages?.[stage]
+      if (!time || time === known) return []
+      // Verified again and again: only the first time after a change is news.
+      if (stage === 'verified' && known && nic.stages?.applied === old?.stages?.applied) return []
+      return [{ ...of, what: `stage/${stage}`, at: time }]
     })
     const moved = nic.status !== undefined && (nic.status !== old?.status || nic.reason !== old?.reason)
     const state = { ...of, what: `status/${nic.status}`, ...(nic.reason ? { reason: nic.reason } : {}), at }
@@ -109,7 +113,11 @@ function withoutChecks(record: InventoryRecord): unknown {
   return {
     ...record,
     updatedAt: undefined,
-    interfaces: record.interfaces?.map(nic => ({ ...nic, lastChecked: undefined })),
+    interfaces: record.interfaces?.map(nic => ({
+      ...nic,
+      lastChecked: undefined,
+      stages: nic.stages && { ...nic.stages, verified: undefined },
+    })),
   }
 }
 

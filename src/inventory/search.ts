@@ -5,7 +5,9 @@
  */
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import { canonical } from '../contract/address.ts'
+import { interfaceName } from '../contract/interfaces.ts'
 import type { InventoryRecord } from '../contract/inventory.ts'
+import type { Database } from './database.ts'
 import { addressRows, interfaceRows } from './rows.ts'
 import type { Tables } from './schema.ts'
 
@@ -26,6 +28,65 @@ export function prefixOf(q: string) {
       begins('addresses', 'address', addressOf(q)),
     ]
     return sql<SqlBool>`${eb.refTuple('provider_id', 'node_name')} in (${sql.join(found, sql` union `)})`
+  }
+}
+
+export interface Hit {
+  kind: 'address' | 'mac' | 'port' | 'vm' | 'node'
+  value: string
+  providerId: string
+  nodeName: string
+  /** Name of the interface, where the value is one's. */
+  interface?: string
+}
+
+/** Single values that begin so, kind by kind, each kind in order. */
+export async function find(db: Database, q: string, limit: number): Promise<Hit[]> {
+  const nodes = (kind: Hit['kind'], column: 'node_name' | 'instance_id') =>
+    db
+      .selectFrom('nodes')
+      .select(['provider_id', 'node_name', `${column} as value`])
+      .where(column, '>=', q)
+      .where(column, '<', after(q))
+      .orderBy(column)
+      .limit(limit)
+      .execute()
+      .then(rows => rows.map((row): Hit => ({ kind, value: row.value, ...placeOf(row) })))
+  const interfaces = (kind: Hit['kind'], column: 'mac' | 'port_id', text: string) =>
+    db
+      .selectFrom('interfaces')
+      .select(['provider_id', 'node_name', 'number', `${column} as value`])
+      .where(column, '>=', text)
+      .where(column, '<', after(text))
+      .orderBy(column)
+      .limit(limit)
+      .execute()
+      .then(rows => rows.map((row): Hit => ({ kind, value: row.value ?? '', ...placeOf(row) })))
+  const address = addressOf(q)
+  const addresses = db
+    .selectFrom('addresses')
+    .select(['provider_id', 'node_name', 'number', 'address as value'])
+    .where('address', '>=', address)
+    .where('address', '<', after(address))
+    .orderBy('address')
+    .limit(limit)
+    .execute()
+    .then(rows => rows.map((row): Hit => ({ kind: 'address', value: row.value, ...placeOf(row) })))
+  const found = await Promise.all([
+    nodes('node', 'node_name'),
+    addresses,
+    interfaces('mac', 'mac', q.toLowerCase()),
+    interfaces('port', 'port_id', q),
+    nodes('vm', 'instance_id'),
+  ])
+  return found.flat().slice(0, limit)
+}
+
+function placeOf(row: { provider_id: string; node_name: string; number?: number }) {
+  return {
+    providerId: row.provider_id,
+    nodeName: row.node_name,
+    ...(row.number === undefined ? {} : { interface: interfaceName(row.number) }),
   }
 }
 

@@ -5,10 +5,11 @@ import type { Selectable } from 'kysely'
 import type { HistoryEntry, InventoryRecord, InventoryWrite, ProviderCatalog } from '../contract/inventory.ts'
 import type { Log } from '../log.ts'
 import { type Database, openDatabase } from './database.ts'
+import { forgetBefore, type HistoryFilter, historyOf, providersOf, recordsAt } from './history.ts'
 import { importOldFile, pathsFrom } from './import.ts'
-import { entryFrom, recordFrom } from './rows.ts'
+import { recordFrom } from './rows.ts'
 import type { NodeRow } from './schema.ts'
-import { matching, prefixOf } from './search.ts'
+import { find, type Hit, prefixOf } from './search.ts'
 import { putChunk } from './write.ts'
 
 export interface Filter {
@@ -22,16 +23,6 @@ export interface Filter {
   after?: { providerId: string; nodeName: string }
 }
 
-export interface HistoryFilter {
-  providerId?: string
-  nodeName?: string
-  /** Older than this number; newest first. */
-  before?: number
-  /** Newer than this number; oldest first. */
-  after?: number
-  limit?: number
-}
-
 export interface Store {
   put(writes: readonly InventoryWrite[]): Promise<void>
   list(filter?: Filter): Promise<InventoryRecord[]>
@@ -40,6 +31,14 @@ export interface Store {
   /** What was known at that time. */
   at(time: string, filter?: Filter): Promise<InventoryRecord[]>
   providers(): Promise<ProviderCatalog>
+  /** Single values that begin so, with where they are. */
+  find(q: string, limit?: number): Promise<Hit[]>
+  /** Another text after every change. */
+  version(): Promise<string>
+  /** Called after every put that changed something. Returns the way to stop. */
+  follow(listener: () => void): () => void
+  /** Forgets the history before this time. Returns how many entries went. */
+  forget(before: string): Promise<number>
   /** Providers that have, or had, a node of this name. */
   providersOf(nodeName: string): Promise<string[]>
   close(): Promise<void>
@@ -66,10 +65,15 @@ export async function openStore({ path, log, now = () => new Date() }: StoreOpti
 type Put = (writes: readonly InventoryWrite[], at?: (write: InventoryWrite) => string | undefined) => Promise<void>
 
 function storeOver(db: Database, now: () => Date): Store & { putAs: Put } {
+  const listeners = new Set<() => void>()
+
   async function put(writes: readonly InventoryWrite[], timeOf: Parameters<Put>[1]): Promise<void> {
     for (let start = 0; start < writes.length; start += chunkSize) {
       const chunk = writes.slice(start, start + chunkSize)
-      await db.transaction().execute(tx => putChunk(tx, chunk, write => timeOf?.(write) ?? now().toISOString()))
+      const changed = await db
+        .transaction()
+        .execute(tx => putChunk(tx, chunk, write => timeOf?.(write) ?? now().toISOString()))
+      if (changed) for (const listener of listeners) listener()
     }
   }
 
@@ -91,32 +95,10 @@ function storeOver(db: Database, now: () => Date): Store & { putAs: Put } {
       return row && recordFrom(row)
     },
 
-    async history({ providerId, nodeName, before, after, limit = 100 } = {}) {
-      let query = db
-        .selectFrom('history')
-        .selectAll()
-        .orderBy('id', after === undefined ? 'desc' : 'asc')
-        .limit(limit)
-      if (providerId !== undefined) query = query.where('provider_id', '=', providerId)
-      if (nodeName !== undefined) query = query.where('node_name', '=', nodeName)
-      if (before !== undefined) query = query.where('id', '<', before)
-      if (after !== undefined) query = query.where('id', '>', after)
-      return (await query.execute()).map(entryFrom)
-    },
-
-    async at(time, filter = {}) {
-      const newest = db
-        .selectFrom('history')
-        .select(({ fn }) => fn.max('id').as('newest'))
-        .where('at', '<=', new Date(time).toISOString())
-        .groupBy(['provider_id', 'node_name'])
-      let query = db.selectFrom('history').select('after').where('after', 'is not', null)
-      query = query.where('id', 'in', newest).orderBy('provider_id').orderBy('node_name')
-      if (filter.providerId !== undefined) query = query.where('provider_id', '=', filter.providerId)
-      if (filter.nodeName !== undefined) query = query.where('node_name', '=', filter.nodeName)
-      const records: InventoryRecord[] = (await query.execute()).map(({ after }) => JSON.parse(after ?? 'null'))
-      return records.filter(record => matching(record, filter)).slice(0, filter.limit)
-    },
+    history: (filter = {}) => historyOf(db, filter),
+    at: (time, filter = {}) => recordsAt(db, time, filter),
+    find: (q, limit = 50) => find(db, q, limit),
+    forget: before => forgetBefore(db, before),
 
     async providers() {
       const rows = await db
@@ -128,15 +110,16 @@ function storeOver(db: Database, now: () => Date): Store & { putAs: Put } {
       return catalogOf(rows)
     },
 
-    async providersOf(nodeName) {
-      const rows = await db
-        .selectFrom('history')
-        .select('provider_id')
-        .distinct()
-        .where('node_name', '=', nodeName)
-        .orderBy('provider_id')
-        .execute()
-      return rows.map(row => row.provider_id)
+    providersOf: nodeName => providersOf(db, nodeName),
+
+    async version() {
+      const row = await db.selectFrom('sequences').select('value').where('name', '=', 'changes').executeTakeFirst()
+      return String(row?.value ?? 0)
+    },
+
+    follow(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
     },
 
     close: () => db.destroy(),

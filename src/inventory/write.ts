@@ -10,11 +10,12 @@ import type { Tables } from './schema.ts'
 type Tx = Transaction<Tables>
 type Written = Change & { write: InventoryWrite; at: string }
 
+/** Reports whether anything changed. */
 export async function putChunk(
   tx: Tx,
   writes: readonly InventoryWrite[],
   timeOf: (write: InventoryWrite) => string,
-): Promise<void> {
+): Promise<boolean> {
   const known = await recordsOf(tx, writes)
   const changes = writes.flatMap((write): Written[] => {
     const key = keyOf(write)
@@ -25,10 +26,11 @@ export async function putChunk(
     else known.delete(key)
     return [{ ...change, write, at }]
   })
-  if (changes.length === 0) return
+  if (changes.length === 0) return false
 
   await writeNodes(tx, changes)
   await writeHistory(tx, changes)
+  return true
 }
 
 async function recordsOf(tx: Tx, writes: readonly InventoryWrite[]): Promise<Map<string, InventoryRecord>> {
@@ -107,9 +109,8 @@ async function writeHistory(tx: Tx, changes: readonly Written[]): Promise<void> 
   const told = changes.filter(change => change.told)
   const delivered = changes.filter(change => change.delivered)
   const eventCount = changes.reduce((sum, { events }) => sum + events.length, 0)
-  const count = told.length + delivered.length + eventCount
-  if (count === 0) return
-  let id = await numbers(tx, count)
+  // At least one number, whatever changed: the sequence is the version of the whole.
+  let id = await numbers(tx, Math.max(1, told.length + delivered.length + eventCount))
   const ofNode = ({ providerId, nodeName }: InventoryWrite) => ({ provider_id: providerId, node_name: nodeName })
   const history = told.map(({ write, at, what, before, after }) => ({
     id: id++,

@@ -1,0 +1,85 @@
+/**
+ * What was: entries of the history, the state at a time, and what is forgotten after a while.
+ */
+import type { HistoryEntry, InventoryRecord } from '../contract/inventory.ts'
+import type { Database } from './database.ts'
+import { entryFrom } from './rows.ts'
+import { matching } from './search.ts'
+import type { Filter } from './store.ts'
+
+export interface HistoryFilter {
+  providerId?: string
+  nodeName?: string
+  /** Older than this number; newest first. */
+  before?: number
+  /** Newer than this number; oldest first. */
+  after?: number
+  limit?: number
+}
+
+export async function historyOf(db: Database, filter: HistoryFilter): Promise<HistoryEntry[]> {
+  const { providerId, nodeName, before, after, limit = 100 } = filter
+  let query = db
+    .selectFrom('history')
+    .selectAll()
+    .orderBy('id', after === undefined ? 'desc' : 'asc')
+    .limit(limit)
+  if (providerId !== undefined) query = query.where('provider_id', '=', providerId)
+  if (nodeName !== undefined) query = query.where('node_name', '=', nodeName)
+  if (before !== undefined) query = query.where('id', '<', before)
+  if (after !== undefined) query = query.where('id', '>', after)
+  return (await query.execute()).map(entryFrom)
+}
+
+/** Of every node the newest entry that is not after the time. */
+export async function recordsAt(db: Database, time: string, filter: Filter): Promise<InventoryRecord[]> {
+  let query = db
+    .selectFrom('history')
+    .select('after')
+    .where('after', 'is not', null)
+    .where('id', 'in', newestUntil(db, new Date(time).toISOString()))
+    .orderBy('provider_id')
+    .orderBy('node_name')
+  if (filter.providerId !== undefined) query = query.where('provider_id', '=', filter.providerId)
+  if (filter.nodeName !== undefined) query = query.where('node_name', '=', filter.nodeName)
+  const records: InventoryRecord[] = (await query.execute()).map(({ after }) => JSON.parse(after ?? 'null'))
+  return records.filter(record => matching(record, filter) && isAfter(record, filter.after)).slice(0, filter.limit)
+}
+
+export async function providersOf(db: Database, nodeName: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('history')
+    .select('provider_id')
+    .distinct()
+    .where('node_name', '=', nodeName)
+    .orderBy('provider_id')
+    .execute()
+  return rows.map(row => row.provider_id)
+}
+
+/** Forgets what is older, except what is still needed to tell how a node was since then. Returns how many entries went. */
+export async function forgetBefore(db: Database, time: string): Promise<number> {
+  return db.transaction().execute(async tx => {
+    const needed = newestUntil(tx, time)
+    const { numDeletedRows } = await tx
+      .deleteFrom('history')
+      .where('at', '<', time)
+      .where(({ eb, or, not }) => or([eb('what', '=', 'removed'), not(eb('id', 'in', needed))]))
+      .executeTakeFirst()
+    for (const table of ['events', 'deliveries'] as const) await tx.deleteFrom(table).where('at', '<', time).execute()
+    return Number(numDeletedRows)
+  })
+}
+
+function newestUntil(db: Pick<Database, 'selectFrom'>, time: string) {
+  return db
+    .selectFrom('history')
+    .select(({ fn }) => fn.max('id').as('newest'))
+    .where('at', '<=', time)
+    .groupBy(['provider_id', 'node_name'])
+}
+
+function isAfter({ providerId, nodeName }: InventoryRecord, last: Filter['after']): boolean {
+  if (!last) return true
+  return providerId > last.providerId || (providerId === last.providerId && nodeName > last.nodeName)
+}

@@ -3,12 +3,11 @@
  * stands in for what the Biz cluster cannot be asked. Numbers and names so outlive the operator.
  */
 import { hashOf } from '../contract/hash.ts'
-import { completeInterfaces } from '../contract/interfaces.ts'
+import { completeInterfaces, specHash } from '../contract/interfaces.ts'
 import type { KubeObject, Resource } from '../contract/object.ts'
 import { type ViolaNodeConfig, violaNodeConfig } from '../contract/viola.ts'
 import type { Kube } from '../kube/api.ts'
 import type { HeldNode } from './facts.ts'
-import { contentHash } from './plan.ts'
 import type { Viola } from './viola-client.ts'
 
 export interface Place {
@@ -66,7 +65,7 @@ export function createDeliveredStore(kube: Pick<Kube, 'list' | 'apply' | 'delete
 function heldFrom({ nodeName, instanceId, interfaces: inputs }: ViolaNodeConfig): HeldNode {
   const { interfaces } = completeInterfaces(inputs)
   const node = { nodeName, ...(instanceId && { instanceId }), interfaces }
-  return { ...node, specHash: contentHash(node), generation: 1 }
+  return { ...node, specHash: specHash(node), generation: 1 }
 }
 
 /** The same Viola; what it does not tell comes from the store, which is kept up only then. */

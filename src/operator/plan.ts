@@ -5,7 +5,8 @@
  * Pure: all that the decision may depend on is in `Observed`. Interfaces of other OpenstackConfigs on the same node stay
  * as they are delivered, so the node has the union.
  */
-import { completeInterfaces, type Interface, interfaceName, specHash } from '../contract/interfaces.ts'
+import { canonicalJson } from '../contract/hash.ts'
+import { type Interface, interfaceName } from '../contract/interfaces.ts'
 import { type Claim, type HeldNode, identityOf, type Observed, type PortFact, type VmFact } from './facts.ts'
 import { type Candidate, numberNew } from './numbers.ts'
 import { type Delivered, type Fate, fatesOf, heldBack, nodeKey, released, vmIdOf, vmsById } from './removals.ts'
@@ -259,19 +260,32 @@ function settled(draft: Draft): NodePlan {
   const node = { nodeName, instanceId, interfaces, expectedSpecHash: held?.specHash ?? '', why }
   if (!held) return { ...node, action: 'send' }
   if (interfaces.length === 0) return { ...node, action: held.interfaces.length > 0 ? 'remove' : 'keep' }
-  const before = contentHash({ nodeName, instanceId: held.instanceId, interfaces: held.interfaces })
-  const same = before === contentHash({ nodeName, instanceId, interfaces })
+  const same = (held.instanceId ?? '') === instanceId && sameInterfaces(held.interfaces, interfaces)
   if (!same && why.length === 0) why.push('the ports, subnets or networks changed')
   return { ...node, action: same ? 'keep' : 'send' }
 }
 
-/** Equal for two spellings of the same content. */
-export function contentHash(node: {
-  nodeName: string
-  instanceId?: string | undefined
-  interfaces: readonly Interface[]
-}): string {
-  return specHash({ ...node, interfaces: completeInterfaces(node.interfaces).interfaces })
+function sameInterfaces(a: readonly Interface[], b: readonly Interface[]): boolean {
+  return a.length === b.length && a.every((nic, index) => sameInterface(nic, b[index]))
+}
+
+/** Field by field: a hash of every node at every sync would cost more than all the rest. */
+function sameInterface(a: Interface, b: Interface | undefined): boolean {
+  if (a === b) return true
+  if (!b) return false
+  return (
+    a.id === b.id &&
+    a.portId === b.portId &&
+    a.macAddress === b.macAddress &&
+    a.address === b.address &&
+    a.cidr === b.cidr &&
+    a.mtu === b.mtu &&
+    a.gateway === b.gateway &&
+    a.networkId === b.networkId &&
+    a.subnetId === b.subnetId &&
+    a.source === b.source &&
+    canonicalJson([a.addresses, a.routes]) === canonicalJson([b.addresses, b.routes])
+  )
 }
 
 function downPorts(nodes: readonly NodePlan[], { ports, source }: Observed): Plan['down'] {

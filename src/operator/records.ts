@@ -32,6 +32,8 @@ export interface Records {
 export function createRecords(recorder: Recorder | undefined, now: () => Date): Records {
   const stages = new Map<string, Stages>()
   const told = new Map<string, string>()
+  /** The very objects that were looked at last: an unchanged cluster gives the same ones. */
+  const looked = new Map<string, HeldNode>()
   let noted = new Map<string, InventoryWrite>()
 
   const stageOf = (providerId: string, id: string, stage: Stage) => {
@@ -41,6 +43,7 @@ export function createRecords(recorder: Recorder | undefined, now: () => Date): 
   const note = (write: InventoryWrite) => {
     const key = `${write.providerId} ${write.nodeName}`
     const { why: _, ...truth } = write
+    if (write.reason === 'Removing' || write.removed) looked.delete(key)
     if (told.get(key) !== hashOf(truth)) noted.set(key, write)
     else noted.delete(key)
   }
@@ -58,6 +61,9 @@ export function createRecords(recorder: Recorder | undefined, now: () => Date): 
       for (const nic of nics) stageOf(providerId, identityOf(nic), 'delivered')
     },
     note(providerId, node, why) {
+      const key = `${providerId} ${node.nodeName}`
+      if (looked.get(key) === node && !noted.has(key)) return
+      looked.set(key, node)
       note(recordOf(providerId, node, nic => stages.get(`${providerId} ${identityOf(nic)}`), why))
     },
     noteRemoving(providerId, node, why) {

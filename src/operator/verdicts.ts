@@ -55,7 +55,7 @@ export interface Match {
   order: number
   subnet: SubnetFact
   address: string
-  /** All matching addresses with their prefix. */
+  /** All matching addresses with their prefix, when there are several. */
   addresses: string[]
 }
 
@@ -66,13 +66,13 @@ export function addressesIn(port: PortFact, subnets: readonly SubnetFact[]): Mat
   )
   const here = all.filter(({ subnet }) => subnet.networkId === port.networkId)
   const [first] = here
-  if (first) return { ...first, addresses: here.flatMap(({ subnet, address }) => withPrefix(address, subnet.cidr)) }
+  if (first) return { ...first, addresses: here.length > 1 ? here.flatMap(withPrefix) : [] }
   if (all.length > 0) return { reason: 'OtherNetwork', message: 'the chosen subnet belongs to another network' }
   return { reason: 'NoAddress', message: 'the port has no address in a chosen subnet' }
 }
 
-function withPrefix(address: string, cidr: string): string[] {
-  const network = parseCidr(cidr)
+function withPrefix({ address, subnet }: { address: string; subnet: SubnetFact }): string[] {
+  const network = parseCidr(subnet.cidr)
   const ip = parseIp(address)
   if (!network || !ip || !contains(network, ip)) return []
   return [formatCidr({ family: ip.family, address: ip, prefix: network.prefix })]
@@ -93,7 +93,7 @@ export function contentOf(
     address,
     cidr: subnet.cidr,
     ...(mtu !== undefined && { mtu }),
-    ...(addresses.length > 1 && { addresses }),
+    ...(addresses.length > 0 && { addresses }),
     ...(subnet.gateway && { gateway: subnet.gateway }),
     ...(subnet.routes.length > 0 && { routes: subnet.routes }),
     networkId: port.networkId,

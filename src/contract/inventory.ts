@@ -90,6 +90,31 @@ export const providerCatalog = z.object({
   ),
 })
 
+export const searchHit = z
+  .object({
+    kind: z.enum(['address', 'mac', 'port', 'vm', 'node']),
+    value: z.string(),
+    providerId: z.string(),
+    nodeName: z.string(),
+    interface: z.string().optional().meta({ description: 'Name of the interface, where the value is one’s.' }),
+  })
+  .meta({ description: 'A value that was searched for, and where it is.' })
+
+export const deviation = z
+  .object({
+    providerId: z.string(),
+    nodeName: z.string(),
+    interface: z.string(),
+    portId: z.string().optional(),
+    status: interfaceStatus.shape.status,
+    reason: z.string().optional(),
+    remedy: z.string().optional(),
+    differences: z.array(z.object({ field: z.string(), wanted: z.string(), observed: z.string() })),
+  })
+  .meta({ description: 'An interface that is not as it was asked for.' })
+
+export type SearchHit = z.infer<typeof searchHit>
+export type Deviation = z.infer<typeof deviation>
 export type InventoryRecord = z.infer<typeof inventoryRecord>
 export type InventoryWrite = z.infer<typeof inventoryWrite>
 export type HistoryEntry = z.infer<typeof historyEntry>

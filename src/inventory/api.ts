@@ -2,17 +2,28 @@
  * The routes of the inventory API as data: the app registers these, and the OpenAPI page is made of them.
  */
 import { z } from 'zod'
-import { historyEntry, inventoryRecord, inventoryWrites, providerCatalog } from '../contract/inventory.ts'
+import {
+  deviation,
+  historyEntry,
+  inventoryRecord,
+  inventoryWrites,
+  providerCatalog,
+  searchHit,
+} from '../contract/inventory.ts'
 import type { Api } from '../contract/openapi.ts'
 
-const headers = { authorization: 'Bearer token, where a token file is set.' }
+const headers = {
+  authorization: 'Bearer token, where a token file is set.',
+  'if-none-match': 'ETag of an earlier answer.',
+}
+const unchanged = { 304: { description: 'Nothing has changed.' } }
 const records = z.array(inventoryRecord)
 const ofNode = { providerId: 'Needed only where several providers have a node of this name.' }
 const at = 'State at this time (RFC 3339) instead of now.'
 
-export const inventoryPath = '/v1/inventory/node-configs'
+export const rootPath = '/v1/inventory'
+export const inventoryPath = `${rootPath}/node-configs`
 export const interfacesPath = '/v1/interfaces'
-export const recordsPath = '/v1/inventory/records'
 
 export const inventoryApi: Api = {
   title: 'MultiNIC inventory API',
@@ -32,8 +43,9 @@ export const inventoryApi: Api = {
         at,
         limit: 'At most so many; a Link header then leads to the next page.',
         cursor: 'Where the next page starts, from the Link header.',
+        format: 'csv gives one line an interface instead.',
       },
-      answers: { 200: { description: 'The records.', body: records } },
+      answers: { 200: { description: 'The records.', body: records }, ...unchanged },
       problems: [400, 401, 403],
     },
     {
@@ -55,8 +67,52 @@ export const inventoryApi: Api = {
       problems: [400, 401, 403, 404],
     },
     {
+      method: 'get',
+      path: `${rootPath}/history`,
+      summary: 'What changed anywhere, newest first.',
+      headers,
+      query: {
+        providerId: 'Only of this provider.',
+        limit: 'At most so many, 100 when absent.',
+        before: 'Only entries older than this id.',
+      },
+      answers: { 200: { description: 'The history.', body: z.array(historyEntry) }, ...unchanged },
+      problems: [400, 401, 403],
+    },
+    {
+      method: 'get',
+      path: `${rootPath}/search`,
+      summary: 'Single values by their beginning: addresses, MACs, ports, VMs, nodes, and where they are.',
+      headers,
+      query: { q: 'Beginning of the value.', limit: 'At most so many, 50 when absent.' },
+      required: ['q'],
+      answers: { 200: { description: 'The values.', body: z.array(searchHit) }, ...unchanged },
+      problems: [400, 401, 403],
+    },
+    {
+      method: 'get',
+      path: `${rootPath}/deviations`,
+      summary: 'Interfaces that are not as they were asked for.',
+      headers,
+      query: { providerId: 'Only of this provider.' },
+      answers: { 200: { description: 'The interfaces.', body: z.array(deviation) }, ...unchanged },
+      problems: [401, 403],
+    },
+    {
+      method: 'get',
+      path: `${rootPath}/events`,
+      summary: 'Every change as it happens, as server-sent events: the entry of the history, its id to resume from.',
+      headers: {
+        authorization: headers.authorization,
+        'last-event-id': 'Id of the last event that was seen: those after it come first.',
+      },
+      query: { providerId: 'Only of this provider.', after: 'As last-event-id.' },
+      answers: { 200: { description: 'The stream.', type: 'text/event-stream' } },
+      problems: [400, 401, 403],
+    },
+    {
       method: 'put',
-      path: recordsPath,
+      path: `${rootPath}/records`,
       summary: 'Write records. Only differences are written, and each becomes history. Needs an admin token.',
       headers,
       required: ['authorization'],

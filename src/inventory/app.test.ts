@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
+import { request } from 'undici'
 import { stringify } from 'yaml'
+import { eventually } from '../../test/eventually.ts'
 import { aWrite } from '../../test/inventory.ts'
-import { historyEntry, inventoryRecord, providerCatalog } from '../contract/inventory.ts'
+import { deviation, historyEntry, inventoryRecord, providerCatalog, searchHit } from '../contract/inventory.ts'
 import { problem } from '../contract/problem.ts'
 import { silent } from '../log.ts'
 import { createInventoryApp } from './app.ts'
@@ -154,10 +156,65 @@ test('history tells what changed, and the state at a time is what was known then
   assert.equal(then.json.state, undefined)
 })
 
+test('a read is answered 304 until something changes', async () => {
+  const url = '/v1/interfaces/node-configs?providerId=p2'
+  const { headers } = await get(url)
+  const again = () => open.inject({ url, headers: { 'if-none-match': String(headers['etag']) } })
+  assert.equal((await again()).statusCode, 304)
+  await store.put([aWrite('w1', { providerId: 'p2', instanceId: 'vm-x', state: 'Configured' })])
+  assert.equal((await again()).statusCode, 200)
+})
+
+test('search, deviations, the history of all and a table', async () => {
+  const hits = (await get('/v1/inventory/search?q=port-w1-1')).json.map((hit: unknown) => searchHit.parse(hit))
+  assert.deepEqual(hits, [
+    { kind: 'port', value: 'port-w1-1', providerId: 'p1', nodeName: 'w1', interface: 'multinic1' },
+  ])
+  assert.equal((await get('/v1/inventory/search')).status, 400)
+  const deviations = (await get('/v1/inventory/deviations?providerId=p1')).json
+  for (const one of deviations) deviation.parse(one)
+  assert.equal(deviations.length, 3)
+  assert.ok((await get('/v1/inventory/history?limit=2')).json.length === 2)
+  const table = await get('/v1/inventory/node-configs?format=csv&providerId=p1')
+  assert.match(String(table.headers['content-type']), /^text\/csv/)
+  assert.equal(table.body.trimEnd().split('\r\n').length, 4)
+})
+
+test('changes are told as they happen, and a reader that comes back gets what it missed', async () => {
+  const app = createInventoryApp({ store, auth: await openInventoryAuth(undefined, silent), log: silent })
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  async function listen(headers: Record<string, string>) {
+    const { body } = await request(`${url}/v1/inventory/events?providerId=live`, { headers })
+    const events: { id: string; what: string }[] = []
+    const ended = (async () => {
+      let text = ''
+      for await (const piece of body) {
+        text += piece
+        events.splice(0)
+        for (const [, id = '', what = ''] of text.matchAll(/id: (\d+)\nevent: (\w+)\ndata: .*\n\n/g))
+          events.push({ id, what })
+      }
+    })().catch(() => {})
+    return { events, ended, leave: () => body.destroy() }
+  }
+  const what = ({ events }: { events: { what: string }[] }) => events.map(event => event.what).join(' ')
+  const first = await listen({})
+  await store.put([aWrite('x', { providerId: 'live' }), aWrite('y', { providerId: 'other' })])
+  await eventually(() => assert.equal(what(first), 'created'))
+  first.leave()
+  await first.ended
+  await store.put([aWrite('x', { providerId: 'live', nics: 2 })])
+  await store.put([aWrite('x', { providerId: 'live', removed: true })])
+  const second = await listen({ 'last-event-id': first.events[0]?.id ?? '' })
+  await eventually(() => assert.equal(what(second), 'config removed'))
+  await app.close()
+  await second.ended
+})
+
 test('providers are listed with their nodes', async () => {
   const { providers } = providerCatalog.parse((await get('/v1/interfaces/providers')).json)
   assert.deepEqual(
-    providers.map(({ providerId, nodeCount }) => [providerId, nodeCount]),
+    providers.slice(-2).map(({ providerId, nodeCount }) => [providerId, nodeCount]),
     [
       ['p1', 2],
       ['p2', 1],

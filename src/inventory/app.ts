@@ -1,17 +1,22 @@
 /**
- * The inventory over HTTP: two older families of reads, search, history and the writes of an operator elsewhere.
+ * The inventory over HTTP: two older families of reads, search, history, changes as they happen, and the writes of an
+ * operator elsewhere.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type InventoryRecord, inventoryWrites } from '../contract/inventory.ts'
 import { openApiDocument } from '../contract/openapi.ts'
 import { fieldErrors } from '../contract/problem.ts'
+import { type EventStream, eventStreams } from '../event-stream.ts'
 import { createApp, HttpProblem } from '../http.ts'
 import type { Log } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
-import { interfacesPath, inventoryApi, inventoryPath, recordsPath } from './api.ts'
+import { interfacesPath, inventoryApi, inventoryPath, rootPath } from './api.ts'
 import type { InventoryAuth } from './auth.ts'
+import { csvOf } from './csv.ts'
+import { deviationsOf } from './deviations.ts'
+import { filterFrom, given, nextLink, numberIn, onlyOne, paramsOf, queryOf, timeIn } from './query.ts'
 import { withRemedies } from './rows.ts'
-import type { Filter, Store } from './store.ts'
+import type { Store } from './store.ts'
 
 export interface InventoryAppOptions {
   store: Store
@@ -22,6 +27,7 @@ export interface InventoryAppOptions {
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
 const longestPage = 5_000
+const anyId = Number.MAX_SAFE_INTEGER
 
 export function createInventoryApp({ store, auth, log }: InventoryAppOptions): FastifyInstance {
   const metrics = createMetrics({ process: true })
@@ -32,62 +38,90 @@ export function createInventoryApp({ store, auth, log }: InventoryAppOptions): F
     warnings: auth.warnings,
     openapi: openApiDocument(inventoryApi),
   })
+  const streams = eventStreams(app)
 
-  /** The one node of this name, now or then. Throws 404, or 400 where the provider must be named. */
+  /** The one node of this name, now or then. */
   async function theNode(request: FastifyRequest): Promise<InventoryRecord> {
     const { nodeName } = paramsOf(request)
-    const { at, ...query } = queryOf(request)
-    const filter = { nodeName, ...given('providerId', query['providerId']) }
-    const found = at === undefined ? await store.list(filter) : await store.at(timeOf(at), filter)
-    onlyOne(
-      nodeName,
-      found.map(({ providerId }) => providerId),
-    )
-    const [record] = found
-    if (!record) throw new HttpProblem(404, 'not found')
-    return record
+    const query = queryOf(request)
+    const at = timeIn(query, 'at')
+    const filter = { nodeName, ...given('providerId', query) }
+    const found = at === undefined ? await store.list(filter) : await store.at(at, filter)
+    const providers = found.map(({ providerId }) => providerId)
+    const providerId = onlyOne(nodeName, providers)
+    return found.find(record => record.providerId === providerId) as InventoryRecord
+  }
+
+  /** Answers with `body` unless the caller has it already: the version of the store is the ETag of every read. */
+  async function answer(request: FastifyRequest, reply: FastifyReply, body: () => Promise<unknown>): Promise<unknown> {
+    const etag = `"${await store.version()}"`
+    reply.header('etag', etag).header('cache-control', 'no-cache')
+    const had = (request.headers['if-none-match'] ?? '').split(',').map(one => one.trim().replace(/^W\//, ''))
+    if (had.includes(etag)) return reply.code(304).send()
+    return reply.type('application/json').send(`${JSON.stringify(await body())}\n`)
   }
 
   const handlers: Record<string, Handler> = {
     [`get ${inventoryPath}`]: async (request, reply) => {
       const query = queryOf(request)
-      const limit = numberOf('limit', query['limit'], 1, longestPage)
-      const filter: Filter = {
-        ...given('providerId', query['providerId']),
-        ...given('nodeName', query['nodeName']),
-        ...given('instanceId', query['instanceId']),
-        ...given('q', query['q']),
-        ...(limit === undefined ? {} : { limit: limit + 1 }),
-        ...(query['cursor'] === undefined ? {} : { after: cursorFrom(query['cursor']) }),
+      const [limit, at] = [numberIn(query, 'limit', 1, longestPage), timeIn(query, 'at')]
+      const filter = { ...filterFrom(query), ...(limit === undefined ? {} : { limit: limit + 1 }) }
+      const page = async () => {
+        const found = at === undefined ? await store.list(filter) : await store.at(at, filter)
+        const shown = limit === undefined ? found : found.slice(0, limit)
+        const last = shown.at(-1)
+        if (last && shown.length < found.length) reply.header('link', nextLink(request.url, last))
+        return shown
       }
-      const { at } = query
-      const found = at === undefined ? await store.list(filter) : await store.at(timeOf(at), filter)
-      const page = limit === undefined ? found : found.slice(0, limit)
-      const last = page.at(-1)
-      if (last && page.length < found.length) reply.header('link', nextLink(request.url, last))
-      return json(reply, page.map(withRemedies))
+      if (query['format'] === 'csv')
+        return reply
+          .header('content-disposition', 'attachment; filename="node-configs.csv"')
+          .type('text/csv; charset=utf-8')
+          .send(csvOf(await page()))
+      return answer(request, reply, async () => (await page()).map(withRemedies))
     },
 
-    [`get ${inventoryPath}/{nodeName}`]: async (request, reply) => json(reply, withRemedies(await theNode(request))),
+    [`get ${inventoryPath}/{nodeName}`]: (request, reply) =>
+      answer(request, reply, async () => withRemedies(await theNode(request))),
 
     [`get ${inventoryPath}/{nodeName}/history`]: async (request, reply) => {
       const { nodeName } = paramsOf(request)
       const query = queryOf(request)
-      const limit = numberOf('limit', query['limit'], 1, 1_000)
-      const before = numberOf('before', query['before'], 1, Number.MAX_SAFE_INTEGER)
+      const [limit = 100, before = anyId] = [numberIn(query, 'limit', 1, 1_000), numberIn(query, 'before', 1, anyId)]
       // A node that was removed has its history still.
       const providerId = query['providerId'] ?? onlyOne(nodeName, await store.providersOf(nodeName))
-      const entries = await store.history({
-        providerId,
-        nodeName,
-        ...(limit === undefined ? {} : { limit }),
-        ...(before === undefined ? {} : { before }),
-      })
-      if (entries.length === 0 && before === undefined) throw new HttpProblem(404, 'not found')
-      return json(reply, entries)
+      const entries = await store.history({ providerId, nodeName, limit, before })
+      if (entries.length === 0 && before === anyId) throw new HttpProblem(404, 'not found')
+      return answer(request, reply, async () => entries)
     },
 
-    [`put ${recordsPath}`]: async (request, reply) => {
+    [`get ${rootPath}/history`]: async (request, reply) => {
+      const query = queryOf(request)
+      const [limit = 100, before = anyId] = [numberIn(query, 'limit', 1, 1_000), numberIn(query, 'before', 1, anyId)]
+      return answer(request, reply, () => store.history({ ...given('providerId', query), limit, before }))
+    },
+
+    [`get ${rootPath}/search`]: async (request, reply) => {
+      const query = queryOf(request)
+      const { q } = query
+      if (q === undefined) throw new HttpProblem(400, 'q required')
+      const limit = numberIn(query, 'limit', 1, 1_000)
+      return answer(request, reply, () => store.find(q.trim(), limit))
+    },
+
+    [`get ${rootPath}/deviations`]: (request, reply) =>
+      answer(request, reply, async () =>
+        (await store.list(given('providerId', queryOf(request)))).flatMap(deviationsOf),
+      ),
+
+    [`get ${rootPath}/events`]: async (request, reply) => {
+      const header = request.headers['last-event-id']
+      const query = { ...queryOf(request), ...(typeof header === 'string' ? { after: header } : {}) }
+      const after = numberIn(query, 'after', 0, anyId) ?? (await store.history({ limit: 1 }))[0]?.id ?? 0
+      await tellChanges(store, given('providerId', query), after, streams.open(reply))
+    },
+
+    [`put ${rootPath}/records`]: async (request, reply) => {
       const parsed = inventoryWrites.safeParse(request.body)
       if (!parsed.success) {
         const errors = fieldErrors(parsed.error)
@@ -98,20 +132,20 @@ export function createInventoryApp({ store, auth, log }: InventoryAppOptions): F
       return reply.code(204).send()
     },
 
-    [`get ${interfacesPath}/providers`]: async (_request, reply) => json(reply, await store.providers()),
+    [`get ${interfacesPath}/providers`]: (request, reply) => answer(request, reply, () => store.providers()),
 
     [`get ${interfacesPath}/node-configs`]: async (request, reply) => {
       const { providerId } = queryOf(request)
       if (!providerId) throw new HttpProblem(400, 'providerId required')
-      return json(reply, (await store.list({ providerId })).map(withRemedies))
+      return answer(request, reply, async () => (await store.list({ providerId })).map(withRemedies))
     },
 
     [`get ${interfacesPath}/node-configs/by-instance/{instanceId}`]: async (request, reply) => {
       const instanceId = paramsOf(request)['instanceId']?.trim()
       if (!instanceId) throw new HttpProblem(400, 'instanceId required')
-      const found = await store.list({ instanceId, ...given('providerId', queryOf(request)['providerId']) })
+      const found = await store.list({ instanceId, ...given('providerId', queryOf(request)) })
       if (found.length === 0) throw new HttpProblem(404, 'not found')
-      return json(reply, found.map(withRemedies))
+      return answer(request, reply, async () => found.map(withRemedies))
     },
   }
 
@@ -134,62 +168,25 @@ export function createInventoryApp({ store, auth, log }: InventoryAppOptions): F
   return app
 }
 
-/** Throws 404 for none, and 400 where the provider must be named. */
-function onlyOne(nodeName: string, providerIds: readonly string[]): string {
-  if (providerIds.length > 1)
-    throw new HttpProblem(400, `providerId required: ${nodeName} is a node of ${providerIds.join(', ')}`, [
-      { path: 'providerId', message: 'required: several providers have a node of this name' },
-    ])
-  const [providerId] = providerIds
-  if (providerId === undefined) throw new HttpProblem(404, 'not found')
-  return providerId
-}
-
-function json(reply: FastifyReply, body: unknown): FastifyReply {
-  return reply.type('application/json').send(`${JSON.stringify(body)}\n`)
-}
-
-function paramsOf(request: FastifyRequest): Record<string, string> & { nodeName: string } {
-  return { nodeName: '', ...(request.params as Record<string, string>) }
-}
-
-function queryOf(request: FastifyRequest): Record<string, string | undefined> {
-  const query = request.query as Record<string, string | string[] | undefined>
-  const first = Object.entries(query).map(([key, value]) => [key, Array.isArray(value) ? value[0] : value])
-  return Object.fromEntries(first.filter(([, value]) => value !== ''))
-}
-
-function given<K extends string>(key: K, value: string | undefined): { [P in K]?: string } {
-  return (value === undefined ? {} : { [key]: value }) as { [P in K]?: string }
-}
-
-function numberOf(name: string, text: string | undefined, least: number, most: number): number | undefined {
-  if (text === undefined) return undefined
-  const number = Number(text)
-  if (!Number.isInteger(number) || number < least || number > most)
-    throw new HttpProblem(400, `${name} must be a whole number from ${least} to ${most}`)
-  return number
-}
-
-function timeOf(text: string): string {
-  const time = new Date(text)
-  if (!/^\d{4}-\d{2}-\d{2}T/.test(text) || Number.isNaN(time.getTime()))
-    throw new HttpProblem(400, 'at must be an RFC 3339 time, such as 2026-01-31T10:00:00Z')
-  return time.toISOString()
-}
-
-function nextLink(url: string, { providerId, nodeName }: InventoryRecord): string {
-  const next = new URL(url, 'http://inventory')
-  next.searchParams.set('cursor', Buffer.from(JSON.stringify([providerId, nodeName])).toString('base64url'))
-  return `<${next.pathname}${next.search}>; rel="next"`
-}
-
-function cursorFrom(text: string): { providerId: string; nodeName: string } {
-  try {
-    const [providerId, nodeName] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
-    if (typeof providerId === 'string' && typeof nodeName === 'string') return { providerId, nodeName }
-  } catch {
-    // Said below, as for every other text that is no cursor.
+/** Until the reader goes: every entry of the history after `after`, in order, each with its number to resume from. */
+async function tellChanges(
+  store: Store,
+  filter: { providerId?: string },
+  after: number,
+  stream: EventStream,
+): Promise<void> {
+  let wake = () => {}
+  const stop = store.follow(() => wake())
+  stream.done.addEventListener('abort', () => wake(), { once: true })
+  let last = after
+  while (!stream.done.aborted) {
+    const woken = new Promise<void>(resolve => {
+      wake = resolve
+    })
+    const entries = await store.history({ ...filter, after: last, limit: 500 })
+    for (const entry of entries) stream.send(entry.what, entry, String(entry.id))
+    last = entries.at(-1)?.id ?? last
+    if (entries.length < 500) await woken
   }
-  throw new HttpProblem(400, 'cursor is not one that this API has given')
+  stop()
 }

@@ -22,12 +22,29 @@ export interface RunningInventory {
   close(): Promise<void>
 }
 
+const dayMs = 24 * 3_600_000
+
 export async function startInventory({ env, log, onListen }: StartOptions): Promise<RunningInventory> {
   const settings = settingsFrom(inventorySettings, env)
   const auth = await openInventoryAuth(settings.INVENTORY_TOKENS_FILE, log)
   const store = await openStore({ path: settings.INVENTORY_DB_PATH, log })
   const app = createInventoryApp({ store, auth, log })
+  const forgetting = setInterval(() => void forget(), dayMs)
+  forgetting.unref()
+  await forget()
+
+  async function forget(): Promise<void> {
+    const before = new Date(Date.now() - settings.INVENTORY_HISTORY_DAYS * dayMs).toISOString()
+    try {
+      const entries = await store.forget(before)
+      if (entries > 0) log.info('old history forgotten', { before, entries })
+    } catch (error) {
+      log.warn('old history could not be forgotten', { error })
+    }
+  }
+
   const close = async () => {
+    clearInterval(forgetting)
     await app.close()
     await store.close()
   }

@@ -6,7 +6,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import { canonical } from '../contract/address.ts'
 import { interfaceName } from '../contract/interfaces.ts'
-import type { InventoryRecord } from '../contract/inventory.ts'
+import type { InventoryRecord, SearchHit } from '../contract/inventory.ts'
 import type { Database } from './database.ts'
 import { addressRows, interfaceRows } from './rows.ts'
 import type { Tables } from './schema.ts'
@@ -31,18 +31,9 @@ export function prefixOf(q: string) {
   }
 }
 
-export interface Hit {
-  kind: 'address' | 'mac' | 'port' | 'vm' | 'node'
-  value: string
-  providerId: string
-  nodeName: string
-  /** Name of the interface, where the value is one's. */
-  interface?: string
-}
-
 /** Single values that begin so, kind by kind, each kind in order. */
-export async function find(db: Database, q: string, limit: number): Promise<Hit[]> {
-  const nodes = (kind: Hit['kind'], column: 'node_name' | 'instance_id') =>
+export async function find(db: Database, q: string, limit: number): Promise<SearchHit[]> {
+  const nodes = (kind: SearchHit['kind'], column: 'node_name' | 'instance_id') =>
     db
       .selectFrom('nodes')
       .select(['provider_id', 'node_name', `${column} as value`])
@@ -51,8 +42,8 @@ export async function find(db: Database, q: string, limit: number): Promise<Hit[
       .orderBy(column)
       .limit(limit)
       .execute()
-      .then(rows => rows.map((row): Hit => ({ kind, value: row.value, ...placeOf(row) })))
-  const interfaces = (kind: Hit['kind'], column: 'mac' | 'port_id', text: string) =>
+      .then(rows => rows.map((row): SearchHit => ({ kind, value: row.value, ...placeOf(row) })))
+  const interfaces = (kind: SearchHit['kind'], column: 'mac' | 'port_id', text: string) =>
     db
       .selectFrom('interfaces')
       .select(['provider_id', 'node_name', 'number', `${column} as value`])
@@ -61,7 +52,7 @@ export async function find(db: Database, q: string, limit: number): Promise<Hit[
       .orderBy(column)
       .limit(limit)
       .execute()
-      .then(rows => rows.map((row): Hit => ({ kind, value: row.value ?? '', ...placeOf(row) })))
+      .then(rows => rows.map((row): SearchHit => ({ kind, value: row.value ?? '', ...placeOf(row) })))
   const address = addressOf(q)
   const addresses = db
     .selectFrom('addresses')
@@ -71,7 +62,7 @@ export async function find(db: Database, q: string, limit: number): Promise<Hit[
     .orderBy('address')
     .limit(limit)
     .execute()
-    .then(rows => rows.map((row): Hit => ({ kind: 'address', value: row.value, ...placeOf(row) })))
+    .then(rows => rows.map((row): SearchHit => ({ kind: 'address', value: row.value, ...placeOf(row) })))
   const found = await Promise.all([
     nodes('node', 'node_name'),
     addresses,

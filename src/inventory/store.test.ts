@@ -205,3 +205,39 @@ test('a damaged file is put aside with a word, and a new one begun', async () =>
   const aside = (await readdir(dir)).find(name => name.includes('.damaged-'))
   assert.match(readFileSync(join(dir, aside ?? ''), 'utf8'), /^this was a database once/)
 })
+
+test('old history is forgotten, and what a node was since then is still told', () =>
+  using(newPath(), async store => {
+    await store.put([aWrite('quiet'), aWrite('busy'), aWrite('gone')])
+    await store.put([aWrite('busy', { nics: 2 }), aWrite('gone', { removed: true })])
+    const cut = now().toISOString()
+    await store.put([aWrite('busy', { nics: 3 })])
+    assert.equal(await store.forget(cut), 3)
+    const left = (await store.history()).map(
+      ({ what, after }) => `${what} ${after?.nodeName} ${after?.config.interfaces.length}`,
+    )
+    assert.deepEqual(left, ['config busy 3', 'config busy 2', 'created quiet 1'])
+    assert.deepEqual(
+      (await store.at(cut)).map(({ nodeName, config }) => `${nodeName} ${config.interfaces.length}`),
+      ['busy 2', 'quiet 1'],
+    )
+    assert.equal(await store.forget(cut), 0)
+  }))
+
+test('single values are found with where they are', () =>
+  using(newPath(), async store => {
+    await store.put([aWrite('alpha', { nics: 2 })])
+    const mac = (await store.get('p1', 'alpha'))?.config.interfaces[1]?.macAddress ?? ''
+    assert.deepEqual(await store.find(mac.toUpperCase()), [
+      { kind: 'mac', value: mac, providerId: 'p1', nodeName: 'alpha', interface: 'multinic1' },
+    ])
+    assert.deepEqual(
+      (await store.find('port-a')).map(({ kind, value }) => `${kind} ${value}`),
+      ['port port-alpha-0', 'port port-alpha-1'],
+    )
+    assert.deepEqual(
+      (await store.find('vm-')).map(({ kind, value }) => `${kind} ${value}`),
+      ['vm vm-alpha'],
+    )
+    assert.equal((await store.find('', 3)).length, 3)
+  }))

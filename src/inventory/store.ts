@@ -2,14 +2,20 @@
  * What every node was given and has, with its history. Only differences are written; each becomes a line of history.
  */
 import type { Selectable } from 'kysely'
-import type { HistoryEntry, InventoryRecord, InventoryWrite, ProviderCatalog } from '../contract/inventory.ts'
+import type {
+  HistoryEntry,
+  InventoryRecord,
+  InventoryWrite,
+  ProviderCatalog,
+  SearchHit,
+} from '../contract/inventory.ts'
 import type { Log } from '../log.ts'
 import { type Database, openDatabase } from './database.ts'
 import { forgetBefore, type HistoryFilter, historyOf, providersOf, recordsAt } from './history.ts'
 import { importOldFile, pathsFrom } from './import.ts'
 import { recordFrom } from './rows.ts'
 import type { NodeRow } from './schema.ts'
-import { find, type Hit, prefixOf } from './search.ts'
+import { find, prefixOf } from './search.ts'
 import { putChunk } from './write.ts'
 
 export interface Filter {
@@ -32,7 +38,7 @@ export interface Store {
   at(time: string, filter?: Filter): Promise<InventoryRecord[]>
   providers(): Promise<ProviderCatalog>
   /** Single values that begin so, with where they are. */
-  find(q: string, limit?: number): Promise<Hit[]>
+  find(q: string, limit?: number): Promise<SearchHit[]>
   /** Another text after every change. */
   version(): Promise<string>
   /** Called after every put that changed something. Returns the way to stop. */

@@ -1,0 +1,52 @@
+/**
+ * Records as a table for spreadsheets: one line an interface. Pure.
+ */
+import { addressesOf, completeInterfaces } from '../contract/interfaces.ts'
+import type { InventoryRecord } from '../contract/inventory.ts'
+
+const columns = [
+  'providerId',
+  'nodeName',
+  'instanceId',
+  'interface',
+  'macAddress',
+  'addresses',
+  'mtu',
+  'portId',
+  'networkId',
+  'subnetId',
+  'status',
+  'reason',
+  'updatedAt',
+]
+
+export function csvOf(records: readonly InventoryRecord[]): string {
+  const lines = records.flatMap(record => {
+    const { providerId, nodeName, instanceId, updatedAt } = record
+    return completeInterfaces(record.config.interfaces).interfaces.map(nic => {
+      const state = record.interfaces?.find(({ macAddress }) => macAddress === nic.macAddress)
+      return [
+        providerId,
+        nodeName,
+        instanceId,
+        nic.name,
+        nic.macAddress,
+        addressesOf(nic).join(' '),
+        nic.mtu?.toString(),
+        nic.portId,
+        nic.networkId,
+        nic.subnetId,
+        state?.status,
+        state?.reason,
+        updatedAt,
+      ]
+    })
+  })
+  return [columns, ...lines].map(line => `${line.map(cell).join(',')}\r\n`).join('')
+}
+
+/** Quoted where RFC 4180 asks for it. A text that a spreadsheet would run as a formula is made harmless. */
+function cell(text: string | undefined = ''): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}

@@ -1,7 +1,7 @@
 /**
  * What the inventory is told: the newest truth about a node, and only when it differs from what it was told last.
  */
-import { hashOf } from '../contract/hash.ts'
+import { createHash } from 'node:crypto'
 import type { Interface } from '../contract/interfaces.ts'
 import type { InventoryWrite, Stage } from '../contract/inventory.ts'
 import type { InterfaceStatus } from '../contract/node-config.ts'
@@ -34,7 +34,7 @@ export function createRecords(recorder: Recorder | undefined, now: () => Date): 
   const told = new Map<string, string>()
   /** The very objects that were looked at last: an unchanged cluster gives the same ones. */
   const looked = new Map<string, HeldNode>()
-  let noted = new Map<string, InventoryWrite>()
+  let noted = new Map<string, { write: InventoryWrite; mark: string }>()
 
   const stageOf = (providerId: string, id: string, stage: Stage) => {
     const key = `${providerId} ${id}`
@@ -42,9 +42,9 @@ export function createRecords(recorder: Recorder | undefined, now: () => Date): 
   }
   const note = (write: InventoryWrite) => {
     const key = `${write.providerId} ${write.nodeName}`
-    const { why: _, ...truth } = write
     if (write.reason === 'Removing' || write.removed) looked.delete(key)
-    if (told.get(key) !== hashOf(truth)) noted.set(key, write)
+    const mark = markOf(write)
+    if (told.get(key) !== mark) noted.set(key, { write, mark })
     else noted.delete(key)
   }
   const emptied = (providerId: string, { nodeName, instanceId = '' }: Pick<HeldNode, 'nodeName' | 'instanceId'>) => ({
@@ -77,14 +77,19 @@ export function createRecords(recorder: Recorder | undefined, now: () => Date): 
       const writes = noted
       noted = new Map()
       try {
-        await recorder.put([...writes.values()])
-        for (const [key, { why: _, ...truth }] of writes) told.set(key, hashOf(truth))
+        await recorder.put([...writes.values()].map(({ write }) => write))
+        for (const [key, { mark }] of writes) told.set(key, mark)
       } catch (error) {
-        for (const [key, write] of writes) if (!noted.has(key)) noted.set(key, write)
+        for (const [key, one] of writes) if (!noted.has(key)) noted.set(key, one)
         log.warn('the inventory did not take records', { nodes: writes.size, error })
       }
     },
   }
+}
+
+/** Equal for the same truth, whatever made it be told. Records are all built by one function, so their keys are in one order. */
+function markOf({ why: _, ...truth }: InventoryWrite): string {
+  return createHash('sha256').update(JSON.stringify(truth)).digest('base64')
 }
 
 function recordOf(

@@ -53,7 +53,7 @@ async function takeAway(
 ): Promise<string | undefined> {
   try {
     const settings = resolveSettings(deps.env, config.spec.settings)
-    const credentials = await violaCredentialsFor(config, settings, deps.sources)
+    const credentials = await violaCredentialsFor(config, settings, deps.sources(keyOf(config)))
     const providerId = providerIdOf(config)
     const source = keyOf(config)
     const viola = deps.violas.open({ settings, credentials, providerId })

@@ -229,6 +229,40 @@ test('a foreign Viola with only the POST is served, numbers outlive the operator
   assert.equal(told?.status, 'Unknown')
 })
 
+test('a Secret that changes wakes the objects that use it, however slow they poll', async () => {
+  attach(worker, '10.10.0.10')
+  const key = Buffer.from(stage.world.provider.encryptKey).toString('base64')
+  const name = { namespace, name: 'contrabass-encrypt-key' }
+  await stage.kube.patch(secrets, name, { data: { CONTRABASS_ENCRYPT_KEY: Buffer.from('x').toString('base64') } })
+  await stage.startOperator()
+  const slow = { pollErrorInterval: '1h', pollFastInterval: '1h', pollSlowInterval: '1h' }
+  await stage.create({ settings: slow })
+  await becomes(/^False ContrabassError: .*the encryption key is 1 bytes long/)
+  await stage.kube.patch(secrets, name, { data: { CONTRABASS_ENCRYPT_KEY: key } })
+  await eventually(async () => assert.deepEqual(await stage.told(), delivered))
+})
+
+test('the operator stops within a second of being told, also in the middle of a call', async () => {
+  await using silent = await answering(() => ({ status: 200, hang: true }))
+  const stop = await stage.startOperator()
+  await stage.create({ settings: { contrabassEndpoint: silent.url } })
+  await eventually(() => assert.ok(silent.asked.length > 0))
+  const started = performance.now()
+  await stop()
+  assert.ok(performance.now() - started < 1_000)
+})
+
+test('of two replicas one works, and the other goes on when it ends', async () => {
+  attach(worker, '10.10.0.10')
+  const first = await stage.startOperator({ LEADER_ELECT: 'true', POD_NAME: 'one' })
+  await stage.create({})
+  await eventually(async () => assert.deepEqual(await stage.told(), delivered))
+  await stage.startOperator({ LEADER_ELECT: 'true', POD_NAME: 'two' })
+  await first()
+  attach(worker, '10.10.0.11')
+  await eventually(async () => assert.match((await stage.told())[0] ?? '', /multinic1=10.10.0.11/), { within: 10_000 })
+})
+
 test('secrets are nowhere in what the cluster and the inventory are told', async () => {
   attach(worker, '10.10.0.10')
   await stage.startOperator()

@@ -13,7 +13,6 @@ import { createEventRecorder } from '../kube/events.ts'
 import { type Change, createInformer, type Informer } from '../kube/informer.ts'
 import { keyOf } from '../kube/keys.ts'
 import { runLeaderElection } from '../kube/leader.ts'
-import { secrets } from '../kube/resources.ts'
 import type { Log } from '../log.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
 import type { Call, Proxies } from '../openstack/http.ts'
@@ -28,6 +27,7 @@ import { createNotices } from './notices.ts'
 import { selectorOf, serverIdOf } from './observe.ts'
 import { configReconciler, type ReconcileDeps } from './reconcile.ts'
 import { createRecords, type Recorder } from './records.ts'
+import { createSecretWatch, type SecretWatch } from './secret-watch.ts'
 import { providerIdOf, type SyncResult } from './sync.ts'
 import { createViolas } from './violas.ts'
 
@@ -69,12 +69,15 @@ export async function runOperator({ env, log, signal, recorder }: OperatorOption
     createInformer(kube, openstackConfigs, { log, ...(namespace !== undefined && { namespace }) }),
   )
   const forced = new Set<string>()
+  let wakeKey: (key: string) => void = () => {}
+  const secretWatch = createSecretWatch({ kube, log, wake: key => wakeKey(key) })
   const deps: ReconcileDeps = {
     env,
     kube,
     clouds,
     violas,
-    sources: sourcesFor(kube, settings),
+    sources: sourcesFor(secretWatch, settings),
+    forget: key => secretWatch.forget(key),
     locks: createLocks(),
     records: createRecords(recorder, now),
     leaving: createLeaving(now),
@@ -89,7 +92,17 @@ export async function runOperator({ env, log, signal, recorder }: OperatorOption
   log.info('serving health', { address: await listen(app, settings.OPERATOR_ADDR) })
   try {
     await Promise.all(informers.map(informer => informer.start(signal)))
-    const lead = (leading: AbortSignal) => reconcileAll(informers, deps, forced, settings, log, leading)
+    const lead = (leading: AbortSignal) => {
+      const controller = runController({
+        name: 'openstackconfig',
+        workers: settings.OPERATOR_WORKERS,
+        reconcile: configReconciler(deps),
+        log,
+        signal: leading,
+      })
+      wakeKey = key => controller.wake(key)
+      return follow(informers, controller, forced)
+    }
     if (settings.LEADER_ELECT)
       await runLeaderElection({
         kube,
@@ -104,28 +117,19 @@ export async function runOperator({ env, log, signal, recorder }: OperatorOption
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {
+    secretWatch.close()
     await events.flush()
     await Promise.all([app.close(), clouds.close(), violas.close()])
     await kube.close()
   }
 }
 
-/** Follows the objects and keeps each of them true, until the signal. */
-async function reconcileAll(
+/** Wakes the controller for every object that changes, until it has stopped. */
+async function follow(
   informers: readonly Informer<OpenstackConfig>[],
-  deps: ReconcileDeps,
+  controller: Controller,
   forced: Set<string>,
-  settings: ProcessSettings,
-  log: Log,
-  signal: AbortSignal,
 ): Promise<void> {
-  const controller = runController({
-    name: 'openstackconfig',
-    workers: settings.OPERATOR_WORKERS,
-    reconcile: configReconciler(deps),
-    log,
-    signal,
-  })
   const stops = informers.map(informer => informer.on(change => wake(controller, forced, change)))
   await controller.stopped
   for (const stop of stops) stop()
@@ -151,15 +155,15 @@ function watchedNamespaces({ WATCH_NAMESPACES: named }: ProcessSettings): (strin
   return named.length > 0 ? named : [undefined]
 }
 
-function sourcesFor(kube: Pick<ReturnType<typeof connectKube>, 'get'>, settings: ProcessSettings): CredentialSources {
+function sourcesFor(watch: SecretWatch, settings: ProcessSettings): (user: string) => CredentialSources {
   const ownToken = settings.VIOLA_TOKEN_FILE ? tokenFromFile(settings.VIOLA_TOKEN_FILE) : undefined
-  return {
+  return user => ({
     async secret(namespace, name, key) {
-      const value = (await kube.get(secrets, { namespace, name }))?.data?.[key]
+      const value = (await watch.read(user, namespace, name))?.data?.[key]
       return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8')
     },
     ownViolaToken: async () => ownToken?.(),
-  }
+  })
 }
 
 /** What the other objects of the same cluster ask for: an interface that one lets go may be wanted by another. */

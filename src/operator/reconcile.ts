@@ -23,6 +23,8 @@ import { SyncError } from './sync-error.ts'
 export interface ReconcileDeps extends SyncDeps {
   kube: Pick<Kube, 'get' | 'patch' | 'patchStatus'>
   notices: Notices
+  /** The object of this key is gone. */
+  forget: (key: string) => void
   /** A person asked for a fresh look at this key. */
   takeForced: (key: string) => boolean
   /** Told of every sync, for numbers and for people who ask why. */
@@ -55,6 +57,7 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     if (!found) {
       memory.delete(key)
       deps.notices.forget(key)
+      deps.forget(key)
       return
     }
     if (found.metadata.deletionTimestamp) return release(found, deps, { log, signal })

@@ -28,7 +28,8 @@ export interface SyncDeps {
   env: Environment
   clouds: Clouds
   violas: Violas
-  sources: CredentialSources
+  /** What may be read for one object. */
+  sources: (user: string) => CredentialSources
   locks: Locks
   records: Records
   leaving: Leaving
@@ -64,7 +65,7 @@ export async function sync(
 ): Promise<SyncResult> {
   const { signal, log } = context
   const settings = resolveSettings(deps.env, config.spec.settings)
-  const credentials = await credentialsFor(config, settings, deps.sources)
+  const credentials = await credentialsFor(config, settings, deps.sources(keyOf(config)))
   const cloud = deps.clouds.open({
     settings,
     encryptKey: credentials.encryptKey,

@@ -1,12 +1,12 @@
 # The face for people: `make help` is the manual. Each target is one line onto an npm script.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down status test e2e check bench generate build install-packages fmt
+.PHONY: help up down status test e2e check bench generate build install-packages install-tools fmt
 
 help: ## show this page
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-up: install-packages ## run the whole chain on this machine: 3 nodes, ports, NICs, inventory; then says what to type next
+up: install-packages install-tools ## run the whole chain on this machine: 3 nodes, ports, NICs, inventory; then says what to type next
 	@./bin/multinic sandbox up
 
 down: ## stop the sandbox and leave nothing behind
@@ -15,7 +15,7 @@ down: ## stop the sandbox and leave nothing behind
 status: install-packages ## show the sandbox as a tree
 	@./bin/multinic sandbox status
 
-test: install-packages ## all tests that need no heavy servers (as root also those in network namespaces)
+test: install-packages install-tools ## all tests that need no heavy servers (as root also those in network namespaces)
 	@npm run --silent test
 
 e2e: install-packages ## everything against the real parts; ONLY=word runs the files with that word in their path
@@ -24,7 +24,7 @@ e2e: install-packages ## everything against the real parts; ONLY=word runs the f
 check: install-packages ## types, lint, generated files, house rules
 	@npm run --silent check
 
-bench: install-packages ## figures, each beside a reference of the same run; ONLY=room, BENCH_JSON=file
+bench: install-packages install-tools ## figures, each beside a reference of the same run; ONLY=room, BENCH_JSON=file
 	@npm run --silent bench
 
 generate: install-packages ## write CRDs, OpenAPI and reference pages anew
@@ -37,6 +37,9 @@ fmt: install-packages ## format and fix what can be fixed
 	@npm run --silent fmt
 
 install-packages: node_modules/.installed ## install the project's own packages
+
+install-tools: ## install the system's network tools where they are missing (root, Debian or Ubuntu)
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then scripts/provision.sh base; fi
 
 node_modules/.installed: package.json package-lock.json
 	@npm ci --ignore-scripts --no-audit --no-fund --loglevel=error

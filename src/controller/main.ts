@@ -87,7 +87,8 @@ export async function runNodeController(options: NodeControllerOptions): Promise
   }
 
   try {
-    onListening?.(await listen(health, config.healthAddr))
+    const address = await listen(health, config.healthAddr)
+    onListening?.(address)
     await Promise.all(Object.values(caches).map(cache => cache.start(signal)))
     log.info('following the cluster', { namespace: config.namespace, configs: caches.configs.list().length })
     if (!config.leaderElect) await lead(signal)

@@ -1,9 +1,11 @@
 /**
  * Our own parts in the sandbox: the same program as in production, with the settings that it would have there.
  */
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { request } from 'undici'
 import { stringify } from 'yaml'
 import { partMark, type StateDir } from './state.ts'
 import type { Part } from './supervisor.ts'
@@ -61,6 +63,31 @@ export async function partsOf(options: PartsOptions): Promise<{ parts: Part[]; a
     }),
   ]
   return { parts, addresses: { inventory, operator, viola, controller } }
+}
+
+/** Resolves when all of them answer. One that does not is named with its last words. */
+export async function whenUp(addresses: PartAddresses, logs: string, withinMs = 60_000): Promise<void> {
+  const until = performance.now() + withinMs
+  for (const [name, address] of Object.entries(addresses)) {
+    while (!(await answers(address))) {
+      if (performance.now() > until) {
+        const file = join(logs, `${name === 'inventory' ? 'operator' : name}.log`)
+        const said = (await readFile(file, 'utf8').catch(() => '')).trimEnd().split('\n').at(-1)
+        throw new Error(`${name} does not start; its log ends with: ${said}`)
+      }
+      await sleep(25)
+    }
+  }
+}
+
+async function answers(address: string): Promise<boolean> {
+  try {
+    const { statusCode, body } = await request(`http://${address}/healthz`)
+    await body.dump()
+    return statusCode < 500
+  } catch {
+    return false
+  }
 }
 
 /** Chosen before the parts start, because they must know each other. Held together, so that no two are the same. */

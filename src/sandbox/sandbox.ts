@@ -17,7 +17,7 @@ import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor
 import { type KubeApi, startKubeApi } from './kube/server.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import { createNode, type SandboxNode } from './nodes.ts'
-import { partsOf, sandboxNamespace } from './parts.ts'
+import { partsOf, sandboxNamespace, whenUp } from './parts.ts'
 import type { StateDir } from './state.ts'
 import { type SandboxStatus, statusOf } from './status.ts'
 import { type Supervisor, supervise } from './supervisor.ts'
@@ -157,6 +157,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const vmNames = [...world.servers.keys()]
     if (options.withConfig !== false)
       await createConfig(management.kube, openstackConfigFor(world, { name: 'sandbox', vmNames, subnetIDs, clusterId }))
+
+    await whenUp(addresses, state.path('logs'))
 
     const urls = {
       ...Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, `http://${address}`])),

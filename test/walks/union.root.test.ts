@@ -23,10 +23,8 @@ test('two OpenstackConfigs on one VM give the union of their ports', async () =>
   walk.attach({ vm: node, subnet: 'storage' })
   walk.attach({ vm: node, subnet: 'backup' })
   await walk.addConfig('for-storage', [node], ['storage'])
-  await walk
-    .settled()
-    .catch(() => undefined)
-    .then(() => walk.addConfig('for-backup', [node], ['backup']))
+  await eventually(async () => assert.equal((await walk.nodeConfig(node)).status?.nics, '1/1'), { within: 20_000 })
+  await walk.addConfig('for-backup', [node], ['backup'])
   await walk.settled()
   assert.deepEqual(await wanted(), [
     'multinic0 10.10.0.10 from multinic-system/for-storage',
@@ -44,7 +42,7 @@ test('two OpenstackConfigs on one VM give the union of their ports', async () =>
 })
 
 test('while one of them cannot be synced, the other keeps what it has and gets what is new', async () => {
-  const { biz, management } = walk.sandbox
+  const { management } = walk.sandbox
   const key = { namespace: sandboxNamespace, name: 'for-backup' }
   await management.kube.patch(openstackConfigs, key, {
     spec: { credentials: { openstackProviderID: 'a-provider-that-nobody-knows' } },
@@ -60,7 +58,6 @@ test('while one of them cannot be synced, the other keeps what it has and gets w
     'multinic1 10.20.0.10 from multinic-system/for-backup',
     'multinic2 10.10.0.11 from multinic-system/for-storage',
   ])
-  assert.ok(biz)
 })
 
 test('a deleted OpenstackConfig takes its own interfaces away and no others', async () => {

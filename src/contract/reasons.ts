@@ -21,6 +21,10 @@ export const syncReasons = {
     remedy:
       'Check contrabassEndpoint, openstackProviderID and the encryption key; the message has the answer of Contrabass.',
   },
+  EventsUnavailable: {
+    meaning: 'The RabbitMQ password from Contrabass does not open with the key, so ports are found by polling only.',
+    remedy: 'Correct rabbitMQPw in Contrabass; syncs go on without events.',
+  },
   FieldIgnored: {
     meaning: 'A field of the object is deprecated, or another field wins over it.',
     remedy: 'Remove or replace the field that the message names.',

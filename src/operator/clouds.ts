@@ -3,6 +3,7 @@
  * what changes rarely (subnets, networks, servers). Each has connections of its own, so a slow one delays nobody else.
  */
 import { createHash } from 'node:crypto'
+import { decryptPassword } from '../openstack/cipher.ts'
 import { type CloudLogin, createContrabass, loginOf, type Provider } from '../openstack/contrabass.ts'
 import { isUnauthorized } from '../openstack/errors.ts'
 import { type Call, createHttp, type Http, type Proxies, type Tls } from '../openstack/http.ts'
@@ -37,6 +38,8 @@ export interface Cloud {
   seesServers(ids: readonly string[], signal?: AbortSignal): Promise<boolean>
   serversByName(name: string, signal?: AbortSignal): Promise<Server[]>
   interfacesOf(vmId: string, signal?: AbortSignal): Promise<Attachment[] | undefined>
+  /** The cloud's message bus, where Contrabass knows one. */
+  bus(signal?: AbortSignal): Promise<Bus | undefined>
   /** Forgets what is kept, on a person's word. */
   refresh(): void
 }
@@ -51,6 +54,8 @@ export interface CloudsOptions {
   openstackCa?: string | undefined
   proxies?: Proxies | undefined
   onCall?: ((call: Call) => void) | undefined
+  /** Hosts that a Contrabass may send us to. */
+  mayVisit?: ((host: string) => boolean) | undefined
   now?: () => number
 }
 
@@ -62,7 +67,7 @@ const unusedMs = 30 * 60_000
 const manyVms = 3 * maxIds
 
 export function createClouds(options: CloudsOptions): Clouds {
-  const { now = Date.now } = options
+  const { now = Date.now, mayVisit = () => true } = options
   const open = new Map<string, { cloud: Cloud; https: Http[]; usedAt: number }>()
 
   function sweep(): void {
@@ -83,7 +88,7 @@ export function createClouds(options: CloudsOptions): Clouds {
       }
       sweep()
       const https = httpsFor(request.settings, options)
-      const cloud = createCloud(request, https, now)
+      const cloud = createCloud(request, https, mayVisit, now)
       open.set(key, { cloud, https: Object.values(https), usedAt: now() })
       return cloud
     },
@@ -111,22 +116,35 @@ function httpsFor(settings: SyncSettings, { contrabassCa, openstackCa, proxies, 
   }
 }
 
+export interface Bus {
+  urls: string[]
+  user: string
+  /** Undefined when it does not open with the key: that disables events and nothing else. */
+  password: string | undefined
+}
+
 interface Entered {
+  bus: Bus | undefined
   session: Session
   neutron: Neutron
   nova: Nova
   at: number
 }
 
-function createCloud(request: CloudRequest, https: Https, now: () => number): Cloud {
+function createCloud(
+  request: CloudRequest,
+  https: Https,
+  mayVisit: (host: string) => boolean,
+  now: () => number,
+): Cloud {
   const { settings, encryptKey, openstackProviderId, projectId } = request
   const contrabass = createContrabass({ http: https.contrabass, endpoint: settings.contrabassEndpoint })
   const keystone = createKeystone({ http: https.keystone, now })
   let entered: Promise<Entered> | undefined
 
   async function enter(signal: AbortSignal | undefined): Promise<Entered> {
-    const login = await stage('ContrabassError', async () =>
-      opened(await contrabass.provider(openstackProviderId, signal), encryptKey),
+    const { login, bus } = await stage('ContrabassError', async () =>
+      opened(await contrabass.provider(openstackProviderId, signal), encryptKey, mayVisit),
     )
     const session = createSession({
       keystone,
@@ -140,7 +158,7 @@ function createCloud(request: CloudRequest, https: Https, now: () => number): Cl
       interface: settings.endpointInterface,
       region: settings.endpointRegion,
     })
-    return { session, neutron: createNeutron(session), nova: createNova(session), at: now() }
+    return { bus, session, neutron: createNeutron(session), nova: createNova(session), at: now() }
   }
 
   /** One login at a time; one that failed is not kept. */
@@ -201,6 +219,7 @@ function createCloud(request: CloudRequest, https: Https, now: () => number): Cl
     seesServers: (ids, signal) => within(async ({ nova }) => (await nova.servers(ids, signal)).length > 0, signal),
     serversByName: (name, signal) =>
       byName.get(`server ${name}`, () => within(({ nova }) => nova.serversByName(name, signal), signal)),
+    bus: async signal => (await login(signal)).bus,
     interfacesOf: (vmId, signal) => within(({ nova }) => nova.interfacesOf(vmId, signal), signal),
     refresh() {
       for (const cache of [subnets, networks, servers, byName]) cache.forget()
@@ -209,9 +228,29 @@ function createCloud(request: CloudRequest, https: Https, now: () => number): Cl
   }
 }
 
-function opened(provider: Provider, key: string): CloudLogin {
+function opened(
+  provider: Provider,
+  key: string,
+  mayVisit: (host: string) => boolean,
+): { login: CloudLogin; bus: Bus | undefined } {
   if (!URL.canParse(provider.url)) throw new SyncError('ContrabassError', 'data.url of Contrabass is not an address')
-  return loginOf(provider, key)
+  const { hostname } = new URL(provider.url)
+  if (!mayVisit(hostname))
+    throw new SyncError(
+      'ContrabassError',
+      `Contrabass names the Keystone ${hostname}, which is not in ENDPOINT_ALLOWED_HOSTS`,
+    )
+  return { login: loginOf(provider, key), bus: busOf(provider, key) }
+}
+
+function busOf({ rabbit }: Provider, key: string): Bus | undefined {
+  if (!rabbit) return undefined
+  const { urls, user, password } = rabbit
+  try {
+    return { urls, user, password: decryptPassword(password, key) }
+  } catch {
+    return { urls, user, password: undefined }
+  }
 }
 
 /** A name that led to exactly one thing is kept as long as other facts; any other answer may be mended at any time. */

@@ -14,7 +14,8 @@ import { resolveSettings } from './config.ts'
 import { violaCredentialsFor } from './credentials.ts'
 import type { Notices } from './notices.ts'
 import { type NodePlan, planRelease } from './plan.ts'
-import { providerIdOf, type SyncDeps } from './sync.ts'
+import { providerIdOf } from './provider.ts'
+import type { SyncDeps } from './sync.ts'
 
 export interface DeletionDeps extends SyncDeps {
   kube: Pick<Kube, 'patch'>

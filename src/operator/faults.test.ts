@@ -6,6 +6,7 @@ import { answering } from '../../test/openstack/answering.ts'
 import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
 import { type OpenstackConfig, openstackConfigAnnotations, openstackConfigs } from '../contract/openstack-config.ts'
 import { events, secrets } from '../kube/resources.ts'
+import { encrypted } from '../sandbox/cloud/contrabass.ts'
 import { sandboxNamespace as namespace } from '../sandbox/parts.ts'
 import { addPort, addServer, addSubnet, removePort, type Server, type Subnet, setPortStatus } from '../sandbox/world.ts'
 
@@ -227,6 +228,78 @@ test('a foreign Viola with only the POST is served, numbers outlive the operator
   ])
   const told = (await stage.config()).status?.conditions?.find(one => one.type === 'NodesReady')
   assert.equal(told?.status, 'Unknown')
+})
+
+/** A Contrabass that also knows the cloud's message bus. */
+function contrabassWithBus(rabbitMQPw: string) {
+  const { user, provider } = stage.world
+  const attributes = {
+    adminId: user.name,
+    adminPw: encrypted(user.password, provider.encryptKey),
+    domain: user.domain,
+    rabbitMQUrls: ['amqp://a:5672', 'amqp://b:5672'],
+    rabbitMQId: 'openstack',
+    rabbitMQPw,
+  }
+  return answering(() => ({ status: 200, body: { data: { url: stage.cloud.urls.keystone, attributes } } }))
+}
+
+test('the cloud’s message bus is put into a Secret beside the object, and goes with it', async () => {
+  await using contrabass = await contrabassWithBus(encrypted('bus-password', stage.world.provider.encryptKey))
+  await stage.startOperator()
+  const config = await stage.create({ settings: { contrabassEndpoint: contrabass.url } })
+  const secret = await eventually(async () => {
+    const found = await stage.kube.get(secrets, { namespace, name: 'rabbitmq-main' })
+    assert.ok(found)
+    return found
+  })
+  const data = Object.entries(secret.data ?? {}).map(([key, value]) => `${key}=${Buffer.from(value, 'base64')}`)
+  assert.deepEqual(data.sort(), [
+    'RABBITMQ_PASSWORD=bus-password',
+    'RABBITMQ_URLS=amqp://a:5672,amqp://b:5672',
+    'RABBITMQ_USER=openstack',
+  ])
+  assert.equal(secret.metadata.ownerReferences?.[0]?.uid, config.metadata.uid)
+  await stage.kube.delete(openstackConfigs, { namespace, name: 'main' })
+  await eventually(async () =>
+    assert.equal(await stage.kube.get(secrets, { namespace, name: 'rabbitmq-main' }), undefined),
+  )
+})
+
+test('a bus password that does not open disables events and nothing else', async () => {
+  attach(worker, '10.10.0.10')
+  await using contrabass = await contrabassWithBus('bm90IGEgcGFzc3dvcmQ=')
+  await stage.startOperator()
+  await stage.create({ settings: { contrabassEndpoint: contrabass.url } })
+  await eventually(async () => assert.deepEqual(await stage.told(), delivered))
+  await eventually(async () => {
+    const events = (await stage.config()).status?.conditions?.find(one => one.type === 'EventsConnected')
+    assert.equal(`${events?.status} ${events?.reason}`, 'False EventsUnavailable')
+  })
+  assert.equal(await stage.kube.get(secrets, { namespace, name: 'rabbitmq-main' }), undefined)
+})
+
+test('the Secret of the bus can be switched off', async () => {
+  attach(worker, '10.10.0.10')
+  await using contrabass = await contrabassWithBus(encrypted('bus-password', stage.world.provider.encryptKey))
+  await stage.startOperator({ RABBITMQ_SECRET_ENABLED: 'false' })
+  await stage.create({ settings: { contrabassEndpoint: contrabass.url } })
+  await becomes(/^True Synced/)
+  assert.equal(await stage.kube.get(secrets, { namespace, name: 'rabbitmq-main' }), undefined)
+})
+
+test('a Keystone that is not on the list gets no password', async () => {
+  await using keystone = await answering(() => ({ status: 401, body: {} }))
+  const { user, provider } = stage.world
+  const attributes = { adminId: user.name, adminPw: encrypted(user.password, provider.encryptKey) }
+  const url = keystone.url.replace('127.0.0.1', 'localhost')
+  await using contrabass = await answering(() => ({ status: 200, body: { data: { url, attributes } } }))
+  await stage.startOperator({ ENDPOINT_ALLOWED_HOSTS: '127.0.0.1' })
+  await stage.create({ settings: { contrabassEndpoint: contrabass.url } })
+  await becomes(
+    /^False ContrabassError: Contrabass names the Keystone localhost, which is not in ENDPOINT_ALLOWED_HOSTS/,
+  )
+  assert.equal(keystone.asked.length, 0)
 })
 
 test('a Secret that changes wakes the objects that use it, however slow they poll', async () => {

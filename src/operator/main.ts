@@ -16,6 +16,7 @@ import { runLeaderElection } from '../kube/leader.ts'
 import type { Log } from '../log.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
 import type { Call, Proxies } from '../openstack/http.ts'
+import { createBusSecrets } from './bus-secrets.ts'
 import { createClouds } from './clouds.ts'
 import { type ProcessSettings, processSettingsFrom } from './config.ts'
 import type { CredentialSources } from './credentials.ts'
@@ -25,10 +26,12 @@ import { createLeaving } from './leaving.ts'
 import { createLocks } from './locks.ts'
 import { createNotices } from './notices.ts'
 import { selectorOf, serverIdOf } from './observe.ts'
+import { openPolicy } from './policy.ts'
+import { providerIdOf } from './provider.ts'
 import { configReconciler, type ReconcileDeps } from './reconcile.ts'
 import { createRecords, type Recorder } from './records.ts'
 import { createSecretWatch, type SecretWatch } from './secret-watch.ts'
-import { providerIdOf, type SyncResult } from './sync.ts'
+import type { SyncResult } from './sync.ts'
 import { createViolas } from './violas.ts'
 
 export type { Recorder } from './records.ts'
@@ -50,9 +53,11 @@ export async function runOperator({ env, log, signal, recorder }: OperatorOption
   const now = () => new Date()
   const onCall = (call: Call) => countCall(metrics, call)
   const proxies: Proxies = { http: settings.HTTP_PROXY, https: settings.HTTPS_PROXY, no: settings.NO_PROXY }
+  const policy = await openPolicy(settings.ENDPOINT_ALLOWED_HOSTS, settings.NAMESPACE_RULES_FILE, log)
   const clouds = createClouds({
     contrabassCa: await optionalFile(settings.CONTRABASS_CA_FILE),
     openstackCa: await optionalFile(settings.OPENSTACK_CA_FILE),
+    mayVisit: policy.mayVisit,
     proxies,
     onCall,
   })
@@ -81,6 +86,8 @@ export async function runOperator({ env, log, signal, recorder }: OperatorOption
     locks: createLocks(),
     records: createRecords(recorder, now),
     leaving: createLeaving(now),
+    busSecrets: createBusSecrets(settings.RABBITMQ_SECRET_ENABLED ? kube : undefined),
+    policy,
     notices: createNotices(events),
     claims: (providerId, source) => claimsOf(informers, providerId, source),
     now,
@@ -118,6 +125,7 @@ export async function runOperator({ env, log, signal, recorder }: OperatorOption
     if (!signal.aborted) throw error
   } finally {
     secretWatch.close()
+    policy.close()
     await events.flush()
     await Promise.all([app.close(), clouds.close(), violas.close()])
     await kube.close()

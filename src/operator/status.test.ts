@@ -7,7 +7,14 @@ const now = new Date('2026-11-15T01:00:00Z')
 const slowMs = 120_000
 const later = (ms: number) => new Date(now.getTime() + ms)
 
-const nothing: Findings = { verdicts: [], nodes: [], nodesTold: true, heldRemovals: [], refusedRemovals: [] }
+const nothing: Findings = {
+  verdicts: [],
+  nodes: [],
+  nodesTold: true,
+  heldRemovals: [],
+  refusedRemovals: [],
+  busLocked: false,
+}
 const good: Outcome = { generation: 2, changed: 0, findings: nothing, nextSyncMs: 20_000 }
 const taken = { portId: 'p1', vm: 'vm-1', reason: 'Taken', message: 'multinic0', name: 'multinic0' } as const
 const old = { portId: 'p2', vm: 'vm-1', reason: 'BeforeBaseline', message: 'too old' } as const
@@ -86,6 +93,11 @@ const cases: Record<string, [given: Partial<Outcome>, type: string, expected: st
     'True RemovalHeld: many ports vanished at once, so nothing was removed: w1 multinic0 (port p1)',
   ],
   'without held removals there is no such condition': [{}, 'RemovalHeld', 'absent'],
+  'a bus whose password does not open is told': [
+    { findings: { ...nothing, busLocked: true } },
+    'EventsConnected',
+    'False EventsUnavailable: rabbitMQPw of Contrabass does not open',
+  ],
   'a refused removal waits': [
     { findings: { ...nothing, refusedRemovals: ['w1: HTTP 400'] } },
     'RemovalPending',

@@ -28,6 +28,8 @@ export interface Findings {
   heldRemovals: readonly string[]
   /** Nodes whose removal Viola refused, with its words. */
   refusedRemovals: readonly string[]
+  /** The cloud's bus has a password that does not open. */
+  busLocked: boolean
   /** Value of the annotation that let removals go, once it did. */
   released?: string
 }
@@ -85,7 +87,7 @@ function conditionsOf(before: OpenstackConfigStatus, outcome: Outcome, at: strin
           message: readyText(outcome),
         },
     degraded(outcome),
-    ...(findings ? [nodesReady(findings), ...removals(findings, before)] : []),
+    ...(findings ? [nodesReady(findings), ...removals(findings, before), ...eventsCondition(findings, before)] : []),
   ]
   const kept = (before.conditions ?? []).filter(old => !said.some(({ type }) => type === old.type))
   return [
@@ -153,6 +155,15 @@ function removals({ heldRemovals, refusedRemovals }: Findings, before: Openstack
     if (!before.conditions?.some(old => old.type === type)) return []
     return [{ type, status: 'False', reason: 'Healthy', message: 'no removal waits' }]
   })
+}
+
+function eventsCondition({ busLocked }: Findings, before: OpenstackConfigStatus): Said[] {
+  const type = 'EventsConnected'
+  if (busLocked)
+    return [{ type, status: 'False', reason: 'EventsUnavailable', message: 'rabbitMQPw of Contrabass does not open' }]
+  const old = before.conditions?.find(one => one.type === type)
+  if (old?.reason !== 'EventsUnavailable') return []
+  return [{ type, status: 'Unknown', reason: 'Healthy', message: 'rabbitMQPw of Contrabass opens' }]
 }
 
 function nodesSummary(nodes: readonly NodeState[]): OpenstackConfigStatus['nodes'] {

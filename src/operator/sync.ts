@@ -9,6 +9,7 @@ import { messageOf } from '../errors.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Log } from '../log.ts'
 import { type Delivery, deliver } from './apply.ts'
+import type { BusSecrets } from './bus-secrets.ts'
 import { type DownDecision, downResend } from './cadence.ts'
 import type { Clouds } from './clouds.ts'
 import { resolveSettings, type SyncSettings } from './config.ts'
@@ -18,6 +19,8 @@ import type { Leaving } from './leaving.ts'
 import type { Locks } from './locks.ts'
 import { askAbout, type CloudFacts, observeCloud, rulesOf } from './observe.ts'
 import { type NodePlan, type Plan, planNodes } from './plan.ts'
+import type { Policy } from './policy.ts'
+import { providerIdOf } from './provider.ts'
 import type { Records } from './records.ts'
 import { type Findings, type NodeState, stateOf } from './status.ts'
 import { SyncError, stage } from './sync-error.ts'
@@ -33,6 +36,8 @@ export interface SyncDeps {
   locks: Locks
   records: Records
   leaving: Leaving
+  busSecrets: BusSecrets
+  policy: Policy
   /** The other OpenstackConfigs of a cluster. */
   claims: (providerId: string, source: string) => Claim[]
   now: () => Date
@@ -54,10 +59,6 @@ export interface SyncResult {
 /** A conflict is looked at again at once so many times. */
 const looks = 3
 
-export function providerIdOf({ spec }: OpenstackConfig): string {
-  return spec.credentials.k8sProviderID?.trim() || spec.credentials.openstackProviderID
-}
-
 export async function sync(
   config: OpenstackConfig,
   deps: SyncDeps,
@@ -65,6 +66,7 @@ export async function sync(
 ): Promise<SyncResult> {
   const { signal, log } = context
   const settings = resolveSettings(deps.env, config.spec.settings)
+  deps.policy.check(config, settings)
   const credentials = await credentialsFor(config, settings, deps.sources(keyOf(config)))
   const cloud = deps.clouds.open({
     settings,
@@ -77,6 +79,8 @@ export async function sync(
   const viola = deps.violas.open({ settings, credentials, providerId })
 
   const facts = await observeCloud(cloud, config.spec, settings, signal)
+  const bus = await cloud.bus(signal)
+  await deps.busSecrets.keep(config, bus, log)
   const held = await heldBy(viola, signal)
   const source = keyOf(config)
   let observed = observedFrom(config, settings, facts, held.nodes, deps.claims(providerId, source))
@@ -99,7 +103,18 @@ export async function sync(
   )
   const delivered = await deliverAll({ deps, viola, providerId, observed, plan, down, log, signal })
   await record(deps, providerId, delivered, log)
-  return resultOf(config, settings, facts, delivered, down, questionFailures, held.told)
+  const findings = findingsOf(config, delivered, held.told, bus !== undefined && bus.password === undefined)
+  const error = errorOf(delivered.delivery, facts, questionFailures)
+  return {
+    settings,
+    findings,
+    changed: delivered.changed.size,
+    down,
+    plan: delivered.plan,
+    waiting: delivered.plan.waiting.length > 0,
+    unsettled: delivered.delivery.conflicts.size > 0 || delivered.plan.questions.length > 0,
+    ...(error && { error }),
+  }
 }
 
 function heldBy(viola: Viola, signal: AbortSignal): Promise<Held> {
@@ -260,41 +275,23 @@ function goneNodes({ leaving }: SyncDeps, providerId: string, { observed, change
 
 type Gone = Pick<HeldNode, 'nodeName' | 'instanceId'>
 
-function resultOf(
-  config: OpenstackConfig,
-  settings: SyncSettings,
-  facts: CloudFacts,
-  delivered: Delivered,
-  down: DownDecision,
-  questionFailures: readonly string[],
-  nodesTold: boolean,
-): SyncResult {
-  const { plan, delivery, changed } = delivered
+function findingsOf(config: OpenstackConfig, delivered: Delivered, nodesTold: boolean, busLocked: boolean): Findings {
+  const { plan, delivery } = delivered
   const source = keyOf(config)
   const ours = nodesNow(delivered).filter(({ node }) => node.interfaces.some(nic => nic.source === source))
   const nodes = ours.map(({ node, plan: planned }): NodeState => {
     const leaving = planned.action === 'remove' || delivery.removed.has(node.nodeName)
     return leaving ? { nodeName: node.nodeName, state: 'Pending', reason: 'Removing' } : stateOf(node)
   })
-  const held = plan.heldRemovals.map(({ node, nic }) => `${node} ${nic.name} (port ${identityOf(nic)})`)
-  const error = errorOf(delivery, facts, questionFailures)
   const release = releaseOf(config)
   return {
-    settings,
-    changed: changed.size,
-    down,
-    plan,
-    waiting: plan.waiting.length > 0,
-    unsettled: delivery.conflicts.size > 0 || plan.questions.length > 0,
-    ...(error && { error }),
-    findings: {
-      verdicts: plan.verdicts,
-      nodes,
-      nodesTold,
-      heldRemovals: held,
-      refusedRemovals: [...delivery.refused].map(([node, message]) => `${node}: ${message}`),
-      ...(release !== undefined && { released: release }),
-    },
+    verdicts: plan.verdicts,
+    nodes,
+    nodesTold,
+    busLocked,
+    heldRemovals: plan.heldRemovals.map(({ node, nic }) => `${node} ${nic.name} (port ${identityOf(nic)})`),
+    refusedRemovals: [...delivery.refused].map(([node, message]) => `${node}: ${message}`),
+    ...(release !== undefined && { released: release }),
   }
 }
 

@@ -1,0 +1,97 @@
+/**
+ * What people who write OpenstackConfigs may ask for: hosts that an object may send credentials to, and the providers and
+ * projects of each namespace. Without a list everything is allowed.
+ *
+ * ```yaml
+ * namespaces:
+ *   team-a:                       # a * at the end matches any rest
+ *     openstackProviders: ['…']
+ *     k8sProviders: ['…']
+ *     projects: ['…']
+ * ```
+ */
+import { parse } from 'yaml'
+import { z } from 'zod'
+import type { OpenstackConfig } from '../contract/openstack-config.ts'
+import type { Log } from '../log.ts'
+import { reload } from '../reload.ts'
+import type { SyncSettings } from './config.ts'
+import { providerIdOf } from './provider.ts'
+import { configError } from './sync-error.ts'
+
+export interface Policy {
+  /** Throws a ConfigError that names every field which asks for too much. */
+  check(config: OpenstackConfig, settings: SyncSettings): void
+  mayVisit(host: string): boolean
+  close(): void
+}
+
+const ids = z.array(z.string().min(1)).optional()
+const rules = z.object({
+  namespaces: z.record(
+    z.string().min(1),
+    z.strictObject({ openstackProviders: ids, k8sProviders: ids, projects: ids }),
+  ),
+})
+type Rules = z.infer<typeof rules>
+
+export async function openPolicy(hosts: readonly string[], rulesFile: string | undefined, log: Log): Promise<Policy> {
+  const file =
+    rulesFile === undefined
+      ? undefined
+      : await reload({ path: rulesFile, log, parse: text => rules.parse(parse(text)) })
+  const mayVisit = (host: string) => hosts.length === 0 || hosts.some(pattern => hostMatches(pattern, host))
+  return {
+    mayVisit,
+    check(config, settings) {
+      const mistakes = [...hostMistakes(settings, mayVisit), ...(file ? namespaceMistakes(config, file.value) : [])]
+      if (mistakes.length > 0) throw configError(mistakes)
+    },
+    close: () => file?.close(),
+  }
+}
+
+const endpoints = ['contrabassEndpoint', 'openstackNeutronEndpoint', 'openstackNovaEndpoint', 'violaEndpoint'] as const
+
+/** The operator's own addresses need no permission. */
+function hostMistakes(settings: SyncSettings, mayVisit: (host: string) => boolean): string[] {
+  const values = {
+    contrabassEndpoint: settings.contrabassEndpoint,
+    openstackNeutronEndpoint: settings.neutronEndpoint,
+    openstackNovaEndpoint: settings.novaEndpoint,
+    violaEndpoint: settings.violaEndpoint,
+  }
+  return endpoints.flatMap(name => {
+    const value = values[name]
+    if (settings.origins[name] !== 'object' || value === undefined) return []
+    const host = URL.canParse(value) ? new URL(value).hostname : ''
+    return mayVisit(host) ? [] : [`spec.settings.${name}: ${host} is not in ENDPOINT_ALLOWED_HOSTS of the operator`]
+  })
+}
+
+/** `host`, or `*.domain` for every host below it. */
+function hostMatches(pattern: string, host: string): boolean {
+  const [wanted, given] = [pattern.toLowerCase(), host.toLowerCase()]
+  return wanted.startsWith('*.') ? given.endsWith(wanted.slice(1)) : given === wanted
+}
+
+function namespaceMistakes(config: OpenstackConfig, { namespaces }: Rules): string[] {
+  const { namespace = '' } = config.metadata
+  const rule =
+    namespaces[namespace] ??
+    Object.entries(namespaces).find(([name]) => name.endsWith('*') && namespace.startsWith(name.slice(0, -1)))?.[1]
+  if (!rule) return [`namespace ${namespace}: no rule of the operator allows OpenstackConfigs here`]
+  const { openstackProviderID, projectID } = config.spec.credentials
+  const asked: [string, string, readonly string[] | undefined][] = [
+    ['openstackProviderID', openstackProviderID, rule.openstackProviders],
+    ['k8sProviderID', providerIdOf(config), rule.k8sProviders],
+    [
+      'projectID',
+      projectID.replaceAll('-', '').toLowerCase(),
+      rule.projects?.map(id => id.replaceAll('-', '').toLowerCase()),
+    ],
+  ]
+  return asked
+    .filter(([, value, allowed]) => allowed !== undefined && !allowed.includes(value))
+    .map(([field, value]) => `spec.credentials.${field}: ${value} is not allowed in namespace ${namespace}`)
+}

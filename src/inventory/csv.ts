@@ -1,8 +1,9 @@
 /**
  * Records as a table for spreadsheets: one line an interface. Pure.
  */
-import { addressesOf, completeInterfaces } from '../contract/interfaces.ts'
+import { addressesOf } from '../contract/interfaces.ts'
 import type { InventoryRecord } from '../contract/inventory.ts'
+import { completed } from './rows.ts'
 
 const columns = [
   'providerId',
@@ -23,7 +24,7 @@ const columns = [
 export function csvOf(records: readonly InventoryRecord[]): string {
   const lines = records.flatMap(record => {
     const { providerId, nodeName, instanceId, updatedAt } = record
-    return completeInterfaces(record.config.interfaces).interfaces.map(nic => {
+    return completed(record.config).map(nic => {
       const state = record.interfaces?.find(({ macAddress }) => macAddress === nic.macAddress)
       return [
         providerId,

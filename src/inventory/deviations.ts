@@ -2,14 +2,15 @@
  * Where a node is not as it was asked for: wanted, delivered and observed side by side. Pure.
  */
 import { canonical } from '../contract/address.ts'
-import { addressesOf, completeInterfaces, type Interface } from '../contract/interfaces.ts'
+import { addressesOf, type Interface } from '../contract/interfaces.ts'
 import type { Deviation, InventoryRecord } from '../contract/inventory.ts'
 import { reasonText } from '../contract/reasons.ts'
 import type { InterfaceRecord } from './plan.ts'
+import { completed } from './rows.ts'
 
 export function deviationsOf(record: InventoryRecord): Deviation[] {
   const { providerId, nodeName } = record
-  return completeInterfaces(record.config.interfaces).interfaces.flatMap(wanted => {
+  return completed(record.config).flatMap(wanted => {
     const state = record.interfaces?.find(
       one => (wanted.portId !== undefined && one.portId === wanted.portId) || one.macAddress === wanted.macAddress,
     )

@@ -3,8 +3,7 @@
  *
  * Pure: the record before, the write and the time go in.
  */
-import { canonicalJson } from '../contract/hash.ts'
-import { completeInterfaces } from '../contract/interfaces.ts'
+import { completeInterfaces, type Interface, interfaceName } from '../contract/interfaces.ts'
 import { type HistoryEntry, type InventoryRecord, type InventoryWrite, stages } from '../contract/inventory.ts'
 
 export type InterfaceRecord = NonNullable<InventoryRecord['interfaces']>[number]
@@ -49,7 +48,7 @@ export function planWrite(before: InventoryRecord | undefined, write: InventoryW
 
 /** Field by field: nothing that a caller adds beside the contract gets in. */
 function recordOf(before: InventoryRecord | undefined, write: InventoryWrite, at: string): InventoryRecord {
-  const { interfaces } = completeInterfaces(write.config.interfaces)
+  const interfaces = interfacesOf(write.config.interfaces)
   const known = new Map((before?.interfaces ?? []).map(one => [keyOf(one), one]))
   const present = new Set(interfaces.map(({ macAddress }) => macAddress))
   // A write that says nothing of states (a delivery) leaves those of the interfaces that stay.
@@ -70,6 +69,34 @@ function recordOf(before: InventoryRecord | undefined, write: InventoryWrite, at
     ...(statuses.length > 0 ? { interfaces: statuses } : {}),
   }
 }
+
+/** As `completeInterfaces` would have it; most writers send them so, and then it is not done again. */
+function interfacesOf(given: InventoryWrite['config']['interfaces']): Interface[] {
+  const complete = given.every(
+    ({ id, name, macAddress }, at) =>
+      id !== undefined &&
+      name === interfaceName(id) &&
+      macAddress === macAddress.toLowerCase() &&
+      (at === 0 || id > (given[at - 1]?.id ?? -1)),
+  )
+  return complete ? given.map(nic => pick(nic as Interface, interfaceFields)) : completeInterfaces(given).interfaces
+}
+
+const interfaceFields = [
+  'id',
+  'name',
+  'macAddress',
+  'portId',
+  'address',
+  'cidr',
+  'mtu',
+  'addresses',
+  'gateway',
+  'routes',
+  'networkId',
+  'subnetId',
+  'source',
+] as const satisfies (keyof Interface)[]
 
 /** A stage that was passed stays passed until a later time is told for it: a restarted writer has forgotten it. */
 function interfaceOf(given: InterfaceRecord, before: InterfaceRecord | undefined): InterfaceRecord {
@@ -121,9 +148,16 @@ function withoutChecks(record: InventoryRecord): unknown {
   }
 }
 
+/** Equal as JSON, whatever the order of keys; `updatedAt` does not count. */
 function same(a: unknown, b: unknown): boolean {
-  const plain = (value: unknown) => canonicalJson({ ...(value as object), updatedAt: undefined })
-  return plain(a) === plain(b)
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a) || Array.isArray(b))
+    return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((one, at) => same(one, b[at]))
+  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>]
+  const keys = new Set([...Object.keys(left), ...Object.keys(right)])
+  keys.delete('updatedAt')
+  return [...keys].every(key => same(left[key], right[key]))
 }
 
 function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {

@@ -2,7 +2,7 @@
  * Records ↔ rows.
  */
 import { formatIp, parseCidr } from '../contract/address.ts'
-import { addressesOf, completeInterfaces } from '../contract/interfaces.ts'
+import { addressesOf, type Interface } from '../contract/interfaces.ts'
 import type { HistoryEntry, InventoryRecord } from '../contract/inventory.ts'
 import { reasonText } from '../contract/reasons.ts'
 import type { AddressRow, HistoryRow, InterfaceRow, NodeRow } from './schema.ts'
@@ -53,8 +53,13 @@ function remedyOf(reason: string | undefined): { remedy?: string } {
   return text ? { remedy: text.remedy } : {}
 }
 
+/** Records hold their interfaces completed: the planner of writes sees to it. */
+export function completed(config: InventoryRecord['config']): Interface[] {
+  return config.interfaces as Interface[]
+}
+
 export function interfaceRows({ providerId, nodeName, config }: InventoryRecord): InterfaceRow[] {
-  return completeInterfaces(config.interfaces).interfaces.map(nic => ({
+  return completed(config).map(nic => ({
     provider_id: providerId,
     node_name: nodeName,
     number: nic.id,
@@ -67,7 +72,7 @@ export function interfaceRows({ providerId, nodeName, config }: InventoryRecord)
 }
 
 export function addressRows({ providerId, nodeName, config }: InventoryRecord): AddressRow[] {
-  return completeInterfaces(config.interfaces).interfaces.flatMap(nic => {
+  return completed(config).flatMap(nic => {
     const addresses = new Set(addressesOf(nic).flatMap(text => bare(text) ?? []))
     return [...addresses].map(address => ({ provider_id: providerId, node_name: nodeName, number: nic.id, address }))
   })

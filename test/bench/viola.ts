@@ -1,0 +1,138 @@
+/**
+ * Viola on a real kube-apiserver: 1,000 nodes of 10 interfaces in one POST, the same again unchanged, and its memory.
+ * The reference is a bare client that makes the same applies with the same parallelism.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { request } from 'undici'
+import { nodeConfigs } from '../../src/contract/node-config.ts'
+import { type ViolaPostAnswer, violaPath } from '../../src/contract/viola.ts'
+import { environment } from '../../src/env.ts'
+import { connectKube, type KubeClient } from '../../src/kube/client.ts'
+import { loadKubeconfig } from '../../src/kube/config.ts'
+import { appliedObject } from '../../src/viola/plan.ts'
+import { nodesFrom } from '../../src/viola/request.ts'
+import { startControlPlane } from '../rigs/kubernetes/rig.ts'
+import { inWorld } from '../rigs/world.ts'
+import { aNodeOf } from '../viola.ts'
+import { type Bench, type Figure, figure, median } from './figure.ts'
+
+const root = join(import.meta.dirname, '../..')
+const [count, rounds, parallel] = [1_000, 3, 16]
+const namespace = 'multinic-system'
+
+/** Real parts run in a world of their own: there this file is the program, and prints its figures. */
+export const bench: Bench = async report => {
+  const heard: Buffer[] = []
+  const output = (chunk: Buffer) => heard.push(chunk)
+  const { code } = await inWorld([process.execPath, import.meta.filename], { within: 10 * 60_000, output })
+  const said = Buffer.concat(heard).toString()
+  if (code !== 0) throw new Error(`the bench of viola failed:\n${said}`)
+  for (const line of said.split('\n').filter(one => one.startsWith('{"name"'))) report(JSON.parse(line) as Figure)
+}
+
+if (import.meta.main) await measure()
+
+async function measure(): Promise<void> {
+  const cp = await startControlPlane()
+  const kube = connectKube(await loadKubeconfig(cp.kubeconfig))
+  const viola = await startViola(cp.kubeconfig)
+  try {
+    await cp.exec('kubectl', ['create', 'namespace', namespace])
+    await cp.exec('kubectl', ['apply', '-f', join(root, 'config/crd/bases')])
+    await cp.exec('kubectl', ['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s'])
+    await bareApplies(kube, bodyOf('warm-bare', 50))
+    await post(viola.url, bodyOf('warm', 50))
+
+    const times = { bare: [] as number[], first: [] as number[], again: [] as number[] }
+    for (let round = 0; round < rounds; round++) {
+      times.bare.push(await timed(() => bareApplies(kube, bodyOf(`bare-${round}`, count))))
+      const body = bodyOf(`viola-${round}`, count)
+      times.first.push(await timed(() => post(viola.url, body)))
+      times.again.push(await timed(() => post(viola.url, body)))
+    }
+    const bare = { against: 'bare client', reference: median(times.bare) }
+    say(figure('viola.apply_1000', median(times.first), 's', bare))
+    const first = median(times.first)
+    say(figure('viola.repeat_1000', median(times.again), 's', { against: 'the first time', reference: first }))
+    const heldNodes = rounds * count * 2
+    say(
+      figure(
+        'viola.rss_mib',
+        rssOf(viola.pid),
+        'MiB',
+        { against: `nodes held, thousands`, reference: heldNodes / 1_000 },
+        {
+          atMost: 150,
+        },
+      ),
+    )
+  } finally {
+    await viola.stop()
+    await kube.close()
+    await cp.close()
+  }
+}
+
+function say(one: Figure): void {
+  console.log(JSON.stringify(one))
+}
+
+function bodyOf(prefix: string, nodes: number): object[] {
+  return Array.from({ length: nodes }, (_, index) => aNodeOf(`${prefix}-${index}`, 10))
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const started = performance.now()
+  await work()
+  return (performance.now() - started) / 1_000
+}
+
+async function bareApplies(kube: KubeClient, body: object[]): Promise<void> {
+  const { nodes } = nodesFrom(body, 'bare')
+  const waiting = nodes.map(node => appliedObject(node, 'bare'))
+  const worker = async () => {
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+      const object = { ...next, metadata: { ...next.metadata, namespace } }
+      await kube.apply(nodeConfigs, object, { fieldManager: 'bare' })
+    }
+  }
+  await Promise.all(Array.from({ length: parallel }, worker))
+}
+
+async function post(url: string, body: object[]): Promise<void> {
+  const headers = { 'x-provider-id': 'p1', 'content-type': 'application/json' }
+  const answer = await request(`${url}${violaPath}`, { method: 'POST', headers, body: JSON.stringify(body) })
+  const { applied, output } = (await answer.body.json()) as ViolaPostAnswer
+  if (applied !== body.length) throw new Error(`${answer.statusCode}: ${output}`)
+}
+
+async function startViola(kubeconfig: string): Promise<{ url: string; pid: number; stop(): Promise<void> }> {
+  const env = { ...environment(), KUBECONFIG: kubeconfig, LISTEN_ADDR: '127.0.0.1:0', VIOLA_PARALLEL: String(parallel) }
+  const child = spawn(process.execPath, [join(root, 'src/main.ts'), 'viola'], {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const lines = createInterface({ input: child.stderr })
+  const url = await new Promise<string>((resolve, reject) => {
+    lines.on('line', line => line.includes('"listening"') && resolve(JSON.parse(line).url))
+    child.once('close', () => reject(new Error('viola ended before it listened')))
+  })
+  return {
+    url,
+    pid: child.pid ?? 0,
+    async stop() {
+      const ended = once(child, 'close')
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+function rssOf(pid: number): number {
+  const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kib) / 1_024
+}

@@ -6,6 +6,7 @@ import { aggregated, apiVersions, groupDocument, groupList, resourceList, review
 import { noSuchPath } from './failures.ts'
 import type { Fields } from './json.ts'
 import { openApiDocument, openApiIndex } from './openapi.ts'
+import { openApiV2 } from './openapi-v2.ts'
 import type { Form } from './requests.ts'
 
 export const serverVersion = {
@@ -21,7 +22,7 @@ export const serverVersion = {
 }
 
 export interface Document {
-  text: string
+  text: string | Buffer
   type?: string
 }
 
@@ -45,9 +46,10 @@ export function documentAt(steps: readonly string[], form: Form, cluster: Cluste
   return { text: JSON.stringify(found) }
 }
 
-/** OpenAPI v2 is empty on purpose: old clients then leave the checking to the server. */
 function openApi([edition, ...rest]: readonly string[], { kinds, store }: Cluster): Document {
-  if (edition === 'v2') return { text: '', type: 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf' }
+  if (edition === 'v2') {
+    return { text: openApiV2(kinds.all()), type: 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf' }
+  }
   if (edition !== 'v3') throw noSuchPath()
   if (rest.length === 0) return { text: JSON.stringify(openApiIndex(kinds.all(), store.version())) }
   const [group = '', version = ''] = rest[0] === 'api' ? ['', rest[1]] : rest.slice(1)

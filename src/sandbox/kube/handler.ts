@@ -202,7 +202,7 @@ export function sendJson(response: ServerResponse, code: number, body: unknown):
   send(response, code, JSON.stringify(body))
 }
 
-export function send(response: ServerResponse, code: number, text: string, type = 'application/json'): void {
+export function send(response: ServerResponse, code: number, text: string | Buffer, type = 'application/json'): void {
   response.writeHead(code, {
     'content-type': type,
     'content-length': Buffer.byteLength(text),

@@ -6,7 +6,7 @@ import { execFile, spawn, spawnSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { eventually } from '../../../test/eventually.ts'
 import { environment } from '../../env.ts'
@@ -53,12 +53,17 @@ for (const kubectl of found) {
     const dir = await mkdtemp(join(tmpdir(), 'multinic-kubectl-'))
     const api = await startKubeApi({ name: 'kubectl', dir, log: silent })
     api.podLogs(() => 'configured multinic0\n')
+    after(async () => {
+      await api.close()
+      await rm(dir, { recursive: true })
+    })
     const env = { ...environment(), KUBECONFIG: api.kubeconfig, HOME: dir, KUBECTL_EXTERNAL_DIFF: 'diff' }
     const k = async (...args: string[]) => {
       try {
         return (await run(kubectl, args, { env, timeout: 20_000 })).stdout
       } catch (error) {
-        return String((error as { stderr?: string }).stderr)
+        const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }
+        return stdout + stderr
       }
     }
     const file = async (name: string, text: string) => {
@@ -94,6 +99,13 @@ for (const kubectl of found) {
       assert.match(await k('apply', '-f', path), /spec\.interfaces\[0\]\.macAddress: Invalid value: "zz"/)
     })
 
+    test('explains a field, and shows what would change', async () => {
+      assert.match(await k('explain', 'mnnc.spec.interfaces.macAddress'), /macAddress <string>/)
+      const path = await file('next.yaml', nodeConfig(9000))
+      assert.match(await k('apply', '--dry-run=server', '-f', path), /configured \(server dry run\)/)
+      assert.match(await k('diff', '-f', path), /-.*mtu: 1400\n\+.*mtu: 9000/)
+    })
+
     test('gets as a table, as YAML and as JSON', async () => {
       const [head, row] = words(await k('get', 'mnnc', '-n', 'multinic-system'))
       assert.deepEqual(head, ['NAME', 'NODE', 'STATE', 'NICS', 'REASON', 'AGE'])
@@ -119,8 +131,6 @@ for (const kubectl of found) {
       })
       await eventually(() => assert.match(seen, /worker-1/))
       const status = { status: { state: 'Configured', nics: '1/1' } }
-      const ca = await k('get', '--raw', '/healthz')
-      assert.equal(ca, 'ok')
       const object = api.store.get('multinic.io/multinicnodeconfigs', 'multinic-system', 'worker-1')
       assert.ok(object)
       api.store.put('multinic.io/multinicnodeconfigs', { ...object, ...status })
@@ -154,11 +164,6 @@ for (const kubectl of found) {
       assert.match(await k('delete', 'namespace', 'multinic-system'), /deleted/)
       assert.doesNotMatch(await k('get', 'namespaces'), /multinic-system/)
       assert.equal((await k('delete', 'crd', '--all')).match(/deleted/g)?.length, 3)
-    })
-
-    test('that was all', async () => {
-      await api.close()
-      await rm(dir, { recursive: true })
     })
   })
 }

@@ -37,12 +37,12 @@ export function openApiDocument(kinds: readonly Kind[], group: string, version: 
   }
 }
 
-function schemaName(kind: Kind, version: KindVersion): string {
+export function schemaName(kind: Kind, version: KindVersion): string {
   const group = kind.group ? kind.group.split('.').reverse().join('.') : 'io.k8s.api.core'
   return `${group}.${version.name}.${kind.kind}`
 }
 
-function gvk(kind: Kind, version: KindVersion): Fields {
+export function gvk(kind: Kind, version: KindVersion): Fields {
   return { group: kind.group, kind: kind.kind, version: version.name }
 }
 

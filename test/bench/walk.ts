@@ -1,0 +1,76 @@
+/**
+ * The whole walk: how long a port takes to become a configured NIC, and how long a sandbox takes to be up.
+ */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Port } from '../../src/sandbox/world.ts'
+import { startWalk, type Walk } from '../walks/world.ts'
+import { type Bench, figure, median } from './figure.ts'
+
+const program = join(import.meta.dirname, '../../bin/multinic')
+const attaches = 10
+
+export const bench: Bench = async report => {
+  const nothing = { against: 'a Node process that does nothing', reference: median(repeated(5, startNode)) }
+  const ups = repeated(3, upAndDown)
+  report(figure('sandbox.up_warm_s', median(ups), 's', nothing, { atMost: 20 }))
+
+  const walk = await startWalk({ nodes: 3, nicDelayMs: 300 })
+  try {
+    await configured(walk, attach(walk, 0))
+    const times: number[] = []
+    for (let index = 1; index <= attaches; index++) {
+      const started = performance.now()
+      await configured(walk, attach(walk, index))
+      times.push((performance.now() - started) / 1000)
+      // At another moment of the poll's interval each time.
+      await sleep(137 * index)
+    }
+    report(figure('walk.attach_to_configured_s', median(times), 's', nothing, { atMost: 2 }))
+  } finally {
+    await walk.end()
+  }
+}
+
+function attach(walk: Walk, index: number): Port {
+  const [port] = walk.attach({ vm: `worker-${(index % 3) + 1}`, subnet: index % 2 === 0 ? 'storage' : 'backup' })
+  return port ?? assert.fail('nothing was attached')
+}
+
+async function configured(walk: Walk, port: Port): Promise<void> {
+  for (;;) {
+    const { nodes } = await walk.sandbox.status()
+    const nic = nodes.flatMap(node => node.interfaces).find(each => each.portId === port.id)
+    if (nic?.status === 'Configured') return
+    await sleep(10)
+  }
+}
+
+function upAndDown(): number {
+  const dir = mkdtempSync(join(tmpdir(), 'multinic-bench-'))
+  const at = join(dir, 'sandbox')
+  try {
+    return seconds(() => execFileSync(program, ['sandbox', 'up', '--dir', at], { stdio: 'pipe' }))
+  } finally {
+    execFileSync(program, ['sandbox', 'down', '--dir', at], { stdio: 'pipe' })
+    execFileSync('rmdir', [dir])
+  }
+}
+
+function startNode(): number {
+  return seconds(() => execFileSync(process.execPath, ['-e', '0']))
+}
+
+function repeated(times: number, act: () => number): number[] {
+  return Array.from({ length: times }, act)
+}
+
+function seconds(act: () => unknown): number {
+  const started = performance.now()
+  act()
+  return (performance.now() - started) / 1000
+}

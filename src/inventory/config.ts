@@ -9,6 +9,6 @@ export const inventorySettings = z.object({
   /** A path that ends in .json names the file of older versions: it is imported once into the .db beside it. */
   INVENTORY_DB_PATH: z.string().min(1).default('/var/lib/multinic-operator/inventory.db'),
   INVENTORY_TOKENS_FILE: z.string().min(1).optional(),
-  /** How long history is kept. A node with 10 interfaces takes about 12 KiB a change. */
+  /** How long history is kept. A change of all 10 interfaces of a node takes about 15 KiB. */
   INVENTORY_HISTORY_DAYS: z.coerce.number().int().min(1).max(36_500).default(365),
 })

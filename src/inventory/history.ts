@@ -22,6 +22,16 @@ export async function historyOf(db: Database, filter: HistoryFilter): Promise<Hi
   let query = db
     .selectFrom('history')
     .selectAll()
+    .select(({ selectFrom }) =>
+      selectFrom('history as earlier')
+        .select('earlier.after')
+        .whereRef('earlier.node_name', '=', 'history.node_name')
+        .whereRef('earlier.provider_id', '=', 'history.provider_id')
+        .whereRef('earlier.id', '<', 'history.id')
+        .orderBy('earlier.id', 'desc')
+        .limit(1)
+        .as('before'),
+    )
     .orderBy('id', after === undefined ? 'desc' : 'asc')
     .limit(limit)
   if (providerId !== undefined) query = query.where('provider_id', '=', providerId)

@@ -83,7 +83,7 @@ function bare(text: string): string | undefined {
   return cidr && formatIp(cidr.address)
 }
 
-export function entryFrom(row: HistoryRow): HistoryEntry {
+export function entryFrom(row: HistoryRow & { before: string | null }): HistoryEntry {
   return {
     id: Number(row.id),
     at: row.at,

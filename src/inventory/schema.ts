@@ -74,7 +74,7 @@ export interface HistoryRow {
   at: string
   what: 'created' | 'config' | 'status' | 'removed'
   why: string
-  before: string | null
+  /** The record since then; none after a removal. What was before is in the entry before. */
   after: string | null
 }
 

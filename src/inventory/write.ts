@@ -112,13 +112,12 @@ async function writeHistory(tx: Tx, changes: readonly Written[]): Promise<void> 
   // At least one number, whatever changed: the sequence is the version of the whole.
   let id = await numbers(tx, Math.max(1, told.length + delivered.length + eventCount))
   const ofNode = ({ providerId, nodeName }: InventoryWrite) => ({ provider_id: providerId, node_name: nodeName })
-  const history = told.map(({ write, at, what, before, after }) => ({
+  const history = told.map(({ write, at, what, after }) => ({
     id: id++,
     ...ofNode(write),
     at,
     what,
     why: write.why,
-    before: before ? JSON.stringify(before) : null,
     after: after ? JSON.stringify(after) : null,
   }))
   const deliveries = delivered.map(({ write, at }) => ({

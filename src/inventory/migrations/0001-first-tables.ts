@@ -96,7 +96,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('at', 'text', column => column.notNull())
     .addColumn('what', 'text', column => column.notNull())
     .addColumn('why', 'text', column => column.notNull())
-    .addColumn('before', 'text')
     .addColumn('after', 'text')
     .execute()
   await schema.createIndex('history_of_node').on('history').columns(['node_name', 'provider_id', 'id']).execute()

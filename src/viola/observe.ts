@@ -60,6 +60,8 @@ export function openCluster({ kube, namespace, log, now = Date.now }: ClusterOpt
   const breaker = createBreaker(now)
   const watched = livenessOf(kube, breaker.reset)
   const informer = createInformer<NodeConfig>(watched.kube, nodeConfigs, { namespace, log })
+  const copies = () => informer.list().filter(isUsable)
+  const copyOf = (name: string) => usable(informer.get({ namespace, name }))
   const written = new Map<string, Written>()
 
   informer.on(({ type, object }) => {
@@ -92,17 +94,17 @@ export function openCluster({ kube, namespace, log, now = Date.now }: ClusterOpt
     else written.set(name, { object, uid: (object ?? copy)?.metadata.uid, at: now() })
   }
 
-  const read = (name: string) => breaker.run(() => kube.get(nodeConfigs, { namespace, name }))
+  const read = async (name: string) => usable(await breaker.run(() => kube.get(nodeConfigs, { namespace, name })))
 
   return {
     async observe() {
       if (!(informer.synced && watched.alive())) {
         const { items } = await breaker.run(() => kube.list(nodeConfigs, { namespace }))
-        return snapshotOf(items)
+        return snapshotOf(items.filter(isUsable))
       }
-      if (written.size === 0) return { get: name => informer.get({ namespace, name }), list: () => informer.list() }
-      const names = new Set([...informer.list().map(({ metadata }) => metadata.name), ...written.keys()])
-      return snapshotOf([...names].flatMap(name => newest(name, informer.get({ namespace, name })) ?? []))
+      if (written.size === 0) return { get: copyOf, list: copies }
+      const names = new Set([...copies().map(({ metadata }) => metadata.name), ...written.keys()])
+      return snapshotOf([...names].flatMap(name => newest(name, copyOf(name)) ?? []))
     },
     read,
     async apply({ metadata, spec }, force) {
@@ -116,7 +118,10 @@ export function openCluster({ kube, namespace, log, now = Date.now }: ClusterOpt
       await breaker.run(() => kube.delete(nodeConfigs, { namespace, name }, uid ? { uid } : {}))
       wrote(name, await read(name))
     },
-    follow: listener => informer.on(listener),
+    follow: listener =>
+      informer.on(change => {
+        if (isUsable(change.object)) listener(change)
+      }),
     trouble: () => breaker.open ?? watched.trouble(),
     letGo: leaving.signal,
     leave: () => leaving.abort(),
@@ -126,6 +131,15 @@ export function openCluster({ kube, namespace, log, now = Date.now }: ClusterOpt
       await kube.close()
     },
   }
+}
+
+/** An older schema may have let objects in that name no node: they are nobody's, and the next apply mends them. */
+function isUsable(object: NodeConfig): boolean {
+  return typeof object.spec?.nodeName === 'string' && Array.isArray(object.spec.interfaces)
+}
+
+function usable(object: NodeConfig | undefined): NodeConfig | undefined {
+  return object && isUsable(object) ? object : undefined
 }
 
 /** A server that has too much to do is asked again, when it says. */

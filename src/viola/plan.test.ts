@@ -118,6 +118,18 @@ test('an instance id that is wanted no more is emptied, because another manager 
   assert.equal('instanceId' in appliedObject(wanted({ instanceId: '' }), providerId).spec, false)
 })
 
+test('an object from before our schema is shown as far as it is sound, and counts as another state', () => {
+  const odd = { ...nics[0], id: 1, macAddress: 'none' }
+  const object = { ...held(wanted(), { spec: { interfaces: [...nics, odd] } }), status: { state: 'Odd' as never } }
+  const shown = heldNode(object)
+  assert.deepEqual(
+    shown.interfaces.map(({ id }) => id),
+    [0],
+  )
+  assert.equal(shown.status, undefined)
+  assert.notEqual(shown.specHash, specHash)
+})
+
 test('objects without a provider are everybody’s, those of older versions are told by their label', () => {
   const by = (spec: object, labels: object) => belongsTo(held(wanted(), { spec, metadata: { labels } }), 'P1')
   assert.equal(by({ providerId: undefined }, {}), true)

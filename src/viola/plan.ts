@@ -4,7 +4,7 @@
  * Pure: the request and what the cluster holds go in, one decision a node comes out.
  */
 import { completeInterfaces, type Interface, specHash } from '../contract/interfaces.ts'
-import { type NodeConfig, nodeConfigLabels } from '../contract/node-config.ts'
+import { interfaceSchema, type NodeConfig, nodeConfigLabels, nodeConfigStatus } from '../contract/node-config.ts'
 import type { ViolaHeldNode } from '../contract/viola.ts'
 import { labelValue } from './names.ts'
 
@@ -118,16 +118,18 @@ const known = new WeakMap<NodeConfig, ViolaHeldNode>()
 export function heldNode(held: NodeConfig): ViolaHeldNode {
   const before = known.get(held)
   if (before) return before
-  const { spec, metadata, status } = held
+  const { spec, metadata } = held
   const { interfaces } = completeInterfaces(spec.interfaces)
+  // Objects from before our schema may hold what it refuses. Callers get the sound part; the hash is of all of it.
+  const status = nodeConfigStatus.safeParse(held.status)
   const node: ViolaHeldNode = {
     nodeName: spec.nodeName,
     ...(spec.instanceId ? { instanceId: spec.instanceId } : {}),
     ...(spec.providerId ? { providerId: spec.providerId } : {}),
     specHash: specHash({ nodeName: spec.nodeName, instanceId: spec.instanceId, interfaces }),
     generation: metadata.generation ?? 0,
-    interfaces,
-    ...(status ? { status } : {}),
+    interfaces: interfaces.filter(nic => interfaceSchema.safeParse(nic).success),
+    ...(status.success ? { status: status.data } : {}),
   }
   known.set(held, node)
   return node

@@ -7,6 +7,7 @@ import type { InterfaceReason } from '../contract/reasons.ts'
 import { messageOf } from '../errors.ts'
 import { type Change, inWords, ipLine, isKernel, type KernelChange } from './change.ts'
 import type { Host } from './host.ts'
+import type { NetworkManager } from './manager.ts'
 import { sysctlPath } from './observe.ts'
 import { linkByIndex, type Observed } from './observed.ts'
 import type { Paths } from './paths.ts'
@@ -32,12 +33,14 @@ interface Line {
 
 export interface Ground {
   host: Host
+  manager?: NetworkManager | undefined
   paths: Paths
   observed: Observed
 }
 
 export async function applyUnits(units: readonly Unit[], ground: Ground): Promise<Failures> {
   const failures: Failures = new Map()
+  await releaseAll(units, ground, failures)
   for (const unit of units) writeSettings(unit, settingsBefore(unit), ground, failures, deviceBefore(unit, ground))
   for (const { args, lines } of batchesOf(units)) await runLines(args, lines, ground, failures)
   for (const unit of units) writeSettings(unit, settingsAfter(unit), ground, failures, deviceAfter(unit, ground))
@@ -47,10 +50,35 @@ export async function applyUnits(units: readonly Unit[], ground: Ground): Promis
 /** For taking back: every line is tried, whatever happened to the one before; the state is read again afterwards. */
 export async function forceUnits(units: readonly Unit[], ground: Ground): Promise<void> {
   const ignored: Failures = new Map()
+  await releaseAll(units, ground, ignored)
   for (const unit of units) writeSettings(unit, settingsBefore(unit), ground, ignored, deviceBefore(unit, ground))
   for (const { args, lines } of batchesOf(units))
     if (lines.length > 0) await ground.host.ip(['-force', ...args], textsOf(lines))
   for (const unit of units) writeSettings(unit, settingsAfter(unit), ground, ignored, deviceAfter(unit, ground))
+}
+
+/** Whoever else could change the device lets go of it first. */
+async function releaseAll(units: readonly Unit[], ground: Ground, failures: Failures): Promise<void> {
+  for (const unit of units) {
+    if (!unit.changes.some(change => change.kind === 'manager' && change.to === 'none')) continue
+    try {
+      await ground.manager?.release(deviceBefore(unit, ground))
+    } catch (error) {
+      failures.set(unit.group, { reason: 'CommandFailed', message: messageOf(error) })
+    }
+  }
+}
+
+/** When the files are in their place: NetworkManager reads its profiles again, and gets back what it had. */
+export async function handBackAll(units: readonly Unit[], { manager, observed, host, paths }: Ground): Promise<void> {
+  if (!manager) return
+  const profiles = units.some(unit =>
+    unit.changes.some(change => change.kind === 'file' && change.path.startsWith(paths.networkManager)),
+  )
+  if (profiles) await manager.reload()
+  for (const unit of units)
+    if (unit.changes.some(change => change.kind === 'manager' && change.to !== 'none'))
+      await manager.handBack(deviceAfter(unit, { manager, observed, host, paths }))
 }
 
 /** Rules of IPv6 need a switch of their own, and so a batch of their own. */

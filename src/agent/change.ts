@@ -4,7 +4,7 @@
  * Pure. Devices are named by ifindex (`if5`): a rename in the same batch cannot miss.
  */
 import { type Family, parseCidr } from '../contract/address.ts'
-import type { FileState } from './observed.ts'
+import type { FileState, Manager } from './observed.ts'
 
 export interface AddressSpec {
   cidr: string
@@ -46,8 +46,10 @@ export type Change =
   /** Setting `ipv4.rp_filter` and the like, of this device only. */
   | { kind: 'sysctl'; key: string; from: string; to: string }
   | { kind: 'file'; path: string; from?: FileState; to?: FileState }
+  /** Taking the device out of NetworkManager's hands, or giving it back. */
+  | { kind: 'manager'; from: Manager; to: Manager }
 
-export type KernelChange = Exclude<Change, { kind: 'sysctl' } | { kind: 'file' }>
+export type KernelChange = Exclude<Change, { kind: 'sysctl' | 'file' | 'manager' }>
 
 export function inverse(change: Change): Change {
   switch (change.kind) {
@@ -68,7 +70,7 @@ export function fileChange(path: string, from: FileState | undefined, to: FileSt
 }
 
 export function isKernel(change: Change): change is KernelChange {
-  return change.kind !== 'sysctl' && change.kind !== 'file'
+  return change.kind !== 'sysctl' && change.kind !== 'file' && change.kind !== 'manager'
 }
 
 /** The line that `ip -batch` is given. */
@@ -113,6 +115,8 @@ export function inWords(change: Change): string {
       return `${verb} altname ${change.altname}`
     case 'sysctl':
       return `${change.key} ${change.from} to ${change.to}`
+    case 'manager':
+      return change.to === 'none' ? 'take it from NetworkManager' : 'give it back to NetworkManager'
     case 'file':
       return `${change.to ? (change.from ? 'rewrite' : 'write') : 'remove'} ${change.path}`
   }

@@ -66,6 +66,7 @@ export function aNode(nics: number, values: Partial<Observed> = {}): Observed {
     sysctls: Object.fromEntries(
       free.map(link => [link.ifindex, { ...settings, 'ipv6.accept_ra': '1', 'ipv6.autoconf': '1' }]),
     ),
+    managers: {},
     bootId: 'boot-1',
     systemUuid: '11111111-2222-3333-4444-555555555555',
     ...values,

@@ -3,8 +3,9 @@
  */
 import { spawn } from 'node:child_process'
 import * as fs from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { dirname } from 'node:path'
+import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FileState } from './observed.ts'
 
@@ -33,6 +34,8 @@ export interface Host {
   writeValue(path: string, value: string): void
   /** Reports what is to be read by others when we end. */
   writeReport(path: string, text: string): void
+  /** A local socket; undefined when there is none or nobody listens. */
+  connect(path: string): Promise<Duplex | undefined>
   /** One agent a node: undefined when another one holds it. Ends with the process, whatever ends it. */
   lock(): Promise<(() => void) | undefined>
   now(): number
@@ -64,6 +67,7 @@ export function kernelHost({
     removeDirectory,
     writeValue: (path, value) => fs.writeFileSync(path, value),
     writeReport: (path, text) => fs.writeFileSync(path, text),
+    connect: path => connectTo(path),
     lock: () => lock(lockName),
     now: () => Date.now(),
     sleep: ms => sleep(ms),
@@ -133,6 +137,17 @@ function syncDirectory(path: string): void {
   } finally {
     fs.closeSync(handle)
   }
+}
+
+function connectTo(path: string): Promise<Duplex | undefined> {
+  return new Promise(resolve => {
+    const socket = connect(path)
+    socket.once('error', () => resolve(undefined))
+    socket.once('connect', () => {
+      socket.removeAllListeners('error')
+      resolve(socket)
+    })
+  })
 }
 
 /**

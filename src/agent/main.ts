@@ -10,6 +10,7 @@ import type { Log } from '../log.ts'
 import { parseSettings } from './config.ts'
 import type { Host } from './host.ts'
 import { parseInput } from './input.ts'
+import { networkManager } from './manager.ts'
 import { observeLinks, observeMachine } from './observe.ts'
 import { linksByMac } from './observed.ts'
 import { hostPaths, type Paths } from './paths.ts'
@@ -48,18 +49,21 @@ export async function runAgent(agent: Agent): Promise<number> {
   const { work, errors } = parseInput(env['MULTINIC_INPUT'])
   if (!work || mistakes.length > 0) return finish(invalidReport(work, [...mistakes, ...errors]))
 
-  const ground: Ground = { host, paths, settings, work, log: log.with({ node: work.nodeName }) }
   const release = await takeLock(host, stop)
   if (!release) {
     log.warn('another agent works on this node; this one is to be run again')
     return exitAgain
   }
+  const onNetworkManager = [paths.networkManager, paths.networkScripts].some(path => host.list(path) !== undefined)
+  const manager = onNetworkManager ? await networkManager(host, paths) : undefined
+  const ground: Ground = { host, manager, paths, settings, work, log: log.with({ node: work.nodeName }) }
   try {
     return finish(await carryOut(ground, started, stop))
   } catch (error) {
     log.error('the run was cut short; it is to be run again', { error: messageOf(error) })
     return exitAgain
   } finally {
+    manager?.close()
     release()
   }
 }

@@ -55,6 +55,8 @@ function afterChange(observed: Observed, ifindex: number | undefined, change: Ch
       const values = { ...observed.sysctls[ifindex ?? 0], [change.key]: change.to }
       return { ...observed, sysctls: { ...observed.sysctls, [ifindex ?? 0]: values } }
     }
+    case 'manager':
+      return { ...observed, managers: { ...observed.managers, [ifindex ?? 0]: change.to } }
     case 'file': {
       const { [change.path]: _, ...others } = observed.files
       return { ...observed, files: change.to ? { ...others, [change.path]: change.to } : others }

@@ -5,7 +5,15 @@
  */
 import { canonicalJson } from '../contract/hash.ts'
 import { type AddressSpec, type Change, fileChange, type RouteSpec, type RuleSpec } from './change.ts'
-import type { FileState, Link, Observed, RouteSeen, RuleSeen } from './observed.ts'
+import {
+  type FileState,
+  type Link,
+  type Manager,
+  type Observed,
+  protocolKernel,
+  type RouteSeen,
+  type RuleSeen,
+} from './observed.ts'
 
 export interface NicState {
   name: string
@@ -16,6 +24,7 @@ export interface NicState {
   rules: RuleSpec[]
   altnames: string[]
   sysctls: Record<string, string>
+  manager: Manager
   /** An absent file is a path without a state. */
   files: Record<string, FileState | undefined>
 }
@@ -45,12 +54,18 @@ export function nicState(observed: Observed, link: Link, scope: Scope): NicState
       .filter(address => address.ifindex === link.ifindex && !address.linkLocal)
       .map(({ cidr, noPrefixRoute, lifetime }) => ({ cidr, noPrefixRoute, ...(lifetime ? { lifetime } : {}) })),
     routes: observed.routes
-      .filter(route => scope.tables.has(route.table) && onlyOn(route, link.ifindex))
+      .filter(route => scope.tables.has(route.table) && onlyOn(route, link.ifindex) && !ofLinkLocal(route))
       .map(routeSpec),
     ...nodeState(observed, scope),
     altnames: link.altnames.filter(altname => scope.altnames.has(altname)),
     sysctls: observed.sysctls[link.ifindex] ?? {},
+    manager: observed.managers[link.ifindex] ?? 'none',
   }
+}
+
+/** NetworkManager puts the link-local network of a device into our table too. */
+function ofLinkLocal(route: RouteSeen): boolean {
+  return route.protocol === protocolKernel && route.destination === 'fe80::/64'
 }
 
 /** What stays on a node when the device is gone: rules and files. */
@@ -75,7 +90,12 @@ export function changesBetween(current: NicState, target: NicState): Change[] {
   const altnames = difference(current.altnames, target.altnames)
   const goesDown = current.up && !target.up
 
+  const manager: Change[] =
+    current.manager === target.manager ? [] : [{ kind: 'manager', from: current.manager, to: target.manager }]
+  const released = target.manager === 'none'
+
   return [
+    ...(released ? manager : []),
     ...(goesDown ? [] : sysctls),
     ...rules.gone.map((rule): Change => ({ kind: 'rule', op: 'remove', rule })),
     ...routes.gone.map((route): Change => ({ kind: 'route', op: 'remove', route })),
@@ -91,6 +111,8 @@ export function changesBetween(current: NicState, target: NicState): Change[] {
     ...altnames.added.map((altname): Change => ({ kind: 'altname', op: 'add', altname })),
     ...(goesDown ? sysctls : []),
     ...fileChanges(current, target),
+    // Not before it can no longer find our profile, or finds its own again.
+    ...(released ? [] : manager),
   ]
 }
 

@@ -4,13 +4,16 @@
  * Two processes: one `ip -batch` for everything, and one for the IPv6 rules, which need a switch of their own.
  */
 import type { Host } from './host.ts'
+import type { NetworkManager } from './manager.ts'
 import { sysctlKeys } from './nic.ts'
 import {
   type FileState,
   jsonArrays,
   type Link,
   linksByMac,
+  type Manager,
   type Observed,
+  ownMac,
   parseLinks,
   parseRoutes,
   parseRules,
@@ -23,11 +26,12 @@ export interface Question {
   /** MACs whose kernel settings are wanted, besides those that are ours already. */
   macs: readonly string[]
   apiServer?: string
+  manager?: NetworkManager | undefined
 }
 
 const asJson = ['-N', '-j', '-d', '-force', '-batch', '-']
 
-export async function observe(host: Host, { paths, macs, apiServer }: Question): Promise<Observed> {
+export async function observe(host: Host, { paths, macs, apiServer, manager }: Question): Promise<Observed> {
   const ask = ['address show', 'route show table all', 'rule list', ...(apiServer ? [`route get ${apiServer}`] : [])]
   const [all, rules6] = await Promise.all([host.ip(asJson, ask), host.ip(['-6', ...asJson], ['rule list'])])
   const [rawLinks, rawRoutes, rawRules, rawPath] = jsonArrays(all.stdout)
@@ -37,13 +41,15 @@ export async function observe(host: Host, { paths, macs, apiServer }: Question):
   const [path] = rawPath ? parseRoutes(rawPath, links) : []
   const disk = observeDisk(host, paths)
   const owned = Object.values(disk.files).flatMap(file => parseRecord(file.text)?.mac ?? macIn(file.text) ?? [])
+  const ours = [...new Set([...macs, ...owned])].flatMap(mac => linksByMac(links, mac))
   return {
     links,
     addresses,
     routes: parseRoutes(rawRoutes, links),
     rules: [...parseRules(rawRules, 4), ...parseRules(jsonArrays(rules6.stdout)[0] ?? [], 6)],
     ...disk,
-    sysctls: readSysctls(host, paths, links, [...macs, ...owned]),
+    sysctls: readSysctls(host, paths, ours),
+    managers: manager ? await readManagers(manager, ours) : {},
     ...(path?.devices[0] === undefined
       ? {}
       : { apiPath: { ifindex: path.devices[0], ...(path.gateway === undefined ? {} : { gateway: path.gateway }) } }),
@@ -99,15 +105,14 @@ function isConfiguration(name: string): boolean {
   return !name.startsWith('.') && /(\.(yaml|nmconnection|json)$)|^(ifcfg|route|route6|rule|rule6)-/.test(name)
 }
 
-function readSysctls(
-  host: Host,
-  paths: Paths,
-  links: readonly Link[],
-  macs: readonly string[],
-): Record<number, Record<string, string>> {
-  const wanted = [...new Set(macs)].flatMap(mac => linksByMac(links, mac))
+async function readManagers(manager: NetworkManager, links: readonly Link[]): Promise<Record<number, Manager>> {
+  const answers = links.map(async link => [link.ifindex, await manager.managerOf(link.name, ownMac(link))] as const)
+  return Object.fromEntries(await Promise.all(answers))
+}
+
+function readSysctls(host: Host, paths: Paths, links: readonly Link[]): Record<number, Record<string, string>> {
   return Object.fromEntries(
-    wanted.map(link => {
+    links.map(link => {
       const values = sysctlKeys.flatMap(key => {
         const value = readValue(host, sysctlPath(paths, key, link.name))
         return value === undefined ? [] : [[key, value] as const]

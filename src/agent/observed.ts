@@ -70,6 +70,12 @@ export interface FileState {
   special?: true
 }
 
+/**
+ * What NetworkManager does with a device. `none`: it leaves it alone (unmanaged, or it only watches what others made).
+ * `ours`: it runs our own profile. `other`: it will do with it as it likes.
+ */
+export type Manager = 'none' | 'ours' | 'other'
+
 export interface Observed {
   links: Link[]
   addresses: Address[]
@@ -81,6 +87,8 @@ export interface Observed {
   directories: string[]
   /** Kernel settings of the devices that were asked for: `ifindex` → `ipv4.rp_filter` → value. */
   sysctls: Record<number, Record<string, string>>
+  /** On hosts with NetworkManager: what it does with the devices that were asked for, by ifindex. */
+  managers: Record<number, Manager>
   /** The device and router towards the API server, where its address is known. */
   apiPath?: { ifindex: number; gateway?: string }
   bootId: string

@@ -4,6 +4,7 @@
  * Pure. Files and names that the Go implementation left count as ours too.
  */
 import { parseMac } from '../contract/address.ts'
+import { hashOf } from '../contract/hash.ts'
 import { interfaceName } from '../contract/interfaces.ts'
 import type { Observed } from './observed.ts'
 import type { Paths } from './paths.ts'
@@ -14,6 +15,8 @@ export interface Former {
   mtu: number
   up: boolean
   sysctls: Record<string, string>
+  /** NetworkManager had it. */
+  managed?: true
 }
 
 export interface NicRecord {
@@ -97,4 +100,17 @@ export function recordText(record: NicRecord): string {
 export function macIn(text: string | undefined): string | undefined {
   const found = /(?:macaddress|mac-address|hwaddr)"?\s*[:=]\s*["']?((?:[0-9a-f]{2}:){5}[0-9a-f]{2})/i.exec(text ?? '')
   return found?.[1]?.toLowerCase()
+}
+
+/** The id of our profile in NetworkManager: the same for the same NIC for ever, so that it is never there twice. */
+export function profileUuid(mac: string): string {
+  const hex = hashOf(['multinic profile', mac])
+  const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16)
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `5${hex.slice(13, 16)}`,
+    `${variant}${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-')
 }

@@ -14,6 +14,8 @@ export interface Paths {
   ipv6Conf: string
   productUuid: string
   bootId: string
+  /** The host's D-Bus, where NetworkManager answers. */
+  bus: string
   terminationLog: string
 }
 
@@ -28,6 +30,7 @@ export const hostPaths: Paths = {
   ipv6Conf: '/host/proc/ipv6-conf',
   productUuid: '/host/product_uuid',
   bootId: '/host/boot_id',
+  bus: '/run/dbus/system_bus_socket',
   terminationLog: '/dev/termination-log',
 }
 

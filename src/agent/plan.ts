@@ -4,13 +4,15 @@
  * Pure. Nothing to do is an empty list of units (G5).
  */
 import { type Cidr, contains, overlaps, parseCidr, parseIp } from '../contract/address.ts'
+import { canonicalJson } from '../contract/hash.ts'
 import type { Interface } from '../contract/interfaces.ts'
+import type { Change, RouteSpec } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
 import { type Backend, detectBackend } from './detect.ts'
 import { afterUnits } from './model.ts'
 import { joinGroups, parkNames } from './naming.ts'
 import { changesBetween, type NicState, nicState, type Scope } from './nic.ts'
-import { type Link, linksByMac, type Observed, type RuleSeen } from './observed.ts'
+import { type Link, linksByMac, type Observed, protocolKernel, type RuleSeen } from './observed.ts'
 import { allIds, filesOfId, type NicRecord, type OwnedNic, ownedNics, recordPath, recordText } from './owned.ts'
 import type { Paths } from './paths.ts'
 import { carriesNode, type Ground, type Refusal, refuse } from './preflight.ts'
@@ -222,7 +224,7 @@ function applyUnits(accepted: readonly { nic: WantedNic; link: Link }[], ground:
       mac: nic.mac,
       ifindex: link.ifindex,
       group: nic.name,
-      changes: changesBetween(now, target),
+      changes: changesTowards(now, target),
     })
   }
   return joinGroups(parkNames(units))
@@ -285,17 +287,34 @@ function targetOf(
     mtu: nic.mtu ?? now.mtu,
     up: true,
     addresses: [...foreign, ...nic.addresses],
-    routes: nic.routes,
+    routes: nic.routes.map(route => asPresent(route, now.routes)),
     rules: nic.rules,
     altnames: nic.altname ? [nic.altname] : [],
     sysctls: nic.sysctls,
+    // What it does with our own profile is what we would do.
+    manager: now.manager === 'ours' ? 'ours' : 'none',
     files: { ...files, [recordPath(paths, nic.mac)]: { text: recordText(record), mode: 0o600, uid: 0, gid: 0 } },
   }
+}
+
+/** A NIC that runs our profile in NetworkManager is taken out of its hands only when something has to change. */
+function changesTowards(now: NicState, target: NicState): Change[] {
+  const changes = changesBetween(now, target)
+  return now.manager === 'ours' && changes.some(change => change.kind !== 'file')
+    ? changesBetween(now, { ...target, manager: 'none' })
+    : changes
+}
+
+/** A connected route that NetworkManager or the kernel made is as good as ours. */
+function asPresent(wanted: RouteSpec, present: readonly RouteSpec[]): RouteSpec {
+  const twin = { ...wanted, protocol: protocolKernel }
+  return present.find(route => canonicalJson(route) === canonicalJson(twin)) ?? wanted
 }
 
 /** What was there before us is known only the first time; a NIC that already has one of our names tells nothing. */
 function formerOf(now: NicState, owner: OwnedNic | undefined): Pick<NicRecord, 'former'> {
   if (owner?.record) return owner.record.former ? { former: owner.record.former } : {}
   if (owner || /^multinic[0-9]$/.test(now.name)) return {}
-  return { former: { name: now.name, mtu: now.mtu, up: now.up, sysctls: now.sysctls } }
+  const { name, mtu, up, sysctls, manager } = now
+  return { former: { name, mtu, up, sysctls, ...(manager === 'none' ? {} : { managed: true }) } }
 }

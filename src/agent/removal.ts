@@ -5,6 +5,7 @@
  */
 import type { Interface } from '../contract/interfaces.ts'
 import { interfaceName } from '../contract/interfaces.ts'
+import type { Change } from './change.ts'
 import type { Settings } from './config.ts'
 import { changesBetween, fileChanges, type NicState, nicState, nodeState, type Scope } from './nic.ts'
 import { type Link, linksByMac, type Observed, protocolStatic, type RuleSeen } from './observed.ts'
@@ -64,9 +65,11 @@ function removeNic(nic: OwnedNic, link: Link, question: RemovalQuestion): Unit {
     rules: [],
     altnames: [],
     sysctls: former?.sysctls ?? {},
+    manager: 'none',
     files: absent(scope.files),
   }
-  return { ...unitOf(nic.id, nic.mac), ifindex: link.ifindex, changes: changesBetween(now, target) }
+  const handBack: Change[] = former?.managed ? [{ kind: 'manager', from: 'none', to: 'other' }] : []
+  return { ...unitOf(nic.id, nic.mac), ifindex: link.ifindex, changes: [...changesBetween(now, target), ...handBack] }
 }
 
 /** The device is gone, and with it routes and addresses; rules and files stay until somebody takes them away. */

@@ -3,13 +3,14 @@
  */
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { applyUnits, type Failure, type Failures } from './apply.ts'
+import { applyUnits, type Failure, type Failures, handBackAll } from './apply.ts'
 import { inWords } from './change.ts'
 import type { Settings } from './config.ts'
 import { commitFiles, dropStaged, fileChangesOf, stageFiles } from './files.ts'
 import type { Host } from './host.ts'
 import type { Work } from './input.ts'
 import { clearJournal, writeJournal } from './journal.ts'
+import type { NetworkManager } from './manager.ts'
 import { observe, observeDisk } from './observe.ts'
 import type { Observed } from './observed.ts'
 import { allIds } from './owned.ts'
@@ -23,6 +24,8 @@ import { differences, fileDifferences } from './verify.ts'
 
 export interface Ground {
   host: Host
+  /** On hosts where it runs. */
+  manager?: NetworkManager | undefined
   paths: Paths
   settings: Settings
   work: Work
@@ -41,6 +44,9 @@ export interface Pass {
 
 /** The kernel takes things away by itself (a link that goes down loses its routes): what is missing is added again. */
 const maxRounds = 3
+
+/** NetworkManager acts on what it sees a little later: what holds now must hold then. */
+const settleTime = 5_000
 
 export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<Pass> {
   const observed = await look(ground)
@@ -65,6 +71,11 @@ export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<P
     after = await look(ground)
   }
   verifyAll(plan, units, after, failures)
+  if (ground.manager && units.some(unit => unit.purpose === 'apply')) {
+    await ground.host.sleep(settleTime)
+    after = await look(ground)
+    verifyAll(plan, units, after, failures)
+  }
   probe(plan, units, observed, after, ground, failures)
 
   const bad = made.filter(unit => failures.has(unit.group))
@@ -74,6 +85,7 @@ export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<P
     units.filter(unit => !failures.has(unit.group)),
     made,
     ground,
+    after,
     failures,
   )
   clearJournal(ground.host, ground.paths)
@@ -89,9 +101,9 @@ export async function inspect(ground: Ground): Promise<Pass> {
   return settled(plan, observed, ground)
 }
 
-async function look({ host, paths, settings, work }: Ground): Promise<Observed> {
+async function look({ host, paths, settings, work, manager }: Ground): Promise<Observed> {
   const macs = work.interfaces.map(nic => nic.macAddress)
-  return observe(host, { paths, macs, ...(settings.apiServer ? { apiServer: settings.apiServer } : {}) })
+  return observe(host, { paths, macs, manager, ...(settings.apiServer ? { apiServer: settings.apiServer } : {}) })
 }
 
 function planOn(observed: Observed, { work, settings, paths }: Ground, skip: ReadonlySet<number>): Plan {
@@ -176,6 +188,7 @@ async function commit(
   units: readonly Unit[],
   made: readonly Unit[],
   ground: Ground,
+  observed: Observed,
   failures: Failures,
 ): Promise<Unit[]> {
   for (const unit of units) {
@@ -188,7 +201,9 @@ async function commit(
       await takeBack(together, await look(ground), ground)
     }
   }
-  return units.filter(unit => !failures.has(unit.group))
+  const good = units.filter(unit => !failures.has(unit.group))
+  await handBackAll(good, { ...ground, observed })
+  return good
 }
 
 function outcome(plan: Plan, good: readonly Unit[], failures: Failures, ground: Ground, observed: Observed): Pass {

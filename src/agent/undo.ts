@@ -105,7 +105,8 @@ function states(
   contest: (message: string) => void,
 ): [now: NicState, then: NicState] {
   const current = currentValues(observed, link)
-  const base = { name: link?.name ?? '', mtu: link?.mtu ?? 0, up: link?.up ?? false, sysctls: {}, files: {} }
+  const manager = observed.managers[link?.ifindex ?? 0] ?? 'none'
+  const base = { name: link?.name ?? '', mtu: link?.mtu ?? 0, up: link?.up ?? false, manager }
   const [now, then] = [emptyState(base), emptyState(base)]
   for (const { kind, key, values } of trails) {
     if (!link && kind !== 'rule' && kind !== 'file') continue
@@ -120,7 +121,7 @@ function states(
   return [now, then]
 }
 
-function emptyState(base: Pick<NicState, 'name' | 'mtu' | 'up' | 'sysctls' | 'files'>): NicState {
+function emptyState(base: Pick<NicState, 'name' | 'mtu' | 'up' | 'manager'>): NicState {
   return { ...base, addresses: [], routes: [], rules: [], altnames: [], sysctls: {}, files: {} }
 }
 
@@ -153,6 +154,8 @@ function currentValues(observed: Observed, link: Link | undefined): (kind: Chang
         return link?.altnames.find(name => name === key)
       case 'sysctl':
         return observed.sysctls[link?.ifindex ?? 0]?.[key]
+      case 'manager':
+        return observed.managers[link?.ifindex ?? 0] ?? 'none'
       case 'file':
         return observed.files[key]
     }
@@ -177,6 +180,9 @@ function put(state: NicState, kind: Change['kind'], key: string, value: unknown)
       break
     case 'link':
       state.up = value === 'up'
+      break
+    case 'manager':
+      state.manager = value as NicState['manager']
       break
     case 'sysctl':
       if (value !== undefined) state.sysctls[key] = value as string

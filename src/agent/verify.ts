@@ -6,7 +6,7 @@
 import type { InterfaceReason } from '../contract/reasons.ts'
 import { routeText, ruleText } from './change.ts'
 import { routeSpec, ruleSpec } from './nic.ts'
-import { type FileState, linkByIndex, type Observed, ownMac, tableMain } from './observed.ts'
+import { type FileState, linkByIndex, type Observed, ownMac, protocolStatic, tableMain } from './observed.ts'
 import type { WantedNic } from './wanted.ts'
 
 export interface Difference {
@@ -35,7 +35,8 @@ export function differences(nic: WantedNic, ifindex: number, observed: Observed)
   }
 
   const routes = observed.routes.filter(route => route.type === 1 && route.devices.includes(ifindex))
-  const inTable = routes.filter(route => route.table === nic.table).map(route => routeText(routeSpec(route)))
+  // NetworkManager gives its connected routes to the kernel's protocol; they lead to the same place.
+  const inTable = routes.map(route => routeText({ ...routeSpec(route), protocol: protocolStatic }))
   for (const wanted of nic.routes.map(route => routeText(route)))
     if (!inTable.includes(wanted)) differ(`route ${wanted} is missing`)
   if (routes.some(route => route.table === tableMain && route.destination === 'default'))

@@ -5,10 +5,13 @@
  */
 import type { BackendKind } from '../config.ts'
 import type { FileState } from '../observed.ts'
+import { profileUuid } from '../owned.ts'
 import type { Paths } from '../paths.ts'
 import type { WantedNic } from '../wanted.ts'
 import { linkFile, sysctlFile } from './device.ts'
+import { ifcfgFiles } from './ifcfg.ts'
 import { netplanFile, networkdDropIn } from './netplan.ts'
+import { keyfile } from './networkmanager.ts'
 
 const secret = 0o600
 const open = 0o644
@@ -24,6 +27,12 @@ export function filesFor(
     [paths.networkd, `05-${nic.name}.link`, open, linkFile(nic)],
     [paths.sysctl, `9${nic.id}-${nic.name}.conf`, open, sysctlFile(nic)],
   ]
+  const uuid = profileUuid(nic.mac)
+  if (backend === 'networkmanager')
+    files.push([paths.networkManager, `${nic.name}.nmconnection`, secret, keyfile(nic, uuid)])
+  if (backend === 'ifcfg')
+    for (const [kind, text] of Object.entries(ifcfgFiles(nic, uuid)))
+      files.push([paths.networkScripts, `${kind}-${nic.name}`, open, text])
   if (backend === 'netplan') {
     if (dropIn) files.push([paths.networkd, `10-netplan-${nic.name}.network.d/50-multinic.conf`, open, dropIn])
     files.push([paths.netplan, `9${nic.id}-${nic.name}.yaml`, secret, netplanFile(nic)])

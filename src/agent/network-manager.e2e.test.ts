@@ -1,0 +1,59 @@
+/**
+ * The agent beside a real NetworkManager with its automatic connections on: it must not wipe our work, our work must not
+ * fight it, and a restart of it changes nothing.
+ */
+import assert from 'node:assert/strict'
+import { mkdirSync, rmSync } from 'node:fs'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../../test/eventually.ts'
+import { hasNetworkManager, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
+import { createNode, diskOf, foreignState, wish } from '../../test/rigs/host/node.ts'
+import { kernel, macsOf, table } from '../../test/rigs/host/seen.ts'
+
+const skip = !hasNetworkManager && 'NetworkManager is not installed'
+
+test('a NIC is taken from an automatic connection, kept through a restart, and given back', { skip }, async () => {
+  const node = await createNode({ nics: 1 })
+  rmSync(node.path('etc/netplan'), { recursive: true })
+  mkdirSync(node.path('etc/NetworkManager/system-connections'), { recursive: true })
+  const [a] = node.nics
+  assert.ok(a)
+  const manager = await startNetworkManager(node)
+  try {
+    const before = foreignState(node, macsOf(node))
+    await eventually(() => assert.match(manager.nmcli('-t', '-f', 'DEVICE,STATE', 'device'), /ens4:connecting/), {
+      within: 10_000,
+    })
+
+    const interfaces = [wish(a, 0, { addresses: [a.address6] })]
+    const first = await node.agent({ interfaces })
+    assert.equal(first.report?.verdict, 'Configured', first.log)
+    assert.equal(first.report?.backend?.kind, 'networkmanager')
+    const state = { ...kernel(node), table: table(node, 100) }
+    assert.ok(kernel(node)['addresses']?.includes('multinic0 10.100.0.10/24 noprefixroute'))
+    assert.deepEqual(Object.keys(diskOf(node, path => path.includes('multinic'))), [
+      '/etc/NetworkManager/system-connections/multinic0.nmconnection',
+      '/etc/sysctl.d/90-multinic0.conf',
+      '/etc/systemd/network/05-multinic0.link',
+    ])
+    assert.equal(foreignState(node, macsOf(node)), before)
+
+    await manager.restart()
+    await sleep(3_000)
+    assert.deepEqual({ ...kernel(node), table: table(node, 100) }, state)
+    const second = await node.agent({ interfaces })
+    assert.deepEqual([second.report?.verdict, second.report?.changed], ['Configured', 0], second.log)
+
+    const clean = await node.agent({ mode: 'cleanup', interfaces: [] })
+    assert.equal(clean.report?.verdict, 'Removed', clean.log)
+    await eventually(() => assert.match(manager.nmcli('-t', '-f', 'DEVICE,STATE', 'device'), /ens4:connect/), {
+      within: 10_000,
+    })
+    assert.doesNotMatch(manager.nmcli('-t', '-f', 'NAME', 'connection'), /multinic/)
+    assert.deepEqual(kernel(node)['rules'], [])
+  } finally {
+    await manager.stop()
+    node.remove()
+  }
+})

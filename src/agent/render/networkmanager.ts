@@ -1,0 +1,62 @@
+/**
+ * The NetworkManager keyfile of one NIC.
+ *
+ * Pure. The connected route comes from the address, in our table by `route-table`; NetworkManager reads rules only from
+ * `routing-rule1`, `routing-rule2`, …
+ */
+import type { Family } from '../../contract/address.ts'
+import { familyOf, type RouteSpec, type RuleSpec } from '../change.ts'
+import type { WantedNic } from '../wanted.ts'
+
+export function keyfile(nic: WantedNic, uuid: string): string {
+  return [
+    '[connection]',
+    `id=${nic.name}`,
+    `uuid=${uuid}`,
+    'type=ethernet',
+    `interface-name=${nic.name}`,
+    // Another profile that fits any NIC must not be first.
+    'autoconnect-priority=100',
+    '',
+    '[ethernet]',
+    `mac-address=${nic.mac.toUpperCase()}`,
+    ...(nic.mtu === undefined ? [] : [`mtu=${nic.mtu}`]),
+    '',
+    '[ipv4]',
+    ...family(nic, 4),
+    '',
+    '[ipv6]',
+    ...family(nic, 6),
+    '',
+  ].join('\n')
+}
+
+function family(nic: WantedNic, of: Family): string[] {
+  const addresses = nic.addresses.filter(address => familyOf(address.cidr) === of)
+  if (addresses.length === 0) return [of === 4 ? 'method=disabled' : 'method=ignore']
+  const routes = nic.routes.filter(route => route.family === of)
+  const rules = nic.rules.filter(rule => rule.family === of)
+  return [
+    'method=manual',
+    ...(of === 6 ? ['addr-gen-mode=eui64'] : []),
+    ...addresses.map((address, index) => `address${index + 1}=${address.cidr}`),
+    'never-default=true',
+    ...(routes[0] ? [`route-table=${nic.table}`, `route-metric=${routes[0].metric}`] : []),
+    ...routes.filter(route => route.gateway).flatMap(routeLines),
+    ...rules.map((rule, index) => `routing-rule${index + 1}=${ruleText(rule)}`),
+  ]
+}
+
+function routeLines(route: RouteSpec, index: number): string[] {
+  const everything = route.family === 4 ? '0.0.0.0/0' : '::/0'
+  const destination = route.destination === 'default' ? everything : route.destination
+  return [
+    `route${index + 1}=${destination},${route.gateway},${route.metric}`,
+    ...(route.onlink ? [`route${index + 1}_options=onlink=true`] : []),
+  ]
+}
+
+function ruleText(rule: RuleSpec): string {
+  const selector = rule.from ? `from ${rule.from}` : `to ${rule.to}`
+  return `priority ${rule.priority} ${selector} table ${rule.table}`
+}

@@ -3,14 +3,13 @@
  *
  * ONLY=word runs the files with that word in their path. What is missing on the machine is installed or built first.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { environment } from '../src/env.ts'
-import { sweepWorlds, worldRefused } from '../test/rigs/world.ts'
-import { runTests } from './run-tests.ts'
+import { bounded } from '../test/rigs/process.ts'
+import { inWorld, sweepWorlds, worldRefused } from '../test/rigs/world.ts'
+import { onRealParts, runTests } from './run-tests.ts'
 import { root, testFiles } from './test-files.ts'
-import { close, none, plus, sentence, type Totals } from './totals.ts'
+import { close, none, type Totals } from './totals.ts'
 
 process.chdir(root)
 const files = testFiles(environment()['ONLY']).e2e
@@ -21,20 +20,11 @@ await close(refused ? { ...none, failed: files.length } : await runAll())
 
 async function runAll(): Promise<Totals> {
   await sweepWorlds()
-  let totals = none
-  for (const file of files) {
-    console.log(`\n${file}`)
-    const started = Date.now()
-    const ran = await runTests([file], 'in a world')
-    console.log(`${file}: ${sentence(ran)} in ${((Date.now() - started) / 1000).toFixed(1)} s`)
-    totals = plus(totals, ran)
-  }
-  return totals
+  return runTests(files, onRealParts)
 }
 
-/** What is in the way, or undefined. */
+/** What is in the way, or undefined. On a new machine Kubernetes is built. */
 async function provision(): Promise<string | undefined> {
-  const child = spawn(join(root, 'scripts/provision.sh'), ['kubernetes'], { stdio: ['ignore', 'inherit', 'inherit'] })
-  const [code] = await once(child, 'close')
+  const { code } = await bounded([join(root, 'scripts/provision.sh'), 'kubernetes'], { within: 60 * 60_000 })
   return code === 0 ? undefined : 'the real parts are not on this machine (see above)'
 }

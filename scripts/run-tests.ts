@@ -1,42 +1,62 @@
 /**
- * Runs test files with node:test and counts: in this process's own world, or in a new one (network, mount, pid namespaces).
+ * Runs test files, each in a process of its own, and counts: here, or in a new world (network, mount, pid namespaces).
+ *
+ * Every file is bounded: one that leaves something open is ended and named, and holds nobody else.
  */
-import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { inWorld, type WorldEnd } from '../test/rigs/world.ts'
-import { failedAtLeast, reporters, type Totals, totalsOf } from './totals.ts'
+import { bounded } from '../test/rigs/process.ts'
+import { inWorld } from '../test/rigs/world.ts'
+import { failedAtLeast, none, plus, reporters, sentence, type Totals, totalsOf } from './totals.ts'
 
-const within = 20 * 60_000
-/** Of one test, unless it names its own: a promise that nobody settles would otherwise hold the whole run. */
-const testTimeout = 5 * 60_000
+export interface Run {
+  /** Tests that need root, and those on real parts, get a world each. */
+  world: boolean
+  /** Of one test, unless it names its own. */
+  testTimeout: number
+  fileTimeout: number
+  /** Output as it comes: for files that run alone and long. */
+  live: boolean
+}
 
-export async function runTests(files: readonly string[], where: 'here' | 'in a world'): Promise<Totals> {
+export const quick: Run = { world: false, testTimeout: 60_000, fileTimeout: 3 * 60_000, live: false }
+export const asRoot: Run = { ...quick, world: true }
+export const onRealParts: Run = { world: true, testTimeout: 5 * 60_000, fileTimeout: 20 * 60_000, live: true }
+
+export async function runTests(files: readonly string[], run: Run): Promise<Totals> {
+  const waiting = [...files]
+  let totals = none
+  const worker = async () => {
+    for (let file = waiting.shift(); file; file = waiting.shift()) totals = plus(totals, await runFile(file, run))
+  }
+  await Promise.all(Array.from({ length: run.live ? 1 : availableParallelism() }, worker))
+  return totals
+}
+
+async function runFile(file: string, { world, testTimeout, fileTimeout, live }: Run): Promise<Totals> {
   const work = await mkdtemp(join(tmpdir(), 'multinic-test-'))
+  const started = Date.now()
+  const heard: Buffer[] = []
+  const output = live ? undefined : (chunk: Buffer) => heard.push(chunk)
+  if (live) console.log(`\n${file}`)
   try {
     const report = join(work, 'totals.json')
-    const many = where === 'here' ? [`--test-concurrency=${availableParallelism()}`] : []
-    const command = [
-      process.execPath,
-      '--test',
-      `--test-timeout=${testTimeout}`,
-      ...many,
-      ...reporters(report),
-      ...files,
-    ]
-    const { code, timedOut } = where === 'here' ? await here(command) : await inWorld(command, { within })
-    if (timedOut) console.log(`ended after ${within / 60_000} minutes: ${files.join(' ')}`)
-    return failedAtLeast(await totalsOf(report), code !== 0)
+    const command = [process.execPath, `--test-timeout=${testTimeout}`, ...reporters(report), file]
+    // What a killed file leaves in its temporary directory goes with ours.
+    const options = { within: fileTimeout, env: { TMPDIR: work }, ...(output && { output }) }
+    const { code, timedOut } = await (world ? inWorld : bounded)(command, options)
+    const totals = failedAtLeast(await totalsOf(report), code !== 0)
+    if (!live) process.stdout.write(`\n${withoutSummary(Buffer.concat(heard).toString())}`)
+    if (timedOut) console.log(`${file} was ended after ${fileTimeout / 60_000} minutes: something stayed open`)
+    console.log(`${file}: ${sentence(totals)} in ${((Date.now() - started) / 1000).toFixed(1)} s`)
+    return totals
   } finally {
     await rm(work, { recursive: true, force: true })
   }
 }
 
-function here([program = '', ...args]: readonly string[]): Promise<WorldEnd> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: ['ignore', 'inherit', 'inherit'], timeout: within })
-    child.once('error', reject)
-    child.once('close', (code, signal) => resolve({ code: code ?? 1, timedOut: signal !== null }))
-  })
+/** Each file's own sums: ours is one line. */
+function withoutSummary(text: string): string {
+  return text.replace(/^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) .*\n/gm, '')
 }

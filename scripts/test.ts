@@ -5,18 +5,18 @@
  */
 import { environment } from '../src/env.ts'
 import { sweepWorlds, worldRefused } from '../test/rigs/world.ts'
-import { runTests } from './run-tests.ts'
+import { asRoot, quick, runTests } from './run-tests.ts'
 import { root, testFiles } from './test-files.ts'
 import { close, none, plus, type Totals } from './totals.ts'
 
 process.chdir(root)
 const files = testFiles(environment()['ONLY'])
 
-let totals: Totals = files.plain.length > 0 ? await runTests(files.plain, 'here') : none
+let totals: Totals = await runTests(files.plain, quick)
 if (files.root.length > 0) {
   const refused = await worldRefused()
   await sweepWorlds()
-  const more = refused ? { ...none, skipped: files.root.length } : await runTests(files.root, 'in a world')
+  const more = refused ? { ...none, skipped: files.root.length } : await runTests(files.root, asRoot)
   totals = plus(totals, more)
   if (refused) sayLeftOut(refused, files.root)
 }

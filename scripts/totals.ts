@@ -54,10 +54,12 @@ export async function close(totals: Totals): Promise<void> {
 
 /** node:test takes the default export of the file it is given. */
 export default async function* reporter(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  let totals: Totals | undefined
   for await (const event of events) {
-    // One without a file is the sum over all files.
-    if (event.type !== 'test:summary' || event.data.file !== undefined) continue
+    if (event.type !== 'test:summary') continue
     const { tests, passed, skipped, todo } = event.data.counts
-    yield JSON.stringify({ passed, failed: tests - passed - skipped - todo, skipped: skipped + todo } satisfies Totals)
+    // The last one is the sum of all.
+    totals = { passed, failed: tests - passed - skipped - todo, skipped: skipped + todo }
   }
+  if (totals) yield JSON.stringify(totals)
 }

@@ -42,6 +42,45 @@ export function run(command: string, args: readonly string[], options: RunOption
   })
 }
 
+export interface BoundedOptions {
+  /** It is killed after this time. */
+  within: number
+  env?: Record<string, string>
+  /** What it writes; ours when absent. */
+  output?: (chunk: Buffer) => void
+}
+
+export interface Ended {
+  code: number
+  timedOut: boolean
+}
+
+/** Runs a command to its end, or until its time is over. */
+export function bounded([command = '', ...args]: readonly string[], options: BoundedOptions): Promise<Ended> {
+  const { within, env = {}, output } = options
+  return new Promise((resolve, reject) => {
+    const out = output ? 'pipe' : 'inherit'
+    const child = spawn(command, args, { stdio: ['ignore', out, out], env: { ...environment(), ...env } })
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => output?.(chunk))
+    let timedOut = false
+    const timer = setTimeout(() => {
+      timedOut = true
+      child.kill('SIGKILL')
+    }, within)
+    child.once('error', reject)
+    child.once('exit', code => {
+      clearTimeout(timer)
+      const done = () => resolve({ code: code ?? 1, timedOut })
+      // What it has written is still on its way; what it has started may keep the pipe for ever.
+      const late = setTimeout(done, 1_000)
+      child.once('close', () => {
+        clearTimeout(late)
+        done()
+      })
+    })
+  })
+}
+
 export interface Daemon {
   pid: number
   alive(): boolean
@@ -55,15 +94,27 @@ export interface DaemonOptions {
   log: string
   cwd?: string
   env?: Record<string, string>
+  /** It starts processes of its own, and a signal is for all of them. */
+  group?: boolean
 }
 
-export function startDaemon(command: string, args: readonly string[], { log, cwd, env = {} }: DaemonOptions): Daemon {
+export function startDaemon(command: string, args: readonly string[], options: DaemonOptions): Daemon {
+  const { log, cwd, env = {}, group = false } = options
   const output = openSync(log, 'a')
-  const child = spawn(command, args, { cwd, env: { ...environment(), ...env }, stdio: ['ignore', output, output] })
+  const child = spawn(command, args, {
+    cwd,
+    env: { ...environment(), ...env },
+    stdio: ['ignore', output, output],
+    detached: group,
+  })
   closeSync(output)
   const alive = () => child.pid !== undefined && child.exitCode === null && child.signalCode === null
   child.once('error', () => {}) // seen by alive()
   child.unref()
+  const signalled = (signal: NodeJS.Signals) => {
+    if (group && child.pid !== undefined) process.kill(-child.pid, signal)
+    else child.kill(signal)
+  }
   const gone = async (within: number) =>
     eventually(
       () => {
@@ -77,11 +128,11 @@ export function startDaemon(command: string, args: readonly string[], { log, cwd
     tail: async () => (await readFile(log, 'utf8')).split('\n').slice(-20).join('\n'),
     stop: async (signal = 'SIGTERM') => {
       if (!alive()) return
-      child.kill(signal)
+      signalled(signal)
       try {
         await gone(10_000)
       } catch {
-        child.kill('SIGKILL')
+        signalled('SIGKILL')
         await gone(5_000)
       }
     },

@@ -4,13 +4,12 @@
  * All that a test starts on real parts lives in one. When the command in it ends, or whoever started it is killed, the kernel
  * ends every process, mount and network namespace of it; the directory and the cgroups are removed here, or by the next sweep.
  */
-import { spawn } from 'node:child_process'
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { environment } from '../../src/env.ts'
 import { removeCgroup } from './cgroup.ts'
-import { run } from './process.ts'
+import { type BoundedOptions, bounded, type Ended, run } from './process.ts'
 
 const prefix = 'multinic-world'
 const init = join(import.meta.dirname, 'world.sh')
@@ -18,15 +17,8 @@ const init = join(import.meta.dirname, 'world.sh')
 const namespaces = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
 let count = 0
 
-export interface WorldOptions {
+export interface WorldOptions extends BoundedOptions {
   env?: Record<string, string>
-  /** The whole world is ended after this time. */
-  within: number
-}
-
-export interface WorldEnd {
-  code: number
-  timedOut: boolean
 }
 
 /** Why there can be no world on this machine, or undefined. */
@@ -36,29 +28,15 @@ export async function worldRefused(): Promise<string | undefined> {
   return tried.code === 0 ? undefined : `this system does not allow namespaces: ${tried.stderr.trim()}`
 }
 
-/** Runs a command in a world of its own; its output is ours. */
-export async function inWorld(command: readonly string[], { env = {}, within }: WorldOptions): Promise<WorldEnd> {
-  count += 1
-  const name = `${prefix}-${process.pid}-${await startTime(process.pid)}-${count}`
+/** Runs a command in a world of its own; after its time the whole world ends. */
+export async function inWorld(command: readonly string[], { env = {}, ...bounds }: WorldOptions): Promise<Ended> {
+  const number = ++count
+  const name = `${prefix}-${process.pid}-${await startTime(process.pid)}-${number}`
   const dir = join(tmpdir(), name)
   await mkdir(dir, { mode: 0o700 })
   try {
-    return await new Promise<WorldEnd>((resolve, reject) => {
-      const child = spawn('setpriv', ['--pdeathsig', 'KILL', 'unshare', ...namespaces, init, ...command], {
-        stdio: ['ignore', 'inherit', 'inherit'],
-        env: { ...environment(), ...env, MULTINIC_WORLD: name, TMPDIR: dir },
-      })
-      let timedOut = false
-      const timer = setTimeout(() => {
-        timedOut = true
-        child.kill('SIGKILL')
-      }, within)
-      child.once('error', reject)
-      child.once('close', code => {
-        clearTimeout(timer)
-        resolve({ code: code ?? 1, timedOut })
-      })
-    })
+    const start = ['setpriv', '--pdeathsig', 'KILL', 'unshare', ...namespaces, init, ...command]
+    return await bounded(start, { ...bounds, env: { ...env, MULTINIC_WORLD: name, TMPDIR: dir } })
   } finally {
     await remove(name)
   }

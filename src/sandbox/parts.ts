@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import { stringify } from 'yaml'
+import { environment } from '../env.ts'
 import { partMark, type StateDir } from './state.ts'
 import type { Part } from './supervisor.ts'
 
@@ -14,6 +15,15 @@ export const sandboxNamespace = 'multinic-system'
 export const agentImage = 'multinic-agent:sandbox'
 
 const program = join(import.meta.dirname, '../main.ts')
+
+/** Runs one command of this very program. What Node compiles is kept, which halves the start of the next process. */
+export function ownProgram(...args: string[]): Pick<Part, 'command' | 'env'> {
+  const cache = environment()['NODE_COMPILE_CACHE'] ?? join(import.meta.dirname, '../../node_modules/.cache/compiled')
+  return {
+    command: [process.execPath, '--disable-warning=ExperimentalWarning', program, ...args],
+    env: { NODE_COMPILE_CACHE: cache },
+  }
+}
 
 export interface PartsOptions {
   state: StateDir
@@ -38,11 +48,10 @@ export async function partsOf(options: PartsOptions): Promise<{ parts: Part[]; a
   const target = { providerId: options.clusterId, namespace: sandboxNamespace, kubeconfig: kubeconfigs.biz }
   await writeFile(routing, stringify({ strict: true, targets: [target] }), { mode: 0o600 })
 
-  const part = (name: string, env: Record<string, string>): Part => ({
-    name,
-    command: [process.execPath, '--disable-warning=ExperimentalWarning', program, name],
-    env: { [partMark]: state.dir, ...env },
-  })
+  const part = (name: string, env: Record<string, string>): Part => {
+    const own = ownProgram(name)
+    return { name, command: own.command, env: { ...own.env, [partMark]: state.dir, ...env } }
+  }
   const parts = [
     part('viola', { LISTEN_ADDR: viola, ROUTING_CONFIG: routing, KUBECONFIG: kubeconfigs.management }),
     part('operator', {

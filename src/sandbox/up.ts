@@ -4,12 +4,12 @@
  */
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { environment } from '../env.ts'
 import { messageOf } from '../errors.ts'
 import { createLog, type Level, type Log } from '../log.ts'
 import { connectControl, serveControl } from './control.ts'
+import { ownProgram } from './parts.ts'
 import { whyNot } from './possible.ts'
 import { type Sandbox, startSandbox } from './sandbox.ts'
 import { claim, clean, makeStateDir, ownerOf, partMark, type StateDir, sweep } from './state.ts'
@@ -30,26 +30,19 @@ const readyWithinMs = 90_000
 type Told = { progress: string } | { up: SandboxStatus } | { failed: string }
 
 /** Resolves once the sandbox is up; its process goes on. */
-export async function upDetached(options: UpOptions): Promise<void> {
-  const { state, say } = options
-  if (await showRunning(options)) return
-  await prepare(options)
+export async function upDetached(wanted: UpOptions): Promise<void> {
+  const { state, say, nodes, nicDelayMs } = wanted
+  if (await showRunning(wanted)) return
+  await prepare(wanted)
   const logFile = state.path('sandbox.log')
   const output = openSync(logFile, 'a')
-  const args = [
-    '--foreground',
-    '--dir',
-    state.dir,
-    '--nodes',
-    `${options.nodes}`,
-    '--nic-delay',
-    `${options.nicDelayMs}ms`,
-  ]
-  const main = join(import.meta.dirname, '../main.ts')
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, 'sandbox', 'up', ...args], {
+  const options = ['--dir', state.dir, '--nodes', `${nodes}`, '--nic-delay', `${nicDelayMs}ms`]
+  const { command, env } = ownProgram('sandbox', 'up', '--foreground', ...options)
+  const [file = '', ...args] = command
+  const child = spawn(file, args, {
     stdio: ['ignore', output, output, 'ipc'],
     detached: true,
-    env: { ...environment(), [partMark]: state.dir },
+    env: { ...environment(), ...env, [partMark]: state.dir },
   })
   closeSync(output)
   const ended = new Promise<string>(resolve => child.once('exit', (code, signal) => resolve(signal ?? `exit ${code}`)))
@@ -66,7 +59,7 @@ export async function upDetached(options: UpOptions): Promise<void> {
     })
     child.disconnect()
     child.unref()
-    showUp(status, options)
+    showUp(status, wanted)
     if (!status.ready) throw new Error(`not everything was configured in time; it keeps running, ${logFile} tells more`)
   } catch (error) {
     if (child.connected) {

@@ -257,6 +257,12 @@ test('with a token file reads need a token too; without one they are open, and /
   assert.deepEqual((await get('/readyz', closed)).json.warnings, [])
 })
 
+test('another method is a 405 that says which one to use', async () => {
+  const answer = await open.inject({ method: 'POST', url: '/v1/interfaces/providers' })
+  assert.equal(answer.statusCode, 405)
+  assert.equal(answer.headers['allow'], 'GET')
+})
+
 test('the page, the document and the metrics are served', async () => {
   assert.match((await get('/openapi.yaml')).body, /^openapi: 3\.1\.0/)
   assert.ok((await get('/openapi.json')).json.paths['/v1/interfaces/providers'])

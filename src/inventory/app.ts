@@ -10,11 +10,12 @@ import { type EventStream, eventStreams } from '../event-stream.ts'
 import { createApp, HttpProblem } from '../http.ts'
 import type { Log } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
+import { type Handler, hasAlready, serveApi } from '../routes.ts'
 import { interfacesPath, inventoryApi, inventoryPath, rootPath } from './api.ts'
 import type { InventoryAuth } from './auth.ts'
 import { csvOf } from './csv.ts'
 import { deviationsOf } from './deviations.ts'
-import { filterFrom, given, nextLink, numberIn, onlyOne, paramsOf, queryOf, timeIn } from './query.ts'
+import { filterFrom, given, nextLink, numberIn, onlyOne, paramsOf, timeIn, valuesIn } from './query.ts'
 import { withRemedies } from './rows.ts'
 import type { Store } from './store.ts'
 
@@ -23,8 +24,6 @@ export interface InventoryAppOptions {
   auth: InventoryAuth
   log: Log
 }
-
-type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
 const longestPage = 5_000
 const anyId = Number.MAX_SAFE_INTEGER
@@ -43,7 +42,7 @@ export function createInventoryApp({ store, auth, log }: InventoryAppOptions): F
   /** The one node of this name, now or then. */
   async function theNode(request: FastifyRequest): Promise<InventoryRecord> {
     const { nodeName } = paramsOf(request)
-    const query = queryOf(request)
+    const query = valuesIn(request)
     const at = timeIn(query, 'at')
     const filter = { nodeName, ...given('providerId', query) }
     const found = at === undefined ? await store.list(filter) : await store.at(at, filter)
@@ -54,16 +53,13 @@ export function createInventoryApp({ store, auth, log }: InventoryAppOptions): F
 
   /** Answers with `body` unless the caller has it already: the version of the store is the ETag of every read. */
   async function answer(request: FastifyRequest, reply: FastifyReply, body: () => Promise<unknown>): Promise<unknown> {
-    const etag = `"${await store.version()}"`
-    reply.header('etag', etag).header('cache-control', 'no-cache')
-    const had = (request.headers['if-none-match'] ?? '').split(',').map(one => one.trim().replace(/^W\//, ''))
-    if (had.includes(etag)) return reply.code(304).send()
+    if (hasAlready(request, reply, await store.version())) return reply.code(304).send()
     return reply.type('application/json').send(`${JSON.stringify(await body())}\n`)
   }
 
   const handlers: Record<string, Handler> = {
     [`get ${inventoryPath}`]: async (request, reply) => {
-      const query = queryOf(request)
+      const query = valuesIn(request)
       const [limit, at] = [numberIn(query, 'limit', 1, longestPage), timeIn(query, 'at')]
       const filter = { ...filterFrom(query), ...(limit === undefined ? {} : { limit: limit + 1 }) }
       const page = async () => {
@@ -86,7 +82,7 @@ export function createInventoryApp({ store, auth, log }: InventoryAppOptions): F
 
     [`get ${inventoryPath}/{nodeName}/history`]: async (request, reply) => {
       const { nodeName } = paramsOf(request)
-      const query = queryOf(request)
+      const query = valuesIn(request)
       const [limit = 100, before = anyId] = [numberIn(query, 'limit', 1, 1_000), numberIn(query, 'before', 1, anyId)]
       // A node that was removed has its history still.
       const providerId = query['providerId'] ?? onlyOne(nodeName, await store.providersOf(nodeName))
@@ -96,13 +92,13 @@ export function createInventoryApp({ store, auth, log }: InventoryAppOptions): F
     },
 
     [`get ${rootPath}/history`]: async (request, reply) => {
-      const query = queryOf(request)
+      const query = valuesIn(request)
       const [limit = 100, before = anyId] = [numberIn(query, 'limit', 1, 1_000), numberIn(query, 'before', 1, anyId)]
       return answer(request, reply, () => store.history({ ...given('providerId', query), limit, before }))
     },
 
     [`get ${rootPath}/search`]: async (request, reply) => {
-      const query = queryOf(request)
+      const query = valuesIn(request)
       const { q } = query
       if (q === undefined) throw new HttpProblem(400, 'q required')
       const limit = numberIn(query, 'limit', 1, 1_000)
@@ -111,12 +107,12 @@ export function createInventoryApp({ store, auth, log }: InventoryAppOptions): F
 
     [`get ${rootPath}/deviations`]: (request, reply) =>
       answer(request, reply, async () =>
-        (await store.list(given('providerId', queryOf(request)))).flatMap(deviationsOf),
+        (await store.list(given('providerId', valuesIn(request)))).flatMap(deviationsOf),
       ),
 
     [`get ${rootPath}/events`]: async (request, reply) => {
       const header = request.headers['last-event-id']
-      const query = { ...queryOf(request), ...(typeof header === 'string' ? { after: header } : {}) }
+      const query = { ...valuesIn(request), ...(typeof header === 'string' ? { after: header } : {}) }
       const after = numberIn(query, 'after', 0, anyId) ?? (await store.history({ limit: 1 }))[0]?.id ?? 0
       await tellChanges(store, given('providerId', query), after, streams.open(reply))
     },
@@ -135,7 +131,7 @@ export function createInventoryApp({ store, auth, log }: InventoryAppOptions): F
     [`get ${interfacesPath}/providers`]: (request, reply) => answer(request, reply, () => store.providers()),
 
     [`get ${interfacesPath}/node-configs`]: async (request, reply) => {
-      const { providerId } = queryOf(request)
+      const { providerId } = valuesIn(request)
       if (!providerId) throw new HttpProblem(400, 'providerId required')
       return answer(request, reply, async () => (await store.list({ providerId })).map(withRemedies))
     },
@@ -143,27 +139,18 @@ export function createInventoryApp({ store, auth, log }: InventoryAppOptions): F
     [`get ${interfacesPath}/node-configs/by-instance/{instanceId}`]: async (request, reply) => {
       const instanceId = paramsOf(request)['instanceId']?.trim()
       if (!instanceId) throw new HttpProblem(400, 'instanceId required')
-      const found = await store.list({ instanceId, ...given('providerId', queryOf(request)) })
+      const found = await store.list({ instanceId, ...given('providerId', valuesIn(request)) })
       if (found.length === 0) throw new HttpProblem(404, 'not found')
       return answer(request, reply, async () => found.map(withRemedies))
     },
   }
 
-  for (const { method, path } of inventoryApi.routes) {
-    const handler = handlers[`${method} ${path}`]
-    if (!handler) throw new Error(`nothing serves ${method} ${path}`)
-    app.route({
-      method: method.toUpperCase(),
-      url: path.replace(/\{(\w+)\}/g, ':$1'),
-      // Before the body is read: who may not write need not be listened to.
-      onRequest: async (request, reply) => {
-        reply.header('www-authenticate', 'Bearer')
-        await (method === 'get' ? auth.mayRead : auth.mayWrite)(request.headers.authorization)
-        reply.removeHeader('www-authenticate')
-      },
-      handler,
-    })
-  }
+  // Before the body is read: who may not write need not be listened to.
+  serveApi(app, inventoryApi, handlers, async ({ method }, request, reply) => {
+    reply.header('www-authenticate', 'Bearer')
+    await (method === 'get' ? auth.mayRead : auth.mayWrite)(request.headers.authorization)
+    reply.removeHeader('www-authenticate')
+  })
   app.addHook('onClose', async () => auth.close())
   return app
 }

@@ -4,15 +4,14 @@
 import type { FastifyRequest } from 'fastify'
 import type { InventoryRecord } from '../contract/inventory.ts'
 import { HttpProblem } from '../http.ts'
+import { queryOf } from '../routes.ts'
 import type { Filter } from './store.ts'
 
 export type Query = Record<string, string | undefined>
 
-/** The first value of each parameter; an empty one counts as absent. */
-export function queryOf(request: FastifyRequest): Query {
-  const query = request.query as Record<string, string | string[] | undefined>
-  const first = Object.entries(query).map(([key, value]) => [key, Array.isArray(value) ? value[0] : value])
-  return Object.fromEntries(first.filter(([, value]) => value !== ''))
+/** An empty value counts as absent. */
+export function valuesIn(request: FastifyRequest): Query {
+  return Object.fromEntries(Object.entries(queryOf(request)).filter(([, value]) => value !== ''))
 }
 
 export function paramsOf(request: FastifyRequest): Record<string, string> & { nodeName: string } {

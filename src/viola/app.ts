@@ -1,7 +1,6 @@
 /**
  * The Viola API over HTTP: parse, authorise, choose the cluster, then observe → plan → apply → answer.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { openApiDocument } from '../contract/openapi.ts'
 import { maxPostBytes, providerHeader, violaPath } from '../contract/viola.ts'
@@ -10,11 +9,13 @@ import { type EventStream, eventStreams } from '../event-stream.ts'
 import { createApp, HttpProblem } from '../http.ts'
 import type { Log } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
+import { type Handler, hasAlready, queryOf, serveApi } from '../routes.ts'
 import { type Caller, mayActFor } from '../tokens.ts'
 import { answerTo } from './answer.ts'
 import { violaApi } from './api.ts'
 import { applyDecisions, isAway, type Outcome } from './apply.ts'
 import type { Auth } from './auth.ts'
+import { drainBeforeClose } from './drain.ts'
 import { objectName } from './names.ts'
 import { type Cluster, fingerprintOf } from './observe.ts'
 import { belongsTo, heldNode, planNodeConfigs } from './plan.ts'
@@ -33,17 +34,27 @@ interface Admitted {
   caller: Caller
 }
 
-type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
-
 export function createViolaApp({ targets, auth, log, parallel }: ViolaAppOptions): FastifyInstance {
   const metrics = createMetrics({ process: true })
   const app = createApp({
     log,
     bodyLimit: maxPostBytes,
-    metrics,
+    metrics: { ...metrics, text: measured },
     warnings: () => [...auth.warnings(), ...targets.warnings()],
     openapi: openApiDocument(violaApi),
   })
+  // A body of 4 MiB comes within this time over any line that is worth waiting for.
+  app.server.requestTimeout = 30_000
+  app.server.headersTimeout = 10_000
+
+  function measured(): Promise<string> {
+    const file = Number(targets.problem !== undefined)
+    metrics.set('viola_routing_broken', '1 while the routing file as it is now cannot be used.', file)
+    for (const { name, trouble } of targets.states())
+      metrics.set('viola_target_up', '1 while the cluster can be spoken to.', Number(!trouble), { target: name })
+    return metrics.text()
+  }
+
   // Older callers do not say that it is JSON; there is nothing else that it could be.
   app.removeContentTypeParser('text/plain')
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
@@ -106,9 +117,7 @@ export function createViolaApp({ targets, auth, log, parallel }: ViolaAppOptions
         held => belongsTo(held, providerId) && (nodeName === undefined || held.spec.nodeName === nodeName),
       )
       const resourceVersion = fingerprintOf(objects)
-      const etag = `"${resourceVersion}"`
-      reply.header('etag', etag)
-      if (since === resourceVersion || matches(request.headers['if-none-match'], etag)) return reply.code(304).send()
+      if (hasAlready(request, reply, resourceVersion) || since === resourceVersion) return reply.code(304).send()
       const items = objects.map(heldNode).sort((a, b) => (a.nodeName < b.nodeName ? -1 : 1))
       return reply.type('application/json').send(JSON.stringify({ items, resourceVersion }))
     },
@@ -126,18 +135,7 @@ export function createViolaApp({ targets, auth, log, parallel }: ViolaAppOptions
     },
   }
 
-  for (const { method, path } of violaApi.routes) {
-    const handler = handlers[`${method} ${path}`]
-    if (!handler) throw new Error(`nothing serves ${method} ${path}`)
-    app.route({ method: method.toUpperCase(), url: path.replace(/\{(\w+)\}/g, ':$1'), handler })
-  }
-  app.route({
-    method: ['PUT', 'PATCH'],
-    url: violaPath,
-    handler: async () => {
-      throw new HttpProblem(405, 'method not allowed: use GET or POST')
-    },
-  })
+  serveApi(app, violaApi, handlers)
   drainBeforeClose(app)
   app.addHook('onClose', async () => {
     auth.close()
@@ -180,27 +178,6 @@ async function tellChanges(
   cluster.letGo.removeEventListener('abort', stream.end)
 }
 
-/** Requests under way are answered before connections are cut, within a bound. */
-function drainBeforeClose(app: FastifyInstance, longestMs = 10_000): void {
-  let underWay = 0
-  let drained: (() => void) | undefined
-  app.addHook('onRequest', async () => {
-    underWay++
-  })
-  app.addHook('onResponse', async () => {
-    if (--underWay === 0) drained?.()
-  })
-  app.addHook('preClose', async () => {
-    if (underWay === 0) return
-    await Promise.race([
-      new Promise<void>(resolve => {
-        drained = resolve
-      }),
-      sleep(longestMs, undefined, { ref: false }),
-    ])
-  })
-}
-
 /** Reports whether there was something to delete. What is not this provider's is not there for it. */
 async function deleteNode(
   cluster: Cluster,
@@ -217,16 +194,6 @@ async function deleteNode(
 }
 
 const written = ['viola_node_configs_total', 'Node configs by what became of them.'] as const
-
-function queryOf(request: FastifyRequest): Record<string, string | undefined> {
-  const query = request.query as Record<string, string | string[] | undefined>
-  return Object.fromEntries(Object.entries(query).map(([key, value]) => [key, Array.isArray(value) ? value[0] : value]))
-}
-
-function matches(header: string | undefined, etag: string): boolean {
-  const given = (header ?? '').split(',').map(one => one.trim().replace(/^W\//, ''))
-  return given.includes(etag) || given.includes('*')
-}
 
 function sentence({ path, message }: { path: string; message: string }): string {
   return path ? `${path}: ${message}` : message

@@ -104,6 +104,7 @@ test('a new routing file counts for the next request; a broken one leaves the ol
     const ready = await viola.ask('GET', '/readyz')
     assert.equal(ready.status, 200)
     assert.match(ready.json.warnings.join('\n'), /routing: .*targets\[0\]\.kubeApiServer.*stays in force/)
+    assert.match((await viola.ask('GET', '/metrics')).body, /^viola_routing_broken 1$/m)
     const said = lines.filter(line => line.includes('file cannot be used'))
     assert.equal(said.length, 1)
     assert.doesNotMatch(lines.join(''), /s3cret/)
@@ -177,6 +178,10 @@ test('a cluster that is away, or silent, is a 504 and delays no other', async ()
         (await slow).map(({ status }) => status),
         [504, 504],
       )
+      const { warnings } = (await viola.ask('GET', '/readyz')).json
+      assert.match(warnings.join('\n'), /target away: .*ECONNREFUSED[\s\S]*target silent: .*no answer within 400 ms/)
+      const metrics = (await viola.ask('GET', '/metrics')).body
+      assert.match(metrics, /viola_target_up\{target="away"\} 0[\s\S]*viola_target_up\{target="alive"\} 1/)
     })
   } finally {
     silent.close()

@@ -15,6 +15,10 @@ import { type Access, type Route, type Routing, routeOf, routingFrom, routingTo 
 export interface Targets {
   /** Lends the cluster of a provider to `work`; undefined when the provider is unknown. Throws `Unroutable`. */
   use<T>(providerId: string, work: (cluster: Cluster) => Promise<T>): Promise<T | undefined>
+  /** How each cluster is that the routing names. */
+  states(): { name: string; trouble: string | undefined }[]
+  /** What is wrong with the routing file as it is now. */
+  readonly problem: string | undefined
   warnings(): string[]
   close(): Promise<void>
 }
@@ -69,6 +73,9 @@ export async function openTargets({ settings, log, refreshMs = 1_000 }: TargetsO
     return clusters.use(keyOf(route), await markOf(access, base), () => make(access, namespace), work)
   }
 
+  const states = () =>
+    namedRoutes().map(([name, route]) => ({ name, trouble: route.unusable ?? clusters.trouble(keyOf(route)) }))
+
   warm(routing())
   return {
     async use(providerId, work) {
@@ -76,11 +83,14 @@ export async function openTargets({ settings, log, refreshMs = 1_000 }: TargetsO
       const route = routeOf(routing(), providerId)
       return route && inRoute(route, work)
     },
+    states,
+    get problem() {
+      return file?.problem
+    },
     warnings() {
-      const troubles = namedRoutes().flatMap(([name, route]) => {
-        const trouble = route.unusable ?? clusters.trouble(keyOf(route))
-        return trouble === undefined ? [] : [`target ${name}: ${trouble}`]
-      })
+      const troubles = states().flatMap(({ name, trouble }) =>
+        trouble === undefined ? [] : [`target ${name}: ${trouble}`],
+      )
       return [...(file?.problem ? [`routing: ${file.problem}`] : []), ...routing().warnings, ...troubles]
     },
     async close() {

@@ -32,6 +32,7 @@ const everywhere = [
   'src/http.ts',
   'src/event-stream.ts',
   'src/reload.ts',
+  'src/routes.ts',
   'src/tokens.ts',
 ]
 const forAgent = ['src/errors.ts', 'src/log.ts', 'src/env.ts']

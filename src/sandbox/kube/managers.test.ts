@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
+import { compare, difference, fieldsOf, isEmpty, parseSet } from './fields.ts'
 import type { ApiObject, Fields } from './json.ts'
 import { aCluster, aWidget, refusal, specOf, statusOf, widgetDefinition, widgetsId } from './testing.ts'
 
@@ -142,4 +144,48 @@ test('an apply needs a manager, no managedFields and a schema that knows its fie
   const owned = { metadata: { managedFields: [] } }
   assert.equal(refusal(() => cluster.apply('one', {}, owned)).message, 'metadata.managedFields must be nil')
   assert.match(refusal(() => cluster.apply('one', { typo: 1 })).message ?? '', /\.spec\.typo: field not declared/)
+})
+
+/** Some of: an owner, a colour, tags, settings and parts, with few values, so that managers get in each other's way. */
+const someSpec = fc.record(
+  {
+    color: fc.constantFrom('red', 'blue'),
+    tags: fc.constantFrom([], ['x'], ['x', 'y']),
+    settings: fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.constantFrom('1', '2')),
+    parts: fc.uniqueArray(
+      fc.record(
+        { name: fc.constantFrom('p', 'q', 'r'), weight: fc.constantFrom(1, 2), note: fc.constantFrom('n', 'm') },
+        { requiredKeys: ['name'] },
+      ),
+      { selector: part => part.name },
+    ),
+  },
+  { requiredKeys: [] },
+)
+
+test('whoever applies gets what it asked for, twice is once, and nobody owns what is not there', t => {
+  const cluster = widgets()
+  t.after(cluster.close)
+  const kind = cluster.kinds.find('test.example.com', 'v1', 'widgets')
+  const applies = fc.array(fc.tuple(fc.constantFrom('one', 'two', 'three'), someSpec), { minLength: 1, maxLength: 8 })
+  fc.assert(
+    fc.property(applies, sequence => {
+      if (cluster.has(widgetsId, 'w')) cluster.remove(widgetsId, 'w')
+      for (const [manager, spec] of sequence) {
+        const after = cluster.apply(manager, spec, { force: true })
+        assert.equal(cluster.apply(manager, spec, { force: true }), after)
+        const wanted = fieldsOf({ spec: { size: 3, ...spec } }, kind?.version.schema)
+        const mine = parseSet((owners(after)[`${manager} Apply`] ?? {}) as Fields)
+        assert.ok(isEmpty(difference(wanted, mine)), 'the applier owns what it applied')
+        for (const [name, value] of Object.entries(spec)) {
+          if (name === 'color' || name === 'tags') assert.deepEqual(specOf(after)[name], value)
+        }
+        const { changed: there } = compare({}, { spec: after['spec'] }, kind?.version.schema)
+        for (const fields of Object.values(owners(after))) {
+          assert.ok(isEmpty(difference(parseSet(fields as Fields), there)), 'what is owned is there')
+        }
+      }
+    }),
+    { numRuns: 150 },
+  )
 })

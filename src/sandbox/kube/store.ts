@@ -46,7 +46,7 @@ export function objectId(namespace: string | undefined, name: string): string {
   return namespace === undefined ? name : `${namespace}${separator}${name}`
 }
 
-export function createStore({ kept = 20_000, from }: { kept?: number; from?: Snapshot } = {}): Store {
+export function createStore({ kept = 5_000, from }: { kept?: number; from?: Snapshot } = {}): Store {
   const drawers = new Map<string, Map<string, ApiObject>>()
   const uids = new Map<string, { kind: string; object: ApiObject }>()
   const listeners = new Set<(change: Change) => void>()

@@ -11,6 +11,8 @@ import { watch } from './watch.ts'
 
 const bookmarkEvery = 60
 const longest = 3600
+/** A client that does not read is let go; it comes back and resumes. */
+const mostUnread = 128 * 1024 * 1024
 
 export function serveWatch(
   { response }: Asked,
@@ -23,8 +25,12 @@ export function serveWatch(
   response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' })
   response.flushHeaders()
   const told = () => ({ ...answering, now: now() })
+  const write = (text: string) => {
+    response.write(text)
+    if (response.writableLength > mostUnread) response.destroy()
+  }
   const bookmark = () => {
-    if (query.bookmarks) response.write(bookmarkText(store.version(), false, told()))
+    if (query.bookmarks) write(bookmarkText(store.version(), false, told()))
   }
   const seconds = Math.min(query.timeoutSeconds || longest, longest)
   let stop = () => {}
@@ -46,8 +52,8 @@ export function serveWatch(
         initialEvents: query.sendInitialEvents,
       },
       {
-        event: event => response.write(eventText(event, told())),
-        bookmark: ({ version, initialEventsEnd }) => response.write(bookmarkText(version, initialEventsEnd, told())),
+        event: event => write(eventText(event, told())),
+        bookmark: ({ version, initialEventsEnd }) => write(bookmarkText(version, initialEventsEnd, told())),
       },
     )
   } catch (error) {

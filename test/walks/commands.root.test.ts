@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rmdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { environment } from '../../src/env.ts'
+import { partMark, stateDir } from '../../src/sandbox/state.ts'
+import type { SandboxStatus } from '../../src/sandbox/status.ts'
+import { eventually } from '../eventually.ts'
+
+const program = join(import.meta.dirname, '../../bin/multinic')
+let parent: string
+let dir: string
+
+before(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'multinic-commands-'))
+  dir = join(parent, 'sandbox')
+})
+after(async () => {
+  await sandbox('down')
+  await rmdir(parent)
+})
+
+interface Ended {
+  code: number
+  out: string
+  err: string
+}
+
+function sandbox(...args: string[]): Promise<Ended> {
+  const env = { ...environment(), MULTINIC_SANDBOX_DIR: dir }
+  return new Promise(resolve => {
+    const child = execFile(program, ['sandbox', ...args], { env }, (_error, out, err) =>
+      resolve({ code: child.exitCode ?? 1, out, err }),
+    )
+  })
+}
+
+async function status(): Promise<SandboxStatus> {
+  const { code, out, err } = await sandbox('status', '-o', 'json')
+  assert.equal(code, 0, err)
+  return JSON.parse(out) as SandboxStatus
+}
+
+async function ready(): Promise<SandboxStatus> {
+  return eventually(
+    async () => {
+      const now = await status()
+      assert.ok(now.ready, JSON.stringify(now.nodes))
+      return now
+    },
+    { within: 30_000, every: 100 },
+  )
+}
+
+/** Namespaces, processes and files of this sandbox, wherever they are on the machine. */
+function leftovers(): string[] {
+  const { prefix } = stateDir(dir)
+  const namespaces = readdirSync('/run/netns').filter(name => name.startsWith(prefix))
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .filter(line => line.includes(dir))
+  const processes = readdirSync('/proc').filter(
+    pid => /^\d+$/.test(pid) && environOf(pid).includes(`${partMark}=${dir}`),
+  )
+  return [...namespaces, ...mounts, ...processes, ...(existsSync(dir) ? [dir] : [])]
+}
+
+function environOf(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
+  } catch {
+    return []
+  }
+}
+
+test('up returns when four ports on three nodes are configured NICs, and says what to try next', async () => {
+  const { code, out, err } = await sandbox('up')
+  assert.equal(code, 0, `${out}\n${err}`)
+  assert.match(out, /starting 3 nodes/)
+  assert.match(out, /├─ worker-1 {2}Configured\n│ {2}├─ multinic0 +Configured +10\.10\.0\.10 +mtu 9000/)
+  assert.match(out, /export KUBECONFIG=.*biz\/kubeconfig/)
+  assert.match(out, /sandbox attach --vm worker-2 --subnet storage/)
+})
+
+test('a second up says that one runs already, and shows it', async () => {
+  const { code, out } = await sandbox('up')
+  assert.equal(code, 0)
+  assert.match(out, /a sandbox runs already/)
+  assert.match(out, /sandbox ready/)
+})
+
+test('status in JSON has the keys that scripts rely on', async () => {
+  const now = await ready()
+  assert.deepEqual(Object.keys(now), ['ready', 'nodes', 'kubeconfigs', 'urls'])
+  assert.deepEqual(
+    now.nodes.map(({ name, interfaces }) => [name, ...interfaces.map(nic => `${nic.name} ${nic.status}`)]),
+    [
+      ['worker-1', 'multinic0 Configured', 'multinic1 Configured'],
+      ['worker-2', 'multinic0 Configured'],
+      ['worker-3', 'multinic0 Configured'],
+    ],
+  )
+  assert.deepEqual(Object.keys(now.kubeconfigs), ['management', 'biz'])
+  for (const name of ['inventory', 'viola', 'keystone', 'neutron', 'nova', 'contrabass'])
+    assert.ok(now.urls[name], name)
+})
+
+test('attach, detach, reboot and shell do what they say', async () => {
+  const attached = await sandbox('attach', '--vm', 'worker-3', '--subnet', 'storage', '--count', '2')
+  assert.match(attached.out, /^attached port \S+ {2}fa:16:3e:\S+ {2}10\.10\.0\.12\nattached port .* 10\.10\.0\.13\n$/)
+  assert.equal((await ready()).nodes[2]?.interfaces.length, 3)
+
+  assert.equal((await sandbox('detach', '--vm', 'worker-3', '--name', 'multinic2')).code, 0)
+  assert.deepEqual(
+    (await ready()).nodes[2]?.interfaces.map(nic => nic.name),
+    ['multinic0', 'multinic1'],
+  )
+
+  assert.equal((await sandbox('reboot', 'worker-3')).out, 'worker-3 is up again\n')
+  const shell = await sandbox('shell', 'worker-3', 'sh', '-c', 'hostname; ls /sys/class/net /etc/netplan')
+  assert.equal(shell.code, 0, shell.err)
+  assert.match(shell.out, /^worker-3\n/)
+  assert.match(shell.out, /91-multinic1\.yaml/)
+})
+
+test('mistakes are told, not thrown about', async () => {
+  const cases: [args: string[], said: RegExp][] = [
+    [
+      ['attach', '--vm', 'worker-9', '--subnet', 'storage'],
+      /there is no VM worker-9; there are worker-1, worker-2, worker-3/,
+    ],
+    [['attach', '--vm', 'worker-1', '--subnet', 'home'], /there is no subnet home; there are nodes, storage, backup/],
+    [['detach', '--vm', 'worker-1'], /say which: --port ID, --name multinic1 or --all/],
+    [['detach', '--vm', 'worker-1', '--name', 'multinic7'], /worker-1 has no attached port multinic7/],
+    [['reboot', 'worker-9'], /there is no node worker-9/],
+    [['up', '--nodes', 'none'], /must be a whole number above zero/],
+  ]
+  for (const [args, said] of cases) {
+    const { code, err } = await sandbox(...args)
+    assert.equal(code, 1, args.join(' '))
+    assert.match(err, said)
+    assert.doesNotMatch(err, /\bat .*\.ts:\d+/)
+  }
+})
+
+test('down leaves nothing behind, and is content when there is nothing', async () => {
+  assert.notDeepEqual(leftovers(), [])
+  assert.equal((await sandbox('down')).code, 0)
+  assert.deepEqual(leftovers(), [])
+  const again = await sandbox('down')
+  assert.deepEqual([again.code, again.out], [0, `no sandbox runs in ${dir}\n`])
+  assert.match((await sandbox('status')).err, /no sandbox runs in/)
+})
+
+test('down after a crash leaves nothing behind either', async () => {
+  assert.equal((await sandbox('up', '--nodes', '1')).code, 0)
+  const { pid } = JSON.parse(readFileSync(join(dir, 'owner.json'), 'utf8')) as { pid: number }
+  process.kill(pid, 'SIGKILL')
+  await eventually(() => assert.ok(!existsSync(`/proc/${pid}`) || environOf(`${pid}`).length <= 1))
+  assert.notDeepEqual(leftovers(), [])
+  assert.equal((await sandbox('down')).code, 0)
+  assert.deepEqual(leftovers(), [])
+})
+
+test('up after a crash cleans up and starts', async () => {
+  const env = { ...environment(), MULTINIC_SANDBOX_DIR: dir }
+  const cut = spawn(program, ['sandbox', 'up', '--nodes', '1', '--foreground'], { env, stdio: 'ignore' })
+  await eventually(() => assert.ok(readdirSync('/run/netns').some(name => name.startsWith(stateDir(dir).prefix))), {
+    within: 30_000,
+  })
+  cut.kill('SIGKILL')
+  await new Promise(resolve => cut.once('exit', resolve))
+  const { code, out } = await sandbox('up', '--nodes', '1')
+  assert.equal(code, 0, out)
+  assert.match(out, /cleaning up after a sandbox that did not end well/)
+  assert.equal((await sandbox('down')).code, 0)
+  assert.deepEqual(leftovers(), [])
+})

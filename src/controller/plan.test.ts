@@ -105,6 +105,21 @@ const cases: Record<string, Case> = {
     { ...withStatus(told('Pending', 'RolloutWaiting', 60)), jobs: [aJob(config, { createdAt: start - 500 })] },
     `InProgress Applying: ${running.name} is running`,
   ],
+  'a job that looks for a NIC again is told by its result only': [
+    { ...withStatus(told('Pending', 'NicMissing', 60)), jobs: [aJob(config, { createdAt: start - 500 })] },
+    'as it is (again in 1.5s)',
+  ],
+  'a wait of an older spec is no reason to tell more': [
+    {
+      ...withStatus(told('Pending', 'RolloutWaiting', 60, { observedGeneration: 2 })),
+      jobs: [aJob(config, { createdAt: start - 500 })],
+    },
+    'as it is (again in 1.5s)',
+  ],
+  'a job whose node has gone before it started is told': [
+    { node: undefined, jobs: [aJob(config, { phase: 'waiting' })] },
+    'InProgress NodeMissing: node w1 is not in this cluster (again in 25s)',
+  ],
   'a job that has no Pod yet is told, and looked at when it should run': [
     { jobs: [aJob(config, { phase: 'waiting' })] },
     `InProgress Applying: ${running.name} is starting (again in 25s)`,
@@ -202,6 +217,16 @@ const cases: Record<string, Case> = {
     },
     'as it is',
     { do: 'deleteJob', name: running.name, uid: 'job-uid' },
+  ],
+  'a wait that is over is followed by the work at once': [
+    withStatus(told('Pending', 'Paused', 1, { failedAttempts: 6 })),
+    'as it is (again in 2s)',
+    finalizer,
+    create(6, { takesSlot: true }),
+  ],
+  'a job of another config is not swept': [
+    { ...withStatus(configured), jobs: [anEndedJob(config, {}, { configUid: 'another', endedAt: start - 700_000 })] },
+    'as it is',
   ],
   'a rebooted node is configured again, outside the window': [
     { ...withStatus(configured), node: aNode({ bootID: 'boot-2' }), rollout: { room: false, because: 'full' } },

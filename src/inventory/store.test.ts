@@ -113,6 +113,21 @@ test('a node that is written twice in one put ends as the last write says', () =
     assert.equal((await store.list({ q: 'port-a-2' })).length, 0)
   }))
 
+test('one odd record does not keep the others out', () =>
+  using(newPath(), async store => {
+    const macAddress = '02:00:00:00:00:01'
+    const twice = {
+      nodeName: 'odd',
+      interfaces: [
+        { id: 3, macAddress, address: '10.0.0.1', cidr: '10.0.0.0/24' },
+        { id: 3, macAddress },
+      ],
+    }
+    await store.put([aWrite('odd', { config: twice }), aWrite('even')])
+    assert.equal((await store.list()).length, 2)
+    assert.equal((await store.list({ q: '10.0.0.1' })).length, 1)
+  }))
+
 test('search finds by the beginning of an address, MAC, port, VM, node or provider', () =>
   using(newPath(), async store => {
     const v6 = { id: 0, macAddress: 'AA:bb:00:00:00:01', addresses: ['2001:DB8::0:5/64', '10.99.0.1/24'] }

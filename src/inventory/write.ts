@@ -89,10 +89,8 @@ async function writeNodes(tx: Tx, changes: readonly Written[]): Promise<void> {
       .execute(),
   )
   // The rows for search hang on the config alone: a new state leaves them.
-  const newConfig = now.filter(({ write, what, after }) => {
-    const ofNode = changes.filter(change => keyOf(change.write) === keyOf(write))
-    return after && (ofNode.some(change => change.what !== 'status') || what !== 'status')
-  })
+  const reconfigured = new Set(changes.filter(({ what }) => what !== 'status').map(({ write }) => keyOf(write)))
+  const newConfig = now.filter(({ write, after }) => after && reconfigured.has(keyOf(write)))
   for (const { write } of newConfig.filter(({ write }) => first.get(keyOf(write))?.before))
     for (const table of ['interfaces', 'addresses'] as const)
       await tx
@@ -101,8 +99,21 @@ async function writeNodes(tx: Tx, changes: readonly Written[]): Promise<void> {
         .where('node_name', '=', write.nodeName)
         .execute()
   const records = newConfig.flatMap(({ after }) => after ?? [])
-  await inSlices(records.flatMap(interfaceRows), slice => tx.insertInto('interfaces').values(slice).execute())
-  await inSlices(records.flatMap(addressRows), slice => tx.insertInto('addresses').values(slice).execute())
+  // A config that names a number twice is wrong, but one wrong record must not keep the others out.
+  await inSlices(records.flatMap(interfaceRows), slice =>
+    tx
+      .insertInto('interfaces')
+      .values(slice)
+      .onConflict(conflict => conflict.doNothing())
+      .execute(),
+  )
+  await inSlices(records.flatMap(addressRows), slice =>
+    tx
+      .insertInto('addresses')
+      .values(slice)
+      .onConflict(conflict => conflict.doNothing())
+      .execute(),
+  )
 }
 
 async function writeHistory(tx: Tx, changes: readonly Written[]): Promise<void> {

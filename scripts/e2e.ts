@@ -3,6 +3,7 @@
  *
  * ONLY=word runs the files with that word in their path. What is missing on the machine is installed or built first.
  */
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { environment } from '../src/env.ts'
 import { bounded } from '../test/rigs/process.ts'
@@ -23,8 +24,20 @@ async function runAll(): Promise<Totals> {
   return runTests(files, onRealParts)
 }
 
-/** What is in the way, or undefined. On a new machine Kubernetes is built. */
+/** What is in the way, or undefined. A file says by its place or its imports which real parts it needs. */
 async function provision(): Promise<string | undefined> {
-  const { code } = await bounded([join(root, 'scripts/provision.sh'), 'kubernetes'], { within: 60 * 60_000 })
-  return code === 0 ? undefined : 'the real parts are not on this machine (see above)'
+  const texts = await Promise.all(files.map(async file => `${file} ${await readFile(file, 'utf8')}`))
+  const rigs = ['kubernetes', 'openstack'].filter(rig => texts.some(text => text.includes(`rigs/${rig}/rig.`)))
+  for (const rig of rigs) {
+    // On a new machine Kubernetes is built.
+    const { code } = await bounded([join(root, 'scripts/provision.sh'), rig], { within: 60 * 60_000 })
+    if (code !== 0) return 'the real parts are not on this machine (see above)'
+  }
+  return rigs.includes('openstack') ? firstCloud() : undefined
+}
+
+/** It takes minutes; the tests start from its state. */
+async function firstCloud(): Promise<string | undefined> {
+  const { code } = await inWorld([process.execPath, 'test/rigs/openstack/prepare.ts'], { within: 20 * 60_000 })
+  return code === 0 ? undefined : 'the real cloud does not start (see above)'
 }

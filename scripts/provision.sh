@@ -3,27 +3,34 @@
 #
 #   provision.sh base         for `make test`: the tools of the tests that need root
 #   provision.sh kubernetes   for `make e2e`: base, and the real parts of a cluster (some from apt, some built by Go)
+#   provision.sh openstack    for `make e2e`: base, and the real parts of a cloud
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 rig=$here/../test/rigs/kubernetes
-group=${1:?base or kubernetes}
+group=${1:?base, kubernetes or openstack}
 
 # command:package, as Debian and Ubuntu name them.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl)
 kubernetes=(etcd:etcd-server containerd:containerd runc:runc busybox:busybox-static)
+# Without the packages that are services: these hold all the code, and ask no questions.
+openstack=(:python3-keystone :neutron-common :nova-common :python3-placement :glance-common :python3-pymysql
+  :rabbitmq-server :mariadb-server uwsgi-core:uwsgi-core :uwsgi-plugin-python3)
 
 case $group in
   base) tools=("${base[@]}") ;;
   kubernetes) tools=("${base[@]}" "${kubernetes[@]}") ;;
-  *) echo "provision.sh: no group '$group' (base, kubernetes)" >&2; exit 2 ;;
+  openstack) tools=("${base[@]}" "${openstack[@]}") ;;
+  *) echo "provision.sh: no group '$group' (base, kubernetes, openstack)" >&2; exit 2 ;;
 esac
 
 # Directories such as /usr/sbin are not in everybody's PATH.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
+# By its command; a package without one of its own by its name.
 have() {
   case $1 in
+    '') dpkg-query --show --showformat '${db:Status-Abbrev}' "$2" 2>/dev/null | grep -q '^ii' ;;
     etcd) [ -x "${KUBEBUILDER_ASSETS:-/nonexistent}/etcd" ] || command -v etcd >/dev/null ;;
     # It becomes an image with nothing beside it, so the one that is linked to libc is of no use.
     busybox) command -v busybox >/dev/null && ! ldd "$(command -v busybox)" 2>/dev/null | grep -q '=>' ;;
@@ -42,7 +49,7 @@ offers_go() {
 }
 
 packages=()
-for tool in "${tools[@]}"; do have "${tool%%:*}" || packages+=("${tool#*:}"); done
+for tool in "${tools[@]}"; do have "${tool%%:*}" "${tool#*:}" || packages+=("${tool#*:}"); done
 if [ "$group" = kubernetes ] && ! command -v go >/dev/null && ! "$rig/build.sh" --check >/dev/null 2>&1; then
   [ -n "$(offers_go)" ] || update_once
   # From 1.21 on Go fetches the toolchain that a module asks for; an older one cannot, and build.sh says what to do.
@@ -72,6 +79,8 @@ if [ ${#packages[@]} -gt 0 ]; then
     case $package in
       etcd-server) systemctl --quiet disable etcd.service 2>/dev/null || true ;;
       containerd) systemctl --quiet disable containerd.service 2>/dev/null || true ;;
+      rabbitmq-server) systemctl --quiet disable rabbitmq-server.service 2>/dev/null || true ;;
+      mariadb-server) systemctl --quiet disable mariadb.service 2>/dev/null || true ;;
     esac
   done
 fi

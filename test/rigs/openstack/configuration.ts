@@ -1,0 +1,225 @@
+/**
+ * The configuration files of the cloud's parts: as small as a cloud that is asked by one test can be.
+ */
+import { join } from 'node:path'
+import { computeHost, host, type Places, passwords, ports, rabbitLogin, region, urlOf } from './places.ts'
+import type { Programs } from './programs.ts'
+
+export interface Choices {
+  /** How long a token lives. */
+  tokenSeconds: number
+  /** The most entries a page of Neutron and Nova has. */
+  pageLimit: number
+}
+
+type Sections = Record<string, Record<string, string | number | boolean>>
+
+function ini(sections: Sections): string {
+  return Object.entries(sections)
+    .map(([name, values]) => [`[${name}]`, ...Object.entries(values).map(([key, value]) => `${key} = ${value}`)])
+    .map(lines => `${lines.join('\n')}\n`)
+    .join('\n')
+}
+
+/** `utf8`: the PyMySQL of Debian 12 does not know the name utf8mb3. */
+function database(name: string): string {
+  return `mysql+pymysql://openstack:${passwords.database}@${host}:${ports.mariadb}/${name}?charset=utf8`
+}
+
+const transport = `rabbit://${rabbitLogin.user}:${rabbitLogin.password}@${host}:${ports.rabbit}/`
+
+function account(name: string): Record<string, string> {
+  return {
+    auth_url: urlOf('keystone'),
+    auth_type: 'password',
+    username: name,
+    password: passwords.service,
+    project_name: 'service',
+    user_domain_name: 'Default',
+    project_domain_name: 'Default',
+    region_name: region,
+  }
+}
+
+/** Most clouds keep what they know of a token for minutes; here a revoked one is noticed within seconds. */
+function authtoken(name: string): Record<string, string | number | boolean> {
+  return {
+    ...account(name),
+    www_authenticate_uri: urlOf('keystone'),
+    service_token_roles_required: true,
+    token_cache_time: 2,
+  }
+}
+
+export function configFiles(places: Places, programs: Programs, choices: Choices): Record<string, string> {
+  const general = {
+    log_dir: places.log,
+    state_path: places.tmp,
+    use_stderr: false,
+    graceful_shutdown_timeout: 3,
+  }
+  const lock = { lock_path: join(places.tmp, 'lock') }
+  const policy = (service: string) => ({ policy_file: policyFile(places, service) })
+  const rabbit = { heartbeat_in_pthread: false, rabbit_interval_max: 5 }
+  const notices = { driver: 'messagingv2', topics: 'notifications' }
+  const silent = { driver: 'noop' }
+  return {
+    'keystone.conf': ini({
+      DEFAULT: { ...general, log_file: 'keystone.log', public_endpoint: urlOf('keystone') },
+      database: { connection: database('keystone') },
+      token: { provider: 'fernet', expiration: choices.tokenSeconds, allow_expired_window: 0 },
+      fernet_tokens: { key_repository: join(places.state, 'fernet-keys') },
+      credential: { key_repository: join(places.state, 'credential-keys') },
+      identity: { password_hash_rounds: 4 },
+      // Without it each request costs two hundred queries. In the process: there is one only.
+      cache: { enabled: true, backend: 'oslo_cache.dict' },
+      oslo_messaging_notifications: silent,
+    }),
+    'placement/placement.conf': ini({
+      DEFAULT: { ...general, log_file: 'placement.log' },
+      placement_database: { connection: database('placement') },
+      api: { auth_strategy: 'keystone' },
+      keystone_authtoken: authtoken('placement'),
+    }),
+    'glance.conf': ini({
+      DEFAULT: {
+        ...general,
+        log_file: 'glance.log',
+        bind_host: host,
+        bind_port: ports.glance,
+        workers: 0,
+        node_staging_uri: `file://${join(places.tmp, 'staging')}`,
+        enabled_backends: '',
+      },
+      database: { connection: database('glance') },
+      glance_store: {
+        stores: 'file',
+        default_store: 'file',
+        filesystem_store_datadir: join(places.state, 'images'),
+      },
+      paste_deploy: { flavor: 'keystone', config_file: programs.glancePaste },
+      keystone_authtoken: authtoken('glance'),
+      oslo_messaging_notifications: silent,
+      oslo_concurrency: lock,
+    }),
+    'neutron.conf': ini({
+      DEFAULT: {
+        ...general,
+        log_file: 'neutron.log',
+        bind_host: host,
+        bind_port: ports.neutron,
+        host: computeHost,
+        transport_url: transport,
+        core_plugin: 'ml2',
+        service_plugins: 'router',
+        api_paste_config: programs.neutronPaste,
+        api_workers: 1,
+        rpc_workers: 1,
+        rpc_state_report_workers: 0,
+        dhcp_agent_notification: false,
+        agent_down_time: 3600,
+        pagination_max_limit: choices.pageLimit,
+      },
+      database: { connection: database('neutron') },
+      quotas: { default_quota: -1, quota_network: -1, quota_subnet: -1, quota_port: -1, quota_security_group: -1 },
+      ml2: {
+        type_drivers: 'flat,vlan,vxlan,local',
+        tenant_network_types: 'vxlan',
+        mechanism_drivers: 'openvswitch',
+        extension_drivers: 'port_security',
+      },
+      ml2_type_vxlan: { vni_ranges: '1:1000' },
+      ml2_type_flat: { flat_networks: '*' },
+      ml2_type_vlan: { network_vlan_ranges: 'physnet1:100:199' },
+      securitygroup: { enable_security_group: true, firewall_driver: 'noop' },
+      keystone_authtoken: authtoken('neutron'),
+      nova: account('nova'),
+      oslo_messaging_rabbit: rabbit,
+      oslo_messaging_notifications: notices,
+      oslo_concurrency: lock,
+      oslo_policy: policy('neutron'),
+    }),
+    'nova.conf': ini({
+      DEFAULT: {
+        ...general,
+        transport_url: transport,
+        my_ip: host,
+        host: computeHost,
+        compute_driver: 'fake.FakeDriver',
+        osapi_compute_listen: host,
+        osapi_compute_listen_port: ports.nova,
+        osapi_compute_workers: 1,
+        enabled_apis: 'osapi_compute',
+        instances_path: join(places.tmp, 'instances'),
+      },
+      wsgi: { api_paste_config: programs.novaPaste },
+      api: { max_limit: choices.pageLimit },
+      api_database: { connection: database('nova_api') },
+      database: { connection: database('nova_cell1') },
+      conductor: { workers: 1 },
+      scheduler: { workers: 1 },
+      notifications: { notification_format: 'both', notify_on_state_change: 'vm_and_task_state' },
+      vnc: { enabled: false },
+      quota: { instances: -1, cores: -1, ram: -1 },
+      cinder: { catalog_info: 'volumev3::publicURL' },
+      keystone_authtoken: authtoken('nova'),
+      placement: account('placement'),
+      neutron: account('neutron'),
+      glance: account('glance'),
+      oslo_messaging_rabbit: rabbit,
+      oslo_messaging_notifications: notices,
+      oslo_concurrency: lock,
+      oslo_policy: policy('nova'),
+    }),
+    'nova-cell0.conf': ini({ database: { connection: database('nova_cell0') } }),
+    'rabbitmq.conf': rabbitmqConf(),
+    'rabbitmq-env.conf': '',
+    enabled_plugins: '[].\n',
+  }
+}
+
+export const databases = ['keystone', 'neutron', 'nova_api', 'nova_cell0', 'nova_cell1', 'placement', 'glance'] as const
+export const cell0 = database('nova_cell0')
+
+export function policyFile(places: Places, service: string): string {
+  return join(places.etc, `${service}-policy.yaml`)
+}
+
+function rabbitmqConf(): string {
+  const values = {
+    'listeners.tcp.1': `${host}:${ports.rabbit}`,
+    default_user: rabbitLogin.user,
+    default_pass: rabbitLogin.password,
+    'default_permissions.configure': '.*',
+    'default_permissions.read': '.*',
+    'default_permissions.write': '.*',
+    'default_user_tags.administrator': true,
+    'log.console': false,
+    'log.file.level': 'info',
+    'disk_free_limit.absolute': '50MB',
+  }
+  return `${Object.entries(values)
+    .map(([key, value]) => `${key} = ${value}`)
+    .join('\n')}\n`
+}
+
+/** RUNNING_UNDER_SYSTEMD: its script then becomes the server instead of staying beside it. */
+export function rabbitmqEnvironment(places: Places): Record<string, string> {
+  const base = join(places.dir, 'rabbit')
+  return {
+    HOME: join(base, 'home'),
+    ERL_EPMD_ADDRESS: host,
+    ERL_EPMD_PORT: String(ports.epmd),
+    RABBITMQ_NODENAME: 'rig@localhost',
+    RABBITMQ_DIST_PORT: String(ports.rabbitNode),
+    RABBITMQ_CONF_ENV_FILE: join(places.etc, 'rabbitmq-env.conf'),
+    RABBITMQ_CONFIG_FILE: join(places.etc, 'rabbitmq.conf'),
+    RABBITMQ_ENABLED_PLUGINS_FILE: join(places.etc, 'enabled_plugins'),
+    RABBITMQ_MNESIA_BASE: join(base, 'mnesia'),
+    RABBITMQ_LOG_BASE: join(base, 'log'),
+    RABBITMQ_PID_FILE: join(base, 'pid'),
+    RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS:
+      '-kernel inet_dist_use_interface {127,0,0,1} +sbwt none +sbwtdcpu none +sbwtdio none',
+    RUNNING_UNDER_SYSTEMD: '1',
+  }
+}

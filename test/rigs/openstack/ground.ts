@@ -1,0 +1,51 @@
+/**
+ * What a cloud stands on before anything runs: its directory, its configuration, and the programs of this machine.
+ */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { thisWorld } from '../world.ts'
+import { type Choices, configFiles, policyFile } from './configuration.ts'
+import { createParts, type Parts } from './parts.ts'
+import { type Places, placesIn } from './places.ts'
+import { type Programs, programs } from './programs.ts'
+
+export interface Ground {
+  places: Places
+  programs: Programs
+  parts: Parts
+  configure(choices: Choices): Promise<void>
+  /** Rules beside a service's own; none is as it comes. */
+  policy(service: 'neutron' | 'nova', rules: Record<string, string>): Promise<void>
+  remove(): Promise<void>
+}
+
+export const usual: Choices = { tokenSeconds: 3600, pageLimit: 1000 }
+
+export async function layGround(choices: Choices): Promise<Ground> {
+  thisWorld()
+  const installed = await programs()
+  const places = placesIn(await mkdtemp(join(tmpdir(), 'openstack-')))
+  for (const dir of [places.etc, places.log, places.run, places.tmp]) await mkdir(dir)
+  const parts = createParts(places, installed)
+  const ground: Ground = {
+    places,
+    programs: installed,
+    parts,
+    async configure(changed) {
+      for (const [name, text] of Object.entries(configFiles(places, installed, changed))) {
+        const path = join(places.etc, name)
+        await mkdir(dirname(path), { recursive: true })
+        await writeFile(path, text, { mode: 0o600 })
+      }
+    },
+    policy: (service, rules) => writeFile(policyFile(places, service), `${JSON.stringify(rules)}\n`),
+    async remove() {
+      await parts.kill()
+      await rm(places.dir, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+  await ground.configure(choices)
+  for (const service of ['neutron', 'nova'] as const) await ground.policy(service, {})
+  return ground
+}

@@ -1,0 +1,79 @@
+/**
+ * A real cloud for tests: Keystone, Neutron, Nova (with Placement, Glance and a compute host whose servers are imaginary),
+ * RabbitMQ and MariaDB, from the packages of the system.
+ *
+ * Only in a world of its own (scripts/e2e.ts makes one a test file): all of it is on the loopback address, on the usual ports.
+ */
+import { type Actions, actionsOn } from './actions.ts'
+import { type Api, administrator, apiAs } from './api.ts'
+import type { Choices } from './configuration.ts'
+import { layGround, usual } from './ground.ts'
+import { host, passwords, ports, rabbitLogin, region, urlOf } from './places.ts'
+import { computeIsUp, ensureState, project } from './seed.ts'
+
+export type OpenStackOptions = Partial<Choices>
+
+export interface OpenStack extends Actions {
+  keystoneUrl: string
+  neutronUrl: string
+  novaUrl: string
+  region: string
+  rabbit: { host: string; port: number; user: string; password: string; url: string }
+  /** Of the whole cloud, and in the project of the tests. */
+  admin: { user: string; password: string; domain: string }
+  projectId: string
+  adminProjectId: string
+  /** As the administrator, in the project of the tests. */
+  api: Api
+  /** Rules of a service's policy, until the next call; with none it is as it was. */
+  policy(service: 'neutron' | 'nova', rules: Record<string, string>): Promise<void>
+  /** From now on new tokens live so long. Keystone is away for some seconds. */
+  tokensLive(seconds: number): Promise<void>
+  close(): Promise<void>
+}
+
+export async function startOpenStack(options: OpenStackOptions = {}): Promise<OpenStack> {
+  const choices = { ...usual, ...options }
+  const ground = await layGround(choices)
+  const { places, parts } = ground
+  try {
+    await ensureState(ground)
+    const startedAt = new Date()
+    await Promise.all([parts.mariadb(), parts.broker()])
+    await parts.keystone()
+    await parts.services()
+    const api = apiAs({ ...administrator, project: { name: project } })
+    await computeIsUp(api, startedAt)
+    const projects = await api.call('keystone', 'GET', '/v3/projects')
+    const idOf = (name: string): string =>
+      projects.projects.find((one: { name: string; id: string }) => one.name === name)?.id ?? ''
+    const projectId = idOf(project)
+    return {
+      ...(await actionsOn(api, { places, projectId })),
+      keystoneUrl: urlOf('keystone'),
+      neutronUrl: urlOf('neutron'),
+      novaUrl: urlOf('nova'),
+      region,
+      rabbit: {
+        host,
+        port: ports.rabbit,
+        ...rabbitLogin,
+        url: `amqp://${rabbitLogin.user}:${rabbitLogin.password}@${host}:${ports.rabbit}/`,
+      },
+      admin: { user: 'admin', password: passwords.admin, domain: 'Default' },
+      projectId,
+      adminProjectId: idOf('admin'),
+      api,
+      policy: ground.policy,
+      async tokensLive(seconds) {
+        await ground.configure({ ...choices, tokenSeconds: seconds })
+        await parts.stop('keystone')
+        await parts.keystone()
+      },
+      close: ground.remove,
+    }
+  } catch (error) {
+    await ground.remove()
+    throw error
+  }
+}

@@ -10,6 +10,7 @@ import { instanceIdOf } from './machine.ts'
 import type { AgentJob, NodeFacts, Observed } from './observed.ts'
 import { planRemoval } from './removal.ts'
 import { takeResult } from './result.ts'
+import { watchJob } from './watch.ts'
 import {
   failuresOf,
   failureWait,
@@ -17,13 +18,10 @@ import {
   isTaken,
   makeRoom,
   newest,
-  nextLook,
   type Plan,
   pendingWait,
   start,
-  startWithinMs,
   sweep,
-  tellAfterMs,
   type Work,
   wait,
   workOf,
@@ -36,7 +34,7 @@ export function planNodeConfig(seen: Observed): Plan {
 
   const work = workOf(config)
   const job = currentJob(seen, work)
-  if (job && job.phase !== 'ended') return watch(seen, job)
+  if (job && job.phase !== 'ended') return watchJob(seen, job)
   // What an agent found out counts, whatever else happened meanwhile.
   if (job && !isTaken(config, job.name)) return takeResult(seen, work, job)
 
@@ -76,32 +74,6 @@ function currentJob({ config, jobs }: Observed, { specHash }: Work): AgentJob | 
         job.configUid === uid && job.generation === generation && job.specHash === specHash && job.action !== 'cleanup',
     ),
   )
-}
-
-function watch(seen: Observed, job: AgentJob): Plan {
-  if (job.lookAgainMs !== undefined) return { steps: [], after: job.lookAgainMs }
-  if (job.action === 'check') return { steps: [] }
-  const age = seen.now - job.createdAt
-  const tell = (reason: Parameters<typeof wait>[1], message: string, after?: number): Plan => {
-    const { said, ...rest } = wait(seen, reason, message, after)
-    return said ? { ...rest, said: { ...said, state: 'InProgress', job: job.name } } : rest
-  }
-  const look = job.phase === 'waiting' ? nextLook(age) : undefined
-  if (job.trouble) return tell(job.trouble.reason, job.trouble.message, look)
-  if (job.phase === 'waiting' && !seen.node)
-    return tell('NodeMissing', `node ${seen.config.spec.nodeName} is not in this cluster`, look)
-  if (seen.node?.heard === false) return tell('NodeUnheard', `nobody hears from node ${seen.node.name}`, look)
-  if (job.phase === 'waiting' && age >= startWithinMs)
-    return tell('NodeAway', `the Pod of ${job.name} does not start on its node`, look)
-  if (age < tellAfterMs && !saysWait(seen)) return { steps: [], after: tellAfterMs - age }
-  if (job.phase === 'waiting') return tell('Applying', `${job.name} is starting`, look)
-  return tell('Applying', `${job.name} is running`)
-}
-
-/** The status says that nothing happens, which is no longer true. A result stands until the next one. */
-function saysWait({ config: { metadata, status } }: Observed): boolean {
-  if (status?.observedGeneration !== metadata.generation || status?.state !== 'Pending') return false
-  return status.conditions?.find(({ type }) => type === 'Ready')?.reason !== 'NicMissing'
 }
 
 function refuse(seen: Observed, { errors }: Work): Plan {

@@ -49,7 +49,20 @@ const cases: Record<string, Case> = {
   ],
   'a running cleanup is left alone': [
     { jobs: [cleaning] },
-    `Pending Removing: ${cleaning.name} takes the interfaces from the node (again in 595s)`,
+    `InProgress Removing: ${cleaning.name} is running (again in 595s)`,
+  ],
+  'a cleanup whose Pod does not start is told, and looked at before the time is up': [
+    { jobs: [aJob(config, { action: 'cleanup', phase: 'waiting', createdAt: start - 31_000 })] },
+    `InProgress NodeAway: the Pod of ${cleaning.name} does not start on its node (again in 60s)`,
+  ],
+  'a cleanup that never ended does not hold the config for ever': [
+    { config: deleted(601), jobs: [cleaning] },
+    'as it is',
+    release('CleanupAbandoned', `node w1 did not clean up in time: ${cleaning.name} has not ended`),
+  ],
+  'a cleanup without a report is tried again': [
+    { jobs: [aJob(config, { action: 'cleanup', phase: 'ended', endedAt: start, result: { lost: 'it was cut' } })] },
+    `Pending CleanupFailed: ${cleaning.name}: it was cut (again in 1s)`,
   ],
   'an apply that still runs must end first': [
     { jobs: [aJob(config, { generation: 2 })] },

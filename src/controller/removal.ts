@@ -6,20 +6,8 @@
 import { nodeConfigAnnotations, nodeConfigFinalizer } from '../contract/node-config.ts'
 import { instanceIdOf } from './machine.ts'
 import type { AgentJob, Observed } from './observed.ts'
-import {
-  isPaused,
-  makeRoom,
-  newest,
-  nextLook,
-  type Plan,
-  pendingWait,
-  type Reason,
-  start,
-  startWithinMs,
-  tellAfterMs,
-  wait,
-  workOf,
-} from './work.ts'
+import { watchJob } from './watch.ts'
+import { isPaused, makeRoom, newest, type Plan, pendingWait, type Reason, start, wait, workOf } from './work.ts'
 
 export function planRemoval(seen: Observed): Plan {
   const { config, node, namesake, now, policy } = seen
@@ -48,7 +36,7 @@ export function planRemoval(seen: Observed): Plan {
 
   const busy = newest(seen.jobs.filter(one => one.phase !== 'ended' && one !== job))
   if (busy) return within(left, makeRoom(seen, busy))
-  if (job && job.phase !== 'ended') return within(left, watch(seen, job))
+  if (job && job.phase !== 'ended') return within(left, watchJob(seen, job))
   if (isPaused(config)) return wait(seen, 'Paused', `annotation ${nodeConfigAnnotations.paused} is set`, left)
   if (!node.heard) return wait(seen, 'NodeUnheard', `nobody hears from node ${node.name}`, left)
   if (!job) return start(seen, node, workOf(config), { action: 'cleanup', attempt: 0, takesSlot: false })
@@ -56,17 +44,6 @@ export function planRemoval(seen: Observed): Plan {
   const again = (job.endedAt ?? now) + pendingWait(job.attempt) - now
   if (again > 0) return wait(seen, 'CleanupFailed', whyNot(job), Math.min(left, again))
   return start(seen, node, workOf(config), { action: 'cleanup', attempt: job.attempt + 1, takesSlot: false })
-}
-
-function watch(seen: Observed, job: AgentJob): Plan {
-  if (job.lookAgainMs !== undefined) return { steps: [], after: job.lookAgainMs }
-  const age = seen.now - job.createdAt
-  if (age < tellAfterMs) return { steps: [], after: tellAfterMs - age }
-  const look = job.phase === 'waiting' ? nextLook(age) : undefined
-  if (job.trouble) return wait(seen, job.trouble.reason, job.trouble.message, look)
-  if (job.phase === 'waiting' && age >= startWithinMs)
-    return wait(seen, 'NodeAway', `the Pod of ${job.name} does not start on its node`, look)
-  return wait(seen, 'Removing', `${job.name} takes the interfaces from the node`, look)
 }
 
 function within(left: number, plan: Plan): Plan {

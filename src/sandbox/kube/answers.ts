@@ -13,7 +13,7 @@ import { selected, type Watched } from './watch.ts'
 const texts = new WeakMap<ApiObject, Map<string, string>>()
 
 /** The object as JSON, in the version that was asked for. */
-export function objectText(object: ApiObject, kind: Kind, version: KindVersion): string {
+function objectText(object: ApiObject, kind: Kind, version: KindVersion): string {
   const wanted = apiVersion(kind.group, version.name)
   let known = texts.get(object)
   if (!known) {

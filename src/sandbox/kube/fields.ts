@@ -12,7 +12,7 @@ export interface FieldSet {
   children: Map<string, FieldSet>
 }
 
-export function emptySet(): FieldSet {
+function emptySet(): FieldSet {
   return { member: false, children: new Map() }
 }
 
@@ -120,7 +120,7 @@ function printElement(element: string): string {
 }
 
 /** Whether the parts of this value have owners of their own, rather than the value as a whole. */
-export function isGranular(value: unknown, schema: Schema | undefined): boolean {
+function isGranular(value: unknown, schema: Schema | undefined): boolean {
   if (isRecord(value)) return schema?.['x-kubernetes-map-type'] !== 'atomic'
   const type = schema?.['x-kubernetes-list-type']
   return Array.isArray(value) && (type === 'map' || type === 'set')
@@ -139,7 +139,7 @@ export function partsOf(value: unknown, schema: Schema | undefined): Map<string,
   return parts
 }
 
-export function itemElement(item: unknown, schema: Schema | undefined): string {
+function itemElement(item: unknown, schema: Schema | undefined): string {
   if (schema?.['x-kubernetes-list-type'] === 'set') return `v:${JSON.stringify(item)}`
   const keys = [...(schema?.['x-kubernetes-list-map-keys'] ?? [])].sort()
   return `k:${JSON.stringify(itemKey(item, keys, schema?.items))}`

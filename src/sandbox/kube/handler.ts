@@ -198,7 +198,7 @@ function fail(response: ServerResponse, error: unknown): void {
   sendJson(response, failure.status.code ?? 500, failure.status)
 }
 
-export function sendJson(response: ServerResponse, code: number, body: unknown): void {
+function sendJson(response: ServerResponse, code: number, body: unknown): void {
   send(response, code, JSON.stringify(body))
 }
 

@@ -63,7 +63,6 @@ export interface Kind extends Place {
 export interface Kinds {
   all(): readonly Kind[]
   find(group: string, version: string, plural: string): { kind: Kind; version: KindVersion } | undefined
-  byKind(group: string, kind: string): Kind | undefined
   add(kind: Kind): void
   remove(group: string, plural: string): void
 }
@@ -77,7 +76,6 @@ export function createKinds(builtin: readonly Kind[]): Kinds {
       const found = kind?.versions.find(one => one.name === version && one.served)
       return kind && found && { kind, version: found }
     },
-    byKind: (group, name) => [...kinds.values()].find(kind => kind.group === group && kind.kind === name),
     add: kind => kinds.set(kindId(kind), kind),
     remove: (group, plural) => kinds.delete(`${group}/${plural}`),
   }

@@ -11,7 +11,7 @@ import { isRecord, recordOf, textOf } from './json.ts'
 import type { Kinds } from './kinds.ts'
 import { decodeBody } from './protobuf.ts'
 import { fieldSelector, labelSelector, type Matcher } from './selectors.ts'
-import type { IncludeObject, TableForm } from './table.ts'
+import type { IncludeObject } from './table.ts'
 import type { DeleteOptions, PatchType } from './verbs.ts'
 
 /** The object or list that a path below /api/v1 or /apis/GROUP/VERSION names. */
@@ -192,8 +192,4 @@ export function formOf(accept: string, query: URLSearchParams): Form {
     if (as === undefined) break
   }
   return { as: 'plain', version: 'v1', include }
-}
-
-export function tableForm({ version, include }: Form): TableForm {
-  return { version, include }
 }

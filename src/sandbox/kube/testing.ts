@@ -13,7 +13,7 @@ import type { DeleteOptions, PatchType } from './verbs.ts'
 
 export const widgetsId = 'test.example.com/widgets'
 
-export const widgetSchema: Schema = {
+const widgetSchema: Schema = {
   type: 'object',
   required: ['spec'],
   properties: {

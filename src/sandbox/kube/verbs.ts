@@ -114,8 +114,7 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
     const writer = writerOf(target, options, now())
     if (old) checkVersion(target, old, config.metadata)
     else if (config.metadata.uid || target.subresource) throw notFound(target.kind, target.name)
-    const live = old ?? { ...config, metadata: { name: target.name } }
-    const base = old ? live : { apiVersion: live.apiVersion, kind: live.kind, metadata: live.metadata }
+    const base = old ?? { apiVersion: config.apiVersion, kind: config.kind, metadata: { name: target.name } }
     checkDeclared(config, target)
     const { object, managedFields } = applied(base, config, schema, writer, options.force === true)
     if (!old) return { object: create(target, object, options, managedFields), created: true }
@@ -130,7 +129,8 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
       const given = checkIdentity(body, target)
       const old = find(target)
       if (!old) {
-        if (!target.kind.behaviour.createOnUpdate || target.subresource) throw notFound(target.kind, target.name)
+        const mayCreate = target.kind.behaviour.createOnUpdate && !target.subresource && !given.metadata.resourceVersion
+        if (!mayCreate) throw notFound(target.kind, target.name)
         return { object: create(target, body, options), created: true }
       }
       if (!given.metadata.resourceVersion && !target.kind.behaviour.unconditionalUpdate) {

@@ -21,7 +21,7 @@ export interface WatchRequest extends Selection {
 }
 
 export interface Watched {
-  type: Change['type'] | 'BOOKMARK'
+  type: Change['type']
   object: ApiObject
 }
 

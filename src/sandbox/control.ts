@@ -1,14 +1,12 @@
 /**
- * How the commands speak to a running sandbox: a small HTTP API on a socket in its directory, for its owner only.
+ * How a running sandbox is commanded: a small HTTP API on a socket in its directory, for its owner only.
  */
-import { Agent, request } from 'undici'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { createApp, HttpProblem } from '../http.ts'
 import type { Log } from '../log.ts'
+import type { NodePlace, PortView } from './control-client.ts'
 import type { Sandbox } from './sandbox.ts'
-import type { StateDir } from './state.ts'
-import type { SandboxStatus } from './status.ts'
 import { noFaults, services } from './world.ts'
 
 const attachBody = z.object({
@@ -34,17 +32,6 @@ const faultsBody = z
     revokeTokens: z.boolean(),
   })
   .partial()
-
-export interface PortView {
-  id: string
-  macAddress: string
-  address: string
-}
-
-export interface NodePlace {
-  namespace: string
-  root: string
-}
 
 export async function serveControl(sandbox: Sandbox, log: Log): Promise<() => Promise<void>> {
   const app = createApp({ log })
@@ -94,44 +81,5 @@ async function asked<T>(act: () => T | Promise<T>): Promise<T> {
     return await act()
   } catch (error) {
     throw new HttpProblem(400, messageOf(error))
-  }
-}
-
-export interface Control {
-  status(): Promise<SandboxStatus>
-  attach(input: z.input<typeof attachBody>): Promise<PortView[]>
-  detach(input: z.input<typeof detachBody>): Promise<PortView[]>
-  reboot(node: string): Promise<void>
-  faults(input: z.input<typeof faultsBody>): Promise<void>
-  node(name: string): Promise<NodePlace>
-  close(): Promise<void>
-}
-
-export function connectControl(state: StateDir): Control {
-  const dispatcher = new Agent({ connect: { socketPath: state.socket }, headersTimeout: 120_000 })
-
-  async function send<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> {
-    const answer = await request(`http://sandbox${path}`, {
-      method,
-      dispatcher,
-      ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-    })
-    const said = await answer.body.json()
-    if (answer.statusCode >= 400) throw new Error((said as { detail?: string }).detail ?? `HTTP ${answer.statusCode}`)
-    return said as T
-  }
-
-  return {
-    status: () => send('GET', '/status'),
-    attach: input => send('POST', '/attach', input),
-    detach: input => send('POST', '/detach', input),
-    reboot: async node => {
-      await send('POST', '/reboot', { node })
-    },
-    faults: async input => {
-      await send('POST', '/faults', input)
-    },
-    node: name => send('GET', `/nodes/${encodeURIComponent(name)}`),
-    close: () => dispatcher.close(),
   }
 }

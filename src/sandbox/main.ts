@@ -7,11 +7,10 @@ import { Command, InvalidArgumentError } from 'commander'
 import { parseDuration } from '../contract/duration.ts'
 import { environment } from '../env.ts'
 import { messageOf } from '../errors.ts'
-import { type Control, connectControl } from './control.ts'
+import { type Control, connectControl } from './control-client.ts'
 import { openShell } from './shell.ts'
 import { clean, ownerOf, type StateDir, stateDir } from './state.ts'
 import { treeOf } from './status.ts'
-import { upDetached, upForeground } from './up.ts'
 
 interface Where {
   dir?: string
@@ -35,6 +34,7 @@ export function sandboxCommand(): Command {
         program: './bin/multinic',
         say: console.log,
       }
+      const { upDetached, upForeground } = await import('./up.ts')
       if (!foreground) return upDetached(options)
       await upForeground(options).catch(error => {
         console.error(`multinic: ${messageOf(error)}`)

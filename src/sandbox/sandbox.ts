@@ -5,11 +5,10 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
-import { nodeConfigs } from '../contract/node-config.ts'
-import { openstackConfigs } from '../contract/openstack-config.ts'
 import { connectKube, type KubeClient } from '../kube/client.ts'
 import { loadKubeconfig } from '../kube/config.ts'
 import type { Log } from '../log.ts'
+import { type AttachInput, attachPorts, type DetachInput, detachPorts, homeSubnet } from './attach.ts'
 import { type Cloud, startCloud } from './cloud.ts'
 import { file } from './container.ts'
 import { createFabric, type Fabric } from './fabric.ts'
@@ -17,7 +16,8 @@ import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor
 import { type KubeApi, startKubeApi } from './kube/server.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import { createNode, type SandboxNode } from './nodes.ts'
-import { partsOf, sandboxNamespace, whenUp } from './parts.ts'
+import { observeSandbox } from './observe.ts'
+import { partsOf, whenUp } from './parts.ts'
 import type { StateDir } from './state.ts'
 import { type SandboxStatus, statusOf } from './status.ts'
 import { type Supervisor, supervise } from './supervisor.ts'
@@ -27,10 +27,7 @@ import {
   addSubnet,
   createWorld,
   type Port,
-  portsOf,
-  removePort,
   type SubnetInput,
-  serverNamed,
   subnetNamed,
   type World,
 } from './world.ts'
@@ -45,16 +42,6 @@ export interface SandboxOptions {
   /** Told at each step, for people. */
   progress?: (line: string) => void
 }
-
-export interface AttachInput {
-  vm: string
-  subnet: string
-  count?: number
-  macAddress?: string
-}
-
-/** Which of a VM's ports: one by its id, one by the name of its interface, or all. */
-export type DetachInput = { vm: string } & ({ port: string } | { name: string } | { all: true })
 
 export interface Cluster {
   api: KubeApi
@@ -79,8 +66,8 @@ export interface Sandbox {
   stop(): Promise<void>
 }
 
-/** Where the nodes themselves live; no OpenstackConfig names it. */
-const home: SubnetInput = { name: 'nodes', cidr: '10.0.0.0/24', mtu: 1500 }
+const home: SubnetInput = { name: homeSubnet, cidr: '10.0.0.0/24', mtu: 1500 }
+/** What the OpenstackConfig of the sandbox chooses from. */
 const offered: SubnetInput[] = [
   { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 },
   { name: 'backup', cidr: '10.20.0.0/24', mtu: 1450 },
@@ -160,54 +147,14 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
     await whenUp(addresses, state.path('logs'))
 
-    const urls = {
+    const urls: Record<string, string> = {
       ...Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, `http://${address}`])),
       ...cloud.urls,
       management: management.api.url,
       biz: biz.api.url,
     }
-
-    async function status(): Promise<SandboxStatus> {
-      const [held, configs] = await Promise.all([biz.kube.list(nodeConfigs), management.kube.list(openstackConfigs)])
-      return statusOf({
-        nodes: [...nodes.values()].map(({ name, server }) => ({
-          name,
-          ports: portsOf(world, server).flatMap(port => {
-            const subnet = world.subnets.get(port.fixedIps[0]?.subnetId ?? '')
-            return !subnet || subnet.name === home.name
-              ? []
-              : [{ id: port.id, macAddress: port.macAddress, subnet: subnet.name }]
-          }),
-        })),
-        nodeConfigs: held.items,
-        openstackConfigs: configs.items,
-        kubeconfigs,
-        urls,
-      })
-    }
-
-    async function detach(input: DetachInput): Promise<Port[]> {
-      const server = serverNamed(world, input.vm)
-      const attached = portsOf(world, server).filter(
-        port => port.fixedIps[0]?.subnetId !== subnetNamed(world, home.name).id,
-      )
-      const chosen = 'all' in input ? attached : [await portFor(attached, server.name, input)]
-      for (const port of chosen) removePort(world, port.id)
-      return chosen
-    }
-
-    async function portFor(ports: Port[], vm: string, input: { port: string } | { name: string }): Promise<Port> {
-      const id = 'port' in input ? input.port : await portIdOf(vm, input.name)
-      const found = ports.find(port => port.id === id)
-      if (!found) throw new Error(`${vm} has no attached port ${id ?? ('name' in input ? input.name : '')}`)
-      return found
-    }
-
-    async function portIdOf(vm: string, name: string): Promise<string | undefined> {
-      const { items } = await biz.kube.list(nodeConfigs, { namespace: sandboxNamespace })
-      const config = items.find(each => each.spec.nodeName === vm)
-      return config?.spec.interfaces.find(nic => nic.name === name)?.portId
-    }
+    const observe = () =>
+      observeSandbox({ world, nodes, management: management.kube, biz: biz.kube, kubeconfigs, urls })
 
     return {
       state,
@@ -219,19 +166,14 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       parts: supervisor,
       urls,
       clusterId,
-      attach({ vm, subnet, count = 1, macAddress }) {
-        const [server, where] = [serverNamed(world, vm), subnetNamed(world, subnet)]
-        return Array.from({ length: count }, () =>
-          addPort(world, { server, subnet: where, ...(macAddress && { macAddress }) }),
-        )
-      },
-      detach,
+      attach: input => attachPorts(world, input),
+      detach: input => detachPorts(world, biz.kube, input),
       async reboot(name) {
         const kubelet = kubelets.get(name)
         if (!kubelet) throw new Error(`there is no node ${name}; there are ${[...nodes.keys()].join(', ')}`)
         await kubelet.reboot()
       },
-      status,
+      status: async () => statusOf(await observe()),
       stop,
     }
   } catch (error) {

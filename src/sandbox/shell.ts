@@ -3,7 +3,7 @@
  */
 import { spawn } from 'node:child_process'
 import { environment } from '../env.ts'
-import type { NodePlace } from './control.ts'
+import type { NodePlace } from './control-client.ts'
 
 /** Directories are rebuilt from links to the machine's own entries, so that the node's can take their place. */
 const init = `

@@ -1,0 +1,58 @@
+/**
+ * How the commands speak to a running sandbox, over the socket in its directory. Loads little: commands are short.
+ */
+import { Agent, request } from 'undici'
+import type { AttachInput, DetachInput } from './attach.ts'
+import type { StateDir } from './state.ts'
+import type { SandboxStatus } from './status.ts'
+import type { Faults } from './world.ts'
+
+export interface PortView {
+  id: string
+  macAddress: string
+  address: string
+}
+
+export interface NodePlace {
+  namespace: string
+  root: string
+}
+
+export interface Control {
+  status(): Promise<SandboxStatus>
+  attach(input: AttachInput): Promise<PortView[]>
+  detach(input: DetachInput): Promise<PortView[]>
+  reboot(node: string): Promise<void>
+  faults(input: Partial<Faults> & { revokeTokens?: boolean }): Promise<void>
+  node(name: string): Promise<NodePlace>
+  close(): Promise<void>
+}
+
+export function connectControl(state: StateDir): Control {
+  const dispatcher = new Agent({ connect: { socketPath: state.socket }, headersTimeout: 120_000 })
+
+  async function send<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> {
+    const answer = await request(`http://sandbox${path}`, {
+      method,
+      dispatcher,
+      ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    })
+    const said = await answer.body.json()
+    if (answer.statusCode >= 400) throw new Error((said as { detail?: string }).detail ?? `HTTP ${answer.statusCode}`)
+    return said as T
+  }
+
+  return {
+    status: () => send('GET', '/status'),
+    attach: input => send('POST', '/attach', input),
+    detach: input => send('POST', '/detach', input),
+    reboot: async node => {
+      await send('POST', '/reboot', { node })
+    },
+    faults: async input => {
+      await send('POST', '/faults', input)
+    },
+    node: name => send('GET', `/nodes/${encodeURIComponent(name)}`),
+    close: () => dispatcher.close(),
+  }
+}

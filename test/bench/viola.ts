@@ -21,7 +21,7 @@ import { aNodeOf } from '../viola.ts'
 import { type Bench, type Figure, figure, median } from './figure.ts'
 
 const root = join(import.meta.dirname, '../..')
-const [count, rounds, parallel] = [1_000, 3, 16]
+const [count, rounds, parallel] = [1_000, 2, 16]
 const namespace = 'multinic-system'
 
 /** Real parts run in a world of their own: there this file is the program, and prints its figures. */

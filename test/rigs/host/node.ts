@@ -2,8 +2,9 @@
  * A VM for tests: one network namespace with a primary NIC and secondary NICs, another one as the fabric behind them
  * (a bridge with a router on each network), and a directory as the node's disk.
  */
-import { execFileSync, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -16,6 +17,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import type { AgentInput } from '../../../src/contract/agent-input.ts'
 import type { AgentReport } from '../../../src/contract/agent-report.ts'
 import { environment } from '../../../src/env.ts'
@@ -50,9 +52,13 @@ export interface RigNode {
   fabricIp(...args: string[]): string
   /** Runs a command in the node's namespace. */
   exec(command: string, ...args: string[]): string
+  /** The same without holding up the test process meanwhile. */
+  execute(command: string, ...args: string[]): Promise<string>
   /** Plugs one more NIC in; its number on the fabric is given back by `nics`. */
   plug(index?: number): RigNic
   unplug(index: number): void
+  /** A new kernel state, another boot id; the same NICs and the same disk. Nothing is configured yet. */
+  reboot(): Promise<void>
   agent(input: Partial<AgentInput>, env?: Record<string, string>): Promise<Ran>
   /** The agent as a process of its own, for those who want to end it early. */
   start(input: Partial<AgentInput>, env?: Record<string, string>): { pid: number; done: Promise<Ran> }
@@ -61,6 +67,9 @@ export interface RigNode {
 }
 
 let made = 0
+
+/** The agent syncs every file; in memory that costs nothing. */
+const memory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 export async function createNode({
   nics = 2,
@@ -71,15 +80,14 @@ export async function createNode({
 } = {}): Promise<RigNode> {
   const namespace = `mna${process.pid}-${++made}`
   const fabric = `${namespace}f`
-  const root = mkdtempSync(join(tmpdir(), 'multinic-node-'))
+  const root = mkdtempSync(join(memory, 'multinic-node-'))
   for (const name of [namespace, fabric]) execFileSync('ip', ['netns', 'add', name])
   batch(fabric, [
     'link set lo up',
     'link add br0 type bridge',
     'address add 10.0.0.1/24 dev br0',
     'link set br0 up',
-    `link add p0 type veth peer name ens3 address fa:16:3e:ff:00:00 netns ${namespace}`,
-    'link set p0 master br0 up',
+    ...primary(namespace),
   ])
   batch(namespace, [
     'link set lo up',
@@ -96,12 +104,27 @@ export async function createNode({
     ip: (...args) => run('ip', '-n', namespace, ...args),
     fabricIp: (...args) => run('ip', '-n', fabric, ...args),
     exec: (command, ...args) => run('nsenter', `--net=/run/netns/${namespace}`, command, ...args),
+    execute: async (command, ...args) => {
+      const inside = [`--net=/run/netns/${namespace}`, command, ...args]
+      return (await promisify(execFile)('nsenter', inside, { maxBuffer: 1 << 26 })).stdout
+    },
     plug(index = node.nics.length) {
       const nic = plug(namespace, fabric, index, node.nics[index])
       node.nics[index] = nic
       return nic
     },
     unplug: index => void run('ip', '-n', fabric, 'link', 'del', `p${index + 1}`),
+    async reboot() {
+      execFileSync('ip', ['netns', 'del', namespace])
+      // The other ends go with it, a little later.
+      await eventually(() => {
+        if (/ p\d/.test(run('ip', '-n', fabric, '-o', 'link', 'show', 'type', 'veth'))) throw new Error('still plugged')
+      })
+      execFileSync('ip', ['netns', 'add', namespace])
+      batch(fabric, primary(namespace))
+      for (const index of node.nics.keys()) node.plug(index)
+      writeFileSync(join(root, 'host/boot_id'), `boot-${++made}\n`)
+    },
     agent: (input, env) => node.start(input, env).done,
     start: (input, env = {}) => start(node, input, env),
     path: file => join(root, file),
@@ -196,6 +219,13 @@ function makeDisk(root: string, files: Record<string, string>): void {
     mkdirSync(dirname(join(root, path)), { recursive: true })
     writeFileSync(join(root, path), text, { mode: 0o600 })
   }
+}
+
+function primary(namespace: string): string[] {
+  return [
+    `link add p0 type veth peer name ens3 address fa:16:3e:ff:00:00 netns ${namespace}`,
+    'link set p0 master br0 up',
+  ]
 }
 
 function plug(namespace: string, fabric: string, index: number, known: RigNic | undefined): RigNic {

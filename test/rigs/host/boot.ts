@@ -1,0 +1,61 @@
+/**
+ * Boots a node of the rig for real: systemd-udevd names the NICs and sets their sysctls, systemd-networkd applies what
+ * Netplan generates, all in the node's namespace and with its own /run.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import type { RigNode } from './node.ts'
+
+export const hasUdev = existsSync('/lib/systemd/systemd-udevd')
+export const hasNetworkd = hasUdev && existsSync('/lib/systemd/systemd-networkd') && existsSync('/lib/netplan/generate')
+
+const own = `
+mount -t tmpfs tmpfs /run
+mkdir -p /run/udev /run/systemd/network /run/systemd/netif/links /run/systemd/netif/leases /run/systemd/netif/lldp
+chown -R systemd-network:systemd-network /run/systemd/netif
+mount -t sysfs sysfs /sys
+for directory in netplan systemd/network sysctl.d; do
+  if [ -d "$1/etc/$directory" ]; then mount --bind "$1/etc/$directory" "/etc/$directory"; fi
+done
+/lib/systemd/systemd-udevd &
+udev=$!
+until [ -S /run/udev/control ]; do sleep 0.05; done
+udevadm trigger --action=add --subsystem-match=net
+udevadm settle --timeout=20
+kill $udev
+wait $udev || true
+mount -o remount,ro /sys
+`
+
+/** A virtual NIC has no permanent MAC, which is what Netplan matches by. */
+const networkd = `
+/lib/netplan/generate --root-dir /
+sed -i s/^PermanentMACAddress=/MACAddress=/ /run/systemd/network/*
+exec /lib/systemd/systemd-networkd
+`
+
+/** Names and settings only, as udev gives them before anybody manages the network. */
+export async function runUdev(node: RigNode): Promise<void> {
+  const { child } = inside(node, own)
+  await new Promise(resolve => child.once('exit', resolve))
+}
+
+export function startNetworkd(node: RigNode): { stop(): Promise<void> } {
+  const { child } = inside(node, own + networkd)
+  return {
+    async stop() {
+      const gone = new Promise(resolve => child.once('exit', resolve))
+      if (child.exitCode === null && child.kill('SIGTERM')) await gone
+    },
+  }
+}
+
+function inside(node: RigNode, script: string): { child: ChildProcess } {
+  const log = openSync(join(node.root, 'boot.log'), 'a')
+  const shell = ['unshare', '-m', '--propagation', 'private', 'sh', '-ec', script, '_', node.root]
+  const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' }
+  return {
+    child: spawn('nsenter', [`--net=/run/netns/${node.namespace}`, ...shell], { env, stdio: ['ignore', log, log] }),
+  }
+}

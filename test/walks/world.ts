@@ -36,6 +36,7 @@ export interface NicState {
 
 /** All of a node that anybody could have changed. */
 export interface NodeState {
+  /** By name. */
   nics: NicState[]
   /** `10100: from 10.10.0.10 lookup 100` */
   rules: string[]
@@ -165,7 +166,8 @@ async function kernelOf(namespace: string): Promise<Omit<NodeState, 'files'>> {
         mtu: link.mtu,
         up: link.flags.includes('UP'),
         addresses: link.addr_info.filter(ip => ip.scope !== 'link').map(ip => `${ip.local}/${ip.prefixlen}`),
-      })),
+      }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1)),
     rules: rules.map(rule => {
       const from = rule.src === 'all' ? 'all' : rule.src
       const to = rule.dst ? ` to ${rule.dst}${rule.dstlen ? `/${rule.dstlen}` : ''}` : ''

@@ -17,7 +17,14 @@ const objectOf = ({ name, version, uid = `uid-${name}`, zone }: Item) => ({
 
 /** An API server in the hands of the test: it holds a list and open watches. */
 async function aServer() {
-  const world = { items: [] as Item[], version: 10, lists: 0, from: [] as string[], refuseWatch: 0, refuseList: 0 }
+  const world = {
+    items: [] as Item[],
+    version: 10,
+    lists: 0,
+    from: [] as string[],
+    refuseWatches: [] as number[],
+    refuseList: 0,
+  }
   const watches = new Set<{ asked: Asked; response: ServerResponse }>()
   const server = await serve((asked, response) => {
     if (!asked.query.get('watch')) {
@@ -27,8 +34,9 @@ async function aServer() {
       return
     }
     world.from.push(asked.query.get('resourceVersion') ?? '')
-    if (world.refuseWatch) {
-      refuse(response, world.refuseWatch, 'Refused')
+    const refusal = world.refuseWatches.shift()
+    if (refusal) {
+      refuse(response, refusal, 'Refused')
       return
     }
     response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders()
@@ -153,10 +161,9 @@ for (const how of ['in the stream', 'as an answer'] as const) {
       server.world.version = 30
       if (how === 'in the stream') server.fail(410)
       else {
-        server.world.refuseWatch = 410
+        server.world.refuseWatches = [410]
         server.end()
         await eventually(() => assert.ok(server.world.lists > 1))
-        server.world.refuseWatch = 0
       }
       await eventually(() =>
         assert.deepEqual(heard, [
@@ -189,7 +196,7 @@ test('a server that refuses watches is not listed in a tight loop', async () => 
   await withInformer(
     [],
     async ({ server, start }) => {
-      server.world.refuseWatch = 403
+      server.world.refuseWatches = Array<number>(100).fill(403)
       await start()
       // Pauses of at least 15, 30, 60, 120 and 240 ms lie before the sixth list.
       const began = performance.now()
@@ -207,14 +214,11 @@ test('after a long outage a server that has forgotten our place is listed at onc
     async ({ server, start }) => {
       await start()
       await server.watched()
-      server.world.refuseWatch = 503
+      server.world.refuseWatches = [503, 503, 503, 503, 503, 503, 503, 410]
       server.reset()
-      await eventually(() => assert.equal(server.world.from.length, 7))
-      server.world.refuseWatch = 410
-      await eventually(() => assert.equal(server.world.from.length, 8))
-      server.world.refuseWatch = 0
-      // By the backoff of the outage this pause would be more than a second.
-      await eventually(() => assert.equal(server.world.lists, 2), { within: 500 })
+      await eventually(() => assert.deepEqual(server.world.refuseWatches, []))
+      // By the backoff of the outage this pause would be more than 1.2 s.
+      await eventually(() => assert.equal(server.world.lists, 2), { within: 1_000 })
     },
     { backoff },
   )

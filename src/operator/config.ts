@@ -28,6 +28,8 @@ const processSettings = z.object({
   KUBERNETES_SERVICE_HOST: z.string().optional(),
   KUBERNETES_SERVICE_PORT: z.string().optional(),
   OPERATOR_ADDR: z.string().default(':8081'),
+  OPERATOR_TOKENS_FILE: path,
+  INVENTORY_TOKENS_FILE: path,
   OPERATOR_WORKERS: z.coerce.number().int().min(1).max(1000).default(100),
   WATCH_NAMESPACES: list.default([]),
   LEADER_ELECT: flag.default(false),

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { type OpenstackConfig, openstackConfigAnnotations, openstackConfigs } from '../contract/openstack-config.ts'
 import type { Environment } from '../env.ts'
-import { createApp, listen } from '../http.ts'
+import { listen } from '../http.ts'
 import { connectKube } from '../kube/client.ts'
 import { inClusterAccess, loadKubeconfig, tokenFromFile } from '../kube/config.ts'
 import { type Controller, runController } from '../kube/controller.ts'
@@ -14,24 +14,26 @@ import { type Change, createInformer, type Informer } from '../kube/informer.ts'
 import { keyOf } from '../kube/keys.ts'
 import { runLeaderElection } from '../kube/leader.ts'
 import type { Log } from '../log.ts'
-import { createMetrics, type Metrics } from '../metrics.ts'
+import { createMetrics } from '../metrics.ts'
 import type { Call, Proxies } from '../openstack/http.ts'
+import { openTokens } from '../tokens.ts'
+import { createOperatorApp } from './app.ts'
 import { createBusSecrets } from './bus-secrets.ts'
+import { claimsOf } from './claims.ts'
 import { createClouds } from './clouds.ts'
 import { type ProcessSettings, processSettingsFrom } from './config.ts'
+import { createCounts } from './counts.ts'
 import type { CredentialSources } from './credentials.ts'
 import { createDeliveredStore } from './delivered.ts'
-import type { Claim } from './facts.ts'
 import { createLeaving } from './leaving.ts'
 import { createLocks } from './locks.ts'
+import { type Look, look } from './look.ts'
 import { createNotices } from './notices.ts'
-import { selectorOf, serverIdOf } from './observe.ts'
 import { openPolicy } from './policy.ts'
-import { providerIdOf } from './provider.ts'
 import { configReconciler, type ReconcileDeps } from './reconcile.ts'
 import { createRecords, type Recorder } from './records.ts'
 import { createSecretWatch, type SecretWatch } from './secret-watch.ts'
-import type { SyncResult } from './sync.ts'
+import type { Verdict } from './verdicts.ts'
 import { createViolas } from './violas.ts'
 
 export type { Recorder } from './records.ts'
@@ -42,16 +44,18 @@ export interface OperatorOptions {
   signal: AbortSignal
   /** Where the inventory's records go: the embedded store, or a remote one. */
   recorder?: Recorder
+  onListen?: (url: string) => void
 }
 
 /** Runs until the signal. */
-export async function runOperator({ env, log, signal, recorder }: OperatorOptions): Promise<void> {
+export async function runOperator({ env, log, signal, recorder, onListen }: OperatorOptions): Promise<void> {
   const settings = processSettingsFrom(env)
   const metrics = createMetrics({ process: true })
   const access = settings.KUBECONFIG ? await loadKubeconfig(settings.KUBECONFIG) : inClusterAccess(settings)
   const kube = connectKube(access, { log })
   const now = () => new Date()
-  const onCall = (call: Call) => countCall(metrics, call)
+  const counts = createCounts(metrics, now)
+  const onCall = (call: Call) => counts.call(call)
   const proxies: Proxies = { http: settings.HTTP_PROXY, https: settings.HTTPS_PROXY, no: settings.NO_PROXY }
   const policy = await openPolicy(settings.ENDPOINT_ALLOWED_HOSTS, settings.NAMESPACE_RULES_FILE, log)
   const clouds = createClouds({
@@ -74,6 +78,7 @@ export async function runOperator({ env, log, signal, recorder }: OperatorOption
     createInformer(kube, openstackConfigs, { log, ...(namespace !== undefined && { namespace }) }),
   )
   const forced = new Set<string>()
+  const verdicts = new Map<string, readonly Verdict[]>()
   let wakeKey: (key: string) => void = () => {}
   const secretWatch = createSecretWatch({ kube, log, wake: key => wakeKey(key) })
   const deps: ReconcileDeps = {
@@ -82,21 +87,43 @@ export async function runOperator({ env, log, signal, recorder }: OperatorOption
     clouds,
     violas,
     sources: sourcesFor(secretWatch, settings),
-    forget: key => secretWatch.forget(key),
+    forget(key) {
+      secretWatch.forget(key)
+      verdicts.delete(key)
+    },
     locks: createLocks(),
     records: createRecords(recorder, now),
     leaving: createLeaving(now),
     busSecrets: createBusSecrets(settings.RABBITMQ_SECRET_ENABLED ? kube : undefined),
     policy,
     notices: createNotices(events),
-    claims: (providerId, source) => claimsOf(informers, providerId, source),
+    claims: (providerId, source) =>
+      claimsOf(
+        informers.flatMap(informer => informer.list()),
+        providerId,
+        source,
+      ),
     now,
     takeForced: key => forced.delete(key),
-    onSynced: (key, result, seconds) => countSync(metrics, key, result, seconds),
   }
 
-  const app = createApp({ log, metrics, ready: () => notReady(informers) })
-  log.info('serving health', { address: await listen(app, settings.OPERATOR_ADDR) })
+  deps.onSynced = (key, result, seconds) => {
+    if (result) verdicts.set(key, result.findings.verdicts)
+    counts.sync(key, result, seconds)
+  }
+  const tokensFile = settings.OPERATOR_TOKENS_FILE ?? settings.INVENTORY_TOKENS_FILE
+  const tokens = tokensFile === undefined ? undefined : await openTokens(tokensFile, log)
+  const app = createOperatorApp({
+    log,
+    metrics,
+    tokens,
+    ready: () => notReady(informers),
+    verdicts: () => verdicts,
+    dryRun: config => dryRun(config, deps, informers, signal),
+  })
+  const url = await listen(app, settings.OPERATOR_ADDR)
+  log.info('listening', { url })
+  onListen?.(url)
   try {
     await Promise.all(informers.map(informer => informer.start(signal)))
     const lead = (leading: AbortSignal) => {
@@ -126,6 +153,7 @@ export async function runOperator({ env, log, signal, recorder }: OperatorOption
   } finally {
     secretWatch.close()
     policy.close()
+    tokens?.close()
     await events.flush()
     await Promise.all([app.close(), clouds.close(), violas.close()])
     await kube.close()
@@ -174,42 +202,31 @@ function sourcesFor(watch: SecretWatch, settings: ProcessSettings): (user: strin
   })
 }
 
-/** What the other objects of the same cluster ask for: an interface that one lets go may be wanted by another. */
-function claimsOf(informers: readonly Informer<OpenstackConfig>[], providerId: string, source: string): Claim[] {
-  return informers
-    .flatMap(informer => informer.list())
-    .filter(other => keyOf(other) !== source && providerIdOf(other) === providerId && !other.metadata.deletionTimestamp)
-    .map(other => ({
-      source: keyOf(other),
-      vmIds: other.spec.vmNames.flatMap(entry => serverIdOf(entry) ?? []),
-      subnetIds: subnetIdsOf(other),
-    }))
-}
-
-function subnetIdsOf({ spec }: OpenstackConfig): string[] {
-  if (!spec.subnetIDs?.length && !spec.subnetID) return []
-  const selector = selectorOf(spec)
-  return 'ids' in selector ? selector.ids : []
+/** An object that exists keeps its own age and what it let go; one that does not is as old as this moment. */
+async function dryRun(
+  config: OpenstackConfig,
+  deps: ReconcileDeps,
+  informers: readonly Informer<OpenstackConfig>[],
+  signal: AbortSignal,
+): Promise<Look> {
+  const key = keyOf(config)
+  const known = informers.map(informer => informer.get(key)).find(found => found !== undefined)
+  const creationTimestamp = known?.metadata.creationTimestamp ?? deps.now().toISOString()
+  const { status: _, ...asked } = config
+  const object = {
+    ...asked,
+    metadata: { ...config.metadata, creationTimestamp },
+    ...(known?.status && { status: known.status }),
+  }
+  try {
+    return await look(object, deps, { signal, fresh: false })
+  } finally {
+    if (!known) deps.forget(key)
+  }
 }
 
 function notReady(informers: readonly Informer<OpenstackConfig>[]): string[] {
   return informers.every(informer => informer.synced) ? [] : ['the OpenstackConfigs are not listed yet']
-}
-
-function countCall(metrics: Metrics, { service, method, status, seconds }: Call): void {
-  const labels = { service, method, status }
-  metrics.count('multinic_operator_calls_total', 'Calls to other services by status class.', labels)
-  metrics.time('multinic_operator_call_seconds', 'Time of calls to other services.', seconds, { service, method })
-}
-
-function countSync(metrics: Metrics, config: string, result: SyncResult | undefined, seconds: number): void {
-  const outcome = result && !result.error ? (result.changed > 0 ? 'changed' : 'unchanged') : 'failed'
-  metrics.count('multinic_operator_syncs_total', 'Syncs by outcome.', { outcome })
-  metrics.time('multinic_operator_sync_seconds', 'Time of a whole sync.', seconds)
-  if (result && !result.error)
-    metrics.set('multinic_operator_last_sync_timestamp_seconds', 'Time of the last good sync.', Date.now() / 1_000, {
-      config,
-    })
 }
 
 async function optionalFile(path: string | undefined): Promise<string | undefined> {

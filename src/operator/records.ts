@@ -29,6 +29,9 @@ export interface Records {
   flush(log: Log): Promise<void>
 }
 
+/** Times of more ports than this are forgotten, the oldest first; the inventory keeps its own. */
+const mostStages = 100_000
+
 export function createRecords(recorder: Recorder | undefined, now: () => Date): Records {
   const stages = new Map<string, Stages>()
   const told = new Map<string, string>()
@@ -39,6 +42,8 @@ export function createRecords(recorder: Recorder | undefined, now: () => Date): 
   const stageOf = (providerId: string, id: string, stage: Stage) => {
     const key = `${providerId} ${id}`
     stages.set(key, { [stage]: now().toISOString(), ...stages.get(key) })
+    const [oldest] = stages.keys()
+    if (stages.size > mostStages && oldest !== undefined) stages.delete(oldest)
   }
   const note = (write: InventoryWrite) => {
     const key = `${write.providerId} ${write.nodeName}`

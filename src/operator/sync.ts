@@ -1,45 +1,31 @@
 /**
- * One sync of one OpenstackConfig: settings → cloud → what Viola holds → plan → deliver → record.
+ * One sync of one OpenstackConfig: look → deliver → record.
  *
  * Writes nothing to the object itself: what it came to is returned.
  */
-import { type OpenstackConfig, openstackConfigAnnotations } from '../contract/openstack-config.ts'
-import type { Environment } from '../env.ts'
-import { messageOf } from '../errors.ts'
+import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Log } from '../log.ts'
 import { type Delivery, deliver } from './apply.ts'
 import type { BusSecrets } from './bus-secrets.ts'
 import { type DownDecision, downResend } from './cadence.ts'
-import type { Clouds } from './clouds.ts'
-import { resolveSettings, type SyncSettings } from './config.ts'
-import { type CredentialSources, credentialsFor } from './credentials.ts'
-import { type Claim, type HeldNode, identityOf, type Observed } from './facts.ts'
+import type { SyncSettings } from './config.ts'
+import { type HeldNode, identityOf, type Observed } from './facts.ts'
 import type { Leaving } from './leaving.ts'
 import type { Locks } from './locks.ts'
-import { askAbout, type CloudFacts, observeCloud, rulesOf } from './observe.ts'
+import { heldBy, type LookDeps, look, releaseOf } from './look.ts'
+import type { CloudFacts } from './observe.ts'
 import { type NodePlan, type Plan, planNodes } from './plan.ts'
-import type { Policy } from './policy.ts'
-import { providerIdOf } from './provider.ts'
 import type { Records } from './records.ts'
 import { type Findings, type NodeState, stateOf } from './status.ts'
-import { SyncError, stage } from './sync-error.ts'
-import type { Held, Viola } from './viola-client.ts'
-import type { Violas } from './violas.ts'
+import { SyncError } from './sync-error.ts'
+import type { Viola } from './viola-client.ts'
 
-export interface SyncDeps {
-  env: Environment
-  clouds: Clouds
-  violas: Violas
-  /** What may be read for one object. */
-  sources: (user: string) => CredentialSources
+export interface SyncDeps extends LookDeps {
   locks: Locks
   records: Records
   leaving: Leaving
   busSecrets: BusSecrets
-  policy: Policy
-  /** The other OpenstackConfigs of a cluster. */
-  claims: (providerId: string, source: string) => Claim[]
   now: () => Date
 }
 
@@ -65,35 +51,10 @@ export async function sync(
   context: { log: Log; signal: AbortSignal; fresh: boolean },
 ): Promise<SyncResult> {
   const { signal, log } = context
-  const settings = resolveSettings(deps.env, config.spec.settings)
-  deps.policy.check(config, settings)
-  const credentials = await credentialsFor(config, settings, deps.sources(keyOf(config)))
-  const cloud = deps.clouds.open({
-    settings,
-    encryptKey: credentials.encryptKey,
-    openstackProviderId: config.spec.credentials.openstackProviderID,
-    projectId: config.spec.credentials.projectID.replaceAll('-', '').toLowerCase(),
-  })
-  if (context.fresh) cloud.refresh()
-  const providerId = providerIdOf(config)
-  const viola = deps.violas.open({ settings, credentials, providerId })
-
-  const facts = await observeCloud(cloud, config.spec, settings, signal)
-  const bus = await cloud.bus(signal)
+  const looked = await look(config, deps, context)
+  const { settings, providerId, viola, observed, plan, bus, facts, nodesTold, questionFailures } = looked
   await deps.busSecrets.keep(config, bus, log)
-  const held = await heldBy(viola, signal)
-  const source = keyOf(config)
-  let observed = observedFrom(config, settings, facts, held.nodes, deps.claims(providerId, source))
-  let plan = planNodes(observed)
-  let questionFailures: string[] = []
-  if (plan.questions.length > 0) {
-    const asked = await askAbout(cloud, plan.questions, facts.vms, signal)
-    questionFailures = asked.failures
-    observed = { ...observed, ports: merged(observed.ports, asked.ports), answers: asked.answers }
-    plan = planNodes(observed)
-  }
-  for (const { portId, reason } of plan.verdicts)
-    if (portId !== undefined && reason !== 'Taken') deps.records.saw(providerId, portId)
+  for (const portId of undelivered(observed)) deps.records.saw(providerId, portId)
 
   const down = downResend(
     plan.down.map(({ portId }) => portId),
@@ -103,7 +64,7 @@ export async function sync(
   )
   const delivered = await deliverAll({ deps, viola, providerId, observed, plan, down, log, signal })
   await record(deps, providerId, delivered, log)
-  const findings = findingsOf(config, delivered, held.told, bus !== undefined && bus.password === undefined)
+  const findings = findingsOf(config, delivered, nodesTold, bus !== undefined && bus.password === undefined)
   const error = errorOf(delivered.delivery, facts, questionFailures)
   return {
     settings,
@@ -117,41 +78,10 @@ export async function sync(
   }
 }
 
-function heldBy(viola: Viola, signal: AbortSignal): Promise<Held> {
-  return stage('ViolaPostError', () => viola.held(signal))
-}
-
-function merged(ports: Observed['ports'], more: Observed['ports']): Observed['ports'] {
-  const known = new Set(ports.map(port => port.id))
-  return [...ports, ...more.filter(port => !known.has(port.id))]
-}
-
-function observedFrom(
-  config: OpenstackConfig,
-  settings: SyncSettings,
-  facts: CloudFacts,
-  held: readonly HeldNode[],
-  claims: Claim[],
-): Observed {
-  const { vms, ports, subnets, subnetsById, mtus } = facts
-  const release = releaseOf(config)
-  return {
-    source: keyOf(config),
-    rules: rulesOf(settings, config.metadata.creationTimestamp),
-    subnets,
-    subnetsById,
-    mtus,
-    vms,
-    ports,
-    held,
-    answers: new Map(),
-    claims,
-    release: release !== undefined && release !== config.status?.releasedRemovals,
-  }
-}
-
-function releaseOf({ metadata }: OpenstackConfig): string | undefined {
-  return metadata.annotations?.[openstackConfigAnnotations.releaseRemovals]
+/** Ports that nobody has delivered yet: from now on they are seen. */
+function undelivered({ ports, held }: Observed): string[] {
+  const delivered = new Set(held.flatMap(node => node.interfaces.map(nic => nic.portId)))
+  return ports.filter(port => !delivered.has(port.id)).map(port => port.id)
 }
 
 interface Delivering {
@@ -304,5 +234,5 @@ function errorOf(delivery: Delivery, { novaError }: CloudFacts, questions: reado
   }
   if (novaError) return novaError
   const [question] = questions
-  return question === undefined ? undefined : new SyncError('NovaError', messageOf(question))
+  return question === undefined ? undefined : new SyncError('NovaError', question)
 }

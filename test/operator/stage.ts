@@ -29,6 +29,8 @@ export interface Stage {
   api: KubeApi
   kube: KubeClient
   violaUrl: string
+  /** Of the operator that was started last. */
+  operatorUrl(): string
   /** What the inventory was told, in order. */
   records: InventoryWrite[]
   startOperator(env?: Record<string, string>): Promise<() => Promise<void>>
@@ -60,8 +62,10 @@ export async function startStage(log: Log = process.argv.includes('--talk') ? cr
     signal: viola.signal,
     onListen: listening.resolve,
   })
+  violaRuns.catch(listening.reject)
   const violaUrl = await listening.promise
   const records: InventoryWrite[] = []
+  let operatorUrl = ''
   const operators = new Set<() => Promise<void>>()
 
   const nodes = async () => (await kube.list(nodeConfigs, { namespace })).items
@@ -72,6 +76,7 @@ export async function startStage(log: Log = process.argv.includes('--talk') ? cr
     api,
     kube,
     violaUrl,
+    operatorUrl: () => operatorUrl,
     records,
     async startOperator(env = {}) {
       const stop = new AbortController()
@@ -86,6 +91,9 @@ export async function startStage(log: Log = process.argv.includes('--talk') ? cr
         },
         log,
         signal: stop.signal,
+        onListen: url => {
+          operatorUrl = url
+        },
         recorder: { put: async writes => void records.push(...structuredClone(writes)) },
       })
       const end = async () => {

@@ -1,0 +1,150 @@
+/** The operator's own API, over real HTTP. */
+import assert from 'node:assert/strict'
+import { rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { request } from 'undici'
+import { eventually } from '../../test/eventually.ts'
+import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
+import { openstackConfigs } from '../contract/openstack-config.ts'
+import { planAnswer, planPath, verdictsAnswer, verdictsPath } from '../contract/operator-api.ts'
+import { openstackConfigFor } from '../sandbox/install.ts'
+import { sandboxNamespace as namespace } from '../sandbox/parts.ts'
+import { addPort, addServer, addSubnet, type Port, type Server, type Subnet, setPortStatus } from '../sandbox/world.ts'
+
+let stage: Stage
+let worker: Server
+let storage: Subnet
+let port: Port
+let late: Port
+
+before(async () => {
+  stage = await startStage()
+  storage = addSubnet(stage.world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+  worker = addServer(stage.world, 'worker-1')
+  port = addPort(stage.world, { server: worker, subnet: storage })
+  setPortStatus(stage.world, port.id, 'ACTIVE')
+  late = addPort(stage.world, { server: worker, subnet: storage })
+  setPortStatus(stage.world, late.id, 'BUILD')
+  await stage.startOperator()
+  await stage.create({})
+  await eventually(async () => assert.equal((await stage.nodes()).length, 1))
+})
+after(() => stage.close())
+
+async function get(path: string): Promise<unknown> {
+  return (await request(`${stage.operatorUrl()}${path}`)).body.json()
+}
+
+async function plan(body: unknown): Promise<{ status: number; body: unknown }> {
+  const answer = await request(`${stage.operatorUrl()}${planPath}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return { status: answer.statusCode, body: await answer.body.json() }
+}
+
+test('the verdict on a port is told with its reason and its remedy', async () => {
+  await eventually(async () => {
+    const { verdicts } = verdictsAnswer.parse(await get(`${verdictsPath}?config=${namespace}/main&port=${late.id}`))
+    assert.deepEqual(verdicts, [
+      {
+        config: `${namespace}/main`,
+        portId: late.id,
+        vm: worker.id,
+        reason: 'StatusNotAllowed',
+        message: 'the port is BUILD',
+        remedy: 'Wait, or extend openstackPortAllowedStatuses.',
+      },
+    ])
+  })
+  const { verdicts } = verdictsAnswer.parse(await get(`${verdictsPath}?vm=${worker.id}`))
+  assert.deepEqual(verdicts.map(({ reason, name }) => name ?? reason).sort(), ['StatusNotAllowed', 'multinic0'])
+})
+
+test('a dry run tells what would be sent, and changes nothing', async () => {
+  const nodes = await stage.nodes()
+  const asked = openstackConfigFor(stage.world, {
+    name: 'main',
+    vmNames: [worker.id],
+    subnetIDs: [storage.id],
+    clusterId,
+  })
+  asked.spec.settings = { ...asked.spec.settings, openstackPortAllowedStatuses: ['*'] }
+  const answer = planAnswer.parse((await plan(asked)).body)
+  assert.deepEqual(
+    answer.nodes.map(({ nodeName, action, why }) => [nodeName, action, why]),
+    [['worker-1', 'send', [`port ${late.id} becomes multinic1`]]],
+  )
+  assert.deepEqual(await stage.nodes(), nodes)
+})
+
+test('a dry run tells what would be removed, and why', async () => {
+  const other = addServer(stage.world, 'worker-9')
+  const asked = openstackConfigFor(stage.world, {
+    name: 'main',
+    vmNames: [other.id],
+    subnetIDs: [storage.id],
+    clusterId,
+  })
+  const answer = planAnswer.parse((await plan(asked)).body)
+  assert.deepEqual(
+    answer.nodes.map(({ nodeName, action, why }) => [nodeName, action, why]),
+    [['worker-1', 'remove', [`multinic0 (port ${port.id}) is taken away: its VM is no longer in vmNames`]]],
+  )
+  assert.equal((await stage.nodes()).length, 1)
+})
+
+test('a dry run of a config that cannot work tells the reason and what to do', async () => {
+  const asked = openstackConfigFor(stage.world, {
+    name: 'new',
+    vmNames: [worker.id],
+    subnetIDs: ['nowhere'],
+    clusterId,
+  })
+  const { error } = planAnswer.parse((await plan(asked)).body)
+  assert.equal(error?.reason, 'SubnetNotFound')
+  assert.ok(error?.remedy)
+  assert.equal(await stage.kube.get(openstackConfigs, { namespace, name: 'new' }), undefined)
+})
+
+test('what is no OpenstackConfig is a 400 that names every wrong field', async () => {
+  const { status, body } = await plan({
+    kind: 'OpenstackConfig',
+    apiVersion: 'x',
+    metadata: { name: 'x' },
+    spec: { vmNames: [] },
+  })
+  assert.equal(status, 400)
+  const paths = (body as { errors: { path: string }[] }).errors.map(({ path }) => path)
+  assert.deepEqual(paths, ['spec.vmNames', 'spec.credentials'])
+})
+
+test('numbers tell of calls, syncs and ports', async () => {
+  const text = await (await request(`${stage.operatorUrl()}/metrics`)).body.text()
+  for (const line of [
+    /multinic_operator_calls_total\{service="neutron",method="GET",status="2xx"\} \d+/,
+    /multinic_operator_syncs_total\{outcome="changed"\} \d+/,
+    /multinic_operator_ports\{config="multinic-system\/main",reason="Taken"\} 1/,
+    /multinic_operator_last_sync_timestamp_seconds\{config="multinic-system\/main"\} \d+/,
+  ])
+    assert.match(text, line)
+})
+
+test('with a token file only known callers may ask, and only for their providers', async () => {
+  const file = join(tmpdir(), `multinic-operator-tokens-${process.pid}.yaml`)
+  await writeFile(file, 'tokens: [{ name: other, token: 0123456789abcdef, providers: [other] }]')
+  const stop = await stage.startOperator({ OPERATOR_TOKENS_FILE: file })
+  await eventually(async () => assert.equal((await request(`${stage.operatorUrl()}${verdictsPath}`)).statusCode, 401))
+  const asked = openstackConfigFor(stage.world, { name: 'x', vmNames: [worker.id], subnetIDs: [storage.id], clusterId })
+  const answer = await request(`${stage.operatorUrl()}${planPath}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer 0123456789abcdef' },
+    body: JSON.stringify(asked),
+  })
+  assert.equal(answer.statusCode, 403)
+  await stop()
+  await rm(file)
+})

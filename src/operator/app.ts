@@ -1,0 +1,126 @@
+/**
+ * The operator's HTTP: health, numbers, the verdicts of the last syncs, and dry runs.
+ */
+import type { FastifyInstance } from 'fastify'
+import { type Api, openApiDocument } from '../contract/openapi.ts'
+import { type OpenstackConfig, openstackConfig } from '../contract/openstack-config.ts'
+import {
+  type OperatorVerdict,
+  type PlanAnswer,
+  planAnswer,
+  planPath,
+  verdictsAnswer,
+  verdictsPath,
+} from '../contract/operator-api.ts'
+import { fieldErrors } from '../contract/problem.ts'
+import { reasonText } from '../contract/reasons.ts'
+import { createApp, HttpProblem } from '../http.ts'
+import { keyOf } from '../kube/keys.ts'
+import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import { mayActFor, type Tokens } from '../tokens.ts'
+import { identityOf } from './facts.ts'
+import type { Look } from './look.ts'
+import { providerIdOf } from './provider.ts'
+import { SyncError } from './sync-error.ts'
+import type { Verdict } from './verdicts.ts'
+
+export interface OperatorAppOptions {
+  log: Log
+  metrics: Metrics
+  ready: () => string[]
+  /** Absent: everybody who reaches the API may ask. */
+  tokens?: Tokens | undefined
+  /** Verdicts of the last sync of each object, by namespace/name. */
+  verdicts: () => ReadonlyMap<string, readonly Verdict[]>
+  /** Looks and decides, and changes nothing. */
+  dryRun: (config: OpenstackConfig) => Promise<Look>
+}
+
+const authorization = { authorization: 'Bearer token, where authentication is on.' }
+
+export const operatorApi: Api = {
+  title: 'MultiNIC operator',
+  description: 'Why a port is or is not an interface of its node, and what an OpenstackConfig would do.',
+  version: '1.0',
+  routes: [
+    {
+      method: 'get',
+      path: verdictsPath,
+      summary: 'Verdicts of the last syncs.',
+      headers: authorization,
+      query: { config: 'namespace/name of an OpenstackConfig.', port: 'Port id.', vm: 'VM id or entry of vmNames.' },
+      answers: { 200: { description: 'The verdicts.', body: verdictsAnswer } },
+      problems: [401, 403],
+    },
+    {
+      method: 'post',
+      path: planPath,
+      summary: 'Say what an OpenstackConfig would send and remove, and why. Nothing is changed.',
+      headers: authorization,
+      body: openstackConfig,
+      answers: { 200: { description: 'What would be done.', body: planAnswer } },
+      problems: [400, 401, 403],
+    },
+  ],
+}
+
+export function createOperatorApp(options: OperatorAppOptions): FastifyInstance {
+  const { log, metrics, ready, tokens, verdicts, dryRun } = options
+  const warnings = () => (tokens ? [] : ['authentication is off: everybody who reaches this API may ask'])
+  const app = createApp({ log, metrics, ready, warnings, openapi: openApiDocument(operatorApi) })
+
+  app.get(verdictsPath, async request => {
+    await tokens?.callerOf(request.headers.authorization)
+    const { config, port, vm } = request.query as Record<string, string | undefined>
+    const found = [...verdicts()]
+      .filter(([key]) => config === undefined || key === config)
+      .flatMap(([key, list]) => list.map(one => shown(key, one)))
+      .filter(one => (port === undefined || one.portId === port) && (vm === undefined || one.vm === vm))
+    return { verdicts: found }
+  })
+
+  app.post(planPath, async request => {
+    const caller = await tokens?.callerOf(request.headers.authorization)
+    const parsed = openstackConfig.safeParse(request.body)
+    if (!parsed.success) throw new HttpProblem(400, 'this is not an OpenstackConfig', fieldErrors(parsed.error))
+    const config = parsed.data as OpenstackConfig
+    if (!config.metadata.namespace) throw new HttpProblem(400, 'metadata.namespace is needed')
+    if (caller && !mayActFor(caller, providerIdOf(config)))
+      throw new HttpProblem(403, `the token of ${caller.name} is not for provider ${providerIdOf(config)}`)
+    return planned(config, dryRun)
+  })
+  return app
+}
+
+async function planned(config: OpenstackConfig, dryRun: OperatorAppOptions['dryRun']): Promise<PlanAnswer> {
+  try {
+    const { plan, facts } = await dryRun(config)
+    const key = keyOf(config)
+    return {
+      nodes: plan.nodes.map(({ nodeName, instanceId, action, interfaces, why }) => ({
+        nodeName,
+        instanceId,
+        action,
+        interfaces,
+        why,
+      })),
+      verdicts: plan.verdicts.map(one => shown(key, one)),
+      heldRemovals: plan.heldRemovals.map(({ node, nic }) => `${node} ${nic.name} (port ${identityOf(nic)})`),
+      ...(facts.novaError && { error: failure(facts.novaError) }),
+    }
+  } catch (error) {
+    if (!(error instanceof SyncError)) throw error
+    return { nodes: [], verdicts: [], heldRemovals: [], error: failure(error) }
+  }
+}
+
+function failure({ reason, message }: SyncError): NonNullable<PlanAnswer['error']> {
+  const remedy = reasonText(reason)?.remedy
+  return { reason, message, ...(remedy !== undefined && { remedy }) }
+}
+
+function shown(config: string, verdict: Verdict): OperatorVerdict {
+  const remedy = reasonText(verdict.reason)?.remedy
+  return { config, ...verdict, ...(remedy !== undefined && { remedy }) }
+}

@@ -1,0 +1,24 @@
+/**
+ * What the other OpenstackConfigs of the same cluster ask for: an interface that one lets go may be wanted by another.
+ */
+import type { OpenstackConfig } from '../contract/openstack-config.ts'
+import { keyOf } from '../kube/keys.ts'
+import type { Claim } from './facts.ts'
+import { selectorOf, serverIdOf } from './observe.ts'
+import { providerIdOf } from './provider.ts'
+
+export function claimsOf(all: readonly OpenstackConfig[], providerId: string, source: string): Claim[] {
+  return all
+    .filter(other => keyOf(other) !== source && providerIdOf(other) === providerId && !other.metadata.deletionTimestamp)
+    .map(other => ({
+      source: keyOf(other),
+      vmIds: other.spec.vmNames.flatMap(entry => serverIdOf(entry) ?? []),
+      subnetIds: subnetIdsOf(other),
+    }))
+}
+
+function subnetIdsOf({ spec }: OpenstackConfig): string[] {
+  if (!spec.subnetIDs?.length && !spec.subnetID) return []
+  const selector = selectorOf(spec)
+  return 'ids' in selector ? selector.ids : []
+}

@@ -1,0 +1,111 @@
+/**
+ * Reads everything for one OpenstackConfig and decides, without changing anything: the first half of a sync, and all of a
+ * dry run.
+ */
+import { type OpenstackConfig, openstackConfigAnnotations } from '../contract/openstack-config.ts'
+import type { Environment } from '../env.ts'
+import { keyOf } from '../kube/keys.ts'
+import type { Bus, Clouds } from './clouds.ts'
+import { resolveSettings, type SyncSettings } from './config.ts'
+import { type CredentialSources, credentialsFor } from './credentials.ts'
+import type { Claim, HeldNode, Observed } from './facts.ts'
+import { askAbout, type CloudFacts, observeCloud, rulesOf } from './observe.ts'
+import { type Plan, planNodes } from './plan.ts'
+import type { Policy } from './policy.ts'
+import { providerIdOf } from './provider.ts'
+import { stage } from './sync-error.ts'
+import type { Held, Viola } from './viola-client.ts'
+import type { Violas } from './violas.ts'
+
+export interface LookDeps {
+  env: Environment
+  clouds: Clouds
+  violas: Violas
+  /** What may be read for one object. */
+  sources: (user: string) => CredentialSources
+  policy: Policy
+  /** The other OpenstackConfigs of a cluster. */
+  claims: (providerId: string, source: string) => Claim[]
+}
+
+export interface Look {
+  settings: SyncSettings
+  providerId: string
+  viola: Viola
+  facts: CloudFacts
+  bus: Bus | undefined
+  observed: Observed
+  plan: Plan
+  /** Viola tells the state of its nodes. */
+  nodesTold: boolean
+  /** Questions that could not be asked. */
+  questionFailures: string[]
+}
+
+export async function look(
+  config: OpenstackConfig,
+  deps: LookDeps,
+  { signal, fresh }: { signal: AbortSignal; fresh: boolean },
+): Promise<Look> {
+  const settings = resolveSettings(deps.env, config.spec.settings)
+  deps.policy.check(config, settings)
+  const credentials = await credentialsFor(config, settings, deps.sources(keyOf(config)))
+  const cloud = deps.clouds.open({
+    settings,
+    encryptKey: credentials.encryptKey,
+    openstackProviderId: config.spec.credentials.openstackProviderID,
+    projectId: config.spec.credentials.projectID.replaceAll('-', '').toLowerCase(),
+  })
+  if (fresh) cloud.refresh()
+  const providerId = providerIdOf(config)
+  const viola = deps.violas.open({ settings, credentials, providerId })
+
+  const facts = await observeCloud(cloud, config.spec, settings, signal)
+  const bus = await cloud.bus(signal)
+  const { nodes: held, told: nodesTold } = await heldBy(viola, signal)
+  const observed = observedFrom(config, settings, facts, held, deps.claims(providerId, keyOf(config)))
+  const plan = planNodes(observed)
+  const first = { settings, providerId, viola, facts, bus, nodesTold, observed, plan, questionFailures: [] }
+  if (plan.questions.length === 0) return first
+  const { ports, answers, failures } = await askAbout(cloud, plan.questions, facts.vms, signal)
+  const wiser = { ...observed, ports: merged(observed.ports, ports), answers }
+  return { ...first, observed: wiser, plan: planNodes(wiser), questionFailures: failures }
+}
+
+export function heldBy(viola: Viola, signal: AbortSignal): Promise<Held> {
+  return stage('ViolaPostError', () => viola.held(signal))
+}
+
+function merged(ports: Observed['ports'], more: Observed['ports']): Observed['ports'] {
+  const known = new Set(ports.map(port => port.id))
+  return [...ports, ...more.filter(port => !known.has(port.id))]
+}
+
+function observedFrom(
+  config: OpenstackConfig,
+  settings: SyncSettings,
+  facts: CloudFacts,
+  held: readonly HeldNode[],
+  claims: Claim[],
+): Observed {
+  const { vms, ports, subnets, subnetsById, mtus } = facts
+  const release = releaseOf(config)
+  return {
+    source: keyOf(config),
+    rules: rulesOf(settings, config.metadata.creationTimestamp),
+    subnets,
+    subnetsById,
+    mtus,
+    vms,
+    ports,
+    held,
+    answers: new Map(),
+    claims,
+    release: release !== undefined && release !== config.status?.releasedRemovals,
+  }
+}
+
+/** A person's word about held removals. */
+export function releaseOf({ metadata }: OpenstackConfig): string | undefined {
+  return metadata.annotations?.[openstackConfigAnnotations.releaseRemovals]
+}

@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
-import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
@@ -35,9 +35,24 @@ export function stateDir(dir: string): StateDir {
   }
 }
 
+/** Says that a directory is a sandbox's and may be removed with all that is in it. */
+const signName = '.multinic-sandbox'
+
+/** Makes the directory, or takes an empty one: never one that somebody else keeps something in. */
 export async function makeStateDir(state: StateDir): Promise<void> {
   await mkdir(state.dir, { recursive: true })
+  await refuseForeign(state)
   await chmod(state.dir, 0o700)
+  await writeFile(state.path(signName), '')
+}
+
+async function refuseForeign(state: StateDir): Promise<void> {
+  const found = await lstat(state.dir).catch(() => undefined)
+  if (!found) return
+  const entries = found.isDirectory() ? await readdir(state.dir) : []
+  const ours = found.isDirectory() && found.uid === process.getuid?.()
+  if (!ours || (entries.length > 0 && !entries.includes(signName)))
+    throw new Error(`${state.dir} is not a directory of a sandbox; it is left alone`)
 }
 
 const ownerFile = z.object({ pid: z.int(), started: z.string() })
@@ -75,6 +90,7 @@ export async function removeNamespace(name: string): Promise<void> {
 
 /** Stops all, by id, and removes all that the directory tells of, the directory last. Reports whether there was anything. */
 export async function clean(state: StateDir): Promise<boolean> {
+  await refuseForeign(state)
   const owner = await ownerOf(state)
   if (owner) await end(owner, 15_000)
   return (await sweep(state)) || owner !== undefined
@@ -82,6 +98,7 @@ export async function clean(state: StateDir): Promise<boolean> {
 
 /** The same for a sandbox whose own process is this one, or gone. */
 export async function sweep(state: StateDir): Promise<boolean> {
+  await refuseForeign(state)
   const parts = await partsOf(state)
   for (const pid of parts) signal(pid, 'SIGKILL')
   const namespaces = await namespacesOf(state)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { mkdtemp, rmdir } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -153,6 +153,26 @@ test('down leaves nothing behind, and is content when there is nothing', async (
   const again = await sandbox('down')
   assert.deepEqual([again.code, again.out], [0, `no sandbox runs in ${dir}\n`])
   assert.match((await sandbox('status')).err, /no sandbox runs in/)
+})
+
+test('a directory that is not a sandbox is never emptied', async () => {
+  const precious = join(parent, 'precious')
+  await mkdir(precious)
+  await writeFile(join(precious, 'thesis.txt'), 'years of work')
+  for (const command of ['up', 'down']) {
+    const { code, err } = await sandbox(command, '--dir', precious)
+    assert.equal(code, 1)
+    assert.match(err, /precious is not a directory of a sandbox; it is left alone/)
+  }
+  assert.equal(readFileSync(join(precious, 'thesis.txt'), 'utf8'), 'years of work')
+  await rm(precious, { recursive: true })
+})
+
+test('a system that does not allow namespaces is told so, and left as it was', async () => {
+  const without = ['--bounding-set=-sys_admin', program, 'sandbox', 'up', '--dir', dir]
+  const said = await new Promise<string>(resolve => execFile('setpriv', without, (_error, _out, err) => resolve(err)))
+  assert.match(said, /^multinic: this system does not allow namespaces/)
+  assert.deepEqual(leftovers(), [])
 })
 
 test('down after a crash leaves nothing behind either', async () => {

@@ -103,6 +103,11 @@ const refusals: Record<string, [status: number, detail: RegExp, ask: () => Retur
     /json/i,
     () => viola.ask('POST', violaPath, { body: '[{', headers: { 'content-type': 'application/json' } }),
   ],
+  'no body': [
+    400,
+    /expected array/,
+    () => viola.ask('POST', violaPath, { headers: { 'content-type': 'application/json' } }),
+  ],
   'an empty list': [400, /empty payload/, () => viola.post([])],
   'no provider': [400, /x-provider-id/, () => viola.post([aNodeOf('a')], { provider: '' })],
   'no provider in a read': [400, /x-provider-id/, () => viola.list('', { provider: '' })],
@@ -268,7 +273,7 @@ test('providers in one cluster see and delete only their own nodes', async () =>
 
 test('a deletion is idempotent, and a read shows it at once', async () => {
   await viola.post([aNodeOf('Leaving')])
-  assert.equal((await viola.remove('Leaving')).status, 204)
+  assert.equal((await viola.remove('Leaving', { headers: { 'content-type': 'application/json' } })).status, 204)
   assert.deepEqual((await viola.list('?nodeName=Leaving')).json.items, [])
   assert.equal(await held('leaving'), undefined)
   assert.equal((await viola.remove('Leaving')).status, 204)

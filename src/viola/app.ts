@@ -55,11 +55,11 @@ export function createViolaApp({ targets, auth, log, parallel }: ViolaAppOptions
     return metrics.text()
   }
 
-  // Older callers do not say that it is JSON; there is nothing else that it could be.
-  app.removeContentTypeParser('text/plain')
+  // Older callers do not say that it is JSON; there is nothing else that it could be. Some say so of no body at all.
+  app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
     try {
-      done(null, JSON.parse(String(body)))
+      done(null, body === '' ? undefined : JSON.parse(String(body)))
     } catch (error) {
       done(new HttpProblem(400, `invalid json: ${messageOf(error)}`))
     }

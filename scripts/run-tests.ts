@@ -20,7 +20,7 @@ export interface Run {
   live: boolean
 }
 
-export const quick: Run = { world: false, testTimeout: 60_000, fileTimeout: 3 * 60_000, live: false }
+export const quick: Run = { world: false, testTimeout: 120_000, fileTimeout: 5 * 60_000, live: false }
 export const asRoot: Run = { ...quick, world: true }
 export const onRealParts: Run = { world: true, testTimeout: 5 * 60_000, fileTimeout: 20 * 60_000, live: true }
 

@@ -74,6 +74,8 @@ async function carryOut(ground: Ground, started: number, stop: Stop): Promise<Ag
   if (wrong) return refusedReport(work, wrong)
   if (work.mode === 'check' || work.mode === 'plan') return checkedReport(work, await inspect(ground))
 
+  if (ground.settings.reload === 'apply')
+    ground.log.warn('NETWORK_RELOAD=apply is left to the host: the kernel has all that the files say already')
   const recovered = await recover(ground)
   const passes = await passUntilAllAreIn(ground, started, stop)
   return appliedReport(work, passes, recovered)

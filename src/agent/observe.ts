@@ -95,6 +95,7 @@ function readFiles(host: Host, paths: Paths): Record<string, FileState> {
   }
   for (const directory of [paths.netplan, paths.networkManager, paths.networkScripts, recordsDirectory(paths)])
     for (const name of host.list(directory) ?? []) if (isConfiguration(name)) read(`${directory}/${name}`)
+  for (const name of host.list(paths.networkd) ?? []) if (name.endsWith('.network')) read(`${paths.networkd}/${name}`)
   for (const id of allIds)
     for (const path of filesOfId(paths, id))
       if (path.startsWith(paths.networkd) || path.startsWith(paths.sysctl)) read(path)

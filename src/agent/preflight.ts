@@ -106,7 +106,7 @@ function fromWantedAddress(route: RouteSeen, wanted: ReadonlySet<string>): boole
 
 function foreignFile(nic: WantedNic, { observed, paths }: Ground): Refusal | undefined {
   const ours = new Set(filesOfId(paths, nic.id))
-  const directories = [paths.netplan, paths.networkManager, paths.networkScripts]
+  const directories = [paths.netplan, paths.networkd, paths.networkManager, paths.networkScripts]
   for (const [path, file] of Object.entries(observed.files)) {
     if (ours.has(path) && file.special)
       return { reason: 'ForeignFile', message: `${path} is not a plain file: we would write it` }

@@ -2,7 +2,7 @@
  * Puts the outcome into the words of the contract, and cuts it to the size of a termination message: first the long
  * sentences, then what was read back. A failure stays a failure, and the JSON stays whole.
  */
-import type { AgentReport, InterfaceReport, Verdict } from '../contract/agent-report.ts'
+import type { AgentReport, InterfaceReport } from '../contract/agent-report.ts'
 import { type FieldError, type Interface, interfaceName } from '../contract/interfaces.ts'
 import type { ObservedInterface } from '../contract/node-config.ts'
 import { inWords } from './change.ts'
@@ -39,9 +39,11 @@ export function appliedReport(work: Work, passes: readonly Pass[], recovered: re
     ...factsOf(last),
     changed: passes.reduce((sum, pass) => sum + pass.changed, 0),
     removed,
+    timings: { apply: passes.reduce((sum, pass) => sum + pass.applying, 0) },
     undone: [...new Set([...recovered, ...passes.flatMap(pass => pass.undone)])],
   }
-  if (work.mode === 'cleanup') return { ...common, ...cleanedUp(last, removed) }
+  const stuck = passes.flatMap(pass => pass.stuck)
+  if (work.mode === 'cleanup') return { ...common, ...cleanedUp(stuck, removed) }
   const interfaces = work.interfaces.map(nic => {
     const refusal = failed.get(nic.id) ?? last.plan.refused.get(nic.id)
     const missing = last.plan.missing.some(entry => entry.id === nic.id)
@@ -52,7 +54,7 @@ export function appliedReport(work: Work, passes: readonly Pass[], recovered: re
         : { status: 'Configured', reason: 'Configured' }
     return nicReport(nic, judged, observedOf(last.observed, nic))
   })
-  return { ...common, ...verdictOf(interfaces), interfaces }
+  return { ...common, ...verdictOf(interfaces, stuck), interfaces }
 }
 
 /** What a check or a dry run found: every change that an apply would make is a difference. */
@@ -83,11 +85,11 @@ export function checkedReport(work: Work, pass: Pass): AgentReport {
   return { ...blank(work), ...factsOf(pass), verdict, reason: verdict, message, interfaces }
 }
 
-function cleanedUp(last: Pass, removed: readonly string[]): Pick<AgentReport, 'verdict' | 'reason' | 'message'> {
-  const [kept] = last.plan.kept
-  if (kept) return { verdict: 'Failed', reason: kept.refusal.reason, message: `${kept.name}: ${kept.refusal.message}` }
-  if (last.undone.length > 0)
-    return { verdict: 'Failed', reason: 'CommandFailed', message: `${last.undone.join(', ')} could not be removed` }
+type Summary = Pick<AgentReport, 'verdict' | 'reason' | 'message'>
+
+function cleanedUp(stuck: Pass['stuck'], removed: readonly string[]): Summary {
+  const [first] = stuck
+  if (first) return { verdict: 'Failed', reason: first.failure.reason, message: stillThere(stuck) }
   const names = removed.filter(name => !name.startsWith('/'))
   return {
     verdict: 'Removed',
@@ -96,16 +98,21 @@ function cleanedUp(last: Pass, removed: readonly string[]): Pick<AgentReport, 'v
   }
 }
 
+function stillThere(stuck: Pass['stuck']): string {
+  return stuck.map(({ name, failure }) => `${name} could not be removed: ${failure.message}`).join('; ')
+}
+
 /** The verdict of a whole apply from those of its interfaces. */
-function verdictOf(interfaces: readonly InterfaceReport[]): { verdict: Verdict; reason: string; message: string } {
+function verdictOf(interfaces: readonly InterfaceReport[], stuck: Pass['stuck']): Summary {
   const failed = interfaces.filter(nic => nic.status === 'Failed')
   const pending = interfaces.filter(nic => nic.status === 'Pending')
   const told = (list: readonly InterfaceReport[]) =>
     list.map(nic => `${nic.name}: ${nic.message ?? nic.reason}`).join('; ')
-  const [first] = failed
-  if (first) {
-    const message = `${failed.length} of ${interfaces.length} failed. ${told(failed)}`
-    return { verdict: 'Failed', reason: first.reason, message }
+  const reason = failed[0]?.reason ?? stuck[0]?.failure.reason
+  if (reason !== undefined) {
+    const some = failed.length > 0 ? [`${failed.length} of ${interfaces.length} failed. ${told(failed)}`] : []
+    const message = [...some, ...(stuck.length > 0 ? [stillThere(stuck)] : [])].join('; ')
+    return { verdict: 'Failed', reason, message }
   }
   if (pending.length > 0) return { verdict: 'Pending', reason: 'NicMissing', message: told(pending) }
   const message = `All ${interfaces.length} interfaces configured successfully`

@@ -40,6 +40,10 @@ export interface Pass {
   changed: number
   removed: string[]
   undone: string[]
+  /** Interfaces of ours that should have gone and are still there, with why. */
+  stuck: { name: string; failure: Failure }[]
+  /** Milliseconds of applying. */
+  applying: number
 }
 
 /** The kernel takes things away by itself (a link that goes down loses its routes): what is missing is added again. */
@@ -59,7 +63,9 @@ export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<P
   const units = plan.units.filter(unit => !failures.has(unit.group))
   const made: Unit[] = [...units]
   writeJournal(ground.host, ground.paths, { version: 1, bootId: observed.bootId, units })
+  const began = ground.host.now()
   merge(failures, await applyUnits(units, { ...ground, observed }))
+  const applying = ground.host.now() - began
 
   let after = await look(ground)
   for (let round = 2; round <= maxRounds; round++) {
@@ -90,7 +96,7 @@ export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<P
   )
   clearJournal(ground.host, ground.paths)
   const asKnown = failures.size === 0 ? { ...after, ...observeDisk(ground.host, ground.paths) } : await look(ground)
-  return outcome(plan, good, failures, ground, asKnown)
+  return { ...outcome(plan, good, failures, ground, asKnown), applying }
 }
 
 /** The same look and the same plan, with nothing done about it. */
@@ -226,7 +232,18 @@ function outcome(plan: Plan, good: readonly Unit[], failures: Failures, ground: 
       ...fileChangesOf(unit).flatMap(({ path }) => (path.startsWith(ground.paths.state) ? [] : path)),
     ]),
     undone: plan.units.filter(unit => failures.has(unit.group)).map(unit => unit.name),
+    stuck: [...stuckOf(plan), ...plan.units.flatMap(unit => stuckUnit(unit, failures))],
+    applying: 0,
   }
+}
+
+function stuckOf(plan: Plan): Pass['stuck'] {
+  return plan.kept.map(({ name, refusal }) => ({ name, failure: refusal }))
+}
+
+function stuckUnit(unit: Unit, failures: Failures): Pass['stuck'] {
+  const failure = failures.get(unit.group)
+  return failure && unit.purpose === 'remove' ? [{ name: unit.name, failure }] : []
 }
 
 /** Everything accepted and not failed is compared once more, files included. */
@@ -239,5 +256,5 @@ function settled(plan: Plan, observed: Observed, { paths }: Ground, failed: Map<
     const [first] = found
     if (first) failed.set(nic.id, { reason: first.reason, message: found.map(entry => entry.message).join('; ') })
   }
-  return { plan, observed, failed, changed: 0, removed: [], undone: [] }
+  return { plan, observed, failed, changed: 0, removed: [], undone: [], stuck: stuckOf(plan), applying: 0 }
 }

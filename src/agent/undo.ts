@@ -114,7 +114,7 @@ function states(
     // An undo may have been cut short as well, between the two halves of a rename.
     const parked = kind === 'name' && link !== undefined && value === parkingName(link.ifindex)
     const known = parked || values.some(entry => same(kind, entry, value))
-    if (!known) contest(`${kind} ${key} is neither what it was nor what was set`)
+    if (!known) contest(`${[kind, key].filter(Boolean).join(' ')} is neither what it was nor what was set`)
     put(now, kind, key, value)
     put(then, kind, key, known ? values[0] : value)
   }

@@ -71,13 +71,14 @@ let made = 0
 /** The agent syncs every file; in memory that costs nothing. */
 const memory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
-export async function createNode({
-  nics = 2,
-  files = {},
-}: {
+export interface NodeOptions {
   nics?: number
   files?: Record<string, string>
-} = {}): Promise<RigNode> {
+  /** All NICs in one subnet, on one wire. */
+  oneSubnet?: boolean
+}
+
+export async function createNode({ nics = 2, files = {}, oneSubnet = false }: NodeOptions = {}): Promise<RigNode> {
   const namespace = `mna${process.pid}-${++made}`
   const fabric = `${namespace}f`
   const root = mkdtempSync(join(memory, 'multinic-node-'))
@@ -109,7 +110,7 @@ export async function createNode({
       return (await promisify(execFile)('nsenter', inside, { maxBuffer: 1 << 26 })).stdout
     },
     plug(index = node.nics.length) {
-      const nic = plug(namespace, fabric, index, node.nics[index])
+      const nic = plug(namespace, fabric, index, node.nics[index], oneSubnet)
       node.nics[index] = nic
       return nic
     },
@@ -228,16 +229,17 @@ function primary(namespace: string): string[] {
   ]
 }
 
-function plug(namespace: string, fabric: string, index: number, known: RigNic | undefined): RigNic {
-  const [p, br] = [`p${index + 1}`, `br${index + 1}`]
+function plug(namespace: string, fabric: string, index: number, known: RigNic | undefined, oneSubnet: boolean): RigNic {
+  const net = oneSubnet ? 0 : index
+  const [p, br] = [`p${index + 1}`, `br${net + 1}`]
   const nic: RigNic = known ?? {
     name: `ens${index + 4}`,
     mac: `fa:16:3e:00:00:${(index + 1).toString(16).padStart(2, '0')}`,
-    gateway: `10.${100 + index}.0.1`,
-    cidr: `10.${100 + index}.0.0/24`,
-    address: `10.${100 + index}.0.10`,
-    gateway6: `fd00:${index}::1`,
-    address6: `fd00:${index}::10/64`,
+    gateway: `10.${100 + net}.0.1`,
+    cidr: `10.${100 + net}.0.0/24`,
+    address: `10.${100 + net}.0.${oneSubnet ? 10 + index : 10}`,
+    gateway6: `fd00:${net}::1`,
+    address6: `fd00:${net}::${oneSubnet ? 10 + index : 10}/64`,
   }
   const bridge = [
     `link add ${br} type bridge`,
@@ -246,7 +248,7 @@ function plug(namespace: string, fabric: string, index: number, known: RigNic | 
     `link set ${br} up`,
   ]
   batch(fabric, [
-    ...(known ? [] : bridge),
+    ...(known || net < index ? [] : bridge),
     `link add ${p} type veth peer name ${nic.name} address ${nic.mac} netns ${namespace}`,
     `link set ${p} master ${br} up`,
   ])
@@ -270,7 +272,10 @@ function start(
   }
   const termination = join(node.root, 'dev/termination-log')
   rmSync(termination, { force: true })
-  const child = spawn('nsenter', [`--net=/run/netns/${node.namespace}`, process.execPath, entry], {
+  // No more rights than the Job gives.
+  const caps = '-all,+net_admin'
+  const rights = ['setpriv', '--no-new-privs', `--bounding-set=${caps}`, `--inh-caps=${caps}`, '--']
+  const child = spawn('nsenter', [`--net=/run/netns/${node.namespace}`, ...rights, process.execPath, entry], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: environment()['PATH'],

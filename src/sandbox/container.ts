@@ -54,6 +54,8 @@ echo "$1" > /proc/sys/kernel/hostname
 mount --all --fstab "$2"
 root=$3 caps=$4
 shift 4
+echo >&3
+exec 3>&-
 exec chroot "$root" /usr/bin/setpriv --no-new-privs --bounding-set="$caps" --inh-caps="$caps" -- "$@"
 `
 
@@ -78,14 +80,16 @@ export async function startContainer(options: ContainerOptions): Promise<Running
       ...['unshare', '--mount', '--uts', '--ipc', '--pid', '--fork', '--kill-child'],
       ...['sh', '-e', '-c', init, 'init', hostname, fstab, root, capabilitySet(capabilities), ...command],
     ],
-    { stdio: ['ignore', output, output], env: { PATH: systemPath, ...env }, detached: true },
+    { stdio: ['ignore', output, output, 'pipe'], env: { PATH: systemPath, ...env }, detached: true },
   )
   closeSync(output)
+  const ended = endOf(child)
+  await Promise.race([saidOn(child, 3), ended])
   return {
     startedAt: new Date(),
     logFile,
     messageFile,
-    ended: endOf(child),
+    ended,
     signal: name => signalFirst(child, name),
   }
 }
@@ -139,11 +143,17 @@ function endOf(child: ChildProcess): Promise<Ended> {
   })
 }
 
+/** The first word on a descriptor: all is mounted, and the container's own program comes next. */
+function saidOn(child: ChildProcess, descriptor: number): Promise<void> {
+  return new Promise(resolve => child.stdio[descriptor]?.once('data', () => resolve()))
+}
+
 /** `unshare` waits outside of the pid namespace; its only child is the container's first process. */
 function signalFirst({ pid }: ChildProcess, name: NodeJS.Signals): void {
   try {
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
-    process.kill(Number(children[0]), name)
+    const first = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0])
+    // Zero would be our own process group.
+    if (first > 0) process.kill(first, name)
   } catch {
     // It has ended meanwhile.
   }

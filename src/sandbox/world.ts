@@ -211,7 +211,7 @@ function freeMac(world: World): string {
   }
 }
 
-function freeAddress(world: World, subnet: Subnet): string {
+export function freeAddress(world: World, subnet: Subnet): string {
   const range = rangeOf(subnet.cidr)
   const taken = new Set([...world.ports.values()].flatMap(port => port.fixedIps.map(ip => ip.ipAddress)))
   const size = 1n << BigInt((range.family === 4 ? 32 : 128) - range.prefix)

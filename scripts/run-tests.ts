@@ -18,38 +18,44 @@ export interface Run {
   fileTimeout: number
   /** Output as it comes: for files that run alone and long. */
   live: boolean
+  say: (line: string) => void
 }
 
-export const quick: Run = { world: false, testTimeout: 120_000, fileTimeout: 5 * 60_000, live: false }
+export const quick: Run = { world: false, testTimeout: 120_000, fileTimeout: 5 * 60_000, live: false, say: console.log }
 export const asRoot: Run = { ...quick, world: true }
-export const onRealParts: Run = { world: true, testTimeout: 5 * 60_000, fileTimeout: 20 * 60_000, live: true }
+export const onRealParts: Run = { ...quick, world: true, testTimeout: 5 * 60_000, fileTimeout: 20 * 60_000, live: true }
 
 export async function runTests(files: readonly string[], run: Run): Promise<Totals> {
   const waiting = [...files]
   let totals = none
   const worker = async () => {
-    for (let file = waiting.shift(); file; file = waiting.shift()) totals = plus(totals, await runFile(file, run))
+    for (let file = waiting.shift(); file; file = waiting.shift()) {
+      const ran = await runFile(file, run)
+      totals = plus(totals, ran)
+    }
   }
   await Promise.all(Array.from({ length: run.live ? 1 : availableParallelism() }, worker))
   return totals
 }
 
-async function runFile(file: string, { world, testTimeout, fileTimeout, live }: Run): Promise<Totals> {
+async function runFile(file: string, { world, testTimeout, fileTimeout, live, say }: Run): Promise<Totals> {
   const work = await mkdtemp(join(tmpdir(), 'multinic-test-'))
   const started = Date.now()
   const heard: Buffer[] = []
   const output = live ? undefined : (chunk: Buffer) => heard.push(chunk)
-  if (live) console.log(`\n${file}`)
+  if (live) say(`\n${file}`)
   try {
     const report = join(work, 'totals.json')
     const command = [process.execPath, `--test-timeout=${testTimeout}`, ...reporters(report), file]
-    // What a killed file leaves in its temporary directory goes with ours.
-    const options = { within: fileTimeout, env: { TMPDIR: work }, ...(output && { output }) }
+    // What a killed file leaves in its temporary directory goes with ours. A test of this file runs inside another test,
+    // and what it starts must not take itself for a part of that.
+    const env = { TMPDIR: work, NODE_TEST_CONTEXT: '' }
+    const options = { within: fileTimeout, env, ...(output && { output }) }
     const { code, timedOut } = await (world ? inWorld : bounded)(command, options)
     const totals = failedAtLeast(await totalsOf(report), code !== 0)
-    if (!live) process.stdout.write(`\n${withoutSummary(Buffer.concat(heard).toString())}`)
-    if (timedOut) console.log(`${file} was ended after ${fileTimeout / 60_000} minutes: something stayed open`)
-    console.log(`${file}: ${sentence(totals)} in ${((Date.now() - started) / 1000).toFixed(1)} s`)
+    if (!live) say(`\n${withoutSummary(Buffer.concat(heard).toString()).trim()}`)
+    if (timedOut) say(`${file} was ended after ${fileTimeout / 60_000} minutes: something stayed open`)
+    say(`${file}: ${sentence(totals)} in ${((Date.now() - started) / 1000).toFixed(1)} s`)
     return totals
   } finally {
     await rm(work, { recursive: true, force: true })

@@ -27,14 +27,17 @@ export const onRealParts: Run = { ...quick, world: true, testTimeout: 5 * 60_000
 
 export async function runTests(files: readonly string[], run: Run): Promise<Totals> {
   const waiting = [...files]
+  const bad: string[] = []
   let totals = none
   const worker = async () => {
     for (let file = waiting.shift(); file; file = waiting.shift()) {
       const ran = await runFile(file, run)
       totals = plus(totals, ran)
+      if (ran.failed > 0) bad.push(file)
     }
   }
   await Promise.all(Array.from({ length: run.live ? 1 : availableParallelism() }, worker))
+  if (bad.length > 0) run.say(`\nfailed:\n${bad.map(file => `  ${file}`).join('\n')}`)
   return totals
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressesOf, completeInterfaces, type InterfaceInput, specHash } from './interfaces.ts'
+import { addressesOf, areComplete, completeInterfaces, type InterfaceInput, specHash } from './interfaces.ts'
 
 const mac = (n: number) => `fa:16:3e:00:00:0${n}`
 const nic = (more: Partial<InterfaceInput> = {}): InterfaceInput => ({ macAddress: mac(0), ...more })
@@ -88,4 +88,23 @@ test('the hash does not see order, case or absent keys, and sees everything else
   )
   assert.notEqual(of([one, two]), of([{ ...one, mtu: 1450 }, two]))
   assert.match(of([one]), /^[0-9a-f]{64}$/)
+})
+
+test('a list is complete exactly when completing it changes nothing', () => {
+  const full = { id: 1, name: 'multinic1', macAddress: mac(1), addresses: ['10.0.0.1/24'] }
+  const lists: InterfaceInput[][] = [
+    [],
+    [full],
+    [nic()],
+    [{ ...full, macAddress: mac(1).toUpperCase() }],
+    [{ ...full, name: 'multinic2' }],
+    [{ ...full, portId: '' }],
+    [{ ...full, routes: [] }],
+    [full, { ...full, id: 0, name: 'multinic0' }],
+    [full, { ...full, id: 2, name: 'multinic2', macAddress: mac(2) }],
+  ]
+  assert.deepEqual(
+    lists.map(list => areComplete(list)),
+    lists.map(list => JSON.stringify(completeInterfaces(list).interfaces) === JSON.stringify(list)),
+  )
 })

@@ -78,6 +78,16 @@ export function completeInterfaces(
   return { interfaces, errors }
 }
 
+/** Reports whether `completeInterfaces` would return the list as it is: what our own parts wrote need not be made anew. */
+export function areComplete(inputs: readonly InterfaceInput[]): inputs is Interface[] {
+  return inputs.every((input, index) => {
+    const { id, name, macAddress } = input
+    if (id === undefined || name !== interfaceName(id) || parseMac(macAddress) !== macAddress) return false
+    if (index > 0 && id <= (inputs[index - 1]?.id ?? -1)) return false
+    return Object.values(input).every(value => value !== '' && value !== undefined && !isEmptyList(value))
+  })
+}
+
 /** Every address of an interface with its prefix, the first one first; IPv4 and IPv6 in canonical form. */
 export function addressesOf(nic: Pick<Interface, 'address' | 'cidr' | 'addresses'>): string[] {
   const cidr = nic.cidr === undefined ? undefined : parseCidr(nic.cidr)
@@ -155,6 +165,10 @@ function repeated(interfaces: readonly Interface[], key: 'id' | 'macAddress' | '
     seen.set(value, index)
     return []
   })
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
 }
 
 function present<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {

@@ -3,7 +3,7 @@
  *
  * Pure: the record before, the write and the time go in.
  */
-import { completeInterfaces, type Interface, interfaceName } from '../contract/interfaces.ts'
+import { areComplete, completeInterfaces, type Interface } from '../contract/interfaces.ts'
 import { type HistoryEntry, type InventoryRecord, type InventoryWrite, stages } from '../contract/inventory.ts'
 
 export type InterfaceRecord = NonNullable<InventoryRecord['interfaces']>[number]
@@ -70,16 +70,8 @@ function recordOf(before: InventoryRecord | undefined, write: InventoryWrite, at
   }
 }
 
-/** As `completeInterfaces` would have it; most writers send them so, and then it is not done again. */
 function interfacesOf(given: InventoryWrite['config']['interfaces']): Interface[] {
-  const complete = given.every(
-    ({ id, name, macAddress }, at) =>
-      id !== undefined &&
-      name === interfaceName(id) &&
-      macAddress === macAddress.toLowerCase() &&
-      (at === 0 || id > (given[at - 1]?.id ?? -1)),
-  )
-  return complete ? given.map(nic => pick(nic as Interface, interfaceFields)) : completeInterfaces(given).interfaces
+  return areComplete(given) ? given.map(nic => pick(nic, interfaceFields)) : completeInterfaces(given).interfaces
 }
 
 const interfaceFields = [

@@ -3,7 +3,7 @@
  *
  * Pure: the request and what the cluster holds go in, one decision a node comes out.
  */
-import { completeInterfaces, type Interface, specHash } from '../contract/interfaces.ts'
+import { areComplete, completeInterfaces, type Interface, specHash } from '../contract/interfaces.ts'
 import { interfaceSchema, type NodeConfig, nodeConfigLabels, nodeConfigStatus } from '../contract/node-config.ts'
 import type { ViolaHeldNode } from '../contract/viola.ts'
 import { labelValue } from './names.ts'
@@ -119,17 +119,18 @@ export function heldNode(held: NodeConfig): ViolaHeldNode {
   const before = known.get(held)
   if (before) return before
   const { spec, metadata } = held
-  const { interfaces } = completeInterfaces(spec.interfaces)
+  const interfaces = areComplete(spec.interfaces) ? spec.interfaces : completeInterfaces(spec.interfaces).interfaces
   // Objects from before our schema may hold what it refuses. Callers get the sound part; the hash is of all of it.
-  const status = nodeConfigStatus.safeParse(held.status)
+  const sound = interfaces.filter(nic => interfaceSchema.safeParse(nic).success)
+  const { status } = held
   const node: ViolaHeldNode = {
     nodeName: spec.nodeName,
     ...(spec.instanceId ? { instanceId: spec.instanceId } : {}),
     ...(spec.providerId ? { providerId: spec.providerId } : {}),
     specHash: specHash({ nodeName: spec.nodeName, instanceId: spec.instanceId, interfaces }),
     generation: metadata.generation ?? 0,
-    interfaces: interfaces.filter(nic => interfaceSchema.safeParse(nic).success),
-    ...(status.success ? { status: status.data } : {}),
+    interfaces: sound.length === interfaces.length ? interfaces : sound,
+    ...(status && nodeConfigStatus.safeParse(status).success ? { status } : {}),
   }
   known.set(held, node)
   return node

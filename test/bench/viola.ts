@@ -5,9 +5,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { request } from 'undici'
+import { buildProgram } from '../../scripts/build.ts'
 import { nodeConfigs } from '../../src/contract/node-config.ts'
 import { type ViolaPostAnswer, violaPath } from '../../src/contract/viola.ts'
 import { environment } from '../../src/env.ts'
@@ -101,7 +103,10 @@ async function post(url: string, body: object[]): Promise<void> {
 
 async function startViola(kubeconfig: string): Promise<{ url: string; pid: number; stop(): Promise<void> }> {
   const env = { ...environment(), KUBECONFIG: kubeconfig, LISTEN_ADDR: '127.0.0.1:0', VIOLA_PARALLEL: String(parallel) }
-  const child = spawn(process.execPath, [join(root, 'src/main.ts'), 'viola'], {
+  // As it is deployed: a bundle, without the compiler that running from source needs.
+  const program = join(tmpdir(), 'multinic.mjs')
+  await buildProgram(program)
+  const child = spawn(process.execPath, [program, 'viola'], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
   })

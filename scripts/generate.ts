@@ -8,6 +8,7 @@ import { crdOf, kinds } from '../src/contract/crd.ts'
 import { openApiDocument } from '../src/contract/openapi.ts'
 import { reasonGroups } from '../src/contract/reasons.ts'
 import { settingDefaults, settingEnvironment, settings } from '../src/contract/settings.ts'
+import { controllerSettings } from '../src/controller/config.ts'
 import { inventoryApi } from '../src/inventory/api.ts'
 import { violaApi } from '../src/viola/api.ts'
 
@@ -26,6 +27,7 @@ for (const [name, api] of Object.entries({ viola: violaApi, inventory: inventory
   )
 files.set('docs/reference/reasons.md', reasonsPage())
 files.set('docs/reference/settings.md', settingsPage())
+files.set('docs/reference/controller-settings.md', controllerSettingsPage())
 
 const stale = [...files].filter(([path, text]) => read(path) !== text)
 if (process.argv.includes('--check')) {
@@ -78,5 +80,27 @@ The object (\`spec.settings\`) wins over the operator's environment; the default
 | environment | spec.settings | default | meaning |
 |---|---|---|---|
 ${rows.join('\n')}
+`
+}
+
+function controllerSettingsPage(): string {
+  const rows = Object.entries(controllerSettings.shape).map(([name, setting]) => {
+    const { defaultValue } = setting.def as { defaultValue?: unknown }
+    const text = defaultValue === undefined || defaultValue === '' ? 'none' : `\`${String(defaultValue)}\``
+    return `| \`${name}\` | ${text} | ${setting.description ?? ''} |`
+  })
+  return `<!-- Made by \`make generate\` from src/controller/config.ts. Do not edit. -->
+# Settings of the controller
+
+All of them are environment variables; an empty one counts as absent, and every mistake is named at the start. Settings of
+the agent (\`NETWORK_*\`, \`NIC_WAIT\`, \`PREFLIGHT_ALLOW_UP\`) reach its Jobs under the same name; without one the agent's own
+default counts.
+
+| environment | default | meaning |
+|---|---|---|
+${rows.join('\n')}
+
+Everything can be paused: annotation \`multinic.io/paused\` on a MultiNicNodeConfig holds that node, on the namespace of the
+controller it holds all of them. What runs is left to end; \`false\`, or no annotation, goes on.
 `
 }

@@ -42,7 +42,8 @@ export function createMetrics(options: { process?: boolean } = {}): Metrics {
       const histogram = once(
         histograms,
         name,
-        () => new Histogram({ name, help, labelNames: Object.keys(labels), registers: [register] }),
+        () =>
+          new Histogram({ name, help, labelNames: Object.keys(labels), registers: [register], buckets: timeBuckets }),
       )
       histogram.observe(labels, seconds)
     },
@@ -50,6 +51,9 @@ export function createMetrics(options: { process?: boolean } = {}): Metrics {
     contentType: register.contentType,
   }
 }
+
+/** Seconds: from a look at a cache to a node that takes its time. */
+const timeBuckets = [0.001, 0.005, 0.02, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600]
 
 function once<T>(made: Map<string, T>, name: string, make: () => T): T {
   const known = made.get(name) ?? make()

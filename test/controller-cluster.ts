@@ -12,15 +12,16 @@ import { crdOf, kinds } from '../src/contract/crd.ts'
 import { type NodeConfig, nodeConfigs } from '../src/contract/node-config.ts'
 import { aConfig, aNic } from '../src/controller/given.ts'
 import { runNodeController } from '../src/controller/main.ts'
-import { connectKube } from '../src/kube/client.ts'
+import { connectKube, type KubeClient } from '../src/kube/client.ts'
 import { loadKubeconfig } from '../src/kube/config.ts'
 import { crds, jobs, namespaces, nodes, pods } from '../src/kube/resources.ts'
 import type { JobObject, KubeObject, NodeObject, PodObject } from '../src/kube/types.ts'
-import { silent } from '../src/log.ts'
+import { type Log, silent } from '../src/log.ts'
 import { startKubeApi } from '../src/sandbox/kube/server.ts'
 import { eventually } from './eventually.ts'
 
 export type ControllerCluster = Awaited<ReturnType<typeof startControllerCluster>>
+export type ControllerStage = ReturnType<typeof controllerStage>
 
 export async function startControllerCluster(namespace = 'multinic-system') {
   const dir = await mkdtemp(join(tmpdir(), 'controller-'))
@@ -30,14 +31,31 @@ export async function startControllerCluster(namespace = 'multinic-system') {
   await kube
     .create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
     .catch(() => 'it is there already')
-  let machines = 0
 
-  async function startController(env: Record<string, string> = {}) {
+  async function close(): Promise<void> {
+    await kube.close()
+    await api.close()
+    await rm(dir, { recursive: true, force: true })
+  }
+  return { api, ...controllerStage(kube, api.kubeconfig, namespace), close }
+}
+
+let machines = 0
+
+/** What a test of the controller does in a namespace of whatever API server there is. */
+export function controllerStage(kube: KubeClient, kubeconfig: string, namespace: string, within = 5_000) {
+  async function startController(env: Record<string, string> = {}, log: Log = silent) {
     const stop = new AbortController()
     const listening = Promise.withResolvers<string>()
     const ended = runNodeController({
-      env: { KUBECONFIG: api.kubeconfig, HEALTH_ADDR: '127.0.0.1:0', AGENT_IMAGE: 'multinic-agent:test', ...env },
-      log: silent,
+      env: {
+        KUBECONFIG: kubeconfig,
+        CONTROLLER_NAMESPACE: namespace,
+        HEALTH_ADDR: '127.0.0.1:0',
+        AGENT_IMAGE: 'multinic-agent:test',
+        ...env,
+      },
+      log,
       signal: stop.signal,
       onListening: listening.resolve,
     })
@@ -84,11 +102,14 @@ export async function startControllerCluster(namespace = 'multinic-system') {
 
   /** Ends the agent on a node as a kubelet shows it first: its container terminated, its Pod still Running. */
   async function endAgent(node: string, given: Partial<AgentReport> = {}): Promise<PodObject> {
-    const pod = await eventually(async () => {
-      const open = (await podsOn(node)).find(one => !hasEnded(one))
-      assert.ok(open, `no agent waits on ${node}`)
-      return open
-    })
+    const pod = await eventually(
+      async () => {
+        const open = (await podsOn(node)).find(one => !hasEnded(one))
+        assert.ok(open, `no agent waits on ${node}`)
+        return open
+      },
+      { within },
+    )
     const message = JSON.stringify(reportFor(inputOf(pod), given))
     await setPod(pod, 'Running', { exitCode: 0, message, finishedAt: new Date().toISOString() })
     return pod
@@ -115,28 +136,23 @@ export async function startControllerCluster(namespace = 'multinic-system') {
 
   /** `state nics Ready reason: message`, as a user would read it. */
   async function expectStatus(name: string, line: string): Promise<NodeConfig> {
-    return eventually(async () => {
+    const said = async () => {
       const config = await configOf(name)
       const { state, nics, conditions } = config?.status ?? {}
       const ready = conditions?.find(({ type }) => type === 'Ready')
       assert.equal(`${state} ${nics} ${ready?.status} ${ready?.reason}: ${ready?.message}`, line)
       assert.ok(config)
       return config
-    })
+    }
+    return eventually(said, { within })
   }
 
   const expectConfigured = (name: string) =>
     expectStatus(name, 'Configured 1/1 True AllInterfacesConfigured: 1 interface configured successfully')
 
-  async function close(): Promise<void> {
-    await kube.close()
-    await api.close()
-    await rm(dir, { recursive: true, force: true })
-  }
-
   return {
-    ...{ kube, api, namespace, startController, addNode, setNode, addConfig, configOf, changeSpec, jobsOn, podsOn },
-    ...{ waitingPods, endAgent, finishPod, expectStatus, expectConfigured, close },
+    ...{ kube, namespace, startController, addNode, setNode, addConfig, configOf, changeSpec, jobsOn, podsOn },
+    ...{ waitingPods, endAgent, finishPod, expectStatus, expectConfigured },
   }
 }
 

@@ -4,10 +4,11 @@
 import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
 import type { Kube } from '../kube/api.ts'
 import { createInformer, type Informer } from '../kube/informer.ts'
-import { jobs, nodes, pods } from '../kube/resources.ts'
-import type { JobObject, NodeObject, PodObject } from '../kube/types.ts'
+import { jobs, namespaces, nodes, pods } from '../kube/resources.ts'
+import type { JobObject, KubeObject, NodeObject, PodObject } from '../kube/types.ts'
 import type { Log } from '../log.ts'
 import { agentSelector, jobAnnotations, jobLabels } from './job.ts'
+import { keptConfig, keptJob, keptNamespace, keptNode, keptPod } from './kept.ts'
 import { instanceIdOf, spellingsOf } from './machine.ts'
 import { hasFailedChange } from './work.ts'
 
@@ -16,6 +17,8 @@ export interface Caches {
   nodes: Informer<NodeObject>
   jobs: Informer<JobObject>
   pods: Informer<PodObject>
+  /** Our own one. */
+  namespaces: Informer<KubeObject>
 }
 
 export function createCaches(kube: Pick<Kube, 'list' | 'watch'>, namespace: string, log: Log): Caches {
@@ -24,6 +27,7 @@ export function createCaches(kube: Pick<Kube, 'list' | 'watch'>, namespace: stri
     configs: createInformer(kube, nodeConfigs, {
       namespace,
       log,
+      keep: keptConfig,
       index: {
         node: config => [config.spec.nodeName],
         machine: config => spellingsOf(instanceIdOf(config)),
@@ -33,10 +37,12 @@ export function createCaches(kube: Pick<Kube, 'list' | 'watch'>, namespace: stri
     }),
     nodes: createInformer(kube, nodes, {
       log,
+      keep: keptNode,
       index: { machine: node => spellingsOf(node.status?.nodeInfo?.systemUUID ?? '') },
     }),
     jobs: createInformer(kube, jobs, {
       ...agents,
+      keep: keptJob,
       index: {
         node: job => [nodeOf(job)],
         config: job => [job.metadata.annotations?.[jobAnnotations.config] ?? ''],
@@ -45,7 +51,13 @@ export function createCaches(kube: Pick<Kube, 'list' | 'watch'>, namespace: stri
     }),
     pods: createInformer(kube, pods, {
       ...agents,
+      keep: keptPod,
       index: { job: pod => [jobUidOf(pod)], node: pod => [pod.spec.nodeName ?? ''] },
+    }),
+    namespaces: createInformer(kube, namespaces, {
+      log,
+      fieldSelector: `metadata.name=${namespace}`,
+      keep: keptNamespace,
     }),
   }
 }

@@ -15,7 +15,8 @@ test('nothing needs to be set', () => {
     jobTtlSeconds: 600,
   })
   assert.deepEqual(config.rollout, { maxUnavailable: { percent: 10 }, failureBudget: { percent: 20 } })
-  assert.deepEqual(config.drift, { policy: 'report' })
+  assert.deepEqual(config.drift, { policy: 'report', maxChecks: 10 })
+  assert.equal(config.marksNodes, false)
   assert.deepEqual([config.healthAddr, config.leaderElect], [':8080', false])
 })
 
@@ -30,9 +31,9 @@ test('a TTL is a duration, or seconds as older charts have it', () => {
 })
 
 test('drift is off by a word, on by an interval', () => {
-  assert.deepEqual(controllerConfig({ DRIFT_INTERVAL: 'off' }).drift, { policy: 'report' })
+  assert.deepEqual(controllerConfig({ DRIFT_INTERVAL: 'off' }).drift, { policy: 'report', maxChecks: 10 })
   const on = { DRIFT_INTERVAL: '30m', DRIFT_POLICY: 'repair' }
-  assert.deepEqual(controllerConfig(on).drift, { policy: 'repair', intervalMs: 1_800_000 })
+  assert.deepEqual(controllerConfig(on).drift, { policy: 'repair', intervalMs: 1_800_000, maxChecks: 10 })
 })
 
 test('every mistake is named at once', () => {

@@ -27,8 +27,10 @@ export interface ControllerConfig {
   identity?: string
   agent: AgentSettings
   rollout: { maxUnavailable: Amount; failureBudget: Amount }
-  drift: { policy: 'report' | 'repair'; intervalMs?: number }
+  drift: { policy: 'report' | 'repair'; intervalMs?: number; maxChecks: number }
   cleanupTimeoutMs: number
+  /** Nodes get the condition MultiNicReady. */
+  marksNodes: boolean
   healthAddr: string
   leaderElect: boolean
   workers: number
@@ -42,17 +44,21 @@ const durationText = z
   .refine(text => parseDuration(text) !== undefined, 'must be a duration above zero, such as 15s or 2m')
 const durationMs = durationText.transform(text => parseDuration(text) ?? 0)
 
+function said<T extends z.ZodType>(description: string, setting: T): T {
+  return setting.meta({ description })
+}
+
 /** Everything of the agent that may be set for a cluster: it reaches the Job under the same name. */
 const agentEnvironment = {
-  NETWORK_POLICY_ROUTING_ENABLED: flagText.optional(),
-  NETWORK_ROUTING_TABLE_BASE: numberText.optional(),
-  NETWORK_ROUTE_METRIC: numberText.optional(),
-  NETWORK_NOPREFIXROUTE: flagText.optional(),
-  NETWORK_SET_ARP_SYSCTLS: flagText.optional(),
-  NETWORK_SET_RP_FILTER_LOOSE: flagText.optional(),
-  NETWORK_RELOAD: z.enum(['none', 'apply']).optional(),
-  NIC_WAIT: durationText.optional(),
-  PREFLIGHT_ALLOW_UP: flagText.optional(),
+  NETWORK_POLICY_ROUTING_ENABLED: said('A routing table and rules for every NIC.', flagText.optional()),
+  NETWORK_ROUTING_TABLE_BASE: said('Number of the first of these tables.', numberText.optional()),
+  NETWORK_ROUTE_METRIC: said('Metric of the routes of our NICs.', numberText.optional()),
+  NETWORK_NOPREFIXROUTE: said('No connected route of our NICs in the main table.', flagText.optional()),
+  NETWORK_SET_ARP_SYSCTLS: said('arp_ignore and arp_announce of our NICs.', flagText.optional()),
+  NETWORK_SET_RP_FILTER_LOOSE: said('Loose reverse path filter on our NICs.', flagText.optional()),
+  NETWORK_RELOAD: said('Whether files are also loaded when they are written.', z.enum(['none', 'apply']).optional()),
+  NIC_WAIT: said('How long an agent waits for a NIC that is not in the guest yet.', durationText.optional()),
+  PREFLIGHT_ALLOW_UP: said('Take NICs that are up with addresses of others.', flagText.optional()),
 }
 
 const amount = z
@@ -66,32 +72,62 @@ const seconds = z
   .refine(text => /^[0-9]{1,9}$/.test(text) || parseDuration(text) !== undefined, 'must be a duration, such as 10m')
   .transform(text => Math.ceil(/^[0-9]+$/.test(text) ? Number(text) : (parseDuration(text) ?? 0) / 1_000))
 
-const schema = z.object({
-  KUBECONFIG: z.string().optional(),
-  KUBERNETES_SERVICE_HOST: z.string().optional(),
-  KUBERNETES_SERVICE_PORT: z.string().optional(),
-  CONTROLLER_NAMESPACE: z.string().optional(),
-  POD_NAMESPACE: z.string().optional(),
-  POD_NAME: z.string().optional(),
-  AGENT_IMAGE: z.string().default('multinic-agent:latest'),
-  AGENT_IMAGE_PULL_POLICY: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
-  AGENT_SERVICE_ACCOUNT: z.string().default('multinic-agent-job'),
-  AGENT_PULL_SECRETS: z.string().default(''),
-  AGENT_PRIORITY_CLASS: z.string().optional(),
-  JOB_TTL: seconds.default(600),
-  MAX_UNAVAILABLE: amount.default({ percent: 10 }),
-  FAILURE_BUDGET: amount.default({ percent: 20 }),
-  DRIFT_INTERVAL: z.union([z.literal('off').transform(() => undefined), durationMs]).optional(),
-  DRIFT_POLICY: z.enum(['report', 'repair']).default('report'),
-  CLEANUP_TIMEOUT: durationMs.default(600_000),
-  HEALTH_ADDR: z.string().default(':8080'),
-  LEADER_ELECT: flag.default(false),
-  CONTROLLER_WORKERS: z.coerce.number().int().min(1).max(256).default(16),
+/** The defaults are written as they would be typed, so that the reference page can show them. */
+export const controllerSettings = z.object({
+  KUBECONFIG: said('Access to the cluster; without it the ServiceAccount of the Pod is used.', z.string().optional()),
+  KUBERNETES_SERVICE_HOST: said('Set by Kubernetes in every Pod.', z.string().optional()),
+  KUBERNETES_SERVICE_PORT: said('Set by Kubernetes in every Pod.', z.string().optional()),
+  CONTROLLER_NAMESPACE: said(
+    'Where the configs and Jobs are; else POD_NAMESPACE, else multinic-system.',
+    z.string().optional(),
+  ),
+  POD_NAMESPACE: said('The namespace of the Pod, from the downward API.', z.string().optional()),
+  POD_NAME: said('Name of this replica in the Lease; else the host name.', z.string().optional()),
+  AGENT_IMAGE: said("Image of the agent's Jobs.", z.string().prefault('multinic-agent:latest')),
+  AGENT_IMAGE_PULL_POLICY: said(
+    'When the image is pulled.',
+    z.enum(['Always', 'IfNotPresent', 'Never']).prefault('IfNotPresent'),
+  ),
+  AGENT_SERVICE_ACCOUNT: said(
+    'ServiceAccount of the Jobs; it needs no rights.',
+    z.string().prefault('multinic-agent-job'),
+  ),
+  AGENT_PULL_SECRETS: said('Names of pull Secrets, separated by commas.', z.string().prefault('')),
+  AGENT_PRIORITY_CLASS: said('PriorityClass of the Jobs.', z.string().optional()),
+  JOB_TTL: said('How long an ended Job stays.', seconds.prefault('10m')),
+  MAX_UNAVAILABLE: said(
+    'How many nodes may change at once: a number, or a share of all nodes (at least 1).',
+    amount.prefault('10%'),
+  ),
+  FAILURE_BUDGET: said(
+    'How many nodes may fail with a new spec before the others wait: a number, or a share (at least 3).',
+    amount.prefault('20%'),
+  ),
+  DRIFT_INTERVAL: said(
+    'How often a settled node is checked, or off.',
+    z.union([z.literal('off').transform(() => undefined), durationMs]).prefault('off'),
+  ),
+  DRIFT_POLICY: said(
+    'What follows from drift: it is told, or repaired.',
+    z.enum(['report', 'repair']).prefault('report'),
+  ),
+  DRIFT_MAX_CHECKS: said('How many checks may run at once.', z.coerce.number().int().min(1).max(1_000).prefault('10')),
+  CLEANUP_TIMEOUT: said('How long a deleted config waits for its node to clean up.', durationMs.prefault('10m')),
+  NODE_CONDITION: said(
+    'Whether each Node gets the condition MultiNicReady (needs the right to patch nodes/status).',
+    flag.prefault('false'),
+  ),
+  HEALTH_ADDR: said('Where /healthz, /readyz and /metrics are served.', z.string().prefault(':8080')),
+  LEADER_ELECT: said('Whether replicas elect a leader; needed for more than one.', flag.prefault('false')),
+  CONTROLLER_WORKERS: said(
+    'How many configs are worked on at once.',
+    z.coerce.number().int().min(1).max(256).prefault('16'),
+  ),
   ...agentEnvironment,
 })
 
 export function controllerConfig(env: Environment): Readonly<ControllerConfig> {
-  const given = settingsFrom(schema, env)
+  const given = settingsFrom(controllerSettings, env)
   const names = Object.keys(agentEnvironment) as (keyof typeof agentEnvironment)[]
   return Object.freeze({
     ...(given.KUBECONFIG && { kubeconfig: given.KUBECONFIG }),
@@ -115,9 +151,11 @@ export function controllerConfig(env: Environment): Readonly<ControllerConfig> {
     rollout: { maxUnavailable: given.MAX_UNAVAILABLE, failureBudget: given.FAILURE_BUDGET },
     drift: {
       policy: given.DRIFT_POLICY,
+      maxChecks: given.DRIFT_MAX_CHECKS,
       ...(given.DRIFT_INTERVAL !== undefined && { intervalMs: given.DRIFT_INTERVAL }),
     },
     cleanupTimeoutMs: given.CLEANUP_TIMEOUT,
+    marksNodes: given.NODE_CONDITION,
     healthAddr: given.HEALTH_ADDR,
     leaderElect: given.LEADER_ELECT,
     workers: given.CONTROLLER_WORKERS,

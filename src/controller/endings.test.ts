@@ -90,9 +90,10 @@ test('a Pod that does not start is explained by its Events', async () => {
   await cluster.kube.create(events, event('FailedMount', 'hostPath type check failed: /etc/netplan is not a directory'))
   const troubles = createTroubles(cluster.kube, cluster.namespace, silent)
   const late = aJob(aConfig(), { uid, phase: 'waiting', createdAt: start })
-  assert.equal(await troubles.ask([late], start + 1_000), false)
-  assert.equal(await troubles.ask([late], start + 6_000), true)
-  assert.equal(await troubles.ask([late], start + 7_000), false)
+  assert.deepEqual(troubles.late([late], start + 1_000), [])
+  assert.deepEqual(troubles.late([late], start + 6_000), [late])
+  await troubles.ask([late], start + 6_000)
+  assert.deepEqual(troubles.late([late], start + 7_000), [])
   assert.deepEqual(troubles.of(uid), { reason: 'PodForbidden', message: forbidden })
 })
 

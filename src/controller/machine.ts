@@ -3,7 +3,11 @@
  */
 import { type NodeConfig, nodeConfigLabels } from '../contract/node-config.ts'
 import type { NodeObject } from '../kube/types.ts'
+import { nodeCondition } from './node-condition.ts'
 import type { Backend, NodeFacts } from './observed.ts'
+
+/** On a Node: overrides what its osImage tells. */
+export const backendLabel = 'multinic.io/backend'
 
 /** Older configs carry the id as a label only. */
 export function instanceIdOf(config: NodeConfig): string {
@@ -29,13 +33,15 @@ export function isSameMachine(a: string, b: string): boolean {
 
 export function factsOf(node: NodeObject): NodeFacts {
   const { addresses = [], conditions = [], nodeInfo = {} } = node.status ?? {}
+  const condition = conditions.find(({ type }) => type === nodeCondition)
   return {
     name: node.metadata.name,
     systemUUID: nodeInfo.systemUUID ?? '',
     bootID: nodeInfo.bootID ?? '',
     heard: !conditions.some(({ type, status }) => type === 'Ready' && status === 'Unknown'),
     addresses: addresses.filter(({ type }) => /^(Internal|External)IP$/.test(type)).map(({ address }) => address),
-    backend: backendOf(nodeInfo.osImage ?? '', node.metadata.labels?.['multinic.io/backend']),
+    backend: backendOf(nodeInfo.osImage ?? '', node.metadata.labels?.[backendLabel]),
+    ...(condition && { condition }),
   }
 }
 

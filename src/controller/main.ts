@@ -65,10 +65,11 @@ export async function runNodeController(options: NodeControllerOptions): Promise
   })
 
   async function lead(reign: AbortSignal): Promise<void> {
-    const rollout = createRollout(caches, memory, config.rollout)
+    const rollout = createRollout(caches, memory, { ...config.rollout, maxChecks: config.drift.maxChecks })
     const reconcile = nodeConfigReconciler({
       ...{ kube, memory, rollout, troubles, events, tally, now, agent: config.agent },
       view: { caches, memory, rollout, troubles, policy },
+      marksNodes: config.marksNodes,
       wake: key => leading?.controller.wake(key),
     })
     const controller = runController({

@@ -5,6 +5,7 @@ import type { NodeConfig } from '../contract/node-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { JobObject } from '../kube/types.ts'
 import { type Caches, nodeOf } from './caches.ts'
+import { keptConfig, keptJob } from './kept.ts'
 import { hasFailedChange } from './work.ts'
 
 export interface Memory {
@@ -52,10 +53,10 @@ export function createMemory({ configs, jobs }: Pick<Caches, 'configs' | 'jobs'>
       const key = keyOf(after)
       const older = written.get(key)?.older ?? new Set()
       older.add(before.metadata.resourceVersion ?? '')
-      written.set(key, { config: after, older })
+      written.set(key, { config: keptConfig(after), older })
     },
     createdJob(job) {
-      if (jobs.get(keyOf(job))?.metadata.uid !== job.metadata.uid) created.set(keyOf(job), job)
+      if (jobs.get(keyOf(job))?.metadata.uid !== job.metadata.uid) created.set(keyOf(job), keptJob(job))
     },
     deletedJob(key, uid) {
       created.delete(key)

@@ -12,12 +12,12 @@ import type { Action, AgentJob, NodeFacts, Observed, Policy, Trouble, Twin } fro
 import { endingOf, readReport } from './report.ts'
 import type { Rollout } from './rollout.ts'
 import type { Troubles } from './troubles.ts'
-import { isSettled } from './work.ts'
+import { isPaused, isSettled } from './work.ts'
 
 export interface View {
   caches: Caches
   memory: Memory
-  rollout: Pick<Rollout, 'look'>
+  rollout: Pick<Rollout, 'look' | 'checksFull'>
   troubles: Pick<Troubles, 'of'>
   policy: Policy
 }
@@ -36,6 +36,8 @@ export function observe(view: View, key: string, now: number): Observed | undefi
     twins: twinsOf(view.caches, config),
     jobs: jobsOn(view, name, now),
     rollout: isSettled(config) ? { room: true, because: '' } : view.rollout.look(key, now),
+    allPaused: view.caches.namespaces.list().some(isPaused),
+    checksFull: view.policy.drift.intervalMs !== undefined && view.rollout.checksFull(),
     policy: view.policy,
   }
 }

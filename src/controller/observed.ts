@@ -4,6 +4,7 @@
 import type { AgentMode } from '../contract/agent-input.ts'
 import type { AgentReport } from '../contract/agent-report.ts'
 import type { NodeConfig } from '../contract/node-config.ts'
+import type { NodeCondition } from '../kube/types.ts'
 
 export interface Observed {
   config: NodeConfig
@@ -18,6 +19,10 @@ export interface Observed {
   /** Every agent Job on this node, whoever asked for it. */
   jobs: AgentJob[]
   rollout: { room: boolean; because: string; stopped?: boolean }
+  /** A person paused everything. */
+  allPaused?: boolean
+  /** As many checks as may run at once are running. */
+  checksFull?: boolean
   policy: Policy
 }
 
@@ -29,6 +34,8 @@ export interface NodeFacts {
   heard: boolean
   addresses: string[]
   backend: Backend
+  /** What the Node says of our NICs, where that is wanted. */
+  condition?: NodeCondition
 }
 
 /** Who manages the network of the node: it decides which directories the agent gets. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeConfigStatus } from '../contract/node-config.ts'
+import { checkTurn } from './drift.ts'
 import { aConfig, aJob, aNic, aNode, anEndedJob, type Given, machine, seen, start } from './given.ts'
 import { agentJobName, identityOf } from './job.ts'
 import { planNodeConfig } from './plan.ts'
@@ -83,6 +84,10 @@ const cases: Record<string, Case> = {
   'a paused config is not started': [
     { config: aConfig({ metadata: { annotations: { 'multinic.io/paused': 'true' } } }) },
     'Pending Paused: annotation multinic.io/paused is set',
+  ],
+  'nothing is started while everything is paused': [
+    { allPaused: true },
+    'Pending Paused: annotation multinic.io/paused is set on namespace multinic-system',
   ],
   'a pause does not make a settled config unready': [
     withStatus(configured, { annotations: { 'multinic.io/paused': 'true' } }),
@@ -344,8 +349,9 @@ for (const [name, [given, expected, ...steps]] of Object.entries(cases)) {
 const drift = (intervalMs: number, policy: 'report' | 'repair' = 'report') => ({
   policy: { drift: { policy, intervalMs }, cleanupTimeoutMs: 600_000, jobTtlMs: 600_000 },
 })
-const number = Math.floor(start / 30_000)
-const check = create(number, { action: 'check' })
+const turn = (intervalMs: number) => checkTurn(config.metadata.uid ?? '', intervalMs, start, start - 60_000)
+const inSeconds = (ms: number) => `as it is (again in ${ms / 1_000}s)`
+const check = create(turn(30_000).number, { action: 'check' })
 const drifted = { mode: 'check', verdict: 'Drifted', message: 'multinic0: mtu is 1500, not 1450' } as const
 
 const driftCases: Record<string, Case> = {
@@ -355,7 +361,15 @@ const driftCases: Record<string, Case> = {
     finalizer,
     check,
   ],
-  'a check is not due before': [{ ...withStatus(configured), ...drift(90_000) }, 'as it is (again in 30s)'],
+  'a check is not due before': [{ ...withStatus(configured), ...drift(3_600_000) }, inSeconds(turn(3_600_000).nextMs)],
+  'a check waits while enough others run': [
+    { ...withStatus(configured), ...drift(30_000), checksFull: true },
+    'as it is (again in 60s)',
+  ],
+  'a check waits while everything is paused': [
+    { ...withStatus(configured), ...drift(30_000), allPaused: true },
+    'as it is (again in 60s)',
+  ],
   'a check that cannot be made now does not make a config unready': [
     { ...withStatus(configured), ...drift(30_000), node: aNode({ heard: false }) },
     'as it is (again in 60s)',
@@ -381,7 +395,7 @@ const driftCases: Record<string, Case> = {
   ],
   'reported drift is left to people': [
     { ...withStatus(told('Failed', 'Drifted', 1)), ...drift(30_000) },
-    'as it is (again in 29s)',
+    inSeconds(turn(30_000).nextMs),
   ],
   'drift is repaired where that is wanted': [
     { ...withStatus(told('Failed', 'Drifted', 1)), ...drift(30_000, 'repair') },

@@ -5,6 +5,7 @@
  * table and needs no cluster.
  */
 import { nodeConfigAnnotations } from '../contract/node-config.ts'
+import { checkTurn } from './drift.ts'
 import { agentJobName, identityOf } from './job.ts'
 import { instanceIdOf } from './machine.ts'
 import type { AgentJob, NodeFacts, Observed } from './observed.ts'
@@ -14,11 +15,11 @@ import { watchJob } from './watch.ts'
 import {
   failuresOf,
   failureWait,
-  isPaused,
   isTaken,
   makeRoom,
   newest,
   type Plan,
+  pauseOf,
   pendingWait,
   start,
   sweep,
@@ -50,16 +51,17 @@ export function planNodeConfig(seen: Observed): Plan {
   const due = whatIsDue(seen, node)
   if (due.action === 'nothing') return keep(seen, due.after)
   const busy = newest(seen.jobs.filter(other => other.phase !== 'ended'))
+  const paused = pauseOf(seen)
   // A check that cannot be made now says nothing about the node.
-  if (due.action === 'check' && (busy || isPaused(config) || !node.heard)) return keep(seen, checkLaterMs)
-  if (isPaused(config)) return wait(seen, 'Paused', `annotation ${nodeConfigAnnotations.paused} is set`)
+  if (due.action === 'check' && (busy || paused || !node.heard || seen.checksFull)) return keep(seen, checkLaterMs)
+  if (paused) return wait(seen, 'Paused', paused)
   if (busy) return makeRoom(seen, busy)
   if (!node.heard) return wait(seen, 'NodeUnheard', `nobody hears from node ${node.name}`)
   const waits = due.takesSlot && !due.retry
   if (waits && seen.rollout.stopped) return wait(seen, 'RolloutStopped', seen.rollout.because)
   if (waits && !seen.rollout.room) return wait(seen, 'RolloutWaiting', seen.rollout.because)
 
-  const attempt = due.action === 'check' ? checkNumber(seen) : nextAttempt(seen, node, work)
+  const attempt = due.action === 'check' ? due.number : nextAttempt(seen, node, work)
   return start(seen, node, work, { action: due.action, attempt, takesSlot: due.takesSlot })
 }
 
@@ -83,14 +85,18 @@ function refuse(seen: Observed, { errors }: Work): Plan {
 }
 
 /** A retry takes a slot and does not wait for one: it makes the wave no wider, and the node may be good again by it. */
-type Due = { action: 'nothing'; after?: number } | { action: 'apply' | 'check'; takesSlot: boolean; retry?: boolean }
+type Due =
+  | { action: 'nothing'; after?: number }
+  | { action: 'apply'; takesSlot: boolean; retry?: boolean }
+  | { action: 'check'; takesSlot: false; retry?: false; number: number }
 
 function whatIsDue({ config, jobs, now, policy }: Observed, node: NodeFacts): Due {
   const { status = {}, metadata } = config
   const current = status.observedGeneration === metadata.generation
   const sameBoot = (status.bootID ?? '') === node.bootID
   const takesSlot = (status.interfaceStatuses ?? []).some(({ lastConfigured }) => lastConfigured !== undefined)
-  const since = status.lastProcessed ? now - Date.parse(status.lastProcessed) : Number.POSITIVE_INFINITY
+  const processedAt = status.lastProcessed ? Date.parse(status.lastProcessed) : undefined
+  const since = processedAt === undefined ? Number.POSITIVE_INFINITY : now - processedAt
   const later = (ms: number): Due => ({ action: 'nothing', after: ms - since })
   const reason = status.conditions?.find(({ type }) => type === 'Ready')?.reason
 
@@ -103,7 +109,8 @@ function whatIsDue({ config, jobs, now, policy }: Observed, node: NodeFacts): Du
     if (reason === 'Drifted' && policy.drift.policy === 'repair') return { action: 'apply', takesSlot }
     const { intervalMs } = policy.drift
     if (intervalMs === undefined) return { action: 'nothing' }
-    return since >= intervalMs ? { action: 'check', takesSlot: false } : later(intervalMs)
+    const { number, due, nextMs } = checkTurn(metadata.uid ?? '', intervalMs, now, processedAt)
+    return due ? { action: 'check', takesSlot: false, number } : { action: 'nothing', after: nextMs }
   }
   if (reason === 'NicMissing') {
     const ms = pendingWait(newest(jobs)?.attempt)
@@ -126,11 +133,6 @@ function keep({ config, jobs, now, policy }: Observed, after = Number.POSITIVE_I
     steps: old.map(({ name, uid }) => ({ do: 'deleteJob', name, uid })),
     ...(Number.isFinite(next) && { after: next }),
   }
-}
-
-/** Every check of one interval has one name. */
-function checkNumber({ now, policy }: Observed): number {
-  return Math.floor(now / (policy.drift.intervalMs ?? 1))
 }
 
 /** A name that was never used for this work, so that an old result is not taken for a new one. */

@@ -10,10 +10,12 @@ import type { Reconcile, Requeue } from '../kube/controller.ts'
 import { isConflict, isNotFound } from '../kube/errors.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { keyText, parseKey } from '../kube/keys.ts'
-import { jobs } from '../kube/resources.ts'
+import { jobs, nodes } from '../kube/resources.ts'
+import { createBucket } from '../kube/token-bucket.ts'
 import type { Key } from '../kube/types.ts'
 import type { Log } from '../log.ts'
 import { apply, type Hands, isNamespaceEnding, keyFor } from './apply.ts'
+import { nextNodeConditions } from './node-condition.ts'
 import { jobsLeftBy, observe, type View } from './observe.ts'
 import type { Observed } from './observed.ts'
 import { planNodeConfig } from './plan.ts'
@@ -29,6 +31,8 @@ export interface Deps extends Hands {
   troubles: Troubles
   events: EventRecorder
   tally: Tally
+  /** Whether Nodes are to carry what their config says. */
+  marksNodes: boolean
   now: () => Date
   wake: (key: string) => void
 }
@@ -37,18 +41,25 @@ export interface Deps extends Hands {
 const untold: ReadonlySet<Reason> = new Set(['Applying', 'Removing', 'RolloutWaiting', 'Superseded'])
 const good: ReadonlySet<Reason> = new Set(['AllInterfacesConfigured', 'Paused', 'Released', 'Removed'])
 
-export function nodeConfigReconciler(deps: Deps): Reconcile {
-  const { view, rollout, now } = deps
-  return async (key, { log }) => {
+export function nodeConfigReconciler(given: Deps): Reconcile {
+  const { view, rollout, now } = given
+  const deps = { ...given, events: withoutFloods(given.events, now) }
+  return async (key, { log, waited }) => {
     const began = now()
+    deps.tally.waited(waited)
     if (!view.memory.config(key)) return sweepLeft(deps, parseKey(key), began.getTime())
     const first = observe(view, key, began.getTime())
-    const asked = first ? await deps.troubles.ask(first.jobs, began.getTime()) : false
-    // No wait between looking and reserving: two configs must not take the same slot.
-    const seen = asked ? observe(view, key, now().getTime()) : first
+    const late = deps.troubles.late(first?.jobs ?? [], began.getTime())
+    if (late.length) await deps.troubles.ask(late, began.getTime())
+    // No await between looking and reserving, not even one that returns at once: two configs would take the same slot.
+    const seen = late.length ? observe(view, key, now().getTime()) : first
     const plan = seen ? planNodeConfig(seen) : { steps: [] }
     rollout.queue(key, plan.said?.reason === 'RolloutWaiting' || plan.said?.reason === 'RolloutStopped')
-    if (plan.steps.some(step => step.do === 'createJob' && step.takesSlot)) rollout.reserve(key)
+    for (const step of plan.steps) {
+      if (step.do !== 'createJob') continue
+      if (step.action === 'check') rollout.reserve(key, 'check')
+      else if (step.takesSlot) rollout.reserve(key, 'change')
+    }
     try {
       if (seen) await carryOut(deps, seen, plan, log)
     } finally {
@@ -81,7 +92,8 @@ async function carryOut(deps: Deps, seen: Observed, plan: Plan, log: Log): Promi
   }
   // Written even when a step failed: nobody should need our logs to learn why.
   const said = failure ? stepFailed(config, plan, failure) : plan.said
-  if (said) await tell(deps, config, said, log)
+  if (said) config = await tell(deps, config, said, log)
+  if (deps.marksNodes) await markNode(deps, seen, config)
   if (failure) throw failure
 }
 
@@ -99,23 +111,49 @@ async function takeStep(deps: Deps, seen: Observed, config: NodeConfig, step: St
   }
 }
 
-async function tell(deps: Deps, config: NodeConfig, said: Said, log: Log): Promise<void> {
+/** Returns the config as it is afterwards. */
+async function tell(deps: Deps, config: NodeConfig, said: Said, log: Log): Promise<NodeConfig> {
   const status = nextStatus(config, said, deps.now())
-  if (!status) return
+  if (!status) return config
   const { resourceVersion } = config.metadata
+  let after: NodeConfig
   try {
-    const after = await deps.kube.patchStatus(nodeConfigs, keyFor(config), statusPatch(config.status, status), {
+    after = await deps.kube.patchStatus(nodeConfigs, keyFor(config), statusPatch(config.status, status), {
       ...(resourceVersion && { resourceVersion }),
     })
     deps.memory.wroteConfig(config, after)
   } catch (error) {
-    if (isNotFound(error)) return
+    if (isNotFound(error)) return config
     throw explain(`writing the status of ${config.metadata.name}`, error)
   }
   log.info('status', { state: said.state, reason: said.reason, nics: status.nics })
   deps.tally.told(config, said)
   const before = config.status?.conditions?.find(({ type }) => type === 'Ready')
   if (said.result || before?.reason !== said.reason) announce(deps, config, said.reason, said.message)
+  return after
+}
+
+/** Others write this list too, so only our own entry of it is applied. */
+async function markNode({ kube, now }: Deps, { node }: Observed, config: NodeConfig): Promise<void> {
+  const conditions = node && nextNodeConditions(node.condition, config, now())
+  if (!conditions) return
+  const object = { metadata: { name: node.name }, status: { conditions } }
+  try {
+    await kube.apply(nodes, object, { fieldManager: 'multinic-controller', subresource: 'status', force: true })
+  } catch (error) {
+    if (!isNotFound(error)) throw explain(`marking node ${node.name}`, error)
+  }
+}
+
+/** Good news of a single node is worth an Event; of a wave of a thousand nodes the status tells it, and a few Events. */
+function withoutFloods(events: EventRecorder, now: () => Date): EventRecorder {
+  const goodNews = createBucket({ size: 20, perSecond: 1, now: () => now().getTime() })
+  return {
+    ...events,
+    event(object, type, reason, message) {
+      if (type === 'Warning' || goodNews.take()) events.event(object, type, reason, message)
+    },
+  }
 }
 
 function announce({ events }: Deps, config: NodeConfig, reason: Reason, message: string): void {

@@ -7,7 +7,7 @@ import { nodeConfigAnnotations, nodeConfigFinalizer } from '../contract/node-con
 import { instanceIdOf } from './machine.ts'
 import type { AgentJob, Observed } from './observed.ts'
 import { watchJob } from './watch.ts'
-import { isPaused, makeRoom, newest, type Plan, pendingWait, type Reason, start, wait, workOf } from './work.ts'
+import { makeRoom, newest, type Plan, pauseOf, pendingWait, type Reason, start, wait, workOf } from './work.ts'
 
 export function planRemoval(seen: Observed): Plan {
   const { config, node, namesake, now, policy } = seen
@@ -37,7 +37,8 @@ export function planRemoval(seen: Observed): Plan {
   const busy = newest(seen.jobs.filter(one => one.phase !== 'ended' && one !== job))
   if (busy) return within(left, makeRoom(seen, busy))
   if (job && job.phase !== 'ended') return within(left, watchJob(seen, job))
-  if (isPaused(config)) return wait(seen, 'Paused', `annotation ${nodeConfigAnnotations.paused} is set`, left)
+  const paused = pauseOf(seen)
+  if (paused) return wait(seen, 'Paused', paused, left)
   if (!node.heard) return wait(seen, 'NodeUnheard', `nobody hears from node ${node.name}`, left)
   if (!job) return start(seen, node, workOf(config), { action: 'cleanup', attempt: 0, takesSlot: false })
 

@@ -8,8 +8,8 @@
 import { keyText } from '../kube/keys.ts'
 import type { JobObject } from '../kube/types.ts'
 import { type Caches, nodeOf } from './caches.ts'
-import type { Amount, ControllerConfig } from './config.ts'
-import { jobAnnotations } from './job.ts'
+import type { Amount } from './config.ts'
+import { jobAnnotations, jobLabels } from './job.ts'
 import { factsOf } from './machine.ts'
 import type { Memory } from './memory.ts'
 import { agentJobFrom } from './observe.ts'
@@ -17,8 +17,10 @@ import { isTaken, startWithinMs } from './work.ts'
 
 export interface Rollout {
   look(key: string, now: number): { room: boolean; because: string; stopped?: boolean }
+  /** As many check Jobs as may be are under way. */
+  checksFull(): boolean
   /** Between the decision and the Job. */
-  reserve(key: string): void
+  reserve(key: string, what: 'change' | 'check'): void
   free(key: string): void
   /** A config that waits keeps its place. */
   queue(key: string, waits: boolean): void
@@ -27,8 +29,14 @@ export interface Rollout {
   waiting(): number
 }
 
-export function createRollout(caches: Caches, memory: Memory, limits: ControllerConfig['rollout']): Rollout {
-  const reserved = new Set<string>()
+export interface RolloutLimits {
+  maxUnavailable: Amount
+  failureBudget: Amount
+  maxChecks: number
+}
+
+export function createRollout(caches: Caches, memory: Memory, limits: RolloutLimits): Rollout {
+  const reserved = new Map<string, 'change' | 'check'>()
   const queue = new Set<string>()
   let wasHalted = false
 
@@ -42,8 +50,10 @@ export function createRollout(caches: Caches, memory: Memory, limits: Controller
       const node = caches.nodes.get(nodeOf(job))
       return node !== undefined && factsOf(node).heard
     })
-    return counted.length + reserved.size
+    return counted.length + reservedFor('change')
   }
+
+  const reservedFor = (what: 'change' | 'check') => [...reserved.values()].filter(other => other === what).length
 
   function isToldOf({ metadata }: JobObject): boolean {
     const name = metadata.annotations?.[jobAnnotations.config] ?? ''
@@ -76,7 +86,11 @@ export function createRollout(caches: Caches, memory: Memory, limits: Controller
       const ahead = place < 0 ? queue.size : place
       return { room: free > ahead, because: `${window} other nodes may change at once, and they are changing` }
     },
-    reserve: key => void reserved.add(key),
+    checksFull() {
+      const running = memory.liveJobs().filter(job => job.metadata.labels?.[jobLabels.action] === 'check')
+      return running.length + reservedFor('check') >= limits.maxChecks
+    },
+    reserve: (key, what) => void reserved.set(key, what),
     free: key => void reserved.delete(key),
     queue(key, waits) {
       if (waits) queue.add(key)

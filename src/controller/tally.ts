@@ -7,6 +7,8 @@ import type { Said, Step } from './work.ts'
 
 export interface Tally {
   reconciled(ms: number): void
+  /** A key, for a worker. */
+  waited(ms: number): void
   stepped(step: Step, config: NodeConfig): void
   told(config: NodeConfig, said: Said): void
 }
@@ -20,6 +22,7 @@ export function createTally(metrics: Metrics, now: () => Date): Tally {
     })
 
   return {
+    waited: ms => metrics.time('multinic_queue_seconds', 'Time a config waits for a worker.', ms / 1_000),
     reconciled: ms => metrics.time('multinic_reconcile_seconds', 'Time of one look at a config.', ms / 1_000),
     stepped(step, { metadata, status }) {
       if (step.do === 'removeFinalizer') started.delete(metadata.uid ?? '')

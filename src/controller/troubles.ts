@@ -12,8 +12,9 @@ import { askAgainMs, lateMs } from './work.ts'
 
 export interface Troubles {
   of(jobUid: string): Trouble | undefined
-  /** Asks for the late ones among the Jobs. Returns whether anything new may be known. */
-  ask(jobs: AgentJob[], now: number): Promise<boolean>
+  /** Those among the Jobs that are to be asked about now. */
+  late(jobs: AgentJob[], now: number): AgentJob[]
+  ask(late: AgentJob[], now: number): Promise<void>
 }
 
 export function createTroubles(kube: Pick<Kube, 'list'>, namespace: string, log: Log): Troubles {
@@ -25,13 +26,15 @@ export function createTroubles(kube: Pick<Kube, 'list'>, namespace: string, log:
 
   return {
     of: jobUid => known.get(jobUid)?.trouble,
-    async ask(jobs, now) {
-      const due = jobs.filter(({ uid, phase, createdAt }) => {
+    late(jobs, now) {
+      return jobs.filter(({ uid, phase, createdAt }) => {
         if (phase === 'ended') known.delete(uid)
         if (!uid || phase !== 'waiting' || now - createdAt < lateMs) return false
         return now - (known.get(uid)?.asked ?? 0) >= askAgainMs
       })
-      for (const { uid, podUids } of due) {
+    },
+    async ask(late, now) {
+      for (const { uid, podUids } of late) {
         known.set(uid, { asked: now })
         try {
           const told = (await Promise.all([uid, ...podUids].map(eventsAbout))).flat()
@@ -41,7 +44,6 @@ export function createTroubles(kube: Pick<Kube, 'list'>, namespace: string, log:
           log.warn('the events of a late Pod could not be read', { error })
         }
       }
-      return due.length > 0
     },
   }
 }

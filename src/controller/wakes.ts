@@ -10,7 +10,7 @@ import { type Caches, nodeOf } from './caches.ts'
 import { jobAnnotations } from './job.ts'
 import { factsOf } from './machine.ts'
 import { configsOf } from './observe.ts'
-import { isSettled } from './work.ts'
+import { isPaused, isSettled } from './work.ts'
 
 export function followCluster(caches: Caches, wake: (key: string, priority?: Priority) => void): () => void {
   const wakeNode = (name: string, uuid?: string) => {
@@ -39,6 +39,10 @@ export function followCluster(caches: Caches, wake: (key: string, priority?: Pri
     caches.pods.on(({ object }) => {
       const name = object.spec.nodeName ?? ''
       wakeNode(name, caches.nodes.get(name)?.status?.nodeInfo?.systemUUID)
+    }),
+    caches.namespaces.on(({ type, object, old }) => {
+      if (type === 'updated' && old && isPaused(object) === isPaused(old)) return
+      for (const config of caches.configs.list()) wake(keyOf(config), 'recheck')
     }),
   ]
   return () => {

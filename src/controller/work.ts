@@ -4,6 +4,7 @@
 import type { AgentReport } from '../contract/agent-report.ts'
 import { completeInterfaces, type FieldError, type Interface, specHash } from '../contract/interfaces.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigFinalizer, type State } from '../contract/node-config.ts'
+import type { KubeObject } from '../contract/object.ts'
 import type { NodeReason } from '../contract/reasons.ts'
 import { agentJobName, identityOf } from './job.ts'
 import { instanceIdOf } from './machine.ts'
@@ -93,9 +94,16 @@ export function hasFailedChange({ metadata, status }: NodeConfig): boolean {
   return status?.state === 'Failed' && status.observedGeneration === generation && generation > 1
 }
 
-export function isPaused(config: NodeConfig): boolean {
-  const value = config.metadata.annotations?.[nodeConfigAnnotations.paused]
+export function isPaused({ metadata }: KubeObject): boolean {
+  const value = metadata.annotations?.[nodeConfigAnnotations.paused]
   return value !== undefined && value !== 'false'
+}
+
+/** By whom, or undefined. */
+export function pauseOf({ config, allPaused }: Observed): string | undefined {
+  const { paused } = nodeConfigAnnotations
+  if (isPaused(config)) return `annotation ${paused} is set`
+  return allPaused ? `annotation ${paused} is set on namespace ${config.metadata.namespace}` : undefined
 }
 
 export function newest(jobs: AgentJob[]): AgentJob | undefined {

@@ -13,6 +13,11 @@ export interface ListOptions {
   signal?: AbortSignal
 }
 
+export interface CollectionOptions<T> extends ListOptions {
+  /** What is kept of each object: the rest of a page is let go before the next one is read. */
+  keep?: (object: T) => T
+}
+
 export interface WatchOptions extends ListOptions {
   resourceVersion: string
 }
@@ -44,7 +49,7 @@ export interface Kube {
   /** The whole list; pages are followed. */
   list<T extends KubeObject>(
     resource: Resource<T>,
-    options?: ListOptions,
+    options?: CollectionOptions<T>,
   ): Promise<{ items: T[]; resourceVersion: string }>
   /** Ends quietly when the server or the signal ends it; throws on a broken connection and on 410 (KubeError, `isGone`). */
   watch<T extends KubeObject>(resource: Resource<T>, options: WatchOptions): AsyncIterable<WatchEvent<T>>

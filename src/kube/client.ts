@@ -4,7 +4,7 @@
  * Knows paths, pages and patches; nothing of NICs.
  */
 import { type Log, silent } from '../log.ts'
-import type { Kube, ListOptions, WriteOptions } from './api.ts'
+import type { CollectionOptions, Kube, ListOptions, WriteOptions } from './api.ts'
 import type { ClusterAccess } from './config.ts'
 import { isGone, isNotFound, KubeError, kubeErrorIn } from './errors.ts'
 import { apiVersionOf, collectionPath, objectPath, tidied } from './paths.ts'
@@ -52,7 +52,12 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
     return tidied(resource, (await transport.send(request)).body as T)
   }
 
-  async function pages<T extends KubeObject>(resource: Resource<T>, options: ListOptions, limit: number | undefined) {
+  async function pages<T extends KubeObject>(
+    resource: Resource<T>,
+    options: CollectionOptions<T>,
+    limit: number | undefined,
+  ) {
+    const { keep = (object: T) => object } = options
     const items: T[] = []
     let resourceVersion = ''
     let next: string | undefined
@@ -64,7 +69,7 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
         signal: options.signal,
       })
       const page = body as { items?: T[] | null; metadata?: { resourceVersion?: string; continue?: string } }
-      for (const item of page.items ?? []) items.push(tidied(resource, item))
+      for (const item of page.items ?? []) items.push(keep(tidied(resource, item)))
       resourceVersion = page.metadata?.resourceVersion ?? resourceVersion
       next = page.metadata?.continue
     } while (next)

@@ -10,13 +10,20 @@ import type { Log } from '../log.ts'
 import { isConflict, kubeErrorIn } from './errors.ts'
 import { createQueue, type Priority, type Queue, type Work } from './queue.ts'
 
+export interface ReconcileContext {
+  log: Log
+  signal: AbortSignal
+  /** How long the key waited for a worker, in ms. */
+  waited: number
+}
+
 /** Look at the key again after so many ms. */
 export interface Requeue {
   after: number
 }
 
 // biome-ignore lint/suspicious/noConfusingVoidType: a reconcile that settles returns nothing at all
-export type Reconcile = (key: string, context: { log: Log; signal: AbortSignal }) => Promise<Requeue | void>
+export type Reconcile = (key: string, context: ReconcileContext) => Promise<Requeue | void>
 
 export interface ControllerOptions {
   name: string
@@ -45,10 +52,10 @@ export function runController(options: ControllerOptions): Controller {
   const { name, workers, reconcile, signal, queue = createQueue(), drainMs = 10_000 } = options
   const log = options.log.with({ controller: name })
 
-  async function settle({ key }: Work): Promise<void> {
+  async function settle({ key, waited }: Work): Promise<void> {
     const own = log.with({ key })
     try {
-      const requeue = await reconcile(key, { log: own, signal })
+      const requeue = await reconcile(key, { log: own, signal, waited })
       queue.forget(key)
       if (requeue) queue.addAfter(key, requeue.after, { priority: 'recheck' })
     } catch (error) {

@@ -114,6 +114,27 @@ test('a started informer has the list, then follows', async () => {
   })
 })
 
+test('only what is wanted of an object is kept, from lists and from events', async () => {
+  const keep = ({ apiVersion, kind, metadata: { labels: _, ...metadata } }: NodeObject) => ({
+    apiVersion,
+    kind,
+    metadata,
+  })
+  await withInformer(
+    [{ name: 'a', version: 3, zone: 'z' }],
+    async ({ server, informer, start }) => {
+      await start()
+      assert.deepEqual(informer.get('a')?.metadata, { name: 'a', uid: 'uid-a', resourceVersion: '3' })
+      await server.watched()
+      server.say('MODIFIED', { name: 'a', version: 12, zone: 'z' })
+      await eventually(() =>
+        assert.deepEqual(informer.get('a')?.metadata, { name: 'a', uid: 'uid-a', resourceVersion: '12' }),
+      )
+    },
+    { keep },
+  )
+})
+
 test('after a reset it goes on from the last event, without another list', async () => {
   await withInformer([], async ({ server, heard, start }) => {
     await start()

@@ -7,14 +7,14 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../log.ts'
-import type { Kube, ListOptions } from './api.ts'
+import type { CollectionOptions, Kube } from './api.ts'
 import { type Change, createCache } from './cache.ts'
 import { isFromTheFuture, isGone, isRetryable, kubeErrorIn } from './errors.ts'
 import type { Key, KubeObject, Resource } from './types.ts'
 
 export type { Change } from './cache.ts'
 
-export interface InformerOptions<T> extends Omit<ListOptions, 'signal'> {
+export interface InformerOptions<T> extends Omit<CollectionOptions<T>, 'signal'> {
   log: Log
   /** Ways to find objects: a name, and the values under which an object is found. */
   index?: Record<string, (object: T) => string[]>
@@ -42,7 +42,8 @@ export function createInformer<T extends KubeObject>(
   resource: Resource<T>,
   options: InformerOptions<T>,
 ): Informer<T> {
-  const { log: outer, index = {}, resync, backoff = { firstMs: 200, longestMs: 10_000 }, ...selection } = options
+  const { log: outer, index = {}, resync, backoff = { firstMs: 200, longestMs: 10_000 }, ...collection } = options
+  const { keep = (object: T) => object, ...selection } = collection
   const log = outer.with({ resource: resource.plural })
   const cache = createCache<T>(index)
   const listeners = new Set<(change: Change<T>) => void>()
@@ -63,7 +64,7 @@ export function createInformer<T extends KubeObject>(
   }
 
   async function listAll(signal: AbortSignal): Promise<string> {
-    const { items, resourceVersion } = await kube.list(resource, { ...selection, signal })
+    const { items, resourceVersion } = await kube.list(resource, { ...collection, signal })
     tell(cache.replaceAll(items))
     synced = true
     return resourceVersion
@@ -75,7 +76,7 @@ export function createInformer<T extends KubeObject>(
     try {
       for await (const event of kube.watch(resource, { ...selection, resourceVersion: from, signal })) {
         if (event.type === 'BOOKMARK') tell([])
-        else tell(event.type === 'DELETED' ? cache.remove(event.object) : cache.put(event.object))
+        else tell(event.type === 'DELETED' ? cache.remove(keep(event.object)) : cache.put(keep(event.object)))
         at = resourceVersionOf(event) ?? at
         alive()
       }

@@ -24,11 +24,20 @@ export type WatchEvent<T extends KubeObject> =
   | { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: T }
   | { type: 'BOOKMARK'; resourceVersion: string }
 
+export interface NodeCondition {
+  type: string
+  status: string
+  reason?: string
+  message?: string
+  lastHeartbeatTime?: string
+  lastTransitionTime?: string
+}
+
 export interface NodeObject extends KubeObject {
   spec?: { unschedulable?: boolean; taints?: { key: string; effect: string; value?: string }[] }
   status?: {
     addresses?: { type: string; address: string }[]
-    conditions?: { type: string; status: string; reason?: string; lastHeartbeatTime?: string }[]
+    conditions?: NodeCondition[]
     nodeInfo?: { systemUUID?: string; bootID?: string; osImage?: string; kernelVersion?: string; machineID?: string }
   }
 }

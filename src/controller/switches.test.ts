@@ -1,0 +1,97 @@
+/**
+ * What an administrator can switch, over HTTP: the pause of everything, checks for drift, the condition on Nodes.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type ControllerCluster, inputOf, startControllerCluster } from '../../test/controller-cluster.ts'
+import { eventually } from '../../test/eventually.ts'
+import { nodeConfigs } from '../contract/node-config.ts'
+import { namespaces, nodes } from '../kube/resources.ts'
+import { aNic } from './given.ts'
+
+let cluster: ControllerCluster
+
+before(async () => {
+  cluster = await startControllerCluster()
+})
+
+after(() => cluster.close())
+
+const pauseAll = (value: string | null) =>
+  cluster.kube.patch(
+    namespaces,
+    { name: cluster.namespace },
+    { metadata: { annotations: { 'multinic.io/paused': value } } },
+  )
+
+async function conditionOf(name: string): Promise<string | undefined> {
+  const node = await cluster.kube.get(nodes, { name })
+  const found = node?.status?.conditions?.find(({ type }) => type === 'MultiNicReady')
+  return found && `${found.status} ${found.reason}`
+}
+
+test('a paused namespace holds all of its configs until it goes on', async () => {
+  const controller = await cluster.startController()
+  try {
+    await pauseAll('true')
+    for (const name of ['held-1', 'held-2']) await cluster.addConfig(name, await cluster.addNode(name))
+    const line = `Pending 0/1 False Paused: annotation multinic.io/paused is set on namespace ${cluster.namespace}`
+    for (const name of ['held-1', 'held-2']) await cluster.expectStatus(name, line)
+    assert.deepEqual(await cluster.jobsOn('held-1'), [])
+    await pauseAll(null)
+    for (const name of ['held-1', 'held-2']) {
+      await cluster.finishPod(await cluster.endAgent(name))
+      await cluster.expectConfigured(name)
+    }
+  } finally {
+    await controller.stop()
+  }
+})
+
+test('a Node says what its config says, where that is wanted, beside what others say', async () => {
+  const controller = await cluster.startController({ NODE_CONDITION: 'true' })
+  try {
+    await cluster.addConfig('marked', await cluster.addNode('marked'))
+    await cluster.finishPod(await cluster.endAgent('marked'))
+    await eventually(async () => assert.equal(await conditionOf('marked'), 'True AllInterfacesConfigured'))
+    const node = await cluster.kube.get(nodes, { name: 'marked' })
+    assert.ok(node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True'))
+    await cluster.kube.delete(nodeConfigs, { namespace: cluster.namespace, name: 'marked' })
+    await cluster.finishPod(await cluster.endAgent('marked'))
+    await eventually(async () => assert.equal(await cluster.configOf('marked'), undefined))
+    await eventually(async () => assert.equal(await conditionOf('marked'), undefined))
+  } finally {
+    await controller.stop()
+  }
+})
+
+test('settled nodes are checked, so many at once, and drift is told per interface', async () => {
+  const names = ['drift-1', 'drift-2', 'drift-3']
+  const quiet = await cluster.startController()
+  for (const name of names) {
+    await cluster.addConfig(name, await cluster.addNode(name))
+    await cluster.finishPod(await cluster.endAgent(name))
+    await cluster.expectConfigured(name)
+  }
+  await quiet.stop()
+  // Every one of them is due within the first two seconds.
+  const controller = await cluster.startController({ DRIFT_INTERVAL: '2s', DRIFT_MAX_CHECKS: '1' })
+  try {
+    const [pod] = await eventually(async () => {
+      const open = (await cluster.waitingPods()).filter(one => inputOf(one).mode === 'check')
+      assert.equal(open.length, 1)
+      return open
+    })
+    assert.ok(pod)
+    const { nodeName: name } = inputOf(pod)
+    await cluster.expectConfigured(name)
+    const message = 'mtu is 1500, not 1450'
+    const interfaces = [aNic(0, { status: 'Failed', reason: 'Drifted', message })]
+    await cluster.endAgent(name, { verdict: 'Drifted', message: `multinic0: ${message}`, interfaces })
+    const config = await cluster.expectStatus(name, `Failed 0/1 False Drifted: multinic0: ${message}`)
+    const [shown] = config.status?.interfaceStatuses ?? []
+    assert.equal(`${shown?.status} ${shown?.reason}: ${shown?.message}`, `Failed Drifted: ${message}`)
+  } finally {
+    await controller.stop()
+  }
+})

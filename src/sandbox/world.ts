@@ -52,7 +52,7 @@ export interface Faults {
   failing: Service[]
   /** Services that take a request and never answer. */
   silent: Service[]
-  /** The user lost its role: everything is 200 and empty, as Neutron and Nova do it. */
+  /** The user's role no longer counts: Neutron answers 200 and nothing, Nova 403. */
   roleLost: boolean
   /** The most entries a page, as the people who run the cloud would set it; 0 leaves the services' own. */
   pageLimit: number
@@ -119,7 +119,7 @@ export function addSubnet(world: World, { name, cidr, mtu, gatewayIp }: SubnetIn
     networkId: network.id,
     projectId: world.project.id,
     cidr,
-    gatewayIp: gatewayIp === undefined ? hostAddress(rangeOf(cidr), 1n) : gatewayIp,
+    gatewayIp: gatewayIp === undefined ? firstRouter(rangeOf(cidr)) : gatewayIp,
     hostRoutes: [],
   }
   world.networks.set(network.id, network)
@@ -226,6 +226,11 @@ function rangeOf(cidr: string): Cidr {
   const parsed = parseCidr(cidr)
   if (!parsed) throw new Error(`"${cidr}" is not a network`)
   return parsed
+}
+
+/** Neutron takes the first address; of IPv6 that is the network's own, which any router there answers to. */
+function firstRouter(range: Cidr): string {
+  return hostAddress(range, range.family === 4 ? 1n : 0n)
 }
 
 function hostAddress(range: Cidr, host: bigint): string {

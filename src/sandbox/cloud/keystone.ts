@@ -47,8 +47,7 @@ export function createKeystone(world: World, catalog: () => { network: string; c
     const user = auth.identity.password?.user
     const known =
       user?.name === world.user.name && user.password === world.user.password && isOurDomain(user.domain, world)
-    const project = auth.scope?.project?.id?.replaceAll('-', '')
-    if (!known || project !== world.project.id) return unauthorized(request)
+    if (!known || auth.scope?.project?.id !== world.project.id) return unauthorized(request)
 
     const now = world.now()
     const expiresAt = new Date(Math.floor(now.getTime() / 1000 + world.faults.tokenSeconds) * 1000)
@@ -61,7 +60,14 @@ export function createKeystone(world: World, catalog: () => { network: string; c
   function check(request: Request): Answer {
     if (!live(header(request, 'x-auth-token'))) return unauthorized(request)
     const token = live(header(request, 'x-subject-token'))
-    return token ? { status: 200, body: token.body } : failure(404, 'Not Found', 'Could not find token.')
+    return token ? { status: 200, body: token.body } : noToken(request)
+  }
+
+  function revoke(request: Request): Answer {
+    if (!live(header(request, 'x-auth-token'))) return unauthorized(request)
+    const id = header(request, 'x-subject-token')
+    if (id === undefined || !issued.delete(id)) return noToken(request)
+    return { status: 204 }
   }
 
   return {
@@ -70,6 +76,7 @@ export function createKeystone(world: World, catalog: () => { network: string; c
       if (path === '/' || path === '/v3') return versions(request)
       if (path === '/v3/auth/tokens' && method === 'POST') return login(request)
       if (path === '/v3/auth/tokens' && method === 'GET') return check(request)
+      if (path === '/v3/auth/tokens' && method === 'DELETE') return revoke(request)
       return failure(404, 'Not Found', 'The resource could not be found.')
     },
     tokens: {
@@ -160,6 +167,10 @@ function unauthorized({ base }: Request): Answer {
     ...failure(401, 'Unauthorized', 'The request you have made requires authentication.'),
     headers: { 'www-authenticate': `Keystone uri="${base}/v3"` },
   }
+}
+
+function noToken(request: Request): Answer {
+  return failure(404, 'Not Found', `Could not find token: ${header(request, 'x-subject-token') ?? ''}.`)
 }
 
 function failure(code: number, title: string, message: string): Answer {

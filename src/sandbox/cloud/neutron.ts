@@ -53,7 +53,7 @@ export function createNeutron(world: World, tokens: Tokens, keystone: () => stri
     const [, version, plural, id, ...rest] = request.path.split('/')
     const collection = plural ? collections[plural] : undefined
     if (version !== 'v2.0' || !plural || !collection || rest.length > 0)
-      return { status: 404, body: { message: 'The resource could not be found.' } }
+      return failure(404, 'HTTPNotFound', 'The resource could not be found.')
     if (request.method !== 'GET')
       return failure(501, 'HTTPNotImplemented', 'The sandbox changes ports through its own commands.')
     const entries = world.faults.roleLost ? [] : collection.entries(world)
@@ -223,5 +223,8 @@ function networkBody(world: World, network: Network): Entry {
     updated_at: at,
     revision_number: 1,
     project_id: network.projectId,
+    'provider:network_type': 'vxlan',
+    'provider:physical_network': null,
+    'provider:segmentation_id': 1 + [...world.networks.keys()].indexOf(network.id),
   }
 }

@@ -19,7 +19,8 @@ const mostPerPage = 1000
 export function createNova(world: World, tokens: Tokens, keystone: () => string): Handler {
   return request => {
     if (!tokens.valid(request)) return refused(keystone())
-    return { ...answer(world, request), headers: headers(request) }
+    const answered = answer(world, request)
+    return { ...answered, headers: { ...headers(request), ...answered.headers } }
   }
 }
 
@@ -27,16 +28,15 @@ function answer(world: World, request: Request): Answer {
   // The catalog of an older cloud carries the project in the path.
   const [version, ...parts] = request.path.slice(1).split('/')
   const [plural, id, sub, ...rest] = parts[0] === world.project.id ? parts.slice(1) : parts
-  if (version !== 'v2.1' || rest.length > 0) return notFound('The resource could not be found.')
+  if (version !== 'v2.1' || rest.length > 0) return noSuchPath
   if (!plural) return { status: 200, body: { version: apiVersion(request) } }
-  if (plural !== 'servers' || request.method !== 'GET') return notFound('The resource could not be found.')
+  if (plural !== 'servers' || request.method !== 'GET' || (sub && sub !== 'os-interface')) return noSuchPath
+  if (world.faults.roleLost) return forbidden(id, sub)
 
-  const servers = world.faults.roleLost ? [] : [...world.servers.values()]
-  if (!id || id === 'detail') return listed(world, request, servers, id === 'detail')
-  const server = servers.find(one => one.id === id)
+  if (!id || id === 'detail') return listed(world, request, [...world.servers.values()], id === 'detail')
+  const server = world.servers.get(id)
   if (!server) return notFound(`Instance ${id} could not be found.`)
-  if (sub === 'os-interface') return { status: 200, body: { interfaceAttachments: attachments(world, server) } }
-  if (sub) return notFound('The resource could not be found.')
+  if (sub) return { status: 200, body: { interfaceAttachments: attachments(world, server) } }
   return { status: 200, body: { server: serverBody(world, request, server) } }
 }
 
@@ -45,7 +45,10 @@ function listed(world: World, request: Request, servers: Server[], detail: boole
   const asked = query.get('limit')
   if (asked !== null && !/^\d+$/.test(asked))
     return badRequest(`Invalid input for query parameters limit. Value: ${asked}. '${asked}' does not match '^[0-9]*$'`)
-  const limit = Math.min(Number(asked ?? mostPerPage) || mostPerPage, world.faults.pageLimit || mostPerPage)
+  const name = query.getAll('name').at(-1)
+  if (name !== undefined && !isPattern(name))
+    return badRequest(`Invalid input for query parameters name. Value: ${name}. '${name}' is not a 'regex'`)
+  const limit = Math.min(Number(asked ?? mostPerPage), world.faults.pageLimit || mostPerPage)
 
   const all = servers.filter(server => matches(server, query)).sort(newestFirst)
   const marker = query.get('marker')
@@ -58,7 +61,8 @@ function listed(world: World, request: Request, servers: Server[], detail: boole
       detail ? serverBody(world, request, server) : { id: server.id, name: server.name, links: links(request, server) },
     ),
   }
-  if (page.length === limit) body['servers_links'] = [pageLink(request, 'next', { marker: page.at(-1)?.id })]
+  if (limit > 0 && page.length === limit)
+    body['servers_links'] = [pageLink(request, 'next', { marker: page.at(-1)?.id })]
   return { status: 200, body }
 }
 
@@ -74,6 +78,14 @@ function matches(server: Server, query: URLSearchParams): boolean {
     (status === undefined || server.status === status.toUpperCase()) &&
     (project === undefined || server.projectId === project.replaceAll('-', ''))
   )
+}
+
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text) !== undefined
+  } catch {
+    return false
+  }
 }
 
 function newestFirst(a: Server, b: Server): number {
@@ -165,7 +177,6 @@ function microversion({ headers }: Request): number[] {
 function headers(request: Request): Record<string, string> {
   const version = microversion(request).join('.')
   return {
-    'content-type': 'application/json; charset=UTF-8',
     'openstack-api-version': `compute ${version}`,
     'x-openstack-nova-api-version': version,
     vary: 'OpenStack-API-Version, X-OpenStack-Nova-API-Version',
@@ -177,10 +188,31 @@ function apiVersion({ base }: Request): unknown {
   return { id: 'v2.1', status: 'CURRENT', version: '2.93', min_version: '2.1', updated: '2013-07-23T11:33:21Z', links }
 }
 
+const noSuchPath: Answer = {
+  status: 404,
+  body: '404 Not Found\n\nThe resource could not be found.\n\n   ',
+  headers: { 'content-type': 'text/plain; charset=UTF-8' },
+}
+
 function notFound(message: string): Answer {
-  return { status: 404, body: { itemNotFound: { code: 404, message } } }
+  return failure(404, 'itemNotFound', message)
 }
 
 function badRequest(message: string): Answer {
-  return { status: 400, body: { badRequest: { code: 400, message } } }
+  return failure(400, 'badRequest', message)
+}
+
+/** Unlike Neutron, which shows an empty list. */
+function forbidden(id: string | undefined, sub: string | undefined): Answer {
+  const servers = id === undefined ? 'index' : id === 'detail' ? 'detail' : 'show'
+  const rule = sub ? 'os-attach-interfaces:list' : `servers:${servers}`
+  return failure(403, 'forbidden', `Policy doesn't allow os_compute_api:${rule} to be performed.`)
+}
+
+function failure(code: number, kind: string, message: string): Answer {
+  return {
+    status: code,
+    body: { [kind]: { code, message } },
+    headers: { 'content-type': 'application/json; charset=UTF-8' },
+  }
 }

@@ -1,6 +1,7 @@
 /**
  * What the cloud's servers have in common: JSON answers, the limit of a request line, faults on request, and a count of calls.
  */
+import { randomUUID } from 'node:crypto'
 import { createServer, type Server as HttpServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Log } from '../../log.ts'
@@ -18,6 +19,7 @@ export interface Request {
 
 export interface Answer {
   status: number
+  /** Text goes as it is, all else as JSON. */
   body?: unknown
   headers?: Record<string, string>
 }
@@ -39,7 +41,7 @@ export interface ServeOptions {
   log: Log
 }
 
-/** As eventlet counts it: method, target and version with the line's end. */
+/** As eventlet counts it: a line that fills its buffer (method, target, version and the line's end) is too long. */
 const requestLineLimit = 8192
 
 export async function serve(options: ServeOptions): Promise<CloudServer> {
@@ -50,7 +52,7 @@ export async function serve(options: ServeOptions): Promise<CloudServer> {
     const { method = 'GET', url = '/', httpVersion } = incoming
     const body = await text(incoming)
     if (world.faults.silent.includes(service)) return
-    if (`${method} ${url} HTTP/${httpVersion}\r\n`.length > requestLineLimit) {
+    if (`${method} ${url} HTTP/${httpVersion}\r\n`.length >= requestLineLimit) {
       outgoing.writeHead(414, { connection: 'close', 'content-length': '0' }).end()
       return
     }
@@ -62,11 +64,12 @@ export async function serve(options: ServeOptions): Promise<CloudServer> {
       ? { status: 500, body: options.broken }
       : answerOf(options, request)
     log.debug('answered', { service, method, path, status: answer.status })
-    const payload = answer.body === undefined ? '' : JSON.stringify(answer.body)
+    const payload = textOf(answer.body)
     outgoing
       .writeHead(answer.status, {
         'content-type': 'application/json',
         'content-length': String(Buffer.byteLength(payload)),
+        ...(service !== 'contrabass' && { 'x-openstack-request-id': `req-${randomUUID()}` }),
         ...answer.headers,
       })
       .end(payload)
@@ -85,6 +88,10 @@ function answerOf({ handler, broken, service, log }: ServeOptions, request: Requ
     log.error('the cloud failed', { service, path: request.path, error })
     return { status: 500, body: broken }
   }
+}
+
+function textOf(body: unknown): string {
+  return typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body)
 }
 
 async function text(incoming: IncomingMessage): Promise<string> {

@@ -65,6 +65,8 @@ export interface Actions {
   /** A status that no agent gives by itself. */
   forcePortStatus(id: string, status: string): Promise<void>
   createUser(name: string, roles: readonly string[]): Promise<Account>
+  /** A role that no policy knows. */
+  createRole(name: string): Promise<void>
   grant(user: string, role: string): Promise<void>
   revoke(user: string, role: string): Promise<void>
   revokeToken(token: string): Promise<void>
@@ -185,6 +187,9 @@ export async function actionsOn(
       await api.call('keystone', 'POST', '/v3/users', { user: { name, domain_id: 'default', password } })
       for (const role of roles) await api.call('keystone', 'PUT', await assignment(name, role))
       return { user: name, password, project: { id: projectId } }
+    },
+    async createRole(name) {
+      await api.call('keystone', 'POST', '/v3/roles', { role: { name } })
     },
     async grant(user, role) {
       await api.call('keystone', 'PUT', await assignment(user, role))

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { thisWorld } from '../world.ts'
-import { type Choices, configFiles, policyFile } from './configuration.ts'
+import { type Choices, configFiles } from './configuration.ts'
 import { createParts, type Parts } from './parts.ts'
 import { type Places, placesIn } from './places.ts'
 import { type Programs, programs } from './programs.ts'
@@ -15,12 +15,10 @@ export interface Ground {
   programs: Programs
   parts: Parts
   configure(choices: Choices): Promise<void>
-  /** Rules beside a service's own; none is as it comes. */
-  policy(service: 'neutron' | 'nova', rules: Record<string, string>): Promise<void>
   remove(): Promise<void>
 }
 
-export const usual: Choices = { tokenSeconds: 3600, pageLimit: 1000 }
+export const usual: Choices = { tokenSeconds: 3600, pageLimit: 0 }
 
 export async function layGround(choices: Choices): Promise<Ground> {
   thisWorld()
@@ -39,13 +37,11 @@ export async function layGround(choices: Choices): Promise<Ground> {
         await writeFile(path, text, { mode: 0o600 })
       }
     },
-    policy: (service, rules) => writeFile(policyFile(places, service), `${JSON.stringify(rules)}\n`),
     async remove() {
       await parts.kill()
       await rm(places.dir, { recursive: true, force: true, maxRetries: 5 })
     },
   }
   await ground.configure(choices)
-  for (const service of ['neutron', 'nova'] as const) await ground.policy(service, {})
   return ground
 }

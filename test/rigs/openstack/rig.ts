@@ -25,8 +25,6 @@ export interface OpenStack extends Actions {
   adminProjectId: string
   /** As the administrator, in the project of the tests. */
   api: Api
-  /** Rules of a service's policy, until the next call; with none it is as it was. */
-  policy(service: 'neutron' | 'nova', rules: Record<string, string>): Promise<void>
   /** From now on new tokens live so long. Keystone is away for some seconds. */
   tokensLive(seconds: number): Promise<void>
   close(): Promise<void>
@@ -64,7 +62,6 @@ export async function startOpenStack(options: OpenStackOptions = {}): Promise<Op
       projectId,
       adminProjectId: idOf('admin'),
       api,
-      policy: ground.policy,
       async tokensLive(seconds) {
         await ground.configure({ ...choices, tokenSeconds: seconds })
         await parts.stop('keystone')

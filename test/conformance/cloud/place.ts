@@ -1,0 +1,178 @@
+/**
+ * Where the suite works: a cloud with two networks and two servers, our clients, and raw requests.
+ */
+import assert from 'node:assert/strict'
+import type { CloudLogin } from '../../../src/openstack/contrabass.ts'
+import { createHttp } from '../../../src/openstack/http.ts'
+import { createKeystone, type Keystone } from '../../../src/openstack/keystone.ts'
+import { createNeutron, type Neutron } from '../../../src/openstack/neutron.ts'
+import { createNova, type Nova } from '../../../src/openstack/nova.ts'
+import { createSession, type Session } from '../../../src/openstack/session.ts'
+import type { Actions } from '../../rigs/openstack/actions.ts'
+import { type Answer, type Sending, send } from '../../rigs/openstack/api.ts'
+
+/** A cloud, and what people do to it. */
+export interface CloudUnderTest
+  extends Pick<
+    Actions,
+    | 'createNetwork'
+    | 'createSubnet'
+    | 'createPort'
+    | 'deletePort'
+    | 'bootServer'
+    | 'renameServer'
+    | 'setMetadata'
+    | 'deleteServer'
+    | 'attach'
+    | 'detach'
+    | 'holdPorts'
+    | 'letPortsGo'
+  > {
+  urls: { keystone: string; neutron: string; nova: string }
+  /** An administrator in the project. */
+  login: CloudLogin
+  projectId: string
+  region: string
+  tokensLive(seconds: number): Promise<void>
+  /** The account's only role in the project is taken away. */
+  loseRole(): Promise<void>
+  regainRole(): Promise<void>
+  /** The account keeps a role, and that role no longer counts. */
+  loseSight(): Promise<void>
+  regainSight(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Clients {
+  keystone: Keystone
+  session: Session
+  neutron: Neutron
+  nova: Nova
+  close(): Promise<void>
+}
+
+export interface Net {
+  networkId: string
+  subnetId: string
+}
+
+export interface Place {
+  cloud: CloudUnderTest
+  clients: Clients
+  /** With a good token, unless another one is given. */
+  ask(service: 'keystone' | 'neutron' | 'nova', path: string, sending?: Sending): Promise<Answer>
+  /** A new login. */
+  token(): Promise<string>
+  seeds: {
+    /** IPv4 with an IPv6 subnet beside it. */
+    storage: Net & { sixId: string }
+    /** The same addresses as storage, with routes and without a gateway. */
+    backup: Net
+    vms: [string, string]
+    /** Of the first and second server: one in storage, one in backup each. */
+    ports: string[]
+    /** Belongs to no device. */
+    loose: string
+  }
+}
+
+export const routes = [{ destination: '192.0.2.0/24', nexthop: '10.50.0.9' }]
+
+export async function settleIn(cloud: CloudUnderTest): Promise<{ place: Place; leave(): Promise<void> }> {
+  const clients = clientsOf(cloud)
+  const seeds = await seed(cloud)
+  let held: string | undefined
+  const token = async () => {
+    const answer = await logIn(cloud)
+    assert.equal(answer.status, 201, answer.text)
+    return String(answer.headers['x-subject-token'])
+  }
+  const place: Place = {
+    cloud,
+    clients,
+    seeds,
+    token,
+    async ask(service, path, sending = {}) {
+      held ??= await token()
+      return send(`${cloud.urls[service]}${path}`, { token: held, ...sending })
+    },
+  }
+  return {
+    place,
+    async leave() {
+      await clients.close()
+      await cloud.close()
+    },
+  }
+}
+
+export function clientsOf({
+  login,
+  projectId,
+  region,
+}: Pick<CloudUnderTest, 'login' | 'projectId' | 'region'>): Clients {
+  const http = (service: string) => createHttp({ service, timeoutMs: 60_000, attempts: 1 })
+  const https = { keystone: http('keystone'), network: http('neutron'), compute: http('nova') }
+  const keystone = createKeystone({ http: https.keystone })
+  const session = createSession({
+    keystone,
+    login,
+    projectId,
+    services: https,
+    endpoints: {},
+    interface: 'public',
+    region,
+  })
+  return {
+    keystone,
+    session,
+    neutron: createNeutron(session),
+    nova: createNova(session),
+    async close() {
+      await Promise.all(Object.values(https).map(one => one.close()))
+    },
+  }
+}
+
+export interface Login {
+  user?: string
+  password?: string
+  domain?: { name: string } | { id: string }
+  projectId?: string
+}
+
+export function logIn({ urls, login, projectId }: CloudUnderTest, other: Login = {}): Promise<Answer> {
+  const { user = login.user, password = login.password, domain = { name: login.domain } } = other
+  const identity = { methods: ['password'], password: { user: { name: user, password, domain } } }
+  const scope = { project: { id: other.projectId ?? projectId } }
+  return send(`${urls.keystone}/v3/auth/tokens`, { method: 'POST', body: { auth: { identity, scope } } })
+}
+
+async function seed(cloud: CloudUnderTest): Promise<Place['seeds']> {
+  const cidr = '10.50.0.0/24'
+  const storageNet = await cloud.createNetwork({ name: 'storage-net', mtu: 9000 })
+  const storage = {
+    networkId: storageNet,
+    subnetId: await cloud.createSubnet({ name: 'storage', networkId: storageNet, cidr }),
+    sixId: await cloud.createSubnet({ name: 'storage-6', networkId: storageNet, cidr: 'fd50::/64' }),
+  }
+  const backupNet = await cloud.createNetwork({ name: 'backup-net', mtu: 1450 })
+  const backup = {
+    networkId: backupNet,
+    subnetId: await cloud.createSubnet({ name: 'backup', networkId: backupNet, cidr, gateway: null, routes }),
+  }
+  const nics = [{ networkId: storage.networkId }, { networkId: backup.networkId }]
+  const boot = (name: string) => cloud.bootServer({ name, nics, metadata: { role: name } })
+  const vms = await Promise.all([boot('vm-1'), boot('vm-2')])
+  const { networkId, subnetId } = storage
+  const loose = await cloud.createPort({ networkId, name: 'loose', fixedIps: [{ subnetId }] })
+  const clients = clientsOf(cloud)
+  try {
+    const ports = await clients.neutron.portsOfVms(vms)
+    return { storage, backup, vms, loose, ports: ports.map(port => port.id) }
+  } finally {
+    await clients.close()
+  }
+}
+
+export const unknownId = '21bd2a2d-9b3f-487f-84ec-fc9078c753e2'

@@ -1,0 +1,141 @@
+/** The sandbox's cloud, as the suite sees it: what people do to a cloud is done to the world. */
+import { randomBytes } from 'node:crypto'
+import { silent } from '../../../src/log.ts'
+import { startCloud } from '../../../src/sandbox/cloud.ts'
+import {
+  addPort,
+  addServer,
+  addSubnet,
+  createWorld,
+  freeAddress,
+  type Port,
+  portsOf,
+  removePort,
+  type Server,
+  type Subnet,
+  setPortStatus,
+} from '../../../src/sandbox/world.ts'
+import type { CloudUnderTest } from './place.ts'
+
+export async function sandboxCloud(): Promise<CloudUnderTest> {
+  const world = createWorld()
+  const cloud = await startCloud(world, silent)
+  const { password } = world.user
+  /** Made by people, not by Nova: they stay when their server goes. */
+  const own = new Set<string>()
+  let held: Set<string> | undefined
+
+  const server = (id: string): Server => existing(world.servers.get(id), `server ${id}`)
+  const port = (id: string): Port => existing(world.ports.get(id), `port ${id}`)
+  const subnetsIn = (networkId: string) => [...world.subnets.values()].filter(one => one.networkId === networkId)
+  const wire = (id: string) => (held ? held.add(id) : setPortStatus(world, id, 'ACTIVE'))
+
+  /** An address of each family, as Neutron gives them. */
+  function makePort(networkId: string, device: Pick<Server, 'id'>, chosen?: Subnet, address?: string): Port {
+    const inNetwork = subnetsIn(networkId)
+    const four = existing(chosen ?? inNetwork.find(one => !one.cidr.includes(':')), 'an IPv4 subnet')
+    const made = addPort(world, { server: { ...nobody, ...device }, subnet: four, ...(address && { address }) })
+    const six = chosen ? undefined : inNetwork.find(one => one.cidr.includes(':'))
+    if (six) made.fixedIps.push({ subnetId: six.id, ipAddress: freeAddress(world, six) })
+    return made
+  }
+
+  function attach(vm: Server, what: { networkId: string } | { portId: string }): string {
+    if ('networkId' in what) {
+      const made = makePort(what.networkId, vm)
+      wire(made.id)
+      return made.id
+    }
+    Object.assign(port(what.portId), { deviceId: vm.id, deviceOwner: 'compute:nova' })
+    wire(what.portId)
+    return what.portId
+  }
+
+  function detach(id: string): void {
+    if (own.has(id)) {
+      Object.assign(port(id), { deviceId: '', deviceOwner: '' })
+      setPortStatus(world, id, 'DOWN')
+    } else removePort(world, id)
+  }
+
+  return {
+    urls: cloud.urls,
+    login: { url: cloud.urls.keystone, user: world.user.name, password, domain: world.user.domain },
+    projectId: world.project.id,
+    region: world.region,
+
+    async createNetwork({ name, mtu = 1450 }) {
+      const { networkId } = addSubnet(world, { name, cidr: '10.0.0.0/24', mtu })
+      for (const one of subnetsIn(networkId)) world.subnets.delete(one.id)
+      existing(world.networks.get(networkId), 'the network').name = name
+      return networkId
+    },
+    async createSubnet({ name, networkId, cidr, gateway, routes = [] }) {
+      const made = addSubnet(world, { name, cidr, mtu: 0, ...(gateway !== undefined && { gatewayIp: gateway }) })
+      world.networks.delete(made.networkId)
+      Object.assign(made, { networkId, hostRoutes: routes })
+      return made.id
+    },
+    async createPort({ networkId, name = '', fixedIps, deviceId = '', deviceOwner = '' }) {
+      const [first] = fixedIps ?? []
+      const chosen = first && world.subnets.get(first.subnetId)
+      const made = makePort(networkId, { id: deviceId }, chosen, first?.address)
+      Object.assign(made, { name, deviceOwner })
+      own.add(made.id)
+      return made.id
+    },
+    deletePort: async id => removePort(world, id),
+
+    async bootServer({ name, nics = [], metadata = {} }) {
+      const made = addServer(world, name)
+      made.metadata = metadata
+      for (const nic of nics) attach(made, nic)
+      return made.id
+    },
+    async renameServer(id, name) {
+      server(id).name = name
+    },
+    async setMetadata(id, metadata) {
+      Object.assign(server(id).metadata, metadata)
+    },
+    async deleteServer(id) {
+      for (const one of portsOf(world, server(id))) detach(one.id)
+      world.servers.delete(id)
+    },
+    attach: async (id, what) => attach(server(id), what),
+    detach: async (_, id) => detach(id),
+    async holdPorts() {
+      held = new Set()
+    },
+    async letPortsGo() {
+      const waiting = held ?? []
+      held = undefined
+      for (const id of waiting) wire(id)
+    },
+
+    async tokensLive(seconds) {
+      world.faults.tokenSeconds = seconds
+    },
+    async loseRole() {
+      world.user.password = randomBytes(8).toString('hex')
+      cloud.revokeTokens()
+    },
+    async regainRole() {
+      world.user.password = password
+    },
+    async loseSight() {
+      world.faults.roleLost = true
+    },
+    async regainSight() {
+      world.faults.roleLost = false
+    },
+    close: () => cloud.close(),
+  }
+}
+
+const nobody: Server = { id: '', name: '', projectId: '', status: '', metadata: {}, createdAt: new Date(0) }
+
+function existing<T>(found: T | undefined, what: string): T {
+  if (found === undefined) throw new Error(`there is no ${what}`)
+  return found
+}

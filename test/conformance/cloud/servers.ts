@@ -1,0 +1,144 @@
+/** Servers: by id, by name, by page; renamed, tagged, gone. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Place, unknownId } from './place.ts'
+
+export function serverCases(place: () => Place): void {
+  const names = async (query: string): Promise<string[]> => {
+    const { status, body, text } = await place().ask('nova', `/v2.1/servers/detail?${query}`)
+    assert.equal(status, 200, text)
+    return body.servers.map((server: { name: string }) => server.name).sort()
+  }
+
+  test('our client reads names and metadata, and leaves out what Nova does not know', async () => {
+    const { clients, seeds } = place()
+    const found = await clients.nova.servers([...seeds.vms, unknownId])
+    assert.deepEqual(
+      found.sort((a, b) => (a.name < b.name ? -1 : 1)),
+      [
+        { id: seeds.vms[0], name: 'vm-1', metadata: { role: 'vm-1' } },
+        { id: seeds.vms[1], name: 'vm-2', metadata: { role: 'vm-2' } },
+      ],
+    )
+    const strangers = Array.from({ length: 8 }, (_, n) => unknownId.replace(/^./, String(n)))
+    const many = await clients.nova.servers([...seeds.vms, ...strangers])
+    assert.deepEqual(many.map(server => server.name).sort(), ['vm-1', 'vm-2'])
+  })
+
+  test('pages are linked while they are full', async () => {
+    const { ask, cloud } = place()
+    const first = await ask('nova', '/v2.1/servers/detail?limit=1')
+    assert.equal(first.body.servers.length, 1)
+    const [link] = first.body.servers_links
+    assert.equal(link.rel, 'next')
+    assert.ok(link.href.startsWith(`${cloud.urls.nova}/v2.1/servers/detail?`), link.href)
+    const next = new URL(link.href)
+    const second = await ask('nova', next.pathname + next.search)
+    assert.notEqual(second.body.servers[0].id, first.body.servers[0].id)
+    const whole = await ask('nova', '/v2.1/servers/detail')
+    assert.equal(whole.body.servers_links, undefined)
+    assert.deepEqual((await ask('nova', '/v2.1/servers/detail?limit=0')).body, { servers: [] })
+  })
+
+  test('of a repeated id only the last counts; a name is a pattern', async () => {
+    const [one, two] = place().seeds.vms
+    assert.deepEqual(await names(`uuid=${one}&uuid=${two}`), ['vm-2'])
+    assert.deepEqual(await names('name=vm-'), ['vm-1', 'vm-2'])
+    assert.deepEqual(await names('name=%5Evm-1%24'), ['vm-1'])
+  })
+
+  const refusals: Record<string, [path: string, status: number, body: object]> = {
+    'a server that is gone': [
+      `/servers/${unknownId}`,
+      404,
+      { itemNotFound: { code: 404, message: `Instance ${unknownId} could not be found.` } },
+    ],
+    'a server by something that is no id': [
+      '/servers/x',
+      404,
+      { itemNotFound: { code: 404, message: 'Instance x could not be found.' } },
+    ],
+    'the interfaces of a server that is gone': [
+      `/servers/${unknownId}/os-interface`,
+      404,
+      { itemNotFound: { code: 404, message: `Instance ${unknownId} could not be found.` } },
+    ],
+    'a limit that is no number': [
+      '/servers/detail?limit=abc',
+      400,
+      {
+        badRequest: {
+          code: 400,
+          message: "Invalid input for query parameters limit. Value: abc. 'abc' does not match '^[0-9]*$'",
+        },
+      },
+    ],
+    'a marker that is gone': [
+      `/servers/detail?marker=${unknownId}`,
+      400,
+      { badRequest: { code: 400, message: `marker [${unknownId}] not found` } },
+    ],
+    'a name that is no pattern': [
+      '/servers/detail?name=(',
+      400,
+      {
+        badRequest: {
+          code: 400,
+          message: "Invalid input for query parameters name. Value: (. '(' is not a 'regex'",
+        },
+      },
+    ],
+  }
+  for (const [name, [path, status, body]] of Object.entries(refusals))
+    test(`Nova refuses ${name}`, async () => {
+      const answer = await place().ask('nova', `/v2.1${path}`)
+      assert.equal(answer.status, status)
+      assert.deepEqual(answer.body, body)
+    })
+
+  test('a path that Nova does not have is 404 in plain text, unlike a server that is gone', async () => {
+    for (const path of ['/v2.1/bogus', `/v2.1/servers/${place().seeds.vms[0]}/bogus`]) {
+      const { status, headers, text } = await place().ask('nova', path)
+      assert.equal(status, 404)
+      assert.equal(headers['content-type'], 'text/plain; charset=UTF-8')
+      assert.match(text, /^404 Not Found\n\nThe resource could not be found\./)
+    }
+  })
+
+  test('a request line that is too long is 414 without a body', async () => {
+    const { status, text } = await place().ask('nova', `/v2.1/servers/detail?name=${'x'.repeat(9_000)}`)
+    assert.deepEqual([status, text], [414, ''])
+  })
+
+  test('the catalog may carry the project in the path', async () => {
+    const { ask, cloud, seeds } = place()
+    const { body } = await ask('nova', `/v2.1/${cloud.projectId}/servers/${seeds.vms[0]}`)
+    assert.equal(body.server.id, seeds.vms[0])
+  })
+
+  test('from 2.47 on the flavor is told in full, and the answer says which version it speaks', async () => {
+    const { ask, seeds } = place()
+    const headers = { 'x-openstack-nova-api-version': '2.47' }
+    const answer = await ask('nova', `/v2.1/servers/${seeds.vms[0]}`, { headers })
+    assert.equal(answer.headers['x-openstack-nova-api-version'], '2.47')
+    const fields = ['disk', 'ephemeral', 'extra_specs', 'original_name', 'ram', 'swap', 'vcpus']
+    assert.deepEqual(Object.keys(answer.body.server.flavor).sort(), fields)
+  })
+
+  test('a server is renamed and tagged, found by its exact name only, and forgotten when it is deleted', async () => {
+    const { cloud, clients } = place()
+    const id = await cloud.bootServer({ name: 'db.1' })
+    const near = await cloud.bootServer({ name: 'db-1' })
+    assert.deepEqual(
+      (await clients.nova.serversByName('db.1')).map(server => server.id),
+      [id],
+    )
+    await cloud.renameServer(id, 'db(2)')
+    await cloud.setMetadata(id, { node: 'worker-7' })
+    assert.deepEqual(await clients.nova.serversByName('db(2)'), [{ id, name: 'db(2)', metadata: { node: 'worker-7' } }])
+    assert.deepEqual(await clients.nova.serversByName('db.1'), [])
+    for (const one of [id, near]) await cloud.deleteServer(one)
+    assert.deepEqual(await clients.nova.servers([id, near]), [])
+    assert.equal(await clients.nova.interfacesOf(id), undefined)
+  })
+}

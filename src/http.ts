@@ -41,6 +41,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     logger: false,
     bodyLimit: options.bodyLimit ?? 1024 * 1024,
     forceCloseConnections: true,
+    // Nothing here loads for long: a start that takes its time is a starved machine, and no reason to give up.
+    pluginTimeout: 0,
   }
   const app = Fastify(server)
 

@@ -32,6 +32,8 @@ export interface Network {
 
 export interface Neutron {
   portsOfVms(vmIds: readonly string[], signal?: AbortSignal): Promise<Port[]>
+  /** Every port of the project that has an address in one of these. */
+  portsInSubnets(subnetIds: readonly string[], signal?: AbortSignal): Promise<Port[]>
   /** Whatever their project and device: for the question whether a port is still there. */
   portsById(ids: readonly string[], signal?: AbortSignal): Promise<Port[]>
   portsByMac(macs: readonly string[], signal?: AbortSignal): Promise<Port[]>
@@ -94,7 +96,7 @@ const networkFields = ['id', 'mtu']
 type Collection = 'ports' | 'subnets' | 'networks'
 
 /** A request line may have 8,192 bytes: a hundred UUIDs take 4,700 of them. */
-const maxIds = 100
+export const maxIds = 100
 const maxQueryBytes = 6_000
 
 export function createNeutron(session: Session): Neutron {
@@ -139,6 +141,18 @@ export function createNeutron(session: Session): Neutron {
         [['project_id', session.projectId], ...fields(portFields)],
         signal,
       ),
+    portsInSubnets: async (subnetIds, signal) => {
+      const wanted = subnetIds.map(id => `subnet_id=${id}`)
+      const found = await listByIds(
+        'ports',
+        portShape,
+        'fixed_ips',
+        wanted,
+        [['project_id', session.projectId], ...fields(portFields)],
+        signal,
+      )
+      return [...new Map(found.map(port => [port.id, port])).values()]
+    },
     portsById: (ids, signal) => listByIds('ports', portShape, 'id', ids, fields(portFields), signal),
     portsByMac: (macs, signal) => listByIds('ports', portShape, 'mac_address', macs, fields(portFields), signal),
     subnets: (ids, signal) => listByIds('subnets', subnetShape, 'id', ids, fields(subnetFields), signal),

@@ -149,6 +149,15 @@ export function familyOf(cidr: string): Family {
   return parseCidr(cidr)?.family ?? 4
 }
 
+/** One text for equal rules, whoever made them. */
+export function ruleKey(rule: RuleSpec): string {
+  return `${rule.family} ${ruleText(rule)} ${rule.protocol}`
+}
+
+export function addressKey(address: AddressSpec): string {
+  return `${address.cidr}${addressOptions(address)}`
+}
+
 function addressOptions(address: AddressSpec): string {
   const lifetime = address.lifetime
     ? ` valid_lft ${address.lifetime.valid} preferred_lft ${address.lifetime.preferred}`

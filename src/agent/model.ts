@@ -3,8 +3,7 @@
  *
  * Pure. Removals are planned first, and everything else on the node as they will leave it; tests hold it to a real kernel.
  */
-import { canonicalJson } from '../contract/hash.ts'
-import { type Change, familyOf } from './change.ts'
+import { type Change, familyOf, routeText, ruleKey } from './change.ts'
 import { routeSpec, ruleSpec } from './nic.ts'
 import { type Observed, scopeLink } from './observed.ts'
 import type { Unit } from './unit.ts'
@@ -42,13 +41,18 @@ function afterChange(observed: Observed, ifindex: number | undefined, change: Ch
       const scope = route.family === 4 && !route.gateway ? scopeLink : 0
       const added = { ...route, type: 1, devices: [ifindex ?? 0], scope }
       const kept = observed.routes.filter(
-        entry => !entry.devices.includes(ifindex ?? 0) || canonicalJson(routeSpec(entry)) !== canonicalJson(route),
+        entry =>
+          entry.table !== route.table ||
+          !entry.devices.includes(ifindex ?? 0) ||
+          routeText(routeSpec(entry)) !== routeText(route),
       )
       return { ...observed, routes: change.op === 'add' ? [...kept, added] : kept }
     }
     case 'rule': {
       const { rule } = change
-      const kept = observed.rules.filter(entry => canonicalJson(ruleSpec(entry)) !== canonicalJson(rule))
+      const kept = observed.rules.filter(
+        entry => entry.table !== rule.table || ruleKey(ruleSpec(entry)) !== ruleKey(rule),
+      )
       return { ...observed, rules: change.op === 'add' ? [...kept, { ...rule, plain: true }] : kept }
     }
     case 'sysctl': {

@@ -3,8 +3,16 @@
  *
  * Pure.
  */
-import { canonicalJson } from '../contract/hash.ts'
-import { type AddressSpec, type Change, fileChange, type RouteSpec, type RuleSpec } from './change.ts'
+import {
+  type AddressSpec,
+  addressKey,
+  type Change,
+  fileChange,
+  type RouteSpec,
+  type RuleSpec,
+  routeText,
+  ruleKey,
+} from './change.ts'
 import {
   type FileState,
   type Link,
@@ -84,10 +92,10 @@ export function changesBetween(current: NicState, target: NicState): Change[] {
   const sysctls = Object.entries(target.sysctls)
     .filter(([key, to]) => current.sysctls[key] !== undefined && current.sysctls[key] !== to)
     .map(([key, to]): Change => ({ kind: 'sysctl', key, from: current.sysctls[key] ?? '', to }))
-  const rules = difference(current.rules, target.rules)
-  const routes = difference(current.routes, target.routes)
-  const addresses = difference(current.addresses, target.addresses)
-  const altnames = difference(current.altnames, target.altnames)
+  const rules = difference(current.rules, target.rules, ruleKey)
+  const routes = difference(current.routes, target.routes, routeText)
+  const addresses = difference(current.addresses, target.addresses, addressKey)
+  const altnames = difference(current.altnames, target.altnames, name => name)
   const goesDown = current.up && !target.up
 
   const manager: Change[] =
@@ -161,11 +169,15 @@ export function onlyOn(route: RouteSeen, ifindex: number): boolean {
   return route.devices.length > 0 && route.devices.every(device => device === ifindex)
 }
 
-function difference<T>(current: readonly T[], target: readonly T[]): { gone: T[]; added: T[] } {
-  const had = new Set(current.map(canonicalJson))
-  const wants = new Set(target.map(canonicalJson))
+function difference<T>(
+  current: readonly T[],
+  target: readonly T[],
+  key: (item: T) => string,
+): { gone: T[]; added: T[] } {
+  const had = new Set(current.map(item => key(item)))
+  const wants = new Set(target.map(item => key(item)))
   return {
-    gone: current.filter(item => !wants.has(canonicalJson(item))),
-    added: target.filter(item => !had.has(canonicalJson(item))),
+    gone: current.filter(item => !wants.has(key(item))),
+    added: target.filter(item => !had.has(key(item))),
   }
 }

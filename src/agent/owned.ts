@@ -4,7 +4,6 @@
  * Pure. Files and names that the Go implementation left count as ours too.
  */
 import { parseMac } from '../contract/address.ts'
-import { hashOf } from '../contract/hash.ts'
 import { interfaceName } from '../contract/interfaces.ts'
 import type { Observed } from './observed.ts'
 import type { Paths } from './paths.ts'
@@ -104,13 +103,5 @@ export function macIn(text: string | undefined): string | undefined {
 
 /** The id of our profile in NetworkManager: the same for the same NIC for ever, so that it is never there twice. */
 export function profileUuid(mac: string): string {
-  const hex = hashOf(['multinic profile', mac])
-  const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16)
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `5${hex.slice(13, 16)}`,
-    `${variant}${hex.slice(17, 20)}`,
-    hex.slice(20, 32),
-  ].join('-')
+  return `6d756c74-696e-8963-8000-${mac.replaceAll(':', '')}`
 }

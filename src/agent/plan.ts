@@ -4,9 +4,8 @@
  * Pure. Nothing to do is an empty list of units (G5).
  */
 import { type Cidr, contains, overlaps, parseCidr, parseIp } from '../contract/address.ts'
-import { canonicalJson } from '../contract/hash.ts'
 import type { Interface } from '../contract/interfaces.ts'
-import type { Change, RouteSpec } from './change.ts'
+import { type Change, type RouteSpec, routeText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
 import { type Backend, detectBackend } from './detect.ts'
 import { afterUnits } from './model.ts'
@@ -107,7 +106,8 @@ function groundOf({ observed, settings, paths, nodeAddresses }: Question, owned:
     ...allIds.map(id => settings.tableBase + id),
     ...owned.flatMap(({ record }) => record?.table ?? []),
   ])
-  return { observed, settings, paths, nodeAddresses, ours: new Set(), tables }
+  const files = new Set(allIds.flatMap(id => filesOfId(paths, id)))
+  return { observed, settings, paths, nodeAddresses, ours: new Set(), tables, files }
 }
 
 /** Devices that we configured before, without those that turned out to carry the node. */
@@ -210,14 +210,14 @@ function applyUnits(accepted: readonly { nic: WantedNic; link: Link }[], ground:
   const taken = new Set(accepted.map(({ nic }) => nic.table))
   const ids = new Set(accepted.map(({ nic }) => nic.id))
   const units: Unit[] = []
+  let before = ground.then
   for (const { nic, link } of accepted) {
-    const before = afterUnits(ground.then, units)
     const current = before.links.find(entry => entry.ifindex === link.ifindex) ?? link
     const owner = ground.owned.find(entry => entry.mac === nic.mac)
     const scope = scopeOf(nic, owner, ground.question.paths, taken, ids)
     const now = nicState(before, current, scope)
     const target = targetOf(nic, now, scope, owner, ground)
-    units.push({
+    const unit: Unit = {
       purpose: 'apply',
       id: nic.id,
       name: nic.name,
@@ -225,7 +225,9 @@ function applyUnits(accepted: readonly { nic: WantedNic; link: Link }[], ground:
       ifindex: link.ifindex,
       group: nic.name,
       changes: changesTowards(now, target),
-    })
+    }
+    units.push(unit)
+    before = afterUnits(before, [unit])
   }
   return joinGroups(parkNames(units))
 }
@@ -307,8 +309,8 @@ function changesTowards(now: NicState, target: NicState): Change[] {
 
 /** A connected route that NetworkManager or the kernel made is as good as ours. */
 function asPresent(wanted: RouteSpec, present: readonly RouteSpec[]): RouteSpec {
-  const twin = { ...wanted, protocol: protocolKernel }
-  return present.find(route => canonicalJson(route) === canonicalJson(twin)) ?? wanted
+  const twin = routeText({ ...wanted, protocol: protocolKernel })
+  return present.find(route => routeText(route) === twin) ?? wanted
 }
 
 /** What was there before us is known only the first time; a NIC that already has one of our names tells nothing. */

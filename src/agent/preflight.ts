@@ -25,6 +25,8 @@ export interface Ground {
   ours: ReadonlySet<number>
   /** Routing tables that are ours: the band, and those that our records name. */
   tables: ReadonlySet<number>
+  /** Every path that is ours by its name. */
+  files: ReadonlySet<string>
 }
 
 /** A machine is known by its SystemUUID; some firmware reports the first three groups in the other byte order. */
@@ -104,23 +106,19 @@ function fromWantedAddress(route: RouteSeen, wanted: ReadonlySet<string>): boole
   })
 }
 
-function foreignFile(nic: WantedNic, { observed, paths }: Ground): Refusal | undefined {
+function foreignFile(nic: WantedNic, { observed, paths, files }: Ground): Refusal | undefined {
   const ours = new Set(filesOfId(paths, nic.id))
   const directories = [paths.netplan, paths.networkd, paths.networkManager, paths.networkScripts]
   for (const [path, file] of Object.entries(observed.files)) {
     if (ours.has(path) && file.special)
       return { reason: 'ForeignFile', message: `${path} is not a plain file: we would write it` }
-    if (!directories.some(directory => path.startsWith(`${directory}/`)) || isOurName(path, paths)) continue
+    if (!directories.some(directory => path.startsWith(`${directory}/`)) || files.has(path)) continue
     if (mentions(file.text, nic.mac)) {
       const by = path.includes('cloud-init') ? ' (written by cloud-init)' : ''
       return { reason: 'ForeignFile', message: `${path}${by} configures ${nic.mac}` }
     }
   }
   return undefined
-}
-
-function isOurName(path: string, paths: Paths): boolean {
-  return Array.from({ length: 10 }, (_, id) => filesOfId(paths, id)).some(names => names.includes(path))
 }
 
 /** In any of the three file formats `#` starts a comment; a MAC stands in it as text, in either case. */

@@ -28,6 +28,7 @@ export interface Subnet {
 export interface Network {
   id: string
   mtu?: number
+  shared: boolean
 }
 
 export interface Neutron {
@@ -38,6 +39,7 @@ export interface Neutron {
   portsById(ids: readonly string[], signal?: AbortSignal): Promise<Port[]>
   portsByMac(macs: readonly string[], signal?: AbortSignal): Promise<Port[]>
   subnets(ids: readonly string[], signal?: AbortSignal): Promise<Subnet[]>
+  /** Those of the project; where it has none, those of networks that are shared with it. */
   subnetsByName(name: string, signal?: AbortSignal): Promise<Subnet[]>
   networks(ids: readonly string[], signal?: AbortSignal): Promise<Network[]>
 }
@@ -86,12 +88,12 @@ const subnetShape = z
     }),
   )
 const networkShape = z
-  .looseObject({ id: z.string(), mtu: z.int().nullish() })
-  .transform((network): Network => ({ id: network.id, ...(network.mtu && { mtu: network.mtu }) }))
+  .looseObject({ id: z.string(), mtu: z.int().nullish(), shared: z.boolean().nullish() })
+  .transform(({ id, mtu, shared }): Network => ({ id, shared: shared === true, ...(mtu && { mtu }) }))
 
 const portFields = ['id', 'network_id', 'mac_address', 'status', 'device_id', 'device_owner', 'fixed_ips', 'created_at']
 const subnetFields = ['id', 'name', 'network_id', 'cidr', 'gateway_ip', 'host_routes']
-const networkFields = ['id', 'mtu']
+const networkFields = ['id', 'mtu', 'shared']
 
 type Collection = 'ports' | 'subnets' | 'networks'
 
@@ -131,6 +133,9 @@ export function createNeutron(session: Session): Neutron {
     return lists.flat()
   }
 
+  const networksById = (ids: readonly string[], signal?: AbortSignal) =>
+    listByIds('networks', networkShape, 'id', ids, fields(networkFields), signal)
+
   return {
     portsOfVms: (vmIds, signal) =>
       listByIds(
@@ -156,14 +161,19 @@ export function createNeutron(session: Session): Neutron {
     portsById: (ids, signal) => listByIds('ports', portShape, 'id', ids, fields(portFields), signal),
     portsByMac: (macs, signal) => listByIds('ports', portShape, 'mac_address', macs, fields(portFields), signal),
     subnets: (ids, signal) => listByIds('subnets', subnetShape, 'id', ids, fields(subnetFields), signal),
-    subnetsByName: (name, signal) =>
-      list(
-        'subnets',
-        subnetShape,
-        [['name', name], ['project_id', session.projectId], ...fields(subnetFields)],
+    async subnetsByName(name, signal) {
+      const named: Query = [['name', name], ...fields(subnetFields)]
+      const own = await list('subnets', subnetShape, [...named, ['project_id', session.projectId]], signal)
+      if (own.length > 0) return own
+      const all = await list('subnets', subnetShape, named, signal)
+      const networks = await networksById(
+        all.map(subnet => subnet.networkId),
         signal,
-      ),
-    networks: (ids, signal) => listByIds('networks', networkShape, 'id', ids, fields(networkFields), signal),
+      )
+      const shared = new Set(networks.filter(network => network.shared).map(network => network.id))
+      return all.filter(subnet => shared.has(subnet.networkId))
+    },
+    networks: networksById,
   }
 }
 

@@ -213,6 +213,21 @@ test('a refusal of Neutron is told in its own words', async () => {
   await assert.rejects(cloud.neutron.subnets(['s']), /HTTP 400 \['bogus'\] is invalid attribute for filtering/)
 })
 
+test('a subnet’s name is looked for in the project, then among networks that are shared with it', async () => {
+  const subnet = { id: 's1', name: 'storage', network_id: 'n1', cidr: '10.0.0.0/24' }
+  await using cloud = await aCloud(({ path, query }) => {
+    if (path === '/v2.0/networks')
+      return { status: 200, body: { networks: [{ id: 'n1', shared: true }, { id: 'n2' }] } }
+    if (path !== '/v2.0/subnets') return undefined
+    const subnets = query.has('project_id') ? [] : [subnet, { ...subnet, id: 's2', network_id: 'n2' }]
+    return { status: 200, body: { subnets } }
+  })
+  assert.deepEqual(
+    (await cloud.neutron.subnetsByName('storage')).map(one => one.id),
+    ['s1'],
+  )
+})
+
 test('few servers are asked for one by one with a pinned microversion; one that Nova does not know is absent', async () => {
   await using cloud = await aCloud(({ path }) => {
     if (path === `/v2.1/servers/${server.id}`) return { status: 200, body: { server } }

@@ -137,7 +137,7 @@ function nodesReady({ nodes, nodesTold }: Findings): Said {
   }
   if (configured < nodes.length) {
     const waiting = nodes.filter(({ state }) => state !== 'Configured').slice(0, 5)
-    const first = waiting.map(({ nodeName, reason, state }) => `${nodeName}: ${reason ?? state}`)
+    const first = waiting.map(({ nodeName, reason, message, state }) => `${nodeName}: ${reason ?? message ?? state}`)
     return { type, status: 'False', reason: 'NodesPending', message: `${progress}; ${first.join('; ')}` }
   }
   return { type, status: 'True', reason: 'Healthy', message: progress }

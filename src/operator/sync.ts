@@ -213,10 +213,13 @@ function findingsOf(config: OpenstackConfig, delivered: Delivered, nodesTold: bo
     const leaving = planned.action === 'remove' || delivery.removed.has(node.nodeName)
     return leaving ? { nodeName: node.nodeName, state: 'Pending', reason: 'Removing' } : stateOf(node)
   })
+  const waiting = [...delivery.conflicts].map(
+    ([nodeName, message]): NodeState => ({ nodeName, state: 'Pending', message }),
+  )
   const release = releaseOf(config)
   return {
     verdicts: plan.verdicts,
-    nodes,
+    nodes: [...nodes.filter(({ nodeName }) => !delivery.conflicts.has(nodeName)), ...waiting],
     nodesTold,
     busLocked,
     heldRemovals: plan.heldRemovals.map(({ node, nic }) => `${node} ${nic.name} (port ${identityOf(nic)})`),

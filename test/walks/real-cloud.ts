@@ -1,0 +1,136 @@
+/**
+ * Our operator and our Viola as processes, the sandbox's Kubernetes API as management and as Biz cluster, and a Contrabass
+ * that points at a real Keystone. There are no nodes: what arrives in the Biz cluster is the end of this walk.
+ */
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
+import { type OpenstackConfig, openstackConfigs } from '../../src/contract/openstack-config.ts'
+import { connectKube, type KubeClient } from '../../src/kube/client.ts'
+import { loadKubeconfig } from '../../src/kube/config.ts'
+import { silent } from '../../src/log.ts'
+import { contrabassBroken, createContrabass } from '../../src/sandbox/cloud/contrabass.ts'
+import { serve } from '../../src/sandbox/cloud/serve.ts'
+import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor } from '../../src/sandbox/install.ts'
+import { startKubeApi } from '../../src/sandbox/kube/server.ts'
+import { sandboxNamespace as namespace, partsOf } from '../../src/sandbox/parts.ts'
+import { stateDir } from '../../src/sandbox/state.ts'
+import { createWorld } from '../../src/sandbox/world.ts'
+import { eventually } from '../eventually.ts'
+import type { OpenStack } from '../rigs/openstack/rig.ts'
+import { type Daemon, startDaemon } from '../rigs/process.ts'
+
+export interface RealCloudWalk {
+  /** As the operator logs in. */
+  account: { user: string; password: string }
+  create(name: string, spec: Partial<OpenstackConfig['spec']>): Promise<void>
+  change(name: string, change: (config: OpenstackConfig) => void): Promise<void>
+  config(name?: string): Promise<OpenstackConfig>
+  nodes(): Promise<NodeConfig[]>
+  /** Waits for an assertion; when it does not come true, says what the operator wrote last. */
+  holds(check: () => Promise<void>): Promise<void>
+  /** So many more syncs have ended, well or not. */
+  syncs(count: number): Promise<void>
+  end(): Promise<void>
+}
+
+const clusterId = 'biz-1'
+const within = 90_000
+
+export async function startRealCloudWalk(cloud: OpenStack): Promise<RealCloudWalk> {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-walk-'))
+  const ends: (() => Promise<unknown>)[] = [() => rm(dir, { recursive: true, force: true })]
+  const end = async () => {
+    for (const one of ends.toReversed()) await one()
+  }
+  try {
+    const account = await cloud.createUser('multinic-operator', ['admin'])
+    const world = { ...createWorld(), project: { id: cloud.projectId, name: 'multinic' } }
+    world.user = { ...world.user, name: account.user, password: account.password, domain: 'Default' }
+    const contrabass = await serve({
+      service: 'contrabass',
+      world,
+      handler: createContrabass(world, () => cloud.keystoneUrl),
+      broken: contrabassBroken,
+      log: silent,
+    })
+    ends.push(() => contrabass.close())
+    const cluster = async (name: string): Promise<{ kubeconfig: string; kube: KubeClient }> => {
+      await mkdir(join(dir, name))
+      const api = await startKubeApi({ name, dir: join(dir, name), log: silent })
+      const kube = connectKube(await loadKubeconfig(api.kubeconfig))
+      ends.push(async () => {
+        await kube.close()
+        await api.close()
+      })
+      await installDefinitions(kube)
+      return { kubeconfig: api.kubeconfig, kube }
+    }
+    const management = await cluster('management')
+    const biz = await cluster('biz')
+    await installEncryptKey(management.kube, world)
+    const kubeconfigs = { management: management.kubeconfig, biz: biz.kubeconfig }
+    const { parts } = await partsOf({ state: stateDir(dir), kubeconfigs, contrabass: contrabass.url, clusterId })
+    const daemons = new Map<string, Daemon>()
+    for (const { name, command, env } of parts.filter(part => part.name !== 'controller')) {
+      const [program = '', ...args] = command
+      const daemon = startDaemon(program, args, { log: join(dir, `${name}.log`), env })
+      daemons.set(name, daemon)
+      ends.push(() => daemon.stop())
+    }
+
+    const config = async (name = 'main') => {
+      const found = await management.kube.get(openstackConfigs, { namespace, name })
+      return found ?? assert.fail(`there is no OpenstackConfig ${name}`)
+    }
+    return {
+      account,
+      config,
+      async create(name, spec) {
+        const usual = openstackConfigFor(world, { name, vmNames: [], subnetIDs: [], clusterId })
+        const { settings = {}, credentials, ...rest } = spec
+        await createConfig(management.kube, {
+          ...usual,
+          spec: {
+            ...usual.spec,
+            ...rest,
+            credentials: { ...usual.spec.credentials, ...credentials },
+            settings: { ...usual.spec.settings, ...settings },
+          },
+        })
+      },
+      async change(name, change) {
+        const current = structuredClone(await config(name))
+        change(current)
+        await management.kube.replace(openstackConfigs, current)
+      },
+      nodes: async () => (await biz.kube.list(nodeConfigs, { namespace })).items,
+      async holds(check) {
+        try {
+          await eventually(check, { within, every: 200 })
+        } catch (error) {
+          const said = await daemons.get('operator')?.tail()
+          throw new Error(`it did not come true; the operator said\n${said}`, { cause: error })
+        }
+      },
+      async syncs(count) {
+        let last = ''
+        for (let seen = 0; seen <= count; seen++)
+          await eventually(
+            async () => {
+              const { nextSyncAt = '' } = (await config()).status ?? {}
+              assert.notEqual(nextSyncAt, last)
+              last = nextSyncAt
+            },
+            { within, every: 100 },
+          )
+      },
+      end,
+    }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}

@@ -1,0 +1,326 @@
+/**
+ * Our operator and our Viola on a real Keystone, Neutron and Nova, whose pages hold three entries at most.
+ *
+ * The cases are one story, in order: ports come, wait, go, are hidden, and nothing is taken away without a good reason.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Interface } from '../../src/contract/interfaces.ts'
+import { type OpenstackConfig, openstackConfigAnnotations } from '../../src/contract/openstack-config.ts'
+import { type OpenStack, startOpenStack } from '../rigs/openstack/rig.ts'
+import { type RealCloudWalk, startRealCloudWalk } from './real-cloud.ts'
+
+let cloud: OpenStack
+let walk: RealCloudWalk
+const nets = { primary: '', storage: '', twin: '', shared: '' }
+const subnets = { storage: '', six: '', twin: '', shared: '' }
+const vms = { one: '', two: '', three: '' }
+/** Names that the test gives to ports, by id. */
+const labels = new Map<string, string>()
+
+const routes = [{ destination: '192.0.2.0/24', nexthop: '10.60.0.9' }]
+const long = { timeout: 5 * 60_000 }
+
+before(
+  async () => {
+    cloud = await startOpenStack({ pageLimit: 3 })
+    walk = await startRealCloudWalk(cloud)
+    nets.primary = await cloud.createNetwork({ name: 'primary' })
+    await cloud.createSubnet({ name: 'primary', networkId: nets.primary, cidr: '192.168.0.0/24' })
+    nets.storage = await cloud.createNetwork({ name: 'storage', mtu: 9000 })
+    subnets.storage = await subnet('storage', nets.storage, '10.60.0.0/24', { routes })
+    subnets.six = await subnet('storage-6', nets.storage, 'fd60::/64', { gateway: 'fd60::1' })
+    nets.twin = await cloud.createNetwork({ name: 'twin', mtu: 1450 })
+    subnets.twin = await subnet('twin', nets.twin, '10.60.0.0/24', { gateway: null })
+    const owner = { projectId: cloud.adminProjectId }
+    nets.shared = await cloud.createNetwork({ name: 'shared', mtu: 1400, shared: true, ...owner })
+    subnets.shared = await subnet('shared', nets.shared, '10.61.0.0/24', owner)
+    const boot = (name: string, networkId: string) =>
+      cloud.bootServer({ name, nics: [{ networkId: nets.primary }, { networkId }] })
+    ;[vms.one, vms.two] = await Promise.all([boot('worker-1', nets.storage), boot('worker-2', nets.twin)])
+    await label('storage', vms.one, nets.storage)
+    await label('twin', vms.two, nets.twin)
+  },
+  { timeout: 15 * 60_000 },
+)
+after(async () => {
+  await walk?.end()
+  await cloud?.close()
+})
+
+function subnet(name: string, networkId: string, cidr: string, more: object = {}): Promise<string> {
+  return cloud.createSubnet({ name, networkId, cidr, ...more })
+}
+
+/** Gives the port of a server in a network a name; what the port is in Neutron's own words. */
+async function label(name: string, vm: string, networkId: string): Promise<void> {
+  const { ports } = await cloud.api.call('neutron', 'GET', `/v2.0/ports?device_id=${vm}&network_id=${networkId}`)
+  labels.set(ports[0].id, name)
+}
+
+function idOf(name: string): string {
+  return [...labels].find(([, own]) => own === name)?.[0] ?? assert.fail(`no port is called ${name}`)
+}
+
+async function attach(name: string, vm: string, networkId: string): Promise<void> {
+  labels.set(await cloud.attach(vm, { networkId }), name)
+}
+
+/** `worker-1: multinic0=storage multinic1=twin` */
+async function told(): Promise<string[]> {
+  const lines = (await walk.nodes()).map(({ spec }) => {
+    const nics = spec.interfaces.map(nic => `${nic.name}=${labels.get(nic.portId ?? '') ?? nic.portId}`)
+    return [`${spec.nodeName}:`, ...nics].join(' ')
+  })
+  return lines.sort()
+}
+
+const arrives = (...lines: string[]) => walk.holds(async () => assert.deepEqual(await told(), lines))
+
+/** `True Synced` or `False KeystoneError`; a sync that changed nothing says NoChange. */
+function readyOf({ status }: OpenstackConfig): string {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+  return `${ready?.status} ${ready?.reason === 'NoChange' ? 'Synced' : ready?.reason}`
+}
+
+const becomes = (expected: string, name = 'main') =>
+  walk.holds(async () => assert.equal(readyOf(await walk.config(name)), expected))
+
+const skips = (expected: Record<string, number> | undefined) =>
+  walk.holds(async () => assert.deepEqual((await walk.config()).status?.ports?.skipped, expected))
+
+async function lookNow(): Promise<void> {
+  await walk.change('main', ({ metadata }) => {
+    metadata.annotations = { ...metadata.annotations, [openstackConfigAnnotations.forceReconcile]: `${Date.now()}` }
+  })
+}
+
+test('ports of real servers arrive at Viola with all that Neutron knows of them', long, async () => {
+  await walk.create('main', {
+    subnetIDs: [subnets.storage, subnets.six, subnets.twin, subnets.shared],
+    vmNames: [vms.one, 'worker-2'],
+    settings: { openstackNodeNameMetadataKey: 'node' },
+  })
+  await arrives('worker-1: multinic0=storage', 'worker-2: multinic0=twin')
+
+  const [one, two] = (await walk.nodes()).map(({ spec }) => spec)
+  assert.deepEqual([one?.instanceId, two?.instanceId], [vms.one, vms.two])
+  const address = await addressOf('storage', subnets.storage)
+  const expected: Interface = {
+    id: 0,
+    name: 'multinic0',
+    portId: idOf('storage'),
+    macAddress: await macOf('storage'),
+    address,
+    cidr: '10.60.0.0/24',
+    mtu: 9000,
+    addresses: [`${address}/24`, `${await addressOf('storage', subnets.six)}/64`],
+    gateway: '10.60.0.1',
+    routes,
+    networkId: nets.storage,
+    subnetId: subnets.storage,
+    source: 'multinic-system/main',
+  }
+  assert.deepEqual(one?.interfaces, [expected])
+  assert.deepEqual(two?.interfaces, [
+    {
+      id: 0,
+      name: 'multinic0',
+      portId: idOf('twin'),
+      macAddress: await macOf('twin'),
+      address: await addressOf('twin', subnets.twin),
+      cidr: '10.60.0.0/24',
+      mtu: 1450,
+      networkId: nets.twin,
+      subnetId: subnets.twin,
+      source: 'multinic-system/main',
+    },
+  ])
+  await becomes('True Synced')
+  const { status } = await walk.config()
+  assert.deepEqual(status?.ports, { total: 4, taken: 2, skipped: { NoAddress: 2 }, summary: '2/4' })
+  assert.deepEqual([status?.nodes?.total, status?.nodes?.pending], [2, 2])
+})
+
+interface NeutronPort {
+  mac_address: string
+  fixed_ips: { subnet_id: string; ip_address: string }[]
+}
+
+async function inNeutron(name: string): Promise<NeutronPort> {
+  return (await cloud.api.call('neutron', 'GET', `/v2.0/ports/${idOf(name)}`)).port
+}
+
+async function macOf(name: string): Promise<string> {
+  return (await inNeutron(name)).mac_address
+}
+
+async function addressOf(name: string, subnetId: string): Promise<string> {
+  const found = (await inNeutron(name)).fixed_ips.find(ip => ip.subnet_id === subnetId)
+  return found?.ip_address ?? assert.fail(`${name} has no address in ${subnetId}`)
+}
+
+test(
+  'attached ports follow: one that Nova makes, one that was made before, in a shared network too',
+  long,
+  async () => {
+    await attach('second', vms.one, nets.twin)
+    const own = await cloud.createPort({ networkId: nets.shared, name: 'own' })
+    labels.set(own, 'own')
+    await cloud.attach(vms.one, { portId: own })
+    await arrives('worker-1: multinic0=storage multinic1=second multinic2=own', 'worker-2: multinic0=twin')
+    const nic = (await walk.nodes())[0]?.spec.interfaces.find(one => one.id === 2)
+    assert.deepEqual([nic?.mtu, nic?.cidr, nic?.gateway], [1400, '10.61.0.0/24', '10.61.0.1'])
+  },
+)
+
+test('a port in BUILD or ERROR waits, a DOWN one is sent, and none of them is taken back later', long, async () => {
+  const first = ['worker-1: multinic0=storage multinic1=second multinic2=own'] as const
+  await cloud.holdPorts('BUILD')
+  await attach('late', vms.two, nets.storage)
+  await skips({ NoAddress: 2, StatusNotAllowed: 1 })
+  await arrives(...first, 'worker-2: multinic0=twin')
+  await cloud.forcePortStatus(idOf('late'), 'ERROR')
+  await walk.syncs(2)
+  await arrives(...first, 'worker-2: multinic0=twin')
+  await cloud.letPortsGo()
+  await arrives(...first, 'worker-2: multinic0=twin multinic1=late')
+
+  await cloud.holdPorts('DOWN')
+  await attach('down', vms.two, nets.shared)
+  await arrives(...first, 'worker-2: multinic0=twin multinic1=late multinic2=down')
+  await walk.holds(async () => assert.ok((await walk.config()).status?.downPortRetry?.fastAttempts))
+  await cloud.letPortsGo()
+  await walk.holds(async () => assert.equal((await walk.config()).status?.downPortRetry, undefined))
+
+  for (const status of ['BUILD', 'ERROR', 'DOWN']) await cloud.forcePortStatus(idOf('late'), status)
+  await walk.syncs(2)
+  await arrives(...first, 'worker-2: multinic0=twin multinic1=late multinic2=down')
+  await cloud.forcePortStatus(idOf('late'), 'ACTIVE')
+})
+
+test('ports that others put on the server are named and left', long, async () => {
+  const foreign = await cloud.createPort({ networkId: nets.twin, deviceId: vms.two, deviceOwner: 'network:dhcp' })
+  const unowned = await cloud.createPort({ networkId: nets.twin, deviceId: vms.two })
+  await skips({ ForeignOwner: 1, NoAddress: 2, NotAttachedYet: 1 })
+  for (const id of [foreign, unowned]) await cloud.deletePort(id)
+  await skips({ NoAddress: 2 })
+})
+
+test('detached ports go, and the others keep their numbers; the next one takes the hole', long, async () => {
+  const second = 'worker-2: multinic0=twin multinic1=late multinic2=down'
+  await cloud.detach(vms.one, idOf('second'))
+  await arrives('worker-1: multinic0=storage multinic2=own', second)
+  await cloud.detach(vms.one, idOf('own'))
+  await arrives('worker-1: multinic0=storage', second)
+  await cloud.attach(vms.one, { portId: idOf('own') })
+  await arrives('worker-1: multinic0=storage multinic1=own', second)
+})
+
+test('a renamed or tagged server keeps its node; a new one is named by its metadata', long, async () => {
+  const before = ['worker-1: multinic0=storage multinic1=own', 'worker-2: multinic0=twin multinic1=late multinic2=down']
+  await cloud.renameServer(vms.one, 'renamed')
+  await cloud.setMetadata(vms.two, { node: 'tagged' })
+  await lookNow()
+  await walk.holds(async () => {
+    const ready = (await walk.config()).status?.conditions?.find(({ type }) => type === 'Ready')
+    assert.match(ready?.message ?? '', /NameChanged 2/)
+  })
+  assert.deepEqual(await told(), before)
+
+  vms.three = await cloud.bootServer({ name: 'third', nics: [{ networkId: nets.twin }], metadata: { node: 'metal-3' } })
+  await label('third', vms.three, nets.twin)
+  await walk.change('main', ({ spec }) => {
+    spec.vmNames = [vms.one, vms.two, vms.three]
+  })
+  await arrives('metal-3: multinic0=third', ...before)
+})
+
+const whole = [
+  'metal-3: multinic0=third',
+  'worker-1: multinic0=storage multinic1=own',
+  'worker-2: multinic0=twin multinic1=late multinic2=down',
+]
+
+test('a role that no longer counts shows an empty cloud: nothing is taken away', long, async () => {
+  await cloud.createRole('onlooker')
+  await cloud.grant(walk.account.user, 'onlooker')
+  await cloud.revoke(walk.account.user, 'admin')
+  await walk.holds(async () => assert.match(readyOf(await walk.config()), /^False /))
+  await walk.syncs(2)
+  assert.deepEqual(await told(), whole)
+  await cloud.grant(walk.account.user, 'admin')
+  await becomes('True Synced')
+  assert.deepEqual(await told(), whole)
+})
+
+test(
+  'a role that is taken away ends the tokens: nothing is taken away, and all goes on when it is back',
+  long,
+  async () => {
+    await cloud.revoke(walk.account.user, 'onlooker')
+    await cloud.revoke(walk.account.user, 'admin')
+    await becomes('False KeystoneError')
+    await walk.syncs(1)
+    assert.deepEqual(await told(), whole)
+    await cloud.grant(walk.account.user, 'admin')
+    await becomes('True Synced')
+    assert.deepEqual(await told(), whole)
+  },
+)
+
+const mistakes: Record<string, [spec: () => Partial<OpenstackConfig['spec']>, ready: string, words: RegExp]> = {
+  'a subnet that is not there': [
+    () => ({ subnetIDs: ['21bd2a2d-9b3f-487f-84ec-fc9078c753e2'] }),
+    'False SubnetNotFound',
+    /21bd2a2d/,
+  ],
+  'a name that no subnet has': [() => ({ subnetIDs: [], subnetName: 'nosuch' }), 'False SubnetNotFound', /nosuch/],
+  'a name that two subnets have': [() => ({ subnetIDs: [], subnetName: 'double' }), 'False SubnetNotUnique', /double/],
+  'a region that the catalog does not have': [
+    () => ({ settings: { openstackEndpointRegion: 'elsewhere' } }),
+    'False NeutronEndpointError',
+    /elsewhere.*RegionOne/,
+  ],
+  'a project that the account is not in': [
+    () => ({ credentials: { openstackProviderID: '', projectID: 'f'.repeat(32) } }),
+    'False KeystoneError',
+    /401/,
+  ],
+  'a provider that Contrabass does not know': [
+    () => ({ credentials: { openstackProviderID: 'other', projectID: cloud.projectId } }),
+    'False ContrabassError',
+    /404/,
+  ],
+}
+
+test('each mistake has its reason, in an object of its own, and changes nothing', long, async () => {
+  for (const networkId of [nets.primary, nets.twin]) await subnet('double', networkId, '10.70.0.0/24')
+  let made = 0
+  for (const [name, [spec, ready, words]] of Object.entries(mistakes)) {
+    const object = `mistake-${++made}`
+    const { credentials, ...rest } = spec()
+    const { openstackProviderID, ...others } = credentials ?? {}
+    const known = {
+      ...(openstackProviderID && { openstackProviderID }),
+      ...others,
+    } as OpenstackConfig['spec']['credentials']
+    await walk.create(object, { subnetIDs: [subnets.shared], vmNames: [vms.one], ...rest, credentials: known })
+    await becomes(ready, object)
+    assert.match((await walk.config(object)).status?.lastError ?? '', words, name)
+  }
+  assert.deepEqual(await told(), whole)
+})
+
+test('many ports that vanish at once are held until a person lets them go', long, async () => {
+  await cloud.deleteServer(vms.two)
+  await walk.holds(async () => {
+    const held = (await walk.config()).status?.conditions?.find(({ type }) => type === 'RemovalHeld')
+    assert.equal(held?.status, 'True')
+  })
+  assert.deepEqual(await told(), whole)
+  await walk.change('main', ({ metadata }) => {
+    metadata.annotations = { ...metadata.annotations, [openstackConfigAnnotations.releaseRemovals]: 'yes' }
+  })
+  await arrives(...whole.slice(0, 2))
+})

@@ -42,7 +42,7 @@ export async function applyUnits(units: readonly Unit[], ground: Ground): Promis
   const failures: Failures = new Map()
   await releaseAll(units, ground, failures)
   for (const unit of units) writeSettings(unit, settingsBefore(unit), ground, failures, deviceBefore(unit, ground))
-  for (const { args, lines } of batchesOf(units)) await runLines(args, lines, ground, failures)
+  for (const batch of batchesOf(units)) await runLines(batch, ground, failures)
   for (const unit of units) writeSettings(unit, settingsAfter(unit), ground, failures, deviceAfter(unit, ground))
   return failures
 }
@@ -52,8 +52,7 @@ export async function forceUnits(units: readonly Unit[], ground: Ground): Promis
   const ignored: Failures = new Map()
   await releaseAll(units, ground, ignored)
   for (const unit of units) writeSettings(unit, settingsBefore(unit), ground, ignored, deviceBefore(unit, ground))
-  for (const { args, lines } of batchesOf(units))
-    if (lines.length > 0) await ground.host.ip(['-force', ...args], textsOf(lines))
+  for (const batch of batchesOf(units)) await runLines(batch, ground, ignored, { tolerant: true })
   for (const unit of units) writeSettings(unit, settingsAfter(unit), ground, ignored, deviceAfter(unit, ground))
 }
 
@@ -82,7 +81,7 @@ export async function handBackAll(units: readonly Unit[], { manager, observed, h
 }
 
 /** Rules of IPv6 need a switch of their own, and so a batch of their own. */
-function batchesOf(units: readonly Unit[]): { args: string[]; lines: Line[] }[] {
+function batchesOf(units: readonly Unit[]): Batch[] {
   const lines = linesOf(units)
   const own = ({ change }: Line) => change.kind === 'rule' && change.rule.family === 6
   return [
@@ -110,15 +109,21 @@ function linesOf(units: readonly Unit[]): Line[] {
   return [0, 1, 2, 3].flatMap(wanted => lines.filter(line => rank(line) === wanted))
 }
 
+interface Batch {
+  args: string[]
+  lines: Line[]
+}
+
 async function runLines(
-  args: readonly string[],
-  lines: readonly Line[],
+  { args, lines }: Batch,
   { host, observed }: Ground,
   failures: Failures,
+  { tolerant = false } = {},
 ): Promise<void> {
   let rest = lines.filter(line => !failures.has(line.unit.group))
   while (rest.length > 0) {
-    const { code, stderr } = await host.ip(args, textsOf(rest))
+    const texts = rest.map(line => line.text)
+    const { code, stderr } = await host.ip(args, texts)
     if (code === 0) return
     const at = Number(/Command failed -:(\d+)/.exec(stderr)?.[1] ?? 1) - 1
     const failed = rest[at]
@@ -128,17 +133,13 @@ async function runLines(
     if (failed.change.kind === 'name' && !failed.flapped && /busy/i.test(cause))
       rest = [...downRenameUp(failed, observed), ...next]
     else {
-      if (!failed.optional) {
+      if (!failed.optional && !tolerant) {
         const reason = failed.change.kind === 'name' && /exists/i.test(cause) ? 'NameTaken' : 'CommandFailed'
         failures.set(failed.unit.group, { reason, message: `${inWords(failed.change)}: ${cause}` })
       }
       rest = next.filter(line => !failures.has(line.unit.group))
     }
   }
-}
-
-function textsOf(lines: readonly Line[]): string[] {
-  return lines.map(line => line.text)
 }
 
 /** Kernels before 6.2 do not rename a link that is up. What it loses meanwhile is found missing, and added again. */

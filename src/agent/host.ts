@@ -94,11 +94,10 @@ function run(command: string, args: readonly string[], lines?: readonly string[]
 function readFile(path: string): FileState | undefined {
   const found = fs.lstatSync(path, { throwIfNoEntry: false })
   if (!found) return undefined
-  if (!found.isFile()) {
-    const text = fs.statSync(path, { throwIfNoEntry: false })?.isFile() ? fs.readFileSync(path, 'utf8') : ''
-    return { text, mode: found.mode & 0o7777, uid: found.uid, gid: found.gid, special: true }
-  }
-  return { text: fs.readFileSync(path, 'utf8'), mode: found.mode & 0o7777, uid: found.uid, gid: found.gid }
+  const about = { mode: found.mode & 0o7777, uid: found.uid, gid: found.gid }
+  if (found.isFile()) return { text: fs.readFileSync(path, 'utf8'), ...about }
+  const text = fs.statSync(path, { throwIfNoEntry: false })?.isFile() ? fs.readFileSync(path, 'utf8') : ''
+  return { text, ...about, special: true }
 }
 
 function list(directory: string): string[] | undefined {

@@ -35,8 +35,9 @@ export async function observe(host: Host, { paths, macs, apiServer, manager }: Q
   const ask = ['address show', 'route show table all', 'rule list', ...(apiServer ? [`route get ${apiServer}`] : [])]
   const [all, rules6] = await Promise.all([host.ip(asJson, ask), host.ip(['-6', ...asJson], ['rule list'])])
   const [rawLinks, rawRoutes, rawRules, rawPath] = jsonArrays(all.stdout)
-  // Fail closed: a node that cannot be read is not touched.
-  if (!rawLinks || !rawRoutes || !rawRules) throw new Error(`ip did not answer: ${all.stderr.trim()}`)
+  // Fail closed: a node that cannot be read is not touched. A kernel without a single rule does not exist.
+  if (!rawLinks || !rawRoutes || !rawRules || !parseRules(rawRules, 4)[0])
+    throw new Error(`ip did not answer: ${all.stderr.trim()}`)
   const { links, addresses } = parseLinks(rawLinks)
   const [path] = rawPath ? parseRoutes(rawPath, links) : []
   const disk = observeDisk(host, paths)

@@ -219,7 +219,10 @@ const nicKinds = new Set([undefined, 'veth', 'ifb'])
 export function linksByMac(links: readonly Link[], mac: string): Link[] {
   const found = links.filter(link => link.ethernet && nicKinds.has(link.kind) && ownMac(link) === mac)
   const real = found.filter(link => link.kind === undefined)
-  return real.length > 0 ? real : found
+  const candidates = real.length > 0 ? real : found
+  // A failover device and its two members have one MAC: the members have a master.
+  const free = candidates.filter(link => link.master === undefined)
+  return free.length > 0 ? free : candidates
 }
 
 function parseLink(raw: RawLink): Link {

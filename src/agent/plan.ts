@@ -3,7 +3,7 @@
  *
  * Pure. Nothing to do is an empty list of units (G5).
  */
-import { type Cidr, contains, overlaps, parseCidr, parseIp } from '../contract/address.ts'
+import { type Cidr, canonical, contains, overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import type { Interface } from '../contract/interfaces.ts'
 import { type Change, type RouteSpec, routeText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
@@ -79,7 +79,7 @@ export function planRun(question: Question): Plan {
   const removals = planRemovals({ ...question, owned, ground: { ...ground, ours } })
   const then = afterUnits(observed, removals.units)
   const touchable = accept(present, { ...ground, observed: then, ours }, owned, refused)
-  const reserved = (network: Cidr) => isReserved(network, question, ours)
+  const reserved = reservedNetworks(question, ours)
   const wanted = wantedNics(
     touchable.map(({ wish }) => wish),
     settings,
@@ -107,7 +107,8 @@ function groundOf({ observed, settings, paths, nodeAddresses }: Question, owned:
     ...owned.flatMap(({ record }) => record?.table ?? []),
   ])
   const files = new Set(allIds.flatMap(id => filesOfId(paths, id)))
-  return { observed, settings, paths, nodeAddresses, ours: new Set(), tables, files }
+  const known = nodeAddresses.map(text => canonical(text) ?? text)
+  return { observed, settings, paths, nodeAddresses: known, ours: new Set(), tables, files }
 }
 
 /** Devices that we configured before, without those that turned out to carry the node. */
@@ -172,30 +173,21 @@ function accept(
 }
 
 /** A rule `to` such a network would take the node's own traffic off its way. */
-function isReserved(
-  network: Cidr,
+function reservedNetworks(
   { observed, nodeAddresses, settings }: Question,
   ours: ReadonlySet<number>,
-): boolean {
-  const foreignNetworks = observed.addresses.filter(({ ifindex, linkLocal }) => !ours.has(ifindex) && !linkLocal)
-  const foreignRoutes = observed.routes.filter(
-    route => route.type === 1 && route.destination !== 'default' && !route.devices.some(device => ours.has(device)),
-  )
-  const hosts = [...nodeAddresses, ...(settings.apiServer ? [settings.apiServer] : [])]
-  return (
-    foreignNetworks.some(({ cidr }) => {
-      const other = parseCidr(cidr)
-      return other?.family === network.family && overlaps(network, other)
-    }) ||
-    foreignRoutes.some(({ destination }) => {
-      const other = parseCidr(destination)
-      return other?.family === network.family && other.prefix >= network.prefix && contains(network, other.address)
-    }) ||
-    hosts.some(text => {
-      const ip = parseIp(text)
-      return ip !== undefined && contains(network, ip)
-    })
-  )
+): (network: Cidr) => boolean {
+  const networks = observed.addresses
+    .filter(({ ifindex, linkLocal }) => !ours.has(ifindex) && !linkLocal)
+    .flatMap(({ cidr }) => parseCidr(cidr) ?? [])
+  const destinations = observed.routes
+    .filter(route => route.type === 1 && !route.devices.some(device => ours.has(device)))
+    .flatMap(({ destination }) => (destination === 'default' ? [] : (parseCidr(destination) ?? [])))
+  const hosts = [...nodeAddresses, settings.apiServer ?? ''].flatMap(text => parseIp(text) ?? [])
+  return network =>
+    networks.some(other => other.family === network.family && overlaps(network, other)) ||
+    destinations.some(other => other.prefix >= network.prefix && contains(network, other.address)) ||
+    hosts.some(ip => contains(network, ip))
 }
 
 interface ApplyGround {

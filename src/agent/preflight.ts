@@ -3,7 +3,7 @@
  *
  * Pure, and fails closed: the first doubt refuses. The guards stand in order of what would be lost.
  */
-import { overlaps, parseCidr, parseIp } from '../contract/address.ts'
+import { overlaps, parseCidr } from '../contract/address.ts'
 import type { InterfaceReason } from '../contract/reasons.ts'
 import type { Settings } from './config.ts'
 import { type Link, linkByIndex, type Observed, protocolKernel, type RouteSeen, tableMain } from './observed.ts'
@@ -20,6 +20,7 @@ export interface Ground {
   observed: Observed
   settings: Settings
   paths: Paths
+  /** In canonical form. */
   nodeAddresses: readonly string[]
   /** Devices of NICs that are wanted or were configured by us. */
   ours: ReadonlySet<number>
@@ -48,7 +49,7 @@ export function carriesNode(link: Link, ground: Ground, owned: OwnedNic | undefi
 
   // A cloud provider may list our own addresses among the node's: those that we put there do not count.
   const mine = new Set((owned?.record?.addresses ?? []).map(cidr => hostPart(cidr)))
-  const known = nodeAddresses.map(hostPart).filter(ip => !mine.has(ip))
+  const known = nodeAddresses.filter(ip => !mine.has(ip))
   const address = observed.addresses.find(
     entry => entry.ifindex === link.ifindex && known.includes(hostPart(entry.cidr)),
   )
@@ -186,10 +187,9 @@ export function routeInWords(route: RouteSeen): string {
     : `a route to ${route.destination}${via}${table}`
 }
 
-/** The address of a cidr or address as one comparable text. */
-function hostPart(text: string): string {
-  const ip = parseIp(text.split('/')[0] ?? '')
-  return ip ? `${ip.family}:${ip.value}` : text
+/** The address of a cidr; both are in canonical form, as the kernel prints them. */
+function hostPart(cidr: string): string {
+  return cidr.split('/', 1)[0] ?? cidr
 }
 
 function swapped(uuid: string): string {

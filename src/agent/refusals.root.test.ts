@@ -2,8 +2,9 @@
  * The agent as a process, on a real kernel: what it does not touch, and what a failure leaves.
  */
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { after, test } from 'node:test'
+import { eventually } from '../../test/eventually.ts'
 import { createNode, diskOf, foreignState, type RigNode, wish } from '../../test/rigs/host/node.ts'
 import { kernel, macsOf, table } from '../../test/rigs/host/seen.ts'
 
@@ -129,4 +130,38 @@ test('check and plan tell what differs and change nothing', async () => {
   assert.equal(drift.report?.verdict, 'Drifted')
   assert.equal(drift.report?.interfaces[0]?.message, 'mtu 1300 to 1450')
   assert.ok(kernel(vm)['links']?.includes('multinic0 up 1300'))
+})
+
+test('a disk that takes no journal is told before anything is changed', async () => {
+  const vm = await node({ nics: 1 })
+  const [a] = vm.nics
+  assert.ok(a)
+  const state = { ...kernel(vm), files: diskOf(vm) }
+  writeFileSync(vm.path('var/lib/multinic/journal'), 'in the way')
+  const ran = await vm.agent({ interfaces: [wish(a, 0)] })
+  assert.deepEqual([ran.code, ran.report?.verdict, ran.report?.reason], [0, 'Failed', 'PersistFailed'], ran.log)
+  assert.deepEqual({ ...kernel(vm), files: diskOf(vm) }, state)
+})
+
+test('one agent works on a node at a time, and one that waits ends soon when it is asked to', async () => {
+  const vm = await node({ nics: 1 })
+  const [a] = vm.nics
+  assert.ok(a)
+  const absent = {
+    ...wish(a, 1),
+    macAddress: 'fa:16:3e:00:00:77',
+    portId: 'absent',
+    address: '10.9.0.9',
+    cidr: '10.9.0.0/24',
+  }
+  const first = vm.start({ interfaces: [wish(a, 0), absent] }, { NIC_WAIT: '60s' })
+  await eventually(() => assert.ok(kernel(vm)['links']?.includes('multinic0 up 1450')), { within: 20_000 })
+  const second = vm.start({ interfaces: [] })
+  process.kill(second.pid, 'SIGTERM')
+  const busy = await second.done
+  assert.ok(kernel(vm)['links']?.includes('multinic0 up 1450'))
+  process.kill(first.pid, 'SIGTERM')
+  const ended = await first.done
+  assert.deepEqual([ended.code, ended.report?.verdict], [0, 'Pending'], ended.log)
+  assert.notEqual(busy.code, 0, busy.log)
 })

@@ -62,7 +62,7 @@ export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<P
   stage(plan.units, ground.host, failures)
   const units = plan.units.filter(unit => !failures.has(unit.group))
   const made: Unit[] = [...units]
-  writeJournal(ground.host, ground.paths, { version: 1, bootId: observed.bootId, units })
+  if (!begin(units, observed, ground, failures)) return outcome(plan, [], failures, ground, observed)
   const began = ground.host.now()
   merge(failures, await applyUnits(units, { ...ground, observed }))
   const applying = ground.host.now() - began
@@ -105,6 +105,20 @@ export async function inspect(ground: Ground): Promise<Pass> {
   const plan = planOn(observed, ground, new Set())
   tell(plan, ground.log)
   return settled(plan, observed, ground)
+}
+
+/** Nothing is changed that is not in the journal first. */
+function begin(units: readonly Unit[], observed: Observed, { host, paths }: Ground, failures: Failures): boolean {
+  try {
+    writeJournal(host, paths, { version: 1, bootId: observed.bootId, units: [...units] })
+    return true
+  } catch (error) {
+    for (const unit of units) {
+      failures.set(unit.group, { reason: 'PersistFailed', message: messageOf(error) })
+      dropStagedQuietly(host, unit)
+    }
+    return false
+  }
 }
 
 async function look({ host, paths, settings, work, manager }: Ground): Promise<Observed> {

@@ -55,11 +55,14 @@ export interface HttpRequest {
   accept?: (status: number) => boolean
   /** A 2xx whose body is no JSON is taken, with no body. */
   anyBody?: boolean
+  /** The caller reads the text of a 2xx itself: it may know it already. */
+  unread?: boolean
 }
 
 export interface HttpAnswer {
   status: number
   headers: Record<string, string | string[] | undefined>
+  text: string
   body: unknown
 }
 
@@ -107,11 +110,12 @@ export function createHttp(options: HttpOptions): Http {
     text: string,
     accept: (status: number) => boolean,
   ): HttpAnswer {
+    if (request.unread && status < 300 && accept(status)) return { status, headers, text, body: undefined }
     const body = parsed(text)
     if (accept(status)) {
       if (body === undefined && text !== '' && status < 300 && !request.anyBody)
         throw new OpenStackError(`${where(request)}: the answer is not JSON`, { service, kind: 'malformed', status })
-      return { status, headers, body }
+      return { status, headers, text, body }
     }
     const requestId = requestIdIn(headers)
     const words = wordsOf(body)

@@ -43,6 +43,17 @@ export function parsed<T>(service: string, what: string, shape: z.ZodType<T>, bo
   throw unusable(service, `${what} is not usable: ${cut(places.join(', '), 300)}`)
 }
 
+/** The same for a body that nobody has read yet. */
+export function parsedText<T>(service: string, what: string, shape: z.ZodType<T>, text: string): T {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    throw unusable(service, `${what} is not JSON`)
+  }
+  return parsed(service, what, shape, body)
+}
+
 export function unusable(service: string, message: string): OpenStackError {
   return new OpenStackError(`${service}: ${message}`, { service, kind: 'malformed' })
 }

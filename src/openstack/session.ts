@@ -27,6 +27,7 @@ export interface Get {
   headers?: Record<string, string>
   signal?: AbortSignal | undefined
   accept?: (status: number) => boolean
+  unread?: boolean
 }
 
 export interface Session {
@@ -51,7 +52,7 @@ export function createSession(options: SessionOptions): Session {
     async check(service, signal) {
       await rootOf(service, signal)
     },
-    async get(service, { path, query = [], headers = {}, signal, accept }) {
+    async get(service, { path, query = [], headers = {}, signal, accept, unread = false }) {
       const text = new URLSearchParams(query).toString()
       for (let attempt = 1; ; attempt++) {
         const { token, root } = await rootOf(service, signal)
@@ -62,6 +63,7 @@ export function createSession(options: SessionOptions): Session {
             url,
             headers: { ...headers, 'x-auth-token': token.value },
             signal,
+            unread,
             ...(accept && { accept }),
           })
         } catch (error) {

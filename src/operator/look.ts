@@ -24,8 +24,36 @@ export interface LookDeps {
   /** What may be read for one object. */
   sources: (user: string) => CredentialSources
   policy: Policy
+  /** Plans, remembering the last one of each object. */
+  plans: Plans
   /** The other OpenstackConfigs of a cluster. */
   claims: (providerId: string, source: string) => Claim[]
+}
+
+export type Plans = (source: string, observed: Observed) => Plan
+
+/** Of a thousand nodes a plan costs more than reading them: what was planned on the same facts is not planned again. */
+export function createPlans(): Plans & { forget(source: string): void } {
+  const last = new Map<string, { observed: Observed; plan: Plan }>()
+  const plans = (source: string, observed: Observed) => {
+    const known = last.get(source)
+    if (known && sameFacts(known.observed, observed)) return known.plan
+    const plan = planNodes(observed)
+    last.set(source, { observed, plan })
+    return plan
+  }
+  return Object.assign(plans, { forget: (source: string) => void last.delete(source) })
+}
+
+/** Ports and nodes that have not changed are the very same objects; the rest is small. */
+function sameFacts(a: Observed, b: Observed): boolean {
+  if (a.held !== b.held || a.ports.length !== b.ports.length) return false
+  if (a.ports.some((port, index) => port !== b.ports[index])) return false
+  return smallFacts(a) === smallFacts(b)
+}
+
+function smallFacts({ held: _, ports: __, mtus, answers, ...rest }: Observed): string {
+  return JSON.stringify({ ...rest, mtus: [...mtus], answers: [...answers] })
 }
 
 export interface Look {
@@ -64,7 +92,7 @@ export async function look(
   const bus = await cloud.bus(signal)
   const { nodes: held, told: nodesTold } = await heldBy(viola, signal)
   const observed = observedFrom(config, settings, facts, held, deps.claims(providerId, keyOf(config)))
-  const plan = planNodes(observed)
+  const plan = deps.plans(keyOf(config), observed)
   const first = { settings, providerId, viola, facts, bus, nodesTold, observed, plan, questionFailures: [] }
   if (plan.questions.length === 0) return first
   const { ports, answers, failures } = await askAbout(cloud, plan.questions, facts.vms, signal)

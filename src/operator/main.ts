@@ -27,7 +27,7 @@ import type { CredentialSources } from './credentials.ts'
 import { createDeliveredStore } from './delivered.ts'
 import { createLeaving } from './leaving.ts'
 import { createLocks } from './locks.ts'
-import { type Look, look } from './look.ts'
+import { createPlans, type Look, look } from './look.ts'
 import { createNotices } from './notices.ts'
 import { openPolicy } from './policy.ts'
 import { configReconciler, type ReconcileDeps } from './reconcile.ts'
@@ -78,6 +78,7 @@ export async function runOperator({ env, log, signal, recorder, onListen }: Oper
     createInformer(kube, openstackConfigs, { log, ...(namespace !== undefined && { namespace }) }),
   )
   const forced = new Set<string>()
+  const plans = createPlans()
   const verdicts = new Map<string, readonly Verdict[]>()
   let wakeKey: (key: string) => void = () => {}
   const secretWatch = createSecretWatch({ kube, log, wake: key => wakeKey(key) })
@@ -90,12 +91,14 @@ export async function runOperator({ env, log, signal, recorder, onListen }: Oper
     forget(key) {
       secretWatch.forget(key)
       verdicts.delete(key)
+      plans.forget(key)
     },
     locks: createLocks(),
     records: createRecords(recorder, now),
     leaving: createLeaving(now),
     busSecrets: createBusSecrets(settings.RABBITMQ_SECRET_ENABLED ? kube : undefined),
     policy,
+    plans,
     notices: createNotices(events),
     claims: (providerId, source) =>
       claimsOf(
@@ -219,7 +222,7 @@ async function dryRun(
     ...(known?.status && { status: known.status }),
   }
   try {
-    return await look(object, deps, { signal, fresh: false })
+    return await look(object, { ...deps, plans: createPlans() }, { signal, fresh: false })
   } finally {
     if (!known) deps.forget(key)
   }

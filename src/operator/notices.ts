@@ -41,7 +41,8 @@ export function createNotices(recorder: EventRecorder): Notices {
       say(config, 'failure', failure ? [{ warning: true, reason: failure.reason, message: failure.message }] : [])
       if (!result) return
       const held = result.findings.heldRemovals.map(message => ({ warning: true, reason: 'RemovalHeld', message }))
-      say(config, 'findings', [...held, ...result.findings.verdicts.flatMap(noticeOf).slice(0, mostVerdicts)])
+      const verdicts = result.findings.verdicts.filter(isNews).slice(0, mostVerdicts).map(noticeOf)
+      say(config, 'findings', [...held, ...verdicts])
     },
     warn: (config, reason, message) => say(config, 'deletion', [{ warning: true, reason, message }]),
     forget(key) {
@@ -56,12 +57,15 @@ interface Notice {
   message: string
 }
 
-/** Every VM has ports that were never meant for it, its first NIC among them: they are no news. */
-function noticeOf({ portId, vm, reason, message }: Verdict): Notice[] {
-  if (reason === 'NoAddress') return []
+/** Every VM has ports that were never meant for it, its first NIC among them. */
+function isNews({ reason }: Verdict): boolean {
+  return reason !== 'NoAddress'
+}
+
+function noticeOf({ portId, vm, reason, message }: Verdict): Notice {
   const subject = portId === undefined ? `VM ${vm}` : `port ${portId} of ${vm}`
   const warning = reason !== 'Taken' && reason !== 'NotAttachedYet'
-  return [{ warning, reason, message: `${subject}: ${message}` }]
+  return { warning, reason, message: `${subject}: ${message}` }
 }
 
 /** Fields that do not do what their presence suggests. */

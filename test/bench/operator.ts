@@ -98,7 +98,7 @@ function must(truth: boolean | undefined): void {
 async function quietSyncs(operator: string, cloud: StandInCloud): Promise<{ ms: number; calls: number }> {
   await sleep(1_500)
   const [before, calls] = [await syncTimes(operator), cloud.calls()]
-  await eventually(async () => must((await syncTimes(operator)).count >= before.count + 3), { within: 60_000 })
+  await eventually(async () => must((await syncTimes(operator)).count >= before.count + 5), { within: 60_000 })
   const after = await syncTimes(operator)
   const count = after.count - before.count
   return { ms: ((after.sum - before.sum) / count) * 1_000, calls: (cloud.calls() - calls) / count }

@@ -51,7 +51,7 @@ const cases: Record<string, [file: string, providerId: string, route: Route | un
     undefined,
   ],
   'an unlisted provider is unknown without a default': ['targets: [{ providerId: a }]', 'unlisted', undefined],
-  'an empty file knows nobody': ['', 'a', undefined],
+  'a file without targets knows nobody': ['strict: false', 'a', undefined],
   'a provider id that YAML reads as a number': [
     'targets: [{ providerId: 17, inCluster: true }]',
     '17',

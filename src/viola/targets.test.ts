@@ -106,8 +106,13 @@ test('a new routing file counts for the next request; a broken one leaves the ol
     assert.match(ready.json.warnings.join('\n'), /routing: .*targets\[0\]\.kubeApiServer.*stays in force/)
     assert.match((await viola.ask('GET', '/metrics')).body, /^viola_routing_broken 1$/m)
     const said = lines.filter(line => line.includes('file cannot be used'))
-    assert.equal(said.length, 1)
+    // Perhaps twice: a look in the middle of the writing finds an empty file.
+    assert.ok(said.length === 1 || said.length === 2, said.join(''))
     assert.doesNotMatch(lines.join(''), /s3cret/)
+
+    writeFileSync(ROUTING_CONFIG, '')
+    assert.equal((await viola.list('', { provider: 'first' })).status, 200)
+    assert.match((await viola.ask('GET', '/readyz')).json.warnings.join('\n'), /routing: .*is empty/)
 
     writeFileSync(ROUTING_CONFIG, stringify({ targets: targets.slice(1) }))
     await eventually(async () => assert.equal((await viola.list('', { provider: 'first' })).status, 404))

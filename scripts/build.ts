@@ -1,5 +1,6 @@
 /**
- * Bundles the parts for production: the agent as one file without dependencies, the whole program as another.
+ * Bundles the parts for production: the agent as one file without dependencies, the whole program as another, the dashboard
+ * as files beside it.
  *
  * Next to each bundle goes the list of packages inside it (deployments/images/<part>.deps.txt): a new dependency shows up in review.
  */
@@ -7,6 +8,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Metafile } from 'esbuild'
+import { buildWeb } from '../web/build.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -60,4 +62,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     writeFileSync(join(root, `deployments/images/${part}.deps.txt`), packages.map(name => `${name}\n`).join(''))
     console.log(`${part}: ${packages.length} packages`)
   }
+  const files = await buildWeb(join(root, 'dist/web'))
+  console.log(`dashboard: ${files.length} files`)
 }

@@ -14,6 +14,7 @@ import { type Handler, hasAlready, serveApi } from '../routes.ts'
 import { interfacesPath, inventoryApi, inventoryPath, rootPath } from './api.ts'
 import type { InventoryAuth } from './auth.ts'
 import { csvOf } from './csv.ts'
+import { serveDashboard } from './dashboard.ts'
 import { deviationsOf } from './deviations.ts'
 import { filterFrom, given, nextLink, numberIn, onlyOne, paramsOf, timeIn, valuesIn } from './query.ts'
 import { withRemedies } from './rows.ts'
@@ -23,12 +24,14 @@ export interface InventoryAppOptions {
   store: Store
   auth: InventoryAuth
   log: Log
+  /** Where the bundled dashboard is; found by itself when absent. */
+  webDir?: string
 }
 
 const longestPage = 5_000
 const anyId = Number.MAX_SAFE_INTEGER
 
-export function createInventoryApp({ store, auth, log }: InventoryAppOptions): FastifyInstance {
+export function createInventoryApp({ store, auth, log, webDir }: InventoryAppOptions): FastifyInstance {
   const metrics = createMetrics({ process: true })
   const app = createApp({
     log,
@@ -151,6 +154,7 @@ export function createInventoryApp({ store, auth, log }: InventoryAppOptions): F
     await (method === 'get' ? auth.mayRead : auth.mayWrite)(request.headers.authorization)
     reply.removeHeader('www-authenticate')
   })
+  serveDashboard(app, webDir, log)
   app.addHook('onClose', async () => auth.close())
   return app
 }

@@ -28,7 +28,8 @@ export async function startInventory({ env, log, onListen }: StartOptions): Prom
   const settings = settingsFrom(inventorySettings, env)
   const auth = await openInventoryAuth(settings.INVENTORY_TOKENS_FILE, log)
   const store = await openStore({ path: settings.INVENTORY_DB_PATH, log })
-  const app = createInventoryApp({ store, auth, log })
+  const { INVENTORY_WEB_DIR: webDir } = settings
+  const app = createInventoryApp({ store, auth, log, ...(webDir !== undefined && { webDir }) })
   const forgetting = setInterval(() => void forget(), dayMs)
   forgetting.unref()
   await forget()

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { buildWeb } from '../../web/build.ts'
+import { silent } from '../log.ts'
+import { serveDashboard } from './dashboard.ts'
+
+let dir: string
+let app: FastifyInstance
+let files: string[]
+
+before(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'multinic-web-'))
+  files = await buildWeb(dir)
+  app = Fastify()
+  serveDashboard(app, dir, silent)
+})
+after(async () => {
+  await app.close()
+  rmSync(dir, { recursive: true })
+})
+
+test('the page is served with a policy that allows nothing inline and nothing from elsewhere', async () => {
+  const answer = await app.inject('/')
+  assert.equal(answer.statusCode, 200)
+  assert.equal(answer.headers['content-type'], 'text/html; charset=utf-8')
+  const policy = String(answer.headers['content-security-policy'])
+  assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self'/)
+  assert.doesNotMatch(policy, /unsafe|https?:|\*/)
+  assert.doesNotMatch(answer.body, /<style|style="|<script(?![^>]*src=)| on\w+="/)
+  assert.equal(answer.headers['cache-control'], 'no-cache')
+})
+
+test('everything the page asks for is there, by a name that changes with its content, for good', async () => {
+  const page = (await app.inject('/')).body
+  const wanted = [...page.matchAll(/(?:src|href)="(\/assets[^"]+)"/g)].map(([, path = '']) => path)
+  assert.deepEqual(wanted.map(path => path.slice(1)).sort(), files.filter(path => path !== 'index.html').sort())
+  for (const path of wanted) {
+    const answer = await app.inject(path)
+    assert.equal(answer.statusCode, 200, path)
+    assert.match(String(answer.headers['cache-control']), /immutable/)
+    assert.doesNotMatch(answer.body, /https?:\/\/(?!www\.w3\.org\/)/, `${path} points at no other server`)
+  }
+})
+
+test('who takes compressed answers gets them, and they are the same', async () => {
+  const plain = await app.inject('/')
+  for (const [encoding, open] of [
+    ['br', brotliDecompressSync],
+    ['gzip', gunzipSync],
+  ] as const) {
+    const answer = await app.inject({ url: '/', headers: { 'accept-encoding': encoding } })
+    assert.equal(answer.headers['content-encoding'], encoding)
+    assert.equal(open(answer.rawPayload).toString(), plain.body)
+  }
+  assert.equal(plain.headers['content-encoding'], undefined)
+})
+
+test('who has it already is told so', async () => {
+  const { etag = '' } = (await app.inject('/')).headers
+  assert.equal((await app.inject({ url: '/', headers: { 'if-none-match': etag } })).statusCode, 304)
+})
+
+test('nothing outside of the bundle is served', async () => {
+  for (const url of ['/assets/', '/assets/../../package.json', '/index.html.br', '/assets/none.js'])
+    assert.equal((await app.inject(url)).statusCode, 404, url)
+})
+
+test('without a bundle the page leads to the description of the API', async () => {
+  const bare = Fastify()
+  serveDashboard(bare, join(dir, 'nowhere'), silent)
+  const answer = await bare.inject('/')
+  assert.equal(answer.statusCode, 200)
+  assert.match(answer.body, /href="\/docs"/)
+  await bare.close()
+})

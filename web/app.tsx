@@ -1,0 +1,126 @@
+/**
+ * The app as a whole: which screen is shown, in which language, and what stands over it.
+ */
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import type { DataSource } from './data.ts'
+import { Deviations } from './deviations.tsx'
+import { History } from './history.tsx'
+import { Matrix } from './matrix.tsx'
+import { NodePage } from './node.tsx'
+import { NodeList } from './node-list.tsx'
+import { Overview } from './overview.tsx'
+import { Palette } from './palette.tsx'
+import { keepPreferences, preferences } from './preferences.ts'
+import { type Route, routeFrom } from './route.ts'
+import { Away, Notices, Shell, TokenForm } from './shell.tsx'
+import { Topology } from './topology.tsx'
+import { Blank, Panel, Skeleton, UiContext, useUi } from './ui.tsx'
+import { sayIn } from './words.ts'
+
+export function App({ source }: { source: DataSource }) {
+  const [data, setData] = useState(source.data)
+  const [route, setRoute] = useState<Route>(() => routeFrom(location.hash))
+  const [chosen, setChosen] = useState(preferences)
+  const [now, setNow] = useState(Date.now)
+  const [searching, setSearching] = useState(false)
+
+  useEffect(() => source.subscribe(() => setData(source.data)), [source])
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 5_000)
+    return () => clearInterval(timer)
+  }, [])
+  useEffect(() => {
+    const moved = () => {
+      setRoute(was => {
+        const is = routeFrom(location.hash)
+        if (is.screen !== was.screen || is.nodeName !== was.nodeName) scrollTo(0, 0)
+        return is
+      })
+      setSearching(false)
+    }
+    addEventListener('hashchange', moved)
+    return () => removeEventListener('hashchange', moved)
+  }, [])
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      const typing = event.target instanceof HTMLElement && event.target.closest('input, select, textarea')
+      const wanted =
+        (event.key.toLowerCase() === 'k' && (event.metaKey || event.ctrlKey)) || (event.key === '/' && !typing)
+      if (!wanted) return
+      event.preventDefault()
+      setSearching(true)
+    }
+    addEventListener('keydown', pressed)
+    return () => removeEventListener('keydown', pressed)
+  }, [])
+
+  const say = useMemo(() => sayIn(chosen.language), [chosen.language])
+  const { nodeName, screen } = route
+  useEffect(() => {
+    document.title = `${nodeName ?? say(`screen.${screen}`)} · MultiNIC`
+  }, [nodeName, screen, say])
+
+  const ui = useMemo(
+    () => ({ say, language: chosen.language, now: Math.max(now, data.heard), data, route, retry: source.retry }),
+    [say, chosen.language, now, data, route, source],
+  )
+  const choose = (change: Partial<typeof chosen>) => {
+    const next = { ...chosen, ...change }
+    keepPreferences(next)
+    setChosen(next)
+  }
+  return (
+    <UiContext.Provider value={ui}>
+      <Shell chosen={chosen} choose={choose} search={() => setSearching(true)}>
+        <Notices />
+        <Content />
+      </Shell>
+      {searching && <Palette close={() => setSearching(false)} />}
+    </UiContext.Provider>
+  )
+}
+
+function Content() {
+  const { say, data, route } = useUi()
+  if (data.phase === 'token') return <TokenForm />
+  if (data.phase === 'away') return <Away />
+  if (data.phase === 'loading')
+    return (
+      <Panel>
+        <Skeleton rows={10} />
+      </Panel>
+    )
+  const { providerId, nodeName } = route
+  switch (route.screen) {
+    case 'history':
+      return <History />
+    case 'nodes':
+      return providerId && nodeName ? (
+        <NodePage key={`${providerId} ${nodeName}`} providerId={providerId} nodeName={nodeName} />
+      ) : (
+        <NodeList />
+      )
+    default:
+  }
+  if (data.nodes.length === 0 && data.complete)
+    return (
+      <Panel>
+        <Blank
+          kind="empty"
+          title={say('empty.first')}
+          text={say('empty.firstText')}
+          code="kubectl apply -k config/samples/"
+        />
+      </Panel>
+    )
+  switch (route.screen) {
+    case 'matrix':
+      return <Matrix />
+    case 'topology':
+      return <Topology />
+    case 'deviations':
+      return <Deviations />
+    default:
+      return <Overview />
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * Bundles the dashboard: one page, one script, one style sheet, each named by its content and compressed beforehand.
+ */
+import { createHash } from 'node:crypto'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+
+const here = import.meta.dirname
+
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect x="1" y="1" width="22" height="22" rx="6.5" fill="#2f5bea"/><g fill="none" stroke="#fff" stroke-width="2" stroke-linecap="round"><path d="M6.5 17V9.2a1.7 1.7 0 0 1 3-1.1l5 6a1.7 1.7 0 0 0 3-1.1V7"/></g><circle cx="6.5" cy="17.2" r="1.7" fill="#fff"/><circle cx="17.5" cy="6.8" r="1.7" fill="#fff"/></svg>\n`
+
+/** Writes the dashboard into `outdir`, which it owns, and returns the names of the files. */
+export async function buildWeb(outdir: string): Promise<string[]> {
+  const { outputFiles } = await build({
+    absWorkingDir: here,
+    entryPoints: { app: 'main.tsx', style: 'styles/all.css' },
+    outdir,
+    write: false,
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: ['chrome123', 'firefox121', 'safari17.5'],
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    legalComments: 'none',
+    logLevel: 'error',
+  })
+  const made = (suffix: string) => outputFiles.find(({ path }) => path.endsWith(suffix))?.text ?? ''
+  const assets = { icon: ['svg', icon], style: ['css', made('style.css')], script: ['js', made('app.js')] } as const
+  const files = new Map<string, string>()
+  let page = (await readFile(join(here, 'index.html'), 'utf8')).replace(/\n\s*/g, '\n')
+  for (const [name, [kind, text]] of Object.entries(assets)) {
+    const path = `assets/${name}-${createHash('sha256').update(text).digest('hex').slice(0, 10)}.${kind}`
+    files.set(path, text)
+    page = page.replace(`%${name}%`, `/${path}`)
+  }
+  files.set('index.html', page)
+
+  await rm(outdir, { recursive: true, force: true })
+  await mkdir(join(outdir, 'assets'), { recursive: true })
+  for (const [path, text] of files) {
+    const best = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } }
+    await writeFile(join(outdir, path), text)
+    await writeFile(join(outdir, `${path}.gz`), gzipSync(text, { level: 9 }))
+    await writeFile(join(outdir, `${path}.br`), brotliCompressSync(text, best))
+  }
+  return [...files.keys()]
+}

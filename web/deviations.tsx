@@ -1,0 +1,87 @@
+/**
+ * Every interface that is not as it was asked for: what differs, why, and what to do, in the words of the API.
+ */
+import { useMemo } from 'preact/hooks'
+import { count, shortId } from './format.ts'
+import { linkTo, linkToNode } from './route.ts'
+import { Blank, Panel, Select, StateWord, useUi } from './ui.tsx'
+import { countsOf, lookOf, looks } from './view.ts'
+
+export function Deviations() {
+  const { say, data, route, language } = useUi()
+  const { provider = '' } = route.query
+  const providers = useMemo(() => [...new Set(data.nodes.map(({ providerId }) => providerId))].sort(), [data.nodes])
+  const rows = useMemo(
+    () =>
+      data.deviations
+        .filter(each => !provider || each.providerId === provider)
+        .map(each => ({ ...each, look: lookOf(each.status, each.reason, each.differences) }))
+        .sort((a, b) => looks.indexOf(a.look) - looks.indexOf(b.look)),
+    [data.deviations, provider],
+  )
+  const nics = say('many.nics', { n: count(countsOf(data.nodes).nics, language) })
+  return (
+    <>
+      <div class="head">
+        <h1>{say('screen.deviations')}</h1>
+        <span class="sub">{say('deviations.note')}</span>
+        <div class="right">
+          <Select
+            label={say('overview.provider')}
+            value={provider}
+            choices={[
+              { value: '', label: say('matrix.anyProvider') },
+              ...providers.map(value => ({ value, label: shortId(value, 18) })),
+            ]}
+            onChoose={value => location.replace(linkTo('deviations', { provider: value }))}
+          />
+        </div>
+      </div>
+      <Panel>
+        {rows.length === 0 ? (
+          <Blank kind="calm" title={say('deviations.none')} text={say('deviations.noneText', { nics })} />
+        ) : (
+          <div class="scrollx">
+            <table class="tbl rows dev">
+              <thead>
+                <tr>
+                  <th>{say('matrix.node')}</th>
+                  <th>{say('overview.health')}</th>
+                  <th>{say('deviations.what')}</th>
+                  <th>{say('deviations.reason')}</th>
+                  <th>{say('deviations.remedy')}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {rows.slice(0, 300).map(row => (
+                  <tr key={`${row.providerId} ${row.nodeName} ${row.interface}`}>
+                    <td class="nowrap">
+                      <a class="prov" href={linkToNode(row, row.interface)}>
+                        <b class="mono">{row.nodeName}</b>
+                        <span class="mono">{row.interface}</span>
+                      </a>
+                    </td>
+                    <td>
+                      <StateWord look={row.look} />
+                    </td>
+                    <td class="full">
+                      {row.differences.map(({ field, wanted, observed }) => (
+                        <div key={`${field} ${wanted}`} class="dif mono">
+                          <span class="dim">{field}</span> <span class="was">{wanted}</span>{' '}
+                          <b class="warn">≠ {observed || '–'}</b>
+                        </div>
+                      ))}
+                      {row.differences.length === 0 && <span class="dim">–</span>}
+                    </td>
+                    <td class="full">{row.reason ?? <span class="dim">–</span>}</td>
+                    <td class="full mid">{row.remedy ?? <span class="dim">–</span>}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </Panel>
+    </>
+  )
+}

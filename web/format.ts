@@ -1,0 +1,74 @@
+/**
+ * Times, ages, ids and addresses as text. Pure: the current time and the language come in.
+ */
+import type { Say } from './words.ts'
+
+export type Language = 'en' | 'ko'
+
+const second = 1_000
+const minute = 60 * second
+const hour = 60 * minute
+const day = 24 * hour
+
+/** 0.3 s, 12 s, 6 min, 3 h, 11 d: two digits are enough to compare by. */
+export function duration(ms: number, say: Say): string {
+  const size = Math.max(0, ms)
+  if (size < 9_950) return say('unit.s', { n: (size / second).toFixed(1) })
+  if (size < minute) return say('unit.s', { n: Math.round(size / second) })
+  if (size < hour) return say('unit.min', { n: Math.floor(size / minute) })
+  if (size < 2 * day) return say('unit.h', { n: Math.floor(size / hour) })
+  return say('unit.d', { n: Math.floor(size / day) })
+}
+
+/** How long ago, in whole seconds at the finest. */
+export function age(at: string, now: number, say: Say): string {
+  const ms = now - Date.parse(at)
+  return ms < second
+    ? say('unit.now')
+    : duration(ms < 10 * second ? Math.floor(ms / second) * second + 0.5 : ms, say).replace('.0', '')
+}
+
+export function clock(at: string | number, now: number, language: Language): string {
+  const time = new Date(at)
+  const today = time.toDateString() === new Date(now).toDateString()
+  const sameYear = time.getFullYear() === new Date(now).getFullYear()
+  return new Intl.DateTimeFormat(language, {
+    ...(today ? {} : { day: 'numeric', month: 'short', ...(sameYear ? {} : { year: 'numeric' }) }),
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(today ? { second: '2-digit' } : {}),
+    hour12: false,
+  }).format(time)
+}
+
+export function exact(at: string, language: Language): string {
+  return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium', hour12: false }).format(
+    new Date(at),
+  )
+}
+
+/** As an input of type datetime-local wants it. */
+export function localInput(at: number): string {
+  const pad = (n: number) => String(n).padStart(2, '0')
+  const time = new Date(at)
+  return `${time.getFullYear()}-${pad(time.getMonth() + 1)}-${pad(time.getDate())}T${pad(time.getHours())}:${pad(time.getMinutes())}`
+}
+
+export function count(n: number, language: Language): string {
+  return new Intl.NumberFormat(language).format(n)
+}
+
+/** Both ends of an id that is too long for its place. */
+export function shortId(id: string, ends = 8): string {
+  return id.length <= ends + 6 ? id : `${id.slice(0, ends)}…${id.slice(-4)}`
+}
+
+/** What kind of thing was typed. */
+export function kindOf(text: string): 'ipv4' | 'ipv6' | 'mac' | 'id' | 'name' {
+  const trimmed = text.trim()
+  if (/^\d{1,3}(\.\d{0,3}){1,3}$/.test(trimmed)) return 'ipv4'
+  if (/^[0-9a-f]{2}(:[0-9a-f]{0,2}){1,5}$/i.test(trimmed)) return 'mac'
+  if (/^[0-9a-f]{0,4}(:[0-9a-f]{0,4}){1,7}$/i.test(trimmed)) return 'ipv6'
+  if (/^[0-9a-f]{8}-[0-9a-f-]*$/i.test(trimmed)) return 'id'
+  return 'name'
+}

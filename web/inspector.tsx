@@ -1,0 +1,162 @@
+/**
+ * What is known of the subnet or the node that was chosen in the topology.
+ */
+import type { ComponentChildren } from 'preact'
+import { count, shortId } from './format.ts'
+import { linkTo, linkToNode } from './route.ts'
+import { capacityOf, type Subnet } from './subnet.ts'
+import { Blank, Glyph, Icon, Panel, StateWord, useUi } from './ui.tsx'
+import { looks, type Nic, type Node } from './view.ts'
+
+interface InspectorProps {
+  subnet: Subnet | undefined
+  node: Node | undefined
+  close: () => void
+}
+
+export function Inspector({ subnet, node, close }: InspectorProps) {
+  const { say } = useUi()
+  if (subnet) return <Frame close={close}>{<SubnetFacts subnet={subnet} />}</Frame>
+  if (node) return <Frame close={close}>{<NodeFacts node={node} />}</Frame>
+  return (
+    <Panel title={say('topology.selected')}>
+      <Blank kind="empty" title={say('topology.pick')} text={say('topology.pickText')} />
+    </Panel>
+  )
+}
+
+function Frame({ close, children }: { close: () => void; children: ComponentChildren }) {
+  const { say } = useUi()
+  return (
+    <Panel
+      title={say('topology.selected')}
+      right={
+        <button type="button" class="btn sm ghost" aria-label={say('app.close')} onClick={close}>
+          <Icon name="x" size={14} />
+        </button>
+      }
+    >
+      <div class="insp">{children}</div>
+    </Panel>
+  )
+}
+
+function Facts({ facts }: { facts: [string, string | number | undefined][] }) {
+  return (
+    <dl class="kv">
+      {facts
+        .filter(([, value]) => value !== undefined && value !== '')
+        .map(([name, value]) => (
+          <>
+            <dt key={`${name} name`}>{name}</dt>
+            <dd key={name} class="mono">
+              {value}
+            </dd>
+          </>
+        ))}
+    </dl>
+  )
+}
+
+function SubnetFacts({ subnet }: { subnet: Subnet }) {
+  const { say, language } = useUi()
+  const { network, subnetId, networkId, mtu, gateway, links } = subnet
+  const all = capacityOf(network)
+  const share = all ? Math.min(100, (100 * links.length) / all) : 0
+  const wrong = links.filter(({ nic }) => nic.look !== 'ok' && nic.look !== 'prog')
+  return (
+    <>
+      <div>
+        <h3 class="mono">{network}</h3>
+        {subnetId && <p class="mono dim">{shortId(subnetId)}</p>}
+      </div>
+      <Facts
+        facts={[
+          [say('matrix.nic'), count(links.length, language)],
+          [say('nic.mtu'), mtu],
+          [say('nic.gateway'), gateway],
+          [say('nic.network'), networkId && shortId(networkId)],
+          [
+            say('topology.used'),
+            all && say('topology.usedOf', { n: count(links.length, language), all: count(all, language) }),
+          ],
+        ]}
+      />
+      {all !== undefined && (
+        <svg class="segbar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+          <rect class="b-bg" width="100" height="6" />
+          <rect class="b-acc" width={Math.max(0.6, share)} height="6" />
+        </svg>
+      )}
+      <States nics={links.map(({ nic }) => nic)} />
+      {wrong.length > 0 && (
+        <div>
+          <h4>{say('topology.lookAt')}</h4>
+          <ul>
+            {wrong.slice(0, 12).map(({ node, nic }) => (
+              <li key={`${node.key} ${nic.name}`}>
+                <a href={linkToNode(node, nic.name)}>
+                  <Glyph look={nic.look} />
+                  <span class="mono">{node.nodeName}</span>
+                  <span class="r">{nic.reason || nic.name}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      <a class="btn" href={linkTo('matrix', { subnet: subnet.key })}>
+        {say('topology.inMatrix')}
+      </a>
+    </>
+  )
+}
+
+function NodeFacts({ node }: { node: Node }) {
+  const { say } = useUi()
+  return (
+    <>
+      <h3 class="mono">{node.nodeName}</h3>
+      <Facts
+        facts={[
+          [say('node.vm'), shortId(node.instanceId)],
+          [say('overview.provider'), shortId(node.providerId, 12)],
+        ]}
+      />
+      <ul>
+        {node.nics.map(nic => (
+          <li key={nic.name}>
+            <a href={linkToNode(node, nic.name)}>
+              <Glyph look={nic.look} />
+              <span class="mono">{nic.name}</span>
+              <span class="r mono">{nic.address}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      <a class="btn" href={linkToNode(node)}>
+        {say('topology.openNode')}
+      </a>
+    </>
+  )
+}
+
+function States({ nics }: { nics: readonly Nic[] }) {
+  const { say, language } = useUi()
+  return (
+    <div>
+      <h4>{say('topology.states')}</h4>
+      <ul class="states">
+        {looks
+          .map(look => ({ look, n: nics.filter(nic => nic.look === look).length }))
+          .filter(({ n }) => n > 0)
+          .map(({ look, n }) => (
+            <li key={look}>
+              <StateWord look={look} />
+              <span class="r">{count(n, language)}</span>
+            </li>
+          ))}
+      </ul>
+    </div>
+  )
+}

@@ -1,0 +1,13 @@
+/**
+ * The dashboard: starts the data and puts the app into the page.
+ */
+import { render } from 'preact'
+import { App } from './app.tsx'
+import { openData } from './data.ts'
+import { applyPreferences, preferences } from './preferences.ts'
+
+applyPreferences(preferences())
+const source = openData()
+source.start()
+const place = document.getElementById('app')
+if (place) render(<App source={source} />, place)

@@ -1,0 +1,200 @@
+/**
+ * Search over everything, from any screen: addresses, MACs, ports, VMs, nodes by their beginning.
+ */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { SearchHit } from '../src/contract/inventory.ts'
+import { search } from './api.ts'
+import { kindOf, shortId } from './format.ts'
+import { linkTo, linkToNode } from './route.ts'
+import { Blank, Glyph, Icon, useUi } from './ui.tsx'
+import { nodeKey } from './view.ts'
+
+export function Palette({ close }: { close: () => void }) {
+  const { say, data } = useUi()
+  const [text, setText] = useState('')
+  const [hits, setHits] = useState<SearchHit[]>()
+  const [at, setAt] = useState(0)
+  const input = useRef<HTMLInputElement>(null)
+  const list = useRef<HTMLDivElement>(null)
+  const q = text.trim()
+
+  useEffect(() => {
+    const before = document.activeElement
+    input.current?.focus()
+    return () => {
+      if (before instanceof HTMLElement) before.focus()
+    }
+  }, [])
+  useEffect(() => {
+    setAt(0)
+    if (q === '') return setHits(undefined)
+    const stop = new AbortController()
+    const timer = setTimeout(() => {
+      search(q, stop.signal)
+        .then(setHits)
+        .catch(() => {})
+    }, 60)
+    return () => {
+      clearTimeout(timer)
+      stop.abort()
+    }
+  }, [q])
+
+  const groups = useMemo(() => grouped(hits ?? [], q), [hits, q])
+  const flat = groups.flatMap(group => group.hits)
+  const links = [...flat.map(linkOf), ...(q ? [linkTo('history', { q })] : [])]
+  const open = (href: string) => {
+    close()
+    location.hash = href
+  }
+  const pressed = (event: KeyboardEvent) => {
+    const move = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (event.key === 'Escape') close()
+    else if (move) setAt((at + move + links.length) % Math.max(1, links.length))
+    else if (event.key === 'Enter')
+      open((event.metaKey || event.ctrlKey ? links.at(-1) : links[at]) ?? linkTo('overview'))
+    // Nothing else here takes the focus: the list is walked with the arrow keys.
+    else if (event.key !== 'Tab') return
+    event.preventDefault()
+  }
+  useEffect(() => {
+    list.current?.querySelector(`#hit-${at}`)?.scrollIntoView({ block: 'nearest' })
+  }, [at])
+
+  let index = -1
+  return (
+    <div class="pal is-open" role="dialog" aria-modal="true" aria-label={say('app.search')}>
+      <button type="button" class="bg" aria-label={say('app.close')} tabIndex={-1} onClick={close} />
+      <div class="box">
+        <div class="in">
+          <Icon name="search" />
+          <input
+            ref={input}
+            class="mono"
+            value={text}
+            role="combobox"
+            aria-expanded={links.length > 0}
+            aria-controls="hits"
+            aria-activedescendant={links.length > 0 ? `hit-${at}` : undefined}
+            aria-label={say('search.hint')}
+            placeholder={say('search.hint')}
+            spellcheck={false}
+            autocomplete="off"
+            onInput={event => setText(event.currentTarget.value)}
+            onKeyDown={pressed}
+          />
+          {q && <span class="badge acc">{say(`search.${kindOf(q)}`)}</span>}
+        </div>
+        <div class="hits" id="hits" role="listbox" aria-label={say('app.search')} ref={list}>
+          {q === '' && <p class="hint">{say('search.start')}</p>}
+          {groups.map(group => (
+            <div key={group.title} role="presentation">
+              <div class="sec" role="presentation">
+                {say(`search.${group.title}`)}
+              </div>
+              {group.hits.map(hit => {
+                index += 1
+                return (
+                  <Hit
+                    key={`${hit.kind} ${hit.value} ${hit.nodeName}`}
+                    hit={hit}
+                    q={q}
+                    index={index}
+                    at={at}
+                    open={open}
+                  />
+                )
+              })}
+            </div>
+          ))}
+          {hits && flat.length === 0 && (
+            <Blank kind="search" title={say('search.none', { value: q })} text={say('search.noneText')} />
+          )}
+          {q && (
+            <button
+              type="button"
+              role="option"
+              class="hit"
+              tabIndex={-1}
+              id={`hit-${flat.length}`}
+              aria-selected={at === flat.length}
+              onClick={() => open(linkTo('history', { q }))}
+            >
+              <Icon name="clock" size={14} />
+              <span>{say('search.history')}</span>
+              <span class="dim nowrap">{say('screen.history')}</span>
+            </button>
+          )}
+        </div>
+        <div class="ft">
+          <span>
+            <kbd>↑</kbd>
+            <kbd>↓</kbd>
+            {say('search.move')}
+          </span>
+          <span>
+            <kbd>↵</kbd>
+            {say('search.open')}
+          </span>
+          <span class="r">
+            <kbd>esc</kbd>
+            {say('search.close')}
+          </span>
+        </div>
+        <div class="sr" role="status">
+          {hits && say('search.results', { n: flat.length })}
+          {data.live === 'off' && say('live.off')}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+const linkOf = (hit: SearchHit) => linkToNode(hit, hit.interface)
+
+/** What was typed in full first, then what begins with it, then nodes. */
+function grouped(hits: readonly SearchHit[], q: string) {
+  const full = q.toLowerCase()
+  const exact = hits.filter(hit => hit.value.split('/')[0]?.toLowerCase() === full)
+  const nodes = hits.filter(hit => hit.kind === 'node' && !exact.includes(hit))
+  const also = hits.filter(hit => !exact.includes(hit) && !nodes.includes(hit))
+  return [
+    { title: 'exact' as const, hits: exact },
+    { title: 'nodes' as const, hits: nodes.slice(0, 6) },
+    { title: 'also' as const, hits: also.slice(0, 12) },
+  ].filter(group => group.hits.length > 0)
+}
+
+function Hit(props: { hit: SearchHit; q: string; index: number; at: number; open: (href: string) => void }) {
+  const { hit, q, index, at, open } = props
+  const { say, data } = useUi()
+  const node = data.nodes.find(({ key }) => key === nodeKey(hit.providerId, hit.nodeName))
+  const nic = node?.nics.find(({ name }) => name === hit.interface)
+  const marked = hit.value.toLowerCase().startsWith(q.toLowerCase()) ? q.length : 0
+  const more = [nic?.network, nic?.address !== hit.value ? nic?.address : '', shortId(hit.providerId, 12)].filter(
+    Boolean,
+  )
+  return (
+    <button
+      type="button"
+      role="option"
+      class="hit"
+      tabIndex={-1}
+      id={`hit-${index}`}
+      aria-selected={index === at}
+      onClick={() => open(linkOf(hit))}
+    >
+      <Glyph look={nic?.look ?? node?.worst ?? 'none'} />
+      <span class="tx">
+        <span class="mono">
+          <mark>{hit.value.slice(0, marked)}</mark>
+          {hit.value.slice(marked)}
+        </span>
+        {hit.kind !== 'node' && ` · ${hit.nodeName}`}
+        {hit.interface && ` · ${hit.interface}`}
+        <small>{more.join(' · ')}</small>
+      </span>
+      <span class="dim nowrap">{index === at ? <kbd>↵</kbd> : say(`kind.${hit.kind}`)}</span>
+    </button>
+  )
+}

@@ -67,8 +67,8 @@ test('two NICs are named, addressed, routed, verified and written down; a second
     '/etc/sysctl.d/91-multinic1.conf',
     '/etc/systemd/network/05-multinic0.link',
     '/etc/systemd/network/05-multinic1.link',
-    '/etc/systemd/network/10-netplan-multinic0.network.d/50-multinic.conf',
-    '/etc/systemd/network/10-netplan-multinic1.network.d/50-multinic.conf',
+    '/etc/systemd/network/10-netplan-multinic0.network',
+    '/etc/systemd/network/10-netplan-multinic1.network',
   ])
   assert.equal(statSync(vm.path('etc/netplan/90-multinic0.yaml')).mode & 0o7777, 0o600)
   for (const [setting, value] of [

@@ -36,9 +36,7 @@ export function stageFiles(host: Host, unit: Unit): void {
 /** What was staged and is not wanted any more. */
 export function dropStaged(host: Host, unit: Unit): void {
   for (const { path, to } of fileChangesOf(unit)) {
-    if (!to) continue
-    host.removeFile(stagedPath(path))
-    tidy(host, path)
+    if (to) host.removeFile(stagedPath(path))
   }
 }
 
@@ -48,19 +46,13 @@ export function commitFiles(host: Host, paths: Paths, unit: Unit): void {
     else {
       if (from && unit.purpose === 'remove') backUp(host, paths, path)
       host.removeFile(path)
-      tidy(host, path)
     }
   }
 }
 
 /** What a run that was cut short before its journal left behind. */
 export function dropLeftovers(host: Host, paths: Paths): void {
-  const dropIns = (host.list(paths.networkd) ?? []).filter(name => /^10-netplan-multinic[0-9]\.network\.d$/.test(name))
-  const directories = [
-    ...directoriesOf(paths),
-    recordsDirectory(paths),
-    ...dropIns.map(name => `${paths.networkd}/${name}`),
-  ]
+  const directories = [...directoriesOf(paths), recordsDirectory(paths)]
   for (const directory of directories)
     for (const name of host.list(directory) ?? [])
       if (name.startsWith('.') && name.endsWith(stagedEnd)) host.removeFile(`${directory}/${name}`)
@@ -82,18 +74,8 @@ function backUp(host: Host, paths: Paths, path: string): void {
   const directory = host.list(dirname(wanted)) === undefined ? `${paths.state}/backup` : wanted
   host.makeDirectory(directory)
   const time = new Date(host.now()).toISOString().replace(/[-:]/g, '').replace(/\..*/, 'Z')
-  const name = isDropIn(path) ? `${basename(dirname(path))}-${basename(path)}` : basename(path)
-  host.writeFile(`${directory}/${name}.${time}`, { ...file, mode: 0o600 })
+  host.writeFile(`${directory}/${basename(path)}.${time}`, { ...file, mode: 0o600 })
   const backups = (host.list(directory) ?? []).filter(name => /\.\d{8}T\d{6}Z$/.test(name))
   const oldest = backups.sort((a, b) => (a.slice(-16) < b.slice(-16) ? -1 : 1)).slice(0, -backupsKept)
   for (const name of oldest) host.removeFile(`${directory}/${name}`)
-}
-
-/** The directory of a drop-in is ours alone: it goes with its file. */
-function tidy(host: Host, path: string): void {
-  if (isDropIn(path)) host.removeDirectory(dirname(path))
-}
-
-function isDropIn(path: string): boolean {
-  return /\/10-netplan-multinic[0-9]\.network\.d$/.test(dirname(path))
 }

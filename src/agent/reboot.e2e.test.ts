@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../../test/eventually.ts'
 import { hasNetworkd, hasUdev, runUdev, startNetworkd } from '../../test/rigs/host/boot.ts'
 import { hasNetworkManager, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
@@ -91,6 +92,33 @@ test('udev and NetworkManager make of our keyfiles what the agent made', {
       assert.ok(kernel(node)['links']?.includes('multinic1 up 1400'))
     } finally {
       await manager.stop()
+    }
+  } finally {
+    node.remove()
+  }
+})
+
+test('a networkd that is started again, before any reboot, keeps our work', {
+  skip: !hasNetworkd && 'needs Netplan and networkd',
+}, async () => {
+  const node = await createNode({ nics: 2, files: { '/etc/netplan/50-cloud-init.yaml': primary } })
+  try {
+    const interfaces = node.nics.map((nic, id) => wish(nic, id, id === 0 ? { addresses: [nic.address6] } : {}))
+    const ran = await node.agent({ interfaces })
+    assert.equal(ran.report?.verdict, 'Configured', ran.log)
+    const before = state(node)
+    const networkd = startNetworkd(node, { generated: false })
+    try {
+      await eventually(
+        () => assert.match(readFileSync(node.path('boot.log'), 'utf8'), /multinic1: .*(Configuring|Link UP)/i),
+        {
+          within: 20_000,
+        },
+      )
+      await sleep(2_000)
+      await afterBoot(node, before, interfaces)
+    } finally {
+      await networkd.stop()
     }
   } finally {
     node.remove()

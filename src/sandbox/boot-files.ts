@@ -160,16 +160,17 @@ function words(head: string, options: Record<string, string | undefined>, tail: 
   return [head, ...given, tail].join(' ')
 }
 
-/** Addresses that a drop-in beside Netplan's network file asks to have without a route in the main table. */
+/** Addresses that a network file over Netplan's, or a drop-in beside it, asks to have without a route in the main table. */
 function withoutPrefixRoute(files: Files, id: string, plan: BootPlan): Set<string> {
   const found = new Set<string>()
-  const pattern = new RegExp(`^etc/systemd/network/10-netplan-${id}\\.network\\.d/[^/]+\\.conf$`)
+  const pattern = new RegExp(`^etc/systemd/network/10-netplan-${id}\\.network(\\.d/[^/]+\\.conf)?$`)
   for (const [path, content] of matching(files, pattern))
     for (const section of content.split(/^(?=\[)/m)) {
       const values = ini(section)
       const address = values.get('Address.Address')?.[0]
       if (address && values.get('Address.AddPrefixRoute')?.[0] === 'no') found.add(address)
-      for (const key of values.keys()) if (!knownDropIn.includes(key)) plan.unknown.push(`${path}: ${key}`)
+      for (const key of values.keys())
+        if (!knownDropIn.includes(key) && !asInNetplan.test(key)) plan.unknown.push(`${path}: ${key}`)
     }
   return found
 }
@@ -178,6 +179,8 @@ const knownLink = [
   ...['Match.MACAddress', 'Match.PermanentMACAddress', 'Match.Type'],
   ...['Link.Name', 'Link.MTUBytes', 'Link.AlternativeName', 'Link.Description'],
 ]
+/** What the agent's network file says as its Netplan file does, which is read. */
+const asInNetplan = /^(Match|Link|Route|RoutingPolicyRule)\./
 const knownDropIn = ['Address.Address', 'Address.AddPrefixRoute', 'Network.LinkLocalAddressing', 'Network.IPv6AcceptRA']
 
 function matching(files: Files, pattern: RegExp): [string, string][] {

@@ -10,7 +10,8 @@ import type { Paths } from '../paths.ts'
 import type { WantedNic } from '../wanted.ts'
 import { linkFile, sysctlFile } from './device.ts'
 import { ifcfgFiles } from './ifcfg.ts'
-import { netplanFile, networkdDropIn } from './netplan.ts'
+import { netplanFile } from './netplan.ts'
+import { networkFile } from './networkd.ts'
 import { keyfile } from './networkmanager.ts'
 
 const secret = 0o600
@@ -22,7 +23,6 @@ export function filesFor(
   paths: Paths,
   directories: readonly string[],
 ): Record<string, FileState> {
-  const dropIn = networkdDropIn(nic)
   const files: [directory: string, name: string, mode: number, text: string][] = [
     [paths.networkd, `05-${nic.name}.link`, open, linkFile(nic)],
     [paths.sysctl, `9${nic.id}-${nic.name}.conf`, open, sysctlFile(nic)],
@@ -34,7 +34,7 @@ export function filesFor(
     for (const [kind, text] of Object.entries(ifcfgFiles(nic, uuid)))
       files.push([paths.networkScripts, `${kind}-${nic.name}`, open, text])
   if (backend === 'netplan') {
-    if (dropIn) files.push([paths.networkd, `10-netplan-${nic.name}.network.d/50-multinic.conf`, open, dropIn])
+    files.push([paths.networkd, `10-netplan-${nic.name}.network`, open, networkFile(nic)])
     files.push([paths.netplan, `9${nic.id}-${nic.name}.yaml`, secret, netplanFile(nic)])
   }
   return Object.fromEntries(

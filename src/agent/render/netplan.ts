@@ -1,5 +1,5 @@
 /**
- * The Netplan file of one NIC, and the networkd drop-in for what Netplan has no key for.
+ * The Netplan file of one NIC.
  *
  * Pure. Every text is in quotes: a MAC of digits alone would be a number in YAML.
  */
@@ -27,13 +27,6 @@ export function netplanFile(nic: WantedNic): string {
     ...listOf('routing-policy', nic.rules, ruleKeys),
     '',
   ].join('\n')
-}
-
-/** networkd joins a drop-in with the file that Netplan generates; the address named twice becomes one. */
-export function networkdDropIn(nic: WantedNic): string | undefined {
-  const addresses = nic.addresses.filter(address => address.noPrefixRoute)
-  if (addresses.length === 0) return undefined
-  return addresses.map(address => `[Address]\nAddress=${address.cidr}\nAddPrefixRoute=no\n`).join('\n')
 }
 
 function routeKeys(route: RouteSpec): string[] {

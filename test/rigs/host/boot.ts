@@ -29,11 +29,11 @@ mount -o remount,ro /sys
 `
 
 /** A virtual NIC has no permanent MAC, which is what Netplan matches by. */
-const networkd = `
+const generate = `
 /lib/netplan/generate --root-dir /
 sed -i s/^PermanentMACAddress=/MACAddress=/ /run/systemd/network/*
-exec /lib/systemd/systemd-networkd
 `
+const networkd = 'exec /lib/systemd/systemd-networkd\n'
 
 /** Names and settings only, as udev gives them before anybody manages the network. */
 export async function runUdev(node: RigNode): Promise<void> {
@@ -41,8 +41,9 @@ export async function runUdev(node: RigNode): Promise<void> {
   await new Promise(resolve => child.once('exit', resolve))
 }
 
-export function startNetworkd(node: RigNode): { stop(): Promise<void> } {
-  const { child } = inside(node, own + networkd)
+/** Without `generated` it finds what Netplan generated before our files were there: nothing. */
+export function startNetworkd(node: RigNode, { generated = true } = {}): { stop(): Promise<void> } {
+  const { child } = inside(node, own + (generated ? generate : '') + networkd)
   return {
     async stop() {
       const gone = new Promise(resolve => child.once('exit', resolve))

@@ -2,9 +2,11 @@
  * The program: one command a part. It wires the rooms, which never import each other, and nothing else.
  */
 import { Command } from 'commander'
+import type { FastifyInstance } from 'fastify'
 import { environment } from './env.ts'
 import { messageOf } from './errors.ts'
 import { createLog, type Level, type Log } from './log.ts'
+import type { Answering } from './operator/app.ts'
 
 const program = new Command('multinic')
   .description('Named, addressed, routed and verified NICs for Kubernetes nodes on OpenStack VMs')
@@ -12,13 +14,20 @@ const program = new Command('multinic')
   .enablePositionalOptions()
 
 part('operator', 'sync OpenStack ports to node configs (management cluster)', async context => {
-  const [{ runOperator }, { startInventory }] = await Promise.all([
+  const [{ runOperator }, { serveOperatorApi }, { startInventory }] = await Promise.all([
     import('./operator/main.ts'),
+    import('./operator/app.ts'),
     import('./inventory/main.ts'),
   ])
-  const inventory = context.env['INVENTORY_ENABLED'] === 'false' ? undefined : await startInventory(context)
+  let answering: Answering | undefined
+  const also = (app: FastifyInstance) => serveOperatorApi(app, () => answering)
+  const inventory =
+    context.env['INVENTORY_ENABLED'] === 'false' ? undefined : await startInventory({ ...context, also })
+  const onAnswering = (it: Answering) => {
+    answering = it
+  }
   try {
-    await runOperator({ ...context, ...(inventory ? { recorder: inventory.recorder } : {}) })
+    await runOperator({ ...context, onAnswering, ...(inventory ? { recorder: inventory.recorder } : {}) })
   } finally {
     await inventory?.close()
   }

@@ -1,6 +1,7 @@
 /**
  * The inventory as a program of its own, and as a part that the operator is handed: settings → store → app → listen.
  */
+import type { FastifyInstance } from 'fastify'
 import type { InventoryWrite } from '../contract/inventory.ts'
 import { type Environment, settingsFrom } from '../env.ts'
 import { listen } from '../http.ts'
@@ -14,6 +15,8 @@ export interface StartOptions {
   env: Environment
   log: Log
   onListen?: (url: string) => void
+  /** Adds routes of another part to the same address. */
+  also?: (app: FastifyInstance) => void
 }
 
 export interface RunningInventory {
@@ -24,12 +27,13 @@ export interface RunningInventory {
 
 const dayMs = 24 * 3_600_000
 
-export async function startInventory({ env, log, onListen }: StartOptions): Promise<RunningInventory> {
+export async function startInventory({ env, log, onListen, also }: StartOptions): Promise<RunningInventory> {
   const settings = settingsFrom(inventorySettings, env)
   const auth = await openInventoryAuth(settings.INVENTORY_TOKENS_FILE, log)
   const store = await openStore({ path: settings.INVENTORY_DB_PATH, log })
   const { INVENTORY_WEB_DIR: webDir } = settings
   const app = createInventoryApp({ store, auth, log, ...(webDir !== undefined && { webDir }) })
+  also?.(app)
   const forgetting = setInterval(() => void forget(), dayMs)
   forgetting.unref()
   await forget()

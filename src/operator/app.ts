@@ -25,16 +25,20 @@ import { providerIdOf } from './provider.ts'
 import { SyncError } from './sync-error.ts'
 import type { Verdict } from './verdicts.ts'
 
-export interface OperatorAppOptions {
-  log: Log
-  metrics: Metrics
-  ready: () => string[]
+/** What the API answers from. */
+export interface Answering {
   /** Absent: everybody who reaches the API may ask. */
   tokens?: Tokens | undefined
   /** Verdicts of the last sync of each object, by namespace/name. */
   verdicts: () => ReadonlyMap<string, readonly Verdict[]>
   /** Looks and decides, and changes nothing. */
   dryRun: (config: OpenstackConfig) => Promise<Look>
+}
+
+export interface OperatorAppOptions extends Answering {
+  log: Log
+  metrics: Metrics
+  ready: () => string[]
 }
 
 const authorization = { authorization: 'Bearer token, where authentication is on.' }
@@ -66,11 +70,19 @@ export const operatorApi: Api = {
 }
 
 export function createOperatorApp(options: OperatorAppOptions): FastifyInstance {
-  const { log, metrics, ready, tokens, verdicts, dryRun } = options
+  const { log, metrics, ready, tokens } = options
   const warnings = () => (tokens ? [] : ['authentication is off: everybody who reaches this API may ask'])
   const app = createApp({ log, metrics, ready, warnings, openapi: openApiDocument(operatorApi) })
+  serveOperatorApi(app, () => options)
+  return app
+}
+
+/** Adds the API to an app, also to one of another part: an operator that has not started yet answers 503. */
+export function serveOperatorApi(app: FastifyInstance, answering: () => Answering | undefined): void {
+  const started = () => answering() ?? starting()
 
   app.get(verdictsPath, async request => {
+    const { tokens, verdicts } = started()
     await tokens?.callerOf(request.headers.authorization)
     const { config, port, vm } = request.query as Record<string, string | undefined>
     const found = [...verdicts()]
@@ -81,6 +93,7 @@ export function createOperatorApp(options: OperatorAppOptions): FastifyInstance 
   })
 
   app.post(planPath, async request => {
+    const { tokens, dryRun } = started()
     const caller = await tokens?.callerOf(request.headers.authorization)
     const parsed = openstackConfig.safeParse(request.body)
     if (!parsed.success) throw new HttpProblem(400, 'this is not an OpenstackConfig', fieldErrors(parsed.error))
@@ -90,10 +103,13 @@ export function createOperatorApp(options: OperatorAppOptions): FastifyInstance 
       throw new HttpProblem(403, `the token of ${caller.name} is not for provider ${providerIdOf(config)}`)
     return planned(config, dryRun)
   })
-  return app
 }
 
-async function planned(config: OpenstackConfig, dryRun: OperatorAppOptions['dryRun']): Promise<PlanAnswer> {
+function starting(): never {
+  throw new HttpProblem(503, 'the operator is starting; ask again in a moment')
+}
+
+async function planned(config: OpenstackConfig, dryRun: Answering['dryRun']): Promise<PlanAnswer> {
   try {
     const { plan, facts } = await dryRun(config)
     const key = keyOf(config)

@@ -17,7 +17,7 @@ import type { Log } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
 import type { Call, Proxies } from '../openstack/http.ts'
 import { openTokens } from '../tokens.ts'
-import { createOperatorApp } from './app.ts'
+import { type Answering, createOperatorApp } from './app.ts'
 import { createBusSecrets } from './bus-secrets.ts'
 import { claimsOf } from './claims.ts'
 import { createClouds } from './clouds.ts'
@@ -45,10 +45,13 @@ export interface OperatorOptions {
   /** Where the inventory's records go: the embedded store, or a remote one. */
   recorder?: Recorder
   onListen?: (url: string) => void
+  /** Told what the API answers from, so that it can stand on another part's address too. */
+  onAnswering?: (answering: Answering) => void
 }
 
 /** Runs until the signal. */
-export async function runOperator({ env, log, signal, recorder, onListen }: OperatorOptions): Promise<void> {
+export async function runOperator(options: OperatorOptions): Promise<void> {
+  const { env, log, signal, recorder, onListen, onAnswering } = options
   const settings = processSettingsFrom(env)
   const metrics = createMetrics({ process: true })
   const access = settings.KUBECONFIG ? await loadKubeconfig(settings.KUBECONFIG) : inClusterAccess(settings)
@@ -116,14 +119,13 @@ export async function runOperator({ env, log, signal, recorder, onListen }: Oper
   }
   const tokensFile = settings.OPERATOR_TOKENS_FILE ?? settings.INVENTORY_TOKENS_FILE
   const tokens = tokensFile === undefined ? undefined : await openTokens(tokensFile, log)
-  const app = createOperatorApp({
-    log,
-    metrics,
+  const answering: Answering = {
     tokens,
-    ready: () => notReady(informers),
     verdicts: () => verdicts,
     dryRun: config => dryRun(config, deps, informers, signal),
-  })
+  }
+  const app = createOperatorApp({ ...answering, log, metrics, ready: () => notReady(informers) })
+  onAnswering?.(answering)
   const url = await listen(app, settings.OPERATOR_ADDR)
   log.info('listening', { url })
   onListen?.(url)

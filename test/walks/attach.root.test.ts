@@ -52,6 +52,16 @@ test('an attached port becomes a named, addressed, routed NIC with its file, and
   })
 })
 
+test('the verdict on a port is told next to the inventory', async () => {
+  const { urls } = walk.sandbox
+  const { body } = await walk.call(`${urls['inventory']}/v1/operator/verdicts?port=${first.id}`)
+  const { verdicts } = body as { verdicts: { reason: string; name?: string }[] }
+  assert.deepEqual(
+    verdicts.map(({ reason, name }) => `${reason} ${name}`),
+    ['Taken multinic0'],
+  )
+})
+
 test('a second sync with nothing new writes nothing: no object, no file, no NIC', async () => {
   await quiet()
   const before = await walk.nodeState(node)

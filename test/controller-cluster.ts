@@ -110,8 +110,7 @@ export function controllerStage(kube: KubeClient, kubeconfig: string, namespace:
       },
       { within },
     )
-    const message = JSON.stringify(reportFor(inputOf(pod), given))
-    await setPod(pod, 'Running', { exitCode: 0, message, finishedAt: new Date().toISOString() })
+    await kube.patchStatus(pods, { namespace, name: pod.metadata.name }, endedStatus(pod, 'Running', given))
     return pod
   }
 
@@ -119,20 +118,9 @@ export function controllerStage(kube: KubeClient, kubeconfig: string, namespace:
   async function finishPod(pod: PodObject): Promise<void> {
     const now = await kube.get(pods, { namespace, name: pod.metadata.name })
     const terminated = now?.status?.containerStatuses?.[0]?.state?.terminated
-    if (now && terminated) await setPod(now, 'Succeeded', terminated)
+    if (!now || !terminated) return
+    await kube.patchStatus(pods, { namespace, name: pod.metadata.name }, statusOf('Succeeded', terminated))
   }
-
-  const setPod = (pod: PodObject, phase: string, terminated: object) =>
-    kube.patchStatus(
-      pods,
-      { namespace, name: pod.metadata.name },
-      {
-        phase,
-        containerStatuses: [
-          { name: 'agent', restartCount: 0, ready: false, image: '', imageID: '', state: { terminated } },
-        ],
-      },
-    )
 
   /** `state nics Ready reason: message`, as a user would read it. */
   async function expectStatus(name: string, line: string): Promise<NodeConfig> {
@@ -182,4 +170,15 @@ function reportFor({ nodeName, mode, generation, specHash, interfaces }: AgentIn
     timings: {},
     ...given,
   } satisfies AgentReport
+}
+
+/** The status of a Pod whose agent has left a report. */
+export function endedStatus(pod: PodObject, phase: 'Running' | 'Succeeded', given: Partial<AgentReport> = {}): object {
+  const message = JSON.stringify(reportFor(inputOf(pod), given))
+  return statusOf(phase, { exitCode: 0, message, finishedAt: new Date().toISOString() })
+}
+
+function statusOf(phase: string, terminated: object): object {
+  const agent = { name: 'agent', restartCount: 0, ready: false, image: '', imageID: '', state: { terminated } }
+  return { phase, containerStatuses: [agent] }
 }

@@ -3,6 +3,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { nodeConfigFinalizer } from '../contract/node-config.ts'
 import type { Environment } from '../env.ts'
 import { listen } from '../http.ts'
 import { connectKube } from '../kube/client.ts'
@@ -12,10 +14,11 @@ import { createEventRecorder } from '../kube/events.ts'
 import { runLeaderElection } from '../kube/leader.ts'
 import type { Log } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
-import { createCaches } from './caches.ts'
+import { type Caches, createCaches } from './caches.ts'
 import { type ControllerConfig, controllerConfig } from './config.ts'
 import { healthApp } from './health.ts'
 import { createMemory } from './memory.ts'
+import { isEnding } from './observe.ts'
 import { nodeConfigReconciler } from './reconcile.ts'
 import { createRollout, type Rollout } from './rollout.ts'
 import { createTally } from './tally.ts'
@@ -34,7 +37,7 @@ export interface NodeControllerOptions {
 export async function runNodeController(options: NodeControllerOptions): Promise<void> {
   const { env, log, onListening } = options
   const end = new AbortController()
-  const signal = AbortSignal.any([options.signal, end.signal])
+  const { signal } = end
   const config = controllerConfig(env)
   const now = () => new Date()
   const kube = connectKube(await accessFor(config), { log })
@@ -49,6 +52,12 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     cleanupTimeoutMs: config.cleanupTimeoutMs,
     jobTtlMs: config.agent.jobTtlSeconds * 1_000,
   }
+  const stop = async () => {
+    if (leading) await released(caches)
+    end.abort()
+  }
+  if (options.signal.aborted) end.abort()
+  else options.signal.addEventListener('abort', () => void stop(), { once: true })
   let leading: { controller: Controller; rollout: Rollout } | undefined
 
   const health = healthApp({
@@ -107,6 +116,16 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     await kube.close()
   }
 }
+
+/** Who deletes the whole namespace ends us with it. What we hold of it is let go first, or it would never end. */
+async function released({ configs, namespaces }: Caches): Promise<void> {
+  const held = () => configs.list().some(({ metadata }) => metadata.finalizers?.includes(nodeConfigFinalizer))
+  const until = Date.now() + releaseWithinMs
+  while (isEnding({ namespaces }) && held() && Date.now() < until) await sleep(50)
+}
+
+/** Less than the grace that Kubernetes gives a Pod. */
+const releaseWithinMs = 20_000
 
 async function accessFor({ kubeconfig, serviceHost }: ControllerConfig): Promise<ClusterAccess> {
   return kubeconfig ? loadKubeconfig(kubeconfig) : inClusterAccess(serviceHost)

@@ -36,6 +36,7 @@ export function observe(view: View, key: string, now: number): Observed | undefi
     twins: twinsOf(view.caches, config),
     jobs: jobsOn(view, name, now),
     rollout: isSettled(config) ? { room: true, because: '' } : view.rollout.look(key, now),
+    namespaceEnding: isEnding(view.caches),
     allPaused: view.caches.namespaces.list().some(isPaused),
     checksFull: view.policy.drift.intervalMs !== undefined && view.rollout.checksFull(),
     policy: view.policy,
@@ -53,6 +54,11 @@ function machineOf({ nodes }: Caches, config: NodeConfig): { node?: NodeFacts; n
   // Two Nodes that claim one machine: neither is known to be the right one.
   if (only && found.length === 1) return { node: factsOf(only) }
   return named ? { namesake: factsOf(named) } : {}
+}
+
+/** Our own namespace is being deleted. */
+export function isEnding({ namespaces }: Pick<Caches, 'namespaces'>): boolean {
+  return namespaces.list().some(({ metadata }) => metadata.deletionTimestamp !== undefined)
 }
 
 function twinsOf({ configs }: Caches, config: NodeConfig): Twin[] {

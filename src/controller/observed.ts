@@ -21,6 +21,8 @@ export interface Observed {
   rollout: { room: boolean; because: string; stopped?: boolean }
   /** A person paused everything. */
   allPaused?: boolean
+  /** The namespace is being deleted: nothing can be created in it. */
+  namespaceEnding?: boolean
   /** As many checks as may run at once are running. */
   checksFull?: boolean
   policy: Policy

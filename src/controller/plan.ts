@@ -31,7 +31,7 @@ import {
 export function planNodeConfig(seen: Observed): Plan {
   const { config, node, namesake } = seen
   const { nodeName } = config.spec
-  if (config.metadata.deletionTimestamp) return planRemoval(seen)
+  if (config.metadata.deletionTimestamp || seen.namespaceEnding) return planRemoval(seen)
 
   const work = workOf(config)
   const job = currentJob(seen, work)

@@ -19,6 +19,7 @@ import { nextNodeConditions } from './node-condition.ts'
 import { jobsLeftBy, observe, type View } from './observe.ts'
 import type { Observed } from './observed.ts'
 import { planNodeConfig } from './plan.ts'
+import { namespaceEndingMessage } from './removal.ts'
 import type { Rollout } from './rollout.ts'
 import { nextStatus, statusPatch } from './status.ts'
 import type { Tally } from './tally.ts'
@@ -106,8 +107,8 @@ async function takeStep(deps: Deps, seen: Observed, config: NodeConfig, step: St
     return after
   } catch (error) {
     if (!config.metadata.deletionTimestamp || !isNamespaceEnding(error)) throw error
-    const message = 'the namespace is being deleted, so no agent can clean up: the interfaces stay on the node'
-    return takeStep(deps, seen, config, { do: 'removeFinalizer', reason: 'Released', message }, log)
+    const release: Step = { do: 'removeFinalizer', reason: 'Released', message: namespaceEndingMessage }
+    return takeStep(deps, seen, config, release, log)
   }
 }
 

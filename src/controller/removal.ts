@@ -20,6 +20,9 @@ export function planRemoval(seen: Observed): Plan {
       `annotation ${nodeConfigAnnotations.forceDelete} is set: the interfaces stay on the node`,
     )
 
+  // The rights of the controller and its Pod go too: a config that waits would hold the namespace for ever.
+  if (seen.namespaceEnding) return release('Released', namespaceEndingMessage)
+
   // Its agent takes away what it does not want, so a cleanup between the two would only interrupt the node.
   const heir = seen.twins.find(twin => !twin.deleting)
   if (heir) return release('Released', `${heir.name} names the same node ${nodeName}: the interfaces are its own now`)
@@ -46,6 +49,9 @@ export function planRemoval(seen: Observed): Plan {
   if (again > 0) return wait(seen, 'CleanupFailed', whyNot(job), Math.min(left, again))
   return start(seen, node, workOf(config), { action: 'cleanup', attempt: job.attempt + 1, takesSlot: false })
 }
+
+export const namespaceEndingMessage =
+  'the namespace is being deleted, so no agent can clean up: the interfaces stay on the node'
 
 function within(left: number, plan: Plan): Plan {
   return { ...plan, after: Math.min(left, plan.after ?? left) }

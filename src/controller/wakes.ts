@@ -41,8 +41,10 @@ export function followCluster(caches: Caches, wake: (key: string, priority?: Pri
       wakeNode(name, caches.nodes.get(name)?.status?.nodeInfo?.systemUUID)
     }),
     caches.namespaces.on(({ type, object, old }) => {
-      if (type === 'updated' && old && isPaused(object) === isPaused(old)) return
-      for (const config of caches.configs.list()) wake(keyOf(config), 'recheck')
+      const ends = object.metadata.deletionTimestamp
+      if (type === 'updated' && old && isPaused(object) === isPaused(old) && ends === old.metadata.deletionTimestamp)
+        return
+      for (const config of caches.configs.list()) wake(keyOf(config), ends ? 'new' : 'recheck')
     }),
   ]
   return () => {

@@ -1,0 +1,184 @@
+/**
+ * The rights of the controller on a real API server with RBAC: it works with what config/rbac gives it, uses all of it, and
+ * asks in vain for each right that is taken away. The real parts are of test/rigs/kubernetes/rig.ts.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { parseAllDocuments } from 'yaml'
+import { eventually } from '../../test/eventually.ts'
+import { type RealController, type Rule, startRealController } from '../../test/real-controller.ts'
+import { nodeConfigs } from '../contract/node-config.ts'
+import { jobs, nodes } from '../kube/resources.ts'
+import { agentJobName } from './job.ts'
+import { workOf } from './work.ts'
+
+type Stage = Awaited<ReturnType<RealController['install']>>
+type Restart = () => Promise<void>
+
+const within = 30_000
+let real: RealController
+
+before(async () => {
+  real = await startRealController()
+})
+
+after(() => real?.close())
+
+const settings = { LEADER_ELECT: 'true', NODE_CONDITION: 'true' }
+
+/** All that the controller ever asks for, told apart so that one refusal does not hide another. */
+const stories: Record<string, (stage: Stage, name: string, restart: Restart) => Promise<unknown>> = {
+  async 'is configured, changed and removed'(stage, name) {
+    await stage.addConfig(name, await stage.addNode(name))
+    await stage.finishPod(await stage.endAgent(name))
+    await stage.expectConfigured(name)
+    await stage.changeSpec(name, 'another')
+    await stage.finishPod(await stage.endAgent(name))
+    await eventually(async () => assert.equal((await stage.configOf(name))?.status?.observedGeneration, 2), { within })
+    await real.kube.delete(nodeConfigs, { namespace: stage.namespace, name })
+    await stage.finishPod(await stage.endAgent(name))
+    await eventually(async () => assert.equal(await stage.configOf(name), undefined), { within })
+  },
+  /** A Job of that name is there, and the watch does not show it. */
+  async 'meets a stranger'(stage, name) {
+    const { kube, namespace } = stage
+    const instanceId = await stage.addNode(name)
+    const annotations = { 'multinic.io/paused': 'true' }
+    const { metadata: _, ...body } = await aPausedConfig(stage, name, instanceId)
+    const config = await kube.create(nodeConfigs, { ...body, metadata: { name, namespace, annotations } })
+    const identity = { nodeName: name, generation: 1, configUid: config.metadata.uid ?? '', bootID: 'boot-1' }
+    const job = agentJobName({ ...identity, specHash: workOf(config).specHash, action: 'apply', attempt: 0 })
+    const containers = [{ name: 'stranger', image: 'stranger' }]
+    const template = { spec: { restartPolicy: 'Never' as const, containers } }
+    await kube.create(jobs, {
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name: job, namespace },
+      spec: { suspend: true, template },
+    })
+    await kube.patch(nodeConfigs, { namespace, name }, { metadata: { annotations: { 'multinic.io/paused': null } } })
+    await eventually(async () => assert.ok((await stage.configOf(name))?.metadata.finalizers?.length), { within })
+  },
+  /** Its Pod never runs, so its Events are asked for. */
+  async 'waits for its Pod'(stage, name) {
+    await stage.addConfig(name, await stage.addNode(name))
+    const asks = async () =>
+      (await real.asked()).some(
+        ({ user, verb, resource }) => user === userOf(stage.namespace) && nameOf(verb, resource) === 'list events',
+      )
+    await eventually(async () => assert.ok(await asks()), { within, every: 500 })
+  },
+  /** The same is said twice, and once more by the next controller. */
+  async 'comes and goes'(stage, name, restart) {
+    const reason = async (wanted: string) =>
+      eventually(
+        async () => {
+          const { conditions } = (await stage.configOf(name))?.status ?? {}
+          assert.equal(conditions?.find(({ type }) => type === 'Ready')?.reason, wanted)
+        },
+        { within },
+      )
+    await stage.addConfig(name, '6f1c2a10-0001-4aaa-8bbb-999999999999')
+    for (let round = 0; round < 2; round++) {
+      await reason('NodeMissing')
+      await stage.addNode(name)
+      await reason('WrongMachine')
+      await real.kube.delete(nodes, { name })
+    }
+    await reason('NodeMissing')
+    await restart()
+    await stage.addNode(name)
+    await reason('WrongMachine')
+    await real.kube.delete(nodes, { name })
+    await reason('NodeMissing')
+  },
+}
+
+async function aPausedConfig(stage: Stage, name: string, instanceId: string) {
+  const made = await stage.addConfig(`${name}-made`, instanceId, { nodeName: name })
+  await real.kube.delete(nodeConfigs, { namespace: stage.namespace, name: `${name}-made` })
+  return { apiVersion: made.apiVersion, kind: made.kind, metadata: made.metadata, spec: made.spec }
+}
+
+/** A controller that tells all stories, and may be stopped in the middle of them. */
+async function tellAll(stage: Stage) {
+  let controller = await stage.startController(settings)
+  const restart = async () => {
+    await controller.stop()
+    controller = await stage.startController(settings)
+  }
+  const told = Object.values(stories).map((story, index) => story(stage, `${stage.namespace}-${index}`, restart))
+  return { ended: Promise.allSettled(told), stop: () => controller.stop() }
+}
+
+const userOf = (namespace: string) => `system:serviceaccount:${namespace}:multinic-agent`
+const nameOf = (verb: string, resource: string) => `${verb} ${resource}`
+
+function rightsIn(text: string): string[] {
+  const rules = parseAllDocuments(text).flatMap(document => (document.toJS() as { rules?: Rule[] }).rules ?? [])
+  return rules.flatMap(({ resources, verbs }) =>
+    resources.flatMap(resource => verbs.map(verb => nameOf(verb, resource))),
+  )
+}
+
+test('the controller works with its rights, is never refused, and uses every one of them', async () => {
+  const stage = await real.install('whole', { within })
+  const telling = await tellAll(stage)
+  const results = await telling.ended
+  await telling.stop()
+  assert.deepEqual(
+    results.flatMap(result => (result.status === 'rejected' ? [String(result.reason)] : [])),
+    [],
+  )
+  await eventually(
+    async () => {
+      const asked = (await real.asked()).filter(({ user }) => user === userOf('whole'))
+      assert.deepEqual(
+        [...new Set(asked.filter(({ code }) => code === 403).map(one => nameOf(one.verb, one.resource)))],
+        [],
+      )
+      const used = new Set(asked.map(({ verb, resource }) => nameOf(verb, resource)))
+      assert.deepEqual([...used].sort(), rightsIn(real.rights).sort())
+    },
+    { within: 5_000 },
+  )
+})
+
+test('each right that is taken away is missed', async t => {
+  const rights = rightsIn(real.rights)
+  const waiting = rights.map((right, index) => ({ right, namespace: `less-${index}` }))
+  const missed: string[] = []
+  const worker = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift())
+      if (await misses(next.namespace, next.right)) missed.push(next.right)
+  }
+  await Promise.all(Array.from({ length: 6 }, worker))
+  t.diagnostic(`${missed.length} rights`)
+  assert.deepEqual(missed.sort(), rights.sort())
+})
+
+async function misses(namespace: string, right: string): Promise<boolean> {
+  const change = (rules: Rule[]) =>
+    rules
+      .map(rule => ({
+        ...rule,
+        verbs: rule.verbs.filter(verb => !rule.resources.some(resource => nameOf(verb, resource) === right)),
+      }))
+      .filter(({ verbs }) => verbs.length > 0)
+  const stage = await real.install(namespace, { change, within })
+  const telling = await tellAll(stage)
+  try {
+    await eventually(
+      async () => {
+        const refused = (await real.asked()).filter(({ user, code }) => user === userOf(namespace) && code === 403)
+        assert.ok(refused.some(({ verb, resource }) => nameOf(verb, resource) === right))
+      },
+      { within: 40_000, every: 250 },
+    )
+    return true
+  } catch {
+    return false
+  } finally {
+    await telling.stop()
+  }
+}

@@ -1,5 +1,6 @@
 /**
- * A change of a NIC as data: what is there, what is to be, and so its undo. Prints as a line for `ip -batch` and in words.
+ * A change of a NIC as data: what is there and what is to be, so that both ways are known. Prints as a line for `ip -batch`
+ * and in words.
  *
  * Pure. Devices are named by ifindex (`if5`): a rename in the same batch cannot miss.
  */
@@ -50,20 +51,6 @@ export type Change =
   | { kind: 'manager'; from: Manager; to: Manager }
 
 export type KernelChange = Exclude<Change, { kind: 'sysctl' | 'file' | 'manager' }>
-
-export function inverse(change: Change): Change {
-  switch (change.kind) {
-    case 'address':
-    case 'route':
-    case 'rule':
-    case 'altname':
-      return { ...change, op: change.op === 'add' ? 'remove' : 'add' }
-    case 'file':
-      return fileChange(change.path, change.to, change.from)
-    default:
-      return { ...change, from: change.to, to: change.from } as Change
-  }
-}
 
 export function fileChange(path: string, from: FileState | undefined, to: FileState | undefined): Change {
   return { kind: 'file', path, ...(from ? { from } : {}), ...(to ? { to } : {}) }

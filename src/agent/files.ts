@@ -58,7 +58,7 @@ export function dropLeftovers(host: Host, paths: Paths): void {
       if (name.startsWith('.') && name.endsWith(stagedEnd)) host.removeFile(`${directory}/${name}`)
 }
 
-export function backupDirectory(paths: Paths, path: string): string | undefined {
+function backupDirectory(paths: Paths, path: string): string | undefined {
   if (path.startsWith(`${paths.state}/`)) return undefined
   for (const directory of [paths.networkScripts, paths.networkManager])
     if (path.startsWith(`${directory}/`))

@@ -135,7 +135,7 @@ export function fileChanges(current: Pick<NicState, 'files'>, target: Pick<NicSt
   )
 }
 
-export function sameFile(a: FileState | undefined, b: FileState | undefined): boolean {
+function sameFile(a: FileState | undefined, b: FileState | undefined): boolean {
   return a?.text === b?.text && a?.mode === b?.mode && a?.uid === b?.uid && a?.gid === b?.gid
 }
 
@@ -165,7 +165,7 @@ export function ruleSpec(rule: RuleSeen): RuleSpec {
   }
 }
 
-export function onlyOn(route: RouteSeen, ifindex: number): boolean {
+function onlyOn(route: RouteSeen, ifindex: number): boolean {
   return route.devices.length > 0 && route.devices.every(device => device === ifindex)
 }
 

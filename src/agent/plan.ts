@@ -251,7 +251,7 @@ function scopeOf(
   }
 }
 
-export function inBand(rule: RuleSeen, table: number): boolean {
+function inBand(rule: RuleSeen, table: number): boolean {
   return rule.table === table && rule.priority === priorityOf(table)
 }
 

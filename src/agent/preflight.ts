@@ -179,7 +179,7 @@ function ambiguousIndex(link: Link, { observed }: Ground): Refusal | undefined {
   )
 }
 
-export function routeInWords(route: RouteSeen): string {
+function routeInWords(route: RouteSeen): string {
   const via = route.gateway ? ` via ${route.gateway}` : ''
   const table = route.table === tableMain ? '' : ` in table ${route.table}`
   return route.destination === 'default'

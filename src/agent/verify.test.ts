@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { aNode, anAddress, anInterface, aRoute, aRule, theSettings } from './given.ts'
+import { afterUnits } from './model.ts'
+import type { Observed } from './observed.ts'
+import { hostPaths } from './paths.ts'
+import { planRun } from './plan.ts'
+import { differences, fileDifferences } from './verify.ts'
+
+const start = aNode(1)
+const plan = planRun({
+  interfaces: [anInterface(0)],
+  nodeAddresses: [],
+  settings: theSettings(),
+  paths: hostPaths,
+  observed: start,
+})
+const good = afterUnits(start, plan.units)
+const [accepted] = plan.accepted
+assert.ok(accepted)
+const { nic, link } = accepted
+
+const onLink = (values: Partial<Observed['links'][number]>): Observed => ({
+  ...good,
+  links: good.links.map(entry => (entry.ifindex === link.ifindex ? { ...entry, ...values } : entry)),
+})
+const others = <T extends { ifindex: number }>(items: T[]) => items.filter(item => item.ifindex !== link.ifindex)
+
+const cases: Record<string, [observed: Observed, told: string[]]> = {
+  'all as asked': [good, []],
+  'a device that is gone': [{ ...good, links: others(good.links) }, ['NicMissing: the device is gone']],
+  'another name': [onLink({ name: 'ens4' }), ['VerifyFailed: the name is ens4']],
+  'another MTU': [onLink({ mtu: 1500 }), ['VerifyFailed: the MTU is 1500, not 1450']],
+  'a link that is down': [onLink({ up: false }), ['LinkDown: the link is down']],
+  'a missing address': [
+    { ...good, addresses: others(good.addresses) },
+    ['VerifyFailed: address 10.100.0.10/24 is missing'],
+  ],
+  'an address with its route in the main table': [
+    { ...good, addresses: [...others(good.addresses), anAddress(3, '10.100.0.10/24')] },
+    ['VerifyFailed: address 10.100.0.10/24 has no noprefixroute'],
+  ],
+  'an address that another machine has': [
+    {
+      ...good,
+      addresses: [...others(good.addresses), anAddress(3, '10.100.0.10/24', { noPrefixRoute: true, dadFailed: true })],
+    },
+    ['AddressConflict: another machine on the wire has 10.100.0.10/24'],
+  ],
+  'a missing route': [
+    { ...good, routes: good.routes.filter(route => route.table !== 100 || route.destination !== 'default') },
+    ['VerifyFailed: route 0.0.0.0/0 via 10.100.0.1 table 100 metric 100 protocol 4 is missing'],
+  ],
+  'a default route that came meanwhile': [
+    { ...good, routes: [...good.routes, aRoute(3, 'default', { gateway: '10.100.0.1' })] },
+    ['DefaultRoute: a default route leaves by it'],
+  ],
+  'a rule too few and one too many': [
+    { ...good, rules: [...good.rules.slice(1), aRule({ from: '10.100.0.99/32' })] },
+    [
+      'VerifyFailed: rule from 10.100.0.10/32 lookup 100 priority 10100 is missing',
+      'VerifyFailed: rule from 10.100.0.99/32 lookup 100 priority 10100 is too much',
+    ],
+  ],
+  'another setting of the kernel': [
+    { ...good, sysctls: { ...good.sysctls, 3: { ...good.sysctls[3], 'ipv4.rp_filter': '1' } } },
+    ['VerifyFailed: ipv4.rp_filter is 1, not 2'],
+  ],
+}
+
+for (const [name, [observed, told]] of Object.entries(cases)) {
+  test(`${name}: ${told.length === 0 ? 'no difference' : 'told'}`, () => {
+    assert.deepEqual(
+      differences(nic, link.ifindex, observed).map(({ reason, message }) => `${reason}: ${message}`),
+      told,
+    )
+  })
+}
+
+test('files that are missing, changed or of another mode are told', () => {
+  const file = { text: 'a', mode: 0o600, uid: 0, gid: 0 }
+  const wanted = { '/a': file, '/b': file, '/c': file, '/d': file }
+  const files = { '/b': { ...file, text: 'b' }, '/c': { ...file, mode: 0o644 }, '/d': file }
+  assert.deepEqual(
+    fileDifferences(wanted, { ...good, files }).map(({ message }) => message),
+    ['/a is missing', '/b has another text', '/c has another mode'],
+  )
+})

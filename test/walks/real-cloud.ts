@@ -3,9 +3,10 @@
  * that points at a real Keystone. There are no nodes: what arrives in the Biz cluster is the end of this walk.
  */
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { stringify } from 'yaml'
 import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
 import { type OpenstackConfig, openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { connectKube, type KubeClient } from '../../src/kube/client.ts'
@@ -16,16 +17,19 @@ import { serve } from '../../src/sandbox/cloud/serve.ts'
 import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor } from '../../src/sandbox/install.ts'
 import { startKubeApi } from '../../src/sandbox/kube/server.ts'
 import { sandboxNamespace as namespace, partsOf } from '../../src/sandbox/parts.ts'
-import { stateDir } from '../../src/sandbox/state.ts'
 import { createWorld } from '../../src/sandbox/world.ts'
 import { eventually } from '../eventually.ts'
 import type { OpenStack } from '../rigs/openstack/rig.ts'
 import { type Daemon, startDaemon } from '../rigs/process.ts'
 
+type Spec = OpenstackConfig['spec']
+/** What differs from an object that names neither servers nor subnets. */
+export type SpecInput = Partial<Omit<Spec, 'credentials'>> & { credentials?: Partial<Spec['credentials']> }
+
 export interface RealCloudWalk {
   /** As the operator logs in. */
   account: { user: string; password: string }
-  create(name: string, spec: Partial<OpenstackConfig['spec']>): Promise<void>
+  create(name: string, spec: SpecInput): Promise<void>
   change(name: string, change: (config: OpenstackConfig) => void): Promise<void>
   config(name?: string): Promise<OpenstackConfig>
   nodes(): Promise<NodeConfig[]>
@@ -37,6 +41,8 @@ export interface RealCloudWalk {
 }
 
 const clusterId = 'biz-1'
+/** Nobody else is in this world. */
+const addresses = { viola: '127.0.0.1:8080', operator: '127.0.0.1:8081' }
 const within = 90_000
 
 export async function startRealCloudWalk(cloud: OpenStack): Promise<RealCloudWalk> {
@@ -71,15 +77,25 @@ export async function startRealCloudWalk(cloud: OpenStack): Promise<RealCloudWal
     const management = await cluster('management')
     const biz = await cluster('biz')
     await installEncryptKey(management.kube, world)
-    const kubeconfigs = { management: management.kubeconfig, biz: biz.kubeconfig }
-    const { parts } = await partsOf({ state: stateDir(dir), kubeconfigs, contrabass: contrabass.url, clusterId })
-    const daemons = new Map<string, Daemon>()
-    for (const { name, command, env } of parts.filter(part => part.name !== 'controller')) {
+    const routing = join(dir, 'viola-routing.yaml')
+    const target = { providerId: clusterId, namespace, kubeconfig: biz.kubeconfig }
+    await writeFile(routing, stringify({ strict: true, targets: [target] }), { mode: 0o600 })
+    const start = (part: 'viola' | 'operator', env: Record<string, string>): Daemon => {
+      const { command, env: usual } = ownProgram(part)
       const [program = '', ...args] = command
-      const daemon = startDaemon(program, args, { log: join(dir, `${name}.log`), env })
-      daemons.set(name, daemon)
+      const daemon = startDaemon(program, args, { log: join(dir, `${part}.log`), env: { ...usual, ...env } })
       ends.push(() => daemon.stop())
+      return daemon
     }
+    start('viola', { LISTEN_ADDR: addresses.viola, ROUTING_CONFIG: routing })
+    const operator = start('operator', {
+      KUBECONFIG: management.kubeconfig,
+      POD_NAMESPACE: namespace,
+      OPERATOR_ADDR: addresses.operator,
+      INVENTORY_ENABLED: 'false',
+      CONTRABASS_ENDPOINT: contrabass.url,
+      VIOLA_ENDPOINT: `http://${addresses.viola}`,
+    })
 
     const config = async (name = 'main') => {
       const found = await management.kube.get(openstackConfigs, { namespace, name })
@@ -111,7 +127,7 @@ export async function startRealCloudWalk(cloud: OpenStack): Promise<RealCloudWal
         try {
           await eventually(check, { within, every: 200 })
         } catch (error) {
-          const said = await daemons.get('operator')?.tail()
+          const said = await operator.tail()
           throw new Error(`it did not come true; the operator said\n${said}`, { cause: error })
         }
       },

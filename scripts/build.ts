@@ -32,7 +32,7 @@ async function bundle(entry: string, outfile: string, format: 'cjs' | 'esm'): Pr
     format,
     metafile: true,
     legalComments: 'none',
-    external: ['esbuild', '../../scripts/*'],
+    external: ['esbuild', '../../scripts/*', '../../web/*'],
     logLevel: 'error',
     ...(format === 'esm'
       ? {

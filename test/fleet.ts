@@ -37,7 +37,7 @@ const troubles: Record<number, [nic: number, make: (state: State, nic: Interface
       observed: { ...state.observed, mtu: 1500 },
     }),
   ],
-  42: [2, state => failed(state, 'AddressInUse', 'another machine answers for this address')],
+  42: [2, state => failed(state, 'DefaultRoute', 'this device carries the default route of the node')],
   142: [0, state => failed(state, 'VerifyFailed', 'the address is not on the device after it was set')],
   201: [1, state => waiting(state, 'NicMissing', 'no device has this MAC address yet')],
   333: [

@@ -2,7 +2,8 @@
  * Bundles the dashboard: one page, one script, one style sheet, each named by its content and compressed beforehand.
  */
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
@@ -47,4 +48,21 @@ export async function buildWeb(outdir: string): Promise<string[]> {
     await writeFile(join(outdir, `${path}.br`), brotliCompressSync(text, best))
   }
   return [...files.keys()]
+}
+
+/** The directory of a dashboard that was built from the sources as they are now; they are compiled only when they have changed. */
+export async function cachedWeb(): Promise<string> {
+  const hash = createHash('sha256')
+  for (const path of globSync('**/*.{ts,tsx,css,html}', { cwd: here }).sort())
+    if (!path.endsWith('.test.ts')) hash.update(`${path}\n`).update(readFileSync(join(here, path)))
+  const dir = join(here, '../node_modules/.cache/dashboard', hash.digest('hex').slice(0, 16))
+  if (existsSync(dir)) return dir
+  // Built aside: whoever starts at the same time sees a whole one or none.
+  const aside = `${dir}.${process.pid}`
+  await buildWeb(aside)
+  await rename(aside, dir).catch(async error => {
+    await rm(aside, { recursive: true })
+    if (!existsSync(dir)) throw error
+  })
+  return dir
 }

@@ -45,6 +45,53 @@ function nicsOf(record: InventoryRecord | undefined): Map<string, Nic> {
   return new Map(record ? nodeOf(record, []).nics.map(nic => [nic.name, nic]) : [])
 }
 
+/** NICs that went the same way: said once. */
+export interface Turn {
+  nics: string
+  before: Look
+  after: Look
+  reason: string
+}
+
+export function turnsOf(changes: readonly Change[]): Turn[] {
+  const turned = changes.flatMap(({ op, nic, fields }) => {
+    const state = op === 'chg' ? fields.find(({ field }) => field === 'state') : undefined
+    const reason = fields.find(({ field }) => field === 'reason')?.after ?? ''
+    return state ? [{ nic, before: state.before as Look, after: state.after as Look, reason }] : []
+  })
+  return [...Map.groupBy(turned, ({ before, after, reason }) => `${before} ${after} ${reason}`).values()].flatMap(
+    group => {
+      const [first] = group
+      return first ? [{ ...first, nics: nicRange(group.map(({ nic }) => nic)) }] : []
+    },
+  )
+}
+
+/** Fields that say more than the state: what was there before, and what is there instead. */
+export function detailsOf({ op, fields }: Change): Change['fields'] {
+  if (op !== 'chg') return []
+  const reads = new Set(['observed mtu', 'link'])
+  return fields.filter(
+    ({ field, before }) => field !== 'state' && field !== 'reason' && !(reads.has(field) && before === ''),
+  )
+}
+
+/** multinic0, multinic1, multinic2, multinic5 → multinic0–2, 5 */
+export function nicRange(names: readonly string[]): string {
+  const numbers = names.map(name => Number(/^multinic(\d)$/.exec(name)?.[1])).sort((a, b) => a - b)
+  if (numbers.some(Number.isNaN)) return names.join(', ')
+  const runs: [from: number, to: number][] = []
+  for (const number of numbers) {
+    const last = runs.at(-1)
+    if (last && last[1] === number - 1) last[1] = number
+    else runs.push([number, number])
+  }
+  const texts = runs.map(([from, to]) =>
+    from === to ? `${from}` : to === from + 1 ? `${from}, ${to}` : `${from}–${to}`,
+  )
+  return texts.length === 0 ? '' : `multinic${texts.join(', ')}`
+}
+
 /** The look of an entry as a whole: the worst of what it changed, or of what is there now. */
 export function entryLook({ what, after }: Pick<HistoryEntry, 'what' | 'after'>): Look {
   if (what === 'removed' || !after) return 'rem'

@@ -41,6 +41,11 @@ export function clock(at: string | number, now: number, language: Language): str
   }).format(time)
 }
 
+/** For a place where the day is said elsewhere. */
+export function timeOfDay(at: string, language: Language): string {
+  return new Intl.DateTimeFormat(language, { timeStyle: 'medium', hour12: false }).format(new Date(at))
+}
+
 export function exact(at: string, language: Language): string {
   return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium', hour12: false }).format(
     new Date(at),

@@ -76,7 +76,7 @@ function Answer({ q, at, holdings }: { q: string; at: string; holdings: readonly
       ? say('history.hadNow')
       : say('history.hadUntil', { time: clock(holder.to, now, language) }))
   const title = holder
-    ? say('history.had', { node: holder.nodeName, nic: holder.nic })
+    ? say(holder.to === undefined && !at ? 'history.has' : 'history.had', { node: holder.nodeName, nic: holder.nic })
     : holdings.length > 0
       ? say('history.nobody', { value: q })
       : say('history.never', { value: q })

@@ -62,7 +62,7 @@ export function NodePage({ providerId, nodeName }: { providerId: string; nodeNam
           <Pipeline node={node} chosen={route.query['nic']} />
         </>
       )}
-      <div class={nics.length > 0 ? 'cols a' : 'cols'}>
+      <div class={nics.length > 0 ? 'cols a top' : 'cols'}>
         {node && nics.length > 0 && <Compare node={node} chosen={route.query['nic']} />}
         <Timeline providerId={providerId} nodeName={nodeName} mark={node?.updatedAt ?? ''} />
       </div>

@@ -4,7 +4,7 @@
 import { useMemo } from 'preact/hooks'
 import type { HistoryEntry } from '../src/contract/inventory.ts'
 import { downloadCsv } from './api.ts'
-import { changesOf, entryLook } from './diff.ts'
+import { changesOf, entryLook, nicRange } from './diff.ts'
 import { age, count, duration, exact, shortId } from './format.ts'
 import { LatencyPanel } from './latency.tsx'
 import { linkTo, linkToNode } from './route.ts'
@@ -266,7 +266,7 @@ function FeedEntry({ entry, fresh }: { entry: HistoryEntry; fresh: boolean }) {
   const of = entry.after ?? entry.before
   const changes = useMemo(() => changesOf(entry), [entry])
   if (!of) return null
-  const nics = changes.map(({ nic }) => nic.replace('multinic', '')).join(', ')
+  const nics = nicRange(changes.map(({ nic }) => nic))
   const done = changes.length === 1 && changes[0]?.look === 'ok' ? tookOf(entry) : undefined
   return (
     <li class={fresh ? 'new' : ''}>
@@ -276,7 +276,7 @@ function FeedEntry({ entry, fresh }: { entry: HistoryEntry; fresh: boolean }) {
           <a href={linkToNode(of)}>
             <b class="strong">
               {of.nodeName}
-              {nics && ` multinic${nics}`}
+              {nics && ` ${nics}`}
             </b>
           </a>{' '}
           {changes.length > 0 ? summaryOf() : say(`what.${entry.what}`)}

@@ -171,9 +171,7 @@ function Hit(props: { hit: SearchHit; q: string; index: number; at: number; open
   const node = data.nodes.find(({ key }) => key === nodeKey(hit.providerId, hit.nodeName))
   const nic = node?.nics.find(({ name }) => name === hit.interface)
   const marked = hit.value.toLowerCase().startsWith(q.toLowerCase()) ? q.length : 0
-  const more = [nic?.network, nic?.address !== hit.value ? nic?.address : '', shortId(hit.providerId, 12)].filter(
-    Boolean,
-  )
+  const more = [nic?.network, hit.kind === 'address' ? '' : nic?.address, shortId(hit.providerId, 12)].filter(Boolean)
   return (
     <button
       type="button"

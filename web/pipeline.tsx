@@ -2,7 +2,7 @@
  * Each NIC from port to verified: the time of each stage, where it is stuck, and what to do, in the words of the API.
  */
 import { useEffect, useRef } from 'preact/hooks'
-import { age, clock, duration, exact } from './format.ts'
+import { age, clock, duration, exact, timeOfDay } from './format.ts'
 import { type StageMark, type StageView, stages, stagesOf, stuckAt, totalOf } from './stages.ts'
 import { CopyButton, Glyph, Panel, useUi } from './ui.tsx'
 import { looks, type Nic, type Node } from './view.ts'
@@ -76,12 +76,12 @@ const classes: Record<StageMark, string> = {
 }
 
 function Stage({ view: { stage, mark, at, took }, first }: { view: StageView; first: boolean }) {
-  const { say, now, language } = useUi()
+  const { say, language } = useUi()
   const done =
     at === undefined
       ? say('mark.done')
       : first || took === undefined
-        ? clock(at, now, language)
+        ? timeOfDay(at, language)
         : `+${duration(took, say)}`
   const text = mark === 'done' ? done : mark === 'none' ? '–' : say(`mark.${mark}`)
   return (

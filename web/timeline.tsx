@@ -4,11 +4,10 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { HistoryEntry } from '../src/contract/inventory.ts'
 import { nodeHistory } from './api.ts'
-import { type Change, changesOf, entryLook } from './diff.ts'
+import { type Change, changesOf, detailsOf, entryLook, nicRange, turnsOf } from './diff.ts'
 import { clock, exact } from './format.ts'
 import { linkTo } from './route.ts'
-import { Blank, Glyph, Panel, useUi } from './ui.tsx'
-import { looks } from './view.ts'
+import { Blank, Glyph, Panel, StateWord, useUi } from './ui.tsx'
 
 const page = 12
 
@@ -58,7 +57,7 @@ export function Timeline({ providerId, nodeName, mark }: { providerId: string; n
 function Entry({ entry }: { entry: HistoryEntry }) {
   const { say, now, language } = useUi()
   const changes = useMemo(() => changesOf(entry), [entry])
-  const names = changes.map(({ nic }) => nic).join(', ')
+  const names = nicRange(changes.map(({ nic }) => nic))
   return (
     <li>
       <Glyph look={entryLook(entry)} />
@@ -75,46 +74,44 @@ function Entry({ entry }: { entry: HistoryEntry }) {
 }
 
 export function Diff({ changes }: { changes: readonly Change[] }) {
-  if (changes.length === 0) return null
-  const several = changes.length > 1
+  const { say } = useUi()
+  const turns = turnsOf(changes)
+  const details = changes.flatMap(change => detailsOf(change).map(field => ({ nic: change.nic, ...field })))
+  const whole = changes.filter(({ op }) => op !== 'chg')
+  if (turns.length + details.length + whole.length === 0) return null
   return (
     <div class="diff">
-      {changes.map(change => (
-        <DiffLines key={change.nic} change={change} named={several || change.op !== 'chg'} />
+      {turns.map(({ nics, before, after, reason }) => (
+        <div key={`${nics} ${after}`} class="c">
+          <span class="mono">{nics}</span>
+          <span class="dim">{say(`look.${before}`)} →</span>
+          <StateWord look={after} />
+          {reason && after !== 'ok' && <span class="dim">{reason}</span>}
+        </div>
       ))}
+      {whole.map(change => (
+        <div key={change.nic} class={change.op === 'add' ? 'p' : 'm'}>
+          {wholeText(change)}
+        </div>
+      ))}
+      {details.flatMap(({ nic, field, before, after }) => [
+        before && (
+          <div key={`${nic} ${field} before`} class="m">
+            {nic} {field}: {before}
+          </div>
+        ),
+        after && (
+          <div key={`${nic} ${field} after`} class="p">
+            {nic} {field}: {after}
+          </div>
+        ),
+      ])}
     </div>
   )
 }
 
-function DiffLines({ change: { op, nic, fields }, named }: { change: Change; named: boolean }) {
-  const { say } = useUi()
-  const shown = (field: string, value: string) =>
-    field === 'state' ? say(`look.${looks.find(look => look === value) ?? 'pend'}`) : value
-  if (op !== 'chg') {
-    const of = op === 'add' ? 'after' : 'before'
-    const text = fields
-      .filter(({ field }) => field === 'address' || field === 'mtu' || field === 'mac')
-      .map(each => (each.field === 'mtu' ? `mtu ${each[of]}` : each[of]))
-    return <div class={op === 'add' ? 'p' : 'm'}>{[nic, ...text].join('  ')}</div>
-  }
-  return (
-    <>
-      {fields.map(({ field, before, after }) => (
-        <>
-          {before && (
-            <div key={`${field} before`} class="m">
-              {named && `${nic} `}
-              {field}: {shown(field, before)}
-            </div>
-          )}
-          {after && (
-            <div key={`${field} after`} class="p">
-              {named && `${nic} `}
-              {field}: {shown(field, after)}
-            </div>
-          )}
-        </>
-      ))}
-    </>
-  )
+function wholeText({ op, nic, fields }: Change): string {
+  const of = op === 'add' ? 'after' : 'before'
+  const shown = fields.filter(({ field }) => field === 'address' || field === 'mtu')
+  return [nic, ...shown.map(each => (each.field === 'mtu' ? `mtu ${each[of]}` : each[of]))].filter(Boolean).join('  ')
 }

@@ -6,6 +6,7 @@ import { count, shortId } from './format.ts'
 import { Inspector } from './inspector.tsx'
 import { layoutRibbons, type Ribbon, ribbonPicture } from './layout.ts'
 import { linkTo, linkToNode } from './route.ts'
+import { providersOf } from './shell.tsx'
 import { type Subnet, subnetKey, subnetsOf } from './subnet.ts'
 import { Blank, Glyph, Icon, Panel, Segmented, Select, useUi } from './ui.tsx'
 import { byName, type Node, needsPerson } from './view.ts'
@@ -14,7 +15,7 @@ const pageSize = 40
 
 export function Topology() {
   const { say, data, route, language } = useUi()
-  const providers = useMemo(() => [...new Set(data.nodes.map(({ providerId }) => providerId))].sort(), [data.nodes])
+  const providers = useMemo(() => providersOf(data.nodes).map(({ providerId }) => providerId), [data.nodes])
   const { subnet, node: nodeChosen, only } = route.query
   const provider = route.query['provider'] ?? providers[0] ?? ''
   const ofProvider = useMemo(

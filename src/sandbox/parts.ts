@@ -31,6 +31,8 @@ export interface PartsOptions {
   contrabass: string
   /** Under which Viola knows the Biz cluster. */
   clusterId: string
+  /** Of the bundled dashboard; without one it is where a build put it, or not there. */
+  webDir?: string
 }
 
 export interface PartAddresses {
@@ -60,6 +62,7 @@ export async function partsOf(options: PartsOptions): Promise<{ parts: Part[]; a
       OPERATOR_ADDR: operator,
       INVENTORY_ADDR: inventory,
       INVENTORY_DB_PATH: state.path('inventory.db'),
+      ...(options.webDir !== undefined && { INVENTORY_WEB_DIR: options.webDir }),
       CONTRABASS_ENDPOINT: options.contrabass,
       VIOLA_ENDPOINT: `http://${viola}`,
     }),

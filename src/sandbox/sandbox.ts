@@ -93,13 +93,13 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     for (const subnet of [home, ...offered]) addSubnet(world, subnet)
     for (let index = 1; index <= options.nodes; index++) addServer(world, `worker-${index}`)
 
-    progress('two Kubernetes APIs, a cloud, the agent')
+    progress('two Kubernetes APIs, a cloud, the agent, the dashboard')
     const cluster = (name: string) => started(openCluster(state, name, log), close)
     const cloudStarts = started(startCloud(world, log), made => made.close())
-    const begun = [cluster('management'), cluster('biz'), cloudStarts, bundledAgent(state)] as const
+    const begun = [cluster('management'), cluster('biz'), cloudStarts, bundledAgent(state), bundledWeb()] as const
     // All of them first: what starts after a failure would never be stopped.
     await Promise.allSettled(begun)
-    const [management, biz, cloud, agentFile] = await Promise.all(begun)
+    const [management, biz, cloud, agentFile, webDir] = await Promise.all(begun)
     await Promise.all([installDefinitions(management.kube), installDefinitions(biz.kube)])
     await installEncryptKey(management.kube, world)
 
@@ -110,6 +110,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       kubeconfigs,
       contrabass: cloud.urls.contrabass,
       clusterId,
+      webDir,
     })
     await mkdir(state.path('logs'), { recursive: true })
     const supervisor = supervise(wanted, { logs: state.path('logs'), log })
@@ -149,6 +150,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
     const urls: Record<string, string> = {
       ...Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, `http://${address}`])),
+      dashboard: `http://${addresses.inventory}/`,
       ...cloud.urls,
       management: management.api.url,
       biz: biz.api.url,
@@ -200,6 +202,12 @@ async function bundledAgent(state: StateDir): Promise<string> {
   const bundle = state.path('agent.cjs')
   await buildAgent(bundle)
   return bundle
+}
+
+/** The dashboard of this very checkout. */
+async function bundledWeb(): Promise<string> {
+  const { cachedWeb } = await import('../../web/build.ts')
+  return cachedWeb()
 }
 
 async function makeNodes(options: SandboxOptions, world: World, fabric: Fabric): Promise<Map<string, SandboxNode>> {

@@ -141,6 +141,7 @@ function nicLine(nic: InterfaceView): string {
 export function nextSteps(status: SandboxStatus, program: string): string {
   const { urls, kubeconfigs } = status
   return `addresses
+  dashboard    ${urls['dashboard']}
   inventory    ${urls['inventory']}/v1/inventory/node-configs
                ${urls['inventory']}/docs
   viola        ${urls['viola']}/docs

@@ -103,12 +103,19 @@ async function aPausedConfig(stage: Stage, name: string, instanceId: string) {
 /** A controller that tells all stories, and may be stopped in the middle of them. */
 async function tellAll(stage: Stage) {
   let controller = await stage.startController(settings)
+  let over = false
   const restart = async () => {
     await controller.stop()
+    if (over) return
     controller = await stage.startController(settings)
+    if (over) await controller.stop()
   }
   const told = Object.values(stories).map((story, index) => story(stage, `${stage.namespace}-${index}`, restart))
-  return { ended: Promise.allSettled(told), stop: () => controller.stop() }
+  const stop = async () => {
+    over = true
+    await controller.stop()
+  }
+  return { ended: Promise.allSettled(told), stop }
 }
 
 const userOf = (namespace: string) => `system:serviceaccount:${namespace}:multinic-agent`

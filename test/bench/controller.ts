@@ -1,0 +1,388 @@
+/**
+ * The controller on a real kube-apiserver and Job controller: 500 new configs, 500 ended Jobs, what it asks for, what it
+ * holds of 5,000 nodes, and how soon a report of a real kubelet is in the status.
+ *
+ * References are a bare client that makes the same writes with the same parallelism. The controller is stopped (SIGSTOP)
+ * while its work is laid out, so that only its own time counts.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { buildImage } from '../../scripts/image.ts'
+import { type NodeConfig, nodeConfigFinalizer, nodeConfigs } from '../../src/contract/node-config.ts'
+import { controllerConfig } from '../../src/controller/config.ts'
+import { aConfig } from '../../src/controller/given.ts'
+import { agentJob } from '../../src/controller/job.ts'
+import { factsOf } from '../../src/controller/machine.ts'
+import { workOf } from '../../src/controller/work.ts'
+import { createInformer, type Informer } from '../../src/kube/informer.ts'
+import { jobs, nodes, pods } from '../../src/kube/resources.ts'
+import type { JobObject, KubeObject, NodeObject, PodObject, Resource } from '../../src/kube/types.ts'
+import { silent } from '../../src/log.ts'
+import { endedStatus } from '../controller-cluster.ts'
+import { eventually } from '../eventually.ts'
+import { type RealController, startRealController } from '../real-controller.ts'
+import { startNode } from '../rigs/kubernetes/rig.ts'
+import type { Daemon } from '../rigs/process.ts'
+import { inWorld } from '../rigs/world.ts'
+import { type Bench, type Figure, figure, median } from './figure.ts'
+
+const [count, rounds, parallel, many, tries] = [500, 2, 16, 5_000, 9]
+const within = 180_000
+
+/** Real parts run in a world of their own: there this file is the program, and prints its figures. */
+export const bench: Bench = async report => {
+  const heard: Buffer[] = []
+  const output = (chunk: Buffer) => heard.push(chunk)
+  const { code } = await inWorld([process.execPath, import.meta.filename], { within: 15 * 60_000, output })
+  const said = Buffer.concat(heard).toString()
+  for (const line of said.split('\n').filter(one => one.startsWith('{"name"'))) report(JSON.parse(line) as Figure)
+  if (code !== 0) throw new Error(`the bench of the controller failed:\n${said}`)
+}
+
+if (import.meta.main) await measure()
+
+async function measure(): Promise<void> {
+  const real = await startRealController()
+  try {
+    await measureWaves(real)
+    await measureMany(real)
+    await measureKubelet(real)
+  } finally {
+    await real.close()
+  }
+  process.exit(0)
+}
+
+async function measureWaves(real: RealController): Promise<void> {
+  const own = await lay(real, 'waves')
+  const bare = await lay(real, 'bare')
+  const daemon = await startController(real, own)
+  const times = {
+    create: [] as number[],
+    complete: [] as number[],
+    bareCreate: [] as number[],
+    bareComplete: [] as number[],
+  }
+  const asked = { create: [] as number[], complete: [] as number[] }
+
+  for (let round = 0; round < rounds; round++) {
+    const names = Array.from({ length: count }, (_, index) => `r${round}-n${index}`)
+    await each(names, async (name, index) => void (await real.kube.create(nodes, aNode(name, uuidOf(round, index)))))
+    const made = (namespace: string) =>
+      each(names, (name, index) => real.kube.create(nodeConfigs, newConfig(name, uuidOf(round, index), namespace)))
+    const total = (round + 1) * count
+
+    const bareConfigs = await made('bare')
+    times.bareCreate.push(await timed(() => each(bareConfigs, config => bareCreate(real, config))))
+    await quiet(bare, total)
+
+    await paused(daemon, async () => void (await made('waves')))
+    const beforeCreate = await requests(real, 'waves')
+    times.create.push(await resumed(daemon, () => own.jobs.list().length >= total))
+    await quiet(own, total)
+    asked.create.push(((await requests(real, 'waves')) - beforeCreate) / count)
+
+    await paused(daemon, async () => {
+      await each(own.pods.list().filter(isOpen), pod => end(real, pod))
+      await ended(own, total)
+    })
+    const beforeComplete = await requests(real, 'waves')
+    times.complete.push(await resumed(daemon, () => settled(own) >= total))
+    await sleep(5_000)
+    asked.complete.push(((await requests(real, 'waves')) - beforeComplete) / count)
+
+    await each(bare.pods.list().filter(isOpen), pod => end(real, pod))
+    await ended(bare, total)
+    const before = bareConfigs.map(({ metadata }) => bare.configs.get(`bare/${metadata.name}`))
+    times.bareComplete.push(await timed(() => each(before, config => bareComplete(real, own, config))))
+  }
+
+  const beforeIdle = await requests(real, 'waves')
+  await sleep(10_000)
+  const idle = (await requests(real, 'waves')) - beforeIdle
+  await daemon.stop()
+  const client = (reference: number[]) => ({ against: 'bare client', reference: median(reference) })
+  const goals = {
+    create: { atMost: 1.3 * median(times.bareCreate) },
+    complete: { atMost: 1.3 * median(times.bareComplete) },
+  }
+  say(figure('controller.create_500', median(times.create), 's', client(times.bareCreate), goals.create))
+  say(figure('controller.complete_500', median(times.complete), 's', client(times.bareComplete), goals.complete))
+  const writes = (reference: number) => ({ against: 'bare client', reference })
+  say(figure('controller.requests_per_create', median(asked.create), 'requests', writes(2), { atMost: 2.2 }))
+  say(figure('controller.requests_per_complete', median(asked.complete), 'requests', writes(1), { atMost: 1.2 }))
+  say(
+    figure(
+      'controller.idle_requests_10s',
+      idle,
+      'requests',
+      { against: 'the Lease alone', reference: 2 },
+      { atMost: 2 },
+    ),
+  )
+  own.stop()
+  bare.stop()
+}
+
+async function measureMany(real: RealController): Promise<void> {
+  const stage = await lay(real, 'many')
+  const names = Array.from({ length: many }, (_, index) => `m${index}`)
+  await each(names, async (name, index) => {
+    await real.kube.create(nodes, aNode(name, uuidOf(99, index)))
+    const config = await real.kube.create(nodeConfigs, {
+      ...newConfig(name, uuidOf(99, index), 'many'),
+      metadata: { name, namespace: 'many', finalizers: [nodeConfigFinalizer] },
+    })
+    await real.kube.patchStatus(nodeConfigs, { namespace: 'many', name }, settledStatus(config))
+  })
+  const daemon = await startController(real, stage)
+  await sleep(5_000)
+  const nodesHeld = { against: 'nodes held, thousands', reference: many / 1_000 }
+  say(figure('controller.rss_5000_mib', rssOf(daemon.pid), 'MiB', nodesHeld, { atMost: 250 }))
+
+  const times = { bare: [] as number[], own: [] as number[] }
+  for (let index = 0; index < tries; index++) {
+    const [name, uuid] = [`new${index}`, uuidOf(98, index)]
+    await real.kube.create(nodes, aNode(name, uuid))
+    await sleep(200)
+    const appeared = new Promise<void>(resolve => {
+      const off = stage.jobs.on(({ object }) => {
+        if (object.spec.template.spec.nodeName !== name) return
+        resolve()
+        setImmediate(() => off())
+      })
+    })
+    await real.kube.create(nodeConfigs, newConfig(name, uuid, 'many'))
+    times.own.push((await timed(() => appeared)) * 1_000)
+    const other = await real.kube.create(nodeConfigs, newConfig(name, uuid, 'bare'))
+    times.bare.push((await timed(() => bareCreate(real, other))) * 1_000)
+  }
+  await daemon.stop()
+  const client = { against: 'bare client', reference: median(times.bare) }
+  say(figure('controller.new_among_5000', median(times.own), 'ms', client, { atMost: 100 }))
+  stage.stop()
+}
+
+async function measureKubelet(real: RealController): Promise<void> {
+  const stage = await lay(real, 'kubelet')
+  const image = join(real.cp.dir, 'agent.tar')
+  await buildImage('agent', image, { compress: false })
+  const [uuid, mac] = [uuidOf(97, 1), 'fa:16:3e:00:00:00']
+  const node = await startNode(real.cp, { name: 'kubelet-1', uuid, macs: [mac], images: [image] })
+  const daemon = await startController(real, stage, {
+    AGENT_IMAGE: 'multinic-agent:dev',
+    AGENT_IMAGE_PULL_POLICY: 'Never',
+  })
+  try {
+    const seen = {
+      created: new Map<string, number>(),
+      ended: new Map<string, number>(),
+      told: new Map<string, number>(),
+    }
+    const first = (map: Map<string, number>, name = '') => void (map.has(name) || map.set(name, performance.now()))
+    stage.jobs.on(({ object }) => first(seen.created, object.metadata.name))
+    stage.pods.on(({ object }) => isOpen(object) || first(seen.ended, object.metadata.labels?.['job-name']))
+    stage.configs.on(({ object: { status } }) => status?.state === 'Configured' && first(seen.told, status.lastJobName))
+    await real.kube.create(nodeConfigs, newConfig('kubelet-1', uuid, 'kubelet'))
+    for (let index = 1; index <= tries; index++) {
+      await eventually(() => check(seen.told.size >= index, 'the node is not Configured'), { within })
+      if (index === tries) break
+      await real.kube.patch(
+        nodeConfigs,
+        { namespace: 'kubelet', name: 'kubelet-1' },
+        { spec: { specHash: `h${index}` } },
+      )
+    }
+    const since = (map: Map<string, number>) =>
+      [...map].flatMap(([name, at]) => (seen.created.has(name) ? [(at - (seen.created.get(name) ?? at)) / 1_000] : []))
+    const kubelet = { against: 'the kubelet shows the end', reference: median(since(seen.ended)) }
+    say(figure('controller.job_to_status_p50_s', median(since(seen.told)), 's', kubelet, { atMost: 1.5 }))
+  } finally {
+    await daemon.stop()
+    await node.close()
+    stage.stop()
+  }
+}
+
+interface Laid {
+  namespace: string
+  kubeconfig: string
+  configs: Informer<NodeConfig>
+  jobs: Informer<JobObject>
+  pods: Informer<PodObject>
+  stop(): void
+}
+
+/** A namespace, and what happens in it. */
+async function lay(real: RealController, namespace: string): Promise<Laid> {
+  const { kubeconfig } = await real.install(namespace)
+  const over = new AbortController()
+  const follow = <T extends KubeObject>(resource: Resource<T>) =>
+    createInformer(real.kube, resource, { namespace, log: silent })
+  const followed = { configs: follow(nodeConfigs), jobs: follow(jobs), pods: follow(pods) }
+  for (const one of Object.values(followed)) await one.start(over.signal)
+  return { namespace, kubeconfig, ...followed, stop: () => over.abort() }
+}
+
+async function startController(real: RealController, laid: Laid, env: Record<string, string> = {}): Promise<Daemon> {
+  const { namespace, kubeconfig } = laid
+  const daemon = real.startProcess(namespace, {
+    ...{ KUBECONFIG: kubeconfig, CONTROLLER_NAMESPACE: namespace, LEADER_ELECT: 'true', MAX_UNAVAILABLE: '100%' },
+    ...{ CONTROLLER_WORKERS: String(parallel), ...env },
+  })
+  await eventually(async () => check((await daemon.tail()).includes('following the cluster'), await daemon.tail()), {
+    within,
+  })
+  return daemon
+}
+
+/** Of the machine of a round and a place in it. */
+function uuidOf(round: number, index: number): string {
+  return `6f1c2a10-00${round.toString().padStart(2, '0')}-4aaa-8bbb-${index.toString().padStart(12, '0')}`
+}
+
+function aNode(name: string, systemUUID: string): NodeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name },
+    status: {
+      conditions: [{ type: 'Ready', status: 'True' }],
+      addresses: [{ type: 'InternalIP', address: '10.0.0.11' }],
+      nodeInfo: { systemUUID, bootID: 'boot-1', osImage: 'Ubuntu 24.04 LTS' },
+    },
+  }
+}
+
+function newConfig(name: string, instanceId: string, namespace: string): NodeConfig {
+  const { apiVersion, kind, spec } = aConfig({ name, instanceId, nics: 1 })
+  return { apiVersion, kind, metadata: { name, namespace }, spec }
+}
+
+const { agent } = controllerConfig({})
+
+async function bareCreate(real: RealController, config: NodeConfig): Promise<void> {
+  const { name, namespace = '', resourceVersion } = config.metadata
+  const metadata = { finalizers: [nodeConfigFinalizer], resourceVersion }
+  await real.kube.patch(nodeConfigs, { namespace, name }, { metadata })
+  const { interfaces, specHash } = workOf(config)
+  const node = factsOf(aNode(name, config.spec.instanceId ?? ''))
+  const work = { config, node, interfaces, specHash, action: 'apply', attempt: 0, takesSlot: false } as const
+  await real.kube.create(jobs, agentJob(work, agent))
+}
+
+async function bareComplete(real: RealController, own: Laid, config: NodeConfig | undefined): Promise<void> {
+  const { name = '', resourceVersion = '' } = config?.metadata ?? {}
+  const status = own.configs.get(`${own.namespace}/${name}`)?.status ?? {}
+  await real.kube.patchStatus(nodeConfigs, { namespace: 'bare', name }, status, { resourceVersion })
+}
+
+/** As the controller leaves it. */
+function settledStatus({ metadata, spec }: NodeConfig): object {
+  const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
+  const condition = {
+    reason: 'AllInterfacesConfigured',
+    message: '1 interface configured successfully',
+    lastTransitionTime: at,
+  }
+  return {
+    observedGeneration: metadata.generation,
+    observedSpecHash: 'as-it-was',
+    lastProcessed: at,
+    lastJobName: `multinic-agent-${metadata.name}-g1-00000000`,
+    state: 'Configured',
+    nics: '1/1',
+    conditions: ['Ready', 'Progressing', 'Degraded'].map(type => ({
+      ...{ type, status: type === 'Ready' ? 'True' : 'False', ...condition, observedGeneration: metadata.generation },
+    })),
+    interfaceStatuses: spec.interfaces.map(({ id, name, macAddress, portId }) => ({
+      ...{
+        id,
+        name,
+        macAddress,
+        portId,
+        status: 'Configured',
+        reason: 'Configured',
+        lastConfigured: at,
+        lastChecked: at,
+      },
+      observed: { name, mtu: 1450, addresses: ['192.168.0.10/24'], link: 'up' },
+    })),
+    failedAttempts: 0,
+    bootID: 'boot-1',
+  }
+}
+
+async function end(real: RealController, pod: PodObject): Promise<void> {
+  const { name, namespace = '' } = pod.metadata
+  await real.kube.patchStatus(pods, { namespace, name }, endedStatus(pod, 'Succeeded'))
+}
+
+function isOpen({ status }: PodObject): boolean {
+  return !status?.containerStatuses?.some(({ state }) => state?.terminated)
+}
+
+function settled({ configs }: Laid): number {
+  return configs.list().filter(({ status }) => status?.state === 'Configured').length
+}
+
+/** Until the Job controller has made all Pods and there is nothing more to do. */
+async function quiet(laid: Laid, total: number): Promise<void> {
+  await eventually(() => check(laid.pods.list().length >= total, 'not all Pods are made'), { within })
+  await sleep(1_500)
+}
+
+async function ended(laid: Laid, total: number): Promise<void> {
+  const done = () => laid.jobs.list().filter(({ status }) => (status?.succeeded ?? 0) > 0).length
+  await eventually(() => check(done() >= total, 'not all Jobs have ended'), { within })
+  await sleep(1_500)
+}
+
+async function paused(daemon: Daemon, work: () => Promise<void>): Promise<void> {
+  process.kill(daemon.pid, 'SIGSTOP')
+  await work()
+}
+
+/** Seconds until it has done its work. */
+async function resumed(daemon: Daemon, done: () => boolean): Promise<number> {
+  return timed(async () => {
+    process.kill(daemon.pid, 'SIGCONT')
+    await eventually(() => check(done(), 'the controller is not done'), { within, every: 5 })
+  })
+}
+
+async function requests(real: RealController, namespace: string): Promise<number> {
+  const user = `system:serviceaccount:${namespace}:multinic-agent`
+  return (await real.asked()).filter(one => one.user === user).length
+}
+
+/** In order, so many at once. */
+async function each<T, R>(items: readonly T[], work: (item: T, index: number) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  const waiting = items.entries()
+  const worker = async () => {
+    for (const [index, item] of waiting) results[index] = await work(item, index)
+  }
+  await Promise.all(Array.from({ length: parallel }, worker))
+  return results
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const started = performance.now()
+  await work()
+  return (performance.now() - started) / 1_000
+}
+
+function check(holds: boolean, otherwise: string): void {
+  if (!holds) throw new Error(otherwise)
+}
+
+function rssOf(pid: number): number {
+  const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kib) / 1_024
+}
+
+function say(one: Figure): void {
+  console.log(JSON.stringify(one))
+}

@@ -1,0 +1,204 @@
+/**
+ * Two real nodes at once under everything that goes wrong in the middle: a spec that changes during a run, an agent that is
+ * killed while the API server is stopped, a power cycle, a node that is removed.
+ *
+ * An agent is caught in the middle by asking for a NIC that is not there yet: it does the others and waits for it.
+ */
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { buildImage } from '../../scripts/image.ts'
+import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
+import { nodes, pods } from '../../src/kube/resources.ts'
+import { eventually } from '../eventually.ts'
+import { type RealController, startRealController } from '../real-controller.ts'
+import { type RigNode, startNode } from '../rigs/kubernetes/rig.ts'
+import { type Daemon, run } from '../rigs/process.ts'
+
+const namespace = 'multinic-system'
+const within = 90_000
+const uuids = ['6f1c2a10-0001-4aaa-8bbb-000000000001', '6f1c2a10-0001-4aaa-8bbb-000000000002'] as const
+const macOf = (node: number, nic: number) => `fa:16:3e:00:0${node}:1${nic}`
+
+let real: RealController
+let controller: Daemon
+let w1: RigNode
+let w2: RigNode
+
+before(async () => {
+  real = await startRealController()
+  const { kubeconfig } = await real.install(namespace)
+  const image = join(real.cp.dir, 'agent.tar')
+  await buildImage('agent', image, { compress: false })
+  const started = await Promise.all(
+    uuids.map((uuid, index) =>
+      startNode(real.cp, { name: `w${index + 1}`, uuid, macs: [macOf(index + 1, 0)], images: [image] }),
+    ),
+  )
+  const [one, two] = started
+  assert.ok(one && two)
+  ;[w1, w2] = [one, two]
+  controller = real.startProcess('controller', {
+    KUBECONFIG: kubeconfig,
+    AGENT_IMAGE: 'multinic-agent:dev',
+    AGENT_IMAGE_PULL_POLICY: 'Never',
+    MAX_UNAVAILABLE: '100%',
+  })
+})
+
+after(async () => {
+  await controller?.stop()
+  await w1?.close()
+  await w2?.close()
+  await real?.close()
+})
+
+/** The NICs of a node; each is in a subnet of its own. */
+function specOf(node: number, nics: number[], mtu = 1450): NodeConfig['spec'] {
+  return {
+    nodeName: `w${node}`,
+    instanceId: uuids[node - 1] ?? '',
+    interfaces: nics.map(id => ({
+      ...{ id, name: `multinic${id}`, macAddress: macOf(node, id), mtu },
+      ...{ address: `192.168.${10 + id}.${node}`, cidr: `192.168.${10 + id}.0/24` },
+    })),
+  }
+}
+
+const want = (node: number, nics: number[], mtu?: number) =>
+  real.kube.patch(nodeConfigs, { namespace, name: `w${node}` }, { spec: specOf(node, nics, mtu) })
+
+async function reaches(name: string, expected: string): Promise<NodeConfig> {
+  const read = async () => {
+    const config = await real.kube.get(nodeConfigs, { namespace, name })
+    const { status, metadata } = config ?? {}
+    const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+    const current = status?.observedGeneration === metadata?.generation ? '' : ' (of an older spec)'
+    assert.equal(`${status?.state} ${status?.nics} ${ready?.reason}${current}`, expected, ready?.message)
+    assert.ok(config)
+    return config
+  }
+  try {
+    return await eventually(read, { within, every: 100 })
+  } catch (error) {
+    const shown = await real.cp.exec('kubectl', ['-n', namespace, 'describe', 'jobs,pods'], { check: false })
+    throw new Error(`${shown.stdout.slice(-4_000)}\n${await controller.tail()}`, { cause: error })
+  }
+}
+
+/** `name mtu address` of a NIC, as the kernel has it. */
+async function nic(node: RigNode, mac: string): Promise<string> {
+  const { stdout } = await node.exec('ip', ['-j', 'address'])
+  const links = JSON.parse(stdout) as { ifname: string; address: string; mtu: number; addr_info: { local: string }[] }[]
+  const found = links.find(({ address }) => address === mac)
+  const addresses = found?.addr_info.map(({ local }) => local).filter(local => local.startsWith('192.')) ?? []
+  return [found?.ifname, found?.mtu, ...addresses].join(' ')
+}
+
+async function plug(node: RigNode, mac: string): Promise<void> {
+  const peer = ['name', `late${mac.slice(-1)}`, 'address', mac, 'netns', node.netns]
+  const port = `l${mac.slice(-1)}`
+  await run('ip', ['-n', node.fabric, 'link', 'add', port, 'type', 'veth', 'peer', ...peer])
+  await run('ip', ['-n', node.fabric, 'link', 'set', port, 'up'])
+}
+
+/** The agent's process, in the pids of the node. */
+async function agentOn(node: RigNode): Promise<string> {
+  return eventually(
+    async () => {
+      const { stdout } = await node.exec('sh', ['-c', 'grep -la agent.cjs /proc/[0-9]*/cmdline 2>/dev/null || true'])
+      const pids = [...stdout.matchAll(/^\/proc\/(\d+)\/cmdline$/gm)].map(([, pid]) => pid ?? '')
+      const { stdout: names } = await node.exec('sh', [
+        '-c',
+        `for pid in ${pids.join(' ')}; do readlink /proc/$pid/exe && echo $pid; done; true`,
+      ])
+      const [, pid] = /\/node\n(\d+)/.exec(names) ?? []
+      assert.ok(pid, 'no agent runs')
+      return pid
+    },
+    { within, every: 50 },
+  )
+}
+
+/** Nobody else in this world has that program. */
+async function apiserver(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+  for (const pid of (await readdir('/proc')).filter(name => /^\d+$/.test(name))) {
+    const [program = ''] = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
+    if (program.endsWith('/kube-apiserver')) process.kill(Number(pid), signal)
+  }
+}
+
+test('two nodes are configured at once', async () => {
+  for (const [index] of uuids.entries()) {
+    const metadata = { name: `w${index + 1}`, namespace }
+    const spec = specOf(index + 1, [0])
+    await real.kube.create(nodeConfigs, { apiVersion: 'multinic.io/v1', kind: 'MultiNicNodeConfig', metadata, spec })
+  }
+  for (const name of ['w1', 'w2']) await reaches(name, 'Configured 1/1 AllInterfacesConfigured')
+  assert.equal(await nic(w1, macOf(1, 0)), 'multinic0 1450 192.168.10.1')
+  assert.equal(await nic(w2, macOf(2, 0)), 'multinic0 1450 192.168.10.2')
+})
+
+test('a spec that changes during a run is applied after it, and never beside it', async () => {
+  await want(1, [0, 1])
+  await agentOn(w1)
+  await want(1, [0], 1400)
+  let most = 0
+  const watching = new AbortController()
+  const counting = (async () => {
+    while (!watching.signal.aborted) {
+      const { items } = await real.kube.list(pods, {
+        namespace,
+        fieldSelector: 'spec.nodeName=w1,status.phase=Running',
+      })
+      const live = items.filter(({ status }) => status?.containerStatuses?.some(({ state }) => state?.running))
+      most = Math.max(most, live.length)
+      await new Promise(resolve => setTimeout(resolve, 100))
+    }
+  })()
+  await reaches('w1', 'Configured 1/1 AllInterfacesConfigured')
+  watching.abort()
+  await counting
+  assert.equal(most, 1)
+  assert.equal(await nic(w1, macOf(1, 0)), 'multinic0 1400 192.168.10.1')
+})
+
+test('an agent that is killed while the API server is stopped is run again by its node', async () => {
+  await want(1, [0, 1], 1420)
+  const pid = await agentOn(w1)
+  // The kubelet has to know of the Pod's start before it is on its own.
+  await eventually(async () => assert.equal(await nic(w1, macOf(1, 0)), 'multinic0 1420 192.168.10.1'), { within })
+  await apiserver('SIGSTOP')
+  try {
+    await w1.exec('kill', ['-9', pid])
+    await plug(w1, macOf(1, 1))
+    await eventually(async () => assert.equal(await nic(w1, macOf(1, 1)), 'multinic1 1420 192.168.11.1'), { within })
+    assert.equal(await nic(w1, macOf(1, 0)), 'multinic0 1420 192.168.10.1')
+  } finally {
+    await apiserver('SIGCONT')
+  }
+  await reaches('w1', 'Configured 2/2 AllInterfacesConfigured')
+})
+
+test('a power cycle in the middle of a run ends well', async () => {
+  await want(2, [0, 1], 1430)
+  await agentOn(w2)
+  await w2.powerCycle()
+  await eventually(async () => assert.equal(await nic(w2, macOf(2, 0)), 'multinic0 1430 192.168.10.2'), { within })
+  await plug(w2, macOf(2, 1))
+  await reaches('w2', 'Configured 2/2 AllInterfacesConfigured')
+  assert.equal(await nic(w2, macOf(2, 1)), 'multinic1 1430 192.168.11.2')
+})
+
+test('a node that is removed keeps its config waiting, and does not hold its deletion', async () => {
+  await w2.close()
+  await real.kube.delete(nodes, { name: 'w2' })
+  await want(2, [0], 1400)
+  await reaches('w2', 'Pending 0/1 NodeMissing')
+  await real.kube.delete(nodeConfigs, { namespace, name: 'w2' })
+  await eventually(async () => assert.equal(await real.kube.get(nodeConfigs, { namespace, name: 'w2' }), undefined), {
+    within,
+  })
+  await reaches('w1', 'Configured 2/2 AllInterfacesConfigured')
+})

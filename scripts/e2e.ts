@@ -24,10 +24,18 @@ async function runAll(): Promise<Totals> {
   return runTests(files, onRealParts)
 }
 
+/** The groups of provision.sh, and how a test file shows that it needs one. */
+const realParts = {
+  daemons: /rigs\/host\/(boot|network-manager)\./,
+  kubernetes: /rigs\/kubernetes\/rig\./,
+  openstack: /rigs\/openstack\/rig\./,
+  browser: /rigs\/browser\/rig\./,
+}
+
 /** What is in the way, or undefined. A file says by its place or its imports which real parts it needs. */
 async function provision(): Promise<string | undefined> {
   const texts = await Promise.all(files.map(async file => `${file} ${await readFile(file, 'utf8')}`))
-  const rigs = ['kubernetes', 'openstack'].filter(rig => texts.some(text => text.includes(`rigs/${rig}/rig.`)))
+  const rigs = Object.entries(realParts).flatMap(([rig, mark]) => (texts.some(text => mark.test(text)) ? [rig] : []))
   for (const rig of rigs) {
     // On a new machine Kubernetes is built.
     const { code } = await bounded([join(root, 'scripts/provision.sh'), rig], { within: 60 * 60_000 })

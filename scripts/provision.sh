@@ -2,26 +2,32 @@
 # Makes sure that a Debian or Ubuntu machine has what the tests need. Installs only what is missing, by name; starts no service.
 #
 #   provision.sh base         for `make test`: the tools of the tests that need root
+#   provision.sh daemons      for `make e2e`: base, and what applies network files at boot on people's nodes
 #   provision.sh kubernetes   for `make e2e`: base, and the real parts of a cluster (some from apt, some built by Go)
 #   provision.sh openstack    for `make e2e`: base, and the real parts of a cloud
+#   provision.sh browser      for `make e2e`: base, and a browser for the dashboard, with letters for Korean
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 rig=$here/../test/rigs/kubernetes
-group=${1:?base, kubernetes or openstack}
+group=${1:?base, daemons, kubernetes, openstack or browser}
 
 # command:package, as Debian and Ubuntu name them.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl)
+daemons=(netplan:netplan.io NetworkManager:network-manager dbus-daemon:dbus :systemd :udev)
 kubernetes=(etcd:etcd-server containerd:containerd runc:runc busybox:busybox-static)
 # Without the packages that are services: these hold all the code, and ask no questions.
 openstack=(:python3-keystone :neutron-common :nova-common :python3-placement :glance-common :python3-pymysql
   :rabbitmq-server :mariadb-server uwsgi-core:uwsgi-core :uwsgi-plugin-python3)
+browser=(chromium:chromium :fonts-noto-cjk)
 
 case $group in
   base) tools=("${base[@]}") ;;
+  daemons) tools=("${base[@]}" "${daemons[@]}") ;;
   kubernetes) tools=("${base[@]}" "${kubernetes[@]}") ;;
   openstack) tools=("${base[@]}" "${openstack[@]}") ;;
-  *) echo "provision.sh: no group '$group' (base, kubernetes, openstack)" >&2; exit 2 ;;
+  browser) tools=("${base[@]}" "${browser[@]}") ;;
+  *) echo "provision.sh: no group '$group' (base, daemons, kubernetes, openstack, browser)" >&2; exit 2 ;;
 esac
 
 # Directories such as /usr/sbin are not in everybody's PATH.
@@ -77,6 +83,7 @@ if [ ${#packages[@]} -gt 0 ]; then
   install_all || { update_once && install_all; }
   for package in "${packages[@]}"; do
     case $package in
+      network-manager) systemctl --quiet disable NetworkManager.service 2>/dev/null || true ;;
       etcd-server) systemctl --quiet disable etcd.service 2>/dev/null || true ;;
       containerd) systemctl --quiet disable containerd.service 2>/dev/null || true ;;
       rabbitmq-server) systemctl --quiet disable rabbitmq-server.service 2>/dev/null || true ;;

@@ -3,6 +3,7 @@
  *
  * An app is built apart from `listen`, so that tests inject requests.
  */
+import type { ServerOptions } from 'node:https'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { stringify } from 'yaml'
 import type { Problem } from './contract/problem.ts'
@@ -33,18 +34,30 @@ export interface AppOptions {
   /** Said in /readyz without making the part unready. */
   warnings?: () => string[]
   openapi?: Record<string, unknown>
+  /** Certificates: the app then speaks HTTPS only. */
+  tls?: ServerOptions
+  /** A client that takes longer over its headers, or over a whole request, is cut off. */
+  patience?: { headersMs: number; requestMs: number }
 }
 
 export function createApp(options: AppOptions): FastifyInstance {
-  const { log, metrics, openapi } = options
-  const server: FastifyServerOptions = {
+  const { log, metrics, openapi, tls, patience } = options
+  // Looked at only now and then unless told: a limit of seconds would be one of half a minute.
+  const checked = patience && { connectionsCheckingInterval: Math.min(patience.headersMs, 1_000) }
+  const server: FastifyServerOptions & { https?: ServerOptions } = {
     logger: false,
+    ...(tls && { https: { ...tls, ...checked } }),
+    ...(!tls && checked && { http: checked }),
     bodyLimit: options.bodyLimit ?? 1024 * 1024,
     forceCloseConnections: true,
     // Nothing here loads for long: a start that takes its time is a starved machine, and no reason to give up.
     pluginTimeout: 0,
   }
-  const app = Fastify(server)
+  const app: FastifyInstance = Fastify(server)
+  if (patience) {
+    app.server.headersTimeout = patience.headersMs
+    app.server.requestTimeout = patience.requestMs
+  }
 
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
     const status = error instanceof HttpProblem ? error.status : (error.statusCode ?? 500)

@@ -1,10 +1,11 @@
 /**
- * Who a caller is, by its bearer token: a file names each token, who it belongs to and what it may.
+ * Who a caller is, by its bearer token, or by a name that somebody else has made sure of: a file says what each may.
  *
  * ```yaml
  * tokens:
  *   - name: operator
  *     token: …            # or sha256: hex digest of the token, so that the file holds no secret
+ *                         # or certificate: name in a client certificate; or user: name of a Kubernetes user
  *     providers: ['*']    # provider ids that it may act for
  *     roles: [admin]
  * ```
@@ -26,6 +27,10 @@ export interface Caller {
 export interface Tokens {
   /** Throws a 401 for a missing or unknown token. */
   callerOf(authorization: string | undefined): Promise<Caller>
+  /** The caller of a bearer token that the file holds. */
+  callerWith(token: string): Promise<Caller | undefined>
+  /** The caller behind one of these names, which are known to be true. */
+  callerNamed(by: 'certificate' | 'user', names: readonly string[]): Promise<Caller | undefined>
   readonly problem: string | undefined
   close(): void
 }
@@ -38,33 +43,57 @@ const entry = z
       .string()
       .regex(/^[0-9a-f]{64}$/i, 'must be 64 hex digits')
       .optional(),
+    certificate: z.string().min(1).optional(),
+    user: z.string().min(1).optional(),
     providers: z.array(z.string().min(1)).default([]),
     roles: z.array(z.enum(['read', 'write', 'admin'])).default([]),
   })
-  .refine(({ token, sha256 }) => (token === undefined) !== (sha256 === undefined), 'needs either token or sha256')
+  .refine(
+    ({ token, sha256, certificate, user }) =>
+      [token, sha256, certificate, user].filter(way => way !== undefined).length === 1,
+    'needs one of token, sha256, certificate and user',
+  )
 const file = z.object({ tokens: z.array(entry) })
 
-type Known = Caller & { digest: Buffer }
+interface Known {
+  caller: Caller
+  digest: Buffer
+  certificate: string | undefined
+  user: string | undefined
+}
 
 export async function openTokens(path: string, log: Log): Promise<Tokens> {
   const known: Reloaded<Known[]> = await reload({ path, parse: knownFrom, log })
+
+  async function callerWith(token: string): Promise<Caller | undefined> {
+    await known.refresh()
+    const digest = digestOf(token)
+    // Every entry is compared, whichever matches: the time tells nothing.
+    return known.value.filter(one => timingSafeEqual(one.digest, digest))[0]?.caller
+  }
+
   return {
+    callerWith,
     async callerOf(authorization) {
-      const token = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+      const token = bearerTokenIn(authorization)
       if (token === undefined) throw new HttpProblem(401, 'a bearer token is needed')
+      const caller = await callerWith(token)
+      if (!caller) throw new HttpProblem(401, 'the bearer token is not known')
+      return caller
+    },
+    async callerNamed(by, names) {
       await known.refresh()
-      const digest = digestOf(token)
-      // Every entry is compared, whichever matches: the time tells nothing.
-      const found = known.value.filter(one => timingSafeEqual(one.digest, digest))[0]
-      if (!found) throw new HttpProblem(401, 'the bearer token is not known')
-      const { name, providers, roles } = found
-      return { name, providers, roles }
+      return known.value.find(({ [by]: name }) => name !== undefined && names.includes(name))?.caller
     },
     get problem() {
       return known.problem
     },
     close: known.close,
   }
+}
+
+export function bearerTokenIn(authorization: string | undefined): string | undefined {
+  return /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
 
 export function mayActFor(caller: Caller, providerId: string): boolean {
@@ -77,13 +106,16 @@ function knownFrom(text: string): Known[] {
     const wrong = fieldErrors(parsed.error).map(({ path, message }) => `${path}: ${message}`)
     throw new Error(wrong.join('; '))
   }
-  return parsed.data.tokens.map(({ name, token, sha256 = '', providers, roles }) => ({
-    name,
-    providers,
-    roles,
-    digest: token === undefined ? Buffer.from(sha256, 'hex') : digestOf(token),
+  return parsed.data.tokens.map(({ name, token, sha256, certificate, user, providers, roles }) => ({
+    caller: { name, providers, roles },
+    digest: token !== undefined ? digestOf(token) : sha256 !== undefined ? Buffer.from(sha256, 'hex') : noDigest,
+    certificate,
+    user,
   }))
 }
+
+/** No token has it. */
+const noDigest = Buffer.alloc(32)
 
 function digestOf(token: string): Buffer {
   return createHash('sha256').update(token).digest()

@@ -5,10 +5,11 @@ import type { FastifyInstance } from 'fastify'
 import { violaPath } from '../src/contract/viola.ts'
 import { settingsFrom } from '../src/env.ts'
 import { type Log, silent } from '../src/log.ts'
-import { createViolaApp } from '../src/viola/app.ts'
+import { createViolaApp, type ViolaAppOptions } from '../src/viola/app.ts'
 import { openAuth } from '../src/viola/auth.ts'
 import { violaSettings } from '../src/viola/config.ts'
 import { openTargets } from '../src/viola/targets.ts'
+import { openCertificates } from '../src/viola/tls.ts'
 
 export interface Said {
   status: number
@@ -33,11 +34,16 @@ export interface Asking {
   body?: unknown
 }
 
-export async function aViola(env: Record<string, string>, log: Log = silent): Promise<Viola> {
+export async function aViola(
+  env: Record<string, string>,
+  log: Log = silent,
+  more: Pick<ViolaAppOptions, 'patience'> = {},
+): Promise<Viola> {
   const settings = settingsFrom(violaSettings, env)
+  const certificates = await openCertificates(settings, log, 20)
+  const auth = await openAuth(settings, log)
   const targets = await openTargets({ settings, log, refreshMs: 20 })
-  const auth = await openAuth(settings.VIOLA_TOKENS_FILE, log)
-  const app = createViolaApp({ targets, auth, log, parallel: settings.VIOLA_PARALLEL })
+  const app = createViolaApp({ targets, auth, log, parallel: settings.VIOLA_PARALLEL, certificates, ...more })
 
   const ask: Viola['ask'] = async (method, path, { provider = 'p1', headers = {}, body } = {}) => {
     const answer = await app.inject({

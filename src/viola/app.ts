@@ -1,6 +1,7 @@
 /**
  * The Viola API over HTTP: parse, authorise, choose the cluster, then observe → plan → apply → answer.
  */
+import { Server as TlsServer } from 'node:https'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { openApiDocument } from '../contract/openapi.ts'
 import { maxPostBytes, providerHeader, violaPath } from '../contract/viola.ts'
@@ -21,31 +22,39 @@ import { type Cluster, fingerprintOf } from './observe.ts'
 import { belongsTo, heldNode, planNodeConfigs } from './plan.ts'
 import { nodesFrom } from './request.ts'
 import { type Targets, Unroutable } from './targets.ts'
+import { type Certificates, certificateOf } from './tls.ts'
 
 export interface ViolaAppOptions {
   targets: Targets
   auth: Auth
   log: Log
   parallel: number
+  certificates?: Certificates | undefined
+  /** How long a client may take to send its headers, and the whole of a request. */
+  patience?: { headersMs: number; requestMs: number }
 }
+
+/** A body of 4 MiB comes within this time over any line that is worth waiting for. */
+const usualPatience = { headersMs: 10_000, requestMs: 30_000 }
 
 interface Admitted {
   providerId: string
   caller: Caller
 }
 
-export function createViolaApp({ targets, auth, log, parallel }: ViolaAppOptions): FastifyInstance {
+export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
+  const { targets, auth, log, parallel, certificates, patience = usualPatience } = options
   const metrics = createMetrics({ process: true })
   const app = createApp({
     log,
     bodyLimit: maxPostBytes,
     metrics: { ...metrics, text: measured },
-    warnings: () => [...auth.warnings(), ...targets.warnings()],
+    warnings: () => [...auth.warnings(), ...(certificates?.warnings() ?? []), ...targets.warnings()],
     openapi: openApiDocument(violaApi),
+    patience,
+    ...(certificates && { tls: certificates.options() }),
   })
-  // A body of 4 MiB comes within this time over any line that is worth waiting for.
-  app.server.requestTimeout = 30_000
-  app.server.headersTimeout = 10_000
+  if (app.server instanceof TlsServer) certificates?.follow(app.server)
 
   function measured(): Promise<string> {
     const file = Number(targets.problem !== undefined)
@@ -70,7 +79,8 @@ export function createViolaApp({ targets, auth, log, parallel }: ViolaAppOptions
     if (!providerId) throw new HttpProblem(400, `the header ${providerHeader} is needed`)
     if (providerId.length > 253) throw new HttpProblem(400, `the header ${providerHeader} is above 253 characters`)
     reply.header('www-authenticate', 'Bearer')
-    const caller = await auth.admit(request.headers.authorization, providerId)
+    const certificate = certificateOf(request.raw.socket)
+    const caller = await auth.admit({ authorization: request.headers.authorization, certificate }, providerId)
     reply.removeHeader('www-authenticate')
     return { providerId, caller }
   }
@@ -138,7 +148,8 @@ export function createViolaApp({ targets, auth, log, parallel }: ViolaAppOptions
   serveApi(app, violaApi, handlers)
   drainBeforeClose(app)
   app.addHook('onClose', async () => {
-    auth.close()
+    certificates?.close()
+    await auth.close()
     await targets.close()
   })
 

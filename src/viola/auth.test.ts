@@ -38,7 +38,7 @@ test('tokens decide who may speak for which provider, and are read again when th
     assert.equal((await viola.post([aNodeOf('a')], bearer(mine))).status, 200)
     const foreign = await viola.post([aNodeOf('b')], { provider: 'p2', ...bearer(mine) })
     assert.equal(foreign.status, 403)
-    assert.match(foreign.json.detail, /the token of team-1 is not for provider p2/)
+    assert.match(foreign.json.detail, /team-1 may not act for provider p2/)
     assert.equal((await viola.post([aNodeOf('b')], { provider: 'p2', ...bearer(admin) })).status, 200)
 
     // The same VM, claimed under another provider id by a caller who has only that one.

@@ -8,6 +8,7 @@ import { createViolaApp } from './app.ts'
 import { openAuth } from './auth.ts'
 import { violaSettings } from './config.ts'
 import { openTargets } from './targets.ts'
+import { openCertificates } from './tls.ts'
 
 export interface ViolaOptions {
   env: Environment
@@ -19,9 +20,10 @@ export interface ViolaOptions {
 /** Runs until the signal; requests under way are answered first. */
 export async function runViola({ env, log, signal, onListen }: ViolaOptions): Promise<void> {
   const settings = settingsFrom(violaSettings, env)
+  const certificates = await openCertificates(settings, log)
+  const auth = await openAuth(settings, log)
   const targets = await openTargets({ settings, log })
-  const auth = await openAuth(settings.VIOLA_TOKENS_FILE, log)
-  const app = createViolaApp({ targets, auth, log, parallel: settings.VIOLA_PARALLEL })
+  const app = createViolaApp({ targets, auth, log, parallel: settings.VIOLA_PARALLEL, certificates })
   try {
     const url = await listen(app, settings.LISTEN_ADDR)
     log.info('listening', { url })

@@ -1,0 +1,173 @@
+/** Certificates on both sides of the Viola API, over real connections. */
+import assert from 'node:assert/strict'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { connect } from 'node:tls'
+import { Agent, request } from 'undici'
+import { stringify } from 'yaml'
+import { aBizCluster, type BizCluster } from '../../test/biz-cluster.ts'
+import { eventually } from '../../test/eventually.ts'
+import { type Authority, certificateAuthority, type Pair } from '../../test/rigs/kubernetes/certificates.ts'
+import { aNodeOf, aViola, type Viola } from '../../test/viola.ts'
+import { violaPath } from '../contract/viola.ts'
+import { listen } from '../http.ts'
+import { createLog } from '../log.ts'
+
+let biz: BizCluster
+let authority: Authority
+let viola: Viola
+let url: string
+let files: Pair
+const lines: string[] = []
+const token = 'a-token-of-provider-p1'
+const serving = { subjectAltName: 'IP:127.0.0.1', extendedKeyUsage: 'serverAuth' }
+const client = { extendedKeyUsage: 'clientAuth' }
+
+before(async () => {
+  biz = await aBizCluster()
+  const [ours, theirs] = [join(biz.dir, 'ours'), join(biz.dir, 'theirs')]
+  await Promise.all([ours, theirs].map(dir => mkdir(dir)))
+  authority = await certificateAuthority(ours)
+  files = await authority.issue('served', '/CN=viola-api', serving)
+  const tokens = [
+    { name: 'team-1', certificate: 'team-1', providers: ['p1'] },
+    { name: 'by-name', certificate: 'spiffe://biz/operator', providers: ['*'] },
+    { name: 'with-token', token, providers: ['p1'] },
+  ]
+  const tokensFile = join(biz.dir, 'tokens.yaml')
+  writeFileSync(tokensFile, stringify({ tokens }))
+  const env = {
+    KUBECONFIG: biz.api.kubeconfig,
+    VIOLA_TLS_CERT_FILE: files.cert,
+    VIOLA_TLS_KEY_FILE: files.key,
+    VIOLA_CLIENT_CA_FILE: authority.cert,
+    VIOLA_TOKENS_FILE: tokensFile,
+  }
+  viola = await aViola(env, createLog({}, { write: line => lines.push(line) }))
+  url = await listen(viola.app, '127.0.0.1:0')
+})
+after(async () => {
+  await viola?.close()
+  await biz.close()
+})
+
+interface Asking {
+  as?: Pair
+  provider?: string
+  headers?: Record<string, string>
+  path?: string
+}
+
+async function ask({ as, provider = 'p1', headers = {}, path = violaPath }: Asking, nodes?: object[]) {
+  const shown = as && { cert: readFileSync(as.cert), key: readFileSync(as.key) }
+  const dispatcher = new Agent({ connect: { ca: readFileSync(authority.cert), ...shown } })
+  try {
+    const answer = await request(`${url}${path}`, {
+      method: nodes ? 'POST' : 'GET',
+      headers: { 'x-provider-id': provider, ...headers },
+      ...(nodes && { body: JSON.stringify(nodes) }),
+      dispatcher,
+    })
+    return { status: answer.statusCode, body: await answer.body.text() }
+  } finally {
+    await dispatcher.close()
+  }
+}
+
+test('a client certificate says who the caller is, and the file what it may', async () => {
+  assert.match(url, /^https:/)
+  const team = await authority.issue('team-1', '/O=biz/CN=team-1', client)
+  assert.equal((await ask({ as: team }, [aNodeOf('by-certificate')])).status, 200)
+  const foreign = await ask({ as: team, provider: 'p2' }, [aNodeOf('foreign')])
+  assert.equal(foreign.status, 403)
+  assert.match(foreign.body, /team-1 may not act for provider p2/)
+
+  const named = await authority.issue('named', '/CN=x', { ...client, subjectAltName: 'URI:spiffe://biz/operator' })
+  assert.equal((await ask({ as: named, provider: 'p2' }, [aNodeOf('by-uri')])).status, 200)
+  const audit = lines.filter(line => line.includes('node configs created')).map(line => JSON.parse(line))
+  assert.deepEqual(
+    audit.map(({ caller, provider, nodes }) => [caller, provider, nodes]),
+    [
+      ['team-1', 'p1', ['by-certificate']],
+      ['by-name', 'p2', ['by-uri']],
+    ],
+  )
+})
+
+test('a certificate that the file does not name may do nothing', async () => {
+  const stranger = await authority.issue('stranger', '/CN=stranger', client)
+  const answer = await ask({ as: stranger })
+  assert.equal(answer.status, 403)
+  assert.match(answer.body, /the certificate stranger is given no provider/)
+})
+
+test('a name with a comma in it passes for no other', async () => {
+  const sly = '@names\n[names]\nURI=http://a/, URI:spiffe://biz/operator, x'
+  const forged = await authority.issue('forged', '/CN=forged', { ...client, subjectAltName: sly })
+  const answer = await ask({ as: forged })
+  assert.equal(answer.status, 403)
+  assert.match(answer.body, /the certificate forged is given no provider/)
+  const several = await authority.issue('several', '/CN=team-1/CN=other', client)
+  assert.equal((await ask({ as: several })).status, 403)
+})
+
+test('a certificate of somebody else’s authority proves nothing, even with the right name', async () => {
+  const other = await certificateAuthority(join(biz.dir, 'theirs'))
+  const answer = await ask({ as: await other.issue('team-1', '/CN=team-1', client) })
+  assert.equal(answer.status, 401)
+  assert.match(answer.body, /the client certificate is not trusted/)
+  const forServers = await authority.issue('not-for-clients', '/CN=team-1', serving)
+  assert.equal((await ask({ as: forServers })).status, 401)
+})
+
+test('without a certificate a token is needed, and probes need neither', async () => {
+  const nothing = await ask({})
+  assert.equal(nothing.status, 401)
+  assert.match(nothing.body, /a bearer token or a client certificate is needed/)
+  assert.equal((await ask({ headers: { authorization: `Bearer ${token}` } })).status, 200)
+  assert.equal((await ask({ path: '/healthz' })).status, 200)
+  assert.equal((await ask({ path: '/readyz' })).status, 200)
+})
+
+test('a renewed certificate is served to the next caller; half a renewal leaves the old one and is told', async () => {
+  const renewed = await authority.issue('renewed', '/CN=viola-api-renewed', serving)
+  copyFileSync(renewed.cert, files.cert)
+  await eventually(async () => {
+    assert.match((await ask({ path: '/readyz' })).body, /certificates: .*those before stay in force/)
+  })
+  assert.equal(await servedName(), 'viola-api')
+  copyFileSync(renewed.key, files.key)
+  await eventually(async () => assert.equal(await servedName(), 'viola-api-renewed'))
+  assert.doesNotMatch((await ask({ path: '/readyz' })).body, /certificates:/)
+})
+
+function servedName(): Promise<unknown> {
+  const { port, hostname: host } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port: Number(port), ca: readFileSync(authority.cert) }, () => {
+      resolve(socket.getPeerCertificate().subject.CN)
+      socket.end()
+    }).once('error', reject)
+  })
+}
+
+const wrong: Record<string, [env: Record<string, string>, error: RegExp]> = {
+  'a certificate without its key': [{ VIOLA_TLS_CERT_FILE: 'a' }, /VIOLA_TLS_CERT_FILE: needs VIOLA_TLS_KEY_FILE too/],
+  'a client CA without names': [
+    { VIOLA_TLS_CERT_FILE: 'a', VIOLA_TLS_KEY_FILE: 'b', VIOLA_CLIENT_CA_FILE: 'c' },
+    /VIOLA_CLIENT_CA_FILE: needs VIOLA_TOKENS_FILE too/,
+  ],
+  'a review of tokens without names': [
+    { VIOLA_TOKEN_REVIEW: 'true' },
+    /VIOLA_TOKEN_REVIEW: needs VIOLA_TOKENS_FILE too/,
+  ],
+  'a certificate that is not there': [
+    { VIOLA_TLS_CERT_FILE: 'none.crt', VIOLA_TLS_KEY_FILE: 'none.key' },
+    /certificates: none\.crt: /,
+  ],
+}
+for (const [name, [env, error]] of Object.entries(wrong))
+  test(`${name} is an error at the start`, () =>
+    assert.rejects(aViola({ KUBECONFIG: biz.api.kubeconfig, ...env }), error))

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { stringify } from 'yaml'
+import { aBizCluster, type BizCluster } from '../../test/biz-cluster.ts'
+import { type HttpStub, json, serve } from '../../test/http-stub.ts'
+import { aViola, type Viola } from '../../test/viola.ts'
+
+const operator = 'system:serviceaccount:multinic-operator-system:multinic-operator'
+const users: Record<string, string> = { 'token-of-the-operator': operator, 'token-of-somebody': 'somebody' }
+let biz: BizCluster
+/** The cluster that it runs in, which is not the one that it writes to. */
+let cluster: HttpStub
+let viola: Viola
+let broken = false
+let audiences: string[] | undefined = ['viola-api']
+
+before(async () => {
+  biz = await aBizCluster()
+  cluster = await serve(({ body }, response) => {
+    if (broken) return json(response, 403, { kind: 'Status', code: 403, message: 'tokenreviews are forbidden' })
+    const { token } = (body as { spec: { token: string } }).spec
+    const username = users[token]
+    const status = username ? { authenticated: true, user: { username }, audiences } : { error: 'no' }
+    return json(response, 201, { kind: 'TokenReview', status })
+  })
+  const tokens = [{ name: 'operator', user: operator, providers: ['p1'] }]
+  await writeFile(join(biz.dir, 'tokens.yaml'), stringify({ tokens }))
+  await writeFile(join(biz.dir, 'routing.yaml'), stringify({ default: { kubeconfig: biz.api.kubeconfig } }))
+  viola = await aViola({
+    KUBE_API_SERVER: cluster.url,
+    KUBE_TOKEN: 'of viola itself',
+    ROUTING_CONFIG: join(biz.dir, 'routing.yaml'),
+    VIOLA_TOKENS_FILE: join(biz.dir, 'tokens.yaml'),
+    VIOLA_TOKEN_REVIEW: 'true',
+    VIOLA_TOKEN_AUDIENCE: 'viola-api',
+  })
+})
+after(async () => {
+  await viola.close()
+  await cluster.close()
+  await biz.close()
+})
+
+const listAs = (token: string, provider = 'p1') =>
+  viola.list('', { provider, headers: { authorization: `Bearer ${token}` } })
+const reviews = () => cluster.asked.filter(({ path }) => path === '/apis/authentication.k8s.io/v1/tokenreviews')
+
+test('a user of Kubernetes may what the file gives it, and is asked about once', async () => {
+  assert.equal((await listAs('token-of-the-operator')).status, 200)
+  assert.equal((await listAs('token-of-the-operator')).status, 200)
+  assert.equal(reviews().length, 1)
+  assert.deepEqual((reviews()[0]?.body as { spec: object }).spec, {
+    token: 'token-of-the-operator',
+    audiences: ['viola-api'],
+  })
+  const foreign = await listAs('token-of-the-operator', 'p2')
+  assert.equal(foreign.status, 403)
+  assert.match(foreign.json.detail, /operator may not act for provider p2/)
+})
+
+test('a user that the file does not name may do nothing', async () => {
+  const answer = await listAs('token-of-somebody')
+  assert.equal(answer.status, 403)
+  assert.match(answer.json.detail, /the user somebody is given no provider/)
+})
+
+test('a token that Kubernetes does not know is a 401', async () => {
+  assert.equal((await listAs('token-of-nobody')).status, 401)
+})
+
+test('a token that was made for somebody else is a 401', async () => {
+  users['token-for-another'] = operator
+  audiences = undefined
+  assert.equal((await listAs('token-for-another')).status, 401)
+})
+
+test('while nobody can say whose token it is, it is a 503, and the next one asks again', async () => {
+  users['token-in-hard-times'] = operator
+  audiences = ['viola-api']
+  broken = true
+  const answer = await listAs('token-in-hard-times')
+  assert.equal(answer.status, 503)
+  assert.match(answer.json.detail, /the token could not be reviewed: .*forbidden/)
+  broken = false
+  assert.equal((await listAs('token-in-hard-times')).status, 200)
+})

@@ -1,0 +1,80 @@
+/**
+ * Asks a Kubernetes whose token it is (TokenReview). An answer is remembered for a moment, so that a busy caller costs one
+ * question a minute; what is remembered is a digest, never the token.
+ */
+import { createHash } from 'node:crypto'
+import { messageOf } from '../errors.ts'
+import { HttpProblem } from '../http.ts'
+import type { KubeClient } from '../kube/client.ts'
+
+export interface TokenReviews {
+  /** The user's name; undefined when the token is not valid. Throws a 503 when nobody can say. */
+  userOf(token: string): Promise<string | undefined>
+  close(): Promise<void>
+}
+
+interface Review {
+  status?: { authenticated?: boolean; user?: { username?: string }; audiences?: string[]; error?: string }
+}
+
+const path = '/apis/authentication.k8s.io/v1/tokenreviews'
+const rememberedMs = { known: 60_000, unknown: 5_000 }
+const mostRemembered = 1_000
+
+export function openTokenReviews(
+  connect: () => Promise<KubeClient>,
+  audience: string | undefined,
+  now: () => number = Date.now,
+): TokenReviews {
+  const remembered = new Map<string, { user: Promise<string | undefined>; until: number }>()
+  let kube: Promise<KubeClient> | undefined
+
+  async function ask(token: string): Promise<string | undefined> {
+    const spec = { token, ...(audience && { audiences: [audience] }) }
+    try {
+      kube ??= connect()
+      const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec }
+      const { status } = (await (await kube).raw('POST', path, body)).body as Review
+      if (!status?.authenticated) return undefined
+      // A server that knows nothing of audiences names none: then the token was not made for us.
+      if (audience && !status.audiences?.includes(audience)) return undefined
+      return status.user?.username
+    } catch (error) {
+      throw new HttpProblem(503, `the token could not be reviewed: ${messageOf(error)}`)
+    }
+  }
+
+  return {
+    async userOf(token) {
+      const digest = createHash('sha256').update(token).digest('hex')
+      const held = remembered.get(digest)
+      if (held && now() < held.until) return held.user
+      const user = ask(token)
+      remembered.delete(digest)
+      const entry = { user, until: now() + rememberedMs.unknown }
+      remembered.set(digest, entry)
+      for (const [oldest] of remembered) {
+        if (remembered.size <= mostRemembered) break
+        remembered.delete(oldest)
+      }
+      user.then(
+        name => {
+          if (name !== undefined) entry.until = now() + rememberedMs.known
+        },
+        () => {
+          if (remembered.get(digest) === entry) remembered.delete(digest)
+          kube?.catch(() => {
+            kube = undefined
+          })
+        },
+      )
+      return user
+    },
+    async close() {
+      await kube?.then(
+        client => client.close(),
+        () => {},
+      )
+    },
+  }
+}

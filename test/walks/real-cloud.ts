@@ -16,7 +16,7 @@ import { contrabassBroken, createContrabass } from '../../src/sandbox/cloud/cont
 import { serve } from '../../src/sandbox/cloud/serve.ts'
 import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor } from '../../src/sandbox/install.ts'
 import { startKubeApi } from '../../src/sandbox/kube/server.ts'
-import { sandboxNamespace as namespace, partsOf } from '../../src/sandbox/parts.ts'
+import { sandboxNamespace as namespace, ownProgram } from '../../src/sandbox/parts.ts'
 import { createWorld } from '../../src/sandbox/world.ts'
 import { eventually } from '../eventually.ts'
 import type { OpenStack } from '../rigs/openstack/rig.ts'

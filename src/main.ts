@@ -1,8 +1,10 @@
 /**
  * The program: one command a part. It wires the rooms, which never import each other, and nothing else.
  */
-import { Command } from 'commander'
+import { Command, CommanderError } from 'commander'
 import type { FastifyInstance } from 'fastify'
+import { exitCodeOf, peopleCommands } from './cli/main.ts'
+import { terminalIo } from './cli/terminal.ts'
 import { environment } from './env.ts'
 import { messageOf } from './errors.ts'
 import { createLog, type Level, type Log } from './log.ts'
@@ -49,20 +51,21 @@ program
     await import('./agent/entry.ts')
   })
 
-if (
-  process.argv[2] === 'sandbox' ||
-  process.argv[2] === undefined ||
-  process.argv[2].startsWith('-') ||
-  process.argv[2] === 'help'
-) {
+const people = peopleCommands(terminalIo(environment()), ending => {
+  if (ending === 'no') process.exitCode = 1
+})
+for (const command of people) program.addCommand(command)
+
+const [, , asked = 'help'] = process.argv
+if (['sandbox', 'help', 'completion'].includes(asked) || asked.startsWith('-')) {
   program.addCommand((await import('./sandbox/main.ts')).sandboxCommand())
 }
 
 try {
   await program.parseAsync()
 } catch (error) {
-  console.error(`multinic: ${messageOf(error)}`)
-  process.exitCode = 1
+  if (!(error instanceof CommanderError)) console.error(`multinic: ${messageOf(error)}`)
+  process.exitCode = exitCodeOf(error)
 }
 
 interface PartContext {

@@ -1,6 +1,7 @@
 /**
  * Records as a table for spreadsheets: one line an interface. Pure.
  */
+import { csvText } from '../contract/csv.ts'
 import { addressesOf } from '../contract/interfaces.ts'
 import type { InventoryRecord } from '../contract/inventory.ts'
 import { completed } from './rows.ts'
@@ -43,11 +44,5 @@ export function csvOf(records: readonly InventoryRecord[]): string {
       ]
     })
   })
-  return [columns, ...lines].map(line => `${line.map(cell).join(',')}\r\n`).join('')
-}
-
-/** Quoted where RFC 4180 asks for it. A text that a spreadsheet would run as a formula is made harmless. */
-function cell(text: string | undefined = ''): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  return csvText([columns, ...lines])
 }

@@ -1,0 +1,287 @@
+/** The commands, through commander, against a real inventory and a real HTTP stand-in of the operator. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { parse, stringify } from 'yaml'
+import { aWrite } from '../../test/inventory.ts'
+import { type Run, runner } from '../../test/people.ts'
+import type { OpenstackConfig } from '../contract/openstack-config.ts'
+import { type OperatorVerdict, type PlanAnswer, planPath, verdictsPath } from '../contract/operator-api.ts'
+import { HttpProblem } from '../http.ts'
+import { type RunningInventory, startInventory } from '../inventory/main.ts'
+import { silent } from '../log.ts'
+
+let dir: string
+let open: RunningInventory
+let closed: RunningInventory
+let multinic: Run
+const token = 'a-token-that-reads'
+const source = 'multinic-system/main'
+
+const verdicts: OperatorVerdict[] = [
+  { config: source, vm: 'vm-w1', portId: 'port-w1-0', reason: 'Taken', message: '', name: 'multinic0' },
+  { config: source, vm: 'vm-w1', portId: 'port-late', reason: 'StatusNotAllowed', message: 'the port is BUILD' },
+  { config: source, vm: 'vm-gone', reason: 'VmGone', message: 'Nova knows no vm-gone' },
+]
+let plan: PlanAnswer
+let planned: OpenstackConfig | undefined
+
+before(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'multinic-cli-'))
+  const tokens = join(dir, 'tokens.yaml')
+  await writeFile(tokens, stringify({ tokens: [{ name: 'reader', token, roles: ['read'] }] }))
+  await writeFile(join(dir, 'token'), `${token}\n`)
+  const usual = { log: silent }
+  open = await startInventory({
+    ...usual,
+    env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'open.db') },
+    also(app) {
+      app.get(verdictsPath, async request => {
+        const { port, vm } = request.query as Record<string, string | undefined>
+        const asked = (one: OperatorVerdict) =>
+          (port === undefined || one.portId === port) && (vm === undefined || one.vm === vm)
+        return { verdicts: verdicts.filter(asked) }
+      })
+      app.post(planPath, async request => {
+        planned = request.body as OpenstackConfig
+        if (!planned.spec.vmNames)
+          throw new HttpProblem(400, 'this is not an OpenstackConfig', [{ path: 'spec.vmNames', message: 'needed' }])
+        return plan
+      })
+    },
+  })
+  closed = await startInventory({
+    ...usual,
+    env: {
+      INVENTORY_ADDR: '127.0.0.1:0',
+      INVENTORY_DB_PATH: join(dir, 'closed.db'),
+      INVENTORY_TOKENS_FILE: tokens,
+    },
+  })
+  const w1 = aWrite('w1', { nics: 2 })
+  for (const nic of w1.config.interfaces) nic.source = source
+  const states = w1.config.interfaces.map(({ macAddress, portId }, id) => ({
+    macAddress,
+    ...(portId && { portId }),
+    status: id === 0 ? ('Configured' as const) : ('Failed' as const),
+    reason: id === 0 ? 'Configured' : 'NameTaken',
+    ...(id === 1 && { message: 'eth7 is called multinic1', stages: { seen: '2026-01-01T10:00:00Z' } }),
+  }))
+  await open.recorder.put([w1, aWrite('w2')])
+  await open.recorder.put([
+    { ...w1, state: 'Failed', reason: 'ApplyFailed', interfaces: states, why: 'told by the node' },
+  ])
+  multinic = runner({ MULTINIC_INVENTORY_URL: open.url })
+})
+after(async () => {
+  await open.close()
+  await closed.close()
+  await rm(dir, { recursive: true })
+})
+
+test('status draws a tree with the reason and the remedy where something is wrong', async () => {
+  const { code, out } = await multinic('status')
+  assert.equal(code, 0)
+  assert.equal(
+    out,
+    `provider p1  2 nodes, 1 Failed, 1 Pending
+├─ OpenstackConfig multinic-system/main
+│  └─ w1  Failed
+│     │  ApplyFailed: At least one interface could not be configured; it was taken back, the others stay.
+│     │  → Look at interfaceStatuses; correct the cause or set the annotation multinic.io/retry.
+│     ├─ ● multinic0  Configured  10.0.40.225/16  mtu 1450  02:00:00:28:e1:00
+│     └─ ✗ multinic1  Failed      10.1.40.225/16  mtu 1450  02:00:00:28:e1:01
+│           NameTaken: Another device, not ours, has this name.
+│           eth7 is called multinic1
+│           → Rename that device.
+└─ w2  Pending
+   └─ ○ multinic0  Pending  10.0.40.226/16  mtu 1450  02:00:00:28:e2:00
+`,
+  )
+})
+
+test('status of one node, wide, also tells ids', async () => {
+  const { out } = await multinic('status', 'w2', '-o', 'wide')
+  assert.match(out, /w2 {2}Pending {2}VM vm-w2 {2}changed (now|\d+s ago)/)
+  assert.match(out, /port port-w2-0/)
+  assert.doesNotMatch(out, /w1/)
+})
+
+test('status as JSON and as YAML is the same data', async () => {
+  const json = JSON.parse((await multinic('status', '-o', 'json')).out)
+  assert.deepEqual(parse((await multinic('status', '-o', 'yaml')).out), json)
+  assert.deepEqual(json.providers[0].states, { Failed: 1, Pending: 1 })
+})
+
+test('a node that nobody knows is a no, and its name is said', async () => {
+  const { code, out, notes } = await multinic('status', 'nowhere')
+  assert.deepEqual([code, out, notes], [1, '', ['no node is called nowhere']])
+})
+
+test('why of a port that was not taken is its verdict', async () => {
+  const { code, out } = await multinic('why', 'port-late')
+  assert.equal(code, 0)
+  assert.equal(
+    out,
+    `port port-late  not taken
+  VM vm-w1, OpenstackConfig multinic-system/main
+  StatusNotAllowed: The port’s status is not one that is taken.
+  the port is BUILD
+  → Wait, or extend openstackPortAllowedStatuses.
+`,
+  )
+})
+
+test('why of a NIC by its address tells how far it came and what to do', async () => {
+  const { out } = await multinic('why', '10.1.40.225')
+  assert.match(out, /✗ multinic1 {2}Failed {2}10\.1\.40\.225\/16 {2}port port-w1-1/)
+  assert.match(out, /→ Rename that device\./)
+  assert.match(out, /2026-01-01 seen 10:00:00 → waits for delivered/)
+  assert.doesNotMatch(out, /multinic0/)
+})
+
+test('why of a node tells of its NICs and of its ports that were not taken', async () => {
+  const { out } = await multinic('why', 'w1')
+  assert.match(out, /^node w1 {2}Failed/)
+  assert.match(out, /● multinic0 {2}Configured/)
+  assert.match(out, /port port-late {2}not taken/)
+})
+
+test('why of a VM that Nova does not know is told though no node has it', async () => {
+  assert.match((await multinic('why', 'vm-gone')).out, /^VM vm-gone {2}not taken/)
+})
+
+test('why without an operator tells what the inventory knows, and says what is missing', async () => {
+  const { code, out, notes } = await multinic('why', 'w2', '--operator', closed.url)
+  assert.equal(code, 0)
+  assert.match(out, /^node w2/)
+  assert.match(notes.join(), /no operator answers here/)
+})
+
+test('why of nothing is a no', async () => {
+  assert.equal((await multinic('why', 'nothing')).code, 1)
+})
+
+const config = {
+  apiVersion: 'multinic.example.com/v1alpha1',
+  kind: 'OpenstackConfig',
+  metadata: { name: 'main' },
+  spec: { vmNames: ['vm-w1'] },
+}
+
+test('plan reads YAML with other objects beside it, and tells what would happen', async () => {
+  plan = {
+    nodes: [
+      {
+        nodeName: 'w1',
+        instanceId: 'vm-w1',
+        action: 'send',
+        interfaces: [
+          { id: 0, name: 'multinic0', macAddress: '02:00:00:00:00:01', address: '10.0.0.9', cidr: '10.0.0.0/24' },
+        ],
+        why: ['port p becomes multinic0'],
+      },
+      {
+        nodeName: 'w9',
+        instanceId: 'vm-w9',
+        action: 'remove',
+        interfaces: [],
+        why: ['its VM is no longer in vmNames'],
+      },
+    ],
+    verdicts,
+    heldRemovals: [],
+  }
+  const file = join(dir, 'config.yaml')
+  await writeFile(file, `${stringify({ kind: 'Secret', metadata: { name: 'key' } })}---\n${stringify(config)}`)
+  const { code, out, notes } = await multinic('plan', '-f', file, '-n', 'multinic-system')
+  assert.equal(code, 0)
+  assert.deepEqual(notes, ['1 of 2 objects are no OpenstackConfig and were left out'])
+  assert.equal(planned?.metadata.namespace, 'multinic-system')
+  assert.ok(
+    out.startsWith(`OpenstackConfig multinic-system/main  1 to send, 1 to take away; nothing was changed
+
+~ w1  would be sent  VM vm-w1
+    port p becomes multinic0
+    multinic0  10.0.0.9/24  02:00:00:00:00:01
+
+- w9  would be taken away  VM vm-w9
+    its VM is no longer in vmNames
+
+port port-late  not taken
+`),
+    out,
+  )
+})
+
+test('plan reads JSON from the standard input; what cannot work is a no with what to do', async () => {
+  const error = { reason: 'SubnetNotFound', message: 'there is no subnet x', remedy: 'Correct subnetID.' }
+  plan = { nodes: [], verdicts: [], heldRemovals: [], error }
+  const typed = JSON.stringify({ ...config, metadata: { name: 'main', namespace: 'here' } })
+  const { code, out } = await multinic.with({ stdin: typed })('plan', '-f', '-')
+  assert.equal(code, 1)
+  assert.match(out, /^OpenstackConfig here\/main {2}cannot be planned; nothing was changed/)
+  assert.match(out, /SubnetNotFound: .*\n {2}there is no subnet x\n {2}→ Correct subnetID\./)
+})
+
+test('history tells every change with its cause and what was different', async () => {
+  const { code, out } = await multinic('history', 'w1')
+  assert.equal(code, 0)
+  const lines = out.split('\n').map(line => line.replace(/^\S+Z/, 'TIME'))
+  assert.deepEqual(lines.slice(0, 5), [
+    'TIME  status  told by the node',
+    '    ~ node state  Pending → Failed ApplyFailed',
+    '    ~ multinic0 state  Pending → Configured',
+    '    ~ multinic1 state  Pending → Failed NameTaken',
+    'TIME  created  a port was attached',
+  ])
+})
+
+test('history at a time shows the node as it was then', async () => {
+  const [, created] = JSON.parse((await multinic('history', 'w1', '-o', 'json')).out)
+  const { out } = await multinic('history', 'w1', '--at', created.at)
+  assert.match(out, /w1 {2}Pending/)
+  assert.equal((await multinic('history', 'w1', '--at', '24h')).code, 1)
+})
+
+test('find tells where an address is, also as CSV, and who had it before', async () => {
+  assert.equal(
+    (await multinic('find', '10.1.')).out,
+    'KIND     VALUE        NODE  INTERFACE  PROVIDER\naddress  10.1.40.225  w1    multinic1  p1\n',
+  )
+  const rows = 'kind,value,providerId,nodeName,interface\r\naddress,10.1.40.225,p1,w1,multinic1\r\n'
+  assert.equal((await multinic('find', '10.1.', '-o', 'csv')).out, rows)
+  const now = new Date().toISOString()
+  assert.equal((await multinic('find', '10.1.', '-o', 'csv', '--at', now)).out, rows)
+  assert.equal((await multinic('find', '192.0.2.1')).code, 1)
+})
+
+test('check ends with 1 when something is not as asked for, and with 0 when all is', async () => {
+  const { code, out } = await multinic('check')
+  assert.equal(code, 1)
+  assert.match(out, /w1 {4}multinic1 {2}Failed {3}NameTaken {2}Another device, not ours, has this name\./)
+  assert.match(out, /→ NameTaken: Rename that device\./)
+  const fine = await multinic('check', '--provider', 'other')
+  assert.deepEqual([fine.code, fine.out], [0, '0 interfaces of 0 nodes are as they were asked for\n'])
+})
+
+test('export writes everything, as CSV or as records', async () => {
+  const csv = (await multinic('export')).out
+  assert.equal(csv.trimEnd().split('\r\n').length, 4)
+  const records = JSON.parse((await multinic('export', '-o', 'json')).out)
+  assert.deepEqual(
+    records.map((one: { nodeName: string }) => one.nodeName),
+    ['w1', 'w2'],
+  )
+})
+
+test('a token is read from its file, and a missing one is asked for', async () => {
+  const without = await multinic('check', '--inventory', closed.url)
+  assert.equal(without.code, 2)
+  assert.match(without.error, /wants a token that it knows; name its file with --token-file/)
+  const tokenFile = join(dir, 'token')
+  assert.equal((await multinic('check', '--inventory', closed.url, '--token-file', tokenFile)).code, 0)
+  assert.doesNotMatch(without.error, new RegExp(token))
+})

@@ -1,0 +1,114 @@
+/**
+ * Completion scripts, made of the commands themselves. Names of nodes are asked of the inventory where its address is known.
+ */
+import type { Command } from 'commander'
+
+export const shells = ['bash', 'zsh'] as const
+export type Shell = (typeof shells)[number]
+
+/** What can follow a command. */
+export interface Words {
+  /** The command with its parents, without the program: `sandbox up`; empty for the program itself. */
+  path: string
+  /** Commands below it, and words that it takes itself. */
+  commands: string[]
+  options: { names: string[]; takes?: 'file' | 'word' | string[] }[]
+  takesNode: boolean
+}
+
+export function wordsOf(command: Command, path = ''): Words[] {
+  const commands = command.commands.filter(each => each.name() !== 'help')
+  const options = command.options.map(({ short, long, required, optional, argChoices, flags }) => {
+    const names = [short, long].filter(name => name !== undefined && name !== null)
+    if (!required && !optional) return { names }
+    return { names, takes: argChoices ?? (/<(file|directory)>/.test(flags) ? ('file' as const) : ('word' as const)) }
+  })
+  const takesNode = command.registeredArguments.some(argument => ['node', 'what'].includes(argument.name()))
+  const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? [])
+  return [
+    { path, commands: [...commands.map(each => each.name()), ...choices], options, takesNode },
+    ...commands.flatMap(each => wordsOf(each, path === '' ? each.name() : `${path} ${each.name()}`)),
+  ]
+}
+
+export function completionScript(shell: Shell, words: readonly Words[]): string {
+  return shell === 'bash' ? bashScript(words) : zshScript(words)
+}
+
+/** Both scripts know `chosen` (the command so far), `before` (the word in front) and the same cases. */
+function cases(words: readonly Words[], offer: { words: string; files: string; nodes: string }): string {
+  const values = words.flatMap(({ path, options }) =>
+    options.flatMap(({ names, takes }) => {
+      if (takes === undefined) return []
+      const action =
+        takes === 'file' ? offer.files : takes === 'word' ? 'return' : `${offer.words} ${takes.join(' ')}; return`
+      return names.map(name => `    "${path} ${name}") ${takes === 'file' ? `${action}; return` : action} ;;`)
+    }),
+  )
+  const follow = words.map(({ path, commands, options, takesNode }) => {
+    const all = [...commands, ...options.flatMap(({ names }) => names.filter(name => name.startsWith('--'))), '--help']
+    return `    "${path}") ${offer.words} ${all.join(' ')}${takesNode ? `; ${offer.nodes}` : ''} ;;`
+  })
+  return `  case "$chosen $before" in
+${values.join('\n')}
+  esac
+  case "$chosen" in
+${follow.join('\n')}
+  esac`
+}
+
+function knownPaths(words: readonly Words[]): string {
+  return words
+    .filter(({ path }) => path !== '')
+    .map(({ path }) => `"${path}"`)
+    .join('|')
+}
+
+/** Node names by their beginning; nothing where the inventory is not known. */
+const askNodes = (word: string) =>
+  `command multinic find "${word}" -o csv 2>/dev/null | sed -n 's/^node,\\([^,]*\\),.*/\\1/p'`
+
+function bashScript(words: readonly Words[]): string {
+  const offer = {
+    words: '_multinic_offer',
+    files: 'COMPREPLY=($(compgen -f -- "$word"))',
+    nodes: '_multinic_nodes',
+  }
+  return `# Completion of multinic for bash: source <(multinic completion bash)
+_multinic_offer() { COMPREPLY+=($(compgen -W "$*" -- "$word")); }
+_multinic_nodes() {
+  case "$word" in ''|-*) return ;; esac
+  COMPREPLY+=($(compgen -W "$(${askNodes('$word')})" -- "$word"))
+}
+_multinic() {
+  local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" chosen= each at
+  COMPREPLY=()
+  for ((at = 1; at < COMP_CWORD; at++)); do
+    each="\${chosen:+$chosen }\${COMP_WORDS[at]}"
+    case "$each" in ${knownPaths(words)}) chosen="$each" ;; esac
+  done
+${cases(words, offer)}
+}
+complete -F _multinic multinic kubectl-multinic
+`
+}
+
+function zshScript(words: readonly Words[]): string {
+  const offer = { words: 'compadd --', files: '_files', nodes: '_multinic_nodes' }
+  return `#compdef multinic kubectl-multinic
+# Completion of multinic for zsh: source <(multinic completion zsh), after compinit
+_multinic_nodes() {
+  [[ -z "$PREFIX" || "$PREFIX" == -* ]] && return
+  compadd -- \${(f)"$(${askNodes('$PREFIX')})"}
+}
+_multinic() {
+  local before="\${words[CURRENT-1]}" chosen= each at
+  for ((at = 2; at < CURRENT; at++)); do
+    each="\${chosen:+$chosen }\${words[at]}"
+    case "$each" in ${knownPaths(words)}) chosen="$each" ;; esac
+  done
+${cases(words, offer)}
+}
+if [[ "$funcstack[1]" == _multinic ]]; then _multinic "$@"; else compdef _multinic multinic kubectl-multinic; fi
+`
+}

@@ -1,0 +1,31 @@
+/**
+ * Where a value was at an earlier time: the values of records that begin with a text. Pure.
+ */
+import { canonical } from '../contract/address.ts'
+import { addressesOf, type Interface } from '../contract/interfaces.ts'
+import type { InventoryRecord, SearchHit } from '../contract/inventory.ts'
+
+export function hitsIn(records: readonly InventoryRecord[], word: string): SearchHit[] {
+  const address = canonical(word.split('/', 1)[0] ?? word) ?? word.toLowerCase()
+  return records.flatMap(({ providerId, nodeName, instanceId, config }) => {
+    const place = { providerId, nodeName }
+    const ofNode: SearchHit[] = [
+      { kind: 'node', value: nodeName, ...place },
+      { kind: 'vm', value: instanceId, ...place },
+    ]
+    const ofNics = (config.interfaces as Interface[]).flatMap((nic): SearchHit[] => {
+      const here = { ...place, interface: nic.name }
+      const addresses = addressesOf(nic).map(one => one.split('/', 1)[0] ?? one)
+      return [
+        ...addresses
+          .filter(one => one.startsWith(address))
+          .map(value => ({ kind: 'address' as const, value, ...here })),
+        ...(nic.macAddress.startsWith(word.toLowerCase())
+          ? [{ kind: 'mac' as const, value: nic.macAddress, ...here }]
+          : []),
+        ...(nic.portId?.startsWith(word) ? [{ kind: 'port' as const, value: nic.portId, ...here }] : []),
+      ]
+    })
+    return [...ofNode.filter(({ value }) => value.startsWith(word)), ...ofNics]
+  })
+}

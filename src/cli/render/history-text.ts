@@ -1,0 +1,48 @@
+/**
+ * What `history` says: every change with its time, its cause, and what was different. Pure.
+ */
+import { addressesOf, type Interface } from '../../contract/interfaces.ts'
+import type { HistoryEntry, InventoryRecord } from '../../contract/inventory.ts'
+import { nicViews, stateOf } from '../status.ts'
+import type { Paint, Tone } from './paint.ts'
+
+const tones: Record<HistoryEntry['what'], Tone> = { created: 'good', config: 'strong', status: 'dim', removed: 'bad' }
+
+export function historyLines(entries: readonly HistoryEntry[], paint: Paint): string[] {
+  return entries.flatMap(({ at, what, why, before, after }) => [
+    `${at}  ${paint(tones[what], what)}  ${why}`,
+    ...changesOf(before, after).map(change => `    ${paint(change.startsWith('-') ? 'bad' : 'dim', change)}`),
+  ])
+}
+
+/** `+` came, `-` went, `~` is different. A removed node keeps nothing. */
+export function changesOf(before: InventoryRecord | undefined, after: InventoryRecord | undefined): string[] {
+  const [old, now] = [linesOf(before), linesOf(after)]
+  const names = [...new Set([...old.keys(), ...now.keys()])]
+  return names.flatMap(name => {
+    const [was, is] = [old.get(name), now.get(name)]
+    if (was === is) return []
+    if (was === undefined) return [`+ ${name}  ${is}`]
+    return is === undefined ? [`- ${name}  ${was}`] : [`~ ${name}  ${was} → ${is}`]
+  })
+}
+
+/** Each line of what can differ under a name that stays: so a change is shown beside what it was. */
+function linesOf(record: InventoryRecord | undefined): Map<string, string> {
+  if (!record) return new Map()
+  const nics = record.config.interfaces.flatMap((nic, at): [string, string][] => {
+    const name = nic.name ?? `multinic${nic.id ?? at}`
+    const facts = [addressesOf(nic as Interface).join(' '), nic.mtu && `mtu ${nic.mtu}`, nic.macAddress, nic.portId]
+    return [[name, facts.filter(Boolean).join(' ')]]
+  })
+  const states = nicViews(record).map(({ name, status, reason }): [string, string] => [
+    `${name} state`,
+    told(status, reason),
+  ])
+  const state: [string, string] = ['node state', told(stateOf(record), record.reason)]
+  return new Map([['VM', record.instanceId], state, ...nics, ...states])
+}
+
+function told(state: string, reason: string | undefined): string {
+  return reason === undefined || reason === state ? state : `${state} ${reason}`
+}

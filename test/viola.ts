@@ -1,9 +1,12 @@
 /**
  * The Viola API as tests speak to it: built from settings as in production, without a port.
  */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import type { FastifyInstance } from 'fastify'
 import { violaPath } from '../src/contract/viola.ts'
-import { settingsFrom } from '../src/env.ts'
+import { environment, settingsFrom } from '../src/env.ts'
 import { type Log, silent } from '../src/log.ts'
 import { createViolaApp, type ViolaAppOptions } from '../src/viola/app.ts'
 import { openAuth } from '../src/viola/auth.ts'
@@ -42,7 +45,7 @@ export async function aViola(
   const settings = settingsFrom(violaSettings, env)
   const certificates = await openCertificates(settings, log, 20)
   const auth = await openAuth(settings, log)
-  const targets = await openTargets({ settings, log, refreshMs: 20 })
+  const targets = await openTargets({ settings, log, refreshMs: 20, secretMs: 20 })
   const app = createViolaApp({ targets, auth, log, parallel: settings.VIOLA_PARALLEL, certificates, ...more })
 
   const ask: Viola['ask'] = async (method, path, { provider = 'p1', headers = {}, body } = {}) => {
@@ -68,6 +71,18 @@ export async function aViola(
     remove: (nodeName, options) => ask('DELETE', `${violaPath}/${encodeURIComponent(nodeName)}`, options),
     close: () => app.close(),
   }
+}
+
+/** The program in a process of its own, which may be killed. */
+export async function aViolaProgram(env: Record<string, string>): Promise<{ child: ChildProcess; url: string }> {
+  const program = join(import.meta.dirname, '../src/main.ts')
+  const child = spawn(process.execPath, [program, 'viola'], {
+    env: { ...environment(), ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  for await (const line of createInterface({ input: child.stderr }))
+    if (line.includes('"listening"')) return { child, url: JSON.parse(line).url }
+  throw new Error('it ended before it listened')
 }
 
 export function aNodeOf(nodeName: string, count = 1, more: object = {}): Record<string, unknown> {

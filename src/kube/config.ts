@@ -60,6 +60,11 @@ export async function loadKubeconfig(path: string, context?: string): Promise<Cl
   }
 }
 
+/** The same from a text, such as a Secret holds. It should carry all that it needs: there are no files beside it. */
+export async function kubeconfigFrom(text: string, context?: string): Promise<ClusterAccess> {
+  return accessFrom(text, '/', context)
+}
+
 async function accessFrom(text: string, directory: string, wanted?: string): Promise<ClusterAccess> {
   const config = checked(Kubeconfig, yamlFrom(text), '')
   const contextName = wanted ?? config['current-context']

@@ -4,12 +4,14 @@
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { explain } from '../errors.ts'
+import { connectKube, type KubeClient } from '../kube/client.ts'
 import { type ClusterAccess, inClusterAccess, loadKubeconfig, tokenFromFile } from '../kube/config.ts'
+import type { Log } from '../log.ts'
 import type { ViolaSettings } from './config.ts'
-import type { Access, Route } from './routing.ts'
+import type { OwnAccess, Route } from './routing.ts'
 
 /** The cluster that everybody is in when nothing else is said. */
-export function localRoute(settings: ViolaSettings): Route {
+export function localRoute(settings: ViolaSettings): Route & { access: OwnAccess } {
   const { KUBE_API_SERVER: server, KUBE_TOKEN: token, KUBE_TOKEN_FILE: tokenFile, KUBE_CA_PATH: caPath } = settings
   const namespace = settings.TARGET_NAMESPACE
   if (server || token || tokenFile || caPath)
@@ -27,8 +29,30 @@ export function localRoute(settings: ViolaSettings): Route {
   return { namespace, access: { by: 'pod' } }
 }
 
+export async function connectLocal(settings: ViolaSettings, log: Log): Promise<KubeClient> {
+  const access = await clusterAccess(localRoute(settings).access, '.', settings)
+  return connectKube(access, { log, requestTimeoutMs: settings.KUBE_TIMEOUT, attempts: 2, longestWaitMs: 1_000 })
+}
+
+/** A client that is made when it is first needed; one that could not be made is tried again. */
+export function connectedOnce(connect: () => Promise<KubeClient>) {
+  let made: Promise<KubeClient> | undefined
+  return {
+    client(): Promise<KubeClient> {
+      made ??= connect().catch(error => {
+        made = undefined
+        throw error
+      })
+      return made
+    },
+    async close(): Promise<void> {
+      await (await made?.catch(() => undefined))?.close()
+    },
+  }
+}
+
 /** Paths are relative to `base`. */
-export async function clusterAccess(access: Access, base: string, settings: ViolaSettings): Promise<ClusterAccess> {
+export async function clusterAccess(access: OwnAccess, base: string, settings: ViolaSettings): Promise<ClusterAccess> {
   if (access.by === 'kubeconfig') return loadKubeconfig(resolve(base, access.path), access.context)
   if (access.by === 'pod') return inClusterAccess(settings)
 
@@ -44,7 +68,7 @@ export async function clusterAccess(access: Access, base: string, settings: Viol
 }
 
 /** Changes when a file changes whose content a client is made of. Token files are read by the client itself. */
-export async function markOf(access: Access, base: string): Promise<string> {
+export async function markOf(access: OwnAccess, base: string): Promise<string> {
   const path = access.by === 'kubeconfig' ? access.path : access.by === 'server' ? access.caPath : undefined
   if (path === undefined) return ''
   const found = await stat(resolve(base, path)).catch(() => undefined)

@@ -3,10 +3,9 @@
  * everybody may, as the documented calls do, and that is said loudly.
  */
 import { HttpProblem } from '../http.ts'
-import { connectKube } from '../kube/client.ts'
 import type { Log } from '../log.ts'
 import { bearerTokenIn, type Caller, mayActFor, openTokens } from '../tokens.ts'
-import { clusterAccess, localRoute } from './access.ts'
+import { connectLocal } from './access.ts'
 import type { ViolaSettings } from './config.ts'
 import type { ClientCertificate } from './tls.ts'
 import { openTokenReviews } from './token-review.ts'
@@ -34,13 +33,8 @@ export async function openAuth(settings: ViolaSettings, log: Log): Promise<Auth>
     return { admit: async () => anyone, warnings: () => [warning], close: async () => {} }
   }
   const tokens = await openTokens(tokensFile, log)
-  const reviews = settings.VIOLA_TOKEN_REVIEW === 'true' ? openTokenReviews(home, audience) : undefined
-
-  async function home() {
-    const { access = { by: 'pod' } as const } = localRoute(settings)
-    const requestTimeoutMs = settings.KUBE_TIMEOUT
-    return connectKube(await clusterAccess(access, '.', settings), { log, requestTimeoutMs, attempts: 2 })
-  }
+  const reviews =
+    settings.VIOLA_TOKEN_REVIEW === 'true' ? openTokenReviews(() => connectLocal(settings, log), audience) : undefined
 
   async function byToken(token: string): Promise<Caller> {
     const known = await tokens.callerWith(token)

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { request } from 'undici'
 import { aBizCluster } from '../../test/biz-cluster.ts'
 import { eventually } from '../../test/eventually.ts'
-import { aNodeOf } from '../../test/viola.ts'
+import { aNodeOf, aViolaProgram } from '../../test/viola.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import { type ViolaPostAnswer, violaPath } from '../contract/viola.ts'
-import { environment } from '../env.ts'
 import { silent } from '../log.ts'
 import { runViola } from './main.ts'
 
@@ -42,14 +38,8 @@ test('the program serves until it is told to stop, and answers what is under way
 test('killed in the middle and sent again, the cluster ends in the same state', async () => {
   const biz = await aBizCluster()
   const nodes = Array.from({ length: 300 }, (_, i) => aNodeOf(`n${i}`, 2))
-  const env = { ...environment(), KUBECONFIG: biz.api.kubeconfig, LISTEN_ADDR: '127.0.0.1:0' }
-  const program = join(import.meta.dirname, '../main.ts')
-  async function started(): Promise<{ child: ChildProcess; url: string }> {
-    const child = spawn(process.execPath, [program, 'viola'], { env, stdio: ['ignore', 'ignore', 'pipe'] })
-    for await (const line of createInterface({ input: child.stderr }))
-      if (line.includes('"listening"')) return { child, url: JSON.parse(line).url }
-    throw new Error('it ended before it listened')
-  }
+  const env = { KUBECONFIG: biz.api.kubeconfig, LISTEN_ADDR: '127.0.0.1:0' }
+  const started = () => aViolaProgram(env)
   const post = (url: string) =>
     request(`${url}${violaPath}`, {
       method: 'POST',

@@ -1,31 +1,37 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import { request } from 'undici'
+import { stringify } from 'yaml'
 import { eventually } from '../../test/eventually.ts'
 import { type ControlPlane, startControlPlane } from '../../test/rigs/kubernetes/rig.ts'
-import { aNodeOf, aViola, type Viola } from '../../test/viola.ts'
+import { aNodeOf, aViola, aViolaProgram, type Viola } from '../../test/viola.ts'
 import { violaBodies } from '../../test/viola-bodies.ts'
 import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
+import { type ViolaPostAnswer, violaPath } from '../contract/viola.ts'
 import { connectKube, type KubeClient } from '../kube/client.ts'
 import { loadKubeconfig } from '../kube/config.ts'
 
 const namespace = 'multinic-system'
+const deployed = join(import.meta.dirname, '../../config/test/viola-test-api.yaml')
+const rights = ['get', 'list', 'watch', 'create', 'patch', 'delete']
 let cp: ControlPlane
 let kube: KubeClient
 let viola: Viola
 
-const kubectl = async (args: string[], input?: object) =>
-  (await cp.exec('kubectl', args, input ? { input: JSON.stringify(input) } : {})).stdout
+const kubectl = async (args: string[], input?: object, cluster = cp) =>
+  (await cluster.exec('kubectl', args, input ? { input: JSON.stringify(input) } : {})).stdout
 const held = (name: string) => kube.get(nodeConfigs, { namespace, name })
 const actions = (answer: { json: { results: { action: string }[] } }) => answer.json.results.map(({ action }) => action)
 
-/** A ServiceAccount with exactly the rights that Viola needs in a Biz cluster. */
+/** A ServiceAccount with these rights and no others. */
 async function serviceAccount(name: string, verbs: string[]): Promise<string> {
   await kubectl(['create', 'serviceaccount', name, '-n', namespace])
-  const rights = [`--verb=${verbs.join(',')}`, '--resource=multinicnodeconfigs.multinic.io', '-n', namespace]
-  await kubectl(['create', 'role', name, ...rights])
+  const allowed = [`--verb=${verbs.join(',')}`, '--resource=multinicnodeconfigs.multinic.io', '-n', namespace]
+  await kubectl(['create', 'role', name, ...allowed])
   await kubectl([
     'create',
     'rolebinding',
@@ -38,19 +44,32 @@ async function serviceAccount(name: string, verbs: string[]): Promise<string> {
   return (await kubectl(['create', 'token', name, '-n', namespace])).trim()
 }
 
-async function violaAs(token: string): Promise<Viola> {
-  const file = join(cp.dir, `token-${Math.random()}`)
-  await writeFile(file, token)
-  return aViola({ KUBE_API_SERVER: cp.server, KUBE_CA_PATH: cp.authority.cert, KUBE_TOKEN_FILE: file })
+async function fileWith(text: string, dir = cp.dir): Promise<string> {
+  const file = join(dir, `file-${randomUUID()}`)
+  await writeFile(file, text)
+  return file
+}
+
+async function violaAs(token: string, more: Record<string, string> = {}): Promise<Viola> {
+  const access = { KUBE_API_SERVER: cp.server, KUBE_CA_PATH: cp.authority.cert, KUBE_TOKEN_FILE: await fileWith(token) }
+  return aViola({ ...access, ...more })
+}
+
+/** Our kinds, and Viola as config/test has it. Returns a token of its ServiceAccount. */
+async function install(cluster: ControlPlane): Promise<string> {
+  const run = (...args: string[]) => kubectl(args, undefined, cluster)
+  await run('create', 'namespace', namespace)
+  await run('apply', '-f', join(import.meta.dirname, '../../config/crd/bases'))
+  await run('wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s')
+  await run('apply', '--dry-run=server', '-f', deployed)
+  await run('apply', '-f', deployed)
+  return (await run('create', 'token', 'viola-api', '-n', namespace)).trim()
 }
 
 before(async () => {
   cp = await startControlPlane()
   kube = connectKube(await loadKubeconfig(cp.kubeconfig))
-  await kubectl(['create', 'namespace', namespace])
-  await kubectl(['apply', '-f', join(import.meta.dirname, '../../config/crd/bases')])
-  await kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s'])
-  viola = await violaAs(await serviceAccount('viola', ['get', 'list', 'watch', 'create', 'patch', 'delete']))
+  viola = await violaAs(await install(cp))
 })
 after(async () => {
   await viola?.close()
@@ -85,6 +104,154 @@ test('without the right to write, the cluster’s refusal is told', async () => 
   } finally {
     await reader.close()
   }
+})
+
+test('each of its rights is needed', async () => {
+  for (const missing of rights) {
+    const name = `without-${missing}`
+    const token = await serviceAccount(
+      name,
+      rights.filter(verb => verb !== missing),
+    )
+    const lame = await violaAs(token)
+    try {
+      await eventually(
+        async () => {
+          const said = [
+            await lame.list(),
+            await lame.post([aNodeOf(name)]),
+            await lame.post([aNodeOf(name, 2, { expectedSpecHash: 'another' })]),
+            await lame.post([aNodeOf(`${name}-guarded`, 1, { expectedSpecHash: '' })]),
+            await lame.remove(`${name}-guarded`),
+            await lame.ask('GET', '/readyz'),
+          ]
+          assert.match(said.map(({ body }) => body).join('\n'), new RegExp(`cannot ${missing} resource`), missing)
+        },
+        { within: 20_000, every: 500 },
+      )
+    } finally {
+      await lame.close()
+    }
+  }
+})
+
+test('what is deployed for tests: a Service on both ports in front of the Pods, and no right besides', async () => {
+  const object = async (what: string) =>
+    JSON.parse(await kubectl(['get', what, 'viola-api', '-n', namespace, '-o', 'json'])).spec
+  const [service, deployment] = [await object('service'), await object('deployment')]
+  assert.deepEqual(
+    service.ports.map(({ port, targetPort }: { port: number; targetPort: string }) => [port, targetPort]),
+    [
+      [80, 'http'],
+      [8080, 'http'],
+    ],
+  )
+  const labels = deployment.template.metadata.labels
+  assert.deepEqual({ ...labels, ...service.selector }, labels)
+  const allowed = await kubectl(['auth', 'can-i', '--list', '-n', namespace, ...asViola])
+  assert.match(allowed, /^multinicnodeconfigs\.multinic\.io\s+\[\]\s+\[\]\s+\[get list watch create patch delete\]$/m)
+  assert.doesNotMatch(allowed, /secrets|pods|jobs/)
+})
+
+const asViola = [`--as=system:serviceaccount:${namespace}:viola-api`]
+
+test('a user of the cluster is known by its token, which Kubernetes reviews', async () => {
+  const user = `system:serviceaccount:${namespace}:operator`
+  await kubectl(['create', 'serviceaccount', 'operator', '-n', namespace])
+  await kubectl(['create', 'clusterrole', 'reviewer', '--verb=create', '--resource=tokenreviews.authentication.k8s.io'])
+  const reviewer = await serviceAccount('reviewing', rights)
+  const subject = `--serviceaccount=${namespace}:reviewing`
+  await kubectl(['create', 'clusterrolebinding', 'reviewing', '--clusterrole=reviewer', subject])
+  const tokens = [{ name: 'operator', user, providers: ['p1'] }]
+  const strict = await violaAs(reviewer, {
+    VIOLA_TOKENS_FILE: await fileWith(stringify({ tokens })),
+    VIOLA_TOKEN_REVIEW: 'true',
+    VIOLA_TOKEN_AUDIENCE: 'viola-api',
+  })
+  const listWith = async (...how: string[]) => {
+    const token = (await kubectl(['create', 'token', 'operator', '-n', namespace, ...how])).trim()
+    return (await strict.list('', { headers: { authorization: `Bearer ${token}` } })).status
+  }
+  try {
+    assert.equal(await listWith('--audience=viola-api'), 200)
+    assert.equal(await listWith(), 401)
+    assert.equal((await strict.list()).status, 401)
+  } finally {
+    await strict.close()
+  }
+})
+
+test('two clusters, each with its own ServiceAccount: providers do not meet, and one that dies delays no other', async () => {
+  const second = await startControlPlane({ beside: cp })
+  const there = connectKube(await loadKubeconfig(second.kubeconfig))
+  const target = async (providerId: string, cluster: ControlPlane, token: string) => ({
+    providerId,
+    kubeApiServer: cluster.server,
+    kubeCaPath: cluster.authority.cert,
+    kubeTokenFile: await fileWith(token, cluster.dir),
+  })
+  try {
+    const [mine, theirs] = [
+      (await kubectl(['create', 'token', 'viola-api', '-n', namespace])).trim(),
+      await install(second),
+    ]
+    const targets = [
+      await target('first', cp, mine),
+      await target('second', second, theirs),
+      await target('mistaken', second, mine),
+    ]
+    const ROUTING_CONFIG = await fileWith(stringify({ strict: true, targets }))
+    const both = await aViola({ ROUTING_CONFIG, KUBE_TIMEOUT: '3s' })
+    try {
+      const posted = await Promise.all(
+        ['first', 'second'].map(provider => both.post([aNodeOf(`of-${provider}`, 10)], { provider })),
+      )
+      assert.deepEqual(posted.map(actions), [['created'], ['created']])
+      assert.equal(await held('of-second'), undefined)
+      assert.equal(await there.get(nodeConfigs, { namespace, name: 'of-first' }), undefined)
+      assert.ok(await there.get(nodeConfigs, { namespace, name: 'of-second' }))
+      assert.equal((await both.post([aNodeOf('lost')], { provider: 'mistaken' })).status, 502)
+      assert.equal((await both.post([aNodeOf('lost')], { provider: 'unknown' })).status, 404)
+
+      await second.close()
+      const slow = both.post([aNodeOf('of-second', 9)], { provider: 'second' })
+      assert.equal((await both.post([aNodeOf('of-first', 9)], { provider: 'first' })).status, 200)
+      assert.equal((await slow).status, 504)
+      assert.match((await both.ask('GET', '/readyz')).json.warnings.join('\n'), /target second: /)
+    } finally {
+      await both.close()
+    }
+  } finally {
+    await there.close()
+    await second.close()
+  }
+})
+
+test('killed in the middle of 500 nodes and sent again, the cluster ends in the same state', async () => {
+  const nodes = Array.from({ length: 500 }, (_, i) => aNodeOf(`killed-${i}`, 10))
+  const env = { KUBECONFIG: cp.kubeconfig, LISTEN_ADDR: '127.0.0.1:0' }
+  const started = () => aViolaProgram(env)
+  const post = (url: string) => {
+    const headers = { 'x-provider-id': 'p1', 'content-type': 'application/json' }
+    return request(`${url}${violaPath}`, { method: 'POST', headers, body: JSON.stringify(nodes) })
+  }
+  const there = async () =>
+    (await kube.list(nodeConfigs, { namespace })).items.filter(({ metadata }) => metadata.name.startsWith('killed-'))
+  const first = await started()
+  const cut = post(first.url).catch(() => {})
+  await eventually(async () => assert.ok((await there()).length > 20), { within: 60_000, every: 20 })
+  first.child.kill('SIGKILL')
+  await cut
+  const midway = (await there()).length
+  assert.ok(midway < 500, `${midway}`)
+
+  const again = await started()
+  const answer = (await (await post(again.url)).body.json()) as ViolaPostAnswer
+  again.child.kill('SIGKILL')
+  assert.equal(answer.applied, 500)
+  assert.equal(answer.results.filter(({ action }) => action === 'unchanged').length, midway)
+  const specs = new Map((await there()).map(({ spec }) => [spec.nodeName, spec.interfaces.length]))
+  assert.deepEqual(specs, new Map(nodes.map(({ nodeName }) => [nodeName, 10])))
 })
 
 test('fields of kubectl apply, edit and patch are taken over', async () => {

@@ -30,6 +30,14 @@ const cases: Record<string, [file: string, providerId: string, route: Route | un
     'a',
     { namespace: 'multinic-system', access: { by: 'kubeconfig', path: 'a.kubeconfig', context: 'biz' } },
   ],
+  'a kubeconfig in a Secret, of the usual namespace or another': [
+    'default: { kubeconfigSecret: elsewhere/d }\ntargets: [{ providerId: a, kubeconfigSecret: a, kubeconfigKey: k }]',
+    'a',
+    {
+      namespace: 'multinic-system',
+      access: { by: 'secret', namespace: 'multinic-system', name: 'a', key: 'k' },
+    },
+  ],
   'the cluster that we run in': [
     'targets: [{ providerId: a, inCluster: true, namespace: x }]',
     'a',

@@ -7,8 +7,9 @@
  * targets:
  *   - providerId: cluster-a
  *     namespace: multinic-system
- *     kubeconfig: a.kubeconfig                        # one of three ways
+ *     kubeconfig: a.kubeconfig                        # one of four ways
  *   - { providerId: cluster-b, inCluster: true }
+ *   - { providerId: cluster-d, kubeconfigSecret: multinic-system/cluster-d, kubeconfigKey: value }
  *   - { providerId: cluster-c, kubeApiServer: https://…, kubeTokenFile: c.token, kubeCaPath: c.crt }
  * ```
  */
@@ -27,6 +28,8 @@ const targetFields = {
   mode: text,
   namespace: text,
   kubeconfig: text,
+  kubeconfigSecret: text,
+  kubeconfigKey: text,
   context: text,
   inCluster: z.boolean().optional(),
   kubeApiServer: z
@@ -47,7 +50,18 @@ const routingFile = z.object({
 })
 
 /** How a cluster is reached: data only, so that two equal ones are one client. */
-export type Access =
+export type Access = OwnAccess | SecretAccess
+
+/** A kubeconfig in a Secret of the cluster that we run in. */
+export interface SecretAccess {
+  by: 'secret'
+  namespace: string
+  name: string
+  key?: string
+  context?: string
+}
+
+export type OwnAccess =
   | { by: 'kubeconfig'; path: string; context?: string }
   | { by: 'pod' }
   | { by: 'server'; server?: string; token?: string; tokenFile?: string; caPath?: string }
@@ -105,13 +119,19 @@ function resolved(one: Target, usual: Target | undefined, local: Route): Route {
         'mode ssh is not supported: give the target a kubeconfig, or kubeApiServer with kubeTokenFile and kubeCaPath, that reaches the API server of the cluster',
     }
   if (mode !== 'local') return { namespace, unusable: `mode ${mode} is not known; leave it out` }
-  const access = accessOf(one, usual) ?? (usual && accessOf(usual)) ?? local.access
+  const access = accessOf(one, local, usual) ?? (usual && accessOf(usual, local)) ?? local.access
   return { namespace, ...(access ? { access } : {}) }
 }
 
 /** A server that is named only in part is completed from the default, as it always was. */
-function accessOf(one: Target, usual?: Target): Access | undefined {
-  if (one.kubeconfig) return { by: 'kubeconfig', path: one.kubeconfig, ...(one.context && { context: one.context }) }
+function accessOf(one: Target, local: Route, usual?: Target): Access | undefined {
+  const context = one.context && { context: one.context }
+  if (one.kubeconfig) return { by: 'kubeconfig', path: one.kubeconfig, ...context }
+  if (one.kubeconfigSecret) {
+    const [name = '', namespace = local.namespace] = one.kubeconfigSecret.split('/').reverse()
+    const key = one.kubeconfigKey && { key: one.kubeconfigKey }
+    return { by: 'secret', namespace, name, ...key, ...context }
+  }
   if (one.inCluster) return { by: 'pod' }
   if (!one.kubeApiServer && !one.kubeToken && !one.kubeTokenFile && !one.kubeCaPath) return undefined
   const server = one.kubeApiServer ?? usual?.kubeApiServer

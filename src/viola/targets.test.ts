@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -11,6 +11,7 @@ import { eventually } from '../../test/eventually.ts'
 import { aNodeOf, aViola, type Viola } from '../../test/viola.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import { violaPostAnswer } from '../contract/viola.ts'
+import { secrets } from '../kube/resources.ts'
 import { createLog } from '../log.ts'
 
 let dir: string
@@ -135,6 +136,30 @@ test('a kubeconfig that is exchanged is read again', async () => {
     copyFileSync(two.api.kubeconfig, kubeconfig)
     assert.equal((await viola.post([aNodeOf('exchanged')])).status, 200)
     assert.ok(await two.kube.get(nodeConfigs, { namespace: 'second', name: 'exchanged' }))
+  })
+})
+
+test('a kubeconfig in a Secret is followed when it changes, and its absence is told', async () => {
+  const targets = [{ providerId: 'p1', namespace: 'second', kubeconfigSecret: 'biz-access', context: 'biz' }]
+  const env = { ROUTING_CONFIG: routingFile({ targets }), KUBECONFIG: one.api.kubeconfig }
+  const metadata = { name: 'biz-access', namespace: 'multinic-system' }
+  const put = (data: Record<string, string>) => one.kube.apply(secrets, { metadata, data }, { fieldManager: 'test' })
+  const kubeconfigOf = (cluster: BizCluster) => readFileSync(cluster.api.kubeconfig).toString('base64')
+  await using(env, async viola => {
+    const missing = await viola.post([aNodeOf('by-secret')])
+    assert.equal(missing.status, 502)
+    assert.match(missing.json.detail, /Secret multinic-system\/biz-access: there is none/)
+    assert.match((await viola.ask('GET', '/readyz')).json.warnings.join('\n'), /target p1: Secret multinic-system/)
+
+    await put({ other: '' })
+    assert.match((await viola.list()).json.detail, /biz-access: has no key kubeconfig or value/)
+    await put({ value: kubeconfigOf(one) })
+    await eventually(async () => assert.equal((await viola.list()).status, 200))
+    await put({ value: kubeconfigOf(two) })
+    await eventually(async () => {
+      assert.equal((await viola.post([aNodeOf('by-secret')])).status, 200)
+      assert.ok(await two.kube.get(nodeConfigs, { namespace: 'second', name: 'by-secret' }))
+    })
   })
 })
 

@@ -6,11 +6,12 @@ import { messageOf } from '../errors.ts'
 import { connectKube } from '../kube/client.ts'
 import type { Log } from '../log.ts'
 import { reload } from '../reload.ts'
-import { clusterAccess, localRoute, markOf } from './access.ts'
+import { clusterAccess, connectLocal, localRoute, markOf } from './access.ts'
 import { openClusters } from './clusters.ts'
 import type { ViolaSettings } from './config.ts'
 import { type Cluster, openCluster } from './observe.ts'
 import { type Access, type Route, type Routing, routeOf, routingFrom, routingTo } from './routing.ts'
+import { openSecrets } from './secrets.ts'
 
 export interface Targets {
   /** Lends the cluster of a provider to `work`; undefined when the provider is unknown. Throws `Unroutable`. */
@@ -30,14 +31,18 @@ export interface TargetsOptions {
   settings: ViolaSettings
   log: Log
   refreshMs?: number
+  /** How old what is known of a Secret may be. */
+  secretMs?: number
 }
 
-export async function openTargets({ settings, log, refreshMs = 1_000 }: TargetsOptions): Promise<Targets> {
+export async function openTargets(options: TargetsOptions): Promise<Targets> {
+  const { settings, log, refreshMs = 1_000, secretMs = 10_000 } = options
   const local = localRoute(settings)
   const alone = routingTo(local)
   const { ROUTING_CONFIG: path } = settings
   const base = path === undefined ? '.' : dirname(path)
   const clusters = openClusters()
+  const secrets = openSecrets(() => connectLocal(settings, log), secretMs)
   const parse = (content: string) => routingFrom(content, local)
   const file =
     path === undefined ? undefined : await reload<Routing>({ path, log, everyMs: refreshMs, parse, onChange })
@@ -58,7 +63,8 @@ export async function openTargets({ settings, log, refreshMs = 1_000 }: TargetsO
   }
 
   async function make(access: Access, namespace: string): Promise<Cluster> {
-    const found = await clusterAccess(access, base, settings).catch(error => {
+    const asked = access.by === 'secret' ? secrets.access(access) : clusterAccess(access, base, settings)
+    const found = await asked.catch(error => {
       throw new Unroutable(messageOf(error))
     })
     const { KUBE_TIMEOUT: requestTimeoutMs } = settings
@@ -70,7 +76,8 @@ export async function openTargets({ settings, log, refreshMs = 1_000 }: TargetsO
   async function inRoute<T>(route: Route, work: (cluster: Cluster) => Promise<T>): Promise<T> {
     const { access, namespace } = route
     if (!access) throw new Unroutable(route.unusable ?? 'the target names no cluster')
-    return clusters.use(keyOf(route), await markOf(access, base), () => make(access, namespace), work)
+    const mark = await (access.by === 'secret' ? secrets.mark(access) : markOf(access, base))
+    return clusters.use(keyOf(route), mark, () => make(access, namespace), work)
   }
 
   const states = () =>
@@ -96,6 +103,7 @@ export async function openTargets({ settings, log, refreshMs = 1_000 }: TargetsO
     async close() {
       file?.close()
       await clusters.close()
+      await secrets.close()
     },
   }
 }

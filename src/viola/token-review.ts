@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { messageOf } from '../errors.ts'
 import { HttpProblem } from '../http.ts'
 import type { KubeClient } from '../kube/client.ts'
+import { connectedOnce } from './access.ts'
 
 export interface TokenReviews {
   /** The user's name; undefined when the token is not valid. Throws a 503 when nobody can say. */
@@ -27,14 +28,13 @@ export function openTokenReviews(
   now: () => number = Date.now,
 ): TokenReviews {
   const remembered = new Map<string, { user: Promise<string | undefined>; until: number }>()
-  let kube: Promise<KubeClient> | undefined
+  const kube = connectedOnce(connect)
 
   async function ask(token: string): Promise<string | undefined> {
     const spec = { token, ...(audience && { audiences: [audience] }) }
     try {
-      kube ??= connect()
       const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec }
-      const { status } = (await (await kube).raw('POST', path, body)).body as Review
+      const { status } = (await (await kube.client()).raw('POST', path, body)).body as Review
       if (!status?.authenticated) return undefined
       // A server that knows nothing of audiences names none: then the token was not made for us.
       if (audience && !status.audiences?.includes(audience)) return undefined
@@ -63,18 +63,10 @@ export function openTokenReviews(
         },
         () => {
           if (remembered.get(digest) === entry) remembered.delete(digest)
-          kube?.catch(() => {
-            kube = undefined
-          })
         },
       )
       return user
     },
-    async close() {
-      await kube?.then(
-        client => client.close(),
-        () => {},
-      )
-    },
+    close: kube.close,
   }
 }

@@ -7,7 +7,7 @@ import type { Environment } from '../env.ts'
 import type { Io } from './io.ts'
 
 export function terminalIo(env: Environment): Io {
-  const { stdout, stdin } = process
+  const { stdout } = process
   return {
     env,
     out(words) {
@@ -16,7 +16,7 @@ export function terminalIo(env: Environment): Io {
       stdout.write(words)
     },
     note: line => console.error(line),
-    read: path => (path === '-' ? text(stdin) : readFile(path, 'utf8')),
+    read: path => (path === '-' ? text(process.stdin) : readFile(path, 'utf8')),
     terminal: stdout.isTTY === true,
     now: () => new Date(),
   }

@@ -1,0 +1,45 @@
+/** The completion scripts, run by the shells themselves. */
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { test } from 'node:test'
+import { runner } from '../../test/people.ts'
+
+const bash = await runner({})('completion', 'bash')
+const zsh = await runner({})('completion', 'zsh')
+
+function offered(...words: string[]): string[] {
+  const typed = words.map(word => `'${word}'`).join(' ')
+  const script = `${bash.out}
+command() { [ "$2 $3" = 'find w' ] && printf 'kind,value,providerId,nodeName,interface\\r\\nnode,w1,p,w1,\\r\\nvm,w9,p,w1,\\r\\n'; }
+COMP_WORDS=(${typed}); COMP_CWORD=${words.length - 1}; _multinic; printf '%s\\n' "\${COMPREPLY[@]}"`
+  return execFileSync('bash', ['--norc', '-c', script], { encoding: 'utf8' }).split('\n').filter(Boolean)
+}
+
+const cases: Record<string, [typed: string[], offers: string[]]> = {
+  'a command by its beginning': [['multinic', 'st'], ['status']],
+  'the forms of a command': [
+    ['multinic', 'check', '-o', ''],
+    ['wide', 'json', 'yaml', 'csv'],
+  ],
+  'an option by its beginning': [['multinic', 'why', 'x', '--op'], ['--operator']],
+  'a shell': [['multinic', 'completion', 'z'], ['zsh']],
+  'nodes by their beginning': [['multinic', 'why', 'w'], ['w1']],
+  'nothing for an address': [['multinic', 'check', '--inventory', ''], []],
+  'files for a file': [
+    ['multinic', 'plan', '-f', '/etc/host'],
+    ['/etc/hostname', '/etc/hosts'],
+  ],
+}
+for (const [name, [typed, offers]] of Object.entries(cases))
+  test(`bash offers ${name}`, () => {
+    const found = offered(...typed)
+    if (offers.some(each => each.startsWith('/'))) for (const each of offers) assert.ok(found.includes(each), each)
+    else assert.deepEqual(found, offers)
+  })
+
+test('zsh reads its script', { skip: spawnSync('zsh', ['--version']).error && 'zsh is not installed' }, () => {
+  const script = `${zsh.out.replace(/^if \[\[.*$/m, '')}
+compadd() { print -l -- "\${@[2,-1]}" }
+words=(multinic check -o ''); CURRENT=4; _multinic`
+  assert.equal(execFileSync('zsh', ['-fc', script], { encoding: 'utf8' }), 'wide\njson\nyaml\ncsv\n')
+})

@@ -1,0 +1,82 @@
+/** The commands against a real operator with its cloud, its Kubernetes API and an inventory that it tells. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { stringify } from 'yaml'
+import { eventually } from '../../test/eventually.ts'
+import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
+import { type Run, runner } from '../../test/people.ts'
+import { type RunningInventory, startInventory } from '../inventory/main.ts'
+import { silent } from '../log.ts'
+import { openstackConfigFor } from '../sandbox/install.ts'
+import { addPort, addServer, addSubnet, type Port, type Server, type Subnet, setPortStatus } from '../sandbox/world.ts'
+
+let dir: string
+let stage: Stage
+let inventory: RunningInventory
+let multinic: Run
+let worker: Server
+let storage: Subnet
+let late: Port
+
+before(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'multinic-cli-operator-'))
+  stage = await startStage()
+  storage = addSubnet(stage.world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+  worker = addServer(stage.world, 'worker-1')
+  setPortStatus(stage.world, addPort(stage.world, { server: worker, subnet: storage }).id, 'ACTIVE')
+  late = addPort(stage.world, { server: worker, subnet: storage })
+  setPortStatus(stage.world, late.id, 'BUILD')
+  await stage.startOperator()
+  await stage.create({})
+  inventory = await startInventory({
+    env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'inventory.db') },
+    log: silent,
+  })
+  await eventually(() => assert.ok(stage.records.length > 0), { within: 20_000 })
+  await inventory.recorder.put(stage.records)
+  multinic = runner({ MULTINIC_INVENTORY_URL: inventory.url, MULTINIC_OPERATOR_URL: stage.operatorUrl() })
+})
+after(async () => {
+  await inventory.close()
+  await stage.close()
+  await rm(dir, { recursive: true })
+})
+
+test('why of a port that is not taken yet tells the verdict of the operator', async () => {
+  await eventually(async () => {
+    const { code, out } = await multinic('why', late.id)
+    assert.equal(code, 0)
+    assert.match(out, new RegExp(`^port ${late.id} {2}not taken\\n {2}VM ${worker.id}, OpenstackConfig .*/main\\n`))
+    assert.match(out, /the port is BUILD\n {2}→ Wait, or extend openstackPortAllowedStatuses\./)
+  })
+})
+
+test('why of a node tells of both of its ports', async () => {
+  const { out } = await multinic('why', 'worker-1')
+  assert.match(out, /multinic0 .*10\.10\.0\./)
+  assert.match(out, new RegExp(`port ${late.id} {2}not taken`))
+})
+
+test('plan tells what a change of the object would send', async () => {
+  const vmNames = [worker.id]
+  const asked = openstackConfigFor(stage.world, { name: 'main', vmNames, subnetIDs: [storage.id], clusterId })
+  asked.spec.settings = { ...asked.spec.settings, openstackPortAllowedStatuses: ['*'] }
+  const file = join(dir, 'main.yaml')
+  await writeFile(file, stringify(asked))
+  const { code, out } = await multinic('plan', '-f', file)
+  assert.equal(code, 0)
+  assert.match(out, /1 to send; nothing was changed\n\n~ worker-1 {2}would be sent/)
+  assert.match(out, new RegExp(` {4}port ${late.id} becomes multinic1\n`))
+})
+
+test('status with a kubeconfig tells how the OpenstackConfig is', async () => {
+  await eventually(async () => {
+    const { out } = await multinic('status', '--kubeconfig', stage.api.kubeconfig)
+    assert.match(out, /OpenstackConfig multinic-system\/main {2}Ready {2}ports 1\/2 {2}synced (now|\d+s ago)/)
+    assert.match(out, /ports not taken: 1 StatusNotAllowed/)
+    assert.match(out, /worker-1 {2}Pending\n(.*\n)*.*○ multinic0 {2}Pending {2}10\.10\.0\.\d+\/24 {2}mtu 9000/)
+  })
+})

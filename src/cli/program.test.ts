@@ -1,0 +1,65 @@
+/** The program itself, by both of its names: it ends by itself, with the right code, and loads no room. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { type HttpStub, json, serve } from '../../test/http-stub.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+let stub: HttpStub
+
+before(async () => {
+  stub = await serve(({ path }, response) => {
+    if (path.endsWith('/providers')) json(response, 200, { providers: [] })
+    else json(response, 200, path.includes('verdicts') ? { verdicts: [] } : [])
+  })
+})
+after(() => stub.close())
+
+interface Ended {
+  code: number
+  out: string
+  error: string
+}
+
+function program(name: string, ...words: string[]): Promise<Ended> {
+  const env = { ...process.env, MULTINIC_INVENTORY_URL: stub.url, MULTINIC_TOKEN_FILE: '' }
+  return new Promise(resolve => {
+    execFile(join(root, 'bin', name), words, { env }, (failure, out, error) => {
+      resolve({ code: typeof failure?.code === 'number' ? failure.code : failure ? -1 : 0, out, error })
+    })
+  })
+}
+
+const cases: Record<string, [words: string[], code: number, says: RegExp]> = {
+  'an answer is 0': [['check'], 0, /^0 interfaces of 0 nodes/],
+  'a no is 1': [['why', 'nothing'], 1, /nothing is known of nothing/],
+  'no answer is 2': [['history'], 2, /missing required argument 'node'/],
+}
+for (const name of ['multinic', 'kubectl-multinic'])
+  for (const [ending, [words, code, says]] of Object.entries(cases))
+    test(`${name} ${words.join(' ')}: ${ending}`, async () => {
+      const ended = await program(name, ...words)
+      assert.equal(ended.code, code, ended.error)
+      assert.match(ended.out + ended.error, says)
+    })
+
+test('completion knows the commands of the sandbox too', async () => {
+  assert.match((await program('multinic', 'completion', 'bash')).out, /"sandbox up"\) _multinic_offer --dir /)
+})
+
+test('a command loads neither a room nor the sandbox before it runs', async () => {
+  const imports = await Promise.all(
+    ['main', 'io', 'completion', 'terminal'].map(name => readFile(join(root, `src/cli/${name}.ts`), 'utf8')),
+  )
+  const loaded = imports.flatMap(text =>
+    [...text.matchAll(/^import (?!type)[^;]*? from '(.*)'$/gm)].map(([, from]) => from),
+  )
+  const light = ['commander', './completion.ts', './io.ts', 'node:fs/promises', 'node:stream/consumers']
+  assert.deepEqual(
+    [...new Set(loaded)].filter(from => !light.includes(from ?? '')),
+    [],
+  )
+})

@@ -12,6 +12,14 @@ import { onRealParts, runTests } from './run-tests.ts'
 import { root, testFiles } from './test-files.ts'
 import { close, none, type Totals } from './totals.ts'
 
+/** The groups of provision.sh, and how a test file shows that it needs one. */
+const realParts = {
+  daemons: /rigs\/host\/(boot|network-manager)\./,
+  kubernetes: /rigs\/kubernetes\/rig\./,
+  openstack: /rigs\/openstack\/rig\./,
+  browser: /rigs\/browser\/rig\./,
+}
+
 process.chdir(root)
 const files = testFiles(environment()['ONLY']).e2e
 
@@ -22,14 +30,6 @@ await close(refused ? { ...none, failed: files.length } : await runAll())
 async function runAll(): Promise<Totals> {
   await sweepWorlds()
   return runTests(files, onRealParts)
-}
-
-/** The groups of provision.sh, and how a test file shows that it needs one. */
-const realParts = {
-  daemons: /rigs\/host\/(boot|network-manager)\./,
-  kubernetes: /rigs\/kubernetes\/rig\./,
-  openstack: /rigs\/openstack\/rig\./,
-  browser: /rigs\/browser\/rig\./,
 }
 
 /** What is in the way, or undefined. A file says by its place or its imports which real parts it needs. */

@@ -10,6 +10,8 @@ import type { PodObject } from '../src/kube/types.ts'
 import { silent } from '../src/log.ts'
 import { endedStatus } from './controller-cluster.ts'
 
+const hands = 8
+
 export async function allAgents(
   kube: Kube,
   namespace: string,
@@ -36,10 +38,10 @@ export async function allAgents(
       const pod = waiting.shift()
       if (pod)
         await kube.patchStatus(pods, { namespace, name: pod.metadata.name }, endedStatus(pod, phase)).catch(() => {})
-      await sleep(pod ? 1_000 / perSecond : 20)
+      await sleep(pod ? (hands * 1_000) / perSecond : 20)
     }
   }
-  const played = play()
+  const played = Promise.all(Array.from({ length: hands }, play))
 
   return {
     seen: () => [...seen.values()],

@@ -47,6 +47,8 @@ export function createCaches(kube: Pick<Kube, 'list' | 'watch'>, namespace: stri
         node: job => [nodeOf(job)],
         config: job => [job.metadata.annotations?.[jobAnnotations.config] ?? ''],
         live: job => (finishOf(job) ? [] : ['yes']),
+        // What counts in a rollout, so that nobody goes through all Jobs to count a few.
+        counted: job => (finishOf(job) ? [] : countedAs(job)),
       },
     }),
     pods: createInformer(kube, pods, {
@@ -65,6 +67,12 @@ export function createCaches(kube: Pick<Kube, 'list' | 'watch'>, namespace: stri
 /** Jobs of the Go implementation, which an upgrade may meet, have the node's name as a label only. */
 export function nodeOf(job: JobObject): string {
   return job.spec.template.spec.nodeName ?? job.metadata.labels?.[jobLabels.node] ?? ''
+}
+
+/** A live Job that changes a node, or checks one. */
+export function countedAs({ metadata: { annotations, labels } }: JobObject): ('change' | 'check')[] {
+  if (labels?.[jobLabels.action] === 'check') return ['check']
+  return annotations?.[jobAnnotations.rollout] === 'change' ? ['change'] : []
 }
 
 export function jobUidOf(pod: PodObject): string {

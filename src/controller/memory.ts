@@ -4,14 +4,15 @@
 import type { NodeConfig } from '../contract/node-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { JobObject } from '../kube/types.ts'
-import { type Caches, nodeOf } from './caches.ts'
+import { type Caches, countedAs, nodeOf } from './caches.ts'
 import { keptConfig, keptJob } from './kept.ts'
 import { hasFailedChange } from './work.ts'
 
 export interface Memory {
   config(key: string): NodeConfig | undefined
   jobsOn(node: string): JobObject[]
-  liveJobs(): JobObject[]
+  /** Live Jobs that count in a rollout. */
+  counted(as: 'change' | 'check'): JobObject[]
   /** How many nodes failed with a new spec. */
   failedChanges(): number
   wroteConfig(before: NodeConfig, after: NodeConfig): void
@@ -44,7 +45,7 @@ export function createMemory({ configs, jobs }: Pick<Caches, 'configs' | 'jobs'>
       return shown && own?.older.has(shown.metadata.resourceVersion ?? '') ? own.config : shown
     },
     jobsOn: node => withOwn(jobs.by('node', node), job => nodeOf(job) === node),
-    liveJobs: () => withOwn(jobs.by('live', 'yes'), () => true),
+    counted: as => withOwn(jobs.by('counted', as), job => countedAs(job).includes(as)),
     failedChanges() {
       const shown = configs.by('failed', 'yes').filter(config => !written.has(keyOf(config)))
       return shown.length + [...written.values()].filter(({ config }) => hasFailedChange(config)).length

@@ -12,7 +12,7 @@ import type { Action, AgentJob, NodeFacts, Observed, Policy, Trouble, Twin } fro
 import { endingOf, readReport } from './report.ts'
 import type { Rollout } from './rollout.ts'
 import type { Troubles } from './troubles.ts'
-import { isPaused, isSettled } from './work.ts'
+import { isPaused } from './work.ts'
 
 export interface View {
   caches: Caches
@@ -35,10 +35,15 @@ export function observe(view: View, key: string, now: number): Observed | undefi
     ...(namesake && { namesake }),
     twins: twinsOf(view.caches, config),
     jobs: jobsOn(view, name, now),
-    rollout: isSettled(config) ? { room: true, because: '' } : view.rollout.look(key, now),
+    // Looked up only when the plan depends on it: most plans do not.
+    get rollout() {
+      return view.rollout.look(key, now)
+    },
     namespaceEnding: isEnding(view.caches),
     allPaused: view.caches.namespaces.list().some(isPaused),
-    checksFull: view.policy.drift.intervalMs !== undefined && view.rollout.checksFull(),
+    get checksFull() {
+      return view.rollout.checksFull()
+    },
     policy: view.policy,
   }
 }

@@ -9,7 +9,7 @@ import { keyText } from '../kube/keys.ts'
 import type { JobObject } from '../kube/types.ts'
 import { type Caches, nodeOf } from './caches.ts'
 import type { Amount } from './config.ts'
-import { jobAnnotations, jobLabels } from './job.ts'
+import { jobAnnotations } from './job.ts'
 import { factsOf } from './machine.ts'
 import type { Memory } from './memory.ts'
 import { agentJobFrom } from './observe.ts'
@@ -41,8 +41,7 @@ export function createRollout(caches: Caches, memory: Memory, limits: RolloutLim
   let wasHalted = false
 
   function changing(now: number): number {
-    const counted = memory.liveJobs().filter(job => {
-      if (job.metadata.annotations?.[jobAnnotations.rollout] !== 'change') return false
+    const counted = memory.counted('change').filter(job => {
       const { phase, createdAt } = agentJobFrom(job, caches, now)
       // An ended one keeps its slot until its result is told: it may be the failure that stops the wave.
       if (phase === 'ended') return !isToldOf(job)
@@ -87,8 +86,7 @@ export function createRollout(caches: Caches, memory: Memory, limits: RolloutLim
       return { room: free > ahead, because: `${window} other nodes may change at once, and they are changing` }
     },
     checksFull() {
-      const running = memory.liveJobs().filter(job => job.metadata.labels?.[jobLabels.action] === 'check')
-      return running.length + reservedFor('check') >= limits.maxChecks
+      return memory.counted('check').length + reservedFor('check') >= limits.maxChecks
     },
     reserve: (key, what) => void reserved.set(key, what),
     free: key => void reserved.delete(key),

@@ -4,12 +4,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { stringify } from 'yaml'
+import type { ZodType } from 'zod'
 import { crdOf, kinds } from '../src/contract/crd.ts'
 import { openApiDocument } from '../src/contract/openapi.ts'
 import { reasonGroups } from '../src/contract/reasons.ts'
 import { settingDefaults, settingEnvironment, settings } from '../src/contract/settings.ts'
 import { controllerSettings } from '../src/controller/config.ts'
 import { inventoryApi } from '../src/inventory/api.ts'
+import { processSettings } from '../src/operator/config.ts'
 import { violaApi } from '../src/viola/api.ts'
 
 const header = '# Made by `make generate` from src/contract. Do not edit.\n'
@@ -28,6 +30,7 @@ for (const [name, api] of Object.entries({ viola: violaApi, inventory: inventory
 files.set('docs/reference/reasons.md', reasonsPage())
 files.set('docs/reference/settings.md', settingsPage())
 files.set('docs/reference/controller-settings.md', controllerSettingsPage())
+files.set('docs/reference/operator-settings.md', operatorSettingsPage())
 
 const stale = [...files].filter(([path, text]) => read(path) !== text)
 if (process.argv.includes('--check')) {
@@ -83,12 +86,50 @@ ${rows.join('\n')}
 `
 }
 
-function controllerSettingsPage(): string {
-  const rows = Object.entries(controllerSettings.shape).map(([name, setting]) => {
+function environmentRows(shape: Record<string, ZodType>): string {
+  const rows = Object.entries(shape).map(([name, setting]) => {
     const { defaultValue } = setting.def as { defaultValue?: unknown }
-    const text = defaultValue === undefined || defaultValue === '' ? 'none' : `\`${String(defaultValue)}\``
-    return `| \`${name}\` | ${text} | ${setting.description ?? ''} |`
+    const text = String(defaultValue ?? '')
+    return `| \`${name}\` | ${text === '' ? 'none' : `\`${text}\``} | ${setting.description ?? ''} |`
   })
+  return rows.join('\n')
+}
+
+function operatorSettingsPage(): string {
+  return `<!-- Made by \`make generate\` from src/operator/config.ts. Do not edit. -->
+# Settings of the operator
+
+All of them are environment variables of the process; every mistake is named at the start. Settings that an object may
+overrule (\`CONTRABASS_ENDPOINT\`, \`VIOLA_ENDPOINT\`, time-outs, intervals and so on) are in [settings.md](settings.md).
+
+| environment | default | meaning |
+|---|---|---|
+${environmentRows(processSettings.shape)}
+
+The operator needs the rights in [config/rbac/operator_role.yaml](../../config/rbac/operator_role.yaml).
+
+## What is taken away, and when
+
+A port that is missing from a list is only asked about. It is taken away when Neutron, asked by its id, no longer has it on
+the VM and Nova does not list it among the VM's interfaces. A VM that Nova answers 404 for counts as gone when Nova shows
+another VM of the same object, or remembers the deletion (its list of actions, microversion 2.21); otherwise its interfaces
+stay, the object is Degraded with \`VmGone\`, and taking the VM out of \`vmNames\` takes them away. Many ports that vanish at
+once are held (\`RemovalHeld\`) until the annotation \`multinic.example.com/release-removals\` gets a new value.
+
+Changing \`k8sProviderID\` or \`violaEndpoint\` of an object empties no cluster: what was delivered to the place before stays,
+and \`status.leftBehind\`, the condition \`RemovalPending\` (reason \`LeftBehind\`) and an Event tell it, until the object points
+back or the same annotation gets a new value. An address whose Viola already holds what was delivered is taken for the old
+one under a new name.
+
+## After errors
+
+A failed sync is tried again after \`pollErrorInterval\`, then twice as long each time, up to five minutes, with a fifth of
+jitter; a longer \`Retry-After\` is kept. An edit of the object, a change of one of its Secrets, or a new value of the annotation
+\`multinic.example.com/force-reconcile\` is looked at at once; an edit and the annotation also start the intervals anew.
+`
+}
+
+function controllerSettingsPage(): string {
   return `<!-- Made by \`make generate\` from src/controller/config.ts. Do not edit. -->
 # Settings of the controller
 
@@ -98,7 +139,7 @@ default counts.
 
 | environment | default | meaning |
 |---|---|---|
-${rows.join('\n')}
+${environmentRows(controllerSettings.shape)}
 
 Everything can be paused: annotation \`multinic.io/paused\` on a MultiNicNodeConfig holds that node, on the namespace of the
 controller it holds all of them. What runs is left to end; \`false\`, or no annotation, goes on.

@@ -81,6 +81,11 @@ export const openstackConfigSpec = z
     ],
   })
 
+const place = z.object({
+  viola: z.string().max(2048).meta({ description: 'Address of the Viola API.' }),
+  providerId: z.string().max(253).meta({ description: 'Provider id of the Biz cluster.' }),
+})
+
 export const openstackConfigStatus = z
   .object({
     observedGeneration: generation.optional(),
@@ -124,6 +129,15 @@ export const openstackConfigStatus = z
       .max(100)
       .optional()
       .meta({ description: 'Ports whose removal waits for a person.' }),
+    deliveredTo: place.optional().meta({ description: 'Where the nodes of this object are delivered to.' }),
+    leftBehind: z
+      .array(place.extend({ nodes: z.int32().min(0) }))
+      .max(10)
+      .optional()
+      .meta({
+        description:
+          'Where nodes stay as they were delivered before k8sProviderID or violaEndpoint was changed. A new value of the annotation release-removals clears it.',
+      }),
     releasedRemovals: z
       .string()
       .max(1024)

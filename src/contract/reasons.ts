@@ -34,6 +34,12 @@ export const syncReasons = {
     meaning: 'Keystone did not issue a token.',
     remedy: 'Check the admin account, its domain and projectID in Contrabass and Keystone.',
   },
+  LeftBehind: {
+    meaning:
+      'k8sProviderID or violaEndpoint of the object was changed, and the nodes of the place before stay as they were delivered.',
+    remedy:
+      'Point the object back and delete it to have them taken away, or delete their MultiNicNodeConfigs there; then set the annotation multinic.example.com/release-removals to a new value.',
+  },
   NeutronEndpointError: {
     meaning: 'The catalog has no Neutron for this region and interface.',
     remedy: 'Set openstackEndpointRegion, openstackEndpointInterface or openstackNeutronEndpoint.',
@@ -112,7 +118,11 @@ export const verdictReasons = {
     meaning: 'The port’s status is not one that is taken.',
     remedy: 'Wait, or extend openstackPortAllowedStatuses.',
   },
-  VmGone: { meaning: 'Nova knows no such VM.', remedy: 'Remove it from vmNames.' },
+  VmGone: {
+    meaning:
+      'Nova knows no such VM. Its interfaces are taken away only when Nova remembers the deletion, or shows other VMs of the object: a token of a wrong project sees nothing either.',
+    remedy: 'Remove it from vmNames; that also takes its interfaces away.',
+  },
   VmNotUnique: { meaning: 'Several servers have this name.', remedy: 'Name the server by id in vmNames.' },
 } satisfies Record<string, ReasonText>
 

@@ -23,6 +23,8 @@ export interface Nova {
   serversByName(name: string, signal?: AbortSignal): Promise<Server[]>
   /** Undefined when there is no such server. */
   interfacesOf(id: string, signal?: AbortSignal): Promise<Attachment[] | undefined>
+  /** Reports whether Nova remembers that this server was deleted: more than that it does not show one. */
+  wasDeleted(id: string, signal?: AbortSignal): Promise<boolean>
 }
 
 const serverShape = z
@@ -41,7 +43,12 @@ const interfacesShape = z.looseObject({
   ),
 })
 
+const actionsShape = z.looseObject({ instanceActions: z.array(z.looseObject({ action: z.string() })) })
+
 const headers = { 'x-openstack-nova-api-version': '2.1', 'openstack-api-version': 'compute 2.1' }
+/** The first microversion that tells the actions of deleted servers. */
+const actionHeaders = { 'x-openstack-nova-api-version': '2.21', 'openstack-api-version': 'compute 2.21' }
+const deletions = ['delete', 'forceDelete']
 /** Up to so many servers are asked for one by one; for more the whole list is cheaper. */
 const fewServers = 8
 const pageSize = 1_000
@@ -49,9 +56,9 @@ const atOnce = 8
 
 export function createNova(session: Session): Nova {
   /** Undefined only when Nova itself says that there is none: a proxy's 404 is no answer of Nova. */
-  async function found(path: string, signal: AbortSignal | undefined): Promise<unknown> {
+  async function found(path: string, signal: AbortSignal | undefined, version = headers): Promise<unknown> {
     const accept = (status: number) => status === 200 || status === 404
-    const { status, body } = await session.get('compute', { path, headers, signal, accept })
+    const { status, body } = await session.get('compute', { path, headers: version, signal, accept })
     if (status === 200) return body
     if (typeof body === 'object' && body !== null && 'itemNotFound' in body) return undefined
     throw unusable('nova', '404 in words that are not Nova’s')
@@ -109,6 +116,13 @@ export function createNova(session: Session): Nova {
       const body = await found(path, signal)
       if (body === undefined) return undefined
       return parsed('nova', 'the list of interfaces', interfacesShape, body).interfaceAttachments
+    },
+
+    async wasDeleted(id, signal) {
+      const body = await found(`/servers/${encodeURIComponent(id)}/os-instance-actions`, signal, actionHeaders)
+      if (body === undefined) return false
+      const { instanceActions } = parsed('nova', 'the list of actions', actionsShape, body)
+      return instanceActions.some(({ action }) => deletions.includes(action))
     },
   }
 }

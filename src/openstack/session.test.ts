@@ -265,6 +265,18 @@ test('a server is found by its exact name only', async () => {
   )
 })
 
+test('a server was deleted when Nova remembers that, and not when it merely shows none', async () => {
+  await using cloud = await aCloud(({ path, headers }) => {
+    if (!path.endsWith('/os-instance-actions')) return undefined
+    assert.equal(headers['x-openstack-nova-api-version'], '2.21')
+    if (path.includes('/unknown/')) return { status: 404, body: novaNotFound }
+    const actions = path.includes('/deleted/') ? ['delete', 'create'] : ['reboot', 'create']
+    return { status: 200, body: { instanceActions: actions.map(action => ({ action })) } }
+  })
+  const told = await Promise.all(['deleted', 'alive', 'unknown'].map(id => cloud.nova.wasDeleted(id)))
+  assert.deepEqual(told, [true, false, false])
+})
+
 test('interfaces are Nova’s own list; a 404 counts only in Nova’s words', async () => {
   await using cloud = await aCloud(({ path }) => {
     if (path.endsWith('/os-interface') && path.includes(server.id)) return { status: 200, body: interfaces }

@@ -128,6 +128,9 @@ test('numbers tell of calls, syncs and ports', async () => {
     /multinic_operator_calls_total\{service="neutron",method="GET",status="2xx"\} \d+/,
     /multinic_operator_syncs_total\{outcome="changed"\} \d+/,
     /multinic_operator_ports\{config="multinic-system\/main",reason="Taken"\} 1/,
+    ...['cloud', 'held', 'plan', 'deliver', 'record', 'status'].map(
+      stage => new RegExp(`multinic_operator_stage_seconds_count\\{stage="${stage}"\\} \\d+`),
+    ),
     /multinic_operator_last_sync_timestamp_seconds\{config="multinic-system\/main"\} \d+/,
   ])
     assert.match(text, line)

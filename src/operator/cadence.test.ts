@@ -32,7 +32,8 @@ const cases: Record<string, [given: Partial<Situation>, ms: number, intervals?: 
   'a first error: the error interval': [{ failures: 1 }, 30 * second],
   'the jitter takes or gives a fifth': [{ failures: 1, random: 1 }, 36 * second],
   'a third error: four times as long': [{ failures: 3 }, 2 * minute],
-  'errors never wait longer than ten minutes': [{ failures: 100 }, 10 * minute],
+  'errors never wait longer than five minutes': [{ failures: 100, random: 1 }, 5 * minute],
+  'nor do all objects come back at one moment': [{ failures: 100, random: 0 }, 200 * second],
   'a service that asks for more patience gets it': [{ failures: 1, retryAfterMs: 5 * minute }, 5 * minute],
   'nodes with DOWN ports are due earlier': [{ downDueMs: 7 * second }, 7 * second],
 }

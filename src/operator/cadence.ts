@@ -35,13 +35,15 @@ const looksAfterMs = [2_000, 5_000, 10_000]
 /** A node takes seconds, so its state is looked at every second for a while. */
 const nodeLookMs = 1_000
 const nodeLookWindowMs = 60_000
-const longestBackoffMs = 10 * 60_000
+/** After a long outage nobody waits longer than this. */
+const longestBackoffMs = 5 * 60_000
 
 export function nextSyncMs(intervals: Intervals, situation: Situation): number {
   const { now, failures, retryAfterMs = 0, lastChangeAt, nodesPending, waitingSince, downDueMs, random } = situation
   const { pollFastMs, pollSlowMs, pollErrorMs, pollFastWindowMs } = intervals
   if (failures > 0) {
-    const backoff = Math.min(pollErrorMs * 2 ** Math.min(failures - 1, 20), Math.max(longestBackoffMs, pollErrorMs))
+    const longest = Math.max(longestBackoffMs, pollErrorMs)
+    const backoff = Math.min(pollErrorMs * 2 ** Math.min(failures - 1, 20), longest / 1.2)
     return Math.round(Math.max(backoff * (0.8 + random * 0.4), retryAfterMs))
   }
   const sinceChange = lastChangeAt === undefined ? Number.POSITIVE_INFINITY : now - lastChangeAt

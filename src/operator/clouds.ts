@@ -38,6 +38,7 @@ export interface Cloud {
   seesServers(ids: readonly string[], signal?: AbortSignal): Promise<boolean>
   serversByName(name: string, signal?: AbortSignal): Promise<Server[]>
   interfacesOf(vmId: string, signal?: AbortSignal): Promise<Attachment[] | undefined>
+  wasDeleted(vmId: string, signal?: AbortSignal): Promise<boolean>
   /** The cloud's message bus, where Contrabass knows one. */
   bus(signal?: AbortSignal): Promise<Bus | undefined>
   /** Forgets what is kept, on a person's word. */
@@ -220,6 +221,7 @@ function createCloud(
     serversByName: (name, signal) =>
       byName.get(`server ${name}`, () => within(({ nova }) => nova.serversByName(name, signal), signal)),
     bus: async signal => (await login(signal)).bus,
+    wasDeleted: (vmId, signal) => within(({ nova }) => nova.wasDeleted(vmId, signal), signal),
     interfacesOf: (vmId, signal) => within(({ nova }) => nova.interfacesOf(vmId, signal), signal),
     refresh() {
       for (const cache of [subnets, networks, servers, byName]) cache.forget()

@@ -21,32 +21,46 @@ const list = z.string().transform(text =>
     .map(word => word.trim())
     .filter(word => word !== ''),
 )
-const path = z.string().optional()
 
-const processSettings = z.object({
-  KUBECONFIG: path,
-  KUBERNETES_SERVICE_HOST: z.string().optional(),
-  KUBERNETES_SERVICE_PORT: z.string().optional(),
-  OPERATOR_ADDR: z.string().default(':8081'),
-  OPERATOR_TOKENS_FILE: path,
-  INVENTORY_TOKENS_FILE: path,
-  OPERATOR_WORKERS: z.coerce.number().int().min(1).max(1000).default(100),
-  WATCH_NAMESPACES: list.default([]),
-  LEADER_ELECT: flag.default(false),
-  POD_NAMESPACE: z.string().default('multinic-operator-system'),
-  POD_NAME: z.string().optional(),
-  CONTRABASS_CA_FILE: path,
-  OPENSTACK_CA_FILE: path,
-  VIOLA_CA_FILE: path,
-  VIOLA_TOKEN_FILE: path,
-  VIOLA_CLIENT_CERT_FILE: path,
-  VIOLA_CLIENT_KEY_FILE: path,
-  RABBITMQ_SECRET_ENABLED: flag.default(true),
-  ENDPOINT_ALLOWED_HOSTS: list.default([]),
-  NAMESPACE_RULES_FILE: path,
-  HTTP_PROXY: z.string().optional(),
-  HTTPS_PROXY: z.string().optional(),
-  NO_PROXY: z.string().optional(),
+function said<T extends z.ZodType>(description: string, setting: T): T {
+  return setting.meta({ description })
+}
+const optional = (description: string) => said(description, z.string().optional())
+
+/** The environment of the process; what may also stand in an object is in src/contract/settings.ts. */
+export const processSettings = z.object({
+  KUBECONFIG: optional('Access to the management cluster; without it the ServiceAccount of the Pod is used.'),
+  KUBERNETES_SERVICE_HOST: optional('Set by Kubernetes in every Pod.'),
+  KUBERNETES_SERVICE_PORT: optional('Set by Kubernetes in every Pod.'),
+  OPERATOR_ADDR: said('Where health, readiness, numbers and the operator’s API listen.', z.string().default(':8081')),
+  OPERATOR_TOKENS_FILE: optional('Who may ask the operator’s API; without it INVENTORY_TOKENS_FILE counts.'),
+  INVENTORY_TOKENS_FILE: optional('Who may ask the inventory; without either everybody who reaches the API may.'),
+  OPERATOR_WORKERS: said(
+    'Objects that are synced at once; those of one cloud take at most a tenth of them.',
+    z.coerce.number().int().min(1).max(1000).default(100),
+  ),
+  WATCH_NAMESPACES: said('Namespaces whose objects are synced, with commas between; none means all.', list.default([])),
+  LEADER_ELECT: said('Several replicas: only the holder of the Lease works.', flag.default(false)),
+  POD_NAMESPACE: said(
+    'Namespace of the Lease and of the records of a Viola that does not tell what it holds.',
+    z.string().default('multinic-operator-system'),
+  ),
+  POD_NAME: optional('Name in the Lease; without it the host’s name.'),
+  CONTRABASS_CA_FILE: optional('Certificates that Contrabass is trusted by, instead of those of the system.'),
+  OPENSTACK_CA_FILE: optional('The same for Keystone, Neutron and Nova.'),
+  VIOLA_CA_FILE: optional('The same for Viola.'),
+  VIOLA_TOKEN_FILE: optional('Bearer token for the Viola of VIOLA_ENDPOINT; read again when it changes.'),
+  VIOLA_CLIENT_CERT_FILE: optional('Client certificate for the Viola of VIOLA_ENDPOINT.'),
+  VIOLA_CLIENT_KEY_FILE: optional('Its key.'),
+  RABBITMQ_SECRET_ENABLED: said('Put the access to a cloud’s bus into a Secret beside the object.', flag.default(true)),
+  ENDPOINT_ALLOWED_HOSTS: said(
+    'Hosts that objects and Contrabass may name, with commas between; none means all.',
+    list.default([]),
+  ),
+  NAMESPACE_RULES_FILE: optional('Which providers and projects a namespace may use.'),
+  HTTP_PROXY: optional('Proxy for http addresses.'),
+  HTTPS_PROXY: optional('Proxy for https addresses.'),
+  NO_PROXY: optional('Hosts that are reached without a proxy.'),
 })
 
 export type ProcessSettings = z.infer<typeof processSettings>

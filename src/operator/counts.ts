@@ -7,6 +7,7 @@ import type { SyncResult } from './sync.ts'
 
 export interface Counts {
   call(call: Call): void
+  stage(stage: string, seconds: number): void
   sync(config: string, result: SyncResult | undefined, seconds: number): void
 }
 
@@ -32,6 +33,8 @@ export function createCounts(metrics: Metrics, now: () => Date): Counts {
       metrics.count('multinic_operator_calls_total', 'Calls to other services by status class.', labels)
       metrics.time('multinic_operator_call_seconds', 'Time of calls to other services.', seconds, { service, method })
     },
+    stage: (stage, seconds) =>
+      metrics.time('multinic_operator_stage_seconds', 'Time of a sync by stage.', seconds, { stage }),
     sync(config, result, seconds) {
       const outcome = result && !result.error ? (result.changed > 0 ? 'changed' : 'unchanged') : 'failed'
       metrics.count('multinic_operator_syncs_total', 'Syncs by outcome.', { outcome })

@@ -5,7 +5,7 @@ import { eventually } from '../../test/eventually.ts'
 import { answering } from '../../test/openstack/answering.ts'
 import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
 import { type OpenstackConfig, openstackConfigAnnotations, openstackConfigs } from '../contract/openstack-config.ts'
-import { events, secrets } from '../kube/resources.ts'
+import { crds, events, secrets } from '../kube/resources.ts'
 import { encrypted } from '../sandbox/cloud/contrabass.ts'
 import { sandboxNamespace as namespace } from '../sandbox/parts.ts'
 import { addPort, addServer, addSubnet, removePort, type Server, type Subnet, setPortStatus } from '../sandbox/world.ts'
@@ -81,6 +81,28 @@ const faults: Record<string, [break_: () => unknown, said: RegExp]> = {
       stage.world.faults.failing = ['neutron']
     },
     /^False NeutronPortError: neutron: GET .*\/v2\.0\/ports: HTTP 500/,
+  ],
+  'Neutron tells no subnets': [
+    async () => {
+      await using broken = await answering(() => ({ status: 500, body: 'no' }))
+      await edit({ spec: { settings: { openstackNeutronEndpoint: broken.url } } })
+      await becomes(/^False NeutronSubnetError: /)
+    },
+    /^False NeutronSubnetError: neutron: GET .*\/v2\.0\/subnets: /,
+  ],
+  'no subnet is chosen, on a server that does not know the rule': [
+    async () => {
+      const name = `${openstackConfigs.plural}.${openstackConfigs.group}`
+      const definition = await stage.kube.get(crds, { name })
+      const { versions } = JSON.parse(
+        JSON.stringify((definition as { spec?: unknown })?.spec, (key, value) =>
+          key === 'x-kubernetes-validations' ? undefined : value,
+        ),
+      )
+      await stage.kube.patch(crds, { name }, { spec: { versions } })
+      await eventually(() => edit({ spec: { subnetIDs: null } }))
+    },
+    /^False SubnetRequired: no subnet is chosen; set subnetIDs, subnetID or subnetName/,
   ],
   'a subnet does not exist': [
     () => edit({ spec: { subnetIDs: [storage.id, 'nowhere'] } }),
@@ -183,17 +205,6 @@ test('three ports that vanish at once are held until a person lets them go', asy
   await edit({ metadata: { annotations: { [openstackConfigAnnotations.releaseRemovals]: 'yes' } } })
   await eventually(async () => assert.equal((await stage.told())[0]?.split(' ').length, 2))
   await eventually(async () => assert.equal((await stage.config()).status?.heldRemovals, undefined))
-})
-
-test('a provider that hangs does not delay another one', async () => {
-  await using silent = await answering(() => ({ status: 200, hang: true }))
-  attach(worker, '10.10.0.10')
-  await stage.startOperator({ CONTRABASS_ENCRYPT_KEY: '' })
-  for (let n = 0; n < 20; n++)
-    await stage.create({ name: `hanging-${n}`, settings: { contrabassEndpoint: silent.url, contrabassTimeout: '20s' } })
-  await eventually(() => assert.ok(silent.asked.length > 0))
-  await stage.create({})
-  await eventually(async () => assert.deepEqual(await stage.told(), delivered), { within: 3_000 })
 })
 
 test('a foreign Viola with only the POST is served, numbers outlive the operator, and removals are empty lists', async () => {

@@ -28,7 +28,11 @@ export interface LookDeps {
   plans: Plans
   /** The other OpenstackConfigs of a cluster. */
   claims: (providerId: string, source: string) => Claim[]
+  /** Does one stage of a sync, and tells how long it took. */
+  timed: <T>(stage: SyncStage, work: () => Promise<T>) => Promise<T>
 }
+
+export type SyncStage = 'cloud' | 'held' | 'plan' | 'answers' | 'deliver' | 'record' | 'status'
 
 export type Plans = (source: string, observed: Observed) => Plan
 
@@ -88,14 +92,16 @@ export async function look(
   const providerId = providerIdOf(config)
   const viola = deps.violas.open({ settings, credentials, providerId })
 
-  const facts = await observeCloud(cloud, config.spec, settings, signal)
+  const facts = await deps.timed('cloud', () => observeCloud(cloud, config.spec, settings, signal))
   const bus = await cloud.bus(signal)
-  const { nodes: held, told: nodesTold } = await heldBy(viola, signal)
+  const { nodes: held, told: nodesTold } = await deps.timed('held', () => heldBy(viola, signal))
   const observed = observedFrom(config, settings, facts, held, deps.claims(providerId, keyOf(config)))
-  const plan = deps.plans(keyOf(config), observed)
+  const plan = await deps.timed('plan', async () => deps.plans(keyOf(config), observed))
   const first = { settings, providerId, viola, facts, bus, nodesTold, observed, plan, questionFailures: [] }
   if (plan.questions.length === 0) return first
-  const { ports, answers, failures } = await askAbout(cloud, plan.questions, facts.vms, signal)
+  const { ports, answers, failures } = await deps.timed('answers', () =>
+    askAbout(cloud, plan.questions, facts.vms, signal),
+  )
   const wiser = { ...observed, ports: merged(observed.ports, ports), answers }
   return { ...first, observed: wiser, plan: planNodes(wiser), questionFailures: failures }
 }

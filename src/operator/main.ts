@@ -33,6 +33,7 @@ import { openPolicy } from './policy.ts'
 import { configReconciler, type ReconcileDeps } from './reconcile.ts'
 import { createRecords, type Recorder } from './records.ts'
 import { createSecretWatch, type SecretWatch } from './secret-watch.ts'
+import { createTurns } from './turns.ts'
 import type { Verdict } from './verdicts.ts'
 import { createViolas } from './violas.ts'
 
@@ -111,6 +112,15 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       ),
     now,
     takeForced: key => forced.delete(key),
+    turns: createTurns(settings.OPERATOR_WORKERS, key => wakeKey(key)),
+    timed: async (stage, work) => {
+      const started = performance.now()
+      try {
+        return await work()
+      } finally {
+        counts.stage(stage, (performance.now() - started) / 1_000)
+      }
+    },
   }
 
   deps.onSynced = (key, result, seconds) => {

@@ -5,6 +5,7 @@
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { keyOf } from '../kube/keys.ts'
+import { leftText, placesOf } from './status.ts'
 import type { SyncResult } from './sync.ts'
 import type { SyncError } from './sync-error.ts'
 import type { Verdict } from './verdicts.ts'
@@ -42,7 +43,9 @@ export function createNotices(recorder: EventRecorder): Notices {
       if (!result) return
       const held = result.findings.heldRemovals.map(message => ({ warning: true, reason: 'RemovalHeld', message }))
       const verdicts = result.findings.verdicts.filter(isNews).slice(0, mostVerdicts).map(noticeOf)
-      say(config, 'findings', [...held, ...verdicts])
+      const left = (placesOf(config.status ?? {}, result.findings).leftBehind ?? []).map(leftText)
+      const leftNotices = left.map(message => ({ warning: true, reason: 'LeftBehind', message }))
+      say(config, 'findings', [...held, ...leftNotices, ...verdicts])
     },
     warn: (config, reason, message) => say(config, 'deletion', [{ warning: true, reason, message }]),
     forget(key) {

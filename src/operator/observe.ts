@@ -165,7 +165,7 @@ export async function askAbout(
       try {
         if (vmId === '') return
         const attached = await cloud.interfacesOf(vmId, signal)
-        if (!attached && !(await seesOthers(cloud, vmId, vms, signal))) return
+        if (!attached && !(await isGone(cloud, vmId, vms, signal))) return
         for (const question of group) {
           const there = attached?.some(one => one.portId === question.portId || one.macAddress === question.macAddress)
           answers.set(identityOf(question), there ? 'attached' : 'detached')
@@ -178,10 +178,14 @@ export async function askAbout(
   return { ports, answers, failures }
 }
 
-/** A token that sees no server at all of this object (a lost role, another project) cannot tell that one is gone. */
-async function seesOthers(cloud: Cloud, vmId: string, vms: readonly VmFact[], signal: AbortSignal): Promise<boolean> {
+/**
+ * A token that sees no server at all of this object (a lost role, another project) cannot tell that one is gone: then only
+ * Nova's own memory of the deletion counts. Without either the interfaces stay until the VM is taken out of vmNames.
+ */
+async function isGone(cloud: Cloud, vmId: string, vms: readonly VmFact[], signal: AbortSignal): Promise<boolean> {
   const others = vms.flatMap(({ id }) => (id === undefined || id === vmId ? [] : [id])).slice(0, 3)
-  return others.length > 0 && cloud.seesServers(others, signal)
+  if (others.length > 0 && (await cloud.seesServers(others, signal))) return true
+  return cloud.wasDeleted(vmId, signal)
 }
 
 function isAbout(question: Question, port: PortFact): boolean {

@@ -59,8 +59,14 @@ test('a port walks from Neutron to a node config, and the node’s word walks ba
   await eventually(async () => assert.equal(await condition('Ready'), 'True Synced'))
   await eventually(async () => assert.equal(await condition('NodesReady'), 'False NodesPending'))
 
+  const working = { observedGeneration: node?.metadata.generation, lastJobName: 'multinic-agent-1' }
+  await stage.report('worker-1', { ...working, state: 'InProgress' })
+  await eventually(() => {
+    const { stages } = stage.records.findLast(record => record.nodeName === 'worker-1')?.interfaces?.[0] ?? {}
+    assert.deepEqual(Object.keys(stages ?? {}).sort(), ['cr', 'delivered', 'job', 'seen'])
+  })
   await stage.report('worker-1', {
-    observedGeneration: node?.metadata.generation,
+    ...working,
     state: 'Configured',
     conditions: [{ type: 'Ready', status: 'True', reason: 'AllInterfacesConfigured', message: 'All 1' }],
     interfaceStatuses: [{ id: 0, portId: port.id, macAddress: port.macAddress, status: 'Configured' }],

@@ -7,7 +7,7 @@
 import { type OpenstackConfig, openstackConfigFinalizer, openstackConfigs } from '../contract/openstack-config.ts'
 import { messageOf } from '../errors.ts'
 import type { Kube } from '../kube/api.ts'
-import type { Reconcile } from '../kube/controller.ts'
+import type { Reconcile, ReconcileContext } from '../kube/controller.ts'
 import { isConflict, isNotFound } from '../kube/errors.ts'
 import { parseKey } from '../kube/keys.ts'
 import type { Log } from '../log.ts'
@@ -19,6 +19,7 @@ import type { Notices } from './notices.ts'
 import { nextStatus, type Outcome } from './status.ts'
 import { type SyncDeps, type SyncResult, sync } from './sync.ts'
 import { SyncError } from './sync-error.ts'
+import type { Turns } from './turns.ts'
 
 export interface ReconcileDeps extends SyncDeps {
   kube: Pick<Kube, 'get' | 'patch' | 'patchStatus'>
@@ -29,16 +30,22 @@ export interface ReconcileDeps extends SyncDeps {
   takeForced: (key: string) => boolean
   /** Told of every sync, for numbers and for people who ask why. */
   onSynced?: (key: string, result: SyncResult | undefined, seconds: number) => void
+  /** How many syncs one cloud may keep busy. */
+  turns: Turns
   random?: () => number
 }
 
 interface Remembered {
+  generation: number | undefined
   failures: number
   waitingSince: number | undefined
 }
 
 /** Each call has its own limit; this one is for a cloud that answers every call slowly. */
 const longestSyncMs = 5 * 60_000
+
+/** A key that waits for its turn is woken by the one that ends; this is only for the case that nobody does. */
+const turnMs = 30_000
 
 const fallback: Intervals = {
   pollFastMs: 20_000,
@@ -60,14 +67,33 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
       deps.forget(key)
       return
     }
-    if (found.metadata.deletionTimestamp) return release(found, deps, { log, signal })
+    const end = deps.turns.take(cloudOf(found), key)
+    if (!end) return { after: turnMs }
+    try {
+      if (found.metadata.deletionTimestamp) return await release(found, deps, { log, signal })
+      return await syncOne(found, key, { log, signal })
+    } finally {
+      end()
+    }
+  }
+
+  async function syncOne(
+    found: OpenstackConfig,
+    key: string,
+    { log, signal }: Pick<ReconcileContext, 'log' | 'signal'>,
+  ) {
+    const at = parseKey(key)
     const config = await withFinalizer(found, deps.kube)
+    const { generation } = config.metadata
+    const fresh = deps.takeForced(key)
+    // What a person changed or asked for is no repetition of an old failure.
+    if (fresh || memory.get(key)?.generation !== generation) memory.delete(key)
 
     const started = deps.now()
-    const { result, error } = await attempt(config, key, { log, signal })
+    const { result, error } = await attempt(config, { log, signal, fresh })
     signal.throwIfAborted()
     const failure = error ?? result?.error
-    const remembered = remember(key, failure, result)
+    const remembered = remember(key, generation, failure, result)
     const intervals = result?.settings ?? intervalsOf(config, deps)
     const next = nextSyncMs(intervals, {
       now: deps.now().getTime(),
@@ -82,14 +108,15 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     if (failure) log.warn('the sync failed', { reason: failure.reason, error: failure.message, afterMs: next })
     deps.notices.tell(config, result, failure)
 
-    await writeStatus(config, {
-      generation: config.metadata.generation ?? 0,
+    const outcome: Outcome = {
+      generation: generation ?? 0,
       error: failure && { reason: failure.reason, message: failure.message },
       changed: result?.changed ?? 0,
       findings: result?.findings,
       downPortRetry: result?.down.retry,
       nextSyncMs: next,
-    })
+    }
+    await deps.timed('status', () => writeStatus(config, outcome))
     deps.onSynced?.(key, result, (deps.now().getTime() - started.getTime()) / 1_000)
     return { after: next }
 
@@ -104,10 +131,11 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     }
   }
 
-  async function attempt(config: OpenstackConfig, key: string, { log, signal }: { log: Log; signal: AbortSignal }) {
+  async function attempt(config: OpenstackConfig, context: { log: Log; signal: AbortSignal; fresh: boolean }) {
+    const { log, signal } = context
     const limited = AbortSignal.any([signal, AbortSignal.timeout(longestSyncMs)])
     try {
-      return { result: await sync(config, deps, { log, signal: limited, fresh: deps.takeForced(key) }) }
+      return { result: await sync(config, deps, { ...context, signal: limited }) }
     } catch (error) {
       if (error instanceof SyncError) return { error }
       signal.throwIfAborted()
@@ -116,10 +144,16 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     }
   }
 
-  function remember(key: string, failure: SyncError | undefined, result: SyncResult | undefined): Remembered {
+  function remember(
+    key: string,
+    generation: number | undefined,
+    failure: SyncError | undefined,
+    result: SyncResult | undefined,
+  ): Remembered {
     const before = memory.get(key)
     const waiting = result ? result.waiting || result.plan.down.length > 0 : before?.waitingSince !== undefined
     const now = {
+      generation,
       failures: failure ? (before?.failures ?? 0) + 1 : 0,
       waitingSince: waiting ? (before?.waitingSince ?? deps.now().getTime()) : undefined,
     }
@@ -143,6 +177,11 @@ function intervalsOf({ spec }: OpenstackConfig, { env }: ReconcileDeps): Interva
   } catch {
     return fallback
   }
+}
+
+/** Objects with the same word for their cloud: whether they share an account does not matter here. */
+function cloudOf({ spec }: OpenstackConfig): string {
+  return JSON.stringify([spec.settings?.contrabassEndpoint, spec.credentials.openstackProviderID])
 }
 
 function timeOf(text: string | undefined): number | undefined {

@@ -18,7 +18,8 @@ type Stages = Partial<Record<Stage, string>>
 export interface Records {
   /** A port was found that is not delivered yet. */
   saw(providerId: string, portId: string): void
-  delivered(providerId: string, nics: readonly Interface[]): void
+  /** Viola took them; `stored` when it also tells that the cluster holds them now. */
+  delivered(providerId: string, nics: readonly Interface[], stored: boolean): void
   /** The node as the cluster holds it now. */
   note(providerId: string, node: HeldNode, why: string): void
   /** The node is being emptied. */
@@ -62,13 +63,19 @@ export function createRecords(recorder: Recorder | undefined, now: () => Date): 
 
   return {
     saw: (providerId, portId) => stageOf(providerId, portId, 'seen'),
-    delivered: (providerId, nics) => {
-      for (const nic of nics) stageOf(providerId, identityOf(nic), 'delivered')
+    delivered: (providerId, nics, stored) => {
+      for (const nic of nics) {
+        stageOf(providerId, identityOf(nic), 'delivered')
+        if (stored) stageOf(providerId, identityOf(nic), 'cr')
+      }
     },
     note(providerId, node, why) {
       const key = `${providerId} ${node.nodeName}`
       if (looked.get(key) === node && !noted.has(key)) return
       looked.set(key, node)
+      if (isAtWork(node))
+        for (const nic of node.interfaces)
+          if (stages.get(`${providerId} ${identityOf(nic)}`)?.cr) stageOf(providerId, identityOf(nic), 'job')
       note(recordOf(providerId, node, nic => stages.get(`${providerId} ${identityOf(nic)}`), why))
     },
     noteRemoving(providerId, node, why) {
@@ -90,6 +97,13 @@ export function createRecords(recorder: Recorder | undefined, now: () => Date): 
       }
     },
   }
+}
+
+/** An agent was sent to the node for this very config: the first sight of it is the time, a second late at most. */
+function isAtWork({ generation, status }: HeldNode): boolean {
+  return (
+    status?.lastJobName !== undefined && (status.observedGeneration ?? 0) >= generation && status.state !== 'Pending'
+  )
 }
 
 /** Equal for the same truth, whatever made it be told. Records are all built by one function, so their keys are in one order. */
@@ -137,7 +151,13 @@ function interfaceRecord(
 ): NonNullable<InventoryWrite['interfaces']>[number] {
   const applied = status?.lastConfigured
   const verified = status?.lastChecked ?? applied
-  const stages: Stages = { ...known, ...(applied && { applied }), ...(verified && { verified }) }
+  const job = known?.job !== undefined && applied !== undefined && applied < known.job ? applied : known?.job
+  const stages: Stages = {
+    ...known,
+    ...(job !== undefined && { job }),
+    ...(applied && { applied }),
+    ...(verified && { verified }),
+  }
   return {
     ...(status ?? { status: 'Pending' as const }),
     id,

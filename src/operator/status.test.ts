@@ -14,6 +14,8 @@ const nothing: Findings = {
   heldRemovals: [],
   refusedRemovals: [],
   busLocked: false,
+  place: { viola: 'https://viola', providerId: 'biz-1' },
+  placeKnown: false,
 }
 const good: Outcome = { generation: 2, changed: 0, findings: nothing, nextSyncMs: 20_000 }
 const taken = { portId: 'p1', vm: 'vm-1', reason: 'Taken', message: 'multinic0', name: 'multinic0' } as const
@@ -179,4 +181,41 @@ test('the state of a node counts only for the generation that it was reported fo
   assert.equal(stateOf(node).state, 'Pending')
   assert.equal(stateOf({ ...node, status: { state: 'Configured', observedGeneration: 1 } }).state, 'Pending')
   assert.equal(stateOf({ ...node, status: { state: 'Configured', observedGeneration: 2 } }).state, 'Configured')
+})
+
+const one = { nodeName: 'w', state: 'Configured' } as const
+const here: Findings = { ...nothing, nodes: [one], placeKnown: true }
+const there = { viola: 'https://viola', providerId: 'biz-2' }
+
+test('what stays at the place before is told until the object points back', () => {
+  const first = after({ findings: here })
+  assert.deepEqual(first.deliveredTo, here.place)
+  const moved = after({ findings: { ...here, place: there, placeKnown: false } }, first)
+  assert.deepEqual(moved.leftBehind, [{ ...here.place, nodes: 1 }])
+  assert.equal(
+    said(moved, 'RemovalPending'),
+    'True LeftBehind: the object delivers elsewhere now: 1 node of provider biz-1 behind https://viola stay as they were delivered',
+  )
+  assert.equal(nextStatus(moved, { ...good, findings: { ...here, place: there } }, now, slowMs), undefined)
+  const back = after({ findings: here }, moved)
+  assert.deepEqual(back.leftBehind, [{ ...there, nodes: 1 }])
+})
+
+test('what stays at the place before is no longer told when a person knows', () => {
+  const moved = after({ findings: { ...here, place: there, placeKnown: false } }, after({ findings: here }))
+  const known = after({ findings: { ...here, place: there, released: 'I know' } }, moved)
+  assert.equal(known.leftBehind, undefined)
+  assert.equal(said(known, 'RemovalPending'), 'False Healthy: no removal waits')
+})
+
+test('the same Viola under a new address leaves nothing behind', () => {
+  const renamed = { viola: 'https://viola.new', providerId: 'biz-1' }
+  const status = after({ findings: { ...here, place: renamed } }, after({ findings: here }))
+  assert.deepEqual([status.deliveredTo, status.leftBehind], [renamed, undefined])
+})
+
+test('an object that has delivered nothing leaves nothing behind, and an error forgets no place', () => {
+  assert.equal(after({ findings: { ...here, place: there } }, after({})).leftBehind, undefined)
+  const error = { reason: 'ViolaPostError', message: 'away' } as const
+  assert.deepEqual(after({ error, findings: undefined }, after({ findings: here })).deliveredTo, here.place)
 })

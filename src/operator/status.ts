@@ -18,6 +18,8 @@ export interface NodeState {
   message?: string
 }
 
+export type Place = NonNullable<OpenstackConfigStatus['deliveredTo']>
+
 /** What a sync learned of ports and nodes; absent when it ended before. */
 export interface Findings {
   verdicts: readonly Verdict[]
@@ -30,6 +32,10 @@ export interface Findings {
   refusedRemovals: readonly string[]
   /** The cloud's bus has a password that does not open. */
   busLocked: boolean
+  /** Where the nodes are delivered to. */
+  place: Place
+  /** The place held interfaces of this object before this sync. */
+  placeKnown: boolean
   /** Value of the annotation that let removals go, once it did. */
   released?: string
 }
@@ -47,6 +53,7 @@ export interface Outcome {
 const longestMessage = 2_048
 const longestError = 4_096
 const mostHeld = 100
+const mostLeft = 10
 
 /** The new status, or undefined when the old one still says it all. */
 export function nextStatus(
@@ -69,6 +76,8 @@ export function nextStatus(
     ...present('ports', findings ? portsSummary(findings.verdicts) : before.ports),
     ...present('heldRemovals', findings ? heldList(findings.heldRemovals) : before.heldRemovals),
     ...present('releasedRemovals', findings?.released ?? before.releasedRemovals),
+    ...(findings ? placesOf(before, findings) : present('deliveredTo', before.deliveredTo)),
+    ...(findings ? {} : present('leftBehind', before.leftBehind)),
   }
   if (!sameButForTimes(before, after)) return after
   const written = Date.parse((error ? before.nextSyncAt : before.lastSyncedAt) ?? '')
@@ -144,17 +153,53 @@ function nodesReady({ nodes, nodesTold }: Findings): Said {
 }
 
 /** Shown while they are true, and as false once they were. */
-function removals({ heldRemovals, refusedRemovals }: Findings, before: OpenstackConfigStatus): Said[] {
-  const all: [string, readonly string[], string][] = [
+function removals(findings: Findings, before: OpenstackConfigStatus): Said[] {
+  const { heldRemovals, refusedRemovals } = findings
+  const left = (placesOf(before, findings).leftBehind ?? []).map(leftText)
+  const refused = refusedRemovals.length > 0
+  const all: [string, readonly string[], string, string?][] = [
     ['RemovalHeld', heldRemovals, 'many ports vanished at once, so nothing was removed'],
-    ['RemovalPending', refusedRemovals, 'Viola refused to take away'],
+    refused
+      ? ['RemovalPending', refusedRemovals, 'Viola refused to take away']
+      : ['RemovalPending', left, 'the object delivers elsewhere now', 'LeftBehind'],
   ]
-  return all.flatMap(([type, list, words]): Said[] => {
-    if (list.length > 0)
-      return [{ type, status: 'True', reason: type, message: `${words}: ${list.slice(0, 10).join('; ')}` }]
+  return all.flatMap(([type, list, words, reason = type]): Said[] => {
+    if (list.length > 0) return [{ type, status: 'True', reason, message: `${words}: ${list.slice(0, 10).join('; ')}` }]
     if (!before.conditions?.some(old => old.type === type)) return []
     return [{ type, status: 'False', reason: 'Healthy', message: 'no removal waits' }]
   })
+}
+
+/**
+ * Where this object delivers, and where it delivered before its provider or Viola was changed: what it left there is not
+ * taken away (an edit of an address must not empty a cluster), so it is told until the object points there again, or a
+ * person says that it is known. An address whose Viola already holds what was delivered is the old Viola under a new name.
+ */
+export function placesOf(
+  before: OpenstackConfigStatus,
+  { place, placeKnown, nodes, released }: Pick<Findings, 'place' | 'placeKnown' | 'nodes' | 'released'>,
+): Pick<OpenstackConfigStatus, 'deliveredTo' | 'leftBehind'> {
+  const { deliveredTo: old, leftBehind = [] } = before
+  const known = released !== undefined && released !== before.releasedRemovals
+  const isBack = leftBehind.some(one => isSame(one, place))
+  const isRenamed = old?.providerId === place.providerId && placeKnown && !isBack
+  const left = [
+    ...(known ? [] : leftBehind),
+    ...(old && !isSame(old, place) && !isRenamed ? [{ ...old, nodes: before.nodes?.total ?? 0 }] : []),
+  ].filter(one => one.nodes > 0 && !isSame(one, place))
+  return {
+    ...present('deliveredTo', nodes.length > 0 ? place : undefined),
+    ...present('leftBehind', left.length > 0 ? left.slice(-mostLeft) : undefined),
+  }
+}
+
+function isSame(a: Place, b: Place): boolean {
+  return a.viola === b.viola && a.providerId === b.providerId
+}
+
+/** In words for people. */
+export function leftText({ viola, providerId, nodes }: Place & { nodes: number }): string {
+  return `${count(nodes, 'node')} of provider ${providerId} behind ${viola} stay as they were delivered`
 }
 
 function eventsCondition({ busLocked }: Findings, before: OpenstackConfigStatus): Said[] {

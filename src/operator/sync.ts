@@ -13,7 +13,7 @@ import type { SyncSettings } from './config.ts'
 import { type HeldNode, identityOf, type Observed } from './facts.ts'
 import type { Leaving } from './leaving.ts'
 import type { Locks } from './locks.ts'
-import { heldBy, type LookDeps, look, releaseOf } from './look.ts'
+import { heldBy, type Look, type LookDeps, look, releaseOf } from './look.ts'
 import type { CloudFacts } from './observe.ts'
 import { type NodePlan, type Plan, planNodes } from './plan.ts'
 import type { Records } from './records.ts'
@@ -52,7 +52,7 @@ export async function sync(
 ): Promise<SyncResult> {
   const { signal, log } = context
   const looked = await look(config, deps, context)
-  const { settings, providerId, viola, observed, plan, bus, facts, nodesTold, questionFailures } = looked
+  const { settings, providerId, viola, observed, plan, bus, facts, questionFailures } = looked
   await deps.busSecrets.keep(config, bus, log)
   for (const portId of undelivered(observed)) deps.records.saw(providerId, portId)
 
@@ -62,9 +62,11 @@ export async function sync(
     settings,
     deps.now(),
   )
-  const delivered = await deliverAll({ deps, viola, providerId, observed, plan, down, log, signal })
-  await record(deps, providerId, delivered, log)
-  const findings = findingsOf(config, delivered, nodesTold, bus !== undefined && bus.password === undefined)
+  const delivered = await deps.timed('deliver', () =>
+    deliverAll({ deps, viola, providerId, observed, plan, down, log, signal }),
+  )
+  await deps.timed('record', () => record(deps, providerId, delivered, log))
+  const findings = findingsOf(config, looked, delivered)
   const error = errorOf(delivered.delivery, facts, questionFailures)
   return {
     settings,
@@ -177,7 +179,10 @@ function nodesNow({ plan, observed, delivery, changed }: Delivered): { node: Hel
 async function record(deps: SyncDeps, providerId: string, delivered: Delivered, log: Log): Promise<void> {
   const { records } = deps
   const { changed, delivery } = delivered
-  for (const node of changed.values()) if (node.action === 'send') records.delivered(providerId, node.interfaces)
+  for (const { action, nodeName, interfaces } of changed.values()) {
+    const stored = delivery.accepted.get(nodeName)?.specHash !== undefined
+    if (action === 'send') records.delivered(providerId, interfaces, stored)
+  }
   for (const { node, plan } of nodesNow(delivered)) {
     if (delivery.removed.has(node.nodeName) || plan.action === 'remove')
       records.noteRemoving(providerId, node, plan.why.join('; ') || 'nothing is wanted on it any more')
@@ -205,7 +210,17 @@ function goneNodes({ leaving }: SyncDeps, providerId: string, { observed, change
 
 type Gone = Pick<HeldNode, 'nodeName' | 'instanceId'>
 
-function findingsOf(config: OpenstackConfig, delivered: Delivered, nodesTold: boolean, busLocked: boolean): Findings {
+/** An address without what it may carry besides: this is shown to people. */
+function placeOf({ violaEndpoint }: SyncSettings, providerId: string): Findings['place'] {
+  const { origin, pathname } = new URL(violaEndpoint)
+  return { viola: `${origin}${pathname.replace(/\/+$/, '')}`, providerId }
+}
+
+function findingsOf(
+  config: OpenstackConfig,
+  { settings, providerId, nodesTold, bus, observed }: Look,
+  delivered: Delivered,
+): Findings {
   const { plan, delivery } = delivered
   const source = keyOf(config)
   const ours = nodesNow(delivered).filter(({ node }) => node.interfaces.some(nic => nic.source === source))
@@ -221,8 +236,10 @@ function findingsOf(config: OpenstackConfig, delivered: Delivered, nodesTold: bo
     verdicts: plan.verdicts,
     nodes: [...nodes.filter(({ nodeName }) => !delivery.conflicts.has(nodeName)), ...waiting],
     nodesTold,
-    busLocked,
+    busLocked: bus !== undefined && bus.password === undefined,
     heldRemovals: plan.heldRemovals.map(({ node, nic }) => `${node} ${nic.name} (port ${identityOf(nic)})`),
+    place: placeOf(settings, providerId),
+    placeKnown: observed.held.some(node => node.interfaces.some(nic => nic.source === source)),
     refusedRemovals: [...delivery.refused].map(([node, message]) => `${node}: ${message}`),
     ...(release !== undefined && { released: release }),
   }

@@ -71,6 +71,8 @@ export interface World {
   networks: Map<string, Network>
   subnets: Map<string, Subnet>
   servers: Map<string, Server>
+  /** Servers that were deleted: Nova remembers what was done to them. */
+  deletedServers: Map<string, Server>
   ports: Map<string, Port>
   faults: Faults
   startedAt: Date
@@ -92,6 +94,7 @@ export function createWorld(now: () => Date = () => new Date()): World {
     networks: new Map(),
     subnets: new Map(),
     servers: new Map(),
+    deletedServers: new Map(),
     ports: new Map(),
     faults: { ...noFaults },
     startedAt: now(),
@@ -138,6 +141,15 @@ export function addServer(world: World, name: string): Server {
   }
   world.servers.set(server.id, server)
   return server
+}
+
+/** With the ports that Nova made for it. */
+export function removeServer(world: World, id: string): void {
+  const server = world.servers.get(id)
+  if (!server) return
+  world.servers.delete(id)
+  world.deletedServers.set(id, server)
+  for (const port of portsOf(world, server)) removePort(world, port.id)
 }
 
 export interface PortInput {

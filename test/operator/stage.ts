@@ -12,6 +12,7 @@ import { type OpenstackConfig, openstackConfigs } from '../../src/contract/opens
 import type { Settings } from '../../src/contract/settings.ts'
 import { connectKube, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/config.ts'
+import { namespaces } from '../../src/kube/resources.ts'
 import { createLog, type Log, silent } from '../../src/log.ts'
 import { runOperator } from '../../src/operator/main.ts'
 import { type Cloud, startCloud } from '../../src/sandbox/cloud.ts'
@@ -22,6 +23,8 @@ import { createWorld, type World } from '../../src/sandbox/world.ts'
 import { runViola } from '../../src/viola/main.ts'
 
 export const clusterId = 'biz-1'
+/** Its node configs are in a namespace of their own. */
+export const otherClusterId = 'biz-2'
 
 export interface Stage {
   world: World
@@ -51,9 +54,13 @@ export async function startStage(log: Log = process.argv.includes('--talk') ? cr
   const kube = connectKube(await loadKubeconfig(api.kubeconfig), { log })
   await installDefinitions(kube)
   await installEncryptKey(kube, world)
+  await kube.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other-cluster' } })
   const routing = join(dir, 'routing.yaml')
-  const target = { providerId: clusterId, namespace, kubeconfig: api.kubeconfig }
-  await writeFile(routing, stringify({ strict: true, targets: [target] }), { mode: 0o600 })
+  const targets = [
+    { providerId: clusterId, namespace, kubeconfig: api.kubeconfig },
+    { providerId: otherClusterId, namespace: 'other-cluster', kubeconfig: api.kubeconfig },
+  ]
+  await writeFile(routing, stringify({ strict: true, targets }), { mode: 0o600 })
   const viola = new AbortController()
   const listening = Promise.withResolvers<string>()
   const violaRuns = runViola({

@@ -15,6 +15,7 @@ export const novaBroken = {
 }
 
 const mostPerPage = 1000
+const subresources = ['os-interface', 'os-instance-actions']
 
 export function createNova(world: World, tokens: Tokens, keystone: () => string): Handler {
   return request => {
@@ -30,14 +31,33 @@ function answer(world: World, request: Request): Answer {
   const [plural, id, sub, ...rest] = parts[0] === world.project.id ? parts.slice(1) : parts
   if (version !== 'v2.1' || rest.length > 0) return noSuchPath
   if (!plural) return { status: 200, body: { version: apiVersion(request) } }
-  if (plural !== 'servers' || request.method !== 'GET' || (sub && sub !== 'os-interface')) return noSuchPath
+  if (plural !== 'servers' || request.method !== 'GET' || (sub && !subresources.includes(sub))) return noSuchPath
   if (world.faults.roleLost) return forbidden(id, sub)
 
   if (!id || id === 'detail') return listed(world, request, [...world.servers.values()], id === 'detail')
+  if (sub === 'os-instance-actions') return actions(world, request, id)
   const server = world.servers.get(id)
   if (!server) return notFound(`Instance ${id} could not be found.`)
   if (sub) return { status: 200, body: { interfaceAttachments: attachments(world, server) } }
   return { status: 200, body: { server: serverBody(world, request, server) } }
+}
+
+/** From 2.21 on also of a server that was deleted. */
+function actions(world: World, request: Request, id: string): Answer {
+  const [, minor = 0] = microversion(request)
+  const deleted = minor >= 21 ? world.deletedServers.get(id) : undefined
+  const server = world.servers.get(id) ?? deleted
+  if (!server) return notFound(`Instance ${id} could not be found.`)
+  const one = (action: string) => ({
+    action,
+    instance_uuid: id,
+    project_id: server.projectId,
+    user_id: world.user.id,
+    request_id: `req-${id}`,
+    start_time: `${seconds(server.createdAt).slice(0, -1)}.000000`,
+    message: null,
+  })
+  return { status: 200, body: { instanceActions: (deleted ? ['delete', 'create'] : ['create']).map(one) } }
 }
 
 function listed(world: World, request: Request, servers: Server[], detail: boolean): Answer {
@@ -205,7 +225,8 @@ function badRequest(message: string): Answer {
 /** Unlike Neutron, which shows an empty list. */
 function forbidden(id: string | undefined, sub: string | undefined): Answer {
   const servers = id === undefined ? 'index' : id === 'detail' ? 'detail' : 'show'
-  const rule = sub ? 'os-attach-interfaces:list' : `servers:${servers}`
+  const list = sub === 'os-interface' ? 'os-attach-interfaces:list' : 'os-instance-actions:list'
+  const rule = sub ? list : `servers:${servers}`
   return failure(403, 'forbidden', `Policy doesn't allow os_compute_api:${rule} to be performed.`)
 }
 

@@ -148,6 +148,9 @@ export function nextSteps(status: SandboxStatus, program: string): string {
   keystone     ${urls['keystone']}/v3
   contrabass   ${urls['contrabass']}
 
+ask
+  export MULTINIC_INVENTORY_URL=${urls['inventory']}   # then: ${program} status, why, find, check
+
 kubectl
   export KUBECONFIG=${kubeconfigs.biz}          # nodes, MultiNicNodeConfigs, Jobs, Pods
   export KUBECONFIG=${kubeconfigs.management}   # OpenstackConfigs

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
@@ -44,8 +44,8 @@ async function serviceAccount(name: string, verbs: string[]): Promise<string> {
   return (await kubectl(['create', 'token', name, '-n', namespace])).trim()
 }
 
-async function fileWith(text: string, dir = cp.dir): Promise<string> {
-  const file = join(dir, `file-${randomUUID()}`)
+async function fileWith(text: string): Promise<string> {
+  const file = join(cp.dir, `file-${randomUUID()}`)
   await writeFile(file, text)
   return file
 }
@@ -187,8 +187,8 @@ test('two clusters, each with its own ServiceAccount: providers do not meet, and
   const target = async (providerId: string, cluster: ControlPlane, token: string) => ({
     providerId,
     kubeApiServer: cluster.server,
-    kubeCaPath: cluster.authority.cert,
-    kubeTokenFile: await fileWith(token, cluster.dir),
+    kubeCaPath: await fileWith(await readFile(cluster.authority.cert, 'utf8')),
+    kubeTokenFile: await fileWith(token),
   })
   try {
     const [mine, theirs] = [

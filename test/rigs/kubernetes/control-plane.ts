@@ -19,6 +19,8 @@ export const bridge = { name: 'mnbr0', address: '10.88.0.1', prefix: 24 }
 export interface ControlPlaneOptions {
   apiserverFlags?: string[]
   controllerManagerFlags?: string[]
+  /** A second cluster in the world of this one: with authority, tokens and objects of its own, in the same etcd. */
+  beside?: ControlPlane
 }
 
 export interface ControlPlane {
@@ -44,13 +46,14 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   const close = async () => {
     // Nothing of it is needed again, and a graceful end would wait for every open watch.
     for (const daemon of daemons) await daemon.stop('SIGKILL')
-    await run('ip', ['link', 'delete', bridge.name], { check: false })
+    if (!options.beside) await run('ip', ['link', 'delete', bridge.name], { check: false })
     await rm(dir, { recursive: true, force: true })
   }
   try {
-    await makeBridge()
+    const ports = options.beside ? { apiserver: 6444, manager: 10258 } : { apiserver: 6443, manager: 10257 }
+    if (!options.beside) await makeBridge()
     const authority = await certificateAuthority(dir)
-    const server = `https://${bridge.address}:6443`
+    const server = `https://${bridge.address}:${ports.apiserver}`
     const token = randomBytes(24).toString('hex')
     const kubeconfig = join(dir, 'kubeconfig')
     await writeFile(join(dir, 'tokens.csv'), `${token},admin,admin,"system:masters"\n`, { mode: 0o600 })
@@ -58,10 +61,13 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     const ca = await readFile(authority.cert)
     const get = (path: string) => getJson(`${server}${path}`, ca, token)
 
-    const etcd = startEtcd(dir)
-    daemons.push(etcd)
-    const flags = await apiserverFlags(dir, authority)
-    await answers('etcd', etcd, etcdHealth)
+    const flags = [...(await apiserverFlags(dir, authority)), `--secure-port=${ports.apiserver}`]
+    if (options.beside) flags.push('--etcd-prefix=/beside')
+    else {
+      const etcd = startEtcd(dir)
+      daemons.push(etcd)
+      await answers('etcd', etcd, etcdHealth)
+    }
     const apiserver = startDaemon(binary('kube-apiserver'), [...flags, ...(options.apiserverFlags ?? [])], {
       log: join(dir, 'kube-apiserver.log'),
       cwd: dir,
@@ -70,7 +76,11 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     await answers('kube-apiserver', apiserver, () => get('/readyz'))
     const manager = startDaemon(
       binary('kube-controller-manager'),
-      [...controllerManagerFlags(kubeconfig, authority), ...(options.controllerManagerFlags ?? [])],
+      [
+        ...controllerManagerFlags(kubeconfig, authority),
+        `--secure-port=${ports.manager}`,
+        ...(options.controllerManagerFlags ?? []),
+      ],
       { log: join(dir, 'kube-controller-manager.log'), cwd: dir },
     )
     daemons.push(manager)
@@ -153,7 +163,6 @@ async function apiserverFlags(dir: string, authority: Authority): Promise<string
     '--etcd-servers=http://127.0.0.1:2379',
     `--bind-address=${bridge.address}`,
     `--advertise-address=${bridge.address}`,
-    '--secure-port=6443',
     `--tls-cert-file=${serving.cert}`,
     `--tls-private-key-file=${serving.key}`,
     `--client-ca-file=${authority.cert}`,
@@ -178,7 +187,6 @@ function controllerManagerFlags(kubeconfig: string, authority: Authority): strin
   return [
     `--kubeconfig=${kubeconfig}`,
     '--bind-address=127.0.0.1',
-    '--secure-port=10257',
     '--cert-dir=controller-manager-certs',
     '--leader-elect=false',
     '--service-account-private-key-file=sa.key',

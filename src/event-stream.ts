@@ -7,6 +7,8 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 
 export interface EventStream {
   send(event: string, data: unknown, id?: string): void
+  /** Resolves when the reader has taken most of what was sent, or is gone: who has much to send waits for it in between. */
+  taken(): Promise<void>
   end(): void
   /** Aborted when either side is done. */
   readonly done: AbortSignal
@@ -40,6 +42,17 @@ export function eventStreams(app: FastifyInstance): EventStreams {
           raw.write(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
           if (raw.writableLength > mostUnread) raw.destroy()
         },
+        taken: () =>
+          new Promise(resolve => {
+            if (!raw.writableNeedDrain || done.signal.aborted) return resolve()
+            const go = () => {
+              raw.off('drain', go)
+              done.signal.removeEventListener('abort', go)
+              resolve()
+            }
+            raw.once('drain', go)
+            done.signal.addEventListener('abort', go)
+          }),
         end: () => raw.end(),
         done: done.signal,
       }

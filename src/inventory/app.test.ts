@@ -211,6 +211,28 @@ test('changes are told as they happen, and a reader that comes back gets what it
   await second.ended
 })
 
+test('a reader that missed a thousand changes gets them all in one go', async () => {
+  const app = createInventoryApp({ store, auth: await openInventoryAuth(undefined, silent), log: silent })
+  try {
+    const url = await app.listen({ port: 0, host: '127.0.0.1' })
+    const many = Array.from({ length: 1_000 }, (_, index) => aWrite(`n${index}`, { providerId: 'many', nics: 10 }))
+    await store.put(many)
+    const { body } = await request(`${url}/v1/inventory/events?providerId=many&after=0`, { bodyTimeout: 10_000 })
+    const mark = 'event: created\n'
+    let [events, bytes, rest] = [0, 0, '']
+    for await (const piece of body) {
+      bytes += piece.length
+      events += (rest + piece).split(mark).length - 1
+      rest = (rest + piece).slice(1 - mark.length)
+      if (events >= many.length) break
+    }
+    assert.ok(bytes > 1.5 * 1024 * 1024, `${bytes} bytes are no more than a reader may leave unread`)
+    await store.put(many.map(write => ({ ...write, removed: true })))
+  } finally {
+    await app.close()
+  }
+})
+
 test('providers are listed with their nodes', async () => {
   const { providers } = providerCatalog.parse((await get('/v1/interfaces/providers')).json)
   assert.deepEqual(

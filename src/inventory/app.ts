@@ -175,7 +175,10 @@ async function tellChanges(
       wake = resolve
     })
     const entries = await store.history({ ...filter, after: last, limit: 500 })
-    for (const entry of entries) stream.send(entry.what, entry, String(entry.id))
+    for (const entry of entries) {
+      stream.send(entry.what, entry, String(entry.id))
+      await stream.taken()
+    }
     last = entries.at(-1)?.id ?? last
     if (entries.length < 500) await woken
   }

@@ -58,14 +58,10 @@ export async function* recordPages(): AsyncGenerator<InventoryRecord[]> {
   }
 }
 
-/** Undefined when there is none. */
+/** Undefined when there is none: asked as a list, because a node that is gone is nothing to complain about. */
 export async function recordOf(providerId: string, nodeName: string): Promise<InventoryRecord | undefined> {
-  try {
-    return await read(`${root}/node-configs/${encodeURIComponent(nodeName)}?${query({ providerId })}`)
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined
-    throw error
-  }
+  const [record] = await read<InventoryRecord[]>(`${root}/node-configs?${query({ providerId, nodeName })}`)
+  return record
 }
 
 export const deviations = () => read<Deviation[]>(`${root}/deviations`)

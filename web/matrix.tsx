@@ -1,7 +1,7 @@
 /**
  * Which of all nodes are not right? Nodes by NIC number, worst first; only the rows in sight are drawn.
  */
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { downloadCsv } from './api.ts'
 import { age, count, shortId } from './format.ts'
 import { windowOf } from './layout.ts'
@@ -73,7 +73,7 @@ export function Matrix() {
   const { first, last } = windowOf(nodes.length, rowHeight, scrolled, seen)
   const [place, setPlace] = useState<Place>({ row: 0, slot: -1 })
   const focusing = useRef(false)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!focusing.current) return
     focusing.current = false
     box.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus({ preventScroll: true })
@@ -91,6 +91,8 @@ export function Matrix() {
   }
   const pick = (event: Event) => {
     const cell = event.target instanceof Element ? event.target.closest<HTMLElement>('a[data-slot]') : null
+    if (cell && event.type === 'focusin')
+      setPlace({ row: Number(cell.dataset['row']), slot: Number(cell.dataset['slot']) })
     const node = nodes[Number(cell?.dataset['row'])]
     const nic = node?.nics.find(each => each.slot === Number(cell?.dataset['slot']))
     setPicked(cell && node && nic ? { node, nic, box: cell.getBoundingClientRect() } : undefined)
@@ -256,7 +258,14 @@ function Row({ node, row, common, focus, changed }: RowProps) {
   return (
     <tr class={flag} aria-rowindex={row + 2}>
       <td>
-        <a class="mono" href={linkToNode(node)} tabIndex={focus === -1 ? 0 : -1} title={node.nodeName}>
+        <a
+          class="mono"
+          href={linkToNode(node)}
+          data-row={row}
+          data-slot={-1}
+          tabIndex={focus === -1 ? 0 : -1}
+          title={node.nodeName}
+        >
           {node.nodeName}
         </a>
       </td>

@@ -1,7 +1,7 @@
 /**
  * Search over everything, from any screen: addresses, MACs, ports, VMs, nodes by their beginning.
  */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { SearchHit } from '../src/contract/inventory.ts'
 import { search } from './api.ts'
 import { kindOf, shortId } from './format.ts'
@@ -18,7 +18,8 @@ export function Palette({ close }: { close: () => void }) {
   const list = useRef<HTMLDivElement>(null)
   const q = text.trim()
 
-  useEffect(() => {
+  // Before anything is painted: who types on after the shortcut must not lose a letter.
+  useLayoutEffect(() => {
     const before = document.activeElement
     input.current?.focus()
     return () => {

@@ -1,0 +1,53 @@
+/**
+ * The dashboard in a real Chromium with 1,000 nodes on loopback: how long until the first rows of the matrix are painted, beside
+ * a page without script from the same server; and how much is sent for it.
+ */
+import { globSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { startFleet } from '../fleet-server.ts'
+import { type Chromium, startChromium } from '../rigs/browser/rig.ts'
+import { type Bench, figure, median } from './figure.ts'
+
+const rounds = 7
+
+/** In the page, before anything else: when what is looked for is there and a frame with it was drawn. */
+const untilPainted = (selector: string) => `
+  window.painted = new Promise(resolve => {
+    const look = () =>
+      document.querySelector(${JSON.stringify(selector)})
+        ? requestAnimationFrame(() => setTimeout(() => resolve(performance.now())))
+        : requestAnimationFrame(look)
+    look()
+  })`
+
+export const bench: Bench = async report => {
+  const fleet = await startFleet(1_000)
+  const browser = await startChromium()
+  try {
+    const [matrix, docs]: [number[], number[]] = [[], []]
+    for (let round = 0; round < rounds; round++) {
+      matrix.push(await painted(browser, `${fleet.url}/#/matrix`, '.mxt tbody tr'))
+      docs.push(await painted(browser, `${fleet.url}/docs`, 'section'))
+    }
+    const beside = { against: 'a page without script', reference: median(docs) }
+    report(figure('web.first_paint_ms', median(matrix), 'ms', beside, { atMost: 1_000 }))
+    const sizeOf = (pattern: string) =>
+      globSync(pattern, { cwd: fleet.webDir }).reduce((sum, path) => sum + statSync(join(fleet.webDir, path)).size, 0) /
+      1024
+    const plain = { against: 'not compressed', reference: sizeOf('**/*.{html,js,css,svg}') }
+    report(figure('web.bundle_kb', sizeOf('**/*.gz'), 'KiB', plain, { atMost: 100 }))
+  } finally {
+    await browser.close()
+    await fleet.close()
+  }
+}
+
+/** In a context of its own: nothing is in its cache. */
+async function painted(browser: Chromium, url: string, selector: string): Promise<number> {
+  const tab = await browser.open(url, {}, untilPainted(selector))
+  try {
+    return (await tab.page.evaluate('window.painted')) as number
+  } finally {
+    await tab.close()
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * An inventory with a fleet in it, served with the dashboard on loopback.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInventoryApp } from '../src/inventory/app.ts'
+import { openInventoryAuth } from '../src/inventory/auth.ts'
+import { openStore, type Store } from '../src/inventory/store.ts'
+import { silent } from '../src/log.ts'
+import { cachedWeb } from '../web/build.ts'
+import { aFleet } from './fleet.ts'
+
+export interface FleetServer {
+  url: string
+  store: Store
+  webDir: string
+  close(): Promise<void>
+}
+
+export async function startFleet(nodes: number, tokensFile?: string): Promise<FleetServer> {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-fleet-'))
+  const webDir = await cachedWeb()
+  const store = await openStore({ path: join(dir, 'inventory.db'), log: silent })
+  await store.put(aFleet({ nodes, now: new Date() }))
+  const app = createInventoryApp({ store, auth: await openInventoryAuth(tokensFile, silent), log: silent, webDir })
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  return {
+    url,
+    store,
+    webDir,
+    async close() {
+      await app.close()
+      await store.close()
+      await rm(dir, { recursive: true })
+    },
+  }
+}

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { eventually } from '../eventually.ts'
+import { type Chromium, startChromium, type Tab } from '../rigs/browser/rig.ts'
+import { startWalk, type Walk } from './world.ts'
+
+let walk: Walk
+let browser: Chromium
+let tab: Tab
+let address: string
+
+before(async () => {
+  walk = await startWalk({ nodes: 3 })
+  const [port] = walk.attach({ vm: 'worker-1', subnet: 'storage' })
+  walk.attach({ vm: 'worker-1', subnet: 'backup' })
+  walk.attach({ vm: 'worker-2', subnet: 'storage' })
+  address = port?.fixedIps[0]?.ipAddress ?? assert.fail('nothing was attached')
+  await walk.settled()
+  browser = await startChromium()
+  tab = await browser.open(walk.sandbox.urls['dashboard'] ?? assert.fail('no dashboard'))
+})
+after(async () => {
+  await browser?.close()
+  await walk?.end()
+})
+
+const heading = () => tab.page.locator('main h1').textContent()
+
+test('the overview counts what there is and says that nothing waits for a person', async () => {
+  await tab.page.getByText('Nothing needs a person').waitFor()
+  await eventually(async () => {
+    const strip = await tab.page.locator('.strip').innerText()
+    assert.match(strip, /Nodes\s*2/)
+    assert.match(strip, /NICs configured\s*3\s*\/ 3/)
+  })
+  await tab.picture('overview')
+})
+
+test('the search box finds an address and leads to its node, by keys alone', async () => {
+  await tab.page.keyboard.press('Control+k')
+  await tab.page.keyboard.type(address)
+  await tab.page.getByRole('option', { name: 'worker-1' }).first().waitFor()
+  await tab.picture('search')
+  await tab.page.keyboard.press('Enter')
+  await tab.page.getByRole('heading', { level: 1, name: 'worker-1' }).waitFor()
+  assert.equal(await tab.page.getByRole('dialog').count(), 0)
+})
+
+test('a node is drawn with its NICs and subnets, and each NIC with the times of its stages', async () => {
+  const { page } = tab
+  const drawn = await page.locator('.pic > svg').textContent()
+  for (const text of ['primary', 'multinic0', 'multinic1', address, '10.10.0.0/24', '10.20.0.0/24', 'MTU 9000'])
+    assert.ok(drawn?.includes(text), `${text} is not in the picture: ${drawn}`)
+  const label = await page.locator('.pic > svg').getAttribute('aria-label')
+  assert.match(label ?? '', /multinic0 Configured, multinic1 Configured/)
+  await eventually(async () => {
+    const way = await page.locator('.pipe .pr').first().innerText()
+    assert.match(way, /multinic0[\s\S]*Configured[\s\S]*\d\d:\d\d:\d\d[\s\S]*\+\d+\.\d s/)
+    assert.equal(await page.locator('.pipe .pr').first().locator('.stg.none, .stg.stop').count(), 0)
+  })
+  await page.getByRole('tab', { name: 'multinic0' }).click()
+  assert.match(await page.locator('.cmp').innerText(), /MTU\s+9000\s+9000\s+equal/)
+  await page.locator('.tl li').first().waitFor()
+  await tab.picture('node')
+})
+
+test('a port that is attached shows up by itself, and one that is detached goes', async () => {
+  const { page } = tab
+  await page.evaluate("location.hash = '#/matrix'")
+  await page.getByRole('heading', { level: 1, name: 'Matrix' }).waitFor()
+  assert.equal(await page.getByRole('link', { name: /^worker-3/ }).count(), 0)
+  walk.attach({ vm: 'worker-3', subnet: 'backup' })
+  const cell = page.getByRole('link', { name: 'worker-3 multinic0: Configured', exact: true })
+  await cell.waitFor({ timeout: 30_000 })
+  await tab.picture('matrix')
+  await cell.hover()
+  await page.getByRole('tooltip').getByText('1450').waitFor()
+  await walk.detach({ vm: 'worker-1', name: 'multinic1' })
+  await page.getByRole('link', { name: /^worker-1 multinic1/ }).waitFor({ state: 'detached', timeout: 30_000 })
+  await page.evaluate("location.hash = '#/'")
+  await page.locator('.feed li.new').first().waitFor()
+})
+
+test('the matrix is walked with arrow keys', async () => {
+  const { page } = tab
+  await page.evaluate("location.hash = '#/matrix?order=name'")
+  await page.getByRole('heading', { level: 1, name: 'Matrix' }).waitFor()
+  await page.getByRole('link', { name: 'worker-1', exact: true }).focus()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowRight')
+  await eventually(async () =>
+    assert.match((await page.locator(':focus').getAttribute('aria-label')) ?? '', /^worker-2 multinic0/),
+  )
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name: 'worker-2' }).waitFor()
+})
+
+test('who had an address is answered from the history, also after it is gone', async () => {
+  const { page } = tab
+  const gone = await walk.detach({ vm: 'worker-2', name: 'multinic0' })
+  const ip = gone[0]?.fixedIps[0]?.ipAddress ?? assert.fail('nothing was detached')
+  await walk.settled()
+  await page.evaluate(`location.hash = '#/history?q=${ip}&node=worker-2'`)
+  await page.locator('.hist .op.del').first().waitFor()
+  await tab.picture('history')
+})
+
+test('the language is switched and kept', async () => {
+  const { page } = tab
+  await page.evaluate("location.hash = '#/'")
+  await page.locator('.side').getByRole('button', { name: '한국어' }).click()
+  await eventually(async () => assert.equal(await heading(), '개요'))
+  assert.equal(await page.evaluate('document.documentElement.lang'), 'ko')
+  await page.reload()
+  await eventually(async () => assert.equal(await heading(), '개요'))
+  await page.getByText('조치할 것이 없습니다').waitFor()
+  await tab.picture('overview-ko')
+  await page.locator('.side').getByRole('button', { name: 'English' }).click()
+  await eventually(async () => assert.equal(await heading(), 'Overview'))
+})
+
+test('dark and light are switched and kept', async () => {
+  const { page } = tab
+  const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
+  const light = await ground()
+  await page.locator('.side').getByRole('button', { name: 'Dark' }).click()
+  assert.notEqual(await ground(), light)
+  await page.reload()
+  await page.locator('.strip').waitFor()
+  assert.notEqual(await ground(), light)
+  await tab.picture('overview-dark')
+  await page.evaluate("location.hash = '#/topology'")
+  await page.locator('.topo .rb').first().waitFor({ state: 'attached' })
+  await page.locator('.pickable').first().click()
+  await page.locator('.insp h3').waitFor()
+  await tab.picture('topology-dark')
+  await page.locator('.side').getByRole('button', { name: 'Light' }).click()
+  assert.equal(await ground(), light)
+})
+
+test('everything that can be pressed has a name, on every screen', async () => {
+  const { page } = tab
+  for (const screen of ['', 'matrix', 'nodes', 'topology', 'deviations', 'history']) {
+    await page.evaluate(`location.hash = '#/${screen}'`)
+    await page.locator('main h1').waitFor()
+    const nameless = await page.evaluate(`[...document.querySelectorAll('a, button, input, select')]
+      .filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || e.title || e.labels?.[0]?.textContent.trim()))
+      .map(e => e.outerHTML)`)
+    assert.deepEqual(nameless, [], screen)
+  }
+  await page.keyboard.press('Tab')
+})
+
+test('on a phone nothing is wider than the screen', async () => {
+  const phone = await browser.open(walk.sandbox.urls['dashboard'] ?? '', {
+    viewport: { width: 390, height: 844 },
+    hasTouch: true,
+    isMobile: true,
+  })
+  try {
+    const provider = (await walk.inventory('worker-1')).providerId
+    for (const screen of ['', 'matrix', `nodes/${provider}/worker-1`, 'topology', 'deviations', 'history']) {
+      await phone.page.evaluate(`location.hash = '#/${screen}'`)
+      await phone.page.locator('main h1').waitFor()
+      await eventually(async () =>
+        assert.equal(await phone.page.evaluate('document.scrollingElement.scrollWidth'), 390, screen),
+      )
+      await phone.picture(`phone-${screen.split('/')[0] || 'overview'}`)
+    }
+    assert.deepEqual(phone.complaints, [])
+  } finally {
+    await phone.close()
+  }
+})
+
+test('when the inventory goes away the page says so, keeps what it knows, and comes back', async () => {
+  const { page } = tab
+  assert.deepEqual(tab.complaints, [])
+  await page.evaluate("location.hash = '#/matrix'")
+  walk.killPart('operator')
+  await page
+    .getByText('Live updates stopped.')
+    .waitFor({ timeout: 30_000 })
+    .catch(() => {})
+  assert.ok((await page.locator('.mxt tbody tr').count()) > 0)
+  await page.locator('.side .live.on').waitFor({ timeout: 60_000 })
+  await page.getByText('Live updates stopped.').waitFor({ state: 'detached' })
+})

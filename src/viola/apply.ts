@@ -13,6 +13,7 @@ export interface Outcome extends ViolaResult {
   objectName: string
   /** Why it failed: the cluster said no, or said nothing. */
   cause?: 'refused' | 'away'
+  /** What the cluster holds instead, with a conflict. */
   held?: NodeConfig
 }
 
@@ -107,17 +108,16 @@ async function write(cluster: Cluster, decision: Write, options: ApplyOptions): 
     objectName: node.objectName,
     action: created ? 'created' : same ? 'unchanged' : 'updated',
     specHash: node.specHash,
-    held: now,
   }
 }
 
 function settled(decision: Exclude<Decision, Write>): Outcome {
   const { node, held } = decision
-  const at = { nodeName: node.nodeName, objectName: node.objectName, ...(held && { held }) }
+  const at = { nodeName: node.nodeName, objectName: node.objectName }
   const specHash = held ? heldNode(held).specHash : ''
   return decision.do === 'nothing'
     ? { ...at, action: 'unchanged', specHash }
-    : { ...at, action: 'conflict', message: decision.message, specHash }
+    : { ...at, action: 'conflict', message: decision.message, specHash, ...(held && { held }) }
 }
 
 function failed(node: WantedNode, message: string, cause: 'refused' | 'away'): Outcome {

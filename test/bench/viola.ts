@@ -101,10 +101,10 @@ async function post(url: string, body: object[]): Promise<void> {
 
 async function startViola(kubeconfig: string): Promise<{ url: string; pid: number; stop(): Promise<void> }> {
   const env = { ...environment(), KUBECONFIG: kubeconfig, LISTEN_ADDR: '127.0.0.1:0', VIOLA_PARALLEL: String(parallel) }
-  // As it is deployed: a bundle, without the compiler that running from source needs.
+  // As it is deployed: a bundle, without the compiler that running from source needs, and with the flags of its image.
   const program = join(tmpdir(), 'multinic.mjs')
   await buildProgram(program)
-  const child = spawn(process.execPath, [program, 'viola'], {
+  const child = spawn(process.execPath, [...imageFlags(), program, 'viola'], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
   })
@@ -122,6 +122,12 @@ async function startViola(kubeconfig: string): Promise<{ url: string; pid: numbe
       await ended
     },
   }
+}
+
+function imageFlags(): string[] {
+  const [, entrypoint = '[]'] =
+    /^ENTRYPOINT (.*)$/m.exec(readFileSync(join(root, 'Dockerfile.viola-test-api'), 'utf8')) ?? []
+  return (JSON.parse(entrypoint) as string[]).filter(word => word.startsWith('--'))
 }
 
 function rssOf(pid: number): number {

@@ -77,8 +77,8 @@ export async function startRealController() {
   }
 
   /** The controller as a process of its own. */
-  function startProcess(name: string, env: Record<string, string>): Daemon {
-    return startDaemon(process.execPath, [join(root, 'src/main.ts'), 'controller'], {
+  function startProcess(name: string, env: Record<string, string>, program = join(root, 'src/main.ts')): Daemon {
+    return startDaemon(process.execPath, [program, 'controller'], {
       log: join(cp.dir, `${name}.log`),
       env: { HEALTH_ADDR: '127.0.0.1:0', AGENT_IMAGE: 'multinic-agent:test', ...env },
     })

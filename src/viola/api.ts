@@ -6,7 +6,7 @@ import { providerHeader, violaListAnswer, violaPath, violaPost, violaPostAnswer 
 
 const headers = {
   [providerHeader]: 'Provider id of the Biz cluster: decides which cluster is spoken to.',
-  authorization: 'Bearer token, where authentication is on.',
+  authorization: 'Bearer token, where authentication is on and no client certificate is shown.',
 }
 const required = [providerHeader]
 
@@ -32,7 +32,7 @@ export const violaApi: Api = {
         502: { description: 'The cluster refused a node; the others got through.', body: violaPostAnswer },
         504: { description: 'The cluster is away; nodes that got through are named.', body: violaPostAnswer },
       },
-      problems: [400, 401, 403, 404, 413],
+      problems: [400, 401, 403, 404, 413, 503],
     },
     {
       method: 'get',
@@ -49,7 +49,7 @@ export const violaApi: Api = {
         200: { description: 'The node configs.', body: violaListAnswer },
         304: { description: 'Nothing has changed.' },
       },
-      problems: [400, 401, 403, 404, 502, 504],
+      problems: [400, 401, 403, 404, 502, 503, 504],
     },
     {
       method: 'delete',
@@ -59,7 +59,7 @@ export const violaApi: Api = {
       required,
       query: { expectedSpecHash: 'Hash that the cluster must hold; another one is a 409.' },
       answers: { 204: { description: 'It is deleted, or its deletion has begun.' } },
-      problems: [400, 401, 403, 404, 409, 502, 504],
+      problems: [400, 401, 403, 404, 409, 502, 503, 504],
     },
   ],
 }

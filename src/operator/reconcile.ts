@@ -117,6 +117,7 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
       nextSyncMs: next,
     }
     await deps.timed('status', () => writeStatus(config, outcome))
+    await deps.timed('record', () => deps.records.flush(log))
     deps.onSynced?.(key, result, (deps.now().getTime() - started.getTime()) / 1_000)
     return { after: next }
 

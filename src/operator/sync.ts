@@ -65,7 +65,7 @@ export async function sync(
   const delivered = await deps.timed('deliver', () =>
     deliverAll({ deps, viola, providerId, observed, plan, down, log, signal }),
   )
-  await deps.timed('record', () => record(deps, providerId, delivered, log))
+  record(deps, providerId, delivered)
   const findings = findingsOf(config, looked, delivered)
   const error = errorOf(delivered.delivery, facts, questionFailures)
   return {
@@ -176,7 +176,8 @@ function nodesNow({ plan, observed, delivery, changed }: Delivered): { node: Hel
   })
 }
 
-async function record(deps: SyncDeps, providerId: string, delivered: Delivered, log: Log): Promise<void> {
+/** Noted here, and handed to the inventory when the status is out. */
+function record(deps: SyncDeps, providerId: string, delivered: Delivered): void {
   const { records } = deps
   const { changed, delivery } = delivered
   for (const { action, nodeName, interfaces } of changed.values()) {
@@ -194,7 +195,6 @@ async function record(deps: SyncDeps, providerId: string, delivered: Delivered, 
       )
   }
   for (const node of goneNodes(deps, providerId, delivered)) records.noteGone(providerId, node, 'nothing is left on it')
-  await records.flush(log)
 }
 
 /** Nodes that were emptied and are gone now; and, for an operator that was away meanwhile, VMs that have no node. */

@@ -1,54 +1,11 @@
-import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import type { NodeConfigStatus } from '../contract/node-config.ts'
-import { checkTurn } from './drift.ts'
-import { aConfig, aJob, aNic, aNode, anEndedJob, type Given, machine, seen, start } from './given.ts'
-import { agentJobName, identityOf } from './job.ts'
-import { planNodeConfig } from './plan.ts'
-import { type Plan, type Step, workOf } from './work.ts'
+import { aConfig, aJob, aNic, aNode, anEndedJob, machine, start } from './given.ts'
+import { config, configured, create, finalizer, holdsFor, named, told, withStatus } from './plan-table.ts'
 
-const config = aConfig()
-const node = aNode()
 const running = aJob(config)
 const bad = { verdict: 'Failed', message: 'no device has fa:16:3e:00:00:01' } as const
 const missing = { verdict: 'Pending', message: 'multinic1 is not in the guest yet' } as const
 
-/** A status at the wanted generation, some seconds after its last result. */
-function told(state: NodeConfigStatus['state'], reason: string, secondsAgo: number, more: NodeConfigStatus = {}) {
-  const lastProcessed = new Date(start - secondsAgo * 1_000).toISOString()
-  const conditions = [
-    { type: 'Ready', status: state === 'Configured' ? ('True' as const) : ('False' as const), reason },
-  ]
-  const interfaceStatuses = [{ id: 0, lastConfigured: '2025-12-01T00:00:00Z' }]
-  return { observedGeneration: 3, bootID: 'boot-1', state, conditions, lastProcessed, interfaceStatuses, ...more }
-}
-const withStatus = (status: NodeConfigStatus, metadata = {}) => ({ config: aConfig({ status, metadata }) })
-const configured = told('Configured', 'AllInterfacesConfigured', 60)
-
-function named(attempt: number, { action = 'apply', bootID = 'boot-1', of = config } = {}): string {
-  const at = { ...node, bootID }
-  return agentJobName(
-    identityOf({ config: of, node: at, specHash: workOf(of).specHash, action: action as 'apply', attempt }),
-  )
-}
-const create = (attempt: number, more: Partial<Step & { do: 'createJob' }> = {}): Step => ({
-  do: 'createJob',
-  name: named(attempt, { action: more.action ?? 'apply' }),
-  action: 'apply',
-  attempt,
-  takesSlot: false,
-  ...more,
-})
-const finalizer: Step = { do: 'addFinalizer' }
-
-function line({ said, after }: Plan): string {
-  const words = said ? `${said.state} ${said.reason}: ${said.message}` : 'as it is'
-  return after === undefined ? words : `${words} (again in ${after / 1_000}s)`
-}
-
-type Case = [given: Given, line: string, ...steps: Step[]]
-
-const cases: Record<string, Case> = {
+holdsFor({
   'a config without its node waits for the node': [
     { node: undefined },
     'Pending NodeMissing: node w1 is not in this cluster',
@@ -336,79 +293,4 @@ const cases: Record<string, Case> = {
     'as it is (again in 2s)',
     create(0),
   ],
-}
-
-for (const [name, [given, expected, ...steps]] of Object.entries(cases)) {
-  test(name, () => {
-    const plan = planNodeConfig(seen(given))
-    assert.equal(line(plan), expected)
-    assert.deepEqual(plan.steps, steps)
-  })
-}
-
-const drift = (intervalMs: number, policy: 'report' | 'repair' = 'report') => ({
-  policy: { drift: { policy, intervalMs }, cleanupTimeoutMs: 600_000, jobTtlMs: 600_000 },
 })
-const turn = (intervalMs: number) => checkTurn(config.metadata.uid ?? '', intervalMs, start, start - 60_000)
-const inSeconds = (ms: number) => `as it is (again in ${ms / 1_000}s)`
-const check = create(turn(30_000).number, { action: 'check' })
-const drifted = { mode: 'check', verdict: 'Drifted', message: 'multinic0: mtu is 1500, not 1450' } as const
-
-const driftCases: Record<string, Case> = {
-  'a check is due after the interval': [
-    { ...withStatus(configured), ...drift(30_000) },
-    'as it is (again in 2s)',
-    finalizer,
-    check,
-  ],
-  'a check is not due before': [{ ...withStatus(configured), ...drift(3_600_000) }, inSeconds(turn(3_600_000).nextMs)],
-  'a check waits while enough others run': [
-    { ...withStatus(configured), ...drift(30_000), checksFull: true },
-    'as it is (again in 60s)',
-  ],
-  'a check waits while everything is paused': [
-    { ...withStatus(configured), ...drift(30_000), allPaused: true },
-    'as it is (again in 60s)',
-  ],
-  'a check that cannot be made now does not make a config unready': [
-    { ...withStatus(configured), ...drift(30_000), node: aNode({ heard: false }) },
-    'as it is (again in 60s)',
-  ],
-  'a check does not run beside another agent': [
-    { ...withStatus(configured), ...drift(30_000), jobs: [aJob(config, { configUid: 'another' })] },
-    'as it is (again in 60s)',
-  ],
-  'a running check does not make a config unready': [
-    { ...withStatus(configured), ...drift(30_000), jobs: [aJob(config, { action: 'check' })] },
-    'as it is',
-  ],
-  'a check that finds all as it should be keeps the config ready': [
-    {
-      ...withStatus(configured),
-      jobs: [anEndedJob(config, { mode: 'check', verdict: 'InSync' }, { action: 'check' })],
-    },
-    'Configured AllInterfacesConfigured: All 2 interfaces configured successfully',
-  ],
-  'drift is reported': [
-    { ...withStatus(configured), jobs: [anEndedJob(config, drifted, { action: 'check' })] },
-    'Failed Drifted: multinic0: mtu is 1500, not 1450',
-  ],
-  'reported drift is left to people': [
-    { ...withStatus(told('Failed', 'Drifted', 1)), ...drift(30_000) },
-    inSeconds(turn(30_000).nextMs),
-  ],
-  'drift is repaired where that is wanted': [
-    { ...withStatus(told('Failed', 'Drifted', 1)), ...drift(30_000, 'repair') },
-    'as it is (again in 2s)',
-    finalizer,
-    create(0, { takesSlot: true }),
-  ],
-}
-
-for (const [name, [given, expected, ...steps]] of Object.entries(driftCases)) {
-  test(name, () => {
-    const plan = planNodeConfig(seen(given))
-    assert.equal(line(plan), expected)
-    assert.deepEqual(plan.steps, steps)
-  })
-}

@@ -59,8 +59,11 @@ export function localInput(at: number): string {
   return `${time.getFullYear()}-${pad(time.getMonth() + 1)}-${pad(time.getDate())}T${pad(time.getHours())}:${pad(time.getMinutes())}`
 }
 
+// Made once: making one takes longer than drawing a row.
+const numbers = { en: new Intl.NumberFormat('en'), ko: new Intl.NumberFormat('ko') }
+
 export function count(n: number, language: Language): string {
-  return new Intl.NumberFormat(language).format(n)
+  return numbers[language].format(n)
 }
 
 /** Both ends of an id that is too long for its place. */

@@ -53,8 +53,8 @@ test('a minimap is a handful of paths, however many nodes there are', () => {
 })
 
 test('only rows in sight are drawn', () => {
-  assert.deepEqual(windowOf(1_000, 25, 0, 500), { first: 0, last: 32 })
-  assert.deepEqual(windowOf(1_000, 25, 10_000, 500), { first: 388, last: 432 })
+  assert.deepEqual(windowOf(1_000, 25, 0, 500), { first: 0, last: 36 })
+  assert.deepEqual(windowOf(1_000, 25, 10_000, 500), { first: 388, last: 436 })
   assert.deepEqual(windowOf(3, 25, 0, 500), { first: 0, last: 3 })
 })
 

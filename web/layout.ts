@@ -122,14 +122,15 @@ export function minimapPaths(nodes: readonly Node[], height: number): { look: Lo
   return [...parts].map(([look, cells]) => ({ look, path: cells.join('') }))
 }
 
-/** The rows of a long list that are in sight, with some more above and below. */
+/** The rows of a long list that are in sight, with some more above and below; in blocks, so that it seldom changes. */
 export function windowOf(
   count: number,
   rowHeight: number,
   scrolled: number,
   seen: number,
 ): { first: number; last: number } {
-  const more = 12
-  const first = Math.max(0, Math.floor(scrolled / rowHeight) - more)
-  return { first, last: Math.min(count, Math.ceil((scrolled + seen) / rowHeight) + more) }
+  const [more, block] = [12, 8]
+  const first = Math.floor(scrolled / rowHeight / block) * block - more
+  const last = Math.ceil((scrolled + seen) / rowHeight / block) * block + more
+  return { first: Math.max(0, first), last: Math.min(count, last) }
 }

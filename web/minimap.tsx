@@ -28,7 +28,10 @@ interface MiniMapProps {
 export function MiniMap({ nodes, from, rows, moveTo }: MiniMapProps) {
   const { say, language } = useUi()
   const height = Math.min(420, Math.max(24, nodes.length * 5))
-  const paths = useMemo(() => minimapPaths(nodes, height), [nodes, height])
+  const drawn = useMemo(
+    () => minimapPaths(nodes, height).map(({ look, path }) => <path key={look} class={fills[look]} d={path} />),
+    [nodes, height],
+  )
   const row = height / Math.max(1, nodes.length)
   const jump = (event: PointerEvent) => {
     if (!(event.currentTarget instanceof Element) || event.buttons === 0) return
@@ -45,14 +48,14 @@ export function MiniMap({ nodes, from, rows, moveTo }: MiniMapProps) {
         onPointerDown={jump}
         onPointerMove={jump}
       >
-        {paths.map(({ look, path }) => (
-          <path key={look} class={fills[look]} d={path} />
-        ))}
-        {rows < nodes.length && (
-          <rect class="m-view" x="0.5" y={from * row} width="65" height={Math.max(6, rows * row)} rx="2" />
-        )}
+        {drawn}
         <rect class="hit" width="66" height={height} />
       </svg>
+      {rows < nodes.length && (
+        <svg class="view" viewBox={`0 0 66 ${height}`} aria-hidden="true">
+          <rect class="m-view" x="0.5" y={from * row} width="65" height={Math.max(6, rows * row)} rx="2" />
+        </svg>
+      )}
       {rows < nodes.length && <p class="tips">{say('matrix.mapHint')}</p>}
     </aside>
   )

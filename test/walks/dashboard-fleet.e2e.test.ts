@@ -56,24 +56,30 @@ test('the matrix draws only what is in sight and scrolls without stuttering', as
   await page.locator('.mxt tbody tr').first().waitFor()
   await tab.picture('fleet-matrix')
   assert.match((await page.locator('.mxt tbody tr').first().getAttribute('class')) ?? '', /flag/)
+  // Time of the processor, not of the clock: a busy machine must not decide.
+  const session = await page.context().newCDPSession(page)
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' })
+  const busy = async () => {
+    const { metrics } = await session.send('Performance.getMetrics')
+    return 1_000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN)
+  }
+  const before = await busy()
   const frames = (await page.evaluate(`new Promise(resolve => {
-    const box = document.querySelector('.mxbox'), frames = []
-    let last = performance.now(), most = 0
-    const step = now => {
-      frames.push(now - last); last = now
+    const box = document.querySelector('.mxbox')
+    let most = 0, count = 0
+    const step = () => {
       most = Math.max(most, document.querySelectorAll('.mxt tbody tr').length)
-      box.scrollTop += 240
-      if (frames.length < 100) requestAnimationFrame(step)
-      else resolve({ frames: frames.slice(1).sort((a, b) => a - b), most, end: box.scrollTop })
+      box.scrollTop += 120
+      if (++count < 100) requestAnimationFrame(step)
+      else resolve({ count, most, end: box.scrollTop })
     }
     requestAnimationFrame(step)
-  })`)) as { frames: number[]; most: number; end: number }
-  assert.ok(frames.end > 20_000, `scrolled ${frames.end}`)
+  })`)) as { count: number; most: number; end: number }
+  assert.ok(frames.end > 10_000, `scrolled ${frames.end}`)
   assert.ok(frames.most < 120, `${frames.most} rows were drawn at once`)
-  const median = frames.frames[Math.floor(frames.frames.length / 2)] ?? 0
-  const p95 = frames.frames[Math.floor(frames.frames.length * 0.95)] ?? 0
-  console.log(`frames while scrolling: median ${median.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms`)
-  assert.ok(median < 50, `the median frame took ${median} ms`)
+  const perFrame = ((await busy()) - before) / frames.count
+  console.log(`work of the page for each frame of scrolling: ${perFrame.toFixed(1)} ms`)
+  assert.ok(perFrame < 1_000 / 30, `a frame takes ${perFrame} ms of work`)
 })
 
 test('a filter narrows a thousand nodes while typing', async () => {

@@ -5,7 +5,7 @@
  * References are a bare client that makes the same writes with the same parallelism. The controller is stopped (SIGSTOP)
  * while its work is laid out, so that only its own time counts.
  */
-import { readFileSync } from 'node:fs'
+import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { buildProgram } from '../../scripts/build.ts'
@@ -26,7 +26,7 @@ import { type Asked, type RealController, startRealController } from '../real-co
 import { startNode } from '../rigs/kubernetes/rig.ts'
 import type { Daemon } from '../rigs/process.ts'
 import { inWorld } from '../rigs/world.ts'
-import { type Bench, type Figure, figure, median } from './figure.ts'
+import { type Bench, type Figure, figure, median, memoryOf, timed } from './figure.ts'
 
 const [count, rounds, parallel, wave, many, tries] = [500, 2, 16, 40, 5_000, 9]
 const within = 180_000
@@ -139,7 +139,7 @@ async function measureMany(real: RealController): Promise<void> {
   const daemon = await startController(real, stage)
   await sleep(5_000)
   const nodesHeld = { against: 'nodes held, thousands', reference: many / 1_000 }
-  say(figure('controller.rss_5000_mib', rssOf(daemon.pid), 'MiB', nodesHeld, { atMost: 250 }))
+  say(figure('controller.rss_5000_mib', memoryOf(daemon.pid), 'MiB', nodesHeld, { atMost: 250 }))
 
   const times = { bare: [] as number[], own: [] as number[] }
   for (let index = 0; index < tries; index++) {
@@ -186,7 +186,7 @@ async function measureKubelet(real: RealController): Promise<void> {
     stage.configs.on(({ object: { status } }) => status?.state === 'Configured' && first(seen.told, status.lastJobName))
     await real.kube.create(nodeConfigs, newConfig('kubelet-1', uuid, 'kubelet'))
     for (let index = 1; index <= tries; index++) {
-      await eventually(() => check(seen.told.size >= index, 'the node is not Configured'), { within })
+      await eventually(() => assert.ok(seen.told.size >= index, 'the node is not Configured'), { within })
       if (index === tries) break
       await real.kube.patch(
         nodeConfigs,
@@ -238,9 +238,12 @@ async function startController(real: RealController, laid: Laid, env: Record<str
     },
     programIn(real),
   )
-  await eventually(async () => check((await daemon.tail()).includes('following the cluster'), await daemon.tail()), {
-    within,
-  })
+  await eventually(
+    async () => assert.ok((await daemon.tail()).includes('following the cluster'), await daemon.tail()),
+    {
+      within,
+    },
+  )
   return daemon
 }
 
@@ -336,13 +339,13 @@ function settled({ configs }: Laid): number {
 
 /** Until the Job controller has made all Pods and there is nothing more to do. */
 async function quiet(laid: Laid, total: number): Promise<void> {
-  await eventually(() => check(laid.pods.list().length >= total, 'not all Pods are made'), { within })
+  await eventually(() => assert.ok(laid.pods.list().length >= total, 'not all Pods are made'), { within })
   await sleep(1_500)
 }
 
 async function ended(laid: Laid, total: number): Promise<void> {
   const done = () => laid.jobs.list().filter(({ status }) => (status?.succeeded ?? 0) > 0).length
-  await eventually(() => check(done() >= total, 'not all Jobs have ended'), { within })
+  await eventually(() => assert.ok(done() >= total, 'not all Jobs have ended'), { within })
   await sleep(1_500)
 }
 
@@ -355,7 +358,7 @@ async function paused(daemon: Daemon, work: () => Promise<void>): Promise<void> 
 async function resumed(daemon: Daemon, done: () => boolean): Promise<number> {
   return timed(async () => {
     process.kill(daemon.pid, 'SIGCONT')
-    await eventually(() => check(done(), 'the controller is not done'), { within, every: 5 })
+    await eventually(() => assert.ok(done(), 'the controller is not done'), { within, every: 5 })
   })
 }
 
@@ -377,7 +380,7 @@ async function requestsPerCreate(real: RealController, own: Laid, daemon: Daemon
   const asked = (await requests(real, own)).length - before
   await quiet(own, total)
   await each(own.pods.list().filter(isOpen), pod => end(real, pod))
-  await eventually(() => check(settled(own) >= total, 'not all are Configured'), { within })
+  await eventually(() => assert.ok(settled(own) >= total, 'not all are Configured'), { within })
   await sleep(5_000)
   return asked / wave
 }
@@ -391,21 +394,6 @@ async function each<T, R>(items: readonly T[], work: (item: T, index: number) =>
   }
   await Promise.all(Array.from({ length: parallel }, worker))
   return results
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const started = performance.now()
-  await work()
-  return (performance.now() - started) / 1_000
-}
-
-function check(holds: boolean, otherwise: string): void {
-  if (!holds) throw new Error(otherwise)
-}
-
-function rssOf(pid: number): number {
-  const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-  return Number(kib) / 1_024
 }
 
 function say(one: Figure): void {

@@ -4,7 +4,7 @@
  * against a bare loop of as many: growth is to be no worse than the loop's.
  */
 import { spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ import { buildProgram } from '../../scripts/build.ts'
 import { encrypted } from '../../src/sandbox/cloud/contrabass.ts'
 import { eventually } from '../eventually.ts'
 import { clusterId, startStage } from '../operator/stage.ts'
-import { type Bench, figure } from './figure.ts'
+import { type Bench, figure, memoryOf } from './figure.ts'
 
 const portsEach = 5
 const callMs = 20
@@ -73,7 +73,7 @@ async function measure(program: string, vms: number) {
       CONTRABASS_ENDPOINT: cloud.url,
       VIOLA_ENDPOINT: viola.url,
     })
-    const idleMiB = await operator.rssMiB('VmRSS')
+    const idleMiB = memoryOf(operator.pid)
     const started = performance.now()
     await stage.create({
       subnetIDs: subnetIds,
@@ -91,7 +91,7 @@ async function measure(program: string, vms: number) {
     const ready = performance.now() - started
     const calls = cloud.calls()
     const quiet = await quietSyncs(operator.url, cloud)
-    return { reference, delivered, ready, calls, quiet, idleMiB, mostMiB: await operator.rssMiB('VmHWM') }
+    return { reference, delivered, ready, calls, quiet, idleMiB, mostMiB: memoryOf(operator.pid, 'VmHWM') }
   } finally {
     await Promise.all([cloud.close(), viola.close()])
     await stage.close()
@@ -109,11 +109,7 @@ async function startProgram(program: string, env: Record<string, string>) {
   })
   return {
     url: await url.promise,
-    /** Its memory now (VmRSS), or the most it ever had (VmHWM). */
-    async rssMiB(field: 'VmRSS' | 'VmHWM'): Promise<number> {
-      const text = await readFile(`/proc/${child.pid}/status`, 'utf8')
-      return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1]) / 1_024
-    },
+    pid: child.pid,
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM')
       await ended

@@ -20,7 +20,7 @@ import { nodesFrom } from '../../src/viola/request.ts'
 import { startControlPlane } from '../rigs/kubernetes/rig.ts'
 import { inWorld } from '../rigs/world.ts'
 import { aNodeOf } from '../viola.ts'
-import { type Bench, type Figure, figure } from './figure.ts'
+import { type Bench, type Figure, figure, memoryOf, timed } from './figure.ts'
 
 const root = join(import.meta.dirname, '../..')
 const [count, parallel] = [1_000, 16]
@@ -58,7 +58,7 @@ async function measure(): Promise<void> {
     say(figure('viola.apply_1000', first, 's', { against: 'bare client', reference: bare }))
     say(figure('viola.repeat_1000_speedup', first / again, 'times', { against: 'the first time', reference: 1 }))
     const held = { against: 'nodes held, thousands', reference: (2 * count) / 1_000 }
-    say(figure('viola.rss_mib', rssOf(viola.pid), 'MiB', held, { atMost: 150 }))
+    say(figure('viola.rss_mib', memoryOf(viola.pid), 'MiB', held, { atMost: 150 }))
   } finally {
     await viola.stop()
     await kube.close()
@@ -72,12 +72,6 @@ function say(one: Figure): void {
 
 function bodyOf(prefix: string, nodes: number): object[] {
   return Array.from({ length: nodes }, (_, index) => aNodeOf(`${prefix}-${index}`, 10))
-}
-
-async function timed(work: () => Promise<void>): Promise<number> {
-  const started = performance.now()
-  await work()
-  return (performance.now() - started) / 1_000
 }
 
 async function bareApplies(kube: KubeClient, body: object[]): Promise<void> {
@@ -128,9 +122,4 @@ function imageFlags(): string[] {
   const [, entrypoint = '[]'] =
     /^ENTRYPOINT (.*)$/m.exec(readFileSync(join(root, 'Dockerfile.viola-test-api'), 'utf8')) ?? []
   return (JSON.parse(entrypoint) as string[]).filter(word => word.startsWith('--'))
-}
-
-function rssOf(pid: number): number {
-  const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-  return Number(kib) / 1_024
 }

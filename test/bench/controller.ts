@@ -25,21 +25,12 @@ import { eventually } from '../eventually.ts'
 import { type Asked, type RealController, startRealController } from '../real-controller.ts'
 import { startNode } from '../rigs/kubernetes/rig.ts'
 import type { Daemon } from '../rigs/process.ts'
-import { inWorld } from '../rigs/world.ts'
-import { type Bench, type Figure, figure, median, memoryOf, timed } from './figure.ts'
+import { figure, inItsOwnWorld, median, memoryOf, say, timed } from './figure.ts'
 
 const [count, rounds, parallel, wave, many, tries] = [500, 2, 16, 40, 5_000, 9]
 const within = 180_000
 
-/** Real parts run in a world of their own: there this file is the program, and prints its figures. */
-export const bench: Bench = async report => {
-  const heard: Buffer[] = []
-  const output = (chunk: Buffer) => heard.push(chunk)
-  const { code } = await inWorld([process.execPath, import.meta.filename], { within: 15 * 60_000, output })
-  const said = Buffer.concat(heard).toString()
-  for (const line of said.split('\n').filter(one => one.startsWith('{"name"'))) report(JSON.parse(line) as Figure)
-  if (code !== 0) throw new Error(`the bench of the controller failed:\n${said}`)
-}
+export const bench = inItsOwnWorld(import.meta.filename, 15 * 60_000)
 
 async function measure(): Promise<void> {
   const real = await startRealController()
@@ -394,10 +385,6 @@ async function each<T, R>(items: readonly T[], work: (item: T, index: number) =>
   }
   await Promise.all(Array.from({ length: parallel }, worker))
   return results
-}
-
-function say(one: Figure): void {
-  console.log(JSON.stringify(one))
 }
 
 if (import.meta.main) await measure()

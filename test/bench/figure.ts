@@ -2,6 +2,8 @@
  * One measured figure, what a bench is, and the rulers that several use.
  */
 import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { inWorld } from '../rigs/world.ts'
 
 export interface Figure {
   name: string
@@ -45,4 +47,20 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
   const started = performance.now()
   await work()
   return (performance.now() - started) / 1_000
+}
+
+/** Real parts run in a world of their own: there the file is the program, and prints its figures with `say`. */
+export function inItsOwnWorld(file: string, within: number): Bench {
+  return async report => {
+    const heard: Buffer[] = []
+    const output = (chunk: Buffer) => heard.push(chunk)
+    const { code } = await inWorld([process.execPath, file], { within, output })
+    const said = Buffer.concat(heard).toString()
+    for (const line of said.split('\n').filter(one => one.startsWith('{"name"'))) report(JSON.parse(line) as Figure)
+    if (code !== 0) throw new Error(`the bench ${basename(file)} failed:\n${said}`)
+  }
+}
+
+export function say(one: Figure): void {
+  console.log(JSON.stringify(one))
 }

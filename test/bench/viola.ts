@@ -18,23 +18,14 @@ import { loadKubeconfig } from '../../src/kube/config.ts'
 import { appliedObject } from '../../src/viola/plan.ts'
 import { nodesFrom } from '../../src/viola/request.ts'
 import { startControlPlane } from '../rigs/kubernetes/rig.ts'
-import { inWorld } from '../rigs/world.ts'
 import { aNodeOf } from '../viola.ts'
-import { type Bench, type Figure, figure, memoryOf, timed } from './figure.ts'
+import { figure, inItsOwnWorld, memoryOf, say, timed } from './figure.ts'
 
 const root = join(import.meta.dirname, '../..')
 const [count, parallel] = [1_000, 16]
 const namespace = 'multinic-system'
 
-/** Real parts run in a world of their own: there this file is the program, and prints its figures. */
-export const bench: Bench = async report => {
-  const heard: Buffer[] = []
-  const output = (chunk: Buffer) => heard.push(chunk)
-  const { code } = await inWorld([process.execPath, import.meta.filename], { within: 10 * 60_000, output })
-  const said = Buffer.concat(heard).toString()
-  if (code !== 0) throw new Error(`the bench of viola failed:\n${said}`)
-  for (const line of said.split('\n').filter(one => one.startsWith('{"name"'))) report(JSON.parse(line) as Figure)
-}
+export const bench = inItsOwnWorld(import.meta.filename, 10 * 60_000)
 
 if (import.meta.main) await measure()
 
@@ -64,10 +55,6 @@ async function measure(): Promise<void> {
     await kube.close()
     await cp.close()
   }
-}
-
-function say(one: Figure): void {
-  console.log(JSON.stringify(one))
 }
 
 function bodyOf(prefix: string, nodes: number): object[] {

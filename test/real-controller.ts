@@ -2,7 +2,7 @@
  * A real API server and Job controller for tests of the controller: Nodes without kubelets, a namespace a story, and the
  * controller under its own ServiceAccount. What ServiceAccounts ask for is in the server's audit log.
  */
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, open, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
@@ -84,16 +84,28 @@ export async function startRealController() {
     })
   }
 
+  const requests = new Map<string, Asked>()
+  let read = 0
+
   /** What ServiceAccounts have asked for, each request once. */
   async function asked(): Promise<Asked[]> {
-    const lines = (await readFile(audit, 'utf8')).split('\n').filter(Boolean)
-    const requests = new Map<string, Asked>()
-    for (const line of lines) {
-      const { auditID, user, verb, objectRef, responseStatus } = JSON.parse(line) as AuditLine
-      const resource = [objectRef?.resource, objectRef?.subresource].filter(Boolean).join('/')
-      requests.set(auditID, { user: user.username, verb, resource, code: responseStatus?.code ?? 0 })
+    const file = await open(audit)
+    try {
+      const { size } = await file.stat()
+      const { buffer } = await file.read(Buffer.alloc(Math.max(0, size - read)), 0, Math.max(0, size - read), read)
+      const whole = buffer.subarray(0, buffer.lastIndexOf(10) + 1)
+      // Another caller may have read on meanwhile: a line that is read twice counts once.
+      read = Math.max(read, size - buffer.length + whole.length)
+      for (const line of whole.toString().split('\n').filter(Boolean)) note(JSON.parse(line) as AuditLine)
+    } finally {
+      await file.close()
     }
     return [...requests.values()]
+  }
+
+  function note({ auditID, user, verb, objectRef, responseStatus }: AuditLine): void {
+    const resource = [objectRef?.resource, objectRef?.subresource].filter(Boolean).join('/')
+    requests.set(auditID, { user: user.username, verb, resource, code: responseStatus?.code ?? 0 })
   }
 
   async function close(): Promise<void> {

@@ -19,11 +19,11 @@ test('durations have two digits and the unit that fits', () => {
   for (const [ms, english, korean] of cases) assert.deepEqual([duration(ms, en), duration(ms, ko)], [english, korean])
 })
 
-test('ages are whole, and what just was is now', () => {
+test('ages are whole seconds at the finest, and at least one', () => {
   const now = Date.parse('2026-01-02T00:00:10Z')
-  assert.equal(age('2026-01-02T00:00:09.800Z', now, en), 'now')
+  assert.equal(age('2026-01-02T00:00:09.800Z', now, en), '1 s')
   assert.equal(age('2026-01-02T00:00:04.200Z', now, en), '5 s')
-  assert.equal(age('2026-01-02T00:00:11Z', now, ko), '방금')
+  assert.equal(age('2026-01-02T00:00:11Z', now, ko), '1초')
   assert.equal(age('2025-12-22T00:00:10Z', now, en), '11 d')
 })
 

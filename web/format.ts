@@ -22,10 +22,8 @@ export function duration(ms: number, say: Say): string {
 
 /** How long ago, in whole seconds at the finest. */
 export function age(at: string, now: number, say: Say): string {
-  const ms = now - Date.parse(at)
-  return ms < second
-    ? say('unit.now')
-    : duration(ms < 10 * second ? Math.floor(ms / second) * second + 0.5 : ms, say).replace('.0', '')
+  const ms = Math.max(second, now - Date.parse(at))
+  return ms < 10 * second ? say('unit.s', { n: Math.floor(ms / second) }) : duration(ms, say)
 }
 
 export function clock(at: string | number, now: number, language: Language): string {

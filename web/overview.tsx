@@ -9,6 +9,7 @@ import { age, count, duration, exact, shortId } from './format.ts'
 import { LatencyPanel } from './latency.tsx'
 import { linkTo, linkToNode } from './route.ts'
 import { providersOf } from './shell.tsx'
+import { totalOf } from './stages.ts'
 import { Badge, Blank, Glyph, Icon, Panel, StateWord, useUi } from './ui.tsx'
 import { type Counts, countsOf, type Look, looks, type Nic, type Node, needsPerson } from './view.ts'
 
@@ -202,7 +203,7 @@ function ProviderTable({ providers }: { providers: ReturnType<typeof providersOf
                 <tr key={providerId}>
                   <td>
                     <a class="prov" href={linkTo('matrix', { provider: providerId })} title={providerId}>
-                      <b>{shortId(providerId, 18)}</b>
+                      <b>{shortId(providerId, 10)}</b>
                       <span>{say('many.nodes', { n: count(nodes.length, language) })}</span>
                     </a>
                   </td>
@@ -296,9 +297,8 @@ function FeedEntry({ entry, fresh }: { entry: HistoryEntry; fresh: boolean }) {
   }
 }
 
+/** Where just one NIC is on the node, how long it took. */
 function tookOf({ after }: HistoryEntry): number | undefined {
-  const times = after?.interfaces?.flatMap(({ stages: each }) =>
-    each?.seen && each.verified ? [Date.parse(each.verified) - Date.parse(each.seen)] : [],
-  )
-  return times?.length === 1 ? times[0] : undefined
+  const [only, ...others] = after?.interfaces ?? []
+  return only && others.length === 0 ? totalOf({ stages: only.stages ?? {} }) : undefined
 }

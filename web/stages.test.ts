@@ -44,7 +44,9 @@ test('each stage took the time since the one before it that is known', () => {
     [undefined, undefined, 2_000, 2_000, 1_000, 1_000],
   )
   assert.equal(totalOf({ stages: all }), 6_000)
-  assert.equal(totalOf({ stages: { seen: at(9), verified: at(1) } }), undefined)
+  assert.equal(totalOf({ stages: { seen: at(1), job: at(4), verified: at(3) } }), 3_000)
+  assert.equal(totalOf({ stages: { seen: at(9), verified: at(8) } }), 0)
+  assert.equal(totalOf({ stages: { seen: at(9) } }), undefined)
 })
 
 test('percentiles are values that were there', () => {

@@ -50,10 +50,15 @@ export function stuckAt(nic: Pick<Nic, 'look' | 'stages'>): Stage | undefined {
   return stagesOf(nic).find(({ mark }) => mark === 'stop' || mark === 'wait' || mark === 'run')?.stage
 }
 
-/** From the port being seen to the NIC being verified. */
+/**
+ * From the port being seen to the NIC being verified. Kubernetes knows whole seconds only: what it timed may seem to lie before
+ * what was timed finer, so the latest of all counts.
+ */
 export function totalOf({ stages: times }: Pick<Nic, 'stages'>): number | undefined {
-  const [from, to] = [times.seen ?? times.delivered, times.verified ?? times.applied]
-  return from && to && to >= from ? Date.parse(to) - Date.parse(from) : undefined
+  const from = times.seen ?? times.delivered
+  if (!from || !(times.verified ?? times.applied)) return undefined
+  const latest = Math.max(...stages.flatMap(stage => (times[stage] ? [Date.parse(times[stage])] : [])))
+  return latest - Date.parse(from)
 }
 
 export interface Latency {

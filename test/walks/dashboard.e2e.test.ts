@@ -177,11 +177,9 @@ test('when the inventory goes away the page says so, keeps what it knows, and co
   const { page } = tab
   assert.deepEqual(tab.complaints, [])
   await page.evaluate("location.hash = '#/matrix'")
+  const gone = page.locator('.side .live:not(.on)').waitFor({ timeout: 30_000 })
   walk.killPart('operator')
-  await page
-    .getByText('Live updates stopped.')
-    .waitFor({ timeout: 30_000 })
-    .catch(() => {})
+  await gone
   assert.ok((await page.locator('.mxt tbody tr').count()) > 0)
   await page.locator('.side .live.on').waitFor({ timeout: 60_000 })
   await page.getByText('Live updates stopped.').waitFor({ state: 'detached' })

@@ -32,7 +32,6 @@ export const en = {
   'unit.min': '{n} min',
   'unit.h': '{n} h',
   'unit.d': '{n} d',
-  'unit.now': 'now',
   'look.ok': 'Configured',
   'look.prog': 'In progress',
   'look.pend': 'Pending',

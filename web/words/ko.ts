@@ -34,7 +34,6 @@ export const ko: Record<Word, string> = {
   'unit.min': '{n}분',
   'unit.h': '{n}시간',
   'unit.d': '{n}일',
-  'unit.now': '방금',
   'look.ok': '구성됨',
   'look.prog': '진행 중',
   'look.pend': '대기',

@@ -9,6 +9,7 @@ import { eventually } from '../../test/eventually.ts'
 import { type RealController, type Rule, startRealController } from '../../test/real-controller.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import { jobs, nodes } from '../kube/resources.ts'
+import { aConfig } from './given.ts'
 import { agentJobName } from './job.ts'
 import { workOf } from './work.ts'
 
@@ -44,8 +45,13 @@ const stories: Record<string, (stage: Stage, name: string, restart: Restart) => 
     const { kube, namespace } = stage
     const instanceId = await stage.addNode(name)
     const annotations = { 'multinic.io/paused': 'true' }
-    const { metadata: _, ...body } = await aPausedConfig(stage, name, instanceId)
-    const config = await kube.create(nodeConfigs, { ...body, metadata: { name, namespace, annotations } })
+    const { apiVersion, kind, spec } = aConfig({ name, instanceId, nics: 1 })
+    const config = await kube.create(nodeConfigs, {
+      apiVersion,
+      kind,
+      metadata: { name, namespace, annotations },
+      spec,
+    })
     const identity = { nodeName: name, generation: 1, configUid: config.metadata.uid ?? '', bootID: 'boot-1' }
     const job = agentJobName({ ...identity, specHash: workOf(config).specHash, action: 'apply', attempt: 0 })
     const containers = [{ name: 'stranger', image: 'stranger' }]
@@ -92,12 +98,6 @@ const stories: Record<string, (stage: Stage, name: string, restart: Restart) => 
     await real.kube.delete(nodes, { name })
     await reason('NodeMissing')
   },
-}
-
-async function aPausedConfig(stage: Stage, name: string, instanceId: string) {
-  const made = await stage.addConfig(`${name}-made`, instanceId, { nodeName: name })
-  await real.kube.delete(nodeConfigs, { namespace: stage.namespace, name: `${name}-made` })
-  return { apiVersion: made.apiVersion, kind: made.kind, metadata: made.metadata, spec: made.spec }
 }
 
 /** A controller that tells all stories, and may be stopped in the middle of them. */

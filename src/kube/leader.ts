@@ -43,6 +43,8 @@ export async function runLeaderElection(options: LeaderOptions): Promise<void> {
     const reign = new AbortController()
     const stop = () => reign.abort(signal.reason)
     signal.addEventListener('abort', stop, { once: true })
+    // It may have come while the lease was taken, and is not told again.
+    if (signal.aborted) stop()
     // An async function of our own, so that a synchronous throw is a failure of the reign and not of the election.
     const work = (async () => onLeading(reign.signal))()
     const over = new AbortController()

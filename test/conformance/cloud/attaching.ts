@@ -49,7 +49,7 @@ export function attachingCases(place: () => Place): void {
     await cloud.deletePort(id)
   })
 
-  test('anyone may write a device id: only the owner tells who did, and Nova shows it among the interfaces or not', async () => {
+  test('anyone may write a device id, and Nova then shows the port among the interfaces: only the owner tells', async () => {
     const { cloud, seeds } = place()
     const [vm] = seeds.vms
     const { networkId } = seeds.backup
@@ -57,7 +57,10 @@ export function attachingCases(place: () => Place): void {
     const unowned = await cloud.createPort({ networkId, deviceId: vm })
     assert.equal(told(await portOf(foreign)), `DOWN network:dhcp ${vm}`)
     assert.equal(told(await portOf(unowned)), `DOWN - ${vm}`)
-    for (const id of [foreign, unowned]) await cloud.deletePort(id)
+    for (const id of [foreign, unowned]) {
+      assert.ok((await interfaces(vm)).includes(id))
+      await cloud.deletePort(id)
+    }
   })
 
   test('with a server go the ports that Nova made for it, not those that were made before', async () => {

@@ -1,17 +1,23 @@
 /**
  * Makes the state that every cloud of the rig starts from, once a machine and version. `make e2e` runs it before the tests.
  */
+import { messageOf } from '../../../src/errors.ts'
 import { layGround, usual } from './ground.ts'
 import { ensureState, stateIsKept } from './seed.ts'
 
 if (!(await stateIsKept())) {
-  console.log('making the first cloud of this machine: a minute or two')
+  console.log('making the first cloud of this machine: a minute or two, more under load')
   const started = Date.now()
-  const ground = await layGround(usual)
   try {
-    await ensureState(ground)
+    const ground = await layGround(usual)
+    try {
+      await ensureState(ground)
+    } finally {
+      await ground.remove()
+    }
     console.log(`its state is kept after ${((Date.now() - started) / 1_000).toFixed(1)} s`)
-  } finally {
-    await ground.remove()
+  } catch (error) {
+    console.log(messageOf(error))
+    process.exitCode = 1
   }
 }

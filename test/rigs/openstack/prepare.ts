@@ -3,21 +3,25 @@
  */
 import { messageOf } from '../../../src/errors.ts'
 import { layGround, usual } from './ground.ts'
+import { programs } from './programs.ts'
 import { ensureState, stateIsKept } from './seed.ts'
 
-if (!(await stateIsKept())) {
+try {
+  await programs()
+  if (!(await stateIsKept())) await makeFirst()
+} catch (error) {
+  console.log(messageOf(error))
+  process.exitCode = 1
+}
+
+async function makeFirst(): Promise<void> {
   console.log('making the first cloud of this machine: a minute or two, more under load')
   const started = Date.now()
+  const ground = await layGround(usual)
   try {
-    const ground = await layGround(usual)
-    try {
-      await ensureState(ground)
-    } finally {
-      await ground.remove()
-    }
-    console.log(`its state is kept after ${((Date.now() - started) / 1_000).toFixed(1)} s`)
-  } catch (error) {
-    console.log(messageOf(error))
-    process.exitCode = 1
+    await ensureState(ground)
+  } finally {
+    await ground.remove()
   }
+  console.log(`its state is kept after ${((Date.now() - started) / 1_000).toFixed(1)} s`)
 }

@@ -92,6 +92,8 @@ connection.create_consumer(resources_rpc.resource_type_versioned_topic(resources
                            [resources_rpc.ResourcesPushRpcCallback()], fanout=True)
 connection.consume_in_threads()
 
+# It is how long the answer to a report is waited for, and a report that comes before Neutron listens is lost.
+cfg.CONF.set_override('report_interval', 2, 'AGENT')
 reports = agent_rpc.PluginReportStateAPI(topics.REPORTS)
 state = {
     'binary': 'neutron-openvswitch-agent', 'host': HOST, 'topic': constants.L2_AGENT_TOPIC,
@@ -107,7 +109,6 @@ while True:
         break
     except Exception as error:
         LOG.warning('report_state: %s', error)
-        eventlet.sleep(0.5)
 state.pop('start_flag')
 open(READY, 'w').close()
 

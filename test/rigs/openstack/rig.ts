@@ -37,8 +37,7 @@ export async function startOpenStack(options: OpenStackOptions = {}): Promise<Op
   try {
     await ensureState(ground)
     const startedAt = new Date()
-    await Promise.all([parts.mariadb(), parts.broker()])
-    await parts.keystone()
+    await Promise.all([parts.broker(), parts.mariadb().then(parts.keystone)])
     await parts.services()
     const api = apiAs({ ...administrator, project: { name: project } })
     await computeIsUp(api, startedAt)

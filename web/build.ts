@@ -3,8 +3,8 @@
  */
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
@@ -58,7 +58,8 @@ export async function cachedWeb(): Promise<string> {
   const dir = join(here, '../node_modules/.cache/dashboard', hash.digest('hex').slice(0, 16))
   if (existsSync(dir)) return dir
   // Built aside: whoever starts at the same time sees a whole one or none.
-  const aside = `${dir}.${process.pid}`
+  await mkdir(dirname(dir), { recursive: true })
+  const aside = await mkdtemp(`${dir}.`)
   await buildWeb(aside)
   await rename(aside, dir).catch(async error => {
     await rm(aside, { recursive: true })

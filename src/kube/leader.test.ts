@@ -12,7 +12,9 @@ const path = '/apis/coordination.k8s.io/v1/namespaces/system/leases/one'
 async function aServer() {
   const store = objectStore()
   const away = new Set<string>()
-  const handler: Handler = (asked, response) => {
+  const writes = { wait: Promise.resolve() }
+  const handler: Handler = async (asked, response) => {
+    if (asked.method !== 'GET') await writes.wait
     const who = asked.headers.authorization?.slice('Bearer '.length) ?? ''
     if (away.has(who)) return refuse(response, 503, 'Away')
     return store.handler(asked, response)
@@ -33,7 +35,7 @@ async function aServer() {
         (async signal => {
           const reign: (typeof reigns)[number] = { who, from: performance.now() }
           reigns.push(reign)
-          await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+          if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
           reign.until = performance.now()
         }),
     })
@@ -49,6 +51,8 @@ async function aServer() {
   return {
     candidate,
     reigns,
+    writes,
+    asked: server.asked,
     leaders: () => reigns.map(({ who }) => who),
     lease: () => (store.objects.get(path) as LeaseObject | undefined)?.spec,
     forget: () => store.objects.delete(path),
@@ -162,5 +166,18 @@ test('a candidate that is stopped before it leads has led nothing', async () => 
   const a = server.candidate('a')
   await a.stop()
   assert.deepEqual(server.leaders(), [])
+  await server.close()
+})
+
+test('an end that comes while the lease is being taken is heard', async () => {
+  const server = await aServer()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  server.writes.wait = promise
+  const a = server.candidate('a')
+  await eventually(() => assert.ok(server.asked.some(({ method }) => method !== 'GET')))
+  const stopped = a.stop()
+  resolve()
+  await stopped
+  assert.equal(server.lease()?.holderIdentity ?? '', '')
   await server.close()
 })

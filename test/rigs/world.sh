@@ -4,7 +4,7 @@
 set -eu
 mount --make-rprivate /
 # Copies of network namespaces that belong to others would keep them alive; ours must not be seen by others.
-awk '$5 ~ "^/run/netns" { print $5 }' /proc/self/mountinfo | sort -r | while read -r mount; do umount -l "$mount"; done
+awk '$5 ~ "^/run/netns" { print $5 }' /proc/self/mountinfo | sort -r | while read -r mount; do umount -l "$mount" 2>/dev/null || true; done
 mkdir -p /run/netns
 mount -t tmpfs -o mode=755 netns /run/netns
 ip link set lo up

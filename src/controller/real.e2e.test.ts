@@ -160,10 +160,11 @@ test('a namespace that is deleted as a whole ends, and the controller with it', 
       { within },
     )
     await own.stop()
-    // No kubelet is here to let the Pods go: the test does it for them. The real namespace controller then looks again
-    // after pauses of up to a minute.
+    // No kubelet is here to end the Pods and let them go: the test does it for them. The real namespace controller takes
+    // Pods before anything else, and looks again after pauses of up to a minute.
     await eventually(
       async () => {
+        for (const pod of await doomed.podsOn('doomed-3')) await doomed.finishPod(pod)
         await cp.exec('kubectl', ['-n', 'doomed', 'delete', 'pods', '--all', '--grace-period=0', '--force'])
         assert.equal(await real.kube.get(namespaces, { name: 'doomed' }), undefined)
       },

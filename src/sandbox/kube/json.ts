@@ -1,16 +1,10 @@
 /**
  * The values that the store keeps: plain JSON that nobody changes in place, and the shapes every object has.
  */
-export type Fields = Record<string, unknown>
+import type { OwnerReference } from '../../contract/object.ts'
 
-export interface OwnerReference {
-  apiVersion: string
-  kind: string
-  name: string
-  uid: string
-  controller?: boolean
-  blockOwnerDeletion?: boolean
-}
+export type { OwnerReference }
+export type Fields = Record<string, unknown>
 
 export interface ManagedFields {
   manager: string

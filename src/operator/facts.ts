@@ -81,6 +81,10 @@ export interface Observed {
   claims: readonly Claim[]
   /** A person let held removals go. */
   release: boolean
+  /** Removals are being held already. */
+  holding: boolean
+  /** So many interfaces of this object were taken away a moment ago because their ports vanished. */
+  vanishedLately: number
 }
 
 /** Who an interface is for life: its port, or its MAC where no port id is known. */

@@ -14,6 +14,7 @@ import { type Plan, planNodes } from './plan.ts'
 import type { Policy } from './policy.ts'
 import { providerIdOf } from './provider.ts'
 import { stage } from './sync-error.ts'
+import type { Vanished } from './vanished.ts'
 import type { Held, Viola } from './viola-client.ts'
 import type { Violas } from './violas.ts'
 
@@ -28,6 +29,7 @@ export interface LookDeps {
   plans: Plans
   /** The other OpenstackConfigs of a cluster. */
   claims: (providerId: string, source: string) => Claim[]
+  vanished: Vanished
   /** Does one stage of a sync, and tells how long it took. */
   timed: <T>(stage: SyncStage, work: () => Promise<T>) => Promise<T>
 }
@@ -95,7 +97,11 @@ export async function look(
   const facts = await deps.timed('cloud', () => observeCloud(cloud, config.spec, settings, signal))
   const bus = await cloud.bus(signal)
   const { nodes: held, told: nodesTold } = await deps.timed('held', () => heldBy(viola, signal))
-  const observed = observedFrom(config, settings, facts, held, deps.claims(providerId, keyOf(config)))
+  const observed: Observed = {
+    ...observedFrom(config, settings, facts, held),
+    claims: deps.claims(providerId, keyOf(config)),
+    vanishedLately: deps.vanished.lately(keyOf(config)),
+  }
   const plan = await deps.timed('plan', async () => deps.plans(keyOf(config), observed))
   const first = { settings, providerId, viola, facts, bus, nodesTold, observed, plan, questionFailures: [] }
   if (plan.questions.length === 0) return first
@@ -120,8 +126,7 @@ function observedFrom(
   settings: SyncSettings,
   facts: CloudFacts,
   held: readonly HeldNode[],
-  claims: Claim[],
-): Observed {
+): Omit<Observed, 'claims' | 'vanishedLately'> {
   const { vms, ports, subnets, subnetsById, mtus } = facts
   const release = releaseOf(config)
   return {
@@ -134,7 +139,7 @@ function observedFrom(
     ports,
     held,
     answers: new Map(),
-    claims,
+    holding: (config.status?.heldRemovals ?? []).length > 0,
     release: release !== undefined && release !== config.status?.releasedRemovals,
   }
 }

@@ -36,6 +36,8 @@ export interface Plan {
   verdicts: Verdict[]
   questions: Question[]
   heldRemovals: { node: string; nic: Interface }[]
+  /** The nodes of interfaces that go because their ports vanished, once for each. */
+  vanished: string[]
   /** Ports that were taken and are DOWN, by node. */
   down: { nodeName: string; portId: string }[]
   /** Ports that will be worth another look very soon. */
@@ -44,7 +46,7 @@ export interface Plan {
 
 export function planNodes(observed: Observed): Plan {
   const delivered = fatesOf(observed)
-  const held = heldBack(delivered, observed.release)
+  const held = heldBack(delivered, observed)
   const names = namesOf(observed)
   const verdicts: Verdict[] = []
 
@@ -89,6 +91,9 @@ export function planNodes(observed: Observed): Plan {
     verdicts,
     questions: delivered.filter(({ is }) => is.fate === 'ask').map(one => questionAbout(one, observed)),
     heldRemovals: [...held].map(({ node, nic }) => ({ node: node.nodeName, nic })),
+    vanished: delivered
+      .filter(one => one.is.fate === 'remove' && !one.is.edit && !held.has(one))
+      .map(({ node }) => node.nodeName),
     down: downPorts(nodes, observed),
     waiting: verdicts.filter(({ reason }) => reason === 'NotAttachedYet').flatMap(({ portId }) => portId ?? []),
   }

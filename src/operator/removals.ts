@@ -82,12 +82,22 @@ export function released({ claims }: Pick<Observed, 'claims'>, node: HeldNode, n
   return heir ? { fate: 'handOver', to: heir.source } : { fate: 'remove', why, edit: true }
 }
 
-/** The removals that wait for a person; empty when none have to. */
-export function heldBack(delivered: readonly Delivered[], release: boolean): ReadonlySet<Delivered> {
+/**
+ * The removals that wait for a person; empty when none have to.
+ *
+ * A cloud that loses many ports does not lose them in one moment: those that went a moment ago count, and those that
+ * nobody could be asked about. What is held once stays held.
+ */
+export function heldBack(
+  delivered: readonly Delivered[],
+  { release, holding, vanishedLately }: Pick<Observed, 'release' | 'holding' | 'vanishedLately'>,
+): ReadonlySet<Delivered> {
   const ours = delivered.filter(({ is }) => is.fate !== 'foreign')
   const vanished = ours.filter(({ is }) => is.fate === 'remove' && !is.edit)
-  const many = vanished.length >= fewRemovals && vanished.length > ours.length * heldShare
-  return new Set(many && !release ? vanished : [])
+  const unsure = ours.filter(({ is }) => is.fate === 'ask')
+  const going = vanished.length + unsure.length + vanishedLately
+  const many = going >= fewRemovals && going > (ours.length + vanishedLately) * heldShare
+  return new Set((many || holding) && !release ? vanished : [])
 }
 
 export function vmsById(vms: readonly VmFact[]): Map<string, VmFact> {

@@ -35,8 +35,6 @@ export interface RealCloudWalk {
   nodes(): Promise<NodeConfig[]>
   /** Waits for an assertion; when it does not come true, says what the operator wrote last. */
   holds(check: () => Promise<void>): Promise<void>
-  /** Does something while the operator does not look. */
-  unseen(work: () => Promise<void>): Promise<void>
   /** So many more syncs have ended, well or not. */
   syncs(count: number): Promise<void>
   end(): Promise<void>
@@ -131,14 +129,6 @@ export async function startRealCloudWalk(cloud: OpenStack): Promise<RealCloudWal
         } catch (error) {
           const said = await operator.tail()
           throw new Error(`it did not come true; the operator said\n${said}`, { cause: error })
-        }
-      },
-      async unseen(work) {
-        process.kill(operator.pid, 'SIGSTOP')
-        try {
-          await work()
-        } finally {
-          process.kill(operator.pid, 'SIGCONT')
         }
       },
       async syncs(count) {

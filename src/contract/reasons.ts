@@ -169,7 +169,10 @@ export const nodeReasons = {
     meaning: 'Nobody hears from the node.',
     remedy: 'Check the machine; it is configured when it is back.',
   },
-  Paused: { meaning: 'The annotation multinic.io/paused is set.', remedy: 'Remove the annotation to go on.' },
+  Paused: {
+    meaning: 'The annotation multinic.io/paused is set on the config, or on its namespace for all of them.',
+    remedy: 'Remove the annotation there to go on.',
+  },
   PodForbidden: {
     meaning: 'Admission does not allow the agent’s Pod.',
     remedy: 'Allow privileged Pods in the controller’s namespace.',

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type ControllerCluster, startControllerCluster } from '../../test/controller-cluster.ts'
+import { type ControllerCluster, controllerStage, startControllerCluster } from '../../test/controller-cluster.ts'
 import { eventually } from '../../test/eventually.ts'
-import { nodeConfigs } from '../contract/node-config.ts'
+import { nodeConfigFinalizer, nodeConfigs } from '../contract/node-config.ts'
 import { events, jobs, leases, namespaces } from '../kube/resources.ts'
 import type { EventObject } from '../kube/types.ts'
 import { silent } from '../log.ts'
@@ -95,6 +95,27 @@ test('a Pod that does not start is explained by its Events', async () => {
   await troubles.ask([late], start + 6_000)
   assert.deepEqual(troubles.late([late], start + 7_000), [])
   assert.deepEqual(troubles.of(uid), { reason: 'PodForbidden', message: forbidden })
+})
+
+test('a controller that is told to stop while its namespace goes lets all of its configs go first', async () => {
+  const namespace = 'ending'
+  await cluster.kube.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+  const ending = controllerStage(cluster.kube, cluster.api.kubeconfig, namespace)
+  const held = async () => (await cluster.kube.list(nodeConfigs, { namespace })).items.length
+  for (let index = 0; index < 60; index++) {
+    const { apiVersion, kind, spec } = aConfig({ name: `held-${index}` })
+    const metadata = { name: `held-${index}`, namespace, finalizers: [nodeConfigFinalizer] }
+    await cluster.kube.create(nodeConfigs, { apiVersion, kind, metadata, spec })
+  }
+  const controller = await ending.startController({ CONTROLLER_WORKERS: '1' })
+  try {
+    await cluster.kube.delete(namespaces, { name: namespace })
+    await eventually(async () => assert.ok((await held()) < 60), { within: 30_000, every: 1 })
+    await controller.stop()
+    assert.equal(await held(), 0)
+  } finally {
+    await controller.stop()
+  }
 })
 
 test('a namespace that is deleted takes its configs with it', async () => {

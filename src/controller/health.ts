@@ -16,7 +16,7 @@ export interface HealthOptions {
   now: () => Date
   /** Aborted when the controller is stopping. */
   signal: AbortSignal
-  queue: () => { depth: number; active: number; waiting: number } | undefined
+  queue: () => { depth: number; active: number; waiting: number; stopped: boolean } | undefined
 }
 
 export function healthApp(options: HealthOptions): FastifyInstance {
@@ -56,10 +56,11 @@ async function measured({ caches, metrics, queue }: HealthOptions): Promise<stri
     metrics.set('multinic_configs', 'MultiNicNodeConfigs by state.', count, { state })
   }
   metrics.set('multinic_jobs_active', 'Agent Jobs that have not ended.', caches.jobs.by('live', 'yes').length)
-  const { depth = 0, active = 0, waiting = 0 } = queue() ?? {}
+  const { depth = 0, active = 0, waiting = 0, stopped = false } = queue() ?? {}
   metrics.set('multinic_queue_depth', 'Configs that wait for a worker.', depth)
   metrics.set('multinic_queue_active', 'Configs in work.', active)
   metrics.set('multinic_rollout_waiting', 'Configs that wait for their turn in a rollout.', waiting)
+  metrics.set('multinic_rollout_stopped', 'Whether the failure budget has stopped the rollout.', stopped ? 1 : 0)
   metrics.set(
     'multinic_rollout_failed',
     'Nodes that failed with a new spec.',

@@ -69,7 +69,8 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     queue() {
       if (!leading) return undefined
       const { controller, rollout } = leading
-      return { depth: controller.depth(), active: controller.active(), waiting: rollout.waiting() }
+      const [depth, active] = [controller.depth(), controller.active()]
+      return { depth, active, waiting: rollout.waiting(), stopped: rollout.stopped() }
     },
   })
 

@@ -116,14 +116,22 @@ function leftOver(pod: PodObject): AgentJob {
 /** A Job that ended and whose Pod the other watch has not shown yet gets this long. */
 const podMayLagMs = 3_000
 
-export function agentJobFrom(job: JobObject, { pods }: Pick<Caches, 'pods'>, now: number): AgentJob {
-  const { annotations = {}, labels = {}, creationTimestamp, name, uid = '' } = job.metadata
+/** How far a Job is, without a look at what its agent reported. */
+export function progressOf(job: JobObject, { pods }: Pick<Caches, 'pods'>, now: number) {
+  const { uid, creationTimestamp } = job.metadata
   const own = uid ? pods.by('job', uid) : []
   const finish = finishOf(job)
-  const endings = own.map(pod => ({ pod, ending: endingOf(pod) }))
-  const good = endings.find(({ ending }) => ending?.exitCode === 0)
-  const unfinished = endings.some(({ ending }) => !ending)
-  const ended = good !== undefined || (finish !== undefined && !unfinished)
+  const endings = own.map(endingOf)
+  const good = endings.find(ending => ending?.exitCode === 0)
+  const ended = good !== undefined || (finish !== undefined && endings.every(ending => ending !== undefined))
+  const phase: AgentJob['phase'] = ended ? 'ended' : own.some(hasStarted) ? 'running' : 'waiting'
+  const told = good ?? endings.find(ending => ending?.message) ?? endings[0]
+  return { own, finish, told, phase, createdAt: Date.parse(creationTimestamp ?? '') || now }
+}
+
+export function agentJobFrom(job: JobObject, caches: Pick<Caches, 'pods'>, now: number): AgentJob {
+  const { annotations = {}, labels = {}, name, uid = '' } = job.metadata
+  const { own, finish, told, phase, createdAt } = progressOf(job, caches, now)
   const facts: AgentJob = {
     name,
     uid,
@@ -134,22 +142,21 @@ export function agentJobFrom(job: JobObject, { pods }: Pick<Caches, 'pods'>, now
     bootID: annotations[jobAnnotations.bootId] ?? '',
     attempt: Number(annotations[jobAnnotations.attempt] ?? 0),
     podUids: own.flatMap(pod => pod.metadata.uid ?? []),
-    createdAt: Date.parse(creationTimestamp ?? '') || now,
-    phase: ended ? 'ended' : own.some(hasStarted) ? 'running' : 'waiting',
+    createdAt,
+    phase,
   }
-  if (!ended) {
+  if (phase !== 'ended') {
     const trouble = own.map(troubleOf).find(found => found !== undefined)
     return { ...facts, ...(trouble && { trouble }) }
   }
 
-  const told = good ?? endings.find(({ ending }) => ending?.message) ?? endings[0]
-  const endedAt = Date.parse(told?.ending?.finishedAt ?? finish?.at ?? '') || now
+  const endedAt = Date.parse(told?.finishedAt ?? finish?.at ?? '') || now
   const since = now - (Date.parse(finish?.at ?? '') || now)
   if (!told && finish?.complete && since < podMayLagMs)
     return { ...facts, phase: 'running', lookAgainMs: podMayLagMs - since }
   const expected = { node: nodeOf(job), mode: facts.action, generation: facts.generation, specHash: facts.specHash }
-  const result = told?.ending
-    ? readReport(told.ending, expected)
+  const result = told
+    ? readReport(told, expected)
     : { lost: finish?.message || 'its Pod is gone, and the report with it' }
   return { ...facts, endedAt, result }
 }

@@ -42,6 +42,12 @@ const reasons = async () => {
 }
 const count = async (reason: string) => (await reasons()).filter(one => one === reason).length
 
+async function rolloutMetrics() {
+  const text = await (await fetch(`${controller.health}/metrics`)).text()
+  const value = (name: string) => Number(new RegExp(`^multinic_rollout_${name} (\\S+)$`, 'm').exec(text)?.[1])
+  return { failed: value('failed'), stopped: value('stopped') }
+}
+
 test('at most so many nodes change at once, until all have', async () => {
   const done: string[] = []
   while (done.length < names.length) {
@@ -94,6 +100,7 @@ test('a wave stops when its failure budget is spent, and goes on when the nodes 
   assert.equal(await count('ApplyFailed'), 2)
   for (const pod of await cluster.waitingPods()) await cluster.finishPod(await cluster.endAgent(inputOf(pod).nodeName))
   await eventually(async () => assert.ok((await count('RolloutStopped')) >= 3))
+  assert.deepEqual(await rolloutMetrics(), { failed: 2, stopped: 1 })
 
   const key = (name: string) => ({ namespace: cluster.namespace, name })
   for (const node of failing) {
@@ -102,4 +109,5 @@ test('a wave stops when its failure budget is spent, and goes on when the nodes 
     await cluster.expectConfigured(node)
   }
   await eventually(async () => assert.equal((await cluster.waitingPods()).length, 2))
+  assert.deepEqual(await rolloutMetrics(), { failed: 0, stopped: 0 })
 })

@@ -12,7 +12,7 @@ import type { Amount } from './config.ts'
 import { jobAnnotations } from './job.ts'
 import { factsOf } from './machine.ts'
 import type { Memory } from './memory.ts'
-import { agentJobFrom } from './observe.ts'
+import { progressOf } from './observe.ts'
 import { isTaken, startWithinMs } from './work.ts'
 
 export interface Rollout {
@@ -27,6 +27,8 @@ export interface Rollout {
   /** Configs to look at: those that may start now; all that wait when the wave stops or goes on. */
   next(now: number): string[]
   waiting(): number
+  /** The failure budget is spent: nobody who has something to lose goes on. */
+  stopped(): boolean
 }
 
 export interface RolloutLimits {
@@ -42,7 +44,7 @@ export function createRollout(caches: Caches, memory: Memory, limits: RolloutLim
 
   function changing(now: number): number {
     const counted = memory.counted('change').filter(job => {
-      const { phase, createdAt } = agentJobFrom(job, caches, now)
+      const { phase, createdAt } = progressOf(job, caches, now)
       // An ended one keeps its slot until its result is told: it may be the failure that stops the wave.
       if (phase === 'ended') return !isToldOf(job)
       if (phase === 'waiting' && now - createdAt >= startWithinMs) return false
@@ -64,7 +66,7 @@ export function createRollout(caches: Caches, memory: Memory, limits: RolloutLim
     )
   }
 
-  function stopped(): string | undefined {
+  function whyStopped(): string | undefined {
     const failed = memory.failedChanges()
     const budget = amountOf(limits.failureBudget, caches.nodes.list().length, 3)
     if (failed < budget) return undefined
@@ -78,7 +80,7 @@ export function createRollout(caches: Caches, memory: Memory, limits: RolloutLim
 
   return {
     look(key, now) {
-      const halt = stopped()
+      const halt = whyStopped()
       if (halt) return { room: false, because: halt, stopped: true }
       const { window, free } = slots(now)
       const place = [...queue].indexOf(key)
@@ -95,7 +97,7 @@ export function createRollout(caches: Caches, memory: Memory, limits: RolloutLim
       else queue.delete(key)
     },
     next(now) {
-      const halted = stopped() !== undefined
+      const halted = whyStopped() !== undefined
       const turned = halted !== wasHalted
       wasHalted = halted
       if (turned) return [...queue]
@@ -103,6 +105,7 @@ export function createRollout(caches: Caches, memory: Memory, limits: RolloutLim
       return [...queue].slice(0, Math.max(0, slots(now).free))
     },
     waiting: () => queue.size,
+    stopped: () => whyStopped() !== undefined,
   }
 }
 

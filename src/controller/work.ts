@@ -66,7 +66,18 @@ export function failureWait(failures: number): number | undefined {
   return failureWaits[failures - 1]
 }
 
+/** A config is looked at many times before its next version comes, and nobody changes it in place. */
+const known = new WeakMap<NodeConfig, Work>()
+
 export function workOf(config: NodeConfig): Work {
+  const before = known.get(config)
+  if (before) return before
+  const work = workIn(config)
+  known.set(config, work)
+  return work
+}
+
+function workIn(config: NodeConfig): Work {
   const { interfaces, errors } = completeInterfaces(config.spec.interfaces)
   const instanceId = instanceIdOf(config)
   const hash = specHash({ nodeName: config.spec.nodeName, ...(instanceId && { instanceId }), interfaces })

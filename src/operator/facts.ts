@@ -83,8 +83,6 @@ export interface Observed {
   release: boolean
   /** Removals are being held already. */
   holding: boolean
-  /** So many interfaces of this object were taken away a moment ago because their ports vanished. */
-  vanishedLately: number
 }
 
 /** Who an interface is for life: its port, or its MAC where no port id is known. */

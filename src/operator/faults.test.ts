@@ -207,21 +207,6 @@ test('three ports that vanish at once are held until a person lets them go', asy
   await eventually(async () => assert.equal((await stage.config()).status?.heldRemovals, undefined))
 })
 
-test('ports that vanish one after the other are held from the third on, and stay so', async () => {
-  const ports = ['10.10.0.10', '10.10.0.11', '10.10.0.12', '10.10.0.13'].map(address => attach(worker, address))
-  await stage.startOperator()
-  await stage.create({})
-  await eventually(async () => assert.match((await stage.told())[0] ?? '', /multinic3/))
-  const nics = async () => (await stage.told())[0]?.match(/multinic/g)?.length
-  for (const [index, left] of [3, 2].entries()) {
-    removePort(stage.world, ports[index]?.id ?? '')
-    await eventually(async () => assert.equal(await nics(), left))
-  }
-  removePort(stage.world, ports[2]?.id ?? '')
-  await eventually(async () => assert.equal((await stage.config()).status?.heldRemovals?.length, 1))
-  assert.equal(await nics(), 2)
-})
-
 test('a foreign Viola with only the POST is served, numbers outlive the operator, and removals are empty lists', async () => {
   const posts: { nodeName: string; interfaces: { name: string; address: string }[] }[] = []
   await using foreign = await answering(({ method, body }) => {

@@ -14,7 +14,6 @@ import { type Plan, planNodes } from './plan.ts'
 import type { Policy } from './policy.ts'
 import { providerIdOf } from './provider.ts'
 import { stage } from './sync-error.ts'
-import type { Vanished } from './vanished.ts'
 import type { Held, Viola } from './viola-client.ts'
 import type { Violas } from './violas.ts'
 
@@ -29,7 +28,6 @@ export interface LookDeps {
   plans: Plans
   /** The other OpenstackConfigs of a cluster. */
   claims: (providerId: string, source: string) => Claim[]
-  vanished: Vanished
   /** Does one stage of a sync, and tells how long it took. */
   timed: <T>(stage: SyncStage, work: () => Promise<T>) => Promise<T>
 }
@@ -100,7 +98,6 @@ export async function look(
   const observed: Observed = {
     ...observedFrom(config, settings, facts, held),
     claims: deps.claims(providerId, keyOf(config)),
-    vanishedLately: deps.vanished.lately(keyOf(config)),
   }
   const plan = await deps.timed('plan', async () => deps.plans(keyOf(config), observed))
   const first = { settings, providerId, viola, facts, bus, nodesTold, observed, plan, questionFailures: [] }
@@ -126,7 +123,7 @@ function observedFrom(
   settings: SyncSettings,
   facts: CloudFacts,
   held: readonly HeldNode[],
-): Omit<Observed, 'claims' | 'vanishedLately'> {
+): Omit<Observed, 'claims'> {
   const { vms, ports, subnets, subnetsById, mtus } = facts
   const release = releaseOf(config)
   return {

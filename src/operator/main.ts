@@ -34,7 +34,6 @@ import { configReconciler, type ReconcileDeps } from './reconcile.ts'
 import { createRecords, type Recorder } from './records.ts'
 import { createSecretWatch, type SecretWatch } from './secret-watch.ts'
 import { createTurns } from './turns.ts'
-import { createVanished } from './vanished.ts'
 import type { Verdict } from './verdicts.ts'
 import { createViolas } from './violas.ts'
 
@@ -84,7 +83,6 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   )
   const forced = new Set<string>()
   const plans = createPlans()
-  const vanished = createVanished(now)
   const verdicts = new Map<string, readonly Verdict[]>()
   let wakeKey: (key: string) => void = () => {}
   const secretWatch = createSecretWatch({ kube, log, wake: key => wakeKey(key) })
@@ -98,12 +96,10 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       secretWatch.forget(key)
       verdicts.delete(key)
       plans.forget(key)
-      vanished.forget(key)
     },
     locks: createLocks(),
     records: createRecords(recorder, now),
     leaving: createLeaving(now),
-    vanished,
     busSecrets: createBusSecrets(settings.RABBITMQ_SECRET_ENABLED ? kube : undefined),
     policy,
     plans,

@@ -64,7 +64,6 @@ function observed(more: Partial<Observed> = {}): Observed {
     claims: [],
     release: false,
     holding: false,
-    vanishedLately: 0,
     ...more,
   }
 }
@@ -181,27 +180,9 @@ const cases: Record<string, [given: Partial<Observed>, said: string[]]> = {
     { ports: [aPort(4), aPort(5)], held: [five], answers: gone(1, 2, 3) },
     ['hold worker-1 port-1', 'hold worker-1 port-2', 'hold worker-1 port-3'],
   ],
-  'a third that vanishes soon after two others is held': [
-    {
-      ports: [aPort(2), aPort(3)],
-      held: [held([1, 2, 3].map((n, id) => aNic(n, id)))],
-      answers: gone(1),
-      vanishedLately: 2,
-    },
-    ['hold worker-1 port-1'],
-  ],
   'two that vanish while a third cannot be asked about are held': [
     { ports: [aPort(4), aPort(5)], held: [five], answers: gone(1, 2) },
     ['ask port-3 of vm-1', 'hold worker-1 port-1', 'hold worker-1 port-2'],
-  ],
-  'a few of many that vanish soon after a few others go': [
-    {
-      ports: [2, 3, 4, 5, 6, 7, 8, 9, 10].map(n => aPort(n)),
-      held: [held([1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((n, id) => aNic(n, id)))],
-      answers: gone(1),
-      vanishedLately: 1,
-    },
-    ['send worker-1 1=port-2 2=port-3 3=port-4 4=port-5 5=port-6 6=port-7 7=port-8 8=port-9 9=port-10'],
   ],
   'what is held stays held, however few it has become': [
     { ports: [aPort(2), aPort(3), aPort(4), aPort(5)], held: [five], answers: gone(1), holding: true },

@@ -36,8 +36,6 @@ export interface Plan {
   verdicts: Verdict[]
   questions: Question[]
   heldRemovals: { node: string; nic: Interface }[]
-  /** The nodes of interfaces that go because their ports vanished, once for each. */
-  vanished: string[]
   /** Ports that were taken and are DOWN, by node. */
   down: { nodeName: string; portId: string }[]
   /** Ports that will be worth another look very soon. */
@@ -91,9 +89,6 @@ export function planNodes(observed: Observed): Plan {
     verdicts,
     questions: delivered.filter(({ is }) => is.fate === 'ask').map(one => questionAbout(one, observed)),
     heldRemovals: [...held].map(({ node, nic }) => ({ node: node.nodeName, nic })),
-    vanished: delivered
-      .filter(one => one.is.fate === 'remove' && !one.is.edit && !held.has(one))
-      .map(({ node }) => node.nodeName),
     down: downPorts(nodes, observed),
     waiting: verdicts.filter(({ reason }) => reason === 'NotAttachedYet').flatMap(({ portId }) => portId ?? []),
   }

@@ -85,18 +85,16 @@ export function released({ claims }: Pick<Observed, 'claims'>, node: HeldNode, n
 /**
  * The removals that wait for a person; empty when none have to.
  *
- * A cloud that loses many ports does not lose them in one moment: those that went a moment ago count, and those that
- * nobody could be asked about. What is held once stays held.
+ * Those that nobody could be asked about count among the many. What is held once stays held.
  */
 export function heldBack(
   delivered: readonly Delivered[],
-  { release, holding, vanishedLately }: Pick<Observed, 'release' | 'holding' | 'vanishedLately'>,
+  { release, holding }: Pick<Observed, 'release' | 'holding'>,
 ): ReadonlySet<Delivered> {
   const ours = delivered.filter(({ is }) => is.fate !== 'foreign')
   const vanished = ours.filter(({ is }) => is.fate === 'remove' && !is.edit)
-  const unsure = ours.filter(({ is }) => is.fate === 'ask')
-  const going = vanished.length + unsure.length + vanishedLately
-  const many = going >= fewRemovals && going > (ours.length + vanishedLately) * heldShare
+  const going = vanished.length + ours.filter(({ is }) => is.fate === 'ask').length
+  const many = going >= fewRemovals && going > ours.length * heldShare
   return new Set((many || holding) && !release ? vanished : [])
 }
 

@@ -124,9 +124,6 @@ async function deliverAll(work: Delivering): Promise<Delivered> {
       for (const node of nodes) log.info('delivering', { node: node.nodeName, action: node.action, why: node.why })
       const delivery = await deliver(viola, nodes, signal)
       add(total, delivery, nodes)
-      const through = plan.vanished.filter(node => delivery.accepted.has(node) || delivery.removed.has(node))
-      if (observed.release) deps.vanished.forget(observed.source)
-      else deps.vanished.add(observed.source, through.length)
       for (const node of nodes) if (delivery.removed.has(node.nodeName)) deps.leaving.add(providerId, node)
       return delivery.conflicts.size
     })

@@ -35,6 +35,8 @@ export interface RealCloudWalk {
   nodes(): Promise<NodeConfig[]>
   /** Waits for an assertion; when it does not come true, says what the operator wrote last. */
   holds(check: () => Promise<void>): Promise<void>
+  /** Does something while there is no operator. */
+  withoutOperator(work: () => Promise<void>): Promise<void>
   /** So many more syncs have ended, well or not. */
   syncs(count: number): Promise<void>
   end(): Promise<void>
@@ -88,14 +90,17 @@ export async function startRealCloudWalk(cloud: OpenStack): Promise<RealCloudWal
       return daemon
     }
     start('viola', { LISTEN_ADDR: addresses.viola, ROUTING_CONFIG: routing })
-    const operator = start('operator', {
-      KUBECONFIG: management.kubeconfig,
-      POD_NAMESPACE: namespace,
-      OPERATOR_ADDR: addresses.operator,
-      INVENTORY_ENABLED: 'false',
-      CONTRABASS_ENDPOINT: contrabass.url,
-      VIOLA_ENDPOINT: `http://${addresses.viola}`,
-    })
+    const startOperator = () =>
+      start('operator', {
+        KUBECONFIG: management.kubeconfig,
+        POD_NAMESPACE: namespace,
+        OPERATOR_ADDR: addresses.operator,
+        INVENTORY_ENABLED: 'false',
+        CONTRABASS_ENDPOINT: contrabass.url,
+        VIOLA_ENDPOINT: `http://${addresses.viola}`,
+      })
+
+    let operator = startOperator()
 
     const config = async (name = 'main') => {
       const found = await management.kube.get(openstackConfigs, { namespace, name })
@@ -130,6 +135,11 @@ export async function startRealCloudWalk(cloud: OpenStack): Promise<RealCloudWal
           const said = await operator.tail()
           throw new Error(`it did not come true; the operator said\n${said}`, { cause: error })
         }
+      },
+      async withoutOperator(work) {
+        await operator.stop()
+        await work()
+        operator = startOperator()
       },
       async syncs(count) {
         let last = ''

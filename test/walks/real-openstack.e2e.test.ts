@@ -311,20 +311,20 @@ test('each mistake has its reason, in an object of its own, and changes nothing'
 })
 
 test('many ports that vanish at once are held until a person lets them go', long, async () => {
-  await cloud.deleteServer(vms.two)
-  for (const name of ['twin', 'down', 'more'])
-    await walk.holds(async () => {
-      assert.equal((await cloud.api.ask('neutron', 'GET', `/v2.0/ports/${idOf(name)}`)).status, 404)
-    })
+  // Nova deletes them one by one: an operator that looks in between sees one go, and another.
+  await walk.withoutOperator(async () => {
+    await cloud.deleteServer(vms.two)
+    for (const name of ['twin', 'down', 'more'])
+      await walk.holds(async () => {
+        assert.equal((await cloud.api.ask('neutron', 'GET', `/v2.0/ports/${idOf(name)}`)).status, 404)
+      })
+  })
   await walk.holds(async () => {
     const held = (await walk.config()).status?.conditions?.find(({ type }) => type === 'RemovalHeld')
     assert.equal(held?.status, 'True')
   })
-  // Nova deletes them one by one: an operator that looks in between may see one or two go before they are many.
   await walk.syncs(2)
-  const now = await told()
-  assert.deepEqual(now.slice(0, 2), delivered.slice(0, 2))
-  assert.match(now[2] ?? '', /^worker-2: multinic/)
+  assert.deepEqual(await told(), delivered)
   await walk.change('main', ({ metadata }) => {
     metadata.annotations = { ...metadata.annotations, [openstackConfigAnnotations.releaseRemovals]: 'yes' }
   })

@@ -17,6 +17,7 @@ const realParts = {
   daemons: /rigs\/host\/(boot|network-manager)\./,
   kubernetes: /rigs\/kubernetes\/rig\./,
   openstack: /rigs\/openstack\/rig\./,
+  rabbitmq: /rigs\/rabbitmq\/rig\./,
   browser: /rigs\/browser\/rig\./,
 }
 

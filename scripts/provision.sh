@@ -5,12 +5,13 @@
 #   provision.sh daemons      for `make e2e`: base, and what applies network files at boot on people's nodes
 #   provision.sh kubernetes   for `make e2e`: base, and the real parts of a cluster (some from apt, some built by Go)
 #   provision.sh openstack    for `make e2e`: base, and the real parts of a cloud
+#   provision.sh rabbitmq     for `make e2e`: base, and a message broker
 #   provision.sh browser      for `make e2e`: base, and a browser for the dashboard, with letters for Korean
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 rig=$here/../test/rigs/kubernetes
-group=${1:?base, daemons, kubernetes, openstack or browser}
+group=${1:?base, daemons, kubernetes, openstack, rabbitmq or browser}
 
 # command:package, as Debian and Ubuntu name them.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl)
@@ -19,6 +20,7 @@ kubernetes=(etcd:etcd-server containerd:containerd runc:runc busybox:busybox-sta
 # Without the packages that are services: these hold all the code, and ask no questions.
 openstack=(:python3-keystone :neutron-common :nova-common :python3-placement :glance-common :python3-pymysql
   :rabbitmq-server :mariadb-server uwsgi-core:uwsgi-core :uwsgi-plugin-python3)
+rabbitmq=(:rabbitmq-server)
 browser=(chromium:chromium :fonts-noto-cjk)
 
 case $group in
@@ -26,8 +28,9 @@ case $group in
   daemons) tools=("${base[@]}" "${daemons[@]}") ;;
   kubernetes) tools=("${base[@]}" "${kubernetes[@]}") ;;
   openstack) tools=("${base[@]}" "${openstack[@]}") ;;
+  rabbitmq) tools=("${base[@]}" "${rabbitmq[@]}") ;;
   browser) tools=("${base[@]}" "${browser[@]}") ;;
-  *) echo "provision.sh: no group '$group' (base, daemons, kubernetes, openstack, browser)" >&2; exit 2 ;;
+  *) echo "provision.sh: no group '$group' (base, daemons, kubernetes, openstack, rabbitmq, browser)" >&2; exit 2 ;;
 esac
 
 # Directories such as /usr/sbin are not in everybody's PATH.

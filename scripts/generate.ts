@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { stringify } from 'yaml'
 import type { ZodType } from 'zod'
+import { readOnlyPolicy, readOnlyPolicyBinding } from '../src/contract/biz-admission.ts'
 import { crdOf, kinds } from '../src/contract/crd.ts'
 import { openApiDocument } from '../src/contract/openapi.ts'
 import { reasonGroups } from '../src/contract/reasons.ts'
@@ -27,6 +28,10 @@ for (const [name, api] of Object.entries({ viola: violaApi, inventory: inventory
     `docs/reference/${name}.openapi.yaml`,
     header + stringify(openApiDocument(api), { lineWidth: 0, aliasDuplicateObjects: false }),
   )
+files.set(
+  'config/admission/biz-read-only.yaml',
+  `${header}${[readOnlyPolicy, readOnlyPolicyBinding].map(object => stringify(object, { lineWidth: 0 })).join('---\n')}`,
+)
 files.set('docs/reference/reasons.md', reasonsPage())
 files.set('docs/reference/settings.md', settingsPage())
 files.set('docs/reference/controller-settings.md', controllerSettingsPage())
@@ -57,6 +62,7 @@ function reasonsPage(): string {
     syncReasons: 'Conditions of an OpenstackConfig',
     verdictReasons: 'Verdicts on ports and VMs',
     nodeReasons: 'Conditions of a MultiNicNodeConfig',
+    bizReasons: 'Conditions of a MultiNicBizConfig',
     interfaceReasons: 'Interfaces, as the agent reports them',
   } as const
   const parts = Object.entries(reasonGroups).map(([group, reasons]) => {

@@ -18,6 +18,10 @@ export const nodeConfigAnnotations = {
   paused: 'multinic.io/paused',
   retry: 'multinic.io/retry',
   forceDelete: 'multinic.io/force-delete',
+  /** The node is said to be as wanted already: it is looked at first, and an agent that changes it waits for a person. */
+  adopt: 'multinic.io/adopt',
+  /** namespace/name of the MultiNicBizConfig that the node came from. */
+  migratedFrom: 'multinic.io/migrated-from',
 } as const
 
 export const nodeConfigFinalizer = 'multinic.io/node-cleanup'

@@ -200,6 +200,31 @@ export const nodeReasons = {
   },
 } satisfies Record<string, ReasonText>
 
+/** Conditions of a MultiNicBizConfig, and of a node in it. */
+export const bizReasons = {
+  AllNodesConfigured: { meaning: 'All nodes of the document have what it asks for.', remedy: nothing },
+  NoNodes: { meaning: 'The document names no node.', remedy: nothing },
+  NodesDone: { meaning: 'Every node was worked on; none waits.', remedy: nothing },
+  NodesFailed: {
+    meaning: 'At least one node could not be configured. It alone is affected.',
+    remedy: 'Look at its entry in nodeStatuses; correct the cause or set the annotation multinic.io/retry.',
+  },
+  NotOverridden: { meaning: 'No node of the document has a MultiNicNodeConfig of its own.', remedy: nothing },
+  OwnedByNodeConfig: {
+    meaning: 'A MultiNicNodeConfig of its own names this node, and wins over the MultiNicBizConfig.',
+    remedy: 'Nothing, or delete that MultiNicNodeConfig to give the node back.',
+  },
+  ProcessingNodes: {
+    meaning: 'Nodes are being configured, or wait for it.',
+    remedy: 'Wait; nodeStatuses tells of each.',
+  },
+  ReadOnly: {
+    meaning: 'The document is read-only since its migration: a change of it is refused, or ignored.',
+    remedy: 'Change the MultiNicNodeConfigs instead, or roll the migration back.',
+  },
+  Writable: { meaning: 'Changes of the document are carried out.', remedy: nothing },
+} satisfies Record<string, ReasonText>
+
 /** What the agent says of one interface or of the whole run. */
 export const interfaceReasons = {
   AddressConflict: {
@@ -289,9 +314,10 @@ export const interfaceReasons = {
 export type SyncReason = keyof typeof syncReasons
 export type VerdictReason = keyof typeof verdictReasons
 export type NodeReason = keyof typeof nodeReasons
+export type BizReason = keyof typeof bizReasons
 export type InterfaceReason = keyof typeof interfaceReasons
 
-export const reasonGroups = { syncReasons, verdictReasons, nodeReasons, interfaceReasons } as const
+export const reasonGroups = { syncReasons, verdictReasons, nodeReasons, bizReasons, interfaceReasons } as const
 
 /** The text of a reason, whichever part said it. */
 export function reasonText(reason: string): ReasonText | undefined {

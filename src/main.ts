@@ -23,8 +23,8 @@ part('operator', 'sync OpenStack ports to node configs (management cluster)', as
   ])
   let answering: Answering | undefined
   const also = (app: FastifyInstance) => serveOperatorApi(app, () => answering)
-  const inventory =
-    context.env['INVENTORY_ENABLED'] === 'false' ? undefined : await startInventory({ ...context, also })
+  const elsewhere = context.env['INVENTORY_ENABLED'] === 'false' || Boolean(context.env['INVENTORY_URL'])
+  const inventory = elsewhere ? undefined : await startInventory({ ...context, also })
   const onAnswering = (it: Answering) => {
     answering = it
   }

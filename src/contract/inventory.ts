@@ -58,7 +58,10 @@ export const inventoryWrite = z
   })
   .meta({ description: 'The newest truth about one node.' })
 
-export const inventoryWrites = z.object({ records: z.array(inventoryWrite).max(5000) })
+/** Records that one request may carry. */
+export const mostWrites = 5000
+export const inventoryWrites = z.object({ records: z.array(inventoryWrite).max(mostWrites) })
+export const recordsPath = '/v1/inventory/records'
 
 export const historyEntry = z
   .object({

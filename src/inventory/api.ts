@@ -8,6 +8,7 @@ import {
   inventoryRecord,
   inventoryWrites,
   providerCatalog,
+  recordsPath,
   searchHit,
 } from '../contract/inventory.ts'
 import type { Api } from '../contract/openapi.ts'
@@ -112,7 +113,7 @@ export const inventoryApi: Api = {
     },
     {
       method: 'put',
-      path: `${rootPath}/records`,
+      path: recordsPath,
       summary: 'Write records. Only differences are written, and each becomes history. Needs an admin token.',
       headers,
       required: ['authorization'],

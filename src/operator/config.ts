@@ -52,6 +52,12 @@ export const processSettings = z.object({
   VIOLA_TOKEN_FILE: optional('Bearer token for the Viola of VIOLA_ENDPOINT; read again when it changes.'),
   VIOLA_CLIENT_CERT_FILE: optional('Client certificate for the Viola of VIOLA_ENDPOINT.'),
   VIOLA_CLIENT_KEY_FILE: optional('Its key.'),
+  INVENTORY_URL: said(
+    'Base address of an inventory that runs on its own; without it the operator holds one itself.',
+    z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
+  ),
+  INVENTORY_TOKEN_FILE: optional('Bearer token (role admin) for the inventory of INVENTORY_URL.'),
+  INVENTORY_CA_FILE: optional('Certificates that the inventory of INVENTORY_URL is trusted by.'),
   RABBITMQ_SECRET_ENABLED: said('Put the access to a cloud’s bus into a Secret beside the object.', flag.default(true)),
   ENDPOINT_ALLOWED_HOSTS: said(
     'Hosts that objects and Contrabass may name, with commas between; none means all.',

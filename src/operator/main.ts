@@ -15,7 +15,7 @@ import { keyOf } from '../kube/keys.ts'
 import { runLeaderElection } from '../kube/leader.ts'
 import type { Log } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
-import type { Call, Proxies } from '../openstack/http.ts'
+import { type Call, createHttp, type Proxies } from '../openstack/http.ts'
 import { openTokens } from '../tokens.ts'
 import { type Answering, createOperatorApp } from './app.ts'
 import { createBusSecrets } from './bus-secrets.ts'
@@ -25,6 +25,7 @@ import { type ProcessSettings, processSettingsFrom } from './config.ts'
 import { createCounts } from './counts.ts'
 import type { CredentialSources } from './credentials.ts'
 import { createDeliveredStore } from './delivered.ts'
+import { createInventoryClient } from './inventory-client.ts'
 import { createLeaving } from './leaving.ts'
 import { createLocks } from './locks.ts'
 import { createPlans, type Look, look } from './look.ts'
@@ -77,6 +78,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     proxies,
     onCall,
   })
+  const inventory = recorder ? undefined : await remoteInventory(settings, proxies, onCall)
   const events = createEventRecorder({ kube, component: 'multinic-operator', log })
   const informers = watchedNamespaces(settings).map(namespace =>
     createInformer(kube, openstackConfigs, { log, ...(namespace !== undefined && { namespace }) }),
@@ -98,7 +100,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       plans.forget(key)
     },
     locks: createLocks(),
-    records: createRecords(recorder, now),
+    records: createRecords(recorder ?? inventory?.recorder, now),
     leaving: createLeaving(now),
     busSecrets: createBusSecrets(settings.RABBITMQ_SECRET_ENABLED ? kube : undefined),
     policy,
@@ -170,7 +172,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     policy.close()
     tokens?.close()
     await events.flush()
-    await Promise.all([app.close(), clouds.close(), violas.close()])
+    await Promise.all([app.close(), clouds.close(), violas.close(), inventory?.close()])
     await kube.close()
   }
 }
@@ -204,6 +206,25 @@ function differs(old: OpenstackConfig, now: OpenstackConfig): boolean {
 
 function watchedNamespaces({ WATCH_NAMESPACES: named }: ProcessSettings): (string | undefined)[] {
   return named.length > 0 ? named : [undefined]
+}
+
+const inventoryTimeoutMs = 30_000
+
+interface RemoteInventory {
+  recorder: Recorder
+  close(): Promise<void>
+}
+
+async function remoteInventory(
+  { INVENTORY_URL: url, INVENTORY_TOKEN_FILE: file, INVENTORY_CA_FILE: caFile }: ProcessSettings,
+  proxies: Proxies,
+  onCall: (call: Call) => void,
+): Promise<RemoteInventory | undefined> {
+  if (url === undefined) return undefined
+  const ca = await optionalFile(caFile)
+  const http = createHttp({ service: 'inventory', timeoutMs: inventoryTimeoutMs, tls: { ca }, proxies, onCall })
+  const token = file === undefined ? undefined : tokenFromFile(file)
+  return { recorder: createInventoryClient({ http, url, token }), close: () => http.close() }
 }
 
 function sourcesFor(watch: SecretWatch, settings: ProcessSettings): (user: string) => CredentialSources {

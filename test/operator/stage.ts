@@ -101,7 +101,9 @@ export async function startStage(log: Log = process.argv.includes('--talk') ? cr
         onListen: url => {
           operatorUrl = url
         },
-        recorder: { put: async writes => void records.push(...structuredClone(writes)) },
+        ...(env['INVENTORY_URL'] === undefined && {
+          recorder: { put: async (writes: InventoryWrite[]) => void records.push(...structuredClone(writes)) },
+        }),
       })
       const end = async () => {
         operators.delete(end)

@@ -1,0 +1,31 @@
+/**
+ * An inventory that runs on its own, as the operator writes to it.
+ *
+ * What it does not take stays noted and is sent again with the next sync.
+ */
+import { type InventoryWrite, mostWrites, recordsPath } from '../contract/inventory.ts'
+import type { Http } from '../openstack/http.ts'
+import type { Recorder } from './records.ts'
+
+export interface InventoryClientOptions {
+  http: Http
+  url: string
+  /** Read for every request: the token may be renewed while we run. */
+  token?: (() => Promise<string>) | undefined
+}
+
+export function createInventoryClient({ http, url, token }: InventoryClientOptions): Recorder {
+  const place = `${url.replace(/\/+$/, '')}${recordsPath}`
+  return {
+    async put(writes) {
+      for (const records of requestsOf(writes)) {
+        const headers = token ? { authorization: `Bearer ${await token()}` } : {}
+        await http.request({ method: 'PUT', url: place, headers, body: { records }, repeatable: true, anyBody: true })
+      }
+    },
+  }
+}
+
+function* requestsOf(writes: readonly InventoryWrite[]): Iterable<InventoryWrite[]> {
+  for (let from = 0; from < writes.length; from += mostWrites) yield writes.slice(from, from + mostWrites)
+}

@@ -1,0 +1,67 @@
+/** The operator and an inventory that runs on its own, over real HTTP. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, test } from 'node:test'
+import { type RunningInventory, startInventory } from '../../src/inventory/main.ts'
+import { silent } from '../../src/log.ts'
+import { addPort, addServer, addSubnet, setPortStatus } from '../../src/sandbox/world.ts'
+import { eventually } from '../eventually.ts'
+import { type Stage, startStage } from './stage.ts'
+
+const token = 'a-token-of-the-operator'
+let dir: string
+let stage: Stage
+let inventory: RunningInventory
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'multinic-inventory-'))
+  await writeFile(join(dir, 'token'), `${token}\n`)
+  await writeFile(join(dir, 'tokens.yaml'), `tokens:\n  - { name: operator, token: ${token}, roles: [admin, read] }\n`)
+  stage = await startStage()
+  const server = addServer(stage.world, 'worker-1')
+  const subnet = addSubnet(stage.world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+  setPortStatus(stage.world, addPort(stage.world, { server, subnet, address: '10.10.0.10' }).id, 'ACTIVE')
+  inventory = await openInventory('127.0.0.1:0')
+})
+afterEach(async () => {
+  await stage.close()
+  await inventory.close()
+  await rm(dir, { recursive: true, force: true })
+})
+
+function openInventory(address: string): Promise<RunningInventory> {
+  const env = {
+    INVENTORY_ADDR: address,
+    INVENTORY_DB_PATH: join(dir, 'inventory.db'),
+    INVENTORY_TOKENS_FILE: join(dir, 'tokens.yaml'),
+  }
+  return startInventory({ env, log: silent })
+}
+
+async function nodeNames(): Promise<string[]> {
+  const headers = { authorization: `Bearer ${token}` }
+  const answer = await fetch(`${inventory.url}/v1/inventory/node-configs`, { headers })
+  assert.equal(answer.status, 200)
+  const records = (await answer.json()) as { nodeName: string }[]
+  return records.map(({ nodeName }) => nodeName)
+}
+
+const within = { within: 30_000 }
+
+test('what is delivered arrives there, with the token of the file', async () => {
+  await stage.startOperator({ INVENTORY_URL: inventory.url, INVENTORY_TOKEN_FILE: join(dir, 'token') })
+  await stage.create({})
+  await eventually(async () => assert.deepEqual(await nodeNames(), ['worker-1']), within)
+})
+
+test('while it is away nodes are delivered all the same, and it is told when it is back', async () => {
+  const { url } = inventory
+  await inventory.close()
+  await stage.startOperator({ INVENTORY_URL: url, INVENTORY_TOKEN_FILE: join(dir, 'token') })
+  await stage.create({})
+  await eventually(async () => assert.deepEqual(await stage.told(), ['worker-1: multinic0=10.10.0.10']), within)
+  inventory = await openInventory(new URL(url).host)
+  await eventually(async () => assert.deepEqual(await nodeNames(), ['worker-1']), within)
+})

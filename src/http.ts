@@ -119,6 +119,7 @@ const titles: Record<number, string> = {
   405: 'Method not allowed',
   409: 'Conflict',
   413: 'Content too large',
+  429: 'Too many requests',
   502: 'Bad gateway',
   503: 'Unavailable',
   504: 'Gateway timeout',

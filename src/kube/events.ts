@@ -6,10 +6,10 @@
  */
 import { createHash } from 'node:crypto'
 import type { Log } from '../log.ts'
+import { createBucket } from '../token-bucket.ts'
 import type { Kube } from './api.ts'
 import { isAlreadyExists, isNotFound } from './errors.ts'
 import { events } from './resources.ts'
-import { createBucket } from './token-bucket.ts'
 import type { EventObject, KubeObject } from './types.ts'
 
 export interface EventRecorder {

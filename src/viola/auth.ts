@@ -3,12 +3,12 @@
  * everybody may, as the documented calls do, and that is said loudly.
  */
 import { HttpProblem } from '../http.ts'
+import { openTokenReviews } from '../kube/token-review.ts'
 import type { Log } from '../log.ts'
 import { bearerTokenIn, type Caller, mayActFor, openTokens } from '../tokens.ts'
 import { connectLocal } from './access.ts'
 import type { ViolaSettings } from './config.ts'
 import type { ClientCertificate } from './tls.ts'
-import { openTokenReviews } from './token-review.ts'
 
 /** What a request brings to say who it is from. */
 export interface Credentials {

@@ -33,6 +33,7 @@ const everywhere = [
   'src/event-stream.ts',
   'src/reload.ts',
   'src/routes.ts',
+  'src/token-bucket.ts',
   'src/tokens.ts',
 ]
 const forAgent = ['src/errors.ts', 'src/log.ts', 'src/env.ts']

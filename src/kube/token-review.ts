@@ -5,8 +5,7 @@
 import { createHash } from 'node:crypto'
 import { messageOf } from '../errors.ts'
 import { HttpProblem } from '../http.ts'
-import type { KubeClient } from '../kube/client.ts'
-import { connectedOnce } from './access.ts'
+import type { KubeClient } from './client.ts'
 
 export interface TokenReviews {
   /** The user's name; undefined when the token is not valid. Throws a 503 when nobody can say. */
@@ -28,13 +27,22 @@ export function openTokenReviews(
   now: () => number = Date.now,
 ): TokenReviews {
   const remembered = new Map<string, { user: Promise<string | undefined>; until: number }>()
-  const kube = connectedOnce(connect)
+  let connected: Promise<KubeClient> | undefined
+
+  /** Made when it is first needed; one that could not be made is tried again. */
+  function kube(): Promise<KubeClient> {
+    connected ??= connect().catch(error => {
+      connected = undefined
+      throw error
+    })
+    return connected
+  }
 
   async function ask(token: string): Promise<string | undefined> {
     const spec = { token, ...(audience && { audiences: [audience] }) }
     try {
       const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec }
-      const { status } = (await (await kube.client()).raw('POST', path, body)).body as Review
+      const { status } = (await (await kube()).raw('POST', path, body)).body as Review
       if (!status?.authenticated) return undefined
       // A server that knows nothing of audiences names none: then the token was not made for us.
       if (audience && !status.audiences?.includes(audience)) return undefined
@@ -67,6 +75,6 @@ export function openTokenReviews(
       )
       return user
     },
-    close: kube.close,
+    close: async () => (await connected?.catch(() => undefined))?.close(),
   }
 }

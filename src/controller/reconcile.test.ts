@@ -2,6 +2,8 @@
  * The whole controller over HTTP: what a user sees of one config.
  */
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type ControllerCluster, inputOf, startControllerCluster } from '../../test/controller-cluster.ts'
 import { eventually } from '../../test/eventually.ts'
@@ -200,4 +202,16 @@ test('the metrics count Jobs, results and states', async () => {
   assert.match(text, /multinic_results_total\{state="Configured",reason="AllInterfacesConfigured"\} 1/)
   assert.match(text, /multinic_configs\{state="Configured"\} \d+/)
   assert.match(text, /multinic_config_stage_seconds_count\{stage="job_to_status"\} 1/)
+})
+
+test('the guides name every metric of ours, and no other', async () => {
+  const text = await (await fetch(`${controller.health}/metrics`)).text()
+  const served = [...text.matchAll(/^# TYPE (multinic_\w+)/gm)].map(([, name]) => name)
+  for (const guide of ['controller.md', 'controller.ko.md']) {
+    const page = await readFile(join(import.meta.dirname, '../../docs/guides', guide), 'utf8')
+    const told = [...page.matchAll(/^\| (`multinic_.*?) \|/gm)].flatMap(
+      ([, cell]) => cell?.match(/multinic_\w+/g) ?? [],
+    )
+    assert.deepEqual(told.toSorted(), served.toSorted(), guide)
+  }
 })

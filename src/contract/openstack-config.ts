@@ -63,6 +63,10 @@ export const openstackConfigSpec = z
           .optional()
           .meta({ description: 'Key that opens the passwords from Contrabass.' }),
         violaTokenSecretRef: secretRef.optional().meta({ description: 'Bearer token for Viola.' }),
+        rabbitmqSecretRef: secretRef.pick({ name: true }).optional().meta({
+          description:
+            'The cloud’s message bus instead of the one that Contrabass tells: RABBITMQ_URLS, RABBITMQ_USER, RABBITMQ_PASSWORD, and RABBITMQ_CA for a certificate of an authority of your own.',
+        }),
       })
       .optional()
       .meta({ description: "Secrets of this object's namespace." }),
@@ -102,6 +106,13 @@ export const openstackConfigStatus = z
       })
       .optional()
       .meta({ description: 'How nodes with DOWN ports were sent again.' }),
+    events: z
+      .object({
+        lastEventAt: timestamp.optional().meta({ description: 'When the message bus was heard last.' }),
+        lagMs: z.int32().min(0).optional().meta({ description: 'How late the last notification came.' }),
+      })
+      .optional()
+      .meta({ description: 'Notifications of the cloud; moves no oftener than lastSyncedAt.' }),
     nodes: z
       .object({
         total: z.int32().min(0).optional(),

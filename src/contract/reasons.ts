@@ -21,9 +21,22 @@ export const syncReasons = {
     remedy:
       'Check contrabassEndpoint, openstackProviderID and the encryption key; the message has the answer of Contrabass.',
   },
+  EventsAway: {
+    meaning:
+      'The cloud’s message bus is not reached, or has none of the exchanges yet: ports are found by polling, on the fast interval.',
+    remedy: 'Check the addresses and the network to the broker, and rabbitmqExchanges; it is tried again by itself.',
+  },
+  EventsConnected: { meaning: 'Notifications of the cloud start syncs at once.', remedy: nothing },
+  EventsConnecting: { meaning: 'The cloud’s message bus is being connected to.', remedy: 'Wait a moment.' },
+  EventsOff: {
+    meaning: 'No message bus is known for this cloud any more: ports are found by polling.',
+    remedy: 'Nothing, or name one in Contrabass, in spec.secrets.rabbitmqSecretRef or for the operator.',
+  },
   EventsUnavailable: {
-    meaning: 'The RabbitMQ password from Contrabass does not open with the key, so ports are found by polling only.',
-    remedy: 'Correct rabbitMQPw in Contrabass; syncs go on without events.',
+    meaning:
+      'The cloud’s message bus cannot be used as it is set: the password does not open or is refused, or a setting is wrong. Ports are found by polling, on the fast interval.',
+    remedy:
+      'Correct what the message names: rabbitMQPw in Contrabass, or the Secret of the object; syncs go on without events.',
   },
   FieldIgnored: {
     meaning: 'A field of the object is deprecated, or another field wins over it.',
@@ -179,10 +192,6 @@ export const nodeReasons = {
   },
   Released: { meaning: 'The object was deleted and its interfaces were left on the node.', remedy: nothing },
   Removing: { meaning: 'The interfaces are being taken away from the node.', remedy: 'Wait.' },
-  RetryLater: {
-    meaning: 'This spec failed on the node; it is tried again after a pause.',
-    remedy: 'Correct the cause or set the annotation multinic.io/retry.',
-  },
   RolloutStopped: {
     meaning: 'Too many nodes failed with their new spec, so no further node is changed.',
     remedy: 'Correct the nodes that failed, or raise the failure budget.',

@@ -70,6 +70,23 @@ export const settings = z
     pollSlowInterval: positiveDuration('Interval while nothing changes.'),
     pollErrorInterval: positiveDuration('Interval after an error.'),
     pollFastWindow: positiveDuration('How long after a change the fast interval is used.'),
+    rabbitmqUrls: z
+      .array(
+        z
+          .string()
+          .max(2048)
+          .regex(/^((amqps?|rabbit):\/\/)?[^\s@,]+$/),
+      )
+      .max(16)
+      .optional()
+      .meta({
+        description:
+          'Addresses of the cloud’s message bus (amqp://host:port/vhost or amqps://…), without an account; the account is in the Secret of spec.secrets.rabbitmqSecretRef.',
+        'x-kubernetes-list-type': 'atomic',
+      }),
+    rabbitmqExchanges: words('Exchanges that Neutron and Nova send their notifications to.'),
+    rabbitmqTopics: words('Topics of the notifications, without the priority.'),
+    rabbitmqInsecureTLS: flag('Do not verify the certificate of the message bus.'),
     violaEndpoint: endpoint.optional().meta({ description: 'Base address of the Viola API.' }),
     violaTimeout: positiveDuration('Time limit of a call to Viola.'),
     violaInsecureTLS: flag('Do not verify the certificate of Viola.'),
@@ -100,6 +117,10 @@ export const settingEnvironment: Record<SettingName, string> = {
   pollSlowInterval: 'POLL_SLOW_INTERVAL',
   pollErrorInterval: 'POLL_ERROR_INTERVAL',
   pollFastWindow: 'POLL_FAST_WINDOW',
+  rabbitmqUrls: 'RABBITMQ_URLS',
+  rabbitmqExchanges: 'RABBITMQ_EXCHANGES',
+  rabbitmqTopics: 'RABBITMQ_TOPICS',
+  rabbitmqInsecureTLS: 'RABBITMQ_INSECURE_TLS',
   violaEndpoint: 'VIOLA_ENDPOINT',
   violaTimeout: 'VIOLA_TIMEOUT',
   violaInsecureTLS: 'VIOLA_INSECURE_TLS',
@@ -122,6 +143,9 @@ export const settingDefaults = {
   pollSlowInterval: '2m',
   pollErrorInterval: '30s',
   pollFastWindow: '3m',
+  rabbitmqExchanges: ['neutron', 'nova', 'openstack'],
+  rabbitmqTopics: ['notifications', 'versioned_notifications'],
+  rabbitmqInsecureTLS: false,
   violaTimeout: '30s',
   violaInsecureTLS: false,
 } satisfies Settings

@@ -58,6 +58,14 @@ export const processSettings = z.object({
   ),
   INVENTORY_TOKEN_FILE: optional('Bearer token (role admin) for the inventory of INVENTORY_URL.'),
   INVENTORY_CA_FILE: optional('Certificates that the inventory of INVENTORY_URL is trusted by.'),
+  RABBITMQ_EVENTS_ENABLED: said('Listen to the clouds’ notifications.', flag.default(true)),
+  RABBITMQ_USER: optional('Account for the bus of RABBITMQ_URLS.'),
+  RABBITMQ_PASSWORD: optional('Its password.'),
+  RABBITMQ_PASSWORD_FILE: optional('Its password in a file; read again when it changes.'),
+  RABBITMQ_CA_FILE: optional('Certificates that message buses are trusted by, instead of those of the system.'),
+  RABBITMQ_QUEUE: optional(
+    'Name of a queue that keeps notifications for half an hour while the operator is away; without it the queue goes with the connection.',
+  ),
   RABBITMQ_SECRET_ENABLED: said('Put the access to a cloud’s bus into a Secret beside the object.', flag.default(true)),
   ENDPOINT_ALLOWED_HOSTS: said(
     'Hosts that objects and Contrabass may name, with commas between; none means all.',
@@ -97,6 +105,11 @@ export interface SyncSettings {
   pollSlowMs: number
   pollErrorMs: number
   pollFastWindowMs: number
+  /** Addresses of the message bus that the object or the environment names. */
+  rabbitmqUrls: string[]
+  rabbitmqExchanges: string[]
+  rabbitmqTopics: string[]
+  rabbitmqInsecureTLS: boolean
   violaEndpoint: string
   violaTimeoutMs: number
   violaInsecureTLS: boolean
@@ -105,8 +118,19 @@ export interface SyncSettings {
   origins: Readonly<Partial<Record<SettingName, Origin>>>
 }
 
-const flags: readonly SettingName[] = ['contrabassInsecureTLS', 'openstackInsecureTLS', 'violaInsecureTLS']
-const lists: readonly SettingName[] = ['openstackPortAllowedStatuses', 'openstackPortOwners']
+const flags: readonly SettingName[] = [
+  'contrabassInsecureTLS',
+  'openstackInsecureTLS',
+  'rabbitmqInsecureTLS',
+  'violaInsecureTLS',
+]
+const lists: readonly SettingName[] = [
+  'openstackPortAllowedStatuses',
+  'openstackPortOwners',
+  'rabbitmqUrls',
+  'rabbitmqExchanges',
+  'rabbitmqTopics',
+]
 const numbers: readonly SettingName[] = ['downPortFastRetryMax']
 const durations: readonly SettingName[] = [
   'contrabassTimeout',
@@ -157,6 +181,8 @@ function fromText(name: SettingName, text: string): unknown {
 
 /** What is wrong with a value and how to write it; undefined when it is good. */
 function mistakeIn(name: SettingName, value: unknown): string | undefined {
+  // A bus that cannot be used is told in EventsConnected: syncs go on without it.
+  if (name === 'rabbitmqUrls') return undefined
   if (durations.includes(name))
     return typeof value === 'string' && parseDuration(value) !== undefined
       ? undefined
@@ -203,6 +229,10 @@ function settle(value: Resolved, origins: SyncSettings['origins']): SyncSettings
     pollSlowMs: Math.max(ms(value.pollSlowInterval), pollFastMs),
     pollErrorMs: ms(value.pollErrorInterval),
     pollFastWindowMs: ms(value.pollFastWindow),
+    rabbitmqUrls: value.rabbitmqUrls ?? [],
+    rabbitmqExchanges: value.rabbitmqExchanges,
+    rabbitmqTopics: value.rabbitmqTopics,
+    rabbitmqInsecureTLS: value.rabbitmqInsecureTLS,
     violaEndpoint: value.violaEndpoint.replace(/\/+$/, ''),
     violaTimeoutMs: ms(value.violaTimeout),
     violaInsecureTLS: value.violaInsecureTLS,

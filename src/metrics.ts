@@ -8,6 +8,8 @@ export interface Metrics {
   count(name: string, help: string, labels?: Record<string, string>, by?: number): void
   /** Sets a gauge. */
   set(name: string, help: string, value: number, labels?: Record<string, string>): void
+  /** Forgets what a gauge was set to: those whose things are gone are not told any more. */
+  forget(name: string): void
   /** Observes a time in seconds. */
   time(name: string, help: string, seconds: number, labels?: Record<string, string>): void
   text(): Promise<string>
@@ -38,6 +40,7 @@ export function createMetrics(options: { process?: boolean } = {}): Metrics {
       )
       gauge.set(labels, value)
     },
+    forget: name => gauges.get(name)?.reset(),
     time(name, help, seconds, labels = {}) {
       const histogram = once(
         histograms,

@@ -45,7 +45,7 @@ export async function aViola(
   const settings = settingsFrom(violaSettings, env)
   const certificates = await openCertificates(settings, log, 20)
   const auth = await openAuth(settings, log)
-  const targets = await openTargets({ settings, log, refreshMs: 20, secretMs: 20 })
+  const targets = await openTargets({ settings, log, refreshMs: 20, freshMs: 20 })
   const app = createViolaApp({ targets, auth, log, parallel: settings.VIOLA_PARALLEL, certificates, ...more })
 
   const ask: Viola['ask'] = async (method, path, { provider = 'p1', headers = {}, body } = {}) => {

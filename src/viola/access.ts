@@ -1,8 +1,10 @@
 /**
  * From what the routing says of a cluster to the credentials for it.
  */
+import { X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { createSecureContext } from 'node:tls'
 import { explain } from '../errors.ts'
 import { connectKube, type KubeClient } from '../kube/client.ts'
 import { type ClusterAccess, inClusterAccess, loadKubeconfig, tokenFromFile } from '../kube/config.ts'
@@ -51,8 +53,27 @@ export function connectedOnce(connect: () => Promise<KubeClient>) {
   }
 }
 
-/** Paths are relative to `base`. */
+/** Paths are relative to `base`. Files that cannot be used are an error here, not with the first request. */
 export async function clusterAccess(access: OwnAccess, base: string, settings: ViolaSettings): Promise<ClusterAccess> {
+  const found = await accessFrom(access, base, settings)
+  await found.token?.()
+  return checkedAccess(found)
+}
+
+/** Certificates that TLS does not take would fail every request. */
+export function checkedAccess(access: ClusterAccess): ClusterAccess {
+  const { ca, cert, key } = access
+  try {
+    createSecureContext({ ca, cert, key })
+    // Of a CA that it cannot read, TLS says nothing and trusts nobody.
+    if (ca) new X509Certificate(ca)
+  } catch (error) {
+    throw explain('the certificates of the cluster', error)
+  }
+  return access
+}
+
+async function accessFrom(access: OwnAccess, base: string, settings: ViolaSettings): Promise<ClusterAccess> {
   if (access.by === 'kubeconfig') return loadKubeconfig(resolve(base, access.path), access.context)
   if (access.by === 'pod') return inClusterAccess(settings)
 
@@ -67,12 +88,15 @@ export async function clusterAccess(access: OwnAccess, base: string, settings: V
   return { server: server.replace(/\/+$/, ''), token, ...(ca && { ca }) }
 }
 
-/** Changes when a file changes whose content a client is made of. Token files are read by the client itself. */
+/** Changes when a file changes that the routing names. */
 export async function markOf(access: OwnAccess, base: string): Promise<string> {
-  const path = access.by === 'kubeconfig' ? access.path : access.by === 'server' ? access.caPath : undefined
-  if (path === undefined) return ''
-  const found = await stat(resolve(base, path)).catch(() => undefined)
-  return found ? `${found.ino}:${found.mtimeMs}:${found.size}` : ''
+  const paths =
+    access.by === 'kubeconfig' ? [access.path] : access.by === 'server' ? [access.caPath, access.tokenFile] : []
+  const marks = paths.map(async path => {
+    const found = path && (await stat(resolve(base, path)).catch(() => undefined))
+    return found ? `${found.ino}:${found.mtimeMs}:${found.size}` : 'none'
+  })
+  return (await Promise.all(marks)).join(' ')
 }
 
 function podAccess(settings: ViolaSettings): ClusterAccess | undefined {

@@ -16,12 +16,13 @@ import { answerTo } from './answer.ts'
 import { violaApi } from './api.ts'
 import { applyDecisions, isAway, type Outcome } from './apply.ts'
 import type { Auth } from './auth.ts'
+import { Unroutable } from './doors.ts'
 import { drainBeforeClose } from './drain.ts'
 import { objectName } from './names.ts'
 import { type Cluster, fingerprintOf } from './observe.ts'
 import { belongsTo, heldNode, planNodeConfigs } from './plan.ts'
 import { nodesFrom } from './request.ts'
-import { type Targets, Unroutable } from './targets.ts'
+import type { Targets } from './targets.ts'
 import { type Certificates, certificateOf } from './tls.ts'
 
 export interface ViolaAppOptions {
@@ -59,8 +60,12 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
   function measured(): Promise<string> {
     const file = Number(targets.problem !== undefined)
     metrics.set('viola_routing_broken', '1 while the routing file as it is now cannot be used.', file)
-    for (const { name, trouble } of targets.states())
-      metrics.set('viola_target_up', '1 while the cluster can be spoken to.', Number(!trouble), { target: name })
+    const [up, broken] = ['viola_target_up', 'viola_target_credentials_broken']
+    for (const name of [up, broken]) metrics.forget(name)
+    for (const { name: target, trouble, credentials } of targets.states()) {
+      metrics.set(up, '1 while the cluster can be spoken to.', Number(!trouble), { target })
+      metrics.set(broken, '1 while its newest credentials cannot be used.', Number(!!credentials), { target })
+    }
     return metrics.text()
   }
 

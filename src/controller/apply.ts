@@ -58,8 +58,7 @@ async function patchMetadata({ kube, memory }: Hands, config: NodeConfig, change
   const { resourceVersion } = config.metadata
   try {
     const after = await kube.patch(nodeConfigs, keyFor(config), { metadata: { ...change, resourceVersion } })
-    memory.wroteConfig(config, after)
-    return after
+    return memory.wroteConfig(config, after)
   } catch (error) {
     if (config.metadata.deletionTimestamp && isNotFound(error)) return config
     throw explain(`changing the metadata of ${config.metadata.name}`, error)

@@ -23,7 +23,8 @@ export function spellingsOf(uuid: string): string[] {
   const groups = /^([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-(.+)$/.exec(text)
   if (!groups) return text ? [text] : []
   const [, a = '', b = '', c = '', rest = ''] = groups
-  return [...new Set([text, `${swapped(a)}-${swapped(b)}-${swapped(c)}-${rest}`])]
+  const other = `${swapped(a)}-${swapped(b)}-${swapped(c)}-${rest}`
+  return other === text ? [text] : [text, other]
 }
 
 export function isSameMachine(a: string, b: string): boolean {
@@ -55,5 +56,7 @@ export function backendOf(osImage: string, label?: string): Backend {
 }
 
 function swapped(hex: string): string {
-  return (hex.match(/../g) ?? []).reverse().join('')
+  let bytes = ''
+  for (let at = hex.length; at > 0; at -= 2) bytes += hex.slice(at - 2, at)
+  return bytes
 }

@@ -6,7 +6,7 @@ import { keyOf } from '../kube/keys.ts'
 import type { JobObject } from '../kube/types.ts'
 import { type Caches, countedAs, nodeOf } from './caches.ts'
 import { keptConfig, keptJob } from './kept.ts'
-import { hasFailedChange } from './work.ts'
+import { hasFailedChange, keepWork } from './work.ts'
 
 export interface Memory {
   config(key: string): NodeConfig | undefined
@@ -15,7 +15,8 @@ export interface Memory {
   counted(as: 'change' | 'check'): JobObject[]
   /** How many nodes failed with a new spec. */
   failedChanges(): number
-  wroteConfig(before: NodeConfig, after: NodeConfig): void
+  /** Returns the config as it is kept. */
+  wroteConfig(before: NodeConfig, after: NodeConfig): NodeConfig
   createdJob(job: JobObject): void
   deletedJob(key: string, uid: string): void
 }
@@ -30,8 +31,9 @@ export function createMemory({ configs, jobs }: Pick<Caches, 'configs' | 'jobs'>
     created.delete(keyOf(object))
     if (type === 'deleted') deleted.delete(object.metadata.uid ?? '')
   })
-  configs.on(({ object }) => {
+  configs.on(({ object, old }) => {
     const key = keyOf(object)
+    if (old) keepWork(old, object)
     if (!written.get(key)?.older.has(object.metadata.resourceVersion ?? '')) written.delete(key)
   })
 
@@ -54,7 +56,10 @@ export function createMemory({ configs, jobs }: Pick<Caches, 'configs' | 'jobs'>
       const key = keyOf(after)
       const older = written.get(key)?.older ?? new Set()
       older.add(before.metadata.resourceVersion ?? '')
-      written.set(key, { config: keptConfig(after), older })
+      const config = keptConfig(after)
+      keepWork(before, config)
+      written.set(key, { config, older })
+      return config
     },
     createdJob(job) {
       if (jobs.get(keyOf(job))?.metadata.uid !== job.metadata.uid) created.set(keyOf(job), keptJob(job))

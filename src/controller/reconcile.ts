@@ -119,10 +119,9 @@ async function tell(deps: Deps, config: NodeConfig, said: Said, log: Log): Promi
   const { resourceVersion } = config.metadata
   let after: NodeConfig
   try {
-    after = await deps.kube.patchStatus(nodeConfigs, keyFor(config), statusPatch(config.status, status), {
-      ...(resourceVersion && { resourceVersion }),
-    })
-    deps.memory.wroteConfig(config, after)
+    const patch = statusPatch(config.status, status)
+    const options = { ...(resourceVersion && { resourceVersion }) }
+    after = deps.memory.wroteConfig(config, await deps.kube.patchStatus(nodeConfigs, keyFor(config), patch, options))
   } catch (error) {
     if (isNotFound(error)) return config
     throw explain(`writing the status of ${config.metadata.name}`, error)

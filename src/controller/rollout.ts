@@ -97,11 +97,12 @@ export function createRollout(caches: Caches, memory: Memory, limits: RolloutLim
       else queue.delete(key)
     },
     next(now) {
+      if (!queue.size) return []
       const halted = whyStopped() !== undefined
       const turned = halted !== wasHalted
       wasHalted = halted
       if (turned) return [...queue]
-      if (!queue.size || halted) return []
+      if (halted) return []
       return [...queue].slice(0, Math.max(0, slots(now).free))
     },
     waiting: () => queue.size,

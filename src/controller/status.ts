@@ -2,7 +2,6 @@
  * What the status of a config says next. Pure: undefined when it says so already, so that nothing is written twice.
  */
 import type { AgentReport, InterfaceReport } from '../contract/agent-report.ts'
-import { canonicalJson } from '../contract/hash.ts'
 import type { Interface } from '../contract/interfaces.ts'
 import type { ConditionStatus, InterfaceStatus, NodeConfig, NodeConfigStatus } from '../contract/node-config.ts'
 import { type Said, type Work, workOf } from './work.ts'
@@ -30,7 +29,7 @@ export function nextStatus(config: NodeConfig, said: Said, now: Date): NodeConfi
     failedAttempts: said.failedAttempts,
     ...(bootID !== undefined && { bootID }),
   }
-  return canonicalJson(next) === canonicalJson(before) ? undefined : next
+  return Object.keys(statusPatch(before, next)).length ? next : undefined
 }
 
 /** As a merge patch: only what differs, null for what is to go. */
@@ -39,10 +38,16 @@ export function statusPatch(before: NodeConfigStatus = {}, next: NodeConfigStatu
   const wanted: Record<string, unknown> = next
   const names = [...new Set([...Object.keys(old), ...Object.keys(wanted)])]
   return Object.fromEntries(
-    names
-      .filter(name => canonicalJson(old[name] ?? null) !== canonicalJson(wanted[name] ?? null))
-      .map(name => [name, wanted[name] ?? null]),
+    names.filter(name => !isSame(old[name], wanted[name])).map(name => [name, wanted[name] ?? null]),
   )
+}
+
+/** As JSON, where a key without a value is no key. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b || (a ?? null) === (b ?? null)) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || !a || !b || Array.isArray(a) !== Array.isArray(b)) return false
+  const [one, other] = [a as Record<string, unknown>, b as Record<string, unknown>]
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])].every(key => isSame(one[key], other[key]))
 }
 
 function conditionsAfter(

@@ -66,7 +66,7 @@ export function failureWait(failures: number): number | undefined {
   return failureWaits[failures - 1]
 }
 
-/** A config is looked at many times before its next version comes, and nobody changes it in place. */
+/** A config is looked at many times before its spec changes, and nobody changes it in place. */
 const known = new WeakMap<NodeConfig, Work>()
 
 export function workOf(config: NodeConfig): Work {
@@ -75,6 +75,13 @@ export function workOf(config: NodeConfig): Work {
   const work = workIn(config)
   known.set(config, work)
   return work
+}
+
+/** The next version of a config with the same spec asks for the same work. */
+export function keepWork(before: NodeConfig, after: NodeConfig): void {
+  const work = known.get(before)
+  if (work && before.metadata.generation === after.metadata.generation && instanceIdOf(before) === instanceIdOf(after))
+    known.set(after, work)
 }
 
 function workIn(config: NodeConfig): Work {
@@ -145,6 +152,11 @@ export function sweep(ended: AgentJob[], now: number, ttlMs: number): { old: Age
   return { old: ended.filter(job => left(job) <= 0), ...(waits.length && { after: Math.min(...waits) }) }
 }
 
+/** An ended Job of the Go implementation: it says nothing that we could use, and nobody else takes it away. */
+export function isNobodys({ configUid, phase, uid }: AgentJob): boolean {
+  return configUid === '' && uid !== '' && phase === 'ended'
+}
+
 /** Another agent is at work on the node. It is left to finish or to roll back: killing it is the one way to strand a node. */
 export function makeRoom(seen: Observed, busy: AgentJob): Plan {
   const age = seen.now - busy.createdAt
@@ -167,7 +179,7 @@ export function start(seen: Observed, node: NodeFacts, work: Work, { action, att
   const { annotations, finalizers = [], uid } = config.metadata
   const name = agentJobName(identityOf({ config, node, specHash: work.specHash, action, attempt }))
   // An ended Job whose Pod is lost before it was counted would be started again beside the new one.
-  const ended = seen.jobs.filter(job => job.configUid === uid && job.phase === 'ended')
+  const ended = seen.jobs.filter(job => (job.configUid === uid && job.phase === 'ended') || isNobodys(job))
   return {
     steps: [
       ...(finalizers.includes(nodeConfigFinalizer) || action === 'cleanup' ? [] : [{ do: 'addFinalizer' } as const]),

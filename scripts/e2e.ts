@@ -18,6 +18,7 @@ const realParts = {
   kubernetes: /rigs\/kubernetes\/rig\./,
   openstack: /rigs\/openstack\/rig\./,
   rabbitmq: /rigs\/rabbitmq\/rig\./,
+  postgres: /rigs\/postgres\/rig\./,
   browser: /rigs\/browser\/rig\./,
 }
 

@@ -6,12 +6,13 @@
 #   provision.sh kubernetes   for `make e2e`: base, and the real parts of a cluster (some from apt, some built by Go)
 #   provision.sh openstack    for `make e2e`: base, and the real parts of a cloud
 #   provision.sh rabbitmq     for `make e2e`: base, and a message broker
+#   provision.sh postgres     for `make e2e`: base, and a database server
 #   provision.sh browser      for `make e2e`: base, and a browser for the dashboard, with letters for Korean
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 rig=$here/../test/rigs/kubernetes
-group=${1:?base, daemons, kubernetes, openstack, rabbitmq or browser}
+group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres or browser}
 
 # command:package, as Debian and Ubuntu name them.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl)
@@ -21,6 +22,7 @@ kubernetes=(etcd:etcd-server containerd:containerd runc:runc busybox:busybox-sta
 openstack=(:python3-keystone :neutron-common :nova-common :python3-placement :glance-common :python3-pymysql
   :rabbitmq-server :mariadb-server uwsgi-core:uwsgi-core :uwsgi-plugin-python3)
 rabbitmq=(:rabbitmq-server)
+postgres=(postgres:postgresql)
 browser=(chromium:chromium :fonts-noto-cjk)
 
 case $group in
@@ -29,8 +31,9 @@ case $group in
   kubernetes) tools=("${base[@]}" "${kubernetes[@]}") ;;
   openstack) tools=("${base[@]}" "${openstack[@]}") ;;
   rabbitmq) tools=("${base[@]}" "${rabbitmq[@]}") ;;
+  postgres) tools=("${base[@]}" "${postgres[@]}") ;;
   browser) tools=("${base[@]}" "${browser[@]}") ;;
-  *) echo "provision.sh: no group '$group' (base, daemons, kubernetes, openstack, rabbitmq, browser)" >&2; exit 2 ;;
+  *) echo "provision.sh: no group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, browser)" >&2; exit 2 ;;
 esac
 
 # Directories such as /usr/sbin are not in everybody's PATH.
@@ -41,6 +44,8 @@ have() {
   case $1 in
     '') dpkg-query --show --showformat '${db:Status-Abbrev}' "$2" 2>/dev/null | grep -q '^ii' ;;
     etcd) [ -x "${KUBEBUILDER_ASSETS:-/nonexistent}/etcd" ] || command -v etcd >/dev/null ;;
+    # Debian keeps it out of the PATH: several versions may be side by side.
+    postgres) compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null ;;
     # It becomes an image with nothing beside it, so the one that is linked to libc is of no use.
     busybox) command -v busybox >/dev/null && ! ldd "$(command -v busybox)" 2>/dev/null | grep -q '=>' ;;
     *) command -v "$1" >/dev/null ;;
@@ -91,6 +96,7 @@ if [ ${#packages[@]} -gt 0 ]; then
       containerd) systemctl --quiet disable containerd.service 2>/dev/null || true ;;
       rabbitmq-server) systemctl --quiet disable rabbitmq-server.service 2>/dev/null || true ;;
       mariadb-server) systemctl --quiet disable mariadb.service 2>/dev/null || true ;;
+      postgresql) systemctl --quiet disable postgresql.service 2>/dev/null || true ;;
     esac
   done
 fi

@@ -7,6 +7,7 @@ import { exitCodeOf, peopleCommands } from './cli/main.ts'
 import { terminalIo } from './cli/terminal.ts'
 import { environment } from './env.ts'
 import { messageOf } from './errors.ts'
+import type { InventoryAuth, Reviews } from './inventory/auth.ts'
 import { createLog, type Level, type Log } from './log.ts'
 import type { Answering } from './operator/app.ts'
 
@@ -22,9 +23,9 @@ part('operator', 'sync OpenStack ports to node configs (management cluster)', as
     import('./inventory/main.ts'),
   ])
   let answering: Answering | undefined
-  const also = (app: FastifyInstance) => serveOperatorApi(app, () => answering)
+  const also = (app: FastifyInstance, { mayRead }: InventoryAuth) => serveOperatorApi(app, () => answering, mayRead)
   const elsewhere = context.env['INVENTORY_ENABLED'] === 'false' || Boolean(context.env['INVENTORY_URL'])
-  const inventory = elsewhere ? undefined : await startInventory({ ...context, also })
+  const inventory = elsewhere ? undefined : await startInventory({ ...context, also, reviews: reviewsOf(context) })
   const onAnswering = (it: Answering) => {
     answering = it
   }
@@ -41,7 +42,7 @@ part('controller', 'configure nodes by agent Jobs (Biz cluster)', async context 
   (await import('./controller/main.ts')).runNodeController(context),
 )
 part('inventory', 'serve the inventory on its own', async context =>
-  (await import('./inventory/main.ts')).runInventory(context),
+  (await import('./inventory/main.ts')).runInventory({ ...context, reviews: reviewsOf(context) }),
 )
 
 program
@@ -72,6 +73,11 @@ interface PartContext {
   env: ReturnType<typeof environment>
   log: Log
   signal: AbortSignal
+}
+
+/** Asks the Kubernetes of this part whose a token is. */
+function reviewsOf({ env }: PartContext): (audience: string | undefined) => Promise<Reviews> {
+  return async audience => (await import('./kube/token-review.ts')).openOwnReviews(env, audience)
 }
 
 /** A long-running part: it stops within a moment of SIGTERM or SIGINT; a second signal ends it at once. */

@@ -86,7 +86,7 @@ export function connectApi({ inventory, operator, token }: Access): Api {
     },
     async verdicts(query) {
       const answer = await ask(operator(), withQuery(verdictsPath, query), token)
-      return answer.status === 404 ? undefined : parsed(answer, verdictsAnswer).verdicts
+      return [204, 404].includes(answer.status) ? undefined : parsed(answer, verdictsAnswer).verdicts
     },
     async plan(config) {
       const answer = await ask(operator(), planPath, token, config)

@@ -10,6 +10,7 @@ export const planPath = '/v1/operator/plan'
 export const verdict = z
   .object({
     config: z.string().meta({ description: 'namespace/name of the OpenstackConfig.' }),
+    providerId: z.string().optional().meta({ description: 'The Biz cluster that the object delivers to.' }),
     vm: z.string(),
     portId: z.string().optional().meta({ description: 'Absent for a verdict on the VM itself.' }),
     reason: z.string(),

@@ -3,7 +3,7 @@
  * operator elsewhere.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type InventoryRecord, inventoryWrites } from '../contract/inventory.ts'
+import { type InventoryRecord, inventoryWrites, recordsPath } from '../contract/inventory.ts'
 import { openApiDocument } from '../contract/openapi.ts'
 import { fieldErrors } from '../contract/problem.ts'
 import { type EventStream, eventStreams } from '../event-stream.ts'
@@ -17,6 +17,7 @@ import { csvOf } from './csv.ts'
 import { serveDashboard } from './dashboard.ts'
 import { deviationsOf } from './deviations.ts'
 import { filterFrom, given, nextLink, numberIn, onlyOne, paramsOf, timeIn, valuesIn } from './query.ts'
+import { limitRate } from './rate-limit.ts'
 import { withRemedies } from './rows.ts'
 import type { Store } from './store.ts'
 
@@ -25,21 +26,25 @@ export interface InventoryAppOptions {
   auth: InventoryAuth
   log: Log
   /** Where the bundled dashboard is; found by itself when absent. */
-  webDir?: string
+  webDir?: string | undefined
+  /** Requests a second from one address; 0 or absent means any number. */
+  rateLimit?: number
 }
 
 const longestPage = 5_000
 const anyId = Number.MAX_SAFE_INTEGER
 
-export function createInventoryApp({ store, auth, log, webDir }: InventoryAppOptions): FastifyInstance {
+export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: InventoryAppOptions): FastifyInstance {
   const metrics = createMetrics({ process: true })
   const app = createApp({
     log,
     bodyLimit: 64 * 1024 * 1024,
     metrics,
+    ready: () => (store.problem() === undefined ? [] : [`database: ${store.problem()}`]),
     warnings: auth.warnings,
     openapi: openApiDocument(inventoryApi),
   })
+  if (rateLimit > 0) limitRate(app, rateLimit)
   const streams = eventStreams(app)
 
   /** The one node of this name, now or then. */
@@ -120,7 +125,7 @@ export function createInventoryApp({ store, auth, log, webDir }: InventoryAppOpt
       await tellChanges(store, given('providerId', query), after, streams.open(reply))
     },
 
-    [`put ${rootPath}/records`]: async (request, reply) => {
+    [`put ${recordsPath}`]: async (request, reply) => {
       const parsed = inventoryWrites.safeParse(request.body)
       if (!parsed.success) {
         const errors = fieldErrors(parsed.error)
@@ -155,7 +160,7 @@ export function createInventoryApp({ store, auth, log, webDir }: InventoryAppOpt
     reply.removeHeader('www-authenticate')
   })
   serveDashboard(app, webDir, log)
-  app.addHook('onClose', async () => auth.close())
+  app.addHook('onClose', () => auth.close())
   return app
 }
 

@@ -60,7 +60,11 @@ export async function importOldFile({ db, put, oldFile, log, now }: ImportOption
   const records = parsed.data.records ?? []
   const times = new Map(records.map(record => [keyOf(record), timeIn(record.updatedAt)]))
   await put(records.map(writeOf), write => times.get(keyOf(write)))
-  await db.insertInto('milestones').values({ name: milestone, at: now().toISOString() }).execute()
+  await db
+    .insertInto('milestones')
+    .values({ name: milestone, at: now().toISOString() })
+    .onConflict(conflict => conflict.doNothing())
+    .execute()
   log.info('the old inventory file was imported', { path: oldFile, records: records.length })
 }
 

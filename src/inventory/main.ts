@@ -3,11 +3,12 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type { InventoryWrite } from '../contract/inventory.ts'
+import { verdictsPath } from '../contract/operator-api.ts'
 import { type Environment, settingsFrom } from '../env.ts'
 import { listen } from '../http.ts'
 import type { Log } from '../log.ts'
 import { createInventoryApp } from './app.ts'
-import { openInventoryAuth } from './auth.ts'
+import { type InventoryAuth, openInventoryAuth, type Reviews } from './auth.ts'
 import { inventorySettings } from './config.ts'
 import { openStore } from './store.ts'
 
@@ -16,7 +17,9 @@ export interface StartOptions {
   log: Log
   onListen?: (url: string) => void
   /** Adds routes of another part to the same address. */
-  also?: (app: FastifyInstance) => void
+  also?: (app: FastifyInstance, auth: InventoryAuth) => void
+  /** Opens the way to the Kubernetes that says whose a token is, for INVENTORY_TOKEN_REVIEW. */
+  reviews?: (audience: string | undefined) => Promise<Reviews>
 }
 
 export interface RunningInventory {
@@ -27,13 +30,22 @@ export interface RunningInventory {
 
 const dayMs = 24 * 3_600_000
 
-export async function startInventory({ env, log, onListen, also }: StartOptions): Promise<RunningInventory> {
+export async function startInventory({ env, log, onListen, also, reviews }: StartOptions): Promise<RunningInventory> {
   const settings = settingsFrom(inventorySettings, env)
-  const auth = await openInventoryAuth(settings.INVENTORY_TOKENS_FILE, log)
-  const store = await openStore({ path: settings.INVENTORY_DB_PATH, log })
-  const { INVENTORY_WEB_DIR: webDir } = settings
-  const app = createInventoryApp({ store, auth, log, ...(webDir !== undefined && { webDir }) })
-  also?.(app)
+  const auth = await openInventoryAuth(settings.INVENTORY_TOKENS_FILE, log, {
+    openReads: settings.INVENTORY_OPEN_READS,
+    reviews: settings.INVENTORY_TOKEN_REVIEW ? await reviews?.(settings.INVENTORY_TOKEN_AUDIENCE) : undefined,
+  })
+  const store = await openStore({
+    path: settings.INVENTORY_DB_PATH,
+    databaseUrl: settings.INVENTORY_DATABASE_URL,
+    log,
+  })
+  const { INVENTORY_WEB_DIR: webDir, INVENTORY_RATE_LIMIT: rateLimit } = settings
+  const app = createInventoryApp({ store, auth, log, webDir, rateLimit })
+  // Without an operator behind this address there are no verdicts; the dashboard is told so without an error.
+  if (also) also(app, auth)
+  else app.get(verdictsPath, (_, reply) => reply.code(204).send())
   const forgetting = setInterval(() => void forget(), dayMs)
   forgetting.unref()
   await forget()

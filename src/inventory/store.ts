@@ -10,12 +10,13 @@ import type {
   SearchHit,
 } from '../contract/inventory.ts'
 import type { Log } from '../log.ts'
-import { type Database, openDatabase } from './database.ts'
+import type { Database, Engine } from './database.ts'
 import { forgetBefore, type HistoryFilter, historyOf, providersOf, recordsAt } from './history.ts'
 import { importOldFile, pathsFrom } from './import.ts'
 import { recordFrom } from './rows.ts'
 import type { NodeRow } from './schema.ts'
 import { find, prefixOf } from './search.ts'
+import { openSqlite } from './sqlite.ts'
 import { putChunk } from './write.ts'
 
 export interface Filter {
@@ -47,12 +48,16 @@ export interface Store {
   forget(before: string): Promise<number>
   /** Providers that have, or had, a node of this name. */
   providersOf(nodeName: string): Promise<string[]>
+  /** Why the store cannot be used now. */
+  problem(): string | undefined
   close(): Promise<void>
 }
 
 export interface StoreOptions {
   /** A path that ends in .json names the file of older versions; the database is beside it. */
   path: string
+  /** A PostgreSQL, instead of a file at `path`. */
+  databaseUrl?: string | undefined
   log: Log
   now?: () => Date
 }
@@ -60,32 +65,48 @@ export interface StoreOptions {
 /** Nodes a transaction: SQLite works in our thread, and readers are let in between. */
 const chunkSize = 200
 
-export async function openStore({ path, log, now = () => new Date() }: StoreOptions): Promise<Store> {
+export async function openStore({ path, databaseUrl, log, now = () => new Date() }: StoreOptions): Promise<Store> {
   const paths = pathsFrom(path)
-  const db = await openDatabase(paths.database, log, now)
-  const store = storeOver(db, now)
-  await importOldFile({ db, put: store.putAs, oldFile: paths.oldFile, log, now })
-  return store
+  const importOld = (engine: Engine) =>
+    importOldFile({ db: engine.db, put: putter(engine, now), oldFile: paths.oldFile, log, now })
+  if (databaseUrl !== undefined) {
+    // Loaded by those who use it: the client takes memory that an embedded database does not need.
+    const { openPostgres } = await import('./postgres.ts')
+    return storeOver(await openPostgres({ url: databaseUrl, log, prepare: importOld }), now)
+  }
+  const engine = await openSqlite(paths.database, log, now)
+  await importOld(engine)
+  return storeOver(engine, now)
 }
 
-type Put = (writes: readonly InventoryWrite[], at?: (write: InventoryWrite) => string | undefined) => Promise<void>
+type Put = (writes: readonly InventoryWrite[], timeOf?: (write: InventoryWrite) => string | undefined) => Promise<void>
 
-function storeOver(db: Database, now: () => Date): Store & { putAs: Put } {
-  const listeners = new Set<() => void>()
-
-  async function put(writes: readonly InventoryWrite[], timeOf: Parameters<Put>[1]): Promise<void> {
+function putter({ db, beginWrite, announce }: Engine, now: () => Date, onNews = () => {}): Put {
+  return async (writes, timeOf) => {
     for (let start = 0; start < writes.length; start += chunkSize) {
       const chunk = writes.slice(start, start + chunkSize)
-      const changed = await db
-        .transaction()
-        .execute(tx => putChunk(tx, chunk, write => timeOf?.(write) ?? now().toISOString()))
-      if (changed) for (const listener of listeners) listener()
+      const news = await db.transaction().execute(async tx => {
+        await beginWrite(tx)
+        const changed = await putChunk(tx, chunk, write => timeOf?.(write) ?? now().toISOString())
+        if (changed) await announce(tx)
+        return changed
+      })
+      if (news) onNews()
     }
   }
+}
+
+function storeOver(engine: Engine, now: () => Date): Store {
+  const { db } = engine
+  const listeners = new Set<() => void>()
+  const tellAll = () => {
+    for (const listener of listeners) listener()
+  }
+  engine.onForeignChange(tellAll)
+  const put = putter(engine, now, tellAll)
 
   return {
-    put: writes => put(writes, undefined),
-    putAs: put,
+    put: writes => put(writes),
 
     async list(filter = {}) {
       return (await listRows(db, filter)).map(recordFrom)
@@ -128,7 +149,8 @@ function storeOver(db: Database, now: () => Date): Store & { putAs: Put } {
       return () => listeners.delete(listener)
     },
 
-    close: () => db.destroy(),
+    problem: engine.problem,
+    close: engine.close,
   }
 }
 

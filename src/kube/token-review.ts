@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto'
 import { messageOf } from '../errors.ts'
 import { HttpProblem } from '../http.ts'
-import type { KubeClient } from './client.ts'
+import { connectKube, type KubeClient } from './client.ts'
+import { type InClusterEnvironment, inClusterAccess, loadKubeconfig } from './config.ts'
 
 export interface TokenReviews {
   /** The user's name; undefined when the token is not valid. Throws a 503 when nobody can say. */
@@ -77,4 +78,16 @@ export function openTokenReviews(
     },
     close: async () => (await connected?.catch(() => undefined))?.close(),
   }
+}
+
+/** Of the cluster that we run in, or that of KUBECONFIG. */
+export function openOwnReviews(
+  env: InClusterEnvironment & { KUBECONFIG?: string | undefined },
+  audience: string | undefined,
+): TokenReviews {
+  const connect = async () => {
+    const access = env.KUBECONFIG ? await loadKubeconfig(env.KUBECONFIG) : inClusterAccess(env)
+    return connectKube(access, { attempts: 2, longestWaitMs: 1_000 })
+  }
+  return openTokenReviews(connect, audience)
 }

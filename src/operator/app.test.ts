@@ -52,6 +52,7 @@ test('the verdict on a port is told with its reason and its remedy', async () =>
     assert.deepEqual(verdicts, [
       {
         config: `${namespace}/main`,
+        providerId: clusterId,
         portId: late.id,
         vm: worker.id,
         reason: 'StatusNotAllowed',
@@ -60,6 +61,11 @@ test('the verdict on a port is told with its reason and its remedy', async () =>
       },
     ])
   })
+  const skipped = verdictsAnswer.parse(await get(`${verdictsPath}?providerId=${clusterId}&taken=false&limit=10`))
+  assert.deepEqual(
+    skipped.verdicts.map(({ portId }) => portId),
+    [late.id],
+  )
   const { verdicts } = verdictsAnswer.parse(await get(`${verdictsPath}?vm=${worker.id}`))
   assert.deepEqual(verdicts.map(({ reason, name }) => name ?? reason).sort(), ['StatusNotAllowed', 'multinic0'])
 })

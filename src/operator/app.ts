@@ -18,11 +18,13 @@ import { createApp, HttpProblem } from '../http.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import { queryOf } from '../routes.ts'
 import { mayActFor, type Tokens } from '../tokens.ts'
 import { identityOf } from './facts.ts'
 import type { Look } from './look.ts'
 import { providerIdOf } from './provider.ts'
 import { SyncError } from './sync-error.ts'
+import { pageOf } from './verdict-pages.ts'
 import type { Verdict } from './verdicts.ts'
 
 /** What the API answers from. */
@@ -31,6 +33,8 @@ export interface Answering {
   tokens?: Tokens | undefined
   /** Verdicts of the last sync of each object, by namespace/name. */
   verdicts: () => ReadonlyMap<string, readonly Verdict[]>
+  /** The Biz cluster of an object. */
+  providerOf?: (config: string) => string | undefined
   /** Looks and decides, and changes nothing. */
   dryRun: (config: OpenstackConfig) => Promise<Look>
 }
@@ -53,9 +57,17 @@ export const operatorApi: Api = {
       path: verdictsPath,
       summary: 'Verdicts of the last syncs.',
       headers: authorization,
-      query: { config: 'namespace/name of an OpenstackConfig.', port: 'Port id.', vm: 'VM id or entry of vmNames.' },
+      query: {
+        config: 'namespace/name of an OpenstackConfig.',
+        port: 'Port id.',
+        vm: 'VM id or entry of vmNames.',
+        providerId: 'Only of objects that deliver to this Biz cluster.',
+        taken: 'false: only ports and VMs that were not taken; true: only those that were.',
+        limit: 'At most so many; a Link header then leads to the next page.',
+        cursor: 'Where the next page starts, from the Link header.',
+      },
       answers: { 200: { description: 'The verdicts.', body: verdictsAnswer } },
-      problems: [401, 403],
+      problems: [400, 401, 403],
     },
     {
       method: 'post',
@@ -77,19 +89,26 @@ export function createOperatorApp(options: OperatorAppOptions): FastifyInstance 
   return app
 }
 
-/** Adds the API to an app, also to one of another part: an operator that has not started yet answers 503. */
-export function serveOperatorApi(app: FastifyInstance, answering: () => Answering | undefined): void {
+/**
+ * Adds the API to an app, also to one of another part: an operator that has not started yet answers 503. With `mayRead`,
+ * that part says who may read.
+ */
+export function serveOperatorApi(
+  app: FastifyInstance,
+  answering: () => Answering | undefined,
+  mayRead?: (authorization: string | undefined) => Promise<void>,
+): void {
   const started = () => answering() ?? starting()
 
-  app.get(verdictsPath, async request => {
-    const { tokens, verdicts } = started()
-    await tokens?.callerOf(request.headers.authorization)
-    const { config, port, vm } = request.query as Record<string, string | undefined>
-    const found = [...verdicts()]
-      .filter(([key]) => config === undefined || key === config)
-      .flatMap(([key, list]) => list.map(one => shown(key, one)))
-      .filter(one => (port === undefined || one.portId === port) && (vm === undefined || one.vm === vm))
-    return { verdicts: found }
+  app.get(verdictsPath, async (request, reply) => {
+    const { authorization } = request.headers
+    await mayRead?.(authorization)
+    const { tokens, verdicts, providerOf } = started()
+    if (!mayRead) await tokens?.callerOf(authorization)
+    const all = [...verdicts()].flatMap(([key, list]) => list.map(one => shown(key, one, providerOf?.(key))))
+    const { verdicts: page, next } = pageOf(all, queryOf(request))
+    if (next !== undefined) reply.header('link', linkTo(request.url, next))
+    return { verdicts: page }
   })
 
   app.post(planPath, async request => {
@@ -105,6 +124,12 @@ export function serveOperatorApi(app: FastifyInstance, answering: () => Answerin
   })
 }
 
+function linkTo(url: string, cursor: string): string {
+  const next = new URL(url, 'http://operator')
+  next.searchParams.set('cursor', cursor)
+  return `<${next.pathname}${next.search}>; rel="next"`
+}
+
 function starting(): never {
   throw new HttpProblem(503, 'the operator is starting; ask again in a moment')
 }
@@ -112,7 +137,7 @@ function starting(): never {
 async function planned(config: OpenstackConfig, dryRun: Answering['dryRun']): Promise<PlanAnswer> {
   try {
     const { plan, facts } = await dryRun(config)
-    const key = keyOf(config)
+    const [key, providerId] = [keyOf(config), providerIdOf(config)]
     return {
       nodes: plan.nodes.map(({ nodeName, instanceId, action, interfaces, why }) => ({
         nodeName,
@@ -121,7 +146,7 @@ async function planned(config: OpenstackConfig, dryRun: Answering['dryRun']): Pr
         interfaces,
         why,
       })),
-      verdicts: plan.verdicts.map(one => shown(key, one)),
+      verdicts: plan.verdicts.map(one => shown(key, one, providerId)),
       heldRemovals: plan.heldRemovals.map(({ node, nic }) => `${node} ${nic.name} (port ${identityOf(nic)})`),
       ...(facts.novaError && { error: failure(facts.novaError) }),
     }
@@ -136,7 +161,7 @@ function failure({ reason, message }: SyncError): NonNullable<PlanAnswer['error'
   return { reason, message, ...(remedy !== undefined && { remedy }) }
 }
 
-function shown(config: string, verdict: Verdict): OperatorVerdict {
+function shown(config: string, verdict: Verdict, providerId: string | undefined): OperatorVerdict {
   const remedy = reasonText(verdict.reason)?.remedy
-  return { config, ...verdict, ...(remedy !== undefined && { remedy }) }
+  return { config, ...(providerId && { providerId }), ...verdict, ...(remedy !== undefined && { remedy }) }
 }

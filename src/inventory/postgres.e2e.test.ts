@@ -1,0 +1,209 @@
+/** The inventory on a real PostgreSQL: the suite of every store, several replicas, and a server that goes and comes back. */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { request } from 'undici'
+import { inventoryStoreConformance } from '../../test/conformance/inventory-store.ts'
+import { eventually } from '../../test/eventually.ts'
+import { aWrite } from '../../test/inventory.ts'
+import { type Postgres, startPostgres } from '../../test/rigs/postgres/rig.ts'
+import { createLog, silent } from '../log.ts'
+import { type RunningInventory, startInventory } from './main.ts'
+import { openStore, type Store } from './store.ts'
+
+const within = 60_000
+let server: Postgres
+let dir: string
+let count = 0
+const lines: string[] = []
+const log = createLog({}, { level: 'debug', write: line => lines.push(line) })
+const newDatabase = () => server.database(`inventory_${count++}`)
+const noFile = () => join(dir, `none-${count++}.db`)
+
+before(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'multinic-postgres-'))
+  server = await startPostgres()
+})
+after(async () => {
+  await server?.close()
+  await rm(dir, { recursive: true })
+})
+
+inventoryStoreConformance(async now =>
+  openStore({ path: noFile(), databaseUrl: await newDatabase(), log: silent, now }),
+)
+
+test('replicas that start at once make the tables once, and import the old file once', async () => {
+  const databaseUrl = await newDatabase()
+  const path = join(dir, 'inventory.json')
+  const record = { providerId: 'p1', nodeName: 'old', config: { interfaces: [{ macAddress: '02:00:00:00:00:01' }] } }
+  writeFileSync(path, JSON.stringify({ records: [record] }))
+  const replicas = await Promise.all([1, 2, 3, 4].map(() => openStore({ path, databaseUrl, log })))
+  for (const store of replicas) {
+    assert.equal(store.problem(), undefined)
+    assert.equal((await store.history({ nodeName: 'old' })).length, 1)
+  }
+  await replicas[0]?.put([aWrite('old', { removed: true })])
+  await Promise.all(replicas.map(store => store.close()))
+  const later = await openStore({ path, databaseUrl, log })
+  assert.equal(await later.get('p1', 'old'), undefined)
+  await later.close()
+})
+
+test('two replicas write at once: every change is history once, and a reader of one hears of the other', async () => {
+  const databaseUrl = await newDatabase()
+  const env = { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DATABASE_URL: databaseUrl, INVENTORY_DB_PATH: noFile() }
+  const [one, two] = (await Promise.all([startInventory({ env, log }), startInventory({ env, log })])) as [
+    RunningInventory,
+    RunningInventory,
+  ]
+  try {
+    const { body } = await request(`${two.url}/v1/inventory/events`)
+    const ids: number[] = []
+    const reading = (async () => {
+      let text = ''
+      for await (const piece of body) {
+        text += piece
+        const whole = text.lastIndexOf('\n\n')
+        for (const [, id] of text.slice(0, whole + 2).matchAll(/^id: (\d+)$/gm)) ids.push(Number(id))
+        text = text.slice(whole + 2)
+      }
+    })().catch(() => {})
+    const rounds = Array.from({ length: 30 }, (_, i) => i)
+    // The same truth from both, as two operators would tell it, and one of their own.
+    const writesOf = (who: string) => (i: number) => [
+      aWrite('shared', { lastConfigHash: `h${i}` }),
+      aWrite(`${who}-${i}`, { nics: 2 }),
+    ]
+    for (const i of rounds)
+      await Promise.all([one.recorder.put(writesOf('one')(i)), two.recorder.put(writesOf('two')(i))])
+
+    const history = await askJson<{ id: number; after: { lastConfigHash: string } }[]>(
+      `${one.url}/v1/inventory/node-configs/shared/history`,
+    )
+    assert.deepEqual(
+      history.map(entry => entry.after.lastConfigHash),
+      rounds.map(i => `h${i}`).toReversed(),
+    )
+    const all = await askJson<{ id: number }[]>(`${two.url}/v1/inventory/history?limit=1000`)
+    assert.equal(all.length, 90)
+    await eventually(() => assert.equal(ids.length, 90), { within })
+    assert.deepEqual(ids, all.map(({ id }) => id).toReversed())
+    const [first, second] = await Promise.all([one, two].map(({ url }) => request(`${url}/v1/interfaces/providers`)))
+    assert.equal(first?.headers['etag'], second?.headers['etag'])
+    await Promise.all([first?.body.dump(), second?.body.dump()])
+    body.destroy()
+    await reading
+  } finally {
+    await Promise.all([one.close(), two.close()])
+  }
+})
+
+test('a server that is killed and comes back costs nothing that was acknowledged, and nobody has to do anything', async () => {
+  const env = {
+    INVENTORY_ADDR: '127.0.0.1:0',
+    INVENTORY_DATABASE_URL: await newDatabase(),
+    INVENTORY_DB_PATH: noFile(),
+  }
+  const inventory = await startInventory({ env, log })
+  const heard: string[] = []
+  const { body } = await request(`${inventory.url}/v1/inventory/events`, { bodyTimeout: 0 })
+  const reading = (async () => {
+    for await (const piece of body) heard.push(String(piece))
+  })().catch(() => {})
+  const acknowledged = new Set<number>()
+  let [next, going, refusals] = [0, true, 0]
+  const writing = (async () => {
+    while (going) {
+      try {
+        await inventory.recorder.put([aWrite(`n${next}`)])
+        acknowledged.add(next++)
+      } catch {
+        refusals++
+        await new Promise(resolve => setTimeout(resolve, 20))
+      }
+    }
+  })()
+  try {
+    for (const round of [1, 2]) {
+      const before = acknowledged.size
+      await eventually(() => assert.ok(acknowledged.size > before + 20), { within })
+      await server.kill()
+      const wasRefused = refusals
+      await eventually(async () => assert.equal((await ready(inventory)).status, 503), { within })
+      const answer = await request(`${inventory.url}/v1/inventory/node-configs`)
+      assert.equal(answer.statusCode, 503)
+      assert.match(((await answer.body.json()) as { detail: string }).detail, /the database of the inventory/)
+      await eventually(() => assert.ok(refusals > wasRefused, `nothing was refused in round ${round}`), { within })
+      await server.start()
+      await eventually(async () => assert.equal((await ready(inventory)).status, 200), { within })
+    }
+    const before = acknowledged.size
+    await eventually(() => assert.ok(acknowledged.size > before + 5), { within })
+    going = false
+    await writing
+    const names = new Set(
+      (await askJson<{ nodeName: string }[]>(`${inventory.url}/v1/inventory/node-configs`)).map(one => one.nodeName),
+    )
+    for (const i of acknowledged) assert.ok(names.has(`n${i}`), `n${i} was acknowledged and is gone`)
+    // The reader was connected all the time: it heard of everything, also of what was written after the server came back.
+    await eventually(
+      () => {
+        const text = heard.join('')
+        for (const i of acknowledged) assert.ok(text.includes(`"nodeName":"n${i}"`), `the reader missed n${i}`)
+      },
+      { within },
+    )
+  } finally {
+    going = false
+    await writing
+    body.destroy()
+    await reading
+    await inventory.close()
+  }
+})
+
+test('an inventory that starts before its database waits for it', async () => {
+  const databaseUrl = await newDatabase()
+  await server.kill()
+  const store: Store = await openStore({ path: noFile(), databaseUrl, log })
+  try {
+    assert.match(store.problem() ?? '', /ECONNREFUSED/)
+    await assert.rejects(store.put([aWrite('a')]), /the database of the inventory does not answer/)
+    await server.start()
+    await eventually(() => store.put([aWrite('a')]), { within })
+    assert.equal((await store.list()).length, 1)
+  } finally {
+    await store.close()
+  }
+})
+
+test('a wrong password is told, and is not in what is told', async () => {
+  const url = new URL(await newDatabase())
+  url.password = 'not-the-one-it-knows'
+  const store = await openStore({ path: noFile(), databaseUrl: url.href, log })
+  assert.match(store.problem() ?? '', /password authentication failed for user "postgres"/)
+  await store.close()
+})
+
+test('no log line holds a password', () => {
+  const text = lines.join('')
+  assert.match(text, /the database of the inventory does not answer/)
+  assert.match(text, /127\.0\.0\.1:5432\/inventory_/)
+  for (const secret of [server.password, encodeURIComponent(server.password), 'not-the-one-it-knows'])
+    assert.ok(!text.includes(secret))
+})
+
+async function askJson<T>(url: string): Promise<T> {
+  const { body } = await request(url)
+  return (await body.json()) as T
+}
+
+async function ready({ url }: RunningInventory): Promise<{ status: number }> {
+  const { statusCode, body } = await request(`${url}/readyz`)
+  await body.dump()
+  return { status: statusCode }
+}

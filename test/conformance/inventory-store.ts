@@ -1,0 +1,269 @@
+/**
+ * What every store of the inventory does, whatever its database: one suite for SQLite and PostgreSQL.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { historyEntry, inventoryRecord, providerCatalog } from '../../src/contract/inventory.ts'
+import type { Store } from '../../src/inventory/store.ts'
+import { aWrite } from '../inventory.ts'
+
+/** `open` gives an empty store. */
+export function inventoryStoreConformance(open: (now: () => Date) => Promise<Store>): void {
+  let time = 0
+  const now = () => new Date(Date.UTC(2026, 0, 1) + 1000 * time++)
+
+  async function using(work: (store: Store) => Promise<void>): Promise<void> {
+    const store = await open(now)
+    try {
+      await work(store)
+    } finally {
+      await store.close()
+    }
+  }
+
+  test('what was put is read back, by its key', () =>
+    using(async store => {
+      await store.put([aWrite('a', { nics: 2 }), aWrite('a', { providerId: 'p2' }), aWrite('b')])
+      const records = await store.list()
+      assert.deepEqual(
+        records.map(({ providerId, nodeName }) => `${providerId}/${nodeName}`),
+        ['p1/a', 'p1/b', 'p2/a'],
+      )
+      for (const record of records) inventoryRecord.parse(record)
+      assert.equal((await store.get('p1', 'a'))?.config.interfaces.length, 2)
+      assert.equal(await store.get('p1', 'c'), undefined)
+      assert.deepEqual(
+        (await store.list({ instanceId: 'vm-a' })).map(({ providerId }) => providerId),
+        ['p1', 'p2'],
+      )
+      assert.equal((await store.list({ providerId: 'nobody' })).length, 0)
+    }))
+
+  test('every change is history: when, what, why, before and after', () =>
+    using(async store => {
+      await store.put([aWrite('a')])
+      await store.put([aWrite('a', { nics: 2, why: 'a second port' })])
+      await store.put([aWrite('a', { nics: 2, state: 'Failed', reason: 'ApplyFailed', why: 'status read' })])
+      await store.put([aWrite('a', { removed: true, why: 'the last port was detached' })])
+      const history = await store.history({ providerId: 'p1', nodeName: 'a' })
+      for (const entry of history) historyEntry.parse(entry)
+      assert.deepEqual(
+        history.map(({ what, why, before, after }) => [
+          what,
+          why,
+          before?.config.interfaces.length,
+          after?.config.interfaces.length,
+        ]),
+        [
+          ['removed', 'the last port was detached', 2, undefined],
+          ['status', 'status read', 2, 2],
+          ['config', 'a second port', 1, 2],
+          ['created', 'a port was attached', undefined, 1],
+        ],
+      )
+      assert.deepEqual(
+        [...history].sort((a, b) => b.id - a.id),
+        history,
+      )
+      assert.equal(await store.get('p1', 'a'), undefined)
+      assert.deepEqual(await store.providersOf('a'), ['p1'])
+      assert.deepEqual(
+        (await store.history({ nodeName: 'a', limit: 1, before: history[1]?.id ?? 0 })).map(({ what }) => what),
+        ['config'],
+      )
+      assert.deepEqual(
+        (await store.history({ after: history[1]?.id ?? 0 })).map(({ what }) => what),
+        ['removed'],
+      )
+    }))
+
+  test('a node that is written twice in one put ends as the last write says', () =>
+    using(async store => {
+      await store.put([aWrite('a', { nics: 3 }), aWrite('a', { nics: 1 }), aWrite('b'), aWrite('b', { removed: true })])
+      assert.equal((await store.get('p1', 'a'))?.config.interfaces.length, 1)
+      assert.equal(await store.get('p1', 'b'), undefined)
+      assert.equal((await store.history({ nodeName: 'a' })).length, 2)
+      assert.equal((await store.list({ q: 'port-a-2' })).length, 0)
+    }))
+
+  test('one odd record does not keep the others out', () =>
+    using(async store => {
+      const macAddress = '02:00:00:00:00:01'
+      const twice = {
+        nodeName: 'odd',
+        interfaces: [
+          { id: 3, macAddress, address: '10.0.0.1', cidr: '10.0.0.0/24' },
+          { id: 3, macAddress },
+        ],
+      }
+      await store.put([aWrite('odd', { config: twice }), aWrite('even')])
+      assert.equal((await store.list()).length, 2)
+      assert.equal((await store.list({ q: '10.0.0.1' })).length, 1)
+    }))
+
+  test('search finds by the beginning of an address, MAC, port, VM, node or provider', () =>
+    using(async store => {
+      const v6 = { id: 0, macAddress: 'AA:bb:00:00:00:01', addresses: ['2001:DB8::0:5/64', '10.99.0.1/24'] }
+      const config = { nodeName: 'six', interfaces: [v6] }
+      await store.put([aWrite('alpha', { nics: 2 }), aWrite('beta'), aWrite('six', { config, providerId: 'prov-6' })])
+      const alpha = (await store.get('p1', 'alpha'))?.config.interfaces ?? []
+      const found = async (q: string) => (await store.list({ q })).map(({ nodeName }) => nodeName).join(' ')
+      assert.equal(await found(alpha[1]?.address ?? ''), 'alpha')
+      assert.equal(await found(alpha[0]?.macAddress.toUpperCase() ?? ''), 'alpha')
+      assert.equal(await found('port-alpha-1'), 'alpha')
+      assert.equal(await found('vm-be'), 'beta')
+      assert.equal(await found('bet'), 'beta')
+      assert.equal(await found('prov-6'), 'six')
+      assert.equal(await found('2001:db8::5'), 'six')
+      assert.equal(await found('2001:0db8:0::5'), 'six')
+      assert.equal(await found('10.99.0.1/24'), 'six')
+      assert.equal(await found('aa:bb'), 'six')
+      assert.equal(await found('%'), '')
+      assert.equal(await found("' or 1=1"), '')
+      await store.put([aWrite('alpha', { nics: 1 })])
+      assert.equal(await found('port-alpha-1'), '')
+    }))
+
+  test('pages follow each other without a gap or a repetition', () =>
+    using(async store => {
+      const providers = ['a', 'b', 'c']
+      await store.put(providers.flatMap(providerId => ['1', '2', '3'].map(name => aWrite(name, { providerId }))))
+      const seen: string[] = []
+      let last: { providerId: string; nodeName: string } | undefined
+      for (;;) {
+        const page = await store.list({ limit: 2, ...(last ? { after: last } : {}) })
+        if (page.length === 0) break
+        seen.push(...page.map(({ providerId, nodeName }) => providerId + nodeName))
+        last = page.at(-1)
+      }
+      assert.deepEqual(seen, ['a1', 'a2', 'a3', 'b1', 'b2', 'b3', 'c1', 'c2', 'c3'])
+    }))
+
+  test('the state at a time is what was known then, and who had an address', () =>
+    using(async store => {
+      const before = now().toISOString()
+      await store.put([aWrite('a', { nics: 2 })])
+      const then = now().toISOString()
+      await store.put([aWrite('a', { nics: 1 }), aWrite('b')])
+      const later = now().toISOString()
+      await store.put([aWrite('a', { removed: true })])
+      const names = async (at: string, q?: string) =>
+        (await store.at(at, q ? { q } : {})).map(({ nodeName, config }) => `${nodeName}${config.interfaces.length}`)
+      assert.deepEqual(await names(before), [])
+      assert.deepEqual(await names(then), ['a2'])
+      assert.deepEqual(await names(later), ['a1', 'b1'])
+      assert.deepEqual(await names(now().toISOString()), ['b1'])
+      assert.deepEqual(await names(then, 'port-a-1'), ['a2'])
+      assert.deepEqual(await names(later, 'port-a-1'), [])
+    }))
+
+  test('providers are listed with their nodes, in order, with the newest time', () =>
+    using(async store => {
+      assert.deepEqual(await store.providers(), { providers: [] })
+      await store.put([aWrite('b', { providerId: 'y' }), aWrite('a', { providerId: 'y', nics: 4 })])
+      await store.put([aWrite('c', { providerId: 'x' })])
+      await store.put([aWrite('b', { providerId: 'y', state: 'Failed' })])
+      const { providers } = providerCatalog.parse(await store.providers())
+      assert.deepEqual(
+        providers.map(({ providerId, nodeCount, nodes }) => [providerId, nodeCount, nodes.map(node => node.nodeName)]),
+        [
+          ['x', 1, ['c']],
+          ['y', 2, ['a', 'b']],
+        ],
+      )
+      assert.equal(providers[1]?.nodes[0]?.interfaceCount, 4)
+      assert.equal(providers[1]?.updatedAt, providers[1]?.nodes[1]?.updatedAt)
+    }))
+
+  test('old history is forgotten, and what a node was since then is still told', () =>
+    using(async store => {
+      await store.put([aWrite('quiet'), aWrite('busy'), aWrite('gone')])
+      await store.put([aWrite('busy', { nics: 2 }), aWrite('gone', { removed: true })])
+      const cut = now().toISOString()
+      await store.put([aWrite('busy', { nics: 3 })])
+      assert.equal(await store.forget(cut), 3)
+      const left = (await store.history()).map(
+        ({ what, after }) => `${what} ${after?.nodeName} ${after?.config.interfaces.length}`,
+      )
+      assert.deepEqual(left, ['config busy 3', 'config busy 2', 'created quiet 1'])
+      assert.deepEqual(
+        (await store.at(cut)).map(({ nodeName, config }) => `${nodeName} ${config.interfaces.length}`),
+        ['busy 2', 'quiet 1'],
+      )
+      assert.equal(await store.forget(cut), 0)
+    }))
+
+  test('single values are found with where they are', () =>
+    using(async store => {
+      await store.put([aWrite('alpha', { nics: 2 })])
+      const mac = (await store.get('p1', 'alpha'))?.config.interfaces[1]?.macAddress ?? ''
+      assert.deepEqual(await store.find(mac.toUpperCase()), [
+        { kind: 'mac', value: mac, providerId: 'p1', nodeName: 'alpha', interface: 'multinic1' },
+      ])
+      assert.deepEqual(
+        (await store.find('port-a')).map(({ kind, value }) => `${kind} ${value}`),
+        ['port port-alpha-0', 'port port-alpha-1'],
+      )
+      assert.deepEqual(
+        (await store.find('vm-')).map(({ kind, value }) => `${kind} ${value}`),
+        ['vm vm-alpha'],
+      )
+      assert.equal((await store.find('', 3)).length, 3)
+    }))
+
+  test('the same put again makes nothing anew', () =>
+    using(async store => {
+      const writes = Array.from({ length: 300 }, (_, i) => aWrite(`n${i}`, { nics: 3, state: 'Configured' }))
+      await store.put(writes)
+      const version = await store.version()
+      await store.put(writes)
+      await store.put([aWrite('never-there', { removed: true })])
+      assert.equal(await store.version(), version)
+      assert.equal((await store.history({ nodeName: 'n7' })).length, 1)
+    }))
+
+  test('names come in the order of their bytes, whatever language the database speaks', () =>
+    using(async store => {
+      const names = ['B', 'Z-9', 'a', 'a-1', 'a.1', 'a1', 'ab', 'node_1', 'é', '가']
+      await store.put(names.toReversed().map(name => aWrite(name)))
+      assert.deepEqual(
+        (await store.list()).map(({ nodeName }) => nodeName),
+        names,
+      )
+      assert.deepEqual(
+        (await store.find('a')).filter(({ kind }) => kind === 'node').map(({ value }) => value),
+        ['a', 'a-1', 'a.1', 'a1', 'ab'],
+      )
+      assert.deepEqual(
+        (await store.list({ q: '가' })).map(({ nodeName }) => nodeName),
+        ['가'],
+      )
+    }))
+
+  test('no text is too odd to be kept or asked for', () =>
+    using(async store => {
+      const odd = ['\u0000', "'; drop table nodes; --", '\\', '%_', '\ud800', '\u{1f600}', 'x'.repeat(253)]
+      await store.put(odd.map((text, at) => aWrite(`odd-${at}`, { instanceId: text, why: text, message: text })))
+      assert.equal((await store.list()).length, odd.length)
+      for (const text of odd) {
+        await store.find(text)
+        await store.list({ q: text, providerId: text, nodeName: text, instanceId: text })
+        await store.history({ nodeName: text })
+        await store.at(now().toISOString(), { q: text })
+      }
+      assert.equal((await store.list({ instanceId: "'; drop table nodes; --" })).length, 1)
+    }))
+
+  test('puts at the same time follow each other: no change is lost, and numbers are in the order of commits', () =>
+    using(async store => {
+      const puts = Array.from({ length: 20 }, (_, i) =>
+        store.put([aWrite('shared', { lastConfigHash: `h${i}`, why: `${i}` }), aWrite(`own-${i}`)]),
+      )
+      await Promise.all(puts)
+      assert.equal((await store.list()).length, 21)
+      const entries = (await store.history({ nodeName: 'shared' })).toReversed()
+      assert.equal(entries.length, 20)
+      for (const [at, entry] of entries.entries())
+        assert.equal(entry.before?.lastConfigHash, entries[at - 1]?.after?.lastConfigHash)
+    }))
+}

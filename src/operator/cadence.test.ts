@@ -10,13 +10,14 @@ const usual: Intervals = {
   downPortFastRetryMax: 3,
 }
 const now = Date.parse('2026-11-15T01:00:00Z')
-const quiet: Situation = { now, failures: 0, nodesPending: false, random: 0.5 }
+const quiet: Situation = { now, failures: 0, nodesPending: false, eventsAway: false, random: 0.5 }
 const second = 1_000
 const minute = 60 * second
 
 const cases: Record<string, [given: Partial<Situation>, ms: number, intervals?: Partial<Intervals>]> = {
   'nothing new: the slow interval': [{}, 2 * minute],
   'within three minutes of a change: the fast interval': [{ lastChangeAt: now - 179 * second }, 20 * second],
+  'a message bus that is away: the fast interval': [{ eventsAway: true }, 20 * second],
   'later: the slow interval again': [{ lastChangeAt: now - 181 * second }, 2 * minute],
   'nodes at work just after a change: every second': [{ nodesPending: true, lastChangeAt: now }, second],
   'nodes that wait for long: the fast interval': [{ nodesPending: true, lastChangeAt: now - 10 * minute }, 20 * second],

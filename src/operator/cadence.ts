@@ -24,6 +24,8 @@ export interface Situation {
   nodesPending: boolean
   /** Since when ports wait to be attached or to come up; undefined when none does. */
   waitingSince?: number | undefined
+  /** A message bus is known, and does not tell of changes. */
+  eventsAway: boolean
   /** When nodes with DOWN ports are due to be sent again. */
   downDueMs?: number | undefined
   /** From 0 to 1. */
@@ -39,7 +41,17 @@ const nodeLookWindowMs = 60_000
 const longestBackoffMs = 5 * 60_000
 
 export function nextSyncMs(intervals: Intervals, situation: Situation): number {
-  const { now, failures, retryAfterMs = 0, lastChangeAt, nodesPending, waitingSince, downDueMs, random } = situation
+  const {
+    now,
+    failures,
+    retryAfterMs = 0,
+    lastChangeAt,
+    nodesPending,
+    waitingSince,
+    eventsAway,
+    downDueMs,
+    random,
+  } = situation
   const { pollFastMs, pollSlowMs, pollErrorMs, pollFastWindowMs } = intervals
   if (failures > 0) {
     const longest = Math.max(longestBackoffMs, pollErrorMs)
@@ -47,7 +59,7 @@ export function nextSyncMs(intervals: Intervals, situation: Situation): number {
     return Math.round(Math.max(backoff * (0.8 + random * 0.4), retryAfterMs))
   }
   const sinceChange = lastChangeAt === undefined ? Number.POSITIVE_INFINITY : now - lastChangeAt
-  const looks = [sinceChange < pollFastWindowMs || nodesPending ? pollFastMs : pollSlowMs]
+  const looks = [sinceChange < pollFastWindowMs || nodesPending || eventsAway ? pollFastMs : pollSlowMs]
   if (nodesPending && sinceChange < nodeLookWindowMs) looks.push(nodeLookMs)
   if (waitingSince !== undefined) looks.push(...looksAfterMs.map(after => waitingSince + after - now))
   if (downDueMs !== undefined) looks.push(downDueMs)

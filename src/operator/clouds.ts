@@ -40,9 +40,11 @@ export interface Cloud {
   interfacesOf(vmId: string, signal?: AbortSignal): Promise<Attachment[] | undefined>
   wasDeleted(vmId: string, signal?: AbortSignal): Promise<boolean>
   /** The cloud's message bus, where Contrabass knows one. */
-  bus(signal?: AbortSignal): Promise<Bus | undefined>
+  bus(signal?: AbortSignal, fresh?: boolean): Promise<Bus | undefined>
   /** Forgets what is kept, on a person's word. */
   refresh(): void
+  /** Forgets what a notice said has changed. */
+  doubt(what: { servers: boolean; networks: boolean }): void
 }
 
 export interface Clouds {
@@ -61,6 +63,8 @@ export interface CloudsOptions {
 }
 
 const loginMs = 10 * 60_000
+/** Contrabass is asked for a new account of the bus no oftener. */
+const askAgainMs = 5_000
 const keepMs = 60_000
 const keepAbsentMs = 5_000
 const unusedMs = 30 * 60_000
@@ -220,12 +224,21 @@ function createCloud(
     seesServers: (ids, signal) => within(async ({ nova }) => (await nova.servers(ids, signal)).length > 0, signal),
     serversByName: (name, signal) =>
       byName.get(`server ${name}`, () => within(({ nova }) => nova.serversByName(name, signal), signal)),
-    bus: async signal => (await login(signal)).bus,
+    async bus(signal, fresh = false) {
+      const { at } = await login(signal)
+      if (fresh && now() - at >= askAgainMs) entered = undefined
+      return (await login(signal)).bus
+    },
     wasDeleted: (vmId, signal) => within(({ nova }) => nova.wasDeleted(vmId, signal), signal),
     interfacesOf: (vmId, signal) => within(({ nova }) => nova.interfacesOf(vmId, signal), signal),
     refresh() {
       for (const cache of [subnets, networks, servers, byName]) cache.forget()
       entered = undefined
+    },
+    doubt({ servers: serversMoved, networks: networksMoved }) {
+      if (serversMoved) servers.forget()
+      if (networksMoved) for (const cache of [subnets, networks]) cache.forget()
+      if (serversMoved || networksMoved) byName.forget()
     },
   }
 }

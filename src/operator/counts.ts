@@ -3,11 +3,14 @@
  */
 import type { Metrics } from '../metrics.ts'
 import type { Call } from '../openstack/http.ts'
+import type { EventCounts } from './events/cloud-events.ts'
 import type { SyncResult } from './sync.ts'
 
 export interface Counts {
   call(call: Call): void
   stage(stage: string, seconds: number): void
+  notice: EventCounts['notice']
+  bus: EventCounts['bus']
   sync(config: string, result: SyncResult | undefined, seconds: number): void
 }
 
@@ -35,6 +38,15 @@ export function createCounts(metrics: Metrics, now: () => Date): Counts {
     },
     stage: (stage, seconds) =>
       metrics.time('multinic_operator_stage_seconds', 'Time of a sync by stage.', seconds, { stage }),
+    notice(outcome, lagSeconds) {
+      metrics.count('multinic_operator_notices_total', 'Messages of message buses by what became of them.', { outcome })
+      if (outcome === 'woke' && lagSeconds !== undefined)
+        metrics.time('multinic_operator_notice_lag_seconds', 'How late notices came that started a sync.', lagSeconds)
+      const at = now().getTime() / 1_000
+      metrics.set('multinic_operator_last_notice_timestamp_seconds', 'Time of the last message of any bus.', at)
+    },
+    bus: (bus, connected) =>
+      metrics.set('multinic_operator_bus_connected', 'Connections that listen to a message bus.', connected, { bus }),
     sync(config, result, seconds) {
       const outcome = result && !result.error ? (result.changed > 0 ? 'changed' : 'unchanged') : 'failed'
       metrics.count('multinic_operator_syncs_total', 'Syncs by outcome.', { outcome })

@@ -8,6 +8,7 @@ import { keyOf } from '../kube/keys.ts'
 import type { Bus, Clouds } from './clouds.ts'
 import { resolveSettings, type SyncSettings } from './config.ts'
 import { type CredentialSources, credentialsFor } from './credentials.ts'
+import type { Hints } from './events/cloud-events.ts'
 import type { Claim, HeldNode, Observed } from './facts.ts'
 import { askAbout, type CloudFacts, observeCloud, rulesOf } from './observe.ts'
 import { type Plan, planNodes } from './plan.ts'
@@ -74,10 +75,17 @@ export interface Look {
   questionFailures: string[]
 }
 
+export interface LookContext {
+  signal: AbortSignal
+  /** A person asked for a fresh look. */
+  fresh: boolean
+  hints: Hints
+}
+
 export async function look(
   config: OpenstackConfig,
   deps: LookDeps,
-  { signal, fresh }: { signal: AbortSignal; fresh: boolean },
+  { signal, fresh, hints }: LookContext,
 ): Promise<Look> {
   const settings = resolveSettings(deps.env, config.spec.settings)
   deps.policy.check(config, settings)
@@ -89,11 +97,12 @@ export async function look(
     projectId: config.spec.credentials.projectID.replaceAll('-', '').toLowerCase(),
   })
   if (fresh) cloud.refresh()
+  else cloud.doubt(hints)
   const providerId = providerIdOf(config)
   const viola = deps.violas.open({ settings, credentials, providerId })
 
   const facts = await deps.timed('cloud', () => observeCloud(cloud, config.spec, settings, signal))
-  const bus = await cloud.bus(signal)
+  const bus = await cloud.bus(signal, hints.busRefused)
   const { nodes: held, told: nodesTold } = await deps.timed('held', () => heldBy(viola, signal))
   const observed: Observed = {
     ...observedFrom(config, settings, facts, held),
@@ -103,7 +112,7 @@ export async function look(
   const first = { settings, providerId, viola, facts, bus, nodesTold, observed, plan, questionFailures: [] }
   if (plan.questions.length === 0) return first
   const { ports, answers, failures } = await deps.timed('answers', () =>
-    askAbout(cloud, plan.questions, facts.vms, signal),
+    askAbout(cloud, { questions: plan.questions, facts, deletedPorts: hints.deletedPorts, signal }),
   )
   const wiser = { ...observed, ports: merged(observed.ports, ports), answers }
   return { ...first, observed: wiser, plan: planNodes(wiser), questionFailures: failures }

@@ -25,12 +25,15 @@ import { type ProcessSettings, processSettingsFrom } from './config.ts'
 import { createCounts } from './counts.ts'
 import type { CredentialSources } from './credentials.ts'
 import { createDeliveredStore } from './delivered.ts'
+import type { OwnBus } from './events/access.ts'
+import { createCloudEvents, noHints } from './events/cloud-events.ts'
 import { createInventoryClient } from './inventory-client.ts'
 import { createLeaving } from './leaving.ts'
 import { createLocks } from './locks.ts'
 import { createPlans, type Look, look } from './look.ts'
 import { createNotices } from './notices.ts'
 import { openPolicy } from './policy.ts'
+import { providerIdOf } from './provider.ts'
 import { configReconciler, type ReconcileDeps } from './reconcile.ts'
 import { createRecords, type Recorder } from './records.ts'
 import { createSecretWatch, type SecretWatch } from './secret-watch.ts'
@@ -86,8 +89,16 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   const forced = new Set<string>()
   const plans = createPlans()
   const verdicts = new Map<string, readonly Verdict[]>()
-  let wakeKey: (key: string) => void = () => {}
+  let wakeKey: Controller['wake'] = () => {}
   const secretWatch = createSecretWatch({ kube, log, wake: key => wakeKey(key) })
+  const cloudEvents = createCloudEvents({
+    enabled: settings.RABBITMQ_EVENTS_ENABLED,
+    own: await ownBusOf(settings),
+    mayVisit: policy.mayVisit,
+    wake: (key, priority) => wakeKey(key, priority),
+    counts,
+    log,
+  })
   const deps: ReconcileDeps = {
     env,
     kube,
@@ -98,10 +109,12 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       secretWatch.forget(key)
       verdicts.delete(key)
       plans.forget(key)
+      cloudEvents.forget(key)
     },
     locks: createLocks(),
     records: createRecords(recorder ?? inventory?.recorder, now),
     leaving: createLeaving(now),
+    cloudEvents,
     busSecrets: createBusSecrets(settings.RABBITMQ_SECRET_ENABLED ? kube : undefined),
     policy,
     plans,
@@ -134,6 +147,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   const answering: Answering = {
     tokens,
     verdicts: () => verdicts,
+    providerOf: key => informers.flatMap(informer => informer.get(key) ?? []).map(providerIdOf)[0],
     dryRun: config => dryRun(config, deps, informers, signal),
   }
   const app = createOperatorApp({ ...answering, log, metrics, ready: () => notReady(informers) })
@@ -151,7 +165,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
         log,
         signal: leading,
       })
-      wakeKey = key => controller.wake(key)
+      wakeKey = controller.wake
       return follow(informers, controller, forced)
     }
     if (settings.LEADER_ELECT)
@@ -168,6 +182,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {
+    await cloudEvents.close()
     secretWatch.close()
     policy.close()
     tokens?.close()
@@ -255,9 +270,20 @@ async function dryRun(
     ...(known?.status && { status: known.status }),
   }
   try {
-    return await look(object, { ...deps, plans: createPlans() }, { signal, fresh: false })
+    return await look(object, { ...deps, plans: createPlans() }, { signal, fresh: false, hints: noHints })
   } finally {
     if (!known) deps.forget(key)
+  }
+}
+
+async function ownBusOf(settings: ProcessSettings): Promise<OwnBus> {
+  const { RABBITMQ_PASSWORD_FILE: file, RABBITMQ_PASSWORD: password } = settings
+  const inFile = file === undefined ? undefined : tokenFromFile(file)
+  return {
+    user: settings.RABBITMQ_USER,
+    password: async () => inFile?.() ?? password,
+    ca: await optionalFile(settings.RABBITMQ_CA_FILE),
+    queue: settings.RABBITMQ_QUEUE,
   }
 }
 

@@ -5,7 +5,8 @@
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { keyOf } from '../kube/keys.ts'
-import { leftText, placesOf } from './status.ts'
+import type { EventsState } from './events/cloud-events.ts'
+import { eventsSaid, leftText, placesOf } from './status.ts'
 import type { SyncResult } from './sync.ts'
 import type { SyncError } from './sync-error.ts'
 import type { Verdict } from './verdicts.ts'
@@ -45,11 +46,14 @@ export function createNotices(recorder: EventRecorder): Notices {
       const verdicts = result.findings.verdicts.filter(isNews).slice(0, mostVerdicts).map(noticeOf)
       const left = (placesOf(config.status ?? {}, result.findings).leftBehind ?? []).map(leftText)
       const leftNotices = left.map(message => ({ warning: true, reason: 'LeftBehind', message }))
+      const { events } = result.findings
+      // A state that lasts a moment is no news.
+      if (events?.is !== 'connecting') say(config, 'events', events ? [busNotice(events)] : [])
       say(config, 'findings', [...held, ...leftNotices, ...verdicts])
     },
     warn: (config, reason, message) => say(config, 'deletion', [{ warning: true, reason, message }]),
     forget(key) {
-      for (const about of ['fields', 'failure', 'findings', 'deletion']) told.delete(`${key} ${about}`)
+      for (const about of ['fields', 'failure', 'findings', 'events', 'deletion']) told.delete(`${key} ${about}`)
     },
   }
 }
@@ -58,6 +62,10 @@ interface Notice {
   warning: boolean
   reason: string
   message: string
+}
+
+function busNotice({ is, message }: EventsState): Notice {
+  return { warning: is !== 'connected', reason: eventsSaid[is].reason, message }
 }
 
 /** Every VM has ports that were never meant for it, its first NIC among them. */

@@ -128,15 +128,22 @@ async function observeVms(
   return { vms, ...(novaError && { novaError }) }
 }
 
+interface Asking {
+  questions: readonly Question[]
+  facts: CloudFacts
+  /** Ports that the cloud's notices said were deleted. */
+  deletedPorts: ReadonlySet<string>
+  signal: AbortSignal
+}
+
 /**
  * Asks for delivered ports that the listing does not show: Neutron by id, then Nova for its own list of the VM's
- * interfaces. Only what both know nothing of is detached; what cannot be asked stays a question.
+ * interfaces. Only what both know nothing of is detached; what cannot be asked stays a question. A notice of the deletion
+ * stands for Nova's word when the listing is complete: it shows ports, and lacks none but those that were said to be gone.
  */
 export async function askAbout(
   cloud: Cloud,
-  questions: readonly Question[],
-  vms: readonly VmFact[],
-  signal: AbortSignal,
+  { questions, facts, deletedPorts, signal }: Asking,
 ): Promise<{ ports: PortFact[]; answers: Map<string, Answer>; failures: string[] }> {
   const [byId, byMac] = await stage('NeutronPortError', () =>
     Promise.all([
@@ -151,6 +158,8 @@ export async function askAbout(
     ]),
   )
   const found = [...byId, ...byMac]
+  const told = ({ portId }: Question) => portId !== undefined && deletedPorts.has(portId)
+  const complete = facts.ports.length > 0 && questions.every(told)
   const ports: PortFact[] = []
   const answers = new Map<string, Answer>()
   const failures: string[] = []
@@ -158,6 +167,7 @@ export async function askAbout(
   for (const question of questions) {
     const port = found.find(one => one.deviceId === question.vmId && isAbout(question, one))
     if (port) ports.push(port)
+    else if (complete && told(question)) answers.set(identityOf(question), 'detached')
     else absent.push(question)
   }
   await Promise.all(
@@ -165,7 +175,7 @@ export async function askAbout(
       try {
         if (vmId === '') return
         const attached = await cloud.interfacesOf(vmId, signal)
-        if (!attached && !(await isGone(cloud, vmId, vms, signal))) return
+        if (!attached && !(await isGone(cloud, vmId, facts.vms, signal))) return
         for (const question of group) {
           const there = attached?.some(one => one.portId === question.portId || one.macAddress === question.macAddress)
           answers.set(identityOf(question), there ? 'attached' : 'detached')

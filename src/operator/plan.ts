@@ -90,9 +90,12 @@ export function planNodes(observed: Observed): Plan {
     questions: delivered.filter(({ is }) => is.fate === 'ask').map(one => questionAbout(one, observed)),
     heldRemovals: [...held].map(({ node, nic }) => ({ node: node.nodeName, nic })),
     down: downPorts(nodes, observed),
-    waiting: verdicts.filter(({ reason }) => reason === 'NotAttachedYet').flatMap(({ portId }) => portId ?? []),
+    waiting: verdicts.filter(({ reason }) => notYet.has(reason)).flatMap(({ portId }) => portId ?? []),
   }
 }
+
+/** Ports that may be ready in a moment; nobody tells when. */
+const notYet = new Set<Verdict['reason']>(['NotAttachedYet', 'StatusNotAllowed'])
 
 /** Every interface of an object that is being deleted goes, or over to another object that wants it too. */
 export function planRelease(source: string, held: readonly HeldNode[], claims: readonly Claim[]): NodePlan[] {

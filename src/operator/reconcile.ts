@@ -14,6 +14,8 @@ import type { Log } from '../log.ts'
 import { type Intervals, nextSyncMs } from './cadence.ts'
 import { resolveSettings } from './config.ts'
 import { release } from './deletion.ts'
+import { isAway } from './events/cloud-events.ts'
+import type { LookContext } from './look.ts'
 import { mergePatch } from './merge-patch.ts'
 import type { Notices } from './notices.ts'
 import { nextStatus, type Outcome } from './status.ts'
@@ -33,6 +35,14 @@ export interface ReconcileDeps extends SyncDeps {
   /** How many syncs one cloud may keep busy. */
   turns: Turns
   random?: () => number
+}
+
+/** A sync, and whether a notice started it: what waits then is looked at again soon. */
+interface Ended {
+  generation: number | undefined
+  failure: SyncError | undefined
+  result: SyncResult | undefined
+  noticed: boolean
 }
 
 interface Remembered {
@@ -86,14 +96,15 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     const config = await withFinalizer(found, deps.kube)
     const { generation } = config.metadata
     const fresh = deps.takeForced(key)
+    const hints = deps.cloudEvents.take(key)
     // What a person changed or asked for is no repetition of an old failure.
     if (fresh || memory.get(key)?.generation !== generation) memory.delete(key)
 
     const started = deps.now()
-    const { result, error } = await attempt(config, { log, signal, fresh })
+    const { result, error } = await attempt(config, { log, signal, fresh, hints })
     signal.throwIfAborted()
     const failure = error ?? result?.error
-    const remembered = remember(key, generation, failure, result)
+    const remembered = remember(key, { generation, failure, result, noticed: hints.noticed })
     const intervals = result?.settings ?? intervalsOf(config, deps)
     const next = nextSyncMs(intervals, {
       now: deps.now().getTime(),
@@ -102,6 +113,7 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
       retryAfterMs: failure?.retryAfterMs,
       nodesPending: isPending(result),
       waitingSince: remembered.waitingSince,
+      eventsAway: isAway(deps.cloudEvents.stateOf(key)),
       downDueMs: result?.down.dueMs,
       random: (deps.random ?? Math.random)(),
     })
@@ -132,7 +144,7 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     }
   }
 
-  async function attempt(config: OpenstackConfig, context: { log: Log; signal: AbortSignal; fresh: boolean }) {
+  async function attempt(config: OpenstackConfig, context: LookContext & { log: Log }) {
     const { log, signal } = context
     const limited = AbortSignal.any([signal, AbortSignal.timeout(longestSyncMs)])
     try {
@@ -145,18 +157,13 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     }
   }
 
-  function remember(
-    key: string,
-    generation: number | undefined,
-    failure: SyncError | undefined,
-    result: SyncResult | undefined,
-  ): Remembered {
+  function remember(key: string, { generation, failure, result, noticed }: Ended): Remembered {
     const before = memory.get(key)
     const waiting = result ? result.waiting || result.plan.down.length > 0 : before?.waitingSince !== undefined
     const now = {
       generation,
       failures: failure ? (before?.failures ?? 0) + 1 : 0,
-      waitingSince: waiting ? (before?.waitingSince ?? deps.now().getTime()) : undefined,
+      waitingSince: waiting ? ((noticed ? undefined : before?.waitingSince) ?? deps.now().getTime()) : undefined,
     }
     memory.set(key, now)
     return now

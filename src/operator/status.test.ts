@@ -13,7 +13,7 @@ const nothing: Findings = {
   nodesTold: true,
   heldRemovals: [],
   refusedRemovals: [],
-  busLocked: false,
+  events: undefined,
   place: { viola: 'https://viola', providerId: 'biz-1' },
   placeKnown: false,
 }
@@ -96,10 +96,21 @@ const cases: Record<string, [given: Partial<Outcome>, type: string, expected: st
   ],
   'without held removals there is no such condition': [{}, 'RemovalHeld', 'absent'],
   'a bus whose password does not open is told': [
-    { findings: { ...nothing, busLocked: true } },
+    { findings: { ...nothing, events: { is: 'unusable', message: 'rabbitMQPw of Contrabass does not open' } } },
     'EventsConnected',
     'False EventsUnavailable: rabbitMQPw of Contrabass does not open',
   ],
+  'a bus that is listened to is told': [
+    { findings: { ...nothing, events: { is: 'connected', message: 'listening to neutron' } } },
+    'EventsConnected',
+    'True EventsConnected: listening to neutron',
+  ],
+  'a bus that is away is told': [
+    { findings: { ...nothing, events: { is: 'away', message: 'bus:5672: ECONNREFUSED' } } },
+    'EventsConnected',
+    'False EventsAway: bus:5672: ECONNREFUSED',
+  ],
+  'without a bus there is no such condition': [{}, 'EventsConnected', 'absent'],
   'a refused removal waits': [
     { findings: { ...nothing, refusedRemovals: ['w1: HTTP 400'] } },
     'RemovalPending',
@@ -108,6 +119,23 @@ const cases: Record<string, [given: Partial<Outcome>, type: string, expected: st
 }
 for (const [name, [given, type, expected]] of Object.entries(cases))
   test(name, () => assert.equal(said(after(given), type), expected))
+
+test('a bus that is no longer known is told as off', () => {
+  const before = after({ findings: { ...nothing, events: { is: 'connected', message: 'listening' } } })
+  assert.equal(said(after({}, before), 'EventsConnected'), 'Unknown EventsOff: no message bus is known for this cloud')
+})
+
+test('the time of the last event moves with the time of the last sync, and alone writes nothing', () => {
+  const heard = (lastEventAt: number) => ({
+    ...good,
+    findings: { ...nothing, events: { is: 'connected', message: 'listening', lastEventAt, lagMs: 12.4 } } as Findings,
+  })
+  const before = nextStatus({}, heard(1_000), later(0), slowMs)
+  assert.deepEqual(before?.events, { lastEventAt: '1970-01-01T00:00:01.000Z', lagMs: 12 })
+  assert.equal(nextStatus(before, heard(2_000), later(1), slowMs), undefined)
+  const moved = nextStatus(before, heard(2_000), later(slowMs), slowMs)
+  assert.equal(moved?.events?.lastEventAt, '1970-01-01T00:00:02.000Z')
+})
 
 test('ports and nodes are counted', () => {
   const { nodes, ports } = after({

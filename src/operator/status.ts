@@ -8,6 +8,7 @@ import { canonicalJson } from '../contract/hash.ts'
 import type { ConditionStatus, State } from '../contract/node-config.ts'
 import type { OpenstackConfigStatus } from '../contract/openstack-config.ts'
 import type { SyncReason } from '../contract/reasons.ts'
+import type { EventsState } from './events/cloud-events.ts'
 import type { HeldNode } from './facts.ts'
 import type { Verdict } from './verdicts.ts'
 
@@ -30,8 +31,8 @@ export interface Findings {
   heldRemovals: readonly string[]
   /** Nodes whose removal Viola refused, with its words. */
   refusedRemovals: readonly string[]
-  /** The cloud's bus has a password that does not open. */
-  busLocked: boolean
+  /** How the object hears of its cloud; undefined when no message bus is known. */
+  events: EventsState | undefined
   /** Where the nodes are delivered to. */
   place: Place
   /** The place held interfaces of this object before this sync. */
@@ -72,6 +73,7 @@ export function nextStatus(
     ...present('lastChangeAt', outcome.changed > 0 ? at : before.lastChangeAt),
     ...present('lastError', error ? cut(`${error.reason}: ${error.message}`, longestError) : undefined),
     ...present('downPortRetry', error ? before.downPortRetry : outcome.downPortRetry),
+    ...present('events', findings ? findings.events && eventTimes(findings.events) : before.events),
     ...present('nodes', findings ? nodesSummary(findings.nodes) : before.nodes),
     ...present('ports', findings ? portsSummary(findings.verdicts) : before.ports),
     ...present('heldRemovals', findings ? heldList(findings.heldRemovals) : before.heldRemovals),
@@ -202,13 +204,30 @@ export function leftText({ viola, providerId, nodes }: Place & { nodes: number }
   return `${count(nodes, 'node')} of provider ${providerId} behind ${viola} stay as they were delivered`
 }
 
-function eventsCondition({ busLocked }: Findings, before: OpenstackConfigStatus): Said[] {
+function eventsCondition({ events }: Findings, before: OpenstackConfigStatus): Said[] {
   const type = 'EventsConnected'
-  if (busLocked)
-    return [{ type, status: 'False', reason: 'EventsUnavailable', message: 'rabbitMQPw of Contrabass does not open' }]
-  const old = before.conditions?.find(one => one.type === type)
-  if (old?.reason !== 'EventsUnavailable') return []
-  return [{ type, status: 'Unknown', reason: 'Healthy', message: 'rabbitMQPw of Contrabass opens' }]
+  if (events) {
+    const { status, reason } = eventsSaid[events.is]
+    return [{ type, status, reason, message: events.message }]
+  }
+  if (!before.conditions?.some(one => one.type === type)) return []
+  return [{ type, status: 'Unknown', reason: 'EventsOff', message: 'no message bus is known for this cloud' }]
+}
+
+/** How each state of a bus is told. */
+export const eventsSaid: Record<EventsState['is'], Pick<Said, 'status'> & { reason: SyncReason }> = {
+  connected: { status: 'True', reason: 'EventsConnected' },
+  connecting: { status: 'Unknown', reason: 'EventsConnecting' },
+  waiting: { status: 'False', reason: 'EventsAway' },
+  away: { status: 'False', reason: 'EventsAway' },
+  refused: { status: 'False', reason: 'EventsUnavailable' },
+  unusable: { status: 'False', reason: 'EventsUnavailable' },
+}
+
+function eventTimes({ lastEventAt, lagMs }: EventsState): OpenstackConfigStatus['events'] {
+  if (lastEventAt === undefined) return undefined
+  const late = lagMs === undefined ? undefined : Math.min(Math.round(lagMs), 2 ** 31 - 1)
+  return { lastEventAt: new Date(lastEventAt).toISOString(), ...present('lagMs', late) }
 }
 
 function nodesSummary(nodes: readonly NodeState[]): OpenstackConfigStatus['nodes'] {
@@ -261,7 +280,7 @@ function sameButForTimes(a: OpenstackConfigStatus, b: OpenstackConfigStatus): bo
   return timeless(a) === timeless(b)
 }
 
-function timeless({ lastSyncedAt, nextSyncAt, conditions, ...rest }: OpenstackConfigStatus): string {
+function timeless({ lastSyncedAt, nextSyncAt, events, conditions, ...rest }: OpenstackConfigStatus): string {
   const lasting = conditions?.map(condition =>
     condition.type === 'Ready' && condition.status === 'True' ? { ...condition, reason: '', message: '' } : condition,
   )

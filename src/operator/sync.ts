@@ -10,10 +10,12 @@ import { type Delivery, deliver } from './apply.ts'
 import type { BusSecrets } from './bus-secrets.ts'
 import { type DownDecision, downResend } from './cadence.ts'
 import type { SyncSettings } from './config.ts'
+import type { CloudEvents, EventsState } from './events/cloud-events.ts'
+import { interestOf } from './events/interests.ts'
 import { type HeldNode, identityOf, type Observed } from './facts.ts'
 import type { Leaving } from './leaving.ts'
 import type { Locks } from './locks.ts'
-import { heldBy, type Look, type LookDeps, look, releaseOf } from './look.ts'
+import { heldBy, type Look, type LookContext, type LookDeps, look, releaseOf } from './look.ts'
 import type { CloudFacts } from './observe.ts'
 import { type NodePlan, type Plan, planNodes } from './plan.ts'
 import type { Records } from './records.ts'
@@ -26,6 +28,7 @@ export interface SyncDeps extends LookDeps {
   records: Records
   leaving: Leaving
   busSecrets: BusSecrets
+  cloudEvents: CloudEvents
   now: () => Date
 }
 
@@ -48,12 +51,14 @@ const looks = 3
 export async function sync(
   config: OpenstackConfig,
   deps: SyncDeps,
-  context: { log: Log; signal: AbortSignal; fresh: boolean },
+  context: LookContext & { log: Log },
 ): Promise<SyncResult> {
   const { signal, log } = context
   const looked = await look(config, deps, context)
   const { settings, providerId, viola, observed, plan, bus, facts, questionFailures } = looked
   await deps.busSecrets.keep(config, bus, log)
+  const { secret } = deps.sources(keyOf(config))
+  await deps.cloudEvents.follow(config, { settings, bus, secret, interest: interestOf(config, observed) })
   for (const portId of undelivered(observed)) deps.records.saw(providerId, portId)
 
   const down = downResend(
@@ -66,7 +71,7 @@ export async function sync(
     deliverAll({ deps, viola, providerId, observed, plan, down, log, signal }),
   )
   record(deps, providerId, delivered)
-  const findings = findingsOf(config, looked, delivered)
+  const findings = findingsOf(config, looked, delivered, deps.cloudEvents.stateOf(keyOf(config)))
   const error = errorOf(delivered.delivery, facts, questionFailures)
   return {
     settings,
@@ -218,8 +223,9 @@ function placeOf({ violaEndpoint }: SyncSettings, providerId: string): Findings[
 
 function findingsOf(
   config: OpenstackConfig,
-  { settings, providerId, nodesTold, bus, observed }: Look,
+  { settings, providerId, nodesTold, observed }: Look,
   delivered: Delivered,
+  events: EventsState | undefined,
 ): Findings {
   const { plan, delivery } = delivered
   const source = keyOf(config)
@@ -236,7 +242,7 @@ function findingsOf(
     verdicts: plan.verdicts,
     nodes: [...nodes.filter(({ nodeName }) => !delivery.conflicts.has(nodeName)), ...waiting],
     nodesTold,
-    busLocked: bus !== undefined && bus.password === undefined,
+    events,
     heldRemovals: plan.heldRemovals.map(({ node, nic }) => `${node} ${nic.name} (port ${identityOf(nic)})`),
     place: placeOf(settings, providerId),
     placeKnown: observed.held.some(node => node.interfaces.some(nic => nic.source === source)),

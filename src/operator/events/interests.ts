@@ -1,0 +1,73 @@
+/**
+ * Which OpenstackConfigs a notice concerns: those that know its port (listed or delivered before), its server, or its subnet
+ * or network.
+ *
+ * A detach names no server and a notice names no object, so what was seen before is what leads back to the object.
+ */
+import type { OpenstackConfig, OpenstackConfigSpec } from '../../contract/openstack-config.ts'
+import type { Subject } from '../../openstack/notice.ts'
+import type { Observed } from '../facts.ts'
+
+/** Tags such as `port ID`, `server ID`, `subnet ID`. */
+export type Interest = ReadonlySet<string>
+
+export function interestOf({ spec }: OpenstackConfig, observed: Observed): Interest {
+  const { source, vms, ports, held, subnets } = observed
+  const delivered = held.flatMap(node => node.interfaces.filter(nic => nic.source === source))
+  return new Set([
+    ...ports.map(({ id }) => `port ${id}`),
+    ...delivered.flatMap(({ portId }) => (portId === undefined ? [] : [`port ${portId}`])),
+    ...vms.flatMap(({ id, entry }) => [...(id === undefined ? [] : [`server ${id}`]), `server-name ${entry}`]),
+    ...subnets.flatMap(({ id, networkId }) => [`subnet ${id}`, `network ${networkId}`]),
+    ...subnetNames(spec),
+  ])
+}
+
+function subnetNames({ subnetName }: OpenstackConfigSpec): string[] {
+  return subnetName?.trim() ? [`subnet-name ${subnetName.trim()}`] : []
+}
+
+function tagsOf(subject: Subject): string[] {
+  switch (subject.about) {
+    case 'port':
+      return [`port ${subject.id}`, `server ${subject.deviceId}`]
+    case 'server':
+      return [`server ${subject.id}`, `server-name ${subject.name}`]
+    case 'subnet':
+      return [`subnet ${subject.id}`, `subnet-name ${subject.name}`]
+    case 'network':
+      return [`network ${subject.id}`]
+  }
+}
+
+export interface Interests {
+  set(key: string, interest: Interest): void
+  delete(key: string): void
+  /** The objects that a subject concerns. */
+  of(subject: Subject): Set<string>
+}
+
+/** By tag, so that a notice costs the same whether ten VMs are followed or ten thousand. */
+export function createInterests(): Interests {
+  const byKey = new Map<string, Interest>()
+  const byTag = new Map<string, Set<string>>()
+
+  function drop(key: string, tag: string): void {
+    const keys = byTag.get(tag)
+    keys?.delete(key)
+    if (keys?.size === 0) byTag.delete(tag)
+  }
+
+  return {
+    set(key, interest) {
+      for (const tag of byKey.get(key) ?? []) if (!interest.has(tag)) drop(key, tag)
+      for (const tag of interest) byTag.set(tag, (byTag.get(tag) ?? new Set()).add(key))
+      byKey.set(key, interest)
+    },
+    delete(key) {
+      for (const tag of byKey.get(key) ?? []) drop(key, tag)
+      byKey.delete(key)
+    },
+    of: subject => new Set(tagsOf(subject).flatMap(tag => [...(byTag.get(tag) ?? [])])),
+  }
+}

@@ -1,7 +1,9 @@
 # The face for people: `make help` is the manual. Each target is one line onto an npm script.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down status test e2e check bench generate build install-packages install-tools fmt
+KUBECTL ?= kubectl
+IMG ?= multinic-operator:latest
+.PHONY: help up down status test e2e check bench generate build install-packages install-tools install uninstall deploy undeploy fmt
 
 help: ## show this page
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +34,19 @@ generate: install-packages ## write CRDs, OpenAPI and reference pages anew
 
 build: install-packages ## bundle the parts into dist/
 	@npm run --silent build
+
+install: ## put our CRDs into the cluster of your kubeconfig, or bring them up to date
+	@$(KUBECTL) apply --server-side --force-conflicts --kustomize config/crd
+
+uninstall: ## take our CRDs out of it; refuses while objects exist (FORCE=1 lets them go, NICs stay)
+	@KUBECTL="$(KUBECTL)" scripts/uninstall.sh
+
+deploy: ## run the operator in it: make deploy IMG=registry/multinic-operator:tag
+	@$(KUBECTL) kustomize config/default | sed 's|image: multinic-operator:latest|image: $(IMG)|' | $(KUBECTL) apply --server-side --force-conflicts --filename -
+
+undeploy: ## take the operator out of it; CRDs, objects, namespaces and NICs stay
+	@$(KUBECTL) delete --ignore-not-found --kustomize config/manager
+	@$(KUBECTL) delete --ignore-not-found --kustomize config/rbac
 
 fmt: install-packages ## format and fix what can be fixed
 	@npm run --silent fmt

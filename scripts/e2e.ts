@@ -19,6 +19,7 @@ const realParts = {
   openstack: /rigs\/openstack\/rig\./,
   rabbitmq: /rigs\/rabbitmq\/rig\./,
   postgres: /rigs\/postgres\/rig\./,
+  helm: /rigs\/helm\/rig\./,
   browser: /rigs\/browser\/rig\./,
 }
 

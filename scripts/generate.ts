@@ -14,6 +14,7 @@ import { controllerSettings } from '../src/controller/config.ts'
 import { inventoryApi } from '../src/inventory/api.ts'
 import { processSettings } from '../src/operator/config.ts'
 import { violaApi } from '../src/viola/api.ts'
+import { chartFiles } from './chart.ts'
 
 const header = '# Made by `make generate` from src/contract. Do not edit.\n'
 const files = new Map<string, string>()
@@ -36,6 +37,8 @@ files.set('docs/reference/reasons.md', reasonsPage())
 files.set('docs/reference/settings.md', settingsPage())
 files.set('docs/reference/controller-settings.md', controllerSettingsPage())
 files.set('docs/reference/operator-settings.md', operatorSettingsPage())
+
+for (const [path, text] of chartFiles()) files.set(path, text)
 
 const stale = [...files].filter(([path, text]) => read(path) !== text)
 if (process.argv.includes('--check')) {

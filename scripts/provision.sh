@@ -7,12 +7,12 @@
 #   provision.sh openstack    for `make e2e`: base, and the real parts of a cloud
 #   provision.sh rabbitmq     for `make e2e`: base, and a message broker
 #   provision.sh postgres     for `make e2e`: base, and a database server
+#   provision.sh helm         for `make e2e`: base, and helm (built by Go)
 #   provision.sh browser      for `make e2e`: base, and a browser for the dashboard, with letters for Korean
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-rig=$here/../test/rigs/kubernetes
-group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres or browser}
+group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres, helm or browser}
 
 # command:package, as Debian and Ubuntu name them.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl)
@@ -32,8 +32,9 @@ case $group in
   openstack) tools=("${base[@]}" "${openstack[@]}") ;;
   rabbitmq) tools=("${base[@]}" "${rabbitmq[@]}") ;;
   postgres) tools=("${base[@]}" "${postgres[@]}") ;;
+  helm) tools=("${base[@]}") ;;
   browser) tools=("${base[@]}" "${browser[@]}") ;;
-  *) echo "provision.sh: no group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, browser)" >&2; exit 2 ;;
+  *) echo "provision.sh: no group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, browser)" >&2; exit 2 ;;
 esac
 
 # Directories such as /usr/sbin are not in everybody's PATH.
@@ -64,7 +65,9 @@ offers_go() {
 
 packages=()
 for tool in "${tools[@]}"; do have "${tool%%:*}" "${tool#*:}" || packages+=("${tool#*:}"); done
-if [ "$group" = kubernetes ] && ! command -v go >/dev/null && ! "$rig/build.sh" --check >/dev/null 2>&1; then
+builder=
+case $group in kubernetes | helm) builder=$here/../test/rigs/$group/build.sh ;; esac
+if [ -n "$builder" ] && ! command -v go >/dev/null && ! "$builder" --check >/dev/null 2>&1; then
   [ -n "$(offers_go)" ] || update_once
   # From 1.21 on Go fetches the toolchain that a module asks for; an older one cannot, and build.sh says what to do.
   if dpkg --compare-versions "0$(offers_go)" ge 01.21; then packages+=(golang-go); fi
@@ -101,4 +104,4 @@ if [ ${#packages[@]} -gt 0 ]; then
   done
 fi
 
-if [ "$group" = kubernetes ]; then "$rig/build.sh" >/dev/null; fi
+if [ -n "$builder" ]; then "$builder" >/dev/null; fi

@@ -2,7 +2,6 @@
  * The whole world on one machine: two Kubernetes APIs, a cloud, nodes with their kubelets in this process, and our parts as
  * processes of the real program beside it.
  */
-import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { connectKube, type KubeClient } from '../kube/client.ts'
@@ -28,6 +27,7 @@ import {
   createWorld,
   type Port,
   type SubnetInput,
+  sandboxClusterId,
   subnetNamed,
   type World,
 } from './world.ts'
@@ -76,7 +76,7 @@ const offered: SubnetInput[] = [
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { state, log, progress = () => {} } = options
   const world = createWorld()
-  const clusterId = randomUUID()
+  const clusterId = sandboxClusterId
   const undo: (() => Promise<void>)[] = []
   const started = async <T>(making: Promise<T>, stop: (made: T) => Promise<void>): Promise<T> => {
     const made = await making

@@ -68,6 +68,8 @@ export interface World {
   project: { id: string; name: string }
   user: { id: string; name: string; password: string; domain: string }
   provider: { id: string; encryptKey: string }
+  /** The broker that Neutron and Nova send their notifications to, where there is one. */
+  bus?: { urls: string[]; user: string; password: string }
   networks: Map<string, Network>
   subnets: Map<string, Subnet>
   servers: Map<string, Server>
@@ -77,20 +79,25 @@ export interface World {
   faults: Faults
   startedAt: Date
   now(): Date
-  /** Told after each change of ports. */
+  /** Told after each change of ports, and of whatever else a test changes by hand. */
   onPorts(listener: () => void): void
   portsChanged(): void
 }
 
 export const noFaults: Faults = { failing: [], silent: [], roleLost: false, pageLimit: 0, tokenSeconds: 3600 }
 
+/** Always the same, so that documents can name them: config/samples does. */
+export const sandboxProjectId = '9f1c2d3e4b5a69788796a5b4c3d2e1f0'
+export const sandboxProviderId = '3f5b8f6e-6a6f-4a53-8a1c-0d5f3a1b7c21'
+export const sandboxClusterId = 'b7d0a6c4-52c1-4f0e-9f1d-6a8e2b3c4d5e'
+
 export function createWorld(now: () => Date = () => new Date()): World {
   const listeners: (() => void)[] = []
   return {
     region: 'RegionOne',
-    project: { id: hex(32), name: 'sandbox' },
+    project: { id: sandboxProjectId, name: 'sandbox' },
     user: { id: hex(32), name: 'admin', password: hex(24), domain: 'Default' },
-    provider: { id: randomUUID(), encryptKey: hex(16) },
+    provider: { id: sandboxProviderId, encryptKey: hex(16) },
     networks: new Map(),
     subnets: new Map(),
     servers: new Map(),

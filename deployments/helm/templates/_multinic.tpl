@@ -1,0 +1,281 @@
+{{/* Names, labels, images, and the one Deployment that all parts are made from. */}}
+
+{{- define "multinic.name" -}}
+{{- $names := dict "controller" (printf "%s-controller" .root.Values.fullname) "operator" "multinic-operator" "viola" "viola-api" "inventory" "multinic-inventory" -}}
+{{- get $names .part -}}
+{{- end }}
+
+{{- define "multinic.account" -}}
+{{- if eq .part "controller" }}{{ .root.Values.fullname }}{{ else }}{{ include "multinic.name" . }}{{ end -}}
+{{- end }}
+
+{{- define "multinic.selector" -}}
+app.kubernetes.io/name: {{ include "multinic.name" . }}
+app.kubernetes.io/component: {{ .part }}
+{{- end }}
+
+{{- define "multinic.labels" -}}
+{{ include "multinic.selector" . }}
+app.kubernetes.io/part-of: multinic
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+{{- with .root.Values.global.labels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "multinic.image" -}}
+{{- $registry := .root.Values.global.imageRegistry -}}
+{{- if $registry }}{{ trimSuffix "/" $registry }}/{{ end -}}
+{{ .image.repository }}
+{{- if .image.digest }}@{{ .image.digest }}{{ else }}:{{ .image.tag | default .root.Chart.AppVersion }}{{ end -}}
+{{- end }}
+
+{{- define "multinic.env" -}}
+{{- range $name, $value := . }}
+- name: {{ $name }}
+  value: {{ $value | toString | quote }}
+{{- end }}
+{{- end }}
+
+{{/* A key of a Secret, mounted as a directory of its own. */}}
+{{- define "multinic.secretVolume" -}}
+- name: {{ .name }}
+  secret:
+    secretName: {{ .secret }}
+    defaultMode: 0440
+{{- end }}
+
+{{/*
+root, part, values (of the part), env (map), rawEnv (list), volumes, mounts (lists), ports (list of name and port), health
+(port name), scheme of the probes, recreate.
+*/}}
+{{- define "multinic.deployment" -}}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ include "multinic.name" . }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "multinic.labels" . | nindent 4 }}
+spec:
+  replicas: {{ .values.replicas }}
+  {{- if .recreate }}
+  strategy:
+    type: Recreate
+  {{- end }}
+  selector:
+    matchLabels:
+      {{- include "multinic.selector" . | nindent 6 }}
+  template:
+    metadata:
+      labels:
+        {{- include "multinic.labels" . | nindent 8 }}
+        {{- with .values.podLabels }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- with .values.podAnnotations }}
+      annotations:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+    spec:
+      serviceAccountName: {{ include "multinic.account" . }}
+      automountServiceAccountToken: {{ ne .part "inventory" }}
+      terminationGracePeriodSeconds: 30
+      {{- if .values.hostNetwork }}
+      hostNetwork: true
+      dnsPolicy: ClusterFirstWithHostNet
+      {{- end }}
+      {{- with .root.Values.global.imagePullSecrets }}
+      imagePullSecrets:
+        {{- range . }}
+        - name: {{ . }}
+        {{- end }}
+      {{- end }}
+      securityContext:
+        runAsNonRoot: true
+        runAsUser: 65532
+        runAsGroup: 65532
+        fsGroup: 65532
+        seccompProfile:
+          type: RuntimeDefault
+      containers:
+        - name: {{ .part }}
+          image: {{ include "multinic.image" (dict "root" .root "image" .values.image) }}
+          imagePullPolicy: {{ .values.image.pullPolicy }}
+          args: [{{ .part }}]
+          env:
+            - name: POD_NAME
+              valueFrom:
+                fieldRef:
+                  fieldPath: metadata.name
+            - name: POD_NAMESPACE
+              valueFrom:
+                fieldRef:
+                  fieldPath: metadata.namespace
+            {{- include "multinic.env" .env | nindent 12 }}
+            {{- include "multinic.env" .values.settings | nindent 12 }}
+            {{- with concat .rawEnv .values.env }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+          {{- with .values.envFrom }}
+          envFrom:
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
+          ports:
+            {{- range .ports }}
+            - name: {{ .name }}
+              containerPort: {{ .port }}
+            {{- end }}
+          startupProbe:
+            httpGet:
+              path: /healthz
+              port: {{ .health }}
+              scheme: {{ .scheme | default "HTTP" }}
+            periodSeconds: 1
+            failureThreshold: 120
+          livenessProbe:
+            httpGet:
+              path: /healthz
+              port: {{ .health }}
+              scheme: {{ .scheme | default "HTTP" }}
+            periodSeconds: 10
+            timeoutSeconds: 5
+          readinessProbe:
+            httpGet:
+              path: /readyz
+              port: {{ .health }}
+              scheme: {{ .scheme | default "HTTP" }}
+            periodSeconds: 5
+            timeoutSeconds: 5
+          resources:
+            {{- toYaml .values.resources | nindent 12 }}
+          securityContext:
+            allowPrivilegeEscalation: false
+            readOnlyRootFilesystem: true
+            capabilities:
+              drop: [ALL]
+          {{- with concat .mounts .values.extraVolumeMounts }}
+          volumeMounts:
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
+      {{- with concat .volumes .values.extraVolumes }}
+      volumes:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with .values.nodeSelector }}
+      nodeSelector:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with .values.tolerations }}
+      tolerations:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with .values.affinity }}
+      affinity:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with .values.priorityClassName }}
+      priorityClassName: {{ . }}
+      {{- end }}
+      {{- if .values.topologySpread }}
+      topologySpreadConstraints:
+        {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+        - maxSkew: 1
+          topologyKey: {{ . }}
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector:
+            matchLabels:
+              {{- include "multinic.selector" $ | nindent 14 }}
+        {{- end }}
+      {{- end }}
+{{- end }}
+
+{{/* ServiceAccount and PodDisruptionBudget: root, part, values. */}}
+{{- define "multinic.surroundings" -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ include "multinic.account" . }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "multinic.labels" . | nindent 4 }}
+  {{- with .values.serviceAccountAnnotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+automountServiceAccountToken: false
+{{- if and .values.podDisruptionBudget (gt (int .values.replicas) 1) }}
+---
+apiVersion: {{ if .root.Capabilities.APIVersions.Has "policy/v1" }}policy/v1{{ else }}policy/v1beta1{{ end }}
+kind: PodDisruptionBudget
+metadata:
+  name: {{ include "multinic.name" . }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "multinic.labels" . | nindent 4 }}
+spec:
+  minAvailable: 1
+  selector:
+    matchLabels:
+      {{- include "multinic.selector" . | nindent 6 }}
+{{- end }}
+{{- end }}
+
+{{/* Role or ClusterRole and its binding, from files/rules.yaml: root, part, scope (cluster or namespace). */}}
+{{- define "multinic.rights" -}}
+{{- $kind := ternary "ClusterRole" "Role" (eq .scope "cluster") -}}
+{{- $rules := .root.Files.Get "files/rules.yaml" | replace "- multinic-system" (printf "- %s" .root.Release.Namespace) | fromYaml -}}
+{{- $name := include "multinic.name" . -}}
+{{- if eq .scope "cluster" }}{{ $name = printf "%s-%s" .root.Release.Namespace $name }}{{ end -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $kind }}
+metadata:
+  name: {{ $name }}
+  {{- if eq .scope "namespace" }}
+  namespace: {{ .root.Release.Namespace }}
+  {{- end }}
+  labels:
+    {{- include "multinic.labels" . | nindent 4 }}
+rules:
+  {{- toYaml (index $rules .part .scope) | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $kind }}Binding
+metadata:
+  name: {{ $name }}
+  {{- if eq .scope "namespace" }}
+  namespace: {{ .root.Release.Namespace }}
+  {{- end }}
+  labels:
+    {{- include "multinic.labels" . | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ $kind }}
+  name: {{ $name }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "multinic.account" . }}
+    namespace: {{ .root.Release.Namespace }}
+{{- end }}
+
+{{/* root, part, ports (list of name, port, target). */}}
+{{- define "multinic.service" -}}
+apiVersion: v1
+kind: Service
+metadata:
+  name: {{ .name | default (include "multinic.name" .) }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "multinic.labels" . | nindent 4 }}
+spec:
+  selector:
+    {{- include "multinic.selector" . | nindent 4 }}
+  ports:
+    {{- range .ports }}
+    - name: {{ .name }}
+      port: {{ .port }}
+      targetPort: {{ .target }}
+    {{- end }}
+{{- end }}

@@ -1,0 +1,155 @@
+/**
+ * The chart, the kustomizations and the make targets for people, on a real kube-apiserver.
+ *
+ * UPDATE=1 writes the golden files anew.
+ */
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { parseAllDocuments } from 'yaml'
+import { environment } from '../../src/env.ts'
+import { type Helm, openHelm } from '../rigs/helm/rig.ts'
+import { type ControlPlane, startControlPlane } from '../rigs/kubernetes/rig.ts'
+import type { Ran } from '../rigs/process.ts'
+
+const root = join(import.meta.dirname, '../..')
+const chart = join(root, 'deployments/helm')
+const golden = join(root, 'test/golden/helm')
+const namespace = 'multinic-system'
+
+let home: string
+let helm: Helm
+let cluster: ControlPlane
+
+before(async () => {
+  home = await mkdtemp(join(tmpdir(), 'multinic-helm-'))
+  helm = await openHelm(home)
+  cluster = await startControlPlane()
+  for (const name of [namespace, 'multinic-operator-system']) await kubectl('create', 'namespace', name)
+  await kubectl('apply', '--filename', join(import.meta.dirname, 'prometheus-operator-crds.yaml'))
+})
+after(async () => {
+  await cluster?.close()
+  await rm(home, { recursive: true, force: true })
+})
+
+function kubectl(...args: string[]): Promise<Ran> {
+  return cluster.exec('kubectl', args)
+}
+
+/** With what the kubeconfig of the cluster says. */
+function make(...args: string[]): Promise<Ran> {
+  return cluster.exec('make', ['--silent', '--directory', root, ...args], { check: false })
+}
+
+function rendered(values: string | undefined, ...args: string[]): Promise<Ran> {
+  const from = values === undefined ? [] : ['--values', join(chart, values)]
+  const api = ['--api-versions', 'policy/v1', '--kube-version', '1.36.0']
+  return helm(['template', 'multinic-agent', chart, '--namespace', namespace, ...api, ...from, ...args])
+}
+
+const files = (await readdir(chart)).filter(name => /^values-.*\.yaml$/.test(name))
+const everything = ['controller', 'operator', 'viola', 'inventory'].flatMap(part => ['--set', `${part}.enabled=true`])
+const cases: [name: string, values: string | undefined, args: string[]][] = [
+  ['default', undefined, []],
+  ...files.map((file): [string, string, string[]] => [file.replace(/^values-|\.yaml$/g, ''), file, []]),
+  ['everything', undefined, [...everything, '--set', 'namespace.manage=true', '--set', 'networkPolicy.enabled=true']],
+]
+
+for (const [name, values, args] of cases) {
+  test(`${name}: helm lint has nothing to say, and what is rendered is what it was`, async () => {
+    const linted = await helm([
+      'lint',
+      '--strict',
+      chart,
+      ...(values ? ['--values', join(chart, values)] : []),
+      ...args,
+    ])
+    assert.equal(linted.code, 0, linted.stdout + linted.stderr)
+    const { code, stdout, stderr } = await rendered(values, '--set', 'crds.install=false', ...args)
+    assert.equal(code, 0, stderr)
+    const file = join(golden, `${name}.yaml`)
+    if (environment()['UPDATE']) await writeFile(file, stdout)
+    assert.equal(stdout, await readFile(file, 'utf8'), 'UPDATE=1 make e2e ONLY=chart writes it anew')
+  })
+
+  test(`${name}: a real API server takes every object`, async () => {
+    const { stdout } = await rendered(values, ...args)
+    const objects = parseAllDocuments(stdout).filter(document => document.contents !== null)
+    assert.ok(objects.length > 5)
+    const applied = await cluster.exec('kubectl', ['apply', '--server-side', '--dry-run=server', '--filename', '-'], {
+      input: stdout,
+    })
+    assert.equal(applied.stdout.trim().split('\n').length, objects.length)
+    assert.doesNotMatch(applied.stderr, /unknown field|Warning: would violate/)
+  })
+}
+
+const mistakes: Record<string, [args: string[], words: RegExp]> = {
+  'a name that does not exist': [['--set', 'controller.replica=2'], /controller.*replica/s],
+  'a setting that does not exist': [['--set', 'controller.settings.MAX_UNAVAILABEL=1'], /MAX_UNAVAILABEL/],
+  'a replica count that is no number': [['--set', 'controller.replicas=two'], /replicas/],
+  'two operators with the embedded inventory': [
+    ['--set', 'operator.enabled=true', '--set', 'operator.replicas=2'],
+    /operator\.replicas.*inventory\.enabled/s,
+  ],
+  'two inventories without PostgreSQL': [
+    ['--set', 'inventory.enabled=true', '--set', 'inventory.replicas=2'],
+    /inventory\.replicas.*inventory\.databaseSecret/s,
+  ],
+}
+for (const [name, [args, words]] of Object.entries(mistakes))
+  test(`${name} is refused, and named`, async () => {
+    const { code, stderr } = await rendered(undefined, ...args)
+    assert.notEqual(code, 0)
+    assert.match(stderr, words)
+  })
+
+test('helm installs, upgrades and uninstalls; definitions and objects stay', async () => {
+  const install = ['upgrade', '--install', 'multinic-agent', chart, '--namespace', namespace]
+  for (const more of [[], ['--values', join(chart, 'values-staging.yaml')]]) {
+    const { code, stderr } = await helm([...install, ...more], cluster.kubeconfig)
+    assert.equal(code, 0, stderr)
+  }
+  await kubectl('apply', '--filename', join(root, 'config/samples/openstackconfig.yaml'))
+  const removed = await helm(['uninstall', 'multinic-agent', '--namespace', namespace], cluster.kubeconfig)
+  assert.equal(removed.code, 0, removed.stderr)
+  const { stdout } = await kubectl('get', 'openstackconfigs', '--namespace', namespace, '--output', 'name')
+  assert.match(stdout, /openstackconfig-sample/)
+  const left = await kubectl('get', 'deployments,serviceaccounts', '--namespace', namespace, '--output', 'name')
+  assert.doesNotMatch(left.stdout, /multinic/)
+})
+
+test('make install, deploy and undeploy do what they say, and undeploy leaves objects alone', async () => {
+  for (const target of [['install'], ['deploy', 'IMG=registry.example/multinic-operator:1.2.3']]) {
+    const { code, stderr } = await make(...target)
+    assert.equal(code, 0, stderr)
+  }
+  const operator = ['--namespace', 'multinic-operator-system']
+  const image = ['--output', 'jsonpath={.spec.template.spec.containers[*].image}']
+  const deployed = await kubectl('get', 'deployment', 'multinic-operator-controller-manager', ...operator, ...image)
+  assert.equal(deployed.stdout, 'registry.example/multinic-operator:1.2.3')
+  for (const object of ['service/multinic-operator-inventory-service', 'configmap/multinic-operator-operator-config'])
+    await kubectl('get', object, ...operator)
+  await kubectl('apply', '--kustomize', join(root, 'config/samples'))
+  assert.equal((await make('undeploy')).code, 0)
+  await kubectl('get', 'openstackconfig', 'openstackconfig-sample', '--namespace', namespace)
+  const { stdout } = await kubectl('get', 'deployments', ...operator, '--output', 'name')
+  assert.equal(stdout, '')
+})
+
+test('make uninstall refuses while objects exist; forced, it does not wait for anybody', async () => {
+  const patch = '{"metadata":{"finalizers":["multinic.example.com/hold"]}}'
+  const object = ['openstackconfig', 'openstackconfig-sample', '--namespace', namespace]
+  await kubectl('patch', ...object, '--type', 'merge', '--patch', patch)
+  const refused = await make('uninstall')
+  assert.notEqual(refused.code, 0)
+  assert.match(refused.stderr, /1 objects exist.*openstackconfig-sample.*FORCE=1/s)
+  await kubectl('get', ...object)
+  const forced = await make('uninstall', 'FORCE=1')
+  assert.equal(forced.code, 0, forced.stderr)
+  const { stdout } = await kubectl('get', 'customresourcedefinitions', '--output', 'name')
+  assert.doesNotMatch(stdout, /multinic/)
+})

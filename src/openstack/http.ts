@@ -55,14 +55,15 @@ export interface HttpRequest {
   accept?: (status: number) => boolean
   /** A 2xx whose body is no JSON is taken, with no body. */
   anyBody?: boolean
-  /** The caller reads the text of a 2xx itself: it may know it already. */
+  /** The caller reads the bytes of a 2xx itself: it may know them already. */
   unread?: boolean
 }
 
 export interface HttpAnswer {
   status: number
   headers: Record<string, string | string[] | undefined>
-  text: string
+  /** As they came. */
+  bytes: Buffer
   body: unknown
 }
 
@@ -94,8 +95,8 @@ export function createHttp(options: HttpOptions): Http {
         body: body === undefined ? null : JSON.stringify(body),
       })
       status = `${Math.floor(answer.statusCode / 100)}xx`
-      const text = await readBounded(answer.body, maxBodyBytes, where(request))
-      return judged(request, answer.statusCode, answer.headers, text, accept)
+      const bytes = await readBounded(answer.body, maxBodyBytes, where(request))
+      return judged(request, answer.statusCode, answer.headers, bytes, accept)
     } catch (error) {
       throw error instanceof OpenStackError ? error : unanswered(request, error, limit.aborted)
     } finally {
@@ -107,15 +108,15 @@ export function createHttp(options: HttpOptions): Http {
     request: HttpRequest,
     status: number,
     headers: HttpAnswer['headers'],
-    text: string,
+    bytes: Buffer,
     accept: (status: number) => boolean,
   ): HttpAnswer {
-    if (request.unread && status < 300 && accept(status)) return { status, headers, text, body: undefined }
-    const body = parsed(text)
+    if (request.unread && status < 300 && accept(status)) return { status, headers, bytes, body: undefined }
+    const body = parsed(bytes.toString('utf8'))
     if (accept(status)) {
-      if (body === undefined && text !== '' && status < 300 && !request.anyBody)
+      if (body === undefined && bytes.length > 0 && status < 300 && !request.anyBody)
         throw new OpenStackError(`${where(request)}: the answer is not JSON`, { service, kind: 'malformed', status })
-      return { status, headers, text, body }
+      return { status, headers, bytes, body }
     }
     const requestId = requestIdIn(headers)
     const words = wordsOf(body)
@@ -193,7 +194,7 @@ function dispatcherFor({ tls = {}, proxies, timeoutMs, connections = 16 }: HttpO
   })
 }
 
-async function readBounded(body: AsyncIterable<Buffer>, limit: number, where: string): Promise<string> {
+async function readBounded(body: AsyncIterable<Buffer>, limit: number, where: string): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of body) {
@@ -204,7 +205,7 @@ async function readBounded(body: AsyncIterable<Buffer>, limit: number, where: st
     }
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
 }
 
 function parsed(text: string): unknown {

@@ -1,8 +1,10 @@
 /**
  * Neutron: ports, subnets and networks, in as few calls as keep each address short.
  */
+import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { allPages, type Links, linksShape, parsedText, type Query } from './paging.ts'
+import { batchesOf } from './batches.ts'
+import { allPages, joined, type Links, linksShape, parsedBytes, type Query } from './paging.ts'
 import type { Session } from './session.ts'
 
 export interface Port {
@@ -108,12 +110,12 @@ interface Page<T> {
 }
 
 export function createNeutron(session: Session): Neutron {
-  /** Nothing new is the usual answer: the same text is not read twice, and gives the very same objects. */
-  const last = new Map<string, { text: string; page: Page<unknown> }>()
+  /** Nothing new is the usual answer: the same bytes are not read twice, and give the very same objects. */
+  const last = new Map<string, { mark: string; page: Page<unknown> }>()
 
-  function remember(key: string, text: string, page: Page<unknown>): void {
+  function remember(key: string, mark: string, page: Page<unknown>): void {
     last.delete(key)
-    last.set(key, { text, page })
+    last.set(key, { mark, page })
     const [oldest] = last.keys()
     if (last.size > mostRemembered && oldest !== undefined) last.delete(oldest)
   }
@@ -126,13 +128,14 @@ export function createNeutron(session: Session): Neutron {
   ): Promise<T[]> {
     const pageShape = z.looseObject({ [collection]: z.array(shape), [`${collection}_links`]: linksShape })
     return allPages('neutron', query, async page => {
-      const { text } = await session.get('network', { path: `/${collection}`, query: page, signal, unread: true })
+      const { bytes } = await session.get('network', { path: `/${collection}`, query: page, signal, unread: true })
+      const mark = createHash('sha256').update(bytes).digest('base64')
       const key = `${collection}?${new URLSearchParams(page)}`
       const known = last.get(key)
-      if (known?.text === text) return known.page as Page<T>
-      const body = parsedText('neutron', `the list of ${collection}`, pageShape, text) as Record<string, unknown>
+      if (known?.mark === mark) return known.page as Page<T>
+      const body = parsedBytes('neutron', `the list of ${collection}`, pageShape, bytes) as Record<string, unknown>
       const read = { items: body[collection] as T[], links: body[`${collection}_links`] as Links }
-      remember(key, text, read)
+      remember(key, mark, read)
       return read
     })
   }
@@ -145,13 +148,14 @@ export function createNeutron(session: Session): Neutron {
     more: Query,
     signal: AbortSignal | undefined,
   ): Promise<T[]> {
-    const chunks = chunksOf([...new Set(ids)], filter)
+    const costOf = (id: string) => filter.length + encodeURIComponent(id).length + 2
+    const batches = batchesOf([...new Set(ids)], { items: maxIds, bytes: maxQueryBytes, costOf })
     const lists = await Promise.all(
-      chunks.map(chunk =>
-        list(collection, shape, [...chunk.map((id): [string, string] => [filter, id]), ...more], signal),
+      batches.map(batch =>
+        list(collection, shape, [...batch.map((id): [string, string] => [filter, id]), ...more], signal),
       ),
     )
-    return lists.flat()
+    return joined(lists)
   }
 
   const networksById = (ids: readonly string[], signal?: AbortSignal) =>
@@ -177,7 +181,8 @@ export function createNeutron(session: Session): Neutron {
         [['project_id', session.projectId], ...fields(portFields)],
         signal,
       )
-      return [...new Map(found.map(port => [port.id, port])).values()]
+      const seen = new Set<string>()
+      return found.filter(({ id }) => !seen.has(id) && seen.add(id))
     },
     portsById: (ids, signal) => listByIds('ports', portShape, 'id', ids, fields(portFields), signal),
     portsByMac: (macs, signal) => listByIds('ports', portShape, 'mac_address', macs, fields(portFields), signal),
@@ -200,22 +205,4 @@ export function createNeutron(session: Session): Neutron {
 
 function fields(names: string[]): Query {
   return names.map(name => ['fields', name])
-}
-
-function chunksOf(ids: string[], filter: string): string[][] {
-  const chunks: string[][] = []
-  let chunk: string[] = []
-  let bytes = 0
-  for (const id of ids) {
-    const cost = filter.length + encodeURIComponent(id).length + 2
-    if (chunk.length > 0 && (chunk.length >= maxIds || bytes + cost > maxQueryBytes)) {
-      chunks.push(chunk)
-      chunk = []
-      bytes = 0
-    }
-    chunk.push(id)
-    bytes += cost
-  }
-  if (chunk.length > 0) chunks.push(chunk)
-  return chunks
 }

@@ -17,15 +17,21 @@ export async function allPages<T>(
   first: Query,
   read: (query: Query) => Promise<{ items: T[]; links: Links }>,
 ): Promise<T[]> {
-  const items: T[] = []
+  const pages: T[][] = []
   let query: Query | undefined = first
-  for (let page = 0; query; page++) {
-    if (page >= maxPages) throw unusable(service, `the list has more than ${maxPages} pages`)
+  while (query) {
+    if (pages.length >= maxPages) throw unusable(service, `the list has more than ${maxPages} pages`)
     const answer = await read(query)
-    items.push(...answer.items)
+    pages.push(answer.items)
     query = nextQuery(answer.links)
   }
-  return items
+  return joined(pages)
+}
+
+/** One list is the usual case, and may be long. */
+export function joined<T>(lists: T[][]): T[] {
+  const [only] = lists
+  return only && lists.length === 1 ? only : lists.flat()
 }
 
 /** Only the query of the link counts: behind a proxy its host is often the service's inner name. */
@@ -44,10 +50,10 @@ export function parsed<T>(service: string, what: string, shape: z.ZodType<T>, bo
 }
 
 /** The same for a body that nobody has read yet. */
-export function parsedText<T>(service: string, what: string, shape: z.ZodType<T>, text: string): T {
+export function parsedBytes<T>(service: string, what: string, shape: z.ZodType<T>, bytes: Buffer): T {
   let body: unknown
   try {
-    body = JSON.parse(text)
+    body = JSON.parse(bytes.toString('utf8'))
   } catch {
     throw unusable(service, `${what} is not JSON`)
   }

@@ -4,6 +4,7 @@
  */
 import { maxNodesPerPost, type ViolaNodeConfig } from '../contract/viola.ts'
 import { messageOf } from '../errors.ts'
+import { batchesOf } from '../openstack/batches.ts'
 import type { NodePlan } from './plan.ts'
 import { type Viola, ViolaRefusal } from './viola-client.ts'
 
@@ -18,7 +19,11 @@ export interface Delivery {
   refused: Map<string, string>
 }
 
-const maxBytes = 1024 * 1024
+const limits = {
+  items: maxNodesPerPost,
+  bytes: 1024 * 1024,
+  costOf: (node: ViolaNodeConfig) => JSON.stringify(node).length,
+}
 
 export async function deliver(viola: Viola, nodes: readonly NodePlan[], signal: AbortSignal): Promise<Delivery> {
   const delivery: Delivery = {
@@ -28,8 +33,8 @@ export async function deliver(viola: Viola, nodes: readonly NodePlan[], signal: 
     failures: new Map(),
     refused: new Map(),
   }
-  for (const batch of batchesOf(nodes.filter(node => node.action !== 'remove').map(asSent)))
-    await post(viola, batch, delivery, signal)
+  const sent = nodes.filter(({ action }) => action !== 'remove').map(asSent)
+  for (const batch of batchesOf(sent, limits)) await post(viola, batch, delivery, signal)
   for (const node of nodes.filter(({ action }) => action === 'remove')) await remove(viola, node, delivery, signal)
   return delivery
 }
@@ -86,22 +91,4 @@ async function empty(viola: Viola, node: NodePlan, delivery: Delivery, signal: A
   if (action === 'conflict') delivery.conflicts.set(node.nodeName, message)
   else if (action === 'failed') delivery.refused.set(node.nodeName, message)
   else delivery.removed.add(node.nodeName)
-}
-
-function batchesOf(nodes: readonly ViolaNodeConfig[]): ViolaNodeConfig[][] {
-  const batches: ViolaNodeConfig[][] = []
-  let batch: ViolaNodeConfig[] = []
-  let bytes = 0
-  for (const node of nodes) {
-    const size = JSON.stringify(node).length
-    if (batch.length > 0 && (batch.length >= maxNodesPerPost || bytes + size > maxBytes)) {
-      batches.push(batch)
-      batch = []
-      bytes = 0
-    }
-    batch.push(node)
-    bytes += size
-  }
-  if (batch.length > 0) batches.push(batch)
-  return batches
 }

@@ -35,6 +35,7 @@ const mostStages = 100_000
 
 export function createRecords(recorder: Recorder | undefined, now: () => Date): Records {
   const stages = new Map<string, Stages>()
+  const stamp = stampsOf(now)
   const told = new Map<string, string>()
   /** The very objects that were looked at last: an unchanged cluster gives the same ones. */
   const looked = new Map<string, HeldNode>()
@@ -42,9 +43,12 @@ export function createRecords(recorder: Recorder | undefined, now: () => Date): 
 
   const stageOf = (providerId: string, id: string, stage: Stage) => {
     const key = `${providerId} ${id}`
-    stages.set(key, { [stage]: now().toISOString(), ...stages.get(key) })
+    const known = stages.get(key)
+    if (known?.[stage] !== undefined) return
+    stages.set(key, { ...known, [stage]: stamp() })
+    if (stages.size <= mostStages) return
     const [oldest] = stages.keys()
-    if (stages.size > mostStages && oldest !== undefined) stages.delete(oldest)
+    if (oldest !== undefined) stages.delete(oldest)
   }
   const note = (write: InventoryWrite) => {
     const key = `${write.providerId} ${write.nodeName}`
@@ -96,6 +100,16 @@ export function createRecords(recorder: Recorder | undefined, now: () => Date): 
         log.warn('the inventory did not take records', { nodes: writes.size, error })
       }
     },
+  }
+}
+
+/** Thousands of ports are seen in one moment: its text is made once. */
+function stampsOf(now: () => Date): () => string {
+  let last = { ms: Number.NaN, text: '' }
+  return () => {
+    const ms = now().getTime()
+    if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() }
+    return last.text
   }
 }
 

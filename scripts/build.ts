@@ -32,6 +32,8 @@ async function bundle(entry: string, outfile: string, format: 'cjs' | 'esm'): Pr
     format,
     metafile: true,
     legalComments: 'none',
+    // One character beyond Latin-1 in a comment of a dependency would make each process hold the text at two bytes a letter.
+    minifyWhitespace: true,
     external: ['esbuild', '../../scripts/*', '../../web/*'],
     logLevel: 'error',
     ...(format === 'esm'

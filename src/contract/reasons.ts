@@ -182,6 +182,10 @@ export const nodeReasons = {
     meaning: 'Nobody hears from the node.',
     remedy: 'Check the machine; it is configured when it is back.',
   },
+  OwnedByNodeConfig: {
+    meaning: 'A MultiNicNodeConfig of its own names this node, and wins over the MultiNicBizConfig.',
+    remedy: 'Nothing, or delete that MultiNicNodeConfig to give the node back.',
+  },
   Paused: {
     meaning: 'The annotation multinic.io/paused is set on the config, or on its namespace for all of them.',
     remedy: 'Remove the annotation there to go on.',
@@ -219,10 +223,7 @@ export const bizReasons = {
     remedy: 'Look at its entry in nodeStatuses; correct the cause or set the annotation multinic.io/retry.',
   },
   NotOverridden: { meaning: 'No node of the document has a MultiNicNodeConfig of its own.', remedy: nothing },
-  OwnedByNodeConfig: {
-    meaning: 'A MultiNicNodeConfig of its own names this node, and wins over the MultiNicBizConfig.',
-    remedy: 'Nothing, or delete that MultiNicNodeConfig to give the node back.',
-  },
+  OwnedByNodeConfig: nodeReasons.OwnedByNodeConfig,
   ProcessingNodes: {
     meaning: 'Nodes are being configured, or wait for it.',
     remedy: 'Wait; nodeStatuses tells of each.',
@@ -267,6 +268,10 @@ export const interfaceReasons = {
   ForeignFile: {
     meaning: 'A file that is not ours configures this MAC.',
     remedy: 'Remove the entry from the file in the message.',
+  },
+  HostUnseen: {
+    meaning: 'The agent was not given a path of the host that it needs.',
+    remedy: 'Mount the path that the message names; the controller’s own Jobs have all of them.',
   },
   InputInvalid: { meaning: 'The agent cannot use its input.', remedy: 'Correct the fields that the message names.' },
   InSync: { meaning: 'The node is as configured.', remedy: nothing },

@@ -21,20 +21,16 @@ export interface Caches {
   namespaces: Informer<KubeObject>
 }
 
+export const configIndex: Record<string, (config: NodeConfig) => string[]> = {
+  node: config => [config.spec.nodeName],
+  machine: config => spellingsOf(instanceIdOf(config)),
+  failed: config => (hasFailedChange(config) ? ['yes'] : []),
+}
+
 export function createCaches(kube: Pick<Kube, 'list' | 'watch'>, namespace: string, log: Log): Caches {
   const agents = { namespace, labelSelector: agentSelector, log }
   return {
-    configs: createInformer(kube, nodeConfigs, {
-      namespace,
-      log,
-      keep: keptConfig,
-      index: {
-        node: config => [config.spec.nodeName],
-        machine: config => spellingsOf(instanceIdOf(config)),
-        uid: config => [config.metadata.uid ?? ''],
-        failed: config => (hasFailedChange(config) ? ['yes'] : []),
-      },
-    }),
+    configs: createInformer(kube, nodeConfigs, { namespace, log, keep: keptConfig, index: configIndex }),
     nodes: createInformer(kube, nodes, {
       log,
       keep: keptNode,
@@ -45,6 +41,8 @@ export function createCaches(kube: Pick<Kube, 'list' | 'watch'>, namespace: stri
       keep: keptJob,
       index: {
         node: job => [nodeOf(job)],
+        // Jobs of the cluster-wide version name the machine alone.
+        instance: job => (nodeOf(job) ? [] : spellingsOf(job.metadata.labels?.[jobLabels.legacyInstance] ?? '')),
         config: job => [job.metadata.annotations?.[jobAnnotations.config] ?? ''],
         live: job => (finishOf(job) ? [] : ['yes']),
         // What counts in a rollout, so that nobody goes through all Jobs to count a few.

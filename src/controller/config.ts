@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { parseDuration } from '../contract/duration.ts'
 import { type Environment, settingsFrom } from '../env.ts'
+import type { BizMode } from './biz/unfold.ts'
 
 /** A number of nodes, or a share of them. */
 export type Amount = { count: number } | { percent: number }
@@ -29,6 +30,7 @@ export interface ControllerConfig {
   rollout: { maxUnavailable: Amount; failureBudget: Amount }
   drift: { policy: 'report' | 'repair'; intervalMs?: number; maxChecks: number }
   cleanupTimeoutMs: number
+  bizMode: BizMode
   /** Nodes get the condition MultiNicReady. */
   marksNodes: boolean
   healthAddr: string
@@ -113,6 +115,10 @@ export const controllerSettings = z.object({
   ),
   DRIFT_MAX_CHECKS: said('How many checks may run at once.', z.coerce.number().int().min(1).max(1_000).prefault('10')),
   CLEANUP_TIMEOUT: said('How long a deleted config waits for its node to clean up.', durationMs.prefault('10m')),
+  BIZ_CONFIG_MODE: said(
+    'MultiNicBizConfigs: dual serves them beside MultiNicNodeConfigs, biz-read-only ignores changes of them, node-only does not look at them.',
+    z.enum(['dual', 'node-only', 'biz-read-only']).prefault('dual'),
+  ),
   NODE_CONDITION: said(
     'Whether each Node gets the condition MultiNicReady (needs the right to patch nodes/status).',
     flag.prefault('false'),
@@ -155,6 +161,7 @@ export function controllerConfig(env: Environment): Readonly<ControllerConfig> {
       ...(given.DRIFT_INTERVAL !== undefined && { intervalMs: given.DRIFT_INTERVAL }),
     },
     cleanupTimeoutMs: given.CLEANUP_TIMEOUT,
+    bizMode: given.BIZ_CONFIG_MODE,
     marksNodes: given.NODE_CONDITION,
     healthAddr: given.HEALTH_ADDR,
     leaderElect: given.LEADER_ELECT,

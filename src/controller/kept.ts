@@ -1,7 +1,6 @@
 /**
  * What the caches keep of each object: 5,000 nodes fit into little memory when nobody keeps what nobody reads. Pure.
  */
-import type { NodeConfig } from '../contract/node-config.ts'
 import type { ContainerStatus, JobObject, KubeObject, NodeObject, ObjectMeta, PodObject } from '../kube/types.ts'
 import { jobAnnotations, jobLabels } from './job.ts'
 import { backendLabel } from './machine.ts'
@@ -12,7 +11,7 @@ function withoutManagers({ managedFields: _, ...metadata }: ObjectMeta & { manag
   return metadata
 }
 
-export function keptConfig(config: NodeConfig): NodeConfig {
+export function keptConfig<T extends KubeObject>(config: T): T {
   const { annotations = {}, ...metadata } = withoutManagers(config.metadata)
   // A copy of the whole spec, for kubectl alone.
   const { 'kubectl.kubernetes.io/last-applied-configuration': _, ...kept } = annotations

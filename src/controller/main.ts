@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { nodeConfigFinalizer } from '../contract/node-config.ts'
 import type { Environment } from '../env.ts'
 import { listen } from '../http.ts'
+import type { Kube } from '../kube/api.ts'
 import { connectKube } from '../kube/client.ts'
 import { type ClusterAccess, inClusterAccess, loadKubeconfig } from '../kube/config.ts'
 import { type Controller, runController } from '../kube/controller.ts'
@@ -14,7 +15,10 @@ import { createEventRecorder } from '../kube/events.ts'
 import { runLeaderElection } from '../kube/leader.ts'
 import type { Log } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
-import { type Caches, createCaches } from './caches.ts'
+import { entryEvents, entryHands } from './biz/hands.ts'
+import { runBizConfigs } from './biz/run.ts'
+import { type BizSource, followBizConfigs } from './biz/source.ts'
+import { type Caches, configIndex, createCaches } from './caches.ts'
 import { type ControllerConfig, controllerConfig } from './config.ts'
 import { healthApp } from './health.ts'
 import { createMemory } from './memory.ts'
@@ -41,7 +45,9 @@ export async function runNodeController(options: NodeControllerOptions): Promise
   const config = controllerConfig(env)
   const now = () => new Date()
   const kube = connectKube(await accessFor(config), { log })
-  const caches = createCaches(kube, config.namespace, log)
+  const own = createCaches(kube, config.namespace, log)
+  const biz = bizSourceFor(config, kube, own, log)
+  const caches = biz ? { ...own, configs: biz.configs } : own
   const memory = createMemory(caches)
   const troubles = createTroubles(kube, config.namespace, log)
   const metrics = createMetrics({ process: true })
@@ -53,7 +59,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     jobTtlMs: config.agent.jobTtlSeconds * 1_000,
   }
   const stop = async () => {
-    if (leading) await released(caches)
+    if (leading) await released(caches, biz)
     end.abort()
   }
   if (options.signal.aborted) end.abort()
@@ -75,9 +81,12 @@ export async function runNodeController(options: NodeControllerOptions): Promise
   })
 
   async function lead(reign: AbortSignal): Promise<void> {
+    biz?.begin()
     const rollout = createRollout(caches, memory, { ...config.rollout, maxChecks: config.drift.maxChecks })
     const reconcile = nodeConfigReconciler({
-      ...{ kube, memory, rollout, troubles, events, tally, now, agent: config.agent },
+      ...{ memory, rollout, troubles, tally, now, agent: config.agent },
+      kube: biz ? entryHands(kube, biz) : kube,
+      events: biz ? entryEvents(events, biz) : events,
       view: { caches, memory, rollout, troubles, policy },
       marksNodes: config.marksNodes,
       wake: key => leading?.controller.wake(key),
@@ -92,7 +101,8 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     })
     leading = { controller, rollout }
     const stopFollowing = followCluster(caches, controller.wake)
-    await controller.stopped
+    const documents = biz && runBizConfigs({ kube, source: biz, mode: config.bizMode, now, log, signal: reign })
+    await Promise.all([controller.stopped, documents?.stopped])
     stopFollowing()
     leading = undefined
   }
@@ -118,9 +128,23 @@ export async function runNodeController(options: NodeControllerOptions): Promise
   }
 }
 
+function bizSourceFor(
+  { bizMode: mode, namespace }: ControllerConfig,
+  kube: Pick<Kube, 'list' | 'watch'>,
+  { configs: real, nodes }: Caches,
+  log: Log,
+): BizSource | undefined {
+  if (mode === 'node-only') return undefined
+  const machineOf = (name: string) => nodes.get(name)?.status?.nodeInfo?.systemUUID
+  return followBizConfigs({ kube, namespace, mode, real, index: configIndex, machineOf, log })
+}
+
 /** Who deletes the whole namespace ends us with it. What we hold of it is let go first, or it would never end. */
-async function released({ configs, namespaces }: Caches): Promise<void> {
-  const held = () => configs.list().some(({ metadata }) => metadata.finalizers?.includes(nodeConfigFinalizer))
+async function released({ configs, namespaces }: Caches, biz: BizSource | undefined): Promise<void> {
+  const held = () =>
+    [...configs.list(), ...(biz?.list() ?? [])].some(({ metadata }) =>
+      metadata.finalizers?.includes(nodeConfigFinalizer),
+    )
   const until = Date.now() + releaseWithinMs
   while (isEnding({ namespaces }) && held() && Date.now() < until) await sleep(50)
 }

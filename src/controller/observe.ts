@@ -4,6 +4,7 @@
 import type { NodeConfig } from '../contract/node-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { JobObject, Key, PodObject } from '../kube/types.ts'
+import { isEntry } from './biz/entry.ts'
 import { type Caches, finishOf, jobUidOf, nodeOf } from './caches.ts'
 import { jobAnnotations, jobLabels } from './job.ts'
 import { factsOf, instanceIdOf, isSameMachine, spellingsOf } from './machine.ts'
@@ -33,8 +34,8 @@ export function observe(view: View, key: string, now: number): Observed | undefi
     now,
     ...(node && { node }),
     ...(namesake && { namesake }),
-    twins: twinsOf(view.caches, config),
-    jobs: jobsOn(view, name, now),
+    twins: twinsOf(view.caches, config, node),
+    jobs: jobsOn(view, name, node?.systemUUID ?? '', now),
     // Looked up only when the plan depends on it: most plans do not.
     get rollout() {
       return view.rollout.look(key, now)
@@ -66,26 +67,39 @@ export function isEnding({ namespaces }: Pick<Caches, 'namespaces'>): boolean {
   return namespaces.list().some(({ metadata }) => metadata.deletionTimestamp !== undefined)
 }
 
-function twinsOf({ configs }: Caches, config: NodeConfig): Twin[] {
+function twinsOf({ configs, nodes }: Caches, config: NodeConfig, node: NodeFacts | undefined): Twin[] {
+  const machineIn = (one: NodeConfig) =>
+    instanceIdOf(one) || nodes.get(one.spec.nodeName)?.status?.nodeInfo?.systemUUID || ''
+  const machine = instanceIdOf(config) || node?.systemUUID || ''
   const same = [
-    ...configs.by('node', config.spec.nodeName),
-    ...spellingsOf(instanceIdOf(config)).flatMap(spelling => configs.by('machine', spelling)),
+    ...[config.spec.nodeName, node?.name ?? ''].flatMap(name => configs.by('node', name)),
+    ...spellingsOf(machine).flatMap(spelling => configs.by('machine', spelling)),
   ]
-  const others = [...new Set(same)].filter(other => other.metadata.uid !== config.metadata.uid)
+  const others = [...new Set(same)].filter(other => {
+    if (other.metadata.uid === config.metadata.uid) return false
+    // The name in a MultiNicBizConfig is a hint: only the machine counts.
+    return !(isEntry(other) || isEntry(config)) || isSameMachine(machineIn(other), machine)
+  })
   return others.toSorted(byAge).map(other => ({
     name: other.metadata.name,
     older: byAge(other, config) < 0,
     deleting: other.metadata.deletionTimestamp !== undefined,
+    ...(isEntry(other) && { entry: true as const }),
   }))
 }
 
 function byAge(a: NodeConfig, b: NodeConfig): number {
-  const [one, other] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp ?? ''} ${metadata.name}`)
+  const [one, other] = [a, b].map(
+    config => `${isEntry(config) ? 1 : 0} ${config.metadata.creationTimestamp ?? ''} ${config.metadata.name}`,
+  )
   return (one ?? '') < (other ?? '') ? -1 : 1
 }
 
-function jobsOn({ caches, memory, troubles }: View, node: string, now: number): AgentJob[] {
-  const jobs = memory.jobsOn(node)
+function jobsOn({ caches, memory, troubles }: View, node: string, machine: string, now: number): AgentJob[] {
+  const jobs = [
+    ...memory.jobsOn(node),
+    ...spellingsOf(machine).flatMap(spelling => caches.jobs.by('instance', spelling)),
+  ]
   const known = new Set(jobs.map(job => job.metadata.uid))
   const orphans = caches.pods.by('node', node).filter(pod => !known.has(jobUidOf(pod)) && !endingOf(pod))
   const own = jobs.map(job => {

@@ -48,6 +48,8 @@ export interface Twin {
   /** It came first, so the node is its own. */
   older: boolean
   deleting: boolean
+  /** A node of a MultiNicBizConfig: every MultiNicNodeConfig counts as older. */
+  entry?: true
 }
 
 export type Action = Exclude<AgentMode, 'plan'>

@@ -4,17 +4,19 @@
  * Pure: all that the decision may depend on is in `Observed`. No clock, no environment, no API calls, so the test is a
  * table and needs no cluster.
  */
-import { nodeConfigAnnotations } from '../contract/node-config.ts'
+import { type NodeConfig, nodeConfigAnnotations } from '../contract/node-config.ts'
+import { isEntry } from './biz/entry.ts'
 import { checkTurn } from './drift.ts'
 import { agentJobName, identityOf } from './job.ts'
 import { instanceIdOf } from './machine.ts'
-import type { AgentJob, NodeFacts, Observed } from './observed.ts'
+import type { Action, AgentJob, NodeFacts, Observed } from './observed.ts'
 import { planRemoval } from './removal.ts'
 import { takeResult } from './result.ts'
 import { watchJob } from './watch.ts'
 import {
   failuresOf,
   failureWait,
+  isNobodys,
   isTaken,
   makeRoom,
   newest,
@@ -40,6 +42,8 @@ export function planNodeConfig(seen: Observed): Plan {
   if (job && !isTaken(config, job.name)) return takeResult(seen, work, job)
 
   const older = seen.twins.find(twin => twin.older && !twin.deleting)
+  if (older && isEntry(config) && !older.entry)
+    return wait(seen, 'OwnedByNodeConfig', `MultiNicNodeConfig ${older.name} has node ${nodeName}`)
   if (older) return wait(seen, 'DuplicateNode', `${older.name} is older and names the same node ${nodeName}`)
   if (!node && namesake?.systemUUID === '')
     return wait(seen, 'NodeUnheard', `node ${nodeName} has not told which machine it is`)
@@ -48,12 +52,14 @@ export function planNodeConfig(seen: Observed): Plan {
   if (!node) return wait(seen, 'NodeMissing', `node ${nodeName} is not in this cluster`)
   if (work.errors.length) return refuse(seen, work)
 
-  const due = whatIsDue(seen, node)
+  const due = lookingFirst(seen, whatIsDue(seen, node), action => nextAttempt(seen, node, work, action))
   if (due.action === 'nothing') return keep(seen, due.after)
   const busy = newest(seen.jobs.filter(other => other.phase !== 'ended'))
   const paused = pauseOf(seen)
+  if (due.action === 'check' && due.first && seen.checksFull) return { steps: [], after: lookLaterMs }
   // A check that cannot be made now says nothing about the node.
-  if (due.action === 'check' && (busy || paused || !node.heard || seen.checksFull)) return keep(seen, checkLaterMs)
+  if (due.action === 'check' && !due.first && (busy || paused || !node.heard || seen.checksFull))
+    return keep(seen, checkLaterMs)
   if (paused) return wait(seen, 'Paused', paused)
   if (busy) return makeRoom(seen, busy)
   if (!node.heard) return wait(seen, 'NodeUnheard', `nobody hears from node ${node.name}`)
@@ -61,11 +67,12 @@ export function planNodeConfig(seen: Observed): Plan {
   if (waits && seen.rollout.stopped) return wait(seen, 'RolloutStopped', seen.rollout.because)
   if (waits && !seen.rollout.room) return wait(seen, 'RolloutWaiting', seen.rollout.because)
 
-  const attempt = due.action === 'check' ? due.number : nextAttempt(seen, node, work)
+  const attempt = due.action === 'check' ? due.number : nextAttempt(seen, node, work, 'apply')
   return start(seen, node, work, { action: due.action, attempt, takesSlot: due.takesSlot })
 }
 
 const checkLaterMs = 60_000
+const lookLaterMs = 1_000
 
 /** The newest Job for what is wanted now. */
 function currentJob({ config, jobs }: Observed, { specHash }: Work): AgentJob | undefined {
@@ -88,13 +95,29 @@ function refuse(seen: Observed, { errors }: Work): Plan {
 type Due =
   | { action: 'nothing'; after?: number }
   | { action: 'apply'; takesSlot: boolean; retry?: boolean }
-  | { action: 'check'; takesSlot: false; retry?: false; number: number }
+  | { action: 'check'; takesSlot: false; retry?: false; number: number; first?: true }
+
+/** Whoever takes a node over looks at it before it changes anything: most often it is as wanted. */
+function lookingFirst({ config }: Observed, due: Due, nextOf: (action: Action) => number): Due {
+  if (due.action !== 'apply' || !looksFirst(config)) return due
+  return { action: 'check', takesSlot: false, number: nextOf('check'), first: true }
+}
+
+function looksFirst({ metadata: { annotations = {} }, status = {} }: NodeConfig): boolean {
+  const reason = status.conditions?.find(({ type }) => type === 'Ready')?.reason
+  if (reason === 'OwnedByNodeConfig') return true
+  const untouched = !(status.interfaceStatuses ?? []).some(({ lastConfigured }) => lastConfigured !== undefined)
+  const { adopt, retry } = nodeConfigAnnotations
+  return annotations[adopt] !== undefined && annotations[retry] === undefined && untouched && reason !== 'Drifted'
+}
 
 function whatIsDue({ config, jobs, now, policy }: Observed, node: NodeFacts): Due {
   const { status = {}, metadata } = config
   const current = status.observedGeneration === metadata.generation
   const sameBoot = (status.bootID ?? '') === node.bootID
-  const takesSlot = (status.interfaceStatuses ?? []).some(({ lastConfigured }) => lastConfigured !== undefined)
+  // The Go implementation told neither when an interface was configured nor in which boot.
+  const ofGo = status.state === 'Configured' && status.bootID === undefined
+  const takesSlot = ofGo || (status.interfaceStatuses ?? []).some(({ lastConfigured }) => lastConfigured !== undefined)
   const processedAt = status.lastProcessed ? Date.parse(status.lastProcessed) : undefined
   const since = processedAt === undefined ? Number.POSITIVE_INFINITY : now - processedAt
   const later = (ms: number): Due => ({ action: 'nothing', after: ms - since })
@@ -103,7 +126,7 @@ function whatIsDue({ config, jobs, now, policy }: Observed, node: NodeFacts): Du
   if (!current) return { action: 'apply', takesSlot }
   if (metadata.annotations?.[nodeConfigAnnotations.retry] !== undefined && status.state !== 'Configured')
     return { action: 'apply', takesSlot, retry: true }
-  if (!sameBoot) return { action: 'apply', takesSlot: false }
+  if (!sameBoot) return { action: 'apply', takesSlot: ofGo }
 
   if (status.state === 'Configured' || reason === 'Drifted') {
     if (reason === 'Drifted' && policy.drift.policy === 'repair') return { action: 'apply', takesSlot }
@@ -130,16 +153,16 @@ function keep({ config, jobs, now, policy }: Observed, after = Number.POSITIVE_I
   const { old, after: sweepAfter = Number.POSITIVE_INFINITY } = sweep(ended, now, policy.jobTtlMs)
   const next = Math.min(after, sweepAfter)
   return {
-    steps: old.map(({ name, uid }) => ({ do: 'deleteJob', name, uid })),
+    steps: [...old, ...jobs.filter(isNobodys)].map(({ name, uid }) => ({ do: 'deleteJob', name, uid })),
     ...(Number.isFinite(next) && { after: next }),
   }
 }
 
 /** A name that was never used for this work, so that an old result is not taken for a new one. */
-function nextAttempt({ config, jobs }: Observed, node: NodeFacts, { specHash }: Work): number {
+function nextAttempt({ config, jobs }: Observed, node: NodeFacts, { specHash }: Work, action: Action): number {
   const { uid, generation } = config.metadata
-  const before = jobs.filter(job => job.configUid === uid && job.generation === generation && job.action === 'apply')
-  const name = (attempt: number) => agentJobName(identityOf({ config, node, specHash, action: 'apply', attempt }))
+  const before = jobs.filter(job => job.configUid === uid && job.generation === generation && job.action === action)
+  const name = (attempt: number) => agentJobName(identityOf({ config, node, specHash, action, attempt }))
   let attempt = Math.max(failuresOf(config), ...before.map(job => job.attempt + 1))
   while (name(attempt) === config.status?.lastJobName) attempt++
   return attempt

@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
 import { eventually } from '../../test/eventually.ts'
 import { type RealController, type Rule, startRealController } from '../../test/real-controller.ts'
+import { bizConfigs } from '../contract/biz-config.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import { jobs, nodes } from '../kube/resources.ts'
 import { aConfig } from './given.ts'
@@ -39,6 +40,26 @@ const stories: Record<string, (stage: Stage, name: string, restart: Restart) => 
     await real.kube.delete(nodeConfigs, { namespace: stage.namespace, name })
     await stage.finishPod(await stage.endAgent(name))
     await eventually(async () => assert.equal(await stage.configOf(name), undefined), { within })
+  },
+  /** By a document for the whole cluster. */
+  async 'is served from a MultiNicBizConfig'(stage, name) {
+    const { kube, namespace } = stage
+    const attachedNodeId = await stage.addNode(name)
+    const interfaces = [{ macAddress: 'fa:16:3e:00:00:00', address: '192.168.0.10', cidr: '192.168.0.0/24', mtu: 1450 }]
+    await kube.create(bizConfigs, {
+      apiVersion: 'multinic.io/v1',
+      kind: 'MultiNicBizConfig',
+      metadata: { name, namespace },
+      spec: { nodeConfigs: [{ attachedNodeId, interfaces }] },
+    })
+    await stage.finishPod(await stage.endAgent(name))
+    await eventually(
+      async () => {
+        const { status } = (await kube.get(bizConfigs, { namespace, name })) ?? {}
+        assert.equal(status?.nodeStatuses?.[0]?.state, 'Configured')
+      },
+      { within },
+    )
   },
   /** A Job of that name is there, and the watch does not show it. */
   async 'meets a stranger'(stage, name) {

@@ -7,7 +7,7 @@ import { keyOf } from '../kube/keys.ts'
 import type { Priority } from '../kube/queue.ts'
 import type { NodeObject } from '../kube/types.ts'
 import { type Caches, nodeOf } from './caches.ts'
-import { jobAnnotations } from './job.ts'
+import { jobAnnotations, jobLabels } from './job.ts'
 import { factsOf } from './machine.ts'
 import { configsOf } from './observe.ts'
 import { isPaused, isSettled } from './work.ts'
@@ -16,13 +16,18 @@ export function followCluster(caches: Caches, wake: (key: string, priority?: Pri
   const wakeNode = (name: string, uuid?: string) => {
     for (const key of configsOf(caches, name, uuid)) wake(key)
   }
+  const machineOf = (name: string) => caches.nodes.get(name)?.status?.nodeInfo?.systemUUID
   const stops = [
     caches.configs.on(({ type, object, old }) => {
       // A settled config that we meet at the start is only looked at again: new work goes first.
       wake(keyOf(object), type === 'added' && isSettled(object) ? 'recheck' : 'new')
       // Its twin may take over, or has to step back.
       if (type !== 'updated' || object.metadata.deletionTimestamp !== old?.metadata.deletionTimestamp)
-        for (const key of configsOf(caches, object.spec.nodeName, object.spec.instanceId))
+        for (const key of configsOf(
+          caches,
+          object.spec.nodeName,
+          object.spec.instanceId || machineOf(object.spec.nodeName),
+        ))
           if (key !== keyOf(object)) wake(key)
     }),
     caches.nodes.on(({ type, object, old }) => {
@@ -34,11 +39,11 @@ export function followCluster(caches: Caches, wake: (key: string, priority?: Pri
       const { annotations, namespace } = object.metadata
       const config = annotations?.[jobAnnotations.config]
       if (config) wake(namespace ? `${namespace}/${config}` : config)
-      wakeNode(nodeOf(object), caches.nodes.get(nodeOf(object))?.status?.nodeInfo?.systemUUID)
+      wakeNode(nodeOf(object), machineOf(nodeOf(object)) ?? object.metadata.labels?.[jobLabels.legacyInstance])
     }),
     caches.pods.on(({ object }) => {
       const name = object.spec.nodeName ?? ''
-      wakeNode(name, caches.nodes.get(name)?.status?.nodeInfo?.systemUUID)
+      wakeNode(name, machineOf(name))
     }),
     caches.namespaces.on(({ type, object, old }) => {
       const ends = object.metadata.deletionTimestamp

@@ -51,7 +51,7 @@ export interface ConfigInput {
   clusterId: string
 }
 
-/** Polls every 500 ms: there is no broker in the sandbox that could tell of changes. */
+/** Without a broker that tells of changes, the cloud is polled every 500 ms. */
 export function openstackConfigFor(
   world: World,
   { name, vmNames, subnetIDs, clusterId }: ConfigInput,
@@ -69,8 +69,8 @@ export function openstackConfigFor(
         projectID: world.project.id,
       },
       settings: {
-        pollFastInterval: '500ms',
-        pollSlowInterval: '500ms',
+        pollFastInterval: world.bus ? '5s' : '500ms',
+        pollSlowInterval: world.bus ? '30s' : '500ms',
         pollErrorInterval: '500ms',
         openstackPortBaseline: 'none',
       },

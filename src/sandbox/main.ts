@@ -26,15 +26,17 @@ export function sandboxCommand(): Command {
     .option('--detach', 'return when it is up (the default)')
     .option('--nodes <count>', 'how many nodes', wholeNumber, 3)
     .option('--nic-delay <duration>', 'how long a hot-plugged NIC takes to appear', milliseconds, 300)
-    .action(async ({ foreground, nodes, nicDelay, ...where }: Where & UpFlags) => {
+    .option('--rabbitmq <url>', 'a RabbitMQ that the cloud tells of its changes (amqp://user:password@host/), or local')
+    .action(async ({ foreground, nodes, nicDelay, rabbitmq, ...where }: Where & UpFlags) => {
+      const { rabbitmqVariable, upDetached, upForeground } = await import('./up.ts')
       const options = {
         state: stateOf(where),
         nodes,
         nicDelayMs: nicDelay,
+        rabbitmq: rabbitmq ?? environment()[rabbitmqVariable],
         program: './bin/multinic',
         say: console.log,
       }
-      const { upDetached, upForeground } = await import('./up.ts')
       if (!foreground) return upDetached(options)
       await upForeground(options).catch(error => {
         console.error(`multinic: ${messageOf(error)}`)
@@ -105,6 +107,7 @@ interface UpFlags {
   foreground?: boolean
   nodes: number
   nicDelay: number
+  rabbitmq?: string
 }
 
 interface DetachFlags {

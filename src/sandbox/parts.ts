@@ -103,7 +103,7 @@ async function answers(address: string): Promise<boolean> {
 }
 
 /** Chosen before the parts start, because they must know each other. Held together, so that no two are the same. */
-async function freeAddresses(count: number): Promise<string[]> {
+export async function freeAddresses(count: number): Promise<string[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {
       const server = createServer()

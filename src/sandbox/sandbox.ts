@@ -8,6 +8,7 @@ import { connectKube, type KubeClient } from '../kube/client.ts'
 import { loadKubeconfig } from '../kube/config.ts'
 import type { Log } from '../log.ts'
 import { type AttachInput, attachPorts, type DetachInput, detachPorts, homeSubnet } from './attach.ts'
+import { openBus } from './bus.ts'
 import { type Cloud, startCloud } from './cloud.ts'
 import { file } from './container.ts'
 import { createFabric, type Fabric } from './fabric.ts'
@@ -36,6 +37,8 @@ export interface SandboxOptions {
   state: StateDir
   nodes: number
   nicDelayMs: number
+  /** Address of a RabbitMQ that the cloud tells of its changes, or `local`. */
+  rabbitmq?: string | undefined
   log: Log
   /** Without one, no port becomes a NIC: for tests that make their own. */
   withConfig?: boolean
@@ -95,6 +98,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
     progress('two Kubernetes APIs, a cloud, the agent, the dashboard')
     const cluster = (name: string) => started(openCluster(state, name, log), close)
+    if (options.rabbitmq) await started(openBus(options.rabbitmq, state, world, log), made => made.close())
     const cloudStarts = started(startCloud(world, log), made => made.close())
     const begun = [cluster('management'), cluster('biz'), cloudStarts, bundledAgent(state), bundledWeb()] as const
     // All of them first: what starts after a failure would never be stopped.

@@ -20,10 +20,14 @@ export interface UpOptions {
   state: StateDir
   nodes: number
   nicDelayMs: number
+  rabbitmq?: string | undefined
   /** How the program is called, for what to try next. */
   program: string
   say: (line: string) => void
 }
+
+/** `--rabbitmq` for the process behind the command. */
+export const rabbitmqVariable = 'MULTINIC_SANDBOX_RABBITMQ'
 
 const readyWithinMs = 90_000
 
@@ -32,7 +36,7 @@ type Told = { progress: string } | { up: SandboxStatus } | { failed: string }
 
 /** Resolves once the sandbox is up; its process goes on. */
 export async function upDetached(wanted: UpOptions): Promise<void> {
-  const { state, say, nodes, nicDelayMs } = wanted
+  const { state, say, nodes, nicDelayMs, rabbitmq } = wanted
   if (await showRunning(wanted)) return
   await prepare(wanted)
   const logFile = state.path('sandbox.log')
@@ -43,7 +47,8 @@ export async function upDetached(wanted: UpOptions): Promise<void> {
   const child = spawn(file, args, {
     stdio: ['ignore', output, output, 'ipc'],
     detached: true,
-    env: { ...environment(), ...env, [partMark]: state.dir },
+    // An address with a password is not for the list of processes.
+    env: { ...environment(), ...env, [partMark]: state.dir, ...(rabbitmq && { [rabbitmqVariable]: rabbitmq }) },
   })
   closeSync(output)
   const ended = new Promise<string>(resolve => child.once('exit', (code, signal) => resolve(signal ?? `exit ${code}`)))

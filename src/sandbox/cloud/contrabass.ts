@@ -23,7 +23,16 @@ export function createContrabass(world: World, keystone: () => string): Handler 
           name: 'sandbox',
           type: 'openstack',
           url: `${keystone()}/v3`,
-          attributes: { adminId: name, adminPw: encrypted(password, world.provider.encryptKey), domain },
+          attributes: {
+            adminId: name,
+            adminPw: encrypted(password, world.provider.encryptKey),
+            domain,
+            ...(world.bus && {
+              rabbitMQUrls: world.bus.urls,
+              rabbitMQId: world.bus.user,
+              rabbitMQPw: encrypted(world.bus.password, world.provider.encryptKey),
+            }),
+          },
         },
       },
     }

@@ -136,7 +136,7 @@ function failure(status: number, type: string, message: string): Answer {
   return { status, body: { NeutronError: { type, message, detail: '' } } }
 }
 
-function portBody(port: Port): Entry {
+export function portBody(port: Port): Entry {
   return {
     id: port.id,
     name: port.name,
@@ -173,7 +173,7 @@ function portBody(port: Port): Entry {
   }
 }
 
-function subnetBody(world: World, subnet: Subnet): Entry {
+export function subnetBody(world: World, subnet: Subnet): Entry {
   const at = seconds(world.startedAt)
   return {
     id: subnet.id,
@@ -200,7 +200,7 @@ function subnetBody(world: World, subnet: Subnet): Entry {
   }
 }
 
-function networkBody(world: World, network: Network): Entry {
+export function networkBody(world: World, network: Network): Entry {
   const at = seconds(world.startedAt)
   return {
     id: network.id,

@@ -1,0 +1,56 @@
+/**
+ * The message bus of a sandbox: one that a person names, or `local`, a RabbitMQ from the system's package. The simulated
+ * cloud sends its notifications there, and Contrabass tells of it.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Log } from '../log.ts'
+import { busAddresses, hostText } from '../openstack/bus-address.ts'
+import { type Broker, startBroker } from './broker.ts'
+import { startNotifications } from './cloud/notifications.ts'
+import { freeAddresses } from './parts.ts'
+import { partMark, type StateDir } from './state.ts'
+import type { World } from './world.ts'
+
+export interface SandboxBus {
+  close(): Promise<void>
+}
+
+export async function openBus(wanted: string, state: StateDir, world: World, log: Log): Promise<SandboxBus> {
+  const local = wanted === 'local' ? await startLocal(state) : undefined
+  try {
+    const url = local?.url ?? wanted
+    world.bus = accountOf(url)
+    const notifications = await startNotifications(world, { url, log })
+    return {
+      async close() {
+        await notifications.close()
+        await local?.broker.stop()
+      },
+    }
+  } catch (error) {
+    await local?.broker.stop('SIGKILL')
+    throw error
+  }
+}
+
+function accountOf(url: string): NonNullable<World['bus']> {
+  const read = busAddresses([url])
+  if ('mistake' in read) throw new Error(`--rabbitmq: ${read.mistake}`)
+  const { hosts, vhost, user, password } = read
+  if (user === undefined || password === undefined)
+    throw new Error('--rabbitmq: name the account too, like amqp://user:password@host:5672/')
+  const urls = hosts.map(host => `amqp${host.tls ? 's' : ''}://${hostText(host)}/${encodeURIComponent(vhost)}`)
+  return { urls, user, password }
+}
+
+async function startLocal(state: StateDir): Promise<{ broker: Broker; url: string }> {
+  const [amqp = 0, node = 0, names = 0] = (await freeAddresses(3)).map(address => Number(address.split(':')[1]))
+  const account = { user: 'sandbox', password: randomBytes(12).toString('hex') }
+  const broker = await startBroker({
+    dir: state.path('rabbitmq'),
+    ports: { amqp, node, names },
+    ...account,
+    env: { [partMark]: state.dir },
+  })
+  return { broker, url: `amqp://${account.user}:${account.password}@127.0.0.1:${amqp}/` }
+}

@@ -4,6 +4,7 @@
 import type { AgentReport, InterfaceReport } from '../contract/agent-report.ts'
 import type { Interface } from '../contract/interfaces.ts'
 import type { ConditionStatus, InterfaceStatus, NodeConfig, NodeConfigStatus } from '../contract/node-config.ts'
+import { isSame } from './same.ts'
 import { type Said, type Work, workOf } from './work.ts'
 
 export function nextStatus(config: NodeConfig, said: Said, now: Date): NodeConfigStatus | undefined {
@@ -40,14 +41,6 @@ export function statusPatch(before: NodeConfigStatus = {}, next: NodeConfigStatu
   return Object.fromEntries(
     names.filter(name => !isSame(old[name], wanted[name])).map(name => [name, wanted[name] ?? null]),
   )
-}
-
-/** As JSON, where a key without a value is no key. */
-function isSame(a: unknown, b: unknown): boolean {
-  if (a === b || (a ?? null) === (b ?? null)) return true
-  if (typeof a !== 'object' || typeof b !== 'object' || !a || !b || Array.isArray(a) !== Array.isArray(b)) return false
-  const [one, other] = [a as Record<string, unknown>, b as Record<string, unknown>]
-  return [...new Set([...Object.keys(one), ...Object.keys(other)])].every(key => isSame(one[key], other[key]))
 }
 
 function conditionsAfter(

@@ -2,14 +2,14 @@
  * Which events wake which config. An event only wakes a key: what happened is read from the caches.
  */
 
-import { canonicalJson } from '../contract/hash.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Priority } from '../kube/queue.ts'
 import type { NodeObject } from '../kube/types.ts'
-import { type Caches, nodeOf } from './caches.ts'
+import { type Caches, finishOf, nodeOf } from './caches.ts'
 import { jobAnnotations, jobLabels } from './job.ts'
 import { factsOf } from './machine.ts'
 import { configsOf } from './observe.ts'
+import { isSame } from './same.ts'
 import { isPaused, isSettled } from './work.ts'
 
 export function followCluster(caches: Caches, wake: (key: string, priority?: Priority) => void): () => void {
@@ -35,13 +35,16 @@ export function followCluster(caches: Caches, wake: (key: string, priority?: Pri
       if (type === 'updated' && old && sameFacts(object, old)) return
       wakeNode(object.metadata.name, object.status?.nodeInfo?.systemUUID)
     }),
-    caches.jobs.on(({ object }) => {
+    caches.jobs.on(({ type, object, old }) => {
+      // The Job controller counts in it; only its end is news.
+      if (type === 'updated' && old && isSame(finishOf(object), finishOf(old))) return
       const { annotations, namespace } = object.metadata
       const config = annotations?.[jobAnnotations.config]
       if (config) wake(namespace ? `${namespace}/${config}` : config)
       wakeNode(nodeOf(object), machineOf(nodeOf(object)) ?? object.metadata.labels?.[jobLabels.legacyInstance])
     }),
-    caches.pods.on(({ object }) => {
+    caches.pods.on(({ type, object, old }) => {
+      if (type === 'updated' && old && isSame(object.status, old.status)) return
       const name = object.spec.nodeName ?? ''
       wakeNode(name, machineOf(name))
     }),
@@ -58,5 +61,5 @@ export function followCluster(caches: Caches, wake: (key: string, priority?: Pri
 }
 
 function sameFacts(a: NodeObject, b: NodeObject): boolean {
-  return a.metadata.uid === b.metadata.uid && canonicalJson(factsOf(a)) === canonicalJson(factsOf(b))
+  return a.metadata.uid === b.metadata.uid && isSame(factsOf(a), factsOf(b))
 }

@@ -1,28 +1,11 @@
 /**
  * What a sync knows before it decides: the shapes that observe fills and plan reads. Types only.
  */
-import type { Interface, Route } from '../contract/interfaces.ts'
+import type { Interface } from '../contract/interfaces.ts'
 import type { NodeConfigStatus } from '../contract/node-config.ts'
+import type { Port, Subnet } from '../openstack/neutron.ts'
 
-export interface PortFact {
-  id: string
-  networkId: string
-  macAddress: string
-  status: string
-  deviceId: string
-  deviceOwner: string
-  fixedIps: { subnetId: string; address: string }[]
-  createdAt?: string
-}
-
-export interface SubnetFact {
-  id: string
-  name: string
-  networkId: string
-  cidr: string
-  gateway?: string
-  routes: Route[]
-}
+export type { Port, Subnet } from '../openstack/neutron.ts'
 
 /** One entry of vmNames, and what Nova says of it. `unknown` means that Nova could not be asked. */
 export interface VmFact {
@@ -68,12 +51,12 @@ export interface Observed {
   source: string
   rules: Rules
   /** The chosen subnets, in the user's order. */
-  subnets: readonly SubnetFact[]
+  subnets: readonly Subnet[]
   /** The user named the subnets by id, so a subnet that is no longer chosen is the user's own edit. */
   subnetsById: boolean
   mtus: ReadonlyMap<string, number>
   vms: readonly VmFact[]
-  ports: readonly PortFact[]
+  ports: readonly Port[]
   held: readonly HeldNode[]
   /** By `identityOf` of an interface. */
   answers: ReadonlyMap<string, Answer>

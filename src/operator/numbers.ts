@@ -4,11 +4,11 @@
  * Pure. Numbers that are in use are never looked at again: a port keeps its own for life, and a removal leaves a hole.
  */
 import { maxInterfaces } from '../contract/interfaces.ts'
-import type { PortFact } from './facts.ts'
+import type { Port } from './facts.ts'
 import { createdAtMs, type Match } from './verdicts.ts'
 
 export interface Candidate {
-  port: PortFact
+  port: Port
   match: Match
 }
 
@@ -37,7 +37,7 @@ function byOrderAgeMac(a: Candidate, b: Candidate): number {
 }
 
 /** A port that does not say when it was created comes last. */
-function ageOf(port: PortFact): number {
+function ageOf(port: Port): number {
   const ms = createdAtMs(port)
   return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms
 }

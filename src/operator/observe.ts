@@ -7,14 +7,14 @@ import { messageOf } from '../errors.ts'
 import type { Server } from '../openstack/nova.ts'
 import type { Cloud } from './clouds.ts'
 import type { SyncSettings } from './config.ts'
-import { type Answer, identityOf, type PortFact, type Rules, type SubnetFact, type VmFact } from './facts.ts'
+import { type Answer, identityOf, type Port, type Rules, type Subnet, type VmFact } from './facts.ts'
 import type { Question } from './plan.ts'
 import { SyncError, stage } from './sync-error.ts'
 
 export interface CloudFacts {
   vms: VmFact[]
-  ports: PortFact[]
-  subnets: SubnetFact[]
+  ports: Port[]
+  subnets: Subnet[]
   subnetsById: boolean
   mtus: Map<string, number>
   /** Nova could not be asked: known nodes keep their names, the others wait. */
@@ -57,7 +57,7 @@ export function selectorOf(spec: Spec): Selector {
   throw new SyncError('SubnetRequired', 'no subnet is chosen; set subnetIDs, subnetID or subnetName')
 }
 
-async function chosenSubnets(cloud: Cloud, selector: Selector, signal: AbortSignal): Promise<SubnetFact[]> {
+async function chosenSubnets(cloud: Cloud, selector: Selector, signal: AbortSignal): Promise<Subnet[]> {
   if ('name' in selector) {
     const found = await stage('NeutronSubnetError', () => cloud.subnetsByName(selector.name, signal))
     if (found.length === 0)
@@ -144,7 +144,7 @@ interface Asking {
 export async function askAbout(
   cloud: Cloud,
   { questions, facts, deletedPorts, signal }: Asking,
-): Promise<{ ports: PortFact[]; answers: Map<string, Answer>; failures: string[] }> {
+): Promise<{ ports: Port[]; answers: Map<string, Answer>; failures: string[] }> {
   const [byId, byMac] = await stage('NeutronPortError', () =>
     Promise.all([
       cloud.portsById(
@@ -160,7 +160,7 @@ export async function askAbout(
   const found = [...byId, ...byMac]
   const told = ({ portId }: Question) => portId !== undefined && deletedPorts.has(portId)
   const complete = facts.ports.length > 0 && questions.every(told)
-  const ports: PortFact[] = []
+  const ports: Port[] = []
   const answers = new Map<string, Answer>()
   const failures: string[] = []
   const absent: Question[] = []
@@ -198,7 +198,7 @@ async function isGone(cloud: Cloud, vmId: string, vms: readonly VmFact[], signal
   return cloud.wasDeleted(vmId, signal)
 }
 
-function isAbout(question: Question, port: PortFact): boolean {
+function isAbout(question: Question, port: Port): boolean {
   return question.portId === undefined ? port.macAddress === question.macAddress : port.id === question.portId
 }
 

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Interface } from '../contract/interfaces.ts'
-import type { HeldNode, Observed, PortFact, SubnetFact, VmFact } from './facts.ts'
+import type { HeldNode, Observed, Port, Subnet, VmFact } from './facts.ts'
 import { type Plan, planNodes, planRelease } from './plan.ts'
 
-const storage: SubnetFact = { id: 'storage', name: 'storage', networkId: 'net-s', cidr: '10.1.0.0/24', routes: [] }
-const backup: SubnetFact = { id: 'backup', name: 'backup', networkId: 'net-b', cidr: '10.2.0.0/24', routes: [] }
+const storage: Subnet = { id: 'storage', name: 'storage', networkId: 'net-s', cidr: '10.1.0.0/24', routes: [] }
+const backup: Subnet = { id: 'backup', name: 'backup', networkId: 'net-b', cidr: '10.2.0.0/24', routes: [] }
 const baseline = Date.parse('2026-11-15T01:00:00Z')
 const me = 'ns/main'
 
 /** Port `n` has address .n, a MAC that ends in n, and was created n minutes after the baseline. */
-function aPort(n: number, more: Partial<PortFact> & { subnet?: SubnetFact } = {}): PortFact {
+function aPort(n: number, more: Partial<Port> & { subnet?: Subnet } = {}): Port {
   const { subnet = storage, ...rest } = more
   const address = subnet.cidr.replace('0/24', String(n))
   return {
@@ -289,7 +289,7 @@ test('an MTU that Neutron does not tell for once stays as it was delivered', () 
 })
 
 test('both addresses of a port are delivered, the first chosen subnet’s in front', () => {
-  const v6: SubnetFact = { ...storage, id: 'v6', cidr: 'fd00::/64', gateway: 'fd00::1' }
+  const v6: Subnet = { ...storage, id: 'v6', cidr: 'fd00::/64', gateway: 'fd00::1' }
   const fixedIps = [
     { subnetId: 'v6', address: 'fd00::10' },
     { subnetId: 'storage', address: '10.1.0.10' },

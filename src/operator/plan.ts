@@ -7,7 +7,7 @@
  */
 import { canonicalJson } from '../contract/hash.ts'
 import { type Interface, interfaceName } from '../contract/interfaces.ts'
-import { type Claim, type HeldNode, identityOf, type Observed, type PortFact, type VmFact } from './facts.ts'
+import { type Claim, type HeldNode, identityOf, type Observed, type Port, type VmFact } from './facts.ts'
 import { type Candidate, numberNew } from './numbers.ts'
 import { type Delivered, type Fate, fatesOf, heldBack, nodeKey, released, vmIdOf, vmsById } from './removals.ts'
 import { addressesIn, contentOf, type Refusal, refusalOfNew, type Verdict } from './verdicts.ts'
@@ -143,19 +143,19 @@ function draftOf(node: HeldNode, mine: readonly Delivered[], held: ReadonlySet<D
   return { nodeName: node.nodeName, instanceId, held: node, interfaces, why }
 }
 
-function updated(nic: Interface, port: PortFact, observed: Observed): Interface {
+function updated(nic: Interface, port: Port, observed: Observed): Interface {
   const match = addressesIn(port, observed.subnets)
   if (!('subnet' in match)) return nic
   return { id: nic.id, name: nic.name, ...contentOf(port, match, observed, nic) }
 }
 
-function deliveredPorts(delivered: readonly Delivered[]): (port: PortFact) => boolean {
+function deliveredPorts(delivered: readonly Delivered[]): (port: Port) => boolean {
   const ids = new Set(delivered.flatMap(({ nic, is }) => [nic.portId, is.fate === 'keep' ? is.port?.id : undefined]))
   const macs = new Set(delivered.map(({ node, nic }) => `${node.instanceId} ${nic.macAddress}`))
   return port => ids.has(port.id) || macs.has(`${port.deviceId} ${port.macAddress}`)
 }
 
-function judge(port: PortFact, observed: Observed): Candidate | Refusal {
+function judge(port: Port, observed: Observed): Candidate | Refusal {
   const refusal = refusalOfNew(port, observed.rules)
   if (refusal) return refusal
   const match = addressesIn(port, observed.subnets)

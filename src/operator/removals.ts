@@ -6,12 +6,12 @@
  * once are held until a person lets them go.
  */
 import type { Interface } from '../contract/interfaces.ts'
-import { type HeldNode, identityOf, type Observed, type PortFact, type VmFact } from './facts.ts'
+import { type HeldNode, identityOf, type Observed, type Port, type VmFact } from './facts.ts'
 import { addressesIn } from './verdicts.ts'
 
 export type Fate =
   | { fate: 'foreign' }
-  | { fate: 'keep'; port?: PortFact }
+  | { fate: 'keep'; port?: Port }
   /** The listing does not show it: nobody has been asked yet. */
   | { fate: 'ask' }
   | { fate: 'remove'; why: string; edit: boolean }
@@ -115,7 +115,7 @@ export function nodeKey(name: string): string {
 }
 
 /** By port id; by MAC where no port id is known, or where the port was made anew with the MAC that the node knows. */
-function portIndex(ports: readonly PortFact[]): FindPort {
+function portIndex(ports: readonly Port[]): FindPort {
   const byId = new Map(ports.map(port => [port.id, port]))
   const byMac = new Map(ports.map(port => [`${port.deviceId} ${port.macAddress}`, port]))
   return (nic, vmId) => {
@@ -124,4 +124,4 @@ function portIndex(ports: readonly PortFact[]): FindPort {
   }
 }
 
-type FindPort = (nic: Interface, vmId: string | undefined) => PortFact | undefined
+type FindPort = (nic: Interface, vmId: string | undefined) => Port | undefined

@@ -122,8 +122,10 @@ async function deliverAll(work: Delivering): Promise<Delivered> {
     const keys = [...locked].map(vmId => `${providerId} ${vmId}`)
     const conflicts = await deps.locks.hold(keys, async () => {
       const { nodes: held } = await heldBy(viola, signal)
-      observed = { ...observed, held }
-      plan = planNodes(observed)
+      if (held !== observed.held) {
+        observed = { ...observed, held }
+        plan = planNodes(observed)
+      }
       const nodes = dueIn(work, plan, look).filter(node => locked.has(node.instanceId))
       if (nodes.length === 0) return 0
       for (const node of nodes) log.info('delivering', { node: node.nodeName, action: node.action, why: node.why })

@@ -6,7 +6,7 @@
 import { contains, formatCidr, parseCidr, parseIp } from '../contract/address.ts'
 import type { Interface } from '../contract/interfaces.ts'
 import type { VerdictReason } from '../contract/reasons.ts'
-import type { Observed, PortFact, Rules, SubnetFact } from './facts.ts'
+import type { Observed, Port, Rules, Subnet } from './facts.ts'
 
 /** On a port, or on a VM when there is no port. */
 export interface Verdict {
@@ -26,7 +26,7 @@ export interface Refusal {
 /** Clocks of Neutron and of the Kubernetes API server may differ by so much. */
 const clockSkewMs = 5 * 60_000
 
-export function refusalOfNew(port: PortFact, rules: Rules): Refusal | undefined {
+export function refusalOfNew(port: Port, rules: Rules): Refusal | undefined {
   const { deviceOwner, createdAt } = port
   if (deviceOwner === '') return { reason: 'NotAttachedYet', message: 'the port has no owner yet' }
   if (!rules.owners.some(pattern => matches(pattern, deviceOwner)))
@@ -42,7 +42,7 @@ export function refusalOfNew(port: PortFact, rules: Rules): Refusal | undefined 
 }
 
 /** Neutron's times may come without a zone: they are UTC. NaN when there is none. */
-export function createdAtMs({ createdAt = '' }: PortFact): number {
+export function createdAtMs({ createdAt = '' }: Port): number {
   return Date.parse(/(Z|[+-]\d\d:?\d\d)$/.test(createdAt) ? createdAt : `${createdAt}Z`)
 }
 
@@ -53,14 +53,14 @@ function matches(pattern: string, owner: string): boolean {
 export interface Match {
   /** Place of the first matching subnet in the user's order. */
   order: number
-  subnet: SubnetFact
+  subnet: Subnet
   address: string
   /** All matching addresses with their prefix, when there are several. */
   addresses: string[]
 }
 
 /** The port's addresses in the chosen subnets; a refusal when there is none. */
-export function addressesIn(port: PortFact, subnets: readonly SubnetFact[]): Match | Refusal {
+export function addressesIn(port: Port, subnets: readonly Subnet[]): Match | Refusal {
   const all = subnets.flatMap((subnet, order) =>
     port.fixedIps.filter(ip => ip.subnetId === subnet.id).map(({ address }) => ({ order, subnet, address })),
   )
@@ -71,7 +71,7 @@ export function addressesIn(port: PortFact, subnets: readonly SubnetFact[]): Mat
   return { reason: 'NoAddress', message: 'the port has no address in a chosen subnet' }
 }
 
-function withPrefix({ address, subnet }: { address: string; subnet: SubnetFact }): string[] {
+function withPrefix({ address, subnet }: { address: string; subnet: Subnet }): string[] {
   const network = parseCidr(subnet.cidr)
   const ip = parseIp(address)
   if (!network || !ip || !contains(network, ip)) return []
@@ -80,7 +80,7 @@ function withPrefix({ address, subnet }: { address: string; subnet: SubnetFact }
 
 /** The interface without its number. What Neutron leaves out for once (an MTU) stays as it was delivered. */
 export function contentOf(
-  port: PortFact,
+  port: Port,
   match: Match,
   { source, mtus }: Pick<Observed, 'source' | 'mtus'>,
   delivered?: Interface,

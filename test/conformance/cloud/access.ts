@@ -24,6 +24,7 @@ export function accessCases(place: () => Place): void {
         ['/servers/detail', 'os_compute_api:servers:detail'],
         [`/servers/${seeds.vms[0]}`, 'os_compute_api:servers:show'],
         [`/servers/${seeds.vms[0]}/os-interface`, 'os_compute_api:os-attach-interfaces:list'],
+        [`/servers/${seeds.vms[0]}/os-instance-actions`, 'os_compute_api:os-instance-actions:list'],
       ] as const) {
         const { status, body, headers } = await ask('nova', `/v2.1${path}`, now)
         assert.deepEqual([status, headers['content-type']], [403, 'application/json; charset=UTF-8'], path)
@@ -31,6 +32,7 @@ export function accessCases(place: () => Place): void {
       }
       await assert.rejects(clients.nova.servers(seeds.vms), statusIs(403))
       await assert.rejects(clients.nova.interfacesOf(seeds.vms[0]), statusIs(403))
+      await assert.rejects(clients.nova.wasDeleted(seeds.vms[0]), statusIs(403))
     } finally {
       await cloud.regainSight()
     }

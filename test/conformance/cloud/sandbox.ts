@@ -11,6 +11,7 @@ import {
   type Port,
   portsOf,
   removePort,
+  removeServer,
   type Server,
   type Subnet,
   setPortStatus,
@@ -100,7 +101,7 @@ export async function sandboxCloud(): Promise<CloudUnderTest> {
     },
     async deleteServer(id) {
       for (const one of portsOf(world, server(id))) detach(one.id)
-      world.servers.delete(id)
+      removeServer(world, id)
     },
     attach: async (id, what) => attach(server(id), what),
     detach: async (_, id) => detach(id),

@@ -141,4 +141,29 @@ export function serverCases(place: () => Place): void {
     assert.deepEqual(await clients.nova.servers([id, near]), [])
     assert.equal(await clients.nova.interfacesOf(id), undefined)
   })
+
+  test('the deletion of a server is remembered from 2.21 on, and told from a server that never was', async () => {
+    const { ask, cloud, clients, seeds } = place()
+    const id = await cloud.bootServer({ name: 'short-lived' })
+    assert.equal(await clients.nova.wasDeleted(id), false)
+    await cloud.deleteServer(id)
+    assert.equal(await clients.nova.wasDeleted(id), true)
+    assert.deepEqual(
+      [await clients.nova.wasDeleted(seeds.vms[0]), await clients.nova.wasDeleted(unknownId)],
+      [false, false],
+    )
+
+    const path = `/v2.1/servers/${id}/os-instance-actions`
+    const actions = async (version: string) =>
+      ask('nova', path, { headers: { 'x-openstack-nova-api-version': version } })
+    const remembered = await actions('2.21')
+    assert.equal(remembered.status, 200)
+    assert.deepEqual(
+      remembered.body.instanceActions.map(({ action }: { action: string }) => action),
+      ['delete', 'create'],
+    )
+    const before = await actions('2.20')
+    assert.equal(before.status, 404)
+    assert.deepEqual(before.body, { itemNotFound: { code: 404, message: `Instance ${id} could not be found.` } })
+  })
 }

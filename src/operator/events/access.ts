@@ -59,7 +59,10 @@ export async function busFor(
   }
   if (named.length === 0) return undefined
   const account = { user: own.user, password: await own.password() }
-  return opened('RABBITMQ_URLS of the operator', named, account, { settings, own, ca, mayVisit: () => true })
+  // An object must not open the operator's own account to whoever stands in between.
+  const rabbitmqInsecureTLS = settings.origins.rabbitmqInsecureTLS !== 'object' && settings.rabbitmqInsecureTLS
+  const strict = { settings: { ...settings, rabbitmqInsecureTLS }, own, ca, mayVisit: () => true }
+  return opened('RABBITMQ_URLS of the operator', named, account, strict)
 }
 
 interface Opening {

@@ -61,7 +61,8 @@ export function followBizConfigs(options: BizOptions): BizSource {
   const cache = createCache<NodeConfig>({ ...options.index, biz: entry => [bizKeyOf(keyOf(entry)) ?? ''] })
   const listeners = new Set<(change: Change<NodeConfig>) => void>()
   const stale = new Set<(bizKey: string) => void>()
-  const rests = new Map<string, Omit<Unfolded, 'entries'>>()
+  /** What else a document was unfolded into, and its entries in their order. */
+  const rests = new Map<string, Omit<Unfolded, 'entries'> & { names: Set<string> }>()
   let versions = 0
 
   const tell = (changes: Change<NodeConfig>[]) => {
@@ -89,8 +90,8 @@ export function followBizConfigs(options: BizOptions): BizSource {
     const key = keyOf(biz)
     const before = entriesOf(key)
     const { entries: wanted, ...rest } = unfold({ biz, entries, mode, numbersOf, now: new Date() })
-    rests.set(key, rest)
     const names = new Set(wanted.map(({ metadata }) => metadata.name))
+    rests.set(key, { ...rest, names })
     for (const entry of before) if (!names.has(entry.metadata.name)) tell(cache.remove(entry))
     const known = new Set(before)
     for (const entry of wanted) if (!known.has(entry)) put(entry)
@@ -163,7 +164,11 @@ export function followBizConfigs(options: BizOptions): BizSource {
     },
     get: key => documents.get(key),
     list: () => documents.list(),
-    unfolded: key => ({ frozen: [], ignored: 0, ...rests.get(key), entries: entriesOf(key) }),
+    unfolded(key) {
+      const { frozen = [], ignored = 0, names = [] } = rests.get(key) ?? {}
+      const own = new Map(entriesOf(key).map(entry => [entry.metadata.name, entry]))
+      return { frozen, ignored, entries: [...names].flatMap(name => own.get(name) ?? []) }
+    },
     put(entry) {
       const own = put(entry)
       fade(bizKeyOf(keyOf(own)) ?? '')

@@ -94,7 +94,9 @@ function leftBehind(biz: BizConfig, name: string, record: BizNodeStatus): NodeCo
   const interfaces = [...past.numbers.keys()].map(macAddress => ({ macAddress }))
   const { attachedNodeId, attachedNodeName } = record
   const node = { attachedNodeId, ...(attachedNodeName && { attachedNodeName }), interfaces }
-  return entryOf(biz, node, name, past)
+  const entry = entryOf(biz, node, name, past)
+  const { generation } = past
+  return { ...entry, metadata: { ...entry.metadata, ...(generation !== undefined && { generation }) } }
 }
 
 /** Where no agent ever was, there is nothing to clean up. */

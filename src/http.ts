@@ -4,7 +4,12 @@
  * An app is built apart from `listen`, so that tests inject requests.
  */
 import type { ServerOptions } from 'node:https'
-import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify'
 import { stringify } from 'yaml'
 import type { Problem } from './contract/problem.ts'
 import { messageOf } from './errors.ts'
@@ -44,22 +49,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   const { log, metrics, openapi, tls, patience } = options
   // Looked at only now and then unless told: a limit of seconds would be one of half a minute.
   const checked = patience && { connectionsCheckingInterval: Math.min(patience.headersMs, 1_000) }
-  const server: FastifyServerOptions & { https?: ServerOptions } = {
-    logger: false,
-    ...(tls && { https: { ...tls, ...checked } }),
-    ...(!tls && checked && { http: checked }),
-    bodyLimit: options.bodyLimit ?? 1024 * 1024,
-    forceCloseConnections: true,
-    // Nothing here loads for long: a start that takes its time is a starved machine, and no reason to give up.
-    pluginTimeout: 0,
-  }
-  const app: FastifyInstance = Fastify(server)
-  if (patience) {
-    app.server.headersTimeout = patience.headersMs
-    app.server.requestTimeout = patience.requestMs
-  }
-
-  app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
+  const failed = (error: Error & { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) => {
     const status = error instanceof HttpProblem ? error.status : (error.statusCode ?? 500)
     if (status >= 500) log.error('request failed', { method: request.method, path: pathOf(request.url), error })
     const detail =
@@ -69,7 +59,27 @@ export function createApp(options: AppOptions): FastifyInstance {
       .code(status)
       .type('application/problem+json')
       .send(JSON.stringify(problemOf(status, detail, errors)))
-  })
+  }
+  const server: FastifyServerOptions & { https?: ServerOptions } = {
+    logger: false,
+    // Before a route is found: an address that cannot be decoded.
+    frameworkErrors: failed,
+    ...(tls && { https: { ...tls, ...checked } }),
+    ...(!tls && checked && { http: checked }),
+    bodyLimit: options.bodyLimit ?? 1024 * 1024,
+    forceCloseConnections: true,
+    // Nothing here loads for long: a start that takes its time is a starved machine, and no reason to give up.
+    pluginTimeout: 0,
+    // Names and ids have up to 253 characters, each of them up to 12 when it is encoded.
+    routerOptions: { maxParamLength: 253 * 12 },
+  }
+  const app: FastifyInstance = Fastify(server)
+  if (patience) {
+    app.server.headersTimeout = patience.headersMs
+    app.server.requestTimeout = patience.requestMs
+  }
+
+  app.setErrorHandler(failed)
   app.setNotFoundHandler((request, reply) =>
     reply
       .code(404)

@@ -18,6 +18,8 @@ const headers = {
   'if-none-match': 'ETag of an earlier answer.',
 }
 const unchanged = { 304: { description: 'Nothing has changed.' } }
+/** Who may not ask, who asks too much, and a database that is away. */
+const always = [401, 403, 429, 503]
 const records = z.array(inventoryRecord)
 const ofNode = { providerId: 'Needed only where several providers have a node of this name.' }
 const at = 'State at this time (RFC 3339) instead of now.'
@@ -47,7 +49,7 @@ export const inventoryApi: Api = {
         format: 'csv gives one line an interface instead.',
       },
       answers: { 200: { description: 'The records.', body: records }, ...unchanged },
-      problems: [400, 401, 403],
+      problems: [400, ...always],
     },
     {
       method: 'get',
@@ -55,8 +57,8 @@ export const inventoryApi: Api = {
       summary: 'The record of one node.',
       headers,
       query: { ...ofNode, at },
-      answers: { 200: { description: 'The record.', body: inventoryRecord } },
-      problems: [400, 401, 403, 404],
+      answers: { 200: { description: 'The record.', body: inventoryRecord }, ...unchanged },
+      problems: [400, 404, ...always],
     },
     {
       method: 'get',
@@ -64,8 +66,8 @@ export const inventoryApi: Api = {
       summary: 'What changed on one node, newest first, with the record before and after.',
       headers,
       query: { ...ofNode, limit: 'At most so many, 100 when absent.', before: 'Only entries older than this id.' },
-      answers: { 200: { description: 'The history.', body: z.array(historyEntry) } },
-      problems: [400, 401, 403, 404],
+      answers: { 200: { description: 'The history.', body: z.array(historyEntry) }, ...unchanged },
+      problems: [400, 404, ...always],
     },
     {
       method: 'get',
@@ -78,7 +80,7 @@ export const inventoryApi: Api = {
         before: 'Only entries older than this id.',
       },
       answers: { 200: { description: 'The history.', body: z.array(historyEntry) }, ...unchanged },
-      problems: [400, 401, 403],
+      problems: [400, ...always],
     },
     {
       method: 'get',
@@ -88,7 +90,7 @@ export const inventoryApi: Api = {
       query: { q: 'Beginning of the value.', limit: 'At most so many, 50 when absent.' },
       required: ['q'],
       answers: { 200: { description: 'The values.', body: z.array(searchHit) }, ...unchanged },
-      problems: [400, 401, 403],
+      problems: [400, ...always],
     },
     {
       method: 'get',
@@ -97,7 +99,7 @@ export const inventoryApi: Api = {
       headers,
       query: { providerId: 'Only of this provider.' },
       answers: { 200: { description: 'The interfaces.', body: z.array(deviation) }, ...unchanged },
-      problems: [401, 403],
+      problems: always,
     },
     {
       method: 'get',
@@ -109,7 +111,7 @@ export const inventoryApi: Api = {
       },
       query: { providerId: 'Only of this provider.', after: 'As last-event-id.' },
       answers: { 200: { description: 'The stream.', type: 'text/event-stream' } },
-      problems: [400, 401, 403],
+      problems: [400, ...always],
     },
     {
       method: 'put',
@@ -119,15 +121,15 @@ export const inventoryApi: Api = {
       required: ['authorization'],
       body: inventoryWrites,
       answers: { 204: { description: 'They are written.' } },
-      problems: [400, 401, 403, 413],
+      problems: [400, 413, 415, ...always],
     },
     {
       method: 'get',
       path: `${interfacesPath}/providers`,
       summary: 'Providers with their nodes.',
       headers,
-      answers: { 200: { description: 'The providers.', body: providerCatalog } },
-      problems: [401, 403],
+      answers: { 200: { description: 'The providers.', body: providerCatalog }, ...unchanged },
+      problems: always,
     },
     {
       method: 'get',
@@ -136,8 +138,8 @@ export const inventoryApi: Api = {
       headers,
       query: { providerId: 'The provider.' },
       required: ['providerId'],
-      answers: { 200: { description: 'The records; none for an unknown provider.', body: records } },
-      problems: [400, 401, 403],
+      answers: { 200: { description: 'The records; none for an unknown provider.', body: records }, ...unchanged },
+      problems: [400, ...always],
     },
     {
       method: 'get',
@@ -145,8 +147,8 @@ export const inventoryApi: Api = {
       summary: 'Records of the node that is this VM.',
       headers,
       query: { providerId: 'Only of this provider.' },
-      answers: { 200: { description: 'The records.', body: records } },
-      problems: [400, 401, 403, 404],
+      answers: { 200: { description: 'The records.', body: records }, ...unchanged },
+      problems: [400, 404, ...always],
     },
   ],
 }

@@ -9,6 +9,7 @@ import { request } from 'undici'
 import { inventoryStoreConformance } from '../../test/conformance/inventory-store.ts'
 import { eventually } from '../../test/eventually.ts'
 import { aWrite } from '../../test/inventory.ts'
+import { fuzzInventory, seeds } from '../../test/inventory-fuzz.ts'
 import { type Postgres, startPostgres } from '../../test/rigs/postgres/rig.ts'
 import { createLog, silent } from '../log.ts'
 import { type RunningInventory, startInventory } from './main.ts'
@@ -178,6 +179,30 @@ test('an inventory that starts before its database waits for it', async () => {
     assert.equal((await store.list()).length, 1)
   } finally {
     await store.close()
+  }
+})
+
+test('nothing that can be asked makes it fail here either', async () => {
+  const tokens = join(dir, 'tokens.yaml')
+  const token = 'a-token-that-writes'
+  writeFileSync(tokens, `tokens: [{ name: operator, token: ${token}, roles: [admin] }]`)
+  const inventory = await startInventory({
+    env: {
+      INVENTORY_ADDR: '127.0.0.1:0',
+      INVENTORY_DATABASE_URL: await newDatabase(),
+      INVENTORY_DB_PATH: noFile(),
+      INVENTORY_TOKENS_FILE: tokens,
+      INVENTORY_OPEN_READS: 'true',
+      INVENTORY_RATE_LIMIT: '0',
+    },
+    log,
+  })
+  try {
+    await inventory.recorder.put(seeds)
+    const statuses = await fuzzInventory({ url: inventory.url, token, runs: 1_000 })
+    for (const status of [200, 204, 400]) assert.ok((statuses.get(status) ?? 0) > 0, `${status} was never answered`)
+  } finally {
+    await inventory.close()
   }
 })
 

@@ -1,0 +1,195 @@
+/** Who is let in, how much, and what is said to those who are not. */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { stringify } from 'yaml'
+import { json, serve } from '../../test/http-stub.ts'
+import { aWrite } from '../../test/inventory.ts'
+import { problem } from '../contract/problem.ts'
+import { connectKube } from '../kube/client.ts'
+import { openTokenReviews } from '../kube/token-review.ts'
+import { createLog, silent } from '../log.ts'
+import { createInventoryApp } from './app.ts'
+import { openInventoryAuth } from './auth.ts'
+import { startInventory } from './main.ts'
+import { limitRate } from './rate-limit.ts'
+import { openStore, type Store } from './store.ts'
+
+let dir: string
+let store: Store
+let tokensFile: string
+const [reader, admin] = ['a-token-that-reads', 'a-token-that-writes']
+const viewer = 'system:serviceaccount:monitoring:viewer'
+const records = '/v1/inventory/records'
+
+before(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'multinic-inventory-door-'))
+  store = await openStore({ path: join(dir, 'inventory.db'), log: silent })
+  await store.put([aWrite('w1')])
+  tokensFile = join(dir, 'tokens.yaml')
+  const tokens = [
+    { name: 'reader', token: reader, roles: ['read'] },
+    { name: 'operator', token: admin, roles: ['admin'] },
+    { name: 'viewer', user: viewer, roles: ['read'] },
+  ]
+  writeFileSync(tokensFile, stringify({ tokens }))
+})
+after(async () => {
+  await store.close()
+  await rm(dir, { recursive: true })
+})
+
+type Auth = Parameters<typeof openInventoryAuth>
+async function anApp(file?: Auth[0], options?: Auth[2]) {
+  return createInventoryApp({ store, auth: await openInventoryAuth(file, silent, options), log: silent })
+}
+const bearing = (token: string | undefined) => (token === undefined ? {} : { authorization: `Bearer ${token}` })
+
+const doors: Record<string, [file: boolean, openReads: boolean | undefined, token: string | undefined, reads: number]> =
+  {
+    'without a token file reads are open': [false, undefined, undefined, 200],
+    'without a token file reads can be closed': [false, false, undefined, 401],
+    'with a token file reads need a token': [true, undefined, undefined, 401],
+    'with a token file the token of a reader reads': [true, undefined, reader, 200],
+    'with a token file reads can be open': [true, true, undefined, 200],
+  }
+for (const [name, [file, openReads, token, reads]] of Object.entries(doors))
+  test(name, async () => {
+    const app = await anApp(file ? tokensFile : undefined, { openReads })
+    const read = await app.inject({ url: '/v1/interfaces/providers', headers: bearing(token) })
+    assert.equal(read.statusCode, reads)
+    if (reads === 401) assert.equal(read.headers['www-authenticate'], 'Bearer')
+    const write = await app.inject({ method: 'PUT', url: records, headers: bearing(token), payload: { records: [] } })
+    assert.ok([401, 403].includes(write.statusCode), 'nobody writes without an admin token')
+    const warned = (await app.inject('/readyz')).json().warnings.length > 0
+    assert.equal(warned, reads === 200 && token === undefined, 'an open door is told of')
+    await app.close()
+  })
+
+test('a user of Kubernetes may what the file gives it', async () => {
+  const users: Record<string, string> = { 'token-of-the-viewer': viewer, 'token-of-somebody': 'somebody' }
+  let away = false
+  const cluster = await serve(({ body }, response) => {
+    if (away) return json(response, 403, { kind: 'Status', code: 403, message: 'tokenreviews are forbidden' })
+    const username = users[(body as { spec: { token: string } }).spec.token]
+    const status = username ? { authenticated: true, user: { username }, audiences: ['inventory'] } : {}
+    return json(response, 201, { kind: 'TokenReview', status })
+  })
+  const connect = async () => connectKube({ server: cluster.url }, { attempts: 1 })
+  const app = await anApp(tokensFile, { reviews: openTokenReviews(connect, 'inventory') })
+  const status = async (token: string, method: 'GET' | 'PUT' = 'GET') =>
+    (
+      await app.inject({
+        method,
+        url: method === 'GET' ? '/v1/interfaces/providers' : records,
+        headers: bearing(token),
+        ...(method === 'PUT' && { payload: { records: [] } }),
+      })
+    ).statusCode
+  try {
+    assert.equal(await status('token-of-the-viewer'), 200)
+    assert.equal(await status('token-of-the-viewer', 'PUT'), 403)
+    assert.equal(await status('token-of-somebody'), 403)
+    assert.equal(await status('token-of-nobody'), 401)
+    assert.equal(await status(reader), 200)
+    assert.equal(cluster.asked.length, 3, 'each is asked about once, and those of the file never')
+    away = true
+    assert.equal(await status('token-in-hard-times'), 503)
+  } finally {
+    await app.close()
+    await cluster.close()
+  }
+})
+
+test('TokenReview without a token file is refused at the start, by name', async () => {
+  const env = { INVENTORY_TOKEN_REVIEW: 'true', INVENTORY_DB_PATH: join(dir, 'never.db') }
+  await assert.rejects(startInventory({ env, log: silent }), /INVENTORY_TOKEN_REVIEW: needs INVENTORY_TOKENS_FILE too/)
+})
+
+test('an address of a database that is none is refused without being shown', async () => {
+  const env = { INVENTORY_DATABASE_URL: 'mysql://me:s3cret@host/name', INVENTORY_DB_PATH: join(dir, 'never.db') }
+  await assert.rejects(startInventory({ env, log: silent }), (error: Error) => {
+    assert.match(error.message, /INVENTORY_DATABASE_URL: must look like postgresql:/)
+    assert.doesNotMatch(error.message, /s3cret/)
+    return true
+  })
+})
+
+test('who asks too much is told when to come back, and nobody else is', async () => {
+  let now = 0
+  const app = await anApp()
+  const limited = createInventoryApp({ store, auth: await openInventoryAuth(undefined, silent), log: silent })
+  limitRate(limited, 2, () => now)
+  const ask = (remoteAddress: string, url = '/v1/interfaces/providers') => limited.inject({ url, remoteAddress })
+  for (let i = 0; i < 8; i++) assert.equal((await ask('192.0.2.1')).statusCode, 200)
+  const refused = await ask('192.0.2.1')
+  assert.equal(refused.statusCode, 429)
+  assert.equal(refused.headers['retry-after'], '1')
+  assert.match(problem.parse(refused.json()).detail, /2 requests a second/)
+  assert.equal((await ask('192.0.2.1', '/nothing/here')).statusCode, 429)
+  assert.equal((await ask('192.0.2.1', '/healthz')).statusCode, 200)
+  assert.equal((await ask('192.0.2.2')).statusCode, 200)
+  now += 500
+  assert.equal((await ask('192.0.2.1')).statusCode, 200)
+  assert.equal((await ask('192.0.2.1')).statusCode, 429)
+  await limited.close()
+  await app.close()
+})
+
+test('pages of other sites may not ask: no CORS, and no answer to a preflight', async () => {
+  const app = await anApp()
+  const headers = { origin: 'https://elsewhere.example', 'access-control-request-method': 'PUT' }
+  const answers = await Promise.all([
+    app.inject({ url: '/v1/interfaces/providers', headers }),
+    app.inject({ method: 'OPTIONS', url: records, headers }),
+    app.inject({ url: '/openapi.json', headers }),
+  ])
+  for (const { headers } of answers)
+    assert.deepEqual(
+      Object.keys(headers).filter(name => name.startsWith('access-control-')),
+      [],
+    )
+  assert.ok([404, 405].includes(answers[1]?.statusCode ?? 0))
+  await app.close()
+})
+
+const oddities: Record<string, [status: number, method: 'GET' | 'PUT', url: string, type?: string, payload?: string]> =
+  {
+    'an address that cannot be decoded': [400, 'GET', '/v1/inventory/node-configs/%zz'],
+    'a query that cannot be decoded': [200, 'GET', '/v1/inventory/node-configs?q=%zz'],
+    'a name as long as names may be': [404, 'GET', `/v1/inventory/node-configs/${'x'.repeat(253)}`],
+    'a body that is no JSON': [400, 'PUT', records, 'application/json', '{"records":'],
+    'a body that is empty': [400, 'PUT', records, 'application/json', ''],
+    'a body of another type': [415, 'PUT', records, 'application/xml', '<records/>'],
+    'a body that poisons objects': [400, 'PUT', records, 'application/json', '{"__proto__":{"x":1},"records":[]}'],
+    'a body that is too large': [413, 'PUT', records, 'application/json', `"${'x'.repeat(64 * 1024 * 1024)}"`],
+    'more records than one request may carry': [
+      400,
+      'PUT',
+      records,
+      'application/json',
+      JSON.stringify({ records: Array(5_001).fill(aWrite('x')) }),
+    ],
+  }
+for (const [name, [status, method, url, type, payload]] of Object.entries(oddities))
+  test(`${name} is answered ${status}`, async () => {
+    const lines: string[] = []
+    const log = createLog({}, { level: 'error', write: line => lines.push(line) })
+    const app = createInventoryApp({ store, auth: await openInventoryAuth(tokensFile, silent, {}), log })
+    const answer = await app.inject({
+      method,
+      url,
+      headers: { ...bearing(admin), ...(type && { 'content-type': type }) },
+      ...(payload !== undefined && { payload }),
+    })
+    assert.equal(answer.statusCode, status, answer.body)
+    if (status >= 400) {
+      assert.match(String(answer.headers['content-type']), /^application\/problem\+json/)
+      assert.doesNotMatch(problem.parse(answer.json()).detail, /there is no/)
+    }
+    assert.deepEqual(lines, [])
+    await app.close()
+  })

@@ -45,10 +45,10 @@ const cases: Record<string, [before: InventoryRecord | undefined, write: Invento
     aWrite('n', { interfaces: [{ ...status, status: 'Configured', lastChecked: t2 }] }),
     'status',
   ],
-  'a later time of verification is kept and not told': [
+  'a later time of verification of the same is nothing': [
     verified,
     aWrite('n', { interfaces: [{ ...status, status: 'Configured', stages: { applied: t1, verified: t2 } }] }),
-    'status',
+    'nothing',
   ],
   'a removal ends the record': [known, { ...configured, removed: true }, 'removed, told'],
   'the removal of what is not there is nothing': [undefined, { ...configured, removed: true }, 'nothing'],
@@ -67,6 +67,32 @@ test('a stage that was passed stays passed when a later write does not know of i
   const change = planWrite(seen, aWrite('n', { interfaces: [{ ...status, stages: { verified: t2 } }] }), t2)
   assert.deepEqual(change?.after?.interfaces?.[0]?.stages, { seen: t1, delivered: t1, verified: t2 })
   assert.deepEqual(change?.events, [{ mac: '02:00:00:00:00:0a', portId: 'port-1', what: 'stage/verified', at: t2 }])
+})
+
+test('times on the node stay when a sibling is changed, and move when the interface itself is', () => {
+  const times = (record: InventoryRecord | undefined) =>
+    record?.interfaces?.map(({ stages }) => `${stages?.applied ?? 'none'} ${stages?.verified ?? 'none'}`)
+  /** All that was told, in turn: what each record becomes. */
+  const story = (...writes: InventoryWrite[]) =>
+    writes.reduce<InventoryRecord | undefined>(
+      (record, write) => planWrite(record, write, t2)?.after ?? record,
+      undefined,
+    )
+  const asked = (nics: number, mtu: number, at?: string, status: 'Configured' | 'Failed' = 'Configured') => {
+    const write = aWrite('n', { nics, lastConfigHash: `${nics} ${mtu}` })
+    const [first] = write.config.interfaces
+    if (first) first.mtu = mtu
+    const told = at === undefined ? { status: 'Pending' as const } : { status, stages: { applied: at, verified: at } }
+    const states = write.config.interfaces.map(({ portId, macAddress }) => ({ portId, macAddress, ...told }))
+    return { ...write, interfaces: states } as InventoryWrite
+  }
+  const one = [asked(1, 1450), asked(1, 1450, t1)]
+  assert.deepEqual(times(story(...one)), [`${t1} ${t1}`])
+  assert.deepEqual(times(story(...one, asked(2, 1450))), [`${t1} ${t1}`, 'none none'])
+  assert.deepEqual(times(story(...one, asked(2, 1450), asked(2, 1450, t2))), [`${t1} ${t1}`, `${t2} ${t2}`])
+  assert.deepEqual(times(story(...one, asked(1, 9000))), ['none none'])
+  assert.deepEqual(times(story(...one, asked(1, 9000), asked(1, 9000, t2))), [`${t2} ${t2}`])
+  assert.deepEqual(times(story(...one, asked(1, 1450, t1, 'Failed'), asked(1, 1450, t2))), [`${t2} ${t2}`])
 })
 
 test('a change of state is an event with its reason', () => {

@@ -54,7 +54,10 @@ function recordOf(before: InventoryRecord | undefined, write: InventoryWrite, at
   // A write that says nothing of states (a delivery) leaves those of the interfaces that stay.
   const states =
     write.interfaces ?? (before?.interfaces ?? []).filter(({ macAddress }) => present.has(macAddress ?? ''))
-  const statuses = states.map(one => interfaceOf(one, known.get(keyOf(one))))
+  const were = new Map((before?.config.interfaces ?? []).map(nic => [keyOf(nic), nic]))
+  const are = new Map(interfaces.map(nic => [keyOf(nic), nic]))
+  const isAsBefore = (key: string) => same(were.get(key), are.get(key))
+  const statuses = states.map(one => interfaceOf(one, known.get(keyOf(one)), isAsBefore(keyOf(one))))
   const instanceId = write.config.instanceId ?? write.instanceId
   return {
     providerId: write.providerId,
@@ -90,15 +93,34 @@ const interfaceFields = [
   'source',
 ] as const satisfies (keyof Interface)[]
 
-/** A stage that was passed stays passed until a later time is told for it: a restarted writer has forgotten it. */
-function interfaceOf(given: InterfaceRecord, before: InterfaceRecord | undefined): InterfaceRecord {
-  const passed = { ...before?.stages, ...given.stages }
+function interfaceOf(
+  given: InterfaceRecord,
+  before: InterfaceRecord | undefined,
+  isAsBefore: boolean,
+): InterfaceRecord {
+  const passed = passedBy(given, before, isAsBefore)
   return {
     ...pick(given, ['id', 'name', 'portId', 'macAddress', 'status', 'reason', 'message', 'lastConfigured']),
     ...pick(given, ['lastChecked', 'observed']),
     ...(given.macAddress ? { macAddress: given.macAddress.toLowerCase() } : {}),
     ...(Object.keys(passed).length > 0 ? { stages: passed } : {}),
   }
+}
+
+type Stages = NonNullable<InterfaceRecord['stages']>
+const onNode = ['applied', 'verified'] as const
+
+/**
+ * A stage that was passed stays passed until a later time is told for it: a restarted writer has forgotten it.
+ *
+ * The agent's run for one interface looks at its siblings too and tells new times for all of them. Those of an interface
+ * that is as it was, and was not in trouble, stay: they are the times of its own work. One that is asked for anew has them
+ * still before it.
+ */
+function passedBy(given: InterfaceRecord, before: InterfaceRecord | undefined, isAsBefore: boolean): Stages {
+  const known = before?.stages ?? {}
+  if (!isAsBefore) return { ...without(known, onNode), ...given.stages }
+  return { ...known, ...given.stages, ...(before?.status === 'Failed' ? {} : pick(known, onNode)) }
 }
 
 function eventsBetween(before: InventoryRecord | undefined, after: InventoryRecord, at: string): InterfaceEvent[] {
@@ -110,8 +132,6 @@ function eventsBetween(before: InventoryRecord | undefined, after: InventoryReco
       const time = nic.stages?.[stage]
       const known = old?.stages?.[stage]
       if (!time || time === known) return []
-      // Verified again and again: only the first time after a change is news.
-      if (stage === 'verified' && known && nic.stages?.applied === old?.stages?.applied) return []
       return [{ ...of, what: `stage/${stage}`, at: time }]
     })
     const moved = nic.status !== undefined && (nic.status !== old?.status || nic.reason !== old?.reason)
@@ -120,7 +140,7 @@ function eventsBetween(before: InventoryRecord | undefined, after: InventoryReco
   })
 }
 
-function keyOf({ portId, macAddress }: InterfaceRecord): string {
+function keyOf({ portId, macAddress }: { portId?: string | undefined; macAddress?: string | undefined }): string {
   return portId ?? macAddress?.toLowerCase() ?? ''
 }
 
@@ -135,7 +155,6 @@ function withoutChecks(record: InventoryRecord): unknown {
     interfaces: record.interfaces?.map(nic => ({
       ...nic,
       lastChecked: undefined,
-      stages: nic.stages && { ...nic.stages, verified: undefined },
     })),
   }
 }
@@ -154,4 +173,8 @@ function same(a: unknown, b: unknown): boolean {
 
 function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {
   return Object.fromEntries(keys.filter(key => from[key] !== undefined).map(key => [key, from[key]])) as Pick<T, K>
+}
+
+function without<T extends object, K extends keyof T>(from: T, keys: readonly K[]): T {
+  return Object.fromEntries(Object.entries(from).filter(([key]) => !keys.includes(key as K))) as T
 }

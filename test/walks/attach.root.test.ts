@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { parse } from 'yaml'
+import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { run } from '../../src/sandbox/command.ts'
 import type { Port } from '../../src/sandbox/world.ts'
 import { eventually } from '../eventually.ts'
@@ -173,6 +177,18 @@ test('the last port of a node leaves nothing of ours behind', async () => {
       [],
     )
   })
+})
+
+test('the sample that the documents show works here as it stands', async () => {
+  const sample = join(import.meta.dirname, '../../config/samples/openstackconfig.yaml')
+  await walk.sandbox.management.kube.create(openstackConfigs, parse(await readFile(sample, 'utf8')))
+  await eventually(
+    async () => {
+      const { conditions } = (await walk.openstackConfig('openstackconfig-sample')).status ?? {}
+      assert.equal(conditions?.find(({ type }) => type === 'Ready')?.status, 'True')
+    },
+    { within: 30_000 },
+  )
 })
 
 /** Until the last change has passed every part. */

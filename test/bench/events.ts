@@ -1,0 +1,241 @@
+/**
+ * Events on a real RabbitMQ. From a lone notice to the POST at Viola, with 1,000 VMs of 5 ports and 5 ms a call, against the
+ * bare calls that nobody can do without; and how many notices a second are read, against a consumer that only counts them.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Channel } from 'rabbitmq-client'
+import { request } from 'undici'
+import { buildProgram } from '../../scripts/build.ts'
+import type { OpenstackConfig } from '../../src/contract/openstack-config.ts'
+import { silent } from '../../src/log.ts'
+import { createMetrics } from '../../src/metrics.ts'
+import { resolveSettings } from '../../src/operator/config.ts'
+import { createCounts } from '../../src/operator/counts.ts'
+import { createCloudEvents } from '../../src/operator/events/cloud-events.ts'
+import { eventually } from '../eventually.ts'
+import { clusterId, startStage } from '../operator/stage.ts'
+import { projectId, standInCloud, standInViola, startProgram, subnetIds, vmIdOf } from '../operator/stand-ins.ts'
+import { type RabbitMq, startRabbitMq } from '../rigs/rabbitmq/rig.ts'
+import { figure, inItsOwnWorld, memoryOf, say } from './figure.ts'
+
+const [vms, callMs, notices, queued] = [1_000, 5, 25, 100_000]
+/** Notices that follow each other sooner are folded: they are no lone ones. */
+const loneMs = 2_100
+
+export const bench = inItsOwnWorld(import.meta.filename, 15 * 60_000)
+
+if (import.meta.main) await measure()
+
+async function measure(): Promise<void> {
+  const rabbit = await startRabbitMq()
+  try {
+    await noticeToViola(rabbit)
+    await noticesPerSecond(rabbit)
+  } finally {
+    await rabbit.close()
+  }
+  // Connections that were closed a moment ago keep nobody.
+  process.exit()
+}
+
+async function noticeToViola(rabbit: RabbitMq): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-bench-'))
+  const program = join(dir, 'multinic.mjs')
+  await buildProgram(program)
+  const stage = await startStage()
+  const bus = { url: `amqp://${rabbit.host}:${rabbit.port}/`, user: rabbit.user, password: rabbit.password }
+  const cloud = await standInCloud({ key: stage.world.provider.encryptKey, vms, callMs, bus })
+  const viola = await standInViola({ configured: true })
+  const connection = rabbit.connect()
+  const channel = await connection.acquire()
+  try {
+    await channel.exchangeDeclare({ exchange: 'neutron', type: 'topic', durable: false })
+    await using operator = await startProgram(program, {
+      KUBECONFIG: stage.api.kubeconfig,
+      OPERATOR_ADDR: '127.0.0.1:0',
+      INVENTORY_ADDR: '127.0.0.1:0',
+      INVENTORY_DB_PATH: join(dir, 'inventory.db'),
+      CONTRABASS_ENDPOINT: cloud.url,
+      VIOLA_ENDPOINT: viola.url,
+    })
+    await stage.create({
+      subnetIDs: subnetIds,
+      vmNames: Array.from({ length: vms }, (_, n) => vmIdOf(n)),
+      credentials: { openstackProviderID: 'p', k8sProviderID: clusterId, projectID: projectId },
+      settings: { pollFastInterval: '10m', pollSlowInterval: '10m' },
+    })
+    await eventually(
+      async () => {
+        const connected = (await stage.config()).status?.conditions?.find(({ type }) => type === 'EventsConnected')
+        if (connected?.status !== 'True' || viola.nodes() < vms) throw new Error('not yet')
+      },
+      { within: 120_000 },
+    )
+    await sleep(loneMs * 3)
+    const [ours, bare]: [number[], number[]] = [[], []]
+    for (let vm = 0; vm < notices; vm++) {
+      bare.push(await bareCalls(cloud.url, viola.url))
+      const port = cloud.attach(vm)
+      const arrived = new Promise<number>(resolve =>
+        viola.onNode(({ interfaces }) => {
+          if (interfaces.some(({ portId }) => portId === port.id)) resolve(performance.now())
+        }),
+      )
+      const started = performance.now()
+      await publish(channel, port)
+      ours.push((await arrived) - started)
+      await sleep(loneMs)
+    }
+    const reference = { against: 'bare calls', reference: p95(bare) }
+    say(figure('events.notice_to_viola_p95', p95(ours), 'ms', reference, { atMost: 4 * reference.reference }))
+    const idle = memoryOf(operator.pid)
+    say(figure('events.operator_rss_mib', idle, 'MiB', { against: '150 MiB', reference: 150 }, { atMost: 150 }))
+  } finally {
+    await connection.close()
+    await Promise.all([cloud.close(), viola.close()])
+    await stage.close()
+    await rm(dir, { recursive: true, force: true })
+  }
+}
+
+/** A full port as Neutron tells it. */
+function bodyOf({ id, deviceId }: { id: string; deviceId: string }): Buffer {
+  const port = {
+    id,
+    name: '',
+    network_id: 'net-0',
+    tenant_id: projectId,
+    mac_address: 'fa:16:3e:00:00:01',
+    admin_state_up: true,
+    status: 'DOWN',
+    device_id: deviceId,
+    device_owner: 'compute:nova',
+    fixed_ips: [{ subnet_id: 'subnet-0', ip_address: '10.0.0.1' }],
+    allowed_address_pairs: [],
+    extra_dhcp_opts: [],
+    security_groups: ['04773342-711e-42e0-9d55-825c98f2729d'],
+    'binding:vnic_type': 'normal',
+    'binding:profile': {},
+    'binding:host_id': 'compute-1',
+    'binding:vif_type': 'ovs',
+    'binding:vif_details': { connectivity: 'l2', port_filter: true, bridge_name: 'br-int' },
+    revision_number: 2,
+  }
+  const inner = {
+    message_id: '798906fb-477a-40db-a410-aff7dc6beda9',
+    publisher_id: 'network.compute-1',
+    event_type: 'port.update.end',
+    priority: 'INFO',
+    payload: { port },
+    timestamp: new Date().toISOString().replace('T', ' ').replace('Z', '000'),
+  }
+  return Buffer.from(JSON.stringify({ 'oslo.version': '2.0', 'oslo.message': JSON.stringify(inner) }))
+}
+
+function publish(channel: Channel, port: { id: string; deviceId: string }): Promise<void> {
+  const properties = { contentType: 'application/json', contentEncoding: 'utf-8' }
+  return channel.basicPublish({ exchange: 'neutron', routingKey: 'notifications.info', ...properties }, bodyOf(port))
+}
+
+/** The listing, what Viola holds, and the POST of one node. */
+async function bareCalls(cloud: string, viola: string): Promise<number> {
+  const started = performance.now()
+  JSON.parse(await (await request(`${cloud}/v2.0/ports`)).body.text())
+  JSON.parse(await (await request(`${viola}/v1/k8s/multinic/node-configs`)).body.text())
+  const body = JSON.stringify([{ nodeName: 'bare', interfaces: [] }])
+  await (await request(`${viola}/v1/k8s/multinic/node-configs`, { method: 'POST', body })).body.text()
+  return performance.now() - started
+}
+
+function p95(times: readonly number[]): number {
+  const sorted = [...times].sort((a, b) => a - b)
+  return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? Number.NaN
+}
+
+async function noticesPerSecond(rabbit: RabbitMq): Promise<void> {
+  const connection = rabbit.connect()
+  const channel = await connection.acquire()
+  await channel.exchangeDeclare({ exchange: 'neutron', type: 'topic', durable: false })
+  // As cloud-events.ts declares its own, and one for the reference.
+  const limits = { 'x-max-length': 100_000, 'x-overflow': 'drop-head', 'x-expires': 30 * 60_000 } as const
+  for (const queue of ['ours', 'bare']) {
+    await channel.queueDeclare({ queue, durable: true, arguments: limits })
+    await channel.queueBind({ exchange: 'neutron', queue, routingKey: 'notifications.*' })
+  }
+  for (let n = 0; n < queued; n++) await publish(channel, { id: `port-${n}`, deviceId: vmIdOf(n % (2 * vms)) })
+  await eventually(
+    async () => {
+      const queues = await rabbit.control('list_queues', 'name', 'messages')
+      if (!['ours', 'bare'].every(name => queues.includes(`${name}\t${queued}`))) throw new Error(queues)
+    },
+    { within: 300_000, every: 500 },
+  )
+  const bare = await bareRate(rabbit)
+  const { rate, growthMiB, startMiB } = await ownRate(rabbit)
+  say(figure('events.notices_per_s', rate, '/s', { against: 'bare consumer', reference: bare }))
+  say(figure('events.rss_growth_mib', growthMiB, 'MiB', { against: 'at the start', reference: startMiB }))
+  await connection.close()
+}
+
+async function bareRate(rabbit: RabbitMq): Promise<number> {
+  const connection = rabbit.connect()
+  let heard = 0
+  const done = Promise.withResolvers<void>()
+  const started = performance.now()
+  const consumer = connection.createConsumer(
+    { queue: 'bare', queueOptions: { passive: true }, qos: { prefetchCount: 500 } },
+    async () => {
+      if (++heard === queued) done.resolve()
+    },
+  )
+  consumer.on('error', done.reject)
+  await done.promise
+  const rate = (heard / (performance.now() - started)) * 1_000
+  await consumer.close()
+  await connection.close()
+  return rate
+}
+
+/** All that the operator does with a notice: read it, find whom it concerns, fold. */
+async function ownRate(rabbit: RabbitMq): Promise<{ rate: number; growthMiB: number; startMiB: number }> {
+  const metrics = createMetrics()
+  const counts = createCounts(metrics, () => new Date())
+  let heard = 0
+  const done = Promise.withResolvers<void>()
+  const cloudEvents = createCloudEvents({
+    enabled: true,
+    own: { user: rabbit.user, password: async () => rabbit.password, queue: 'ours' },
+    mayVisit: () => true,
+    wake: () => {},
+    log: silent,
+    counts: {
+      bus: counts.bus,
+      notice(outcome, lag) {
+        counts.notice(outcome, lag)
+        if (++heard === queued) done.resolve()
+      },
+    },
+  })
+  const env = {
+    CONTRABASS_ENDPOINT: 'http://x',
+    VIOLA_ENDPOINT: 'http://x',
+    RABBITMQ_URLS: `${rabbit.host}:${rabbit.port}`,
+  }
+  const config = { metadata: { name: 'main', namespace: 'bench' }, spec: {} } as OpenstackConfig
+  const startMiB = memoryOf(process.pid)
+  const started = performance.now()
+  await cloudEvents.follow(config, {
+    settings: resolveSettings(env),
+    bus: undefined,
+    secret: async () => undefined,
+    interest: new Set(Array.from({ length: vms }, (_, n) => `server ${vmIdOf(n)}`)),
+  })
+  await done.promise
+  const rate = (heard / (performance.now() - started)) * 1_000
+  const growthMiB = memoryOf(process.pid) - startMiB
+  await cloudEvents.close()
+  return { rate, growthMiB, startMiB }
+}

@@ -1,0 +1,195 @@
+/**
+ * Stand-ins for benches of the operator: a cloud of many VMs that takes its time, and a Viola that answers at once.
+ */
+import { spawn } from 'node:child_process'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { encrypted } from '../../src/sandbox/cloud/contrabass.ts'
+
+export const portsEach = 5
+export const vmIdOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
+export const subnetIds = Array.from({ length: portsEach }, (_, n) => `subnet-${n}`)
+export const projectId = 'a'.repeat(32)
+
+/** The bundled program in a process of its own. */
+export async function startProgram(program: string, env: Record<string, string>) {
+  const child = spawn(process.execPath, [program, 'operator'], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+  const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
+  const url = Promise.withResolvers<string>()
+  child.once('exit', code => url.reject(new Error(`the operator ended with ${code}`)))
+  createInterface({ input: child.stderr }).on('line', line => {
+    const { message, part, url: at } = JSON.parse(line) as Record<string, string>
+    if (message === 'listening' && part === 'operator' && at) url.resolve(at)
+  })
+  return {
+    url: await url.promise,
+    pid: child.pid,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+export interface StandIn {
+  url: string
+  close(): Promise<void>
+}
+
+export interface StandInCloud extends StandIn {
+  calls(): number
+  forget(): void
+  /** One more port of a VM, in the first subnet. */
+  attach(vm: number): { id: string; deviceId: string }
+}
+
+export interface StandInCloudOptions {
+  key: string
+  vms: number
+  /** How long each call takes. */
+  callMs: number
+  bus?: { url: string; user: string; password: string }
+}
+
+/** One HTTP server on the loopback address. */
+async function serving(
+  answer: (request: IncomingMessage, response: ServerResponse, body: string) => Promise<void>,
+): Promise<StandIn> {
+  const server = createServer(async (incoming, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of incoming) chunks.push(chunk)
+    await answer(incoming, response, Buffer.concat(chunks).toString())
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      server.closeAllConnections()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+}
+
+export async function standInCloud({ key, vms, callMs, bus }: StandInCloudOptions): Promise<StandInCloud> {
+  let calls = 0
+  const vmIds = Array.from({ length: vms }, (_, n) => vmIdOf(n))
+  const ports = vmIds.flatMap((_, vm) => subnetIds.map((_, subnet) => portOf(vm, subnet, subnet)))
+  const servers = vmIds.map((id, n) => ({ id, name: `worker-${n}`, metadata: {} }))
+  const bodies: Record<string, string> = {
+    '/v2.0/ports': JSON.stringify({ ports }),
+    '/v2.0/subnets': JSON.stringify({
+      subnets: subnetIds.map((id, n) => ({
+        id,
+        name: id,
+        network_id: `net-${n}`,
+        cidr: `10.${n}.0.0/16`,
+        gateway_ip: null,
+      })),
+    }),
+    '/v2.0/networks': JSON.stringify({ networks: subnetIds.map((_, n) => ({ id: `net-${n}`, mtu: 1500 })) }),
+    '/v2.1/servers/detail': JSON.stringify({ servers }),
+  }
+  const it = await serving(async (incoming, response) => {
+    calls++
+    await sleep(callMs)
+    const path = (incoming.url ?? '').split('?', 1)[0] ?? ''
+    if (path === '/v3/auth/tokens') {
+      const endpoints = (url: string) => [{ interface: 'public', region: 'R', url }]
+      const catalog = [
+        { type: 'network', endpoints: endpoints(it.url) },
+        { type: 'compute', endpoints: endpoints(`${it.url}/v2.1`) },
+      ]
+      const expires_at = new Date(Date.now() + 3_600_000).toISOString()
+      response.writeHead(201, { 'x-subject-token': 't' }).end(JSON.stringify({ token: { expires_at, catalog } }))
+    } else if (path.startsWith('/v1/contrabass')) {
+      const attributes = {
+        adminId: 'admin',
+        adminPw: encrypted('secret', key),
+        domain: 'Default',
+        ...(bus && { rabbitMQUrls: [bus.url], rabbitMQId: bus.user, rabbitMQPw: encrypted(bus.password, key) }),
+      }
+      response.end(JSON.stringify({ data: { url: it.url, attributes } }))
+    } else response.end(bodies[path] ?? '{}')
+  })
+  return {
+    ...it,
+    calls: () => calls,
+    forget() {
+      calls = 0
+    },
+    attach(vm) {
+      const port = portOf(vm, 0, ports.length)
+      ports.push(port)
+      bodies['/v2.0/ports'] = JSON.stringify({ ports })
+      return { id: port.id, deviceId: port.device_id }
+    },
+  }
+}
+
+/** A number of its own makes its id, MAC and address its own. */
+function portOf(vm: number, subnet: number, number: number) {
+  return {
+    id: `port-${vm}-${number}`,
+    network_id: `net-${subnet}`,
+    mac_address: `fa:16:${hex((number >> 8) & 255)}:${hex(number & 255)}:${hex(vm >> 8)}:${hex(vm & 255)}`,
+    status: 'ACTIVE',
+    device_id: vmIdOf(vm),
+    device_owner: 'compute:nova',
+    fixed_ips: [{ subnet_id: subnetIds[subnet], ip_address: `10.${subnet}.${vm >> 8}.${vm & 255}` }],
+    created_at: '2026-11-15T00:00:00Z',
+  }
+}
+
+export interface StandInViola extends StandIn {
+  nodes(): number
+  forget(): void
+  /** Told of every node that is sent. */
+  onNode(listener: (node: SentNode) => void): void
+}
+
+export interface SentNode {
+  nodeName: string
+  interfaces: { portId?: string }[]
+}
+
+/** `configured`: its nodes say at once that they are. */
+export async function standInViola({ configured = false } = {}): Promise<StandInViola> {
+  const said = configured ? { status: { state: 'Configured', observedGeneration: 1 } } : {}
+  let held = new Map<string, SentNode>()
+  let version = 0
+  let listener = (_: SentNode) => {}
+  const it = await serving(async (incoming, response, body) => {
+    if (incoming.method === 'POST') {
+      const nodes = JSON.parse(body) as SentNode[]
+      version++
+      for (const node of nodes) {
+        held.set(node.nodeName, node)
+        listener(node)
+      }
+      const results = nodes.map(({ nodeName }) => ({ nodeName, action: 'created', specHash: 'h' }))
+      response.end(JSON.stringify({ applied: nodes.length, output: '', results }))
+      return
+    }
+    const etag = `"${version}"`
+    if (incoming.headers['if-none-match'] === etag) return void response.writeHead(304).end()
+    const items = [...held.values()].map(node => ({ ...node, specHash: 'h', generation: 1, ...said }))
+    response.writeHead(200, { etag }).end(JSON.stringify({ items, resourceVersion: String(version) }))
+  })
+  return {
+    ...it,
+    nodes: () => held.size,
+    forget() {
+      held = new Map()
+      version++
+    },
+    onNode(heard) {
+      listener = heard
+    },
+  }
+}
+
+function hex(byte: number): string {
+  return byte.toString(16).padStart(2, '0')
+}

@@ -13,6 +13,7 @@ import { type Format, print, timeFrom } from './print.ts'
 import { historyLines } from './render/history-text.ts'
 import { deviationColumns, deviationLines, deviationRow, hitColumns, hitLines } from './render/lists.ts'
 import { planLines } from './render/plan-text.ts'
+import { historyRows, nicTable, statusRows, whyRows } from './render/rows.ts'
 import { statusTree } from './render/status-tree.ts'
 import { whyLines } from './render/why-text.ts'
 import { statusOf } from './status.ts'
@@ -40,6 +41,7 @@ export async function status(io: Io, flags: Flags, nodeName?: string): Promise<E
   await print(io, flags.output, {
     data: { providers: view },
     lines: look => (view.length > 0 ? statusTree(view, look) : ['nothing was delivered to any node yet']),
+    rows: () => statusRows(view),
   })
   return 'yes'
 }
@@ -52,7 +54,11 @@ export async function why(io: Io, flags: Flags, word: string): Promise<Ending> {
   const answer = whyOf(nodes, verdicts)
   if (nodes.length === 0 && verdicts.length === 0)
     return unknown(io, `nothing is known of ${word}: no node, VM, port or address is called so`)
-  await print(io, flags.output, { data: answer, lines: ({ paint }) => whyLines(answer, paint) })
+  await print(io, flags.output, {
+    data: answer,
+    lines: look => whyLines(answer, look),
+    rows: () => whyRows(answer),
+  })
   return 'yes'
 }
 
@@ -73,24 +79,34 @@ export async function history(io: Io, flags: Flags, nodeName: string): Promise<E
   if (at !== undefined) {
     const record = await api.record(nodeName, { providerId, at })
     if (!record) return unknown(io, `${nodeName} had nothing of ours at ${at}`)
-    await print(io, flags.output, { data: record, lines: look => statusTree(statusOf([record]), look) })
+    const view = statusOf([record])
+    await print(io, flags.output, {
+      data: record,
+      lines: look => statusTree(view, look),
+      rows: () => statusRows(view),
+    })
     return 'yes'
   }
   const entries = await api.history(nodeName, { providerId, limit })
   if (entries.length === 0) return unknown(io, `there was never a node called ${nodeName}`)
-  await print(io, flags.output, { data: entries, lines: ({ paint }) => historyLines(entries, paint) })
+  await print(io, flags.output, {
+    data: entries,
+    lines: look => historyLines(entries, look),
+    rows: () => historyRows(entries),
+  })
   return 'yes'
 }
 
 export async function find(io: Io, flags: Flags, word: string): Promise<Ending> {
   const api = apiOf(io, flags)
   const at = timeFrom(flags.at, io.now())
-  const hits =
-    at === undefined ? await api.search(word, flags.limit ?? 50) : hitsIn(await api.records({ q: word, at }), word)
+  const limit = flags.limit ?? 50
+  const records = at !== undefined || flags.output === 'wide' ? await api.records({ q: word, at }) : []
+  const hits = at === undefined ? await api.search(word, limit) : hitsIn(records, word).slice(0, limit)
   if (hits.length === 0) return unknown(io, `nothing begins with ${word}${at === undefined ? '' : ` at ${at}`}`)
   await print(io, flags.output, {
     data: hits,
-    lines: ({ paint }) => hitLines(hits, paint),
+    lines: ({ paint, wide }) => hitLines(hits, paint, wide ? records : undefined),
     rows: () => [hitColumns, ...hits.map(hit => hitColumns.map(column => hit[column]))],
   })
   return 'yes'
@@ -120,8 +136,12 @@ export async function check(io: Io, flags: Flags): Promise<Ending> {
 export async function exported(io: Io, flags: Flags): Promise<Ending> {
   const api = apiOf(io, flags)
   const query = { providerId: flags.provider, at: timeFrom(flags.at, io.now()) }
-  if (flags.output === undefined || flags.output === 'csv') io.out(await api.csv(query))
-  else await print(io, flags.output, { data: await api.records(query), lines: () => [] })
+  if (flags.output === undefined || flags.output === 'csv') {
+    io.out(await api.csv(query))
+    return 'yes'
+  }
+  const records = await api.records(query)
+  await print(io, flags.output, { data: records, lines: ({ paint }) => nicTable(statusOf(records), paint) })
   return 'yes'
 }
 

@@ -8,6 +8,8 @@ import { CliError, type Ending, type Io } from './io.ts'
 
 type Commands = typeof import('./commands.ts')
 
+const allForms = ['wide', 'json', 'yaml', 'csv']
+
 export function peopleCommands(io: Io, ended: (ending: Ending) => void): Command[] {
   const run =
     <T extends unknown[]>(act: (commands: Commands, flags: Flags, ...given: T) => Promise<Ending>) =>
@@ -16,14 +18,14 @@ export function peopleCommands(io: Io, ended: (ending: Ending) => void): Command
       ended(await act(await import('./commands.ts'), flags, ...(rest.reverse() as T)))
     }
 
-  const status = asking('status', 'show providers, OpenstackConfigs, nodes and NICs as a tree', 'wide', 'json', 'yaml')
+  const status = asking('status', 'show providers, OpenstackConfigs, nodes and NICs as a tree', ...allForms)
     .argument('[node]', 'only this node')
     .addOption(ofProvider())
     .option('--kubeconfig <file>', 'of the management cluster: also show how its OpenstackConfigs are')
     .option('--context <name>', 'context of the kubeconfig')
     .action(run((commands, flags, node?: string) => commands.status(io, flags, node)))
 
-  const why = asking('why', 'tell why a port, node or VM is as it is, and what to do', 'json', 'yaml')
+  const why = asking('why', 'tell why a port, node or VM is as it is, and what to do', ...allForms)
     .argument('<what>', 'port id, node name, VM id, IP or MAC address')
     .addOption(ofProvider())
     .addOption(ofOperator())
@@ -40,14 +42,14 @@ export function peopleCommands(io: Io, ended: (ending: Ending) => void): Command
     .addOption(ofOperator())
     .action(run((commands, flags) => commands.plan(io, flags)))
 
-  const history = asking('history', 'show what changed on a node, newest first', 'wide', 'json', 'yaml')
+  const history = asking('history', 'show what changed on a node, newest first', ...allForms)
     .argument('<node>', 'name of the node')
     .addOption(at('what the node had at this time instead'))
     .addOption(ofProvider())
     .option('--limit <count>', 'at most so many changes (100)', wholeNumber)
     .action(run((commands, flags, node: string) => commands.history(io, flags, node)))
 
-  const find = asking('find', 'find an IP, MAC, port, VM or node by its beginning', 'json', 'yaml', 'csv')
+  const find = asking('find', 'find an IP, MAC, port, VM or node by its beginning', ...allForms)
     .argument('<what>', 'how the address, id or name begins')
     .addOption(at('who had it at this time'))
     .option('--limit <count>', 'at most so many hits (50)', wholeNumber)
@@ -56,15 +58,12 @@ export function peopleCommands(io: Io, ended: (ending: Ending) => void): Command
   const check = asking(
     'check',
     'list NICs that are not as they were asked for; ends with 1 when there are any',
-    'wide',
-    'json',
-    'yaml',
-    'csv',
+    ...allForms,
   )
     .addOption(ofProvider())
     .action(run((commands, flags) => commands.check(io, flags)))
 
-  const exported = asking('export', 'write all nodes and NICs, as CSV unless told otherwise', 'csv', 'json', 'yaml')
+  const exported = asking('export', 'write all nodes and NICs, as CSV unless told otherwise', ...allForms)
     .addOption(ofProvider())
     .addOption(at('as it was at this time'))
     .action(run((commands, flags) => commands.exported(io, flags)))

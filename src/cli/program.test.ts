@@ -50,6 +50,11 @@ test('completion knows the commands of the sandbox too', async () => {
   assert.match((await program('multinic', 'completion', 'bash')).out, /"sandbox up"\) _multinic_offer --dir /)
 })
 
+test('kubectl multinic is completed too: kubectl asks a program for it', async () => {
+  assert.deepEqual((await program('kubectl_complete-multinic', 'hist')).out, 'history\n:4\n')
+  assert.match((await program('kubectl_complete-multinic', 'check', '-o', '')).out, /^wide\njson\nyaml\ncsv\n:4\n$/)
+})
+
 test('a command loads neither a room nor the sandbox before it runs', async () => {
   const imports = await Promise.all(
     ['main', 'io', 'completion', 'terminal'].map(name => readFile(join(root, `src/cli/${name}.ts`), 'utf8')),

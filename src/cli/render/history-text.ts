@@ -8,9 +8,15 @@ import type { Paint, Tone } from './paint.ts'
 
 const tones: Record<HistoryEntry['what'], Tone> = { created: 'good', config: 'strong', status: 'dim', removed: 'bad' }
 
-export function historyLines(entries: readonly HistoryEntry[], paint: Paint): string[] {
-  return entries.flatMap(({ at, what, why, before, after }) => [
-    `${at}  ${paint(tones[what], what)}  ${why}`,
+/** Wide: also the number of each entry, and whose it is. */
+export function historyLines(
+  entries: readonly HistoryEntry[],
+  { paint, wide }: { paint: Paint; wide: boolean },
+): string[] {
+  return entries.flatMap(({ id, at, what, why, before, after }) => [
+    [at, paint(tones[what], what), ...(wide ? [`#${id}`, `provider ${(after ?? before)?.providerId}`] : []), why].join(
+      '  ',
+    ),
     ...changesOf(before, after).map(change => `    ${paint(change.startsWith('-') ? 'bad' : 'dim', change)}`),
   ])
 }

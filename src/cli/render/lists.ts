@@ -1,17 +1,24 @@
 /**
  * What `find` and `check` say: one line a hit, one line a difference. Pure.
  */
-import type { Deviation, SearchHit } from '../../contract/inventory.ts'
+import type { Deviation, InventoryRecord, SearchHit } from '../../contract/inventory.ts'
 import { reasonText } from '../../contract/reasons.ts'
+import { stateOf } from '../status.ts'
 import { type Paint, toneOf } from './paint.ts'
 import { table } from './table.ts'
 
 export const hitColumns = ['kind', 'value', 'providerId', 'nodeName', 'interface'] as const
 
-export function hitLines(hits: readonly SearchHit[], paint: Paint): string[] {
-  const rows = hits.map(hit => [hit.kind, { text: hit.value, tone: 'strong' as const }, hit.nodeName, hit.interface])
-  const withProvider = rows.map((row, at) => [...row, hits[at]?.providerId])
-  return table(['KIND', 'VALUE', 'NODE', 'INTERFACE', 'PROVIDER'], withProvider, paint)
+/** With the records of the nodes also how each node is, and which VM. */
+export function hitLines(hits: readonly SearchHit[], paint: Paint, records?: readonly InventoryRecord[]): string[] {
+  const head = ['KIND', 'VALUE', 'NODE', 'INTERFACE', 'PROVIDER', ...(records ? ['STATE', 'VM'] : [])]
+  const rows = hits.map(({ kind, value, nodeName, interface: nic, providerId }) => {
+    const record = records?.find(one => one.providerId === providerId && one.nodeName === nodeName)
+    const state = record && stateOf(record)
+    const node = records ? [state && { text: state, tone: toneOf(state) }, record?.instanceId] : []
+    return [kind, { text: value, tone: 'strong' as const }, nodeName, nic, providerId, ...node]
+  })
+  return table(head, rows, paint)
 }
 
 export const deviationColumns = [

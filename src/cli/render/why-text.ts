@@ -7,43 +7,53 @@ import type { NicWhy, NodeWhy, Why } from '../why.ts'
 import { type Paint, shapeOf, toneOf } from './paint.ts'
 import { reasonLines } from './reason.ts'
 
-export function whyLines({ nodes, verdicts }: Why, paint: Paint): string[] {
-  const blocks = [...nodes.map(node => nodeLines(node, paint)), ...verdicts.map(one => verdictLines(one, paint))]
+/** Wide: also MACs, MTUs, links and whole times. */
+interface Look {
+  paint: Paint
+  wide: boolean
+}
+
+export function whyLines({ nodes, verdicts }: Why, look: Look): string[] {
+  const blocks = [...nodes.map(node => nodeLines(node, look)), ...verdicts.map(one => verdictLines(one, look.paint))]
   return blocks.flatMap((block, at) => (at === 0 ? block : ['', ...block]))
 }
 
-function nodeLines(node: NodeWhy, paint: Paint): string[] {
+function nodeLines(node: NodeWhy, look: Look): string[] {
+  const { paint } = look
   const { nodeName, instanceId, providerId, state, interfaces } = node
   return [
     `${paint('strong', `node ${nodeName}`)}  ${paint(toneOf(state), state)}`,
     `  ${paint('dim', `VM ${instanceId}, provider ${providerId}`)}`,
     ...indented(reasonLines(node, paint)),
-    ...interfaces.flatMap(nic => ['', ...indented(nicLines(nic, paint))]),
+    ...interfaces.flatMap(nic => ['', ...indented(nicLines(nic, look))]),
   ]
 }
 
-function nicLines(nic: NicWhy, paint: Paint): string[] {
-  const { name, status, addresses, portId } = nic
+function nicLines(nic: NicWhy, look: Look): string[] {
+  const { name, status, addresses, portId, macAddress, mtu, link } = nic
+  const { paint, wide } = look
   const head = [
     paint(toneOf(status), `${shapeOf(status)} ${name}`),
     paint(toneOf(status), status),
     addresses.join(' '),
     portId && `port ${portId}`,
+    ...(wide ? [macAddress, mtu && `mtu ${mtu}`, link && `link ${link}`] : []),
   ]
-  return [head.filter(Boolean).join('  '), ...indented(reasonLines(nic, paint)), ...indented(stageLine(nic, paint))]
+  return [head.filter(Boolean).join('  '), ...indented(reasonLines(nic, paint)), ...indented(stageLine(nic, look))]
 }
 
-/** `seen 10:00:00 → delivered 10:00:01 → waits for cr`, with the day in front. */
-function stageLine({ stages: passed, waitsFor }: NicWhy, paint: Paint): string[] {
+/** `seen 10:00:00 → delivered 10:00:01 → waits for cr`, with the day in front; wide, with whole times. */
+function stageLine({ stages: passed, waitsFor }: NicWhy, { paint, wide }: Look): string[] {
   const known = stages.flatMap(stage => {
     const time = passed[stage]
     return time === undefined ? [] : [{ stage, time }]
   })
   const [first] = known
   if (!first) return []
-  const steps = known.map(({ stage, time }) => `${stage} ${time.slice(11, 19)}`)
+  const steps = known.map(({ stage, time }) => `${stage} ${wide ? time : time.slice(11, 19)}`)
   const waits = waitsFor ? [paint('busy', `waits for ${waitsFor}`)] : []
-  return [`${paint('dim', first.time.slice(0, 10))} ${[...steps, ...waits].join(' → ')}`]
+  const line = [...steps, ...waits].join(' → ')
+  return [wide ? line : `${paint('dim', first.time.slice(0, 10))} ${line}`]
 }
 
 export function verdictLines(verdict: OperatorVerdict, paint: Paint): string[] {

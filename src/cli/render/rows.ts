@@ -1,0 +1,122 @@
+/**
+ * The same answers as rows for spreadsheets, head first: one row a NIC, a change or a verdict. Pure.
+ */
+import { type HistoryEntry, stages } from '../../contract/inventory.ts'
+import type { ProviderView } from '../status.ts'
+import type { Why } from '../why.ts'
+import { changesOf } from './history-text.ts'
+import { type Paint, toneOf } from './paint.ts'
+import { table } from './table.ts'
+
+type Row = Record<string, string | undefined>
+
+/** Only what is a column is shown; a value that is not there is an empty cell. */
+function rows(columns: readonly string[], of: readonly Row[]): (string | undefined)[][] {
+  return [[...columns], ...of.map(row => columns.map(column => row[column]))]
+}
+
+const nicColumns = [
+  'providerId',
+  'config',
+  'nodeName',
+  'instanceId',
+  'state',
+  'interface',
+  'status',
+  'reason',
+  'addresses',
+  'mtu',
+  'macAddress',
+  'portId',
+  'link',
+  'updatedAt',
+]
+
+export function statusRows(providers: readonly ProviderView[]): (string | undefined)[][] {
+  return rows(nicColumns, nicsIn(providers))
+}
+
+/** Every NIC on one line, with all that is known of it. */
+export function nicTable(providers: readonly ProviderView[], paint: Paint): string[] {
+  const lines = nicsIn(providers).map(nic =>
+    nicColumns.map(column =>
+      column === 'status' || column === 'state' ? { text: nic[column] ?? '', tone: toneOf(nic[column]) } : nic[column],
+    ),
+  )
+  return table(
+    nicColumns.map(column => column.toUpperCase()),
+    lines,
+    paint,
+  )
+}
+
+function nicsIn(providers: readonly ProviderView[]): Row[] {
+  return providers.flatMap(({ providerId, configs }) =>
+    configs.flatMap(({ name: config, nodes }) =>
+      nodes.flatMap(({ nodeName, instanceId, state, reason, updatedAt, interfaces }): Row[] => {
+        const node = { providerId, config, nodeName, instanceId, state, updatedAt }
+        if (interfaces.length === 0) return [{ ...node, reason }]
+        return interfaces.map(({ name, addresses, mtu, ...nic }) => ({
+          ...node,
+          ...nic,
+          interface: name,
+          addresses: addresses.join(' '),
+          mtu: mtu?.toString(),
+        }))
+      }),
+    ),
+  )
+}
+
+const whyColumns = [
+  'providerId',
+  'nodeName',
+  'instanceId',
+  'config',
+  'portId',
+  'interface',
+  'status',
+  'reason',
+  'message',
+  'remedy',
+  'waitsFor',
+  ...stages,
+]
+
+export function whyRows({ nodes, verdicts }: Why): (string | undefined)[][] {
+  const ofNodes = nodes.flatMap(({ providerId, nodeName, instanceId, interfaces, state, ...told }): Row[] => {
+    const node = { providerId, nodeName, instanceId }
+    if (interfaces.length === 0) return [{ ...node, status: state, ...told }]
+    return interfaces.map(({ name, status, reason, message, remedy, portId, waitsFor, stages: passed }) => ({
+      ...node,
+      interface: name,
+      status,
+      reason,
+      message,
+      remedy,
+      portId,
+      waitsFor,
+      ...passed,
+    }))
+  })
+  const ofVerdicts = verdicts.map(
+    ({ vm, name, reason, ...told }): Row => ({
+      ...told,
+      reason,
+      instanceId: vm,
+      interface: name,
+      status: reason === 'Taken' ? 'taken' : 'not taken',
+    }),
+  )
+  return rows(whyColumns, [...ofNodes, ...ofVerdicts])
+}
+
+export function historyRows(entries: readonly HistoryEntry[]): (string | undefined)[][] {
+  const lines = entries.flatMap(({ id, at, what, why, before, after }): Row[] => {
+    const { providerId, nodeName } = after ?? before ?? {}
+    const entry = { id: String(id), at, providerId, nodeName, what, why }
+    const changes = changesOf(before, after)
+    return changes.length === 0 ? [entry] : changes.map(change => ({ ...entry, change }))
+  })
+  return rows(['id', 'at', 'providerId', 'nodeName', 'what', 'why', 'change'], lines)
+}

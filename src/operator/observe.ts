@@ -165,9 +165,12 @@ export async function askAbout(
   const failures: string[] = []
   const absent: Question[] = []
   for (const question of questions) {
-    const port = found.find(one => one.deviceId === question.vmId && isAbout(question, one))
-    if (port) ports.push(port)
-    else if (complete && told(question)) answers.set(identityOf(question), 'detached')
+    const about = found.filter(one => isAbout(question, one))
+    const here = about.find(one => one.deviceId === question.vmId)
+    // One that is elsewhere now is told of; it takes nothing away by itself.
+    ports.push(...(here ? [here] : about))
+    if (here) continue
+    if (complete && told(question)) answers.set(identityOf(question), 'detached')
     else absent.push(question)
   }
   await Promise.all(

@@ -239,6 +239,15 @@ const cases: Record<string, [given: Partial<Observed>, said: string[]]> = {
     ['send worker-1 0=port-1 4=port-2'],
   ],
 
+  'a port that moved to another VM goes, and is told where it is': [
+    { ports: [aPort(1, { deviceId: 'vm-9' })], held: [one], answers: gone(1) },
+    ['remove worker-1', 'port-1 OtherVm'],
+  ],
+  'a port that Neutron shows elsewhere and Nova still here stays': [
+    { ports: [aPort(1, { deviceId: 'vm-9' })], held: [one], answers: new Map([['port-1', 'attached']]) },
+    [],
+  ],
+
   'a VM that was never named waits': [
     { vms: [{ ...vm1, state: 'unknown', name: undefined } as unknown as VmFact], ports: [aPort(1)] },
     ['port-1 NameUnknown', 'vm-1 NameUnknown'],

@@ -79,8 +79,13 @@ export function planNodes(observed: Observed): Plan {
     verdicts.push(...take(draft, vmId, candidates, observed))
   }
 
-  const seen = new Set(observed.ports.map(port => port.id))
-  for (const one of delivered) verdicts.push(...verdictOnDelivered(one, held, seen, observed.source))
+  const seen = new Map(observed.ports.map(port => [port.id, port.deviceId]))
+  for (const one of delivered) {
+    const at = seen.get(identityOf(one.nic))
+    const goes = one.is.fate === 'remove' && !held.has(one)
+    if (!goes) verdicts.push(...verdictOnDelivered(one, at !== undefined, observed.source))
+    else if (at && !vms.has(at)) verdicts.push(movedTo(at, one))
+  }
   verdicts.push(...verdictsOnVms(observed, names))
 
   const nodes = [...drafts.values()].map(settled)
@@ -222,18 +227,16 @@ function newName(
   return { node: name }
 }
 
-function verdictOnDelivered(
-  one: Delivered,
-  held: ReadonlySet<Delivered>,
-  seen: ReadonlySet<string>,
-  source: string,
-): Verdict[] {
-  const { node, nic, is } = one
+function verdictOnDelivered({ node, nic, is }: Delivered, isSeen: boolean, source: string): Verdict[] {
   const vm = node.instanceId ?? node.nodeName
   const portId = identityOf(nic)
-  if (is.fate === 'foreign') return seen.has(portId) ? [taken(portId, vm, nic.name, nic.source)] : []
-  if ((is.fate === 'remove' && !held.has(one)) || is.fate === 'handOver') return []
+  if (is.fate === 'foreign') return isSeen ? [taken(portId, vm, nic.name, nic.source)] : []
+  if (is.fate === 'handOver') return []
   return [taken(portId, vm, nic.name, nic.source === source ? undefined : nic.source)]
+}
+
+function movedTo(vm: string, { node, nic }: Delivered): Verdict {
+  return { portId: identityOf(nic), vm, reason: 'OtherVm', message: `it was ${nic.name} of ${node.nodeName} before` }
 }
 
 function verdictsOnVms({ vms, held }: Observed, names: ReadonlyMap<string, NodeName>): Verdict[] {

@@ -105,6 +105,11 @@ const cases: Record<string, [given: Partial<Outcome>, type: string, expected: st
     'EventsConnected',
     'True EventsConnected: listening to neutron',
   ],
+  'a bus that is being connected to is told': [
+    { findings: { ...nothing, events: { is: 'connecting', message: 'bus:5672' } } },
+    'EventsConnected',
+    'Unknown EventsConnecting: bus:5672',
+  ],
   'a bus that is away is told': [
     { findings: { ...nothing, events: { is: 'away', message: 'bus:5672: ECONNREFUSED' } } },
     'EventsConnected',

@@ -18,8 +18,8 @@ export interface Answered {
   status: number
   body?: unknown
   headers?: Record<string, string>
-  /** Cuts the connection instead of answering. */
-  cut?: boolean
+  /** Cuts the connection instead of answering, or in the middle of the body. */
+  cut?: boolean | 'body'
   /** Never answers. */
   hang?: boolean
 }
@@ -46,10 +46,11 @@ export async function answering(answer: (asked: Asked) => Answered): Promise<Ans
     asked.push(one)
     const { status, body, headers = {}, cut, hang } = answer(one)
     if (hang) return
-    if (cut) return void request.socket.destroy()
+    if (cut === true) return void request.socket.destroy()
     const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
     response.writeHead(status, { ...(text !== '' && { 'content-type': 'application/json' }), ...headers })
-    response.end(text)
+    if (cut !== 'body') return void response.end(text)
+    response.write(text.slice(0, Math.ceil(text.length / 2)), () => request.socket.destroy())
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return {

@@ -1,0 +1,15 @@
+/** Every reason that the operator shows is expected by one of its tests, so that none of them is only a word. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { syncReasons, verdictReasons } from '../contract/reasons.ts'
+
+test('every reason of a sync and of a verdict is expected by a test', () => {
+  const tests = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
+    .filter(file => file.endsWith('.test.ts'))
+    .map(file => readFileSync(join(import.meta.dirname, file), 'utf8'))
+  const reasons = [...Object.keys(syncReasons), ...Object.keys(verdictReasons)]
+  const untested = reasons.filter(reason => !tests.some(text => new RegExp(`\\b${reason}\\b`).test(text)))
+  assert.deepEqual(untested, [])
+})

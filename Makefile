@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 KUBECTL ?= kubectl
 IMG ?= multinic-operator:latest
-.PHONY: help up down status test e2e check bench generate build install-packages install-tools install uninstall deploy undeploy fmt
+.PHONY: help up down status test e2e check bench generate build images images-load install-packages install-tools install uninstall deploy undeploy fmt
 
 help: ## show this page
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,12 @@ deploy: ## run the operator in it: make deploy IMG=registry/multinic-operator:ta
 undeploy: ## take the operator out of it; CRDs, objects, namespaces and NICs stay
 	@$(KUBECTL) delete --ignore-not-found --kustomize config/manager
 	@$(KUBECTL) delete --ignore-not-found --kustomize config/rbac
+
+images: install-packages install-tools ## write the container images as OCI archives to dist/images, with SBOM and licences; ARCH=arm64, IMAGE_TAG=
+	@node_modules/.bin/node scripts/images.ts
+
+images-load: ## hand those archives to the container runtime of this machine (containerd, nerdctl, podman, docker)
+	@scripts/images-load.sh
 
 fmt: install-packages ## format and fix what can be fixed
 	@npm run --silent fmt

@@ -15,6 +15,7 @@ import { inventoryApi } from '../src/inventory/api.ts'
 import { processSettings } from '../src/operator/config.ts'
 import { violaApi } from '../src/viola/api.ts'
 import { chartFiles } from './chart.ts'
+import { dockerfileTexts } from './dockerfile.ts'
 
 const header = '# Made by `make generate` from src/contract. Do not edit.\n'
 const files = new Map<string, string>()
@@ -38,7 +39,7 @@ files.set('docs/reference/settings.md', settingsPage())
 files.set('docs/reference/controller-settings.md', controllerSettingsPage())
 files.set('docs/reference/operator-settings.md', operatorSettingsPage())
 
-for (const [path, text] of chartFiles()) files.set(path, text)
+for (const [path, text] of [...chartFiles(), ...dockerfileTexts()]) files.set(path, text)
 
 const stale = [...files].filter(([path, text]) => read(path) !== text)
 if (process.argv.includes('--check')) {

@@ -1,78 +1,171 @@
 /**
- * Builds a container image of ours as an OCI archive: `image.ts agent --out FILE`.
+ * Our container images: what is in each, and how an OCI archive or a plain directory is made of it.
  *
- * Programs and the libraries that they are linked to are taken from this machine, so an image is of its processor.
- * Why it is made so: docs/decisions/0004-agent-image.md
+ * `image.ts services|agent --out FILE` writes the archive, `--rootfs DIR` the directory (the Dockerfiles do so). With
+ * `--root DIR` the system's files come from there: for another processor, or for pinned packages.
+ * Why they are made so: docs/decisions/0004-agent-image.md, docs/decisions/0016-services-image.md
  */
-import { execFile } from 'node:child_process'
-import { existsSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { parseArgs, promisify } from 'node:util'
-import { buildAgent } from './build.ts'
-import { type ImageFile, writeImage } from './oci.ts'
-
-interface Recipe {
-  name: string
-  entrypoint: readonly string[]
-  /** `work` is a directory for what has to be built first. */
-  files(work: string): Promise<Record<string, ImageFile>>
-}
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { buildWeb } from '../web/build.ts'
+import { buildAgent, buildProgram } from './build.ts'
+import { type Image, type ImageFile, thisArchitecture, writeArchive, writeRoot } from './oci.ts'
+import { programsFrom } from './programs.ts'
+import { type Component, debianComponents, licenceList, nodeComponent, npmComponents, type Subject } from './sbom.ts'
 
 const root = join(import.meta.dirname, '..')
-const pinnedNode = join(root, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node')
-const passwd = { text: 'root:x:0:0:root:/:/sbin/nologin\n' }
+const nodeArchitectures: Record<string, string> = { amd64: 'x64', arm64: 'arm64' }
 
-/** Each image that we publish. */
-const recipes = {
-  agent: {
-    name: 'multinic-agent:dev',
-    entrypoint: ['/usr/bin/node', '/agent.cjs'],
-    files: async work => {
-      await buildAgent(join(work, 'agent.cjs'))
+export interface Recipe {
+  /** In words, for labels. */
+  title: string
+  /** What each name starts. */
+  starts: Record<string, string[]>
+  entrypoint: readonly string[]
+  user?: string
+  /** Programs of the system beside Node, by path in the image. */
+  system: Record<string, string>
+  /** Our own files; `packages` are those of npm inside them. `work` is a directory for what has to be built. */
+  own(work: string): Promise<{ files: Record<string, ImageFile>; packages: string[] }>
+}
+
+export const recipes = {
+  services: {
+    title: 'MultiNIC services: operator, Viola API, controller, inventory and CLI',
+    starts: {
+      'multinic-operator': ['operator'],
+      'multinic-controller': ['controller'],
+      'multinic-viola-test-api': ['viola'],
+      'multinic-inventory': ['inventory'],
+      multinic: [],
+    },
+    // A small nursery: a POST of 1,000 nodes would otherwise leave twice as much memory behind as it needs.
+    entrypoint: ['/usr/bin/node', '--max-semi-space-size=2', '--optimize-for-size', '/opt/multinic/multinic.mjs'],
+    user: '65532:65532',
+    system: {},
+    own: async work => {
+      const packages = await buildProgram(join(work, 'multinic.mjs'))
+      await buildWeb(join(work, 'web'))
+      const web = globSync('**/*', { cwd: join(work, 'web') }).filter(path => path.includes('.'))
       return {
-        '/agent.cjs': { copy: join(work, 'agent.cjs') },
-        '/etc/passwd': passwd,
-        ...(await program('/usr/bin/node', pinnedNode)),
-        ...(await program('/usr/sbin/ip', findProgram('ip'))),
+        packages: [...packages, 'preact'].sort(),
+        files: {
+          '/opt/multinic/multinic.mjs': { copy: join(work, 'multinic.mjs') },
+          ...Object.fromEntries(web.map(path => [`/opt/multinic/web/${path}`, { copy: join(work, 'web', path) }])),
+          '/etc/passwd': { text: 'root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n' },
+          '/etc/group': { text: 'root:x:0:\nnonroot:x:65532:\n' },
+          // Without it names of /etc/hosts would be asked for in the DNS first.
+          '/etc/nsswitch.conf': { text: 'hosts: files dns\n' },
+        },
       }
     },
+  },
+  agent: {
+    title: 'MultiNIC agent',
+    starts: { 'multinic-agent': [] },
+    entrypoint: ['/usr/bin/node', '/agent.cjs'],
+    system: { '/usr/sbin/ip': 'ip' },
+    own: async work => ({
+      packages: await buildAgent(join(work, 'agent.cjs')),
+      files: {
+        '/agent.cjs': { copy: join(work, 'agent.cjs') },
+        '/etc/passwd': { text: 'root:x:0:0:root:/:/sbin/nologin\n' },
+      },
+    }),
   },
 } satisfies Record<string, Recipe>
 
 export type ImageName = keyof typeof recipes
 
-export async function buildImage(image: ImageName, out: string, { compress = true } = {}): Promise<string> {
-  const { name, entrypoint, files } = recipes[image]
+export interface BuildOptions {
+  compress?: boolean
+  tags?: readonly string[]
+  architecture?: string
+  /** Where the system's files come from. */
+  from?: string
+}
+
+export const version: string = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
+
+/** The archive's images by name, and what is in them. */
+export interface Built {
+  digests: Record<string, string>
+  subject: Subject
+  components: Component[]
+}
+
+export async function buildImage(image: ImageName, out: string, options: BuildOptions = {}): Promise<Built> {
+  const { compress = true, tags = ['dev'], architecture = thisArchitecture() } = options
+  const { starts, entrypoint, title, user }: Recipe = recipes[image]
+  const labels = {
+    'org.opencontainers.image.title': title,
+    'org.opencontainers.image.version': version,
+    'org.opencontainers.image.licenses': 'Apache-2.0',
+  }
+  const images = Object.entries(starts).map(([name, cmd]): Image => {
+    const more = { ...(cmd.length > 0 && { cmd }), ...(user && { user }) }
+    return { names: tags.map(tag => `${name}:${tag}`), entrypoint, labels, ...more }
+  })
+  return withContents(image, options, async ({ files, ...contents }) => {
+    const digests = await writeArchive({ images, files, architecture, compress, out })
+    return {
+      ...contents,
+      digests: Object.fromEntries(Object.keys(starts).map((name, at) => [name, digests[at] ?? ''])),
+    }
+  })
+}
+
+export async function buildRoot(image: ImageName, dir: string, options: BuildOptions = {}): Promise<void> {
+  await withContents(image, options, ({ files }) => writeRoot(files, dir))
+}
+
+interface Contents {
+  files: Record<string, ImageFile>
+  subject: Subject
+  components: Component[]
+}
+
+async function withContents<T>(image: ImageName, options: BuildOptions, use: (it: Contents) => Promise<T>): Promise<T> {
+  const { architecture = thisArchitecture(), from = '/' } = options
+  const recipe: Recipe = recipes[image]
   const work = await mkdtemp(join(tmpdir(), 'multinic-image-'))
   try {
-    return await writeImage({ name, entrypoint, files: await files(work), compress, out })
+    const own = await recipe.own(work)
+    const node = nodeFor(architecture, from)
+    const { files, packages } = await programsFrom(resolve(from), {
+      '/usr/bin/node': join(node, 'bin/node'),
+      ...recipe.system,
+    })
+    const subject = { name: `multinic-${image}`, version, architecture }
+    const components = [nodeComponent(node), ...npmComponents(root, own.packages), ...debianComponents(packages)]
+    const licences = { '/usr/share/doc/multinic/licenses.txt': { text: licenceList(subject, components) } }
+    return await use({ files: { ...own.files, ...files, ...licences }, subject, components })
   } finally {
     await rm(work, { recursive: true, force: true })
   }
 }
 
-function findProgram(name: string): string {
-  const found = ['/usr/sbin', '/sbin', '/usr/bin', '/bin'].map(dir => join(dir, name)).find(file => existsSync(file))
-  if (!found) throw new Error(`${name} is not on this machine: scripts/provision.sh base`)
+/** Of this machine's processor it is installed with the other packages; of another one it comes with the root. */
+function nodeFor(architecture: string, from: string): string {
+  const name = `node-linux-${nodeArchitectures[architecture]}`
+  const found = [join(root, 'node_modules', name), join(from, 'node_modules', name)].find(dir => existsSync(dir))
+  if (!found) throw new Error(`${name} is not installed: scripts/debian-root.sh ${architecture} DIR, then --root DIR`)
   return found
 }
 
-/** A program with its libraries, each under the path at which the loader looks for it. */
-async function program(path: string, source: string): Promise<Record<string, ImageFile>> {
-  const { stdout } = await promisify(execFile)('ldd', [source])
-  const libraries = [...stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g)].flatMap(([, file]) => (file ? [file] : []))
-  if (/not found/.test(stdout)) throw new Error(`${source} lacks a library:\n${stdout}`)
-  return Object.fromEntries([[path, { copy: realpathSync(source) }], ...libraries.map(file => [file, { copy: file }])])
-}
-
 async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({ allowPositionals: true, options: { out: { type: 'string' } } })
+  const text = { type: 'string' } as const
+  const options = { out: text, rootfs: text, root: text, arch: text }
+  const { values, positionals } = parseArgs({ allowPositionals: true, options })
   const image = Object.keys(recipes).find((name): name is ImageName => name === positionals[0])
-  if (!image || !values.out) throw new Error(`usage: image.ts ${Object.keys(recipes).join('|')} --out FILE`)
-  const digest = await buildImage(image, values.out)
-  console.log(`${recipes[image].name} ${digest} ${(statSync(values.out).size / 1e6).toFixed(1)} MB ${values.out}`)
+  if (!image || (!values.out && !values.rootfs))
+    throw new Error(`usage: image.ts ${Object.keys(recipes).join('|')} --out FILE | --rootfs DIR`)
+  const how = { ...(values.arch && { architecture: values.arch }), ...(values.root && { from: values.root }) }
+  if (values.rootfs) await buildRoot(image, values.rootfs, how)
+  if (values.out) console.log(JSON.stringify((await buildImage(image, values.out, how)).digests, null, 2))
 }
 
 if (import.meta.main) await main()

@@ -4,7 +4,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { type Image, writeImage } from './oci.ts'
+import { type Archive, writeArchive, writeRoot } from './oci.ts'
 
 let dir = ''
 before(async () => {
@@ -14,10 +14,12 @@ before(async () => {
 })
 after(() => rm(dir, { recursive: true }))
 
-const image = (out: string): Image => ({
-  name: 'greeter:dev',
+const archive = (out: string): Archive => ({
+  images: [
+    { names: ['greeter:dev', 'greeter:latest'], entrypoint: ['/usr/bin/greet'] },
+    { names: ['polite:dev'], entrypoint: ['/usr/bin/greet'], cmd: ['--please'], user: '65532:65532' },
+  ],
   files: { '/usr/bin/greet': { copy: join(dir, 'program') }, '/etc/passwd': { text: 'root:x:0:0::/:/none\n' } },
-  entrypoint: ['/usr/bin/greet'],
   compress: true,
   out: join(dir, out),
 })
@@ -25,12 +27,12 @@ const inArchive = (out: string, name: string) => execFileSync('tar', ['-xOf', jo
 const blob = (digest: string) => `blobs/${digest.replace(':', '/')}`
 
 test('the same input gives the same bytes', async () => {
-  assert.equal(await writeImage(image('one.tar')), await writeImage(image('two.tar')))
+  assert.deepEqual(await writeArchive(archive('one.tar')), await writeArchive(archive('two.tar')))
   assert.deepEqual(await readFile(join(dir, 'one.tar')), await readFile(join(dir, 'two.tar')))
 })
 
 test('the archive says what it is: its full name, the processor, what to start and every file with its rights', async () => {
-  const digest = await writeImage(image('image.tar'))
+  const [digest = ''] = await writeArchive(archive('image.tar'))
   const [listed] = JSON.parse(inArchive('image.tar', 'index.json').toString()).manifests
   assert.equal(listed.digest, digest)
   assert.equal(listed.annotations['io.containerd.image.name'], 'docker.io/library/greeter:dev')
@@ -51,4 +53,30 @@ test('the archive says what it is: its full name, the processor, what to start a
     '-rwxr-xr-x 0/0 21 1970-01-01 00:00 usr/bin/greet',
     '',
   ])
+})
+
+test('images of one archive share its files, each with what to start and as whom', async () => {
+  const digests = await writeArchive(archive('shared.tar'))
+  const { manifests } = JSON.parse(inArchive('shared.tar', 'index.json').toString())
+  assert.deepEqual(
+    manifests.map((one: { digest: string; annotations: Record<string, string> }) => [
+      one.annotations['org.opencontainers.image.ref.name'],
+      one.digest,
+    ]),
+    [
+      ['greeter:dev', digests[0]],
+      ['greeter:latest', digests[0]],
+      ['polite:dev', digests[1]],
+    ],
+  )
+  const [plain, polite] = digests.map(digest => JSON.parse(inArchive('shared.tar', blob(digest)).toString()))
+  assert.deepEqual(plain.layers, polite.layers)
+  const { config } = JSON.parse(inArchive('shared.tar', blob(polite.config.digest)).toString())
+  assert.deepEqual([config.Cmd, config.User], [['--please'], '65532:65532'])
+})
+
+test('as a directory it is the same files with the same rights', async () => {
+  await writeRoot(archive('').files, join(dir, 'root'))
+  const listing = execFileSync('find', [join(dir, 'root'), '-type', 'f', '-printf', '%P %m\n']).toString()
+  assert.deepEqual(listing.trim().split('\n').sort(), ['etc/passwd 644', 'usr/bin/greet 755'])
 })

@@ -1,63 +1,108 @@
 /**
- * Writes a container image as an OCI archive, without an engine, a daemon or a registry.
+ * Writes container images as an OCI archive, without an engine, a daemon or a registry.
  *
- * One layer; the same input gives the same bytes: sorted names, no times, no owners.
+ * One layer, that all images of an archive share; the same input gives the same bytes: sorted names, no times, no owners.
  */
 import { createHash } from 'node:crypto'
-import { type FileHandle, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { chmod, type FileHandle, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 
 /** A file copied from this machine (links are followed, its x bit is kept), or one with this text. */
 export type ImageFile = { copy: string } | { text: string }
 
-export interface Image {
-  /** As `name:tag`. */
-  name: string
+export interface Archive {
+  /** One or more, all of the same files. */
+  images: readonly Image[]
   /** By absolute path in the image; directories come by themselves. */
   files: Record<string, ImageFile>
-  entrypoint: readonly string[]
+  /** As Go names processors; this machine's when absent. */
+  architecture?: string
   compress?: boolean
   out: string
 }
 
-const architectures: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' }
+export interface Image {
+  /** Each as `name:tag`. */
+  names: readonly string[]
+  entrypoint: readonly string[]
+  cmd?: readonly string[]
+  /** As `uid:gid`; root when absent. */
+  user?: string
+  labels?: Readonly<Record<string, string>>
+}
 
-/** The digest of the manifest: the image's identity. */
-export async function writeImage({ name, files, entrypoint, compress = false, out }: Image): Promise<string> {
+const architectures: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' }
+const media = 'application/vnd.oci.image'
+
+export function thisArchitecture(): string {
   const architecture = architectures[process.arch]
   if (!architecture) throw new Error(`no image for processor ${process.arch}: amd64 and arm64 are known`)
+  return architecture
+}
+
+/** The digests of the manifests, in the order of the images: what identifies each. */
+export async function writeArchive(archive: Archive): Promise<string[]> {
+  const { images, files, architecture = thisArchitecture(), compress = false, out } = archive
   const tar = await layer(files)
   const blob = compress ? gzipSync(tar) : tar
-  const config = json({
-    architecture,
-    os: 'linux',
-    config: { Env: ['PATH=/usr/sbin:/usr/bin:/sbin:/bin'], Entrypoint: entrypoint, WorkingDir: '/' },
-    rootfs: { type: 'layers', diff_ids: [digest(tar)] },
+  const layerAt = descriptor(`${media}.layer.v1.tar${compress ? '+gzip' : ''}`, blob)
+  const built = images.map(image => {
+    const config = json(configOf(image, architecture, digest(tar)))
+    const manifest = json({
+      schemaVersion: 2,
+      mediaType: `${media}.manifest.v1+json`,
+      config: descriptor(`${media}.config.v1+json`, config),
+      layers: [layerAt],
+    })
+    return { image, config, manifest }
   })
-  const media = 'application/vnd.oci.image'
-  const manifest = json({
-    schemaVersion: 2,
-    mediaType: `${media}.manifest.v1+json`,
-    config: descriptor(`${media}.config.v1+json`, config),
-    layers: [descriptor(`${media}.layer.v1.tar${compress ? '+gzip' : ''}`, blob)],
-  })
-  const annotations = {
-    'io.containerd.image.name': fullName(name),
-    'org.opencontainers.image.ref.name': name.slice(name.lastIndexOf(':') + 1),
-  }
   const index = json({
     schemaVersion: 2,
-    manifests: [{ ...descriptor(`${media}.manifest.v1+json`, manifest), annotations }],
+    manifests: built.flatMap(({ image, manifest }) =>
+      image.names.map(name => ({
+        ...descriptor(`${media}.manifest.v1+json`, manifest),
+        platform: { architecture, os: 'linux' },
+        annotations: { 'io.containerd.image.name': fullName(name), 'org.opencontainers.image.ref.name': name },
+      })),
+    ),
   })
+  const blobs = new Map(
+    [...built.flatMap(({ config, manifest }) => [config, manifest]), blob].map(at => [digest(at), at]),
+  )
   await writeTar(out, [
     ['oci-layout', json({ imageLayoutVersion: '1.0.0' })],
     ['index.json', index],
-    ...[config, manifest, blob].map((content): [string, Buffer] => [
-      `blobs/${digest(content).replace(':', '/')}`,
-      content,
-    ]),
+    ...[...blobs].map(([at, content]): [string, Buffer] => [`blobs/${at.replace(':', '/')}`, content]),
   ])
-  return digest(manifest)
+  return built.map(({ manifest }) => digest(manifest))
+}
+
+function configOf({ entrypoint, cmd, user, labels }: Image, architecture: string, layerId: string): object {
+  return {
+    architecture,
+    os: 'linux',
+    config: {
+      ...(user && { User: user }),
+      Env: ['PATH=/usr/sbin:/usr/bin:/sbin:/bin'],
+      Entrypoint: entrypoint,
+      ...(cmd && { Cmd: cmd }),
+      WorkingDir: '/',
+      ...(labels && { Labels: labels }),
+    },
+    rootfs: { type: 'layers', diff_ids: [layerId] },
+  }
+}
+
+/** The same files as a directory, for tools that make the archive themselves. */
+export async function writeRoot(files: Record<string, ImageFile>, dir: string): Promise<void> {
+  for (const [path, file] of Object.entries(files)) {
+    const to = join(dir, path)
+    await mkdir(dirname(to), { recursive: true })
+    const { content, mode } = await read(file)
+    await writeFile(to, content)
+    await chmod(to, mode)
+  }
 }
 
 /** The kubelet's runtime looks a short name up under this default; an import takes a name as it stands. */
@@ -77,11 +122,16 @@ async function layer(files: Record<string, ImageFile>): Promise<Buffer> {
     }
     const file = files[path]
     if (!file) continue
-    const content = 'copy' in file ? await readFile(file.copy) : Buffer.from(file.text)
-    const mode = 'copy' in file && ((await stat(file.copy)).mode & 0o111) !== 0 ? 0o755 : 0o644
+    const { content, mode } = await read(file)
     parts.push(header({ name: path.slice(1), mode, size: content.length, type: '0' }), content, padding(content.length))
   }
   return Buffer.concat([...parts, Buffer.alloc(1024)])
+}
+
+async function read(file: ImageFile): Promise<{ content: Buffer; mode: number }> {
+  if ('text' in file) return { content: Buffer.from(file.text), mode: 0o644 }
+  const isProgram = ((await stat(file.copy)).mode & 0o111) !== 0
+  return { content: await readFile(file.copy), mode: isProgram ? 0o755 : 0o644 }
 }
 
 /** `/usr/lib/x` → `usr`, `usr/lib`. */

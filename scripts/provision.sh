@@ -8,11 +8,12 @@
 #   provision.sh rabbitmq     for `make e2e`: base, and a message broker
 #   provision.sh postgres     for `make e2e`: base, and a database server
 #   provision.sh helm         for `make e2e`: base, and helm (built by Go)
+#   provision.sh images       for `make e2e`: base, and what builds Dockerfiles without an engine
 #   provision.sh browser      for `make e2e`: base, and a browser for the dashboard, with letters for Korean
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres, helm or browser}
+group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, images or browser}
 
 # command:package, as Debian and Ubuntu name them.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl)
@@ -23,6 +24,7 @@ openstack=(:python3-keystone :neutron-common :nova-common :python3-placement :gl
   :rabbitmq-server :mariadb-server uwsgi-core:uwsgi-core :uwsgi-plugin-python3)
 rabbitmq=(:rabbitmq-server)
 postgres=(postgres:postgresql)
+images=(buildah:buildah)
 browser=(chromium:chromium :fonts-noto-cjk)
 
 case $group in
@@ -33,8 +35,9 @@ case $group in
   rabbitmq) tools=("${base[@]}" "${rabbitmq[@]}") ;;
   postgres) tools=("${base[@]}" "${postgres[@]}") ;;
   helm) tools=("${base[@]}") ;;
+  images) tools=("${base[@]}" "${images[@]}") ;;
   browser) tools=("${base[@]}" "${browser[@]}") ;;
-  *) echo "provision.sh: no group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, browser)" >&2; exit 2 ;;
+  *) echo "provision.sh: no group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, images, browser)" >&2; exit 2 ;;
 esac
 
 # Directories such as /usr/sbin are not in everybody's PATH.

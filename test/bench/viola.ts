@@ -4,12 +4,12 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { request } from 'undici'
 import { buildProgram } from '../../scripts/build.ts'
+import { recipes } from '../../scripts/image.ts'
 import { nodeConfigs } from '../../src/contract/node-config.ts'
 import { type ViolaPostAnswer, violaPath } from '../../src/contract/viola.ts'
 import { environment } from '../../src/env.ts'
@@ -24,6 +24,7 @@ import { figure, inItsOwnWorld, memoryOf, say, timed } from './figure.ts'
 const root = join(import.meta.dirname, '../..')
 const [count, parallel] = [1_000, 16]
 const namespace = 'multinic-system'
+const flags = recipes.services.entrypoint.filter(word => word.startsWith('--'))
 
 export const bench = inItsOwnWorld(import.meta.filename, 10 * 60_000)
 
@@ -85,7 +86,7 @@ async function startViola(kubeconfig: string): Promise<{ url: string; pid: numbe
   // As it is deployed: a bundle, without the compiler that running from source needs, and with the flags of its image.
   const program = join(tmpdir(), 'multinic.mjs')
   await buildProgram(program)
-  const child = spawn(process.execPath, [...imageFlags(), program, 'viola'], {
+  const child = spawn(process.execPath, [...flags, program, 'viola'], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
   })
@@ -103,10 +104,4 @@ async function startViola(kubeconfig: string): Promise<{ url: string; pid: numbe
       await ended
     },
   }
-}
-
-function imageFlags(): string[] {
-  const [, entrypoint = '[]'] =
-    /^ENTRYPOINT (.*)$/m.exec(readFileSync(join(root, 'Dockerfile.viola-test-api'), 'utf8')) ?? []
-  return (JSON.parse(entrypoint) as string[]).filter(word => word.startsWith('--'))
 }

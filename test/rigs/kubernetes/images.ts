@@ -1,16 +1,16 @@
 /**
  * The image that holds a Pod's namespaces on a node of the rig: a busybox that waits. No registry is asked.
  */
-import { writeImage } from '../../../scripts/oci.ts'
+import { writeArchive } from '../../../scripts/oci.ts'
 import { binary } from './binaries.ts'
 
 export const pauseImage = 'rig.local/pause:1'
 
 export async function writePauseImage(out: string): Promise<void> {
-  await writeImage({
-    name: pauseImage,
+  const entrypoint = ['/bin/busybox', 'sh', '-c', 'trap "exit 0" TERM INT; while :; do sleep 86400 & wait; done']
+  await writeArchive({
+    images: [{ names: [pauseImage], entrypoint }],
     files: { '/bin/busybox': { copy: binary('busybox') } },
-    entrypoint: ['/bin/busybox', 'sh', '-c', 'trap "exit 0" TERM INT; while :; do sleep 86400 & wait; done'],
     out,
   })
 }

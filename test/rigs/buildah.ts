@@ -1,0 +1,97 @@
+/**
+ * Builds our Dockerfiles without an engine and without a network: buildah in a chroot, from a base image that is made of
+ * Debian packages of this machine and the pinned Node.
+ */
+import { globSync } from 'node:fs'
+import { lstat, mkdir, mkdtemp, realpath, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { run } from './process.ts'
+
+const root = join(import.meta.dirname, '../..')
+const baseImage = 'localhost/multinic-build:1'
+
+/** A shell, what tells packages apart, and what goes into our images. */
+const packages = ['base-files', 'dash', 'coreutils', 'dpkg', 'iproute2', 'libstdc++6', 'libc-bin']
+
+export interface Buildah {
+  /** Builds by a Dockerfile of the tree; the answer is the image as a directory. */
+  build(dockerfile: string, name: string): Promise<string>
+  /** The image as an archive, as a node imports it. */
+  archive(name: string, out: string): Promise<void>
+  /** The entry point and so on. */
+  config(name: string): Promise<Record<string, unknown>>
+}
+
+export async function startBuildah(): Promise<Buildah> {
+  const dir = await mkdtemp(join(tmpdir(), 'buildah-'))
+  const storage = ['--root', join(dir, 'root'), '--runroot', join(dir, 'run'), '--storage-driver', 'overlay']
+  const buildah = async (...args: string[]) =>
+    (await run('buildah', [...storage, ...args], { env: { BUILDAH_ISOLATION: 'chroot' } })).stdout.trim()
+
+  await writeBase(join(dir, 'base.tar'))
+  const container = await buildah('from', 'scratch')
+  await buildah('add', '--quiet', container, join(dir, 'base.tar'), '/')
+  await buildah('commit', '--quiet', '--rm', container, baseImage)
+
+  return {
+    async build(dockerfile, name) {
+      const mounted = ['--volume', `${join(root, 'node_modules')}:/src/node_modules:ro`]
+      const how = ['--network', 'none', '--pull-never', '--build-arg', `BUILD_IMAGE=${baseImage}`, ...mounted]
+      await buildah('build', '--quiet', ...how, '--file', join(root, dockerfile), '--tag', name, root)
+      return buildah('mount', await buildah('from', '--pull-never', name))
+    },
+    archive: async (name, out) => {
+      await buildah('push', '--quiet', name, `docker-archive:${out}:${name}`)
+    },
+    config: async name => JSON.parse(await buildah('inspect', '--type', 'image', name)).OCIv1.config,
+  }
+}
+
+async function writeBase(out: string): Promise<void> {
+  const needed = await withDependencies(packages)
+  const listed = await Promise.all(
+    needed.map(async name => [
+      ...(await run('dpkg-query', ['--listfiles', name])).stdout.split('\n'),
+      ...globSync(`/var/lib/dpkg/info/${name}{,:*}.list`),
+    ]),
+  )
+  const links = ['/bin', '/sbin', '/lib', '/lib64']
+  const files = new Set([...links, '/var/lib/dpkg/status', '/var/lib/dpkg/info/format'])
+  for (const path of listed.flat()) {
+    if (!path.startsWith('/') || links.includes(path)) continue
+    // By its true place: /bin and others are links into /usr.
+    const place = await realpath(dirname(path)).catch(() => undefined)
+    const at = place && join(place, basename(path))
+    if (at && (await lstat(at).catch(() => undefined))) files.add(at)
+  }
+  await mkdir(dirname(out), { recursive: true })
+  await writeFile(`${out}.list`, [...files].sort().join('\n'))
+  await run('tar', ['--create', '--no-recursion', '--file', out, '--files-from', `${out}.list`])
+}
+
+/** All that these packages need, by the names that are installed here. */
+async function withDependencies(names: readonly string[]): Promise<string[]> {
+  const format = ['Package', 'Pre-Depends', 'Depends'].map(field => `\${${field}}`).join('\t')
+  const { stdout } = await run('dpkg-query', ['--show', `--showformat=${format}\n`])
+  const depends = new Map(
+    stdout.split('\n').map(line => {
+      const [name = '', ...needs] = line.split('\t')
+      return [
+        name,
+        needs
+          .join(',')
+          .split(',')
+          .flatMap(one => /^\s*([^\s(:|]+)/.exec(one)?.[1] ?? []),
+      ]
+    }),
+  )
+  const found = new Set<string>()
+  const waiting = [...names]
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+    if (found.has(name) || !depends.has(name)) continue
+    found.add(name)
+    waiting.push(...(depends.get(name) ?? []))
+  }
+  return [...found]
+}

@@ -13,9 +13,13 @@ export interface Planned {
   plan: PlanAnswer
 }
 
-interface Source {
+/** An object as a file has it: nothing of it is known yet. */
+export interface Source {
+  apiVersion?: unknown
   kind?: unknown
-  metadata?: { name?: unknown; namespace?: unknown }
+  metadata?: { name?: unknown; namespace?: unknown; labels?: unknown }
+  spec?: unknown
+  status?: unknown
   items?: unknown
 }
 
@@ -24,11 +28,7 @@ export async function planned(
   api: Pick<Api, 'plan'>,
   { filename = '-', namespace }: { filename?: string; namespace?: string },
 ): Promise<Planned[]> {
-  const text = await io.read(filename).catch(error => {
-    throw new CliError(`${filename} cannot be read: ${messageOf(error)}`)
-  })
-  const said = filename === '-' ? 'the standard input' : filename
-  const objects = objectsIn(text, said)
+  const { objects, said } = await readObjects(io, filename)
   const configs = objects.filter(({ kind }) => kind === 'OpenstackConfig')
   if (configs.length === 0) throw new CliError(`${said} holds no OpenstackConfig; its kind must be said`)
   const others = objects.length - configs.length
@@ -42,6 +42,18 @@ export async function planned(
     })
   }
   return answers
+}
+
+/** Every object of a file, lists taken apart, and what to call the file. */
+export async function readObjects(
+  io: Pick<Io, 'read'>,
+  filename: string,
+): Promise<{ objects: Source[]; said: string }> {
+  const text = await io.read(filename).catch(error => {
+    throw new CliError(`${filename} cannot be read: ${messageOf(error)}`)
+  })
+  const said = filename === '-' ? 'the standard input' : filename
+  return { objects: objectsIn(text, said), said }
 }
 
 function objectsIn(text: string, said: string): Source[] {

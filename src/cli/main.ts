@@ -5,6 +5,7 @@ import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 
 import type { Flags } from './commands.ts'
 import { type Shell, shells } from './completion.ts'
 import { CliError, type Ending, type Io } from './io.ts'
+import { migrateCommand } from './migrate-main.ts'
 
 type Commands = typeof import('./commands.ts')
 
@@ -78,7 +79,7 @@ export function peopleCommands(io: Io, ended: (ending: Ending) => void): Command
       io.out(completionScript(shell, wordsOf(command.parent ?? command)))
     })
 
-  return [status, why, plan, history, find, check, exported, completion]
+  return [status, why, plan, history, find, check, exported, migrateCommand(io, ended), completion]
 }
 
 /** 0 and 1 are answers, yes and no; 2 is no answer. A part that fails ends with 1. */

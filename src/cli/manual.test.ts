@@ -8,8 +8,12 @@ import type { Io } from './io.ts'
 import { peopleCommands } from './main.ts'
 
 const page = await readFile(fileURLToPath(new URL('../../docs/reference/cli.md', import.meta.url)), 'utf8')
-const commands = peopleCommands({} as Io, () => {})
-const asking = commands.filter(command => command.name() !== 'completion')
+const commands = peopleCommands({} as Io, () => {}).flatMap(command =>
+  command.commands.length > 0 ? command.commands : [command],
+)
+/** `migrate plan`; the others have one word. */
+const nameOf = (command: Command) => [command.parent?.name(), command.name()].filter(Boolean).join(' ')
+const asking = commands.filter(command => command.name() !== 'completion' && !command.parent)
 const rowsOf = (start: RegExp) => page.split('\n').filter(line => start.test(line))
 
 function namesOf({ short, long }: Option): string[] {
@@ -18,12 +22,12 @@ function namesOf({ short, long }: Option): string[] {
 
 /** The commands that a cell of the page names. */
 function commandsIn(cell: string): Command[] {
-  if (cell === 'all') return asking
-  if (cell === 'all but completion') return asking
   const words = cell.replace(/\(.*?\)/g, '').split(/, ?/)
-  return words.map(
-    word => commands.find(one => one.name() === word.trim()) ?? assert.fail(`no command is called ${word}`),
-  )
+  return words.flatMap(word => {
+    if (word === 'all' || word === 'all but completion') return asking
+    if (word === 'migrate') return commands.filter(one => one.parent)
+    return commands.find(one => nameOf(one) === word.trim()) ?? assert.fail(`no command is called ${word}`)
+  })
 }
 
 test('every command is on the page with its arguments, and no other', () => {
@@ -32,7 +36,7 @@ test('every command is on the page with its arguments, and no other', () => {
     command.registeredArguments.map(one => (one.required ? `<${one.name()}>` : `[${one.name()}]`))
   assert.deepEqual(
     told,
-    commands.map(command => [command.name(), ...taken(command)].join(' ')),
+    commands.map(command => [nameOf(command), ...taken(command)].join(' ')),
   )
 })
 
@@ -40,10 +44,10 @@ test('every option is on the page for the commands that have it, and no other', 
   const told = rowsOf(/^\| `--/).flatMap(row => {
     const [, names = '', of = ''] = row.split('|')
     const options = [...names.matchAll(/`(-.*?)`/g)].map(([, name]) => name)
-    return commandsIn(of.trim()).flatMap(command => options.map(name => `${command.name()} ${name}`))
+    return commandsIn(of.trim()).flatMap(command => options.map(name => `${nameOf(command)} ${name}`))
   })
   const real = commands.flatMap(command =>
-    command.options.flatMap(option => namesOf(option).map(name => `${command.name()} ${name}`)),
+    command.options.flatMap(option => namesOf(option).map(name => `${nameOf(command)} ${name}`)),
   )
   assert.deepEqual(told.sort(), real.sort())
 })
@@ -52,11 +56,11 @@ test('every form is on the page for the commands that have it, and no other', ()
   const told = rowsOf(/^\| `(json|wide|csv)`/).flatMap(row => {
     const [, forms = '', of = ''] = row.split('|')
     const names = [...forms.matchAll(/`([a-z]+)`/g)].map(([, name]) => name)
-    return commandsIn(of.trim()).flatMap(command => names.map(name => `${command.name()} ${name}`))
+    return commandsIn(of.trim()).flatMap(command => names.map(name => `${nameOf(command)} ${name}`))
   })
-  const real = asking.flatMap(command => {
+  const real = commands.flatMap(command => {
     const output = command.options.find(({ long }) => long === '--output')
-    return (output?.argChoices ?? []).map(form => `${command.name()} ${form}`)
+    return (output?.argChoices ?? []).map(form => `${nameOf(command)} ${form}`)
   })
   assert.deepEqual(told.sort(), real.sort())
 })
@@ -67,6 +71,6 @@ test('every variable that the help names is on the page', () => {
       [...description.matchAll(/\$([A-Z_]+)/g)].map(([, name]) => name ?? ''),
     ),
   )
-  assert.equal(new Set(variables).size, 3)
+  assert.equal(new Set(variables).size, 4)
   for (const name of variables) assert.ok(page.includes(`\`${name}\``), name)
 })

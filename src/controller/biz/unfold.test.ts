@@ -17,7 +17,7 @@ const given = (values: Partial<Given>): Given => ({
 /** `name generation: number mac, …` of each entry, and a mark where it ends. */
 function lines(entries: readonly NodeConfig[]): string[] {
   return entries.map(({ metadata, spec }) => {
-    const nics = spec.interfaces.map(({ id, macAddress }) => `${id} ${macAddress.slice(-2)}`)
+    const nics = spec.interfaces.map(({ id, macAddress }) => `${id} ${macAddress.slice(-2)}`).sort()
     return `${metadata.name} g${metadata.generation}: ${nics.join(', ')}${metadata.deletionTimestamp ? ' (ends)' : ''}`
   })
 }
@@ -64,7 +64,7 @@ test('a restart in between and an edit give what the edit alone would have given
   const edited = [aBizNode('vm-1', [2, 9], 'w1')]
   const awake = unfold(given({ biz: aBiz({ nodes: edited, generation: 2 }), entries: settled }))
   const restarted = unfold(given({ biz: aBiz({ nodes: edited, generation: 2, status: told }) }))
-  assert.deepEqual(lines(awake.entries), ['all:vm-1 g2: 1 02, 0 09', 'all:vm-2 g1: 0 03 (ends)'])
+  assert.deepEqual(lines(awake.entries), ['all:vm-1 g2: 0 09, 1 02', 'all:vm-2 g1: 0 03 (ends)'])
   assert.deepEqual(lines(restarted.entries), lines(awake.entries))
 })
 
@@ -84,7 +84,7 @@ test('a document that is deleted ends its entries', () => {
 test('numbers come from a MultiNicNodeConfig of the machine where the status tells none', () => {
   const numbersOf = (id: string) => (id === 'vm-1' ? new Map([[aMac(2), 0]]) : new Map())
   const { entries } = unfold(given({ biz: aBiz({ nodes: two }), numbersOf }))
-  assert.deepEqual(lines(entries)[0], 'all:vm-1 g1: 1 01, 0 02')
+  assert.deepEqual(lines(entries)[0], 'all:vm-1 g1: 0 02, 1 01')
 })
 
 test('a node that an older controller configured is looked at before its numbers are known', () => {

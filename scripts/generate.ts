@@ -12,10 +12,12 @@ import { reasonGroups } from '../src/contract/reasons.ts'
 import { settingDefaults, settingEnvironment, settings } from '../src/contract/settings.ts'
 import { controllerSettings } from '../src/controller/config.ts'
 import { inventoryApi } from '../src/inventory/api.ts'
+import { inventoryShape } from '../src/inventory/config.ts'
 import { processSettings } from '../src/operator/config.ts'
 import { violaApi } from '../src/viola/api.ts'
 import { chartFiles } from './chart.ts'
 import { dockerfileTexts } from './dockerfile.ts'
+import { inventorySchemaPage } from './inventory-schema.ts'
 
 const header = '# Made by `make generate` from src/contract. Do not edit.\n'
 const files = new Map<string, string>()
@@ -38,6 +40,8 @@ files.set('docs/reference/reasons.md', reasonsPage())
 files.set('docs/reference/settings.md', settingsPage())
 files.set('docs/reference/controller-settings.md', controllerSettingsPage())
 files.set('docs/reference/operator-settings.md', operatorSettingsPage())
+files.set('docs/reference/inventory-settings.md', inventorySettingsPage())
+files.set('docs/reference/inventory-schema.md', await inventorySchemaPage())
 
 for (const [path, text] of [...chartFiles(), ...dockerfileTexts()]) files.set(path, text)
 
@@ -136,6 +140,19 @@ one under a new name.
 A failed sync is tried again after \`pollErrorInterval\`, then twice as long each time, up to five minutes, with a fifth of
 jitter; a longer \`Retry-After\` is kept. An edit of the object, a change of one of its Secrets, or a new value of the annotation
 \`multinic.example.com/force-reconcile\` is looked at at once; an edit and the annotation also start the intervals anew.
+`
+}
+
+function inventorySettingsPage(): string {
+  return `<!-- Made by \`make generate\` from src/inventory/config.ts. Do not edit. -->
+# Settings of the inventory
+
+All of them are environment variables, of \`multinic inventory\` or of the operator that holds the inventory itself; an empty
+one counts as absent, and every mistake is named at the start. [The guide](../guides/inventory.md) shows them at work.
+
+| environment | default | meaning |
+|---|---|---|
+${environmentRows(inventoryShape)}
 `
 }
 

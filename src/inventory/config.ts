@@ -23,7 +23,7 @@ const fields = z.object({
       'A PostgreSQL instead of the embedded database, `postgresql://user:password@host:5432/name`: for several replicas. Keep it in a Secret.',
   }),
   INVENTORY_HISTORY_DAYS: z.coerce.number().int().min(1).max(36_500).default(365).meta({
-    description: 'How long history is kept. A change of all 10 interfaces of a node takes about 15 KiB.',
+    description: 'How long history is kept. A change of a node with 10 interfaces takes about 10 KiB.',
   }),
   INVENTORY_TOKENS_FILE: file.optional().meta({
     description: 'Who may read (role `read`) and write (role `admin`). Read again when it changes.',

@@ -37,7 +37,13 @@ test('drift is off by a word, on by an interval', () => {
 })
 
 test('every mistake is named at once', () => {
-  const env = { NIC_WAIT: 'soon', MAX_UNAVAILABLE: 'many', NETWORK_RELOAD: 'often', CONTROLLER_WORKERS: '0' }
+  const env = {
+    NIC_WAIT: 'soon',
+    NETWORK_PROBE: 'often,multinic2=off',
+    MAX_UNAVAILABLE: 'many',
+    NETWORK_RELOAD: 'often',
+    CONTROLLER_WORKERS: '0',
+  }
   assert.throws(
     () => controllerConfig(env),
     ({ message }: Error) => Object.keys(env).every(name => message.includes(name)),

@@ -44,6 +44,7 @@ const numberText = z.string().regex(/^[0-9]{1,9}$/, 'must be a whole number')
 const durationText = z
   .string()
   .refine(text => parseDuration(text) !== undefined, 'must be a duration above zero, such as 15s or 2m')
+const probeText = /^(required|reported|off)(,multinic[0-9]=(required|reported|off))*$/
 const durationMs = durationText.transform(text => parseDuration(text) ?? 0)
 
 function said<T extends z.ZodType>(description: string, setting: T): T {
@@ -60,6 +61,13 @@ const agentEnvironment = {
   NETWORK_SET_RP_FILTER_LOOSE: said('Loose reverse path filter on our NICs.', flagText.optional()),
   NETWORK_RELOAD: said('Whether files are also loaded when they are written.', z.enum(['none', 'apply']).optional()),
   NIC_WAIT: said('How long an agent waits for a NIC that is not in the guest yet.', durationText.optional()),
+  NETWORK_PROBE: said(
+    'Whether the gateway of a NIC has to answer; for single NICs as in reported,multinic2=required.',
+    z.string().regex(probeText, 'must be required, reported or off, then multinicN=… for single NICs').optional(),
+  ),
+  NETWORK_PROBE_PEERS: said('Addresses to ask instead of a gateway, separated by commas.', z.string().optional()),
+  NETWORK_PROBE_TIMEOUT: said('How long an answer may take.', durationText.optional()),
+  NETWORK_DUPLICATE_CHECK: said('Ask the wire whether another machine has the address.', flagText.optional()),
   PREFLIGHT_ALLOW_UP: said('Take NICs that are up with addresses of others.', flagText.optional()),
 }
 

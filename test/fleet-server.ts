@@ -1,6 +1,7 @@
 /**
  * An inventory with a fleet in it, served with the dashboard on loopback.
  */
+import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,8 +9,9 @@ import { createInventoryApp } from '../src/inventory/app.ts'
 import { openInventoryAuth } from '../src/inventory/auth.ts'
 import { openStore, type Store } from '../src/inventory/store.ts'
 import { silent } from '../src/log.ts'
+import { serveOperatorApi } from '../src/operator/app.ts'
 import { cachedWeb } from '../web/build.ts'
-import { aFleet } from './fleet.ts'
+import { aFleet, aFleetStory, verdictsOf } from './fleet.ts'
 
 export interface FleetServer {
   url: string
@@ -21,9 +23,21 @@ export interface FleetServer {
 export async function startFleet(nodes: number, tokensFile?: string): Promise<FleetServer> {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-fleet-'))
   const webDir = await cachedWeb()
-  const store = await openStore({ path: join(dir, 'inventory.db'), log: silent })
-  await store.put(aFleet({ nodes, now: new Date() }))
+  const now = new Date()
+  let clock: Date | undefined
+  const store = await openStore({ path: join(dir, 'inventory.db'), log: silent, now: () => clock ?? new Date() })
+  for (const { at, writes } of aFleetStory({ nodes, now })) {
+    clock = at
+    await store.put(writes)
+  }
+  clock = undefined
   const app = createInventoryApp({ store, auth: await openInventoryAuth(tokensFile, silent), log: silent, webDir })
+  const verdicts = new Map([['multinic-system/production', verdictsOf(aFleet({ nodes, now }))]])
+  serveOperatorApi(app, () => ({
+    verdicts: () => verdicts,
+
+    dryRun: () => assert.fail('nobody asks for a plan here'),
+  }))
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   return {
     url,

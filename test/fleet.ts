@@ -2,6 +2,7 @@
  * A large, lifelike inventory for the dashboard: a thousand nodes of several providers, most of them well, some not.
  */
 import type { InventoryWrite, Stage } from '../src/contract/inventory.ts'
+import type { Verdict } from '../src/operator/verdicts.ts'
 
 export interface FleetOptions {
   nodes: number
@@ -57,6 +58,87 @@ export function aFleet({ nodes, now }: FleetOptions): InventoryWrite[] {
   return Array.from({ length: nodes }, (_, index) => aNode(index + 1, nodes, now))
 }
 
+export interface Chapter {
+  at: Date
+  writes: InventoryWrite[]
+}
+
+const hour = 3_600_000
+const chapters = 56
+
+/** How the fleet came to be, oldest first: nodes over two weeks, an address that moved, and what went wrong today. */
+export function aFleetStory({ nodes, now }: FleetOptions): Chapter[] {
+  const all = aFleet({ nodes, now })
+  const told = Map.groupBy(all.entries(), ([index]) => attachedAt(index + 1, now))
+  const story = [...told].map(([at, writes]) => ({ at: new Date(at), writes: writes.map(([, write]) => write) }))
+  const troubled = all.filter((_, index) => troubles[index + 1] !== undefined)
+  const before = [14 * 24 * hour, 6 * 24 * hour].map((ago, part) => ({
+    at: new Date(now.getTime() - ago),
+    writes: troubled.flatMap(write => asItWas(write, part === 0)),
+  }))
+  return [...(nodes < 100 ? [] : before), ...story].sort((a, b) => a.at.getTime() - b.at.getTime())
+}
+
+/** One of a few times, some hours apart; minutes ago for a node that is in trouble. */
+function attachedAt(number: number, now: Date): number {
+  if (troubles[number] !== undefined) return now.getTime() - ((number % 7) * 11 + 4) * 60_000
+  const part = (number * 7_919) % chapters
+  return now.getTime() - (part + 1) * 6 * hour + ((part * 7) % 5) * hour
+}
+
+/** A node that is in trouble now was well before; at first, some had what others have today. */
+function asItWas(write: InventoryWrite, atFirst: boolean): InventoryWrite[] {
+  const [first, second] = write.config.interfaces
+  if (!first || !second) return []
+  const states = write.interfaces?.slice(0, 2).map(({ id, name, portId, macAddress }) => ({
+    ...{ id, name, portId, macAddress },
+    status: 'Configured' as const,
+  }))
+  return [
+    {
+      ...write,
+      config: { ...write.config, interfaces: [first, { ...second, ...(atFirst && { address: oldAddress(write) }) }] },
+      lastConfigHash: idOf(`before ${atFirst} ${write.nodeName}`),
+      state: 'Configured',
+      reason: 'Configured',
+      interfaces: states,
+      why: atFirst ? '2 ports attached' : 'address of a port changed',
+    },
+  ]
+}
+
+/** Worker 42 had what worker 17 has today. */
+function oldAddress({ nodeName }: InventoryWrite): string {
+  return nodeName.endsWith('042') ? '10.21.0.17' : `10.21.99.${Number(nodeName.slice(-2))}`
+}
+
+/** What the operator says of ports that are no interface. */
+export function verdictsOf(writes: readonly InventoryWrite[]): Verdict[] {
+  const skipped: readonly [reason: Verdict['reason'], message: string][] = [
+    ['BeforeBaseline', 'the port was created at 2026-10-01T08:12:44Z'],
+    ['StatusNotAllowed', 'the port is BUILD'],
+    ['NoAddress', 'the port has no address in a chosen subnet'],
+    ['ForeignOwner', 'the port belongs to network:dhcp'],
+  ]
+  const of = (write: InventoryWrite, count: number) =>
+    skipped.slice(0, count).map(([reason, message]) => ({
+      portId: idOf(`skipped ${reason} ${write.nodeName}`),
+      vm: write.instanceId,
+      reason,
+      message,
+    }))
+  return writes.flatMap((write, index) => [
+    ...write.config.interfaces.map(nic => ({
+      ...(nic.portId && { portId: nic.portId }),
+      vm: write.instanceId,
+      reason: 'Taken' as const,
+      message: `the port is ${nic.name}`,
+      ...(nic.name && { name: nic.name }),
+    })),
+    ...of(write, index === 16 ? skipped.length : index % 97 === 5 ? 1 + (index % 3) : 0),
+  ])
+}
+
 function aNode(number: number, of: number, now: Date): InventoryWrite {
   const share = number / of
   const providerId = providers[shares.findIndex(limit => share <= limit)] ?? 'biz-prod-a'
@@ -65,7 +147,7 @@ function aNode(number: number, of: number, now: Date): InventoryWrite {
   const count = 2 + ((number * 7) % 5) + (number % 11 === 0 ? 2 : 0)
   const interfaces = subnets.slice(0, count).map((subnet, id) => interfaceOf(number, id, subnet))
   const states = interfaces.map((nic, id) => {
-    const state = stateOf(nic, number * 31 + id, now)
+    const state = stateOf(nic, number * 31 + id, attachedAt(number, now), now)
     const [wrong, make] = troubles[number] ?? []
     return wrong === id && make ? make(state, nic) : state
   })
@@ -109,9 +191,9 @@ const stageTimes: readonly [Stage, number][] = [
   ['verified', 450],
 ]
 
-function stateOf(nic: Interface, seed: number, now: Date): State {
+function stateOf(nic: Interface, seed: number, until: number, now: Date): State {
   const spread = 0.6 + ((seed * 7919) % 100) / 90
-  let time = now.getTime() - 3_600_000 - ((seed * 104_729) % 86_400) * 1_000
+  let time = until - 8_000
   const stages: State['stages'] = {}
   for (const [stage, ms] of stageTimes) {
     time += ms * spread

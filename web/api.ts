@@ -3,6 +3,7 @@
  * this tab only.
  */
 import type { Deviation, HistoryEntry, InventoryRecord, SearchHit } from '../src/contract/inventory.ts'
+import type { OperatorVerdict } from '../src/contract/operator-api.ts'
 import { type StreamEvent, streamEvents } from './stream.ts'
 
 const root = '/v1/inventory'
@@ -47,9 +48,9 @@ const query = (values: Record<string, string | number | undefined>) =>
     ),
   ).toString()
 
-/** All records, page by page: the first is small, so that something is seen at once. */
-export async function* recordPages(): AsyncGenerator<InventoryRecord[]> {
-  let next: string | undefined = `${root}/node-configs?limit=120`
+/** All records, now or at a time, page by page: the first is small, so that something is seen at once. */
+export async function* recordPages(at?: string): AsyncGenerator<InventoryRecord[]> {
+  let next: string | undefined = `${root}/node-configs?${query({ limit: 120, at })}`
   while (next) {
     const answer = await get(next)
     const link = /<([^>]+)>;\s*rel="?next"?/.exec(answer.headers.get('link') ?? '')?.[1]
@@ -62,6 +63,12 @@ export async function* recordPages(): AsyncGenerator<InventoryRecord[]> {
 export async function recordOf(providerId: string, nodeName: string): Promise<InventoryRecord | undefined> {
   const [record] = await read<InventoryRecord[]>(`${root}/node-configs?${query({ providerId, nodeName })}`)
   return record
+}
+
+/** Verdicts on what was not taken. Undefined where no operator stands behind this address: an inventory on its own has none. */
+export async function verdicts(): Promise<OperatorVerdict[] | undefined> {
+  const answer = await get('/v1/operator/verdicts?taken=false&limit=5000')
+  return answer.status === 204 ? undefined : ((await answer.json()) as { verdicts: OperatorVerdict[] }).verdicts
 }
 
 export const deviations = () => read<Deviation[]>(`${root}/deviations`)
@@ -83,11 +90,23 @@ export async function nodeHistory(providerId: string, nodeName: string, limit: n
 }
 
 /** The file itself, as the API makes it; with the token, which a plain link could not carry. */
-export async function downloadCsv(providerId?: string): Promise<void> {
-  const answer = await get(`${root}/node-configs?${query({ format: 'csv', providerId })}`)
+export async function downloadCsv({ providerId, at }: { providerId?: string | undefined; at?: string | undefined }) {
+  const answer = await get(`${root}/node-configs?${query({ format: 'csv', providerId, at })}`)
+  save(await answer.blob(), providerId ? `node-configs-${providerId}.csv` : 'node-configs.csv')
+}
+
+/** Rows that are on the screen, as a file of comma-separated values. */
+export function saveCsv(rows: readonly (readonly string[])[], name: string): void {
+  // A cell that a spreadsheet would take for a formula is made text.
+  const cell = (text: string) => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`
+  const lines = rows.map(row => `${row.map(cell).join(',')}\r\n`)
+  save(new Blob(lines, { type: 'text/csv;charset=utf-8' }), name)
+}
+
+function save(content: Blob, name: string): void {
   const link = document.createElement('a')
-  link.href = URL.createObjectURL(await answer.blob())
-  link.download = providerId ? `node-configs-${providerId}.csv` : 'node-configs.csv'
+  link.href = URL.createObjectURL(content)
+  link.download = name
   link.click()
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
 }

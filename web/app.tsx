@@ -2,19 +2,22 @@
  * The app as a whole: which screen is shown, in which language, and what stands over it.
  */
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import type { DataSource } from './data.ts'
+import type { Data, DataSource } from './data.ts'
 import { Deviations } from './deviations.tsx'
 import { History } from './history.tsx'
 import { Matrix } from './matrix.tsx'
-import { NodePage } from './node.tsx'
+import { NodeNamed } from './node.tsx'
 import { NodeList } from './node-list.tsx'
 import { Overview } from './overview.tsx'
 import { Palette } from './palette.tsx'
+import { usePast } from './past.ts'
+import { Ports } from './ports.tsx'
 import { keepPreferences, preferences } from './preferences.ts'
-import { type Route, routeFrom } from './route.ts'
-import { Away, Notices, Shell, TokenForm } from './shell.tsx'
+import { type Route, routeFrom, stayingThen } from './route.ts'
+import { Shell } from './shell.tsx'
+import { Away, Loading, Notices, TokenForm } from './standing.tsx'
 import { Topology } from './topology.tsx'
-import { Blank, Panel, Skeleton, UiContext, useUi } from './ui.tsx'
+import { Blank, Panel, UiContext, useUi } from './ui.tsx'
 import { sayIn } from './words.ts'
 
 export function App({ source }: { source: DataSource }) {
@@ -32,7 +35,9 @@ export function App({ source }: { source: DataSource }) {
   useEffect(() => {
     const moved = () => {
       setRoute(was => {
-        const is = routeFrom(location.hash)
+        const staying = stayingThen(was, location.hash)
+        if (staying) location.replace(staying)
+        const is = routeFrom(staying ?? location.hash)
         if (is.screen !== was.screen || is.nodeName !== was.nodeName) scrollTo(0, 0)
         return is
       })
@@ -60,10 +65,19 @@ export function App({ source }: { source: DataSource }) {
     document.title = `${nodeName ?? say(`screen.${screen}`)} · MultiNIC`
   }, [nodeName, screen, say])
 
-  const ui = useMemo(
-    () => ({ say, language: chosen.language, now: Math.max(now, data.heard), data, route, retry: source.retry }),
-    [say, chosen.language, now, data, route, source],
-  )
+  const { asof } = route
+  const past = usePast(asof)
+  const ui = useMemo(() => {
+    const then: Partial<Data> = { nodes: past?.nodes ?? [], complete: past?.complete ?? false, deviations: [] }
+    return {
+      say,
+      language: chosen.language,
+      now: asof ? Date.parse(asof) : Math.max(now, data.heard),
+      data: asof ? { ...data, ...then, ...(past ? {} : { phase: 'loading' as const }) } : data,
+      route,
+      retry: source.retry,
+    }
+  }, [say, chosen.language, now, data, asof, past, route, source])
   const choose = (change: Partial<typeof chosen>) => {
     const next = { ...chosen, ...change }
     keepPreferences(next)
@@ -84,22 +98,15 @@ function Content() {
   const { say, data, route } = useUi()
   if (data.phase === 'token') return <TokenForm />
   if (data.phase === 'away') return <Away />
-  if (data.phase === 'loading')
-    return (
-      <Panel>
-        <Skeleton rows={10} />
-      </Panel>
-    )
+  if (data.phase === 'loading') return <Loading />
   const { providerId, nodeName } = route
   switch (route.screen) {
     case 'history':
       return <History />
     case 'nodes':
-      return providerId && nodeName ? (
-        <NodePage key={`${providerId} ${nodeName}`} providerId={providerId} nodeName={nodeName} />
-      ) : (
-        <NodeList />
-      )
+      return nodeName ? <NodeNamed providerId={providerId} nodeName={nodeName} /> : <NodeList />
+    case 'ports':
+      return <Ports />
     default:
   }
   if (data.nodes.length === 0 && data.complete)

@@ -3,7 +3,8 @@
  * comes.
  */
 import type { Deviation, HistoryEntry, InventoryRecord } from '../src/contract/inventory.ts'
-import { ApiError, changes, deviations, recentHistory, recordOf, recordPages } from './api.ts'
+import type { OperatorVerdict } from '../src/contract/operator-api.ts'
+import { ApiError, changes, deviations, recentHistory, recordOf, recordPages, verdicts } from './api.ts'
 import { byName, type Node, nodeKey, nodeOf } from './view.ts'
 
 export interface Data {
@@ -14,6 +15,8 @@ export interface Data {
   /** Whether every page is in. */
   complete: boolean
   deviations: readonly Deviation[]
+  /** On ports and VMs that were not taken; undefined as long as no operator tells. */
+  verdicts: readonly OperatorVerdict[] | undefined
   /** Newest first. */
   recent: readonly HistoryEntry[]
   /** Entries up to this id were there before the page was opened. */
@@ -33,6 +36,7 @@ export interface DataSource {
 
 const mostRecent = 80
 const mostSingle = 30
+const verdictsEveryMs = 15_000
 
 export function openData(): DataSource {
   const records = new Map<string, InventoryRecord>()
@@ -45,6 +49,7 @@ export function openData(): DataSource {
     nodes: [],
     complete: false,
     deviations: [],
+    verdicts: undefined,
     recent: [],
     oldest: Number.MAX_SAFE_INTEGER,
     live: 'connecting',
@@ -96,6 +101,12 @@ export function openData(): DataSource {
     set({ nodes: viewed() })
   }
 
+  /** A port that is not taken makes no entry in the history: this is asked for again and again. */
+  async function loadVerdicts(): Promise<void> {
+    const told = await verdicts().catch(() => data.verdicts)
+    if (JSON.stringify(told) !== JSON.stringify(data.verdicts)) set({ verdicts: told })
+  }
+
   async function load(): Promise<void> {
     try {
       const recent = recentHistory(mostRecent).then(entries => {
@@ -105,6 +116,7 @@ export function openData(): DataSource {
       })
       await Promise.all([loadAll(), recent])
       set({ problem: '', heard: Date.now() })
+      await loadVerdicts()
     } catch (error) {
       const refused = error instanceof ApiError && (error.status === 401 || error.status === 403)
       const problem = error instanceof Error ? error.message : String(error)
@@ -130,6 +142,7 @@ export function openData(): DataSource {
         set({ nodes: viewed() })
         set({ deviations: await deviations() })
         set({ nodes: viewed(), heard: Date.now() })
+        await loadVerdicts()
       }
     }
   }
@@ -182,6 +195,9 @@ export function openData(): DataSource {
     start() {
       void follow()
       void load()
+      setInterval(() => {
+        if (data.live === 'on' && document.visibilityState === 'visible') void loadVerdicts()
+      }, verdictsEveryMs)
     },
     retry() {
       if (data.phase !== 'ready') set({ phase: 'loading' })

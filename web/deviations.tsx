@@ -2,9 +2,11 @@
  * Every interface that is not as it was asked for: what differs, why, and what to do, in the words of the API.
  */
 import { useMemo } from 'preact/hooks'
+import { saveCsv } from './api.ts'
 import { count, shortId } from './format.ts'
 import { linkTo, linkToNode } from './route.ts'
-import { Blank, Panel, Select, StateWord, useUi } from './ui.tsx'
+import { Blank, Icon, Panel, Select, StateWord, useUi } from './ui.tsx'
+import { notTakenOf } from './verdicts.ts'
 import { countsOf, lookOf, looks } from './view.ts'
 
 export function Deviations() {
@@ -19,6 +21,26 @@ export function Deviations() {
         .sort((a, b) => looks.indexOf(a.look) - looks.indexOf(b.look)),
     [data.deviations, provider],
   )
+  const notTaken = useMemo(() => notTakenOf(data.verdicts, data.nodes).length, [data.verdicts, data.nodes])
+  const save = () =>
+    saveCsv(
+      [
+        ['provider', 'node', 'interface', 'port', 'status', 'difference', 'reason', 'remedy'],
+        ...rows.map(row => [
+          row.providerId,
+          row.nodeName,
+          row.interface,
+          row.portId ?? '',
+          row.status ?? '',
+          row.differences
+            .map(({ field, wanted, observed }) => `${field}: ${observed || '-'}, wanted ${wanted}`)
+            .join('; '),
+          row.reason ?? '',
+          row.remedy ?? '',
+        ]),
+      ],
+      'deviations.csv',
+    )
   const nics = say('many.nics', { n: count(countsOf(data.nodes).nics, language) })
   return (
     <>
@@ -26,6 +48,17 @@ export function Deviations() {
         <h1>{say('screen.deviations')}</h1>
         <span class="sub">{say('deviations.note')}</span>
         <div class="right">
+          {notTaken > 0 && (
+            <a class="btn" href={linkTo('ports')}>
+              {say('ports.title')} <b class="dim">{count(notTaken, language)}</b>
+            </a>
+          )}
+          {rows.length > 0 && (
+            <button type="button" class="btn" onClick={save}>
+              <Icon name="csv" size={14} />
+              {say('app.csv')}
+            </button>
+          )}
           <Select
             label={say('overview.provider')}
             value={provider}

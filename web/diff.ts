@@ -133,6 +133,10 @@ export function holdingsOf(value: string, entries: readonly HistoryEntry[]): Hol
   return all.sort((a, b) => a.from - b.from)
 }
 
+export function holdsAny(record: InventoryRecord, value: string): boolean {
+  return nodeOf(record, []).nics.some(nic => holds(nic, value))
+}
+
 function holds(nic: Nic, value: string): boolean {
   const wanted = value.trim().toLowerCase()
   return nic.mac === wanted || nic.portId === wanted || nic.addresses.some(text => text.split('/')[0] === wanted)

@@ -50,6 +50,29 @@ export function exact(at: string, language: Language): string {
   )
 }
 
+const steps = [
+  ...[10, 30].map(n => n * second),
+  ...[1, 2, 5, 10, 30].map(n => n * minute),
+  ...[1, 3, 6, 12].map(n => n * hour),
+  ...[1, 2, 7, 14, 30, 90].map(n => n * day),
+]
+
+/** Round times between two, some six of them; days begin where the reader is. */
+export function ticksOf(from: number, to: number): number[] {
+  const step = steps.find(each => (to - from) / each <= 8) ?? 365 * day
+  const shift = new Date(from).getTimezoneOffset() * minute
+  const first = Math.ceil((from - shift) / step) * step + shift
+  return Array.from({ length: Math.max(0, Math.floor((to - first) / step) + 1) }, (_, index) => first + index * step)
+}
+
+export function tickText(time: number, length: number, language: Language): string {
+  const form: Intl.DateTimeFormatOptions =
+    length > 3 * day
+      ? { day: 'numeric', month: 'short' }
+      : { hour: '2-digit', minute: '2-digit', ...(length < 10 * minute ? { second: '2-digit' } : {}), hour12: false }
+  return new Intl.DateTimeFormat(language, form).format(time)
+}
+
 /** As an input of type datetime-local wants it. */
 export function localInput(at: number): string {
   const pad = (n: number) => String(n).padStart(2, '0')

@@ -2,11 +2,12 @@
  * Who had this address, MAC or port, now or at a time: one sentence, and the lane that proves it.
  */
 import { useEffect, useState } from 'preact/hooks'
-import { nodeHistory, recordsWith, search } from './api.ts'
-import { type Holding, holdingsOf } from './diff.ts'
-import { clock, localInput } from './format.ts'
+import { nodeHistory, recentHistory, recordsWith, search } from './api.ts'
+import { type Holding, holdingsOf, holdsAny } from './diff.ts'
+import { clock, localInput, ticksOf, tickText } from './format.ts'
+import { Axis } from './history-span.tsx'
 import { linkTo, linkToNode } from './route.ts'
-import { Icon, useUi } from './ui.tsx'
+import { CopyButton, Icon, useUi } from './ui.tsx'
 
 export function Ask() {
   const { say, route, now } = useUi()
@@ -42,12 +43,20 @@ export function Ask() {
         />
         <label class="when">
           <span class="dim">{say('history.at')}</span>
-          <input
-            type="datetime-local"
-            value={time}
-            max={localInput(now)}
-            onInput={event => setTime(event.currentTarget.value)}
-          />
+          <span class="time">
+            <input
+              type="datetime-local"
+              class={time === '' ? 'unset' : ''}
+              value={time}
+              max={localInput(now)}
+              onInput={event => setTime(event.currentTarget.value)}
+            />
+            {time === '' && (
+              <span class="any" aria-hidden="true">
+                {say('history.anyTime')}
+              </span>
+            )}
+          </span>
         </label>
         <button type="submit" class="btn sm prim" disabled={text.trim() === ''}>
           {say('history.askButton')}
@@ -58,10 +67,16 @@ export function Ask() {
   )
 }
 
-/** The nodes that have it now, that had it then, and all that their histories say of it. */
-async function holdersOf(q: string, at: string, signal: AbortSignal): Promise<Holding[]> {
-  const [hits, then] = await Promise.all([search(q, signal), at ? recordsWith(q, new Date(at).toISOString()) : []])
-  const nodes = new Map([...hits, ...then].map(each => [`${each.providerId} ${each.nodeName}`, each]))
+/** The nodes that have it now, had it then or had it lately, and all that their histories say of it. */
+export async function holdersOf(q: string, at: string, signal: AbortSignal): Promise<Holding[]> {
+  const [hits, then, recent] = await Promise.all([
+    search(q, signal),
+    at ? recordsWith(q, new Date(at).toISOString()) : [],
+    recentHistory(1_000),
+  ])
+  const had = recent.flatMap(({ before }) => (before && holdsAny(before, q) ? [before] : []))
+  const has = hits.filter(({ value }) => value.split('/')[0]?.toLowerCase() === q.toLowerCase())
+  const nodes = new Map([...has, ...then, ...had].map(each => [`${each.providerId} ${each.nodeName}`, each]))
   const histories = [...nodes.values()].slice(0, 12).map(each => nodeHistory(each.providerId, each.nodeName, 1_000))
   return holdingsOf(q, (await Promise.all(histories)).flat())
 }
@@ -75,6 +90,8 @@ function Answer({ q, at, holdings }: { q: string; at: string; holdings: readonly
     (holder.to === undefined
       ? say('history.hadNow')
       : say('history.hadUntil', { time: clock(holder.to, now, language) }))
+  const told = holder && `${say('history.hadFrom', { time: clock(holder.from, now, language) })}, ${until}`
+  const others = [...new Set(holdings.filter(each => each !== holder).map(({ nodeName, nic }) => `${nodeName} ${nic}`))]
   const title = holder
     ? say(holder.to === undefined && !at ? 'history.has' : 'history.had', { node: holder.nodeName, nic: holder.nic })
     : holdings.length > 0
@@ -86,9 +103,8 @@ function Answer({ q, at, holdings }: { q: string; at: string; holdings: readonly
         <div class="bx">
           <b class="big">{title}</b>
           <span class="mid">
-            {holder
-              ? `${say('history.hadFrom', { time: clock(holder.from, now, language) })}, ${until}`
-              : holdings.length === 0 && say('history.neverText')}
+            {holder ? told : holdings.length === 0 && say('history.neverText')}
+            {holder && others.length > 0 && ` · ${say('history.before', { nodes: others.join(', ') })}`}
           </span>
         </div>
         {holder && (
@@ -96,6 +112,7 @@ function Answer({ q, at, holdings }: { q: string; at: string; holdings: readonly
             <a class="btn sm" href={linkToNode(holder, holder.nic)}>
               {holder.nodeName}
             </a>
+            <CopyButton text={`${q}: ${title}, ${told}`} label={say('history.copy')} />
           </div>
         )}
       </div>
@@ -108,35 +125,28 @@ function Lane({ holdings, moment }: { holdings: readonly Holding[]; moment: numb
   const { now, language } = useUi()
   const start = Math.min(...holdings.map(({ from }) => from))
   const length = Math.max(60_000, now - start)
-  const x = (time: number) => ((time - start) / length) * 1_000
+  const x = (time: number) => ((time - start) / length) * 100
   return (
     <>
-      <svg
-        class="lanes"
-        viewBox="0 0 1000 34"
-        role="img"
-        aria-label={holdings.map(({ nodeName, nic }) => `${nodeName} ${nic}`).join(', ')}
-      >
-        <rect class="lane" width="1000" height="28" y="3" rx="4" />
-        {holdings.map(({ nodeName, nic, from, to }) => {
-          const width = Math.max(4, x(to ?? now) - x(from))
-          return (
-            <g key={`${nodeName} ${nic} ${from}`}>
-              <rect class={`lane ${to === undefined ? 'a' : 'b'}`} x={x(from)} y="3" width={width} height="28" rx="4" />
-              {width > (nodeName.length + nic.length) * 8 && (
-                <text class={to === undefined ? 'lane-t' : 'lane-t2'} x={x(from) + 10} y="21">
-                  {nodeName} · {nic}
-                </text>
-              )}
-            </g>
-          )
-        })}
-        {moment < now - 1_000 && moment > start && <path class="vline" d={`M${x(moment)} 0v34`} />}
-      </svg>
-      <div class="ends">
-        <span>{clock(start, now, language)}</span>
-        <span>{clock(now, now, language)}</span>
+      <div class="lanes" role="img" aria-label={holdings.map(({ nodeName, nic }) => `${nodeName} ${nic}`).join(', ')}>
+        {holdings.map(({ nodeName, nic, from, to }) => (
+          <span
+            key={`${nodeName} ${nic} ${from}`}
+            class={`lane ${to === undefined ? 'a' : 'b'}`}
+            title={`${nodeName} · ${nic}`}
+            style={{ left: `${x(from)}%`, width: `${Math.max(0.4, x(to ?? now) - x(from) - 0.3)}%` }}
+          >
+            {nodeName} · {nic}
+          </span>
+        ))}
+        {moment < now - 1_000 && moment > start && <i class="vline" style={{ left: `${x(moment)}%` }} />}
       </div>
+      <Axis
+        ticks={ticksOf(start, start + length).map(time => ({
+          share: (time - start) / length,
+          text: tickText(time, length, language),
+        }))}
+      />
     </>
   )
 }

@@ -1,8 +1,9 @@
 /**
  * The changes over time as bars, with two handles that choose a part of it.
  */
+import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { clock } from './format.ts'
+import { clock, duration, ticksOf, tickText } from './format.ts'
 import type { Changed } from './history.tsx'
 import { Panel, useUi } from './ui.tsx'
 
@@ -17,17 +18,19 @@ interface SpanProps {
   range: Range
   setRange: (range: Range) => void
   timeOf: (share: number) => number
+  children: ComponentChildren
 }
 
 const bars = 96
+const hour = 3_600_000
 
-export function Span({ all, range, setRange, timeOf }: SpanProps) {
+export function Span({ all, range, setRange, timeOf, children }: SpanProps) {
   const { say, now, language } = useUi()
   const [first, last] = [timeOf(0), timeOf(1)]
   const counts = useMemo(() => {
     const found = Array.from({ length: bars }, () => 0)
-    for (const { at } of all) {
-      const bar = Math.min(bars - 1, Math.floor(((at - first) / Math.max(1, last - first)) * bars))
+    for (const { at = '' } of all) {
+      const bar = Math.min(bars - 1, Math.floor(((Date.parse(at) - first) / Math.max(1, last - first)) * bars))
       found[bar] = (found[bar] ?? 0) + 1
     }
     return found
@@ -38,10 +41,45 @@ export function Span({ all, range, setRange, timeOf }: SpanProps) {
     const share = Number((event.currentTarget as HTMLInputElement).value) / 1_000
     setRange(which === 'a' ? { ...range, a: Math.min(share, range.b) } : { ...range, b: Math.max(share, range.a) })
   }
+  const ticks = ticksOf(first, last)
+  const share = (time: number) => Math.max(0, Math.min(1, (time - first) / Math.max(1, last - first)))
+  const presets = (
+    [
+      ['lastHour', hour],
+      ['lastDay', 24 * hour],
+      ['lastWeek', 168 * hour],
+    ] as const
+  ).filter(([, back]) => last - back > first)
   return (
-    <Panel title={say('history.between')} right={`${a} – ${b}`}>
+    <Panel
+      title={say('history.between')}
+      badge={<span class="dim">{duration(timeOf(range.b) - timeOf(range.a), say)}</span>}
+      right={
+        <>
+          {presets.map(([name, back]) => (
+            <button
+              key={name}
+              type="button"
+              class="btn sm ghost"
+              onClick={() => setRange({ a: share(last - back), b: 1 })}
+            >
+              {say(`history.${name}`)}
+            </button>
+          ))}
+          <button type="button" class="btn sm ghost" onClick={() => setRange({ a: 0, b: 1 })}>
+            {say('app.all')}
+          </button>
+        </>
+      }
+    >
       <div class="span">
+        <div class="flags" aria-hidden="true">
+          {(['a', 'b'] as const).map(which => (
+            <Flag key={which} at={range[which]} text={`${say(`history.${which}`)} · ${which === 'a' ? a : b}`} />
+          ))}
+        </div>
         <svg
+          class="bars"
           viewBox="0 0 960 64"
           preserveAspectRatio="none"
           role="img"
@@ -66,6 +104,10 @@ export function Span({ all, range, setRange, timeOf }: SpanProps) {
           })}
         </svg>
         <div class="handles">
+          <svg class="track" viewBox="0 0 1000 3" preserveAspectRatio="none" aria-hidden="true">
+            <rect class="track-b" width="1000" height="3" />
+            <rect class="track-on" x={range.a * 1_000} width={(range.b - range.a) * 1_000} height="3" />
+          </svg>
           {(['a', 'b'] as const).map(which => (
             <input
               key={which}
@@ -79,11 +121,26 @@ export function Span({ all, range, setRange, timeOf }: SpanProps) {
             />
           ))}
         </div>
-        <div class="ends">
-          <span>{clock(first, now, language)}</span>
-          <span>{clock(last, now, language)}</span>
-        </div>
+        <Axis ticks={ticks.map(time => ({ share: share(time), text: tickText(time, last - first, language) }))} />
       </div>
+      {children}
     </Panel>
+  )
+}
+
+/** Over its handle, and inside of the panel. */
+function Flag({ at, text }: { at: number; text: string }) {
+  return <span style={{ left: `${at * 100}%`, transform: `translateX(${-at * 100}%)` }}>{text}</span>
+}
+
+export function Axis({ ticks }: { ticks: readonly { share: number; text: string }[] }) {
+  return (
+    <div class="axis" aria-hidden="true">
+      {ticks.map(({ share, text }) => (
+        <span key={text} style={{ left: `${share * 100}%` }}>
+          {text}
+        </span>
+      ))}
+    </div>
   )
 }

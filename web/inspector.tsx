@@ -2,21 +2,27 @@
  * What is known of the subnet or the node that was chosen in the topology.
  */
 import type { ComponentChildren } from 'preact'
+import { nicRange } from './diff.ts'
 import { count, shortId } from './format.ts'
+import { Glyph } from './glyph.tsx'
 import { linkTo, linkToNode } from './route.ts'
 import { capacityOf, type Subnet } from './subnet.ts'
-import { Blank, Glyph, Icon, Panel, StateWord, useUi } from './ui.tsx'
+import { Blank, Icon, Panel, StateWord, useUi } from './ui.tsx'
 import { looks, type Nic, type Node } from './view.ts'
+
+const mostAbsent = 4
 
 interface InspectorProps {
   subnet: Subnet | undefined
   node: Node | undefined
+  /** Of the provider, with and without a NIC there. */
+  nodes: readonly Node[]
   close: () => void
 }
 
-export function Inspector({ subnet, node, close }: InspectorProps) {
+export function Inspector({ subnet, node, nodes, close }: InspectorProps) {
   const { say } = useUi()
-  if (subnet) return <Frame close={close}>{<SubnetFacts subnet={subnet} />}</Frame>
+  if (subnet) return <Frame close={close}>{<SubnetFacts subnet={subnet} nodes={nodes} />}</Frame>
   if (node) return <Frame close={close}>{<NodeFacts node={node} />}</Frame>
   return (
     <Panel title={say('topology.selected')}>
@@ -58,11 +64,15 @@ function Facts({ facts }: { facts: [string, string | number | undefined][] }) {
   )
 }
 
-function SubnetFacts({ subnet }: { subnet: Subnet }) {
+function SubnetFacts({ subnet, nodes }: { subnet: Subnet; nodes: readonly Node[] }) {
   const { say, language } = useUi()
   const { network, subnetId, networkId, mtu, gateway, links } = subnet
   const all = capacityOf(network)
   const share = all ? Math.min(100, (100 * links.length) / all) : 0
+  const here = new Set(links.map(({ node }) => node.key))
+  const absent = nodes.filter(({ key }) => !here.has(key))
+  const names = nicRange([...new Set(links.map(({ nic }) => nic.name))])
+  const sources = [...new Set(links.map(({ nic }) => nic.source).filter(Boolean))]
   const wrong = links.filter(({ nic }) => nic.look !== 'ok' && nic.look !== 'prog')
   return (
     <>
@@ -72,10 +82,18 @@ function SubnetFacts({ subnet }: { subnet: Subnet }) {
       </div>
       <Facts
         facts={[
-          [say('matrix.nic'), count(links.length, language)],
+          [
+            say('topology.here'),
+            say('topology.nicsOn', {
+              nics: say('many.nics', { n: count(links.length, language) }),
+              nodes: say('many.nodes', { n: count(here.size, language) }),
+            }),
+          ],
+          [say('topology.number'), names],
           [say('nic.mtu'), mtu],
           [say('nic.gateway'), gateway],
           [say('nic.network'), networkId && shortId(networkId)],
+          [say('nic.source'), sources.length === 1 ? sources[0] : sources.length || undefined],
           [
             say('topology.used'),
             all && say('topology.usedOf', { n: count(links.length, language), all: count(all, language) }),
@@ -99,6 +117,22 @@ function SubnetFacts({ subnet }: { subnet: Subnet }) {
                   <Glyph look={nic.look} />
                   <span class="mono">{node.nodeName}</span>
                   <span class="r">{nic.reason || nic.name}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {absent.length > 0 && (
+        <div>
+          <h4>{say('topology.absent', { n: count(absent.length, language) })}</h4>
+          <ul>
+            {absent.slice(0, mostAbsent).map(node => (
+              <li key={node.key}>
+                <a href={linkToNode(node)}>
+                  <Glyph look="none" />
+                  <span class="mono">{node.nodeName}</span>
+                  <span class="r">{say('topology.noPort')}</span>
                 </a>
               </li>
             ))}

@@ -1,12 +1,11 @@
 /**
- * From port seen to verified: p50 and p95, every NIC as a dot in the order of its attach, and what each stage takes.
+ * From port seen to verified: p50 and p95 in the order of attach, and what each stage takes.
  */
 import { useMemo } from 'preact/hooks'
 import { clock, count, duration } from './format.ts'
-import { latencyOf } from './stages.ts'
+import { type Band, bandsOf, type Latency, latencyOf } from './stages.ts'
 import { Blank, Panel, useUi } from './ui.tsx'
 
-const mostDots = 400
 const [left, right, top, bottom] = [34, 436, 14, 190]
 
 export function LatencyPanel() {
@@ -19,11 +18,16 @@ export function LatencyPanel() {
       </Panel>
     )
   const { p50, p95, steps } = latency
-  const points = latency.points.slice(-mostDots)
-  const most = Math.max(1_000, Math.min(Math.max(...points.map(({ ms }) => ms)), p95 * 2) * 1.12)
+  const { points } = latency
+  const bands = bandsOf(points)
+  const most = Math.max(
+    1_000,
+    Math.min(
+      points.reduce((top, { ms }) => Math.max(top, ms), 0),
+      p95 * 2,
+    ) * 1.12,
+  )
   const y = (ms: number) => bottom - (Math.min(ms, most) / most) * (bottom - top)
-  const x = (index: number) =>
-    points.length === 1 ? (left + right) / 2 : left + 6 + ((right - left - 12) * index) / (points.length - 1)
   const nics = say('many.nics', { n: count(latency.points.length, language) })
   const step = niceStep(most)
   const lines = Array.from({ length: Math.floor(most / step) + 1 }, (_, index) => index * step)
@@ -61,12 +65,7 @@ export function LatencyPanel() {
               </text>
             </g>
           ))}
-          <path
-            class="c-dots"
-            d={points.map(({ ms }, index) => `M${x(index).toFixed(1)} ${y(ms).toFixed(1)}h0`).join('')}
-          />
-          <path class="c-p95" d={`M${left} ${y(p95)}H${right}`} />
-          <path class="c-p50" d={`M${left} ${y(p50)}H${right}`} />
+          {bands.length > 1 ? <Bands bands={bands} y={y} /> : <Dots points={points} y={y} p50={p50} p95={p95} />}
           <text class="c-t" x={left} y="208">
             {clock(points[0]?.at ?? now, now, language)}
           </text>
@@ -77,6 +76,42 @@ export function LatencyPanel() {
         <StageBar steps={steps} />
       </div>
     </Panel>
+  )
+}
+
+interface ChartProps {
+  y: (ms: number) => number
+}
+
+/** p95 as a surface, p50 as a line, each of a number of NICs in the order of their attach. */
+function Bands({ bands, y }: ChartProps & { bands: readonly Band[] }) {
+  const x = (index: number) => left + ((right - left) * index) / (bands.length - 1)
+  const line = (of: (band: Band) => number) =>
+    bands.map((band, index) => `${x(index).toFixed(1)} ${y(of(band)).toFixed(1)}`).join('L')
+  const last = bands.at(-1)
+  return (
+    <>
+      <path class="c-area" d={`M${line(({ p95 }) => p95)}V${bottom}H${left}Z`} />
+      <path class="c-p95" d={`M${line(({ p95 }) => p95)}`} />
+      <path class="c-p50" d={`M${line(({ p50 }) => p50)}`} />
+      {last && <circle class="c-end" cx={right} cy={y(last.p50)} r="3" />}
+    </>
+  )
+}
+
+/** Too few to make a line of: each by itself. */
+function Dots({ points, y, p50, p95 }: ChartProps & { points: Latency['points']; p50: number; p95: number }) {
+  const x = (index: number) =>
+    points.length === 1 ? (left + right) / 2 : left + 6 + ((right - left - 12) * index) / (points.length - 1)
+  return (
+    <>
+      <path
+        class="c-dots"
+        d={points.map(({ ms }, index) => `M${x(index).toFixed(1)} ${y(ms).toFixed(1)}h0`).join('')}
+      />
+      <path class="c-p95" d={`M${left} ${y(p95)}H${right}`} />
+      <path class="c-p50" d={`M${left} ${y(p50)}H${right}`} />
+    </>
   )
 }
 

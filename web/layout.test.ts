@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aFleet } from '../test/fleet.ts'
-import { layoutNode, layoutRibbons, minimapPaths, picture, windowOf } from './layout.ts'
+import { layoutNode, layoutRibbons, minimapPaths, picture, poolOf, windowOf } from './layout.ts'
 import { capacityOf, networkOf, subnetsOf } from './subnet.ts'
 import { nodeOf } from './view.ts'
 
@@ -53,9 +53,16 @@ test('a minimap is a handful of paths, however many nodes there are', () => {
 })
 
 test('only rows in sight are drawn', () => {
-  assert.deepEqual(windowOf(1_000, 25, 0, 500), { first: 0, last: 36 })
-  assert.deepEqual(windowOf(1_000, 25, 10_000, 500), { first: 388, last: 436 })
+  assert.deepEqual(windowOf(1_000, 25, 0, 500), { first: 0, last: 26 })
+  assert.deepEqual(windowOf(1_000, 25, 10_000, 500), { first: 394, last: 426 })
   assert.deepEqual(windowOf(3, 25, 0, 500), { first: 0, last: 3 })
+})
+
+test('a row that has left is never the one that is still there', () => {
+  for (const scrolled of [0, 13, 99, 100, 1_234, 12_345]) {
+    const { first, last } = windowOf(1_000, 25, scrolled, 500)
+    assert.ok(last - first <= poolOf(25, 500), `${last - first} rows at ${scrolled}`)
+  }
 })
 
 test('networks are cut to their prefix', () => {

@@ -122,6 +122,8 @@ export function minimapPaths(nodes: readonly Node[], height: number): { look: Lo
   return [...parts].map(([look, cells]) => ({ look, path: cells.join('') }))
 }
 
+const [rowsMore, rowsBlock] = [6, 4]
+
 /** The rows of a long list that are in sight, with some more above and below; in blocks, so that it seldom changes. */
 export function windowOf(
   count: number,
@@ -129,8 +131,12 @@ export function windowOf(
   scrolled: number,
   seen: number,
 ): { first: number; last: number } {
-  const [more, block] = [12, 8]
-  const first = Math.floor(scrolled / rowHeight / block) * block - more
-  const last = Math.ceil((scrolled + seen) / rowHeight / block) * block + more
+  const first = Math.floor(scrolled / rowHeight / rowsBlock) * rowsBlock - rowsMore
+  const last = Math.ceil((scrolled + seen) / rowHeight / rowsBlock) * rowsBlock + rowsMore
   return { first: Math.max(0, first), last: Math.min(count, last) }
+}
+
+/** The most rows that such a window has at once. */
+export function poolOf(rowHeight: number, seen: number): number {
+  return Math.ceil(seen / rowHeight) + 2 * (rowsMore + rowsBlock)
 }

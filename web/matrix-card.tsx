@@ -3,8 +3,14 @@
  */
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { clock } from './format.ts'
-import type { Picked } from './matrix.tsx'
 import { StateWord, useUi } from './ui.tsx'
+import type { Nic, Node } from './view.ts'
+
+export interface Picked {
+  node: Node
+  nic: Nic
+  box: DOMRect
+}
 
 export function MatrixCard({ picked: { node, nic, box } }: { picked: Picked }) {
   const { say, now, language } = useUi()

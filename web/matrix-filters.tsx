@@ -1,11 +1,15 @@
 /**
  * What the matrix is narrowed to: text, provider, subnet, and chips that are legend and filter in one.
  */
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import { count, shortId } from './format.ts'
+import { Glyph } from './glyph.tsx'
 import { subnetsOf } from './subnet.ts'
-import { Glyph, Icon, Select, useUi } from './ui.tsx'
+import { Filter, Select, useUi } from './ui.tsx'
 import { type Counts, looks } from './view.ts'
+
+/** How long ago a node may have changed last, in milliseconds. */
+export const spans = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 } as const
 
 interface FiltersProps {
   counts: Counts
@@ -14,14 +18,7 @@ interface FiltersProps {
 
 export function MatrixFilters({ counts, ask }: FiltersProps) {
   const { say, data, route, language } = useUi()
-  const { provider = '', subnet = '', look, q = '' } = route.query
-  const [text, setText] = useState(q)
-  useEffect(() => setText(q), [q])
-  useEffect(() => {
-    if (text === q) return
-    const timer = setTimeout(() => ask({ q: text }), 120)
-    return () => clearTimeout(timer)
-  })
+  const { provider = '', subnet = '', changed = '', look, q = '' } = route.query
   const providers = useMemo(() => [...new Set(data.nodes.map(({ providerId }) => providerId))].sort(), [data.nodes])
   const subnets = useMemo(
     () => subnetsOf(data.nodes.filter(node => !provider || node.providerId === provider)),
@@ -30,16 +27,7 @@ export function MatrixFilters({ counts, ask }: FiltersProps) {
   return (
     <>
       <div class="bar">
-        <label class="field wide">
-          <Icon name="search" size={14} />
-          <input
-            value={text}
-            aria-label={say('matrix.filter')}
-            placeholder={say('matrix.filter')}
-            spellcheck={false}
-            onInput={event => setText(event.currentTarget.value)}
-          />
-        </label>
+        <Filter label={say('matrix.filter')} value={q} onChange={text => ask({ q: text })} />
         <Select
           label={say('overview.provider')}
           value={provider}
@@ -57,6 +45,15 @@ export function MatrixFilters({ counts, ask }: FiltersProps) {
             ...subnets.map(({ key, network }) => ({ value: key, label: network || shortId(key) })),
           ]}
           onChoose={value => ask({ subnet: value })}
+        />
+        <Select
+          label={say('matrix.changed')}
+          value={changed}
+          choices={[
+            { value: '', label: say('matrix.anyTime') },
+            ...(Object.keys(spans) as (keyof typeof spans)[]).map(value => ({ value, label: say(`matrix.${value}`) })),
+          ]}
+          onChoose={value => ask({ changed: value })}
         />
       </div>
       <div class="bar">

@@ -1,7 +1,7 @@
 /**
  * All rows of the matrix at a glance, and the part that is in sight. The table itself is reached by keys; this is for pointers.
  */
-import { useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { count } from './format.ts'
 import { minimapPaths } from './layout.ts'
 import { useUi } from './ui.tsx'
@@ -19,14 +19,14 @@ const fills: Record<Look, string> = {
 
 interface MiniMapProps {
   nodes: readonly Node[]
-  /** In rows. */
-  from: number
-  rows: number
-  moveTo: (row: number) => void
+  /** What scrolls the rows. */
+  box: { current: HTMLElement | null }
+  rowHeight: number
 }
 
-export function MiniMap({ nodes, from, rows, moveTo }: MiniMapProps) {
+export function MiniMap({ nodes, box, rowHeight }: MiniMapProps) {
   const { say, language } = useUi()
+  const { from, rows } = useSight(box, rowHeight)
   const height = Math.min(420, Math.max(24, nodes.length * 5))
   const drawn = useMemo(
     () => minimapPaths(nodes, height).map(({ look, path }) => <path key={look} class={fills[look]} d={path} />),
@@ -35,11 +35,12 @@ export function MiniMap({ nodes, from, rows, moveTo }: MiniMapProps) {
   const row = height / Math.max(1, nodes.length)
   const jump = (event: PointerEvent) => {
     if (!(event.currentTarget instanceof Element) || event.buttons === 0) return
-    const box = event.currentTarget.getBoundingClientRect()
-    moveTo(((event.clientY - box.top) / box.height) * nodes.length - rows / 2)
+    const { top, height: tall } = event.currentTarget.getBoundingClientRect()
+    const middle = ((event.clientY - top) / tall) * nodes.length
+    box.current?.scrollTo({ top: (middle - rows / 2) * rowHeight })
   }
   return (
-    <aside class="mini">
+    <div class="mini">
       <div class="cap">{say('matrix.all')}</div>
       <svg
         viewBox={`0 0 66 ${height}`}
@@ -57,6 +58,25 @@ export function MiniMap({ nodes, from, rows, moveTo }: MiniMapProps) {
         </svg>
       )}
       {rows < nodes.length && <p class="tips">{say('matrix.mapHint')}</p>}
-    </aside>
+    </div>
   )
+}
+
+/** What is in sight of the box, in rows. Kept here: only this moves with every pixel. */
+function useSight(box: MiniMapProps['box'], rowHeight: number): { from: number; rows: number } {
+  const [sight, setSight] = useState({ from: 0, rows: 0 })
+  useEffect(() => {
+    const element = box.current
+    if (!element) return
+    const look = () => setSight({ from: element.scrollTop / rowHeight, rows: element.clientHeight / rowHeight })
+    look()
+    element.addEventListener('scroll', look, { passive: true })
+    const sized = new ResizeObserver(look)
+    sized.observe(element)
+    return () => {
+      element.removeEventListener('scroll', look)
+      sized.disconnect()
+    }
+  }, [box, rowHeight])
+  return sight
 }

@@ -3,7 +3,8 @@
  */
 import { useEffect, useState } from 'preact/hooks'
 import { age } from './format.ts'
-import { Badge, Glyph, Panel, useUi } from './ui.tsx'
+import { Glyph } from './glyph.tsx'
+import { Badge, Panel, useUi } from './ui.tsx'
 import type { Nic, Node } from './view.ts'
 import type { Word } from './words.ts'
 

@@ -3,8 +3,9 @@
  */
 import { useMemo, useState } from 'preact/hooks'
 import { age, count, shortId } from './format.ts'
+import { Glyph } from './glyph.tsx'
 import { linkToNode } from './route.ts'
-import { Blank, Glyph, Icon, Panel, StateWord, useUi } from './ui.tsx'
+import { Blank, Filter, Panel, StateWord, useUi } from './ui.tsx'
 import { type Node, nodeHas, worstFirst } from './view.ts'
 
 const most = 100
@@ -30,15 +31,7 @@ export function NodeList() {
         </span>
       </div>
       <div class="bar">
-        <label class="field wide">
-          <Icon name="search" size={14} />
-          <input
-            value={text}
-            aria-label={say('matrix.filter')}
-            placeholder={say('matrix.filter')}
-            onInput={event => setText(event.currentTarget.value)}
-          />
-        </label>
+        <Filter label={say('matrix.filter')} value={text} onChange={setText} />
       </div>
       <Panel>
         {nodes.length === 0 && <Blank kind="search" title={say('matrix.none')} />}

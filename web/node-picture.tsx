@@ -1,7 +1,9 @@
 /**
  * A node drawn with its cables: the primary NIC, which is never ours, and every NIC of ours on its way to its subnet.
  */
+
 import { shortId } from './format.ts'
+import { Glyph } from './glyph.tsx'
 import { layoutNode, picture } from './layout.ts'
 import { linkTo, linkToNode } from './route.ts'
 import { Icon, StateWord, useUi } from './ui.tsx'
@@ -161,7 +163,7 @@ function Port({ nic, y, chosen }: { nic: Nic; y: number; chosen: boolean }) {
   return (
     <>
       {chosen && <rect class="p-sel" x="10.5" y={y - 22} width="431" height="44" rx="9" />}
-      <use href={`#s-${nic.look}`} x="22" y={y - 8} width="16" height="16" />
+      <Glyph look={nic.look} at={[22, y - 8, 16]} />
       <text class="p-n" x="46" y={y - 3}>
         {nic.name}
       </text>

@@ -2,21 +2,51 @@
  * One node: what is wrong here, where it is stuck, what to do; what it was asked for beside what it has; what it was before.
  */
 import { useMemo } from 'preact/hooks'
+import { checkNow } from './commands.ts'
 import { age, count, exact, shortId } from './format.ts'
+import { Glyph } from './glyph.tsx'
 import { Compare } from './node-compare.tsx'
 import { NodePicture } from './node-picture.tsx'
 import { Pipeline } from './pipeline.tsx'
-import { linkTo } from './route.ts'
+import { NodePorts } from './ports.tsx'
+import { linkTo, linkToNode } from './route.ts'
 import { Timeline } from './timeline.tsx'
-import { Badge, Blank, Glyph, Icon, Panel, toneOf, useUi } from './ui.tsx'
+import { Badge, Blank, CopyButton, Icon, Panel, toneOf, useUi } from './ui.tsx'
 import { looks, nodeKey } from './view.ts'
 
-export function NodePage({ providerId, nodeName }: { providerId: string; nodeName: string }) {
+/** By its name alone, as a person would type it: the provider is asked for only where there are two. */
+export function NodeNamed({ providerId, nodeName }: { providerId: string | undefined; nodeName: string }) {
+  const { say, data } = useUi()
+  const same = useMemo(() => data.nodes.filter(node => node.nodeName === nodeName), [data.nodes, nodeName])
+  const provider = providerId ?? (same.length > 1 ? undefined : same[0]?.providerId)
+  if (provider !== undefined)
+    return <NodePage key={`${provider} ${nodeName}`} providerId={provider} nodeName={nodeName} />
+  return (
+    <Panel>
+      {same.length > 1 ? (
+        <Blank kind="two" title={say('node.two', { n: same.length, node: nodeName })} text={say('node.twoText')}>
+          {same.map(node => (
+            <a key={node.key} class="btn" href={linkToNode(node)} title={node.providerId}>
+              {shortId(node.providerId, 18)}
+            </a>
+          ))}
+        </Blank>
+      ) : (
+        data.complete && (
+          <Blank kind="search" title={say('node.gone', { node: nodeName })} text={say('node.goneText')} />
+        )
+      )}
+    </Panel>
+  )
+}
+
+function NodePage({ providerId, nodeName }: { providerId: string; nodeName: string }) {
   const { say, data, route, now, language } = useUi()
   const key = nodeKey(providerId, nodeName)
   const node = useMemo(() => data.nodes.find(each => each.key === key), [data.nodes, key])
   const counts = looks.map(look => ({ look, n: node?.nics.filter(nic => nic.look === look).length ?? 0 }))
   const nics = node?.nics ?? []
+  const check = checkNow(nics.find(({ source }) => source)?.source ?? '')
   return (
     <>
       <div class="head">
@@ -43,6 +73,7 @@ export function NodePage({ providerId, nodeName }: { providerId: string; nodeNam
             <span title={exact(node.updatedAt, language)}>
               {say('node.updated', { age: age(node.updatedAt, now, say) })}
             </span>
+            {check && <CopyButton text={check} label={say('node.check')} icon="retry" />}
           </div>
         )}
       </div>
@@ -66,6 +97,7 @@ export function NodePage({ providerId, nodeName }: { providerId: string; nodeNam
         {node && nics.length > 0 && <Compare node={node} chosen={route.query['nic']} />}
         <Timeline providerId={providerId} nodeName={nodeName} mark={node?.updatedAt ?? ''} />
       </div>
+      {node && <NodePorts node={node} />}
     </>
   )
 }

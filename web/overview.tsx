@@ -6,15 +6,16 @@ import type { HistoryEntry } from '../src/contract/inventory.ts'
 import { downloadCsv } from './api.ts'
 import { changesOf, entryLook, nicRange } from './diff.ts'
 import { age, count, duration, exact, shortId } from './format.ts'
+import { Glyph } from './glyph.tsx'
 import { LatencyPanel } from './latency.tsx'
 import { linkTo, linkToNode } from './route.ts'
 import { providersOf } from './shell.tsx'
-import { totalOf } from './stages.ts'
-import { Badge, Blank, Glyph, Icon, Panel, StateWord, useUi } from './ui.tsx'
+import { latencyOf, totalOf } from './stages.ts'
+import { Badge, Blank, Icon, Panel, StateWord, useUi } from './ui.tsx'
 import { type Counts, countsOf, type Look, looks, type Nic, type Node, needsPerson } from './view.ts'
 
 export function Overview() {
-  const { say, data, language } = useUi()
+  const { say, data, route, language } = useUi()
   const counts = useMemo(() => countsOf(data.nodes), [data.nodes])
   const providers = useMemo(() => providersOf(data.nodes), [data.nodes])
   return (
@@ -26,7 +27,7 @@ export function Overview() {
           {say('many.nics', { n: count(counts.nics, language) })}
         </span>
         <div class="right">
-          <button type="button" class="btn" onClick={() => void downloadCsv()}>
+          <button type="button" class="btn" onClick={() => void downloadCsv({ at: route.asof })}>
             <Icon name="csv" size={14} />
             {say('app.csv')}
           </button>
@@ -177,8 +178,13 @@ export function differenceText({ differences }: Pick<Nic, 'differences'>): strin
 
 function ProviderTable({ providers }: { providers: ReturnType<typeof providersOf> }) {
   const { say, now, language } = useUi()
-  const columns: readonly Look[] = ['ok', 'prog', 'pend', 'bad', 'drift', 'held']
-  const tone: Partial<Record<Look, string>> = { prog: 'acc', bad: 'bad', drift: 'warn', held: 'warn' }
+  const columns: readonly [name: string, of: (counts: Counts) => number, tone: string][] = [
+    [say('look.ok'), counts => counts.ok, ''],
+    [say('overview.onTheWay'), counts => counts.prog + counts.pend + counts.rem, 'acc'],
+    [say('look.bad'), counts => counts.bad, 'bad'],
+    [say('look.drift'), counts => counts.drift, 'warn'],
+    [say('look.held'), counts => counts.held, 'warn'],
+  ]
   return (
     <Panel title={say('app.providers')} right={say('overview.byState')}>
       <div class="scrollx">
@@ -187,17 +193,19 @@ function ProviderTable({ providers }: { providers: ReturnType<typeof providersOf
             <tr>
               <th>{say('overview.provider')}</th>
               <th>{say('overview.health')}</th>
-              {columns.map(look => (
-                <th key={look} class="num">
-                  {say(`look.${look}`)}
+              {columns.map(([name]) => (
+                <th key={name} class="num">
+                  {name}
                 </th>
               ))}
+              <th class="num">p95</th>
               <th class="num">{say('overview.changed')}</th>
             </tr>
           </thead>
           <tbody>
             {providers.map(({ providerId, nodes }) => {
               const counts = countsOf(nodes)
+              const p95 = latencyOf(nodes)?.p95
               const changed = nodes.reduce((newest, { updatedAt }) => (updatedAt > newest ? updatedAt : newest), '')
               return (
                 <tr key={providerId}>
@@ -210,14 +218,15 @@ function ProviderTable({ providers }: { providers: ReturnType<typeof providersOf
                   <td>
                     <Health counts={counts} />
                   </td>
-                  {columns.map(look => (
-                    <td
-                      key={look}
-                      class={`num hidem ${counts[look] === 0 ? 'zero' : `${tone[look] ?? ''} ${tone[look] ? 'strong' : ''}`}`}
-                    >
-                      {count(counts[look], language)}
-                    </td>
-                  ))}
+                  {columns.map(([name, of, tone]) => {
+                    const n = of(counts)
+                    return (
+                      <td key={name} class={`num hidem ${n === 0 ? 'zero' : tone && `${tone} strong`}`}>
+                        {count(n, language)}
+                      </td>
+                    )
+                  })}
+                  <td class="num hidem nowrap">{p95 === undefined ? '–' : duration(p95, say)}</td>
                   <td class="num hidem nowrap dim">{age(changed, now, say)}</td>
                 </tr>
               )

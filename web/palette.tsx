@@ -5,8 +5,11 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import type { SearchHit } from '../src/contract/inventory.ts'
 import { search } from './api.ts'
 import { kindOf, shortId } from './format.ts'
+import { Glyph } from './glyph.tsx'
+import { type Place, PlaceLine, placesIn, useEarlier } from './palette-places.tsx'
+import { commandKey } from './preferences.ts'
 import { linkTo, linkToNode } from './route.ts'
-import { Blank, Glyph, Icon, useUi } from './ui.tsx'
+import { Blank, Icon, useUi } from './ui.tsx'
 import { nodeKey } from './view.ts'
 
 export function Palette({ close }: { close: () => void }) {
@@ -41,9 +44,13 @@ export function Palette({ close }: { close: () => void }) {
     }
   }, [q])
 
-  const groups = useMemo(() => grouped(hits ?? [], q), [hits, q])
-  const flat = groups.flatMap(group => group.hits)
-  const links = [...flat.map(linkOf), ...(q ? [linkTo('history', { q })] : [])]
+  const earlier = useEarlier(q)
+  const places = useMemo(() => placesIn(data, q), [data, q])
+  const items = useMemo((): Item[] => {
+    const [exact, ...rest] = grouped(hits ?? [], q)
+    return [...exact, ...earlier.map(placeItem), ...rest.flat(), ...places.map(placeItem)]
+  }, [hits, q, earlier, places])
+  const links = [...items.map(({ href }) => href), ...(q ? [linkTo('history', { q })] : [])]
   const open = (href: string) => {
     close()
     location.hash = href
@@ -62,7 +69,6 @@ export function Palette({ close }: { close: () => void }) {
     list.current?.querySelector(`#hit-${at}`)?.scrollIntoView({ block: 'nearest' })
   }, [at])
 
-  let index = -1
   return (
     <div class="pal is-open" role="dialog" aria-modal="true" aria-label={say('app.search')}>
       <button type="button" class="bg" aria-label={say('app.close')} tabIndex={-1} onClick={close} />
@@ -88,27 +94,18 @@ export function Palette({ close }: { close: () => void }) {
         </div>
         <div class="hits" id="hits" role="listbox" aria-label={say('app.search')} ref={list}>
           {q === '' && <p class="hint">{say('search.start')}</p>}
-          {groups.map(group => (
-            <div key={group.title} role="presentation">
-              <div class="sec" role="presentation">
-                {say(`search.${group.title}`)}
-              </div>
-              {group.hits.map(hit => {
-                index += 1
-                return (
-                  <Hit
-                    key={`${hit.kind} ${hit.value} ${hit.nodeName}`}
-                    hit={hit}
-                    q={q}
-                    index={index}
-                    at={at}
-                    open={open}
-                  />
-                )
-              })}
+          {items.map((item, index) => (
+            <div key={item.key} role="presentation">
+              {item.group !== items[index - 1]?.group && (
+                <div class="sec" role="presentation">
+                  {say(`search.${item.group}`)}
+                </div>
+              )}
+              {item.hit && <Hit hit={item.hit} q={q} index={index} at={at} open={open} />}
+              {item.place && <PlaceLine place={item.place} index={index} at={at} open={open} />}
             </div>
           ))}
-          {hits && flat.length === 0 && (
+          {hits && links.length === 1 && (
             <Blank kind="search" title={say('search.none', { value: q })} text={say('search.noneText')} />
           )}
           {q && (
@@ -117,13 +114,13 @@ export function Palette({ close }: { close: () => void }) {
               role="option"
               class="hit"
               tabIndex={-1}
-              id={`hit-${flat.length}`}
-              aria-selected={at === flat.length}
+              id={`hit-${links.length - 1}`}
+              aria-selected={at === links.length - 1}
               onClick={() => open(linkTo('history', { q }))}
             >
               <Icon name="clock" size={14} />
               <span>{say('search.history')}</span>
-              <span class="dim nowrap">{say('screen.history')}</span>
+              <span class="dim nowrap">{at === links.length - 1 ? <kbd>↵</kbd> : say('screen.history')}</span>
             </button>
           )}
         </div>
@@ -137,13 +134,18 @@ export function Palette({ close }: { close: () => void }) {
             <kbd>↵</kbd>
             {say('search.open')}
           </span>
+          <span class="hidem">
+            <kbd>{commandKey}</kbd>
+            <kbd>↵</kbd>
+            {say('search.historyKey')}
+          </span>
           <span class="r">
             <kbd>esc</kbd>
             {say('search.close')}
           </span>
         </div>
         <div class="sr" role="status">
-          {hits && say('search.results', { n: flat.length })}
+          {hits && say('search.results', { n: items.length })}
           {data.live === 'off' && say('live.off')}
         </div>
       </div>
@@ -153,17 +155,25 @@ export function Palette({ close }: { close: () => void }) {
 
 const linkOf = (hit: SearchHit) => linkToNode(hit, hit.interface)
 
-/** What was typed in full first, then what begins with it, then nodes. */
-function grouped(hits: readonly SearchHit[], q: string) {
+interface Item {
+  key: string
+  group: Place['group'] | 'exact' | 'nodes' | 'also'
+  href: string
+  hit?: SearchHit
+  place?: Place
+}
+
+const placeItem = (place: Place): Item => ({ key: place.key, group: place.group, href: place.href, place })
+
+/** What was typed in full first; then nodes, and what begins with it. */
+function grouped(hits: readonly SearchHit[], q: string): [exact: Item[], ...Item[][]] {
   const full = q.toLowerCase()
   const exact = hits.filter(hit => hit.value.split('/')[0]?.toLowerCase() === full)
   const nodes = hits.filter(hit => hit.kind === 'node' && !exact.includes(hit))
   const also = hits.filter(hit => !exact.includes(hit) && !nodes.includes(hit))
-  return [
-    { title: 'exact' as const, hits: exact },
-    { title: 'nodes' as const, hits: nodes.slice(0, 6) },
-    { title: 'also' as const, hits: also.slice(0, 12) },
-  ].filter(group => group.hits.length > 0)
+  const items = (group: Item['group'], of: readonly SearchHit[]) =>
+    of.map(hit => ({ key: `${hit.kind} ${hit.value} ${hit.nodeName}`, group, href: linkOf(hit), hit }))
+  return [items('exact', exact), items('nodes', nodes.slice(0, 6)), items('also', also.slice(0, 8))]
 }
 
 function Hit(props: { hit: SearchHit; q: string; index: number; at: number; open: (href: string) => void }) {

@@ -2,9 +2,11 @@
  * Each NIC from port to verified: the time of each stage, where it is stuck, and what to do, in the words of the API.
  */
 import { useEffect, useRef } from 'preact/hooks'
+import { againOf } from './commands.ts'
 import { age, clock, duration, exact, timeOfDay } from './format.ts'
+import { Glyph } from './glyph.tsx'
 import { type StageMark, type StageView, stages, stagesOf, stuckAt, totalOf } from './stages.ts'
-import { CopyButton, Glyph, Panel, useUi } from './ui.tsx'
+import { CopyButton, Panel, useUi } from './ui.tsx'
 import { looks, type Nic, type Node } from './view.ts'
 
 export function Pipeline({ node, chosen }: { node: Node; chosen: string | undefined }) {
@@ -99,6 +101,7 @@ function Stage({ view: { stage, mark, at, took }, first }: { view: StageView; fi
 function Advice({ nic }: { nic: Nic }) {
   const { say } = useUi()
   if (nic.look === 'ok' || (nic.reason === '' && nic.message === '' && nic.differences.length === 0)) return null
+  const again = againOf(nic)
   const tone = nic.look === 'bad' ? 'bad' : nic.look === 'prog' || nic.look === 'rem' ? 'acc' : 'warn'
   return (
     <div class={`advice ${tone}`}>
@@ -118,14 +121,17 @@ function Advice({ nic }: { nic: Nic }) {
           </p>
         )}
       </div>
-      {nic.remedy && (
-        <div class="bt">
+      <div class="bt">
+        {nic.remedy && (
           <CopyButton
             text={[nic.reason, nic.message, nic.remedy].filter(Boolean).join('\n')}
             label={say('node.copyRemedy')}
           />
-        </div>
-      )}
+        )}
+        {again && (
+          <CopyButton text={again} label={say(nic.look === 'held' ? 'node.release' : 'node.again')} icon="retry" main />
+        )}
+      </div>
     </div>
   )
 }

@@ -44,3 +44,6 @@ function parsed(text: string | null): Partial<Preferences> {
     return {}
   }
 }
+
+/** The key that makes shortcuts, as this keyboard names it. */
+export const commandKey = typeof navigator !== 'undefined' && /Mac|iP/.test(navigator.userAgent) ? '⌘' : 'Ctrl'

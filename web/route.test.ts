@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { linkTo, linkToNode, routeFrom } from './route.ts'
+import { linkTo, linkToNode, routeFrom, stayingThen } from './route.ts'
 import { eventFrom, streamEvents } from './stream.ts'
 
 test('a link leads to where it says', () => {
@@ -36,4 +36,20 @@ test('events are read across the borders of chunks, signs of life left out', asy
     { id: '8', event: 'status', data: '{}' },
   ])
   assert.equal(eventFrom(': alive'), undefined)
+})
+
+test('a node is found by its name alone', () => {
+  assert.deepEqual(routeFrom('#/nodes/worker-1'), { screen: 'nodes', query: {}, nodeName: 'worker-1' })
+})
+
+test('who looks at another time stays there from link to link, until it is now again', () => {
+  const then = routeFrom('#/matrix?asof=2026-11-03T18:05:00.000Z')
+  assert.equal(then.asof, '2026-11-03T18:05:00.000Z')
+  const staying = stayingThen(then, '#/nodes/p/worker-1?nic=multinic0')
+  assert.equal(routeFrom(staying ?? '').asof, then.asof)
+  assert.equal(routeFrom(staying ?? '').query['nic'], 'multinic0')
+  assert.equal(stayingThen(then, '#/matrix?asof=now'), undefined)
+  assert.equal(routeFrom('#/matrix?asof=now').asof, undefined)
+  assert.equal(stayingThen(then, '#/history'), undefined)
+  assert.equal(stayingThen(routeFrom('#/matrix'), '#/nodes'), undefined)
 })

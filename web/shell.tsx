@@ -1,13 +1,14 @@
 /**
- * The frame around every screen: where one can go, how live it is, theme and language; and what to say when there is no data.
+ * The frame around every screen: where one can go, how live it is, theme and language.
  */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { hasToken, keepToken } from './api.ts'
-import { clock, count, type Language, shortId } from './format.ts'
-import type { Preferences, Theme } from './preferences.ts'
+import { count, type Language, shortId } from './format.ts'
+import { Glyph } from './glyph.tsx'
+import { commandKey, type Preferences, type Theme } from './preferences.ts'
 import { linkTo, type Screen } from './route.ts'
-import { Blank, Glyph, Icon, Panel, Segmented, useUi } from './ui.tsx'
+import { Icon, Segmented, useUi } from './ui.tsx'
+import { notTakenOf } from './verdicts.ts'
 import { type Look, looks, type Node, needsPerson } from './view.ts'
 
 const entries: readonly [screen: Screen, icon: string][] = [
@@ -16,6 +17,7 @@ const entries: readonly [screen: Screen, icon: string][] = [
   ['nodes', 'node'],
   ['topology', 'topo'],
   ['deviations', 'filter'],
+  ['ports', 'net'],
   ['history', 'clock'],
 ]
 
@@ -53,7 +55,7 @@ export function Shell({ chosen, choose, search, children }: ShellProps) {
             <Icon name="search" size={14} />
             {say('app.search')}
             <span class="kbds">
-              <kbd>{/Mac|iP/.test(navigator.userAgent) ? '⌘' : 'Ctrl'}</kbd> <kbd>K</kbd>
+              <kbd>{commandKey}</kbd> <kbd>K</kbd>
             </span>
           </button>
           <Screens class="nav" waiting={waiting} iconSize={16} />
@@ -85,11 +87,14 @@ function Brand() {
 }
 
 function Screens({ class: kind, waiting, iconSize }: { class: string; waiting: number; iconSize: 16 | 20 }) {
-  const { say, route, data } = useUi()
+  const { say, route, data, language } = useUi()
+  const notTaken = useMemo(() => notTakenOf(data.verdicts, data.nodes).length, [data.verdicts, data.nodes])
+  // On a phone, the ports are behind the deviations.
+  const shown = kind === 'nav' ? entries : entries.filter(([screen]) => screen !== 'ports')
   const { providerId: provider } = route.screen === 'nodes' ? route : { providerId: route.query['provider'] }
   return (
     <nav class={kind} aria-label={say('app.screens')}>
-      {entries.map(([screen, icon]) => (
+      {shown.map(([screen, icon]) => (
         <a
           key={screen}
           href={linkTo(screen, screen === 'overview' ? {} : { provider })}
@@ -105,6 +110,7 @@ function Screens({ class: kind, waiting, iconSize }: { class: string; waiting: n
           {screen === 'deviations' && kind === 'nav' && data.deviations.length > 0 && (
             <span class="ct">{data.deviations.length}</span>
           )}
+          {screen === 'ports' && notTaken > 0 && <span class="ct">{count(notTaken, language)}</span>}
         </a>
       ))}
     </nav>
@@ -194,30 +200,6 @@ function Choices({ chosen, choose, short = false }: Pick<ShellProps, 'chosen' | 
   )
 }
 
-export function Notices() {
-  const { say, data, language, now, retry } = useUi()
-  const [gone, setGone] = useState(false)
-  const off = data.live !== 'on' && data.phase === 'ready'
-  useEffect(() => {
-    if (!off) return setGone(false)
-    const timer = setTimeout(() => setGone(true), 2_000)
-    return () => clearTimeout(timer)
-  }, [off])
-  if (!gone) return null
-  return (
-    <div class="notice warn" role="status">
-      <Glyph look="held" large />
-      <div>
-        <b>{say('live.stopped')}</b>
-        <p>{say('live.since', { time: clock(data.heard, now, language) })}</p>
-      </div>
-      <button type="button" class="btn sm" onClick={retry}>
-        {say('live.retry')}
-      </button>
-    </div>
-  )
-}
-
 /** Says changes to those who do not see them: the newest, at most one in five seconds. */
 function Announcer() {
   const { say, data } = useUi()
@@ -238,53 +220,5 @@ function Announcer() {
     <div class="sr" aria-live="polite">
       {text}
     </div>
-  )
-}
-
-export function Away() {
-  const { say, data, retry } = useUi()
-  return (
-    <Panel>
-      <Blank kind="away" title={say('error.away')} text={say('error.awayText')} code={data.problem}>
-        <button type="button" class="btn prim" onClick={retry}>
-          {say('error.retry')}
-        </button>
-      </Blank>
-    </Panel>
-  )
-}
-
-export function TokenForm() {
-  const { say, retry } = useUi()
-  const [token, setToken] = useState('')
-  const [refused] = useState(hasToken)
-  const use = (event: Event) => {
-    event.preventDefault()
-    keepToken(token.trim())
-    retry()
-  }
-  return (
-    <Panel>
-      <Blank
-        kind="token"
-        title={say('error.token')}
-        text={refused ? say('error.tokenWrong') : say('error.tokenText')}
-      />
-      <form class="tokenform" onSubmit={use}>
-        <label class="field">
-          <span class="sr">{say('error.tokenLabel')}</span>
-          <input
-            type="password"
-            autocomplete="off"
-            placeholder={say('error.tokenLabel')}
-            value={token}
-            onInput={event => setToken(event.currentTarget.value)}
-          />
-        </label>
-        <button type="submit" class="btn prim" disabled={token.trim() === ''}>
-          {say('error.tokenUse')}
-        </button>
-      </form>
-    </Panel>
   )
 }

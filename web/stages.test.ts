@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { percentile, stagesOf, stuckAt, totalOf } from './stages.ts'
+import { bandsOf, percentile, stagesOf, stuckAt, totalOf } from './stages.ts'
 import type { Look } from './view.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString()
@@ -59,4 +59,13 @@ test('percentiles are values that were there', () => {
     95,
   )
   assert.equal(percentile([], 0.5), 0)
+})
+
+test('many attaches become groups in their order, few become none', () => {
+  const points = Array.from({ length: 960 }, (_, index) => ({ ms: index }))
+  const bands = bandsOf(points)
+  assert.equal(bands.length, 48)
+  assert.deepEqual(bands[0], { p50: 9, p95: 18 })
+  assert.ok(bands.every(({ p50, p95 }) => p50 <= p95))
+  assert.deepEqual(bandsOf(points.slice(0, 7)), [])
 })

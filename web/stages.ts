@@ -91,6 +91,23 @@ export function latencyOf(nodes: readonly Node[]): Latency | undefined {
   return { points, p50: percentile(times, 0.5), p95: percentile(times, 0.95), steps }
 }
 
+export interface Band {
+  p50: number
+  p95: number
+}
+
+const [mostBands, leastOfBand] = [48, 8]
+
+/** The points in groups of equal size, in their order; too few for a group make none. */
+export function bandsOf(points: readonly { ms: number }[]): Band[] {
+  const bands = Math.min(mostBands, Math.floor(points.length / leastOfBand))
+  return Array.from({ length: bands }, (_, band) => {
+    const [from, to] = [band, band + 1].map(each => Math.round((each * points.length) / bands))
+    const times = points.slice(from, to).map(({ ms }) => ms)
+    return { p50: percentile(times, 0.5), p95: percentile(times, 0.95) }
+  })
+}
+
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? 0

@@ -6,8 +6,9 @@ import type { HistoryEntry } from '../src/contract/inventory.ts'
 import { nodeHistory } from './api.ts'
 import { type Change, changesOf, detailsOf, entryLook, nicRange, turnsOf } from './diff.ts'
 import { clock, exact } from './format.ts'
+import { Glyph } from './glyph.tsx'
 import { linkTo } from './route.ts'
-import { Blank, Glyph, Panel, StateWord, useUi } from './ui.tsx'
+import { Blank, Panel, StateWord, useUi } from './ui.tsx'
 
 const page = 12
 

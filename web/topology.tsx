@@ -3,12 +3,13 @@
  */
 import { useMemo } from 'preact/hooks'
 import { count, shortId } from './format.ts'
+import { Glyph } from './glyph.tsx'
 import { Inspector } from './inspector.tsx'
 import { layoutRibbons, type Ribbon, ribbonPicture } from './layout.ts'
 import { linkTo, linkToNode } from './route.ts'
 import { providersOf } from './shell.tsx'
 import { type Subnet, subnetKey, subnetsOf } from './subnet.ts'
-import { Blank, Glyph, Icon, Panel, Segmented, Select, useUi } from './ui.tsx'
+import { Blank, Icon, Panel, Segmented, Select, useUi } from './ui.tsx'
 import { byName, type Node, needsPerson } from './view.ts'
 
 const pageSize = 40
@@ -45,7 +46,11 @@ export function Topology() {
       <div class="head">
         <h1>{say('screen.topology')}</h1>
         <span class="sub">
-          {say('many.subnets', { n: subnets.length })} · {say('many.nodes', { n: count(all.length, language) })}
+          {provider && `${shortId(provider, 18)} · `}
+          {say('many.subnets', { n: subnets.length })} ·{' '}
+          {pages > 1
+            ? say('topology.nodesOf', { n: nodes.length, all: count(all.length, language) })
+            : say('many.nodes', { n: count(all.length, language) })}
         </span>
         <div class="right">
           {pages > 1 && pages <= 6 && (
@@ -99,7 +104,12 @@ export function Topology() {
             <Ribbons subnets={subnets} nodes={nodes} subnet={subnet} node={nodeChosen} ask={ask} />
             <AsList subnets={subnets} />
           </Panel>
-          <Inspector subnet={chosenSubnet} node={chosenNode} close={() => ask({ subnet: '', node: '' })} />
+          <Inspector
+            subnet={chosenSubnet}
+            node={chosenNode}
+            nodes={ofProvider}
+            close={() => ask({ subnet: '', node: '' })}
+          />
         </div>
       )}
     </>
@@ -190,7 +200,7 @@ function Ribbons({ subnets, nodes, subnet, node, ask }: RibbonsProps) {
           <text class={`tn ${onNodes.has(each.key) || (!subnet && !node) ? 'sel' : ''}`} x={right + 14} y={y + 4}>
             {each.nodeName.length > 15 ? `${each.nodeName.slice(0, 14)}…` : each.nodeName}
           </text>
-          {needsPerson(each.worst) && <use href={`#s-${each.worst}`} x={width - 30} y={y - 6} width="12" height="12" />}
+          {needsPerson(each.worst) && <Glyph look={each.worst ?? 'none'} at={[width - 30, y - 6, 12]} />}
           <text class="tns" x={width} y={y + 4} text-anchor="end">
             {each.nics.length}
           </text>

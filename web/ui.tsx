@@ -5,6 +5,7 @@ import { type ComponentChildren, createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 import type { Data } from './data.ts'
 import type { Language } from './format.ts'
+import { Glyph } from './glyph.tsx'
 import type { Route } from './route.ts'
 import type { Look } from './view.ts'
 import { type Say, sayIn } from './words.ts'
@@ -29,6 +30,7 @@ const nothing: Ui = {
     nodes: [],
     complete: false,
     deviations: [],
+    verdicts: undefined,
     recent: [],
     oldest: 0,
     live: 'connecting',
@@ -45,17 +47,6 @@ export function Icon({ name, size = 16 }: { name: string; size?: 12 | 14 | 16 | 
   return (
     <svg class={`i${size}`} aria-hidden="true">
       <use href={`#i-${name}`} />
-    </svg>
-  )
-}
-
-export type Shape = Look | 'none'
-
-/** The only place that maps a state to its shape and colour. */
-export function Glyph({ look, large = false }: { look: Shape; large?: boolean }) {
-  return (
-    <svg class={`g g-${look}${large ? ' lg' : ''}`} aria-hidden="true">
-      <use href={`#s-${look}`} />
     </svg>
   )
 }
@@ -114,6 +105,7 @@ const art = {
   empty: 'M105 32v12M99 38h12',
   away: 'M60 32l12 12M72 32L60 44',
   token: 'M66 46v7',
+  two: 'M32 22h34M32 54h34',
 } as const
 
 export function Blank(props: {
@@ -139,6 +131,8 @@ export function Blank(props: {
             d="M18 18h28a8 8 0 0 1 8 8v24a8 8 0 0 1-8 8H18a8 8 0 0 1-8-8V26a8 8 0 0 1 8-8zM86 18h28a8 8 0 0 1 8 8v24a8 8 0 0 1-8 8H86a8 8 0 0 1-8-8V26a8 8 0 0 1 8-8z"
           />
         )}
+        {kind === 'two' && <rect class="a-f" x="20" y="10" width="92" height="24" rx="7" />}
+        {kind === 'two' && <rect class="a-f" x="20" y="42" width="92" height="24" rx="7" />}
         {kind === 'token' && <path class="a-l" d="M52 34v-8a14 14 0 0 1 28 0v8" />}
         {kind === 'token' && <rect class="a-f" x="42" y="34" width="48" height="32" rx="8" />}
         <path class={kind === 'away' ? 'a-b' : 'a-a'} d={art[kind]} />
@@ -199,7 +193,33 @@ export function Select({ label, value, choices, onChoose }: SelectProps) {
   )
 }
 
-export function CopyButton({ text, label }: { text: string; label: string }) {
+/** Tells what was typed only when the typing rests. */
+export function Filter(props: { label: string; value: string; onChange: (text: string) => void }) {
+  const { label, value, onChange } = props
+  const [text, setText] = useState(value)
+  useEffect(() => setText(value), [value])
+  useEffect(() => {
+    if (text === value) return
+    const timer = setTimeout(() => onChange(text), 120)
+    return () => clearTimeout(timer)
+  })
+  return (
+    <label class="field wide">
+      <Icon name="search" size={14} />
+      <input
+        value={text}
+        aria-label={label}
+        placeholder={label}
+        spellcheck={false}
+        onInput={event => setText(event.currentTarget.value)}
+      />
+    </label>
+  )
+}
+
+/** What it copies is shown where the pointer rests. */
+export function CopyButton(props: { text: string; label: string; icon?: string; main?: boolean }) {
+  const { text, label, icon = 'copy', main = false } = props
   const { say } = useUi()
   const [copied, setCopied] = useState(false)
   useEffect(() => {
@@ -208,9 +228,14 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
     return () => clearTimeout(timer)
   }, [copied])
   return (
-    <button type="button" class="btn sm" onClick={() => void copy(text).then(() => setCopied(true))}>
-      <Icon name="copy" size={14} />
-      {copied ? say('app.copied') : label}
+    <button
+      type="button"
+      class={`btn sm ${main ? 'prim' : ''}`}
+      title={text}
+      onClick={() => void copy(text).then(() => setCopied(true))}
+    >
+      <Icon name={icon} size={14} />
+      <span aria-live="polite">{copied ? say('app.copied') : label}</span>
     </button>
   )
 }
@@ -227,7 +252,7 @@ async function copy(text: string): Promise<void> {
 }
 
 /** Shown only when it takes long enough to be noticed. */
-export function Skeleton({ rows = 6 }: { rows?: number }) {
+export function Skeleton({ rows = 6, kind = 'rows' }: { rows?: number; kind?: 'rows' | 'chart' }) {
   const { say } = useUi()
   const [late, setLate] = useState(false)
   useEffect(() => {
@@ -235,13 +260,27 @@ export function Skeleton({ rows = 6 }: { rows?: number }) {
     return () => clearTimeout(timer)
   }, [])
   if (!late) return null
+  if (kind === 'chart')
+    return (
+      <svg class="chart" viewBox="0 0 440 240" role="img" aria-label={say('loading')}>
+        <rect class="sk" x="16" y="18" width="96" height="30" rx="5" />
+        <rect class="sk" x="140" y="18" width="96" height="30" rx="5" />
+        {Array.from({ length: 20 }, (_, bar) => {
+          const height = 40 + ((bar * 37) % 90)
+          return <rect key={bar} class="sk" x={18 + bar * 20.5} y={214 - height} width="12" height={height} rx="4" />
+        })}
+      </svg>
+    )
   return (
     <svg class="chart" viewBox={`0 0 760 ${rows * 37 + 14}`} role="img" aria-label={say('loading')}>
-      {Array.from({ length: rows }, (_, row) => row * 37 + 18).map(y => (
+      {Array.from({ length: rows }, (_, row) => row * 37 + 18).map((y, row) => (
         <g key={y}>
-          <rect class="sk" x="16" y={y} width="108" height="10" rx="5" />
+          <rect class="sk" x="16" y={y} width={96 + ((row * 29) % 44)} height="10" rx="5" />
           <rect class="sk" x="190" y={y - 2} width="14" height="14" rx="5" />
           <rect class="sk" x="212" y={y} width="92" height="10" rx="5" />
+          {[470, 540, 610].map(x => (
+            <rect key={x} class="sk" x={x} y={y} width="34" height="10" rx="5" />
+          ))}
           <rect class="sk" x="690" y={y} width="54" height="10" rx="5" />
         </g>
       ))}

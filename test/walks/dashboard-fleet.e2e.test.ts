@@ -7,11 +7,14 @@ import { stringify } from 'yaml'
 import { eventually } from '../eventually.ts'
 import { aFleet } from '../fleet.ts'
 import { type FleetServer, startFleet } from '../fleet-server.ts'
+import { barriersOn, unseenFocus } from '../rigs/browser/accessibility.ts'
 import { type Chromium, startChromium, type Tab } from '../rigs/browser/rig.ts'
 
 let fleet: FleetServer
 let browser: Chromium
 let tab: Tab
+
+const screens = ['', 'matrix', 'nodes', 'nodes/worker-0017', 'topology', 'deviations', 'ports', 'history']
 
 before(async () => {
   fleet = await startFleet(1_000)
@@ -48,6 +51,98 @@ test('what is wrong is told with its reason and its remedy, in the words of the 
   await page.locator('.advice', { hasText: remedy }).waitFor()
   assert.match(await page.locator('.pipe .pr').first().innerText(), /Pending at Job[\s\S]*waiting/)
   await tab.picture('fleet-node')
+})
+
+test('a port that was not taken is told with its verdict, and is found by its id', async () => {
+  const { page } = tab
+  await page.evaluate("location.hash = '#/nodes/worker-0017'")
+  const row = page.locator('.verdicts tr', { hasText: 'BeforeBaseline' })
+  await row.waitFor()
+  assert.match(await row.innerText(), /Set openstackPortBaseline to none or to an earlier time/)
+  const id = (await row.locator('[title]').first().getAttribute('title')) ?? assert.fail('no port')
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type(id.slice(0, 13))
+  await page.getByRole('option', { name: 'BeforeBaseline' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Ports' }).waitFor()
+  await eventually(async () => assert.equal(await page.locator('.verdicts tbody tr').count(), 1))
+  await page.evaluate("location.hash = '#/ports'")
+  await eventually(async () => assert.ok((await page.locator('.verdicts tbody tr').count()) > 10))
+  await page.getByRole('button', { name: /^StatusNotAllowed/ }).click()
+  await eventually(async () => {
+    const told = await page.locator('.verdicts tbody b').allInnerTexts()
+    assert.deepEqual([...new Set(told)], ['StatusNotAllowed'])
+  })
+})
+
+test('who had an address before is answered with its times, and the state of then is opened as a matrix', async () => {
+  const { page } = tab
+  await page.evaluate("location.hash = '#/history?q=10.21.0.17'")
+  await page.getByText('worker-0017 multinic1 has it').waitFor()
+  await page.getByText('before: worker-0042 multinic1').waitFor()
+  assert.match(
+    (await page.locator('.lanes').getAttribute('aria-label')) ?? '',
+    /worker-0042 multinic1, worker-0017 multinic1/,
+  )
+  await eventually(async () => assert.match(await page.locator('.ab').innerText(), /State at B\s+1,000 nodes/))
+  await tab.picture('fleet-history')
+  await page.getByRole('button', { name: 'B against A' }).click()
+  await page.locator('.hist tr', { hasText: 'worker-0042' }).first().waitFor()
+  await page.locator('.ab a').first().click()
+  await page.getByText('You see the state of').waitFor()
+  const then = () => page.locator('.head .sub').innerText()
+  await eventually(async () => assert.match(await then(), /^\d{1,3} nodes/))
+  await page.getByRole('link', { name: 'worker-0042', exact: true }).click()
+  await page.getByRole('heading', { level: 1, name: 'worker-0042' }).waitFor()
+  assert.match((await page.locator('.pic > svg').textContent()) ?? '', /10\.21\.0\.17/)
+  await page.getByRole('link', { name: 'Back to now' }).click()
+  await eventually(async () => assert.match((await page.locator('.pic > svg').textContent()) ?? '', /10\.21\.0\.42/))
+})
+
+for (const colorScheme of ['light', 'dark'] as const)
+  test(`nobody is kept out of any screen, in ${colorScheme}`, async () => {
+    const locale = colorScheme === 'dark' ? 'ko-KR' : 'en-US'
+    const other = await browser.open(fleet.url, { colorScheme, locale })
+    try {
+      for (const screen of screens) {
+        await other.page.evaluate(`location.hash = '#/${screen}'`)
+        await other.page.locator('main h1').waitFor()
+        await other.page.locator('.panel').last().waitFor()
+        await eventually(async () => assert.deepEqual(await barriersOn(other.page), [], `on #/${screen}`))
+        await other.picture(`screen-${screen.split('/').at(-1) || 'overview'}-${locale.slice(0, 2)}-${colorScheme}`)
+      }
+      await other.page.keyboard.press('Control+k')
+      await other.page.keyboard.type('10.20.0.1')
+      await other.page.getByRole('option').nth(3).waitFor()
+      assert.deepEqual(await barriersOn(other.page), [])
+      assert.deepEqual(other.complaints, [])
+    } finally {
+      await other.close()
+    }
+  })
+
+test('what has the focus shows it, wherever Tab leads', async () => {
+  const { page } = tab
+  for (const screen of ['', 'nodes/worker-0017', 'history']) {
+    await page.evaluate(`location.hash = '#/${screen}'`)
+    await page.locator('main h1').waitFor()
+    await page.evaluate('document.activeElement?.blur?.()')
+    assert.deepEqual(await unseenFocus(page, 40), [], `on #/${screen}`)
+  }
+  await page.reload()
+  await page.locator('main h1').waitFor()
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  assert.equal(await page.evaluate('document.activeElement.id'), 'main')
+})
+
+test('printed, a screen is the screen alone', async () => {
+  const { page } = tab
+  await page.evaluate("location.hash = '#/deviations'")
+  await page.locator('.dev').waitFor()
+  await page.emulateMedia({ media: 'print' })
+  assert.equal(await page.locator('.side').isVisible(), false)
+  assert.equal(await page.locator('.dev').isVisible(), true)
+  await page.emulateMedia({ media: null })
 })
 
 test('the matrix draws only what is in sight and scrolls without stuttering', async () => {

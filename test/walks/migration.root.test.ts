@@ -1,0 +1,35 @@
+/** The migration on the sandbox: real NICs in namespaces, real agents, our own API server. */
+import assert from 'node:assert/strict'
+import { after, before } from 'node:test'
+import { sandboxNamespace } from '../../src/sandbox/parts.ts'
+import { subnetNamed } from '../../src/sandbox/world.ts'
+import { type MigrationStage, migrates } from './migration.ts'
+import { startWalk, type Walk } from './world.ts'
+
+let walk: Walk
+let stage: MigrationStage
+
+before(async () => {
+  walk = await startWalk({ nodes: 3, withConfig: false })
+  const { sandbox } = walk
+  const { api, kube } = sandbox.biz
+  const nodes = [...sandbox.nodes.values()].map(({ name, server, namespace }) => ({
+    name,
+    id: server.id,
+    netns: namespace,
+    nics: ['storage', 'backup'].map(subnet => {
+      const { cidr, gatewayIp } = subnetNamed(sandbox.world, subnet)
+      const [port] = walk.attach({ vm: name, subnet })
+      const address = port?.fixedIps[0]?.ipAddress
+      assert.ok(port && address && gatewayIp)
+      return { portId: port.id, macAddress: port.macAddress, address, cidr, gateway: gatewayIp, mtu: 1450 }
+    }),
+  }))
+  stage = {
+    ...{ kube, kubeconfig: api.kubeconfig, namespace: sandboxNamespace, nodes, hasPolicies: false },
+    stateOf: name => walk.nodeState(name),
+  }
+})
+after(() => walk?.end())
+
+migrates(() => stage)

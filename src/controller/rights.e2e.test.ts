@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { parseAllDocuments } from 'yaml'
+import { missedOf, rightOf, without } from '../../test/audited-cluster.ts'
 import { eventually } from '../../test/eventually.ts'
-import { type RealController, type Rule, startRealController } from '../../test/real-controller.ts'
+import { type RealController, startRealController } from '../../test/real-controller.ts'
 import { bizConfigs } from '../contract/biz-config.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import { jobs, nodes } from '../kube/resources.ts'
@@ -89,10 +89,7 @@ const stories: Record<string, (stage: Stage, name: string, restart: Restart) => 
   /** Its Pod never runs, so its Events are asked for. */
   async 'waits for its Pod'(stage, name) {
     await stage.addConfig(name, await stage.addNode(name))
-    const asks = async () =>
-      (await real.asked()).some(
-        ({ user, verb, resource }) => user === userOf(stage.namespace) && nameOf(verb, resource) === 'list events',
-      )
+    const asks = async () => (await real.askedIn(stage.namespace)).some(one => rightOf(one) === 'list events')
     await eventually(async () => assert.ok(await asks()), { within, every: 500 })
   },
   /** The same is said twice, and once more by the next controller. */
@@ -139,16 +136,6 @@ async function tellAll(stage: Stage) {
   return { ended: Promise.allSettled(told), stop }
 }
 
-const userOf = (namespace: string) => `system:serviceaccount:${namespace}:multinic-agent`
-const nameOf = (verb: string, resource: string) => `${verb} ${resource}`
-
-function rightsIn(text: string): string[] {
-  const rules = parseAllDocuments(text).flatMap(document => (document.toJS() as { rules?: Rule[] }).rules ?? [])
-  return rules.flatMap(({ resources, verbs }) =>
-    resources.flatMap(resource => verbs.map(verb => nameOf(verb, resource))),
-  )
-}
-
 test('the controller works with its rights, is never refused, and uses every one of them', async () => {
   const stage = await real.install('whole', { within })
   const telling = await tellAll(stage)
@@ -160,46 +147,28 @@ test('the controller works with its rights, is never refused, and uses every one
   )
   await eventually(
     async () => {
-      const asked = (await real.asked()).filter(({ user }) => user === userOf('whole'))
-      assert.deepEqual(
-        [...new Set(asked.filter(({ code }) => code === 403).map(one => nameOf(one.verb, one.resource)))],
-        [],
-      )
-      const used = new Set(asked.map(({ verb, resource }) => nameOf(verb, resource)))
-      assert.deepEqual([...used].sort(), rightsIn(real.rights).sort())
+      const asked = await real.askedIn('whole')
+      assert.deepEqual([...new Set(asked.filter(({ code }) => code === 403).map(rightOf))], [])
+      assert.deepEqual([...new Set(asked.map(rightOf))].sort(), real.rights.toSorted())
     },
     { within: 5_000 },
   )
 })
 
 test('each right that is taken away is missed', async t => {
-  const rights = rightsIn(real.rights)
-  const waiting = rights.map((right, index) => ({ right, namespace: `less-${index}` }))
-  const missed: string[] = []
-  const worker = async () => {
-    for (let next = waiting.shift(); next; next = waiting.shift())
-      if (await misses(next.namespace, next.right)) missed.push(next.right)
-  }
-  await Promise.all(Array.from({ length: 6 }, worker))
+  const missed = await missedOf(real.rights, isMissed)
   t.diagnostic(`${missed.length} rights`)
-  assert.deepEqual(missed.sort(), rights.sort())
+  assert.deepEqual(missed.sort(), real.rights.toSorted())
 })
 
-async function misses(namespace: string, right: string): Promise<boolean> {
-  const change = (rules: Rule[]) =>
-    rules
-      .map(rule => ({
-        ...rule,
-        verbs: rule.verbs.filter(verb => !rule.resources.some(resource => nameOf(verb, resource) === right)),
-      }))
-      .filter(({ verbs }) => verbs.length > 0)
-  const stage = await real.install(namespace, { change, within })
+async function isMissed(right: string, namespace: string): Promise<boolean> {
+  const stage = await real.install(namespace, { change: without(right), within })
   const telling = await tellAll(stage)
   try {
     await eventually(
       async () => {
-        const refused = (await real.asked()).filter(({ user, code }) => user === userOf(namespace) && code === 403)
-        assert.ok(refused.some(({ verb, resource }) => nameOf(verb, resource) === right))
+        const refused = (await real.askedIn(namespace)).filter(({ code }) => code === 403)
+        assert.ok(refused.some(one => rightOf(one) === right))
       },
       { within: 40_000, every: 250 },
     )

@@ -18,7 +18,7 @@ export interface SecretWatch {
 }
 
 export interface SecretWatchOptions {
-  kube: Pick<Kube, 'get' | 'list' | 'watch'>
+  kube: Pick<Kube, 'list' | 'watch'>
   log: Log
   wake: (user: string) => void
 }
@@ -31,7 +31,7 @@ interface Watched {
   stop: AbortController
 }
 
-/** A Secret that may not be watched is read instead. */
+/** A Secret whose watch takes longer to start, or may not be watched, is read instead. */
 const patienceMs = 2_000
 
 export function createSecretWatch({ kube, log, wake }: SecretWatchOptions): SecretWatch {
@@ -39,7 +39,7 @@ export function createSecretWatch({ kube, log, wake }: SecretWatchOptions): Secr
 
   function watch(namespace: string, name: string): Watched {
     const stop = new AbortController()
-    const informer = createInformer(kube, secrets, { namespace, fieldSelector: `metadata.name=${name}`, log })
+    const informer = createInformer(kube, secrets, { namespace, fieldSelector: selectorOf(name), log })
     const users = new Set<string>()
     // What the first list tells is no change.
     informer.on(() => {
@@ -56,8 +56,8 @@ export function createSecretWatch({ kube, log, wake }: SecretWatchOptions): Secr
       watched.set(key, known)
       known.users.add(user)
       await known.listed
-      if (!known.informer.synced) return kube.get(secrets, { namespace, name })
-      return known.informer.get({ namespace, name })
+      if (known.informer.synced) return known.informer.get({ namespace, name })
+      return (await kube.list(secrets, { namespace, fieldSelector: selectorOf(name) })).items[0]
     },
     forget(user) {
       for (const [key, { users, stop }] of watched) {
@@ -72,4 +72,9 @@ export function createSecretWatch({ kube, log, wake }: SecretWatchOptions): Secr
       watched.clear()
     },
   }
+}
+
+/** So that the right to list and watch this one Secret is enough. */
+function selectorOf(name: string): string {
+  return `metadata.name=${name}`
 }

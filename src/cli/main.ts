@@ -2,6 +2,7 @@
  * The people's commands: what they are called and take. What they do is loaded when one of them runs.
  */
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { clusterCommands } from './cluster-main.ts'
 import type { Flags } from './commands.ts'
 import { type Shell, shells } from './completion.ts'
 import { CliError, type Ending, type Io } from './io.ts'
@@ -79,7 +80,8 @@ export function peopleCommands(io: Io, ended: (ending: Ending) => void): Command
       io.out(completionScript(shell, wordsOf(command.parent ?? command)))
     })
 
-  return [status, why, plan, history, find, check, exported, migrateCommand(io, ended), completion]
+  const others = [migrateCommand(io, ended), ...clusterCommands(io, ended), completion]
+  return [status, why, plan, history, find, check, exported, ...others]
 }
 
 /** 0 and 1 are answers, yes and no; 2 is no answer. A part that fails ends with 1. */

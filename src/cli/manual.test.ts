@@ -13,7 +13,7 @@ const commands = peopleCommands({} as Io, () => {}).flatMap(command =>
 )
 /** `migrate plan`; the others have one word. */
 const nameOf = (command: Command) => [command.parent?.name(), command.name()].filter(Boolean).join(' ')
-const asking = commands.filter(command => command.name() !== 'completion' && !command.parent)
+const asking = commands.filter(command => command.options.some(({ long }) => long === '--inventory'))
 const rowsOf = (start: RegExp) => page.split('\n').filter(line => start.test(line))
 
 function namesOf({ short, long }: Option): string[] {
@@ -24,7 +24,7 @@ function namesOf({ short, long }: Option): string[] {
 function commandsIn(cell: string): Command[] {
   const words = cell.replace(/\(.*?\)/g, '').split(/, ?/)
   return words.flatMap(word => {
-    if (word === 'all' || word === 'all but completion') return asking
+    if (word === 'all that ask') return asking
     if (word === 'migrate') return commands.filter(one => one.parent)
     return commands.find(one => nameOf(one) === word.trim()) ?? assert.fail(`no command is called ${word}`)
   })

@@ -6,10 +6,11 @@
 import { type BizConfig, bizConfigAnnotations, bizConfigs } from '../contract/biz-config.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../contract/node-config.ts'
 import { isAlreadyExists } from '../kube/errors.ts'
+import { type Cluster, withCluster } from './cluster.ts'
 import type { Ending, Io } from './io.ts'
 import { hasPolicy, type MigrateFlags, waitFor } from './migrate.ts'
 import { differences, isFrom, isReadOnly, type Migration, planMigration, recordFor } from './migrate-plan.ts'
-import { type Cluster, readAll, withCluster } from './migrate-read.ts'
+import { readAll } from './migrate-read.ts'
 
 interface Told {
   ok: boolean

@@ -2,7 +2,6 @@
  * What a migration works on: the cluster, and MultiNicBizConfigs from it or from files. Files may be of the older group, and may be
  * what `kubectl get multinicclusterconfigs -o yaml` wrote.
  */
-import { join } from 'node:path'
 import {
   type BizConfig,
   bizConfigSpec,
@@ -11,47 +10,20 @@ import {
   oldBizConfigGroup,
 } from '../contract/biz-config.ts'
 import { nodeConfigGroup, nodeConfigs } from '../contract/node-config.ts'
-import { messageOf } from '../errors.ts'
-import { connectKube, type KubeClient } from '../kube/client.ts'
-import { loadKubeconfig } from '../kube/config.ts'
+import type { KubeClient } from '../kube/client.ts'
 import { isNotFound } from '../kube/errors.ts'
 import { nodes } from '../kube/resources.ts'
+import type { Cluster, ClusterFlags } from './cluster.ts'
 import { readObjects, type Source } from './dry-run.ts'
 import { CliError, type Io } from './io.ts'
 import type { Document, Found } from './migrate-plan.ts'
 
-export interface ClusterFlags {
-  kubeconfig?: string
-  context?: string
-  namespace?: string
+export interface MigrateSourceFlags extends ClusterFlags {
   filename?: string
   config?: string
 }
 
-export interface Cluster {
-  kube: KubeClient
-  namespace: string
-}
-
-/** Closed however the work ends. */
-export async function withCluster<T>(io: Io, flags: ClusterFlags, work: (cluster: Cluster) => Promise<T>): Promise<T> {
-  const { KUBECONFIG = '', HOME = '' } = io.env
-  const path = flags.kubeconfig ?? (KUBECONFIG.split(':')[0] || join(HOME, '.kube/config'))
-  const access = await loadKubeconfig(path, flags.context).catch(error => {
-    throw new CliError(`the cluster is not known: ${messageOf(error)}; give --kubeconfig`, { cause: error })
-  })
-  const kube = connectKube(access)
-  try {
-    return await work({ kube, namespace: flags.namespace ?? 'multinic-system' })
-  } catch (error) {
-    if (error instanceof CliError) throw error
-    throw new CliError(messageOf(error), { cause: error })
-  } finally {
-    await kube.close()
-  }
-}
-
-export async function readAll(io: Io, { kube, namespace }: Cluster, flags: ClusterFlags): Promise<Found> {
+export async function readAll(io: Io, { kube, namespace }: Cluster, flags: MigrateSourceFlags): Promise<Found> {
   const served = await listed(kube, namespace)
   const files = flags.filename === undefined ? [] : await documentsIn(io, flags.filename, namespace)
   const known = new Set(served.map(({ metadata }) => metadata.name))

@@ -15,13 +15,14 @@ import { bizConfigAnnotations, bizConfigs } from '../contract/biz-config.ts'
 import { parseDuration } from '../contract/duration.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../contract/node-config.ts'
 import { isAlreadyExists, isNotFound } from '../kube/errors.ts'
+import { type Cluster, withCluster } from './cluster.ts'
 import { CliError, type Ending, type Io } from './io.ts'
 import { isSettled, type Migration, planMigration } from './migrate-plan.ts'
-import { type Cluster, type ClusterFlags, readAll, withCluster } from './migrate-read.ts'
+import { type MigrateSourceFlags, readAll } from './migrate-read.ts'
 import { type Format, print } from './print.ts'
 import { migrationLines } from './render/migrate-text.ts'
 
-export interface MigrateFlags extends ClusterFlags {
+export interface MigrateFlags extends MigrateSourceFlags {
   output?: Format
   node?: string
   phase?: string

@@ -26,6 +26,14 @@ export const jobs: Resource<JobObject> = {
   namespaced: true,
 }
 
+export const deployments: Resource = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'Deployment',
+  plural: 'deployments',
+  namespaced: true,
+}
+
 export const leases: Resource<LeaseObject> = {
   group: 'coordination.k8s.io',
   version: 'v1',

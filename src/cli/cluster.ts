@@ -1,0 +1,37 @@
+/**
+ * The cluster that a command works on: from its flags, then from the environment, as kubectl finds it.
+ */
+import { join } from 'node:path'
+import { messageOf } from '../errors.ts'
+import { connectKube, type KubeClient } from '../kube/client.ts'
+import { loadKubeconfig } from '../kube/config.ts'
+import { CliError, type Io } from './io.ts'
+
+export interface ClusterFlags {
+  kubeconfig?: string
+  context?: string
+  namespace?: string
+}
+
+export interface Cluster {
+  kube: KubeClient
+  namespace: string
+}
+
+/** Closed however the work ends. */
+export async function withCluster<T>(io: Io, flags: ClusterFlags, work: (cluster: Cluster) => Promise<T>): Promise<T> {
+  const { KUBECONFIG = '', HOME = '' } = io.env
+  const path = flags.kubeconfig ?? (KUBECONFIG.split(':')[0] || join(HOME, '.kube/config'))
+  const access = await loadKubeconfig(path, flags.context).catch(error => {
+    throw new CliError(`the cluster is not known: ${messageOf(error)}; give --kubeconfig`, { cause: error })
+  })
+  const kube = connectKube(access)
+  try {
+    return await work({ kube, namespace: flags.namespace ?? 'multinic-system' })
+  } catch (error) {
+    if (error instanceof CliError) throw error
+    throw new CliError(messageOf(error), { cause: error })
+  } finally {
+    await kube.close()
+  }
+}

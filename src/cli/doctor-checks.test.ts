@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { NodeObject } from '../kube/types.ts'
+import { type ClusterFacts, findingsOf } from './doctor-checks.ts'
+
+function aNode(name: string, nodeInfo: object = {}): NodeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name },
+    status: { nodeInfo: { systemUUID: `uuid-${name}`, kernelVersion: '6.1.0', ...nodeInfo } },
+  }
+}
+
+const good: ClusterFacts = {
+  version: { major: 1, minor: 36 },
+  clockAheadMs: 0,
+  definitions: [{ name: 'x', known: ['v1'], served: { versions: ['v1'], stored: 'v1', established: true } }],
+  workloads: [{ name: 'controller', wanted: 2, ready: 2 }],
+  podSecurity: 'privileged',
+  nodes: [aNode('a'), aNode('b')],
+  configs: [],
+  sources: [],
+}
+
+test('a good cluster has nothing to be told about', () => {
+  assert.deepEqual(new Set(findingsOf(good, 'ns').map(({ level }) => level)), new Set(['ok']))
+})
+
+const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy: RegExp]> = {
+  'a cluster that is too old': [
+    { version: { major: 1, minor: 19 } },
+    'bad Kubernetes 1.19 is too old',
+    /1\.20 or newer/,
+  ],
+  'a clock that is wrong': [
+    { clockAheadMs: -90_000 },
+    'warn the clock of this machine is 90 s behind that of the API server',
+    /NTP/,
+  ],
+  'a CRD that is not there': [
+    { definitions: [{ name: 'x', known: ['v1'] }] },
+    'warn CRD x is not in this cluster',
+    /make install/,
+  ],
+  'a CRD of an older version': [
+    {
+      definitions: [{ name: 'x', known: ['v1', 'v2'], served: { versions: ['v1'], stored: 'v1', established: true } }],
+    },
+    'bad CRD x does not serve v2: it is older than this program',
+    /helm upgrade/,
+  ],
+  'a CRD that another version stores': [
+    {
+      definitions: [{ name: 'x', known: ['v1'], served: { versions: ['v1', 'v2'], stored: 'v2', established: true } }],
+    },
+    'bad CRD x stores v2, not v1: another version is installed',
+    /make install/,
+  ],
+  'a part that is not ready': [
+    { workloads: [{ name: 'controller', wanted: 2, ready: 1 }] },
+    'bad controller: 1 of 2 ready',
+    /kubectl -n ns describe deployment controller/,
+  ],
+  'a namespace that refuses agents': [
+    { podSecurity: 'restricted' },
+    'bad Pod Security of ns is restricted: agents are refused',
+    /kubectl label namespace ns/,
+  ],
+  'a machine without an id': [
+    { nodes: [aNode('a', { systemUUID: '' })] },
+    'bad node a has no SystemUUID',
+    /product_uuid/,
+  ],
+  'two machines with one id': [
+    { nodes: [aNode('a', { systemUUID: 'Same' }), aNode('b', { systemUUID: 'same' })] },
+    'bad nodes a, b have one SystemUUID (same)',
+    /cloned machines/,
+  ],
+  'a kernel that is old': [
+    { nodes: [aNode('a', { kernelVersion: '3.10.0-1160.el7' })] },
+    'warn node a has kernel 3.10.0-1160.el7',
+    /before 4\.18/,
+  ],
+}
+for (const [name, [facts, said, remedy]] of Object.entries(cases))
+  test(`${name} is told, with what to do`, () => {
+    const found = findingsOf({ ...good, ...facts }, 'ns').filter(({ level }) => level !== 'ok')
+    assert.deepEqual(
+      found.map(({ level, what }) => `${level} ${what}`),
+      [said],
+    )
+    assert.match(found[0]?.remedy ?? '', remedy)
+  })

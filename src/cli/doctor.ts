@@ -1,0 +1,137 @@
+/**
+ * `multinic doctor`: reads what there is in a cluster, and says in plain words what is wrong and what to do.
+ */
+import { kinds } from '../contract/crd.ts'
+import { nodeConfigs } from '../contract/node-config.ts'
+import type { KubeObject } from '../contract/object.ts'
+import { openstackConfigs } from '../contract/openstack-config.ts'
+import { messageOf } from '../errors.ts'
+import type { KubeClient } from '../kube/client.ts'
+import { crds, deployments, namespaces, nodes } from '../kube/resources.ts'
+import type { Resource } from '../kube/types.ts'
+import { type Cluster, type ClusterFlags, withCluster } from './cluster.ts'
+import { type ClusterFacts, type Definition, type Finding, findingsOf, type Workload } from './doctor-checks.ts'
+import type { Ending, Io } from './io.ts'
+import { type Format, print } from './print.ts'
+import { harmless, type Tone } from './render/paint.ts'
+
+export interface DoctorFlags extends ClusterFlags {
+  output?: Format
+  /** Addresses of parts that are looked at too. */
+  url?: string[]
+}
+
+const signs: Record<Finding['level'], [tone: Tone, sign: string]> = {
+  ok: ['good', '●'],
+  warn: ['busy', '▲'],
+  bad: ['bad', '✗'],
+}
+
+export async function doctor(io: Io, flags: DoctorFlags): Promise<Ending> {
+  const inCluster = await withCluster(io, flags, async cluster =>
+    findingsOf(await factsOf(cluster, io.now()), cluster.namespace),
+  )
+  const findings = [...inCluster, ...(await Promise.all((flags.url ?? []).map(aboutPart)))]
+  await print(io, flags.output, {
+    data: findings,
+    lines: ({ paint }) =>
+      findings.flatMap(({ level, what, remedy }) => {
+        const [tone, sign] = signs[level]
+        const line = `${paint(tone, sign)} ${harmless(what)}`
+        return remedy === undefined || level === 'ok' ? [line] : [line, `    ${harmless(remedy)}`]
+      }),
+  })
+  return findings.some(({ level }) => level === 'bad') ? 'no' : 'yes'
+}
+
+async function factsOf({ kube, namespace }: Cluster, now: Date): Promise<ClusterFacts> {
+  const answer = await kube.raw('GET', '/version')
+  const { major = '1', minor = '0' } = answer.body as { major?: string; minor?: string }
+  const date = Date.parse(String(answer.headers['date'] ?? ''))
+  const place = await kube.get(namespaces, { name: namespace }).catch(() => undefined)
+  const [definitions, workloads, allNodes, configs, sources] = await Promise.all([
+    definitionsIn(kube),
+    workloadsIn(kube, namespace),
+    readable(kube, nodes),
+    readable(kube, nodeConfigs),
+    readable(kube, openstackConfigs),
+  ])
+  return {
+    version: { major: Number.parseInt(major, 10), minor: Number.parseInt(minor, 10) },
+    clockAheadMs: Number.isNaN(date) ? 0 : now.getTime() - date,
+    definitions,
+    workloads,
+    podSecurity: place?.metadata.labels?.['pod-security.kubernetes.io/enforce'],
+    nodes: allNodes,
+    configs,
+    sources,
+  }
+}
+
+/** Undefined: not served, or not ours to see. */
+async function readable<T extends KubeObject>(kube: KubeClient, resource: Resource<T>): Promise<T[] | undefined> {
+  try {
+    return (await kube.list(resource)).items
+  } catch {
+    return undefined
+  }
+}
+
+interface CrdObject extends KubeObject {
+  spec?: { versions?: { name: string; served: boolean; storage: boolean }[] }
+  status?: { conditions?: { type: string; status: string }[] }
+}
+
+function definitionsIn(kube: KubeClient): Promise<Definition[]> {
+  return Promise.all(
+    kinds.map(async ({ group, plural, versions: known }) => {
+      const name = `${plural}.${group}`
+      const found: CrdObject | undefined = await kube.get(crds, { name })
+      if (!found) return { name, known }
+      const versions = found.spec?.versions ?? []
+      return {
+        name,
+        known,
+        served: {
+          versions: versions.filter(({ served }) => served).map(version => version.name),
+          stored: versions.find(({ storage }) => storage)?.name,
+          established:
+            found.status?.conditions?.some(one => one.type === 'Established' && one.status === 'True') ?? false,
+        },
+      }
+    }),
+  )
+}
+
+interface DeploymentObject extends KubeObject {
+  spec?: { replicas?: number }
+  status?: { readyReplicas?: number }
+}
+
+async function workloadsIn(kube: KubeClient, namespace: string): Promise<Workload[] | undefined> {
+  try {
+    const { items } = await kube.list(deployments, { namespace, labelSelector: 'app.kubernetes.io/part-of=multinic' })
+    return items.map((one: DeploymentObject) => ({
+      name: one.metadata.name,
+      wanted: one.spec?.replicas ?? 1,
+      ready: one.status?.readyReplicas ?? 0,
+    }))
+  } catch {
+    return undefined
+  }
+}
+
+const patienceMs = 5_000
+
+/** What a part says of itself at /readyz. */
+async function aboutPart(url: string): Promise<Finding> {
+  const place = `${url.replace(/\/+$/, '')}/readyz`
+  try {
+    const answer = await fetch(place, { signal: AbortSignal.timeout(patienceMs), redirect: 'error' })
+    const said = (await answer.text()).slice(0, 500)
+    if (answer.ok) return { level: 'ok', what: `${url} is ready` }
+    return { level: 'bad', what: `${url} is not ready (HTTP ${answer.status})`, remedy: said }
+  } catch (error) {
+    return { level: 'bad', what: `${url} does not answer`, remedy: messageOf(error) }
+  }
+}

@@ -63,6 +63,9 @@ test('tokens decide who may speak for which provider, and are read again when th
         ['admin', 'p2', ['b']],
       ],
     )
+    await viola.remove('a', bearer(later))
+    const removal = JSON.parse(lines.find(line => line.includes('node config deleted')) ?? '{}')
+    assert.deepEqual([removal.caller, removal.provider, removal.node], ['later', 'p1', 'a'])
     assert.ok(!lines.some(line => [mine, admin, later].some(token => line.includes(token))))
   } finally {
     await viola.close()

@@ -52,7 +52,7 @@ interface Look {
 
 /** A token may rotate without the cluster being opened anew. */
 interface Token {
-  newest: ClusterAccess['token']
+  newest?: ClusterAccess['token']
   last?: string
 }
 
@@ -79,15 +79,14 @@ export function openDoors({ log, read, markOf, freshMs, onChange, now = Date.now
     }
   }
 
-  function enter(name: string, door: Door, token: ClusterAccess['token']): Door {
-    const held = tokens.get(door.key)
-    if (held) held.newest = token
-    else tokens.set(door.key, { newest: token })
+  function enter(name: string, door: Door, newest: ClusterAccess['token']): Door {
+    const token: Token = tokens.get(door.key) ?? {}
+    token.newest = newest
+    tokens.set(door.key, token)
     if (problems.delete(name)) log.info('credentials can be used again', { target: name })
     const before = doors.get(name)
     if (before?.key === door.key) return before
-    const rotating = { ...door.access, ...(token && { token: () => tokenOf(door.key) }) }
-    const entered = { ...door, access: rotating }
+    const entered = { ...door, access: { ...door.access, ...(newest && { token: () => tokenOf(token) }) } }
     doors.set(name, entered)
     settle()
     return entered
@@ -101,18 +100,6 @@ export function openDoors({ log, read, markOf, freshMs, onChange, now = Date.now
     problems.set(name, problem)
     if (!before) throw new Unroutable(message)
     return before
-  }
-
-  async function tokenOf(key: string): Promise<string> {
-    const token = tokens.get(key)
-    try {
-      const newest = await token?.newest?.()
-      if (token && newest !== undefined) token.last = newest
-    } catch (error) {
-      if (token?.last === undefined) throw error
-    }
-    if (token?.last === undefined) throw new Unroutable('the target is no longer routed')
-    return token.last
   }
 
   function settle(): void {
@@ -163,6 +150,15 @@ export function openDoors({ log, read, markOf, freshMs, onChange, now = Date.now
       settle()
     },
   }
+}
+
+async function tokenOf(token: Token): Promise<string> {
+  try {
+    token.last = (await token.newest?.()) ?? ''
+  } catch (error) {
+    if (token.last === undefined) throw error
+  }
+  return token.last
 }
 
 function addressOf(access: Access, namespace: string): string {

@@ -14,6 +14,7 @@ import { kubeErrorIn } from '../kube/errors.ts'
 import { type Change, createInformer } from '../kube/informer.ts'
 import type { Log } from '../log.ts'
 import { createBreaker } from './breaker.ts'
+import { createLanes } from './lanes.ts'
 
 export interface Snapshot {
   get(objectName: string): NodeConfig | undefined
@@ -48,16 +49,19 @@ export interface ClusterOptions {
   kube: KubeClient
   namespace: string
   log: Log
+  /** Writes at a time, of all requests together. */
+  parallel: number
   now?: () => number
 }
 
 /** A write that the watch has not told of by then never will be told: its object has changed again since. */
 const longestLagMs = 10_000
 
-export function openCluster({ kube, namespace, log, now = Date.now }: ClusterOptions): Cluster {
+export function openCluster({ kube, namespace, log, parallel, now = Date.now }: ClusterOptions): Cluster {
   const stop = new AbortController()
   const leaving = new AbortController()
   const breaker = createBreaker(now)
+  const lanes = createLanes(parallel)
   const watched = livenessOf(kube, breaker.reset)
   const informer = createInformer<NodeConfig>(watched.kube, nodeConfigs, { namespace, log })
   const copies = () => informer.list().filter(isUsable)
@@ -110,7 +114,7 @@ export function openCluster({ kube, namespace, log, now = Date.now }: ClusterOpt
     async apply({ metadata, spec }, force) {
       const body = { metadata: { ...metadata, namespace }, spec }
       const apply = () => kube.apply<NodeConfig>(nodeConfigs, body, { fieldManager, force })
-      const object = await breaker.run(() => patiently(apply))
+      const object = await lanes(() => breaker.run(() => patiently(apply)))
       wrote(metadata.name, object)
       return object
     },

@@ -123,6 +123,23 @@ test('a new routing file counts for the next request; a broken one leaves the ol
   }
 })
 
+test('a request under way is finished in the cluster that it began in, whatever the routing says by then', async () => {
+  const ROUTING_CONFIG = routingFile({ targets: [{ providerId: 'p1', kubeconfig: one.api.kubeconfig }] })
+  await using({ ROUTING_CONFIG, VIOLA_PARALLEL: '2' }, async viola => {
+    const nodes = Array.from({ length: 100 }, (_, i) => aNodeOf(`under-way-${i}`, 2))
+    const posted = viola.post(nodes)
+    const there = async () =>
+      (await one.kube.list(nodeConfigs)).items.filter(({ spec }) => spec.nodeName.startsWith('under-way'))
+    await eventually(async () => assert.ok((await there()).length > 0), { every: 1 })
+    writeFileSync(ROUTING_CONFIG, stringify({ targets: [{ providerId: 'p2', kubeconfig: one.api.kubeconfig }] }))
+    await eventually(async () => assert.equal((await viola.list()).status, 404))
+    const answer = await posted
+    assert.equal(answer.status, 200)
+    assert.equal(answer.json.applied, 100)
+    assert.equal((await there()).length, 100)
+  })
+})
+
 test('a broken routing file is an error at the start', async () => {
   await assert.rejects(aViola({ ROUTING_CONFIG: routingFile('strict: maybe') }), /routing-.*\.yaml: strict: /)
 })

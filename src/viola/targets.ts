@@ -78,10 +78,10 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
   }
 
   function open({ access, namespace }: Door): Cluster {
-    const { KUBE_TIMEOUT: requestTimeoutMs } = settings
+    const { KUBE_TIMEOUT: requestTimeoutMs, VIOLA_PARALLEL: parallel } = settings
     // Whoever asks has a time limit too: a dead cluster is better told than tried again and again.
     const kube = connectKube(access, { log, requestTimeoutMs, attempts: 2, longestWaitMs: 1_000 })
-    return openCluster({ kube, namespace, log: log.with({ server: access.server }) })
+    return openCluster({ kube, namespace, parallel, log: log.with({ server: access.server }) })
   }
 
   async function inRoute<T>(name: string, route: Route, work: (cluster: Cluster) => Promise<T>): Promise<T> {

@@ -17,6 +17,8 @@ const program = new Command('multinic')
   .enablePositionalOptions()
 
 part('operator', 'sync OpenStack ports to node configs (management cluster)', async context => {
+  const { keepHeapSmall } = await import('./operator/heap.ts')
+  keepHeapSmall()
   const [{ runOperator }, { serveOperatorApi }, { startInventory }] = await Promise.all([
     import('./operator/main.ts'),
     import('./operator/app.ts'),

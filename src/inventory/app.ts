@@ -3,7 +3,7 @@
  * operator elsewhere.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type InventoryRecord, inventoryWrites, recordsPath } from '../contract/inventory.ts'
+import { type Deviation, type InventoryRecord, inventoryWrites, recordsPath } from '../contract/inventory.ts'
 import { openApiDocument } from '../contract/openapi.ts'
 import { fieldErrors } from '../contract/problem.ts'
 import { type EventStream, eventStreams } from '../event-stream.ts'
@@ -13,6 +13,7 @@ import { createMetrics } from '../metrics.ts'
 import { type Handler, hasAlready, serveApi } from '../routes.ts'
 import { interfacesPath, inventoryApi, inventoryPath, rootPath } from './api.ts'
 import type { InventoryAuth } from './auth.ts'
+import { begun, csvTexts, jsonTexts } from './bodies.ts'
 import { csvOf } from './csv.ts'
 import { serveDashboard } from './dashboard.ts'
 import { deviationsOf } from './deviations.ts'
@@ -65,23 +66,34 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
     return reply.type('application/json').send(`${JSON.stringify(await body())}\n`)
   }
 
+  /** All records, however many: sent while the next are read. */
+  async function answerPages(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    pages: AsyncGenerator<InventoryRecord[]>,
+  ): Promise<unknown> {
+    if (hasAlready(request, reply, await store.version())) return reply.code(304).send()
+    return reply.type('application/json').send(await begun(jsonTexts(pages)))
+  }
+
   const handlers: Record<string, Handler> = {
     [`get ${inventoryPath}`]: async (request, reply) => {
       const query = valuesIn(request)
       const [limit, at] = [numberIn(query, 'limit', 1, longestPage), timeIn(query, 'at')]
       const filter = { ...filterFrom(query), ...(limit === undefined ? {} : { limit: limit + 1 }) }
+      const isCsv = query['format'] === 'csv'
+      if (isCsv) reply.header('content-disposition', 'attachment; filename="node-configs.csv"')
+      if (limit === undefined && isCsv)
+        return reply.type('text/csv; charset=utf-8').send(await begun(csvTexts(store.pages(filter, at))))
+      if (limit === undefined) return answerPages(request, reply, store.pages(filter, at))
       const page = async () => {
         const found = at === undefined ? await store.list(filter) : await store.at(at, filter)
-        const shown = limit === undefined ? found : found.slice(0, limit)
+        const shown = found.slice(0, limit)
         const last = shown.at(-1)
         if (last && shown.length < found.length) reply.header('link', nextLink(request.url, last))
         return shown
       }
-      if (query['format'] === 'csv')
-        return reply
-          .header('content-disposition', 'attachment; filename="node-configs.csv"')
-          .type('text/csv; charset=utf-8')
-          .send(csvOf(await page()))
+      if (isCsv) return reply.type('text/csv; charset=utf-8').send(csvOf(await page()))
       return answer(request, reply, async () => (await page()).map(withRemedies))
     },
 
@@ -114,9 +126,12 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
     },
 
     [`get ${rootPath}/deviations`]: (request, reply) =>
-      answer(request, reply, async () =>
-        (await store.list(given('providerId', valuesIn(request)))).flatMap(deviationsOf),
-      ),
+      answer(request, reply, async () => {
+        const found: Deviation[] = []
+        for await (const page of store.pages(given('providerId', valuesIn(request))))
+          found.push(...page.flatMap(deviationsOf))
+        return found
+      }),
 
     [`get ${rootPath}/events`]: async (request, reply) => {
       const header = request.headers['last-event-id']
@@ -141,7 +156,7 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
     [`get ${interfacesPath}/node-configs`]: async (request, reply) => {
       const { providerId } = valuesIn(request)
       if (!providerId) throw new HttpProblem(400, 'providerId required')
-      return answer(request, reply, async () => (await store.list({ providerId })).map(withRemedies))
+      return answerPages(request, reply, store.pages({ providerId }))
     },
 
     [`get ${interfacesPath}/node-configs/by-instance/{instanceId}`]: async (request, reply) => {

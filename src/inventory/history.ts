@@ -41,19 +41,30 @@ export async function historyOf(db: Database, filter: HistoryFilter): Promise<Hi
   return (await query.execute()).map(entryFrom)
 }
 
-/** Of every node the newest entry that is not after the time. */
-export async function recordsAt(db: Database, time: string, filter: Filter): Promise<InventoryRecord[]> {
-  let query = db
-    .selectFrom('history')
-    .select('after')
-    .where('after', 'is not', null)
-    .where('id', 'in', newestUntil(db, new Date(time).toISOString()))
+/** Of every node the newest entry that is not after the time, page by page, in the order of provider and name. */
+export async function* recordsAt(
+  db: Database,
+  time: string,
+  filter: Filter,
+  pageSize: number,
+): AsyncGenerator<InventoryRecord[]> {
+  let query = newestUntil(db, new Date(time).toISOString())
+    .select(['provider_id', 'node_name'])
     .orderBy('provider_id')
     .orderBy('node_name')
   if (filter.providerId !== undefined) query = query.where('provider_id', '=', filter.providerId)
   if (filter.nodeName !== undefined) query = query.where('node_name', '=', filter.nodeName)
-  const records: InventoryRecord[] = (await query.execute()).map(({ after }) => JSON.parse(after ?? 'null'))
-  return records.filter(record => matching(record, filter) && isAfter(record, filter.after)).slice(0, filter.limit)
+  const newest = (await query.execute()).filter(row => isAfter(row, filter.after)).map(row => Number(row.newest))
+  for (let start = 0; start < newest.length; start += pageSize) {
+    const ids = newest.slice(start, start + pageSize)
+    const rows = await db.selectFrom('history').select(['id', 'after']).where('id', 'in', ids).execute()
+    const after = new Map(rows.map(row => [Number(row.id), row.after]))
+    const records = ids.flatMap((id): InventoryRecord[] => {
+      const text = after.get(id)
+      return text ? [JSON.parse(text)] : []
+    })
+    yield records.filter(record => matching(record, filter))
+  }
 }
 
 export async function providersOf(db: Database, nodeName: string): Promise<string[]> {
@@ -89,7 +100,7 @@ function newestUntil(db: Pick<Database, 'selectFrom'>, time: string) {
     .groupBy(['provider_id', 'node_name'])
 }
 
-function isAfter({ providerId, nodeName }: InventoryRecord, last: Filter['after']): boolean {
+function isAfter(row: { provider_id: string; node_name: string }, last: Filter['after']): boolean {
   if (!last) return true
-  return providerId > last.providerId || (providerId === last.providerId && nodeName > last.nodeName)
+  return row.provider_id > last.providerId || (row.provider_id === last.providerId && row.node_name > last.nodeName)
 }

@@ -33,6 +33,8 @@ export interface Filter {
 export interface Store {
   put(writes: readonly InventoryWrite[]): Promise<void>
   list(filter?: Filter): Promise<InventoryRecord[]>
+  /** The same page by page, now or as it was at a time: ten thousand nodes are never whole in memory. */
+  pages(filter?: Filter, at?: string): AsyncGenerator<InventoryRecord[]>
   get(providerId: string, nodeName: string): Promise<InventoryRecord | undefined>
   history(filter?: HistoryFilter): Promise<HistoryEntry[]>
   /** What was known at that time. */
@@ -64,6 +66,7 @@ export interface StoreOptions {
 
 /** Nodes a transaction: SQLite works in our thread, and readers are let in between. */
 const chunkSize = 200
+const pageSize = 500
 
 export async function openStore({ path, databaseUrl, log, now = () => new Date() }: StoreOptions): Promise<Store> {
   const paths = pathsFrom(path)
@@ -105,12 +108,22 @@ function storeOver(engine: Engine, now: () => Date): Store {
   engine.onForeignChange(tellAll)
   const put = putter(engine, now, tellAll)
 
+  async function* pages(filter: Filter = {}, at?: string): AsyncGenerator<InventoryRecord[]> {
+    let left = filter.limit ?? Number.POSITIVE_INFINITY
+    for await (const page of at === undefined ? listed(db, filter) : recordsAt(db, at, filter, pageSize)) {
+      yield page.slice(0, left)
+      left -= page.length
+      if (left <= 0) return
+      // Others have their turn: SQLite works in our thread.
+      await new Promise(setImmediate)
+    }
+  }
+
   return {
     put: writes => put(writes),
 
-    async list(filter = {}) {
-      return (await listRows(db, filter)).map(recordFrom)
-    },
+    list: filter => gathered(pages(filter)),
+    pages,
 
     async get(providerId, nodeName) {
       const row = await db
@@ -123,7 +136,7 @@ function storeOver(engine: Engine, now: () => Date): Store {
     },
 
     history: (filter = {}) => historyOf(db, filter),
-    at: (time, filter = {}) => recordsAt(db, time, filter),
+    at: (time, filter) => gathered(pages(filter, time)),
     find: (q, limit = 50) => find(db, q, limit),
     forget: before => forgetBefore(db, before),
 
@@ -151,6 +164,23 @@ function storeOver(engine: Engine, now: () => Date): Store {
 
     problem: engine.problem,
     close: engine.close,
+  }
+}
+
+async function gathered(pages: AsyncGenerator<InventoryRecord[]>): Promise<InventoryRecord[]> {
+  const all: InventoryRecord[] = []
+  for await (const page of pages) all.push(...page)
+  return all
+}
+
+async function* listed(db: Database, filter: Filter): AsyncGenerator<InventoryRecord[]> {
+  const limit = Math.min(filter.limit ?? pageSize, pageSize)
+  let { after } = filter
+  for (;;) {
+    const page = (await listRows(db, { ...filter, limit, ...(after && { after }) })).map(recordFrom)
+    if (page.length > 0) yield page
+    after = page.at(-1)
+    if (page.length < limit) return
   }
 }
 

@@ -36,7 +36,7 @@ export async function putChunk(
 async function recordsOf(tx: Tx, writes: readonly InventoryWrite[]): Promise<Map<string, InventoryRecord>> {
   const records = new Map<string, InventoryRecord>()
   for (const [providerId, ofProvider] of Map.groupBy(writes, write => write.providerId)) {
-    const names = ofProvider.map(({ nodeName }) => nodeName)
+    const names = padded(ofProvider.map(({ nodeName }) => nodeName))
     const rows = await tx
       .selectFrom('nodes')
       .selectAll()
@@ -168,8 +168,21 @@ async function numbers(tx: Tx, count: number): Promise<number> {
   return Number(value) - count + 1
 }
 
+/** Of few sizes: each is a statement that SQLite keeps prepared, and one of 500 rows takes more memory than the rows. */
+const sliceSizes = [128, 16, 1]
+
 async function inSlices<T>(rows: readonly T[], run: (slice: T[]) => Promise<unknown>): Promise<void> {
-  for (let start = 0; start < rows.length; start += 500) await run(rows.slice(start, start + 500))
+  for (let start = 0; start < rows.length; ) {
+    const size = sliceSizes.find(one => start + one <= rows.length) ?? 1
+    await run(rows.slice(start, start + size))
+    start += size
+  }
+}
+
+/** The last one again, up to a power of two: few sizes here too. */
+function padded(names: readonly string[]): string[] {
+  const size = 2 ** Math.ceil(Math.log2(names.length))
+  return [...names, ...Array<string>(size - names.length).fill(names.at(-1) ?? '')]
 }
 
 function keyOf({ providerId, nodeName }: { providerId: string; nodeName: string }): string {

@@ -211,6 +211,31 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
       assert.equal((await store.find('', 3)).length, 3)
     }))
 
+  test('all of many come in pages, now and as they were', () =>
+    using(async store => {
+      const many = Array.from({ length: 1_234 }, (_, i) => aWrite(`n${String(i).padStart(4, '0')}`))
+      await store.put(many)
+      const then = now().toISOString()
+      await store.put(many.slice(0, 34).map(write => ({ ...write, removed: true })))
+      const sizes = async (at?: string) => {
+        const seen: string[] = []
+        const pages: number[] = []
+        for await (const page of store.pages({}, at)) {
+          pages.push(page.length)
+          seen.push(...page.map(({ nodeName }) => nodeName))
+        }
+        assert.deepEqual(seen, [...seen].sort())
+        assert.ok(Math.max(...pages) <= 500)
+        return seen.length
+      }
+      assert.equal(await sizes(), 1_200)
+      assert.equal(await sizes(then), 1_234)
+      assert.equal((await store.list({ limit: 700 })).length, 700)
+      assert.equal((await store.at(then, { limit: 700 })).at(-1)?.nodeName, 'n0699')
+      const after = { providerId: 'p1', nodeName: 'n1229' }
+      assert.equal((await store.at(then, { after })).length, 4)
+    }))
+
   test('the same put again makes nothing anew', () =>
     using(async store => {
       const writes = Array.from({ length: 300 }, (_, i) => aWrite(`n${i}`, { nics: 3, state: 'Configured' }))

@@ -1,0 +1,77 @@
+/** From every earlier version to this one: a database as that version left it is opened, read and written. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, before, test } from 'node:test'
+import { aWrite } from '../../test/inventory.ts'
+import { schemaOf } from '../../test/inventory-dump.ts'
+import { silent } from '../log.ts'
+import { migrations } from './migrations/all.ts'
+import { openStore } from './store.ts'
+
+const names = Object.keys(migrations)
+const kept = new URL('../../test/golden/inventory/', import.meta.url)
+let dir: string
+let fresh: string[]
+
+before(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'multinic-migrations-'))
+  const path = join(dir, 'fresh.db')
+  await (await openStore({ path, log: silent })).close()
+  fresh = schemaIn(path)
+})
+after(() => rm(dir, { recursive: true }))
+
+function schemaIn(path: string): string[] {
+  const file = new DatabaseSync(path, { readOnly: true })
+  const schema = schemaOf(file)
+  file.close()
+  return schema
+}
+
+test('migrations are numbered in their order', () => {
+  assert.deepEqual(
+    names.map(name => Number(name.slice(0, 4))),
+    names.map((_, at) => at + 1),
+  )
+})
+
+for (const name of names) {
+  test(`${name}: what that version left is brought up to date, read and written`, async () => {
+    const path = join(dir, `${name}.db`)
+    const file = new DatabaseSync(path)
+    // Missing? Make it while this is the newest version: see test/inventory-dump.ts.
+    file.exec(readFileSync(new URL(`${name}.sql`, kept), 'utf8'))
+    file.close()
+
+    const store = await openStore({ path, log: silent })
+    try {
+      assert.deepEqual(
+        (await store.list()).map(({ providerId, nodeName, state }) => `${providerId}/${nodeName} ${state}`),
+        ['p1/w1 undefined', 'p1/w2 Failed'],
+      )
+      assert.deepEqual(
+        (await store.history({ nodeName: 'w1', providerId: 'p2' })).map(({ what, why }) => `${what}: ${why}`),
+        ['removed: detached', 'created: a port was attached'],
+      )
+      assert.equal((await store.find('port-w1-1'))[0]?.nodeName, 'w1')
+      assert.equal((await store.at('2026-01-01T00:00:03.500Z')).length, 3)
+      const version = Number(await store.version())
+      await store.put([aWrite('w1', { nics: 3, why: 'a third port' })])
+      const [entry] = await store.history({ nodeName: 'w1', providerId: 'p1' })
+      assert.equal(entry?.before?.config.interfaces.length, 2)
+      assert.ok((entry?.id ?? 0) > version)
+    } finally {
+      await store.close()
+    }
+    assert.deepEqual(schemaIn(path), fresh)
+  })
+}
+
+test('a migration that was released is never edited: what it made is what it makes', () => {
+  const newest = readFileSync(new URL(`${names.at(-1)}.sql`, kept), 'utf8')
+  for (const made of fresh) assert.ok(newest.includes(`${made};\n`), `another ${made}`)
+})

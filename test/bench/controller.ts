@@ -9,25 +9,25 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { buildProgram } from '../../scripts/build.ts'
-import { buildImage } from '../../scripts/image.ts'
+import { buildImage, recipes } from '../../scripts/image.ts'
 import { type NodeConfig, nodeConfigFinalizer, nodeConfigs } from '../../src/contract/node-config.ts'
 import { controllerConfig } from '../../src/controller/config.ts'
-import { aConfig } from '../../src/controller/given.ts'
 import { agentJob } from '../../src/controller/job.ts'
 import { factsOf } from '../../src/controller/machine.ts'
 import { workOf } from '../../src/controller/work.ts'
 import { createInformer, type Informer } from '../../src/kube/informer.ts'
 import { jobs, nodes, pods } from '../../src/kube/resources.ts'
-import type { JobObject, KubeObject, NodeObject, PodObject, Resource } from '../../src/kube/types.ts'
+import type { JobObject, KubeObject, PodObject, Resource } from '../../src/kube/types.ts'
 import { silent } from '../../src/log.ts'
 import { endedStatus } from '../controller-cluster.ts'
+import { each, newConfig, parallel, readyNode, settledStatus, uuidOf } from '../controller-many.ts'
 import { eventually } from '../eventually.ts'
 import { type Asked, type RealController, startRealController } from '../real-controller.ts'
 import { startNode } from '../rigs/kubernetes/rig.ts'
 import type { Daemon } from '../rigs/process.ts'
 import { figure, inItsOwnWorld, median, memoryOf, say, timed } from './figure.ts'
 
-const [count, rounds, parallel, wave, many, tries] = [500, 2, 16, 40, 5_000, 9]
+const [count, rounds, wave, many, tries] = [500, 2, 40, 5_000, 9]
 const within = 180_000
 
 export const bench = inItsOwnWorld(import.meta.filename, 15 * 60_000)
@@ -60,7 +60,10 @@ async function measureWaves(real: RealController): Promise<void> {
 
   for (let round = 0; round < rounds; round++) {
     const names = Array.from({ length: count }, (_, index) => `r${round}-n${index}`)
-    await each(names, async (name, index) => void (await real.kube.create(nodes, aNode(name, uuidOf(round, index)))))
+    await each(
+      names,
+      async (name, index) => void (await real.kube.create(nodes, readyNode(name, uuidOf(round, index)))),
+    )
     const made = (namespace: string) =>
       each(names, (name, index) => real.kube.create(nodeConfigs, newConfig(name, uuidOf(round, index), namespace)))
     const total = (round + 1) * count
@@ -120,7 +123,7 @@ async function measureMany(real: RealController): Promise<void> {
   const stage = await lay(real, 'many')
   const names = Array.from({ length: many }, (_, index) => `m${index}`)
   await each(names, async (name, index) => {
-    await real.kube.create(nodes, aNode(name, uuidOf(99, index)))
+    await real.kube.create(nodes, readyNode(name, uuidOf(99, index)))
     const config = await real.kube.create(nodeConfigs, {
       ...newConfig(name, uuidOf(99, index), 'many'),
       metadata: { name, namespace: 'many', finalizers: [nodeConfigFinalizer] },
@@ -135,7 +138,7 @@ async function measureMany(real: RealController): Promise<void> {
   const times = { bare: [] as number[], own: [] as number[] }
   for (let index = 0; index < tries; index++) {
     const [name, uuid] = [`new${index}`, uuidOf(98, index)]
-    await real.kube.create(nodes, aNode(name, uuid))
+    await real.kube.create(nodes, readyNode(name, uuid))
     await sleep(200)
     const appeared = new Promise<void>(resolve => {
       const off = stage.jobs.on(({ object }) => {
@@ -227,7 +230,8 @@ async function startController(real: RealController, laid: Laid, env: Record<str
       ...{ KUBECONFIG: kubeconfig, CONTROLLER_NAMESPACE: namespace, LEADER_ELECT: 'true', MAX_UNAVAILABLE: '100%' },
       ...{ CONTROLLER_WORKERS: String(parallel), ...env },
     },
-    programIn(real),
+    // With the flags of the image.
+    [...recipes.services.entrypoint.slice(1, -1), programIn(real)],
   )
   await eventually(
     async () => assert.ok((await daemon.tail()).includes('following the cluster'), await daemon.tail()),
@@ -238,29 +242,6 @@ async function startController(real: RealController, laid: Laid, env: Record<str
   return daemon
 }
 
-/** Of the machine of a round and a place in it. */
-function uuidOf(round: number, index: number): string {
-  return `6f1c2a10-00${round.toString().padStart(2, '0')}-4aaa-8bbb-${index.toString().padStart(12, '0')}`
-}
-
-function aNode(name: string, systemUUID: string): NodeObject {
-  return {
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: { name },
-    status: {
-      conditions: [{ type: 'Ready', status: 'True' }],
-      addresses: [{ type: 'InternalIP', address: '10.0.0.11' }],
-      nodeInfo: { systemUUID, bootID: 'boot-1', osImage: 'Ubuntu 24.04 LTS' },
-    },
-  }
-}
-
-function newConfig(name: string, instanceId: string, namespace: string): NodeConfig {
-  const { apiVersion, kind, spec } = aConfig({ name, instanceId, nics: 1 })
-  return { apiVersion, kind, metadata: { name, namespace }, spec }
-}
-
 const { agent } = controllerConfig({})
 
 async function bareCreate(real: RealController, config: NodeConfig): Promise<void> {
@@ -268,7 +249,7 @@ async function bareCreate(real: RealController, config: NodeConfig): Promise<voi
   const metadata = { finalizers: [nodeConfigFinalizer], resourceVersion }
   await real.kube.patch(nodeConfigs, { namespace, name }, { metadata })
   const { interfaces, specHash } = workOf(config)
-  const node = factsOf(aNode(name, config.spec.instanceId ?? ''))
+  const node = factsOf(readyNode(name, config.spec.instanceId ?? ''))
   const work = { config, node, interfaces, specHash, action: 'apply', attempt: 0, takesSlot: false } as const
   await real.kube.create(jobs, agentJob(work, agent))
 }
@@ -277,42 +258,6 @@ async function bareComplete(real: RealController, own: Laid, config: NodeConfig 
   const { name = '', resourceVersion = '' } = config?.metadata ?? {}
   const status = own.configs.get(`${own.namespace}/${name}`)?.status ?? {}
   await real.kube.patchStatus(nodeConfigs, { namespace: 'bare', name }, status, { resourceVersion })
-}
-
-/** As the controller leaves it. */
-function settledStatus({ metadata, spec }: NodeConfig): object {
-  const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
-  const condition = {
-    reason: 'AllInterfacesConfigured',
-    message: '1 interface configured successfully',
-    lastTransitionTime: at,
-  }
-  return {
-    observedGeneration: metadata.generation,
-    observedSpecHash: 'as-it-was',
-    lastProcessed: at,
-    lastJobName: `multinic-agent-${metadata.name}-g1-00000000`,
-    state: 'Configured',
-    nics: '1/1',
-    conditions: ['Ready', 'Progressing', 'Degraded'].map(type => ({
-      ...{ type, status: type === 'Ready' ? 'True' : 'False', ...condition, observedGeneration: metadata.generation },
-    })),
-    interfaceStatuses: spec.interfaces.map(({ id, name, macAddress, portId }) => ({
-      ...{
-        id,
-        name,
-        macAddress,
-        portId,
-        status: 'Configured',
-        reason: 'Configured',
-        lastConfigured: at,
-        lastChecked: at,
-      },
-      observed: { name, mtu: 1450, addresses: ['192.168.0.10/24'], link: 'up' },
-    })),
-    failedAttempts: 0,
-    bootID: 'boot-1',
-  }
 }
 
 async function end(real: RealController, pod: PodObject): Promise<void> {
@@ -328,10 +273,10 @@ function settled({ configs }: Laid): number {
   return configs.list().filter(({ status }) => status?.state === 'Configured').length
 }
 
-/** Until the Job controller has made all Pods and there is nothing more to do. */
+/** Until the Job controller has made all Pods and nobody has anything more to say: a Job that takes long is told. */
 async function quiet(laid: Laid, total: number): Promise<void> {
   await eventually(() => assert.ok(laid.pods.list().length >= total, 'not all Pods are made'), { within })
-  await sleep(1_500)
+  await sleep(4_000)
 }
 
 async function ended(laid: Laid, total: number): Promise<void> {
@@ -361,7 +306,7 @@ async function requests(real: RealController, { namespace }: Laid): Promise<Aske
 /** A wave that is over before its configs have anything else to say: a Job that takes long is worth a write of its own. */
 async function requestsPerCreate(real: RealController, own: Laid, daemon: Daemon): Promise<number> {
   const names = Array.from({ length: wave }, (_, index) => `asked-n${index}`)
-  await each(names, (name, index) => real.kube.create(nodes, aNode(name, uuidOf(96, index))))
+  await each(names, (name, index) => real.kube.create(nodes, readyNode(name, uuidOf(96, index))))
   const total = own.jobs.list().length + wave
   await paused(daemon, async () => {
     await each(names, (name, index) => real.kube.create(nodeConfigs, newConfig(name, uuidOf(96, index), own.namespace)))
@@ -374,17 +319,6 @@ async function requestsPerCreate(real: RealController, own: Laid, daemon: Daemon
   await eventually(() => assert.ok(settled(own) >= total, 'not all are Configured'), { within })
   await sleep(5_000)
   return asked / wave
-}
-
-/** In order, so many at once. */
-async function each<T, R>(items: readonly T[], work: (item: T, index: number) => Promise<R>): Promise<R[]> {
-  const results: R[] = []
-  const waiting = items.entries()
-  const worker = async () => {
-    for (const [index, item] of waiting) results[index] = await work(item, index)
-  }
-  await Promise.all(Array.from({ length: parallel }, worker))
-  return results
 }
 
 if (import.meta.main) await measure()

@@ -28,6 +28,7 @@ function kernel(refuses: Record<string, string>): { host: Host; done: string[] }
       return ok
     },
     readFile: unused,
+    readValue: unused,
     list: unused,
     writeFile: unused,
     rename: unused,
@@ -37,6 +38,8 @@ function kernel(refuses: Record<string, string>): { host: Host; done: string[] }
     writeValue: unused,
     writeReport: unused,
     connect: unused,
+    resolve: unused,
+    reach: unused,
     lock: unused,
     now: () => 0,
     sleep: async () => {},
@@ -68,8 +71,13 @@ async function run(units: Unit[], refuses: Record<string, string>, up = false) {
   const observed = aNode(2)
   const links = observed.links.map(link => ({ ...link, up }))
   const { host, done } = kernel(refuses)
-  const failures = await applyUnits(units, { host, paths: hostPaths, observed: { ...observed, links } })
-  return { failures: [...failures].map(([group, { reason, message }]) => `${group} ${reason}: ${message}`), done }
+  const { failures, refusedAltnames } = await applyUnits(units, {
+    host,
+    paths: hostPaths,
+    observed: { ...observed, links },
+  })
+  const told = [...failures].map(([group, { reason, message }]) => `${group} ${reason}: ${message}`)
+  return { failures: told, refusedAltnames, done }
 }
 
 test('a line that fails ends its NIC; the others go on', async () => {
@@ -98,8 +106,10 @@ test('a name that somebody took meanwhile is told as such', async () => {
   assert.deepEqual(failures, ['multinic0 NameTaken: rename ens4 to multinic0: File exists'])
 })
 
-test('a kernel without altnames does without', async () => {
-  const { failures, done } = await run([unit(0), unit(1)], { [all(0)[2] ?? '']: 'Operation not supported' })
-  assert.deepEqual(failures, [])
+test('a kernel without altnames does without, and it is told which', async () => {
+  const { failures, refusedAltnames, done } = await run([unit(0), unit(1)], {
+    [all(0)[2] ?? '']: 'Operation not supported',
+  })
+  assert.deepEqual([failures, refusedAltnames], [[], ['port-0']])
   assert.deepEqual(done, [...all(0).slice(0, 2), ...all(1)])
 })

@@ -38,13 +38,22 @@ export interface Ground {
   observed: Observed
 }
 
-export async function applyUnits(units: readonly Unit[], ground: Ground): Promise<Failures> {
+export interface Applied {
+  failures: Failures
+  /** Altnames that the kernel did not take. */
+  refusedAltnames: string[]
+}
+
+export async function applyUnits(units: readonly Unit[], ground: Ground): Promise<Applied> {
   const failures: Failures = new Map()
+  const refusedAltnames: string[] = []
   await releaseAll(units, ground, failures)
   for (const unit of units) writeSettings(unit, settingsBefore(unit), ground, failures, deviceBefore(unit, ground))
-  for (const batch of batchesOf(units)) await runLines(batch, ground, failures)
+  for (const batch of batchesOf(units))
+    for (const { change } of await runLines(batch, ground, failures))
+      if (change.kind === 'altname' && change.op === 'add') refusedAltnames.push(change.altname)
   for (const unit of units) writeSettings(unit, settingsAfter(unit), ground, failures, deviceAfter(unit, ground))
-  return failures
+  return { failures, refusedAltnames }
 }
 
 /** For taking back: every line is tried, whatever happened to the one before; the state is read again afterwards. */
@@ -114,17 +123,19 @@ interface Batch {
   lines: Line[]
 }
 
+/** Lines that failed without failing their NIC. */
 async function runLines(
   { args, lines }: Batch,
   { host, observed }: Ground,
   failures: Failures,
   { tolerant = false } = {},
-): Promise<void> {
+): Promise<Line[]> {
+  const skipped: Line[] = []
   let rest = lines.filter(line => !failures.has(line.unit.group))
   while (rest.length > 0) {
     const texts = rest.map(line => line.text)
     const { code, stderr } = await host.ip(args, texts)
-    if (code === 0) return
+    if (code === 0) return skipped
     const at = Number(/Command failed -:(\d+)/.exec(stderr)?.[1] ?? 1) - 1
     const failed = rest[at]
     if (!failed) throw new Error(`ip failed without a line: ${stderr.trim()}`)
@@ -136,10 +147,11 @@ async function runLines(
       if (!failed.optional && !tolerant) {
         const reason = failed.change.kind === 'name' && /exists/i.test(cause) ? 'NameTaken' : 'CommandFailed'
         failures.set(failed.unit.group, { reason, message: `${inWords(failed.change)}: ${cause}` })
-      }
+      } else skipped.push(failed)
       rest = next.filter(line => !failures.has(line.unit.group))
     }
   }
+  return skipped
 }
 
 /** Kernels before 6.2 do not rename a link that is up. What it loses meanwhile is found missing, and added again. */

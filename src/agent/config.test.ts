@@ -14,6 +14,9 @@ test('without an environment the documented defaults count', () => {
       reload: 'none',
       nicWait: 15_000,
       allowUp: false,
+      apiPort: 443,
+      probe: { mode: 'reported', of: {}, peers: [], timeout: 800 },
+      duplicateCheck: true,
     },
     errors: [],
   })
@@ -32,6 +35,11 @@ test('every variable is read, in the spellings that charts use', () => {
     PREFLIGHT_ALLOW_UP: 'yes',
     MULTINIC_BACKEND: 'netplan',
     KUBERNETES_SERVICE_HOST: '10.96.0.1',
+    KUBERNETES_SERVICE_PORT: '6443',
+    NETWORK_PROBE: 'off,multinic2=required,multinic9=reported',
+    NETWORK_PROBE_PEERS: '10.9.0.7,fd00::7',
+    NETWORK_PROBE_TIMEOUT: '300ms',
+    NETWORK_DUPLICATE_CHECK: 'false',
   })
   assert.deepEqual(errors, [])
   assert.deepEqual(settings, {
@@ -46,6 +54,9 @@ test('every variable is read, in the spellings that charts use', () => {
     allowUp: true,
     backend: 'netplan',
     apiServer: '10.96.0.1',
+    apiPort: 6443,
+    probe: { mode: 'off', of: { 2: 'required', 9: 'reported' }, peers: ['10.9.0.7', 'fd00::7'], timeout: 300 },
+    duplicateCheck: false,
   })
 })
 
@@ -57,20 +68,29 @@ test('all mistakes are told at once, each with the name of its variable; an empt
     NETWORK_RELOAD: 'now',
     NIC_WAIT: 'soon',
     PREFLIGHT_ALLOW_UP: '',
+    NETWORK_PROBE: 'sometimes,eth0=off',
+    NETWORK_PROBE_PEERS: 'router',
+    KUBERNETES_SERVICE_HOST: 'api;reboot',
+    KUBERNETES_SERVICE_PORT: '0',
   })
   assert.deepEqual(
     errors.map(({ path }) => path),
     [
       'NETWORK_ROUTING_TABLE_BASE',
+      'NETWORK_PROBE',
+      'NETWORK_PROBE',
+      'NETWORK_PROBE_PEERS',
+      'KUBERNETES_SERVICE_HOST',
       'NETWORK_POLICY_ROUTING_ENABLED',
       'NETWORK_ROUTE_METRIC',
       'NETWORK_RELOAD',
       'NIC_WAIT',
+      'KUBERNETES_SERVICE_PORT',
     ],
   )
 })
 
-test('an API server that is a name is not looked at', () => {
+test('an API server may be a name: it is resolved later', () => {
   const { settings, errors } = parseSettings({ KUBERNETES_SERVICE_HOST: 'api.example.com' })
-  assert.deepEqual([settings.apiServer, errors], [undefined, []])
+  assert.deepEqual([settings.apiServer, errors], ['api.example.com', []])
 })

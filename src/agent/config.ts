@@ -1,13 +1,17 @@
 /**
  * The agent's settings: environment in, one value or every mistake at once out.
  */
-import { canonical } from '../contract/address.ts'
+import { canonical, parseIp } from '../contract/address.ts'
 import { parseDuration } from '../contract/duration.ts'
-import type { FieldError } from '../contract/interfaces.ts'
+import { type FieldError, interfaceId } from '../contract/interfaces.ts'
 import type { Environment } from '../env.ts'
 
 export const backends = ['netplan', 'networkmanager', 'ifcfg'] as const
 export type BackendKind = (typeof backends)[number]
+
+/** What an answer of a NIC's own gateway or peer is to a run: needed, told, or not asked for. */
+export const probeModes = ['required', 'reported', 'off'] as const
+export type ProbeMode = (typeof probeModes)[number]
 
 export interface Settings {
   policyRouting: boolean
@@ -21,7 +25,19 @@ export interface Settings {
   nicWait: number
   allowUp: boolean
   backend?: BackendKind
+  /** An address, or a name that is still to be asked for. */
   apiServer?: string
+  apiPort: number
+  probe: {
+    mode: ProbeMode
+    /** By number of the interface, where it differs. */
+    of: Readonly<Record<number, ProbeMode>>
+    /** Addresses to ask instead of the gateway by a NIC in whose network they are. */
+    peers: readonly string[]
+    /** Milliseconds for an answer. */
+    timeout: number
+  }
+  duplicateCheck: boolean
 }
 
 const yes = new Set(['1', 'true', 'yes', 'on'])
@@ -67,8 +83,14 @@ export function parseSettings(env: Environment): { settings: Settings; errors: F
   if (tableBase <= 255 && tableBase + 9 >= 253)
     fail('NETWORK_ROUTING_TABLE_BASE', `${tableBase} reaches the kernel's own tables 253 to 255`)
   const backend = oneOf('MULTINIC_BACKEND', backends)
-  // Some clouds replace it by a host name; a name is not resolved here, and leaves one guard less.
-  const apiServer = canonical(text('KUBERNETES_SERVICE_HOST')?.replace(/\/.*/, '') ?? '')
+  const probe = probeOf(text('NETWORK_PROBE') ?? 'reported', message => fail('NETWORK_PROBE', message))
+  const peers = (text('NETWORK_PROBE_PEERS') ?? '').split(',').filter(Boolean)
+  for (const peer of peers)
+    if (!parseIp(peer)) fail('NETWORK_PROBE_PEERS', `"${peer}" is neither an IPv4 nor an IPv6 address`)
+  // Some clouds replace the address by a name.
+  const apiServer = text('KUBERNETES_SERVICE_HOST')
+  if (apiServer !== undefined && !/^[A-Za-z0-9.:_-]{1,253}$/.test(apiServer))
+    fail('KUBERNETES_SERVICE_HOST', `"${apiServer}" is neither an address nor a host name`)
   const settings: Settings = {
     policyRouting: flag('NETWORK_POLICY_ROUTING_ENABLED', true),
     tableBase,
@@ -80,7 +102,28 @@ export function parseSettings(env: Environment): { settings: Settings; errors: F
     nicWait: duration('NIC_WAIT', 15_000),
     allowUp: flag('PREFLIGHT_ALLOW_UP', false),
     ...(backend === undefined ? {} : { backend }),
-    ...(apiServer === undefined ? {} : { apiServer }),
+    ...(apiServer === undefined ? {} : { apiServer: canonical(apiServer) ?? apiServer }),
+    apiPort: whole('KUBERNETES_SERVICE_PORT', 443, 1, 65_535),
+    probe: { ...probe, peers, timeout: duration('NETWORK_PROBE_TIMEOUT', 800) },
+    duplicateCheck: flag('NETWORK_DUPLICATE_CHECK', true),
   }
   return { settings, errors }
+}
+
+/** `reported`, or `reported,multinic2=required,multinic3=off`. */
+function probeOf(text: string, fail: (message: string) => void): Pick<Settings['probe'], 'mode' | 'of'> {
+  const modeOf = (word: string): ProbeMode => {
+    const mode = probeModes.find(known => known === word)
+    if (!mode) fail(`"${word}" is none of ${probeModes.join(', ')}`)
+    return mode ?? 'reported'
+  }
+  const [first = '', ...more] = text.split(',')
+  const of: Record<number, ProbeMode> = {}
+  for (const entry of more) {
+    const [name = '', word = ''] = entry.split('=')
+    const id = interfaceId(name)
+    if (id === undefined) fail(`"${name}" is not one of multinic0 to multinic9`)
+    else of[id] = modeOf(word)
+  }
+  return { mode: modeOf(first), of }
 }

@@ -30,7 +30,8 @@ export function aLink(values: Partial<Link> = {}): Link {
 
 export function anAddress(ifindex: number, cidr: string, values: Partial<Address> = {}): Address {
   const family = cidr.includes(':') ? 6 : 4
-  return { ifindex, family, cidr, linkLocal: false, noPrefixRoute: false, dadFailed: false, ...values }
+  const state = { linkLocal: false, noPrefixRoute: false, dadFailed: false, tentative: false }
+  return { ifindex, family, cidr, ...state, ...values }
 }
 
 export function aRoute(ifindex: number, destination: string, values: Partial<RouteSeen> = {}): RouteSeen {
@@ -67,6 +68,7 @@ export function aNode(nics: number, values: Partial<Observed> = {}): Observed {
       free.map(link => [link.ifindex, { ...settings, 'ipv6.accept_ra': '1', 'ipv6.autoconf': '1' }]),
     ),
     managers: {},
+    refusedAltnames: [],
     bootId: 'boot-1',
     systemUuid: '11111111-2222-3333-4444-555555555555',
     ...values,

@@ -1,7 +1,7 @@
 /**
  * The only file that touches the kernel and the disk. Everything else gets this record of functions.
  */
-import { spawn } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { dirname } from 'node:path'
@@ -20,6 +20,8 @@ export interface Host {
   ip(args: readonly string[], lines?: readonly string[]): Promise<Ran>
   /** Undefined when there is no such file. */
   readFile(path: string): FileState | undefined
+  /** The trimmed text of a setting of the kernel; undefined when there is none. */
+  readValue(path: string): string | undefined
   /** Names in a directory; undefined when there is none. */
   list(directory: string): string[] | undefined
   /** Writes a file and syncs it. Not atomic: the name must be one that nobody reads. */
@@ -36,11 +38,18 @@ export interface Host {
   writeReport(path: string, text: string): void
   /** A local socket; undefined when there is none or nobody listens. */
   connect(path: string): Promise<Duplex | undefined>
+  /** The first address of a name, by the node's files and name servers; undefined when there is none in time. */
+  resolve(name: string, within: number): Promise<string | undefined>
+  /** Reports whether somebody answers there, be it by a refusal. */
+  reach(address: string, port: number, within: number): Promise<boolean>
   /** One agent a node: undefined when another one holds it. Ends with the process, whatever ends it. */
   lock(): Promise<(() => void) | undefined>
   now(): number
   sleep(ms: number): Promise<void>
 }
+
+/** Milliseconds. A kernel that does not answer for so long will not answer at all. */
+const longestRun = 60_000
 
 /** `ip` runs in this process's own network namespace, or through a prefix such as `ip -n node`. */
 export function kernelHost({
@@ -53,6 +62,7 @@ export function kernelHost({
   return {
     ip: (args, lines) => run('ip', [...(namespace ? ['-n', namespace] : []), ...args], lines),
     readFile,
+    readValue,
     list,
     writeFile,
     rename(from, to) {
@@ -68,27 +78,34 @@ export function kernelHost({
     writeValue: (path, value) => fs.writeFileSync(path, value),
     writeReport: (path, text) => fs.writeFileSync(path, text),
     connect: path => connectTo(path),
+    resolve,
+    reach,
     lock: () => lock(lockName),
     now: () => Date.now(),
     sleep: ms => sleep(ms),
   }
 }
 
-function run(command: string, args: readonly string[], lines?: readonly string[]): Promise<Ran> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: [lines ? 'pipe' : 'ignore', 'pipe', 'pipe'] })
-    const out: Buffer[] = []
-    const err: Buffer[] = []
-    child.stdout?.on('data', chunk => out.push(chunk))
-    child.stderr?.on('data', chunk => err.push(chunk))
-    child.on('error', reject)
-    child.on('close', code =>
-      resolve({ code: code ?? 255, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() }),
-    )
-    // A batch that stops at its first error closes its end: the rest of the lines has no reader.
-    child.stdin?.on('error', () => {})
-    if (lines) child.stdin?.end(`${lines.join('\n')}\n`)
+/** A child that is waited for costs a third of one that is listened to, and nothing else is to be done meanwhile. */
+async function run(command: string, args: readonly string[], lines?: readonly string[]): Promise<Ran> {
+  const { error, status, stdout, stderr } = spawnSync(command, args, {
+    ...(lines ? { input: `${lines.join('\n')}\n` } : { stdio: ['ignore', 'pipe', 'pipe'] }),
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+    timeout: longestRun,
   })
+  // A batch that stops at its first error closes its end: the rest of the lines has no reader.
+  if (error && !isCode(error, 'EPIPE')) throw new Error(`${command}: ${error.message}`)
+  return { code: status ?? 255, stdout, stderr }
+}
+
+function readValue(path: string): string | undefined {
+  try {
+    return fs.readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    if (isCode(error, 'ENOENT', 'ENOTDIR')) return undefined
+    throw error
+  }
 }
 
 function readFile(path: string): FileState | undefined {
@@ -146,6 +163,31 @@ function connectTo(path: string): Promise<Duplex | undefined> {
       socket.removeAllListeners('error')
       resolve(socket)
     })
+  })
+}
+
+async function resolve(name: string, within: number): Promise<string | undefined> {
+  const { lookup } = await import('node:dns/promises')
+  const late = new AbortController()
+  const found = lookup(name, { order: 'verbatim' }).then(
+    ({ address }) => address,
+    () => undefined,
+  )
+  const first = await Promise.race([found, sleep(within, undefined, { signal: late.signal, ref: false })])
+  late.abort()
+  return first
+}
+
+function reach(address: string, port: number, within: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect({ host: address, port })
+    const end = (answered: boolean) => {
+      socket.destroy()
+      resolve(answered)
+    }
+    socket.setTimeout(within, () => end(false))
+    socket.once('connect', () => end(true))
+    socket.once('error', error => end(isCode(error, 'ECONNREFUSED', 'ECONNRESET')))
   })
 }
 

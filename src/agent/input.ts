@@ -25,7 +25,7 @@ export function parseInput(text: string | undefined): { work?: Work; errors: Fie
   const shaped = parseShape(text)
   if (!shaped.input) return { errors: shaped.errors }
   const { input } = shaped
-  const { interfaces, errors } = completeInterfaces(input.interfaces)
+  const { interfaces, errors } = completeInterfaces(input.interfaces, 'interfaces', { outsideCidr: 'kept' })
   checkFamilies(interfaces, (path, message) => errors.push({ path, message }))
   if (errors.length > 0) return { errors }
   return {

@@ -2,19 +2,20 @@
  * The agent: settings and work in, a report out. Exits 0 with every final report, whatever its verdict; anything else
  * only means "run me again".
  */
+import { canonical, parseIp } from '../contract/address.ts'
 import type { AgentReport } from '../contract/agent-report.ts'
 import type { Interface } from '../contract/interfaces.ts'
 import type { Environment } from '../env.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { parseSettings } from './config.ts'
+import { parseSettings, type Settings } from './config.ts'
 import type { Host } from './host.ts'
 import { parseInput } from './input.ts'
 import { networkManager } from './manager.ts'
-import { observeLinks, observeMachine } from './observe.ts'
+import { observeLinks, observeMachine, unseen } from './observe.ts'
 import { linksByMac } from './observed.ts'
 import { hostPaths, type Paths } from './paths.ts'
-import { wrongMachine } from './preflight.ts'
+import { notMounted, wrongMachine } from './preflight.ts'
 import { recover } from './recover.ts'
 import { appliedReport, checkedReport, fitReport, invalidReport, refusedReport } from './report.ts'
 import { type Ground, inspect, type Pass, pass } from './run.ts'
@@ -32,6 +33,7 @@ const exitDone = 0
 const exitAgain = 75
 const pollEvery = 200
 const lockWait = 20_000
+const resolveWithin = 3_000
 
 type Stop = NonNullable<Agent['stop']>
 
@@ -56,7 +58,8 @@ export async function runAgent(agent: Agent): Promise<number> {
   }
   const onNetworkManager = [paths.networkManager, paths.networkScripts].some(path => host.list(path) !== undefined)
   const manager = onNetworkManager ? await networkManager(host, paths) : undefined
-  const ground: Ground = { host, manager, paths, settings, work, log: log.with({ node: work.nodeName }) }
+  const known = await withApiServer(settings, host, log)
+  const ground: Ground = { host, manager, paths, settings: known, work, log: log.with({ node: work.nodeName }) }
   try {
     return finish(await carryOut(ground, started, stop))
   } catch (error) {
@@ -70,7 +73,7 @@ export async function runAgent(agent: Agent): Promise<number> {
 
 async function carryOut(ground: Ground, started: number, stop: Stop): Promise<AgentReport> {
   const { host, paths, work } = ground
-  const wrong = wrongMachine(work.instanceId, observeMachine(host, paths))
+  const wrong = wrongMachine(work.instanceId, observeMachine(host, paths)) ?? notMounted(unseen(host, paths))
   if (wrong) return refusedReport(work, wrong)
   if (work.mode === 'check' || work.mode === 'plan') return checkedReport(work, await inspect(ground))
 
@@ -90,6 +93,16 @@ async function passUntilAllAreIn(ground: Ground, started: number, stop: Stop): P
     passes.push(done)
     if (!(await appears(ground, done.plan.missing, started + ground.settings.nicWait, stop))) return passes
   }
+}
+
+/** The guard of the way to the API server needs an address; a name that does not resolve stays one, and closes the guard. */
+async function withApiServer(settings: Settings, host: Host, log: Log): Promise<Settings> {
+  const { apiServer } = settings
+  if (apiServer === undefined || parseIp(apiServer)) return settings
+  const address = await host.resolve(apiServer, resolveWithin)
+  if (address) return { ...settings, apiServer: canonical(address) ?? address }
+  log.warn('the API server has a name that does not resolve; NICs with routes of others are refused', { apiServer })
+  return settings
 }
 
 async function takeLock(host: Host, stop: Stop): Promise<(() => void) | undefined> {

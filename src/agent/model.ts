@@ -33,7 +33,7 @@ function afterChange(observed: Observed, ifindex: number | undefined, change: Ch
     case 'address': {
       const kept = observed.addresses.filter(entry => entry.ifindex !== ifindex || entry.cidr !== change.address.cidr)
       const added = { ...change.address, ifindex: ifindex ?? 0, family: familyOf(change.address.cidr) }
-      const state = { linkLocal: false, dadFailed: false }
+      const state = { linkLocal: false, dadFailed: false, tentative: false }
       return { ...observed, addresses: change.op === 'add' ? [...kept, { ...added, ...state }] : kept }
     }
     case 'route': {

@@ -3,6 +3,8 @@
  *
  * Two processes: one `ip -batch` for everything, and one for the IPv6 rules, which need a switch of their own.
  */
+
+import { refusedAltnames } from './altnames.ts'
 import type { Host } from './host.ts'
 import type { NetworkManager } from './manager.ts'
 import { sysctlKeys } from './nic.ts'
@@ -33,7 +35,8 @@ const asJson = ['-N', '-j', '-d', '-force', '-batch', '-']
 
 export async function observe(host: Host, { paths, macs, apiServer, manager }: Question): Promise<Observed> {
   const ask = ['address show', 'route show table all', 'rule list', ...(apiServer ? [`route get ${apiServer}`] : [])]
-  const [all, rules6] = await Promise.all([host.ip(asJson, ask), host.ip(['-6', ...asJson], ['rule list'])])
+  const all = await host.ip(asJson, ask)
+  const rules6 = await host.ip(['-6', ...asJson], ['rule list'])
   const [rawLinks, rawRoutes, rawRules, rawPath] = jsonArrays(all.stdout)
   // Fail closed: a node that cannot be read is not touched. A kernel without a single rule does not exist.
   if (!rawLinks || !rawRoutes || !rawRules || !parseRules(rawRules, 4)[0])
@@ -41,6 +44,7 @@ export async function observe(host: Host, { paths, macs, apiServer, manager }: Q
   const { links, addresses } = parseLinks(rawLinks)
   const [path] = rawPath ? parseRoutes(rawPath, links) : []
   const disk = observeDisk(host, paths)
+  const bootId = host.readValue(paths.bootId) ?? ''
   const owned = Object.values(disk.files).flatMap(file => parseRecord(file.text)?.mac ?? macIn(file.text) ?? [])
   const ours = [...new Set([...macs, ...owned])].flatMap(mac => linksByMac(links, mac))
   return {
@@ -54,7 +58,8 @@ export async function observe(host: Host, { paths, macs, apiServer, manager }: Q
     ...(path?.devices[0] === undefined
       ? {}
       : { apiPath: { ifindex: path.devices[0], ...(path.gateway === undefined ? {} : { gateway: path.gateway }) } }),
-    bootId: readValue(host, paths.bootId) ?? '',
+    refusedAltnames: refusedAltnames(host, paths, bootId),
+    bootId,
     systemUuid: observeMachine(host, paths),
   }
 }
@@ -67,7 +72,14 @@ export function observeDisk(host: Host, paths: Paths): Pick<Observed, 'files' | 
 
 /** The SystemUUID; empty when it cannot be read. */
 export function observeMachine(host: Host, paths: Paths): string {
-  return readValue(host, paths.productUuid) ?? ''
+  return host.readValue(paths.productUuid) ?? ''
+}
+
+/** Paths of every host, whoever manages its network, that we were not given. */
+export function unseen(host: Host, paths: Paths): string[] {
+  const directories = [paths.networkd, paths.sysctl, paths.state, paths.ipv4Conf, paths.ipv6Conf]
+  const missing = directories.filter(path => host.list(path) === undefined)
+  return host.readValue(paths.bootId) ? missing : [...missing, paths.bootId]
 }
 
 /** The links alone: what the wait for a late NIC looks at. */
@@ -116,14 +128,10 @@ function readSysctls(host: Host, paths: Paths, links: readonly Link[]): Record<n
   return Object.fromEntries(
     links.map(link => {
       const values = sysctlKeys.flatMap(key => {
-        const value = readValue(host, sysctlPath(paths, key, link.name))
+        const value = host.readValue(sysctlPath(paths, key, link.name))
         return value === undefined ? [] : [[key, value] as const]
       })
       return [link.ifindex, Object.fromEntries(values)]
     }),
   )
-}
-
-function readValue(host: Host, path: string): string | undefined {
-  return host.readFile(path)?.text.trim()
 }

@@ -30,6 +30,8 @@ export interface Address {
   linkLocal: boolean
   noPrefixRoute: boolean
   dadFailed: boolean
+  /** The kernel still asks whether somebody else has it. */
+  tentative: boolean
   /** Seconds that are left to a leased address. */
   lifetime?: { valid: number; preferred: number }
 }
@@ -91,6 +93,8 @@ export interface Observed {
   managers: Record<number, Manager>
   /** The device and router towards the API server, where its address is known. */
   apiPath?: { ifindex: number; gateway?: string }
+  /** Altnames that the kernel refused since it was booted. */
+  refusedAltnames: string[]
   bootId: string
   systemUuid: string
 }
@@ -123,6 +127,7 @@ interface RawAddress {
   scope: string
   noprefixroute?: boolean
   dadfailed?: boolean
+  tentative?: boolean
   valid_life_time: number
   preferred_life_time: number
 }
@@ -257,6 +262,7 @@ function parseAddresses(raw: RawLink): Address[] {
         linkLocal: family === 6 && Number(entry.scope) === scopeLink,
         noPrefixRoute: entry.noprefixroute ?? false,
         dadFailed: entry.dadfailed ?? false,
+        tentative: entry.tentative ?? false,
         ...(entry.valid_life_time === forever
           ? {}
           : { lifetime: { valid: entry.valid_life_time, preferred: entry.preferred_life_time } }),

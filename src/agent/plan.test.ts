@@ -150,6 +150,17 @@ const refusals: Record<string, Refused> = {
     plus({ apiPath: { ifindex: 3 } }),
     'ApiServerPath: the way to the API server leaves by ens4',
   ],
+  'a NIC with a way out while the name of the API server does not resolve': [
+    plus({ routes: [aRoute(3, '172.16.0.0/12')] }, withLink(up)),
+    'ApiServerPath: ens4 has a route to 172.16.0.0/12, and the API server api.example.com does not resolve: it may be the way there',
+    {},
+    { KUBERNETES_SERVICE_HOST: 'api.example.com', PREFLIGHT_ALLOW_UP: 'true' },
+  ],
+  'an address outside its network': [
+    aNode(1),
+    'AddressOutsideCidr: 10.200.0.10 is outside 10.100.0.0/24',
+    { address: '10.200.0.10' },
+  ],
   'a member of a bond': [withLink({ master: 'bond0' }), 'Enslaved: ens4 belongs to bond0'],
   'a NIC that is up with an address of somebody else': [
     plus({ addresses: [anAddress(3, '192.0.2.7/24')] }, withLink(up)),
@@ -210,6 +221,23 @@ for (const [name, [observed, told, wish, env]] of Object.entries(refusals)) {
     assert.deepEqual(words(planned), [])
   })
 }
+
+test('while the name of the API server does not resolve, a NIC without a way out is taken all the same', () => {
+  const planned = plan(aNode(1), [anInterface(0)], { KUBERNETES_SERVICE_HOST: 'api.example.com' })
+  assert.deepEqual([planned.refused.size, planned.units.length], [0, 1])
+})
+
+test('an IPv6 gateway may be the address of the network itself', () => {
+  const wanted = anInterface(0, { address: 'fd00::10', cidr: 'fd00::/64', gateway: 'fd00::' })
+  const lines = kernelWords(plan(aNode(1), [wanted])).filter(line => line.includes('via'))
+  assert.deepEqual(lines, ['add route ::/0 via fd00:: table 100 metric 100 protocol 4'])
+})
+
+test('an altname that the kernel refused is not asked for again before the next boot', () => {
+  const refusing = aNode(1, { refusedAltnames: ['port-0'] })
+  assert.ok(!kernelWords(plan(refusing, [anInterface(0)])).some(line => line.includes('altname')))
+  assert.deepEqual(words(plan(done(refusing, [anInterface(0)]), [anInterface(0)])), [])
+})
 
 test('PREFLIGHT_ALLOW_UP lets a used NIC through, and leaves what others put there', () => {
   const observed = plus({ addresses: [anAddress(3, '192.0.2.7/24')] }, withLink(up))

@@ -4,7 +4,7 @@
  * Pure. Nothing to do is an empty list of units (G5).
  */
 import { type Cidr, canonical, contains, overlaps, parseCidr, parseIp } from '../contract/address.ts'
-import type { Interface } from '../contract/interfaces.ts'
+import { type Interface, outsideItsCidr } from '../contract/interfaces.ts'
 import { type Change, type RouteSpec, routeText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
 import { type Backend, detectBackend } from './detect.ts'
@@ -59,6 +59,7 @@ export function planRun(question: Question): Plan {
     else {
       const refusal =
         ambiguous(wish, [link, ...others]) ??
+        outside(wish) ??
         carriesNode(
           link,
           ground,
@@ -128,6 +129,11 @@ function ambiguous(wish: Interface, links: readonly Link[]): Refusal | undefined
   if (links.length === 1) return undefined
   const names = links.map(link => link.name).join(' and ')
   return { reason: 'NicAmbiguous', message: `${names} both have ${wish.macAddress}` }
+}
+
+function outside(wish: Interface): Refusal | undefined {
+  const message = outsideItsCidr(wish)
+  return message === undefined ? undefined : { reason: 'AddressOutsideCidr', message }
 }
 
 /** Runs the guards, then takes out those whose name nobody will free; each one taken out may hold another one's name. */
@@ -283,12 +289,18 @@ function targetOf(
     addresses: [...foreign, ...nic.addresses],
     routes: nic.routes.map(route => asPresent(route, now.routes)),
     rules: nic.rules,
-    altnames: nic.altname ? [nic.altname] : [],
+    altnames: altnamesOf(nic, now, observed),
     sysctls: nic.sysctls,
     // What it does with our own profile is what we would do.
     manager: now.manager === 'ours' ? 'ours' : 'none',
     files: { ...files, [recordPath(paths, nic.mac)]: { text: recordText(record), mode: 0o600, uid: 0, gid: 0 } },
   }
+}
+
+/** One that the kernel refused is not asked for again before the next boot. */
+function altnamesOf({ altname }: WantedNic, now: NicState, { refusedAltnames }: Observed): string[] {
+  if (altname === undefined) return []
+  return now.altnames.includes(altname) || !refusedAltnames.includes(altname) ? [altname] : []
 }
 
 /** A NIC that runs our profile in NetworkManager is taken out of its hands only when something has to change. */

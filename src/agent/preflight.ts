@@ -3,7 +3,7 @@
  *
  * Pure, and fails closed: the first doubt refuses. The guards stand in order of what would be lost.
  */
-import { overlaps, parseCidr } from '../contract/address.ts'
+import { overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import type { InterfaceReason } from '../contract/reasons.ts'
 import type { Settings } from './config.ts'
 import { type Link, linkByIndex, type Observed, protocolKernel, type RouteSeen, tableMain } from './observed.ts'
@@ -39,6 +39,12 @@ export function wrongMachine(instanceId: string | undefined, systemUuid: string)
   return { reason: 'WrongMachine', message: `this is ${machine}, not ${wanted}` }
 }
 
+/** What cannot be seen can neither be set nor be taken back: a run without it would only look like a good one. */
+export function notMounted(unseen: readonly string[]): Refusal | undefined {
+  if (unseen.length === 0) return undefined
+  return { reason: 'HostUnseen', message: `the agent does not see ${unseen.join(', ')} of the host` }
+}
+
 /** What makes a device untouchable, wanted or not: the node lives on it. */
 export function carriesNode(link: Link, ground: Ground, owned: OwnedNic | undefined): Refusal | undefined {
   const { observed, nodeAddresses, tables } = ground
@@ -57,8 +63,29 @@ export function carriesNode(link: Link, ground: Ground, owned: OwnedNic | undefi
 
   if (observed.apiPath?.ifindex === link.ifindex)
     return { reason: 'ApiServerPath', message: `the way to the API server leaves by ${link.name}` }
+  const unknown = apiPathUnknown(link, ground, owned)
+  if (unknown) return unknown
   if (link.master) return { reason: 'Enslaved', message: `${link.name} belongs to ${link.master}` }
   return undefined
+}
+
+/** While the name of the API server does not resolve, any way out that is not ours may be the one to it. */
+function apiPathUnknown(
+  link: Link,
+  { observed, settings: { apiServer }, tables }: Ground,
+  owned: OwnedNic | undefined,
+): Refusal | undefined {
+  if (apiServer === undefined || parseIp(apiServer) || owned || !link.up) return undefined
+  const route = observed.routes.find(
+    entry =>
+      entry.type === 1 && entry.devices.includes(link.ifindex) && !tables.has(entry.table) && !isLinkLocal(entry),
+  )
+  return (
+    route && {
+      reason: 'ApiServerPath',
+      message: `${link.name} has ${routeInWords(route)}, and the API server ${apiServer} does not resolve: it may be the way there`,
+    }
+  )
 }
 
 export function refuse(nic: WantedNic, link: Link, ground: Ground, owned: OwnedNic | undefined): Refusal | undefined {
@@ -100,11 +127,15 @@ function foreignUse(
 /** The kernel's own route of a wanted address, and of the link-local network. */
 function fromWantedAddress(route: RouteSeen, wanted: ReadonlySet<string>): boolean {
   if (route.protocol !== protocolKernel) return false
-  if (route.destination === 'fe80::/64' || route.destination === 'ff00::/8') return true
+  if (isLinkLocal(route)) return true
   return [...wanted].some(cidr => {
     const [address, destination] = [parseCidr(cidr), parseCidr(route.destination)]
     return address && destination && address.prefix === destination.prefix && overlaps(address, destination)
   })
+}
+
+function isLinkLocal(route: RouteSeen): boolean {
+  return route.protocol === protocolKernel && (route.destination === 'fe80::/64' || route.destination === 'ff00::/8')
 }
 
 function foreignFile(nic: WantedNic, { observed, paths, files }: Ground): Refusal | undefined {

@@ -1,18 +1,22 @@
 /**
- * What the node lives on: its default routes, its own addresses, its way to the API server. What was there before a run
- * must be there after it.
+ * What must be the same after a run as before it: the node's default routes, its own addresses, its way to the API server,
+ * and who answers on the wire.
  *
  * Pure.
  */
-import { parseIp } from '../contract/address.ts'
+import { contains, parseCidr, parseIp } from '../contract/address.ts'
+import type { ProbeMode, Settings } from './config.ts'
 import { linkByIndex, type Observed } from './observed.ts'
+import type { WantedNic } from './wanted.ts'
+import { type Answers, type Target, targetKey } from './wire.ts'
+
+export interface Ours {
+  tables: ReadonlySet<number>
+  devices: ReadonlySet<number>
+}
 
 /** In words, each starting with what it is, so that a loss can be told as it stands. */
-export function lifelines(
-  observed: Observed,
-  nodeAddresses: readonly string[],
-  ours: { tables: ReadonlySet<number>; devices: ReadonlySet<number> },
-): string[] {
+export function lifelines(observed: Observed, nodeAddresses: readonly string[], ours: Ours): string[] {
   const device = (ifindex: number | undefined) => linkByIndex(observed, ifindex ?? 0)?.name ?? 'no device'
   const gateways = observed.routes
     .filter(route => route.destination === 'default' && !ours.tables.has(route.table))
@@ -30,4 +34,42 @@ export function lifelines(
 
 export function lost(before: readonly string[], after: readonly string[]): string[] {
   return before.filter(line => !after.includes(line))
+}
+
+export function probeModeOf(id: number, { probe }: Pick<Settings, 'probe'>): ProbeMode {
+  return probe.of[id] ?? probe.mode
+}
+
+/** The routers of the node's own default routes. */
+export function gatewayTargets(observed: Observed, ours: Ours): Target[] {
+  return observed.routes.flatMap(({ destination, table, gateway, devices: [ifindex] }) =>
+    destination !== 'default' || ours.tables.has(table) || gateway === undefined || ifindex === undefined
+      ? []
+      : [{ ifindex, address: gateway }],
+  )
+}
+
+/** Whom a NIC asks: a peer in its network where one is named, else its gateway. */
+export function nicTarget(nic: WantedNic, ifindex: number, settings: Pick<Settings, 'probe'>): Target | undefined {
+  if (probeModeOf(nic.id, settings) === 'off') return undefined
+  const networks = nic.addresses.flatMap(({ cidr }) => parseCidr(cidr) ?? [])
+  const peer = settings.probe.peers.find(text => {
+    const ip = parseIp(text)
+    return ip !== undefined && networks.some(network => contains(network, ip))
+  })
+  const address = peer ?? nic.routes.find(route => route.destination === 'default')?.gateway
+  return address === undefined ? undefined : { ifindex, address }
+}
+
+/** What the silence of a NIC's own gateway or peer means: nothing, a word in the report, or the end of the change. */
+export function judgeSilence(
+  target: Target,
+  mode: ProbeMode,
+  { before, after }: { before: Answers; after: Answers },
+): { note?: string; failure?: string } {
+  const key = targetKey(target)
+  if (after.has(key)) return {}
+  if (before.has(key)) return { failure: `${target.address} answered before the change and does not answer any more` }
+  const silence = `${target.address} does not answer`
+  return mode === 'required' ? { failure: silence } : { note: silence }
 }

@@ -51,10 +51,16 @@ export function appliedReport(work: Work, passes: readonly Pass[], recovered: re
       ? { status: 'Failed', ...refusal }
       : missing
         ? { status: 'Pending', reason: 'NicMissing', message: `no NIC has ${nic.macAddress}` }
-        : { status: 'Configured', reason: 'Configured' }
+        : { status: 'Configured', reason: 'Configured', ...toldOf(passes, nic.id) }
     return nicReport(nic, judged, observedOf(last.observed, nic))
   })
   return { ...common, ...verdictOf(interfaces, stuck), interfaces }
+}
+
+/** A gateway that does not answer is told and fails nothing. */
+function toldOf(passes: readonly Pass[], id: number): Pick<Judged, 'message'> {
+  const message = passes.map(({ notes }) => notes.get(id)).find(note => note !== undefined)
+  return message === undefined ? {} : { message }
 }
 
 /** What a check or a dry run found: every change that an apply would make is a difference. */

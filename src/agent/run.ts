@@ -1,22 +1,26 @@
 /**
  * One pass over the node: observe → plan → stage → journal → apply → verify → probe → commit, or undo.
  */
+import { parseIp } from '../contract/address.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { rememberRefused } from './altnames.ts'
 import { applyUnits, type Failure, type Failures, handBackAll } from './apply.ts'
 import { inWords } from './change.ts'
 import type { Settings } from './config.ts'
+import { askingUnits, findDuplicates } from './duplicates.ts'
 import { commitFiles, dropStaged, fileChangesOf, stageFiles } from './files.ts'
 import type { Host } from './host.ts'
 import type { Work } from './input.ts'
 import { clearJournal, writeJournal } from './journal.ts'
+import { fallenSilent, type Heard, listen } from './listen.ts'
 import type { NetworkManager } from './manager.ts'
 import { observe, observeDisk } from './observe.ts'
 import type { Observed } from './observed.ts'
 import { allIds } from './owned.ts'
 import type { Paths } from './paths.ts'
 import { type Plan, planRun } from './plan.ts'
-import { lifelines, lost } from './probe.ts'
+import { judgeSilence, lifelines, lost, nicTarget, probeModeOf } from './probe.ts'
 import { takeBack } from './recover.ts'
 import { filesFor } from './render/files.ts'
 import type { Unit } from './unit.ts'
@@ -42,6 +46,8 @@ export interface Pass {
   undone: string[]
   /** Interfaces of ours that should have gone and are still there, with why. */
   stuck: { name: string; failure: Failure }[]
+  /** Who did not answer, by interface, where that is only told. */
+  notes: Map<number, string>
   /** Milliseconds of applying. */
   applying: number
 }
@@ -52,6 +58,12 @@ const maxRounds = 3
 /** NetworkManager acts on what it sees a little later: what holds now must hold then. */
 const settleTime = 5_000
 
+/** Milliseconds. Two machines with one IPv6 address find out within about a second. */
+const dadTime = 1_000
+/** Milliseconds of silence after which an IPv4 address counts as free. */
+const silenceTime = 500
+const pollEvery = 150
+
 export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<Pass> {
   const observed = await look(ground)
   const plan = planOn(observed, ground, skip)
@@ -61,28 +73,41 @@ export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<P
   const failures: Failures = new Map()
   stage(plan.units, ground.host, failures)
   const units = plan.units.filter(unit => !failures.has(unit.group))
-  const made: Unit[] = [...units]
-  if (!begin(units, observed, ground, failures)) return outcome(plan, [], failures, ground, observed)
+  const asking = ground.settings.duplicateCheck ? askingUnits(units, observed) : []
+  const made: Unit[] = [...asking, ...units]
+  if (!begin(made, observed, ground, failures)) return outcome(plan, { failures, good: [] }, ground, observed)
+  const watch = watching(plan, units, ground)
+  const [heard, duplicates] = await Promise.all([
+    listen({ ...watch, observed }),
+    asking.length > 0
+      ? findDuplicates(asking, units, { ...ground, observed }, Math.min(silenceTime, ground.settings.probe.timeout))
+      : new Map(),
+  ])
+  merge(failures, duplicates)
   const began = ground.host.now()
-  merge(failures, await applyUnits(units, { ...ground, observed }))
+  const free = units.filter(unit => !failures.has(unit.group))
+  const first = await applyUnits(free, { ...ground, observed })
+  merge(failures, first.failures)
   const applying = ground.host.now() - began
+  if (first.refusedAltnames.length > 0) remember(first.refusedAltnames, observed, ground)
 
   let after = await look(ground)
-  for (let round = 2; round <= maxRounds; round++) {
+  for (let round = 2; round <= maxRounds && unsettled(plan, free, after); round++) {
     const again = kernelOnly(planOn(after, ground, skip).units, units, failures)
     if (again.length === 0) break
     made.push(...again)
     writeJournal(ground.host, ground.paths, { version: 1, bootId: observed.bootId, units: again })
-    merge(failures, await applyUnits(again, { ...ground, observed: after }))
+    merge(failures, (await applyUnits(again, { ...ground, observed: after })).failures)
     after = await look(ground)
   }
   verifyAll(plan, units, after, failures)
-  if (ground.manager && units.some(unit => unit.purpose === 'apply')) {
-    await ground.host.sleep(settleTime)
-    after = await look(ground)
-    verifyAll(plan, units, after, failures)
-  }
-  probe(plan, units, observed, after, ground, failures)
+  const [now, settledState] = await Promise.all([
+    listen({ ...watch, observed: after }),
+    whenSettled(after, ground, units),
+  ])
+  after = settledState
+  verifyAll(plan, units, after, failures)
+  const notes = probe(units, { observed, after, heard, now, watch, ground }, failures)
 
   const bad = made.filter(unit => failures.has(unit.group))
   if (bad.length > 0) await takeBack(bad, after, ground, 'kernel')
@@ -96,7 +121,7 @@ export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<P
   )
   clearJournal(ground.host, ground.paths)
   const asKnown = failures.size === 0 ? { ...after, ...observeDisk(ground.host, ground.paths) } : await look(ground)
-  return { ...outcome(plan, good, failures, ground, asKnown), applying }
+  return { ...outcome(plan, { failures, good }, ground, asKnown), notes, applying }
 }
 
 /** The same look and the same plan, with nothing done about it. */
@@ -123,7 +148,8 @@ function begin(units: readonly Unit[], observed: Observed, { host, paths }: Grou
 
 async function look({ host, paths, settings, work, manager }: Ground): Promise<Observed> {
   const macs = work.interfaces.map(nic => nic.macAddress)
-  return observe(host, { paths, macs, manager, ...(settings.apiServer ? { apiServer: settings.apiServer } : {}) })
+  const { apiServer } = settings
+  return observe(host, { paths, macs, manager, ...(apiServer && parseIp(apiServer) ? { apiServer } : {}) })
 }
 
 function planOn(observed: Observed, { work, settings, paths }: Ground, skip: ReadonlySet<number>): Plan {
@@ -184,24 +210,91 @@ function verifyAll(plan: Plan, units: readonly Unit[], after: Observed, failures
   }
 }
 
-/** A node that lost what it lives on gets everything back, whichever NIC it was. */
-function probe(
-  plan: Plan,
-  units: readonly Unit[],
-  before: Observed,
-  after: Observed,
-  { work, settings, log }: Ground,
-  failures: Failures,
-): void {
-  const ours = {
-    tables: new Set(allIds.map(id => settings.tableBase + id)),
-    devices: new Set([...plan.accepted.map(({ link }) => link.ifindex), ...units.flatMap(unit => unit.ifindex ?? [])]),
+interface Probed {
+  observed: Observed
+  after: Observed
+  heard: Heard
+  now: Heard
+  watch: ReturnType<typeof watching>
+  ground: Ground
+}
+
+/** A node that lost what it lives on gets everything back, whichever NIC it was; a NIC that fell silent goes alone. */
+function probe(units: readonly Unit[], probed: Probed, failures: Failures): Map<number, string> {
+  const { observed, after, heard, now, ground, watch } = probed
+  const { work, settings, log } = ground
+  const missing = [
+    ...lost(lifelines(observed, work.nodeAddresses, watch.ours), lifelines(after, work.nodeAddresses, watch.ours)),
+    ...fallenSilent(observed, watch.ours, heard, now),
+  ]
+  const notes = new Map<number, string>()
+  if (missing.length > 0) {
+    log.error('the node lost what it lives on; everything is taken back', { missing })
+    for (const unit of units)
+      failures.set(unit.group, { reason: 'ProbeFailed', message: `lost ${missing.join(', ')}; all was taken back` })
+    return notes
   }
-  const missing = lost(lifelines(before, work.nodeAddresses, ours), lifelines(after, work.nodeAddresses, ours))
-  if (missing.length === 0) return
-  log.error('the node lost what it lives on; everything is taken back', { missing })
-  for (const unit of units)
-    failures.set(unit.group, { reason: 'ProbeFailed', message: `lost ${missing.join(', ')}; all was taken back` })
+  for (const { nic, ifindex } of watch.nics) {
+    const group = units.find(unit => unit.purpose === 'apply' && unit.id === nic.id)?.group
+    const target = nicTarget(nic, ifindex, settings)
+    if (group === undefined || !target || failures.has(group)) continue
+    const answers = { before: heard.answers, after: now.answers }
+    const { note, failure } = judgeSilence(target, probeModeOf(nic.id, settings), answers)
+    if (note) notes.set(nic.id, note)
+    if (failure) failures.set(group, { reason: 'GatewaySilent', message: failure })
+  }
+  return notes
+}
+
+/** Whose answers count in this run: NICs that are changed, and what the node lives on. */
+function watching(plan: Plan, units: readonly Unit[], { host, settings }: Ground) {
+  const changed = plan.accepted.filter(({ nic }) => units.some(unit => unit.purpose === 'apply' && unit.id === nic.id))
+  const devices = [...plan.accepted.map(({ link }) => link.ifindex), ...units.flatMap(unit => unit.ifindex ?? [])]
+  return {
+    host,
+    settings,
+    nics: changed.map(({ nic, link }) => ({ nic, ifindex: link.ifindex })),
+    ours: { tables: new Set(allIds.map(id => settings.tableBase + id)), devices: new Set(devices) },
+  }
+}
+
+/** The kernel takes its time to find another owner of an IPv6 address, and NetworkManager to act on what it sees. */
+async function whenSettled(after: Observed, ground: Ground, units: readonly Unit[]): Promise<Observed> {
+  const { host, manager, settings } = ground
+  const changed = new Set(units.filter(unit => unit.purpose === 'apply').flatMap(unit => unit.ifindex ?? []))
+  if (manager && changed.size > 0) {
+    await host.sleep(settleTime)
+    return look(ground)
+  }
+  const asks = (seen: Observed) => seen.addresses.some(entry => entry.tentative && changed.has(entry.ifindex))
+  let seen = after
+  for (const until = host.now() + dadTime; settings.duplicateCheck && asks(seen) && host.now() < until; ) {
+    await host.sleep(pollEvery)
+    seen = await look(ground)
+  }
+  return seen
+}
+
+/** Reports whether the kernel may need a second round: it takes things away by itself, or something of ours had to go. */
+function unsettled(plan: Plan, units: readonly Unit[], after: Observed): boolean {
+  return (
+    units.some(unit => unit.purpose === 'remove') ||
+    plan.accepted.some(({ nic, link }) => differences(nic, link.ifindex, after).length > 0)
+  )
+}
+
+/** Without it the next run asks once more; that is all. */
+function remember(
+  altnames: readonly string[],
+  { bootId, refusedAltnames }: Observed,
+  { host, paths, log }: Ground,
+): void {
+  log.warn('altnames were refused; not asked for again before the next boot', { altnames })
+  try {
+    rememberRefused(host, paths, { bootId, altnames: [...refusedAltnames, ...altnames] })
+  } catch (error) {
+    log.warn('the disk did not take it', { error: messageOf(error) })
+  }
 }
 
 async function commit(
@@ -226,7 +319,12 @@ async function commit(
   return good
 }
 
-function outcome(plan: Plan, good: readonly Unit[], failures: Failures, ground: Ground, observed: Observed): Pass {
+function outcome(
+  plan: Plan,
+  { failures, good }: { failures: Failures; good: readonly Unit[] },
+  ground: Ground,
+  observed: Observed,
+): Pass {
   const failed = new Map<number, Failure>()
   for (const unit of plan.units) {
     const failure = failures.get(unit.group)
@@ -247,6 +345,7 @@ function outcome(plan: Plan, good: readonly Unit[], failures: Failures, ground: 
     ]),
     undone: plan.units.filter(unit => failures.has(unit.group)).map(unit => unit.name),
     stuck: [...stuckOf(plan), ...plan.units.flatMap(unit => stuckUnit(unit, failures))],
+    notes: new Map(),
     applying: 0,
   }
 }
@@ -270,5 +369,15 @@ function settled(plan: Plan, observed: Observed, { paths }: Ground, failed: Map<
     const [first] = found
     if (first) failed.set(nic.id, { reason: first.reason, message: found.map(entry => entry.message).join('; ') })
   }
-  return { plan, observed, failed, changed: 0, removed: [], undone: [], stuck: stuckOf(plan), applying: 0 }
+  return {
+    plan,
+    observed,
+    failed,
+    changed: 0,
+    removed: [],
+    undone: [],
+    stuck: stuckOf(plan),
+    notes: new Map(),
+    applying: 0,
+  }
 }

@@ -68,11 +68,17 @@ export function interfaceId(name: string): number | undefined {
 export function completeInterfaces(
   inputs: readonly InterfaceInput[],
   at = 'interfaces',
+  { outsideCidr = 'mistake' }: { outsideCidr?: 'mistake' | 'kept' } = {},
 ): { interfaces: Interface[]; errors: FieldError[] } {
   const errors: FieldError[] = []
   const interfaces = inputs.map((input, index) => completeOne(input, index, `${at}[${index}]`, errors))
   if (inputs.length > maxInterfaces)
     errors.push({ path: at, message: `has ${inputs.length} interfaces; a node has at most ${maxInterfaces}` })
+  if (outsideCidr === 'mistake')
+    for (const [index, nic] of interfaces.entries()) {
+      const message = outsideItsCidr(nic)
+      if (message) errors.push({ path: `${at}[${index}].address`, message })
+    }
   for (const key of ['id', 'macAddress', 'portId'] as const) errors.push(...repeated(interfaces, key, at))
   interfaces.sort((a, b) => a.id - b.id)
   return { interfaces, errors }
@@ -86,6 +92,12 @@ export function areComplete(inputs: readonly InterfaceInput[]): inputs is Interf
     if (index > 0 && id <= (inputs[index - 1]?.id ?? -1)) return false
     return Object.values(input).every(value => value !== '' && value !== undefined && !isEmptyList(value))
   })
+}
+
+/** What is wrong when the address of an interface is not in its own network. */
+export function outsideItsCidr({ address, cidr }: Pick<Interface, 'address' | 'cidr'>): string | undefined {
+  const [ip, network] = [parseIp(address ?? ''), parseCidr(cidr ?? '')]
+  return ip && network && !contains(network, ip) ? `${address} is outside ${cidr}` : undefined
 }
 
 /** Every address of an interface with its prefix, the first one first; IPv4 and IPv6 in canonical form. */
@@ -141,7 +153,6 @@ function checkAddresses(input: InterfaceInput, fail: (field: string, message: st
   if (input.address && !address) fail('address', `"${input.address}" is not an IP address`)
   if (input.cidr && !cidr) fail('cidr', `"${input.cidr}" is not a network in CIDR form, such as 192.168.1.0/24`)
   if (address && !input.cidr) fail('cidr', `is needed beside address ${input.address}`)
-  if (address && cidr && !contains(cidr, address)) fail('address', `${input.address} is outside ${input.cidr}`)
   for (const [index, text] of (input.addresses ?? []).entries())
     if (!parseCidr(text))
       fail(`addresses[${index}]`, `"${text}" is not an address with prefix, such as 192.168.1.10/24`)

@@ -273,6 +273,11 @@ export const interfaceReasons = {
     meaning: 'The agent was not given a path of the host that it needs.',
     remedy: 'Mount the path that the message names; the controller’s own Jobs have all of them.',
   },
+  GatewaySilent: {
+    meaning:
+      'The gateway or peer of the NIC does not answer, and it did before or has to (NETWORK_PROBE); the NIC was taken back.',
+    remedy: 'Check the port, its network and its router in Neutron, or set NETWORK_PROBE to reported.',
+  },
   InputInvalid: { meaning: 'The agent cannot use its input.', remedy: 'Correct the fields that the message names.' },
   InSync: { meaning: 'The node is as configured.', remedy: nothing },
   LinkDown: { meaning: 'The link does not come up.', remedy: 'Check the port in Neutron and the host’s switch.' },

@@ -1,12 +1,14 @@
 /**
- * Runs inside a node's network namespace: lets the agent die after every single step on the way from one wanted state to
- * another and back, lets the next one recover, and holds the whole node to its old good state or its new one.
+ * Runs inside a node's network namespace: kills the agent with its whole process group after every single step on the way
+ * from one wanted state to another and back, lets the next one recover, and holds the whole node to its old good state or
+ * its new one.
  *
- *   killed-everywhere.ts ROOT INPUT-A INPUT-B
+ *   killed-everywhere.ts ROOT VICTIM INPUT-A INPUT-B
  */
 import assert from 'node:assert/strict'
-import { type Host, kernelHost } from '../../../src/agent/host.ts'
-import { runAgent } from '../../../src/agent/main.ts'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { kernelHost } from '../../../src/agent/host.ts'
 import { observe } from '../../../src/agent/observe.ts'
 import type { Observed } from '../../../src/agent/observed.ts'
 import { pathsUnder } from '../../../src/agent/paths.ts'
@@ -14,11 +16,12 @@ import { recover } from '../../../src/agent/recover.ts'
 import type { AgentInput } from '../../../src/contract/agent-input.ts'
 import { canonicalJson } from '../../../src/contract/hash.ts'
 import { silent } from '../../../src/log.ts'
-import { dyingHost } from './dying-host.ts'
+import { hurried } from './dying-host.ts'
 
-const [root = '', textA = '', textB = ''] = process.argv.slice(2)
+const [root = '', victim = '', textA = '', textB = ''] = process.argv.slice(2)
 const paths = pathsUnder(root)
-const host = kernelHost()
+const host = hurried(kernelHost())
+const unlimited = 1_000_000
 
 interface Wanted {
   name: string
@@ -29,8 +32,16 @@ const a: Wanted = { name: 'A', input: JSON.parse(textA) as AgentInput }
 const b: Wanted = { name: 'B', input: JSON.parse(textB) as AgentInput }
 const macs = [...a.input.interfaces, ...b.input.interfaces].map(nic => nic.macAddress)
 
-function run(on: Host, { input }: Wanted): Promise<number> {
-  return runAgent({ env: { MULTINIC_INPUT: JSON.stringify(input), NIC_WAIT: '0s' }, host: on, log: silent, paths })
+/** The leader of a process group of its own; its end is 0, or the signal. */
+async function start(steps: number, ...input: string[]): Promise<number | string> {
+  const args = [victim, root, String(steps), ...input]
+  const child = spawn(process.execPath, args, { detached: true, stdio: ['ignore', 'ignore', 'inherit'] })
+  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
+  return code ?? signal ?? ''
+}
+
+function run({ input }: Wanted, steps = unlimited): Promise<number | string> {
+  return start(steps, JSON.stringify(input))
 }
 
 /**
@@ -48,7 +59,7 @@ async function state(): Promise<string> {
     ),
     ...of(
       'address',
-      seen.addresses.filter(address => !address.linkLocal),
+      seen.addresses.filter(address => !address.linkLocal).map(({ tentative: _, ...address }) => address),
     ),
     ...of(
       'route',
@@ -65,28 +76,30 @@ async function state(): Promise<string> {
 async function everyStep(from: Wanted, to: Wanted, states: { old: string; new: string }): Promise<number> {
   const way = `${from.name} to ${to.name}`
   for (let steps = 0; ; steps++) {
-    if ((await run(dyingHost(host, steps), to)) === 0) {
+    const end = await run(to, steps)
+    if (end === 0) {
       assert.equal(await state(), states.new, `${way} without a kill`)
       return steps
     }
+    assert.equal(end, 'SIGKILL', `${way}, step ${steps}`)
     // The one that takes it back may be killed as well.
-    await recover({ host: dyingHost(host, steps % 7), paths, log: silent }).catch(() => {})
+    if (steps % 4 === 0) await start(steps % 7)
     await recover({ host, paths, log: silent })
     const now = await state()
     if (now === states.old) continue
     assert.equal(now, states.new, `${way}, killed after ${steps} steps, is neither old nor new`)
-    assert.equal(await run(host, from), 0)
+    assert.equal(await run(from), 0)
     assert.equal(await state(), states.old, `back after a kill at step ${steps} of ${way}`)
   }
 }
 
 // The first runs make our directories and backups, which are no part of what is compared.
-for (const wanted of [b, a]) assert.equal(await run(host, wanted), 0)
+for (const wanted of [b, a]) assert.equal(await run(wanted), 0)
 const stateA = await state()
-assert.equal(await run(host, b), 0)
+assert.equal(await run(b), 0)
 const stateB = await state()
 assert.notEqual(stateA, stateB)
-assert.equal(await run(host, a), 0)
+assert.equal(await run(a), 0)
 assert.equal(await state(), stateA)
 
 const there = await everyStep(a, b, { old: stateA, new: stateB })

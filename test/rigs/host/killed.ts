@@ -3,10 +3,12 @@
  */
 import assert from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
 import type { AgentInput } from '../../../src/contract/agent-input.ts'
 import { createNode, foreignState, type RigNic } from './node.ts'
 import { macsOf } from './seen.ts'
 
+const agent = fileURLToPath(new URL('./victim.ts', import.meta.url))
 const program = fileURLToPath(new URL('./killed-everywhere.ts', import.meta.url))
 
 export interface Way {
@@ -21,7 +23,17 @@ export async function killEverywhere({ nics, from, to, steps }: Way): Promise<vo
   const node = await createNode({ nics })
   try {
     const before = foreignState(node, macsOf(node))
-    const said = await node.execute(process.execPath, program, node.root, input(from(node.nics)), input(to(node.nics)))
+    const victim = node.path('victim.cjs')
+    await build({
+      entryPoints: [agent],
+      outfile: victim,
+      bundle: true,
+      platform: 'node',
+      format: 'cjs',
+      target: 'node24',
+    })
+    const ways = [input(from(node.nics)), input(to(node.nics))]
+    const said = await node.execute(process.execPath, program, node.root, victim, ...ways)
     const { there, back } = JSON.parse(said) as { there: number; back: number }
     assert.ok(there > steps && back > steps, said)
     assert.equal(foreignState(node, macsOf(node)), before)

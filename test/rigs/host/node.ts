@@ -50,6 +50,7 @@ export interface RigNode {
   /** `ip` on the node; fails the test when it fails. */
   ip(...args: string[]): string
   fabricIp(...args: string[]): string
+  fabricExec(command: string, ...args: string[]): string
   /** Runs a command in the node's namespace. */
   exec(command: string, ...args: string[]): string
   /** The same without holding up the test process meanwhile. */
@@ -104,6 +105,7 @@ export async function createNode({ nics = 2, files = {}, oneSubnet = false }: No
     nics: [],
     ip: (...args) => run('ip', '-n', namespace, ...args),
     fabricIp: (...args) => run('ip', '-n', fabric, ...args),
+    fabricExec: (command, ...args) => run('nsenter', `--net=/run/netns/${fabric}`, command, ...args),
     exec: (command, ...args) => run('nsenter', `--net=/run/netns/${namespace}`, command, ...args),
     execute: async (command, ...args) => {
       const inside = [`--net=/run/netns/${namespace}`, command, ...args]
@@ -137,6 +139,16 @@ export async function createNode({ nics = 2, files = {}, oneSubnet = false }: No
   for (let index = 0; index < nics; index++) node.plug()
   await eventually(() => run('ip', '-n', namespace, 'route', 'get', '10.0.0.1'))
   return node
+}
+
+/** A node for one test, gone after it. */
+export async function withNode(options: NodeOptions, test: (node: RigNode) => Promise<void>): Promise<void> {
+  const node = await createNode(options)
+  try {
+    await test(node)
+  } finally {
+    node.remove()
+  }
 }
 
 /** A wanted interface as the controller writes it, for one NIC of the rig. */

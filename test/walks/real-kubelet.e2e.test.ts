@@ -1,5 +1,6 @@
 /**
- * Our controller and our agent image on real parts: kube-apiserver, the Job controller, one kubelet with containerd.
+ * Our controller and our agent image on real parts: kube-apiserver, the Job controller, one kubelet with containerd. The
+ * controller has the rights of config/rbac and no others.
  *
  * The cases are one story, in order: a NIC is asked for, is there, survives a power cycle, and goes.
  */
@@ -9,68 +10,48 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { buildImage } from '../../scripts/image.ts'
 import { type NodeConfig, nodeConfigFinalizer, nodeConfigs } from '../../src/contract/node-config.ts'
-import { connectKube, type KubeClient } from '../../src/kube/client.ts'
-import { loadKubeconfig } from '../../src/kube/config.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
 import { jobs } from '../../src/kube/resources.ts'
 import { eventually } from '../eventually.ts'
-import { type ControlPlane, type RigNode, startControlPlane, startNode } from '../rigs/kubernetes/rig.ts'
-import { type Daemon, startDaemon } from '../rigs/process.ts'
+import { type RealController, startRealController } from '../real-controller.ts'
+import { type ControlPlane, type RigNode, startNode } from '../rigs/kubernetes/rig.ts'
+import type { Daemon } from '../rigs/process.ts'
 
-const root = join(import.meta.dirname, '../..')
 const namespace = 'multinic-system'
 const uuid = '6f1c2a10-0001-4aaa-8bbb-000000000001'
 const strange = '6f1c2a10-0001-4aaa-8bbb-00000000000f'
 const [wanted, foreign] = ['fa:16:3e:00:00:11', 'fa:16:3e:00:00:12']
 const within = 60_000
 
+let real: RealController
 let cp: ControlPlane
 let node: RigNode
 let kube: KubeClient
+let kubeconfig: string
 let controller: Daemon
 
 before(async () => {
-  cp = await startControlPlane()
+  real = await startRealController()
+  ;({ cp, kube } = real)
   const image = join(cp.dir, 'agent.tar')
   await buildImage('agent', image, { compress: false })
   node = await startNode(cp, { name: 'w1', uuid, macs: [wanted, foreign], images: [image] })
-  await cp.exec('kubectl', ['apply', '-f', join(root, 'config/crd/bases')])
-  await cp.exec('kubectl', ['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all'])
-  await cp.exec('kubectl', ['apply', '-f', '-'], { input: JSON.stringify(chart) })
-  kube = connectKube(await loadKubeconfig(cp.kubeconfig))
+  kubeconfig = (await real.install(namespace)).kubeconfig
   controller = startController()
 })
 
 after(async () => {
   await controller?.stop()
-  await kube?.close()
   await node?.close()
-  await cp?.close()
+  await real?.close()
 })
 
 function startController(): Daemon {
-  return startDaemon(process.execPath, [join(root, 'src/main.ts'), 'controller'], {
-    log: join(cp.dir, 'controller.log'),
-    env: {
-      KUBECONFIG: cp.kubeconfig,
-      AGENT_IMAGE: 'multinic-agent:dev',
-      AGENT_IMAGE_PULL_POLICY: 'Never',
-      HEALTH_ADDR: '127.0.0.1:0',
-    },
+  return real.startProcess('controller', {
+    KUBECONFIG: kubeconfig,
+    AGENT_IMAGE: 'multinic-agent:dev',
+    AGENT_IMAGE_PULL_POLICY: 'Never',
   })
-}
-
-/** What the chart installs beside the controller. */
-const chart = {
-  apiVersion: 'v1',
-  kind: 'List',
-  items: [
-    {
-      apiVersion: 'v1',
-      kind: 'Namespace',
-      metadata: { name: namespace, labels: { 'pod-security.kubernetes.io/enforce': 'privileged' } },
-    },
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'multinic-agent-job', namespace } },
-  ],
 }
 
 const nic = {

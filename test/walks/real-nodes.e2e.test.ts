@@ -1,6 +1,6 @@
 /**
- * Two real nodes at once under everything that goes wrong in the middle: a spec that changes during a run, an agent that is
- * killed while the API server is stopped, a power cycle, a node that is removed.
+ * Two real nodes at once under everything that goes wrong in the middle: an agent that lacks something, a spec that changes
+ * during a run, an agent that is killed while the API server is stopped, a power cycle, a node that is removed.
  *
  * An agent is caught in the middle by asking for a NIC that is not there yet: it does the others and waits for it.
  */
@@ -15,6 +15,7 @@ import { eventually } from '../eventually.ts'
 import { type RealController, startRealController } from '../real-controller.ts'
 import { type RigNode, startNode } from '../rigs/kubernetes/rig.ts'
 import { type Daemon, run } from '../rigs/process.ts'
+import { type Lack, readOnly, runWithout, withoutMount } from './lesser-agent.ts'
 
 const namespace = 'multinic-system'
 const within = 90_000
@@ -65,6 +66,13 @@ function specOf(node: number, nics: number[], mtu = 1450): NodeConfig['spec'] {
     })),
   }
 }
+
+const aConfig = (node: number): NodeConfig => ({
+  apiVersion: 'multinic.io/v1',
+  kind: 'MultiNicNodeConfig',
+  metadata: { name: `w${node}`, namespace, uid: `a-uid-of-w${node}`, generation: 1 },
+  spec: specOf(node, [0]),
+})
 
 const want = (node: number, nics: number[], mtu?: number) =>
   real.kube.patch(nodeConfigs, { namespace, name: `w${node}` }, { spec: specOf(node, nics, mtu) })
@@ -128,6 +136,46 @@ async function apiserver(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
     if (program.endsWith('/kube-apiserver')) process.kill(Number(pid), signal)
   }
 }
+
+/**
+ * Each thing that the Job gives its agent, and what is said where it is missing. Only the network of the host is not here:
+ * these nodes have no other, and no NIC of theirs would be in it.
+ */
+const needed: Record<string, [lack: Lack, said: RegExp]> = {
+  'the capability NET_ADMIN': [
+    (_, agent) => Object.assign(agent.securityContext ?? {}, { capabilities: { drop: ['ALL'] } }),
+    /rename eth1 to multinic0: Operation not permitted/,
+  ],
+  'uid 0': [
+    (_, agent) => Object.assign(agent.securityContext ?? {}, { runAsUser: 65534, runAsGroup: 65534 }),
+    /EACCES: permission denied, open '\/host\/product_uuid'/,
+  ],
+  'its tolerations': [spec => Object.assign(spec, { tolerations: [] }), /TaintToleration|TaintManager/],
+  '/etc/netplan': [withoutMount('netplan'), /BackendUnknown no \/etc\/netplan/],
+  '/etc/systemd/network': [withoutMount('networkd'), /does not see \/etc\/systemd\/network/],
+  '/etc/sysctl.d': [withoutMount('sysctld'), /does not see \/etc\/sysctl.d/],
+  '/var/lib/multinic': [withoutMount('state'), /does not see \/var\/lib\/multinic/],
+  'the settings of IPv4': [withoutMount('conf4'), /does not see \/host\/proc\/ipv4-conf/],
+  'the settings of IPv6': [withoutMount('conf6'), /does not see \/host\/proc\/ipv6-conf/],
+  'the SystemUUID': [withoutMount('uuid'), /SystemUUID cannot be read/],
+  'the boot id': [withoutMount('bootid'), /does not see \/host\/boot_id/],
+  'the right to write /etc/netplan': [readOnly('netplan'), /\/etc\/netplan/],
+  'the right to write /etc/systemd/network': [readOnly('networkd'), /\/etc\/systemd\/network/],
+  'the right to write /etc/sysctl.d': [readOnly('sysctld'), /\/etc\/sysctl.d/],
+  'the right to write /var/lib/multinic': [readOnly('state'), /\/var\/lib\/multinic/],
+  'the right to write the settings of IPv4': [readOnly('conf4'), /ipv4/],
+  'the right to write the settings of IPv6': [readOnly('conf6'), /ipv6/],
+}
+
+test('nothing that the Job gives its agent can be taken away', async t => {
+  const untouched = await nic(w1, macOf(1, 0))
+  await real.cp.exec('kubectl', ['taint', 'nodes', 'w1', 'rig=odd:NoExecute'])
+  for (const [what, [lack, said]] of Object.entries(needed))
+    await t.test(`without ${what} it fails, and says so`, async () => {
+      assert.match(await runWithout(real, aConfig(1), lack, within), said)
+      assert.equal(await nic(w1, macOf(1, 0)), untouched)
+    })
+})
 
 test('two nodes are configured at once', async () => {
   for (const [index] of uuids.entries()) {

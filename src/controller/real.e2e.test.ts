@@ -102,6 +102,16 @@ for (const propagation of ['Foreground', 'Background', 'Orphan'] as const)
     )
   })
 
+test('the longest names that Kubernetes takes are served', async () => {
+  const long = [...Array.from({ length: 4 }, (_, part) => `${part}`.repeat(60)), 'cluster'].join('.')
+  await stage.addConfig(long, await stage.addNode(long))
+  await stage.finishPod(await stage.endAgent(long))
+  await stage.expectConfigured(long)
+  await real.kube.delete(nodeConfigs, { namespace: stage.namespace, name: long })
+  await stage.finishPod(await stage.endAgent(long))
+  await gone(stage, long)
+})
+
 test('a config is deleted while the controller is away, and cleaned up when it is back', async () => {
   await configured(stage, 'away')
   await controller.stop()
@@ -139,7 +149,7 @@ test('a namespace that does not allow the agent says so, and goes on when it doe
 
 test('a namespace that is deleted as a whole ends, and the controller with it', async () => {
   const doomed = await real.install('doomed')
-  const own = await doomed.startController()
+  const own = real.startProcess('doomed', { KUBECONFIG: doomed.kubeconfig, CONTROLLER_NAMESPACE: 'doomed' })
   try {
     for (const name of ['doomed-1', 'doomed-2']) await configured(doomed, name)
     await doomed.addConfig('doomed-3', await doomed.addNode('doomed-3'))
@@ -159,7 +169,7 @@ test('a namespace that is deleted as a whole ends, and the controller with it', 
       },
       { within },
     )
-    await own.stop()
+    await own.stop('SIGTERM')
     // No kubelet is here to end the Pods and let them go: the test does it for them. The real namespace controller takes
     // Pods before anything else, and looks again after pauses of up to a minute.
     await eventually(

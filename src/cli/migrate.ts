@@ -14,7 +14,7 @@ import {
 import { bizConfigAnnotations, bizConfigs } from '../contract/biz-config.ts'
 import { parseDuration } from '../contract/duration.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../contract/node-config.ts'
-import { isAlreadyExists, isNotFound } from '../kube/errors.ts'
+import { isNotFound } from '../kube/errors.ts'
 import { type Cluster, withCluster } from './cluster.ts'
 import { CliError, type Ending, type Io } from './io.ts'
 import { isSettled, type Migration, planMigration } from './migrate-plan.ts'
@@ -30,7 +30,9 @@ export interface MigrateFlags extends MigrateSourceFlags {
   allowChanges?: boolean
 }
 
-export const askEveryMs = 250
+const askEveryMs = 250
+/** A person's, by its name: Viola takes over what people made. */
+const fieldManager = 'kubectl-multinic'
 
 export async function plan(io: Io, flags: MigrateFlags): Promise<Ending> {
   const rows = await withCluster(io, flags, cluster => planned(io, cluster, flags))
@@ -89,10 +91,7 @@ async function takeOverOne({ kube }: Cluster, row: Migration, flags: MigrateFlag
   if (action === 'differs')
     return { ok: false, words: `left alone: its MultiNicNodeConfig asks for something else and wins (${message})` }
   const key = { namespace: wanted.metadata.namespace ?? '', name: row.existing?.metadata.name ?? wanted.metadata.name }
-  if (action === 'create')
-    await kube.create(nodeConfigs, wanted).catch(error => {
-      if (!isAlreadyExists(error)) throw error
-    })
+  if (action === 'create') await kube.apply(nodeConfigs, wanted, { fieldManager })
   let allowed = false
   const ended = await waitFor(flags, async () => {
     const config = await kube.get(nodeConfigs, key)
@@ -158,7 +157,7 @@ async function makeReadOnly(io: Io, cluster: Cluster, flags: MigrateFlags): Prom
 
 /** Puts the policy there, or takes it away. False where the server does not know such a thing. */
 export async function hasPolicy({ kube }: Cluster, wanted: boolean): Promise<boolean> {
-  const options = { fieldManager: 'multinic-migrate', force: true }
+  const options = { fieldManager, force: true }
   try {
     if (wanted) {
       await kube.apply(admissionPolicies, readOnlyPolicy, options)

@@ -1,19 +1,20 @@
-/** The migration on the sandbox: real NICs in namespaces, real agents, our own API server. */
+/** The ways out of the old world on the sandbox: real NICs in namespaces, real agents, our own API server. */
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
 import { sandboxNamespace } from '../../src/sandbox/parts.ts'
 import { subnetNamed } from '../../src/sandbox/world.ts'
 import { type MigrationStage, migrates } from './migration.ts'
+import { upgrades } from './upgrade.ts'
 import { startWalk, type Walk } from './world.ts'
 
 let walk: Walk
 let stage: MigrationStage
 
 before(async () => {
-  walk = await startWalk({ nodes: 3, withConfig: false })
+  walk = await startWalk({ nodes: 4, withConfig: false })
   const { sandbox } = walk
   const { api, kube } = sandbox.biz
-  const nodes = [...sandbox.nodes.values()].map(({ name, server, namespace }) => ({
+  const nodes = [...sandbox.nodes.values()].slice(0, 3).map(({ name, server, namespace }) => ({
     name,
     id: server.id,
     netns: namespace,
@@ -33,3 +34,4 @@ before(async () => {
 after(() => walk?.end())
 
 migrates(() => stage)
+upgrades(() => walk, 'worker-4')

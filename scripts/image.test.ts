@@ -81,3 +81,22 @@ test('every package of the services has a licence that may be passed on with our
   const silent = components.filter(({ texts }) => texts.length === 0).map(({ name }) => name)
   assert.deepEqual(silent, [])
 })
+
+const dockerfiles: Record<string, string> = {
+  Dockerfile: 'operator',
+  'Dockerfile.controller': 'controller',
+  'Dockerfile.viola-test-api': 'viola',
+}
+
+for (const [path, part] of Object.entries(dockerfiles)) {
+  test(`${path} makes the ${part} unless told otherwise, from nothing and as nobody`, () => {
+    const [build = '', ...stages] = readFileSync(join(root, path), 'utf8')
+      .split(/^FROM /m)
+      .slice(1)
+    assert.match(build, /AS build$/m)
+    const last = stages.at(-1) ?? ''
+    assert.match(last, /^services AS /)
+    assert.match(last, new RegExp(`^CMD \\["${part}"\\]$`, 'm'))
+    assert.match(stages.find(stage => stage.startsWith('scratch AS services')) ?? '', /^USER 65532:65532$/m)
+  })
+}

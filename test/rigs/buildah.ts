@@ -38,7 +38,7 @@ export async function startBuildah(): Promise<Buildah> {
     async build(dockerfile, name) {
       const mounted = ['--volume', `${join(root, 'node_modules')}:/src/node_modules:ro`]
       const how = ['--network', 'none', '--pull-never', '--build-arg', `BUILD_IMAGE=${baseImage}`, ...mounted]
-      await buildah('build', '--quiet', ...how, '--file', join(root, dockerfile), '--tag', name, root)
+      await buildah('build', '--quiet', '--layers', ...how, '--file', join(root, dockerfile), '--tag', name, root)
       return buildah('mount', await buildah('from', '--pull-never', name))
     },
     archive: async (name, out) => {

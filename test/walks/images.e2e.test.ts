@@ -78,13 +78,20 @@ async function soon(check: () => Promise<void>): Promise<void> {
   }
 }
 
-test('a Dockerfile gives the same files as our own archive, to be started in the same way', async () => {
-  const ours = join(cp.dir, 'services')
-  await buildRoot('services', ours)
-  assert.deepEqual(await listing(built), await listing(ours))
-  const { User, Entrypoint, Cmd } = await buildah.config(violaImage)
+test('Dockerfiles give the same files as our own archives, to be started in the same way', async () => {
+  const agent = await buildah.build('Dockerfile.agent', 'multinic-agent:latest')
+  for (const [image, dir] of [['services', built] as const, ['agent', agent] as const]) {
+    const ours = join(cp.dir, image)
+    await buildRoot(image, ours)
+    assert.deepEqual(await listing(dir), await listing(ours))
+  }
+  const how = async (name: string) => {
+    const { User, Entrypoint, Cmd } = await buildah.config(name)
+    return [User, Entrypoint, Cmd]
+  }
   const { user, entrypoint, starts } = recipes.services
-  assert.deepEqual([User, Entrypoint, Cmd], [user, entrypoint, starts['multinic-viola-test-api']])
+  assert.deepEqual(await how(violaImage), [user, entrypoint, starts['multinic-viola-test-api']])
+  assert.deepEqual(await how('multinic-agent:latest'), [undefined, recipes.agent.entrypoint, undefined])
 })
 
 /** Every file with its rights and content. */

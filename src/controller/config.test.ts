@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { controllerConfig } from './config.ts'
+import { controllerConfig, controllerSettings } from './config.ts'
 import { amountOf } from './rollout.ts'
 
 test('nothing needs to be set', () => {
@@ -34,6 +36,13 @@ test('drift is off by a word, on by an interval', () => {
   assert.deepEqual(controllerConfig({ DRIFT_INTERVAL: 'off' }).drift, { policy: 'report', maxChecks: 10 })
   const on = { DRIFT_INTERVAL: '30m', DRIFT_POLICY: 'repair' }
   assert.deepEqual(controllerConfig(on).drift, { policy: 'repair', intervalMs: 1_800_000, maxChecks: 10 })
+})
+
+test('whatever can be set of the agent can be set here, and nothing else', async () => {
+  const agent = await readFile(join(import.meta.dirname, '../agent/config.ts'), 'utf8')
+  const names = /\b(NETWORK|NIC|PREFLIGHT)_[A-Z_]+\b/g
+  const here = Object.keys(controllerSettings.shape).filter(name => name.match(names))
+  assert.deepEqual(here.toSorted(), [...new Set(agent.match(names))].toSorted())
 })
 
 test('every mistake is named at once', () => {

@@ -22,6 +22,7 @@ export interface FuzzOptions {
 export const known = {
   providerId: ['p1', 'p2', 'nobody'],
   nodeName: ['w1', 'w2', 'gone', 'w-nowhere'],
+  state: ['Configured', 'Failed', 'Pending', 'Nonsense'],
   instanceId: ['vm-w1', 'vm-w2', 'vm-nowhere'],
   q: ['10.', '02:00', 'port-w', 'vm-', 'w', 'p', '2001:db8::1', '10.0.0.0/8'],
   at: ['2020-01-01T00:00:00Z', '2099-01-01T00:00:00+09:00', '2026-13-01T00:00:00Z', 'yesterday'],

@@ -95,6 +95,8 @@ const lists: Record<string, string[]> = {
   '/v1/inventory/node-configs?providerId=': ['p1/w1', 'p1/w2', 'p2/w1'],
   '/v1/inventory/node-configs?q=port-w1-1': ['p1/w1'],
   '/v1/inventory/node-configs?q=VM-X': [],
+  '/v1/inventory/node-configs?state=Failed': ['p1/w2'],
+  '/v1/inventory/node-configs?state=Failed&subnetId=none': [],
   '/v1/inventory/node-configs?at=2020-01-01T00:00:00Z': [],
   '/v1/interfaces/node-configs?providerId=p1': ['p1/w1', 'p1/w2'],
   '/v1/interfaces/node-configs?providerId=unknown': [],

@@ -82,6 +82,7 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
       const [limit, at] = [numberIn(query, 'limit', 1, longestPage), timeIn(query, 'at')]
       const filter = { ...filterFrom(query), ...(limit === undefined ? {} : { limit: limit + 1 }) }
       const isCsv = query['format'] === 'csv'
+      if (isCsv && hasAlready(request, reply, await store.version())) return reply.code(304).send()
       if (isCsv) reply.header('content-disposition', 'attachment; filename="node-configs.csv"')
       if (limit === undefined && isCsv)
         return reply.type('text/csv; charset=utf-8').send(await begun(csvTexts(store.pages(filter, at))))

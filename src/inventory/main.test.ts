@@ -7,6 +7,7 @@ import { request } from 'undici'
 import { aWrite } from '../../test/inventory.ts'
 import { silent } from '../log.ts'
 import { runInventory, startInventory } from './main.ts'
+import { openStore } from './store.ts'
 
 test('the operator is handed a recorder; what it records is served, and is there after a restart', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-inventory-main-'))
@@ -29,6 +30,40 @@ test('the operator is handed a recorder; what it records is served, and is there
     await again.body.dump()
     stop.abort()
     await running
+  } finally {
+    await rm(dir, { recursive: true })
+  }
+})
+
+test('history is kept as long as the settings say, and what a node is stays', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-inventory-kept-'))
+  const path = join(dir, 'inventory.db')
+  try {
+    const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 3_600_000)
+    let time = daysAgo(30)
+    const store = await openStore({ path, log: silent, now: () => time })
+    await store.put([aWrite('a')])
+    time = daysAgo(20)
+    await store.put([aWrite('a', { nics: 2 })])
+    time = daysAgo(5)
+    await store.put([aWrite('a', { nics: 3 })])
+    await store.close()
+    const kept: [days: string, nics: number[]][] = [
+      ['365', [3, 2, 1]],
+      ['10', [3, 2]],
+      ['1', [3]],
+    ]
+    for (const [INVENTORY_HISTORY_DAYS, nics] of kept) {
+      const env = { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: path, INVENTORY_HISTORY_DAYS }
+      const inventory = await startInventory({ env, log: silent })
+      const { body } = await request(`${inventory.url}/v1/inventory/node-configs/a/history`)
+      const entries = (await body.json()) as { after: { config: { interfaces: unknown[] } } }[]
+      assert.deepEqual(
+        entries.map(entry => entry.after.config.interfaces.length),
+        nics,
+      )
+      await inventory.close()
+    }
   } finally {
     await rm(dir, { recursive: true })
   }

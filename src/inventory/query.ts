@@ -23,6 +23,10 @@ export function filterFrom(query: Query): Filter {
     ...given('providerId', query),
     ...given('nodeName', query),
     ...given('instanceId', query),
+    ...given('state', query),
+    ...given('networkId', query),
+    ...given('subnetId', query),
+    ...given('source', query),
     ...given('q', query),
     ...(query['cursor'] === undefined ? {} : { after: cursorFrom(query['cursor']) }),
   }

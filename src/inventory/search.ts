@@ -8,8 +8,9 @@ import { canonical } from '../contract/address.ts'
 import { interfaceName } from '../contract/interfaces.ts'
 import type { InventoryRecord, SearchHit } from '../contract/inventory.ts'
 import type { Database } from './database.ts'
-import { addressRows, interfaceRows } from './rows.ts'
+import { addressRows, completed, interfaceRows } from './rows.ts'
 import type { Tables } from './schema.ts'
+import type { Filter } from './store.ts'
 
 export function prefixOf(q: string) {
   return (eb: ExpressionBuilder<Tables, 'nodes'>): Expression<SqlBool> => {
@@ -82,9 +83,12 @@ function placeOf(row: { provider_id: string; node_name: string; number?: number 
 }
 
 /** The same question to a record that is not in the tables any more. */
-export function matching(record: InventoryRecord, filter: { instanceId?: string; q?: string }): boolean {
-  const { instanceId, q } = filter
+export function matching(record: InventoryRecord, filter: Filter): boolean {
+  const { instanceId, state, q } = filter
   if (instanceId !== undefined && record.instanceId !== instanceId) return false
+  if (state !== undefined && (record.state ?? 'Pending') !== state) return false
+  for (const field of ['networkId', 'subnetId', 'source'] as const)
+    if (filter[field] !== undefined && !completed(record.config).some(nic => nic[field] === filter[field])) return false
   if (q === undefined) return true
   const texts = [
     record.nodeName,

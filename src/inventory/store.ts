@@ -23,6 +23,12 @@ export interface Filter {
   providerId?: string
   nodeName?: string
   instanceId?: string
+  /** Configured, Failed, … A node that nobody has told of yet is Pending. */
+  state?: string
+  /** With an interface in this network or subnet, or from this OpenstackConfig (namespace/name). */
+  networkId?: string
+  subnetId?: string
+  source?: string
   /** The beginning of an IP or MAC address, a port id, a VM id, a node's or provider's name. */
   q?: string
   limit?: number
@@ -167,6 +173,12 @@ function storeOver(engine: Engine, now: () => Date): Store {
   }
 }
 
+const interfaceFilters = [
+  ['networkId', 'network_id'],
+  ['subnetId', 'subnet_id'],
+  ['source', 'source'],
+] as const
+
 async function gathered(pages: AsyncGenerator<InventoryRecord[]>): Promise<InventoryRecord[]> {
   const all: InventoryRecord[] = []
   for await (const page of pages) all.push(...page)
@@ -185,11 +197,25 @@ async function* listed(db: Database, filter: Filter): AsyncGenerator<InventoryRe
 }
 
 async function listRows(db: Database, filter: Filter): Promise<Selectable<NodeRow>[]> {
-  const { providerId, nodeName, instanceId, q, limit, after } = filter
+  const { providerId, nodeName, instanceId, state, q, limit, after } = filter
   let query = db.selectFrom('nodes').selectAll().orderBy('provider_id').orderBy('node_name')
   if (providerId !== undefined) query = query.where('provider_id', '=', providerId)
   if (nodeName !== undefined) query = query.where('node_name', '=', nodeName)
   if (instanceId !== undefined) query = query.where('instance_id', '=', instanceId)
+  if (state !== undefined) query = query.where(({ fn, val }) => fn.coalesce('state', val('Pending')), '=', state)
+  for (const [field, column] of interfaceFilters) {
+    const value = filter[field]
+    if (value === undefined) continue
+    query = query.where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('interfaces')
+          .select('number')
+          .whereRef('interfaces.provider_id', '=', 'nodes.provider_id')
+          .whereRef('interfaces.node_name', '=', 'nodes.node_name')
+          .where(column, '=', value),
+      ),
+    )
+  }
   if (q !== undefined) query = query.where(prefixOf(q))
   if (after !== undefined)
     query = query.where(({ eb, or, and }) =>

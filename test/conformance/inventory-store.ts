@@ -3,8 +3,14 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { historyEntry, inventoryRecord, providerCatalog } from '../../src/contract/inventory.ts'
-import type { Store } from '../../src/inventory/store.ts'
+import {
+  historyEntry,
+  type InventoryRecord,
+  type InventoryWrite,
+  inventoryRecord,
+  providerCatalog,
+} from '../../src/contract/inventory.ts'
+import type { Filter, Store } from '../../src/inventory/store.ts'
 import { aWrite } from '../inventory.ts'
 
 /** `open` gives an empty store. */
@@ -209,6 +215,28 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
         ['vm vm-alpha'],
       )
       assert.equal((await store.find('', 3)).length, 3)
+    }))
+
+  test('filters by state, network, subnet and OpenstackConfig, now and as it was', () =>
+    using(async store => {
+      const [a, b, c] = ['a', 'b', 'c'].map(name => aWrite(name)) as [InventoryWrite, InventoryWrite, InventoryWrite]
+      Object.assign(a.config.interfaces[0] ?? {}, { networkId: 'net-1', subnetId: 'sub-1', source: 'ns/one' })
+      Object.assign(b.config.interfaces[0] ?? {}, { networkId: 'net-1', subnetId: 'sub-2', source: 'ns/two' })
+      await store.put([{ ...a, state: 'Configured' }, { ...b, state: 'Failed' }, c])
+      const then = now().toISOString()
+      const expected: [Filter, string][] = [
+        [{ state: 'Failed' }, 'b'],
+        [{ state: 'Pending' }, 'c'],
+        [{ networkId: 'net-1' }, 'a b'],
+        [{ networkId: 'net-1', subnetId: 'sub-2' }, 'b'],
+        [{ source: 'ns/one', state: 'Configured', q: '10.' }, 'a'],
+        [{ source: 'ns/one', state: 'Failed' }, ''],
+      ]
+      const names = (records: InventoryRecord[]) => records.map(({ nodeName }) => nodeName).join(' ')
+      for (const [filter, found] of expected) {
+        assert.equal(names(await store.list(filter)), found, JSON.stringify(filter))
+        assert.equal(names(await store.at(then, filter)), found, `then: ${JSON.stringify(filter)}`)
+      }
     }))
 
   test('all of many come in pages, now and as they were', () =>

@@ -69,6 +69,11 @@ test('images of one archive share its files, each with what to start and as whom
       ['polite:dev', digests[1]],
     ],
   )
+  const older = JSON.parse(inArchive('shared.tar', 'manifest.json').toString())
+  assert.deepEqual(
+    older.map(({ RepoTags }: { RepoTags: string[] }) => RepoTags),
+    [['greeter:dev', 'greeter:latest'], ['polite:dev']],
+  )
   const [plain, polite] = digests.map(digest => JSON.parse(inArchive('shared.tar', blob(digest)).toString()))
   assert.deepEqual(plain.layers, polite.layers)
   const { config } = JSON.parse(inArchive('shared.tar', blob(polite.config.digest)).toString())

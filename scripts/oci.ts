@@ -70,12 +70,23 @@ export async function writeArchive(archive: Archive): Promise<string[]> {
   const blobs = new Map(
     [...built.flatMap(({ config, manifest }) => [config, manifest]), blob].map(at => [digest(at), at]),
   )
+  const older = built.map(({ image, config }) => ({
+    Config: pathOf(digest(config)),
+    RepoTags: image.names,
+    Layers: [pathOf(layerAt.digest)],
+  }))
   await writeTar(out, [
     ['oci-layout', json({ imageLayoutVersion: '1.0.0' })],
     ['index.json', index],
-    ...[...blobs].map(([at, content]): [string, Buffer] => [`blobs/${at.replace(':', '/')}`, content]),
+    // For `docker load` of versions that do not know the layout above.
+    ['manifest.json', json(older)],
+    ...[...blobs].map(([at, content]): [string, Buffer] => [pathOf(at), content]),
   ])
   return built.map(({ manifest }) => digest(manifest))
+}
+
+function pathOf(digest: string): string {
+  return `blobs/${digest.replace(':', '/')}`
 }
 
 function configOf({ entrypoint, cmd, user, labels }: Image, architecture: string, layerId: string): object {

@@ -182,3 +182,24 @@ test('Retain leaves the interfaces on the nodes when the object is deleted', asy
   )
   assert.deepEqual(await stage.told(), ['worker-1: multinic0=10.10.0.10'])
 })
+
+test('an object that is made anew later than its ports loses nothing that was delivered, and keeps the numbers', async () => {
+  const hourAgo = new Date(Date.now() - 3_600_000)
+  const old = [10, 11].map(n => attach(worker, storage, { address: `10.10.0.${n}`, macAddress: `02:00:00:00:00:${n}` }))
+  for (const port of old) port.createdAt = hourAgo
+  const stop = await stage.startOperator()
+  await stage.create({ settings: { openstackPortBaseline: 'none' } })
+  const delivered = 'worker-1: multinic0=10.10.0.10 multinic1=10.10.0.11'
+  await tells([delivered])
+  await stop()
+  const at = { namespace, name: 'main' }
+  await stage.kube.patch(openstackConfigs, at, { metadata: { finalizers: [] } })
+  await stage.kube.delete(openstackConfigs, at)
+  const late = attach(worker, storage, { address: '10.10.0.5' })
+  late.createdAt = hourAgo
+  attach(worker, backup, { address: '10.20.0.10' })
+  await stage.create({ settings: { openstackPortBaseline: 'creationTime' } })
+  await stage.startOperator()
+  await tells([`${delivered} multinic2=10.20.0.10`])
+  await eventually(async () => assert.deepEqual((await stage.config()).status?.ports?.skipped, { BeforeBaseline: 1 }))
+})

@@ -57,7 +57,8 @@ export function createSecretWatch({ kube, log, wake }: SecretWatchOptions): Secr
       known.users.add(user)
       await known.listed
       if (known.informer.synced) return known.informer.get({ namespace, name })
-      return (await kube.list(secrets, { namespace, fieldSelector: selectorOf(name) })).items[0]
+      const { items } = await kube.list(secrets, { namespace, fieldSelector: selectorOf(name) })
+      return items.find(({ metadata }) => metadata.name === name)
     },
     forget(user) {
       for (const [key, { users, stop }] of watched) {

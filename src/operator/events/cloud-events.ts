@@ -166,7 +166,7 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
   function moved(bus: Listening, state: BusState): void {
     bus.state = state
     counts.bus(bus.label, connectedTo(bus.label))
-    log.info('the message bus', { bus: bus.label, is: state.is, message: state.message })
+    log.info('the message bus changed', { bus: bus.label, is: state.is, said: state.message })
     const tell = () => {
       if (bus.state === state) for (const key of bus.users) wake(key, 'recheck')
     }

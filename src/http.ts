@@ -38,6 +38,8 @@ export interface AppOptions {
   ready?: () => string[]
   /** Said in /readyz without making the part unready. */
   warnings?: () => string[]
+  /** What else /readyz tells, beside whether it is ready. */
+  details?: () => object
   openapi?: Record<string, unknown>
   /** Certificates: the app then speaks HTTPS only. */
   tls?: ServerOptions
@@ -95,7 +97,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     const missing = options.ready?.() ?? []
     return reply
       .code(missing.length > 0 ? 503 : 200)
-      .send({ ready: missing.length === 0, missing, warnings: options.warnings?.() ?? [] })
+      .send({ ready: missing.length === 0, missing, warnings: options.warnings?.() ?? [], ...options.details?.() })
   })
   if (metrics) {
     app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()))

@@ -22,7 +22,7 @@ import { objectName } from './names.ts'
 import { type Cluster, fingerprintOf } from './observe.ts'
 import { belongsTo, heldNode, planNodeConfigs } from './plan.ts'
 import { nodesFrom } from './request.ts'
-import type { Targets } from './targets.ts'
+import type { TargetState, Targets } from './targets.ts'
 import { type Certificates, certificateOf } from './tls.ts'
 
 export interface ViolaAppOptions {
@@ -51,6 +51,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     bodyLimit: maxPostBytes,
     metrics: { ...metrics, text: measured },
     warnings: () => [...auth.warnings(), ...(certificates?.warnings() ?? []), ...targets.warnings()],
+    details: () => ({ targets: targets.states().map(toldState) }),
     openapi: openApiDocument(violaApi),
     patience,
     ...(certificates && { tls: certificates.options() }),
@@ -172,6 +173,10 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
   }
 
   return app
+}
+
+function toldState({ name, trouble, credentials }: TargetState): object {
+  return { name, up: trouble === undefined, ...(trouble && { trouble }), ...(credentials && { credentials }) }
 }
 
 /** Until either side is done: what the provider has, then every change of it. */

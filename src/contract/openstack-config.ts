@@ -131,6 +131,11 @@ export const openstackConfigStatus = z
           .record(z.string().max(64), z.int32().min(0))
           .optional()
           .meta({ description: 'Ports that were not taken, by reason.' }),
+        first: z
+          .array(z.string().max(300))
+          .max(10)
+          .optional()
+          .meta({ description: 'The first ports and VMs that were not taken, and why.' }),
         summary: z.string().max(24).optional().meta({ description: 'Taken and seen ports, such as 6/8.' }),
       })
       .optional()

@@ -19,7 +19,7 @@ beforeEach(async () => {
   setPortStatus(stage.world, port.id, 'ACTIVE')
   await stage.startOperator()
   await stage.create({})
-  await eventually(async () => assert.deepEqual(await stage.told(), delivered), { within: 10_000 })
+  await eventually(async () => assert.deepEqual(await stage.told(), delivered), { within: 30_000 })
 })
 afterEach(() => stage.close())
 
@@ -36,20 +36,20 @@ async function someSyncs(): Promise<void> {
       const now = stage.cloud.calls()
       assert.ok(now.nova > nova + 3 && now.neutron > neutron + 10)
     },
-    { within: 20_000 },
+    { within: 30_000 },
   )
 }
 
 test('the only VM of an object is deleted: Nova remembers that, so its interfaces go', async () => {
   removeServer(stage.world, worker.id)
-  await eventually(async () => assert.deepEqual(await stage.told(), []), { within: 20_000 })
+  await eventually(async () => assert.deepEqual(await stage.told(), []), { within: 30_000 })
 })
 
 test('the only VM of an object is not there for this project: nothing is removed, and the user is told', async () => {
   removeServer(stage.world, worker.id)
   stage.world.deletedServers.clear()
   await stage.kube.patch(openstackConfigs, { namespace, name: 'main' }, { metadata: { annotations: forced } })
-  await eventually(async () => assert.equal(await degraded(), 'VmGone'), { within: 20_000 })
+  await eventually(async () => assert.equal(await degraded(), 'VmGone'), { within: 30_000 })
   await someSyncs()
   assert.deepEqual(await stage.told(), delivered)
 })
@@ -62,7 +62,7 @@ test('a VM that is taken out of vmNames loses its interfaces, whatever Nova says
   stage.world.deletedServers.clear()
   stage.world.faults.failing = ['nova']
   await stage.kube.patch(openstackConfigs, { namespace, name: 'main' }, { spec: { vmNames: [other.id] } })
-  await eventually(async () => assert.deepEqual(await stage.told(), []), { within: 20_000 })
+  await eventually(async () => assert.deepEqual(await stage.told(), []), { within: 30_000 })
 })
 
 test('an object that is pointed at another cluster tells what stays at the old one', async () => {
@@ -80,6 +80,6 @@ test('an object that is pointed at another cluster tells what stays at the old o
       const said = (await stage.kube.list(events, { namespace })).items.map(event => event.reason)
       assert.ok(said.includes('LeftBehind'))
     },
-    { within: 20_000 },
+    { within: 30_000 },
   )
 })

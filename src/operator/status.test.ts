@@ -147,7 +147,14 @@ test('ports and nodes are counted', () => {
     findings: { ...nothing, verdicts: [taken, old, old], nodes: [{ nodeName: 'w', state: 'InProgress' }] },
   })
   assert.deepEqual(nodes, { total: 1, configured: 0, failed: 0, pending: 1, ready: '0/1' })
-  assert.deepEqual(ports, { total: 3, taken: 1, skipped: { BeforeBaseline: 2 }, summary: '1/3' })
+  const first = Array(2).fill('port p2 of vm-1: BeforeBaseline, too old')
+  assert.deepEqual(ports, { total: 3, taken: 1, skipped: { BeforeBaseline: 2 }, first, summary: '1/3' })
+})
+
+test('of very many that were not taken the first are told, and each fits', () => {
+  const verdicts = Array.from({ length: 1_000 }, (_, n) => ({ ...old, portId: `p${n}`, message: 'x'.repeat(500) }))
+  const { ports } = after({ findings: { ...nothing, verdicts } })
+  assert.deepEqual([ports?.first?.length, ports?.first?.[0]?.length, ports?.total], [10, 300, 1_000])
 })
 
 test('an error keeps what earlier syncs found, and the time of the last good one', () => {

@@ -54,6 +54,7 @@ export interface Outcome {
 const longestMessage = 2_048
 const longestError = 4_096
 const mostHeld = 100
+const mostVerdicts = 10
 const mostLeft = 10
 
 /** The new status, or undefined when the old one still says it all. */
@@ -245,12 +246,23 @@ function nodesSummary(nodes: readonly NodeState[]): OpenstackConfigStatus['nodes
 function portsSummary(verdicts: readonly Verdict[]): OpenstackConfigStatus['ports'] {
   const ports = verdicts.filter(({ portId }) => portId !== undefined)
   const { Taken: taken = 0, ...skipped } = countBy(ports)
+  const first = verdicts.filter(wasLeft).slice(0, mostVerdicts).map(verdictText)
   return {
     total: ports.length,
     taken,
     ...(Object.keys(skipped).length > 0 && { skipped }),
+    ...(first.length > 0 && { first }),
     summary: `${taken}/${ports.length}`,
   }
+}
+
+/** Every VM has ports that were never meant for it, its first NIC among them. */
+function wasLeft({ reason }: Verdict): boolean {
+  return reason !== 'Taken' && reason !== 'NoAddress'
+}
+
+function verdictText({ portId, vm, reason, message }: Verdict): string {
+  return cut(`${portId === undefined ? vm : `port ${portId} of ${vm}`}: ${reason}, ${message}`, 300)
 }
 
 function countBy(verdicts: readonly Verdict[]): Record<string, number> {

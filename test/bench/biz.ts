@@ -1,0 +1,128 @@
+/**
+ * One MultiNicBizConfig of 1,000 nodes with 5 NICs each on a real kube-apiserver and etcd: how often its status is written, how
+ * large it gets, and how long it takes beside the same nodes as MultiNicNodeConfigs in the same run.
+ *
+ * Agents are played: their Pods end with a good report as soon as they are seen.
+ */
+import assert from 'node:assert/strict'
+import { bizConfigs } from '../../src/contract/biz-config.ts'
+import { hashOf } from '../../src/contract/hash.ts'
+import { nodeConfigs } from '../../src/contract/node-config.ts'
+import { aMac } from '../../src/controller/biz/given.ts'
+import { nodes } from '../../src/kube/resources.ts'
+import { allAgents } from '../agent-player.ts'
+import { each, readyNode, uuidOf } from '../controller-many.ts'
+import { eventually } from '../eventually.ts'
+import { type RealController, startRealController } from '../real-controller.ts'
+import { figure, inItsOwnWorld, say, timed } from './figure.ts'
+
+const [count, nics] = [1_000, 5]
+const within = 600_000
+/** What etcd takes of one object. */
+const objectLimit = 1_572_864
+
+export const bench = inItsOwnWorld(import.meta.filename, 25 * 60_000)
+
+async function measure(): Promise<void> {
+  const real = await startRealController()
+  try {
+    const single = await measured(real, 'single', 1, createSingles)
+    const whole = await measured(real, 'whole', 2, createWhole)
+    say(figure('biz.configure_1000x5', whole, 's', { against: 'as MultiNicNodeConfigs', reference: single }))
+    const writes = (await real.askedIn('whole')).filter(
+      ({ resource }) => resource === 'multinicbizconfigs/status',
+    ).length
+    say(
+      figure(
+        'biz.status_writes_1000',
+        writes,
+        'writes',
+        { against: 'one a node', reference: count },
+        // One at once, then one every five seconds.
+        { atMost: Math.ceil(whole / 5) + 3 },
+      ),
+    )
+    const document = await real.kube.get(bizConfigs, { namespace: 'whole', name: 'all' })
+    const bytes = Buffer.byteLength(JSON.stringify(document))
+    const limit = { against: 'what etcd takes', reference: objectLimit }
+    say(figure('biz.object_1000x5', bytes, 'bytes', limit, { atMost: objectLimit }))
+  } finally {
+    await real.close()
+  }
+  process.exit(0)
+}
+
+type Stage = Awaited<ReturnType<RealController['install']>>
+
+/** Seconds until every node is told to be Configured. */
+async function measured(
+  real: RealController,
+  namespace: string,
+  round: number,
+  create: (stage: Stage, round: number) => Promise<() => Promise<void>>,
+): Promise<number> {
+  const stage = await real.install(namespace, { within })
+  const names = Array.from({ length: count }, (_, index) => `${namespace}-${index}`)
+  await each(names, (name, index) => real.kube.create(nodes, readyNode(name, uuidOf(round, index))))
+  const agents = await allAgents(real.kube, namespace)
+  const controller = await stage.startController()
+  try {
+    return await timed(async () => {
+      const done = await create(stage, round)
+      await eventually(done, { within, every: 500 })
+    })
+  } finally {
+    await controller.stop()
+    await agents.stop()
+  }
+}
+
+const interfaces = (index: number) =>
+  Array.from({ length: nics }, (_, id) => ({
+    portId: hashOf([index, id]).slice(0, 36),
+    macAddress: aMac(id),
+    address: `192.168.${id}.10`,
+    cidr: `192.168.${id}.0/24`,
+    mtu: 1450,
+  }))
+
+async function createSingles({ kube, namespace }: Stage, round: number): Promise<() => Promise<void>> {
+  await each(Array.from({ length: count }), (_, index) => {
+    const nodeName = `${namespace}-${index}`
+    return kube.create(nodeConfigs, {
+      apiVersion: 'multinic.io/v1',
+      kind: 'MultiNicNodeConfig',
+      metadata: { name: nodeName, namespace },
+      spec: {
+        nodeName,
+        instanceId: uuidOf(round, index),
+        interfaces: interfaces(index).map((nic, id) => ({ ...nic, id, name: `multinic${id}` })),
+      },
+    })
+  })
+  return async () => {
+    const { items } = await kube.list(nodeConfigs, { namespace })
+    assert.equal(items.filter(({ status }) => status?.state === 'Configured').length, count)
+  }
+}
+
+async function createWhole({ kube, namespace }: Stage, round: number): Promise<() => Promise<void>> {
+  await kube.create(bizConfigs, {
+    apiVersion: 'multinic.io/v1',
+    kind: 'MultiNicBizConfig',
+    metadata: { name: 'all', namespace },
+    spec: {
+      nodeConfigs: Array.from({ length: count }, (_, index) => ({
+        attachedNodeId: uuidOf(round, index),
+        attachedNodeName: `${namespace}-${index}`,
+        interfaces: interfaces(index),
+      })),
+    },
+  })
+  return async () => {
+    const { status } = (await kube.get(bizConfigs, { namespace, name: 'all' })) ?? {}
+    assert.equal(status?.summary?.configuredNodes, count)
+  }
+}
+
+if (import.meta.main) await measure()

@@ -54,6 +54,11 @@ test('the agent’s image holds what it starts, whose it is, and nothing else', 
     )
 })
 
+test('made again, the image has the same identity', async () => {
+  const again = await buildImage('agent', join(dir, 'again.tar'), { compress: false })
+  assert.deepEqual(again.digests, built.digests)
+})
+
 test('the bill of materials names Node, every package and its licence', { skip: isDebian !== true && isDebian }, () => {
   const bill = JSON.parse(billOfMaterials(built.subject, built.components))
   assert.deepEqual([bill.bomFormat, bill.specVersion], ['CycloneDX', '1.5'])

@@ -9,11 +9,14 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Metafile } from 'esbuild'
 import { buildWeb } from '../web/build.ts'
+import { withCompiledCode } from './code-cache.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 export async function buildAgent(outfile: string): Promise<string[]> {
-  return bundle('src/agent/entry.ts', outfile, 'cjs')
+  const packages = await bundle('src/agent/entry.ts', outfile, 'cjs')
+  withCompiledCode(outfile)
+  return packages
 }
 
 export async function buildProgram(outfile: string): Promise<string[]> {

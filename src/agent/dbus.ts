@@ -12,6 +12,10 @@ export interface Call {
   member: string
   signature?: string
   body?: unknown[]
+  /** A service that does not run is started by the bus. */
+  starts?: true
+  /** Milliseconds for the answer. */
+  within?: number
 }
 
 export interface Bus {
@@ -32,7 +36,7 @@ export class BusError extends Error {
 const methodCall = 1
 const methodReturn = 2
 const errorReply = 3
-/** A service that does not run is not to be started because of us. */
+/** Unless asked for, a service that does not run is not to be started because of us. */
 const noAutoStart = 2
 const field = { path: 1, interface: 2, member: 3, errorName: 4, replySerial: 5, destination: 6, signature: 8 }
 const timeout = 10_000
@@ -64,10 +68,11 @@ export async function openBus(stream: Duplex): Promise<Bus> {
   const call = (request: Call) =>
     new Promise<unknown[]>((resolve, reject) => {
       const own = ++serial
+      const { within = timeout } = request
       const timer = setTimeout(() => {
         waiting.delete(own)
-        reject(new Error(`${request.member}: no answer within ${timeout / 1000} s`))
-      }, timeout)
+        reject(new Error(`${request.member}: no answer within ${within / 1000} s`))
+      }, within)
       const settle =
         <T>(then: (value: T) => void) =>
         (value: T) => {
@@ -103,7 +108,7 @@ function writeCall(call: Call, serial: number): Buffer {
   const content = new Writer()
   for (const [index, type] of typesIn(signature).entries()) content.write(type, body[index])
   const header = new Writer()
-  for (const byte of [0x6c, methodCall, noAutoStart, 1]) header.write('y', byte)
+  for (const byte of [0x6c, methodCall, call.starts ? 0 : noAutoStart, 1]) header.write('y', byte)
   header.write('u', content.size)
   header.write('u', serial)
   const fields: [number, [string, unknown]][] = [

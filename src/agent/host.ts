@@ -103,7 +103,7 @@ function readValue(path: string): string | undefined {
   try {
     return fs.readFileSync(path, 'utf8').trim()
   } catch (error) {
-    if (isCode(error, 'ENOENT', 'ENOTDIR')) return undefined
+    if (isCode(error, 'ENOENT', 'ENOTDIR', 'EINVAL')) return undefined
     throw error
   }
 }
@@ -167,7 +167,8 @@ function connectTo(path: string): Promise<Duplex | undefined> {
 }
 
 async function resolve(name: string, within: number): Promise<string | undefined> {
-  const { lookup } = await import('node:dns/promises')
+  // Only few need it: it is loaded when it is.
+  const { lookup } = process.getBuiltinModule('node:dns/promises')
   const late = new AbortController()
   const found = lookup(name, { order: 'verbatim' }).then(
     ({ address }) => address,

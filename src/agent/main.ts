@@ -77,11 +77,18 @@ async function carryOut(ground: Ground, started: number, stop: Stop): Promise<Ag
   if (wrong) return refusedReport(work, wrong)
   if (work.mode === 'check' || work.mode === 'plan') return checkedReport(work, await inspect(ground))
 
-  if (ground.settings.reload === 'apply')
-    ground.log.warn('NETWORK_RELOAD=apply is left to the host: the kernel has all that the files say already')
+  tellOfLabels(ground)
   const recovered = await recover(ground)
   const passes = await passUntilAllAreIn(ground, started, stop)
   return appliedReport(work, passes, recovered)
+}
+
+/** Only what is staged in its own directory gets the label that SELinux gives to files there; nothing else is needed. */
+function tellOfLabels({ host, log }: Ground): void {
+  const context = host.readValue('/proc/self/attr/current')?.replace(/\0/g, '')
+  // AppArmor answers in the same place, in other words.
+  if (context && /^[^:\s]+:[^:\s]+:[^:\s]+:/.test(context))
+    log.info('SELinux is on: files get the label of their directory', { context })
 }
 
 /** NICs that are there are done at once; those that are late get a pass of their own when they appear. */

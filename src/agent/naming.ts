@@ -34,6 +34,7 @@ export function parkNames(units: readonly Unit[]): Unit[] {
 
 /** NICs that wait for each other's names are undone together. */
 export function joinGroups(units: readonly Unit[]): Unit[] {
+  if (!units.some(unit => unit.changes.some(change => change.kind === 'name' && change.park))) return [...units]
   const group = new Map(units.map(unit => [unit.name, unit.group]))
   for (const unit of units) {
     for (const holder of units) {

@@ -142,9 +142,9 @@ function foreignFile(nic: WantedNic, { observed, paths, files }: Ground): Refusa
   const ours = new Set(filesOfId(paths, nic.id))
   const directories = [paths.netplan, paths.networkd, paths.networkManager, paths.networkScripts]
   for (const [path, file] of Object.entries(observed.files)) {
-    if (ours.has(path) && file.special)
+    if (file.special && ours.has(path))
       return { reason: 'ForeignFile', message: `${path} is not a plain file: we would write it` }
-    if (!directories.some(directory => path.startsWith(`${directory}/`)) || files.has(path)) continue
+    if (files.has(path) || !directories.some(directory => path.startsWith(`${directory}/`))) continue
     if (mentions(file.text, nic.mac)) {
       const by = path.includes('cloud-init') ? ' (written by cloud-init)' : ''
       return { reason: 'ForeignFile', message: `${path}${by} configures ${nic.mac}` }

@@ -22,6 +22,7 @@ import type { Paths } from './paths.ts'
 import { type Plan, planRun } from './plan.ts'
 import { judgeSilence, lifelines, lost, nicTarget, probeModeOf } from './probe.ts'
 import { takeBack } from './recover.ts'
+import { applyNetplan } from './reload.ts'
 import { filesFor } from './render/files.ts'
 import type { Unit } from './unit.ts'
 import { differences, fileDifferences } from './verify.ts'
@@ -120,6 +121,10 @@ export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<P
     failures,
   )
   clearJournal(ground.host, ground.paths)
+  if (ground.settings.reload === 'apply' && good.length > 0 && plan.backend.kind === 'netplan') {
+    await reload(ground)
+    return { ...outcome(plan, { failures, good }, ground, await look(ground)), notes, applying }
+  }
   const asKnown = failures.size === 0 ? { ...after, ...observeDisk(ground.host, ground.paths) } : await look(ground)
   return { ...outcome(plan, { failures, good }, ground, asKnown), notes, applying }
 }
@@ -281,6 +286,13 @@ function unsettled(plan: Plan, units: readonly Unit[], after: Observed): boolean
     units.some(unit => unit.purpose === 'remove') ||
     plan.accepted.some(({ nic, link }) => differences(nic, link.ifindex, after).length > 0)
   )
+}
+
+/** The kernel and the files say the same already: a host that cannot reload keeps its NICs, and is told. */
+async function reload({ host, paths, log }: Ground): Promise<void> {
+  const failure = await applyNetplan(host, paths)
+  if (failure) log.warn('NETWORK_RELOAD=apply was not done', { because: failure })
+  else log.info('netplan applied its files')
 }
 
 /** Without it the next run asks once more; that is all. */

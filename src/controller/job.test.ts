@@ -147,6 +147,12 @@ test('a node of the Red Hat family gives its own directories and the bus', () =>
   assert.deepEqual(paths('ifcfg')?.[0], { path: '/etc/sysconfig/network-scripts', type: 'Directory' })
 })
 
+test('a node with Netplan gives the bus only when Netplan is to be asked to apply', () => {
+  const bus = (env: Record<string, string>) =>
+    given({}, env).spec.template.spec.volumes?.some(({ hostPath }) => hostPath?.path.includes('dbus'))
+  assert.deepEqual([bus({}), bus({ NETWORK_RELOAD: 'apply' })], [false, true])
+})
+
 const identity: JobIdentity = {
   nodeName: 'w1',
   generation: 7,

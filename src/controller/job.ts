@@ -141,7 +141,7 @@ export function labelValue(text: string): string {
 }
 
 function podSpec(request: JobRequest, settings: AgentSettings): PodSpec {
-  const mounts = mountsFor(request.node.backend)
+  const mounts = mountsFor(request.node.backend, settings.environment['NETWORK_RELOAD'] === 'apply')
   return {
     nodeName: request.node.name,
     hostNetwork: true,
@@ -205,9 +205,11 @@ interface Mount {
 }
 
 /** Directories of others have type Directory: another type would create them on a host that does not use them. */
-function mountsFor(backend: Backend): Mount[] {
+function mountsFor(backend: Backend, reloads: boolean): Mount[] {
   return [
     ...directories[backend],
+    // Netplan is asked to apply over the host's bus.
+    ...(reloads && backend === 'netplan' ? [dbus] : []),
     directory('sysctld', '/etc/sysctl.d'),
     { name: 'state', path: '/var/lib/multinic', at: '/var/lib/multinic', type: 'DirectoryOrCreate' },
     // At another path, because the Pod's own /proc/sys is read-only.

@@ -15,11 +15,13 @@ export interface Way {
   nics: number
   from: (nics: RigNic[]) => AgentInput['interfaces']
   to: (nics: RigNic[]) => AgentInput['interfaces']
-  /** At least so many steps there and back, so that a harness that kills nobody is noticed. */
+  /** At least so many steps, so that a harness that kills nobody is noticed. */
   steps: number
+  /** Every `of`th step from `part` on. */
+  share?: { part: number; of: number }
 }
 
-export async function killEverywhere({ nics, from, to, steps }: Way): Promise<void> {
+export async function killEverywhere({ nics, from, to, steps, share = { part: 0, of: 1 } }: Way): Promise<void> {
   const node = await createNode({ nics })
   try {
     const before = foreignState(node, macsOf(node))
@@ -32,14 +34,18 @@ export async function killEverywhere({ nics, from, to, steps }: Way): Promise<vo
       format: 'cjs',
       target: 'node24',
     })
-    const ways = [input(from(node.nics)), input(to(node.nics))]
-    const said = await node.execute(process.execPath, program, node.root, victim, ...ways)
-    const { there, back } = JSON.parse(said) as { there: number; back: number }
-    assert.ok(there > steps && back > steps, said)
+    const way = [input(from(node.nics)), input(to(node.nics)), String(share.part), String(share.of)]
+    const taken = Number(await node.execute(process.execPath, program, node.root, victim, ...way))
+    assert.ok(taken > steps, `${taken} steps`)
     assert.equal(foreignState(node, macsOf(node)), before)
   } finally {
     node.remove()
   }
+}
+
+/** The way there, and the way back. */
+export function andBack(way: Way): [there: Way, back: Way] {
+  return [way, { ...way, from: way.to, to: way.from }]
 }
 
 function input(interfaces: AgentInput['interfaces']): string {

@@ -2,29 +2,20 @@
  * A real NetworkManager in a node of the rig, with its automatic connections on, as users have it: its own bus, its own
  * /run, the node's profiles.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually } from '../../eventually.ts'
+import { ended, hasBus, startBus } from './bus.ts'
 import type { RigNode } from './node.ts'
 
-export const hasNetworkManager = existsSync('/usr/sbin/NetworkManager') && existsSync('/usr/bin/dbus-daemon')
+export const hasNetworkManager = existsSync('/usr/sbin/NetworkManager') && hasBus
 
 export interface RigManager {
   nmcli(...args: string[]): string
   restart(): Promise<void>
   stop(): Promise<void>
 }
-
-const busPolicy = ['own', 'send_destination', 'receive_sender', 'user']
-  .map(what => `<allow ${what}="*"/>`)
-  .concat(
-    ['method_call', 'signal', 'method_return', 'error'].flatMap(type => [
-      `<allow send_type="${type}"/>`,
-      `<allow receive_type="${type}"/>`,
-    ]),
-  )
-  .join('')
 
 /** Becomes NetworkManager in a mount namespace of its own; without a read-only /sys it waits for udev. */
 const becomeManager = `
@@ -39,25 +30,15 @@ exec NetworkManager --no-daemon --config="$1/nm/nm.conf" --config-dir="$1/nm/non
 
 export async function startNetworkManager(node: RigNode): Promise<RigManager> {
   const { root, namespace } = node
-  const socket = join(root, 'run/dbus/system_bus_socket')
-  for (const directory of ['nm/state', 'nm/run', 'run/dbus', 'etc/NetworkManager/system-connections'])
+  for (const directory of ['nm/state', 'nm/run', 'etc/NetworkManager/system-connections'])
     mkdirSync(join(root, directory), { recursive: true })
-  writeFileSync(
-    join(root, 'nm/bus.conf'),
-    `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd"><busconfig><type>system</type><listen>unix:path=${socket}</listen><auth>EXTERNAL</auth><policy context="default">${busPolicy}</policy></busconfig>`,
-  )
   writeFileSync(
     join(root, 'nm/nm.conf'),
     '[main]\nplugins=keyfile\ndhcp=internal\ndns=none\nauth-polkit=false\n[keyfile]\nunmanaged-devices=interface-name:ens3\n',
   )
   const log = openSync(join(root, 'nm/log'), 'a')
-  const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DBUS_SYSTEM_BUS_ADDRESS: `unix:path=${socket}` }
-  const bus = spawn('dbus-daemon', [`--config-file=${join(root, 'nm/bus.conf')}`, '--nofork', '--nopidfile'], {
-    stdio: ['ignore', log, log],
-  })
-  await eventually(() => {
-    if (!existsSync(socket)) throw new Error('no bus')
-  })
+  const bus = await startBus(node)
+  const { env } = bus
   const nmcli = (...args: string[]) =>
     execFileSync('nmcli', args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
   const start = async () => {
@@ -78,7 +59,7 @@ export async function startNetworkManager(node: RigNode): Promise<RigManager> {
       () => {
         if (!nmcli('-t', '-f', 'RUNNING,STARTUP', 'general').startsWith('running')) throw new Error('not running')
       },
-      { within: 10_000, every: 100 },
+      { within: 30_000, every: 100 },
     )
     return manager
   }
@@ -91,14 +72,7 @@ export async function startNetworkManager(node: RigNode): Promise<RigManager> {
     },
     async stop() {
       await ended(manager)
-      await ended(bus)
+      await bus.stop()
     },
   }
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const gone = new Promise(resolve => child.once('exit', resolve))
-  child.kill('SIGTERM')
-  await gone
 }

@@ -1,0 +1,58 @@
+/**
+ * A D-Bus of a rig node's own, at the place where the host's would be.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { eventually } from '../../eventually.ts'
+import type { RigNode } from './node.ts'
+
+export const hasBus = existsSync('/usr/bin/dbus-daemon')
+
+export interface RigBus {
+  env: Record<string, string>
+  stop(): Promise<void>
+}
+
+const allowAll = ['own', 'send_destination', 'receive_sender', 'user']
+  .map(what => `<allow ${what}="*"/>`)
+  .concat(
+    ['method_call', 'signal', 'method_return', 'error'].flatMap(type => [
+      `<allow send_type="${type}"/>`,
+      `<allow receive_type="${type}"/>`,
+    ]),
+  )
+  .join('')
+
+/** `services`: what the bus starts by itself, by name, with the environment it gets. */
+export async function startBus(
+  { root }: RigNode,
+  { services = {}, env: more = {} }: { services?: Record<string, string>; env?: Record<string, string> } = {},
+): Promise<RigBus> {
+  const socket = join(root, 'run/dbus/system_bus_socket')
+  for (const directory of ['run/dbus', 'bus/services']) mkdirSync(join(root, directory), { recursive: true })
+  for (const [name, exec] of Object.entries(services))
+    writeFileSync(join(root, `bus/services/${name}.service`), `[D-BUS Service]\nName=${name}\nExec=${exec}\n`)
+  writeFileSync(
+    join(root, 'bus/bus.conf'),
+    `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd"><busconfig><type>session</type><listen>unix:path=${socket}</listen><servicedir>${join(root, 'bus/services')}</servicedir><auth>EXTERNAL</auth><policy context="default">${allowAll}</policy></busconfig>`,
+  )
+  const log = openSync(join(root, 'bus/log'), 'a')
+  const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DBUS_SYSTEM_BUS_ADDRESS: `unix:path=${socket}`, ...more }
+  const args = [`--config-file=${join(root, 'bus/bus.conf')}`, '--nofork', '--nopidfile']
+  const bus = spawn('dbus-daemon', args, { env, stdio: ['ignore', log, log] })
+  await eventually(
+    () => {
+      if (!existsSync(socket)) throw new Error('no bus')
+    },
+    { within: 30_000 },
+  )
+  return { env, stop: () => ended(bus) }
+}
+
+export async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = new Promise(resolve => child.once('exit', resolve))
+  child.kill('SIGTERM')
+  await gone
+}

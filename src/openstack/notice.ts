@@ -46,6 +46,7 @@ export type Reading =
 /** Neither service sends a tenth of it. */
 const longestMessage = 1024 * 1024
 const longestId = 253
+const utf8 = new TextDecoder()
 
 export function readNotice(body: unknown): Reading {
   try {
@@ -131,7 +132,7 @@ function serverIn(payload: Json, event: string): Subject[] {
 function decoded(value: unknown): unknown {
   let at = value
   for (let wraps = 0; wraps < 2; wraps++) {
-    const text = at instanceof Uint8Array ? new TextDecoder().decode(at) : at
+    const text = at instanceof Uint8Array ? utf8.decode(at) : at
     if (typeof text !== 'string') return text
     at = parsed(text)
   }

@@ -29,9 +29,15 @@ function headers(more: Record<string, string> = {}): Record<string, string> {
   return token ? { ...more, authorization: `Bearer ${token}` } : more
 }
 
-async function get(path: string, signal?: AbortSignal): Promise<Response> {
+async function get(path: string, signal?: AbortSignal, tries = 4): Promise<Response> {
   const answer = await fetch(path, { headers: headers(), cache: 'no-cache', ...(signal ? { signal } : {}) })
   if (answer.ok) return answer
+  if (answer.status === 429 && tries > 1) {
+    // Everybody behind one proxy shares its address, and with it the limit.
+    const seconds = Math.min(10, Number(answer.headers.get('retry-after')) || 1)
+    await new Promise(resolve => setTimeout(resolve, seconds * 1_000))
+    return get(path, signal, tries - 1)
+  }
   const said = (await answer.json().catch(() => ({}))) as { detail?: string }
   throw new ApiError(
     answer.status,

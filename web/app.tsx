@@ -96,9 +96,15 @@ export function App({ source }: { source: DataSource }) {
 
 function Content() {
   const { say, data, route } = useUi()
-  if (data.phase === 'token') return <TokenForm />
-  if (data.phase === 'away') return <Away />
-  if (data.phase === 'loading') return <Loading />
+  if (data.phase !== 'ready')
+    return (
+      <>
+        <Head />
+        {data.phase === 'token' && <TokenForm />}
+        {data.phase === 'away' && <Away />}
+        {data.phase === 'loading' && <Loading />}
+      </>
+    )
   const { providerId, nodeName } = route
   switch (route.screen) {
     case 'history':
@@ -111,14 +117,17 @@ function Content() {
   }
   if (data.nodes.length === 0 && data.complete)
     return (
-      <Panel>
-        <Blank
-          kind="empty"
-          title={say('empty.first')}
-          text={say('empty.firstText')}
-          code="kubectl apply -k config/samples/"
-        />
-      </Panel>
+      <>
+        <Head />
+        <Panel>
+          <Blank
+            kind="empty"
+            title={say('empty.first')}
+            text={say('empty.firstText')}
+            code="kubectl apply -k config/samples/"
+          />
+        </Panel>
+      </>
     )
   switch (route.screen) {
     case 'matrix':
@@ -130,4 +139,14 @@ function Content() {
     default:
       return <Overview />
   }
+}
+
+/** Where there is nothing to show yet, still what would be shown. */
+function Head() {
+  const { say, route } = useUi()
+  return (
+    <div class="head">
+      <h1>{route.nodeName ?? say(`screen.${route.screen}`)}</h1>
+    </div>
+  )
 }

@@ -22,21 +22,26 @@ export function NodeNamed({ providerId, nodeName }: { providerId: string | undef
   if (provider !== undefined)
     return <NodePage key={`${provider} ${nodeName}`} providerId={provider} nodeName={nodeName} />
   return (
-    <Panel>
-      {same.length > 1 ? (
-        <Blank kind="two" title={say('node.two', { n: same.length, node: nodeName })} text={say('node.twoText')}>
-          {same.map(node => (
-            <a key={node.key} class="btn" href={linkToNode(node)} title={node.providerId}>
-              {shortId(node.providerId, 18)}
-            </a>
-          ))}
-        </Blank>
-      ) : (
-        data.complete && (
-          <Blank kind="search" title={say('node.gone', { node: nodeName })} text={say('node.goneText')} />
-        )
-      )}
-    </Panel>
+    <>
+      <div class="head">
+        <h1>{nodeName}</h1>
+      </div>
+      <Panel>
+        {same.length > 1 ? (
+          <Blank kind="two" title={say('node.two', { n: same.length, node: nodeName })} text={say('node.twoText')}>
+            {same.map(node => (
+              <a key={node.key} class="btn" href={linkToNode(node)} title={node.providerId}>
+                {shortId(node.providerId, 18)}
+              </a>
+            ))}
+          </Blank>
+        ) : (
+          data.complete && (
+            <Blank kind="search" title={say('node.gone', { node: nodeName })} text={say('node.goneText')} />
+          )
+        )}
+      </Panel>
+    </>
   )
 }
 

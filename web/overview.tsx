@@ -178,6 +178,14 @@ export function differenceText({ differences }: Pick<Nic, 'differences'>): strin
 
 function ProviderTable({ providers }: { providers: ReturnType<typeof providersOf> }) {
   const { say, now, language } = useUi()
+  const rows = useMemo(
+    () =>
+      providers.map(({ providerId, nodes }) => ({
+        ...{ providerId, nodes, counts: countsOf(nodes), p95: latencyOf(nodes)?.p95 },
+        changed: nodes.reduce((newest, { updatedAt }) => (updatedAt > newest ? updatedAt : newest), ''),
+      })),
+    [providers],
+  )
   const columns: readonly [name: string, of: (counts: Counts) => number, tone: string][] = [
     [say('look.ok'), counts => counts.ok, ''],
     [say('overview.onTheWay'), counts => counts.prog + counts.pend + counts.rem, 'acc'],
@@ -188,7 +196,7 @@ function ProviderTable({ providers }: { providers: ReturnType<typeof providersOf
   return (
     <Panel title={say('app.providers')} right={say('overview.byState')}>
       <div class="scrollx">
-        <table class="tbl rows tall">
+        <table class="tbl rows tall byprov">
           <thead>
             <tr>
               <th>{say('overview.provider')}</th>
@@ -203,34 +211,29 @@ function ProviderTable({ providers }: { providers: ReturnType<typeof providersOf
             </tr>
           </thead>
           <tbody>
-            {providers.map(({ providerId, nodes }) => {
-              const counts = countsOf(nodes)
-              const p95 = latencyOf(nodes)?.p95
-              const changed = nodes.reduce((newest, { updatedAt }) => (updatedAt > newest ? updatedAt : newest), '')
-              return (
-                <tr key={providerId}>
-                  <td>
-                    <a class="prov" href={linkTo('matrix', { provider: providerId })} title={providerId}>
-                      <b>{shortId(providerId, 10)}</b>
-                      <span>{say('many.nodes', { n: count(nodes.length, language) })}</span>
-                    </a>
-                  </td>
-                  <td>
-                    <Health counts={counts} />
-                  </td>
-                  {columns.map(([name, of, tone]) => {
-                    const n = of(counts)
-                    return (
-                      <td key={name} class={`num hidem ${n === 0 ? 'zero' : tone && `${tone} strong`}`}>
-                        {count(n, language)}
-                      </td>
-                    )
-                  })}
-                  <td class="num hidem nowrap">{p95 === undefined ? '–' : duration(p95, say)}</td>
-                  <td class="num hidem nowrap dim">{age(changed, now, say)}</td>
-                </tr>
-              )
-            })}
+            {rows.map(({ providerId, nodes, counts, p95, changed }) => (
+              <tr key={providerId}>
+                <td>
+                  <a class="prov" href={linkTo('matrix', { provider: providerId })} title={providerId}>
+                    <b>{shortId(providerId, 10)}</b>
+                    <span>{say('many.nodes', { n: count(nodes.length, language) })}</span>
+                  </a>
+                </td>
+                <td>
+                  <Health counts={counts} />
+                </td>
+                {columns.map(([name, of, tone]) => {
+                  const n = of(counts)
+                  return (
+                    <td key={name} class={`num hidem ${n === 0 ? 'zero' : tone && `${tone} strong`}`}>
+                      {count(n, language)}
+                    </td>
+                  )
+                })}
+                <td class="num hidem nowrap">{p95 === undefined ? '–' : duration(p95, say)}</td>
+                <td class="num hidem nowrap dim">{age(changed, now, say)}</td>
+              </tr>
+            ))}
           </tbody>
         </table>
       </div>

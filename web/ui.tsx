@@ -2,7 +2,7 @@
  * What every component may ask for: words, time, data, where the reader is; and the small parts that all screens are made of.
  */
 import { type ComponentChildren, createContext } from 'preact'
-import { useContext, useEffect, useState } from 'preact/hooks'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import type { Data } from './data.ts'
 import type { Language } from './format.ts'
 import { Glyph } from './glyph.tsx'
@@ -197,12 +197,24 @@ export function Select({ label, value, choices, onChoose }: SelectProps) {
 export function Filter(props: { label: string; value: string; onChange: (text: string) => void }) {
   const { label, value, onChange } = props
   const [text, setText] = useState(value)
-  useEffect(() => setText(value), [value])
+  const told = useRef(value)
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  // What comes back is what was told, and must not undo what was typed since; anything else is from elsewhere, and counts.
   useEffect(() => {
-    if (text === value) return
-    const timer = setTimeout(() => onChange(text), 120)
-    return () => clearTimeout(timer)
-  })
+    if (value === told.current) return
+    told.current = value
+    clearTimeout(timer.current)
+    setText(value)
+  }, [value])
+  useEffect(() => () => clearTimeout(timer.current), [])
+  const typed = (now: string) => {
+    setText(now)
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => {
+      told.current = now
+      onChange(now)
+    }, 120)
+  }
   return (
     <label class="field wide">
       <Icon name="search" size={14} />
@@ -211,7 +223,7 @@ export function Filter(props: { label: string; value: string; onChange: (text: s
         aria-label={label}
         placeholder={label}
         spellcheck={false}
-        onInput={event => setText(event.currentTarget.value)}
+        onInput={event => typed(event.currentTarget.value)}
       />
     </label>
   )

@@ -1,11 +1,11 @@
 /**
  * The dashboard in a real Chromium with 1,000 nodes on loopback: how long until the first rows of the matrix are painted, beside
- * a page without script from the same server; and how much is sent for it.
+ * a page without script from the same server; what a frame of scrolling costs; and how much is sent for it all.
  */
 import { globSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { startFleet } from '../fleet-server.ts'
-import { type Chromium, startChromium } from '../rigs/browser/rig.ts'
+import { type Chromium, scrolling, startChromium } from '../rigs/browser/rig.ts'
 import { type Bench, figure, median } from './figure.ts'
 
 const rounds = 7
@@ -31,6 +31,9 @@ export const bench: Bench = async report => {
     }
     const beside = { against: 'a page without script', reference: median(docs) }
     report(figure('web.first_paint_ms', median(matrix), 'ms', beside, { atMost: 1_000 }))
+    const { scroll, rest } = await frames(browser, `${fleet.url}/#/matrix`)
+    const idle = { against: 'a frame of the same page at rest', reference: rest }
+    report(figure('web.scroll_frame_ms', scroll, 'ms', idle, { atMost: 33 }))
     const sizeOf = (pattern: string) =>
       globSync(pattern, { cwd: fleet.webDir }).reduce((sum, path) => sum + statSync(join(fleet.webDir, path)).size, 0) /
       1024
@@ -49,5 +52,34 @@ async function painted(browser: Chromium, url: string, selector: string): Promis
     return (await tab.page.evaluate('window.painted')) as number
   } finally {
     await tab.close()
+  }
+}
+
+const resting = `new Promise(resolve => {
+  let count = 0
+  const step = () => (++count < 100 ? requestAnimationFrame(step) : resolve({ count }))
+  requestAnimationFrame(step)
+})`
+
+/** Work of the page for each frame, in milliseconds of the processor. Without a graphics card, drawing counts too. */
+async function frames(browser: Chromium, url: string): Promise<{ scroll: number; rest: number }> {
+  const { page, close } = await browser.open(url)
+  try {
+    await page.locator('.mxt tbody tr').nth(20).waitFor()
+    await page.locator('.nav .ct').nth(2).waitFor()
+    const session = await page.context().newCDPSession(page)
+    await session.send('Performance.enable', { timeDomain: 'threadTicks' })
+    const busy = async () => {
+      const { metrics } = await session.send('Performance.getMetrics')
+      return 1_000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN)
+    }
+    const costOf = async (script: string) => {
+      const before = await busy()
+      const { count } = (await page.evaluate(script)) as { count: number }
+      return ((await busy()) - before) / count
+    }
+    return { rest: await costOf(resting), scroll: await costOf(scrolling) }
+  } finally {
+    await close()
   }
 }

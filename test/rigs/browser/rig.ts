@@ -7,6 +7,20 @@ import { mkdir } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { environment } from '../../../src/env.ts'
+import { eventually } from '../../eventually.ts'
+
+/** In the page: scrolls the matrix frame by frame; tells how many rows were there at once, and how far it came. */
+export const scrolling = `new Promise(resolve => {
+  const box = document.querySelector('.mxbox')
+  let most = 0, count = 0
+  const step = () => {
+    most = Math.max(most, document.querySelectorAll('.mxt tbody tr').length)
+    box.scrollTop += 120
+    if (++count < 100) requestAnimationFrame(step)
+    else resolve({ count, most, end: box.scrollTop })
+  }
+  requestAnimationFrame(step)
+})`
 
 export interface Tab {
   readonly page: Page
@@ -14,6 +28,8 @@ export interface Tab {
   readonly complaints: string[]
   /** Kept in .state/screenshots, for people to look at. */
   picture(name: string): Promise<void>
+  /** One of the documents: kept in docs/images when DOCS_PICTURES is set. */
+  illustration(name: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -23,7 +39,12 @@ export interface Chromium {
   close(): Promise<void>
 }
 
-const pictures = join(import.meta.dirname, '../../../.state/screenshots')
+const root = join(import.meta.dirname, '../../..')
+const pictures = join(root, '.state/screenshots')
+const illustrations = environment()['DOCS_PICTURES'] ? join(root, 'docs/images') : pictures
+
+/** On a machine that has other work to do, a page may take its time. */
+export const soon = <T>(check: () => T | Promise<T>): Promise<T> => eventually(check, { within: 60_000 })
 
 export async function startChromium(): Promise<Chromium> {
   const browser = await chromium.launch({
@@ -42,7 +63,7 @@ async function openTab(browser: Browser, url: string, options: BrowserContextOpt
   const defaults = { viewport: { width: 1440, height: 900 }, locale: 'en-US', timezoneId: 'UTC' }
   const context = await browser.newContext({ ...defaults, ...options })
   const page = await context.newPage()
-  page.setDefaultTimeout(20_000)
+  page.setDefaultTimeout(60_000)
   const complaints: string[] = []
   page.on('console', message => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
@@ -54,12 +75,14 @@ async function openTab(browser: Browser, url: string, options: BrowserContextOpt
   })
   if (script) await page.addInitScript(script)
   await page.goto(url)
+  const keep = async (dir: string, name: string) => {
+    await page.screenshot({ path: join(dir, `${name}.png`) })
+  }
   return {
     page,
     complaints,
-    picture: async name => {
-      await page.screenshot({ path: join(pictures, `${name}.png`) })
-    },
+    picture: name => keep(pictures, name),
+    illustration: name => keep(illustrations, name),
     close: () => context.close(),
   }
 }

@@ -66,6 +66,13 @@ const checks: Record<string, () => void> = {
 
 for (const [name, check] of Object.entries(checks)) test(`the sample ${name} is accepted as it stands`, check)
 
+for (const name of ['sample-multinicclusterconfig.yaml', 'sample-multinicclusterconfig-dev.yaml'])
+  test(`test/${name} is a MultiNicBizConfig that can be used`, () => {
+    const { spec, apiVersion } = sample(`../${name}`, bizConfig)
+    assert.equal(apiVersion, 'multinic.io/v1')
+    for (const node of spec.nodeConfigs) assert.deepEqual(completeInterfaces(node.interfaces).errors, [])
+  })
+
 test('every sample is checked', () => {
   assert.deepEqual(readdirSync(directory).sort(), Object.keys(checks).sort())
 })

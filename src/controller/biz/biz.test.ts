@@ -5,7 +5,7 @@ import { type ControllerCluster, inputOf, startControllerCluster } from '../../.
 import { eventually } from '../../../test/eventually.ts'
 import { type BizConfig, bizConfigs } from '../../contract/biz-config.ts'
 import { nodeConfigAnnotations, nodeConfigs } from '../../contract/node-config.ts'
-import { events, jobs } from '../../kube/resources.ts'
+import { crds, events, jobs } from '../../kube/resources.ts'
 import { aNic } from '../given.ts'
 import { aBiz, aBizNode, aMac } from './given.ts'
 
@@ -243,4 +243,43 @@ test('a document of an older controller is taken over under the names that the n
   )
   const biz = await expectNodes('older', 'biz-9 Configured')
   assert.deepEqual(biz.status?.nodeStatuses?.[0]?.numbers, [`0 ${aMac(5)}`, `2 ${aMac(4)}`])
+})
+
+test('in the mode biz-read-only a document is marked, new nodes wait, and known ones keep what they have', async () => {
+  await controller.stop()
+  controller = await cluster.startController({ BIZ_CONFIG_MODE: 'biz-read-only' })
+  await eventually(
+    async () => assert.equal((await bizOf('pair')).metadata.annotations?.['multinic.io/read-only'], 'true'),
+    { within },
+  )
+  const id = await cluster.addNode('biz-10')
+  await create('late', [aBizNode(id, [1], 'biz-10')])
+  const biz = await expectNodes('late', 'Pending ReadOnly')
+  assert.equal(condition(biz, 'ReadOnly'), 'True ReadOnly: a change of 1 node is ignored')
+  assert.deepEqual(await cluster.jobsOn('biz-10'), [])
+  await cluster.kube.delete(bizConfigs, key('late'))
+})
+
+test('in the mode node-only nobody looks at a document', async () => {
+  await controller.stop()
+  controller = await cluster.startController({ BIZ_CONFIG_MODE: 'node-only' })
+  const id = await cluster.addNode('biz-11')
+  await create('unread', [aBizNode(id, [1], 'biz-11')])
+  await cluster.addConfig('beside', await cluster.addNode('beside'))
+  await cluster.endAgent('beside')
+  await cluster.expectConfigured('beside')
+  assert.equal((await bizOf('unread')).status, undefined)
+  assert.deepEqual(await cluster.jobsOn('biz-11'), [])
+})
+
+test('a cluster without the definition is served all the same', async () => {
+  await controller.stop()
+  for (const { metadata } of (await cluster.kube.list(bizConfigs, { namespace: cluster.namespace })).items)
+    await cluster.kube.patch(bizConfigs, key(metadata.name), { metadata: { finalizers: null } })
+  await cluster.kube.delete(crds, { name: 'multinicbizconfigs.multinic.io' })
+  await eventually(() => assert.rejects(cluster.kube.list(bizConfigs, { namespace: cluster.namespace })), { within })
+  controller = await cluster.startController()
+  await cluster.addConfig('without', await cluster.addNode('without'))
+  await cluster.endAgent('without')
+  await cluster.expectConfigured('without')
 })

@@ -41,7 +41,9 @@ export function entryHands(kube: Kube, source: BizSource): Kube {
       return entry
     }
     if (finalizers) await hold(bizKeyOf(keyOf(entry)) ?? '')
-    const now = source.configs.get(keyOf(entry)) ?? entry
+    const now = source.configs.get(keyOf(entry))
+    // The document was edited meanwhile: an agent for this node would come too late.
+    if (!now) throw new Error(`${entry.metadata.name} has left its document`)
     return source.put({
       ...now,
       metadata: {

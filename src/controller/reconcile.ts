@@ -147,7 +147,7 @@ async function markNode({ kube, now }: Deps, { node }: Observed, config: NodeCon
 
 /** Good news of a single node is worth an Event; of a wave of a thousand nodes the status tells it, and a few Events. */
 function withoutFloods(events: EventRecorder, now: () => Date): EventRecorder {
-  const goodNews = createBucket({ size: 20, perSecond: 1, now: () => now().getTime() })
+  const goodNews = createBucket({ size: 10, perSecond: 1, now: () => now().getTime() })
   return {
     ...events,
     event(object, type, reason, message) {

@@ -1,6 +1,6 @@
 /**
  * The agent on ten NICs of a namespace: fresh ones, and ten that are as wanted. The reference is the start of bare Node and
- * one `ip -batch` that does the same.
+ * one `ip -batch` that does the same. Nobody is asked on the wire, but where that is what is measured.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -43,6 +43,11 @@ export const bench: Bench = async report => {
     const writes = lastReport(node).changed
     costOf(node, cleanup, process.execPath, bundle)
     const forks = forksOf(node, dir, apply, bundle)
+    const asking: Cost[] = []
+    for (let round = 0; round < 3; round++) {
+      costOf(node, cleanup, process.execPath, bundle)
+      asking.push(costOf(node, agentInput(node, 'apply', { asks: true }), process.execPath, bundle))
+    }
 
     const of = (costs: readonly Cost[], what: keyof Cost) => median(costs.map(cost => cost[what]))
     const bare = (what: keyof Cost) => ({
@@ -60,6 +65,8 @@ export const bench: Bench = async report => {
     report(figure('agent.idle_wall', of(idle, 'wall'), 'ms', bare('wall'), { atMost: 2 * bare('wall').reference }))
     report(figure('agent.idle_over_start', of(idle, 'wall'), 'ms', start))
     report(figure('agent.idle_writes', writes, 'changes', { against: 'a fresh run', reference: 160 }, { atMost: 0 }))
+    const silent = { against: 'the same without asking', reference: of(fresh, 'wall') }
+    report(figure('agent.asking_wall', of(asking, 'wall'), 'ms', silent, { atMost: silent.reference + 1_500 }))
     const one = { against: 'one ip -batch', reference: of(batch, 'wall') }
     report(figure('agent.kernel', median(kernel), 'ms', one, { atMost: 5 * one.reference }))
   } finally {
@@ -73,10 +80,12 @@ interface Given {
   input?: string
 }
 
-function agentInput(node: RigNode, mode: 'apply' | 'cleanup'): Given {
+function agentInput(node: RigNode, mode: 'apply' | 'cleanup', { asks = false } = {}): Given {
   const interfaces = mode === 'apply' ? node.nics.map((nic, id) => wish(nic, id)) : []
   const input = { version: 1, mode, nodeName: 'worker-1', generation: 1, specHash: '', interfaces }
-  return { env: { MULTINIC_INPUT: JSON.stringify(input), MULTINIC_HOST_PREFIX: node.root, NIC_WAIT: '0s' } }
+  const asksNobody = { NETWORK_PROBE: 'off', NETWORK_DUPLICATE_CHECK: 'false' }
+  const env = { MULTINIC_INPUT: JSON.stringify(input), MULTINIC_HOST_PREFIX: node.root, NIC_WAIT: '0s' }
+  return { env: asks ? env : { ...env, ...asksNobody } }
 }
 
 /** Wall and processor time of a command in the node, the processor's with all its children. */

@@ -19,20 +19,40 @@ export interface BatchCacheOptions<V> {
 export function createBatchCache<V>(options: BatchCacheOptions<V>): BatchCache<V> {
   const { keepMs, keepAbsentMs, idOf, fetch, now } = options
   const known = new Map<string, { value: V | undefined; until: number }>()
+  const asking = new Map<string, Promise<void>>()
+
+  async function ask(ids: string[], signal: AbortSignal | undefined): Promise<void> {
+    const found = new Map((await fetch(ids, signal)).map(value => [idOf(value), value]))
+    const at = now()
+    for (const [id, { until }] of known) if (until <= at) known.delete(id)
+    for (const id of ids) {
+      const value = found.get(id)
+      known.set(id, { value, until: at + (value === undefined ? keepAbsentMs : keepMs) })
+    }
+  }
+
+  /** Who asks for what is being asked for gets that answer. */
+  async function join(missing: string[], signal: AbortSignal | undefined): Promise<void> {
+    const running = new Set(missing.flatMap(id => asking.get(id) ?? []))
+    if (running.size > 0) return void (await Promise.all(running))
+    const mine = ask(missing, signal)
+    for (const id of missing) asking.set(id, mine)
+    try {
+      await mine
+    } finally {
+      for (const id of missing) if (asking.get(id) === mine) asking.delete(id)
+    }
+  }
 
   return {
     async get(ids, signal) {
       const wanted = [...new Set(ids)]
-      const at = now()
-      const missing = wanted.filter(id => (known.get(id)?.until ?? 0) <= at)
-      if (missing.length > 0) {
-        const found = new Map((await fetch(missing, signal)).map(value => [idOf(value), value]))
-        for (const id of missing) {
-          const value = found.get(id)
-          known.set(id, { value, until: at + (value === undefined ? keepAbsentMs : keepMs) })
-        }
+      for (;;) {
+        const at = now()
+        const missing = wanted.filter(id => (known.get(id)?.until ?? 0) <= at)
+        if (missing.length === 0) break
+        await join(missing, signal)
       }
-      for (const [id, { until }] of known) if (until <= at) known.delete(id)
       return new Map(
         wanted.flatMap(id => {
           const value = known.get(id)?.value
@@ -40,6 +60,9 @@ export function createBatchCache<V>(options: BatchCacheOptions<V>): BatchCache<V
         }),
       )
     },
-    forget: () => known.clear(),
+    forget() {
+      known.clear()
+      asking.clear()
+    },
   }
 }

@@ -168,8 +168,11 @@ function createCloud(
 
   /** One login at a time; one that failed is not kept. */
   async function login(signal: AbortSignal | undefined): Promise<Entered> {
-    const known = await entered?.catch(() => undefined)
+    const running = entered
+    const known = await running?.catch(() => undefined)
     if (known && now() - known.at < loginMs) return known
+    // Somebody else who waited as long may have begun.
+    if (entered && entered !== running) return entered
     const entering = enter(signal)
     entered = entering
     entering.catch(() => {

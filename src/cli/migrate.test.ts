@@ -1,5 +1,7 @@
 /** The migration, through commander, against a cluster with a controller whose agents are played. */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -152,6 +154,33 @@ test('a rollback gives every node back to its document, even one that was delete
   assert.deepEqual(found.status?.nodeStatuses?.[0]?.numbers, ['0 fa:16:3e:00:00:00', '1 fa:16:3e:00:00:01'])
   assert.deepEqual((await cluster.kube.list(nodeConfigs, { namespace: cluster.namespace })).items, [])
   assert.deepEqual(modesSince(before), ['check', 'check', 'check'])
+})
+
+/** The program in a process of its own, killed after a while: true when it had ended before. */
+async function runFor(ms: number, ...words: string[]): Promise<boolean> {
+  const program = join(import.meta.dirname, '../main.ts')
+  const child = spawn(process.execPath, [program, 'migrate', ...words, '--kubeconfig', cluster.api.kubeconfig], {
+    stdio: 'ignore',
+  })
+  const killing = setTimeout(() => child.kill('SIGKILL'), ms)
+  const [code] = (await once(child, 'exit')) as [number | null]
+  clearTimeout(killing)
+  return code === 0
+}
+
+async function runsThrough(...words: string[]): Promise<void> {
+  for (let ms = 300; !(await runFor(ms, ...words)); ms += 300) assert.ok(ms < within, 'it never came to its end')
+}
+
+test('killed again and again, both ways come to their end, and no agent changes anything', async () => {
+  const before = agents.seen().length
+  await runsThrough('apply')
+  assert.equal((await multinic('migrate', 'verify')).code, 0)
+  await whenOwned('all', ...ids.map(() => 'Configured OwnedByNodeConfig'))
+  await runsThrough('rollback')
+  await whenOwned('all', 'Configured', 'Configured', 'Configured')
+  assert.deepEqual((await cluster.kube.list(nodeConfigs, { namespace: cluster.namespace })).items, [])
+  assert.deepEqual(new Set(modesSince(before)), new Set(['check']))
 })
 
 test('a config of somebody else wins, a wrong id is told, and both are left alone', async () => {

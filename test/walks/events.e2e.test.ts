@@ -7,12 +7,14 @@ import { after, before, describe, test } from 'node:test'
 import { request } from 'undici'
 import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { events, secrets } from '../../src/kube/resources.ts'
-import type { Notification } from '../../src/sandbox/cloud/notifications.ts'
 import { sandboxNamespace as namespace } from '../../src/sandbox/parts.ts'
 import { type Port, removePort } from '../../src/sandbox/world.ts'
 import { eventually } from '../eventually.ts'
+import { meddlings } from '../operator/meddling.ts'
 import { type NotifiedStage, startNotifiedStage, within } from '../operator/notified-stage.ts'
 import { type RabbitMq, startRabbitMq } from '../rigs/rabbitmq/rig.ts'
+import { type Listener, listenToSharedQueue } from '../rigs/rabbitmq/shared-queue.ts'
+import { startWalk } from './world.ts'
 
 /** Far longer than any of these tests: what happens, happens by events. */
 const rarely = { pollFastInterval: '10m', pollSlowInterval: '10m', pollErrorInterval: '1s' }
@@ -29,7 +31,7 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
   /** Of the topic that everybody may read. */
   let published = 0
   let heardByOther = 0
-  let otherListener: Awaited<ReturnType<typeof listenAsOthersDo>> | undefined
+  let otherListener: Listener | undefined
 
   before(async () => {
     stage = await startNotifiedStage(rabbit, {
@@ -38,7 +40,7 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
         send(notification)
       },
     })
-    otherListener = await listenAsOthersDo(() => heardByOther++)
+    otherListener = await listenToSharedQueue(rabbit, () => heardByOther++)
     first = stage.attach(stage.workers[0] ?? assert.fail(), stage.storage)
     await stage.startOperator()
     await stage.create({ settings: rarely })
@@ -55,29 +57,6 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
   const pictures = (...lines: string[]) =>
     eventually(async () => assert.deepEqual(await stage.picture(), lines), { within })
   const one = 'worker-1: multinic0=10.10.0.10 mtu 9000'
-
-  /** As ceilometer listens: to the shared queue, which the services declare. */
-  async function listenAsOthersDo(heard: () => void) {
-    const connection = rabbit.connect()
-    const consumer = connection.createConsumer(
-      {
-        queue: 'notifications.info',
-        queueOptions: { durable: false },
-        exchanges: ['neutron', 'nova'].map(exchange => ({ exchange, type: 'topic', durable: false })),
-        queueBindings: ['neutron', 'nova'].map(exchange => ({ exchange, routingKey: 'notifications.info' })),
-      },
-      // What it returns would be taken for an answer to the broker.
-      async () => void heard(),
-    )
-    consumer.on('error', () => {})
-    await new Promise<void>(resolve => consumer.once('ready', resolve))
-    return {
-      async close() {
-        await consumer.close()
-        await connection.close()
-      },
-    }
-  }
 
   test('an attached port is delivered, with its time and its lag in the status', async t => {
     const started = performance.now()
@@ -257,53 +236,35 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
   })
 })
 
+describe('the whole world', { timeout: 5 * 60_000 }, () => {
+  test('a port that is attached becomes a NIC, and goes as it came, though the cloud is polled twice a minute', async t => {
+    const walk = await startWalk({ nodes: 1, rabbitmq: rabbit.url })
+    const timed = async (what: string, work: () => unknown) => {
+      const started = performance.now()
+      await work()
+      await walk.settled(within)
+      t.diagnostic(`${what}: ${Math.round(performance.now() - started)} ms`)
+    }
+    try {
+      await eventually(
+        async () => {
+          const { status } = await walk.openstackConfig()
+          assert.equal(status?.conditions?.find(({ type }) => type === 'EventsConnected')?.status, 'True')
+        },
+        { within },
+      )
+      await timed('attached → NIC', () => walk.attach({ vm: 'worker-1', subnet: 'storage' }))
+      assert.ok((await walk.nodeState('worker-1')).nics.some(({ name }) => name === 'multinic0'))
+      await timed('detached → gone', () => walk.detach({ vm: 'worker-1', all: true }))
+      assert.ok(!(await walk.nodeState('worker-1')).nics.some(({ name }) => name === 'multinic0'))
+    } finally {
+      await walk.end()
+    }
+  })
+})
+
 function forced(value: string) {
   return { metadata: { annotations: { 'multinic.example.com/force-reconcile': value } } }
-}
-
-/** What may become of messages between the cloud and the broker. */
-interface Meddling {
-  meddle: (notification: Notification, send: (notification: Notification) => void) => void
-  /** After the end is reached: lets out what was held back. */
-  release?: () => void
-}
-
-const losing = (share: number): Meddling => {
-  // The same ones every time: of every hundred the first so many.
-  let count = 0
-  return {
-    meddle(notification, send) {
-      if (((count++ * 37) % 100) / 100 >= share) send(notification)
-    },
-  }
-}
-
-function holding(order: (held: [Notification, (one: Notification) => void][]) => typeof held): Required<Meddling> {
-  const held: [Notification, (one: Notification) => void][] = []
-  return {
-    meddle: (notification, send) => void held.push([notification, send]),
-    release: () => {
-      for (const [notification, send] of order(held.splice(0))) send(notification)
-    },
-  }
-}
-
-const matrix: Record<string, () => Meddling & { during?: () => void }> = {
-  'none is lost': () => losing(0),
-  '1 % is lost': () => losing(0.01),
-  '50 % are lost': () => losing(0.5),
-  'all are lost': () => losing(1),
-  'each comes twice': () => ({
-    meddle(notification, send) {
-      send(notification)
-      send(notification)
-    },
-  }),
-  'they come in the wrong order': () => {
-    const held = holding(all => all.toReversed())
-    return { ...held, during: held.release }
-  },
-  'they come when all is over': () => holding(all => all),
 }
 
 describe('whatever becomes of the messages', { timeout: 10 * 60_000 }, () => {
@@ -359,7 +320,7 @@ describe('whatever becomes of the messages', { timeout: 10 * 60_000 }, () => {
     return { picture: await stage.picture(), came, went }
   }
 
-  for (const [name, meddling] of Object.entries(matrix))
+  for (const [name, meddling] of Object.entries(meddlings))
     test(`${name}: the end is the same`, async t => {
       const { meddle, release = () => {}, during = () => {} } = meddling()
       const stage = await startNotifiedStage(rabbit, { meddle })

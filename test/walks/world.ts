@@ -23,6 +23,8 @@ export interface WalkOptions {
   nodes?: number
   nicDelayMs?: number
   withConfig?: boolean
+  /** Address of a broker that the cloud tells of its changes. */
+  rabbitmq?: string
 }
 
 /** One NIC, as the kernel has it. */
@@ -71,11 +73,12 @@ export interface Answer {
   body: unknown
 }
 
-export async function startWalk({ nodes = 3, nicDelayMs = 100, withConfig = true }: WalkOptions = {}): Promise<Walk> {
+export async function startWalk(options: WalkOptions = {}): Promise<Walk> {
+  const { nodes = 3, nicDelayMs = 100, withConfig = true, rabbitmq } = options
   const state = stateDir(await mkdtemp(join(tmpdir(), 'multinic-walk-')))
   await makeStateDir(state)
   const log = createLog({ part: 'sandbox' }, { level: 'error' })
-  const sandbox = await startSandbox({ state, nodes, nicDelayMs, withConfig, log }).catch(async error => {
+  const sandbox = await startSandbox({ state, nodes, nicDelayMs, withConfig, rabbitmq, log }).catch(async error => {
     await clean(state)
     throw error
   })

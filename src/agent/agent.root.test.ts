@@ -6,19 +6,10 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../../test/eventually.ts'
-import { createNode, diskOf, foreignState, type RigNode, wish } from '../../test/rigs/host/node.ts'
+import { diskOf, foreignState, nodesUntil, wish } from '../../test/rigs/host/node.ts'
 import { kernel, macsOf, table } from '../../test/rigs/host/seen.ts'
 
-const nodes: RigNode[] = []
-after(() => {
-  for (const node of nodes) node.remove()
-})
-
-async function node(options?: Parameters<typeof createNode>[0]): Promise<RigNode> {
-  const made = await createNode(options)
-  nodes.push(made)
-  return made
-}
+const node = nodesUntil(after)
 
 test('two NICs are named, addressed, routed, verified and written down; a second run changes nothing', async () => {
   const vm = await node({ nics: 2 })
@@ -66,9 +57,9 @@ test('two NICs are named, addressed, routed, verified and written down; a second
     '/etc/sysctl.d/90-multinic0.conf',
     '/etc/sysctl.d/91-multinic1.conf',
     '/etc/systemd/network/05-multinic0.link',
+    '/etc/systemd/network/05-multinic0.network',
     '/etc/systemd/network/05-multinic1.link',
-    '/etc/systemd/network/10-netplan-multinic0.network',
-    '/etc/systemd/network/10-netplan-multinic1.network',
+    '/etc/systemd/network/05-multinic1.network',
   ])
   assert.equal(statSync(vm.path('etc/netplan/90-multinic0.yaml')).mode & 0o7777, 0o600)
   for (const [setting, value] of [

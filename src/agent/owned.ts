@@ -50,7 +50,7 @@ export function filesOfId(paths: Paths, id: number): string[] {
     `${paths.netplan}/9${id}-${name}.yaml`,
     `${paths.networkd}/05-${name}.link`,
     `${paths.networkd}/9${id}-${name}.link`,
-    `${paths.networkd}/10-netplan-${name}.network`,
+    `${paths.networkd}/05-${name}.network`,
     `${paths.networkManager}/${name}.nmconnection`,
     `${paths.networkManager}/9${id}-${name}.nmconnection`,
     ...['ifcfg', 'route', 'route6', 'rule', 'rule6'].map(kind => `${paths.networkScripts}/${kind}-${name}`),

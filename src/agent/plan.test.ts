@@ -49,7 +49,7 @@ test('a fresh NIC is named, sized, addressed, raised, routed and written down, i
       'add altname port-0',
       'write /etc/netplan/90-multinic0.yaml',
       'write /etc/systemd/network/05-multinic0.link',
-      'write /etc/systemd/network/10-netplan-multinic0.network',
+      'write /etc/systemd/network/05-multinic0.network',
       'write /etc/sysctl.d/90-multinic0.conf',
       'write /var/lib/multinic/nics/fa163e000001.json',
     ].join('; ')}`,

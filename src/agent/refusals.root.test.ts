@@ -5,19 +5,10 @@ import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { eventually } from '../../test/eventually.ts'
-import { createNode, diskOf, foreignState, type RigNode, wish } from '../../test/rigs/host/node.ts'
+import { diskOf, foreignState, nodesUntil, wish } from '../../test/rigs/host/node.ts'
 import { kernel, macsOf, table } from '../../test/rigs/host/seen.ts'
 
-const nodes: RigNode[] = []
-after(() => {
-  for (const node of nodes) node.remove()
-})
-
-async function node(options?: Parameters<typeof createNode>[0]): Promise<RigNode> {
-  const made = await createNode(options)
-  nodes.push(made)
-  return made
-}
+const node = nodesUntil(after)
 
 test('a machine that is not the expected one is not touched', async () => {
   const vm = await node({ nics: 1 })

@@ -160,10 +160,10 @@ function words(head: string, options: Record<string, string | undefined>, tail: 
   return [head, ...given, tail].join(' ')
 }
 
-/** Addresses that a network file over Netplan's, or a drop-in beside it, asks to have without a route in the main table. */
+/** Addresses that a network file before Netplan's, or a drop-in beside that, asks to have without a route in the main table. */
 function withoutPrefixRoute(files: Files, id: string, plan: BootPlan): Set<string> {
   const found = new Set<string>()
-  const pattern = new RegExp(`^etc/systemd/network/10-netplan-${id}\\.network(\\.d/[^/]+\\.conf)?$`)
+  const pattern = new RegExp(`^etc/systemd/network/(05-${id}\\.network|10-netplan-${id}\\.network\\.d/[^/]+\\.conf)$`)
   for (const [path, content] of matching(files, pattern))
     for (const section of content.split(/^(?=\[)/m)) {
       const values = ini(section)

@@ -34,7 +34,7 @@ export function filesFor(
     for (const [kind, text] of Object.entries(ifcfgFiles(nic, uuid)))
       files.push([paths.networkScripts, `${kind}-${nic.name}`, open, text])
   if (backend === 'netplan') {
-    files.push([paths.networkd, `10-netplan-${nic.name}.network`, open, networkFile(nic)])
+    files.push([paths.networkd, `05-${nic.name}.network`, open, networkFile(nic)])
     files.push([paths.netplan, `9${nic.id}-${nic.name}.yaml`, secret, netplanFile(nic)])
   }
   return Object.fromEntries(

@@ -1,9 +1,9 @@
 /**
  * The systemd-networkd file of one NIC, on hosts with Netplan.
  *
- * Pure. It has the name of the file that Netplan generates from ours, and /etc goes before /run: Netplan has no key for
- * an address without its route in the main table, and a networkd that is restarted before the next boot would know nothing
- * of our rules and drop them.
+ * Pure. networkd takes the first file that matches, and 05 sorts before all that Netplan generates: from ours, which has no
+ * key for an address without its route in the main table, and from another one that claims the same MAC. It also tells a
+ * networkd that is restarted before the next boot of our rules, which it would drop.
  */
 import type { RouteSpec, RuleSpec } from '../change.ts'
 import type { WantedNic } from '../wanted.ts'

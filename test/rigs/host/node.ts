@@ -141,6 +141,19 @@ export async function createNode({ nics = 2, files = {}, oneSubnet = false }: No
   return node
 }
 
+/** Makes nodes that are gone when all tests of a file are. */
+export function nodesUntil(after: (end: () => void) => void): (options?: NodeOptions) => Promise<RigNode> {
+  const nodes: RigNode[] = []
+  after(() => {
+    for (const node of nodes) node.remove()
+  })
+  return async options => {
+    const made = await createNode(options)
+    nodes.push(made)
+    return made
+  }
+}
+
 /** A node for one test, gone after it. */
 export async function withNode(options: NodeOptions, test: (node: RigNode) => Promise<void>): Promise<void> {
   const node = await createNode(options)
@@ -194,7 +207,13 @@ export function foreignState(node: RigNode, ourMacs: readonly string[]): string 
       rule => Number(rule['priority']) < 10_100 || Number(rule['priority']) > 10_109,
     ),
   )
-  return JSON.stringify({ settled, routes, rules, files: diskOf(node, path => !/multinic/.test(path)) }, undefined, 1)
+  const settings = node
+    .exec('sh', '-c', 'grep -rs . /proc/sys/net/ipv4/conf /proc/sys/net/ipv6/conf || true')
+    .split('\n')
+    .filter(line => !ours.has(line.split('/')[6]))
+    .sort()
+  const files = diskOf(node, path => !/multinic/.test(path))
+  return JSON.stringify({ settled, routes, rules, settings, files }, undefined, 1)
 }
 
 /** Files below the node's /etc with mode and text. */

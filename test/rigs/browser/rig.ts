@@ -28,7 +28,7 @@ export interface Tab {
   readonly complaints: string[]
   /** Kept in .state/screenshots, for people to look at. */
   picture(name: string): Promise<void>
-  /** One of the documents: kept in docs/images when DOCS_PICTURES is set. */
+  /** Kept in docs/images, for the guide. */
   illustration(name: string): Promise<void>
   close(): Promise<void>
 }
@@ -41,7 +41,7 @@ export interface Chromium {
 
 const root = join(import.meta.dirname, '../../..')
 const pictures = join(root, '.state/screenshots')
-const illustrations = environment()['DOCS_PICTURES'] ? join(root, 'docs/images') : pictures
+const illustrations = join(root, 'docs/images')
 
 /** On a machine that has other work to do, a page may take its time. */
 export const soon = <T>(check: () => T | Promise<T>): Promise<T> => eventually(check, { within: 60_000 })

@@ -11,6 +11,7 @@ import type { Ending, Io } from './io.ts'
 import { hasPolicy, type MigrateFlags, waitFor } from './migrate.ts'
 import { differences, isFrom, isReadOnly, type Migration, planMigration, recordFor } from './migrate-plan.ts'
 import { readAll } from './migrate-read.ts'
+import { harmless } from './render/paint.ts'
 
 interface Told {
   ok: boolean
@@ -28,7 +29,7 @@ export async function rollback(io: Io, flags: MigrateFlags): Promise<Ending> {
     for (const [index, row] of begun.entries()) {
       const said = await giveBack(cluster, row, flags)
       if (!said.ok) left++
-      io.note(`[${index + 1}/${begun.length}] ${row.nodeName}: ${said.words}`)
+      io.note(harmless(`[${index + 1}/${begun.length}] ${row.nodeName}: ${said.words}`))
     }
     return left > 0 ? 'no' : 'yes'
   })

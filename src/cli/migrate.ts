@@ -21,6 +21,7 @@ import { isSettled, type Migration, planMigration } from './migrate-plan.ts'
 import { type MigrateSourceFlags, readAll } from './migrate-read.ts'
 import { type Format, print } from './print.ts'
 import { migrationLines } from './render/migrate-text.ts'
+import { harmless } from './render/paint.ts'
 
 export interface MigrateFlags extends MigrateSourceFlags {
   output?: Format
@@ -72,7 +73,7 @@ async function takeOver(io: Io, cluster: Cluster, flags: MigrateFlags): Promise<
   for (const [index, row] of rows.entries()) {
     const said = await takeOverOne(cluster, row, flags)
     if (!said.ok) left++
-    io.note(`[${index + 1}/${rows.length}] ${row.nodeName}: ${said.words}`)
+    io.note(harmless(`[${index + 1}/${rows.length}] ${row.nodeName}: ${said.words}`))
   }
   if (left > 0)
     io.note(`${left} of ${rows.length} nodes are not taken over; the others are. Run it again when they are fine`)

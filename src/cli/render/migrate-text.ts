@@ -4,7 +4,7 @@
 import { addressesOf, completeInterfaces, type Interface } from '../../contract/interfaces.ts'
 import type { NodeConfig } from '../../contract/node-config.ts'
 import type { Migration } from '../migrate-plan.ts'
-import type { Paint, Tone } from './paint.ts'
+import { harmless, type Paint, type Tone } from './paint.ts'
 import { aligned } from './table.ts'
 
 const signs: Record<Migration['action'], { sign: string; tone: Tone; words: string }> = {
@@ -32,9 +32,11 @@ function headline(rows: readonly Migration[], paint: Paint, told: 'plan' | 'veri
   return `${paint('strong', `${rows.length} ${rows.length === 1 ? 'node' : 'nodes'}`)}  ${said.join(', ')}${end}`
 }
 
-function nodeLines({ action, nodeName, attachedNodeId, from, message, wanted, existing }: Migration, paint: Paint) {
+function nodeLines({ action, nodeName, attachedNodeId, from, wanted, existing, ...row }: Migration, paint: Paint) {
   const { sign, tone, words } = signs[action]
-  const head = `${paint(tone, `${sign} ${nodeName}  ${words}`)}  ${paint('dim', `VM ${attachedNodeId}, of ${from}`)}`
+  const message = harmless(row.message)
+  const about = harmless(`VM ${attachedNodeId}, of ${from}`)
+  const head = `${paint(tone, `${sign} ${harmless(nodeName)}  ${words}`)}  ${paint('dim', about)}`
   if (action === 'blocked') return [head, `    ${message}`]
   if (action === 'wait') return [head, `    ${message}`]
   if (action === 'done' || !wanted) return [head]

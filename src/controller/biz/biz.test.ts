@@ -245,6 +245,45 @@ test('a document of an older controller is taken over under the names that the n
   assert.deepEqual(biz.status?.nodeStatuses?.[0]?.numbers, [`0 ${aMac(5)}`, `2 ${aMac(4)}`])
 })
 
+test('a document of a thousand nodes is told in a few writes, and stays within what etcd takes', async () => {
+  const [count, nics] = [1_000, 5]
+  const idOf = (index: number) => `6f1c2a10-0099-4aaa-8bbb-${index.toString().padStart(12, '0')}`
+  const nodes = Array.from({ length: count }, (_, index) => {
+    const node = aBizNode(idOf(index), [...Array(nics).keys()], `crowd-${index}`)
+    return { ...node, interfaces: node.interfaces.map((nic, id) => ({ ...nic, portId: idOf(index * 10 + id) })) }
+  })
+  let writes = 0
+  const stop = cluster.api.store.subscribe(({ object, old }) => {
+    if (object.metadata.name === 'crowd' && old && old.metadata.generation === object.metadata.generation) writes++
+  })
+  const began = performance.now()
+  await create('crowd', nodes)
+  const whenAll = (line: string) =>
+    eventually(
+      async () => {
+        const biz = await bizOf('crowd')
+        const { summary, nodeStatuses = [] } = biz.status ?? {}
+        const missing = nodeStatuses.filter(({ reason }) => reason === 'NodeMissing').length
+        assert.equal(`${summary?.totalNodes} ${summary?.configuredNodes} ${missing}`, line)
+        return biz
+      },
+      { within: 90_000, every: 500 },
+    )
+  await whenAll('1000 0 1000')
+  // A few of them join.
+  for (let index = 0; index < 5; index++) {
+    await cluster.addNode(`crowd-${index}`)
+    await cluster.setNode(`crowd-${index}`, { systemUUID: idOf(index), bootID: 'boot-1', osImage: 'Ubuntu 24.04 LTS' })
+    await cluster.endAgent(`crowd-${index}`, goodReport([...Array(nics).keys()]))
+  }
+  const biz = await whenAll('1000 5 995')
+  stop()
+  assert.ok(JSON.stringify(biz).length < 1_400_000)
+  // The first one, one every five seconds, and the finalizer.
+  const most = Math.ceil((performance.now() - began) / 5_000) + 2
+  assert.ok(writes <= most, `${writes} writes, not more than ${most}`)
+})
+
 test('in the mode biz-read-only a document is marked, new nodes wait, and known ones keep what they have', async () => {
   await controller.stop()
   controller = await cluster.startController({ BIZ_CONFIG_MODE: 'biz-read-only' })

@@ -87,7 +87,7 @@ export function openData(): DataSource {
 
   const put = (record: InventoryRecord) => records.set(nodeKey(record.providerId, record.nodeName), record)
 
-  async function loadAll(): Promise<void> {
+  async function loadAll(first = () => {}): Promise<void> {
     const seen = new Set<string>()
     for await (const page of recordPages()) {
       for (const record of page) {
@@ -95,6 +95,7 @@ export function openData(): DataSource {
         seen.add(nodeKey(record.providerId, record.nodeName))
       }
       set({ phase: 'ready', nodes: viewed() })
+      first()
     }
     for (const key of records.keys()) if (!seen.has(key)) records.delete(key)
     set({ phase: 'ready', complete: true, deviations: await deviations() })
@@ -109,12 +110,16 @@ export function openData(): DataSource {
 
   async function load(): Promise<void> {
     try {
-      const recent = recentHistory(mostRecent).then(entries => {
-        const known = new Set(data.recent.map(({ id }) => id))
-        const all = [...data.recent, ...entries.filter(({ id }) => !known.has(id))].sort((a, b) => b.id - a.id)
-        set({ recent: all.slice(0, mostRecent), oldest: Math.min(data.oldest, entries[0]?.id ?? 0) })
-      })
-      await Promise.all([loadAll(), recent])
+      // What is seen first is asked for first.
+      const first = Promise.withResolvers<void>()
+      const recent = first.promise
+        .then(() => recentHistory(mostRecent))
+        .then(entries => {
+          const known = new Set(data.recent.map(({ id }) => id))
+          const all = [...data.recent, ...entries.filter(({ id }) => !known.has(id))].sort((a, b) => b.id - a.id)
+          set({ recent: all.slice(0, mostRecent), oldest: Math.min(data.oldest, entries[0]?.id ?? 0) })
+        })
+      await Promise.all([loadAll(first.resolve).finally(first.resolve), recent])
       set({ problem: '', heard: Date.now() })
       await loadVerdicts()
     } catch (error) {

@@ -3,6 +3,7 @@
  * needs held (the finalizer) onto the BizConfig; its Events about the BizConfig. Everything else passes unchanged.
  */
 import { bizConfigs } from '../../contract/biz-config.ts'
+import { numbered } from '../../contract/biz-nodes.ts'
 import { interfaceId } from '../../contract/interfaces.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigFinalizer, nodeConfigs } from '../../contract/node-config.ts'
 import type { ObjectMeta } from '../../contract/object.ts'
@@ -93,20 +94,19 @@ function withNumbers(entry: NodeConfig): NodeConfig {
       return id === undefined ? [] : [[macAddress, id]]
     }),
   )
-  const taken = new Set(found.values())
-  const free = [...Array(10).keys()].filter(id => !taken.has(id))
-  const interfaces = entry.spec.interfaces.map(nic => {
-    const id = found.get(nic.macAddress.toLowerCase()) ?? free.shift() ?? nic.id
-    return { ...nic, id, name: `multinic${id}` }
-  })
   const { [adopt]: _, ...rest } = annotations
-  const { observedGeneration: __, state: ___, conditions: ____, ...status } = entry.status ?? {}
+  // Neither a state nor a generation: the next plan is an agent that applies.
+  const { lastJobName, lastProcessed } = entry.status ?? {}
   const interfaceStatuses = seen.map(nic => ({ ...nic, lastConfigured: nic.lastChecked }))
   return {
     ...entry,
     metadata: { ...entry.metadata, annotations: rest, generation: (entry.metadata.generation ?? 0) + 1 },
-    spec: { ...entry.spec, interfaces },
-    status: { ...status, interfaceStatuses },
+    spec: { ...entry.spec, interfaces: numbered(entry.spec.interfaces, found) },
+    status: {
+      ...(lastJobName !== undefined && { lastJobName }),
+      ...(lastProcessed !== undefined && { lastProcessed }),
+      interfaceStatuses,
+    },
   }
 }
 

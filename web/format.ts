@@ -41,7 +41,8 @@ export function clock(at: string | number, now: number, language: Language): str
 
 /** For a place where the day is said elsewhere. */
 export function timeOfDay(at: string, language: Language): string {
-  return new Intl.DateTimeFormat(language, { timeStyle: 'medium', hour12: false }).format(new Date(at))
+  const form = { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const
+  return new Intl.DateTimeFormat(language, form).format(new Date(at))
 }
 
 export function exact(at: string, language: Language): string {

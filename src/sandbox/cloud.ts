@@ -17,7 +17,8 @@ export interface Cloud {
   close(): Promise<void>
 }
 
-export async function startCloud(world: World, log: Log): Promise<Cloud> {
+/** With `host`, at that address of this machine instead of its loopback. */
+export async function startCloud(world: World, log: Log, host?: string): Promise<Cloud> {
   const urls: Partial<Record<Service, string>> = {}
   const at = (service: Service) => () => urls[service] ?? ''
   const keystone = createKeystone(world, () => ({ network: at('neutron')(), compute: at('nova')() }))
@@ -29,7 +30,7 @@ export async function startCloud(world: World, log: Log): Promise<Cloud> {
   }
   const started: Partial<Record<Service, CloudServer>> = {}
   for (const [service, part] of Object.entries(parts) as [Service, (typeof parts)[Service]][]) {
-    const server = await serve({ service, world, log, ...part })
+    const server = await serve({ service, world, log, ...part, ...(host !== undefined && { host }) })
     started[service] = server
     urls[service] = server.url
   }

@@ -39,13 +39,15 @@ export interface ServeOptions {
   /** The body of a 500, in the words of that service. */
   broken: unknown
   log: Log
+  /** An address of this machine; only this machine itself is served unless told. */
+  host?: string
 }
 
 /** As eventlet counts it: a line that fills its buffer (method, target, version and the line's end) is too long. */
 const requestLineLimit = 8192
 
 export async function serve(options: ServeOptions): Promise<CloudServer> {
-  const { service, world, log } = options
+  const { service, world, log, host = '127.0.0.1' } = options
   let calls = 0
   const server = createServer({ maxHeaderSize: 512 * 1024, keepAliveTimeout: 30_000 }, async (incoming, outgoing) => {
     calls++
@@ -75,10 +77,10 @@ export async function serve(options: ServeOptions): Promise<CloudServer> {
       .end(payload)
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(0, '127.0.0.1', resolve)
+    server.once('error', reject).listen(0, host, resolve)
   })
   const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, calls: () => calls, close: () => closed(server) }
+  return { url: `http://${host}:${port}`, calls: () => calls, close: () => closed(server) }
 }
 
 function answerOf({ handler, broken, service, log }: ServeOptions, request: Request): Answer {

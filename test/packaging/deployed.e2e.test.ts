@@ -1,0 +1,186 @@
+/**
+ * The chart, installed as a person would: all parts from our images, as Pods on a real kubelet with their own ServiceAccounts,
+ * and one port walks through all of them.
+ *
+ * The rig has no CNI plugin, kube-proxy, DNS or scheduler: the parts are on the network of the host, find each other there,
+ * and the test binds their Pods to the node. The cloud is the sandbox's.
+ */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { request } from 'undici'
+import { writeImages } from '../../scripts/images.ts'
+import { thisArchitecture } from '../../scripts/oci.ts'
+import { nodeConfigs } from '../../src/contract/node-config.ts'
+import { openstackConfigs } from '../../src/contract/openstack-config.ts'
+import { connectKube, type KubeClient } from '../../src/kube/client.ts'
+import { loadKubeconfig } from '../../src/kube/config.ts'
+import { pods } from '../../src/kube/resources.ts'
+import { silent } from '../../src/log.ts'
+import { type Cloud, startCloud } from '../../src/sandbox/cloud.ts'
+import { installEncryptKey, openstackConfigFor } from '../../src/sandbox/install.ts'
+import { sandboxNamespace as namespace } from '../../src/sandbox/parts.ts'
+import {
+  addPort,
+  addServer,
+  addSubnet,
+  createWorld,
+  type Port,
+  setPortStatus,
+  type World,
+} from '../../src/sandbox/world.ts'
+import { eventually } from '../eventually.ts'
+import { type Helm, openHelm } from '../rigs/helm/rig.ts'
+import { type ControlPlane, type RigNode, startControlPlane, startNode } from '../rigs/kubernetes/rig.ts'
+
+const root = join(import.meta.dirname, '../..')
+const chart = join(root, 'deployments/helm')
+const within = 180_000
+const parts = ['controller', 'operator', 'viola'] as const
+const inventoryPort = 18081
+
+let home: string
+let helm: Helm
+let cp: ControlPlane
+let node: RigNode
+let kube: KubeClient
+let world: World
+let cloud: Cloud
+let port: Port
+let vm: string
+const scheduling = new AbortController()
+
+before(async () => {
+  home = await mkdtemp(join(tmpdir(), 'multinic-deployed-'))
+  helm = await openHelm(home)
+  cp = await startControlPlane()
+  kube = connectKube(await loadKubeconfig(cp.kubeconfig))
+  world = createWorld()
+  cloud = await startCloud(world, silent, new URL(cp.server).hostname)
+  const server = addServer(world, 'w1')
+  vm = server.id
+  const subnet = addSubnet(world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 1450 })
+  port = addPort(world, { server, subnet, address: '10.10.0.10' })
+  const images = join(home, 'images')
+  await writeImages({ out: images, architecture: thisArchitecture(), tags: ['deployed'], compress: false })
+  node = await startNode(cp, { name: 'w1', uuid: vm, macs: [port.macAddress] })
+  await node.exec(join(root, 'scripts/images-load.sh'), [images], { env: { RUNTIME: 'ctr' } })
+  void bindPods()
+})
+after(async () => {
+  scheduling.abort()
+  await node?.close()
+  await kube?.close()
+  await cloud?.close()
+  await cp?.close()
+  await rm(home, { recursive: true, force: true })
+})
+
+/** The scheduler's work, for a cluster of one node. */
+async function bindPods(): Promise<void> {
+  while (!scheduling.signal.aborted) {
+    const { items } = await kube.list(pods, { namespace }).catch(() => ({ items: [] }))
+    for (const { metadata, spec } of items.filter(pod => pod.spec?.nodeName === undefined)) {
+      assert.ok(spec)
+      const target = { apiVersion: 'v1', kind: 'Node', name: 'w1' }
+      const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: metadata.name }, target }
+      const place = `/api/v1/namespaces/${namespace}/pods/${metadata.name}/binding`
+      await kube.raw('POST', place, binding).catch(() => undefined)
+    }
+    await new Promise(resolve => setTimeout(resolve, 200))
+  }
+}
+
+/** Waits until it is true, or tells what the cluster knows of our Pods. */
+async function soon(check: () => Promise<void>): Promise<void> {
+  try {
+    await eventually(check, { within, every: 250 })
+  } catch (error) {
+    const told = await cp.exec('kubectl', ['describe', 'pods', '--namespace', namespace], { check: false })
+    const logs = parts.map(part => [
+      'logs',
+      '--namespace',
+      namespace,
+      '--selector',
+      `app.kubernetes.io/component=${part}`,
+    ])
+    const said = await Promise.all(logs.map(args => cp.exec('kubectl', [...args, '--tail=30'], { check: false })))
+    throw new Error(`${error}\n${told.stdout}\n${said.map(({ stdout }) => stdout).join('\n')}`)
+  }
+}
+
+async function inventory(path: string): Promise<unknown> {
+  const { statusCode, body } = await request(`http://${node.address}:${inventoryPort}${path}`, {
+    headersTimeout: 10_000,
+  })
+  assert.equal(statusCode, 200)
+  return body.json()
+}
+
+test('helm installs all parts, and they become ready', async () => {
+  const ports = { controller: 8082, operator: 8081, viola: 8083 }
+  const values = parts.flatMap(part => [
+    `${part}.enabled=true`,
+    `${part}.hostNetwork=true`,
+    `${part}.port=${ports[part]}`,
+    `${part}.image.tag=deployed`,
+    `${part}.image.pullPolicy=Never`,
+  ])
+  const settings = [
+    'agent.image.tag=deployed',
+    'agent.image.pullPolicy=Never',
+    `operator.settings.CONTRABASS_ENDPOINT=${cloud.urls.contrabass}`,
+    `operator.settings.VIOLA_ENDPOINT=http://127.0.0.1:${ports.viola}`,
+  ]
+  const set = [...values, ...settings].flatMap(value => ['--set', value])
+  const { code, stderr } = await helm(
+    ['install', 'multinic-agent', chart, '--namespace', namespace, '--create-namespace', ...set],
+    cp.kubeconfig,
+  )
+  assert.equal(code, 0, stderr)
+  await soon(async () => {
+    const { stdout } = await cp.exec('kubectl', ['get', 'deployments', '--namespace', namespace, '--no-headers'])
+    assert.equal(stdout.match(/ 1\/1 /g)?.length, parts.length, stdout)
+  })
+})
+
+test('a port that is attached becomes a NIC, and every part says so', async () => {
+  await installEncryptKey(kube, world)
+  const config = openstackConfigFor(world, {
+    name: 'main',
+    vmNames: [vm],
+    subnetIDs: [...world.subnets.keys()],
+    clusterId: 'here',
+  })
+  await kube.create(openstackConfigs, config)
+  setPortStatus(world, port.id, 'ACTIVE')
+  await soon(async () => {
+    const found = await kube.get(nodeConfigs, { namespace, name: 'w1' })
+    assert.equal(found?.status?.state, 'Configured', JSON.stringify(found?.status))
+  })
+  const { stdout } = await node.exec('ip', ['-brief', 'address', 'show', 'multinic0'])
+  assert.match(stdout, /10\.10\.0\.10\/24/)
+  await soon(async () => {
+    const record = (await inventory('/v1/inventory/node-configs/w1?providerId=here')) as { state: string }
+    assert.equal(record.state, 'Configured')
+  })
+  await soon(async () => {
+    const { status } = (await kube.get(openstackConfigs, { namespace, name: 'main' })) ?? {}
+    const ready = status?.conditions?.find(({ type }) => type === 'NodesReady')
+    assert.equal(ready?.status, 'True')
+  })
+})
+
+test('helm uninstall takes the parts away, and leaves the objects and the NIC', async () => {
+  const { code, stderr } = await helm(
+    ['uninstall', 'multinic-agent', '--namespace', namespace, '--wait'],
+    cp.kubeconfig,
+  )
+  assert.equal(code, 0, stderr)
+  assert.ok(await kube.get(nodeConfigs, { namespace, name: 'w1' }))
+  assert.ok(await kube.get(openstackConfigs, { namespace, name: 'main' }))
+  const { stdout } = await node.exec('ip', ['-brief', 'address', 'show', 'multinic0'])
+  assert.match(stdout, /10\.10\.0\.10\/24/)
+})

@@ -6,12 +6,13 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
+import { nodeConfigs } from '../../src/contract/node-config.ts'
 import { jobs } from '../../src/kube/resources.ts'
 import { ipBatch, ipJson } from '../../src/sandbox/command.ts'
 import { sandboxNamespace as namespace } from '../../src/sandbox/parts.ts'
 import { subnetNamed } from '../../src/sandbox/world.ts'
 import { eventually } from '../eventually.ts'
+import { goConfig, goStatus } from './go-definition.ts'
 import { startPing } from './ping.ts'
 import type { Walk } from './world.ts'
 
@@ -60,7 +61,7 @@ export function upgrades(walkOf: () => Walk, node: string): void {
       const version = 'v1alpha1'
       const key = { namespace, name: node }
       // As the Viola of that time did: with kubectl.
-      const config = goConfig(node, place().server.id, walkOf().sandbox.clusterId, nics)
+      const config = goConfig(node, namespace, place().server.id, walkOf().sandbox.clusterId, nics)
       await kube.apply({ ...nodeConfigs, version }, config, { fieldManager: 'kubectl-client-side-apply' })
       await kube.patchStatus({ ...nodeConfigs, version }, key, goStatus(nics, old))
       await eventually(
@@ -151,33 +152,6 @@ async function asGoLeftIt(netns: string, root: string, nics: OldNic[]): Promise<
   version: 2
 `
     await writeFile(join(root, `etc/netplan/9${id}-${name}.yaml`), text, { mode: 0o600 })
-  }
-}
-
-function goConfig(node: string, instanceId: string, providerId: string, nics: OldNic[]): NodeConfig {
-  return {
-    apiVersion: 'multinic.io/v1alpha1',
-    kind: 'MultiNicNodeConfig',
-    metadata: {
-      ...{ name: node, namespace },
-      labels: {
-        'multinic.io/node-name': node,
-        'multinic.io/instance-id': instanceId,
-        'multinic.io/provider-id': providerId,
-      },
-    },
-    spec: { nodeName: node, instanceId, interfaces: nics.map(({ gateway: _, ...nic }) => nic) },
-  }
-}
-
-function goStatus(nics: OldNic[], lastJobName: string): object {
-  return {
-    ...{ state: 'Configured', observedGeneration: 1, observedSpecHash: 'a'.repeat(64), lastJobName },
-    conditions: [{ type: 'Ready', status: 'True', reason: 'JobSucceeded' }],
-    interfaceStatuses: nics.map(({ id, name, macAddress }) => ({
-      ...{ id, interfaceIndex: id, name, macAddress, status: 'Configured', reason: 'JobSucceeded' },
-    })),
-    nodeReady: true,
   }
 }
 

@@ -83,12 +83,12 @@ function networkValue(cidr: Cidr): bigint {
 function parseV4(text: string): Ip | undefined {
   const parts = text.split('.')
   if (parts.length !== 4) return undefined
-  let value = 0n
+  let value = 0
   for (const part of parts) {
     if (!/^(0|[1-9]\d{0,2})$/.test(part) || Number(part) > 255) return undefined
-    value = (value << 8n) | BigInt(part)
+    value = value * 256 + Number(part)
   }
-  return { family: 4, value }
+  return { family: 4, value: BigInt(value) }
 }
 
 function parseV6(text: string): Ip | undefined {
@@ -120,7 +120,8 @@ function groupsOf(side: string): number[] | undefined {
 }
 
 function formatV4(value: bigint): string {
-  return [24n, 16n, 8n, 0n].map(shift => (value >> shift) & 0xffn).join('.')
+  const number = Number(value)
+  return `${number >>> 24}.${(number >>> 16) & 255}.${(number >>> 8) & 255}.${number & 255}`
 }
 
 /** RFC 5952: lower case, the first longest run of two or more zero groups folded. IPv4-mapped addresses print as the kernel prints them. */

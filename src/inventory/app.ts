@@ -171,9 +171,13 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
 
   // Before the body is read: who may not write need not be listened to.
   serveApi(app, inventoryApi, handlers, async ({ method }, request, reply) => {
-    reply.header('www-authenticate', 'Bearer')
-    await (method === 'get' ? auth.mayRead : auth.mayWrite)(request.headers.authorization)
-    reply.removeHeader('www-authenticate')
+    const { authorization } = request.headers
+    try {
+      await (method === 'get' ? auth.mayRead(authorization) : auth.mayWrite(authorization))
+    } catch (error) {
+      reply.header('www-authenticate', 'Bearer')
+      throw error
+    }
   })
   serveDashboard(app, webDir, log)
   app.addHook('onClose', () => auth.close())

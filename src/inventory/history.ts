@@ -4,7 +4,7 @@
 import type { HistoryEntry, InventoryRecord } from '../contract/inventory.ts'
 import type { Database } from './database.ts'
 import { entryFrom } from './rows.ts'
-import { matching } from './search.ts'
+import { hintsOf, matching } from './search.ts'
 import type { Filter } from './store.ts'
 
 export interface HistoryFilter {
@@ -54,10 +54,13 @@ export async function* recordsAt(
     .orderBy('node_name')
   if (filter.providerId !== undefined) query = query.where('provider_id', '=', filter.providerId)
   if (filter.nodeName !== undefined) query = query.where('node_name', '=', filter.nodeName)
+  const hints = filter.q === undefined ? undefined : hintsOf(filter.q)
   const newest = (await query.execute()).filter(row => isAfter(row, filter.after)).map(row => Number(row.newest))
   for (let start = 0; start < newest.length; start += pageSize) {
     const ids = newest.slice(start, start + pageSize)
-    const rows = await db.selectFrom('history').select(['id', 'after']).where('id', 'in', ids).execute()
+    let documents = db.selectFrom('history').select(['id', 'after']).where('id', 'in', ids)
+    if (hints) documents = documents.where(({ eb, or }) => or(hints.map(hint => eb('after', 'like', `%${hint}%`))))
+    const rows = await documents.execute()
     const after = new Map(rows.map(row => [Number(row.id), row.after]))
     const records = ids.flatMap((id): InventoryRecord[] => {
       const text = after.get(id)

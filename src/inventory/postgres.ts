@@ -46,6 +46,7 @@ export async function openPostgres({ url, log, prepare }: PostgresOptions): Prom
     async announce(tx) {
       await sql`select pg_notify(${sql.lit(channel)}, '')`.execute(tx)
     },
+    alone: false,
     onForeignChange: listener => listeners.add(listener),
     problem: () => problem,
     close,

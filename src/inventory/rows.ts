@@ -78,7 +78,9 @@ export function addressRows({ providerId, nodeName, config }: InventoryRecord): 
   })
 }
 
+/** `addressesOf` gives canonical texts; an IPv4 one need not be taken apart again. */
 function bare(text: string): string | undefined {
+  if (/^[\d.]+\/\d+$/.test(text)) return text.slice(0, text.indexOf('/'))
   const cidr = parseCidr(text)
   return cidr && formatIp(cidr.address)
 }

@@ -16,26 +16,36 @@ import type { Tables } from './schema.ts'
 /** A file that is no database any more is put aside, with its name told: the inventory can be built up again. */
 export async function openSqlite(path: string, log: Log, now: () => Date): Promise<Engine> {
   try {
-    return engineOf(await opened(path))
+    return engineOf(await opened(path), path)
   } catch (error) {
     if (!isDamaged(error)) throw explain(`inventory ${path}`, error)
     const aside = `${path}.damaged-${now().toISOString().replace(/[:.]/g, '-')}`
     renameSync(path, aside)
     for (const rest of ['-wal', '-shm']) rmSync(`${path}${rest}`, { force: true })
     log.error('the inventory file is damaged; it was put aside and a new one begun', { path, aside, error })
-    return engineOf(await opened(path))
+    return engineOf(await opened(path), path)
   }
 }
 
-/** One process, one connection: transactions follow each other by themselves, and there is nobody else to tell. */
-function engineOf(db: Database): Engine {
+/**
+ * One process, one connection: transactions follow each other by themselves, and there is nobody else to tell. A second one
+ * reads beside it, and sees what is committed.
+ */
+function engineOf(db: Database, path: string): Engine {
+  const file = path === ':memory:' ? undefined : new DatabaseSync(path, { readOnly: true })
+  const beside = file && spokenByKysely(file)
   return {
     db,
+    ...(beside && { read: <T>(sql: string, values: readonly unknown[]) => beside.prepare(sql).all(values) as T[] }),
     beginWrite: async () => {},
     announce: async () => {},
+    alone: true,
     onForeignChange: () => {},
     problem: () => undefined,
-    close: () => db.destroy(),
+    async close() {
+      file?.close()
+      await db.destroy()
+    },
   }
 }
 
@@ -66,22 +76,26 @@ function isDamaged(error: unknown): boolean {
 
 /** Statements are prepared once: the texts repeat, and preparing costs as much as running. */
 function spokenByKysely(file: DatabaseSync) {
-  const prepared = new Map<string, StatementSync>()
+  const prepared = new Map<string, ReturnType<typeof spoken>>()
   return {
     prepare(sql: string) {
-      const statement = prepared.get(sql) ?? file.prepare(sql)
-      if (!prepared.has(sql)) {
-        if (prepared.size >= 200) prepared.clear()
-        prepared.set(sql, statement)
-      }
-      const values = (parameters: ReadonlyArray<unknown>) => parameters as SQLInputValue[]
-      return {
-        reader: statement.columns().length > 0,
-        all: (parameters: ReadonlyArray<unknown>) => statement.all(...values(parameters)),
-        run: (parameters: ReadonlyArray<unknown>) => statement.run(...values(parameters)),
-        iterate: (parameters: ReadonlyArray<unknown>) => statement.iterate(...values(parameters)),
-      }
+      const known = prepared.get(sql)
+      if (known) return known
+      if (prepared.size >= 200) prepared.clear()
+      const statement = spoken(file.prepare(sql))
+      prepared.set(sql, statement)
+      return statement
     },
     close: () => file.close(),
+  }
+}
+
+function spoken(statement: StatementSync) {
+  const values = (parameters: ReadonlyArray<unknown>) => parameters as SQLInputValue[]
+  return {
+    reader: statement.columns().length > 0,
+    all: (parameters: ReadonlyArray<unknown>) => statement.all(...values(parameters)),
+    run: (parameters: ReadonlyArray<unknown>) => statement.run(...values(parameters)),
+    iterate: (parameters: ReadonlyArray<unknown>) => statement.iterate(...values(parameters)),
   }
 }

@@ -1,7 +1,7 @@
 /**
  * What every node was given and has, with its history. Only differences are written; each becomes a line of history.
  */
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type {
   HistoryEntry,
   InventoryRecord,
@@ -13,6 +13,7 @@ import type { Log } from '../log.ts'
 import type { Database, Engine } from './database.ts'
 import { forgetBefore, type HistoryFilter, historyOf, providersOf, recordsAt } from './history.ts'
 import { importOldFile, pathsFrom } from './import.ts'
+import { prepared } from './prepared.ts'
 import { recordFrom } from './rows.ts'
 import type { NodeRow } from './schema.ts'
 import { find, prefixOf } from './search.ts'
@@ -108,7 +109,9 @@ function putter({ db, beginWrite, announce }: Engine, now: () => Date, onNews = 
 function storeOver(engine: Engine, now: () => Date): Store {
   const { db } = engine
   const listeners = new Set<() => void>()
+  let known: string | undefined
   const tellAll = () => {
+    known = undefined
     for (const listener of listeners) listener()
   }
   engine.onForeignChange(tellAll)
@@ -143,7 +146,7 @@ function storeOver(engine: Engine, now: () => Date): Store {
 
     history: (filter = {}) => historyOf(db, filter),
     at: (time, filter) => gathered(pages(filter, time)),
-    find: (q, limit = 50) => find(db, q, limit),
+    find: (q, limit = 50) => find(engine, q, limit),
     forget: before => forgetBefore(db, before),
 
     async providers() {
@@ -159,8 +162,9 @@ function storeOver(engine: Engine, now: () => Date): Store {
     providersOf: nodeName => providersOf(db, nodeName),
 
     async version() {
-      const row = await db.selectFrom('sequences').select('value').where('name', '=', 'changes').executeTakeFirst()
-      return String(row?.value ?? 0)
+      if (!engine.alone) return versionOf(engine)
+      known ??= await versionOf(engine)
+      return known
     },
 
     follow(listener) {
@@ -172,6 +176,13 @@ function storeOver(engine: Engine, now: () => Date): Store {
     close: engine.close,
   }
 }
+
+async function versionOf(engine: Engine): Promise<string> {
+  const rows = await prepared(engine, 'version', versionQuery, {})
+  return String(rows[0]?.value ?? 0)
+}
+
+const versionQuery = () => sql<{ value: number }>`select value from sequences where name = 'changes'`
 
 const interfaceFilters = [
   ['networkId', 'network_id'],

@@ -3,6 +3,7 @@
  */
 import type { Transaction } from 'kysely'
 import type { InventoryRecord, InventoryWrite } from '../contract/inventory.ts'
+import { insertAll } from './bulk.ts'
 import { type Change, planWrite } from './plan.ts'
 import { addressRows, interfaceRows, nodeRow, recordFrom } from './rows.ts'
 import type { Tables } from './schema.ts'
@@ -56,12 +57,11 @@ async function writeNodes(tx: Tx, changes: readonly Written[]): Promise<void> {
   const kept = now.flatMap(({ after }) => after ?? [])
 
   const providers = new Map(now.map(({ write, at }) => [write.providerId, at]))
-  await inSlices([...providers], slice =>
-    tx
-      .insertInto('providers')
-      .values(slice.map(([provider_id, at]) => ({ provider_id, first_seen_at: at })))
-      .onConflict(conflict => conflict.column('provider_id').doNothing())
-      .execute(),
+  await insertAll(
+    tx,
+    'providers',
+    [...providers].map(([provider_id, at]) => ({ provider_id, first_seen_at: at })),
+    insert => insert.onConflict(conflict => conflict.column('provider_id').doNothing()),
   )
   for (const { write } of now.filter(({ after }) => !after))
     await tx
@@ -69,24 +69,20 @@ async function writeNodes(tx: Tx, changes: readonly Written[]): Promise<void> {
       .where('provider_id', '=', write.providerId)
       .where('node_name', '=', write.nodeName)
       .execute()
-  await inSlices(kept.map(nodeRow), slice =>
-    tx
-      .insertInto('nodes')
-      .values(slice)
-      .onConflict(conflict =>
-        conflict.columns(['provider_id', 'node_name']).doUpdateSet(({ ref }) => ({
-          instance_id: ref('excluded.instance_id'),
-          config: ref('excluded.config'),
-          config_hash: ref('excluded.config_hash'),
-          statuses: ref('excluded.statuses'),
-          state: ref('excluded.state'),
-          reason: ref('excluded.reason'),
-          message: ref('excluded.message'),
-          interface_count: ref('excluded.interface_count'),
-          updated_at: ref('excluded.updated_at'),
-        })),
-      )
-      .execute(),
+  await insertAll(tx, 'nodes', kept.map(nodeRow), insert =>
+    insert.onConflict(conflict =>
+      conflict.columns(['provider_id', 'node_name']).doUpdateSet(({ ref }) => ({
+        instance_id: ref('excluded.instance_id'),
+        config: ref('excluded.config'),
+        config_hash: ref('excluded.config_hash'),
+        statuses: ref('excluded.statuses'),
+        state: ref('excluded.state'),
+        reason: ref('excluded.reason'),
+        message: ref('excluded.message'),
+        interface_count: ref('excluded.interface_count'),
+        updated_at: ref('excluded.updated_at'),
+      })),
+    ),
   )
   // The rows for search hang on the config alone: a new state leaves them.
   const reconfigured = new Set(changes.filter(({ what }) => what !== 'status').map(({ write }) => keyOf(write)))
@@ -100,19 +96,11 @@ async function writeNodes(tx: Tx, changes: readonly Written[]): Promise<void> {
         .execute()
   const records = newConfig.flatMap(({ after }) => after ?? [])
   // A config that names a number twice is wrong, but one wrong record must not keep the others out.
-  await inSlices(records.flatMap(interfaceRows), slice =>
-    tx
-      .insertInto('interfaces')
-      .values(slice)
-      .onConflict(conflict => conflict.doNothing())
-      .execute(),
+  await insertAll(tx, 'interfaces', records.flatMap(interfaceRows), insert =>
+    insert.onConflict(conflict => conflict.doNothing()),
   )
-  await inSlices(records.flatMap(addressRows), slice =>
-    tx
-      .insertInto('addresses')
-      .values(slice)
-      .onConflict(conflict => conflict.doNothing())
-      .execute(),
+  await insertAll(tx, 'addresses', records.flatMap(addressRows), insert =>
+    insert.onConflict(conflict => conflict.doNothing()),
   )
 }
 
@@ -148,9 +136,9 @@ async function writeHistory(tx: Tx, changes: readonly Written[]): Promise<void> 
       at,
     })),
   )
-  await inSlices(history, slice => tx.insertInto('history').values(slice).execute())
-  await inSlices(deliveries, slice => tx.insertInto('deliveries').values(slice).execute())
-  await inSlices(happened, slice => tx.insertInto('events').values(slice).execute())
+  await insertAll(tx, 'history', history)
+  await insertAll(tx, 'deliveries', deliveries)
+  await insertAll(tx, 'events', happened)
 }
 
 /** The first of so many new numbers. The row is locked until we commit, so numbers come in the order of commits. */
@@ -168,18 +156,7 @@ async function numbers(tx: Tx, count: number): Promise<number> {
   return Number(value) - count + 1
 }
 
-/** Of few sizes: each is a statement that SQLite keeps prepared, and one of 500 rows takes more memory than the rows. */
-const sliceSizes = [128, 16, 1]
-
-async function inSlices<T>(rows: readonly T[], run: (slice: T[]) => Promise<unknown>): Promise<void> {
-  for (let start = 0; start < rows.length; ) {
-    const size = sliceSizes.find(one => start + one <= rows.length) ?? 1
-    await run(rows.slice(start, start + size))
-    start += size
-  }
-}
-
-/** The last one again, up to a power of two: few sizes here too. */
+/** The last one again, up to a power of two: few sizes, few statements (see bulk.ts). */
 function padded(names: readonly string[]): string[] {
   const size = 2 ** Math.ceil(Math.log2(names.length))
   return [...names, ...Array<string>(size - names.length).fill(names.at(-1) ?? '')]

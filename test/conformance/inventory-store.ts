@@ -123,6 +123,11 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
       assert.equal(await found('2001:db8::5'), 'six')
       assert.equal(await found('2001:0db8:0::5'), 'six')
       assert.equal(await found('10.99.0.1/24'), 'six')
+      for (const q of ['2001:DB8::5', '2001:db8:', '10.99.0.1/24', '10.9', 'AA:BB', 'aa:bb:00', ''])
+        assert.ok(
+          (await store.find(q)).some(({ nodeName }) => nodeName === 'six'),
+          q,
+        )
       assert.equal(await found('aa:bb'), 'six')
       assert.equal(await found('%'), '')
       assert.equal(await found("' or 1=1"), '')
@@ -161,6 +166,22 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
       assert.deepEqual(await names(now().toISOString()), ['b1'])
       assert.deepEqual(await names(then, 'port-a-1'), ['a2'])
       assert.deepEqual(await names(later, 'port-a-1'), [])
+      const [, nic] = (await store.at(then))[0]?.config.interfaces ?? []
+      for (const q of [
+        nic?.address,
+        `${nic?.address}/16`,
+        nic?.macAddress,
+        nic?.macAddress.toUpperCase(),
+        'vm-',
+        'p1',
+        '',
+      ])
+        assert.deepEqual(await names(then, q), ['a2'], q)
+      const v6 = { id: 0, macAddress: 'AA:bb:00:00:00:01', addresses: ['2001:DB8::0:5/64'] }
+      await store.put([aWrite('six', { config: { nodeName: 'six', interfaces: [v6] } })])
+      const since = now().toISOString()
+      for (const q of ['2001:db8::5', '2001:0db8:0::5', '2001:DB8', 'aa:bb', 'AA:BB:00'])
+        assert.deepEqual(await names(since, q), ['six1'], q)
     }))
 
   test('providers are listed with their nodes, in order, with the newest time', () =>

@@ -9,8 +9,7 @@ import { stringify } from 'yaml'
 import { json, serve } from '../../test/http-stub.ts'
 import { aWrite } from '../../test/inventory.ts'
 import { problem } from '../contract/problem.ts'
-import { connectKube } from '../kube/client.ts'
-import { openTokenReviews } from '../kube/token-review.ts'
+import { openOwnReviews } from '../kube/token-review.ts'
 import { createLog, silent } from '../log.ts'
 import { createInventoryApp } from './app.ts'
 import { openInventoryAuth } from './auth.ts'
@@ -78,8 +77,11 @@ test('a user of Kubernetes may what the file gives it', async () => {
     const status = username ? { authenticated: true, user: { username }, audiences: ['inventory'] } : {}
     return json(response, 201, { kind: 'TokenReview', status })
   })
-  const connect = async () => connectKube({ server: cluster.url }, { attempts: 1 })
-  const app = await anApp(tokensFile, { reviews: openTokenReviews(connect, 'inventory') })
+  const kubeconfig = join(dir, 'kubeconfig')
+  const one = { name: 'here', cluster: { server: cluster.url }, user: {}, context: { cluster: 'here', user: 'here' } }
+  const all = { clusters: [one], users: [one], contexts: [one], 'current-context': 'here' }
+  writeFileSync(kubeconfig, stringify({ apiVersion: 'v1', kind: 'Config', ...all }, { aliasDuplicateObjects: false }))
+  const app = await anApp(tokensFile, { reviews: openOwnReviews({ KUBECONFIG: kubeconfig }, 'inventory') })
   const status = async (token: string, method: 'GET' | 'PUT' = 'GET') =>
     (
       await app.inject({

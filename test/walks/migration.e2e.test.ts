@@ -4,14 +4,20 @@
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { after, before } from 'node:test'
+import { after, before, test } from 'node:test'
 import { buildImage } from '../../scripts/image.ts'
+import { nodeConfigs } from '../../src/contract/node-config.ts'
+import { crds } from '../../src/kube/resources.ts'
+import { eventually } from '../eventually.ts'
 import { type RealController, startRealController } from '../real-controller.ts'
 import { type RigNode, startNode } from '../rigs/kubernetes/rig.ts'
 import { type Daemon, run } from '../rigs/process.ts'
+import { goConfig, goDefinition, goStatus } from './go-definition.ts'
 import { type MigratingNode, type MigrationStage, migrates } from './migration.ts'
 
 const namespace = 'multinic-system'
+const root = join(import.meta.dirname, '../..')
+const within = 90_000
 let real: RealController
 let controller: Daemon
 let machines: RigNode[]
@@ -83,3 +89,29 @@ async function stateOf(machine: RigNode | undefined): Promise<Record<string, str
 }
 
 migrates(() => stage)
+
+test('objects that are stored under the definition of the Go implementation are taken over under ours', async () => {
+  const [node] = stage.nodes
+  assert.ok(node)
+  const nics = node.nics.map((nic, id) => ({ ...nic, id: 1 - id, name: `multinic${1 - id}` }))
+  const version = 'v1alpha1'
+  const key = { namespace, name: node.name }
+  await real.cp.exec('kubectl', ['delete', 'crd', goDefinition.metadata.name])
+  await real.kube.create(crds, goDefinition)
+  const config = goConfig(node.name, namespace, node.id, 'biz-1', nics)
+  const manager = { fieldManager: 'kubectl-client-side-apply' }
+  await eventually(() => real.kube.apply({ ...nodeConfigs, version }, config, manager), { within, every: 200 })
+  await real.kube.patchStatus({ ...nodeConfigs, version }, key, goStatus(nics, 'multinic-agent-w1-g1'))
+  await real.cp.exec('kubectl', ['apply', '-f', join(root, 'config/crd/bases')])
+  await eventually(
+    async () => {
+      const { spec, status } = (await real.kube.get(nodeConfigs, key)) ?? {}
+      assert.equal(`${status?.state} ${status?.nics} ${status?.bootID !== undefined}`, 'Configured 2/2 true')
+      assert.deepEqual(
+        spec?.interfaces.map(nic => `${nic.name} ${nic.macAddress}`),
+        nics.map(nic => `${nic.name} ${nic.macAddress}`),
+      )
+    },
+    { within, every: 250 },
+  )
+})

@@ -37,6 +37,8 @@ export interface RealCloudWalk {
   holds(check: () => Promise<void>): Promise<void>
   /** Does something while there is no operator. */
   withoutOperator(work: () => Promise<void>): Promise<void>
+  /** All nodes say that they are configured, and this object has heard it. */
+  settle(name: string): Promise<void>
   /** So many more syncs have ended, well or not. */
   syncs(count: number): Promise<void>
   end(): Promise<void>
@@ -60,7 +62,7 @@ export async function startRealCloudWalk(cloud: OpenStack): Promise<RealCloudWal
     const contrabass = await serve({
       service: 'contrabass',
       world,
-      handler: createContrabass(world, () => cloud.keystoneUrl),
+      handler: createContrabass({ ...world, bus: busOf(cloud) }, () => cloud.keystoneUrl),
       broken: contrabassBroken,
       log: silent,
     })
@@ -141,6 +143,19 @@ export async function startRealCloudWalk(cloud: OpenStack): Promise<RealCloudWal
         await work()
         operator = startOperator()
       },
+      async settle(name) {
+        for (const { metadata } of (await biz.kube.list(nodeConfigs, { namespace })).items) {
+          const status = { state: 'Configured', observedGeneration: metadata.generation } as const
+          await biz.kube.patchStatus(nodeConfigs, { namespace, name: metadata.name }, status)
+        }
+        await eventually(
+          async () => {
+            const { nodes } = (await config(name)).status ?? {}
+            assert.ok(nodes && nodes.total === nodes.configured)
+          },
+          { within, every: 200 },
+        )
+      },
       async syncs(count) {
         let last = ''
         for (let seen = 0; seen <= count; seen++)
@@ -159,4 +174,8 @@ export async function startRealCloudWalk(cloud: OpenStack): Promise<RealCloudWal
     await end()
     throw error
   }
+}
+
+function busOf({ rabbit }: OpenStack): { urls: string[]; user: string; password: string } {
+  return { urls: [`amqp://${rabbit.host}:${rabbit.port}/`], user: rabbit.user, password: rabbit.password }
 }

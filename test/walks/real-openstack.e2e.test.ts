@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { Connection } from 'rabbitmq-client'
 import type { Interface } from '../../src/contract/interfaces.ts'
 import { type OpenstackConfig, openstackConfigAnnotations } from '../../src/contract/openstack-config.ts'
 import { type OpenStack, startOpenStack } from '../rigs/openstack/rig.ts'
@@ -329,4 +330,48 @@ test('many ports that vanish at once are held until a person lets them go', long
     metadata.annotations = { ...metadata.annotations, [openstackConfigAnnotations.releaseRemovals]: 'yes' }
   })
   await arrives(...delivered.slice(0, 2))
+})
+
+test('what Neutron and Nova tell is heard, though this object is polled once in ten minutes', long, async t => {
+  const [late, storage] = delivered
+  const tide = await cloud.createNetwork({ name: 'tide', mtu: 1442 })
+  const polls = { pollFastInterval: '10m', pollSlowInterval: '10m' }
+  const subnetIDs = [await subnet('tide', tide, '10.62.0.0/24')]
+  await walk.create('heard', { subnetIDs, vmNames: [vms.one, vms.three], settings: polls })
+  await walk.holds(async () => {
+    const { status } = await walk.config('heard')
+    assert.equal(status?.conditions?.find(({ type }) => type === 'EventsConnected')?.status, 'True')
+  })
+  const timed = async (what: string, work: () => Promise<void>, ...lines: string[]) => {
+    await work()
+    const started = performance.now()
+    await arrives(...lines)
+    t.diagnostic(`${what}: ${Math.round(performance.now() - started)} ms after the answer of the API`)
+    await walk.settle('heard')
+  }
+  await timed('attached, made by Nova', () => attach('made', vms.three, tide), `${late} multinic1=made`, `${storage}`)
+  const kept = await cloud.createPort({ networkId: tide, name: 'kept' })
+  labels.set(kept, 'kept')
+  const both = [`${late} multinic1=made`, `${storage} multinic2=kept`]
+  await timed('attached, made before', () => cloud.attach(vms.one, { portId: kept }).then(() => {}), ...both)
+  const mtu = { network: { mtu: 1400 } }
+  await cloud.api.call('neutron', 'PUT', `/v2.0/networks/${tide}`, mtu)
+  await walk.holds(async () => {
+    const nics = (await walk.nodes()).flatMap(({ spec }) => spec.interfaces)
+    assert.equal(nics.find(({ portId }) => portId === kept)?.mtu, 1400)
+  })
+  await walk.settle('heard')
+  await timed('detached, and the port stays', () => cloud.detach(vms.one, kept), `${late} multinic1=made`, `${storage}`)
+  await timed('the port is deleted', () => cloud.deletePort(idOf('made')), `${late}`, `${storage}`)
+  const { lastEventAt, lagMs } = (await walk.config('heard')).status?.events ?? {}
+  assert.ok(lastEventAt !== undefined && lagMs !== undefined)
+})
+
+test('the queue that the services share is left to its listeners', long, async () => {
+  const connection = new Connection(cloud.rabbit.url)
+  connection.on('error', () => {})
+  const { messageCount, consumerCount } = await connection.queueDeclare({ queue: 'notifications.info', passive: true })
+  await connection.close()
+  assert.ok(messageCount > 0)
+  assert.equal(consumerCount, 0)
 })

@@ -9,9 +9,12 @@ import { eventually } from '../../test/eventually.ts'
 import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'
 import { planAnswer, planPath, verdictsAnswer, verdictsPath } from '../contract/operator-api.ts'
+import { createApp, HttpProblem } from '../http.ts'
+import { silent } from '../log.ts'
 import { openstackConfigFor } from '../sandbox/install.ts'
 import { sandboxNamespace as namespace } from '../sandbox/parts.ts'
 import { addPort, addServer, addSubnet, type Port, type Server, type Subnet, setPortStatus } from '../sandbox/world.ts'
+import { serveOperatorApi } from './app.ts'
 
 let stage: Stage
 let worker: Server
@@ -68,6 +71,20 @@ test('the verdict on a port is told with its reason and its remedy', async () =>
   )
   const { verdicts } = verdictsAnswer.parse(await get(`${verdictsPath}?vm=${worker.id}`))
   assert.deepEqual(verdicts.map(({ reason, name }) => name ?? reason).sort(), ['StatusNotAllowed', 'multinic0'])
+})
+
+test('beside another part, that part says who may read the verdicts', async () => {
+  const app = createApp({ log: silent })
+  const mayRead = async (authorization: string | undefined) => {
+    if (authorization !== 'Bearer of-the-inventory') throw new HttpProblem(401, 'a bearer token is needed')
+  }
+  const verdicts = () => new Map([['ns/main', [{ vm: 'vm-1', reason: 'VmGone' as const, message: 'gone' }]]])
+  serveOperatorApi(app, () => ({ verdicts, dryRun: () => assert.fail() }), mayRead)
+  assert.equal((await app.inject(verdictsPath)).statusCode, 401)
+  const headers = { authorization: 'Bearer of-the-inventory' }
+  const answer = await app.inject({ url: `${verdictsPath}?limit=1`, headers })
+  assert.equal(verdictsAnswer.parse(answer.json()).verdicts[0]?.vm, 'vm-1')
+  await app.close()
 })
 
 test('a dry run tells what would be sent, and changes nothing', async () => {

@@ -3,10 +3,16 @@
  * What answered before must answer after. All are asked at once.
  */
 import { parseIp } from '../contract/address.ts'
+import type { Log } from '../log.ts'
+import type { Failures } from './apply.ts'
 import type { Settings } from './config.ts'
 import type { Host } from './host.ts'
+import type { Work } from './input.ts'
 import type { Observed } from './observed.ts'
-import { gatewayTargets, nicTarget, type Ours } from './probe.ts'
+import { allIds } from './owned.ts'
+import type { Plan } from './plan.ts'
+import { gatewayTargets, judgeSilence, lifelines, lost, nicTarget, type Ours, probeModeOf } from './probe.ts'
+import type { Unit } from './unit.ts'
 import type { WantedNic } from './wanted.ts'
 import { type Answers, askWire, type Target, targetKey } from './wire.ts'
 
@@ -15,17 +21,17 @@ export interface Heard {
   apiServer: boolean
 }
 
-export const nothingHeard: Heard = { answers: new Map(), apiServer: false }
+const nothingHeard: Heard = { answers: new Map(), apiServer: false }
 
-interface Question {
+/** Whose answers count in a run. */
+export interface Watch {
   host: Host
   settings: Settings
-  observed: Observed
   nics: readonly { nic: WantedNic; ifindex: number }[]
   ours: Ours
 }
 
-export async function listen({ host, settings, observed, nics, ours }: Question): Promise<Heard> {
+export async function listen({ host, settings, observed, nics, ours }: Watch & { observed: Observed }): Promise<Heard> {
   const { probe, apiServer } = settings
   if (probe.mode === 'off' && Object.values(probe.of).every(mode => mode === 'off')) return nothingHeard
   const targets = [
@@ -40,7 +46,7 @@ export async function listen({ host, settings, observed, nics, ours }: Question)
 }
 
 /** In words: those of the node that answered before and do not any more. */
-export function fallenSilent(observed: Observed, ours: Ours, before: Heard, after: Heard): string[] {
+function fallenSilent(observed: Observed, ours: Ours, before: Heard, after: Heard): string[] {
   const silent = ({ ifindex, address }: Target) =>
     before.answers.has(targetKey({ ifindex, address })) && !after.answers.has(targetKey({ ifindex, address }))
   return [
@@ -49,4 +55,57 @@ export function fallenSilent(observed: Observed, ours: Ours, before: Heard, afte
       .map(({ address }) => `the answer of gateway ${address}`),
     ...(before.apiServer && !after.apiServer ? ['the answer of the API server'] : []),
   ]
+}
+
+interface Probed {
+  observed: Observed
+  after: Observed
+  heard: Heard
+  now: Heard
+  watch: Watch
+  work: Work
+  settings: Settings
+  log: Log
+}
+
+/** A node that lost what it lives on gets everything back, whichever NIC it was; a NIC that fell silent goes alone. */
+export function judge(units: readonly Unit[], probed: Probed, failures: Failures): Map<number, string> {
+  const { observed, after, heard, now, watch, work, settings, log } = probed
+  const missing = [
+    ...lost(lifelines(observed, work.nodeAddresses, watch.ours), lifelines(after, work.nodeAddresses, watch.ours)),
+    ...fallenSilent(observed, watch.ours, heard, now),
+  ]
+  const notes = new Map<number, string>()
+  if (missing.length > 0) {
+    log.error('the node lost what it lives on; everything is taken back', { missing })
+    for (const unit of units)
+      failures.set(unit.group, { reason: 'ProbeFailed', message: `lost ${missing.join(', ')}; all was taken back` })
+    return notes
+  }
+  for (const { nic, ifindex } of watch.nics) {
+    const group = units.find(unit => unit.purpose === 'apply' && unit.id === nic.id)?.group
+    const target = nicTarget(nic, ifindex, settings)
+    if (group === undefined || !target || failures.has(group)) continue
+    const answers = { before: heard.answers, after: now.answers }
+    const { note, failure } = judgeSilence(target, probeModeOf(nic.id, settings), answers)
+    if (note) notes.set(nic.id, note)
+    if (failure) failures.set(group, { reason: 'GatewaySilent', message: failure })
+  }
+  return notes
+}
+
+/** Whose answers count in this run: NICs that are changed, and what the node lives on. */
+export function watching(
+  plan: Plan,
+  units: readonly Unit[],
+  { host, settings }: Pick<Watch, 'host' | 'settings'>,
+): Watch {
+  const changed = plan.accepted.filter(({ nic }) => units.some(unit => unit.purpose === 'apply' && unit.id === nic.id))
+  const devices = [...plan.accepted.map(({ link }) => link.ifindex), ...units.flatMap(unit => unit.ifindex ?? [])]
+  return {
+    host,
+    settings,
+    nics: changed.map(({ nic, link }) => ({ nic, ifindex: link.ifindex })),
+    ours: { tables: new Set(allIds.map(id => settings.tableBase + id)), devices: new Set(devices) },
+  }
 }

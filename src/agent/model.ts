@@ -9,13 +9,29 @@ import { type Observed, scopeLink } from './observed.ts'
 import type { Unit } from './unit.ts'
 
 export function afterUnits(observed: Observed, units: readonly Unit[]): Observed {
-  return units.reduce(
-    (state, unit) => unit.changes.reduce((now, change) => afterChange(now, unit.ifindex, change), state),
-    observed,
-  )
+  return units.reduce((state, unit) => {
+    const files = unit.changes.filter(change => change.kind === 'file')
+    const others = unit.changes.filter(change => change.kind !== 'file')
+    return others.reduce((now, change) => afterChange(now, unit.ifindex, change), withFiles(state, files))
+  }, observed)
 }
 
-function afterChange(observed: Observed, ifindex: number | undefined, change: Change): Observed {
+/** All at once: there are many, and each copy would be of all of them. */
+function withFiles(observed: Observed, changes: readonly (Change & { kind: 'file' })[]): Observed {
+  if (changes.length === 0) return observed
+  const files = { ...observed.files }
+  for (const { path, to } of changes) {
+    if (to) files[path] = to
+    else delete files[path]
+  }
+  return { ...observed, files }
+}
+
+function afterChange(
+  observed: Observed,
+  ifindex: number | undefined,
+  change: Exclude<Change, { kind: 'file' }>,
+): Observed {
   const link = (values: Partial<Observed['links'][number]>): Observed => ({
     ...observed,
     links: observed.links.map(entry => (entry.ifindex === ifindex ? { ...entry, ...values } : entry)),
@@ -61,10 +77,6 @@ function afterChange(observed: Observed, ifindex: number | undefined, change: Ch
     }
     case 'manager':
       return { ...observed, managers: { ...observed.managers, [ifindex ?? 0]: change.to } }
-    case 'file': {
-      const { [change.path]: _, ...others } = observed.files
-      return { ...observed, files: change.to ? { ...others, [change.path]: change.to } : others }
-    }
   }
 }
 

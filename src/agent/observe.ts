@@ -29,11 +29,16 @@ export interface Question {
   macs: readonly string[]
   apiServer?: string
   manager?: NetworkManager | undefined
+  /** Where only the kernel can have changed since it was read. */
+  disk?: Disk
 }
+
+export type Disk = Pick<Observed, 'files' | 'directories'>
 
 const asJson = ['-N', '-j', '-d', '-force', '-batch', '-']
 
-export async function observe(host: Host, { paths, macs, apiServer, manager }: Question): Promise<Observed> {
+export async function observe(host: Host, question: Question): Promise<Observed> {
+  const { paths, macs, apiServer, manager } = question
   const ask = ['address show', 'route show table all', 'rule list', ...(apiServer ? [`route get ${apiServer}`] : [])]
   const all = await host.ip(asJson, ask)
   const rules6 = await host.ip(['-6', ...asJson], ['rule list'])
@@ -43,16 +48,17 @@ export async function observe(host: Host, { paths, macs, apiServer, manager }: Q
     throw new Error(`ip did not answer: ${all.stderr.trim()}`)
   const { links, addresses } = parseLinks(rawLinks)
   const [path] = rawPath ? parseRoutes(rawPath, links) : []
-  const disk = observeDisk(host, paths)
+  const { files, directories } = question.disk ?? observeDisk(host, paths)
   const bootId = host.readValue(paths.bootId) ?? ''
-  const owned = Object.values(disk.files).flatMap(file => parseRecord(file.text)?.mac ?? macIn(file.text) ?? [])
+  const owned = Object.values(files).flatMap(file => parseRecord(file.text)?.mac ?? macIn(file.text) ?? [])
   const ours = [...new Set([...macs, ...owned])].flatMap(mac => linksByMac(links, mac))
   return {
     links,
     addresses,
     routes: parseRoutes(rawRoutes, links),
     rules: [...parseRules(rawRules, 4), ...parseRules(jsonArrays(rules6.stdout)[0] ?? [], 6)],
-    ...disk,
+    files,
+    directories,
     sysctls: readSysctls(host, paths, ours),
     managers: manager ? await readManagers(manager, ours) : {},
     ...(path?.devices[0] === undefined
@@ -65,7 +71,7 @@ export async function observe(host: Host, { paths, macs, apiServer, manager }: Q
 }
 
 /** Files alone: read again after they were put in their place. */
-export function observeDisk(host: Host, paths: Paths): Pick<Observed, 'files' | 'directories'> {
+export function observeDisk(host: Host, paths: Paths): Disk {
   const directories = directoriesOf(paths).filter(directory => host.list(directory) !== undefined)
   return { files: readFiles(host, paths), directories }
 }

@@ -207,11 +207,17 @@ interface ApplyGround {
 function applyUnits(accepted: readonly { nic: WantedNic; link: Link }[], ground: ApplyGround): Unit[] {
   const taken = new Set(accepted.map(({ nic }) => nic.table))
   const ids = new Set(accepted.map(({ nic }) => nic.id))
+  const ownerOf = (nic: WantedNic) => ground.owned.find(entry => entry.mac === nic.mac)
+  // Only a NIC that leaves a number or a table can leave something to the next one.
+  const moves = accepted.some(({ nic }) => {
+    const owner = ownerOf(nic)
+    return owner !== undefined && (owner.id !== nic.id || owner.record?.table !== nic.table)
+  })
   const units: Unit[] = []
   let before = ground.then
   for (const { nic, link } of accepted) {
     const current = before.links.find(entry => entry.ifindex === link.ifindex) ?? link
-    const owner = ground.owned.find(entry => entry.mac === nic.mac)
+    const owner = ownerOf(nic)
     const scope = scopeOf(nic, owner, ground.question.paths, taken, ids)
     const now = nicState(before, current, scope)
     const target = targetOf(nic, now, scope, owner, ground)
@@ -225,7 +231,7 @@ function applyUnits(accepted: readonly { nic: WantedNic; link: Link }[], ground:
       changes: changesTowards(now, target),
     }
     units.push(unit)
-    before = afterUnits(before, [unit])
+    if (moves) before = afterUnits(before, [unit])
   }
   return joinGroups(parkNames(units))
 }

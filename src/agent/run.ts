@@ -13,14 +13,12 @@ import { commitFiles, dropStaged, fileChangesOf, stageFiles } from './files.ts'
 import type { Host } from './host.ts'
 import type { Work } from './input.ts'
 import { clearJournal, writeJournal } from './journal.ts'
-import { fallenSilent, type Heard, listen } from './listen.ts'
+import { judge, listen, watching } from './listen.ts'
 import type { NetworkManager } from './manager.ts'
-import { observe, observeDisk } from './observe.ts'
+import { type Disk, observe, observeDisk } from './observe.ts'
 import type { Observed } from './observed.ts'
-import { allIds } from './owned.ts'
 import type { Paths } from './paths.ts'
 import { type Plan, planRun } from './plan.ts'
-import { judgeSilence, lifelines, lost, nicTarget, probeModeOf } from './probe.ts'
 import { takeBack } from './recover.ts'
 import { applyNetplan } from './reload.ts'
 import { filesFor } from './render/files.ts'
@@ -62,7 +60,7 @@ const settleTime = 5_000
 /** Milliseconds. Two machines with one IPv6 address find out within about a second. */
 const dadTime = 1_000
 /** Milliseconds of silence after which an IPv4 address counts as free. */
-const silenceTime = 500
+const silenceTime = 400
 const pollEvery = 150
 
 export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<Pass> {
@@ -92,23 +90,22 @@ export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<P
   const applying = ground.host.now() - began
   if (first.refusedAltnames.length > 0) remember(first.refusedAltnames, observed, ground)
 
-  let after = await look(ground)
+  let after = await look(ground, observed)
   for (let round = 2; round <= maxRounds && unsettled(plan, free, after); round++) {
     const again = kernelOnly(planOn(after, ground, skip).units, units, failures)
     if (again.length === 0) break
     made.push(...again)
     writeJournal(ground.host, ground.paths, { version: 1, bootId: observed.bootId, units: again })
     merge(failures, (await applyUnits(again, { ...ground, observed: after })).failures)
-    after = await look(ground)
+    after = await look(ground, observed)
   }
-  verifyAll(plan, units, after, failures)
   const [now, settledState] = await Promise.all([
     listen({ ...watch, observed: after }),
     whenSettled(after, ground, units),
   ])
   after = settledState
   verifyAll(plan, units, after, failures)
-  const notes = probe(units, { observed, after, heard, now, watch, ground }, failures)
+  const notes = judge(units, { observed, after, heard, now, watch, ...ground }, failures)
 
   const bad = made.filter(unit => failures.has(unit.group))
   if (bad.length > 0) await takeBack(bad, after, ground, 'kernel')
@@ -151,10 +148,17 @@ function begin(units: readonly Unit[], observed: Observed, { host, paths }: Grou
   }
 }
 
-async function look({ host, paths, settings, work, manager }: Ground): Promise<Observed> {
+/** With a disk that is known already only the kernel is read. */
+async function look({ host, paths, settings, work, manager }: Ground, disk?: Disk): Promise<Observed> {
   const macs = work.interfaces.map(nic => nic.macAddress)
   const { apiServer } = settings
-  return observe(host, { paths, macs, manager, ...(apiServer && parseIp(apiServer) ? { apiServer } : {}) })
+  return observe(host, {
+    paths,
+    macs,
+    manager,
+    ...(disk ? { disk } : {}),
+    ...(apiServer && parseIp(apiServer) ? { apiServer } : {}),
+  })
 }
 
 function planOn(observed: Observed, { work, settings, paths }: Ground, skip: ReadonlySet<number>): Plan {
@@ -212,54 +216,6 @@ function verifyAll(plan: Plan, units: readonly Unit[], after: Observed, failures
     const found = differences(nic, link.ifindex, after)
     const [first] = found
     if (first) failures.set(group, { reason: first.reason, message: found.map(entry => entry.message).join('; ') })
-  }
-}
-
-interface Probed {
-  observed: Observed
-  after: Observed
-  heard: Heard
-  now: Heard
-  watch: ReturnType<typeof watching>
-  ground: Ground
-}
-
-/** A node that lost what it lives on gets everything back, whichever NIC it was; a NIC that fell silent goes alone. */
-function probe(units: readonly Unit[], probed: Probed, failures: Failures): Map<number, string> {
-  const { observed, after, heard, now, ground, watch } = probed
-  const { work, settings, log } = ground
-  const missing = [
-    ...lost(lifelines(observed, work.nodeAddresses, watch.ours), lifelines(after, work.nodeAddresses, watch.ours)),
-    ...fallenSilent(observed, watch.ours, heard, now),
-  ]
-  const notes = new Map<number, string>()
-  if (missing.length > 0) {
-    log.error('the node lost what it lives on; everything is taken back', { missing })
-    for (const unit of units)
-      failures.set(unit.group, { reason: 'ProbeFailed', message: `lost ${missing.join(', ')}; all was taken back` })
-    return notes
-  }
-  for (const { nic, ifindex } of watch.nics) {
-    const group = units.find(unit => unit.purpose === 'apply' && unit.id === nic.id)?.group
-    const target = nicTarget(nic, ifindex, settings)
-    if (group === undefined || !target || failures.has(group)) continue
-    const answers = { before: heard.answers, after: now.answers }
-    const { note, failure } = judgeSilence(target, probeModeOf(nic.id, settings), answers)
-    if (note) notes.set(nic.id, note)
-    if (failure) failures.set(group, { reason: 'GatewaySilent', message: failure })
-  }
-  return notes
-}
-
-/** Whose answers count in this run: NICs that are changed, and what the node lives on. */
-function watching(plan: Plan, units: readonly Unit[], { host, settings }: Ground) {
-  const changed = plan.accepted.filter(({ nic }) => units.some(unit => unit.purpose === 'apply' && unit.id === nic.id))
-  const devices = [...plan.accepted.map(({ link }) => link.ifindex), ...units.flatMap(unit => unit.ifindex ?? [])]
-  return {
-    host,
-    settings,
-    nics: changed.map(({ nic, link }) => ({ nic, ifindex: link.ifindex })),
-    ours: { tables: new Set(allIds.map(id => settings.tableBase + id)), devices: new Set(devices) },
   }
 }
 

@@ -19,8 +19,8 @@ interface Entry {
 }
 
 /** A packet may be lost while a link settles: who is silent is asked again. */
-const asks = 3
-const pollEvery = 40
+const asks = 2
+const firstPoll = 20
 const sayNothing = ['PERMANENT', 'NOARP']
 
 export function targetKey({ ifindex, address }: Target): string {
@@ -45,8 +45,8 @@ export async function askWire(
       silent.map(target => question(target, entries.get(targetKey(target)))),
     )
     const next = ask === asks ? until : until - (within * (asks - ask)) / asks
-    while (silent.length > 0 && host.now() < next) {
-      await host.sleep(Math.min(pollEvery, Math.max(1, next - host.now())))
+    for (let pause = firstPoll; silent.length > 0 && host.now() < next; pause *= 2) {
+      await host.sleep(Math.min(pause, Math.max(1, next - host.now())))
       const heard = await neighbours(host, links)
       silent = silent.filter(target => {
         const { mac, states = [] } = heard.get(targetKey(target)) ?? {}

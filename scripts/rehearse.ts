@@ -1,0 +1,167 @@
+/**
+ * Runs the agent's bundle once on a node that is not there, and prints the code that V8 compiled for it:
+ * `rehearse.ts BUNDLE`.
+ *
+ * Code that never ran is left out: it would cost more to read at every start than it saves.
+ */
+import { readFileSync, writeSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { basename } from 'node:path'
+import { Script } from 'node:vm'
+
+const [bundle = ''] = process.argv.slice(2)
+const real = createRequire(import.meta.url)
+const mac = 'fa:16:3e:00:00:01'
+
+/** What `ip` shows, before the agent changes anything and after it. */
+function shown(done: boolean): string {
+  const link = (ifindex: number, ifname: string, more: object = {}) => ({
+    ifindex,
+    ifname,
+    flags: ['UP', 'LOWER_UP'],
+    mtu: 1500,
+    link_type: '[1]',
+    max_mtu: 65_535,
+    addr_info: [],
+    ...more,
+  })
+  const address = (local: string, more: object = {}) => ({
+    family: local.includes(':') ? 'inet6' : 'inet',
+    local,
+    prefixlen: local.includes(':') ? 64 : 24,
+    scope: '0',
+    valid_life_time: 0xffffffff,
+    preferred_life_time: 0xffffffff,
+    ...more,
+  })
+  const nic = done
+    ? {
+        mtu: 1450,
+        altnames: ['port'],
+        addr_info: ['10.1.0.10', 'fd00::10'].map(ip => address(ip, { noprefixroute: true })),
+      }
+    : { flags: [] }
+  const route = { dev: 'multinic0', table: '100', protocol: '4', metric: 100, flags: [] }
+  const rule = { priority: 10_100, table: '100', protocol: '4' }
+  const all = [
+    [
+      link(1, 'lo', { link_type: '[772]' }),
+      link(2, 'ens3', { address: 'fa:16:3e:ff:00:00', addr_info: [address('10.0.0.10')] }),
+      link(3, done ? 'multinic0' : 'ens4', { address: mac, ...nic }),
+    ],
+    [
+      { dst: 'default', gateway: '10.0.0.1', dev: 'ens3', protocol: '3', flags: [] },
+      { dst: 'fe80::/64', dev: 'ens3', protocol: '2', metric: 256, flags: [], pref: 'medium' },
+      ...(done
+        ? [
+            { ...route, dst: '10.1.0.0/24', prefsrc: '10.1.0.10', scope: '253' },
+            { ...route, dst: 'default', gateway: '10.1.0.1' },
+            { ...route, dst: 'fd00::/64', pref: 'medium' },
+          ]
+        : []),
+    ],
+    [
+      { priority: 0, src: 'all', table: '255' },
+      ...(done
+        ? [
+            { ...rule, src: '10.1.0.10' },
+            { ...rule, src: 'all', dst: '10.1.0.0', dstlen: 24 },
+          ]
+        : []),
+    ],
+  ]
+  return all.map(list => JSON.stringify(list)).join('\n')
+}
+
+function shown6(done: boolean): string {
+  const rule = { priority: 10_100, table: '100', protocol: '4' }
+  return JSON.stringify(
+    done
+      ? [
+          { ...rule, src: 'fd00::10' },
+          { ...rule, src: 'all', dst: 'fd00::', dstlen: 64 },
+        ]
+      : [],
+  )
+}
+
+let changed = false
+const childProcess = {
+  spawnSync(_command: string, args: string[]) {
+    if (!args.includes('-j')) changed = true
+    const stdout = args.includes('-j') ? (args[0] === '-6' ? shown6(changed) : shown(changed)) : ''
+    return { status: 0, stdout, stderr: '' }
+  },
+}
+
+const files = new Map<string, string>([
+  ['/host/boot_id', 'boot\n'],
+  ['/etc/netplan/50-cloud-init.yaml', 'network: {version: 2}\n'],
+])
+const directories = ['/etc/netplan', '/etc/systemd/network', '/etc/sysctl.d', '/var/lib/multinic']
+const conf = /^\/host\/proc\/(ipv4|ipv6)-conf/
+const missing = () => Object.assign(new Error('ENOENT'), { code: 'ENOENT' })
+const open = new Map<number, string>()
+
+/** As much of a disk as the agent uses. */
+const disk = {
+  lstatSync(path: string) {
+    const mode = /\/(systemd|sysctl)/.test(path) ? 0o100644 : 0o100600
+    return files.has(path) ? { mode, uid: 0, gid: 0, isFile: () => true } : undefined
+  },
+  statSync: () => undefined,
+  readFileSync(path: string) {
+    const text = files.get(path) ?? (conf.test(path) ? '0\n' : undefined)
+    if (text === undefined) throw missing()
+    return text
+  },
+  readdirSync(directory: string) {
+    const names = [...files.keys()].filter(path => path.startsWith(`${directory}/`))
+    if (names.length === 0 && !directories.includes(directory) && !conf.test(directory)) throw missing()
+    return names.map(path => path.slice(directory.length + 1).split('/')[0])
+  },
+  openSync(path: string) {
+    open.set(open.size + 3, path)
+    return open.size + 2
+  },
+  writeFileSync(to: string | number, text: string) {
+    files.set(typeof to === 'number' ? (open.get(to) ?? '') : to, text)
+  },
+  renameSync(from: string, to: string) {
+    for (const [path, text] of [...files].filter(([path]) => path === from || path.startsWith(`${from}/`))) {
+      files.delete(path)
+      files.set(to + path.slice(from.length), text)
+    }
+  },
+  rmSync: (path: string) => void files.delete(path),
+  writeSync: (_to: number, bytes: Uint8Array) => bytes.length,
+  ...Object.fromEntries(
+    ['fchmodSync', 'fchownSync', 'fsyncSync', 'closeSync', 'mkdirSync', 'rmdirSync'].map(name => [name, () => {}]),
+  ),
+}
+
+const server = { on: () => server, listen: (_name: string, then: () => void) => then(), unref() {}, close() {} }
+const stand: Record<string, unknown> = {
+  'node:child_process': childProcess,
+  'node:fs': disk,
+  'node:net': { createServer: () => server },
+}
+
+function run(script: Script): void {
+  script.runInThisContext()((name: string) => stand[name] ?? real(name))
+}
+
+const text = readFileSync(bundle, 'utf8')
+const nic = { id: 0, name: 'multinic0', macAddress: mac, portId: 'port', address: '10.1.0.10', cidr: '10.1.0.0/24' }
+const interfaces = [{ ...nic, addresses: ['fd00::10/64'], gateway: '10.1.0.1', mtu: 1450 }]
+const input = { version: 1, mode: 'apply', nodeName: 'node', generation: 1, specHash: '', interfaces }
+const env = { MULTINIC_INPUT: JSON.stringify(input), NIC_WAIT: '0s', NETWORK_PROBE: 'off' }
+Object.assign(process.env, env, { NETWORK_DUPLICATE_CHECK: 'false' })
+
+const script = new Script(text, { filename: basename(bundle) })
+run(script)
+process.once('exit', () => {
+  const report = files.get('/dev/termination-log') ?? 'no report'
+  if (!report.includes('"verdict":"Configured"')) throw new Error(`the rehearsal went wrong: ${report}`)
+  writeSync(1, script.createCachedData())
+})

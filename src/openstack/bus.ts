@@ -118,8 +118,17 @@ interface SessionOptions extends BusListenerOptions {
 async function session(access: BusAccess, host: BusHost, options: SessionOptions): Promise<void> {
   const { signal, tell } = options
   const over = Promise.withResolvers<never>()
-  over.promise.catch(() => {})
-  const leave = () => over.reject(signal.reason)
+  const ended = new AbortController()
+  over.promise.catch(() => {
+    ended.abort()
+    // It would connect again by itself, and the queue would not be there.
+    if (!signal.aborted) connection.unsafeDestroy()
+  })
+  const leave = () => {
+    over.reject(signal.reason)
+    // A broker that hangs answers no farewell, nor what it was asked before.
+    setTimeout(() => connection.unsafeDestroy(), farewellMs).unref()
+  }
   signal.addEventListener('abort', leave, { once: true })
   const connection = new Connection({
     hostname: host.hostname,
@@ -147,7 +156,8 @@ async function session(access: BusAccess, host: BusHost, options: SessionOptions
     await until(channel.basicQos({ prefetchCount: prefetch }))
     await until(consume(channel, queue, options.onMessage))
     for (;;) {
-      const { bound, missing } = await until(bindAll(connection, queue, access))
+      const { bound, missing } = await bindAll(connection, queue, access)
+      if (ended.signal.aborted) await over.promise
       tell(
         bound.length > 0
           ? { is: 'connected', message: `listening on ${hostText(host)} to ${listed(bound)}${notThere(missing)}` }
@@ -156,7 +166,8 @@ async function session(access: BusAccess, host: BusHost, options: SessionOptions
               message: `${hostText(host)} has no exchange ${listed(access.exchanges)} that may be read`,
             },
       )
-      await until(sleep(bound.length > 0 ? bindAgainMs : bindSoonMs, undefined, { ref: false }))
+      const pause = bound.length > 0 ? bindAgainMs : bindSoonMs
+      await sleep(pause, undefined, { ref: false, signal: ended.signal }).catch(() => over.promise)
     }
   } finally {
     signal.removeEventListener('abort', leave)

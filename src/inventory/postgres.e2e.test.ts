@@ -206,6 +206,26 @@ test('nothing that can be asked makes it fail here either', async () => {
   }
 })
 
+test('a certificate is checked, and a server without the right one is not trusted', async () => {
+  const databaseUrl = await newDatabase()
+  const ca = await server.encrypt()
+  const open = (more: string) => openStore({ path: noFile(), databaseUrl: `${databaseUrl}?${more}`, log })
+  await eventually(
+    async () => {
+      const store = await open(`sslmode=verify-full&sslrootcert=${encodeURIComponent(ca)}`)
+      try {
+        await store.put([aWrite('a')])
+      } finally {
+        await store.close()
+      }
+    },
+    { within },
+  )
+  const doubting = await open('sslmode=verify-full')
+  assert.match(doubting.problem() ?? '', /self-signed certificate/)
+  await doubting.close()
+})
+
 test('a wrong password is told, and is not in what is told', async () => {
   const url = new URL(await newDatabase())
   url.password = 'not-the-one-it-knows'

@@ -16,6 +16,8 @@ export interface Postgres {
   /** A new database, empty; its address. */
   database(name: string): Promise<string>
   password: string
+  /** From now on it speaks TLS too; the file of the certificate that it is to be trusted by. */
+  encrypt(): Promise<string>
   /** kill -9 of the server and all that it started. */
   kill(): Promise<void>
   start(): Promise<void>
@@ -71,6 +73,15 @@ export async function startPostgres(): Promise<Postgres> {
     async database(name) {
       await query(`create database "${name}"`)
       return address(name)
+    },
+    async encrypt() {
+      const [key, certificate] = [join(data, 'server.key'), join(data, 'server.crt')]
+      const name = ['-subj', '/CN=postgres', '-addext', 'subjectAltName=IP:127.0.0.1']
+      const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', certificate]
+      await asPostgres('openssl', [...made, ...name])
+      await query('alter system set ssl = on')
+      await query('select pg_reload_conf()')
+      return certificate
     },
     async kill() {
       await daemon?.stop('SIGKILL')

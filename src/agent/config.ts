@@ -20,6 +20,8 @@ export interface Settings {
   noPrefixRoute: boolean
   arpSysctls: boolean
   looseRpFilter: boolean
+  /** Router advertisements count on our NICs; a default route never comes of one. */
+  acceptRa: boolean
   reload: 'none' | 'apply'
   /** Milliseconds. */
   nicWait: number
@@ -98,6 +100,7 @@ export function parseSettings(env: Environment): { settings: Settings; errors: F
     noPrefixRoute: flag('NETWORK_NOPREFIXROUTE', true),
     arpSysctls: flag('NETWORK_SET_ARP_SYSCTLS', true),
     looseRpFilter: flag('NETWORK_SET_RP_FILTER_LOOSE', true),
+    acceptRa: flag('NETWORK_ACCEPT_RA', false),
     reload: oneOf('NETWORK_RELOAD', ['none', 'apply']) ?? 'none',
     nicWait: duration('NIC_WAIT', 15_000),
     allowUp: flag('PREFLIGHT_ALLOW_UP', false),

@@ -42,6 +42,7 @@ export const sysctlKeys = [
   'ipv4.arp_ignore',
   'ipv4.rp_filter',
   'ipv6.accept_ra',
+  'ipv6.accept_ra_defrtr',
   'ipv6.autoconf',
 ] as const
 

@@ -29,6 +29,7 @@ export interface WantedNic {
   routes: RouteSpec[]
   rules: RuleSpec[]
   sysctls: Record<string, string>
+  acceptRa: boolean
   altname?: string
 }
 
@@ -66,6 +67,7 @@ export function wantedNics(
         routes: settings.policyRouting ? routesOf(nic, cidrs, table, settings.metric + nic.id) : [],
         rules: settings.policyRouting ? rulesOf(cidrs, table, claimed, reserved) : [],
         sysctls: sysctlsOf(settings),
+        acceptRa: settings.acceptRa,
         ...(altname === undefined ? {} : { altname }),
       }
     })
@@ -137,8 +139,7 @@ function sysctlsOf(settings: Settings): Record<string, string> {
     ...(settings.arpSysctls ? { 'ipv4.arp_ignore': '1', 'ipv4.arp_announce': '2' } : {}),
     ...(settings.looseRpFilter ? { 'ipv4.rp_filter': '2' } : {}),
     // One router advertisement would put a default route into the main table.
-    'ipv6.accept_ra': '0',
-    'ipv6.autoconf': '0',
+    ...(settings.acceptRa ? { 'ipv6.accept_ra_defrtr': '0' } : { 'ipv6.accept_ra': '0', 'ipv6.autoconf': '0' }),
   }
 }
 

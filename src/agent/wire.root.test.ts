@@ -2,7 +2,7 @@
  * What the agent asks on the wire, between namespaces on a real kernel: who has an address already, and who still answers.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { diskOf, foreignState, type Ran, wish, withNode } from '../../test/rigs/host/node.ts'
 import { kernel, macsOf } from '../../test/rigs/host/seen.ts'
@@ -156,6 +156,22 @@ test('an altname that another device has is done without, and the next run chang
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
     const again = await vm.agent({ interfaces })
     assert.deepEqual([again.report?.verdict, again.report?.changed], ['Configured', 0], again.log)
+  }))
+
+test('router advertisements count where that is asked for, but for their default route', () =>
+  withNode({ nics: 1 }, async vm => {
+    const [a] = vm.nics
+    assert.ok(a)
+    const interfaces = [wish(a, 0)]
+    const ran = await vm.agent({ interfaces }, { NETWORK_ACCEPT_RA: 'true' })
+    assert.equal(ran.report?.verdict, 'Configured', ran.log)
+    const setting = (name: string, device = 'multinic0') =>
+      vm.exec('cat', `/proc/sys/net/ipv6/conf/${device}/${name}`).trim()
+    assert.deepEqual([setting('accept_ra'), setting('autoconf'), setting('accept_ra_defrtr')], ['1', '1', '0'])
+    assert.match(readFileSync(vm.path('etc/systemd/network/05-multinic0.network'), 'utf8'), /UseGateway=no/)
+    const clean = await vm.agent({ mode: 'cleanup', interfaces: [] })
+    assert.equal(clean.report?.verdict, 'Removed', clean.log)
+    assert.equal(setting('accept_ra_defrtr', 'ens4'), '1')
   }))
 
 test('an IPv6 gateway that is the address of its network works, on a node that forwards too', () =>

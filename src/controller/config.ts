@@ -59,6 +59,10 @@ const agentEnvironment = {
   NETWORK_NOPREFIXROUTE: said('No connected route of our NICs in the main table.', flagText.optional()),
   NETWORK_SET_ARP_SYSCTLS: said('arp_ignore and arp_announce of our NICs.', flagText.optional()),
   NETWORK_SET_RP_FILTER_LOOSE: said('Loose reverse path filter on our NICs.', flagText.optional()),
+  NETWORK_ACCEPT_RA: said(
+    'Whether router advertisements count on our NICs; a default route never comes of one.',
+    flagText.optional(),
+  ),
   NETWORK_RELOAD: said('Whether files are also loaded when they are written.', z.enum(['none', 'apply']).optional()),
   NIC_WAIT: said('How long an agent waits for a NIC that is not in the guest yet.', durationText.optional()),
   NETWORK_PROBE: said(

@@ -39,11 +39,11 @@ function ifcfg(nic: WantedNic, uuid: string): string[] {
       return [`IPADDR${index || ''}=${address}`, `PREFIX${index || ''}=${prefix}`]
     }),
     ...(nic.routes[0] ? [`IPV4_ROUTE_METRIC=${nic.routes[0].metric}`, `IPV4_ROUTE_TABLE=${nic.table}`] : []),
-    `IPV6INIT=${first6 ? 'yes' : 'no'}`,
-    'IPV6_AUTOCONF=no',
+    `IPV6INIT=${first6 || nic.acceptRa ? 'yes' : 'no'}`,
+    `IPV6_AUTOCONF=${nic.acceptRa ? 'yes' : 'no'}`,
+    ...(first6 || nic.acceptRa ? ['IPV6_DEFROUTE=no'] : []),
     ...(first6
       ? [
-          'IPV6_DEFROUTE=no',
           `IPV6ADDR=${first6}`,
           ...(more6.length > 0 ? [`IPV6ADDR_SECONDARIES="${more6.join(' ')}"`] : []),
           ...(nic.routes[0] ? [`IPV6_ROUTE_TABLE=${nic.table}`] : []),

@@ -20,7 +20,7 @@ export function netplanFile(nic: WantedNic): string {
     '      optional: true',
     '      dhcp4: false',
     '      dhcp6: false',
-    '      accept-ra: false',
+    `      accept-ra: ${nic.acceptRa}`,
     ...(nic.mtu === undefined ? [] : [`      mtu: ${nic.mtu}`]),
     ...listOf('addresses', nic.addresses, address => [`"${address.cidr}"`]),
     ...listOf('routes', nic.routes, routeKeys),

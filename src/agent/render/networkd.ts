@@ -12,7 +12,8 @@ export function networkFile(nic: WantedNic): string {
   const sections = [
     ['[Match]', `MACAddress=${nic.mac}`, `Name=${nic.name}`],
     ['[Link]', 'RequiredForOnline=no', ...(nic.mtu === undefined ? [] : [`MTUBytes=${nic.mtu}`])],
-    ['[Network]', 'LinkLocalAddressing=ipv6', 'IPv6AcceptRA=no'],
+    ['[Network]', 'LinkLocalAddressing=ipv6', `IPv6AcceptRA=${nic.acceptRa ? 'yes' : 'no'}`],
+    ...(nic.acceptRa ? [['[IPv6AcceptRA]', 'UseGateway=no', 'UseDNS=no']] : []),
     ...nic.addresses.map(address => [
       '[Address]',
       `Address=${address.cidr}`,

@@ -33,11 +33,13 @@ export function keyfile(nic: WantedNic, uuid: string): string {
 
 function family(nic: WantedNic, of: Family): string[] {
   const addresses = nic.addresses.filter(address => familyOf(address.cidr) === of)
-  if (addresses.length === 0) return [of === 4 ? 'method=disabled' : 'method=ignore']
+  const auto = of === 6 && nic.acceptRa
+  if (addresses.length === 0 && !auto) return [of === 4 ? 'method=disabled' : 'method=ignore']
   const routes = nic.routes.filter(route => route.family === of)
   const rules = nic.rules.filter(rule => rule.family === of)
   return [
-    'method=manual',
+    auto ? 'method=auto' : 'method=manual',
+    ...(auto ? ['ignore-auto-dns=true'] : []),
     ...(of === 6 ? ['addr-gen-mode=eui64'] : []),
     ...addresses.map((address, index) => `address${index + 1}=${address.cidr}`),
     'never-default=true',

@@ -58,7 +58,7 @@ export async function sync(
   const { settings, providerId, viola, observed, plan, bus, facts, questionFailures } = looked
   await deps.busSecrets.keep(config, bus, log)
   const { secret } = deps.sources(keyOf(config))
-  await deps.cloudEvents.follow(config, { settings, bus, secret, interest: interestOf(config, observed) })
+  await deps.cloudEvents.follow(config, { settings, bus, secret, interest: () => interestOf(config, observed) })
   for (const portId of undelivered(observed)) deps.records.saw(providerId, portId)
 
   const down = downResend(

@@ -11,14 +11,18 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { run, systemPath } from './command.ts'
 
-export interface BrokerOptions {
+export interface BrokerConf {
+  ports: { amqp: number; tls?: number }
+  user: string
+  password: string
+  tls?: { ca: string; cert: string; key: string }
+}
+
+export interface BrokerOptions extends BrokerConf {
   /** Kept between starts: what is durable survives. */
   dir: string
   /** AMQP, then the ones that its parts find each other by. */
   ports: { amqp: number; tls?: number; node: number; names: number }
-  user: string
-  password: string
-  tls?: { ca: string; cert: string; key: string }
   /** Variables by which its processes are known. */
   env?: Record<string, string>
 }
@@ -67,10 +71,18 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   }
 }
 
-async function layOut({ dir, ports, user, password, tls }: BrokerOptions): Promise<void> {
+async function layOut(options: BrokerOptions): Promise<void> {
+  const { dir } = options
   for (const name of ['home', 'mnesia', 'log']) await mkdir(join(dir, name), { recursive: true })
   const cookie = join(dir, 'home', '.erlang.cookie')
   if (!existsSync(cookie)) await writeFile(cookie, randomBytes(16).toString('hex'), { mode: 0o400 })
+  await writeFile(join(dir, 'rabbitmq.conf'), brokerConf(options), { mode: 0o600 })
+  await writeFile(join(dir, 'enabled_plugins'), '[].\n')
+  await writeFile(join(dir, 'rabbitmq-env.conf'), '')
+}
+
+/** The text of rabbitmq.conf: one account that may do everything, on the loopback address only. */
+export function brokerConf({ ports, user, password, tls }: BrokerConf): string {
   const settings: Record<string, string | number | boolean> = {
     'listeners.tcp.1': `${host}:${ports.amqp}`,
     default_user: user,
@@ -91,9 +103,7 @@ async function layOut({ dir, ports, user, password, tls }: BrokerOptions): Promi
     }),
   }
   const lines = Object.entries(settings).map(([key, value]) => `${key} = ${value}`)
-  await writeFile(join(dir, 'rabbitmq.conf'), `${lines.join('\n')}\n`, { mode: 0o600 })
-  await writeFile(join(dir, 'enabled_plugins'), '[].\n')
-  await writeFile(join(dir, 'rabbitmq-env.conf'), '')
+  return `${lines.join('\n')}\n`
 }
 
 /** RUNNING_UNDER_SYSTEMD: its script then becomes the server instead of staying beside it. */

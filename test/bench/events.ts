@@ -235,7 +235,7 @@ async function ownRate(rabbit: RabbitMq): Promise<{ rate: number; growthMiB: num
     settings: resolveSettings(env),
     bus: undefined,
     secret: async () => undefined,
-    interest: new Set(Array.from({ length: vms }, (_, n) => `server ${vmIdOf(n)}`)),
+    interest: () => new Set(Array.from({ length: vms }, (_, n) => `server ${vmIdOf(n)}`)),
   })
   await done.promise
   const rate = (heard / (performance.now() - started)) * 1_000

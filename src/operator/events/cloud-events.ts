@@ -53,7 +53,8 @@ export interface Following {
   /** What Contrabass tells. */
   bus: Bus | undefined
   secret: CredentialSources['secret']
-  interest: Interest
+  /** Asked for only where there is a bus. */
+  interest: () => Interest
 }
 
 export interface CloudEvents {
@@ -229,7 +230,7 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
         const choice = await busFor(config, settings, bus, secret, options)
         troubles.delete(key)
         if (choice && 'access' in choice) {
-          interests.set(key, interest)
+          interests.set(key, interest())
           join(key, choice.access)
           return
         }

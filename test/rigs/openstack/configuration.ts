@@ -2,6 +2,7 @@
  * The configuration files of the cloud's parts: as small as a cloud that is asked by one test can be.
  */
 import { join } from 'node:path'
+import { brokerConf } from '../../../src/sandbox/broker.ts'
 import { computeHost, host, type Places, passwords, ports, rabbitLogin, region, urlOf } from './places.ts'
 import type { Programs } from './programs.ts'
 
@@ -175,7 +176,7 @@ export function configFiles(places: Places, programs: Programs, choices: Choices
       oslo_policy: policy,
     }),
     'nova-cell0.conf': ini({ database: { connection: database('nova_cell0') } }),
-    'rabbitmq.conf': rabbitmqConf(),
+    'rabbitmq.conf': brokerConf({ ports: { amqp: ports.rabbit }, ...rabbitLogin }),
     'rabbitmq-env.conf': '',
     enabled_plugins: '[].\n',
   }
@@ -183,24 +184,6 @@ export function configFiles(places: Places, programs: Programs, choices: Choices
 
 export const databases = ['keystone', 'neutron', 'nova_api', 'nova_cell0', 'nova_cell1', 'placement', 'glance'] as const
 export const cell0 = database('nova_cell0')
-
-function rabbitmqConf(): string {
-  const values = {
-    'listeners.tcp.1': `${host}:${ports.rabbit}`,
-    default_user: rabbitLogin.user,
-    default_pass: rabbitLogin.password,
-    'default_permissions.configure': '.*',
-    'default_permissions.read': '.*',
-    'default_permissions.write': '.*',
-    'default_user_tags.administrator': true,
-    'log.console': false,
-    'log.file.level': 'info',
-    'disk_free_limit.absolute': '50MB',
-  }
-  return `${Object.entries(values)
-    .map(([key, value]) => `${key} = ${value}`)
-    .join('\n')}\n`
-}
 
 /** RUNNING_UNDER_SYSTEMD: its script then becomes the server instead of staying beside it. */
 export function rabbitmqEnvironment(places: Places): Record<string, string> {

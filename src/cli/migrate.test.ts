@@ -146,7 +146,14 @@ test('phase 3 writes the documents out and lets them go; the nodes keep what the
 
 test('a rollback gives every node back to its document, even one that was deleted, with the same numbers', async () => {
   const before = agents.seen().length
+  const guarded: boolean[] = []
+  const stop = cluster.api.store.subscribe(({ type, object }) => {
+    if (type === 'DELETED' && object.kind === 'MultiNicNodeConfig')
+      guarded.push(object.metadata.annotations?.[nodeConfigAnnotations.forceDelete] !== undefined)
+  })
   const { code, notes, error } = await multinic('migrate', 'rollback', '-f', backup)
+  stop()
+  assert.deepEqual(guarded, [true, true, true], 'a cleanup was possible')
   assert.equal(code, 0, `${error} ${notes.join('\n')}`)
   assert.equal(notes[0], 'all is there again')
   assert.match(notes[1] ?? '', /^\[1\/3\] w1: back at all, as wanted \(/)

@@ -143,9 +143,9 @@ test('a node that is named twice is served once, and the others are not concerne
 
 test('a MultiNicNodeConfig takes a node over: it looks first, and the BizConfig says who has it', async () => {
   const id = await cluster.addNode('biz-5')
-  await create('taken', [aBizNode(id, [0], 'biz-5')])
+  await create('aged', [aBizNode(id, [0], 'biz-5')])
   await cluster.finishPod(await cluster.endAgent('biz-5', goodReport([0])))
-  await expectNodes('taken', 'biz-5 Configured')
+  await expectNodes('aged', 'biz-5 Configured')
   const { apiVersion, spec } = aBiz({ nodes: [aBizNode(id, [0])] })
   await cluster.kube.create(nodeConfigs, {
     apiVersion,
@@ -160,7 +160,7 @@ test('a MultiNicNodeConfig takes a node over: it looks first, and the BizConfig 
   const look = await cluster.endAgent('biz-5', { ...goodReport([0]), verdict: 'InSync', changed: 0 })
   assert.equal(inputOf(look).mode, 'check')
   await cluster.expectConfigured('biz-5')
-  const biz = await expectNodes('taken', 'biz-5 Configured OwnedByNodeConfig')
+  const biz = await expectNodes('aged', 'biz-5 Configured OwnedByNodeConfig')
   assert.equal(condition(biz, 'Overridden'), 'True OwnedByNodeConfig: 1 node of 1: biz-5')
 })
 
@@ -169,7 +169,7 @@ test('the node goes back without a cleanup, and is looked at first', async () =>
   await eventually(async () => assert.equal(await cluster.configOf('biz-5'), undefined), { within })
   const look = await cluster.endAgent('biz-5', { ...goodReport([0]), verdict: 'InSync', changed: 0 })
   assert.equal(inputOf(look).mode, 'check')
-  const biz = await expectNodes('taken', 'biz-5 Configured')
+  const biz = await expectNodes('aged', 'biz-5 Configured')
   assert.equal(condition(biz, 'Overridden'), 'False NotOverridden: ')
 })
 

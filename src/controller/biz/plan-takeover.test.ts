@@ -48,6 +48,15 @@ holdsFor({
     create(0),
     { do: 'clearRetry' },
   ],
+  'or drift is to be repaired': [
+    {
+      ...withStatus(told('Failed', 'Drifted', 60, { interfaceStatuses: [] }), adopting),
+      policy: { drift: { policy: 'repair' }, cleanupTimeoutMs: 600_000, jobTtlMs: 600_000 },
+    },
+    'as it is (again in 2s)',
+    finalizer,
+    create(0),
+  ],
   'a look that was lost is made again, under another name': [
     withStatus(told('Failed', 'AgentLost', 60, { failedAttempts: 1, interfaceStatuses: [] }), adopting),
     'as it is (again in 2s)',
@@ -68,6 +77,10 @@ holdsFor({
   ],
   'a node that the Go implementation configured is changed in its turn': [
     { ...withStatus(ofGo), rollout: { room: false, because: 'enough are changing' } },
+    'Pending RolloutWaiting: enough are changing',
+  ],
+  'and so is one whose spec has changed since': [
+    { ...withStatus({ ...ofGo, observedGeneration: 2 }), rollout: { room: false, because: 'enough are changing' } },
     'Pending RolloutWaiting: enough are changing',
   ],
   'an ended Job of the Go implementation goes before ours starts': [

@@ -68,6 +68,13 @@ test('a restart in between and an edit give what the edit alone would have given
   assert.deepEqual(lines(restarted.entries), lines(awake.entries))
 })
 
+test('a record of other work is never taken for this one, whatever its generation says', () => {
+  const nodeStatuses = told.nodeStatuses.map(record => ({ ...record, specHash: 'of-other-work' }))
+  const [entry] = unfold(given({ biz: aBiz({ nodes: two, generation: 1, status: { nodeStatuses } }) })).entries
+  assert.equal(entry?.metadata.generation, 1)
+  assert.equal(entry?.status?.observedGeneration, undefined)
+})
+
 test('an entry that nobody worked on leaves nothing to clean up', () => {
   const fresh = unfold(given({ biz: aBiz({ nodes: two }) })).entries
   assert.deepEqual(unfold(given({ biz: aBiz({ generation: 2 }), entries: fresh })).entries, [])

@@ -209,6 +209,12 @@ test('changes are told as they happen, and a reader that comes back gets what it
   await store.put([aWrite('x', { providerId: 'live', removed: true })])
   const second = await listen({ 'last-event-id': first.events[0]?.id ?? '' })
   await eventually(() => assert.equal(what(second), 'config removed'))
+  const fromElsewhere = await listen({ 'last-event-id': '999999999' })
+  await store.put([aWrite('z', { providerId: 'live' })])
+  await eventually(() => assert.equal(what(fromElsewhere), 'created'))
+  await store.put([aWrite('z', { providerId: 'live', removed: true })])
+  fromElsewhere.leave()
+  await fromElsewhere.ended
   await app.close()
   await second.ended
 })

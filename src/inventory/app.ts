@@ -34,6 +34,7 @@ export interface InventoryAppOptions {
 
 const longestPage = 5_000
 const anyId = Number.MAX_SAFE_INTEGER
+const againMs = 2_000
 
 export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: InventoryAppOptions): FastifyInstance {
   const metrics = createMetrics({ process: true })
@@ -137,8 +138,10 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
     [`get ${rootPath}/events`]: async (request, reply) => {
       const header = request.headers['last-event-id']
       const query = { ...valuesIn(request), ...(typeof header === 'string' ? { after: header } : {}) }
-      const after = numberIn(query, 'after', 0, anyId) ?? (await store.history({ limit: 1 }))[0]?.id ?? 0
-      await tellChanges(store, given('providerId', query), after, streams.open(reply))
+      const newest = (await store.history({ limit: 1 }))[0]?.id ?? 0
+      // A number that is not there yet is of a database that was lost: who waits for it would wait for long.
+      const after = Math.min(numberIn(query, 'after', 0, anyId) ?? newest, newest)
+      await tellChanges(store, log, given('providerId', query), after, streams.open(reply))
     },
 
     [`put ${recordsPath}`]: async (request, reply) => {
@@ -187,6 +190,7 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
 /** Until the reader goes: every entry of the history after `after`, in order, each with its number to resume from. */
 async function tellChanges(
   store: Store,
+  log: Log,
   filter: { providerId?: string },
   after: number,
   stream: EventStream,
@@ -199,13 +203,21 @@ async function tellChanges(
     const woken = new Promise<void>(resolve => {
       wake = resolve
     })
-    const entries = await store.history({ ...filter, after: last, limit: 500 })
-    for (const entry of entries) {
-      stream.send(entry.what, entry, String(entry.id))
-      await stream.taken()
+    try {
+      const entries = await store.history({ ...filter, after: last, limit: 500 })
+      for (const entry of entries) {
+        stream.send(entry.what, entry, String(entry.id))
+        await stream.taken()
+      }
+      last = entries.at(-1)?.id ?? last
+      if (entries.length < 500) await woken
+    } catch (error) {
+      // The reader waits with us: nothing is lost, the next look starts where this one did.
+      log.warn('a stream of changes waits for the database', { error })
+      const later = setTimeout(wake, againMs)
+      await woken
+      clearTimeout(later)
     }
-    last = entries.at(-1)?.id ?? last
-    if (entries.length < 500) await woken
   }
   stop()
 }

@@ -10,11 +10,22 @@ import { basename, join } from 'node:path'
 
 const rehearsal = join(import.meta.dirname, 'rehearse.ts')
 
+/** With these the same text gives the same code, byte by byte. */
+const steady = ['--hash-seed=7', '--no-flush-bytecode', '--no-opt', '--no-maglev', '--no-sparkplug']
+
+/**
+ * V8 takes only code of the flags that it runs with, by a hash of them in the header. Those above change nothing of the
+ * code but its order, so it gets the hash of a process without flags.
+ */
+const plain = "process.stdout.write(new(require('node:vm').Script)('1').createCachedData())"
+const flagsAt = 12
+
 /** The rehearsal is a process of its own, without flags and settings of this one. */
 export function withCompiledCode(path: string): void {
   const text = `(function(require){${readFileSync(path, 'utf8')}\n})`
   writeFileSync(path, text)
-  const code = execFileSync(process.execPath, [rehearsal, path], { env: {}, maxBuffer: 1 << 26 })
+  const code = run(...steady, rehearsal, path)
+  run('-e', plain).copy(code, flagsAt, flagsAt, flagsAt + 4)
   const given = `filename:${JSON.stringify(basename(path))},cachedData:Buffer.from('${code.toString('base64')}','base64')`
   const lines = [
     "const{Script}=require('node:vm')",
@@ -23,4 +34,8 @@ export function withCompiledCode(path: string): void {
     'script.runInThisContext()(require)',
   ]
   writeFileSync(path, lines.map(line => `${line}\n`).join(''))
+}
+
+function run(...args: string[]): Buffer {
+  return execFileSync(process.execPath, args, { env: {}, maxBuffer: 1 << 26 })
 }

@@ -106,9 +106,9 @@ export function openCluster({ kube, namespace, log, parallel, now = Date.now }: 
         const { items } = await breaker.run(() => kube.list(nodeConfigs, { namespace }))
         return snapshotOf(items.filter(isUsable))
       }
-      if (written.size === 0) return { get: copyOf, list: copies }
-      const names = new Set([...copies().map(({ metadata }) => metadata.name), ...written.keys()])
-      return snapshotOf([...names].flatMap(name => newest(name, copyOf(name)) ?? []))
+      const get = (name: string) => newest(name, copyOf(name))
+      const names = () => new Set([...copies().map(({ metadata }) => metadata.name), ...written.keys()])
+      return { get, list: () => (written.size === 0 ? copies() : [...names()].flatMap(name => get(name) ?? [])) }
     },
     read,
     async apply({ metadata, spec }, force) {

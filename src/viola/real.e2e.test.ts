@@ -295,13 +295,14 @@ test('a guarded write holds against a second writer and a moving status', async 
   assert.equal((await viola.post([aNodeOf('guarded', 4, { expectedSpecHash: '' })])).status, 409)
 })
 
-test('what we take, a real API server takes', async () => {
-  await fc.assert(
-    fc.asyncProperty(violaBodies, async body => {
-      const headers = { 'content-type': 'application/json' }
-      const answer = await viola.ask('POST', '/v1/k8s/multinic/node-configs', { body: JSON.stringify(body), headers })
-      assert.ok([200, 400, 409].includes(answer.status), `${answer.status} ${answer.body}`)
-    }),
-    { numRuns: 10_000 },
-  )
+test('what we take, a real API server takes: of 10,000 bodies none makes it fail', { timeout: 600_000 }, async () => {
+  const bodies = fc.sample(violaBodies, 10_000).map(body => JSON.stringify(body))
+  const headers = { 'content-type': 'application/json' }
+  async function worker(): Promise<void> {
+    for (let body = bodies.pop(); body !== undefined; body = bodies.pop()) {
+      const answer = await viola.ask('POST', violaPath, { body, headers })
+      assert.ok([200, 400, 409].includes(answer.status), `${answer.status} ${answer.body} to ${body}`)
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, worker))
 })

@@ -49,6 +49,13 @@ export function hasAlready(request: FastifyRequest, reply: FastifyReply, version
   return had.includes(etag) || had.includes('*')
 }
 
+/** The Link header that leads to the page which starts at the cursor. */
+export function nextLink(url: string, cursor: string): string {
+  const next = new URL(url, 'http://here')
+  next.searchParams.set('cursor', cursor)
+  return `<${next.pathname}${next.search}>; rel="next"`
+}
+
 function urlOf(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1')
 }

@@ -10,14 +10,14 @@ import { type EventStream, eventStreams } from '../event-stream.ts'
 import { createApp, HttpProblem } from '../http.ts'
 import type { Log } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
-import { type Handler, hasAlready, serveApi } from '../routes.ts'
+import { type Handler, hasAlready, nextLink, serveApi } from '../routes.ts'
 import { interfacesPath, inventoryApi, inventoryPath, rootPath } from './api.ts'
 import type { InventoryAuth } from './auth.ts'
 import { begun, csvTexts, jsonTexts } from './bodies.ts'
 import { csvOf } from './csv.ts'
 import { serveDashboard } from './dashboard.ts'
 import { deviationsOf } from './deviations.ts'
-import { filterFrom, given, nextLink, numberIn, onlyOne, paramsOf, timeIn, valuesIn } from './query.ts'
+import { cursorOf, filterFrom, given, numberIn, onlyOne, paramsOf, timeIn, valuesIn } from './query.ts'
 import { limitRate } from './rate-limit.ts'
 import { withRemedies } from './rows.ts'
 import type { Store } from './store.ts'
@@ -92,7 +92,7 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
         const found = at === undefined ? await store.list(filter) : await store.at(at, filter)
         const shown = found.slice(0, limit)
         const last = shown.at(-1)
-        if (last && shown.length < found.length) reply.header('link', nextLink(request.url, last))
+        if (last && shown.length < found.length) reply.header('link', nextLink(request.url, cursorOf(last)))
         return shown
       }
       if (isCsv) return reply.type('text/csv; charset=utf-8').send(csvOf(await page()))

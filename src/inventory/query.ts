@@ -65,11 +65,9 @@ export function onlyOne(nodeName: string, providerIds: readonly string[]): strin
   return providerId
 }
 
-/** The Link header that leads to the page after this record. */
-export function nextLink(url: string, { providerId, nodeName }: InventoryRecord): string {
-  const next = new URL(url, 'http://inventory')
-  next.searchParams.set('cursor', Buffer.from(JSON.stringify([providerId, nodeName])).toString('base64url'))
-  return `<${next.pathname}${next.search}>; rel="next"`
+/** Of the page after this record. */
+export function cursorOf({ providerId, nodeName }: InventoryRecord): string {
+  return Buffer.from(JSON.stringify([providerId, nodeName])).toString('base64url')
 }
 
 function cursorFrom(text: string): { providerId: string; nodeName: string } {

@@ -18,7 +18,7 @@ import { createApp, HttpProblem } from '../http.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
-import { queryOf } from '../routes.ts'
+import { nextLink, queryOf } from '../routes.ts'
 import { mayActFor, type Tokens } from '../tokens.ts'
 import { identityOf } from './facts.ts'
 import type { Look } from './look.ts'
@@ -107,7 +107,7 @@ export function serveOperatorApi(
     if (!mayRead) await tokens?.callerOf(authorization)
     const all = [...verdicts()].flatMap(([key, list]) => list.map(one => shown(key, one, providerOf?.(key))))
     const { verdicts: page, next } = pageOf(all, queryOf(request))
-    if (next !== undefined) reply.header('link', linkTo(request.url, next))
+    if (next !== undefined) reply.header('link', nextLink(request.url, next))
     return { verdicts: page }
   })
 
@@ -122,12 +122,6 @@ export function serveOperatorApi(
       throw new HttpProblem(403, `the token of ${caller.name} is not for provider ${providerIdOf(config)}`)
     return planned(config, dryRun)
   })
-}
-
-function linkTo(url: string, cursor: string): string {
-  const next = new URL(url, 'http://operator')
-  next.searchParams.set('cursor', cursor)
-  return `<${next.pathname}${next.search}>; rel="next"`
 }
 
 function starting(): never {

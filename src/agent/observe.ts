@@ -19,6 +19,7 @@ import {
   parseLinks,
   parseRoutes,
   parseRules,
+  type RuleSeen,
 } from './observed.ts'
 import { allIds, filesOfId, macIn, parseRecord, recordsDirectory } from './owned.ts'
 import type { Paths } from './paths.ts'
@@ -29,8 +30,8 @@ export interface Question {
   macs: readonly string[]
   apiServer?: string
   manager?: NetworkManager | undefined
-  /** Where only the kernel can have changed since it was read. */
-  disk?: Disk
+  /** What cannot have changed since it was read: the disk, or rules of IPv6, which take a process of their own. */
+  known?: Disk & { rules6?: RuleSeen[] }
 }
 
 export type Disk = Pick<Observed, 'files' | 'directories'>
@@ -41,14 +42,14 @@ export async function observe(host: Host, question: Question): Promise<Observed>
   const { paths, macs, apiServer, manager } = question
   const ask = ['address show', 'route show table all', 'rule list', ...(apiServer ? [`route get ${apiServer}`] : [])]
   const all = await host.ip(asJson, ask)
-  const rules6 = await host.ip(['-6', ...asJson], ['rule list'])
+  const rules6 = question.known?.rules6 ?? (await readRules6(host))
   const [rawLinks, rawRoutes, rawRules, rawPath] = jsonArrays(all.stdout)
   // Fail closed: a node that cannot be read is not touched. A kernel without a single rule does not exist.
   if (!rawLinks || !rawRoutes || !rawRules || !parseRules(rawRules, 4)[0])
     throw new Error(`ip did not answer: ${all.stderr.trim()}`)
   const { links, addresses } = parseLinks(rawLinks)
   const [path] = rawPath ? parseRoutes(rawPath, links) : []
-  const { files, directories } = question.disk ?? observeDisk(host, paths)
+  const { files, directories } = question.known ?? observeDisk(host, paths)
   const bootId = host.readValue(paths.bootId) ?? ''
   const owned = Object.values(files).flatMap(file => parseRecord(file.text)?.mac ?? macIn(file.text) ?? [])
   const ours = [...new Set([...macs, ...owned])].flatMap(mac => linksByMac(links, mac))
@@ -56,7 +57,7 @@ export async function observe(host: Host, question: Question): Promise<Observed>
     links,
     addresses,
     routes: parseRoutes(rawRoutes, links),
-    rules: [...parseRules(rawRules, 4), ...parseRules(jsonArrays(rules6.stdout)[0] ?? [], 6)],
+    rules: [...parseRules(rawRules, 4), ...rules6],
     files,
     directories,
     sysctls: readSysctls(host, paths, ours),
@@ -68,6 +69,11 @@ export async function observe(host: Host, question: Question): Promise<Observed>
     bootId,
     systemUuid: observeMachine(host, paths),
   }
+}
+
+async function readRules6(host: Host): Promise<RuleSeen[]> {
+  const { stdout } = await host.ip(['-6', ...asJson], ['rule list'])
+  return parseRules(jsonArrays(stdout)[0] ?? [], 6)
 }
 
 /** Files alone: read again after they were put in their place. */

@@ -15,7 +15,7 @@ import type { Work } from './input.ts'
 import { clearJournal, writeJournal } from './journal.ts'
 import { judge, listen, watching } from './listen.ts'
 import type { NetworkManager } from './manager.ts'
-import { type Disk, observe, observeDisk } from './observe.ts'
+import { observe, observeDisk, type Question } from './observe.ts'
 import type { Observed } from './observed.ts'
 import type { Paths } from './paths.ts'
 import { type Plan, planRun } from './plan.ts'
@@ -90,14 +90,15 @@ export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<P
   const applying = ground.host.now() - began
   if (first.refusedAltnames.length > 0) remember(first.refusedAltnames, observed, ground)
 
-  let after = await look(ground, observed)
+  const known = unchanged(observed, units)
+  let after = await look(ground, known)
   for (let round = 2; round <= maxRounds && unsettled(plan, free, after); round++) {
     const again = kernelOnly(planOn(after, ground, skip).units, units, failures)
     if (again.length === 0) break
     made.push(...again)
     writeJournal(ground.host, ground.paths, { version: 1, bootId: observed.bootId, units: again })
     merge(failures, (await applyUnits(again, { ...ground, observed: after })).failures)
-    after = await look(ground, observed)
+    after = await look(ground, known)
   }
   const [now, settledState] = await Promise.all([
     listen({ ...watch, observed: after }),
@@ -148,15 +149,14 @@ function begin(units: readonly Unit[], observed: Observed, { host, paths }: Grou
   }
 }
 
-/** With a disk that is known already only the kernel is read. */
-async function look({ host, paths, settings, work, manager }: Ground, disk?: Disk): Promise<Observed> {
+async function look({ host, paths, settings, work, manager }: Ground, known?: Question['known']): Promise<Observed> {
   const macs = work.interfaces.map(nic => nic.macAddress)
   const { apiServer } = settings
   return observe(host, {
     paths,
     macs,
     manager,
-    ...(disk ? { disk } : {}),
+    ...(known ? { known } : {}),
     ...(apiServer && parseIp(apiServer) ? { apiServer } : {}),
   })
 }
@@ -234,6 +234,14 @@ async function whenSettled(after: Observed, ground: Ground, units: readonly Unit
     seen = await look(ground)
   }
   return seen
+}
+
+/** What a change of the kernel leaves as it was: the files, and the rules of a family without one. */
+function unchanged({ files, directories, rules }: Observed, units: readonly Unit[]): Question['known'] {
+  const touched = units.some(({ changes }) =>
+    changes.some(change => change.kind === 'rule' && change.rule.family === 6),
+  )
+  return { files, directories, ...(touched ? {} : { rules6: rules.filter(rule => rule.family === 6) }) }
 }
 
 /** Reports whether the kernel may need a second round: it takes things away by itself, or something of ours had to go. */

@@ -53,7 +53,7 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
   const channel = await connection.acquire()
   try {
     await channel.exchangeDeclare({ exchange: 'neutron', type: 'topic', durable: false })
-    await using _operator = await startProgram(program, {
+    await using operator = await startProgram(program, {
       KUBECONFIG: stage.api.kubeconfig,
       OPERATOR_ADDR: '127.0.0.1:0',
       INVENTORY_ADDR: '127.0.0.1:0',
@@ -74,7 +74,7 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
       },
       { within: 120_000 },
     )
-    await sleep(loneMs * 3)
+    await quiet(operator.url)
     const [ours, bare]: [number[], number[]] = [[], []]
     for (let vm = 0; vm < notices; vm++) {
       bare.push(await bareCalls(cloud.url, viola.url))
@@ -87,7 +87,7 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
       const started = performance.now()
       await publish(channel, port)
       ours.push((await arrived) - started)
-      await sleep(loneMs)
+      await quiet(operator.url)
     }
     const reference = { against: 'bare calls', reference: p95(bare) }
     say(figure('events.notice_to_viola_p95', p95(ours), 'ms', reference, { atMost: 4 * reference.reference }))
@@ -97,6 +97,17 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
     await Promise.all([cloud.close(), viola.close()])
     await stage.close()
     await rm(dir, { recursive: true, force: true })
+  }
+}
+
+/** Waits until what the last notice started is over, the look at its node included. */
+async function quiet(operator: string): Promise<void> {
+  let [syncs, since] = [-1, performance.now()]
+  while (performance.now() - since < loneMs) {
+    const text = await (await request(`${operator}/metrics`)).body.text()
+    const now = Number(/^multinic_operator_sync_seconds_count (\d+)$/m.exec(text)?.[1])
+    if (now !== syncs) [syncs, since] = [now, performance.now()]
+    await sleep(100)
   }
 }
 

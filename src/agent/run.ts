@@ -90,7 +90,7 @@ export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<P
   const applying = ground.host.now() - began
   if (first.refusedAltnames.length > 0) remember(first.refusedAltnames, observed, ground)
 
-  const known = unchanged(observed, units)
+  const known = unchanged(observed, plan, units, ground)
   let after = await look(ground, known)
   for (let round = 2; round <= maxRounds && unsettled(plan, free, after); round++) {
     const again = kernelOnly(planOn(after, ground, skip).units, units, failures)
@@ -227,7 +227,8 @@ async function whenSettled(after: Observed, ground: Ground, units: readonly Unit
     await host.sleep(settleTime)
     return look(ground)
   }
-  const asks = (seen: Observed) => seen.addresses.some(entry => entry.tentative && changed.has(entry.ifindex))
+  const asks = (seen: Observed) =>
+    seen.addresses.some(entry => entry.tentative && !entry.linkLocal && changed.has(entry.ifindex))
   let seen = after
   for (const until = host.now() + dadTime; settings.duplicateCheck && asks(seen) && host.now() < until; ) {
     await host.sleep(pollEvery)
@@ -236,11 +237,17 @@ async function whenSettled(after: Observed, ground: Ground, units: readonly Unit
   return seen
 }
 
-/** What a change of the kernel leaves as it was: the files, and the rules of a family without one. */
-function unchanged({ files, directories, rules }: Observed, units: readonly Unit[]): Question['known'] {
-  const touched = units.some(({ changes }) =>
-    changes.some(change => change.kind === 'rule' && change.rule.family === 6),
-  )
+/** What a change of the kernel leaves as it was: files, and rules of IPv6 where neither we nor NetworkManager have any. */
+function unchanged(
+  { files, directories, rules }: Observed,
+  { accepted }: Plan,
+  units: readonly Unit[],
+  { manager }: Ground,
+): Question['known'] {
+  const touched =
+    manager !== undefined ||
+    accepted.some(({ nic }) => nic.rules.some(rule => rule.family === 6)) ||
+    units.some(({ changes }) => changes.some(change => change.kind === 'rule' && change.rule.family === 6))
   return { files, directories, ...(touched ? {} : { rules6: rules.filter(rule => rule.family === 6) }) }
 }
 

@@ -12,7 +12,7 @@ interface Captured {
 
 /** From a real Neutron and Nova (OpenStack Zed), shortened. */
 const captured = JSON.parse(
-  readFileSync(new URL('../../test/samples/notifications.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../test/openstack/notifications.json', import.meta.url), 'utf8'),
 ) as Captured[]
 
 const [vm0, vm1] = ['56b26d0f-fafa-4dab-a4a0-e913bdc53b00', '0820cf11-61d5-4e33-a14a-d62a613115e6']

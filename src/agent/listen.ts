@@ -31,18 +31,36 @@ export interface Watch {
   ours: Ours
 }
 
-export async function listen({ host, settings, observed, nics, ours }: Watch & { observed: Observed }): Promise<Heard> {
-  const { probe, apiServer } = settings
+/** Who answered before a change is given so much longer after it: a good NIC must not be taken back for a lost packet. */
+const patience = 3_000
+
+/** With what was heard `before` a change, those that have fallen silent are asked again. */
+export async function listen({
+  host,
+  settings,
+  observed,
+  nics,
+  ours,
+  before = nothingHeard,
+}: Watch & { observed: Observed; before?: Heard }): Promise<Heard> {
+  const { probe, apiServer, apiPort } = settings
   if (probe.mode === 'off' && Object.values(probe.of).every(mode => mode === 'off')) return nothingHeard
   const targets = [
     ...gatewayTargets(observed, ours),
     ...nics.flatMap(({ nic, ifindex }) => nicTarget(nic, ifindex, settings) ?? []),
   ]
+  const reached = async (within: number) =>
+    apiServer !== undefined && parseIp(apiServer) !== undefined && (await host.reach(apiServer, apiPort, within))
   const [answers, answered] = await Promise.all([
     askWire(host, targets, observed.links, probe.timeout),
-    apiServer !== undefined && parseIp(apiServer) ? host.reach(apiServer, settings.apiPort, probe.timeout) : false,
+    reached(probe.timeout),
   ])
-  return { answers, apiServer: answered }
+  const fallen = targets.filter(target => before.answers.has(targetKey(target)) && !answers.has(targetKey(target)))
+  const [late, answeredLate] = await Promise.all([
+    fallen.length > 0 ? askWire(host, fallen, observed.links, patience) : [],
+    answered || (before.apiServer && reached(patience)),
+  ])
+  return { answers: new Map([...answers, ...late]), apiServer: answeredLate }
 }
 
 /** In words: those of the node that answered before and do not any more. */

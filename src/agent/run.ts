@@ -101,7 +101,7 @@ export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<P
     after = await look(ground, known)
   }
   const [now, settledState] = await Promise.all([
-    listen({ ...watch, observed: after }),
+    listen({ ...watch, observed: after, before: heard }),
     whenSettled(after, ground, units),
   ])
   after = settledState

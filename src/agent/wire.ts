@@ -19,7 +19,7 @@ interface Entry {
 }
 
 /** A packet may be lost while a link settles: who is silent is asked again. */
-const asks = 2
+const asks = 4
 const firstPoll = 20
 const sayNothing = ['PERMANENT', 'NOARP']
 
@@ -42,7 +42,7 @@ export async function askWire(
     silent = silent.filter(target => !sayNothing.some(state => entries.get(targetKey(target))?.states.includes(state)))
     await host.ip(
       ['-force', '-batch', '-'],
-      silent.map(target => question(target, entries.get(targetKey(target)))),
+      silent.flatMap(target => question(target, entries.get(targetKey(target)))),
     )
     const next = ask === asks ? until : until - (within * (asks - ask)) / asks
     for (let pause = firstPoll; silent.length > 0 && host.now() < next; pause *= 2) {
@@ -68,10 +68,14 @@ export async function forget(host: Host, targets: readonly Target[]): Promise<vo
   )
 }
 
-/** Who is known is asked by its MAC and stays known meanwhile; who is not is asked of everybody. */
-function question({ ifindex, address }: Target, entry: Entry | undefined): string {
-  const known = entry?.mac === undefined ? 'use' : `lladdr ${entry.mac} nud probe`
-  return `neigh replace ${address} dev if${ifindex} ${known}`
+/**
+ * Who is known is asked by its MAC and stays known meanwhile; who is not is asked of everybody. The kernel would repeat a
+ * question without an answer only after a second: a new entry asks at once.
+ */
+function question({ ifindex, address }: Target, entry: Entry | undefined): string[] {
+  const place = `${address} dev if${ifindex}`
+  if (entry?.mac !== undefined) return [`neigh replace ${place} lladdr ${entry.mac} nud probe`]
+  return [...(entry ? [`neigh del ${place}`] : []), `neigh replace ${place} use`]
 }
 
 async function neighbours(host: Host, links: readonly Link[]): Promise<Map<string, Entry>> {

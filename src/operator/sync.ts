@@ -55,7 +55,7 @@ export async function sync(
 ): Promise<SyncResult> {
   const { signal, log } = context
   const looked = await look(config, deps, context)
-  const { settings, providerId, viola, observed, plan, bus, facts, questionFailures } = looked
+  const { settings, providerId, viola, observed, plan, bus, facts, nodesTold, questionFailures } = looked
   await deps.busSecrets.keep(config, bus, log)
   const { secret } = deps.sources(keyOf(config))
   await deps.cloudEvents.follow(config, { settings, bus, secret, interest: () => interestOf(config, observed) })
@@ -68,7 +68,7 @@ export async function sync(
     deps.now(),
   )
   const delivered = await deps.timed('deliver', () =>
-    deliverAll({ deps, viola, providerId, observed, plan, down, log, signal }),
+    deliverAll({ deps, viola, providerId, observed, nodesTold, plan, down, log, signal }),
   )
   record(deps, providerId, delivered)
   const findings = findingsOf(config, looked, delivered, deps.cloudEvents.stateOf(keyOf(config)))
@@ -96,6 +96,8 @@ interface Delivering {
   viola: Viola
   providerId: string
   observed: Observed
+  /** Viola tells what it holds, and refuses what was planned on something else. */
+  nodesTold: boolean
   plan: Plan
   down: DownDecision
   log: Log
@@ -110,7 +112,12 @@ interface Delivered {
   changed: Map<string, NodePlan>
 }
 
-/** Delivers under the locks of its VMs, on a state that was read under them; a conflict is looked at again. */
+/**
+ * Delivers under the locks of its VMs, on a state that was read under them; a conflict is looked at again.
+ *
+ * An object that is alone in its cluster trusts its first read: each node names the state that it was planned on, so
+ * another operator that was quicker makes a conflict.
+ */
 async function deliverAll(work: Delivering): Promise<Delivered> {
   const { deps, viola, providerId, log, signal } = work
   let { plan, observed } = work
@@ -121,7 +128,8 @@ async function deliverAll(work: Delivering): Promise<Delivered> {
     const locked = new Set(due.map(node => node.instanceId))
     const keys = [...locked].map(vmId => `${providerId} ${vmId}`)
     const conflicts = await deps.locks.hold(keys, async () => {
-      const { nodes: held } = await heldBy(viola, signal)
+      const alone = look === 1 && work.nodesTold && observed.claims.length === 0
+      const held = alone ? observed.held : (await heldBy(viola, signal)).nodes
       if (held !== observed.held) {
         observed = { ...observed, held }
         plan = planNodes(observed)

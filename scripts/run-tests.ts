@@ -16,14 +16,21 @@ export interface Run {
   /** Of one test, unless it names its own. */
   testTimeout: number
   fileTimeout: number
-  /** Output as it comes: for files that run alone and long. */
-  live: boolean
+  /** Files at a time. */
+  workers: number
   say: (line: string) => void
 }
 
-export const quick: Run = { world: false, testTimeout: 120_000, fileTimeout: 5 * 60_000, live: false, say: console.log }
+export const quick: Run = {
+  world: false,
+  testTimeout: 120_000,
+  fileTimeout: 5 * 60_000,
+  workers: availableParallelism(),
+  say: console.log,
+}
 export const asRoot: Run = { ...quick, world: true }
-export const onRealParts: Run = { ...quick, world: true, testTimeout: 5 * 60_000, fileTimeout: 20 * 60_000, live: true }
+/** Real parts mostly wait for each other: two worlds at a time need half as long as one after the other. */
+export const onRealParts: Run = { ...asRoot, testTimeout: 10 * 60_000, fileTimeout: 25 * 60_000, workers: 2 }
 
 export async function runTests(files: readonly string[], run: Run): Promise<Totals> {
   const waiting = [...files]
@@ -36,27 +43,26 @@ export async function runTests(files: readonly string[], run: Run): Promise<Tota
       if (ran.failed > 0) bad.push(file)
     }
   }
-  await Promise.all(Array.from({ length: run.live ? 1 : availableParallelism() }, worker))
+  await Promise.all(Array.from({ length: run.workers }, worker))
   if (bad.length > 0) run.say(`\nfailed:\n${bad.map(file => `  ${file}`).join('\n')}`)
   return totals
 }
 
-async function runFile(file: string, { world, testTimeout, fileTimeout, live, say }: Run): Promise<Totals> {
+async function runFile(file: string, { world, testTimeout, fileTimeout, say }: Run): Promise<Totals> {
   const work = await mkdtemp(join(tmpdir(), 'multinic-test-'))
   const started = Date.now()
   const heard: Buffer[] = []
-  const output = live ? undefined : (chunk: Buffer) => heard.push(chunk)
-  if (live) say(`\n${file}`)
+  const output = (chunk: Buffer) => heard.push(chunk)
   try {
     const report = join(work, 'totals.json')
     const command = [process.execPath, `--test-timeout=${testTimeout}`, ...reporters(report), file]
     // What a killed file leaves in its temporary directory goes with ours. A test of this file runs inside another test,
     // and what it starts must not take itself for a part of that.
     const env = { TMPDIR: work, NODE_TEST_CONTEXT: '' }
-    const options = { within: fileTimeout, env, ...(output && { output }) }
+    const options = { within: fileTimeout, env, output }
     const { code, timedOut } = await (world ? inWorld : bounded)(command, options)
     const totals = failedAtLeast(await totalsOf(report), code !== 0)
-    if (!live) say(`\n${withoutSummary(Buffer.concat(heard).toString()).trim()}`)
+    say(`\n${withoutSummary(Buffer.concat(heard).toString()).trim()}`)
     if (timedOut) say(`${file} was ended after ${fileTimeout / 60_000} minutes: something stayed open`)
     say(`${file}: ${sentence(totals)} in ${((Date.now() - started) / 1000).toFixed(1)} s`)
     return totals

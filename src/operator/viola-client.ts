@@ -2,12 +2,13 @@
  * The Viola API as the operator uses it. A Viola that serves only the documented POST is one too: what it answers with 404
  * or 405 is remembered and not asked for again.
  */
+import { createHash } from 'node:crypto'
 import { completeInterfaces } from '../contract/interfaces.ts'
 import {
   providerHeader,
   type ViolaNodeConfig,
   type ViolaResult,
-  violaListAnswer,
+  violaHeldNode,
   violaPath,
   violaPostAnswer,
 } from '../contract/viola.ts'
@@ -61,7 +62,7 @@ export function createViola({ http, endpoint, providerId, token }: ViolaOptions)
   const url = `${endpoint.replace(/\/+$/, '')}${violaPath}`
   const headers = { [providerHeader]: providerId, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
   const unserved = new Set<'GET' | 'DELETE'>()
-  let last: { etag: string; nodes: readonly HeldNode[] } | undefined
+  let last: { etag: string; nodes: readonly HeldNode[]; read: ReadonlyMap<string, HeldNode> } | undefined
 
   return {
     async held(signal) {
@@ -79,20 +80,10 @@ export function createViola({ http, endpoint, providerId, token }: ViolaOptions)
         return untold
       }
       if (answer.status !== 200) throw refusal('GET', answer)
-      const parsed = violaListAnswer.safeParse(answer.body)
-      if (!parsed.success) throw new ViolaRefusal(200, 'viola: the list of node configs is not usable')
-      const nodes = parsed.data.items.map(
-        ({ interfaces, nodeName, instanceId, specHash, generation, status }): HeldNode => ({
-          nodeName,
-          specHash,
-          generation,
-          interfaces: completeInterfaces(interfaces).interfaces,
-          ...(instanceId !== undefined && { instanceId }),
-          ...(status !== undefined && { status }),
-        }),
-      )
+      const read = readList(answer.body, last?.read)
+      const nodes = [...read.values()]
       const { etag } = answer.headers
-      last = typeof etag === 'string' ? { etag, nodes } : undefined
+      last = typeof etag === 'string' ? { etag, nodes, read } : undefined
       return { nodes, told: true }
     },
 
@@ -134,6 +125,41 @@ export function createViola({ http, endpoint, providerId, token }: ViolaOptions)
 }
 
 const untold: Held = { nodes: [], told: false }
+
+/**
+ * The nodes of a list, by what identifies their content. One that is as it was before is the very same object: reading a
+ * thousand because one has changed would cost more than all the rest of a sync.
+ */
+function readList(body: unknown, before: ReadonlyMap<string, HeldNode> = new Map()): Map<string, HeldNode> {
+  const items = (body as { items?: unknown } | undefined)?.items
+  if (!Array.isArray(items)) throw unusable()
+  return new Map(
+    items.map((item: unknown) => {
+      const mark = createHash('sha256')
+        .update(JSON.stringify(item) ?? '')
+        .digest('base64')
+      return [mark, before.get(mark) ?? readNode(item)]
+    }),
+  )
+}
+
+function readNode(item: unknown): HeldNode {
+  const parsed = violaHeldNode.safeParse(item)
+  if (!parsed.success) throw unusable()
+  const { interfaces, nodeName, instanceId, specHash, generation, status } = parsed.data
+  return {
+    nodeName,
+    specHash,
+    generation,
+    interfaces: completeInterfaces(interfaces).interfaces,
+    ...(instanceId !== undefined && { instanceId }),
+    ...(status !== undefined && { status }),
+  }
+}
+
+function unusable(): ViolaRefusal {
+  return new ViolaRefusal(200, 'viola: the list of node configs is not usable')
+}
 
 /** A 404 in the words of an API (a problem, as an unknown provider gets) is an answer; any other means: no such route. */
 function isUnserved({ status, body }: HttpAnswer): boolean {

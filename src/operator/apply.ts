@@ -4,6 +4,7 @@
  */
 import { maxNodesPerPost, type ViolaNodeConfig } from '../contract/viola.ts'
 import { messageOf } from '../errors.ts'
+import type { Log } from '../log.ts'
 import { batchesOf } from '../openstack/batches.ts'
 import type { NodePlan } from './plan.ts'
 import { type Viola, ViolaRefusal } from './viola-client.ts'
@@ -18,6 +19,9 @@ export interface Delivery {
   /** Removals that Viola refused. */
   refused: Map<string, string>
 }
+
+/** While Viola works on one, the next is written. */
+const postsAtOnce = 2
 
 const limits = {
   items: maxNodesPerPost,
@@ -34,9 +38,19 @@ export async function deliver(viola: Viola, nodes: readonly NodePlan[], signal: 
     refused: new Map(),
   }
   const sent = nodes.filter(({ action }) => action !== 'remove').map(asSent)
-  for (const batch of batchesOf(sent, limits)) await post(viola, batch, delivery, signal)
+  const batches = batchesOf(sent, limits).values()
+  const send = async () => {
+    for (const batch of batches) await post(viola, batch, delivery, signal)
+  }
+  await Promise.all(Array.from({ length: postsAtOnce }, send))
   for (const node of nodes.filter(({ action }) => action === 'remove')) await remove(viola, node, delivery, signal)
   return delivery
+}
+
+/** What got through, node by node; what did not is told by the error. */
+export function tellDelivered(log: Log, nodes: readonly NodePlan[], { accepted, removed }: Delivery): void {
+  for (const { nodeName: node, action, why } of nodes)
+    if (accepted.has(node) || removed.has(node)) log.info('delivered', { node, action, why })
 }
 
 function asSent({ nodeName, instanceId, interfaces, expectedSpecHash }: NodePlan): ViolaNodeConfig {

@@ -9,7 +9,7 @@ import type { Requeue } from '../kube/controller.ts'
 import { isNotFound } from '../kube/errors.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Log } from '../log.ts'
-import { type Delivery, deliver } from './apply.ts'
+import { type Delivery, deliver, tellDelivered } from './apply.ts'
 import { resolveSettings } from './config.ts'
 import { violaCredentialsFor } from './credentials.ts'
 import type { Notices } from './notices.ts'
@@ -62,8 +62,8 @@ async function takeAway(
     const keys = (await due()).map(node => `${providerId} ${node.instanceId}`)
     const left = await deps.locks.hold(keys, async () => {
       const nodes = (await due()).filter(node => node.action !== 'remove' || !deps.leaving.has(providerId, node))
-      for (const node of nodes) log.info('delivering', { node: node.nodeName, action: node.action, why: node.why })
       const delivery = await deliver(viola, nodes, signal)
+      tellDelivered(log, nodes, delivery)
       note(deps, providerId, nodes, delivery)
       return [...delivery.failures, ...delivery.refused, ...delivery.conflicts]
     })

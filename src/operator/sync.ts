@@ -6,7 +6,7 @@
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Log } from '../log.ts'
-import { type Delivery, deliver } from './apply.ts'
+import { type Delivery, deliver, tellDelivered } from './apply.ts'
 import type { BusSecrets } from './bus-secrets.ts'
 import { type DownDecision, downResend } from './cadence.ts'
 import type { SyncSettings } from './config.ts'
@@ -136,8 +136,8 @@ async function deliverAll(work: Delivering): Promise<Delivered> {
       }
       const nodes = dueIn(work, plan, look).filter(node => locked.has(node.instanceId))
       if (nodes.length === 0) return 0
-      for (const node of nodes) log.info('delivering', { node: node.nodeName, action: node.action, why: node.why })
       const delivery = await deliver(viola, nodes, signal)
+      tellDelivered(log, nodes, delivery)
       add(total, delivery, nodes)
       for (const node of nodes) if (delivery.removed.has(node.nodeName)) deps.leaving.add(providerId, node)
       return delivery.conflicts.size

@@ -97,7 +97,7 @@ test('a big change is several requests of at most 200 nodes and 1 MiB', async ()
   const long = aNode(999, { instanceId: 'x'.repeat(700_000) })
   await deliver(it.viola, [...nodes(450), long, { ...long, nodeName: 'other' }], never)
   assert.deepEqual(
-    it.asked.map(({ body }) => JSON.parse(body).length),
+    it.asked.map(({ body }) => JSON.parse(body).length).sort((a, b) => b - a),
     [200, 200, 51, 1],
   )
 })

@@ -11,6 +11,7 @@ import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
 import { type OpenstackConfig, openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { connectKube, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/config.ts'
+import { isConflict } from '../../src/kube/errors.ts'
 import { silent } from '../../src/log.ts'
 import { contrabassBroken, createContrabass } from '../../src/sandbox/cloud/contrabass.ts'
 import { serve } from '../../src/sandbox/cloud/serve.ts'
@@ -125,9 +126,18 @@ export async function startRealCloudWalk(cloud: OpenStack): Promise<RealCloudWal
         })
       },
       async change(name, change) {
-        const current = structuredClone(await config(name))
-        change(current)
-        await management.kube.replace(openstackConfigs, current)
+        // The operator writes into the same object: as for a person with an editor, a newer one is edited again.
+        for (let written = false; !written; ) {
+          const current = structuredClone(await config(name))
+          change(current)
+          written = await management.kube.replace(openstackConfigs, current).then(
+            () => true,
+            error => {
+              if (!isConflict(error)) throw error
+              return false
+            },
+          )
+        }
       },
       nodes: async () => (await biz.kube.list(nodeConfigs, { namespace })).items,
       async holds(check) {

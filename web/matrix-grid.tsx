@@ -2,12 +2,14 @@
  * The table of the matrix: only the rows in sight are there, and a row that has left becomes the one that comes. Walked with the
  * arrow keys; one card for all cells.
  */
+
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { age } from './format.ts'
 import { poolOf, windowOf } from './layout.ts'
 import { MatrixCard, type Picked } from './matrix-card.tsx'
 import { commonStart, Row } from './matrix-row.tsx'
 import { MiniMap } from './minimap.tsx'
+import { watchSight } from './sight.ts'
 import { Icon, useUi } from './ui.tsx'
 import { type Node, slots } from './view.ts'
 
@@ -129,14 +131,7 @@ function useWindow(rows: number, rowHeight: number) {
       const next = { ...windowOf(rows, rowHeight, scrollTop, clientHeight), pool: poolOf(rowHeight, clientHeight) }
       setState(was => (was.first === next.first && was.last === next.last && was.pool === next.pool ? was : next))
     }
-    look()
-    element.addEventListener('scroll', look, { passive: true })
-    const sized = new ResizeObserver(look)
-    sized.observe(element)
-    return () => {
-      element.removeEventListener('scroll', look)
-      sized.disconnect()
-    }
+    return watchSight(element, look)
   }, [rows, rowHeight])
   return { box, ...state }
 }

@@ -1,9 +1,11 @@
 /**
  * All rows of the matrix at a glance, and the part that is in sight. The table itself is reached by keys; this is for pointers.
  */
+
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { count } from './format.ts'
 import { minimapPaths } from './layout.ts'
+import { watchSight } from './sight.ts'
 import { useUi } from './ui.tsx'
 import type { Look, Node } from './view.ts'
 
@@ -69,14 +71,7 @@ function useSight(box: MiniMapProps['box'], rowHeight: number): { from: number; 
     const element = box.current
     if (!element) return
     const look = () => setSight({ from: element.scrollTop / rowHeight, rows: element.clientHeight / rowHeight })
-    look()
-    element.addEventListener('scroll', look, { passive: true })
-    const sized = new ResizeObserver(look)
-    sized.observe(element)
-    return () => {
-      element.removeEventListener('scroll', look)
-      sized.disconnect()
-    }
+    return watchSight(element, look)
   }, [box, rowHeight])
   return sight
 }

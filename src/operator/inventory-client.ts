@@ -3,7 +3,8 @@
  *
  * What it does not take stays noted and is sent again with the next sync.
  */
-import { type InventoryWrite, mostWrites, recordsPath } from '../contract/inventory.ts'
+import { mostWrites, recordsPath } from '../contract/inventory.ts'
+import { batchesOf } from '../openstack/batches.ts'
 import type { Http } from '../openstack/http.ts'
 import type { Recorder } from './records.ts'
 
@@ -14,18 +15,17 @@ export interface InventoryClientOptions {
   token?: (() => Promise<string>) | undefined
 }
 
+/** Records are small: the inventory's limit of bytes is never reached. */
+const limits = { items: mostWrites, bytes: Number.POSITIVE_INFINITY, costOf: () => 0 }
+
 export function createInventoryClient({ http, url, token }: InventoryClientOptions): Recorder {
   const place = `${url.replace(/\/+$/, '')}${recordsPath}`
   return {
     async put(writes) {
-      for (const records of requestsOf(writes)) {
+      for (const records of batchesOf(writes, limits)) {
         const headers = token ? { authorization: `Bearer ${await token()}` } : {}
         await http.request({ method: 'PUT', url: place, headers, body: { records }, repeatable: true, anyBody: true })
       }
     },
   }
-}
-
-function* requestsOf(writes: readonly InventoryWrite[]): Iterable<InventoryWrite[]> {
-  for (let from = 0; from < writes.length; from += mostWrites) yield writes.slice(from, from + mostWrites)
 }

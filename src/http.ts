@@ -14,7 +14,7 @@ import { stringify } from 'yaml'
 import type { Problem } from './contract/problem.ts'
 import { messageOf } from './errors.ts'
 import type { Log } from './log.ts'
-import type { Metrics } from './metrics.ts'
+import type { Exposition } from './metrics.ts'
 
 /** Thrown by a handler to answer with a problem. */
 export class HttpProblem extends Error {
@@ -31,7 +31,7 @@ export class HttpProblem extends Error {
 export interface AppOptions {
   log: Log
   bodyLimit?: number
-  metrics?: Metrics
+  metrics?: Exposition
   /** The body of /healthz; unless healthy it is answered with 503. */
   health?: () => { healthy: boolean; body: object }
   /** Reports what keeps the part from its work; none means ready. */
@@ -45,12 +45,17 @@ export interface AppOptions {
   tls?: ServerOptions
   /** A client that takes longer over its headers, or over a whole request, is cut off. */
   patience?: { headersMs: number; requestMs: number }
+  /** At once; who comes beyond it is not taken on. */
+  maxConnections?: number
 }
 
+/** The largest body comes within this time over any line that is worth waiting for. */
+const usualPatience = { headersMs: 10_000, requestMs: 30_000 }
+
 export function createApp(options: AppOptions): FastifyInstance {
-  const { log, metrics, openapi, tls, patience } = options
+  const { log, metrics, openapi, tls, patience = usualPatience } = options
   // Looked at only now and then unless told: a limit of seconds would be one of half a minute.
-  const checked = patience && { connectionsCheckingInterval: Math.min(patience.headersMs, 1_000) }
+  const checked = { connectionsCheckingInterval: Math.min(patience.headersMs, 1_000) }
   const failed = (error: Error & { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) => {
     const status = error instanceof HttpProblem ? error.status : (error.statusCode ?? 500)
     if (status >= 500) log.error('request failed', { method: request.method, path: pathOf(request.url), error })
@@ -67,7 +72,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     // Before a route is found: an address that cannot be decoded.
     frameworkErrors: failed,
     ...(tls && { https: { ...tls, ...checked } }),
-    ...(!tls && checked && { http: checked }),
+    ...(!tls && { http: checked }),
     bodyLimit: options.bodyLimit ?? 1024 * 1024,
     forceCloseConnections: true,
     // Nothing here loads for long: a start that takes its time is a starved machine, and no reason to give up.
@@ -76,10 +81,9 @@ export function createApp(options: AppOptions): FastifyInstance {
     routerOptions: { maxParamLength: 253 * 12 },
   }
   const app: FastifyInstance = Fastify(server)
-  if (patience) {
-    app.server.headersTimeout = patience.headersMs
-    app.server.requestTimeout = patience.requestMs
-  }
+  app.server.headersTimeout = patience.headersMs
+  app.server.requestTimeout = patience.requestMs
+  app.server.maxConnections = options.maxConnections ?? 10_000
 
   app.setErrorHandler(failed)
   app.setNotFoundHandler((request, reply) =>

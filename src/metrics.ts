@@ -1,55 +1,62 @@
 /**
- * Numbers for Prometheus: one registry a part, so that parts in one process do not mix. The library stays behind this file.
+ * Numbers for Prometheus: one registry a part, so that parts in one process do not mix. What there is to count stands in
+ * `contract/metrics.ts`; all of it is told from the start. The library stays behind this file.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import {
+  type Metric,
+  type MetricLabels,
+  type MetricName,
+  type MetricPart,
+  type MetricType,
+  metricCatalogue,
+  processMetrics,
+} from './contract/metrics.ts'
 
-export interface Metrics {
-  /** Adds to a counter. Label names are fixed by the first use. */
-  count(name: string, help: string, labels?: Record<string, string>, by?: number): void
-  /** Sets a gauge. */
-  set(name: string, help: string, value: number, labels?: Record<string, string>): void
-  /** Forgets what a gauge was set to: those whose things are gone are not told any more. */
-  forget(name: string): void
-  /** Observes a time in seconds. */
-  time(name: string, help: string, seconds: number, labels?: Record<string, string>): void
+/** Labels are named exactly where the metric has some. */
+type Labelled<P extends MetricPart, N> = keyof MetricLabels<P, N> extends never
+  ? [labels?: Record<string, never>]
+  : [labels: MetricLabels<P, N>]
+
+export interface Exposition {
   text(): Promise<string>
   readonly contentType: string
 }
 
-export function createMetrics(options: { process?: boolean } = {}): Metrics {
+export interface Metrics<P extends MetricPart> extends Exposition {
+  count<N extends MetricName<P, 'counter'>>(name: N, by: number, ...labels: Labelled<P, N>): void
+  set<N extends MetricName<P, 'gauge'>>(name: N, value: number, ...labels: Labelled<P, N>): void
+  /** Forgets what a gauge was set to, for some labels or for all: those whose things are gone are not told any more. */
+  forget<N extends MetricName<P, 'gauge'>>(name: N, labels?: MetricLabels<P, N>): void
+  /** Observes a time in seconds. */
+  time<N extends MetricName<P, 'histogram'>>(name: N, seconds: number, ...labels: Labelled<P, N>): void
+}
+
+export function createMetrics<P extends MetricPart>(part: P, options: { process?: boolean } = {}): Metrics<P> {
   const register = new Registry()
-  if (options.process) collectDefaultMetrics({ register })
-  const counters = new Map<string, Counter>()
-  const gauges = new Map<string, Gauge>()
-  const histograms = new Map<string, Histogram>()
+  if (options.process) tellOfProcess(register)
+  const made = <T>(type: MetricType, make: (given: Given) => T): Map<string, T> => {
+    const all: [string, Metric][] = Object.entries(metricCatalogue[part])
+    const some = all.filter(([, metric]) => metric.type === type)
+    return new Map(
+      some.map(([name, { help, labels }]) => [
+        name,
+        make({ name, help, labelNames: Object.keys(labels), registers: [register] }),
+      ]),
+    )
+  }
+  const counters = made('counter', given => new Counter(given))
+  const gauges = made('gauge', given => new Gauge(given))
+  const histograms = made('histogram', given => new Histogram({ ...given, buckets: timeBuckets }))
 
   return {
-    count(name, help, labels = {}, by = 1) {
-      const counter = once(
-        counters,
-        name,
-        () => new Counter({ name, help, labelNames: Object.keys(labels), registers: [register] }),
-      )
-      counter.inc(labels, by)
+    count: (name, by, labels = {}) => counters.get(name)?.inc(labels, by),
+    set: (name, value, labels = {}) => gauges.get(name)?.set(labels, value),
+    forget(name, labels) {
+      if (labels) gauges.get(name)?.remove(labels)
+      else gauges.get(name)?.reset()
     },
-    set(name, help, value, labels = {}) {
-      const gauge = once(
-        gauges,
-        name,
-        () => new Gauge({ name, help, labelNames: Object.keys(labels), registers: [register] }),
-      )
-      gauge.set(labels, value)
-    },
-    forget: name => gauges.get(name)?.reset(),
-    time(name, help, seconds, labels = {}) {
-      const histogram = once(
-        histograms,
-        name,
-        () =>
-          new Histogram({ name, help, labelNames: Object.keys(labels), registers: [register], buckets: timeBuckets }),
-      )
-      histogram.observe(labels, seconds)
-    },
+    time: (name, seconds, labels = {}) => histograms.get(name)?.observe(labels, seconds),
     text: () => register.metrics(),
     contentType: register.contentType,
   }
@@ -58,8 +65,16 @@ export function createMetrics(options: { process?: boolean } = {}): Metrics {
 /** Seconds: from a look at a cache to a node that takes its time. */
 const timeBuckets = [0.001, 0.005, 0.02, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600]
 
-function once<T>(made: Map<string, T>, name: string, make: () => T): T {
-  const known = made.get(name) ?? make()
-  made.set(name, known)
-  return known
+interface Given {
+  name: string
+  help: string
+  labelNames: string[]
+  registers: Registry[]
+}
+
+/** What the catalogue does not have is left out: among it gauges that are named like counters. */
+function tellOfProcess(register: Registry): void {
+  collectDefaultMetrics({ register })
+  for (const { name } of register.getMetricsAsArray())
+    if (!Object.hasOwn(processMetrics, name)) register.removeSingleMetric(name)
 }

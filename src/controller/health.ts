@@ -11,7 +11,7 @@ import type { Caches } from './caches.ts'
 
 export interface HealthOptions {
   caches: Caches
-  metrics: Metrics
+  metrics: Metrics<'controller'>
   log: Log
   now: () => Date
   /** Aborted when the controller is stopping. */
@@ -53,18 +53,14 @@ async function measured({ caches, metrics, queue }: HealthOptions): Promise<stri
   const configs = caches.configs.list()
   for (const state of states) {
     const count = configs.filter(({ status }) => (status?.state ?? 'Pending') === state).length
-    metrics.set('multinic_configs', 'MultiNicNodeConfigs by state.', count, { state })
+    metrics.set('multinic_configs', count, { state })
   }
-  metrics.set('multinic_jobs_active', 'Agent Jobs that have not ended.', caches.jobs.by('live', 'yes').length)
+  metrics.set('multinic_jobs_active', caches.jobs.by('live', 'yes').length)
   const { depth = 0, active = 0, waiting = 0, stopped = false } = queue() ?? {}
-  metrics.set('multinic_queue_depth', 'Configs that wait for a worker.', depth)
-  metrics.set('multinic_queue_active', 'Configs in work.', active)
-  metrics.set('multinic_rollout_waiting', 'Configs that wait for their turn in a rollout.', waiting)
-  metrics.set('multinic_rollout_stopped', 'Whether the failure budget has stopped the rollout.', stopped ? 1 : 0)
-  metrics.set(
-    'multinic_rollout_failed',
-    'Nodes that failed with a new spec.',
-    caches.configs.by('failed', 'yes').length,
-  )
+  metrics.set('multinic_queue_depth', depth)
+  metrics.set('multinic_queue_active', active)
+  metrics.set('multinic_rollout_waiting', waiting)
+  metrics.set('multinic_rollout_stopped', stopped ? 1 : 0)
+  metrics.set('multinic_rollout_failed', caches.configs.by('failed', 'yes').length)
   return metrics.text()
 }

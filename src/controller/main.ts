@@ -50,7 +50,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
   const caches = biz ? { ...own, configs: biz.configs } : own
   const memory = createMemory(caches)
   const troubles = createTroubles(kube, config.namespace, log)
-  const metrics = createMetrics({ process: true })
+  const metrics = createMetrics('controller', { process: true })
   const tally = createTally(metrics, now)
   const events = createEventRecorder({ kube, component: 'multinic-controller', log })
   const policy = {

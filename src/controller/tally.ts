@@ -13,28 +13,26 @@ export interface Tally {
   told(config: NodeConfig, said: Said): void
 }
 
-export function createTally(metrics: Metrics, now: () => Date): Tally {
+export function createTally(metrics: Metrics<'controller'>, now: () => Date): Tally {
   /** When the Job of a config was made, until its result is told. */
   const started = new Map<string, number>()
   const stage = (name: string, fromMs: number) =>
-    metrics.time('multinic_config_stage_seconds', 'Time of a config by stage.', (now().getTime() - fromMs) / 1_000, {
-      stage: name,
-    })
+    metrics.time('multinic_config_stage_seconds', (now().getTime() - fromMs) / 1_000, { stage: name })
 
   return {
-    waited: ms => metrics.time('multinic_queue_seconds', 'Time a config waits for a worker.', ms / 1_000),
-    reconciled: ms => metrics.time('multinic_reconcile_seconds', 'Time of one look at a config.', ms / 1_000),
+    waited: ms => metrics.time('multinic_queue_seconds', ms / 1_000),
+    reconciled: ms => metrics.time('multinic_reconcile_seconds', ms / 1_000),
     stepped(step, { metadata, status }) {
       if (step.do === 'removeFinalizer') started.delete(metadata.uid ?? '')
       if (step.do !== 'createJob') return
-      metrics.count('multinic_jobs_created_total', 'Agent Jobs made.', { action: step.action })
+      metrics.count('multinic_jobs_created_total', 1, { action: step.action })
       started.set(metadata.uid ?? '', now().getTime())
       if (!status?.observedGeneration && metadata.creationTimestamp)
         stage('config_to_job', Date.parse(metadata.creationTimestamp))
     },
     told({ metadata, status }, { state, reason, result }) {
       if (!result) return
-      metrics.count('multinic_results_total', 'Results of agent Jobs.', { state, reason })
+      metrics.count('multinic_results_total', 1, { state, reason })
       const since = started.get(metadata.uid ?? '')
       started.delete(metadata.uid ?? '')
       if (since !== undefined) stage('job_to_status', since)

@@ -37,7 +37,7 @@ const anyId = Number.MAX_SAFE_INTEGER
 const againMs = 2_000
 
 export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: InventoryAppOptions): FastifyInstance {
-  const metrics = createMetrics({ process: true })
+  const metrics = createMetrics('inventory', { process: true })
   const app = createApp({
     log,
     bodyLimit: 64 * 1024 * 1024,
@@ -151,7 +151,7 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
         throw new HttpProblem(400, `${errors.length} wrong: ${errors[0]?.path}: ${errors[0]?.message}`, errors)
       }
       await store.put(parsed.data.records)
-      metrics.count('inventory_writes_total', 'Records that were written.', {}, parsed.data.records.length)
+      metrics.count('inventory_writes_total', parsed.data.records.length)
       return reply.code(204).send()
     },
 

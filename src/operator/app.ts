@@ -17,7 +17,7 @@ import { reasonText } from '../contract/reasons.ts'
 import { createApp, HttpProblem } from '../http.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Log } from '../log.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Exposition } from '../metrics.ts'
 import { nextLink, queryOf } from '../routes.ts'
 import { mayActFor, type Tokens } from '../tokens.ts'
 import { identityOf } from './facts.ts'
@@ -41,7 +41,7 @@ export interface Answering {
 
 export interface OperatorAppOptions extends Answering {
   log: Log
-  metrics: Metrics
+  metrics: Exposition
   ready: () => string[]
 }
 

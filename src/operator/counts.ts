@@ -12,9 +12,11 @@ export interface Counts {
   notice: EventCounts['notice']
   bus: EventCounts['bus']
   sync(config: string, result: SyncResult | undefined, seconds: number): void
+  /** Of an object that is gone nothing is told. */
+  forget(config: string): void
 }
 
-export function createCounts(metrics: Metrics, now: () => Date): Counts {
+export function createCounts(metrics: Metrics<'operator'>, now: () => Date): Counts {
   const reasons = new Map<string, Set<string>>()
 
   /** A reason that no port has any more is 0, not what it was last. */
@@ -26,36 +28,39 @@ export function createCounts(metrics: Metrics, now: () => Date): Counts {
     reasons.set(config, known)
     for (const reason of known) {
       const count = byReason.get(reason as (typeof ports)[number]['reason'])?.length ?? 0
-      metrics.set('multinic_operator_ports', 'Ports by verdict.', count, { config, reason })
+      metrics.set('multinic_operator_ports', count, { config, reason })
     }
   }
 
   return {
     call({ service, method, status, seconds }) {
       const labels = { service, method, status }
-      metrics.count('multinic_operator_calls_total', 'Calls to other services by status class.', labels)
-      metrics.time('multinic_operator_call_seconds', 'Time of calls to other services.', seconds, { service, method })
+      metrics.count('multinic_operator_calls_total', 1, labels)
+      metrics.time('multinic_operator_call_seconds', seconds, { service, method })
     },
-    stage: (stage, seconds) =>
-      metrics.time('multinic_operator_stage_seconds', 'Time of a sync by stage.', seconds, { stage }),
+    stage: (stage, seconds) => metrics.time('multinic_operator_stage_seconds', seconds, { stage }),
     notice(outcome, lagSeconds) {
-      metrics.count('multinic_operator_notices_total', 'Messages of message buses by what became of them.', { outcome })
+      metrics.count('multinic_operator_notices_total', 1, { outcome })
       if (outcome === 'woke' && lagSeconds !== undefined)
-        metrics.time('multinic_operator_notice_lag_seconds', 'How late notices came that started a sync.', lagSeconds)
+        metrics.time('multinic_operator_notice_lag_seconds', lagSeconds)
       const at = now().getTime() / 1_000
-      metrics.set('multinic_operator_last_notice_timestamp_seconds', 'Time of the last message of any bus.', at)
+      metrics.set('multinic_operator_last_notice_timestamp_seconds', at)
     },
-    bus: (bus, connected) =>
-      metrics.set('multinic_operator_bus_connected', 'Connections that listen to a message bus.', connected, { bus }),
+    bus: (bus, connected) => metrics.set('multinic_operator_bus_connected', connected, { bus }),
     sync(config, result, seconds) {
       const outcome = result && !result.error ? (result.changed > 0 ? 'changed' : 'unchanged') : 'failed'
-      metrics.count('multinic_operator_syncs_total', 'Syncs by outcome.', { outcome })
-      metrics.time('multinic_operator_sync_seconds', 'Time of a whole sync.', seconds)
+      metrics.count('multinic_operator_syncs_total', 1, { outcome })
+      metrics.time('multinic_operator_sync_seconds', seconds)
       if (!result) return
       countPorts(config, result)
       if (result.error) return
       const at = now().getTime() / 1_000
-      metrics.set('multinic_operator_last_sync_timestamp_seconds', 'Time of the last good sync.', at, { config })
+      metrics.set('multinic_operator_last_sync_timestamp_seconds', at, { config })
+    },
+    forget(config) {
+      for (const reason of reasons.get(config) ?? []) metrics.forget('multinic_operator_ports', { config, reason })
+      reasons.delete(config)
+      metrics.forget('multinic_operator_last_sync_timestamp_seconds', { config })
     },
   }
 }

@@ -58,7 +58,7 @@ export interface OperatorOptions {
 export async function runOperator(options: OperatorOptions): Promise<void> {
   const { env, log, signal, recorder, onListen, onAnswering } = options
   const settings = processSettingsFrom(env)
-  const metrics = createMetrics({ process: true })
+  const metrics = createMetrics('operator', { process: true })
   const access = settings.KUBECONFIG ? await loadKubeconfig(settings.KUBECONFIG) : inClusterAccess(settings)
   const kube = connectKube(access, { log })
   const now = () => new Date()
@@ -110,6 +110,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       verdicts.delete(key)
       plans.forget(key)
       cloudEvents.forget(key)
+      counts.forget(key)
     },
     locks: createLocks(),
     records: createRecords(recorder ?? inventory?.recorder, now),

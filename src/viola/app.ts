@@ -35,8 +35,7 @@ export interface ViolaAppOptions {
   patience?: { headersMs: number; requestMs: number }
 }
 
-/** A body of 4 MiB comes within this time over any line that is worth waiting for. */
-const usualPatience = { headersMs: 10_000, requestMs: 30_000 }
+const mostProviders = 500
 
 interface Admitted {
   providerId: string
@@ -44,8 +43,9 @@ interface Admitted {
 }
 
 export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
-  const { targets, auth, log, parallel, certificates, patience = usualPatience } = options
-  const metrics = createMetrics({ process: true })
+  const { targets, auth, log, parallel, certificates, patience } = options
+  const metrics = createMetrics('viola', { process: true })
+  const providers = new Set<string>()
   const app = createApp({
     log,
     bodyLimit: maxPostBytes,
@@ -53,19 +53,19 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     warnings: () => [...auth.warnings(), ...(certificates?.warnings() ?? []), ...targets.warnings()],
     details: () => ({ targets: targets.states().map(toldState) }),
     openapi: openApiDocument(violaApi),
-    patience,
+    ...(patience && { patience }),
     ...(certificates && { tls: certificates.options() }),
   })
   if (app.server instanceof TlsServer) certificates?.follow(app.server)
 
   function measured(): Promise<string> {
     const file = Number(targets.problem !== undefined)
-    metrics.set('viola_routing_broken', '1 while the routing file as it is now cannot be used.', file)
-    const [up, broken] = ['viola_target_up', 'viola_target_credentials_broken']
+    metrics.set('viola_routing_broken', file)
+    const [up, broken] = ['viola_target_up', 'viola_target_credentials_broken'] as const
     for (const name of [up, broken]) metrics.forget(name)
     for (const { name: target, trouble, credentials } of targets.states()) {
-      metrics.set(up, '1 while the cluster can be spoken to.', Number(!trouble), { target })
-      metrics.set(broken, '1 while its newest credentials cannot be used.', Number(!!credentials), { target })
+      metrics.set(up, Number(!trouble), { target })
+      metrics.set(broken, Number(!!credentials), { target })
     }
     return metrics.text()
   }
@@ -145,7 +145,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
       const deleted = await inCluster(providerId, cluster => deleteNode(cluster, { nodeName, providerId, expected }))
       if (deleted) {
         log.info('node config deleted', { caller: caller.name, provider: providerId, node: nodeName })
-        metrics.count(...written, { provider: providerId, action: 'deleted' })
+        metrics.count('viola_node_configs_total', 1, { provider: labelOf(providerId), action: 'deleted' })
       }
       return reply.code(204).send()
     },
@@ -159,12 +159,18 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     await targets.close()
   })
 
+  /** A default target serves whatever id a caller makes up: so many get a number of their own. */
+  function labelOf(provider: string): string {
+    if (providers.size < mostProviders) providers.add(provider)
+    return providers.has(provider) ? provider : 'other'
+  }
+
   /** The audit log: who changed what. Callers who repeat themselves are not told of. */
   function tell(caller: Caller, provider: string, outcomes: readonly Outcome[]): void {
     for (const action of ['created', 'updated', 'unchanged', 'conflict', 'failed'] as const) {
       const nodes = outcomes.filter(one => one.action === action)
       if (nodes.length === 0) continue
-      metrics.count(...written, { provider, action }, nodes.length)
+      metrics.count('viola_node_configs_total', nodes.length, { provider: labelOf(provider), action })
       if (action === 'unchanged') continue
       const level = action === 'failed' || action === 'conflict' ? 'warn' : 'info'
       const facts = { caller: caller.name, provider, nodes: nodes.map(({ nodeName }) => nodeName) }
@@ -213,8 +219,6 @@ async function deleteNode(
   await cluster.remove(held)
   return true
 }
-
-const written = ['viola_node_configs_total', 'Node configs by what became of them.'] as const
 
 function sentence({ path, message }: { path: string; message: string }): string {
   return path ? `${path}: ${message}` : message

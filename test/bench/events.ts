@@ -218,7 +218,7 @@ async function bareSeconds(rabbit: RabbitMq, count: number): Promise<number> {
 
 /** All that the operator does with a notice: read it, find whom it concerns, fold. */
 async function ownRate(rabbit: RabbitMq): Promise<{ rate: number; growthMiB: number; startMiB: number }> {
-  const metrics = createMetrics()
+  const metrics = createMetrics('operator')
   const counts = createCounts(metrics, () => new Date())
   let heard = 0
   const done = Promise.withResolvers<void>()

@@ -2,6 +2,7 @@
  * The Dockerfiles: the same recipes as the archives (image.ts), for whoever has Docker, nerdctl, podman or buildah at hand.
  */
 import { type ImageName, type Recipe, recipes } from './image.ts'
+import { environmentOf } from './oci.ts'
 
 /** What `docker build -f` is given, and the names of the images that it makes; the last one is the one without `--target`. */
 const dockerfiles = {
@@ -59,13 +60,13 @@ function systemTools(used: readonly ImageName[]): string[] {
 }
 
 function stages(name: ImageName, images: readonly string[]): string[] {
-  const { starts, entrypoint, user, title }: Recipe = recipes[name]
+  const { starts, entrypoint, environment, user, title }: Recipe = recipes[name]
   const wanted = images.filter(image => starts[image])
   return [
     '',
     `FROM scratch AS ${name}`,
     `COPY --from=build /out/${name}/ /`,
-    'ENV PATH=/usr/sbin:/usr/bin:/sbin:/bin',
+    `ENV ${environmentOf(environment).join(' ')}`,
     `LABEL org.opencontainers.image.title=${JSON.stringify(title)} org.opencontainers.image.licenses="Apache-2.0"`,
     ...(user ? [`USER ${user}`] : []),
     `ENTRYPOINT ${JSON.stringify(entrypoint)}`,

@@ -26,6 +26,7 @@ export interface Image {
   /** Each as `name:tag`. */
   names: readonly string[]
   entrypoint: readonly string[]
+  environment?: Readonly<Record<string, string>>
   cmd?: readonly string[]
   /** As `uid:gid`; root when absent. */
   user?: string
@@ -34,6 +35,11 @@ export interface Image {
 
 const architectures: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' }
 const media = 'application/vnd.oci.image'
+
+/** `NAME=value` of what every image of ours is started with, and of its own. */
+export function environmentOf(environment: Readonly<Record<string, string>> = {}): string[] {
+  return Object.entries({ PATH: '/usr/sbin:/usr/bin:/sbin:/bin', ...environment }).map(pair => pair.join('='))
+}
 
 export function thisArchitecture(): string {
   const architecture = architectures[process.arch]
@@ -89,13 +95,17 @@ function pathOf(digest: string): string {
   return `blobs/${digest.replace(':', '/')}`
 }
 
-function configOf({ entrypoint, cmd, user, labels }: Image, architecture: string, layerId: string): object {
+function configOf(
+  { entrypoint, environment, cmd, user, labels }: Image,
+  architecture: string,
+  layerId: string,
+): object {
   return {
     architecture,
     os: 'linux',
     config: {
       ...(user && { User: user }),
-      Env: ['PATH=/usr/sbin:/usr/bin:/sbin:/bin'],
+      Env: environmentOf(environment),
       Entrypoint: entrypoint,
       ...(cmd && { Cmd: cmd }),
       WorkingDir: '/',

@@ -24,7 +24,7 @@ import { figure, inItsOwnWorld, memoryOf, say, timed } from './figure.ts'
 const root = join(import.meta.dirname, '../..')
 const [count, parallel] = [1_000, 16]
 const namespace = 'multinic-system'
-const flags = recipes.services.entrypoint.filter(word => word.startsWith('--'))
+const { entrypoint, environment: imageEnvironment } = recipes.services
 
 export const bench = inItsOwnWorld(import.meta.filename, 10 * 60_000)
 
@@ -82,11 +82,12 @@ async function post(url: string, body: object[]): Promise<void> {
 }
 
 async function startViola(kubeconfig: string): Promise<{ url: string; pid: number; stop(): Promise<void> }> {
-  const env = { ...environment(), KUBECONFIG: kubeconfig, LISTEN_ADDR: '127.0.0.1:0', VIOLA_PARALLEL: String(parallel) }
+  const settings = { KUBECONFIG: kubeconfig, LISTEN_ADDR: '127.0.0.1:0', VIOLA_PARALLEL: String(parallel) }
+  const env = { ...environment(), ...imageEnvironment, ...settings }
   // As it is deployed: a bundle, without the compiler that running from source needs, and with the flags of its image.
   const program = join(tmpdir(), 'multinic.mjs')
   await buildProgram(program)
-  const child = spawn(process.execPath, [...flags, program, 'viola'], {
+  const child = spawn(process.execPath, [...entrypoint.slice(1, -1), program, 'viola'], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
   })

@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { recipes } from '../../scripts/image.ts'
 import { encrypted } from '../../src/sandbox/cloud/contrabass.ts'
 
 export const portsEach = 5
@@ -13,9 +14,14 @@ export const vmIdOf = (n: number) => `00000000-0000-4000-8000-${String(n).padSta
 export const subnetIds = Array.from({ length: portsEach }, (_, n) => `subnet-${n}`)
 export const projectId = 'a'.repeat(32)
 
-/** The bundled program in a process of its own. */
+const { entrypoint, environment } = recipes.services
+
+/** The bundled program in a process of its own, started as the image starts it. */
 export async function startProgram(program: string, env: Record<string, string>) {
-  const child = spawn(process.execPath, [program, 'operator'], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(process.execPath, [...entrypoint.slice(1, -1), program, 'operator'], {
+    env: { ...environment, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
   const url = Promise.withResolvers<string>()
   child.once('exit', code => url.reject(new Error(`the operator ended with ${code}`)))

@@ -13,7 +13,7 @@ import { request } from 'undici'
 import { parseAllDocuments } from 'yaml'
 import { buildRoot, recipes } from '../../scripts/image.ts'
 import { writeImages } from '../../scripts/images.ts'
-import { thisArchitecture } from '../../scripts/oci.ts'
+import { environmentOf, thisArchitecture } from '../../scripts/oci.ts'
 import { nodeConfigs } from '../../src/contract/node-config.ts'
 import { violaPath } from '../../src/contract/viola.ts'
 import { connectKube, type KubeClient } from '../../src/kube/client.ts'
@@ -86,12 +86,22 @@ test('Dockerfiles give the same files as our own archives, to be started in the 
     assert.deepEqual(await listing(dir), await listing(ours))
   }
   const how = async (name: string) => {
-    const { User, Entrypoint, Cmd } = await buildah.config(name)
-    return [User, Entrypoint, Cmd]
+    const { User, Entrypoint, Cmd, Env } = await buildah.config(name)
+    return [User, Entrypoint, Cmd, Env]
   }
-  const { user, entrypoint, starts } = recipes.services
-  assert.deepEqual(await how(violaImage), [user, entrypoint, starts['multinic-viola-test-api']])
-  assert.deepEqual(await how('multinic-agent:latest'), [undefined, recipes.agent.entrypoint, undefined])
+  const { user, entrypoint, starts, environment } = recipes.services
+  assert.deepEqual(await how(violaImage), [
+    user,
+    entrypoint,
+    starts['multinic-viola-test-api'],
+    environmentOf(environment),
+  ])
+  assert.deepEqual(await how('multinic-agent:latest'), [
+    undefined,
+    recipes.agent.entrypoint,
+    undefined,
+    environmentOf(),
+  ])
 })
 
 /** Every file with its rights and content. */

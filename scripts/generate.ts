@@ -18,6 +18,7 @@ import { violaApi } from '../src/viola/api.ts'
 import { chartFiles } from './chart.ts'
 import { dockerfileTexts } from './dockerfile.ts'
 import { inventorySchemaPage } from './inventory-schema.ts'
+import { metricsPage } from './metrics-page.ts'
 
 const header = '# Made by `make generate` from src/contract. Do not edit.\n'
 const files = new Map<string, string>()
@@ -37,6 +38,7 @@ files.set(
   `${header}${[readOnlyPolicy, readOnlyPolicyBinding].map(object => stringify(object, { lineWidth: 0 })).join('---\n')}`,
 )
 files.set('docs/reference/reasons.md', reasonsPage())
+files.set('docs/reference/metrics.md', metricsPage())
 files.set('docs/reference/settings.md', settingsPage())
 files.set('docs/reference/controller-settings.md', controllerSettingsPage())
 files.set('docs/reference/operator-settings.md', operatorSettingsPage())

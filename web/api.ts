@@ -59,7 +59,7 @@ export async function* recordPages(at?: string): AsyncGenerator<InventoryRecord[
   let next: string | undefined = `${root}/node-configs?${query({ limit: 120, at })}`
   while (next) {
     const answer = await get(next)
-    const link = /<([^>]+)>;\s*rel="?next"?/.exec(answer.headers.get('link') ?? '')?.[1]
+    const link = /<(\/[^<>]*)>;\s*rel="?next"?/.exec(answer.headers.get('link') ?? '')?.[1]
     next = link?.replace(/([?&])limit=\d+/, '$1limit=500')
     yield (await answer.json()) as InventoryRecord[]
   }

@@ -1,6 +1,7 @@
 /**
  * Where the APIs are and who asks: from flags, then from the environment.
  */
+import { withoutSlash } from '../contract/url.ts'
 import { messageOf } from '../errors.ts'
 import { CliError, type Io } from './io.ts'
 
@@ -61,7 +62,7 @@ function addressFrom(text: string, said: string): string {
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash)
     throw new CliError(`${said}: "${text}" is not an address; write it like http://127.0.0.1:18081`)
-  return url.href.replace(/\/+$/, '')
+  return withoutSlash(url.href)
 }
 
 async function tokenIn(path: string | undefined, read: Io['read']): Promise<string | undefined> {

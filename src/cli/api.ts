@@ -66,7 +66,7 @@ export function connectApi({ inventory, operator, token }: Access): Api {
       while (next !== undefined) {
         const answer: Answer = await ask(inventory(), next, token)
         all.push(...parsed(answer, z.array(inventoryRecord)))
-        next = /<([^>]+)>; *rel="next"/.exec(answer.link)?.[1]
+        next = /<(\/[^<>]*)>; *rel="next"/.exec(answer.link)?.[1]
       }
       return all
     },
@@ -104,6 +104,20 @@ interface Answer {
   link: string
 }
 
+/** Far above any inventory. An answer may come packed: it counts as it is unpacked. */
+const longestAnswer = 256 * 1024 * 1024
+
+export async function textOf({ body }: Response, longest = longestAnswer): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body ?? []) {
+    size += chunk.length
+    if (size > longest) throw new Error(`the answer is longer than ${longest} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
 async function ask(service: Service, path: string, token: Access['token'], body?: unknown): Promise<Answer> {
   const bearer = await token()
   try {
@@ -119,7 +133,7 @@ async function ask(service: Service, path: string, token: Access['token'], body?
       ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
     })
     const { status, headers } = response
-    return { service, status, text: await response.text(), link: headers.get('link') ?? '' }
+    return { service, status, text: await textOf(response), link: headers.get('link') ?? '' }
   } catch (error) {
     throw new CliError(unreachable(service, error), { cause: error })
   }

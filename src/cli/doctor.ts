@@ -5,10 +5,12 @@ import { kinds } from '../contract/crd.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import type { KubeObject } from '../contract/object.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'
+import { withoutSlash } from '../contract/url.ts'
 import { messageOf } from '../errors.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { crds, deployments, namespaces, nodes } from '../kube/resources.ts'
 import type { Resource } from '../kube/types.ts'
+import { textOf } from './api.ts'
 import { type Cluster, type ClusterFlags, withCluster } from './cluster.ts'
 import { type ClusterFacts, type Definition, type Finding, findingsOf, type Workload } from './doctor-checks.ts'
 import type { Ending, Io } from './io.ts'
@@ -125,10 +127,10 @@ const patienceMs = 5_000
 
 /** What a part says of itself at /readyz. */
 async function aboutPart(url: string): Promise<Finding> {
-  const place = `${url.replace(/\/+$/, '')}/readyz`
+  const place = `${withoutSlash(url)}/readyz`
   try {
     const answer = await fetch(place, { signal: AbortSignal.timeout(patienceMs), redirect: 'error' })
-    const said = (await answer.text()).slice(0, 500)
+    const said = (await textOf(answer, 1024 * 1024)).slice(0, 500)
     if (answer.ok) return { level: 'ok', what: `${url} is ready` }
     return { level: 'bad', what: `${url} is not ready (HTTP ${answer.status})`, remedy: said }
   } catch (error) {

@@ -271,6 +271,21 @@ test('a token that rotated is read again once', async () => {
   )
 })
 
+test('a redirect is refused, and the token goes nowhere else', async () => {
+  await withServer(
+    (_asked, response) => json(response, 200, pod),
+    async (_kube, elsewhere) =>
+      withServer(
+        (_asked, response) => json(response, 307, {}, { location: elsewhere.url }),
+        async kube => {
+          await assert.rejects(kube.get(pods, key), (error: KubeError) => error.status === 307)
+          assert.equal(elsewhere.asked.length, 0)
+        },
+        { access: { token: () => 'secret-token' } },
+      ),
+  )
+})
+
 test('an object that is gone is undefined, a kind that is unknown is an error', async () => {
   const handler: Handler = ({ path }, response) => {
     if (path.includes('/pods/')) refuse(response, 404, 'NotFound')

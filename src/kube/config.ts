@@ -8,6 +8,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { withoutSlash } from '../contract/url.ts'
 import { explain, messageOf } from '../errors.ts'
 
 export interface ClusterAccess {
@@ -190,8 +191,4 @@ function optionalText(path: string): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function withoutSlash(server: string): string {
-  return server.replace(/\/+$/, '')
 }

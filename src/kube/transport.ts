@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Dispatcher, Pool } from 'undici'
+import { withoutSlash } from '../contract/url.ts'
 import { explain } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { ClusterAccess } from './config.ts'
@@ -39,7 +40,7 @@ export interface Answer {
 export type Stream = Dispatcher.ResponseData['body']
 
 export interface Transport {
-  /** Throws KubeError for every status of 400 and above. */
+  /** Throws KubeError for every status of 300 and above. */
   send(request: Request): Promise<Answer>
   /** The open body of a long answer. The signal ends it. */
   stream(request: Request & { signal: AbortSignal }): Promise<Stream>
@@ -48,7 +49,7 @@ export interface Transport {
 
 export function createTransport(access: ClusterAccess, options: TransportOptions): Transport {
   const { origin, pathname } = new URL(access.server)
-  const base = pathname.replace(/\/+$/, '')
+  const base = withoutSlash(pathname)
   const pool = (connections: number | null) =>
     new Pool(origin, {
       connections,
@@ -136,7 +137,7 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
       try {
         // The deadline is for the first byte only: after that, the caller's signal ends the stream.
         const response = await dispatch(watches, { ...request, signal: answered.signal })
-        if (response.statusCode >= 400) await answerOf(response)
+        if (response.statusCode >= 300) await answerOf(response)
         return response.body
       } catch (error) {
         request.signal.throwIfAborted()
@@ -156,10 +157,25 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
 
 async function answerOf(response: Dispatcher.ResponseData): Promise<Answer> {
   const { statusCode: status, headers } = response
-  const text = await response.body.text()
+  const text = await textOf(response.body)
   const body = String(headers['content-type']).includes('json') ? parsed(text) : text
-  if (status >= 400) throw kubeErrorFrom(status, body, secondsOf(headers['retry-after']))
+  // A redirect is refused too: the next host would be given our token.
+  if (status >= 300) throw kubeErrorFrom(status, body, secondsOf(headers['retry-after']))
   return { status, headers, body }
+}
+
+/** Far above a page of 500 objects, far below what ends the process. */
+const longestAnswer = 256 * 1024 * 1024
+
+async function textOf(body: Stream): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > longestAnswer) throw new Error(`the answer is longer than ${longestAnswer} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }
 
 function parsed(text: string): unknown {
@@ -186,10 +202,12 @@ function queryText(query: Request['query'] = {}): string {
 function withDeadline(outer: AbortSignal | undefined, ms: number) {
   const inner = new AbortController()
   let expired = false
+  // Of more than 31 bits a timer makes 1 ms.
+  const limit = Math.min(ms, 2 ** 31 - 1)
   const timer = setTimeout(() => {
     expired = true
     inner.abort()
-  }, ms)
+  }, limit)
   const follow = () => inner.abort(outer?.reason)
   if (outer?.aborted) follow()
   else outer?.addEventListener('abort', follow, { once: true })

@@ -5,6 +5,7 @@
  * on 404 the older one, and which one answered is remembered.
  */
 import { contrabassAnswer } from '../contract/contrabass.ts'
+import { withoutSlash } from '../contract/url.ts'
 import { explain } from '../errors.ts'
 import { decryptPassword } from './cipher.ts'
 import { cut, isNotFound, OpenStackError } from './errors.ts'
@@ -33,7 +34,7 @@ export interface Contrabass {
 }
 
 export function createContrabass({ http, endpoint }: { http: Http; endpoint: string }): Contrabass {
-  const base = endpoint.replace(/\/+$/, '')
+  const base = withoutSlash(endpoint)
   const candidates = base.includes('{id}') ? [base] : paths.map(path => `${base}${path}`)
   let answered: string | undefined
 

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer as createPlainServer } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { type Answered, answering } from '../../test/openstack/answering.ts'
 import { certificatesIn } from '../sandbox/kube/certificates.ts'
 import { OpenStackError } from './errors.ts'
@@ -126,5 +128,40 @@ test('a private certificate is trusted by its CA, or by the word insecure, and o
     server.closeAllConnections()
     server.close()
     await rm(dir, { recursive: true })
+  }
+})
+
+for (const url of [
+  'http://169.254.169.254/latest',
+  'http://2852039166/',
+  'http://[fe80::1]/',
+  'http://[fd00:ec2::254]/',
+])
+  test(`${url} is never asked: the machine's own credentials are there`, async () => {
+    await using it = await client({ attempts: 1, timeoutMs: 60_000 })
+    assert.match((await failureOf(it.http.request({ method: 'GET', url }))).message, /LINK_LOCAL_ADDRESS$/)
+  })
+
+test('a time limit of months is one, not the millisecond that a timer makes of it', async () => {
+  await using server = await answering(() => ({ status: 200, body: {} }))
+  for (const timeoutMs of [2 ** 31, 2 ** 32 + 1, 1e15]) {
+    await using it = await client({ timeoutMs, attempts: 1 })
+    assert.equal((await it.http.request({ method: 'GET', url: server.url })).status, 200)
+  }
+})
+
+test('a packed answer is not unpacked, however little it is', async () => {
+  const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024, 0x20))
+  const server = createPlainServer((_request, response) =>
+    response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(bomb),
+  )
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  await using it = await client({ maxBodyBytes: 1024 * 1024 })
+  try {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    assert.match((await failureOf(it.http.request({ method: 'GET', url }))).message, /the answer is not JSON/)
+  } finally {
+    server.closeAllConnections()
+    server.close()
   }
 })

@@ -1,10 +1,14 @@
 /**
  * HTTP towards one service: time-outs, bounded retries with jitter, bounded bodies, no redirects, a number for each call.
  *
- * Redirects are never followed, because the next host would be given our token. Bodies are read as JSON.
+ * Redirects are never followed, because the next host would be given our token. Bodies are read as JSON, and never
+ * unpacked. Link-local addresses are never asked: the metadata service of the machine would answer there.
  */
+import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
+import type { LookupFunction } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request as send } from 'undici'
+import { isLinkLocal } from '../contract/url.ts'
 import { cut, isWorthRetrying, OpenStackError, wordsOf } from './errors.ts'
 
 export interface Call {
@@ -74,11 +78,14 @@ export interface Http {
 }
 
 const connectTimeoutMs = 5_000
+/** Of more than 31 bits a timer makes 1 ms. */
+const longestTimeoutMs = 2 ** 31 - 10_000
 
 export function createHttp(options: HttpOptions): Http {
-  const { service, timeoutMs, attempts = 3, longestWaitMs = 10_000, onCall, random = Math.random } = options
+  const { service, attempts = 3, longestWaitMs = 10_000, onCall, random = Math.random } = options
   const maxBodyBytes = options.maxBodyBytes ?? 64 * 1024 * 1024
-  const dispatcher = dispatcherFor(options)
+  const timeoutMs = Math.min(options.timeoutMs, longestTimeoutMs)
+  const dispatcher = dispatcherFor({ ...options, timeoutMs })
 
   async function once(request: HttpRequest): Promise<HttpAnswer> {
     const { method, url, headers = {}, body, accept = (status: number) => status >= 200 && status < 300 } = request
@@ -87,6 +94,7 @@ export function createHttp(options: HttpOptions): Http {
     const signal = request.signal ? AbortSignal.any([request.signal, limit]) : limit
     let status = 'error'
     try {
+      if (URL.canParse(url) && isLinkLocal(new URL(url).hostname)) throw linkLocal()
       const answer = await send(url, {
         dispatcher,
         method,
@@ -182,7 +190,7 @@ function dispatcherFor({ tls = {}, proxies, timeoutMs, connections = 16 }: HttpO
     headersTimeout: timeoutMs + 1_000,
     bodyTimeout: timeoutMs + 1_000,
     keepAliveTimeout: 30_000,
-    connect: { timeout: Math.min(connectTimeoutMs, timeoutMs), ...secure },
+    connect: { timeout: Math.min(connectTimeoutMs, timeoutMs), lookup: lookUp, ...secure },
   }
   if (!proxies?.http && !proxies?.https) return new Agent(common)
   return new EnvHttpProxyAgent({
@@ -192,6 +200,18 @@ function dispatcherFor({ tls = {}, proxies, timeoutMs, connections = 16 }: HttpO
     ...(proxies.https && { httpsProxy: proxies.https }),
     ...(proxies.no && { noProxy: proxies.no }),
   })
+}
+
+/** Names too: whoever may name a host may have its name lead anywhere. */
+function lookUp(host: string, options: LookupOptions, done: Parameters<LookupFunction>[2]): void {
+  lookup(host, options, (error: NodeJS.ErrnoException | null, found: string | LookupAddress[], family?: number) => {
+    const all = typeof found === 'string' ? [found] : (found ?? []).map(({ address }) => address)
+    done(error ?? (all.some(isLinkLocal) ? linkLocal() : null), found, family)
+  })
+}
+
+function linkLocal(): NodeJS.ErrnoException {
+  return Object.assign(new Error('link-local addresses are not asked'), { code: 'LINK_LOCAL_ADDRESS' })
 }
 
 async function readBounded(body: AsyncIterable<Buffer>, limit: number, where: string): Promise<Buffer> {

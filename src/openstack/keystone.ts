@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { withoutSlash } from '../contract/url.ts'
 import type { CloudLogin } from './contrabass.ts'
 import { isUnauthorized, OpenStackError } from './errors.ts'
 import type { Http } from './http.ts'
@@ -122,7 +123,7 @@ function cacheKey({ url, user, password, domain }: CloudLogin, projectId: string
 }
 
 function identityUrl(url: string): string {
-  const base = url.replace(/\/+$/, '')
+  const base = withoutSlash(url)
   return base.endsWith('/v3') ? base : `${base}/v3`
 }
 
@@ -149,7 +150,7 @@ export function endpointIn(catalog: Catalog, choice: EndpointChoice): string {
       endpoint.interface.toLowerCase() === choice.interface.toLowerCase() &&
       (choice.region === '' || [endpoint.region, endpoint.region_id].includes(choice.region)),
   )
-  if (found) return found.url.replace(/\/+$/, '')
+  if (found) return withoutSlash(found.url)
   const wanted = `${choice.interface} ${choice.type}${choice.region ? ` in region ${choice.region}` : ''}`
   const offered = [
     ...new Set(all.map(({ region, region_id, interface: face }) => `${region ?? region_id ?? '-'}/${face}`)),

@@ -311,3 +311,37 @@ for (const [face, region, expected] of choices)
     if (typeof expected === 'string') assert.equal(look(), expected)
     else assert.throws(look, expected)
   })
+
+const strayCatalogs: Record<string, [url: string, said: RegExp]> = {
+  'a host that is not on the list': [
+    'http://elsewhere.example.com:9696',
+    /the catalog names elsewhere\.example\.com for network, which is not in ENDPOINT_ALLOWED_HOSTS/,
+  ],
+  'an address that is none': ['neutron', /the network endpoint of the catalog is not an address/],
+}
+for (const [name, [url, said]] of Object.entries(strayCatalogs))
+  test(`a catalog with ${name} is not followed`, async () => {
+    await using cloud = await answering(() => ({
+      status: 201,
+      body: {
+        token: {
+          expires_at: '2099-01-01T00:00:00Z',
+          catalog: [{ type: 'network', endpoints: [{ interface: 'public', url }] }],
+        },
+      },
+      headers: { 'x-subject-token': 'token' },
+    }))
+    const http = createHttp({ service: 'neutron', timeoutMs: 2_000, attempts: 1 })
+    const session = createSession({
+      keystone: createKeystone({ http }),
+      login: { url: cloud.url, user: 'admin', password: 'hunter2', domain: 'Default' },
+      projectId,
+      services: { network: http, compute: http },
+      endpoints: {},
+      interface: 'public',
+      region: '',
+      mayVisit: host => host === '127.0.0.1',
+    })
+    await assert.rejects(session.get('network', { path: '/ports' }), said)
+    await http.close()
+  })

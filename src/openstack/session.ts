@@ -1,10 +1,11 @@
 /**
  * Calls to one cloud as one account in one project: with a token, renewed once when a service refuses it.
  */
+import { withoutSlash } from '../contract/url.ts'
 import type { CloudLogin } from './contrabass.ts'
 import { isUnauthorized } from './errors.ts'
 import type { Http, HttpAnswer } from './http.ts'
-import { endpointIn, type Keystone } from './keystone.ts'
+import { type Catalog, EndpointError, endpointIn, type Keystone } from './keystone.ts'
 import type { Query } from './paging.ts'
 
 export type ServiceType = 'network' | 'compute'
@@ -18,6 +19,8 @@ export interface SessionOptions {
   endpoints: Partial<Record<ServiceType, string>>
   interface: string
   region: string
+  /** Hosts that a catalog may send us to. */
+  mayVisit?: (host: string) => boolean
 }
 
 export interface Get {
@@ -38,13 +41,21 @@ export interface Session {
 }
 
 export function createSession(options: SessionOptions): Session {
-  const { keystone, login, projectId, services, endpoints } = options
+  const { keystone, login, projectId, services, endpoints, mayVisit = () => true } = options
 
   async function rootOf(type: ServiceType, signal: AbortSignal | undefined) {
     const token = await keystone.token(login, projectId, signal)
     const named = endpoints[type]
-    const url = named ?? endpointIn(token.catalog, { type, interface: options.interface, region: options.region })
+    const url = named ?? offered(token.catalog, type)
     return { token, root: versioned(type, url) }
+  }
+
+  function offered(catalog: Catalog, type: ServiceType): string {
+    const url = endpointIn(catalog, { type, interface: options.interface, region: options.region })
+    if (!URL.canParse(url)) throw new EndpointError(`the ${type} endpoint of the catalog is not an address`)
+    const { hostname } = new URL(url)
+    if (mayVisit(hostname)) return url
+    throw new EndpointError(`the catalog names ${hostname} for ${type}, which is not in ENDPOINT_ALLOWED_HOSTS`)
   }
 
   return {
@@ -77,7 +88,7 @@ export function createSession(options: SessionOptions): Session {
 
 /** Neutron with or without `/v2.0`, Nova with `/v2.1` or `/v2.1/{project}`. */
 function versioned(type: ServiceType, url: string): string {
-  const root = url.replace(/\/+$/, '')
+  const root = withoutSlash(url)
   if (type === 'network') return root.endsWith('/v2.0') ? root : `${root}/v2.0`
   return /\/v2(\.\d+)?(\/|$)/.test(new URL(root).pathname) ? root : `${root}/v2.1`
 }

@@ -162,6 +162,7 @@ function createCloud(
       },
       interface: settings.endpointInterface,
       region: settings.endpointRegion,
+      mayVisit,
     })
     return { bus, session, neutron: createNeutron(session), nova: createNova(session), at: now() }
   }

@@ -11,6 +11,7 @@ import {
   settingEnvironment,
   settings as settingsSchema,
 } from '../contract/settings.ts'
+import { withoutSlash } from '../contract/url.ts'
 import { type Environment, settingsFrom } from '../env.ts'
 import { configError } from './sync-error.ts'
 
@@ -68,7 +69,7 @@ export const processSettings = z.object({
   ),
   RABBITMQ_SECRET_ENABLED: said('Put the access to a cloud’s bus into a Secret beside the object.', flag.default(true)),
   ENDPOINT_ALLOWED_HOSTS: said(
-    'Hosts that objects and Contrabass may name, with commas between; none means all.',
+    'Hosts that objects, Contrabass and a catalog may name, with commas between; none means all but link-local ones.',
     list.default([]),
   ),
   NAMESPACE_RULES_FILE: optional('Which providers and projects a namespace may use.'),
@@ -211,7 +212,7 @@ function settle(value: Resolved, origins: SyncSettings['origins']): SyncSettings
   const ms = (text: string) => parseDuration(text) ?? 0
   const pollFastMs = ms(value.pollFastInterval)
   return {
-    contrabassEndpoint: value.contrabassEndpoint.replace(/\/+$/, ''),
+    contrabassEndpoint: withoutSlash(value.contrabassEndpoint),
     contrabassTimeoutMs: ms(value.contrabassTimeout),
     contrabassInsecureTLS: value.contrabassInsecureTLS,
     openstackTimeoutMs: ms(value.openstackTimeout),
@@ -233,7 +234,7 @@ function settle(value: Resolved, origins: SyncSettings['origins']): SyncSettings
     rabbitmqExchanges: value.rabbitmqExchanges,
     rabbitmqTopics: value.rabbitmqTopics,
     rabbitmqInsecureTLS: value.rabbitmqInsecureTLS,
-    violaEndpoint: value.violaEndpoint.replace(/\/+$/, ''),
+    violaEndpoint: withoutSlash(value.violaEndpoint),
     violaTimeoutMs: ms(value.violaTimeout),
     violaInsecureTLS: value.violaInsecureTLS,
     ...(value.contrabassEncryptKey && { encryptKey: value.contrabassEncryptKey }),

@@ -4,6 +4,7 @@
  * What it does not take stays noted and is sent again with the next sync.
  */
 import { mostWrites, recordsPath } from '../contract/inventory.ts'
+import { withoutSlash } from '../contract/url.ts'
 import { batchesOf } from '../openstack/batches.ts'
 import type { Http } from '../openstack/http.ts'
 import type { Recorder } from './records.ts'
@@ -19,7 +20,7 @@ export interface InventoryClientOptions {
 const limits = { items: mostWrites, bytes: Number.POSITIVE_INFINITY, costOf: () => 0 }
 
 export function createInventoryClient({ http, url, token }: InventoryClientOptions): Recorder {
-  const place = `${url.replace(/\/+$/, '')}${recordsPath}`
+  const place = `${withoutSlash(url)}${recordsPath}`
   return {
     async put(writes) {
       for (const records of batchesOf(writes, limits)) {

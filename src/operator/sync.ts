@@ -4,6 +4,7 @@
  * Writes nothing to the object itself: what it came to is returned.
  */
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
+import { withoutSlash } from '../contract/url.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Log } from '../log.ts'
 import { type Delivery, deliver, tellDelivered } from './apply.ts'
@@ -228,7 +229,7 @@ type Gone = Pick<HeldNode, 'nodeName' | 'instanceId'>
 /** An address without what it may carry besides: this is shown to people. */
 function placeOf({ violaEndpoint }: SyncSettings, providerId: string): Findings['place'] {
   const { origin, pathname } = new URL(violaEndpoint)
-  return { viola: `${origin}${pathname.replace(/\/+$/, '')}`, providerId }
+  return { viola: `${origin}${withoutSlash(pathname)}`, providerId }
 }
 
 function findingsOf(

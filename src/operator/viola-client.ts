@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { completeInterfaces } from '../contract/interfaces.ts'
+import { withoutSlash } from '../contract/url.ts'
 import {
   providerHeader,
   type ViolaNodeConfig,
@@ -59,7 +60,7 @@ export interface ViolaOptions {
 }
 
 export function createViola({ http, endpoint, providerId, token }: ViolaOptions): Viola {
-  const url = `${endpoint.replace(/\/+$/, '')}${violaPath}`
+  const url = `${withoutSlash(endpoint)}${violaPath}`
   const headers = { [providerHeader]: providerId, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
   const unserved = new Set<'GET' | 'DELETE'>()
   let last: { etag: string; nodes: readonly HeldNode[]; read: ReadonlyMap<string, HeldNode> } | undefined

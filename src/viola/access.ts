@@ -5,6 +5,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
+import { withoutSlash } from '../contract/url.ts'
 import { explain } from '../errors.ts'
 import { connectKube, type KubeClient } from '../kube/client.ts'
 import { type ClusterAccess, inClusterAccess, loadKubeconfig, tokenFromFile } from '../kube/config.ts'
@@ -85,7 +86,7 @@ async function accessFrom(access: OwnAccess, base: string, settings: ViolaSettin
   const given = access.token
   const token = access.tokenFile ? tokenFromFile(resolve(base, access.tokenFile)) : given ? () => given : pod?.token
   if (!token) throw new Error('kubeToken or kubeTokenFile is missing')
-  return { server: server.replace(/\/+$/, ''), token, ...(ca && { ca }) }
+  return { server: withoutSlash(server), token, ...(ca && { ca }) }
 }
 
 /** Changes when a file changes that the routing names. */

@@ -5,6 +5,7 @@
  * gets only an account of that object's namespace.
  */
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
+import { isLinkLocal } from '../../contract/url.ts'
 import type { BusAccess } from '../../openstack/bus.ts'
 import { type BusAddresses, busAddresses } from '../../openstack/bus-address.ts'
 import type { Bus } from '../clouds.ts'
@@ -80,7 +81,7 @@ function opened(
 ): BusChoice {
   const addresses = busAddresses(urls)
   if ('mistake' in addresses) return { trouble: `${origin}: ${addresses.mistake}` }
-  const foreign = addresses.hosts.find(({ hostname }) => !mayVisit(hostname))
+  const foreign = addresses.hosts.find(({ hostname }) => !mayVisit(hostname) || isLinkLocal(hostname))
   if (foreign) return { trouble: `${origin}: ${foreign.hostname} is not in ENDPOINT_ALLOWED_HOSTS of the operator` }
   const who = accountOf(account, addresses)
   if (!who) return { trouble: `${origin}: the user or the password is missing` }

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isLinkLocal, withoutSlash } from './url.ts'
+
+const written: Record<string, string> = {
+  'https://host': 'https://host',
+  'https://host/': 'https://host',
+  'https://host/v3///': 'https://host/v3',
+  '///': '',
+  '': '',
+}
+for (const [given, left] of Object.entries(written))
+  test(`"${given}" without its slashes is "${left}"`, () => assert.equal(withoutSlash(given), left))
+
+test('a million slashes are as good as one', () => {
+  const long = `https://host${'/'.repeat(1_000_000)}`
+  assert.equal(withoutSlash(long), 'https://host')
+  assert.equal(withoutSlash(`${long}x`), `${long}x`)
+})
+
+/** As a URL writes its host. */
+const hosts: Record<string, boolean> = {
+  'http://169.254.169.254/latest': true,
+  'http://2852039166/': true,
+  'http://0xa9fea9fe/': true,
+  'http://[::ffff:169.254.169.254]/': true,
+  'http://[fe80::1]/': true,
+  'http://[fd00:ec2::254]/': true,
+  'http://169.253.255.255/': false,
+  'http://10.0.0.1/': false,
+  'http://127.0.0.1/': false,
+  'http://[fd00::1]/': false,
+  'http://keystone.example.com/': false,
+}
+for (const [url, closed] of Object.entries(hosts))
+  test(`${url} ${closed ? 'is' : 'is not'} link-local`, () => assert.equal(isLinkLocal(new URL(url).hostname), closed))

@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 KUBECTL ?= kubectl
 IMG ?= multinic-operator:latest
-.PHONY: help up down status test e2e check bench generate build images images-load install-packages install-tools install uninstall deploy undeploy fmt
+.PHONY: help up down status test e2e check bench generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
 
 help: ## show this page
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ images: install-packages install-tools ## write the container images as OCI arch
 
 images-load: ## hand those archives to the container runtime of this machine (containerd, nerdctl, podman, docker)
 	@scripts/images-load.sh
+
+release: install-packages install-tools ## write all artefacts of this version to dist/release: images, chart, CRDs, kustomize, CLI; ARCH=amd64 for one processor
+	@node_modules/.bin/node scripts/release.ts
 
 fmt: install-packages ## format and fix what can be fixed
 	@npm run --silent fmt

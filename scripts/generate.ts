@@ -23,6 +23,8 @@ import { metricsPage } from './metrics-page.ts'
 const header = '# Made by `make generate` from src/contract. Do not edit.\n'
 const files = new Map<string, string>()
 
+files.set('src/version.ts', versionFile())
+
 for (const kind of kinds) {
   const text = header + stringify(crdOf(kind), { lineWidth: 0, aliasDuplicateObjects: false })
   files.set(`config/crd/bases/${kind.group}_${kind.plural}.yaml`, text)
@@ -65,6 +67,15 @@ function read(path: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+function versionFile(): string {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+  return `/**
+ * The version of everything: \`make generate\` takes it from package.json. Do not edit.
+ */
+export const version = '${version}'
+`
 }
 
 function reasonsPage(): string {

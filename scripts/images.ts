@@ -55,7 +55,7 @@ async function sumOf(file: string): Promise<string> {
 }
 
 /** Packages of another processor, kept for the next time. */
-async function rootFor(architecture: string): Promise<string> {
+export async function rootFor(architecture: string): Promise<string> {
   if (architecture === thisArchitecture()) return '/'
   const dir = join(root, 'dist', `root-${architecture}`)
   if (existsSync(join(dir, 'complete'))) return dir

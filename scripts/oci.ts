@@ -50,7 +50,7 @@ export function thisArchitecture(): string {
 /** The digests of the manifests, in the order of the images: what identifies each. */
 export async function writeArchive(archive: Archive): Promise<string[]> {
   const { images, files, architecture = thisArchitecture(), compress = false, out } = archive
-  const tar = await layer(files)
+  const tar = await tarOf(files)
   const blob = compress ? gzipSync(tar) : tar
   const layerAt = descriptor(`${media}.layer.v1.tar${compress ? '+gzip' : ''}`, blob)
   const built = images.map(image => {
@@ -133,7 +133,8 @@ function fullName(name: string): string {
   return rest.length > 0 ? `docker.io/${name}` : `docker.io/library/${name}`
 }
 
-async function layer(files: Record<string, ImageFile>): Promise<Buffer> {
+/** The same names and contents give the same bytes. */
+export async function tarOf(files: Record<string, ImageFile>): Promise<Buffer> {
   const parts: Buffer[] = []
   const made = new Set<string>()
   for (const path of Object.keys(files).sort()) {

@@ -1,20 +1,14 @@
 /**
  * The program: one command a part. It wires the rooms, which never import each other, and nothing else.
  */
-import { Command, CommanderError } from 'commander'
 import type { FastifyInstance } from 'fastify'
-import { exitCodeOf, peopleCommands } from './cli/main.ts'
-import { terminalIo } from './cli/terminal.ts'
+import { openProgram, runProgram } from './cli/program.ts'
 import { environment } from './env.ts'
-import { messageOf } from './errors.ts'
 import type { InventoryAuth, Reviews } from './inventory/auth.ts'
 import { createLog, type Level, type Log } from './log.ts'
 import type { Answering } from './operator/app.ts'
 
-const program = new Command('multinic')
-  .description('Named, addressed, routed and verified NICs for Kubernetes nodes on OpenStack VMs')
-  .showHelpAfterError()
-  .enablePositionalOptions()
+const program = openProgram()
 
 part('operator', 'sync OpenStack ports to node configs (management cluster)', async context => {
   const { keepHeapSmall } = await import('./operator/heap.ts')
@@ -54,22 +48,9 @@ program
     await import('./agent/entry.ts')
   })
 
-const people = peopleCommands(terminalIo(environment()), ending => {
-  if (ending === 'no') process.exitCode = 1
-})
-for (const command of people) program.addCommand(command)
-
 const [, , asked = 'help'] = process.argv
-if (['sandbox', 'help', 'completion'].includes(asked) || asked.startsWith('-')) {
-  program.addCommand((await import('./sandbox/main.ts')).sandboxCommand())
-}
-
-try {
-  await program.parseAsync()
-} catch (error) {
-  if (!(error instanceof CommanderError)) console.error(`multinic: ${messageOf(error)}`)
-  process.exitCode = exitCodeOf(error)
-}
+const sandbox = ['sandbox', 'help', 'completion'].includes(asked) || asked.startsWith('-')
+await runProgram(program, sandbox ? [(await import('./sandbox/main.ts')).sandboxCommand()] : [])
 
 interface PartContext {
   env: ReturnType<typeof environment>

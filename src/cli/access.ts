@@ -59,7 +59,7 @@ function absent(name: string): never {
 }
 
 function addressFrom(text: string, said: string): string {
-  const url = URL.parse(text)
+  const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash)
     throw new CliError(`${said}: "${text}" is not an address; write it like http://127.0.0.1:18081`)
   return withoutSlash(url.href)

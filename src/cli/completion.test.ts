@@ -1,11 +1,15 @@
 /** The completion scripts, run by the shells themselves. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { runner } from '../../test/people.ts'
 
 const bash = await runner({})('completion', 'bash')
 const zsh = await runner({})('completion', 'zsh')
+const fish = await runner({})('completion', 'fish')
 
 function offered(...words: string[]): string[] {
   const typed = words.map(word => `'${word}'`).join(' ')
@@ -42,4 +46,17 @@ test('zsh reads its script', { skip: spawnSync('zsh', ['--version']).error && 'z
 compadd() { print -l -- "\${@[2,-1]}" }
 words=(multinic check -o ''); CURRENT=4; _multinic`
   assert.equal(execFileSync('zsh', ['-fc', script], { encoding: 'utf8' }), 'wide\njson\nyaml\ncsv\n')
+})
+
+test('fish reads its script', { skip: spawnSync('fish', ['--version']).error && 'fish is not installed' }, async t => {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-fish-'))
+  t.after(() => rm(dir, { recursive: true }))
+  await writeFile(join(dir, 'multinic'), "#!/bin/sh\nprintf 'node,w1,p,w1,\\r\\n'\n", { mode: 0o755 })
+  const asked = ['multinic hist', 'kubectl-multinic completion z', 'multinic why w', 'multinic plan -f /etc/hostn']
+  const script = [`set PATH ${dir} $PATH`, fish.out, ...asked.map(line => `complete --do-complete '${line}'`)].join(
+    '\n',
+  )
+  const offered = execFileSync('fish', ['--no-config', '--command', script], { encoding: 'utf8' })
+  const words = offered.split('\n').map(line => line.split('\t', 1)[0])
+  assert.deepEqual(words, ['history', 'zsh', 'w1', '/etc/hostname', ''])
 })

@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander'
 
-export const shells = ['bash', 'zsh'] as const
+export const shells = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof shells)[number]
 
 /** What can follow a command. */
@@ -32,36 +32,45 @@ export function wordsOf(command: Command, path = ''): Words[] {
 }
 
 export function completionScript(shell: Shell, words: readonly Words[]): string {
-  return shell === 'bash' ? bashScript(words) : zshScript(words)
+  return { bash: bashScript, zsh: zshScript, fish: fishScript }[shell](words)
 }
 
-/** Both scripts know `chosen` (the command so far), `before` (the word in front) and the same cases. */
-function cases(words: readonly Words[], offer: { words: string; files: string; nodes: string }): string {
+interface Offer {
+  words: string
+  files: string
+  nodes: string
+}
+
+/** What each script does for an option that takes a value (`plan -f`), and for a command (`plan`). */
+function answers(words: readonly Words[], offer: Offer): Record<'values' | 'follow', [of: string, act: string][]> {
   const values = words.flatMap(({ path, options }) =>
     options.flatMap(({ names, takes }) => {
       if (takes === undefined) return []
-      const action =
-        takes === 'file' ? offer.files : takes === 'word' ? 'return' : `${offer.words} ${takes.join(' ')}; return`
-      return names.map(name => `    "${path} ${name}") ${takes === 'file' ? `${action}; return` : action} ;;`)
+      const act = takes === 'file' ? `${offer.files}; ` : takes === 'word' ? '' : `${offer.words} ${takes.join(' ')}; `
+      return names.map((name): [string, string] => [`${path} ${name}`, `${act}return`])
     }),
   )
-  const follow = words.map(({ path, commands, options, takesNode }) => {
+  const follow = words.map(({ path, commands, options, takesNode }): [string, string] => {
     const all = [...commands, ...options.flatMap(({ names }) => names.filter(name => name.startsWith('--'))), '--help']
-    return `    "${path}") ${offer.words} ${all.join(' ')}${takesNode ? `; ${offer.nodes}` : ''} ;;`
+    return [path, `${offer.words} ${all.join(' ')}${takesNode ? `; ${offer.nodes}` : ''}`]
   })
+  return { values, follow }
+}
+
+/** All scripts know `chosen` (the command so far), `before` (the word in front) and the same cases. */
+function cases(words: readonly Words[], offer: Offer): string {
+  const { values, follow } = answers(words, offer)
+  const lines = (of: [string, string][]) => of.map(([when, act]) => `    "${when}") ${act} ;;`).join('\n')
   return `  case "$chosen $before" in
-${values.join('\n')}
+${lines(values)}
   esac
   case "$chosen" in
-${follow.join('\n')}
+${lines(follow)}
   esac`
 }
 
-function knownPaths(words: readonly Words[]): string {
-  return words
-    .filter(({ path }) => path !== '')
-    .map(({ path }) => `"${path}"`)
-    .join('|')
+function knownPaths(words: readonly Words[]): string[] {
+  return words.filter(({ path }) => path !== '').map(({ path }) => `"${path}"`)
 }
 
 /** Node names by their beginning; nothing where the inventory is not known. */
@@ -85,7 +94,7 @@ _multinic() {
   COMPREPLY=()
   for ((at = 1; at < COMP_CWORD; at++)); do
     each="\${chosen:+$chosen }\${COMP_WORDS[at]}"
-    case "$each" in ${knownPaths(words)}) chosen="$each" ;; esac
+    case "$each" in ${knownPaths(words).join('|')}) chosen="$each" ;; esac
   done
 ${cases(words, offer)}
 }
@@ -105,10 +114,43 @@ _multinic() {
   local before="\${words[CURRENT-1]}" chosen= each at
   for ((at = 2; at < CURRENT; at++)); do
     each="\${chosen:+$chosen }\${words[at]}"
-    case "$each" in ${knownPaths(words)}) chosen="$each" ;; esac
+    case "$each" in ${knownPaths(words).join('|')}) chosen="$each" ;; esac
   done
 ${cases(words, offer)}
 }
 if [[ "$funcstack[1]" == _multinic ]]; then _multinic "$@"; else compdef _multinic multinic kubectl-multinic; fi
+`
+}
+
+function fishScript(words: readonly Words[]): string {
+  const offer = { words: "printf '%s\\n'", files: '__fish_complete_path "$word"', nodes: '__multinic_nodes "$word"' }
+  const { values, follow } = answers(words, offer)
+  const lines = (of: [string, string][]) => of.map(([when, act]) => `    case "${when}"\n      ${act}`).join('\n')
+  return `# Completion of multinic for fish: multinic completion fish | source
+function __multinic_nodes
+  string match --quiet --regex '^[^-]' -- "$argv[1]"; or return
+  ${askNodes('$argv[1]')}
+end
+function __multinic_offers
+  set -l word (commandline --current-token --cut-at-cursor)
+  set -l typed (commandline --tokenize --current-process --cut-at-cursor)
+  set -l before $typed[-1]
+  set -l chosen ""
+  for each in $typed[2..]
+    set -l longer (string trim -- "$chosen $each")
+    switch "$longer"
+      case ${knownPaths(words).join(' ')}
+        set chosen "$longer"
+    end
+  end
+  switch "$chosen $before"
+${lines(values)}
+  end
+  switch "$chosen"
+${lines(follow)}
+  end
+end
+complete --command multinic --no-files --arguments '(__multinic_offers)'
+complete --command kubectl-multinic --no-files --arguments '(__multinic_offers)'
 `
 }

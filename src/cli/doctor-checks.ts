@@ -158,7 +158,13 @@ function aboutNodes(nodes: readonly NodeObject[] | undefined): Finding[] {
       })
     return trouble
   })
-  const twins = [...Map.groupBy(nodes, node => node.status?.nodeInfo?.systemUUID?.toLowerCase() ?? '')]
+  // Map.groupBy is not in Node 20.
+  const byUuid = new Map<string, NodeObject[]>()
+  for (const node of nodes) {
+    const uuid = node.status?.nodeInfo?.systemUUID?.toLowerCase() ?? ''
+    byUuid.set(uuid, [...(byUuid.get(uuid) ?? []), node])
+  }
+  const twins = [...byUuid]
     .filter(([uuid, same]) => uuid !== '' && same.length > 1)
     .map(
       ([uuid, same]): Finding => ({

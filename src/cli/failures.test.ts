@@ -83,7 +83,7 @@ const cases: Record<string, Case> = {
   ],
   'an argument too few': [() => ['why'], /missing required argument 'what'/],
   'a limit that is none': [() => ['find', 'x', '--limit', '0'], /whole number from 1 to 1000/],
-  'a shell that nobody knows': [() => ['completion', 'fish'], /Allowed choices are bash, zsh/],
+  'a shell that nobody knows': [() => ['completion', 'tcsh'], /Allowed choices are bash, zsh/],
   'a plan of nothing': [() => ['plan'], /required option '-f, --filename <file>'/],
   'a plan of a file that is not there': [
     () => ['plan', '--inventory', nobody, '-f', join(dir, 'none')],

@@ -2,6 +2,7 @@
  * The people's commands: what they are called and take. What they do is loaded when one of them runs.
  */
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { version } from '../version.ts'
 import { clusterCommands } from './cluster-main.ts'
 import type { Flags } from './commands.ts'
 import { type Shell, shells } from './completion.ts'
@@ -73,14 +74,22 @@ export function peopleCommands(io: Io, ended: (ending: Ending) => void): Command
   const completion = new Command('completion')
     .description('write the completion script of a shell')
     .addArgument(new Argument('<shell>', 'whose').choices(shells))
-    .addHelpText('after', '\nTry it:\n  source <(multinic completion bash)\n  source <(multinic completion zsh)')
+    .addHelpText(
+      'after',
+      '\nTry it:\n  source <(multinic completion bash)\n  source <(multinic completion zsh)\n  multinic completion fish | source',
+    )
     .exitOverride()
     .action(async (shell: Shell, _flags, command: Command) => {
       const { completionScript, wordsOf } = await import('./completion.ts')
       io.out(completionScript(shell, wordsOf(command.parent ?? command)))
     })
 
-  const others = [migrateCommand(io, ended), ...clusterCommands(io, ended), completion]
+  const told = new Command('version')
+    .description('tell the version of this program')
+    .exitOverride()
+    .action(() => io.out(`multinic ${version}\n`))
+
+  const others = [migrateCommand(io, ended), ...clusterCommands(io, ended), completion, told]
   return [status, why, plan, history, find, check, exported, ...others]
 }
 

@@ -56,12 +56,18 @@ test('kubectl multinic is completed too: kubectl asks a program for it', async (
 })
 
 test('a command loads neither a room nor the sandbox before it runs', async () => {
-  const own = ['main', 'cluster-main', 'migrate-main', 'io', 'completion', 'terminal']
+  const own = ['program', 'main', 'cluster-main', 'migrate-main', 'io', 'completion', 'terminal']
   const imports = await Promise.all(own.map(name => readFile(join(root, `src/cli/${name}.ts`), 'utf8')))
   const loaded = imports.flatMap(text =>
     [...text.matchAll(/^import (?!type)[^;]*? from '(.*)'$/gm)].map(([, from]) => from),
   )
-  const light = ['commander', ...own.map(name => `./${name}.ts`), 'node:fs/promises', 'node:stream/consumers']
+  const light = [
+    'commander',
+    ...own.map(name => `./${name}.ts`),
+    ...['env', 'errors', 'version'].map(name => `../${name}.ts`),
+    'node:fs/promises',
+    'node:stream/consumers',
+  ]
   assert.deepEqual(
     [...new Set(loaded)].filter(from => !light.includes(from ?? '')),
     [],

@@ -1,0 +1,99 @@
+/** A release: one version everywhere, the same bytes from the same input, and a program for people that needs nothing of the tree. */
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { parse } from 'yaml'
+import { changesOf, writeLightArtefacts, writeSums } from '../../scripts/release.ts'
+import { environment } from '../../src/env.ts'
+import { version } from '../../src/version.ts'
+import { type ControllerCluster, startControllerCluster } from '../controller-cluster.ts'
+import { type Ran, run } from '../rigs/process.ts'
+
+const root = join(import.meta.dirname, '../..')
+const text = (path: string) => readFile(join(root, path), 'utf8')
+let dir: string
+let out: string
+let cli: string
+let cluster: ControllerCluster
+
+before(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'multinic-release-test-'))
+  out = join(dir, 'first')
+  await writeLightArtefacts(out)
+  await writeSums(out)
+  await run('tar', ['--extract', '--gzip', '--directory', dir, '--file', join(out, `multinic-cli-${version}.tgz`)])
+  cli = join(dir, `multinic-cli-${version}`)
+  cluster = await startControllerCluster()
+})
+after(async () => {
+  await cluster?.close()
+  await rm(dir, { recursive: true, force: true })
+})
+
+test('there is one version', async () => {
+  const chart = parse(await text('deployments/helm/Chart.yaml')) as { version: string; appVersion: string }
+  const lock = JSON.parse(await text('package-lock.json')) as { version: string; packages: { '': { version: string } } }
+  const said = await run(join(root, 'bin/multinic'), ['--version'])
+  const all = {
+    'package.json': (JSON.parse(await text('package.json')) as { version: string }).version,
+    'package-lock.json': lock.version,
+    'package-lock.json, itself': lock.packages[''].version,
+    'version of the chart': chart.version,
+    'appVersion of the chart': chart.appVersion,
+    'multinic --version': said.stdout.trim().replace('multinic ', ''),
+  }
+  assert.deepEqual(all, Object.fromEntries(Object.keys(all).map(name => [name, version])))
+})
+
+test('the changelog begins with it; a version without a chapter is refused', async () => {
+  assert.match(await changesOf(version), new RegExp(`^## ${version.replaceAll('.', '\\.')}\\b[^]*\n- `))
+  await assert.rejects(changesOf('9.9.9'), /write a chapter "## 9\.9\.9"/)
+})
+
+test('the same input gives the same bytes, and the sums are those of the files', async () => {
+  const again = join(dir, 'second')
+  await writeLightArtefacts(again)
+  await writeSums(again)
+  const names = await readdir(out)
+  assert.deepEqual(await readdir(again), names)
+  for (const name of names)
+    assert.ok((await readFile(join(out, name))).equals(await readFile(join(again, name))), `${name} differs`)
+  const { stdout } = await run('sh', ['-c', 'cd "$1" && sha256sum --check SHA256SUMS', 'sh', out])
+  assert.equal(stdout.match(/: OK$/gm)?.length, names.length - 1)
+})
+
+/** Node from the PATH of the machine, without the one that the project pins. */
+function machinesNode(): string | undefined {
+  const places = (environment()['PATH'] ?? '').split(delimiter).filter(place => !place.includes('node_modules'))
+  return places.map(place => join(place, 'node')).find(path => existsSync(path))
+}
+
+const nodes = new Map([['the pinned Node', process.execPath]])
+const other = machinesNode()
+if (other) nodes.set(`Node ${(await run(other, ['--version'])).stdout.trim()} of this machine`, other)
+
+for (const [name, node] of nodes) {
+  const multinic = (...args: string[]): Promise<Ran> =>
+    run(node, [join(cli, 'multinic'), ...args], { check: false, env: { KUBECONFIG: cluster.api.kubeconfig } })
+
+  test(`the bundle runs outside of the tree with ${name}`, async () => {
+    assert.equal((await multinic('version')).stdout, `multinic ${version}\n`)
+    for (const shell of ['bash', 'zsh', 'fish'])
+      assert.equal(
+        (await multinic('completion', shell)).stdout,
+        await readFile(join(cli, 'completion', `multinic.${shell}`), 'utf8'),
+      )
+    const lost = await multinic('status')
+    assert.equal(lost.code, 2)
+    assert.match(lost.stderr, /the address of the inventory is not known/)
+  })
+
+  test(`it speaks to a cluster with ${name}`, async () => {
+    const { code, stdout, stderr } = await multinic('doctor')
+    assert.equal(code, 0, stdout + stderr)
+    assert.match(stdout, /CRD multinicnodeconfigs\.multinic\.io serves v1, v1alpha1/)
+  })
+}

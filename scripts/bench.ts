@@ -40,7 +40,7 @@ const rows = figures.map(({ name, value, unit, reference, against, ratio, goal }
   `${round(value)} ${unit}`,
   `${against}: ${round(reference)} ${unit}`,
   `${round(ratio)}×`,
-  goal ? `${value <= goal.atMost ? 'meets' : 'MISSES'} ≤ ${goal.atMost}` : '',
+  goal ? `${value <= goal.atMost ? 'meets' : 'MISSES'} ≤ ${round(goal.atMost)}` : '',
 ])
 const widths = [0, 1, 2, 3, 4].map(column => Math.max(...rows.map(row => row[column]?.length ?? 0)))
 for (const row of rows) console.log(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))

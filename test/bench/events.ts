@@ -19,7 +19,7 @@ import { eventually } from '../eventually.ts'
 import { clusterId, startStage } from '../operator/stage.ts'
 import { projectId, standInCloud, standInViola, startProgram, subnetIds, vmIdOf } from '../operator/stand-ins.ts'
 import { type RabbitMq, startRabbitMq } from '../rigs/rabbitmq/rig.ts'
-import { figure, inItsOwnWorld, memoryOf, say } from './figure.ts'
+import { figure, inItsOwnWorld, memoryOf, percentile, say } from './figure.ts'
 
 const [vms, callMs, notices, queued] = [1_000, 5, 25, 100_000]
 /** Notices that follow each other sooner are folded: they are no lone ones. */
@@ -91,8 +91,12 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
       ours.push((await arrived) - started)
       await quiet(operator.url)
     }
-    const reference = { against: 'bare calls', reference: p95(bare) }
-    say(figure('events.notice_to_viola_p95', p95(ours), 'ms', reference, { atMost: 4 * reference.reference }))
+    const reference = { against: 'bare calls', reference: percentile(bare, 0.95) }
+    say(
+      figure('events.notice_to_viola_p95', percentile(ours, 0.95), 'ms', reference, {
+        atMost: 4 * reference.reference,
+      }),
+    )
   } finally {
     await channel.close()
     await connection.close()
@@ -160,11 +164,6 @@ async function bareCalls(cloud: string, viola: string, aside: string): Promise<n
   const body = JSON.stringify([{ nodeName: 'bare', interfaces: [] }])
   await (await request(`${aside}/v1/k8s/multinic/node-configs`, { method: 'POST', body })).body.text()
   return performance.now() - started
-}
-
-function p95(times: readonly number[]): number {
-  const sorted = [...times].sort((a, b) => a - b)
-  return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? Number.NaN
 }
 
 async function noticesPerSecond(rabbit: RabbitMq): Promise<void> {

@@ -12,7 +12,7 @@ import { createInventoryApp } from '../../src/inventory/app.ts'
 import { openInventoryAuth } from '../../src/inventory/auth.ts'
 import { openStore } from '../../src/inventory/store.ts'
 import { silent } from '../../src/log.ts'
-import { type Bench, figure } from './figure.ts'
+import { type Bench, figure, percentile } from './figure.ts'
 
 const [nodes, measured, providers, batch] = [10_000, 4_000, 10, 200]
 
@@ -174,14 +174,10 @@ async function p95(url: string, path: () => string, each: number): Promise<{ our
       nothing?.push(await timed('/nothing'))
       ours?.push(await timed(path()))
     }
-    rounds.push({ ours: percentile95(ours ?? []), nothing: percentile95(nothing ?? []) })
+    rounds.push({ ours: percentile(ours ?? [], 0.95), nothing: percentile(nothing ?? [], 0.95) })
   }
   await dispatcher.close()
   // The first one warms up.
   const [quietest] = rounds.slice(1).sort((a, b) => a.ours + a.nothing - b.ours - b.nothing)
   return quietest ?? { ours: Number.NaN, nothing: Number.NaN }
-}
-
-function percentile95(times: readonly number[]): number {
-  return [...times].sort((a, b) => a - b)[Math.floor(times.length * 0.95)] ?? Number.NaN
 }

@@ -22,6 +22,8 @@ export const nodeConfigAnnotations = {
   adopt: 'multinic.io/adopt',
   /** namespace/name of the MultiNicBizConfig that the node came from. */
   migratedFrom: 'multinic.io/migrated-from',
+  /** Of the write that last changed the spec; a change of it alone means nothing. */
+  traceparent: 'multinic.io/traceparent',
 } as const
 
 export const nodeConfigFinalizer = 'multinic.io/node-cleanup'

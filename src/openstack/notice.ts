@@ -38,7 +38,7 @@ export interface NetworkSubject {
 export type Subject = PortSubject | ServerSubject | SubnetSubject | NetworkSubject
 
 export type Reading =
-  | { kind: 'notice'; event: string; subjects: Subject[]; at?: number }
+  | { kind: 'notice'; event: string; subjects: Subject[]; at?: number; requestId?: string }
   /** Well-formed, and of no interest. */
   | { kind: 'other' }
   | { kind: 'poison'; why: string }
@@ -71,7 +71,8 @@ function reading(body: unknown): Reading {
   const subjects = payload && read(payload, event)
   if (!subjects || subjects.length === 0) return poison(`${event} names nothing`)
   const at = timeOf(inner['timestamp'])
-  return { kind: 'notice', event, subjects, ...(at !== undefined && { at }) }
+  const requestId = requestIn(inner['_context_request_id'])
+  return { kind: 'notice', event, subjects, ...(at !== undefined && { at }), ...(requestId && { requestId }) }
 }
 
 type Json = Record<string, unknown>
@@ -155,6 +156,11 @@ function record(value: unknown): Json | undefined {
 
 function idIn(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= longestId ? value : undefined
+}
+
+/** What OpenStack calls the request that the notice tells of; its logs know it by that. */
+function requestIn(value: unknown): string | undefined {
+  return typeof value === 'string' && /^req-[0-9a-f-]{36}$/.test(value) ? value : undefined
 }
 
 function textIn(value: unknown): string {

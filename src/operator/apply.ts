@@ -29,7 +29,13 @@ const limits = {
   costOf: (node: ViolaNodeConfig) => JSON.stringify(node).length,
 }
 
-export async function deliver(viola: Viola, nodes: readonly NodePlan[], signal: AbortSignal): Promise<Delivery> {
+export async function deliver(
+  door: Viola,
+  nodes: readonly NodePlan[],
+  signal: AbortSignal,
+  traceparent?: string,
+): Promise<Delivery> {
+  const viola = traced(door, traceparent)
   const delivery: Delivery = {
     accepted: new Map(),
     removed: new Set(),
@@ -45,6 +51,15 @@ export async function deliver(viola: Viola, nodes: readonly NodePlan[], signal: 
   await Promise.all(Array.from({ length: postsAtOnce }, send))
   for (const node of nodes.filter(({ action }) => action === 'remove')) await remove(viola, node, delivery, signal)
   return delivery
+}
+
+/** The same Viola; it is told which trace its work belongs to. */
+function traced(viola: Viola, traceparent: string | undefined): Viola {
+  return {
+    held: signal => viola.held(signal),
+    post: (nodes, signal) => viola.post(nodes, signal, traceparent),
+    remove: (nodeName, expected, signal) => viola.remove(nodeName, expected, signal, traceparent),
+  }
 }
 
 /** What got through, node by node; what did not is told by the error. */

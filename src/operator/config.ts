@@ -13,6 +13,7 @@ import {
 } from '../contract/settings.ts'
 import { withoutSlash } from '../contract/url.ts'
 import { type Environment, settingsFrom } from '../env.ts'
+import { traceSettings } from '../trace-export.ts'
 import { configError } from './sync-error.ts'
 
 const flag = z.enum(['true', 'false'], { error: 'must be true or false' }).transform(word => word === 'true')
@@ -76,6 +77,7 @@ export const processSettings = z.object({
   HTTP_PROXY: optional('Proxy for http addresses.'),
   HTTPS_PROXY: optional('Proxy for https addresses.'),
   NO_PROXY: optional('Hosts that are reached without a proxy.'),
+  ...traceSettings,
 })
 
 export type ProcessSettings = z.infer<typeof processSettings>

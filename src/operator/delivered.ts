@@ -77,8 +77,8 @@ export function withRecords(viola: Viola, store: DeliveredStore, place: Place): 
       keeps = !held.told
       return keeps ? { nodes: await store.list(place), told: false } : held
     },
-    async post(nodes, signal) {
-      const outcome = await viola.post(nodes, signal)
+    async post(nodes, signal, traceparent) {
+      const outcome = await viola.post(nodes, signal, traceparent)
       if (!keeps) return outcome
       for (const node of nodes) {
         const { action } = outcome.results.get(node.nodeName) ?? { action: 'updated' }
@@ -88,8 +88,8 @@ export function withRecords(viola: Viola, store: DeliveredStore, place: Place): 
       }
       return outcome
     },
-    async remove(nodeName, expectedSpecHash, signal) {
-      const outcome = await viola.remove(nodeName, expectedSpecHash, signal)
+    async remove(nodeName, expectedSpecHash, signal, traceparent) {
+      const outcome = await viola.remove(nodeName, expectedSpecHash, signal, traceparent)
       if (keeps && outcome === 'removed') await store.remove(place, nodeName)
       return outcome
     },

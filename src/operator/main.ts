@@ -17,6 +17,7 @@ import type { Log } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
 import { type Call, createHttp, type Proxies } from '../openstack/http.ts'
 import { openTokens } from '../tokens.ts'
+import { openTracer } from '../trace-export.ts'
 import { type Answering, createOperatorApp } from './app.ts'
 import { createBusSecrets } from './bus-secrets.ts'
 import { claimsOf } from './claims.ts'
@@ -37,6 +38,7 @@ import { providerIdOf } from './provider.ts'
 import { configReconciler, type ReconcileDeps } from './reconcile.ts'
 import { createRecords, type Recorder } from './records.ts'
 import { createSecretWatch, type SecretWatch } from './secret-watch.ts'
+import { createTraces } from './traces.ts'
 import { createTurns } from './turns.ts'
 import type { Verdict } from './verdicts.ts'
 import { createViolas } from './violas.ts'
@@ -99,6 +101,19 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     counts,
     log,
   })
+  const tracer = openTracer(settings, {
+    part: 'operator',
+    log,
+    count: (outcome, spans) => metrics.count('multinic_trace_spans_total', spans, { outcome }),
+  })
+  const timed: ReconcileDeps['timed'] = async (stage, work) => {
+    const started = performance.now()
+    try {
+      return await work()
+    } finally {
+      counts.stage(stage, (performance.now() - started) / 1_000)
+    }
+  }
   const deps: ReconcileDeps = {
     env,
     kube,
@@ -129,14 +144,8 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     now,
     takeForced: key => forced.delete(key),
     turns: createTurns(settings.OPERATOR_WORKERS, key => wakeKey(key)),
-    timed: async (stage, work) => {
-      const started = performance.now()
-      try {
-        return await work()
-      } finally {
-        counts.stage(stage, (performance.now() - started) / 1_000)
-      }
-    },
+    timed,
+    traces: createTraces(tracer, timed, Date.now),
   }
 
   deps.onSynced = (key, result, seconds) => {
@@ -188,7 +197,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     policy.close()
     tokens?.close()
     await events.flush()
-    await Promise.all([app.close(), clouds.close(), violas.close(), inventory?.close()])
+    await Promise.all([app.close(), clouds.close(), violas.close(), inventory?.close(), tracer.close()])
     await kube.close()
   }
 }

@@ -21,6 +21,7 @@ import type { Notices } from './notices.ts'
 import { nextStatus, type Outcome } from './status.ts'
 import { type SyncDeps, type SyncResult, sync } from './sync.ts'
 import { SyncError } from './sync-error.ts'
+import type { SyncTrace, Traces } from './traces.ts'
 import type { Turns } from './turns.ts'
 
 export interface ReconcileDeps extends SyncDeps {
@@ -34,6 +35,7 @@ export interface ReconcileDeps extends SyncDeps {
   onSynced?: (key: string, result: SyncResult | undefined, seconds: number) => void
   /** How many syncs one cloud may keep busy. */
   turns: Turns
+  traces: Traces
   random?: () => number
 }
 
@@ -90,18 +92,21 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
   async function syncOne(
     found: OpenstackConfig,
     key: string,
-    { log, signal }: Pick<ReconcileContext, 'log' | 'signal'>,
+    { log: plain, signal }: Pick<ReconcileContext, 'log' | 'signal'>,
   ) {
     const at = parseKey(key)
     const config = await withFinalizer(found, deps.kube)
     const { generation } = config.metadata
     const fresh = deps.takeForced(key)
     const hints = deps.cloudEvents.take(key)
+    const trace = deps.traces.begin(hints.notice)
+    const requestId = hints.notice?.requestId
+    const log = plain.with({ traceId: trace.traceId, ...(requestId && { requestId }) })
     // What a person changed or asked for is no repetition of an old failure.
     if (fresh || memory.get(key)?.generation !== generation) memory.delete(key)
 
     const started = deps.now()
-    const { result, error } = await attempt(config, { log, signal, fresh, hints })
+    const { result, error } = await attempt(config, { log, signal, fresh, hints }, trace)
     signal.throwIfAborted()
     const failure = error ?? result?.error
     const remembered = remember(key, { generation, failure, result, noticed: hints.noticed })
@@ -128,8 +133,9 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
       downPortRetry: result?.down.retry,
       nextSyncMs: next,
     }
-    await deps.timed('status', () => writeStatus(config, outcome))
-    await deps.timed('record', () => deps.records.flush(log))
+    await trace.timed('status', () => writeStatus(config, outcome))
+    await trace.timed('record', () => deps.records.flush(log))
+    trace.end(key, result)
     deps.onSynced?.(key, result, (deps.now().getTime() - started.getTime()) / 1_000)
     return { after: next }
 
@@ -144,11 +150,12 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     }
   }
 
-  async function attempt(config: OpenstackConfig, context: LookContext & { log: Log }) {
+  async function attempt(config: OpenstackConfig, context: LookContext & { log: Log }, trace: SyncTrace) {
     const { log, signal } = context
     const limited = AbortSignal.any([signal, AbortSignal.timeout(longestSyncMs)])
     try {
-      return { result: await sync(config, deps, { ...context, signal: limited }) }
+      const { timed, traceparent } = trace
+      return { result: await sync(config, { ...deps, timed }, { ...context, signal: limited, traceparent }) }
     } catch (error) {
       if (error instanceof SyncError) return { error }
       signal.throwIfAborted()

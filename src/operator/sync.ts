@@ -37,6 +37,8 @@ export interface SyncResult {
   settings: SyncSettings
   findings: Findings
   changed: number
+  /** Nodes that were sent because something differs. */
+  delivered: readonly string[]
   down: DownDecision
   /** Ports that wait to be attached. */
   waiting: boolean
@@ -52,9 +54,9 @@ const looks = 3
 export async function sync(
   config: OpenstackConfig,
   deps: SyncDeps,
-  context: LookContext & { log: Log },
+  context: LookContext & { log: Log; traceparent?: string },
 ): Promise<SyncResult> {
-  const { signal, log } = context
+  const { signal, log, traceparent } = context
   const looked = await look(config, deps, context)
   const { settings, providerId, viola, observed, plan, bus, facts, nodesTold, questionFailures } = looked
   await deps.busSecrets.keep(config, bus, log)
@@ -69,7 +71,7 @@ export async function sync(
     deps.now(),
   )
   const delivered = await deps.timed('deliver', () =>
-    deliverAll({ deps, viola, providerId, observed, nodesTold, plan, down, log, signal }),
+    deliverAll({ deps, viola, providerId, observed, nodesTold, plan, down, log, signal, traceparent }),
   )
   record(deps, providerId, delivered)
   const findings = findingsOf(config, looked, delivered, deps.cloudEvents.stateOf(keyOf(config)))
@@ -78,6 +80,7 @@ export async function sync(
     settings,
     findings,
     changed: delivered.changed.size,
+    delivered: [...delivered.changed.keys()].filter(node => delivered.delivery.accepted.has(node)),
     down,
     plan: delivered.plan,
     waiting: delivered.plan.waiting.length > 0,
@@ -103,6 +106,7 @@ interface Delivering {
   down: DownDecision
   log: Log
   signal: AbortSignal
+  traceparent: string | undefined
 }
 
 interface Delivered {
@@ -137,7 +141,7 @@ async function deliverAll(work: Delivering): Promise<Delivered> {
       }
       const nodes = dueIn(work, plan, look).filter(node => locked.has(node.instanceId))
       if (nodes.length === 0) return 0
-      const delivery = await deliver(viola, nodes, signal)
+      const delivery = await deliver(viola, nodes, signal, work.traceparent)
       tellDelivered(log, nodes, delivery)
       add(total, delivery, nodes)
       for (const node of nodes) if (delivery.removed.has(node.nodeName)) deps.leaving.add(providerId, node)

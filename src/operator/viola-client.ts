@@ -19,9 +19,15 @@ import type { HeldNode } from './facts.ts'
 
 export interface Viola {
   held(signal?: AbortSignal): Promise<Held>
-  post(nodes: readonly ViolaNodeConfig[], signal?: AbortSignal): Promise<PostOutcome>
+  /** The trace is that of the sync. */
+  post(nodes: readonly ViolaNodeConfig[], signal?: AbortSignal, traceparent?: string): Promise<PostOutcome>
   /** `unserved` when this Viola has no DELETE. */
-  remove(nodeName: string, expectedSpecHash: string, signal?: AbortSignal): Promise<'removed' | 'conflict' | 'unserved'>
+  remove(
+    nodeName: string,
+    expectedSpecHash: string,
+    signal?: AbortSignal,
+    traceparent?: string,
+  ): Promise<'removed' | 'conflict' | 'unserved'>
 }
 
 export interface Held {
@@ -88,11 +94,11 @@ export function createViola({ http, endpoint, providerId, token }: ViolaOptions)
       return { nodes, told: true }
     },
 
-    async post(nodes, signal) {
+    async post(nodes, signal, traceparent) {
       const answer = await http.request({
         method: 'POST',
         url,
-        headers,
+        headers: { ...headers, ...(traceparent && { traceparent }) },
         body: nodes,
         signal,
         anyBody: true,
@@ -105,13 +111,13 @@ export function createViola({ http, endpoint, providerId, token }: ViolaOptions)
       return { results: new Map(results.map(({ nodeName, ...result }) => [nodeName, result])) }
     },
 
-    async remove(nodeName, expectedSpecHash, signal) {
+    async remove(nodeName, expectedSpecHash, signal, traceparent) {
       if (unserved.has('DELETE')) return 'unserved'
       const query = new URLSearchParams({ expectedSpecHash })
       const answer = await http.request({
         method: 'DELETE',
         url: `${url}/${encodeURIComponent(nodeName)}?${query}`,
-        headers,
+        headers: { ...headers, ...(traceparent && { traceparent }) },
         signal,
         anyBody: true,
         accept: status => status < 500 && status !== 429,

@@ -12,6 +12,8 @@ import type { Log } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
 import { type Handler, hasAlready, queryOf, serveApi } from '../routes.ts'
 import { type Caller, mayActFor } from '../tokens.ts'
+import { parseTraceparent } from '../trace.ts'
+import { openTracer, type TraceSettings } from '../trace-export.ts'
 import { answerTo } from './answer.ts'
 import { violaApi } from './api.ts'
 import { applyDecisions, isAway, type Outcome } from './apply.ts'
@@ -24,6 +26,7 @@ import { belongsTo, heldNode, planNodeConfigs } from './plan.ts'
 import { nodesFrom } from './request.ts'
 import type { TargetState, Targets } from './targets.ts'
 import { type Certificates, certificateOf } from './tls.ts'
+import { type RequestTrace, requestTrace } from './traces.ts'
 
 export interface ViolaAppOptions {
   targets: Targets
@@ -31,6 +34,7 @@ export interface ViolaAppOptions {
   log: Log
   parallel: number
   certificates?: Certificates | undefined
+  tracing?: TraceSettings
   /** How long a client may take to send its headers, and the whole of a request. */
   patience?: { headersMs: number; requestMs: number }
 }
@@ -43,9 +47,14 @@ interface Admitted {
 }
 
 export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
-  const { targets, auth, log, parallel, certificates, patience } = options
+  const { targets, auth, log, parallel, certificates, patience, tracing = {} } = options
   const metrics = createMetrics('viola', { process: true })
   const providers = new Set<string>()
+  const tracer = openTracer(tracing, {
+    part: 'viola',
+    log,
+    count: (outcome, spans) => metrics.count('multinic_trace_spans_total', spans, { outcome }),
+  })
   const app = createApp({
     log,
     bodyLimit: maxPostBytes,
@@ -108,6 +117,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
   const handlers: Record<string, Handler> = {
     [`post ${violaPath}`]: async (request, reply) => {
       const { providerId, caller } = await admitted(request, reply)
+      const trace = requestTrace(tracer, request.headers['traceparent'])
       const { nodes, errors } = nodesFrom(request.body, providerId)
       if (errors.length > 0)
         throw new HttpProblem(400, `${errors.length} wrong: ${errors.slice(0, 5).map(sentence).join('; ')}`, errors)
@@ -115,9 +125,10 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
       const outcomes = await inCluster(providerId, async cluster => {
         const { get: held } = await cluster.observe()
         const context = { providerId, held, mayTakeFrom: (id: string) => mayActFor(caller, id) }
-        return applyDecisions(cluster, planNodeConfigs(nodes, context), { context, parallel, force })
+        return applyDecisions(cluster, planNodeConfigs(nodes, context), { context, parallel, force, trace })
       })
-      tell(caller, providerId, outcomes)
+      trace?.end(providerId, outcomes.length)
+      tell(caller, providerId, outcomes, trace)
       const { status, body } = answerTo(outcomes)
       const type = status === 200 ? 'application/json' : 'application/problem+json'
       return reply.code(status).type(type).send(JSON.stringify(body))
@@ -144,7 +155,9 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
       const expected = queryOf(request)['expectedSpecHash']
       const deleted = await inCluster(providerId, cluster => deleteNode(cluster, { nodeName, providerId, expected }))
       if (deleted) {
-        log.info('node config deleted', { caller: caller.name, provider: providerId, node: nodeName })
+        const trace = parseTraceparent(request.headers['traceparent'])
+        const facts = { caller: caller.name, provider: providerId, node: nodeName }
+        log.info('node config deleted', { ...facts, ...(trace && { traceId: trace.traceId }) })
         metrics.count('viola_node_configs_total', 1, { provider: labelOf(providerId), action: 'deleted' })
       }
       return reply.code(204).send()
@@ -157,6 +170,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     certificates?.close()
     await auth.close()
     await targets.close()
+    await tracer.close()
   })
 
   /** A default target serves whatever id a caller makes up: so many get a number of their own. */
@@ -166,14 +180,15 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
   }
 
   /** The audit log: who changed what. Callers who repeat themselves are not told of. */
-  function tell(caller: Caller, provider: string, outcomes: readonly Outcome[]): void {
+  function tell(caller: Caller, provider: string, outcomes: readonly Outcome[], trace: RequestTrace | undefined): void {
     for (const action of ['created', 'updated', 'unchanged', 'conflict', 'failed'] as const) {
       const nodes = outcomes.filter(one => one.action === action)
       if (nodes.length === 0) continue
       metrics.count('viola_node_configs_total', nodes.length, { provider: labelOf(provider), action })
       if (action === 'unchanged') continue
       const level = action === 'failed' || action === 'conflict' ? 'warn' : 'info'
-      const facts = { caller: caller.name, provider, nodes: nodes.map(({ nodeName }) => nodeName) }
+      const named = nodes.map(({ nodeName }) => nodeName)
+      const facts = { caller: caller.name, provider, nodes: named, ...(trace && { traceId: trace.traceId }) }
       log[level](`node configs ${action}`, { ...facts, ...(level === 'warn' && { first: nodes[0]?.message }) })
     }
   }

@@ -2,12 +2,13 @@
  * Carries decisions out in one cluster: server-side apply of spec and labels, a bounded number at a time, and one
  * outcome for every node whatever happens to the others.
  */
-import type { NodeConfig } from '../contract/node-config.ts'
+import { type NodeConfig, nodeConfigAnnotations } from '../contract/node-config.ts'
 import type { ViolaResult } from '../contract/viola.ts'
 import { messageOf } from '../errors.ts'
 import { isConflict, isRetryable, kubeErrorIn } from '../kube/errors.ts'
-import { type Cluster, fieldManager } from './observe.ts'
+import { type AppliedObject, type Cluster, fieldManager } from './observe.ts'
 import { appliedObject, type Decision, heldNode, type PlanContext, planNodeConfig, type WantedNode } from './plan.ts'
+import type { RequestTrace } from './traces.ts'
 
 export interface Outcome extends ViolaResult {
   objectName: string
@@ -22,6 +23,7 @@ export interface ApplyOptions {
   parallel: number
   /** Takes fields over from any other manager. */
   force: boolean
+  trace?: RequestTrace | undefined
 }
 
 export async function applyDecisions(
@@ -95,12 +97,14 @@ async function write(cluster: Cluster, decision: Write, options: ApplyOptions): 
   const object = appliedObject(node, options.context.providerId, held)
   const { uid, resourceVersion } = (node.expectedSpecHash !== undefined && held?.metadata) || {}
   const guard = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
-  const body = { ...object, metadata: { ...object.metadata, ...guard } }
-  const now = await cluster.apply(body, options.force).catch(error => {
-    const managers = managersIn(error)
-    if (managers.length === 0 || !managers.every(isPerson)) throw error
-    return cluster.apply(body, true)
+  const trace = options.trace?.write(node.nodeName)
+  const annotations = trace && { [nodeConfigAnnotations.traceparent]: trace.traceparent }
+  const body = { ...object, metadata: { ...object.metadata, ...(annotations && { annotations }), ...guard } }
+  const now = await applyOver(cluster, body, options.force).catch(error => {
+    trace?.end('the cluster refused it')
+    throw error
   })
+  trace?.end()
   const created = decision.do === 'create' && (now.metadata.generation ?? 1) <= 1
   const same = held !== undefined && held.metadata.resourceVersion === now.metadata.resourceVersion
   return {
@@ -109,6 +113,15 @@ async function write(cluster: Cluster, decision: Write, options: ApplyOptions): 
     action: created ? 'created' : same ? 'unchanged' : 'updated',
     specHash: node.specHash,
   }
+}
+
+/** Once more by force where only people stand in the way. */
+function applyOver(cluster: Cluster, body: AppliedObject, force: boolean): Promise<NodeConfig> {
+  return cluster.apply(body, force).catch(error => {
+    const managers = managersIn(error)
+    if (managers.length === 0 || !managers.every(isPerson)) throw error
+    return cluster.apply(body, true)
+  })
 }
 
 function settled(decision: Exclude<Decision, Write>): Outcome {

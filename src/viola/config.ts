@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { parseDuration } from '../contract/duration.ts'
+import { traceSettings } from '../trace-export.ts'
 
 const text = z.string().min(1).optional()
 const duration = (usual: string) =>
@@ -11,7 +12,7 @@ const duration = (usual: string) =>
     .default(usual)
     .transform((given, context) => {
       const ms = parseDuration(given)
-      if (ms === undefined) context.addIssue(`"${given}" is not a positive duration, such as 10s`)
+      if (ms === undefined) context.addIssue(`${JSON.stringify(given.slice(0, 100))} is not a positive duration, such as 10s`)
       return ms ?? 0
     })
 
@@ -38,6 +39,7 @@ const fields = z.object({
   VIOLA_TOKEN_AUDIENCE: text,
   KUBERNETES_SERVICE_HOST: text,
   KUBERNETES_SERVICE_PORT: text,
+  ...traceSettings,
 })
 
 /** What only makes sense together. */

@@ -23,7 +23,7 @@ export async function runViola({ env, log, signal, onListen }: ViolaOptions): Pr
   const certificates = await openCertificates(settings, log)
   const auth = await openAuth(settings, log)
   const targets = await openTargets({ settings, log })
-  const app = createViolaApp({ targets, auth, log, parallel: settings.VIOLA_PARALLEL, certificates })
+  const app = createViolaApp({ targets, auth, log, parallel: settings.VIOLA_PARALLEL, certificates, tracing: settings })
   try {
     const url = await listen(app, settings.LISTEN_ADDR)
     log.info('listening', { url })

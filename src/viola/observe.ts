@@ -39,7 +39,13 @@ export interface Cluster {
 }
 
 export interface AppliedObject {
-  metadata: { name: string; labels: Record<string, string>; uid?: string; resourceVersion?: string }
+  metadata: {
+    name: string
+    labels: Record<string, string>
+    annotations?: Record<string, string>
+    uid?: string
+    resourceVersion?: string
+  }
   spec: NodeConfig['spec']
 }
 

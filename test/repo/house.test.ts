@@ -35,6 +35,8 @@ const everywhere = [
   'src/routes.ts',
   'src/token-bucket.ts',
   'src/tokens.ts',
+  'src/trace.ts',
+  'src/trace-export.ts',
   'src/version.ts',
 ]
 const forAgent = ['src/errors.ts', 'src/log.ts', 'src/env.ts']

@@ -13,7 +13,7 @@ import type { Priority } from '../../kube/queue.ts'
 import type { Log } from '../../log.ts'
 import { type BusAccess, type BusListener, type BusState, listenToBus } from '../../openstack/bus.ts'
 import { hostText } from '../../openstack/bus-address.ts'
-import { readNotice, type Subject } from '../../openstack/notice.ts'
+import { type Reading, readNotice, type Subject } from '../../openstack/notice.ts'
 import type { Bus } from '../clouds.ts'
 import type { SyncSettings } from '../config.ts'
 import type { CredentialSources } from '../credentials.ts'
@@ -30,9 +30,20 @@ export interface EventsState {
   lagMs?: number | undefined
 }
 
+/** The notice that starts a sync: what it told of, when, and by which request. */
+export interface NoticeHint {
+  event: string
+  /** When the cloud sent it, milliseconds since the epoch. */
+  at?: number
+  heardAt: number
+  requestId?: string
+}
+
 /** What notices said since the last sync: what is kept of the cloud and may be old, and what is said to be gone. */
 export interface Hints {
   noticed: boolean
+  /** The first of them. */
+  notice?: NoticeHint
   servers: boolean
   networks: boolean
   deletedPorts: ReadonlySet<string>
@@ -84,6 +95,15 @@ export interface CloudEventsOptions extends AccessDeps {
   now?: () => number
 }
 
+interface Hint {
+  notice: NoticeHint
+  servers: boolean
+  networks: boolean
+  deletedPorts: Set<string>
+}
+
+type Notice = Extract<Reading, { kind: 'notice' }>
+
 interface Listening {
   access: BusAccess
   label: string
@@ -104,7 +124,7 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
   const listening = new Map<string, Listening>()
   const busOf = new Map<string, string>()
   const troubles = new Map<string, string>()
-  const hints = new Map<string, { servers: boolean; networks: boolean; deletedPorts: Set<string> }>()
+  const hints = new Map<string, Hint>()
   const marks = new Map<string, string>()
   const interests = createInterests()
   const fold = createFold(key => wake(key, 'new'), clock)
@@ -124,10 +144,11 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
     }
     const lagMs = reading.at === undefined ? undefined : Math.max(0, at - reading.at)
     if (lagMs !== undefined) bus.lagMs = lagMs
-    counts.notice(heed(bus, reading.subjects), lagMs === undefined ? undefined : lagMs / 1_000)
+    counts.notice(heed(bus, reading, at), lagMs === undefined ? undefined : lagMs / 1_000)
   }
 
-  function heed(bus: Listening, subjects: readonly Subject[]): NoticeOutcome {
+  function heed(bus: Listening, { event, at, requestId, subjects }: Notice, heardAt: number): NoticeOutcome {
+    const notice = { event, heardAt, ...(at !== undefined && { at }), ...(requestId && { requestId }) }
     let outcome: NoticeOutcome = 'unrelated'
     for (const subject of subjects) {
       // One bus knows nothing of the objects of another one.
@@ -139,7 +160,7 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
       }
       outcome = 'woke'
       for (const key of keys) {
-        note(key, subject)
+        note(key, subject, notice)
         fold.add(key)
       }
     }
@@ -155,8 +176,8 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
     return true
   }
 
-  function note(key: string, subject: Subject): void {
-    const hint = hints.get(key) ?? { servers: false, networks: false, deletedPorts: new Set() }
+  function note(key: string, subject: Subject, notice: NoticeHint): void {
+    const hint = hints.get(key) ?? { notice, servers: false, networks: false, deletedPorts: new Set() }
     hints.set(key, hint)
     if (subject.about === 'server' && !subject.interfaces) hint.servers = true
     if (subject.about === 'subnet' || subject.about === 'network') hint.networks = true

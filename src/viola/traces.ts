@@ -1,0 +1,51 @@
+/**
+ * The part of a trace that passes through Viola: the request, and each object that it wrote.
+ *
+ * An object carries the trace of the write that last changed it as an annotation. One that is as wanted is not written, so
+ * it keeps the one that it has.
+ */
+import { below, parseTraceparent, type TracePlace, type Tracer, traceparentOf } from '../trace.ts'
+
+export interface RequestTrace {
+  readonly traceId: string
+  /** An object is about to be written. */
+  write(nodeName: string): WriteTrace
+  end(providerId: string, nodes: number): void
+}
+
+export interface WriteTrace {
+  /** For the object. */
+  readonly traceparent: string
+  end(error?: string): void
+}
+
+/** Undefined when the caller follows no trace: nothing is told of it then, and nothing put into objects. */
+export function requestTrace(tracer: Tracer, header: unknown): RequestTrace | undefined {
+  const caller = parseTraceparent(header)
+  if (!caller) return undefined
+  const { traceId } = caller
+  if (!tracer.on) return { traceId, write: () => ({ traceparent: String(header), end: () => {} }), end: () => {} }
+  const request = below(caller)
+  const start = Date.now()
+  return {
+    traceId,
+    write: nodeName => writeTrace(tracer, request, nodeName),
+    end(providerId, nodes) {
+      const attributes = { 'multinic.provider': providerId, 'multinic.nodes': nodes }
+      const { spanId: parentSpanId } = caller
+      tracer.tell({ ...request, parentSpanId, name: 'viola', kind: 'server', start, end: Date.now(), attributes })
+    },
+  }
+}
+
+function writeTrace(tracer: Tracer, request: TracePlace, nodeName: string): WriteTrace {
+  const place = below(request)
+  const start = Date.now()
+  const attributes = { 'multinic.node': nodeName }
+  const { spanId: parentSpanId } = request
+  return {
+    traceparent: traceparentOf(place, true),
+    end: error =>
+      tracer.tell({ ...place, parentSpanId, name: 'cr', kind: 'client', start, end: Date.now(), attributes, error }),
+  }
+}

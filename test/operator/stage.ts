@@ -46,7 +46,10 @@ export interface Stage {
   close(): Promise<void>
 }
 
-export async function startStage(log: Log = process.argv.includes('--talk') ? createLog() : silent): Promise<Stage> {
+export async function startStage(
+  log: Log = process.argv.includes('--talk') ? createLog() : silent,
+  violaEnv: Record<string, string> = {},
+): Promise<Stage> {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-operator-'))
   const world = createWorld()
   const cloud = await startCloud(world, log)
@@ -64,7 +67,7 @@ export async function startStage(log: Log = process.argv.includes('--talk') ? cr
   const viola = new AbortController()
   const listening = Promise.withResolvers<string>()
   const violaRuns = runViola({
-    env: { LISTEN_ADDR: '127.0.0.1:0', ROUTING_CONFIG: routing },
+    env: { LISTEN_ADDR: '127.0.0.1:0', ROUTING_CONFIG: routing, ...violaEnv },
     log,
     signal: viola.signal,
     onListen: listening.resolve,

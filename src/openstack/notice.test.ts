@@ -177,3 +177,14 @@ test('a captured message that was cut or garbled anywhere is read or refused, ne
   })
   fc.assert(property, { numRuns: 2_000 })
 })
+
+test('the request of a notice is kept where it has the form of one', () => {
+  const message = { event_type: 'port.delete.end', payload: { port_id: 'p-1' } }
+  const requestOf = (id: unknown) => {
+    const reading = readNotice({ ...message, _context_request_id: id })
+    return reading.kind === 'notice' ? reading.requestId : assert.fail(reading.kind)
+  }
+  const id = 'req-3387ab67-9a0f-4105-8a17-464b42120724'
+  assert.equal(requestOf(id), id)
+  for (const odd of [undefined, 7, '', 'req-', `${id}0`, `${id}\n`, { id }]) assert.equal(requestOf(odd), undefined)
+})

@@ -5,15 +5,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { request } from 'undici'
+import { aBizCluster } from '../test/biz-cluster.ts'
 import { startControllerCluster } from '../test/controller-cluster.ts'
 import { eventually } from '../test/eventually.ts'
 import { isCatalogue, parseExposition } from '../test/exposition.ts'
 import { startStage } from '../test/operator/stage.ts'
+import { aNodeOf, aViola } from '../test/viola.ts'
 import { createInventoryApp } from './inventory/app.ts'
 import { openInventoryAuth } from './inventory/auth.ts'
 import { openStore } from './inventory/store.ts'
 import { silent } from './log.ts'
 import { createMetrics } from './metrics.ts'
+import { createCounts } from './operator/counts.ts'
+import type { SyncResult } from './operator/sync.ts'
 import { addPort, addServer, addSubnet, setPortStatus } from './sandbox/world.ts'
 
 const metricsOf = async (url: string) => (await request(`${url}/metrics`)).body.text()
@@ -57,6 +61,31 @@ test('the inventory tells what the catalogue has', async () => {
     await app.close()
     await store.close()
     await rm(dir, { recursive: true })
+  }
+})
+
+test('numbers of an object that is deleted go with it, and made-up providers get one number together', async () => {
+  const metrics = createMetrics('operator')
+  const counts = createCounts(metrics, () => new Date())
+  const findings = { verdicts: [{ portId: 'p', vm: 'v', reason: 'Taken', message: '' }] }
+  const told = async () => (await metrics.text()).match(/config="[^"]*"/g) ?? []
+  counts.sync('team/main', { changed: 1, findings } as unknown as SyncResult, 1)
+  assert.equal((await told()).length, 2)
+  counts.forget('team/main')
+  assert.deepEqual(await told(), [])
+
+  const biz = await aBizCluster()
+  const viola = await aViola({ KUBECONFIG: biz.api.kubeconfig })
+  try {
+    const bodies = Array.from({ length: 520 }, (_, n) => [`made-up-${n}`, aNodeOf(`n-${n}`)] as const)
+    for (const [provider, node] of bodies) await viola.post([node], { provider })
+    const { body } = await viola.ask('GET', '/metrics')
+    const family = parseExposition(body).get('viola_node_configs_total')
+    const providers = new Set(family?.samples.map(({ labels }) => labels['provider']))
+    assert.deepEqual([providers.size, providers.has('other')], [501, true])
+  } finally {
+    await viola.close()
+    await biz.close()
   }
 })
 

@@ -8,20 +8,29 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import { stringify } from 'yaml'
 import { environment } from '../env.ts'
+import type { Built } from './built.ts'
 import { partMark, type StateDir } from './state.ts'
 import type { Part } from './supervisor.ts'
 
 export const sandboxNamespace = 'multinic-system'
 export const agentImage = 'multinic-agent:sandbox'
 
-const program = join(import.meta.dirname, '../main.ts')
+/**
+ * For processes that mostly wait: V8 looks for garbage before it grows its heap, and does not optimise the WebAssembly of
+ * undici's parser.
+ */
+const smallHeap = [
+  ...['--max-semi-space-size=1', '--semi-space-growth-factor=1', '--heap-growing-percent=20'],
+  '--liftoff-only',
+]
 
-/** Runs one command of this very program. What Node compiles is kept, which halves the start of the next process. */
-export function ownProgram(...args: string[]): Pick<Part, 'command' | 'env'> {
+/** Runs one command of the program. What Node compiles is kept, which halves the start of the next process. */
+export function ownProgram(program: string, ...args: string[]): Pick<Part, 'command' | 'env'> {
   const cache = environment()['NODE_COMPILE_CACHE'] ?? join(import.meta.dirname, '../../node_modules/.cache/compiled')
   return {
-    command: [process.execPath, '--disable-warning=ExperimentalWarning', program, ...args],
-    env: { NODE_COMPILE_CACHE: cache },
+    command: [process.execPath, '--disable-warning=ExperimentalWarning', ...smallHeap, program, ...args],
+    // The C library would keep a heap of its own for each thread.
+    env: { NODE_COMPILE_CACHE: cache, MALLOC_ARENA_MAX: '1' },
   }
 }
 
@@ -31,8 +40,7 @@ export interface PartsOptions {
   contrabass: string
   /** Under which Viola knows the Biz cluster. */
   clusterId: string
-  /** Of the bundled dashboard; without one it is where a build put it, or not there. */
-  webDir?: string
+  built: Pick<Built, 'program' | 'webDir'>
 }
 
 export interface PartAddresses {
@@ -51,7 +59,7 @@ export async function partsOf(options: PartsOptions): Promise<{ parts: Part[]; a
   await writeFile(routing, stringify({ strict: true, targets: [target] }), { mode: 0o600 })
 
   const part = (name: string, env: Record<string, string>): Part => {
-    const own = ownProgram(name)
+    const own = ownProgram(options.built.program, name)
     return { name, command: own.command, env: { ...own.env, [partMark]: state.dir, ...env } }
   }
   const parts = [
@@ -62,7 +70,7 @@ export async function partsOf(options: PartsOptions): Promise<{ parts: Part[]; a
       OPERATOR_ADDR: operator,
       INVENTORY_ADDR: inventory,
       INVENTORY_DB_PATH: state.path('inventory.db'),
-      ...(options.webDir !== undefined && { INVENTORY_WEB_DIR: options.webDir }),
+      INVENTORY_WEB_DIR: options.built.webDir,
       CONTRABASS_ENDPOINT: options.contrabass,
       VIOLA_ENDPOINT: `http://${viola}`,
     }),

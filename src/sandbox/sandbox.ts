@@ -8,6 +8,7 @@ import { connectKube, type KubeClient } from '../kube/client.ts'
 import { loadKubeconfig } from '../kube/config.ts'
 import type { Log } from '../log.ts'
 import { type AttachInput, attachPorts, type DetachInput, detachPorts, homeSubnet } from './attach.ts'
+import { builtParts } from './built.ts'
 import { openBus } from './bus.ts'
 import { type Cloud, startCloud } from './cloud.ts'
 import { file } from './container.ts'
@@ -44,6 +45,13 @@ export interface SandboxOptions {
   withConfig?: boolean
   /** Told at each step, for people. */
   progress?: (line: string) => void
+  /** Told when there are nodes, and before anybody looks at them. */
+  onNodes?: (nodes: Attachable) => void
+}
+
+export interface Attachable {
+  nodes: string[]
+  attach(input: AttachInput): Port[]
 }
 
 export interface Cluster {
@@ -100,10 +108,10 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const cluster = (name: string) => started(openCluster(state, name, log), close)
     if (options.rabbitmq) await started(openBus(options.rabbitmq, state, world, log), made => made.close())
     const cloudStarts = started(startCloud(world, log), made => made.close())
-    const begun = [cluster('management'), cluster('biz'), cloudStarts, bundledAgent(state), bundledWeb()] as const
+    const begun = [cluster('management'), cluster('biz'), cloudStarts, builtParts()] as const
     // All of them first: what starts after a failure would never be stopped.
     await Promise.allSettled(begun)
-    const [management, biz, cloud, agentFile, webDir] = await Promise.all(begun)
+    const [management, biz, cloud, built] = await Promise.all(begun)
     await Promise.all([installDefinitions(management.kube), installDefinitions(biz.kube)])
     await installEncryptKey(management.kube, world)
 
@@ -114,7 +122,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       kubeconfigs,
       contrabass: cloud.urls.contrabass,
       clusterId,
-      webDir,
+      built,
     })
     await mkdir(state.path('logs'), { recursive: true })
     const supervisor = supervise(wanted, { logs: state.path('logs'), log })
@@ -125,7 +133,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const nodes = await makeNodes(options, world, fabric)
     const image = {
       entrypoint: ['/multinic/node', '/multinic/agent.cjs'],
-      mounts: [file(process.execPath, '/multinic/node'), file(agentFile, '/multinic/agent.cjs')],
+      mounts: [file(process.execPath, '/multinic/node'), file(built.agent, '/multinic/agent.cjs')],
     }
     const kubelets = new Map<string, Kubelet>()
     await Promise.all(
@@ -144,6 +152,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     world.onPorts(() => {
       for (const node of nodes.values()) node.wire().catch(error => log.error('wiring failed', { error }))
     })
+
+    const attach = (input: AttachInput) => attachPorts(world, input)
+    options.onNodes?.({ nodes: [...nodes.keys()], attach })
 
     const subnetIDs = offered.map(({ name }) => subnetNamed(world, name).id)
     const vmNames = [...world.servers.keys()]
@@ -172,7 +183,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       parts: supervisor,
       urls,
       clusterId,
-      attach: input => attachPorts(world, input),
+      attach,
       detach: input => detachPorts(world, biz.kube, input),
       async reboot(name) {
         const kubelet = kubelets.get(name)
@@ -198,20 +209,6 @@ async function openCluster(state: StateDir, name: string, log: Log): Promise<Clu
 async function close({ api, kube }: Cluster): Promise<void> {
   await kube.close()
   await api.close()
-}
-
-/** The agent as it goes into its image: one file, made from this very checkout. */
-async function bundledAgent(state: StateDir): Promise<string> {
-  const { buildAgent } = await import('../../scripts/build.ts')
-  const bundle = state.path('agent.cjs')
-  await buildAgent(bundle)
-  return bundle
-}
-
-/** The dashboard of this very checkout. */
-async function bundledWeb(): Promise<string> {
-  const { cachedWeb } = await import('../../web/build.ts')
-  return cachedWeb()
 }
 
 async function makeNodes(options: SandboxOptions, world: World, fabric: Fabric): Promise<Map<string, SandboxNode>> {

@@ -99,14 +99,14 @@ export async function clean(state: StateDir): Promise<boolean> {
 /** The same for a sandbox whose own process is this one, or gone. */
 export async function sweep(state: StateDir): Promise<boolean> {
   await refuseForeign(state)
-  const parts = await partsOf(state)
-  for (const pid of parts) signal(pid, 'SIGKILL')
+  const processes = await processesOf(state)
+  for (const pid of processes) signal(pid, 'SIGKILL')
   const namespaces = await namespacesOf(state)
   for (const name of namespaces) await removeNamespace(name)
   for (const mount of mountsUnder(state.dir)) await run('umount', ['--lazy', mount])
   const existed = existsSync(state.dir)
   await rm(state.dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
-  return existed || parts.length > 0 || namespaces.length > 0
+  return existed || processes.length > 0 || namespaces.length > 0
 }
 
 async function namespacesOf(state: StateDir): Promise<string[]> {
@@ -117,7 +117,7 @@ async function namespacesOf(state: StateDir): Promise<string[]> {
 }
 
 /** Processes that this sandbox started, found by their environment. */
-async function partsOf(state: StateDir): Promise<number[]> {
+export async function processesOf(state: StateDir): Promise<number[]> {
   const found: number[] = []
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name)) continue

@@ -8,11 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { environment } from '../env.ts'
 import { messageOf } from '../errors.ts'
 import { createLog, type Level, type Log } from '../log.ts'
-import { serveControl } from './control.ts'
+import { builtParts } from './built.ts'
 import { connectControl } from './control-client.ts'
 import { ownProgram } from './parts.ts'
 import { whyNot } from './possible.ts'
-import { type Sandbox, startSandbox } from './sandbox.ts'
+import type { Attachable, Sandbox } from './sandbox.ts'
 import { claim, clean, makeStateDir, ownerOf, partMark, type StateDir, sweep } from './state.ts'
 import { nextSteps, type SandboxStatus, treeOf } from './status.ts'
 
@@ -42,7 +42,8 @@ export async function upDetached(wanted: UpOptions): Promise<void> {
   const logFile = state.path('sandbox.log')
   const output = openSync(logFile, 'a')
   const options = ['--dir', state.dir, '--nodes', `${nodes}`, '--nic-delay', `${nicDelayMs}ms`]
-  const { command, env } = ownProgram('sandbox', 'up', '--foreground', ...options)
+  const { program } = await builtParts(say)
+  const { command, env } = ownProgram(program, 'sandbox', 'up', '--foreground', ...options)
   const [file = '', ...args] = command
   const child = spawn(file, args, {
     stdio: ['ignore', output, output, 'ipc'],
@@ -101,14 +102,16 @@ export async function upForeground(options: UpOptions): Promise<void> {
   process.on('disconnect', () => {})
   let close = async () => {}
   try {
-    const sandbox = await startSandbox({ ...options, log, progress: line => say(`starting ${line}`) })
+    // Loaded only here: the command that stays in front of it needs nothing of the world.
+    const [{ startSandbox }, { serveControl }] = await Promise.all([import('./sandbox.ts'), import('./control.ts')])
+    const progress = (line: string) => say(`starting ${line}`)
+    const sandbox = await startSandbox({ ...options, log, progress, onNodes: it => attachSome(it, say) })
     close = sandbox.stop
     const closeControl = await serveControl(sandbox, log)
     close = async () => {
       await closeControl()
       await sandbox.stop()
     }
-    attachSome(sandbox, say)
     const status = await whenReady(sandbox, stop.signal)
     if (tell && status) tell({ up: status })
     else if (status) showUp(status, options)
@@ -151,10 +154,10 @@ async function prepare({ state, say }: UpOptions): Promise<void> {
 }
 
 /** A first picture: two ports on the first node, one on each of the others, on both subnets. */
-function attachSome(sandbox: Sandbox, say: (line: string) => void): void {
-  const [first, ...others] = [...sandbox.nodes.keys()]
-  if (first) for (const subnet of ['storage', 'backup']) sandbox.attach({ vm: first, subnet })
-  for (const [index, vm] of others.entries()) sandbox.attach({ vm, subnet: index % 2 === 0 ? 'storage' : 'backup' })
+function attachSome({ nodes, attach }: Attachable, say: (line: string) => void): void {
+  const [first, ...others] = nodes
+  if (first) for (const subnet of ['storage', 'backup']) attach({ vm: first, subnet })
+  for (const [index, vm] of others.entries()) attach({ vm, subnet: index % 2 === 0 ? 'storage' : 'backup' })
   say(`attached ${others.length + (first ? 2 : 0)} ports; waiting for their NICs`)
 }
 

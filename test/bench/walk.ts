@@ -1,24 +1,17 @@
 /**
- * The whole walk: how long a port takes to become a configured NIC, and how long a sandbox takes to be up.
+ * The whole walk: how long a port takes to become a configured NIC.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Port } from '../../src/sandbox/world.ts'
 import { startWalk, type Walk } from '../walks/world.ts'
 import { type Bench, figure, median } from './figure.ts'
 
-const program = join(import.meta.dirname, '../../bin/multinic')
 const attaches = 10
 
 export const bench: Bench = async report => {
   const nothing = { against: 'a Node process that does nothing', reference: median(repeated(5, startNode)) }
-  const ups = repeated(3, upAndDown)
-  report(figure('sandbox.up_warm_s', median(ups), 's', nothing, { atMost: 20 }))
-
   const walk = await startWalk({ nodes: 3, nicDelayMs: 300 })
   try {
     await configured(walk, attach(walk, 0))
@@ -47,17 +40,6 @@ async function configured(walk: Walk, port: Port): Promise<void> {
     const nic = nodes.flatMap(node => node.interfaces).find(each => each.portId === port.id)
     if (nic?.status === 'Configured') return
     await sleep(10)
-  }
-}
-
-function upAndDown(): number {
-  const dir = mkdtempSync(join(tmpdir(), 'multinic-bench-'))
-  const at = join(dir, 'sandbox')
-  try {
-    return seconds(() => execFileSync(program, ['sandbox', 'up', '--dir', at], { stdio: 'pipe' }))
-  } finally {
-    execFileSync(program, ['sandbox', 'down', '--dir', at], { stdio: 'pipe' })
-    execFileSync('rmdir', [dir])
   }
 }
 

@@ -13,6 +13,7 @@ import { connectKube, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/config.ts'
 import { isConflict } from '../../src/kube/errors.ts'
 import { silent } from '../../src/log.ts'
+import { builtParts } from '../../src/sandbox/built.ts'
 import { contrabassBroken, createContrabass } from '../../src/sandbox/cloud/contrabass.ts'
 import { serve } from '../../src/sandbox/cloud/serve.ts'
 import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor } from '../../src/sandbox/install.ts'
@@ -85,8 +86,9 @@ export async function startRealCloudWalk(cloud: OpenStack): Promise<RealCloudWal
     const routing = join(dir, 'viola-routing.yaml')
     const target = { providerId: clusterId, namespace, kubeconfig: biz.kubeconfig }
     await writeFile(routing, stringify({ strict: true, targets: [target] }), { mode: 0o600 })
+    const built = await builtParts()
     const start = (part: 'viola' | 'operator', env: Record<string, string>): Daemon => {
-      const { command, env: usual } = ownProgram(part)
+      const { command, env: usual } = ownProgram(built.program, part)
       const [program = '', ...args] = command
       const daemon = startDaemon(program, args, { log: join(dir, `${part}.log`), env: { ...usual, ...env } })
       ends.push(() => daemon.stop())

@@ -1,0 +1,66 @@
+/**
+ * The sandbox with three nodes: how long it takes to be up when it was built before, and the memory of all its processes
+ * together. A page that several of them share counts once (PSS): so much would be free without them.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { processesOf, stateDir } from '../../src/sandbox/state.ts'
+import { type Bench, figure, median, timed } from './figure.ts'
+
+const program = join(import.meta.dirname, '../../bin/multinic')
+
+export const bench: Bench = async report => {
+  const dir = mkdtempSync(join(tmpdir(), 'multinic-bench-'))
+  const state = stateDir(join(dir, 'sandbox'))
+  const sandbox = (word: string) =>
+    execFileSync(program, ['sandbox', word, '--dir', state.dir], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const starts: number[] = []
+  const memory: number[] = []
+  let processes = 0
+  try {
+    // What was never built is built by the first.
+    sandbox('up')
+    for (let run = 0; run < 3; run++) {
+      sandbox('down')
+      starts.push(await timed(async () => sandbox('up')))
+      const pids = await processesOf(state)
+      processes = pids.length
+      memory.push(memoryOfAll(pids))
+    }
+  } finally {
+    sandbox('down')
+    execFileSync('rmdir', [dir])
+  }
+
+  const [nodeStart, nodeMemory] = await bareNodes(processes)
+  const idle = `${processes} Node processes that do nothing`
+  report(figure('sandbox.start_warm_s', median(starts), 's', { against: idle, reference: nodeStart }, { atMost: 3 }))
+  const alike = { against: idle, reference: nodeMemory }
+  report(figure('sandbox.memory_mib', median(memory), 'MiB', alike, { atMost: 250 }))
+}
+
+/** MiB. */
+function memoryOfAll(pids: number[]): number {
+  const kib = pids.map(pid => /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1])
+  return kib.reduce((sum, each) => sum + Number(each), 0) / 1_024
+}
+
+/** How long so many take to run, one after the other, and what they take together. */
+async function bareNodes(count: number): Promise<[seconds: number, mib: number]> {
+  const children: ChildProcess[] = []
+  try {
+    const seconds = await timed(async () => {
+      for (let index = 0; index < count; index++) {
+        const child = spawn(process.execPath, ['-e', 'console.log(1); setInterval(() => {}, 1e9)'])
+        children.push(child)
+        if (child.stdout) await once(child.stdout, 'data')
+      }
+    })
+    return [seconds, memoryOfAll(children.map(({ pid = 0 }) => pid))]
+  } finally {
+    for (const child of children) child.kill('SIGKILL')
+  }
+}

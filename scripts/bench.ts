@@ -12,23 +12,22 @@ import type { Bench, Figure } from '../test/bench/figure.ts'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const { ONLY, BENCH_JSON } = environment()
 
-const rooms = globSync('test/bench/*.ts', { cwd: root })
-  .filter(path => basename(path) !== 'figure.ts')
-  .filter(path => !ONLY || basename(path, '.ts') === ONLY)
+/** What the benches share, and none of them. */
+const shared = ['figure', 'part']
+const benches = globSync('test/bench/*.ts', { cwd: root })
+  .map(path => basename(path, '.ts'))
+  .filter(name => !shared.includes(name))
   .sort()
-if (rooms.length === 0) {
-  console.error(
-    `no bench is called "${ONLY}"; there are: ${globSync('test/bench/*.ts', { cwd: root })
-      .map(path => basename(path, '.ts'))
-      .join(' ')}`,
-  )
+const wanted = benches.filter(name => !ONLY || name === ONLY)
+if (wanted.length === 0) {
+  console.error(`no bench is called "${ONLY}"; there are: ${benches.join(' ')}`)
   process.exit(1)
 }
 if (BENCH_JSON) writeFileSync(BENCH_JSON, '')
 
 const figures: Figure[] = []
-for (const path of rooms) {
-  const { bench } = (await import(pathToFileURL(join(root, path)).href)) as { bench: Bench }
+for (const name of wanted) {
+  const { bench } = (await import(pathToFileURL(join(root, 'test/bench', `${name}.ts`)).href)) as { bench: Bench }
   await bench(figure => {
     figures.push(figure)
     if (BENCH_JSON) appendFileSync(BENCH_JSON, `${JSON.stringify(figure)}\n`)

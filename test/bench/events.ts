@@ -17,9 +17,10 @@ import { createCounts } from '../../src/operator/counts.ts'
 import { createCloudEvents } from '../../src/operator/events/cloud-events.ts'
 import { eventually } from '../eventually.ts'
 import { clusterId, startStage } from '../operator/stage.ts'
-import { projectId, standInCloud, standInViola, startProgram, subnetIds, vmIdOf } from '../operator/stand-ins.ts'
+import { projectId, standInCloud, standInViola, subnetIds, vmIdOf } from '../operator/stand-ins.ts'
 import { type RabbitMq, startRabbitMq } from '../rigs/rabbitmq/rig.ts'
 import { figure, inItsOwnWorld, memoryOf, percentile, say } from './figure.ts'
+import { startPart } from './part.ts'
 
 const [vms, callMs, notices, queued] = [1_000, 5, 25, 100_000]
 /** Notices that follow each other sooner are folded: they are no lone ones. */
@@ -55,7 +56,7 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
   const channel = await connection.acquire()
   try {
     await channel.exchangeDeclare({ exchange: 'neutron', type: 'topic', durable: false })
-    await using operator = await startProgram(program, {
+    await using operator = await startPart('operator', program, {
       KUBECONFIG: stage.api.kubeconfig,
       OPERATOR_ADDR: '127.0.0.1:0',
       INVENTORY_ADDR: '127.0.0.1:0',

@@ -73,7 +73,7 @@ const hex = (byte: number) => byte.toString(16).padStart(2, '0')
 const macOf = (node: number, nic: number) => `02:00:${hex(nic)}:00:${hex(node >> 8)}:${hex(node & 255)}`
 const addressOf = (node: number, nic: number) => `10.${nic}.${node >> 8}.${node & 255}`
 
-function writeOf(node: number): InventoryWrite {
+export function writeOf(node: number): InventoryWrite {
   const nodeName = `node-${node}`
   const instanceId = `vm-${node}`
   const interfaces = Array.from({ length: 10 }, (_, id) => ({

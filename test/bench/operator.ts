@@ -16,11 +16,11 @@ import {
   type StandInCloud,
   standInCloud,
   standInViola,
-  startProgram,
   subnetIds,
   vmIdOf,
 } from '../operator/stand-ins.ts'
 import { type Bench, figure, median, memoryOf } from './figure.ts'
+import { startPart } from './part.ts'
 
 const callMs = 20
 
@@ -29,7 +29,7 @@ export const bench: Bench = async report => {
   const program = join(dir, 'multinic.mjs')
   try {
     await buildProgram(program)
-    const few = await measure(program, 1_000)
+    const few = await measureOperator(program, 1_000)
     const { reference } = few
     const least = { against: 'bare loop', reference: reference.ms }
     const calls = { against: 'bare loop', reference: reference.calls }
@@ -42,7 +42,7 @@ export const bench: Bench = async report => {
     const idle = { against: 'before the first object', reference: few.idleMiB }
     report(figure('operator.rss_mib', few.mostMiB, 'MiB', idle, { atMost: 150 }))
 
-    const many = await measure(program, 5_000)
+    const many = await measureOperator(program, 5_000)
     // Growth is linear or better.
     const grown = (name: string, value: number, unit: 'ms' | 'MiB', before: number) => {
       const five = { against: 'five times that of 1,000 VMs', reference: 5 * before }
@@ -58,7 +58,7 @@ export const bench: Bench = async report => {
 }
 
 /** The bundled program in a process of its own; the cluster, the cloud and Viola are in this one. */
-async function measure(program: string, vms: number) {
+export async function measureOperator(program: string, vms: number) {
   const stage = await startStage()
   const cloud = await standInCloud({ key: stage.world.provider.encryptKey, vms, callMs })
   const viola = await standInViola()
@@ -67,7 +67,7 @@ async function measure(program: string, vms: number) {
     const loops = await bareLoops(cloud.url, viola.url, vms)
     viola.forget()
     cloud.forget()
-    await using operator = await startProgram(program, {
+    await using operator = await startPart('operator', program, {
       KUBECONFIG: stage.api.kubeconfig,
       OPERATOR_ADDR: '127.0.0.1:0',
       INVENTORY_ADDR: '127.0.0.1:0',

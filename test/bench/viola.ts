@@ -2,14 +2,10 @@
  * Viola on a real kube-apiserver: 1,000 nodes of 10 interfaces, the same again unchanged, and its memory.
  * The reference is a bare client that makes the same applies with the same parallelism.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { request } from 'undici'
 import { buildProgram } from '../../scripts/build.ts'
-import { recipes } from '../../scripts/image.ts'
 import { nodeConfigs } from '../../src/contract/node-config.ts'
 import { type ViolaPostAnswer, violaPath } from '../../src/contract/viola.ts'
 import { environment } from '../../src/env.ts'
@@ -20,11 +16,11 @@ import { nodesFrom } from '../../src/viola/request.ts'
 import { startControlPlane } from '../rigs/kubernetes/rig.ts'
 import { aNodeOf } from '../viola.ts'
 import { figure, inItsOwnWorld, memoryOf, say, timed } from './figure.ts'
+import { type RunningPart, startPart } from './part.ts'
 
 const root = join(import.meta.dirname, '../..')
 const [count, parallel] = [1_000, 16]
 const namespace = 'multinic-system'
-const { entrypoint, environment: imageEnvironment } = recipes.services
 
 export const bench = inItsOwnWorld(import.meta.filename, 10 * 60_000)
 
@@ -52,13 +48,13 @@ async function measure(): Promise<void> {
     const held = { against: 'nodes held, thousands', reference: (2 * count) / 1_000 }
     say(figure('viola.rss_mib', memoryOf(viola.pid), 'MiB', held, { atMost: 150 }))
   } finally {
-    await viola.stop()
+    await viola[Symbol.asyncDispose]()
     await kube.close()
     await cp.close()
   }
 }
 
-function bodyOf(prefix: string, nodes: number): object[] {
+export function bodyOf(prefix: string, nodes: number): object[] {
   return Array.from({ length: nodes }, (_, index) => aNodeOf(`${prefix}-${index}`, 10))
 }
 
@@ -74,35 +70,17 @@ async function bareApplies(kube: KubeClient, body: object[]): Promise<void> {
   await Promise.all(Array.from({ length: parallel }, worker))
 }
 
-async function post(url: string, body: object[]): Promise<void> {
+export async function post(url: string, body: object[]): Promise<void> {
   const headers = { 'x-provider-id': 'p1', 'content-type': 'application/json' }
   const answer = await request(`${url}${violaPath}`, { method: 'POST', headers, body: JSON.stringify(body) })
   const { applied, output } = (await answer.body.json()) as ViolaPostAnswer
   if (applied !== body.length) throw new Error(`${answer.statusCode}: ${output}`)
 }
 
-async function startViola(kubeconfig: string): Promise<{ url: string; pid: number; stop(): Promise<void> }> {
-  const settings = { KUBECONFIG: kubeconfig, LISTEN_ADDR: '127.0.0.1:0', VIOLA_PARALLEL: String(parallel) }
-  const env = { ...environment(), ...imageEnvironment, ...settings }
-  // As it is deployed: a bundle, without the compiler that running from source needs, and with the flags of its image.
+/** As it is deployed: a bundle, without the compiler that running from source needs. */
+export async function startViola(kubeconfig: string): Promise<RunningPart> {
   const program = join(tmpdir(), 'multinic.mjs')
   await buildProgram(program)
-  const child = spawn(process.execPath, [...entrypoint.slice(1, -1), program, 'viola'], {
-    env,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  const lines = createInterface({ input: child.stderr })
-  const url = await new Promise<string>((resolve, reject) => {
-    lines.on('line', line => line.includes('"listening"') && resolve(JSON.parse(line).url))
-    child.once('close', () => reject(new Error('viola ended before it listened')))
-  })
-  return {
-    url,
-    pid: child.pid ?? 0,
-    async stop() {
-      const ended = once(child, 'close')
-      child.kill('SIGTERM')
-      await ended
-    },
-  }
+  const settings = { KUBECONFIG: kubeconfig, LISTEN_ADDR: '127.0.0.1:0', VIOLA_PARALLEL: String(parallel) }
+  return startPart('viola', program, { ...environment(), ...settings })
 }

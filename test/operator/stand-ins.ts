@@ -1,43 +1,15 @@
 /**
  * Stand-ins for benches of the operator: a cloud of many VMs that takes its time, and a Viola that answers at once.
  */
-import { spawn } from 'node:child_process'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { recipes } from '../../scripts/image.ts'
 import { encrypted } from '../../src/sandbox/cloud/contrabass.ts'
 
 export const portsEach = 5
 export const vmIdOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 export const subnetIds = Array.from({ length: portsEach }, (_, n) => `subnet-${n}`)
 export const projectId = 'a'.repeat(32)
-
-const { entrypoint, environment } = recipes.services
-
-/** The bundled program in a process of its own, started as the image starts it. */
-export async function startProgram(program: string, env: Record<string, string>) {
-  const child = spawn(process.execPath, [...entrypoint.slice(1, -1), program, 'operator'], {
-    env: { ...environment, ...env },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
-  const url = Promise.withResolvers<string>()
-  child.once('exit', code => url.reject(new Error(`the operator ended with ${code}`)))
-  createInterface({ input: child.stderr }).on('line', line => {
-    const { message, part, url: at } = JSON.parse(line) as Record<string, string>
-    if (message === 'listening' && part === 'operator' && at) url.resolve(at)
-  })
-  return {
-    url: await url.promise,
-    pid: child.pid,
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGTERM')
-      await ended
-    },
-  }
-}
 
 export interface StandIn {
   url: string

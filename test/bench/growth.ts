@@ -1,0 +1,157 @@
+/**
+ * How time, calls and memory grow with the fleet: 10, 100, 1,000 and 5,000 nodes for operator, Viola, controller and inventory,
+ * on a real kube-apiserver where one is needed.
+ *
+ * The reference of a size is the one before it, enlarged as the fleet is: at most 1 is linear or better.
+ */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { request } from 'undici'
+import { buildProgram } from '../../scripts/build.ts'
+import { mostWrites, recordsPath } from '../../src/contract/inventory.ts'
+import { nodeConfigs } from '../../src/contract/node-config.ts'
+import { createInformer } from '../../src/kube/informer.ts'
+import { jobs, nodes } from '../../src/kube/resources.ts'
+import { silent } from '../../src/log.ts'
+import { each, newConfig, parallel, readyNode, uuidOf } from '../controller-many.ts'
+import { eventually } from '../eventually.ts'
+import { type RealController, startRealController } from '../real-controller.ts'
+import type { ControlPlane } from '../rigs/kubernetes/rig.ts'
+import { figure, inItsOwnWorld, memoryOf, say, timed } from './figure.ts'
+import { writeOf } from './inventory.ts'
+import { measureOperator } from './operator.ts'
+import { imageFlags, startPart } from './part.ts'
+import { bodyOf, post, startViola } from './viola.ts'
+
+const sizes = [10, 100, 1_000, 5_000]
+const within = 300_000
+
+export const bench = inItsOwnWorld(import.meta.filename, 40 * 60_000)
+
+interface Grown {
+  seconds: number
+  calls: number
+  mib: number
+}
+
+if (import.meta.main) await measure()
+
+async function measure(): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-growth-'))
+  const program = join(dir, 'multinic.mjs')
+  await buildProgram(program)
+  const real = await startRealController()
+  try {
+    await grow('operator', size => operatorWith(program, size))
+    await grow('inventory', size => inventoryWith(program, join(dir, String(size)), size))
+    await real.cp.exec('kubectl', ['create', 'namespace', 'multinic-system'])
+    await grow('viola', size => violaWith(real.cp, size))
+    await grow('controller', size => controllerWith(real, program, size))
+  } finally {
+    await real.close()
+    await rm(dir, { recursive: true, force: true })
+  }
+  process.exit(0)
+}
+
+async function grow(part: string, measured: (size: number) => Promise<Grown>): Promise<void> {
+  let before: { size: number; grown: Grown } | undefined
+  for (const size of sizes) {
+    const grown = await measured(size)
+    const times = size / (before?.size ?? size)
+    const reference = (of: keyof Grown) => ({
+      against: before ? `${times} times that of ${before.size} nodes` : 'itself',
+      reference: (before?.grown ?? grown)[of] * times,
+    })
+    say(figure(`growth.${part}_seconds_${size}`, grown.seconds, 's', reference('seconds')))
+    say(figure(`growth.${part}_calls_${size}`, grown.calls, 'calls', reference('calls')))
+    say(figure(`growth.${part}_mib_${size}`, grown.mib, 'MiB', reference('mib')))
+    before = { size, grown }
+  }
+}
+
+/** From the object to all nodes accepted by Viola; calls of OpenStack. */
+async function operatorWith(program: string, size: number): Promise<Grown> {
+  const { delivered, calls, mostMiB } = await measureOperator(program, size)
+  return { seconds: delivered / 1_000, calls, mib: mostMiB }
+}
+
+/** One record a node, in the requests that the operator would make. */
+async function inventoryWith(program: string, dir: string, size: number): Promise<Grown> {
+  const token = 'token-of-the-bench'
+  const tokens = `${dir}-tokens.yaml`
+  await writeFile(tokens, `tokens:\n  - { name: bench, token: ${token}, roles: [admin] }\n`)
+  await using inventory = await startPart('inventory', program, {
+    INVENTORY_ADDR: '127.0.0.1:0',
+    INVENTORY_DB_PATH: `${dir}.db`,
+    INVENTORY_TOKENS_FILE: tokens,
+  })
+  const writes = Array.from({ length: size }, (_, index) => writeOf(index))
+  const batches = Array.from({ length: Math.ceil(size / mostWrites) }, (_, at) =>
+    JSON.stringify({ records: writes.slice(at * mostWrites, (at + 1) * mostWrites) }),
+  )
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const seconds = await timed(async () => {
+    for (const body of batches) {
+      const answer = await request(`${inventory.url}${recordsPath}`, { method: 'PUT', headers, body })
+      assert.equal(answer.statusCode, 204, await answer.body.text())
+    }
+  })
+  return { seconds, calls: batches.length, mib: memoryOf(inventory.pid, 'VmHWM') }
+}
+
+/** One POST of all nodes, 10 interfaces each, until they are in the API server; calls of that. */
+async function violaWith(cp: ControlPlane, size: number): Promise<Grown> {
+  await using viola = await startViola(cp.kubeconfig)
+  const body = bodyOf(`growth${size}`, size)
+  const before = await configCalls(cp)
+  const seconds = await timed(() => post(viola.url, body))
+  return { seconds, calls: (await configCalls(cp)) - before, mib: memoryOf(viola.pid, 'VmHWM') }
+}
+
+/** From as many new configs to as many Jobs, the window open; calls of both. */
+async function controllerWith(real: RealController, program: string, size: number): Promise<Grown> {
+  const namespace = `growth-${size}`
+  const { kubeconfig } = await real.install(namespace)
+  const daemon = real.startProcess(
+    namespace,
+    {
+      ...{ KUBECONFIG: kubeconfig, CONTROLLER_NAMESPACE: namespace, MAX_UNAVAILABLE: '100%' },
+      ...{ CONTROLLER_WORKERS: String(parallel) },
+    },
+    [...imageFlags, program],
+  )
+  const over = new AbortController()
+  const seen = createInformer(real.kube, jobs, { namespace, log: silent })
+  try {
+    await eventually(async () => assert.ok((await daemon.tail()).includes('following the cluster')), { within })
+    await seen.start(over.signal)
+    const names = Array.from({ length: size }, (_, index) => `${namespace}-n${index}`)
+    await each(names, (name, index) => real.kube.create(nodes, readyNode(name, uuidOf(size % 97, index))))
+    process.kill(daemon.pid, 'SIGSTOP')
+    await each(names, (name, index) =>
+      real.kube.create(nodeConfigs, newConfig(name, uuidOf(size % 97, index), namespace)),
+    )
+    const before = (await real.askedIn(namespace)).length
+    const seconds = await timed(async () => {
+      process.kill(daemon.pid, 'SIGCONT')
+      await eventually(() => assert.ok(seen.list().length >= size, 'not all Jobs are made'), { within, every: 5 })
+    })
+    const calls = (await real.askedIn(namespace)).length - before
+    return { seconds, calls, mib: memoryOf(daemon.pid, 'VmHWM') }
+  } finally {
+    over.abort()
+    await daemon.stop()
+  }
+}
+
+/** Requests for node configs that the API server has served. */
+async function configCalls(cp: ControlPlane): Promise<number> {
+  const { stdout } = await cp.exec('kubectl', ['get', '--raw', '/metrics'])
+  return stdout
+    .split('\n')
+    .filter(line => line.startsWith('apiserver_request_total{') && line.includes('resource="multinicnodeconfigs"'))
+    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
+}

@@ -1,0 +1,39 @@
+/**
+ * One part of the bundled program in a process of its own, started as its image starts it.
+ */
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { recipes } from '../../scripts/image.ts'
+
+const { entrypoint, environment } = recipes.services
+
+/** What Node is given before the program. */
+export const imageFlags = entrypoint.slice(1, -1)
+
+export interface RunningPart extends AsyncDisposable {
+  url: string
+  pid: number
+}
+
+/** Once it listens. */
+export async function startPart(part: string, program: string, env: Record<string, string>): Promise<RunningPart> {
+  const child = spawn(process.execPath, [...imageFlags, program, part], {
+    env: { ...environment, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
+  const url = Promise.withResolvers<string>()
+  child.once('exit', code => url.reject(new Error(`the ${part} ended with ${code}`)))
+  createInterface({ input: child.stderr }).on('line', line => {
+    const { message, part: who, url: at } = JSON.parse(line) as Record<string, string>
+    if (message === 'listening' && who === part && at) url.resolve(at)
+  })
+  return {
+    url: await url.promise,
+    pid: child.pid ?? 0,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}

@@ -51,7 +51,21 @@ const clusterId = 'biz-1'
 const addresses = { viola: '127.0.0.1:8080', operator: '127.0.0.1:8081' }
 const within = 90_000
 
-export async function startRealCloudWalk(cloud: OpenStack): Promise<RealCloudWalk> {
+export interface Cluster {
+  kubeconfig: string
+  kube: KubeClient
+}
+
+export interface RealCloudOptions {
+  /** Management and Biz cluster in one; without it each is an API of the sandbox. */
+  cluster?: Cluster
+  /** Settings of the operator that differ. */
+  operator?: Record<string, string>
+  /** Settings of every part that differ. */
+  parts?: Record<string, string>
+}
+
+export async function startRealCloudWalk(cloud: OpenStack, options: RealCloudOptions = {}): Promise<RealCloudWalk> {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-walk-'))
   const ends: (() => Promise<unknown>)[] = [() => rm(dir, { recursive: true, force: true })]
   const end = async () => {
@@ -69,7 +83,7 @@ export async function startRealCloudWalk(cloud: OpenStack): Promise<RealCloudWal
       log: silent,
     })
     ends.push(() => contrabass.close())
-    const cluster = async (name: string): Promise<{ kubeconfig: string; kube: KubeClient }> => {
+    const ownCluster = async (name: string): Promise<Cluster> => {
       await mkdir(join(dir, name))
       const api = await startKubeApi({ name, dir: join(dir, name), log: silent })
       const kube = connectKube(await loadKubeconfig(api.kubeconfig))
@@ -77,11 +91,11 @@ export async function startRealCloudWalk(cloud: OpenStack): Promise<RealCloudWal
         await kube.close()
         await api.close()
       })
-      await installDefinitions(kube)
       return { kubeconfig: api.kubeconfig, kube }
     }
-    const management = await cluster('management')
-    const biz = await cluster('biz')
+    const management = options.cluster ?? (await ownCluster('management'))
+    const biz = options.cluster ?? (await ownCluster('biz'))
+    for (const { kube } of new Set([management, biz])) await installDefinitions(kube)
     await installEncryptKey(management.kube, world)
     const routing = join(dir, 'viola-routing.yaml')
     const target = { providerId: clusterId, namespace, kubeconfig: biz.kubeconfig }
@@ -90,7 +104,10 @@ export async function startRealCloudWalk(cloud: OpenStack): Promise<RealCloudWal
     const start = (part: 'viola' | 'operator', env: Record<string, string>): Daemon => {
       const { command, env: usual } = ownProgram(built.program, part)
       const [program = '', ...args] = command
-      const daemon = startDaemon(program, args, { log: join(dir, `${part}.log`), env: { ...usual, ...env } })
+      const daemon = startDaemon(program, args, {
+        log: join(dir, `${part}.log`),
+        env: { ...usual, ...env, ...options.parts },
+      })
       ends.push(() => daemon.stop())
       return daemon
     }
@@ -103,6 +120,7 @@ export async function startRealCloudWalk(cloud: OpenStack): Promise<RealCloudWal
         INVENTORY_ENABLED: 'false',
         CONTRABASS_ENDPOINT: contrabass.url,
         VIOLA_ENDPOINT: `http://${addresses.viola}`,
+        ...options.operator,
       })
 
     let operator = startOperator()

@@ -20,16 +20,24 @@ const steady = ['--hash-seed=7', '--no-flush-bytecode', '--no-opt', '--no-maglev
 const plain = "process.stdout.write(new(require('node:vm').Script)('1').createCachedData())"
 const flagsAt = 12
 
-/** The rehearsal is a process of its own, without flags and settings of this one. */
+/**
+ * The rehearsal is a process of its own, without flags and settings of this one. Text and code stand in comments of a
+ * function: as its text they are read where they are, while V8 would keep a second copy of a literal.
+ */
 export function withCompiledCode(path: string): void {
   const text = `(function(require){${readFileSync(path, 'utf8')}\n})`
   writeFileSync(path, text)
   const code = run(...steady, rehearsal, path)
   run('-e', plain).copy(code, flagsAt, flagsAt, flagsAt + 4)
-  const given = `filename:${JSON.stringify(basename(path))},cachedData:Buffer.from('${code.toString('base64')}','base64')`
   const lines = [
+    'const[,text,code]=(()=>{',
+    `//${ascii(JSON.stringify(text))}`,
+    `//${code.toString('base64')}`,
+    '//',
+    "}).toString().split('\\n//')",
     "const{Script}=require('node:vm')",
-    `const script=new Script(${ascii(JSON.stringify(text))},{${given}})`,
+    `const given={filename:${JSON.stringify(basename(path))},cachedData:Buffer.from(code,'base64')}`,
+    'const script=new Script(JSON.parse(text),given)',
     'exports.compiled=script.cachedDataRejected===false',
     'script.runInThisContext()(require)',
   ]

@@ -145,6 +145,7 @@ const stand: Record<string, unknown> = {
   'node:child_process': childProcess,
   'node:fs': disk,
   'node:net': { createServer: () => server },
+  'node:v8': { setFlagsFromString() {} },
 }
 
 function run(script: Script): void {

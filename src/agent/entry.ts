@@ -2,11 +2,19 @@
  * The program of the agent's image: the real host, the real environment.
  */
 import { writeSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
 import { environment } from '../env.ts'
 import { createLog } from '../log.ts'
 import { kernelHost } from './host.ts'
 import { runAgent } from './main.ts'
 import { pathsUnder } from './paths.ts'
+
+/**
+ * A run is over before any code of it is hot: compiling it again, in other threads, would only cost. Set when everything
+ * is loaded (`node:cluster` comes with the first server, unasked): V8 takes no compiled code of other flags.
+ */
+process.getBuiltinModule('node:cluster')
+for (const flag of ['--no-sparkplug', '--no-maglev', '--no-opt', '--no-parallel-scavenge']) setFlagsFromString(flag)
 
 /** Milliseconds that a reader who does not read is waited for. */
 const longestWait = 1_000
@@ -20,9 +28,8 @@ process.on('SIGTERM', () => {
 const env = environment()
 const log = createLog({ part: 'agent' }, { write: say })
 const paths = pathsUnder(env['MULTINIC_HOST_PREFIX'] ?? '')
-runAgent({ env, host: kernelHost(), log, paths, stop }).then(code => {
-  process.exitCode = code
-})
+// All is written and synced: taking the process apart piece by piece would only cost.
+runAgent({ env, host: kernelHost(), log, paths, stop }).then(code => process.exit(code))
 
 /** Straight to the descriptor: the stream around it would cost more than all that it carries. */
 function say(line: string): void {

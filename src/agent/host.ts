@@ -2,11 +2,25 @@
  * The only file that touches the kernel and the disk. Everything else gets this record of functions.
  */
 import { spawnSync } from 'node:child_process'
-import * as fs from 'node:fs'
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { dirname } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { FileState } from './observed.ts'
 
 export interface Ran {
@@ -66,23 +80,23 @@ export function kernelHost({
     list,
     writeFile,
     rename(from, to) {
-      fs.renameSync(from, to)
+      renameSync(from, to)
       syncDirectory(dirname(to))
     },
     removeFile(path) {
-      fs.rmSync(path, { force: true })
+      rmSync(path, { force: true })
       syncDirectory(dirname(path))
     },
-    makeDirectory: path => void fs.mkdirSync(path, { recursive: true, mode: 0o755 }),
+    makeDirectory: path => void mkdirSync(path, { recursive: true, mode: 0o755 }),
     removeDirectory,
-    writeValue: (path, value) => fs.writeFileSync(path, value),
-    writeReport: (path, text) => fs.writeFileSync(path, text),
+    writeValue: (path, value) => writeFileSync(path, value),
+    writeReport: (path, text) => writeFileSync(path, text),
     connect: path => connectTo(path),
     resolve,
     reach,
     lock: () => lock(lockName),
     now: () => Date.now(),
-    sleep: ms => sleep(ms),
+    sleep,
   }
 }
 
@@ -101,7 +115,7 @@ async function run(command: string, args: readonly string[], lines?: readonly st
 
 function readValue(path: string): string | undefined {
   try {
-    return fs.readFileSync(path, 'utf8').trim()
+    return readFileSync(path, 'utf8').trim()
   } catch (error) {
     if (isCode(error, 'ENOENT', 'ENOTDIR', 'EINVAL')) return undefined
     throw error
@@ -109,17 +123,17 @@ function readValue(path: string): string | undefined {
 }
 
 function readFile(path: string): FileState | undefined {
-  const found = fs.lstatSync(path, { throwIfNoEntry: false })
+  const found = lstatSync(path, { throwIfNoEntry: false })
   if (!found) return undefined
   const about = { mode: found.mode & 0o7777, uid: found.uid, gid: found.gid }
-  if (found.isFile()) return { text: fs.readFileSync(path, 'utf8'), ...about }
-  const text = fs.statSync(path, { throwIfNoEntry: false })?.isFile() ? fs.readFileSync(path, 'utf8') : ''
+  if (found.isFile()) return { text: readFileSync(path, 'utf8'), ...about }
+  const text = statSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path, 'utf8') : ''
   return { text, ...about, special: true }
 }
 
 function list(directory: string): string[] | undefined {
   try {
-    return fs.readdirSync(directory).sort()
+    return readdirSync(directory).sort()
   } catch (error) {
     if (isCode(error, 'ENOENT', 'ENOTDIR')) return undefined
     throw error
@@ -127,31 +141,31 @@ function list(directory: string): string[] | undefined {
 }
 
 function writeFile(path: string, file: FileState): void {
-  const handle = fs.openSync(path, 'w', file.mode)
+  const handle = openSync(path, 'w', file.mode)
   try {
-    fs.writeFileSync(handle, file.text)
-    fs.fchmodSync(handle, file.mode)
-    fs.fchownSync(handle, file.uid, file.gid)
-    fs.fsyncSync(handle)
+    writeFileSync(handle, file.text)
+    fchmodSync(handle, file.mode)
+    fchownSync(handle, file.uid, file.gid)
+    fsyncSync(handle)
   } finally {
-    fs.closeSync(handle)
+    closeSync(handle)
   }
 }
 
 function removeDirectory(path: string): void {
   try {
-    fs.rmdirSync(path)
+    rmdirSync(path)
   } catch (error) {
     if (!isCode(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error
   }
 }
 
 function syncDirectory(path: string): void {
-  const handle = fs.openSync(path, 'r')
+  const handle = openSync(path, 'r')
   try {
-    fs.fsyncSync(handle)
+    fsyncSync(handle)
   } finally {
-    fs.closeSync(handle)
+    closeSync(handle)
   }
 }
 
@@ -169,14 +183,19 @@ function connectTo(path: string): Promise<Duplex | undefined> {
 async function resolve(name: string, within: number): Promise<string | undefined> {
   // Only few need it: it is loaded when it is.
   const { lookup } = process.getBuiltinModule('node:dns/promises')
-  const late = new AbortController()
-  const found = lookup(name, { order: 'verbatim' }).then(
-    ({ address }) => address,
-    () => undefined,
-  )
-  const first = await Promise.race([found, sleep(within, undefined, { signal: late.signal, ref: false })])
-  late.abort()
-  return first
+  return new Promise(resolve => {
+    const late = setTimeout(resolve, within, undefined)
+    lookup(name, { order: 'verbatim' })
+      .then(({ address }) => resolve(address))
+      .catch(() => resolve(undefined))
+      .finally(() => clearTimeout(late))
+  })
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise(resolve => {
+    setTimeout(resolve, ms)
+  })
 }
 
 function reach(address: string, port: number, within: number): Promise<boolean> {

@@ -15,7 +15,7 @@ import { close, none, type Totals } from './totals.ts'
 /** The groups of provision.sh, and how a test file shows that it needs one. */
 const realParts = {
   daemons: /rigs\/host\/(boot|network-manager)\./,
-  kubernetes: /rigs\/kubernetes\/rig\./,
+  kubernetes: /rigs\/kubernetes\/(rig|binaries)\./,
   openstack: /rigs\/openstack\/rig\./,
   rabbitmq: /rigs\/rabbitmq\/rig\./,
   postgres: /rigs\/postgres\/rig\./,

@@ -15,6 +15,7 @@ import { inventoryApi } from '../src/inventory/api.ts'
 import { inventoryShape } from '../src/inventory/config.ts'
 import { processSettings } from '../src/operator/config.ts'
 import { violaApi } from '../src/viola/api.ts'
+import { callsPage, objectsPage } from './api-pages.ts'
 import { chartFiles } from './chart.ts'
 import { dockerfileTexts } from './dockerfile.ts'
 import { inventorySchemaPage } from './inventory-schema.ts'
@@ -39,6 +40,8 @@ files.set(
   'config/admission/biz-read-only.yaml',
   `${header}${[readOnlyPolicy, readOnlyPolicyBinding].map(object => stringify(object, { lineWidth: 0 })).join('---\n')}`,
 )
+files.set('docs/reference/objects.md', objectsPage())
+files.set('docs/reference/calls.md', callsPage())
 files.set('docs/reference/reasons.md', reasonsPage())
 files.set('docs/reference/metrics.md', metricsPage())
 files.set('docs/reference/settings.md', settingsPage())

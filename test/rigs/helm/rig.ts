@@ -7,8 +7,15 @@ import { type Ran, run } from '../process.ts'
 export type Helm = (args: readonly string[], kubeconfig?: string) => Promise<Ran>
 
 export async function openHelm(home: string): Promise<Helm> {
-  const { stdout } = await run(join(import.meta.dirname, 'build.sh'), [])
-  const env = { HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home }
+  const program = await helmProgram()
   return (args, kubeconfig = '/dev/null') =>
-    run(stdout.trim(), args, { env: { ...env, KUBECONFIG: kubeconfig }, check: false })
+    run(program, args, { env: { ...helmHomes(home), KUBECONFIG: kubeconfig }, check: false })
+}
+
+export async function helmProgram(): Promise<string> {
+  return (await run(join(import.meta.dirname, 'build.sh'), [])).stdout.trim()
+}
+
+export function helmHomes(home: string): Record<string, string> {
+  return { HELM_CACHE_HOME: home, HELM_CONFIG_HOME: home, HELM_DATA_HOME: home }
 }

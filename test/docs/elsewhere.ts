@@ -1,0 +1,41 @@
+/**
+ * Commands of the documents that no test of the documents can run, each with the reason and with what stands in for it. Their
+ * files, targets and options are checked like those of all others.
+ */
+export interface Elsewhere {
+  /** How the block begins. */
+  begins: string
+  because: string
+}
+
+export const elsewhere: readonly Elsewhere[] = [
+  {
+    begins: 'make images',
+    because:
+      'Packs every image anew, for minutes. test/packaging/deployed.e2e.test.ts makes them by the same function, loads them onto a node and runs them; test/walks/images.e2e.test.ts looks into them.',
+  },
+  {
+    begins: 'docker build',
+    because: 'Needs an engine. test/walks/images.e2e.test.ts builds the Dockerfiles with buildah and compares.',
+  },
+  { begins: './images-load.sh', because: 'Runs on a node. test/packaging/deployed.e2e.test.ts runs it there.' },
+  { begins: 'skopeo copy', because: 'Needs a registry of yours.' },
+  {
+    begins: 'multinic migrate',
+    because:
+      'Needs a cluster of the older world. test/walks/migration.ts makes one and goes the whole way by these commands.',
+  },
+  {
+    begins: 'rabbitmqctl',
+    because: 'The broker is the one of the cloud. test/walks/events.e2e.test.ts gives such rights on a real one.',
+  },
+  {
+    begins: 'sudo ./bin/multinic sandbox up --rabbitmq',
+    because: 'Needs a broker. test/walks/events.e2e.test.ts runs the sandbox with a real one.',
+  },
+  { begins: 'openstack port set', because: 'Needs the OpenStack client and a cloud of yours.' },
+  {
+    begins: 'source <(multinic completion',
+    because: 'Belongs into files of three shells. src/cli/completion.test.ts lets each of them read its script.',
+  },
+]

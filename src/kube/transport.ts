@@ -10,6 +10,7 @@ import { explain } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { ClusterAccess } from './config.ts'
 import { isRetryable, KubeError, kubeErrorFrom, timedOut } from './errors.ts'
+import { parseUnmanaged } from './managed-fields.ts'
 
 export interface TransportOptions {
   log: Log
@@ -180,7 +181,7 @@ async function textOf(body: Stream): Promise<string> {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseUnmanaged(text)
   } catch {
     return text
   }

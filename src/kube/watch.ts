@@ -6,6 +6,7 @@
  */
 import { explain } from '../errors.ts'
 import { isStatus, kubeErrorFrom, timedOut } from './errors.ts'
+import { parseUnmanaged } from './managed-fields.ts'
 import { tidied } from './paths.ts'
 import type { Stream, Transport } from './transport.ts'
 import type { KubeObject, Resource, WatchEvent } from './types.ts'
@@ -84,7 +85,7 @@ function eventFrom<T extends KubeObject>(resource: Resource<T>, line: string): W
 
 function parse<T>(line: string): { type: string; object: T } {
   try {
-    return JSON.parse(line)
+    return parseUnmanaged(line) as { type: string; object: T }
   } catch (error) {
     // The server died in the middle of a line.
     throw Object.assign(new Error('a watch ended within an event', { cause: error }), { code: 'ECONNRESET' })

@@ -60,7 +60,7 @@ function systemTools(used: readonly ImageName[]): string[] {
 }
 
 function stages(name: ImageName, images: readonly string[]): string[] {
-  const { starts, entrypoint, environment, user, title }: Recipe = recipes[name]
+  const { starts, entrypoint, entrypoints = {}, environment, user, title }: Recipe = recipes[name]
   const wanted = images.filter(image => starts[image])
   return [
     '',
@@ -73,7 +73,8 @@ function stages(name: ImageName, images: readonly string[]): string[] {
     ...wanted.flatMap(image => {
       const cmd = starts[image] ?? []
       if (targetOf(image) === name) return []
-      return ['', `FROM ${name} AS ${targetOf(image)}`, `CMD ${JSON.stringify(cmd)}`]
+      const otherwise = entrypoints[image] ? [`ENTRYPOINT ${JSON.stringify(entrypoints[image])}`] : []
+      return ['', `FROM ${name} AS ${targetOf(image)}`, ...otherwise, `CMD ${JSON.stringify(cmd)}`]
     }),
   ]
 }

@@ -158,7 +158,9 @@ export function tokenFromFile(path: string, now: () => number = Date.now): () =>
 function checked<S extends z.ZodType>(schema: S, value: unknown, at: string): z.output<S> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  const lines = parsed.error.issues.map(issue => `${at}${issue.path.map(String).join('.')}: ${issue.message}`)
+  const lines = parsed.error.issues.map(
+    issue => `${at}${issue.path.map(String).join('.') || (at ? '' : 'the whole file')}: ${issue.message}`,
+  )
   throw new Error(lines.join('; '))
 }
 

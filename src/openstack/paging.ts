@@ -11,6 +11,8 @@ export type Links = z.infer<typeof linksShape>
 
 /** A list that never ends is a fault of the server, and half a list must not pass for a whole one. */
 const maxPages = 1_000
+/** 5,000 nodes with 10 ports each are 50,000. */
+const maxItems = 500_000
 
 export async function allPages<T>(
   service: string,
@@ -19,10 +21,13 @@ export async function allPages<T>(
 ): Promise<T[]> {
   const pages: T[][] = []
   let query: Query | undefined = first
+  let count = 0
   while (query) {
     if (pages.length >= maxPages) throw unusable(service, `the list has more than ${maxPages} pages`)
     const answer = await read(query)
     pages.push(answer.items)
+    count += answer.items.length
+    if (count > maxItems) throw unusable(service, `the list has more than ${maxItems} entries`)
     query = nextQuery(answer.links)
   }
   return joined(pages)

@@ -104,18 +104,19 @@ export function createClouds(options: CloudsOptions): Clouds {
   }
 }
 
+/** One provider, and a token with its catalog, take a few KiB. */
+const mebibyte = 1024 * 1024
+
 type Https = Record<'contrabass' | 'keystone' | 'neutron' | 'nova', Http>
 
 function httpsFor(settings: SyncSettings, { contrabassCa, openstackCa, proxies, onCall }: CloudsOptions): Https {
-  const make = (service: string, timeoutMs: number, tls: Tls) =>
-    createHttp({ service, timeoutMs, tls, proxies, onCall })
+  const make = (service: string, timeoutMs: number, tls: Tls, maxBodyBytes?: number) =>
+    createHttp({ service, timeoutMs, tls, proxies, onCall, ...(maxBodyBytes && { maxBodyBytes }) })
+  const contrabass = { ca: contrabassCa, insecure: settings.contrabassInsecureTLS }
   const openstack = { ca: openstackCa, insecure: settings.openstackInsecureTLS }
   return {
-    contrabass: make('contrabass', settings.contrabassTimeoutMs, {
-      ca: contrabassCa,
-      insecure: settings.contrabassInsecureTLS,
-    }),
-    keystone: make('keystone', settings.openstackTimeoutMs, openstack),
+    contrabass: make('contrabass', settings.contrabassTimeoutMs, contrabass, mebibyte),
+    keystone: make('keystone', settings.openstackTimeoutMs, openstack, 8 * mebibyte),
     neutron: make('neutron', settings.openstackTimeoutMs, openstack),
     nova: make('nova', settings.openstackTimeoutMs, openstack),
   }

@@ -12,7 +12,8 @@ const duration = (usual: string) =>
     .default(usual)
     .transform((given, context) => {
       const ms = parseDuration(given)
-      if (ms === undefined) context.addIssue(`${JSON.stringify(given.slice(0, 100))} is not a positive duration, such as 10s`)
+      if (ms === undefined)
+        context.addIssue(`${JSON.stringify(given.slice(0, 100))} is not a positive duration, such as 10s`)
       return ms ?? 0
     })
 

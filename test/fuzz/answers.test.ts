@@ -1,0 +1,151 @@
+/** Whatever Contrabass, Keystone, Neutron and Nova answer: it is used, or refused with the service and the field named. */
+import assert from 'node:assert/strict'
+import { createCipheriv } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import { busAddresses } from '../../src/openstack/bus-address.ts'
+import { createContrabass, loginOf } from '../../src/openstack/contrabass.ts'
+import { createHttp, type Http } from '../../src/openstack/http.ts'
+import { createKeystone } from '../../src/openstack/keystone.ts'
+import { createNeutron } from '../../src/openstack/neutron.ts'
+import { createNova } from '../../src/openstack/nova.ts'
+import { createSession, type Session } from '../../src/openstack/session.ts'
+import { interfaces, ports, projectId, server as vm } from '../openstack/captured.ts'
+import { brokenBytes } from './breaking.ts'
+import { fuzzDoor, refusalOf } from './door.ts'
+
+let server: Server
+let url: string
+let http: Http
+/** What the server answers, by the end of the path; anything else is an empty list. */
+let answers: Record<string, Buffer | undefined> = {}
+
+before(async () => {
+  server = createServer((request, response) => {
+    const path = new URL(request.url ?? '/', 'http://here').pathname
+    const [, body] = Object.entries(answers).find(([end]) => path.endsWith(end)) ?? []
+    response.writeHead(200, { 'content-type': 'application/json', 'x-subject-token': 'token' }).end(body ?? '{}')
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  http = createHttp({ service: 'cloud', timeoutMs: 60_000, attempts: 1 })
+})
+after(async () => {
+  await http.close()
+  server.closeAllConnections()
+  server.close()
+})
+
+const key = '0123456789abcdef'
+const password = 'correct horse battery staple'
+const cipher = createCipheriv('aes-128-cbc', key, Buffer.alloc(16, 1))
+const adminPw = Buffer.concat([Buffer.alloc(16, 1), cipher.update(password), cipher.final()]).toString('base64')
+
+test('answers of Contrabass', async () => {
+  const sample = {
+    returnCode: '200',
+    returnMessage: 'success',
+    data: {
+      url: 'http://keystone:5000/v3',
+      attributes: {
+        adminId: 'admin',
+        adminPw,
+        domain: 'Default',
+        rabbitMQUrls: ['amqp://rabbit:5672'],
+        rabbitMQId: 'guest',
+        rabbitMQPw: adminPw,
+      },
+    },
+  }
+  const contrabass = createContrabass({ http, endpoint: url })
+  await fuzzDoor(
+    brokenBytes([sample]),
+    async body => {
+      answers = { '/p1': body }
+      const said = await refusalOf(async () => {
+        const provider = await contrabass.provider('p1')
+        loginOf(provider, key)
+        if (provider.rabbit) busAddresses(provider.rabbit.urls)
+      })
+      if (said === undefined) return 'used'
+      assert.match(said, /^cloud: |^adminPw of Contrabass: /)
+      assert.ok(!said.includes(password), said)
+      return 'refused'
+    },
+    { atLeast: { used: 200, refused: 2_000 } },
+  )
+})
+
+const token = (to: string) => ({
+  token: {
+    expires_at: '2099-01-01T00:00:00.000000Z',
+    catalog: [
+      { type: 'network', endpoints: [{ interface: 'public', region: 'R1', url: to }] },
+      { type: 'compute', endpoints: [{ interface: 'public', region: 'R1', region_id: 'R1', url: `${to}/v2.1` }] },
+    ],
+  },
+})
+
+function aSession(): Session {
+  return createSession({
+    keystone: createKeystone({ http }),
+    login: { url, user: 'admin', password, domain: 'Default' },
+    projectId,
+    services: { network: http, compute: http },
+    endpoints: {},
+    interface: 'public',
+    region: '',
+    mayVisit: host => host === '127.0.0.1',
+  })
+}
+
+const subnet = { id: 's', name: 'a', network_id: 'n', cidr: '10.0.0.0/24', gateway_ip: '10.0.0.1', host_routes: [] }
+
+/** What is answered, and who reads it, by the end of the path. */
+const answered: Record<string, [sample: unknown, read: (session: Session) => Promise<unknown>]> = {
+  '/ports': [{ ports }, session => createNeutron(session).portsById(['p'])],
+  '/subnets': [{ subnets: [subnet] }, session => createNeutron(session).subnets(['s'])],
+  '/networks': [
+    { networks: [{ id: 'n', mtu: 1500, shared: false }] },
+    session => createNeutron(session).networks(['n']),
+  ],
+  '/detail': [{ servers: [vm] }, session => createNova(session).serversByName('vm0')],
+  '/os-interface': [interfaces, session => createNova(session).interfacesOf('v')],
+}
+
+test('answers of Neutron and Nova', async () => {
+  const broken = fc.oneof(
+    ...Object.entries(answered).map(([end, [sample]]) => brokenBytes([sample]).map(body => ({ end, body }))),
+  )
+  const loggedIn = Buffer.from(JSON.stringify(token(url)))
+  const session = aSession()
+  await fuzzDoor(
+    broken,
+    async ({ end, body }) => {
+      answers = { '/tokens': loggedIn, [end]: body }
+      const said = await refusalOf(async () => answered[end]?.[1](session))
+      if (said === undefined) return 'used'
+      assert.match(said, /^(cloud|neutron|nova): /)
+      assert.ok(!said.includes(password), said)
+      return 'refused'
+    },
+    { atLeast: { used: 500, refused: 2_000 } },
+  )
+})
+
+test('answers of Keystone', async () => {
+  await fuzzDoor(
+    brokenBytes([token(url)]),
+    async body => {
+      answers = { '/tokens': body, '/ports': Buffer.from('{"ports": []}') }
+      const said = await refusalOf(() => createNeutron(aSession()).portsById(['p']))
+      if (said === undefined) return 'used'
+      assert.match(said, /^(cloud|neutron): |catalog/)
+      assert.ok(!said.includes(password), said)
+      return 'refused'
+    },
+    { runs: 3_000, atLeast: { used: 150, refused: 600 } },
+  )
+})

@@ -1,0 +1,312 @@
+/** Whatever is written into our files, variables and messages: it is taken, or refused with the field named; never more. */
+import assert from 'node:assert/strict'
+import { createCipheriv } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { parse, stringify } from 'yaml'
+import { parseSettings } from '../../src/agent/config.ts'
+import { parseInput } from '../../src/agent/input.ts'
+import { settingDefaults, settingEnvironment } from '../../src/contract/settings.ts'
+import { controllerConfig, controllerSettings } from '../../src/controller/config.ts'
+import { aConfig, aReport } from '../../src/controller/given.ts'
+import { readReport } from '../../src/controller/report.ts'
+import { settingsFrom } from '../../src/env.ts'
+import { inventorySettings, inventoryShape } from '../../src/inventory/config.ts'
+import { kubeconfigFrom } from '../../src/kube/config.ts'
+import { busAddresses } from '../../src/openstack/bus-address.ts'
+import { decryptPassword } from '../../src/openstack/cipher.ts'
+import { readNotice } from '../../src/openstack/notice.ts'
+import { processSettings, processSettingsFrom, resolveSettings } from '../../src/operator/config.ts'
+import { violaSettings } from '../../src/viola/config.ts'
+import { routingFrom } from '../../src/viola/routing.ts'
+import { brokenBytes, brokenRecords, brokenTexts, brokenValues, brokenYaml } from './breaking.ts'
+import { fuzzDoor, refusalOf } from './door.ts'
+
+const file = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
+const captured = JSON.parse(file('openstack/notifications.json')) as { message: object }[]
+
+test('notices of a bus', async () => {
+  const wrapped = captured.map(({ message }) => ({ 'oslo.version': '2.0', 'oslo.message': JSON.stringify(message) }))
+  const inputs = brokenBytes([...wrapped, ...captured.map(({ message }) => message)])
+  await fuzzDoor(
+    inputs,
+    body => {
+      const reading = readNotice(body)
+      if (reading.kind === 'poison') assert.ok(reading.why !== '')
+      if (reading.kind === 'notice') for (const { id } of reading.subjects) assert.ok(id.length > 0 && id.length <= 253)
+      return reading.kind
+    },
+    { atLeast: { notice: 200, other: 200, poison: 1_000 } },
+  )
+})
+
+test('addresses of a bus', async () => {
+  const samples = ['amqp://user:hunter2hunter2@host:5672/vhost', 'amqps://[2001:db8::1]:5671', 'rabbit://a:1,b:2']
+  await fuzzDoor(
+    brokenTexts(samples),
+    text => {
+      const addresses = busAddresses([text])
+      if (!('mistake' in addresses)) return 'taken'
+      assert.doesNotMatch(addresses.mistake, /hunter2/)
+      return 'refused'
+    },
+    { atLeast: { taken: 500, refused: 500 } },
+  )
+})
+
+const aes = (bits: number, key: string) => {
+  const cipher = createCipheriv(`aes-${bits}-cbc`, key, Buffer.alloc(16, 7))
+  return Buffer.concat([Buffer.alloc(16, 7), cipher.update('correct horse'), cipher.final()]).toString('base64')
+}
+const keys = ['0123456789abcdef', '0123456789abcdef01234567', '0123456789abcdef0123456789abcdef']
+
+test('encrypted passwords and their keys: no error shows either', async () => {
+  const salted = Buffer.concat([Buffer.from('Salted__'), Buffer.alloc(40, 9)]).toString('base64')
+  const material = brokenTexts([...keys.map(key => aes(key.length * 8, key)), salted])
+  const key = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...keys) }, brokenTexts(keys))
+  await fuzzDoor(
+    fc.tuple(material, key),
+    async ([encrypted, with_]) => {
+      const said = await refusalOf(() => decryptPassword(encrypted, with_))
+      if (said === undefined) return 'opened'
+      for (const secret of [encrypted, with_]) if (secret.length > 12) assert.ok(!said.includes(secret), said)
+      return 'refused'
+    },
+    { atLeast: { opened: 50, refused: 1_000 } },
+  )
+})
+
+const nic = { id: 0, name: 'multinic0', macAddress: 'fa:16:3e:00:00:01', address: '10.1.0.5', cidr: '10.1.0.0/24' }
+const agentInput = {
+  version: 1,
+  mode: 'apply',
+  nodeName: 'worker-1',
+  instanceId: 'i-1',
+  generation: 7,
+  specHash: 'abc',
+  nodeAddresses: ['10.0.0.1'],
+  interfaces: [
+    { ...nic, mtu: 1450, portId: 'port-1', addresses: ['10.1.0.5/24', '2001:db8::5/64'], gateway: '10.1.0.1' },
+    { id: 1, macAddress: 'FA:16:3E:00:00:02', routes: [{ destination: '10.9.0.0/16', nexthop: '10.1.0.1' }] },
+  ],
+}
+
+test('the input of an agent: every mistake is told by its path', async () => {
+  await fuzzDoor(
+    brokenTexts([agentInput]),
+    text => {
+      const { work, errors } = parseInput(text)
+      assert.equal(work === undefined, errors.length > 0)
+      for (const { path, message } of errors) assert.ok(path !== '' && message !== '')
+      for (const one of work?.interfaces ?? []) {
+        assert.match(one.name, /^multinic[0-9]$/)
+        assert.match(one.macAddress, /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/)
+        for (const word of [one.address, one.cidr, one.gateway, ...(one.addresses ?? [])])
+          assert.match(word ?? '::', /^[0-9A-Fa-f:./]+$/, 'it goes to ip as an argument')
+      }
+      return work ? 'taken' : 'refused'
+    },
+    { atLeast: { taken: 200, refused: 2_000 } },
+  )
+})
+
+test('the settings of an agent: every mistake is told by the name of its variable', async () => {
+  const env = {
+    NETWORK_POLICY_ROUTING_ENABLED: 'true',
+    NETWORK_ROUTING_TABLE_BASE: '100',
+    NETWORK_ROUTE_METRIC: '100',
+    NETWORK_RELOAD: 'none',
+    NIC_WAIT: '15s',
+    MULTINIC_BACKEND: 'netplan',
+    NETWORK_PROBE: 'reported,multinic2=required',
+    NETWORK_PROBE_PEERS: '10.0.0.1,2001:db8::1',
+    NETWORK_PROBE_TIMEOUT: '800ms',
+    KUBERNETES_SERVICE_HOST: '10.96.0.1',
+    KUBERNETES_SERVICE_PORT: '443',
+  }
+  await fuzzDoor(
+    brokenRecords([env]),
+    given => {
+      const { errors } = parseSettings(given)
+      for (const { path } of errors) assert.ok(Object.hasOwn(env, path), path)
+      return errors.length > 0 ? 'refused' : 'taken'
+    },
+    { atLeast: { taken: 500, refused: 1_000 } },
+  )
+})
+
+test('the report of an agent: what is not wholly the one that was asked for is lost', async () => {
+  const report = aReport(aConfig())
+  const expected = {
+    node: report.node,
+    mode: 'apply' as const,
+    generation: report.generation,
+    specHash: report.specHash,
+  }
+  await fuzzDoor(
+    brokenTexts([report]),
+    message => {
+      const reading = readReport({ exitCode: 0, message }, expected)
+      if ('lost' in reading) {
+        assert.ok(reading.lost.length < 1_000_000)
+        return 'lost'
+      }
+      assert.equal(reading.report.specHash, expected.specHash)
+      return 'read'
+    },
+    { atLeast: { read: 200, lost: 2_000 } },
+  )
+})
+
+const secret = 'a-token-that-nobody-may-see'
+const kubeconfig = {
+  'current-context': 'biz',
+  clusters: [
+    {
+      name: 'biz',
+      cluster: {
+        server: 'https://127.0.0.1:6443/base/',
+        'certificate-authority-data': Buffer.from('ca').toString('base64'),
+        'tls-server-name': 'kubernetes',
+      },
+    },
+  ],
+  users: [{ name: 'me', user: { token: secret } }],
+  contexts: [{ name: 'biz', context: { cluster: 'biz', user: 'me', namespace: 'multinic-system' } }],
+}
+
+/** A token that is written where a name belongs is a name. */
+const hasOnlyToken = (text: string) =>
+  !text.replace(/\b(kubeT|t)oken"?: ?"?a-token-that-nobody-may-see/g, '').includes(secret)
+
+test('kubeconfigs: the field is named, its value is not', async () => {
+  await fuzzDoor(
+    brokenYaml(kubeconfig),
+    async text => {
+      const said = await refusalOf(() => kubeconfigFrom(text))
+      if (said === undefined) return 'taken'
+      if (hasOnlyToken(text)) assert.ok(!said.includes(secret), said)
+      assert.match(said, /^(the whole file|[\w.-]+|(clusters|users|contexts)\[.*?): |^is not valid YAML$/su)
+      return 'refused'
+    },
+    { atLeast: { taken: 200, refused: 1_000 } },
+  )
+})
+
+test('the routing file of Viola: the field is named, its value is not', async () => {
+  const routing = {
+    strict: false,
+    default: { namespace: 'multinic-system', inCluster: true },
+    targets: [
+      { providerId: 'a', namespace: 'multinic-system', kubeconfig: 'a.kubeconfig', context: 'biz' },
+      { providerId: 'b', kubeconfigSecret: 'multinic-system/b', kubeconfigKey: 'value' },
+      { providerId: 'c', kubeApiServer: 'https://c:6443', kubeToken: secret, kubeCaPath: 'c.crt' },
+      { providerId: 'd', mode: 'ssh', sshHost: 'd' },
+    ],
+  }
+  await fuzzDoor(
+    brokenYaml(routing),
+    async text => {
+      const said = await refusalOf(() => routingFrom(text, { namespace: 'multinic-system' }))
+      if (said === undefined) return 'taken'
+      if (hasOnlyToken(text)) assert.ok(!said.includes(secret), said)
+      assert.match(said, /^(strict|default|targets|the whole file)\b|^is not valid YAML$/)
+      return 'refused'
+    },
+    { atLeast: { taken: 500, refused: 1_000 } },
+  )
+})
+
+/** Some value for each variable: a wrong one is as good, as the cases mend nothing. */
+function someOf(shape: Record<string, unknown>): Record<string, string> {
+  return Object.fromEntries(Object.keys(shape).map(name => [name, /FILE|PATH|DIR/.test(name) ? '/nowhere' : '']))
+}
+
+const parts: Record<string, [read: (env: Record<string, string>) => unknown, sound: Record<string, string>]> = {
+  operator: [
+    processSettingsFrom,
+    {
+      ...someOf(processSettings.shape),
+      OPERATOR_WORKERS: '10',
+      LEADER_ELECT: 'false',
+      INVENTORY_URL: 'http://inventory',
+    },
+  ],
+  viola: [
+    env => settingsFrom(violaSettings, env),
+    {
+      LISTEN_ADDR: ':8080',
+      KUBE_TIMEOUT: '10s',
+      VIOLA_PARALLEL: '16',
+      VIOLA_TOKEN_REVIEW: 'false',
+      TARGET_NAMESPACE: 'a',
+    },
+  ],
+  controller: [
+    controllerConfig,
+    {
+      ...someOf(controllerSettings.shape),
+      JOB_TTL: '10m',
+      MAX_UNAVAILABLE: '10%',
+      DRIFT_INTERVAL: '5m',
+      CONTROLLER_WORKERS: '4',
+    },
+  ],
+  inventory: [
+    env => settingsFrom(inventorySettings, env),
+    {
+      ...someOf(inventoryShape),
+      INVENTORY_DATABASE_URL: `postgresql://user:${secret}@host:5432/name`,
+      INVENTORY_HISTORY_DAYS: '365',
+      INVENTORY_RATE_LIMIT: '100',
+    },
+  ],
+}
+for (const [part, [read, sound]] of Object.entries(parts))
+  test(`the environment of the ${part}: every mistake is told by the name of its variable`, async () => {
+    await fuzzDoor(
+      brokenRecords([sound]),
+      async env => {
+        const said = await refusalOf(() => read(env))
+        if (said === undefined) return 'taken'
+        for (const line of said.split('\n').slice(1))
+          assert.ok(Object.hasOwn(sound, line.trim().split(':')[0] ?? ''), said)
+        assert.ok(!said.includes(secret), said)
+        return 'refused'
+      },
+      { atLeast: { taken: 500, refused: 200 } },
+    )
+  })
+
+test('the settings of a sync, from the environment and from an object: every mistake is told by its name', async () => {
+  const env = {
+    ...Object.fromEntries(
+      Object.entries(settingEnvironment).map(([name, variable]) => [
+        variable,
+        String((settingDefaults as Record<string, unknown>)[name] ?? ''),
+      ]),
+    ),
+    CONTRABASS_ENDPOINT: 'https://contrabass',
+    VIOLA_ENDPOINT: 'https://viola',
+    CONTRABASS_ENCRYPT_KEY: secret,
+  }
+  const object = { ...settingDefaults, contrabassEndpoint: 'https://contrabass/', violaEndpoint: 'https://viola' }
+  await fuzzDoor(
+    fc.tuple(brokenRecords([env]), brokenValues([object, {}])),
+    async ([variables, given]) => {
+      const isObject = typeof given === 'object' && given !== null
+      const said = await refusalOf(() => resolveSettings(variables, isObject ? given : {}))
+      if (said === undefined) return 'taken'
+      assert.match(said, /spec\.settings\.\w+: |[A-Z_]+ of the operator: /)
+      assert.ok(!said.includes(secret), said)
+      return 'refused'
+    },
+    { atLeast: { taken: 200, refused: 1_000 } },
+  )
+})
+
+test('samples that are not broken are taken', () => {
+  assert.ok(parse(stringify(kubeconfig)))
+  assert.deepEqual(parseInput(JSON.stringify(agentInput)).errors, [])
+})

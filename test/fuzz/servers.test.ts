@@ -1,0 +1,153 @@
+/** Whatever is sent to Viola, the inventory and the operator: an answer of the page, with the field named; never a failure. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { stringify } from 'yaml'
+import { recordsPath } from '../../src/contract/inventory.ts'
+import { planPath, verdictsPath } from '../../src/contract/operator-api.ts'
+import { problem } from '../../src/contract/problem.ts'
+import { violaPath } from '../../src/contract/viola.ts'
+import { startInventory } from '../../src/inventory/main.ts'
+import { createLog, type Log } from '../../src/log.ts'
+import { createMetrics } from '../../src/metrics.ts'
+import { createOperatorApp } from '../../src/operator/app.ts'
+import { openstackConfigFor } from '../../src/sandbox/install.ts'
+import { createWorld } from '../../src/sandbox/world.ts'
+import { aBizCluster } from '../biz-cluster.ts'
+import { seeds } from '../inventory-fuzz.ts'
+import { aNodeOf, aViola } from '../viola.ts'
+import { brokenBytes, brokenTexts } from './breaking.ts'
+import { fuzzDoor } from './door.ts'
+
+/** Remembers what a part held for its own failure. */
+function listening(): { log: Log; failures: string[] } {
+  const failures: string[] = []
+  return { log: createLog({}, { level: 'error', write: line => failures.push(line) }), failures }
+}
+
+/** Texts as a header or an address can carry them. */
+const inHeader = (samples: string[]) =>
+  brokenTexts(samples).map(text => text.replace(/[^\x20-\x7e]/g, '').slice(0, 4_000))
+const inPath = (samples: string[]) =>
+  brokenTexts(samples).map(text => encodeURIComponent(text.toWellFormed()).slice(0, 6_000))
+
+/** A problem names what is wrong: a field by its path, or the header, the address or the body in words. */
+function checkProblem(status: number, body: string): void {
+  const said = problem.parse(JSON.parse(body))
+  assert.equal(said.status, status)
+  assert.ok(said.detail !== '', body)
+  for (const { message } of said.errors ?? []) assert.ok(message !== '', body)
+}
+
+test('Viola: POST, GET and DELETE', async () => {
+  const biz = await aBizCluster()
+  const { log, failures } = listening()
+  const viola = await aViola({ KUBECONFIG: biz.api.kubeconfig }, log)
+  const provider = fc.oneof({ weight: 5, arbitrary: fc.constant('p1') }, inHeader(['p1', 'provider-2']))
+  const post = fc.record({
+    method: fc.constant('POST' as const),
+    path: fc.constant(violaPath),
+    body: brokenBytes([[aNodeOf('w1', 2, { expectedSpecHash: 'none' })], [aNodeOf('w1', 2), aNodeOf('w2', 1)]]),
+  })
+  const query = (name: string) => inPath(['w1', 'abc']).map(text => `${violaPath}?${name}=${text}`)
+  const get = fc.record({ method: fc.constant('GET' as const), path: fc.oneof(query('nodeName'), query('since')) })
+  const names = inPath(['w1', 'Worker_2'])
+  const remove = fc.record({ method: fc.constant('DELETE' as const), path: names.map(text => `${violaPath}/${text}`) })
+  try {
+    await fuzzDoor(
+      fc.tuple(fc.oneof({ weight: 8, arbitrary: post }, get, remove), provider),
+      async ([{ method, path, ...more }, id]) => {
+        const { status, body } = await viola.ask(method, path, { provider: id, ...more })
+        assert.ok([200, 204, 304, 400, 404, 405, 409, 413, 414].includes(status), `${status} ${body}`)
+        if (status >= 400 && status !== 409) checkProblem(status, body)
+        return String(status)
+      },
+      { atLeast: { 200: 500, 204: 300, 400: 2_000 } },
+    )
+    assert.deepEqual(failures, [])
+  } finally {
+    await viola.close()
+    await biz.close()
+  }
+})
+
+test('the inventory: writes', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-fuzz-'))
+  const tokens = join(dir, 'tokens.yaml')
+  const token = 'a-token-that-writes'
+  await writeFile(tokens, stringify({ tokens: [{ name: 'operator', token, roles: ['admin'] }] }))
+  const { log, failures } = listening()
+  let ask: ((body: Buffer) => Promise<{ statusCode: number; body: string }>) | undefined
+  const inventory = await startInventory({
+    env: {
+      INVENTORY_ADDR: '127.0.0.1:0',
+      INVENTORY_DB_PATH: join(dir, 'inventory.db'),
+      INVENTORY_TOKENS_FILE: tokens,
+      INVENTORY_RATE_LIMIT: '0',
+    },
+    log,
+    also: app => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      ask = payload => app.inject({ method: 'PUT', url: recordsPath, headers, payload })
+    },
+  })
+  try {
+    await fuzzDoor(
+      brokenBytes(seeds.map(write => ({ records: [write] }))),
+      async body => {
+        const answer = (await ask?.(body)) ?? assert.fail()
+        assert.ok([204, 400, 413].includes(answer.statusCode), `${answer.statusCode} ${answer.body}`)
+        if (answer.statusCode >= 400) checkProblem(answer.statusCode, answer.body)
+        return String(answer.statusCode)
+      },
+      { atLeast: { 204: 200, 400: 2_000 } },
+    )
+    assert.deepEqual(failures, [])
+  } finally {
+    await inventory.close()
+    await rm(dir, { recursive: true })
+  }
+})
+
+test('the operator: dry runs and verdicts', async () => {
+  const world = createWorld()
+  const config = openstackConfigFor(world, { name: 'main', vmNames: ['vm-1'], subnetIDs: ['s-1'], clusterId: 'biz-1' })
+  const { log, failures } = listening()
+  const verdict = { vm: 'vm-1', portId: 'port-1', reason: 'VmGone' as const, message: 'gone' }
+  const plan = { nodes: [], verdicts: [verdict], heldRemovals: [] }
+  const app = createOperatorApp({
+    log,
+    metrics: createMetrics('operator'),
+    ready: () => [],
+    verdicts: () => new Map([['multinic-system/main', [verdict]]]),
+    dryRun: async () => ({ plan, facts: {} }) as never,
+  })
+  const post = fc.record({
+    method: fc.constant('POST' as const),
+    url: fc.constant(planPath),
+    payload: brokenBytes([config]),
+    headers: fc.constant({ 'content-type': 'application/json' }),
+  })
+  const parameter = fc.constantFrom('config', 'port', 'vm', 'providerId', 'taken', 'limit', 'cursor')
+  const get = fc
+    .tuple(parameter, inPath(['multinic-system/main', '10', 'true']))
+    .map(([name, text]) => ({ method: 'GET' as const, url: `${verdictsPath}?${name}=${text}` }))
+  try {
+    await fuzzDoor(
+      fc.oneof({ weight: 3, arbitrary: post }, get),
+      async asked => {
+        const answer = await app.inject(asked)
+        assert.ok([200, 400, 413].includes(answer.statusCode), `${answer.statusCode} ${answer.body}`)
+        if (answer.statusCode >= 400) checkProblem(answer.statusCode, answer.body)
+        return String(answer.statusCode)
+      },
+      { atLeast: { 200: 500, 400: 2_000 } },
+    )
+    assert.deepEqual(failures, [])
+  } finally {
+    await app.close()
+  }
+})

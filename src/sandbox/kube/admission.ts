@@ -8,7 +8,7 @@ import { type ApiObject, copy, equal, isRecord, type Metadata, without } from '.
 import { apiVersion, type Kind, type KindVersion } from './kinds.ts'
 import { managersAfterUpdate, type Writer } from './managers.ts'
 import { keptMetadata, metadataErrors, nameSuffix, timestamp } from './metadata.ts'
-import { defaulted, pruned, validated } from './schema.ts'
+import { defaulted, mistyped, pruned, validated } from './schema.ts'
 
 /** What a request is about. */
 export interface Target {
@@ -33,6 +33,8 @@ export interface Admission {
   body: ApiObject
   options: WriteOptions
   now: Date
+  /** The patch that made the body, where one did. */
+  patch?: string
   /** Set by apply, which computes them itself. */
   managedFields?: Metadata['managedFields']
 }
@@ -45,9 +47,10 @@ export function admitted(admission: Admission): ApiObject {
   object.metadata = old ? keptMetadata(copy(body.metadata), old.metadata) : newMetadata(body.metadata, target, now)
   if (kind.behaviour.generation && !old) object.metadata.generation = 1
   const scoped = withSubresource(object, target, old)
+  if (!kind.custom) checkTypes(scoped, target)
   const unknown: string[] = []
   pruned(scoped, version.schema, unknown)
-  tellUnknown(unknown, target, options)
+  tellUnknown(unknown, admission)
   defaulted(scoped, version.schema)
   kind.behaviour.prepare?.(scoped, old)
 
@@ -172,13 +175,23 @@ function withSubresource(object: ApiObject, target: Target, old: ApiObject | und
   return kept
 }
 
-function tellUnknown(unknown: readonly string[], target: Target, options: WriteOptions): void {
+/** Built-in kinds are read into typed fields before anything else is looked at. */
+function checkTypes(object: ApiObject, target: Target): void {
+  const wrong = mistyped(object, target.version.schema)
+  if (wrong !== undefined) throw badRequest(`${unhandled(target)}: ${wrong}`)
+}
+
+function unhandled({ kind, version }: Target): string {
+  return `${kind.kind} in version ${JSON.stringify(version.name)} cannot be handled as a ${kind.kind}`
+}
+
+function tellUnknown(unknown: readonly string[], { target, options, patch }: Admission): void {
   if (unknown.length === 0) return
-  const named = unknown.map(path => `unknown field ${JSON.stringify(path)}`)
+  const named = unknown.toSorted().map(path => `unknown field ${JSON.stringify(path)}`)
   if (options.fieldValidation === 'Strict') {
-    const { kind, version } = target
-    const message = `${kind.kind} in version ${JSON.stringify(version.name)} cannot be handled as a ${kind.kind}`
-    throw badRequest(`${message}: strict decoding error: ${named.join(', ')}`)
+    const because = `strict decoding error: ${named.join(', ')}`
+    if (patch === undefined) throw badRequest(`${unhandled(target)}: ${because}`)
+    throw invalid({ group: '', plural: '', kind: '' }, '', [fieldError.invalid('patch', patch, because)])
   }
   if (options.fieldValidation !== 'Ignore') for (const text of named) options.warn?.(text)
 }
@@ -205,12 +218,11 @@ const blocking = ['FieldValueRequired', 'FieldValueTypeInvalid', 'FieldValueTooL
 function errorsOf(object: ApiObject, old: ApiObject | undefined, target: Target): FieldError[] {
   const { kind, version } = target
   const errors = metadataErrors(object, old, kind)
-  if (version.schema) {
-    const before = kind.custom ? old : undefined
-    errors.push(...schemaErrors(object, before, target))
+  if (version.schema && kind.custom) {
+    errors.push(...schemaErrors(object, old, target))
     if (!errors.some(error => blocking.includes(error.reason))) {
-      errors.push(...ruleErrors(object, version.schema, before))
-    } else if (kind.custom) {
+      errors.push(...ruleErrors(object, version.schema, old))
+    } else {
       const detail =
         'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation'
       errors.push(fieldError.invalid('', null, detail))

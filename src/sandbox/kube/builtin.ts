@@ -1,13 +1,13 @@
 /**
- * The built-in kinds, as data: names, lists with keys, defaults and the few checks that keep answers honest.
+ * The built-in kinds, as data: names, types, defaults and the few checks that keep answers honest.
  */
 import { columns } from './columns.ts'
-import { definitionErrors, metadataSchema, prepareDefinition } from './definitions.ts'
+import { definitionErrors, prepareDefinition } from './definitions.ts'
 import { badRequest, type FieldError, fieldError } from './failures.ts'
 import { type ApiObject, equal, numberOf, recordOf, textOf } from './json.ts'
 import type { Behaviour, Column, Kind } from './kinds.ts'
-import { defaultPodSpec, keyed, openObject, podGrace, podSpec, podSpecErrors, podStatus, qosClass } from './pods.ts'
-import type { Schema } from './schema.ts'
+import { defaultPodSpec, podGrace, podSpecErrors, qosClass } from './pods.ts'
+import { typeSchema } from './types.ts'
 
 interface Given {
   group?: string
@@ -17,18 +17,17 @@ interface Given {
   categories?: string[]
   namespaced?: boolean
   status?: boolean
-  /** Fields beside metadata; others are dropped, as a typed server does. */
-  fields: Record<string, Schema>
+  /** The type that it is written as, unless that has the name of the kind. */
+  type?: string
   columns?: readonly Column[]
   behaviour?: Behaviour
 }
 
 function builtin(given: Given): Kind {
   const { group = '', kind, plural = `${kind.toLowerCase()}s`, namespaced = true, status = false } = given
-  const schema: Schema = {
-    type: 'object',
-    properties: { apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata: metadataSchema, ...given.fields },
-  }
+  const type = typeSchema(given.type ?? kind)
+  const text = typeSchema('string')
+  const properties = { apiVersion: text, kind: text, metadata: typeSchema('ObjectMeta'), ...type.properties }
   return {
     group,
     kind,
@@ -39,15 +38,12 @@ function builtin(given: Given): Kind {
     categories: given.categories ?? [],
     namespaced,
     custom: false,
-    versions: [{ name: 'v1', served: true, schema, status, columns: given.columns ?? columns.plain }],
+    versions: [
+      { name: 'v1', served: true, schema: { ...type, properties }, status, columns: given.columns ?? columns.plain },
+    ],
     behaviour: { unconditionalUpdate: true, ...given.behaviour },
   }
 }
-
-const any: Schema = { 'x-kubernetes-preserve-unknown-fields': true }
-const texts: Schema = { type: 'object', additionalProperties: { type: 'string' } }
-const text: Schema = { type: 'string' }
-const flag: Schema = { type: 'boolean' }
 
 const namespace: Behaviour = {
   prepare(object, old) {
@@ -64,6 +60,7 @@ const pod: Behaviour = {
   prepare(object, old) {
     const spec = recordOf(object['spec'])
     defaultPodSpec(spec)
+    spec['enableServiceLinks'] ??= true
     if (!old) object['status'] = { phase: 'Pending', qosClass: qosClass(spec) }
   },
   validate: object => podSpecErrors(recordOf(object['spec']), 'spec'),
@@ -81,6 +78,7 @@ const job: Behaviour = {
     spec['backoffLimit'] ??= 6
     spec['completionMode'] ??= 'NonIndexed'
     spec['suspend'] ??= false
+    spec['manualSelector'] ??= false
     spec['podReplacementPolicy'] ??= 'TerminatingOrFailed'
     const template = recordOf(spec['template'])
     const restartPolicy = recordOf(template['spec'])['restartPolicy']
@@ -194,7 +192,6 @@ export const builtinKinds: readonly Kind[] = [
     shortNames: ['ns'],
     namespaced: false,
     status: true,
-    fields: { spec: openObject(), status: openObject({ conditions: keyed('type') }) },
     columns: columns.namespaces,
     behaviour: namespace,
   }),
@@ -203,10 +200,6 @@ export const builtinKinds: readonly Kind[] = [
     shortNames: ['no'],
     namespaced: false,
     status: true,
-    fields: {
-      spec: openObject(),
-      status: openObject({ conditions: keyed('type'), addresses: keyed('type') }),
-    },
     columns: columns.nodes,
     behaviour: { keepsStatusAtCreate: true },
   }),
@@ -215,39 +208,28 @@ export const builtinKinds: readonly Kind[] = [
     shortNames: ['po'],
     categories: ['all'],
     status: true,
-    fields: { spec: podSpec, status: podStatus },
     columns: columns.pods,
     behaviour: pod,
   }),
   builtin({
     kind: 'Secret',
-    fields: { data: texts, stringData: texts, type: text, immutable: flag },
     columns: columns.secrets,
     behaviour: secret,
   }),
   builtin({
     kind: 'ConfigMap',
     shortNames: ['cm'],
-    fields: { data: texts, binaryData: texts, immutable: flag },
     columns: columns.configMaps,
     behaviour: { validate: immutableErrors },
   }),
   builtin({
     kind: 'ServiceAccount',
     shortNames: ['sa'],
-    fields: { secrets: keyed('name'), imagePullSecrets: any, automountServiceAccountToken: flag },
-    columns: columns.serviceAccounts,
     behaviour: { returnsDeleted: true },
   }),
   builtin({
     kind: 'Event',
     shortNames: ['ev'],
-    fields: Object.fromEntries(
-      [
-        ...['involvedObject', 'reason', 'message', 'source', 'firstTimestamp', 'lastTimestamp', 'count', 'type'],
-        ...['eventTime', 'series', 'action', 'related', 'reportingComponent', 'reportingInstance'],
-      ].map(name => [name, any]),
-    ),
     columns: columns.events,
     behaviour: event,
   }),
@@ -256,34 +238,30 @@ export const builtinKinds: readonly Kind[] = [
     kind: 'Job',
     categories: ['all'],
     status: true,
-    fields: {
-      spec: openObject({ template: openObject({ metadata: metadataSchema, spec: podSpec }) }),
-      status: openObject({ conditions: keyed('type') }),
-    },
     columns: columns.jobs,
     behaviour: job,
   }),
   builtin({
     group: 'coordination.k8s.io',
     kind: 'Lease',
-    fields: { spec: openObject() },
     columns: columns.leases,
     behaviour: { unconditionalUpdate: false, createOnUpdate: true },
   }),
-  builtin({ group: rbac, kind: 'Role', fields: { rules: any }, behaviour: freeNames }),
-  builtin({ group: rbac, kind: 'RoleBinding', fields: { roleRef: any, subjects: any }, behaviour: freeNames }),
+  builtin({ group: rbac, kind: 'Role', columns: columns.roles, behaviour: freeNames }),
+  builtin({ group: rbac, kind: 'RoleBinding', columns: columns.bindings, behaviour: freeNames }),
   builtin({
     group: rbac,
     kind: 'ClusterRole',
     namespaced: false,
-    fields: { rules: any, aggregationRule: any },
+    columns: columns.roles,
     behaviour: freeNames,
   }),
   builtin({
     group: rbac,
     kind: 'ClusterRoleBinding',
+    type: 'RoleBinding',
     namespaced: false,
-    fields: { roleRef: any, subjects: any },
+    columns: columns.bindings,
     behaviour: freeNames,
   }),
   builtin({
@@ -293,10 +271,6 @@ export const builtinKinds: readonly Kind[] = [
     categories: ['api-extensions'],
     namespaced: false,
     status: true,
-    fields: {
-      spec: openObject(),
-      status: openObject({ conditions: keyed('type') }),
-    },
     columns: columns.definitions,
     behaviour: {
       generation: true,

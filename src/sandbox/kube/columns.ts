@@ -136,6 +136,20 @@ function eventObject(event: ApiObject): string {
   return `${textOf(kind).toLowerCase()}/${textOf(name)}`
 }
 
+const subjects =
+  (kind: string): Cell =>
+  binding =>
+    listOf(binding['subjects'])
+      .map(recordOf)
+      .filter(subject => subject['kind'] === kind)
+      .map(({ namespace, name }) => (kind === 'ServiceAccount' ? `${textOf(namespace)}/${textOf(name)}` : textOf(name)))
+      .join(', ')
+
+function roleOf(binding: ApiObject): string {
+  const { kind, name } = recordOf(binding['roleRef'])
+  return `${textOf(kind)}/${textOf(name)}`
+}
+
 const count = (value: unknown) => Object.keys(recordOf(value)).length
 
 export const columns = {
@@ -193,7 +207,6 @@ export const columns = {
   ],
   secrets: [name, column('Type', at('type')), column('Data', object => count(object['data'])), age],
   configMaps: [name, column('Data', object => count(object['data']) + count(object['binaryData'])), age],
-  serviceAccounts: [name, column('Secrets', object => listOf(object['secrets']).length), age],
   leases: [name, column('Holder', object => textOf(valueAt(object, 'spec', 'holderIdentity'))), age],
   events: [
     column('Last Seen', (event, now) => since(eventTime(event, 'lastTimestamp', 'eventTime'), now)),
@@ -208,4 +221,13 @@ export const columns = {
     column('Name', event => event.metadata.name, 1),
   ],
   definitions: [name, createdAt],
+  roles: [name, createdAt],
+  bindings: [
+    name,
+    column('Role', roleOf),
+    age,
+    column('Users', subjects('User'), 1),
+    column('Groups', subjects('Group'), 1),
+    column('ServiceAccounts', subjects('ServiceAccount'), 1),
+  ],
 } satisfies Record<string, readonly Column[]>

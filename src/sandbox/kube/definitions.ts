@@ -8,18 +8,10 @@ import { type FieldError, fieldError } from './failures.ts'
 import { type ApiObject, type Fields, isRecord, listOf, recordOf, textOf } from './json.ts'
 import { jsonPath } from './jsonpath.ts'
 import type { Column, Kind, KindVersion } from './kinds.ts'
-import { keyed, openObject } from './pods.ts'
 import { expression, type Schema } from './schema.ts'
+import { typeSchema } from './types.ts'
 
 export const definitionsKind = 'apiextensions.k8s.io/customresourcedefinitions'
-
-/** The parts of metadata that have owners of their own. */
-export const metadataSchema: Schema = openObject({
-  labels: { type: 'object', additionalProperties: { type: 'string' } },
-  annotations: { type: 'object', additionalProperties: { type: 'string' } },
-  finalizers: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' },
-  ownerReferences: keyed('uid'),
-})
 
 export function prepareDefinition(object: ApiObject): void {
   const spec = recordOf(object['spec'])
@@ -144,14 +136,15 @@ export function kindOf(definition: ApiObject): Kind {
 
 function versionOf(version: Fields): KindVersion {
   const declared = recordOf(recordOf(version['schema'])['openAPIV3Schema']) as Schema
-  const metadata = declared.properties?.['metadata']
+  const further = declared.properties?.['metadata']?.properties
+  const metadata = typeSchema('ObjectMeta')
   const schema: Schema = {
     ...declared,
     properties: {
       ...declared.properties,
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
-      metadata: { ...metadataSchema, properties: { ...metadataSchema.properties, ...metadata?.properties } },
+      metadata: further ? { ...metadata, properties: { ...metadata.properties, ...further } } : metadata,
     },
   }
   return {

@@ -1,11 +1,12 @@
 /**
  * OpenAPI v2 in protobuf, which is what kubectl before 1.27 reads: to check fields by itself, to explain, and to learn
- * that dry runs are served. Built-in kinds have no schema here, so that it leaves their checking to the server.
+ * that dry runs are served.
  */
 import { Buffer } from 'node:buffer'
 import { apiVersion, type Kind, type KindVersion } from './kinds.ts'
-import { gvk, schemaName } from './openapi.ts'
+import { describedSchema, gvk, schemaName } from './openapi.ts'
 import type { Schema } from './schema.ts'
+import { typeName } from './types.ts'
 import { boolField, bytesField, textField } from './wire.ts'
 
 const field = {
@@ -14,6 +15,7 @@ const field = {
   operation: { parameters: 8, extension: 13 },
   query: { in: 2, name: 4, type: 6 },
   schema: {
+    ref: 1,
     format: 2,
     description: 4,
     pattern: 13,
@@ -31,9 +33,11 @@ export function openApiV2(kinds: readonly Kind[]): Buffer {
     kind.versions.filter(version => version.served).map(version => ({ kind, version })),
   )
   const paths = served.map(({ kind, version }) => named(2, patchPath(kind, version), patchItem(kind, version)))
-  const definitions = served
-    .filter(({ kind }) => kind.custom)
-    .map(({ kind, version }) => named(1, schemaName(kind, version), definition(kind, version)))
+  const types = new Map<string, Buffer>()
+  const definitions = served.map(({ kind, version }) => {
+    return named(1, schemaName(kind, version), definition(kind, version, types))
+  })
+  for (const [name, bytes] of types) definitions.push(named(1, name, bytes))
   const { document } = field
   return Buffer.concat([
     textField(document.swagger, '2.0'),
@@ -72,29 +76,40 @@ function patchItem(kind: Kind, version: KindVersion): Buffer {
   )
 }
 
-function definition(kind: Kind, version: KindVersion): Buffer {
-  const text: Schema = { type: 'string' }
-  const properties = { ...version.schema?.properties, apiVersion: text, kind: text, metadata: { type: 'object' } }
+function definition(kind: Kind, version: KindVersion, types: Map<string, Buffer>): Buffer {
   return Buffer.concat([
-    schemaBytes({ ...version.schema, properties }),
+    schemaBytes(describedSchema(version), types),
     extension(field.schema.extension, 'x-kubernetes-group-version-kind', [gvk(kind, version)]),
   ])
 }
 
-function schemaBytes(given: Schema): Buffer {
+/** A type of the table is a reference; what it refers to is added to `types`. */
+function referring(schema: Schema, types: Map<string, Buffer>): Buffer {
+  const name = typeName(schema)
+  if (name === undefined) return schemaBytes(schema, types)
+  if (!types.has(name)) {
+    types.set(name, Buffer.alloc(0))
+    types.set(name, schemaBytes(schema, types))
+  }
+  return textField(field.schema.ref, `#/definitions/${name}`)
+}
+
+function schemaBytes(given: Schema, types: Map<string, Buffer>): Buffer {
   const { schema } = field
   const { properties, items, additionalProperties: further } = given
+  const isEither = given['x-kubernetes-int-or-string']
+  const [type, format] = isEither ? ['string', 'int-or-string'] : [given.type, given.format]
   const parts: Buffer[] = []
-  if (given.format) parts.push(textField(schema.format, given.format))
+  if (format) parts.push(textField(schema.format, format))
   if (given.description) parts.push(textField(schema.description, given.description))
   if (given.pattern) parts.push(textField(schema.pattern, given.pattern))
   for (const name of given.required ?? []) parts.push(textField(schema.required, name))
-  if (given.type) parts.push(bytesField(schema.type, textField(1, given.type)))
+  if (type) parts.push(bytesField(schema.type, textField(1, type)))
   if (further === true) parts.push(bytesField(schema.additionalProperties, boolField(2, true)))
-  else if (further) parts.push(bytesField(schema.additionalProperties, bytesField(1, schemaBytes(further))))
-  if (items) parts.push(bytesField(schema.items, bytesField(1, schemaBytes(items))))
+  else if (further) parts.push(bytesField(schema.additionalProperties, bytesField(1, referring(further, types))))
+  if (items) parts.push(bytesField(schema.items, bytesField(1, referring(items, types))))
   if (properties && !given['x-kubernetes-preserve-unknown-fields']) {
-    const inner = Object.entries(properties).map(([name, one]) => named(1, name, schemaBytes(one)))
+    const inner = Object.entries(properties).map(([name, one]) => named(1, name, referring(one, types)))
     parts.push(bytesField(schema.properties, ...inner))
   }
   return Buffer.concat(parts)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { jsonPatched, mergePatched, strategicMergePatched } from './patch.ts'
-import { podSpec } from './pods.ts'
 import type { Schema } from './schema.ts'
 import { refusal } from './testing.ts'
+import { typeSchema } from './types.ts'
 
 const merges: Record<string, [value: unknown, patch: unknown, result: unknown]> = {
   'a field is set and others stay': [{ a: 1, b: { c: 1 } }, { b: { d: 2 } }, { a: 1, b: { c: 1, d: 2 } }],
@@ -81,7 +81,10 @@ test('a JSON patch that does not fit changes nothing and is a 422', () => {
 
 const pod: Schema = {
   type: 'object',
-  properties: { spec: podSpec, metadata: { properties: { finalizers: { 'x-kubernetes-list-type': 'set' } } } },
+  properties: {
+    spec: typeSchema('PodSpec'),
+    metadata: { properties: { finalizers: { 'x-kubernetes-list-type': 'set' } } },
+  },
 }
 const strategic: Record<string, [value: unknown, patch: unknown, result: unknown]> = {
   'containers are told apart by their names': [

@@ -122,13 +122,13 @@ function mergedList(value: readonly unknown[], patch: readonly unknown[], schema
   if (schema?.['x-kubernetes-list-type'] === 'set') {
     return [...value, ...patch.filter(item => !value.some(one => equal(one, item)))]
   }
-  const keys = schema?.['x-kubernetes-list-map-keys']
-  if (!keys || patch.some(item => isRecord(item) && item['$patch'] === 'replace')) {
+  const key = schema?.['x-kubernetes-patch-merge-key'] ?? schema?.['x-kubernetes-list-map-keys']?.[0]
+  if (!schema || !key || patch.some(item => isRecord(item) && item['$patch'] === 'replace')) {
     return patch.filter(item => !(isRecord(item) && item['$patch'] === 'replace')).map(copy)
   }
   const result = [...value]
   for (const item of patch) {
-    const wanted = itemKey(item, keys)
+    const wanted = itemKey(item, [key])
     const index = result.findIndex(one => equal(itemKey(one, Object.keys(wanted)), wanted))
     const deletes = isRecord(item) && item['$patch'] === 'delete'
     if (deletes && index >= 0) result.splice(index, 1)

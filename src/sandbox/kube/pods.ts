@@ -1,46 +1,8 @@
 /**
- * What the API server knows of Pods and of the Pod templates in Jobs: keyed lists, defaults and the checks that matter here.
+ * What the API server knows of Pods and of the Pod templates in Jobs: defaults and the checks that matter here.
  */
 import { type FieldError, fieldError } from './failures.ts'
 import { type ApiObject, type Fields, isRecord, listOf, numberOf, recordOf, textOf } from './json.ts'
-import type { Schema } from './schema.ts'
-
-const open = { 'x-kubernetes-preserve-unknown-fields': true } as const
-
-export function keyed(key: string | readonly string[], properties: Record<string, Schema> = {}): Schema {
-  return {
-    type: 'array',
-    'x-kubernetes-list-type': 'map',
-    'x-kubernetes-list-map-keys': [key].flat(),
-    items: { type: 'object', properties, ...open },
-  }
-}
-
-export function openObject(properties: Record<string, Schema> = {}): Schema {
-  return { type: 'object', properties, ...open }
-}
-
-const containers = keyed('name', {
-  env: keyed('name'),
-  ports: keyed(['containerPort', 'protocol'], { protocol: { type: 'string', default: 'TCP' } }),
-  volumeMounts: keyed('mountPath'),
-  volumeDevices: keyed('devicePath'),
-})
-
-export const podSpec: Schema = openObject({
-  containers,
-  initContainers: containers,
-  ephemeralContainers: containers,
-  volumes: keyed('name'),
-  imagePullSecrets: keyed('name'),
-  hostAliases: keyed('ip'),
-})
-
-export const podStatus: Schema = openObject({
-  conditions: keyed('type'),
-  podIPs: keyed('ip'),
-  hostIPs: keyed('ip'),
-})
 
 /** The defaults that readers of a Pod rely on. */
 export function defaultPodSpec(spec: Fields): void {
@@ -49,7 +11,6 @@ export function defaultPodSpec(spec: Fields): void {
   spec['dnsPolicy'] ??= 'ClusterFirst'
   spec['schedulerName'] ??= 'default-scheduler'
   spec['securityContext'] ??= {}
-  spec['enableServiceLinks'] ??= true
   for (const container of [...listOf(spec['containers']), ...listOf(spec['initContainers'])]) {
     if (!isRecord(container)) continue
     container['resources'] ??= {}

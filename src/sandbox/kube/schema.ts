@@ -44,6 +44,7 @@ export interface Schema {
   'x-kubernetes-list-type'?: 'atomic' | 'map' | 'set'
   'x-kubernetes-list-map-keys'?: string[]
   'x-kubernetes-map-type'?: 'atomic' | 'granular'
+  'x-kubernetes-patch-merge-key'?: string
   'x-kubernetes-validations'?: Rule[]
 }
 
@@ -92,8 +93,8 @@ export function pruned(value: unknown, schema: Schema | undefined, unknown: stri
   const keepsAll = schema['x-kubernetes-preserve-unknown-fields'] || schema.additionalProperties === true
   const isObject = path === '' || schema['x-kubernetes-embedded-resource']
   for (const name of Object.keys(value)) {
-    if (isObject && ['apiVersion', 'kind', 'metadata'].includes(name)) continue
     const field = fieldSchema(schema, name)
+    if (isObject && !field && ['apiVersion', 'kind', 'metadata'].includes(name)) continue
     const at = path ? `${path}.${name}` : name
     if (field) pruned(value[name], field, unknown, at)
     else if (!keepsAll) {
@@ -118,6 +119,33 @@ export function undeclared(value: unknown, schema: Schema | undefined, path = ''
     if (field) return undeclared(value[name], field, `${path}.${name}`)
     return keepsAll ? [] : [`${path}.${name}: field not declared in schema`]
   })
+}
+
+/** The first value that is of another type than its field, in the words of a server that reads into typed fields. */
+export function mistyped(value: unknown, schema: Schema | undefined, path = ''): string | undefined {
+  if (!schema || value === null || value === undefined) return undefined
+  if (!typeHolds(value, schema)) {
+    const wanted = goTypes[schema.type ?? ''] ?? schema.type
+    return `json: cannot unmarshal ${jsonTypes[typeName(value)]} into Go struct field ${path} of type ${wanted}`
+  }
+  if (Array.isArray(value)) return firstOf(value, item => mistyped(item, schema.items, path))
+  if (!isRecord(value)) return undefined
+  return firstOf(Object.keys(value), name => {
+    return mistyped(value[name], fieldSchema(schema, name), path ? `${path}.${name}` : name)
+  })
+}
+
+const goTypes: Record<string, string> = { integer: 'int32', boolean: 'bool', object: 'map', array: 'slice' }
+const jsonTypes: Record<string, string> = {
+  ...{ string: 'string', integer: 'number', number: 'number', boolean: 'bool', array: 'array', object: 'object' },
+}
+
+function firstOf<T>(items: readonly T[], look: (item: T) => string | undefined): string | undefined {
+  for (const item of items) {
+    const found = look(item)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 /**

@@ -96,9 +96,9 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
     return keep(target, object, options)
   }
 
-  const change = (target: Target, old: ApiObject, body: ApiObject, options: WriteOptions): Written => {
+  const change = (target: Target, old: ApiObject, body: ApiObject, options: WriteOptions, patch?: string): Written => {
     checkVersion(target, old, body.metadata)
-    const object = admitted({ target, old, body, options, now: now() })
+    const object = admitted({ target, old, body, options, now: now(), ...(patch !== undefined && { patch }) })
     return { object: keep(target, object, options, old), created: false }
   }
 
@@ -155,7 +155,7 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
         const error = fieldError.invalid('metadata.uid', given.metadata.uid, 'field is immutable')
         throw invalid(target.kind, target.name, [error])
       }
-      return change(target, old, given, options)
+      return change(target, old, given, options, JSON.stringify(body))
     },
     remove(target, options = {}) {
       const old = get(target)
@@ -178,11 +178,10 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
 
 /** What is applied must fit the schema before it can be laid over anything; the real server answers 500 too. */
 function checkDeclared(config: ApiObject, { kind, version, name }: Target): void {
-  if (!kind.custom) return
   const wrong = undeclared(without(config, 'apiVersion', 'kind', 'metadata'), version.schema)
   if (wrong.length === 0) return
   const what = wrong.length === 1 ? wrong[0] : `errors:\n  ${wrong.join('\n  ')}`
-  const gvk = `${apiVersion(kind.group, version.name)}, Kind=${kind.kind}`
+  const gvk = `${kind.group}/${version.name}, Kind=${kind.kind}`
   throw new ApiFailure(
     500,
     '',

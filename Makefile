@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 KUBECTL ?= kubectl
 IMG ?= multinic-operator:latest
-.PHONY: help up down status test e2e check bench generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
+.PHONY: help up down status test e2e check bench figures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
 
 help: ## show this page
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ check: install-packages ## types, lint, generated files, house rules
 
 bench: install-packages install-tools ## figures, each beside a reference of the same run; ONLY=room, BENCH_JSON=file
 	@npm run --silent bench
+
+figures: install-packages ## keep the figures of the last make bench for the documents
+	@node_modules/.bin/node scripts/figures.ts && node_modules/.bin/node scripts/generate.ts
 
 generate: install-packages ## write CRDs, OpenAPI and reference pages anew
 	@npm run --silent generate

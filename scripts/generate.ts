@@ -18,6 +18,7 @@ import { violaApi } from '../src/viola/api.ts'
 import { callsPage, objectsPage } from './api-pages.ts'
 import { chartFiles } from './chart.ts'
 import { dockerfileTexts } from './dockerfile.ts'
+import { figureFiles, readFigures } from './figures-page.ts'
 import { inventorySchemaPage } from './inventory-schema.ts'
 import { metricsPage } from './metrics-page.ts'
 
@@ -50,7 +51,9 @@ files.set('docs/reference/operator-settings.md', operatorSettingsPage())
 files.set('docs/reference/inventory-settings.md', inventorySettingsPage())
 files.set('docs/reference/inventory-schema.md', await inventorySchemaPage())
 
-for (const [path, text] of [...chartFiles(), ...dockerfileTexts()]) files.set(path, text)
+const figures = readFigures()
+for (const [path, text] of [...chartFiles(), ...dockerfileTexts(), ...(figures ? figureFiles(figures) : [])])
+  files.set(path, text)
 
 const stale = [...files].filter(([path, text]) => read(path) !== text)
 if (process.argv.includes('--check')) {

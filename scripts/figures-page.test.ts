@@ -1,0 +1,50 @@
+/** The page and the plots of figures. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Figure } from '../test/bench/figure.ts'
+import { type Figures, figureFiles } from './figures-page.ts'
+
+const machine = { cores: 2, memoryGiB: 24, architecture: 'x64', kernel: '6.1.0', node: 'v24.0.0' }
+
+function aFigure(name: string, value: number, more: Partial<Figure> = {}): Figure {
+  return { name, value, unit: 's', against: 'a bare client', reference: 2, ratio: value / 2, ...more }
+}
+
+function filesOf(bench: string, figures: Figure[]): Map<string, string> {
+  const measured = { on: '2026-01-02', commit: 'abc1234', load: 0.25, figures }
+  return figureFiles({ machine, benches: { [bench]: measured } } satisfies Figures)
+}
+
+test('a figure stands beside its reference, and a goal that is missed says so', () => {
+  const page = filesOf('agent', [
+    aFigure('agent.fast', 3, { goal: { atMost: 4 } }),
+    aFigure('agent.slow', 5, { goal: { atMost: 4 } }),
+  ]).get('docs/reference/figures.md')
+  assert.match(page ?? '', /^\| `agent.fast` \| 3 s \| a bare client: 2 s \| 1.5 \| ≤ 4 s, met \|$/m)
+  assert.match(page ?? '', /^\| `agent.slow` \| 5 s \| a bare client: 2 s \| 2.5 \| ≤ 4 s, \*\*missed\*\* \|$/m)
+  assert.match(page ?? '', /^2026-01-02, commit `abc1234`, load 0.3 at the start\.$/m)
+})
+
+test('growth becomes a plot of each measure, a line a part, in which linear growth is straight', () => {
+  const files = filesOf('growth', [
+    aFigure('growth.viola_seconds_10', 0.1),
+    aFigure('growth.viola_seconds_100', 1),
+    aFigure('growth.viola_seconds_1000', 10),
+    aFigure('growth.viola_mib_10', 90),
+    aFigure('growth.viola_mib_1000', 120),
+    aFigure('growth.viola_calls_10', 10),
+    aFigure('growth.viola_calls_1000', 1000),
+  ])
+  assert.deepEqual(
+    [...files.keys()],
+    ['docs/reference/figures.md', ...['seconds', 'calls', 'mib'].map(each => `docs/images/growth-${each}.svg`)],
+  )
+  const [, drawn = ''] = /polyline points="([^"]+)"/.exec(files.get('docs/images/growth-seconds.svg') ?? '') ?? []
+  const [first = [], second = [], third = []] = drawn.split(' ').map(point => point.split(',').map(Number))
+  const slope = ([x1 = 0, y1 = 0]: number[], [x2 = 0, y2 = 0]: number[]) => (y2 - y1) / (x2 - x1)
+  assert.equal(slope(first, second).toFixed(2), slope(second, third).toFixed(2))
+})
+
+test('where growth was not measured there is no plot', () => {
+  assert.deepEqual([...filesOf('agent', [aFigure('agent.fast', 3)]).keys()], ['docs/reference/figures.md'])
+})

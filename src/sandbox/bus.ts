@@ -6,12 +6,15 @@ import { randomBytes } from 'node:crypto'
 import type { Log } from '../log.ts'
 import { busAddresses, hostText } from '../openstack/bus-address.ts'
 import { type Broker, startBroker } from './broker.ts'
+import { meddling } from './cloud/meddling.ts'
 import { startNotifications } from './cloud/notifications.ts'
 import { freeAddresses } from './parts.ts'
 import { partMark, type StateDir } from './state.ts'
 import type { World } from './world.ts'
 
 export interface SandboxBus {
+  /** Of a broker that is the sandbox's own: kills it, and starts it again from what it had kept. */
+  broker?: { kill(): Promise<void>; start(): Promise<void> }
   close(): Promise<void>
 }
 
@@ -20,15 +23,16 @@ export async function openBus(wanted: string, state: StateDir, world: World, log
   try {
     const url = local?.url ?? wanted
     world.bus = accountOf(url)
-    const notifications = await startNotifications(world, { url, log })
+    const notifications = await startNotifications(world, { url, log, meddle: meddling(() => world.faults.notices) })
     return {
+      ...(local && { broker: { kill: () => local.stop('SIGKILL'), start: local.start } }),
       async close() {
         await notifications.close()
-        await local?.broker.stop()
+        await local?.stop()
       },
     }
   } catch (error) {
-    await local?.broker.stop('SIGKILL')
+    await local?.stop('SIGKILL')
     throw error
   }
 }
@@ -43,14 +47,31 @@ function accountOf(url: string): NonNullable<World['bus']> {
   return { urls, user, password }
 }
 
-async function startLocal(state: StateDir): Promise<{ broker: Broker; url: string }> {
+interface LocalBroker {
+  url: string
+  start(): Promise<void>
+  stop(signal?: NodeJS.Signals): Promise<void>
+}
+
+async function startLocal(state: StateDir): Promise<LocalBroker> {
   const [amqp = 0, node = 0, names = 0] = (await freeAddresses(3)).map(address => Number(address.split(':')[1]))
   const account = { user: 'sandbox', password: randomBytes(12).toString('hex') }
-  const broker = await startBroker({
-    dir: state.path('rabbitmq'),
-    ports: { amqp, node, names },
-    ...account,
-    env: { [partMark]: state.dir },
-  })
-  return { broker, url: `amqp://${account.user}:${account.password}@127.0.0.1:${amqp}/` }
+  let broker: Broker | undefined
+  const start = async () => {
+    broker ??= await startBroker({
+      dir: state.path('rabbitmq'),
+      ports: { amqp, node, names },
+      ...account,
+      env: { [partMark]: state.dir },
+    })
+  }
+  await start()
+  return {
+    url: `amqp://${account.user}:${account.password}@127.0.0.1:${amqp}/`,
+    start,
+    async stop(signal) {
+      await broker?.stop(signal)
+      broker = undefined
+    },
+  }
 }

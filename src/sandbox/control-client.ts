@@ -3,9 +3,9 @@
  */
 import { Agent, request } from 'undici'
 import type { AttachInput, DetachInput } from './attach.ts'
+import type { ActiveFault, FaultInput } from './faults/switchboard.ts'
 import type { StateDir } from './state.ts'
 import type { SandboxStatus } from './status.ts'
-import type { Faults } from './world.ts'
 
 export interface PortView {
   id: string
@@ -23,7 +23,10 @@ export interface Control {
   attach(input: AttachInput): Promise<PortView[]>
   detach(input: DetachInput): Promise<PortView[]>
   reboot(node: string): Promise<void>
-  faults(input: Partial<Faults> & { revokeTokens?: boolean }): Promise<void>
+  /** Those that are on; after `faultOn` and `faultOff` those that are still on. */
+  faults(): Promise<ActiveFault[]>
+  faultOn(input: FaultInput): Promise<ActiveFault[]>
+  faultOff(word?: string): Promise<ActiveFault[]>
   node(name: string): Promise<NodePlace>
   close(): Promise<void>
 }
@@ -31,7 +34,7 @@ export interface Control {
 export function connectControl(state: StateDir): Control {
   const dispatcher = new Agent({ connect: { socketPath: state.socket }, headersTimeout: 120_000 })
 
-  async function send<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> {
+  async function send<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<T> {
     const answer = await request(`http://sandbox${path}`, {
       method,
       dispatcher,
@@ -49,9 +52,9 @@ export function connectControl(state: StateDir): Control {
     reboot: async node => {
       await send('POST', '/reboot', { node })
     },
-    faults: async input => {
-      await send('POST', '/faults', input)
-    },
+    faults: () => send('GET', '/faults'),
+    faultOn: input => send('POST', '/faults', input),
+    faultOff: word => send('DELETE', `/faults${word === undefined ? '' : `/${encodeURIComponent(word)}`}`),
     node: name => send('GET', `/nodes/${encodeURIComponent(name)}`),
     close: () => dispatcher.close(),
   }

@@ -7,7 +7,6 @@ import { createApp, HttpProblem } from '../http.ts'
 import type { Log } from '../log.ts'
 import type { NodePlace, PortView } from './control-client.ts'
 import type { Sandbox } from './sandbox.ts'
-import { noFaults, services } from './world.ts'
 
 const attachBody = z.object({
   vm: z.string(),
@@ -21,17 +20,7 @@ const detachBody = z.union([
   z.object({ vm: z.string(), all: z.literal(true) }),
 ])
 const rebootBody = z.object({ node: z.string() })
-const faultsBody = z
-  .object({
-    failing: z.array(z.enum(services)),
-    silent: z.array(z.enum(services)),
-    roleLost: z.boolean(),
-    pageLimit: z.int().min(0),
-    tokenSeconds: z.int().min(1),
-    /** Not a state but an act: every token of now counts no more. */
-    revokeTokens: z.boolean(),
-  })
-  .partial()
+const faultBody = z.object({ word: z.string(), node: z.string().optional(), forMs: z.int().min(1).optional() })
 
 export async function serveControl(sandbox: Sandbox, log: Log): Promise<() => Promise<void>> {
   const app = createApp({ log })
@@ -49,11 +38,15 @@ export async function serveControl(sandbox: Sandbox, log: Log): Promise<() => Pr
     await asked(() => sandbox.reboot(node))
     return {}
   })
+  app.get('/faults', () => sandbox.faults.active())
   app.post('/faults', async ({ body }) => {
-    const { revokeTokens, ...faults } = read(faultsBody, body)
-    if (revokeTokens) sandbox.cloud.revokeTokens()
-    Object.assign(sandbox.world.faults, noFaults, faults)
-    return sandbox.world.faults
+    const input = read(faultBody, body)
+    await asked(() => sandbox.faults.on(input))
+    return sandbox.faults.active()
+  })
+  app.delete<{ Params: { word?: string } }>('/faults/:word?', async ({ params }) => {
+    await asked(() => sandbox.faults.off(params.word))
+    return sandbox.faults.active()
   })
   app.get<{ Params: { name: string } }>('/nodes/:name', async ({ params }) => {
     const node = sandbox.nodes.get(params.name)

@@ -60,7 +60,7 @@ export async function createFabric(state: StateDir): Promise<Fabric> {
   }
 }
 
-function bridgeOf(subnetId: string): string {
+export function bridgeOf(subnetId: string): string {
   return `br-${short(subnetId)}`
 }
 

@@ -1,20 +1,14 @@
 /**
  * `multinic sandbox`: the commands of the sandbox, for people and for tests.
  */
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { Command, InvalidArgumentError } from 'commander'
-import { parseDuration } from '../contract/duration.ts'
+import { Command } from 'commander'
 import { environment } from '../env.ts'
 import { messageOf } from '../errors.ts'
-import { type Control, connectControl } from './control-client.ts'
+import { command, milliseconds, running, stateOf, type Where, wholeNumber } from './commanding.ts'
+import { addFaultCommand } from './faults/command.ts'
 import { openShell } from './shell.ts'
-import { clean, ownerOf, type StateDir, stateDir } from './state.ts'
+import { clean } from './state.ts'
 import { treeOf } from './status.ts'
-
-interface Where {
-  dir?: string
-}
 
 export function sandboxCommand(): Command {
   const sandbox = new Command('sandbox')
@@ -91,6 +85,8 @@ export function sandboxCommand(): Command {
       process.exitCode = await openShell(node, place, words)
     })
 
+  addFaultCommand(sandbox)
+
   command(sandbox, 'status', 'show nodes and NICs as a tree')
     .option('-o, --output <format>', 'tree or json', 'tree')
     .action(async ({ output, ...where }: Where & { output: string }) => {
@@ -115,37 +111,4 @@ interface DetachFlags {
   port?: string
   name?: string
   all?: boolean
-}
-
-function command(parent: Command, name: string, description: string): Command {
-  const usual = '$MULTINIC_SANDBOX_DIR, or one of yours in the directory for temporary files'
-  return parent.command(name).description(description).option('--dir <directory>', `where its state is (${usual})`)
-}
-
-function stateOf({ dir }: Where): StateDir {
-  const named = dir ?? environment()['MULTINIC_SANDBOX_DIR']
-  return stateDir(named || join(tmpdir(), `multinic-sandbox-${process.getuid?.() ?? 0}`))
-}
-
-async function running<T>(where: Where, act: (control: Control) => Promise<T>): Promise<T> {
-  const state = stateOf(where)
-  if (!(await ownerOf(state))) throw new Error(`no sandbox runs in ${state.dir}; start one with "multinic sandbox up"`)
-  const control = connectControl(state)
-  try {
-    return await act(control)
-  } finally {
-    await control.close()
-  }
-}
-
-function wholeNumber(text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('must be a whole number above zero')
-  return Number(text)
-}
-
-function milliseconds(text: string): number {
-  if (/^0(ms|s)?$/.test(text)) return 0
-  const ms = parseDuration(text)
-  if (ms === undefined) throw new InvalidArgumentError('must be a duration, such as 300ms')
-  return ms
 }

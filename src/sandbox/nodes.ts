@@ -26,6 +26,10 @@ export interface SandboxNode {
   hostPath(path: string): string
   /** Makes the NICs equal to the ports of the VM. Resolves when they are. */
   wire(): Promise<void>
+  /** Takes a port's NIC out of the guest although the port stays attached. */
+  pull(portId: string): Promise<void>
+  /** Puts all such NICs back, bare as hot-plugged ones. */
+  putBack(): Promise<void>
   /** Everything in the namespace ends, a new boot begins. */
   reboot(): Promise<void>
   remove(): Promise<void>
@@ -57,6 +61,7 @@ export async function createNode(options: NodeOptions): Promise<SandboxNode> {
   const prefixLength = subnet.cidr.split('/')[1]
   /** Which slot a port's NIC is in: a slot gives it its kernel name. */
   const slots = new Map<string, number>()
+  const pulled = new Set<string>()
   let bootId = randomUUID()
   let work: Promise<void> = Promise.resolve()
 
@@ -79,17 +84,24 @@ export async function createNode(options: NodeOptions): Promise<SandboxNode> {
     log.debug('a NIC appeared', { name, mac: port.macAddress })
   }
 
+  /** Looks again now and then: how long it takes may change meanwhile. */
+  async function hotPlugged(): Promise<void> {
+    const since = performance.now()
+    const left = () => options.nicDelayMs() - (performance.now() - since)
+    while (left() > 0) await sleep(Math.min(left(), 100))
+  }
+
   async function wireNow(): Promise<void> {
     const wanted = portsOf(world, server).filter(port => port.id !== primary.id)
     for (const id of slots.keys()) {
       if (wanted.some(port => port.id === id)) continue
       slots.delete(id)
-      await fabric.unplug(id)
+      if (!pulled.delete(id)) await fabric.unplug(id)
       log.debug('a NIC went away', { port: id })
     }
     const fresh = wanted.filter(port => !slots.has(port.id))
     if (fresh.length === 0) return
-    await sleep(options.nicDelayMs())
+    await hotPlugged()
     for (const port of fresh) {
       if (!world.ports.has(port.id)) continue
       const slot = freeSlot(slots)
@@ -98,15 +110,29 @@ export async function createNode(options: NodeOptions): Promise<SandboxNode> {
     }
   }
 
+  async function pullNow(id: string): Promise<void> {
+    if (!slots.has(id) || pulled.has(id)) return
+    pulled.add(id)
+    await fabric.unplug(id)
+  }
+
+  async function putBackNow(): Promise<void> {
+    for (const id of pulled) {
+      pulled.delete(id)
+      const [slot, port] = [slots.get(id), world.ports.get(id)]
+      if (slot !== undefined && port) await plug(port, `ens${slot}`)
+    }
+  }
+
   async function rebootNow(): Promise<void> {
-    for (const id of [...slots.keys(), primary.id]) await fabric.unplug(id)
+    for (const id of [...slots.keys(), primary.id]) if (!pulled.has(id)) await fabric.unplug(id)
     await removeNamespace(namespace)
     bootId = randomUUID()
     await powerOn()
     for (const [id, slot] of slots) {
       const port = world.ports.get(id)
-      if (port) await plug(port, `ens${slot}`)
-      else slots.delete(id)
+      if (port && !pulled.has(id)) await plug(port, `ens${slot}`)
+      else if (!port) slots.delete(id)
     }
     await boot({ namespace, root, log })
   }
@@ -134,6 +160,8 @@ export async function createNode(options: NodeOptions): Promise<SandboxNode> {
     // The kernel's own: /proc/sys/net shows the network namespace of whoever looks.
     hostPath: path => (path.startsWith('/proc/sys/net/') ? path : join(root, path)),
     wire: () => inTurn(wireNow),
+    pull: portId => inTurn(() => pullNow(portId)),
+    putBack: () => inTurn(putBackNow),
     reboot: () => inTurn(rebootNow),
     remove: () => inTurn(() => removeNamespace(namespace)),
   }

@@ -5,6 +5,7 @@ import { nodeConfigs } from '../contract/node-config.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'
 import type { Kube } from '../kube/api.ts'
 import { attachedPorts } from './attach.ts'
+import type { FaultSwitchboard } from './faults/switchboard.ts'
 import type { SandboxNode } from './nodes.ts'
 import type { Observed } from './status.ts'
 import type { World } from './world.ts'
@@ -14,10 +15,16 @@ export interface Places extends Pick<Observed, 'kubeconfigs' | 'urls'> {
   nodes: ReadonlyMap<string, SandboxNode>
   management: Pick<Kube, 'list'>
   biz: Pick<Kube, 'list'>
+  faults: Pick<FaultSwitchboard, 'active'>
 }
 
-export async function observeSandbox({ world, nodes, management, biz, kubeconfigs, urls }: Places): Promise<Observed> {
-  const [held, configs] = await Promise.all([biz.list(nodeConfigs), management.list(openstackConfigs)])
+export async function observeSandbox(places: Places): Promise<Observed> {
+  const { world, nodes, management, biz, kubeconfigs, urls, faults } = places
+  const [held, configs] = await Promise.allSettled([biz.list(nodeConfigs), management.list(openstackConfigs)])
+  const away = [
+    ...(held.status === 'rejected' ? ['the API server of the Biz cluster'] : []),
+    ...(configs.status === 'rejected' ? ['the API server of the management cluster'] : []),
+  ]
   return {
     nodes: [...nodes.values()].map(({ name, server }) => ({
       name,
@@ -27,9 +34,11 @@ export async function observeSandbox({ world, nodes, management, biz, kubeconfig
         subnet: world.subnets.get(port.fixedIps[0]?.subnetId ?? '')?.name ?? '',
       })),
     })),
-    nodeConfigs: held.items,
-    openstackConfigs: configs.items,
+    nodeConfigs: held.status === 'fulfilled' ? held.value.items : [],
+    openstackConfigs: configs.status === 'fulfilled' ? configs.value.items : [],
+    away,
     kubeconfigs,
     urls,
+    faults: faults.active(),
   }
 }

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { KubeClient } from '../kube/client.ts'
-import { isNotFound } from '../kube/errors.ts'
+import { isConflict, isNotFound } from '../kube/errors.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { objectPath } from '../kube/paths.ts'
 import { pods } from '../kube/resources.ts'
@@ -51,11 +51,11 @@ export function startPodWorker(pod: PodObject, options: PodWorkerOptions): PodWo
   const key = { name: pod.metadata.name, namespace: pod.metadata.namespace ?? 'default' }
   const log = options.log.with({ pod: key.name })
   const ending = new AbortController()
+  const forgotten = new AbortController()
   const startTime = seconds()
   const [container] = pod.spec.containers
   const logFiles: string[] = []
   let grace = 30
-  let confirms = true
   let state: PodState = { phase: 'Pending', container: { waiting: { reason: 'ContainerCreating' } }, restarts: 0 }
   let said: Promise<void> = Promise.resolve()
   let unsaid = false
@@ -66,14 +66,25 @@ export function startPodWorker(pod: PodObject, options: PodWorkerOptions): PodWo
     if (unsaid) return
     unsaid = true
     said = said.then(async () => {
-      unsaid = false
-      const status = podStatus(pod, state, { hostIP: node.address, startTime }, seconds())
-      try {
-        await kube.patchStatus(pods, key, status)
-      } catch (error) {
-        if (!isNotFound(error)) log.warn('the status of a Pod was not written', { error })
-      }
+      await heard(() => {
+        unsaid = false
+        return kube.patchStatus(pods, key, podStatus(pod, state, { hostIP: node.address, startTime }, seconds()))
+      })
     })
+  }
+
+  /** What the API server does not take is said again, until it does or the Pod is no more. */
+  async function heard(saying: () => Promise<unknown>): Promise<void> {
+    for (let pause = 100; !forgotten.signal.aborted; pause = Math.min(pause * 2, 5_000)) {
+      try {
+        await saying()
+        return
+      } catch (error) {
+        if (isNotFound(error)) return
+        log.warn('the API server did not hear of a Pod', { error })
+      }
+      await sleep(pause, undefined, { signal: forgotten.signal }).catch(() => {})
+    }
   }
 
   async function run(): Promise<void> {
@@ -89,7 +100,7 @@ export function startPodWorker(pod: PodObject, options: PodWorkerOptions): PodWo
       if (!again || ending.signal.aborted) break
       say({ restarts: state.restarts + 1, last: state.container })
     }
-    if (ending.signal.aborted && confirms) await confirmDeletion()
+    if (ending.signal.aborted && !forgotten.signal.aborted) await confirmDeletion()
     await said
   }
 
@@ -170,15 +181,18 @@ export function startPodWorker(pod: PodObject, options: PodWorkerOptions): PodWo
   /** The API server keeps a deleted Pod until its kubelet says that nothing of it runs any more. */
   async function confirmDeletion(): Promise<void> {
     await said
-    try {
-      await kube.raw('DELETE', `${objectPath(pods, key)}?gracePeriodSeconds=0`, {
-        apiVersion: 'v1',
-        kind: 'DeleteOptions',
-        preconditions: { uid: pod.metadata.uid },
-      })
-    } catch (error) {
-      if (!isNotFound(error)) throw error
-    }
+    await heard(() =>
+      kube
+        .raw('DELETE', `${objectPath(pods, key)}?gracePeriodSeconds=0`, {
+          apiVersion: 'v1',
+          kind: 'DeleteOptions',
+          preconditions: { uid: pod.metadata.uid },
+        })
+        .catch(error => {
+          // Another Pod has its name by now.
+          if (!isConflict(error)) throw error
+        }),
+    )
   }
 
   function untilEnding(): Promise<void> {
@@ -215,7 +229,7 @@ export function startPodWorker(pod: PodObject, options: PodWorkerOptions): PodWo
     },
     kill() {
       grace = 0
-      confirms = false
+      forgotten.abort()
       ending.abort()
     },
     done,

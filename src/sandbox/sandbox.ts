@@ -13,6 +13,8 @@ import { openBus } from './bus.ts'
 import { type Cloud, startCloud } from './cloud.ts'
 import { file } from './container.ts'
 import { createFabric, type Fabric } from './fabric.ts'
+import type { FaultSwitchboard } from './faults/switchboard.ts'
+import { openFaults } from './faults/switches.ts'
 import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor } from './install.ts'
 import { type KubeApi, startKubeApi } from './kube/server.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
@@ -73,6 +75,8 @@ export interface Sandbox {
   attach(input: AttachInput): Port[]
   detach(input: DetachInput): Promise<Port[]>
   reboot(node: string): Promise<void>
+  /** What can go wrong, by its word. */
+  readonly faults: FaultSwitchboard
   status(): Promise<SandboxStatus>
   stop(): Promise<void>
 }
@@ -106,7 +110,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
     progress('two Kubernetes APIs, a cloud, the agent, the dashboard')
     const cluster = (name: string) => started(openCluster(state, name, log), close)
-    if (options.rabbitmq) await started(openBus(options.rabbitmq, state, world, log), made => made.close())
+    const bus = options.rabbitmq
+      ? await started(openBus(options.rabbitmq, state, world, log), made => made.close())
+      : undefined
     const cloudStarts = started(startCloud(world, log), made => made.close())
     const begun = [cluster('management'), cluster('biz'), cloudStarts, builtParts()] as const
     // All of them first: what starts after a failure would never be stopped.
@@ -130,7 +136,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
     progress(`${options.nodes} nodes`)
     const fabric = await started(createFabric(state), made => made.remove())
-    const nodes = await makeNodes(options, world, fabric)
+    const nicDelay = { ms: options.nicDelayMs }
+    const nodes = await makeNodes(options, world, fabric, nicDelay)
     const image = {
       entrypoint: ['/multinic/node', '/multinic/agent.cjs'],
       mounts: [file(process.execPath, '/multinic/node'), file(built.agent, '/multinic/agent.cjs')],
@@ -170,8 +177,14 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       management: management.api.url,
       biz: biz.api.url,
     }
+    const faults = openFaults({
+      ...{ state, world, fabric, nodes, nicDelay, cloud, bus, log },
+      biz: biz.kube,
+      cluster: { management: management.api, biz: biz.api, parts: supervisor },
+    })
+    undo.push(() => faults.off())
     const observe = () =>
-      observeSandbox({ world, nodes, management: management.kube, biz: biz.kube, kubeconfigs, urls })
+      observeSandbox({ world, nodes, management: management.kube, biz: biz.kube, kubeconfigs, urls, faults })
 
     return {
       state,
@@ -190,6 +203,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
         if (!kubelet) throw new Error(`there is no node ${name}; there are ${[...nodes.keys()].join(', ')}`)
         await kubelet.reboot()
       },
+      faults,
       status: async () => statusOf(await observe()),
       stop,
     }
@@ -211,15 +225,20 @@ async function close({ api, kube }: Cluster): Promise<void> {
   await api.close()
 }
 
-async function makeNodes(options: SandboxOptions, world: World, fabric: Fabric): Promise<Map<string, SandboxNode>> {
-  const { state, log, nicDelayMs } = options
+async function makeNodes(
+  options: SandboxOptions,
+  world: World,
+  fabric: Fabric,
+  nicDelay: { ms: number },
+): Promise<Map<string, SandboxNode>> {
+  const { state, log } = options
   for (const { id, cidr, gatewayIp, networkId } of world.subnets.values())
     await fabric.addSubnet({ id, cidr, gatewayIp, mtu: world.networks.get(networkId)?.mtu ?? 1500 })
   const subnet = subnetNamed(world, home.name)
   const made = await Promise.all(
     [...world.servers.values()].map(server => {
       const primary = addPort(world, { server, subnet })
-      return createNode({ state, world, fabric, server, primary, nicDelayMs: () => nicDelayMs, log })
+      return createNode({ state, world, fabric, server, primary, nicDelayMs: () => nicDelay.ms, log })
     }),
   )
   return new Map(made.map(node => [node.name, node]))

@@ -79,6 +79,8 @@ function observed({ ports = [port], configs = [], source = aSource('True') }: Gi
     openstackConfigs: [source],
     kubeconfigs: { management: 'm', biz: 'b' },
     urls: {},
+    away: [],
+    faults: [],
   }
 }
 

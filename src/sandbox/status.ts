@@ -3,6 +3,7 @@
  */
 import type { NodeConfig } from '../contract/node-config.ts'
 import { type OpenstackConfig, openstackConfigAnnotations } from '../contract/openstack-config.ts'
+import type { ActiveFault } from './faults/switchboard.ts'
 
 export interface InterfaceView {
   name: string
@@ -29,6 +30,8 @@ export interface SandboxStatus {
   nodes: NodeView[]
   kubeconfigs: { management: string; biz: string }
   urls: Record<string, string>
+  /** What was switched on and has not ended. */
+  faults: ActiveFault[]
 }
 
 export interface Observed {
@@ -36,13 +39,18 @@ export interface Observed {
   nodes: { name: string; ports: { id: string; macAddress: string; subnet: string }[] }[]
   nodeConfigs: NodeConfig[]
   openstackConfigs: OpenstackConfig[]
+  /** Which clusters could not be asked: nothing is known of what they hold. */
+  away: string[]
   kubeconfigs: SandboxStatus['kubeconfigs']
   urls: SandboxStatus['urls']
+  faults: ActiveFault[]
 }
 
 export function statusOf(observed: Observed): SandboxStatus {
   const held = observed.openstackConfigs.flatMap(config => config.status?.heldRemovals ?? [])
+  const { away } = observed
   const nodes = observed.nodes.map(node => {
+    if (away.length > 0) return unknownNode(node, `${away.join(' and ')} cannot be asked`)
     const config = observed.nodeConfigs.find(each => each.spec.nodeName === node.name)
     return nodeView(node, config, held)
   })
@@ -55,7 +63,16 @@ export function statusOf(observed: Observed): SandboxStatus {
     ({ state, interfaces }) =>
       interfaces.every(each => each.status === 'Configured') && (interfaces.length === 0 || state === 'Configured'),
   )
-  return { ready: synced && settled, nodes, kubeconfigs: observed.kubeconfigs, urls: observed.urls }
+  const { kubeconfigs, urls, faults } = observed
+  return { ready: away.length === 0 && synced && settled, nodes, kubeconfigs, urls, faults }
+}
+
+function unknownNode({ name, ports }: Observed['nodes'][number], message: string): NodeView {
+  return { name, state: 'Unknown', message, interfaces: ports.map(port => ({ ...unnamed(port), status: 'Unknown' })) }
+}
+
+function unnamed({ id, macAddress, subnet }: Observed['nodes'][number]['ports'][number]): InterfaceView {
+  return { name: '', status: 'Attached', macAddress, portId: id, subnet }
 }
 
 function nodeView(node: Observed['nodes'][number], config: NodeConfig | undefined, held: string[]): NodeView {
@@ -80,9 +97,7 @@ function nodeView(node: Observed['nodes'][number], config: NodeConfig | undefine
       subnet: port?.subnet ?? '',
     }
   })
-  const unseen = node.ports
-    .filter(port => !wanted.some(nic => nic.portId === port.id))
-    .map(port => ({ name: '', status: 'Attached', macAddress: port.macAddress, portId: port.id, subnet: port.subnet }))
+  const unseen = node.ports.filter(port => !wanted.some(nic => nic.portId === port.id)).map(unnamed)
   return {
     name: node.name,
     state: config ? (current && config.status?.state) || 'Pending' : 'None',
@@ -112,7 +127,12 @@ export function treeOf(status: SandboxStatus): string {
       lines.push(`${last ? '  ' : '│ '} ${branch} ${nicLine(nic)}`)
     })
   })
+  if (status.faults.length > 0) lines.push('', 'faults', ...status.faults.map(faultLine))
   return lines.join('\n')
+}
+
+function faultLine({ word, node, does, until }: ActiveFault): string {
+  return `  ${word}${node ? ` on ${node}` : ''}  ${does}${until ? ` (until ${until})` : ''}`
 }
 
 function headline({ state, reason, message, interfaces }: NodeView): string {

@@ -18,6 +18,9 @@ export interface Supervisor {
   pidOf(name: string): number | undefined
   /** How often a part was started again. */
   restartsOf(name: string): number
+  /** Kills a part and does not start it again until it is let go. */
+  hold(name: string): void
+  letGo(name: string): void
   stop(): Promise<void>
 }
 
@@ -36,6 +39,7 @@ export function supervise(parts: Part[], { logs, log }: SupervisorOptions): Supe
   const life = new AbortController()
   const running = new Map<string, ChildProcess>()
   const restarts = new Map<string, number>()
+  const held = new Map<string, AbortController>()
 
   async function keep(part: Part): Promise<void> {
     let pause = firstPauseMs
@@ -50,17 +54,35 @@ export function supervise(parts: Part[], { logs, log }: SupervisorOptions): Supe
       log.warn('a part ended and is started again', { part: part.name, how, pauseMs: pause })
       restarts.set(part.name, (restarts.get(part.name) ?? 0) + 1)
       await sleep(pause, undefined, { signal: life.signal }).catch(() => {})
+      await freed(part.name)
       pause = Math.min(pause * 2, longestPauseMs)
     }
+  }
+
+  async function freed(name: string): Promise<void> {
+    const holding = held.get(name)
+    if (!holding || life.signal.aborted) return
+    const either = AbortSignal.any([holding.signal, life.signal])
+    await new Promise<void>(resolve => either.addEventListener('abort', () => resolve(), { once: true }))
   }
 
   const kept = parts.map(part => keep(part).catch(error => log.error('a part cannot be kept', { error })))
   return {
     pidOf: name => running.get(name)?.pid,
     restartsOf: name => restarts.get(name) ?? 0,
+    hold(name) {
+      if (!held.has(name)) held.set(name, new AbortController())
+      running.get(name)?.kill('SIGKILL')
+    },
+    letGo(name) {
+      held.get(name)?.abort()
+      held.delete(name)
+    },
     async stop() {
       life.abort()
       const left = [...running.values()]
+      // One that was made to stand still hears nothing else before.
+      for (const child of left) child.kill('SIGCONT')
       for (const child of left) child.kill('SIGTERM')
       const patience = setTimeout(() => {
         for (const child of left) child.kill('SIGKILL')

@@ -46,18 +46,22 @@ export interface Port {
   revision: number
 }
 
-/** What a test or a person can break. */
-export interface Faults {
-  /** Services that answer 500. */
-  failing: Service[]
-  /** Services that take a request and never answer. */
-  silent: Service[]
+/** How a service of the cloud can answer instead of as it should. */
+export type Manner = 'failing' | 'unauthorized' | 'throttled' | 'garbled' | 'truncated' | 'empty' | 'slow' | 'silent'
+/** What can become of a notification on its way to the bus. */
+export type NoticeFault = 'lost' | 'duplicated' | 'reordered'
+
+/** What a test or a person can break: for each manner the services that answer so, and what else the cloud can do wrong. */
+export interface Faults extends Record<Manner, Service[]> {
   /** The user's role no longer counts: Neutron answers 200 and nothing, Nova 403. */
   roleLost: boolean
   /** The most entries a page, as the people who run the cloud would set it; 0 leaves the services' own. */
   pageLimit: number
   /** How long a token lives. */
   tokenSeconds: number
+  notices: NoticeFault[]
+  /** How far the cloud's clock is ahead. */
+  clockAheadSeconds: number
 }
 
 export type Service = 'keystone' | 'neutron' | 'nova' | 'contrabass'
@@ -84,7 +88,21 @@ export interface World {
   portsChanged(): void
 }
 
-export const noFaults: Faults = { failing: [], silent: [], roleLost: false, pageLimit: 0, tokenSeconds: 3600 }
+export const noFaults: Faults = {
+  failing: [],
+  unauthorized: [],
+  throttled: [],
+  garbled: [],
+  truncated: [],
+  empty: [],
+  slow: [],
+  silent: [],
+  roleLost: false,
+  pageLimit: 0,
+  tokenSeconds: 3600,
+  notices: [],
+  clockAheadSeconds: 0,
+}
 
 /** Always the same, so that documents can name them: config/samples does. */
 export const sandboxProjectId = '9f1c2d3e4b5a69788796a5b4c3d2e1f0'
@@ -93,7 +111,7 @@ export const sandboxClusterId = 'b7d0a6c4-52c1-4f0e-9f1d-6a8e2b3c4d5e'
 
 export function createWorld(now: () => Date = () => new Date()): World {
   const listeners: (() => void)[] = []
-  return {
+  const world: World = {
     region: 'RegionOne',
     project: { id: sandboxProjectId, name: 'sandbox' },
     user: { id: hex(32), name: 'admin', password: hex(24), domain: 'Default' },
@@ -105,12 +123,13 @@ export function createWorld(now: () => Date = () => new Date()): World {
     ports: new Map(),
     faults: { ...noFaults },
     startedAt: now(),
-    now,
+    now: () => new Date(now().getTime() + world.faults.clockAheadSeconds * 1000),
     onPorts: listener => listeners.push(listener),
     portsChanged: () => {
       for (const listener of listeners) listener()
     },
   }
+  return world
 }
 
 export interface SubnetInput {

@@ -94,7 +94,7 @@ test('a second up says that one runs already, and shows it', async () => {
 
 test('status in JSON has the keys that scripts rely on', async () => {
   const now = await ready()
-  assert.deepEqual(Object.keys(now), ['ready', 'nodes', 'kubeconfigs', 'urls'])
+  assert.deepEqual(Object.keys(now), ['ready', 'nodes', 'kubeconfigs', 'urls', 'faults'])
   assert.deepEqual(
     now.nodes.map(({ name, interfaces }) => [name, ...interfaces.map(nic => `${nic.name} ${nic.status}`)]),
     [
@@ -126,6 +126,23 @@ test('attach, detach, reboot and shell do what they say', async () => {
   assert.match(shell.out, /91-multinic1\.yaml/)
 })
 
+test('a fault is switched on by its word, shown, and ends by itself or by a word', async () => {
+  const listed = await sandbox('fault')
+  assert.match(listed.out, /^slow-neutron +Neutron takes 2 seconds for each answer; ends: it answers as before$/m)
+  const on = await sandbox('fault', 'full-disk', '--node', 'worker-2')
+  assert.match(on.out, /"fault off full-disk" ends it: there is room again/, on.err)
+  assert.match((await sandbox('fault', 'slow-neutron', '--for', '1s')).out, /it ends after 1 s/)
+  assert.match((await sandbox('status')).out, /\nfaults\n {2}full-disk on worker-2 {2}nodes have no room/)
+  await eventually(async () =>
+    assert.deepEqual(
+      (await status()).faults.map(fault => fault.word),
+      ['full-disk'],
+    ),
+  )
+  assert.equal((await sandbox('fault', 'off')).out, 'no fault is on\n')
+  assert.deepEqual((await ready()).faults, [])
+})
+
 test('mistakes are told, not thrown about', async () => {
   const cases: [args: string[], said: RegExp][] = [
     [
@@ -136,6 +153,8 @@ test('mistakes are told, not thrown about', async () => {
     [['detach', '--vm', 'worker-1'], /say which: --port ID, --name multinic1 or --all/],
     [['detach', '--vm', 'worker-1', '--name', 'multinic7'], /worker-1 has no attached port multinic7/],
     [['reboot', 'worker-9'], /there is no node worker-9/],
+    [['fault', 'slow-nuetron'], /there is no fault "slow-nuetron"; did you mean slow-keystone, slow-neutron/],
+    [['fault', 'slow-neutron', '--for', 'ever'], /must be a duration, such as 300ms/],
     [['up', '--nodes', 'none'], /must be a whole number above zero/],
   ]
   for (const [args, said] of cases) {

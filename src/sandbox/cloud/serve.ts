@@ -4,8 +4,10 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type Server as HttpServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../log.ts'
 import type { Service, World } from '../world.ts'
+import { mannerOf, ruined, slowMs } from './manners.ts'
 
 export interface Request {
   method: string
@@ -53,7 +55,9 @@ export async function serve(options: ServeOptions): Promise<CloudServer> {
     calls++
     const { method = 'GET', url = '/', httpVersion } = incoming
     const body = await text(incoming)
-    if (world.faults.silent.includes(service)) return
+    const manner = mannerOf(world.faults, service)
+    if (manner === 'silent') return
+    if (manner === 'slow') await sleep(slowMs)
     if (`${method} ${url} HTTP/${httpVersion}\r\n`.length >= requestLineLimit) {
       outgoing.writeHead(414, { connection: 'close', 'content-length': '0' }).end()
       return
@@ -62,9 +66,8 @@ export async function serve(options: ServeOptions): Promise<CloudServer> {
     const { pathname, searchParams } = new URL(url, base)
     const path = pathname.replace(/(?<=.)\/+$/, '')
     const request = { method, base, path, query: searchParams, headers: incoming.headers, body }
-    const answer = world.faults.failing.includes(service)
-      ? { status: 500, body: options.broken }
-      : answerOf(options, request)
+    const answer = manner === 'failing' ? { status: 500, body: options.broken } : answerOf(options, request)
+    if (manner && ruined(manner, answer, outgoing)) return
     log.debug('answered', { service, method, path, status: answer.status })
     const payload = textOf(answer.body)
     outgoing
@@ -92,7 +95,7 @@ function answerOf({ handler, broken, service, log }: ServeOptions, request: Requ
   }
 }
 
-function textOf(body: unknown): string {
+export function textOf(body: unknown): string {
   return typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body)
 }
 

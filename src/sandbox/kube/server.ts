@@ -12,6 +12,7 @@ import type { Log } from '../../log.ts'
 import { certificatesIn } from './certificates.ts'
 import { createCluster } from './cluster.ts'
 import { createHandler, type PodLogs } from './handler.ts'
+import { type KubeFaults, withFaults } from './kube-faults.ts'
 import type { Snapshot, Store } from './store.ts'
 
 export interface KubeApiOptions {
@@ -33,6 +34,10 @@ export interface KubeApi {
   token: string
   caFile: string
   store: Store
+  /** What a person or a test can break. */
+  faults: KubeFaults
+  /** Breaks every connection of now. */
+  cut(): void
   /** Who can tell the log of a Pod. */
   podLogs(provider: PodLogs): void
   close(): Promise<void>
@@ -51,7 +56,8 @@ export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
 
   let logs: PodLogs = () => undefined
   const handler = createHandler({ cluster, token, log, podLogs: (namespace, pod) => logs(namespace, pod) })
-  const server = createServer({ cert, key, keepAliveTimeout: 90_000, requestTimeout: 0 }, handler)
+  const faults: KubeFaults = { away: false, conflicts: false }
+  const server = createServer({ cert, key, keepAliveTimeout: 90_000, requestTimeout: 0 }, withFaults(faults, handler))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
@@ -67,6 +73,8 @@ export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
     token,
     caFile,
     store: cluster.store,
+    faults,
+    cut: () => server.closeAllConnections(),
     podLogs(provider) {
       logs = provider
     },

@@ -1,0 +1,81 @@
+/**
+ * The faults of the two API servers and of our own parts.
+ */
+import type { KubeApi } from '../kube/server.ts'
+import type { Supervisor } from '../supervisor.ts'
+import type { ClusterFault } from './catalogue.ts'
+import type { Switch } from './switchboard.ts'
+
+export interface ClusterPlaces {
+  management: Pick<KubeApi, 'faults' | 'store' | 'cut'>
+  biz: Pick<KubeApi, 'faults' | 'store' | 'cut'>
+  parts: Supervisor
+}
+
+type PartName = 'operator' | 'viola' | 'controller'
+
+const nothing = async () => {}
+
+export function clusterSwitches({ management, biz, parts }: ClusterPlaces): Record<ClusterFault, Switch> {
+  const away =
+    (api: ClusterPlaces['biz']): Switch =>
+    async () => {
+      api.faults.away = true
+      api.cut()
+      return async () => {
+        api.faults.away = false
+      }
+    }
+  const signal = (name: PartName, what: NodeJS.Signals) => {
+    const pid = parts.pidOf(name)
+    if (pid === undefined) throw new Error(`${name} does not run at the moment`)
+    process.kill(pid, what)
+  }
+  const killed =
+    (name: PartName): Switch =>
+    async () => {
+      signal(name, 'SIGKILL')
+      return nothing
+    }
+  const frozen =
+    (name: PartName): Switch =>
+    async () => {
+      signal(name, 'SIGSTOP')
+      return async () => {
+        // One that was killed meanwhile was started anew and never stood still.
+        if (parts.pidOf(name) !== undefined) signal(name, 'SIGCONT')
+      }
+    }
+  const gone =
+    (name: PartName): Switch =>
+    async () => {
+      parts.hold(name)
+      return async () => parts.letGo(name)
+    }
+  return {
+    'away-management-api': away(management),
+    'away-biz-api': away(biz),
+    conflicts: async () => {
+      for (const { faults } of [management, biz]) faults.conflicts = true
+      return async () => {
+        for (const { faults } of [management, biz]) faults.conflicts = false
+      }
+    },
+    'compacted-watches': async () => {
+      for (const { store, cut } of [management, biz]) {
+        store.compact()
+        cut()
+      }
+      return nothing
+    },
+    'killed-operator': killed('operator'),
+    'killed-viola': killed('viola'),
+    'killed-controller': killed('controller'),
+    'frozen-operator': frozen('operator'),
+    'frozen-viola': frozen('viola'),
+    'frozen-controller': frozen('controller'),
+    'away-operator': gone('operator'),
+    'away-viola': gone('viola'),
+    'away-controller': gone('controller'),
+  }
+}

@@ -270,8 +270,8 @@ export const chartValues: Group = {
     monitoring: {
       about: 'For the Prometheus operator and Grafana.',
       of: {
-        serviceMonitor: flag(false, 'Make ServiceMonitors.'),
-        prometheusRule: flag(false, 'Make alerts.'),
+        serviceMonitor: flag(false, 'Make ServiceMonitors, where the cluster has the Prometheus operator.'),
+        prometheusRule: flag(false, 'Make alerts, where the cluster has the Prometheus operator.'),
         grafanaDashboard: flag(false, 'Make a ConfigMap with a board, labelled grafana_dashboard.'),
         labels: labels('More labels of these, so that your Prometheus finds them.'),
         interval: text('30s', 'How often metrics are read.', { pattern: '^[0-9]+(ms|s|m)$' }),

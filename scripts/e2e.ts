@@ -20,6 +20,7 @@ const realParts = {
   rabbitmq: /rigs\/rabbitmq\/rig\./,
   postgres: /rigs\/postgres\/rig\./,
   helm: /rigs\/helm\/rig\./,
+  prometheus: /rigs\/prometheus\/rig\./,
   images: /rigs\/buildah\./,
   browser: /rigs\/browser\/rig\./,
 }

@@ -8,12 +8,13 @@
 #   provision.sh rabbitmq     for `make e2e`: base, and a message broker
 #   provision.sh postgres     for `make e2e`: base, and a database server
 #   provision.sh helm         for `make e2e`: base, and helm (built by Go)
+#   provision.sh prometheus   for `make e2e`: base, and promtool (out of a package; no server)
 #   provision.sh images       for `make e2e`: base, and what builds Dockerfiles without an engine
 #   provision.sh browser      for `make e2e`: base, and a browser for the dashboard, with letters for Korean
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, images or browser}
+group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, prometheus, images or browser}
 
 # command:package, as Debian and Ubuntu name them.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl)
@@ -34,10 +35,10 @@ case $group in
   openstack) tools=("${base[@]}" "${openstack[@]}") ;;
   rabbitmq) tools=("${base[@]}" "${rabbitmq[@]}") ;;
   postgres) tools=("${base[@]}" "${postgres[@]}") ;;
-  helm) tools=("${base[@]}") ;;
+  helm | prometheus) tools=("${base[@]}") ;;
   images) tools=("${base[@]}" "${images[@]}") ;;
   browser) tools=("${base[@]}" "${browser[@]}") ;;
-  *) echo "provision.sh: no group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, images, browser)" >&2; exit 2 ;;
+  *) echo "provision.sh: no group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, prometheus, images, browser)" >&2; exit 2 ;;
 esac
 
 # Directories such as /usr/sbin are not in everybody's PATH.
@@ -108,3 +109,4 @@ if [ ${#packages[@]} -gt 0 ]; then
 fi
 
 if [ -n "$builder" ]; then "$builder" >/dev/null; fi
+if [ "$group" = prometheus ]; then "$here/../test/rigs/prometheus/fetch.sh" >/dev/null; fi

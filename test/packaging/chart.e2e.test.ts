@@ -46,8 +46,19 @@ function make(...args: string[]): Promise<Ran> {
 
 function rendered(values: string | undefined, ...args: string[]): Promise<Ran> {
   const from = values === undefined ? [] : ['--values', join(chart, values)]
-  const api = ['--api-versions', 'policy/v1', '--kube-version', '1.36.0']
-  return helm(['template', 'multinic-agent', chart, '--namespace', namespace, ...api, ...from, ...args])
+  const api = ['policy/v1', 'monitoring.coreos.com/v1'].flatMap(version => ['--api-versions', version])
+  return helm([
+    'template',
+    'multinic-agent',
+    chart,
+    '--namespace',
+    namespace,
+    '--kube-version',
+    '1.36.0',
+    ...api,
+    ...from,
+    ...args,
+  ])
 }
 
 const files = (await readdir(chart)).filter(name => /^values-.*\.yaml$/.test(name))
@@ -55,6 +66,17 @@ const everything = ['controller', 'operator', 'viola', 'inventory'].flatMap(part
 const cases: [name: string, values: string | undefined, args: string[]][] = [
   ['default', undefined, []],
   ...files.map((file): [string, string, string[]] => [file.replace(/^values-|\.yaml$/g, ''), file, []]),
+  [
+    'token-review',
+    undefined,
+    [
+      ...everything,
+      ...['viola.settings.VIOLA_TOKEN_REVIEW=true', 'inventory.settings.INVENTORY_TOKEN_REVIEW=true'].flatMap(value => [
+        '--set',
+        value,
+      ]),
+    ],
+  ],
   ['everything', undefined, [...everything, '--set', 'namespace.manage=true', '--set', 'networkPolicy.enabled=true']],
 ]
 

@@ -1,7 +1,7 @@
 {{/* Names, labels, images, and the one Deployment that all parts are made from. */}}
 
 {{- define "multinic.name" -}}
-{{- $names := dict "controller" (printf "%s-controller" .root.Values.fullname) "operator" "multinic-operator" "viola" "viola-api" "inventory" "multinic-inventory" -}}
+{{- $names := dict "controller" (printf "%s-controller" .root.Values.fullname) "operator" "multinic-operator" "viola" "viola-api" "inventory" "multinic-inventory" "agent" "multinic-agent" -}}
 {{- get $names .part -}}
 {{- end }}
 
@@ -81,7 +81,7 @@ spec:
       {{- end }}
     spec:
       serviceAccountName: {{ include "multinic.account" . }}
-      automountServiceAccountToken: {{ ne .part "inventory" }}
+      automountServiceAccountToken: {{ or (ne .part "inventory") (eq (include "multinic.reviews" .values.settings) "true") }}
       terminationGracePeriodSeconds: 30
       {{- if .values.hostNetwork }}
       hostNetwork: true
@@ -253,6 +253,42 @@ metadata:
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: {{ $kind }}
+  name: {{ $name }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "multinic.account" . }}
+    namespace: {{ .root.Release.Namespace }}
+{{- end }}
+
+{{/* Whether a part shows tokens to Kubernetes, by its settings. */}}
+{{- define "multinic.reviews" -}}
+{{- $said := .VIOLA_TOKEN_REVIEW | default .INVENTORY_TOKEN_REVIEW | toString | lower -}}
+{{- has $said (list "true" "1" "yes" "on" "y" "enabled") -}}
+{{- end }}
+
+{{/* The right to ask whose a token is: root, part. */}}
+{{- define "multinic.reviewRights" -}}
+{{- $name := printf "%s-%s-token-review" .root.Release.Namespace (include "multinic.name" .) -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: {{ $name }}
+  labels:
+    {{- include "multinic.labels" . | nindent 4 }}
+rules:
+  - apiGroups: [authentication.k8s.io]
+    resources: [tokenreviews]
+    verbs: [create]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: {{ $name }}
+  labels:
+    {{- include "multinic.labels" . | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
   name: {{ $name }}
 subjects:
   - kind: ServiceAccount

@@ -20,6 +20,8 @@ export interface ClusterAccess {
   /** The name to expect in the server's certificate. */
   servername?: string
   insecure?: boolean
+  /** `http://host:port` of a proxy on the way, perhaps with a user and password. */
+  proxy?: string
   /** Asked for each request, so that a token may rotate. */
   token?: () => string | Promise<string>
   namespace?: string
@@ -32,6 +34,9 @@ const Cluster = z.object({
   'certificate-authority-data': z.base64().optional(),
   'insecure-skip-tls-verify': z.boolean().optional(),
   'tls-server-name': Text.optional(),
+  'proxy-url': z
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address; other proxies are not supported' })
+    .optional(),
 })
 const User = z.object({
   token: Text.optional(),
@@ -110,6 +115,7 @@ async function accessFrom(text: string, directory: string, wanted?: string): Pro
     ...(key && { key }),
     ...(cluster['tls-server-name'] && { servername: cluster['tls-server-name'] }),
     ...(cluster['insecure-skip-tls-verify'] && { insecure: true }),
+    ...(cluster['proxy-url'] && { proxy: cluster['proxy-url'] }),
     ...(tokenSource && { token: tokenSource }),
     ...(context.namespace && { namespace: context.namespace }),
   }

@@ -4,7 +4,7 @@
  * Watches have connections of their own, as many as they need: however many are open, a request never queues behind one.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Dispatcher, Pool } from 'undici'
+import { type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { withoutSlash } from '../contract/url.ts'
 import { explain } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -51,8 +51,19 @@ export interface Transport {
 export function createTransport(access: ClusterAccess, options: TransportOptions): Transport {
   const { origin, pathname } = new URL(access.server)
   const base = withoutSlash(pathname)
-  const pool = (connections: number | null) =>
-    new Pool(origin, {
+  const secure = {
+    timeout: Math.min(10_000, options.requestTimeoutMs),
+    allowH2: false,
+    keepAlive: true,
+    keepAliveInitialDelay: 30_000,
+    rejectUnauthorized: !access.insecure,
+    ...(access.ca && { ca: access.ca }),
+    ...(access.cert && { cert: access.cert }),
+    ...(access.key && { key: access.key }),
+    ...(access.servername && { servername: access.servername }),
+  }
+  const pool = (connections: number | null): Dispatcher => {
+    const usual = {
       connections,
       pipelining: 1,
       // A Go server would choose HTTP/2 when it is offered: everything on one connection, watches beside requests.
@@ -60,25 +71,19 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
       keepAliveTimeout: 30_000,
       headersTimeout: options.requestTimeoutMs,
       bodyTimeout: 0,
-      connect: {
-        timeout: Math.min(10_000, options.requestTimeoutMs),
-        allowH2: false,
-        keepAlive: true,
-        keepAliveInitialDelay: 30_000,
-        rejectUnauthorized: !access.insecure,
-        ...(access.ca && { ca: access.ca }),
-        ...(access.cert && { cert: access.cert }),
-        ...(access.key && { key: access.key }),
-        ...(access.servername && { servername: access.servername }),
-      },
-    })
+    }
+    return access.proxy
+      ? new ProxyAgent({ ...usual, uri: access.proxy, requestTls: secure })
+      : new Pool(origin, { ...usual, connect: secure })
+  }
   const requests = pool(32)
   const watches = pool(null)
 
-  async function dispatch(from: Pool, request: Request): Promise<Dispatcher.ResponseData> {
+  async function dispatch(from: Dispatcher, request: Request): Promise<Dispatcher.ResponseData> {
     const { method, query, body, contentType, accept = 'application/json', signal } = request
     const call = (token: string | undefined) =>
       from.request({
+        origin,
         method,
         path: `${base}${request.path}${queryText(query)}`,
         headers: {

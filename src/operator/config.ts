@@ -74,7 +74,7 @@ export const processSettings = z.object({
     list.default([]),
   ),
   NAMESPACE_RULES_FILE: optional('Which providers and projects a namespace may use.'),
-  HTTP_PROXY: optional('Proxy for http addresses.'),
+  HTTP_PROXY: optional('Proxy for http addresses, and for https ones where HTTPS_PROXY is absent.'),
   HTTPS_PROXY: optional('Proxy for https addresses.'),
   NO_PROXY: optional('Hosts that are reached without a proxy.'),
   ...traceSettings,

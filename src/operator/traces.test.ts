@@ -65,6 +65,7 @@ test('the spans of both parts are one trace, each below the one that asked for i
     ],
   )
   for (const span of collector.spans) assert.equal(span.traceId, traceId, span.name)
+  assert.equal(cr?.attributes['multinic.ports'], (await theNode()).spec.interfaces[0]?.portId)
   for (const [outer, inner] of [
     [sync, deliver],
     [deliver, viola],

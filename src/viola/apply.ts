@@ -97,7 +97,7 @@ async function write(cluster: Cluster, decision: Write, options: ApplyOptions): 
   const object = appliedObject(node, options.context.providerId, held)
   const { uid, resourceVersion } = (node.expectedSpecHash !== undefined && held?.metadata) || {}
   const guard = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
-  const trace = options.trace?.write(node.nodeName)
+  const trace = options.trace?.write(node)
   const annotations = trace && { [nodeConfigAnnotations.traceparent]: trace.traceparent }
   const body = { ...object, metadata: { ...object.metadata, ...(annotations && { annotations }), ...guard } }
   const now = await applyOver(cluster, body, options.force).catch(error => {

@@ -5,11 +5,12 @@
  * it keeps the one that it has.
  */
 import { below, parseTraceparent, type TracePlace, type Tracer, traceparentOf } from '../trace.ts'
+import type { WantedNode } from './plan.ts'
 
 export interface RequestTrace {
   readonly traceId: string
   /** An object is about to be written. */
-  write(nodeName: string): WriteTrace
+  write(node: WantedNode): WriteTrace
   end(providerId: string, nodes: number): void
 }
 
@@ -29,7 +30,7 @@ export function requestTrace(tracer: Tracer, header: unknown): RequestTrace | un
   const start = Date.now()
   return {
     traceId,
-    write: nodeName => writeTrace(tracer, request, nodeName),
+    write: node => writeTrace(tracer, request, node),
     end(providerId, nodes) {
       const attributes = { 'multinic.provider': providerId, 'multinic.nodes': nodes }
       const { spanId: parentSpanId } = caller
@@ -38,10 +39,11 @@ export function requestTrace(tracer: Tracer, header: unknown): RequestTrace | un
   }
 }
 
-function writeTrace(tracer: Tracer, request: TracePlace, nodeName: string): WriteTrace {
+function writeTrace(tracer: Tracer, request: TracePlace, { nodeName, interfaces }: WantedNode): WriteTrace {
   const place = below(request)
   const start = Date.now()
-  const attributes = { 'multinic.node': nodeName }
+  const ports = interfaces.flatMap(({ portId }) => portId ?? []).join(',')
+  const attributes = { 'multinic.node': nodeName, 'multinic.ports': ports }
   const { spanId: parentSpanId } = request
   return {
     traceparent: traceparentOf(place, true),

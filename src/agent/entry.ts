@@ -9,12 +9,11 @@ import { kernelHost } from './host.ts'
 import { runAgent } from './main.ts'
 import { pathsUnder } from './paths.ts'
 
-/**
- * A run is over before any code of it is hot: compiling it again, in other threads, would only cost. Set when everything
- * is loaded (`node:cluster` comes with the first server, unasked): V8 takes no compiled code of other flags.
- */
+/** A run is over before any code of it is hot: compiling it again, in other threads, would only cost. */
+const forShortRuns = ['--no-sparkplug', '--no-maglev', '--no-opt', '--no-parallel-scavenge']
+// Not before everything is loaded: V8 takes no compiled code of other flags. This one comes with the first server, unasked.
 process.getBuiltinModule('node:cluster')
-for (const flag of ['--no-sparkplug', '--no-maglev', '--no-opt', '--no-parallel-scavenge']) setFlagsFromString(flag)
+for (const flag of forShortRuns) setFlagsFromString(flag)
 
 /** Milliseconds that a reader who does not read is waited for. */
 const longestWait = 1_000

@@ -3,7 +3,7 @@
  *
  * Everything is asked for in numbers (`ip -N`): names of tables and protocols depend on files of the host.
  */
-import { bitsOf, canonical, type Family, parseCidr, parseIp } from '../contract/address.ts'
+import { bitsOf, canonical, type Family, parseIp } from '../contract/address.ts'
 
 export interface Link {
   ifindex: number
@@ -271,7 +271,7 @@ function parseAddresses(raw: RawLink): Address[] {
 }
 
 function destinationOf(text: string, family: Family): string {
-  if (text === 'default' || parseCidr(text)) return text
+  if (text === 'default' || text.includes('/')) return text
   return parseIp(text) ? `${text}/${bitsOf(family)}` : text
 }
 

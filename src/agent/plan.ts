@@ -79,13 +79,17 @@ export function planRun(question: Question): Plan {
   ])
   const removals = planRemovals({ ...question, owned, ground: { ...ground, ours } })
   const then = afterUnits(observed, removals.units)
-  const touchable = accept(present, { ...ground, observed: then, ours }, owned, refused)
   const reserved = reservedNetworks(question, ours)
-  const wanted = wantedNics(
-    touchable.map(({ wish }) => wish),
-    settings,
-    reserved,
-  )
+  const nicsOf = (list: typeof present) =>
+    wantedNics(
+      list.map(({ wish }) => wish),
+      settings,
+      reserved,
+    )
+  const all = nicsOf(present)
+  const touchable = accept(present, all, { ...ground, observed: then, ours }, owned, refused)
+  // One that is refused claims no network: the next one in it may.
+  const wanted = touchable.length === present.length ? all : nicsOf(touchable)
   const accepted = wanted.flatMap(nic => {
     const link = touchable.find(({ wish }) => wish.id === nic.id)?.link
     return link ? [{ nic, link }] : []
@@ -139,15 +143,11 @@ function outside(wish: Interface): Refusal | undefined {
 /** Runs the guards, then takes out those whose name nobody will free; each one taken out may hold another one's name. */
 function accept(
   present: readonly { wish: Interface; link: Link }[],
+  wanted: readonly WantedNic[],
   ground: Ground,
   owned: readonly OwnedNic[],
   refused: Map<number, Refusal>,
 ): { wish: Interface; link: Link }[] {
-  const wanted = wantedNics(
-    present.map(({ wish }) => wish),
-    ground.settings,
-    () => false,
-  )
   let touchable = present.filter(({ wish, link }) => {
     const nic = wanted.find(entry => entry.id === wish.id)
     const refusal =

@@ -4,6 +4,8 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { eventually } from '../../test/eventually.ts'
+import { hasNetworkd, startRouter } from '../../test/rigs/host/boot.ts'
 import { diskOf, foreignState, type Ran, wish, withNode } from '../../test/rigs/host/node.ts'
 import { kernel, macsOf } from '../../test/rigs/host/seen.ts'
 
@@ -173,6 +175,38 @@ test('router advertisements count where that is asked for, but for their default
     assert.equal(clean.report?.verdict, 'Removed', clean.log)
     assert.equal(setting('accept_ra_defrtr', 'ens4'), '1')
   }))
+
+for (const accepted of [true, false])
+  test(
+    `a router that advertises itself gives no default route, and ${accepted ? 'an' : 'no'} address`,
+    {
+      skip: !hasNetworkd,
+    },
+    () =>
+      withNode({ nics: 2, oneSubnet: true }, async vm => {
+        const [a, other] = vm.nics
+        assert.ok(a && other)
+        const ran = await vm.agent({ interfaces: [wish(a, 0)] }, { NETWORK_ACCEPT_RA: String(accepted) })
+        assert.equal(ran.report?.verdict, 'Configured', ran.log)
+        // A NIC of nobody on the same wire believes everything: it shows that there was something to believe.
+        vm.ip('link', 'set', other.name, 'up')
+        const router = startRouter(vm)
+        try {
+          const addressed = (device: string) =>
+            / inet6 fd00::\S+ .*dynamic/.test(vm.ip('-o', 'address', 'show', device))
+          await eventually(
+            () => {
+              assert.match(vm.ip('-6', 'route', 'show', 'default'), new RegExp(`dev ${other.name} proto ra`))
+              assert.deepEqual([addressed(other.name), addressed('multinic0')], [true, accepted])
+            },
+            { within: 60_000 },
+          )
+          assert.doesNotMatch(vm.ip('-6', 'route', 'show', 'table', 'all', 'default'), /multinic0/)
+        } finally {
+          await router.stop()
+        }
+      }),
+  )
 
 test('an IPv6 gateway that is the address of its network works, on a node that forwards too', () =>
   withNode({ nics: 1 }, async vm => {

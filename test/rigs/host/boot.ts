@@ -10,11 +10,13 @@ import type { RigNode } from './node.ts'
 export const hasUdev = existsSync('/lib/systemd/systemd-udevd')
 export const hasNetworkd = hasUdev && existsSync('/lib/systemd/systemd-networkd') && existsSync('/lib/netplan/generate')
 
-const own = `
+const run = `
 mount -t tmpfs tmpfs /run
 mkdir -p /run/udev /run/systemd/network /run/systemd/netif/links /run/systemd/netif/leases /run/systemd/netif/lldp
 chown -R systemd-network:systemd-network /run/systemd/netif
 mount -t sysfs sysfs /sys
+`
+const own = `${run}
 for directory in netplan systemd/network sysctl.d; do
   if [ -d "$1/etc/$directory" ]; then mount --bind "$1/etc/$directory" "/etc/$directory"; fi
 done
@@ -35,6 +37,21 @@ sed -i s/^PermanentMACAddress=/MACAddress=/ /run/systemd/network/*
 `
 const networkd = 'exec /lib/systemd/systemd-networkd\n'
 
+const router = `
+cat > /run/systemd/network/10-router.network <<END
+[Match]
+Name=br1
+[Network]
+Address=fd00:0::1/64
+IPv6SendRA=yes
+[IPv6SendRA]
+RouterLifetimeSec=300
+[IPv6Prefix]
+Prefix=fd00:0::/64
+END
+mount -o remount,ro /sys
+`
+
 /** Names and settings only, as udev gives them before anybody manages the network. */
 export async function runUdev(node: RigNode): Promise<void> {
   const { child } = inside(node, own)
@@ -43,7 +60,15 @@ export async function runUdev(node: RigNode): Promise<void> {
 
 /** Without `generated` it finds what Netplan generated before our files were there: nothing. */
 export function startNetworkd(node: RigNode, { generated = true } = {}): { stop(): Promise<void> } {
-  const { child } = inside(node, own + (generated ? generate : '') + networkd)
+  return stoppable(inside(node, own + (generated ? generate : '') + networkd))
+}
+
+/** The router of the fabric's first network tells of itself, and of the network's IPv6 prefix. */
+export function startRouter(node: RigNode): { stop(): Promise<void> } {
+  return stoppable(inside(node, run + router + networkd, node.fabric))
+}
+
+function stoppable({ child }: { child: ChildProcess }): { stop(): Promise<void> } {
   return {
     async stop() {
       const gone = new Promise(resolve => child.once('exit', resolve))
@@ -52,11 +77,11 @@ export function startNetworkd(node: RigNode, { generated = true } = {}): { stop(
   }
 }
 
-function inside(node: RigNode, script: string): { child: ChildProcess } {
+function inside(node: RigNode, script: string, namespace = node.namespace): { child: ChildProcess } {
   const log = openSync(join(node.root, 'boot.log'), 'a')
   const shell = ['unshare', '-m', '--propagation', 'private', 'sh', '-ec', script, '_', node.root]
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' }
   return {
-    child: spawn('nsenter', [`--net=/run/netns/${node.namespace}`, ...shell], { env, stdio: ['ignore', log, log] }),
+    child: spawn('nsenter', [`--net=/run/netns/${namespace}`, ...shell], { env, stdio: ['ignore', log, log] }),
   }
 }

@@ -8,6 +8,7 @@ const headers = {
   [providerHeader]: 'Provider id of the Biz cluster: decides which cluster is spoken to.',
   authorization: 'Bearer token, where authentication is on and no client certificate is shown.',
 }
+const traced = { ...headers, traceparent: 'W3C trace context of the caller; goes into logs and changed objects.' }
 const required = [providerHeader]
 
 export const violaApi: Api = {
@@ -19,7 +20,7 @@ export const violaApi: Api = {
       method: 'post',
       path: violaPath,
       summary: 'Apply node configs. A repeated body writes nothing; nothing of a bad body is applied.',
-      headers,
+      headers: traced,
       required,
       query: { force: 'true takes fields over that another controller owns.' },
       body: violaPost,
@@ -55,7 +56,7 @@ export const violaApi: Api = {
       method: 'delete',
       path: `${violaPath}/{nodeName}`,
       summary: 'Delete a node config. No error when it is gone already.',
-      headers,
+      headers: traced,
       required,
       query: { expectedSpecHash: 'Hash that the cluster must hold; another one is a 409.' },
       answers: { 204: { description: 'It is deleted, or its deletion has begun.' } },

@@ -35,7 +35,8 @@ export async function builtParts(say: (line: string) => void = () => {}): Promis
   const dir = directory(keyOfSources())
   if (existsSync(dir)) {
     const now = new Date()
-    await utimes(dir, now, now)
+    // A checkout of somebody else: they keep it.
+    await utimes(dir, now, now).catch(() => {})
     return partsIn(dir)
   }
   say('building the program, the agent and the dashboard from these sources (once for each change)')

@@ -8,6 +8,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { systemPath } from './command.ts'
+import { partMark } from './state.ts'
 
 export interface Mount {
   /** On this machine. */
@@ -23,6 +24,8 @@ export interface ContainerOptions {
   dir: string
   namespace: string
   hostname: string
+  /** What the processes around it are known by; itself it does not see it. */
+  mark: Record<string, string>
   command: string[]
   env: Record<string, string>
   mounts: Mount[]
@@ -50,17 +53,18 @@ const devices = ['null', 'zero', 'full', 'random', 'urandom']
 
 /** Runs as the first process of the new namespaces; hostname, fstab, root and the command are its arguments. */
 const init = `
-echo "$1" > /proc/sys/kernel/hostname
+hostname "$1" 2>/dev/null || echo "$1" > /proc/sys/kernel/hostname
 mount --all --fstab "$2"
 root=$3 caps=$4
 shift 4
 echo >&3
 exec 3>&-
+unset ${partMark}
 exec chroot "$root" /usr/bin/setpriv --no-new-privs --bounding-set="$caps" --inh-caps="$caps" -- "$@"
 `
 
 export async function startContainer(options: ContainerOptions): Promise<RunningContainer> {
-  const { dir, namespace, hostname, command, env, capabilities } = options
+  const { dir, namespace, hostname, mark, command, env, capabilities } = options
   const root = join(dir, 'root')
   const messageFile = join(dir, 'termination-log')
   const logFile = join(dir, 'log')
@@ -80,7 +84,7 @@ export async function startContainer(options: ContainerOptions): Promise<Running
       ...['unshare', '--mount', '--uts', '--ipc', '--pid', '--fork', '--kill-child'],
       ...['sh', '-e', '-c', init, 'init', hostname, fstab, root, capabilitySet(capabilities), ...command],
     ],
-    { stdio: ['ignore', output, output, 'pipe'], env: { PATH: systemPath, ...env }, detached: true },
+    { stdio: ['ignore', output, output, 'pipe'], env: { PATH: systemPath, ...env, ...mark }, detached: true },
   )
   closeSync(output)
   const ended = endOf(child)
@@ -111,8 +115,11 @@ async function makeMountPoints(root: string, mounts: Mount[]): Promise<void> {
 
 /** One `mount` for all: a process each would cost more than the container itself. */
 function fstabOf(root: string, mounts: Mount[]): string {
-  const bind = (source: string, target: string, options: string) =>
-    `${escaped(source)} ${escaped(target)} none ${options} 0 0`
+  const points = mountPoints()
+  const bind = (source: string, target: string, options: string) => {
+    const kept = options.endsWith('ro') ? restrictionsOf(source, points) : []
+    return `${escaped(source)} ${escaped(target)} none ${[options, ...kept].join(',')} 0 0`
+  }
   return [
     // First, so that what is mounted in it stays writable where it may be.
     bind(root, root, 'bind,ro'),
@@ -124,6 +131,29 @@ function fstabOf(root: string, mounts: Mount[]): string {
     ...mounts.map(({ source, target, readOnly }) => bind(source, join(root, target), readOnly ? 'bind,ro' : 'bind')),
     '',
   ].join('\n')
+}
+
+interface MountPoint {
+  at: string
+  options: string[]
+}
+
+function mountPoints(): MountPoint[] {
+  const lines = readFileSync('/proc/self/mountinfo', 'utf8').trimEnd().split('\n')
+  return lines.map(line => {
+    const fields = line.split(' ')
+    return { at: (fields[4] ?? '').replaceAll('\\040', ' '), options: (fields[5] ?? '').split(',') }
+  })
+}
+
+/** The root of a user namespace may not drop them when it makes something read-only. */
+function restrictionsOf(path: string, points: MountPoint[]): string[] {
+  const under = points.filter(({ at }) => at === '/' || path === at || path.startsWith(`${at}/`))
+  const nearest = under.reduce<MountPoint | undefined>(
+    (best, each) => (best && best.at.length > each.at.length ? best : each),
+    undefined,
+  )
+  return ['nosuid', 'nodev', 'noexec'].filter(option => nearest?.options.includes(option))
 }
 
 function escaped(path: string): string {

@@ -16,6 +16,8 @@ export interface PortView {
 export interface NodePlace {
   namespace: string
   root: string
+  /** The process whose user namespace they are in; absent where they are root's. */
+  holder?: number
 }
 
 export interface Control {

@@ -6,6 +6,7 @@ import { messageOf } from '../errors.ts'
 import { createApp, HttpProblem } from '../http.ts'
 import type { Log } from '../log.ts'
 import type { NodePlace, PortView } from './control-client.ts'
+import { isUsersOwn } from './rootless.ts'
 import type { Sandbox } from './sandbox.ts'
 
 const attachBody = z.object({
@@ -52,7 +53,11 @@ export async function serveControl(sandbox: Sandbox, log: Log): Promise<() => Pr
     const node = sandbox.nodes.get(params.name)
     if (!node)
       throw new HttpProblem(404, `there is no node ${params.name}; there are ${[...sandbox.nodes.keys()].join(', ')}`)
-    return { namespace: node.namespace, root: node.root } satisfies NodePlace
+    return {
+      namespace: node.namespace,
+      root: node.root,
+      ...(isUsersOwn() && { holder: process.pid }),
+    } satisfies NodePlace
   })
   await app.listen({ path: sandbox.state.socket })
   return () => app.close()

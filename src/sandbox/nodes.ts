@@ -9,9 +9,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../log.ts'
 import { boot } from './boot.ts'
 import { ipBatch } from './command.ts'
+import { type ContainerOptions, type RunningContainer, startContainer } from './container.ts'
 import type { Fabric } from './fabric.ts'
-import { addNamespace, removeNamespace, type StateDir } from './state.ts'
+import { addNamespace, partMark, removeNamespace, type StateDir } from './state.ts'
 import { type Port, portsOf, type Server, setPortStatus, type World } from './world.ts'
+
+/** What a Pod asks for; where it runs is the node's. */
+export type Container = Omit<ContainerOptions, 'namespace' | 'hostname' | 'mark'>
 
 export interface SandboxNode {
   readonly name: string
@@ -24,6 +28,7 @@ export interface SandboxNode {
   readonly osImage: string
   /** Where a path of the node is on this machine. */
   hostPath(path: string): string
+  start(container: Container): Promise<RunningContainer>
   /** Makes the NICs equal to the ports of the VM. Resolves when they are. */
   wire(): Promise<void>
   /** Takes a port's NIC out of the guest although the port stays attached. */
@@ -159,6 +164,8 @@ export async function createNode(options: NodeOptions): Promise<SandboxNode> {
     },
     // The kernel's own: /proc/sys/net shows the network namespace of whoever looks.
     hostPath: path => (path.startsWith('/proc/sys/net/') ? path : join(root, path)),
+    start: container =>
+      startContainer({ ...container, namespace, hostname: server.name, mark: { [partMark]: state.dir } }),
     wire: () => inTurn(wireNow),
     pull: portId => inTurn(() => pullNow(portId)),
     putBack: () => inTurn(putBackNow),

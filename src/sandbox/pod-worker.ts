@@ -11,7 +11,7 @@ import { objectPath } from '../kube/paths.ts'
 import { pods } from '../kube/resources.ts'
 import type { ContainerState, PodObject } from '../kube/types.ts'
 import type { Log } from '../log.ts'
-import { type Ended, type Mount, type RunningContainer, startContainer } from './container.ts'
+import type { Ended, Mount, RunningContainer } from './container.ts'
 import { serviceAddress } from './fabric.ts'
 import type { SandboxNode } from './nodes.ts'
 import { fieldOf, lastWords, type PodState, podStatus } from './pod-status.ts'
@@ -118,10 +118,8 @@ export function startPodWorker(pod: PodObject, options: PodWorkerOptions): PodWo
   }
 
   async function runOnce(mounts: Mount[], at: string): Promise<Ended> {
-    const running = await startContainer({
+    const running = await node.start({
       dir: at,
-      namespace: node.namespace,
-      hostname: node.name,
       command: [...(container?.command ?? image.entrypoint), ...(container?.args ?? [])],
       env: environmentOf(),
       mounts: [...image.mounts, ...mounts],

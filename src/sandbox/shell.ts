@@ -4,12 +4,13 @@
 import { spawn } from 'node:child_process'
 import { environment } from '../env.ts'
 import type { NodePlace } from './control-client.ts'
+import { beside } from './rootless.ts'
 
 /** Directories are rebuilt from links to the machine's own entries, so that the node's can take their place. */
 const init = `
 root=$1 name=$2
 shift 2
-echo "$name" > /proc/sys/kernel/hostname
+hostname "$name" 2>/dev/null || echo "$name" > /proc/sys/kernel/hostname
 over() {
   mkdir -p "$stage$1"
   mount --rbind "$1" "$stage$1"
@@ -31,10 +32,11 @@ exec "$@"
 `
 
 /** The shell's exit code. */
-export function openShell(name: string, { namespace, root }: NodePlace, command: string[]): Promise<number> {
+export function openShell(name: string, { namespace, root, holder }: NodePlace, command: string[]): Promise<number> {
   const env = environment()
   const shell = command.length > 0 ? command : [env['SHELL'] ?? '/bin/sh']
-  const args = [
+  const enter = [
+    'nsenter',
     `--net=/run/netns/${namespace}`,
     'unshare',
     '--mount',
@@ -47,8 +49,9 @@ export function openShell(name: string, { namespace, root }: NodePlace, command:
     root,
     name,
   ]
+  const [file = '', ...args] = holder === undefined ? enter : beside(holder, enter)
   return new Promise((resolve, reject) => {
-    const child = spawn('nsenter', [...args, ...shell], { stdio: 'inherit', env: { ...env, PS1: `${name}# ` } })
+    const child = spawn(file, [...args, ...shell], { stdio: 'inherit', env: { ...env, PS1: `${name}# ` } })
     child.once('error', reject)
     child.once('exit', code => resolve(code ?? 1))
   })

@@ -35,6 +35,9 @@ export function stateDir(dir: string): StateDir {
   }
 }
 
+/** Where `ip` looks for network namespaces by name. */
+const namespaceNames = '/run/netns'
+
 /** Says that a directory is a sandbox's and may be removed with all that is in it. */
 const signName = '.multinic-sandbox'
 
@@ -72,13 +75,17 @@ export async function ownerOf(state: StateDir): Promise<number | undefined> {
 
 export async function addNamespace(state: StateDir, name: string): Promise<void> {
   appendFileSync(state.path('namespaces'), `${name}\n`)
-  await run('ip', ['netns', 'add', name])
+  const at = join(namespaceNames, name)
+  await mkdir(namespaceNames, { recursive: true })
+  await writeFile(at, '', { flag: 'wx' })
+  // `ip netns add` would go back to the network that it came from, which the root of a user namespace may not enter.
+  await run('unshare', [`--net=${at}`, 'true'])
   await run('ip', ['-n', name, 'link', 'set', 'lo', 'up'])
 }
 
 /** Ends what runs in a namespace and removes it. */
 export async function removeNamespace(name: string): Promise<void> {
-  if (!existsSync(`/run/netns/${name}`)) return
+  if (!existsSync(join(namespaceNames, name))) return
   for (let tries = 0; tries < 40; tries++) {
     const pids = (await run('ip', ['netns', 'pids', name]).catch(() => '')).split('\n').filter(Boolean).map(Number)
     if (pids.length === 0) break
@@ -111,7 +118,7 @@ export async function sweep(state: StateDir): Promise<boolean> {
 
 async function namespacesOf(state: StateDir): Promise<string[]> {
   const written = await readFile(state.path('namespaces'), 'utf8').catch(() => '')
-  const there = await readdir('/run/netns').catch(() => [])
+  const there = await readdir(namespaceNames).catch(() => [])
   const ours = [...written.split('\n'), ...there].filter(name => name.startsWith(state.prefix))
   return [...new Set(ours)]
 }

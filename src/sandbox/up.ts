@@ -3,6 +3,7 @@
  * it is up when every attached port is a configured NIC.
  */
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { environment } from '../env.ts'
@@ -11,7 +12,8 @@ import { createLog, type Level, type Log } from '../log.ts'
 import { builtParts } from './built.ts'
 import { connectControl } from './control-client.ts'
 import { ownProgram } from './parts.ts'
-import { whyNot } from './possible.ts'
+import { type Namespaces, possibleNamespaces } from './possible.ts'
+import { asRootOfItsOwn } from './rootless.ts'
 import type { Attachable, Sandbox } from './sandbox.ts'
 import { claim, clean, makeStateDir, ownerOf, partMark, type StateDir, sweep } from './state.ts'
 import { nextSteps, type SandboxStatus, treeOf } from './status.ts'
@@ -38,13 +40,14 @@ type Told = { progress: string } | { up: SandboxStatus } | { failed: string }
 export async function upDetached(wanted: UpOptions): Promise<void> {
   const { state, say, nodes, nicDelayMs, rabbitmq } = wanted
   if (await showRunning(wanted)) return
+  const { of } = await whereItRuns(say)
   await prepare(wanted)
   const logFile = state.path('sandbox.log')
   const output = openSync(logFile, 'a')
   const options = ['--dir', state.dir, '--nodes', `${nodes}`, '--nic-delay', `${nicDelayMs}ms`]
   const { program } = await builtParts(say)
   const { command, env } = ownProgram(program, 'sandbox', 'up', '--foreground', ...options)
-  const [file = '', ...args] = command
+  const [file = '', ...args] = of === 'user' ? asRootOfItsOwn(command) : command
   const child = spawn(file, args, {
     stdio: ['ignore', output, output, 'ipc'],
     detached: true,
@@ -89,6 +92,8 @@ export async function upForeground(options: UpOptions): Promise<void> {
   const tell = process.send ? (told: Told) => void process.send?.(told) : undefined
   if (!tell) {
     if (await showRunning(options)) return
+    const possible = await whereItRuns(options.say)
+    if (possible.of === 'user') return sameAsRootOfItsOwn(state)
     await prepare(options)
   }
   await claim(state)
@@ -124,6 +129,17 @@ export async function upForeground(options: UpOptions): Promise<void> {
   }
 }
 
+/** This very command once more, in the same terminal. */
+async function sameAsRootOfItsOwn(state: StateDir): Promise<void> {
+  const [file = '', ...args] = asRootOfItsOwn([process.execPath, ...process.execArgv, ...process.argv.slice(1)])
+  // It has the signals of the terminal too, and ends by them.
+  process.on('SIGINT', () => {})
+  const child = spawn(file, args, { stdio: 'inherit', env: { ...environment(), [partMark]: state.dir } })
+  process.on('SIGTERM', () => child.kill('SIGTERM'))
+  const [code] = await once(child, 'exit')
+  process.exitCode = Number(code ?? 1)
+}
+
 async function finish(close: () => Promise<void>, state: StateDir, log: Log): Promise<void> {
   await close().catch(error => log.error('the sandbox did not end well', { error }))
   await sweep(state)
@@ -143,9 +159,15 @@ async function showRunning(options: UpOptions): Promise<boolean> {
   return true
 }
 
+/** Said in one line, with the reason where it is not root's. */
+async function whereItRuns(say: (line: string) => void): Promise<Namespaces> {
+  const possible = await possibleNamespaces()
+  if (possible.of === 'none') throw new Error(possible.why)
+  if (possible.of === 'user') say('without root: nodes are network namespaces in a user namespace of yours')
+  return possible
+}
+
 async function prepare({ state, say }: UpOptions): Promise<void> {
-  const why = await whyNot()
-  if (why) throw new Error(why)
   if (existsSync(state.dir)) {
     say('cleaning up after a sandbox that did not end well')
     await clean(state)

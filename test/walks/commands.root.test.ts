@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { environment } from '../../src/env.ts'
-import { partMark, stateDir } from '../../src/sandbox/state.ts'
+import { partMark, processesOf, stateDir } from '../../src/sandbox/state.ts'
 import type { SandboxStatus } from '../../src/sandbox/status.ts'
 import { eventually } from '../eventually.ts'
 
@@ -194,11 +194,13 @@ test('a system that does not allow namespaces is told so, and left as it was', a
   assert.deepEqual(leftovers(), [])
 })
 
-test('down after a crash leaves nothing behind either', async () => {
+test('down after kill -9 of all its processes leaves nothing behind either', async () => {
   assert.equal((await sandbox('up', '--nodes', '1')).code, 0)
-  const { pid } = JSON.parse(readFileSync(join(dir, 'owner.json'), 'utf8')) as { pid: number }
-  process.kill(pid, 'SIGKILL')
-  await eventually(() => assert.ok(!existsSync(`/proc/${pid}`) || environOf(`${pid}`).length <= 1))
+  const state = stateDir(dir)
+  const all = await processesOf(state)
+  assert.ok(all.length >= 4, `${all}`)
+  for (const pid of all) process.kill(pid, 'SIGKILL')
+  await eventually(async () => assert.deepEqual(await processesOf(state), []))
   assert.notDeepEqual(leftovers(), [])
   assert.equal((await sandbox('down')).code, 0)
   assert.deepEqual(leftovers(), [])

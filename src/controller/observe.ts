@@ -80,19 +80,19 @@ function twinsOf({ configs, nodes }: Caches, config: NodeConfig, node: NodeFacts
     // The name in a MultiNicBizConfig is a hint: only the machine counts.
     return !(isEntry(other) || isEntry(config)) || isSameMachine(machineIn(other), machine)
   })
-  return others.toSorted(byAge).map(other => ({
+  const age = ageOf(config)
+  const byAge = others.map(other => ({ other, at: ageOf(other) })).sort((a, b) => (a.at < b.at ? -1 : 1))
+  return byAge.map(({ other, at }) => ({
     name: other.metadata.name,
-    older: byAge(other, config) < 0,
+    older: at < age,
     deleting: other.metadata.deletionTimestamp !== undefined,
     ...(isEntry(other) && { entry: true as const }),
   }))
 }
 
-function byAge(a: NodeConfig, b: NodeConfig): number {
-  const [one, other] = [a, b].map(
-    config => `${isEntry(config) ? 1 : 0} ${config.metadata.creationTimestamp ?? ''} ${config.metadata.name}`,
-  )
-  return (one ?? '') < (other ?? '') ? -1 : 1
+/** The smaller text is the older config; an entry of a MultiNicBizConfig is younger than any other. */
+function ageOf(config: NodeConfig): string {
+  return `${isEntry(config) ? 1 : 0} ${config.metadata.creationTimestamp ?? ''} ${config.metadata.name}`
 }
 
 function jobsOn({ caches, memory, troubles }: View, node: string, machine: string, now: number): AgentJob[] {

@@ -3,6 +3,7 @@
  * and kube-controller-manager must both pass it.
  */
 import { after, before, describe } from 'node:test'
+import { brokenObjectCases } from '../fuzz/objects.ts'
 import { applyCases } from './kube/apply.ts'
 import { deletionCases } from './kube/deletion.ts'
 import { discoveryCases } from './kube/discovery.ts'
@@ -55,5 +56,6 @@ export function kubeConformance(
     describe('built-in kinds', () => kindCases(place))
     describe('jobs', () => jobCases(place))
     describe('discovery and tables', () => discoveryCases(place))
+    describe('broken objects', () => brokenObjectCases(place))
   })
 }

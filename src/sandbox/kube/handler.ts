@@ -181,7 +181,7 @@ function sendObject({ response }: Asked, code: number, object: ApiObject, answer
 }
 
 function warn(response: ServerResponse, text: string): void {
-  const quoted = text.replaceAll(/[\\"]/g, '\\$&')
+  const quoted = text.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll(/[\\"]/g, '\\$&')
   response.appendHeader('warning', `299 - "${quoted}"`)
 }
 

@@ -16,6 +16,7 @@ import { eventually } from '../../eventually.ts'
 
 export interface Place {
   kube: KubeClient
+  kubeconfig: string
   namespace: string
   /** A name that no other case uses. */
   name(): string
@@ -41,7 +42,7 @@ export async function settleIn(kubeconfig: string): Promise<{ place: Place; leav
 
   let made = 0
   return {
-    place: { kube, namespace, name: () => `case-${++made}` },
+    place: { kube, kubeconfig, namespace, name: () => `case-${++made}` },
     async leave() {
       await kube.delete(namespaces, { name: namespace })
       await kube.close()

@@ -1,0 +1,155 @@
+/**
+ * A thousand broken objects of our kinds, given to an API server while the controller and the operator watch: each is refused
+ * with its field named, or taken and told of in its status; and both parts go on.
+ */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { request } from 'undici'
+import { parse } from 'yaml'
+import { bizConfigs } from '../../src/contract/biz-config.ts'
+import { nodeConfigs } from '../../src/contract/node-config.ts'
+import { openstackConfigs } from '../../src/contract/openstack-config.ts'
+import { runNodeController } from '../../src/controller/main.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { KubeError } from '../../src/kube/errors.ts'
+import { collectionPath } from '../../src/kube/paths.ts'
+import { namespaces } from '../../src/kube/resources.ts'
+import type { KubeObject, Resource } from '../../src/kube/types.ts'
+import { createLog } from '../../src/log.ts'
+import { runOperator } from '../../src/operator/main.ts'
+import { eventually } from '../eventually.ts'
+import { brokenValues } from './breaking.ts'
+import { fuzzDoor } from './door.ts'
+
+const sample = (name: string): KubeObject =>
+  parse(readFileSync(new URL(`../samples/${name}.yaml`, import.meta.url), 'utf8'))
+const kinds: [resource: Resource, name: string][] = [
+  [openstackConfigs as Resource, 'openstackconfig'],
+  [nodeConfigs as Resource, 'multinicnodeconfig'],
+  [bizConfigs as Resource, 'multinicbizconfig'],
+]
+
+export function brokenObjectCases(place: () => { kube: KubeClient; kubeconfig: string }): void {
+  test('a thousand broken objects are refused by field, or taken and told of, and nobody falls', async () => {
+    const { kube, kubeconfig } = place()
+    const namespace = `broken-${randomBytes(4).toString('hex')}`
+    await kube.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+    const faults: string[] = []
+    const parts = await startParts(kubeconfig, namespace, faults)
+    let made = 0
+    const objects = fc.oneof(
+      ...kinds.map(([resource, name]) =>
+        brokenValues([{ ...sample(name), apiVersion: `${resource.group}/${resource.version}` }]).map(value => ({
+          resource,
+          value,
+        })),
+      ),
+    )
+    try {
+      await fuzzDoor(
+        objects,
+        async ({ resource, value }) => {
+          const body = named(apart(value, ++made), { name: `case-${made}`, namespace })
+          try {
+            await kube.raw('POST', collectionPath(resource, namespace), body)
+            return 'taken'
+          } catch (error) {
+            assert.ok(error instanceof KubeError, String(error))
+            assert.ok([400, 404, 413, 415, 422].includes(error.status), `${error.status} ${error.message}`)
+            if (error.status === 422) assert.match(error.message, /spec|metadata|status|apiVersion|kind/)
+            return 'refused'
+          }
+        },
+        { runs: 1_000, atLeast: { taken: 100, refused: 100 } },
+      )
+      for (const [resource] of kinds) await toldOf(kube, resource, namespace)
+      await parts.areWell()
+      assert.deepEqual(faults, [])
+    } finally {
+      await parts.stop()
+    }
+  })
+}
+
+/** Machines of its own: how many objects claim one is another story. */
+function apart(value: unknown, number: number): unknown {
+  const text = JSON.stringify(value) ?? 'null'
+  return JSON.parse(text.replaceAll('i-0', `i-${number}-0`).replaceAll('worker-', `worker-${number}-`))
+}
+
+/** A name of its own, where the object has not lost its metadata: two of one name would say nothing of either. */
+function named(value: unknown, { name, namespace }: { name: string; namespace: string }): unknown {
+  if (typeof value !== 'object' || value === null || !('metadata' in value)) return value
+  const { metadata } = value
+  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return value
+  const own = 'name' in metadata && typeof metadata.name === 'string' && /^[a-z0-9-]+$/.test(metadata.name)
+  return { ...value, metadata: { ...metadata, namespace, ...(own && { name }) } }
+}
+
+/** Every object that was taken has a status that says of which generation it speaks. */
+async function toldOf(kube: KubeClient, resource: Resource, namespace: string): Promise<void> {
+  await eventually(
+    async () => {
+      const { items } = await kube.list(resource as Resource<KubeObject & { status?: { conditions?: object[] } }>, {
+        namespace,
+      })
+      assert.ok(items.length > 0)
+      const untold = items.filter(({ status }) => !status?.conditions?.length)
+      assert.deepEqual(
+        untold.map(({ kind, metadata }) => `${kind} ${metadata.name}`),
+        [],
+      )
+    },
+    { within: 90_000, every: 250 },
+  )
+}
+
+async function startParts(kubeconfig: string, namespace: string, faults: string[]) {
+  const stop = new AbortController()
+  const log = createLog({}, { level: 'warn', write: line => isFault(line) && faults.push(line) })
+  const urls = [Promise.withResolvers<string>(), Promise.withResolvers<string>()] as const
+  const controller = runNodeController({
+    env: { KUBECONFIG: kubeconfig, CONTROLLER_NAMESPACE: namespace, HEALTH_ADDR: '127.0.0.1:0' },
+    log,
+    signal: stop.signal,
+    onListening: urls[0].resolve,
+  })
+  const operator = runOperator({
+    env: {
+      KUBECONFIG: kubeconfig,
+      WATCH_NAMESPACES: namespace,
+      POD_NAMESPACE: namespace,
+      OPERATOR_ADDR: '127.0.0.1:0',
+      // Nobody is there: an object that is sound is told that.
+      CONTRABASS_ENDPOINT: 'http://127.0.0.1:1',
+      VIOLA_ENDPOINT: 'http://127.0.0.1:1',
+      ENDPOINT_ALLOWED_HOSTS: '127.0.0.1',
+    },
+    log,
+    signal: stop.signal,
+    recorder: { put: async () => {} },
+    onListen: urls[1].resolve,
+  })
+  for (const [index, part] of [controller, operator].entries()) part.catch(urls[index]?.reject)
+  const addresses = await Promise.all(urls.map(({ promise }) => promise))
+  return {
+    async areWell() {
+      for (const url of addresses) {
+        const { statusCode, body } = await request(`${url}/readyz`)
+        assert.equal(statusCode, 200, await body.text())
+      }
+    },
+    async stop() {
+      stop.abort()
+      await Promise.all([controller, operator])
+    },
+  }
+}
+
+/** Errors that only a mistake in the program makes. */
+function isFault(line: string): boolean {
+  return /TypeError|RangeError|ReferenceError|Cannot read prop|is not a function|is not iterable/.test(line)
+}

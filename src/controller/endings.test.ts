@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test'
 import { type ControllerCluster, controllerStage, startControllerCluster } from '../../test/controller-cluster.ts'
 import { eventually } from '../../test/eventually.ts'
 import { nodeConfigFinalizer, nodeConfigs } from '../contract/node-config.ts'
-import { events, jobs, leases, namespaces } from '../kube/resources.ts'
+import { events, jobs, leases, namespaces, pods } from '../kube/resources.ts'
 import type { EventObject } from '../kube/types.ts'
 import { silent } from '../log.ts'
 import { aConfig, aJob, start } from './given.ts'
@@ -95,6 +95,43 @@ test('a Pod that does not start is explained by its Events', async () => {
   await troubles.ask([late], start + 6_000)
   assert.deepEqual(troubles.late([late], start + 7_000), [])
   assert.deepEqual(troubles.of(uid), { reason: 'PodForbidden', message: forbidden })
+})
+
+test('a node that is full and a directory that cannot be mounted are told by the status', async () => {
+  const controller = await cluster.startController()
+  const { kube, namespace } = cluster
+  const podOn = async (node: string) => {
+    await cluster.addConfig(node, await cluster.addNode(node))
+    const first = async () => (await cluster.podsOn(node))[0] ?? assert.fail(`no Pod is made for ${node}`)
+    return (await eventually(first)).metadata
+  }
+  const saysIn = (name: string, line: string) =>
+    eventually(async () => {
+      const { state, conditions } = (await cluster.configOf(name))?.status ?? {}
+      const ready = conditions?.find(({ type }) => type === 'Ready')
+      assert.equal(`${state} ${ready?.reason}: ${ready?.message}`, line)
+    })
+  try {
+    const { name, uid = '' } = await podOn('unmounted')
+    // As a kubelet tells it: in an Event, while the Pod waits.
+    await kube.create(events, {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: `${name}.mount`, namespace },
+      involvedObject: { kind: 'Pod', name, namespace, uid },
+      type: 'Warning',
+      reason: 'FailedMount',
+      message: 'hostPath type check failed: /etc/netplan is not a directory',
+      lastTimestamp: '2026-01-01T00:00:01Z',
+    })
+    const full = await podOn('full')
+    const refused = { phase: 'Failed', reason: 'OutOfcpu', message: 'Node didn’t have enough resource: cpu' }
+    await kube.patchStatus(pods, { namespace, name: full.name }, refused)
+    await saysIn('full', `InProgress NodeFull: OutOfcpu: ${refused.message}`)
+    await saysIn('unmounted', 'InProgress MountFailed: hostPath type check failed: /etc/netplan is not a directory')
+  } finally {
+    await controller.stop()
+  }
 })
 
 test('a controller that is told to stop while its namespace goes lets all of its configs go first', async () => {

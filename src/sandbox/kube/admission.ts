@@ -96,14 +96,14 @@ export function checkIdentity(body: unknown, target: Target): ApiObject {
   const given = { apiVersion: wanted, kind: kind.kind, ...body }
   if (given.apiVersion !== wanted) {
     throw badRequest(
-      `the API version in the data (${String(given.apiVersion)}) does not match the expected API version (${wanted})`,
+      `the API version in the data (${said(given.apiVersion)}) does not match the expected API version (${wanted})`,
     )
   }
   if (given.kind !== kind.kind) {
     if (!kind.custom) {
-      throw badRequest(`${String(given.kind)} in version "${version.name}" cannot be handled as a ${kind.kind}`)
+      throw badRequest(`${said(given.kind)} in version "${version.name}" cannot be handled as a ${kind.kind}`)
     }
-    throw invalid({ ...kind, kind: String(given.kind) }, name || nameIn(body), [
+    throw invalid({ ...kind, kind: said(given.kind) }, name || nameIn(body), [
       fieldError.invalid('kind', given.kind, `must be ${kind.kind}`),
     ])
   }
@@ -112,16 +112,19 @@ export function checkIdentity(body: unknown, target: Target): ApiObject {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
   }
   if (name && metadata['name'] && metadata['name'] !== name) {
-    throw badRequest(
-      `the name of the object (${String(metadata['name'])}) does not match the name on the URL (${name})`,
-    )
+    throw badRequest(`the name of the object (${said(metadata['name'])}) does not match the name on the URL (${name})`)
   }
-  const full = { ...metadata, name: name || String(metadata['name'] ?? '') }
+  const full = { ...metadata, name: name || said(metadata['name'] ?? '') }
   return { ...given, apiVersion: wanted, kind: kind.kind, metadata: full }
 }
 
+/** Whatever was sent in place of a text. */
+function said(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
 function nameIn(body: Record<string, unknown>): string {
-  return isRecord(body['metadata']) ? String(body['metadata']['name'] ?? '') : ''
+  return isRecord(body['metadata']) ? said(body['metadata']['name'] ?? '') : ''
 }
 
 /** 409 when the caller has read an older object than the one that is there. */

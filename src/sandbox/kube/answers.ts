@@ -4,11 +4,11 @@
 import { ApiFailure, expired } from './failures.ts'
 import type { ApiObject, Fields } from './json.ts'
 import { apiVersion, type Kind, type KindVersion, kindId } from './kinds.ts'
-import type { Form, ListQuery } from './requests.ts'
-import { versionNumber } from './requests.ts'
+import { type ListQuery, versionNumber } from './options.ts'
+import type { Form } from './requests.ts'
 import { objectId, type Store } from './store.ts'
 import { partial, table } from './table.ts'
-import { selected, type Watched } from './watch.ts'
+import type { Watched } from './watch.ts'
 
 const texts = new WeakMap<ApiObject, Map<string, string>>()
 
@@ -65,19 +65,15 @@ interface Continuation {
 }
 
 function page(store: Store, kind: string, namespace: string | undefined, query: ListQuery) {
-  const from = query.continue ? readContinuation(query.continue, store) : undefined
-  const asked = versionNumber(query.resourceVersion)
-  if (asked !== undefined && asked > store.version()) {
-    const message = `Timeout: Too large resource version: ${asked}, current: ${store.version()}`
-    throw new ApiFailure(504, 'Timeout', message, {
-      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
-      retryAfterSeconds: 1,
-    })
-  }
-  const all = selected(store, { kind, namespace, matches: query.matches })
-  const rest = from ? all.filter(object => idOf(object) > from.after) : all
+  const from = query.continue ? readContinuation(query.continue) : undefined
+  const asked = reached(query.resourceVersion, store)
+  const exact = from?.version ?? (query.resourceVersionMatch === 'Exact' ? asked : undefined)
+  const all = exact === undefined ? store.list(kind, namespace) : store.listAt(exact, kind, namespace)
+  if (!all) throw expired(from ? tooOldToContinue : 'The resourceVersion for the provided list is too old.')
+  const chosen = all.filter(query.matches)
+  const rest = from ? chosen.filter(object => idOf(object) > from.after) : chosen
   const objects = query.limit > 0 ? rest.slice(0, query.limit) : rest
-  const version = from?.version ?? store.version()
+  const version = exact ?? store.version()
   const left = rest.length - objects.length
   const last = objects.at(-1)
   const metadata: Fields = { resourceVersion: String(version) }
@@ -89,19 +85,30 @@ function page(store: Store, kind: string, namespace: string | undefined, query: 
   return { objects, metadata }
 }
 
+const tooOldToContinue =
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.'
+
+/** The version that a reader has seen, which cannot be one that is still to come. */
+export function reached(text: string, store: Store): number | undefined {
+  const asked = versionNumber(text)
+  if (asked === undefined || asked <= store.version()) return asked
+  const message = `Timeout: Too large resource version: ${asked}, current: ${store.version()}`
+  throw new ApiFailure(504, 'Timeout', message, {
+    causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+    retryAfterSeconds: 1,
+  })
+}
+
 const idOf = (object: ApiObject) => objectId(object.metadata.namespace, object.metadata.name)
 
-function readContinuation(token: string, store: Store): Continuation {
+function readContinuation(token: string): Continuation {
   try {
     const { version, after } = JSON.parse(Buffer.from(token, 'base64url').toString()) as Continuation
-    if (typeof version !== 'number' || typeof after !== 'string') throw new TypeError('not a continue token')
-    if (version >= store.oldest()) return { version, after }
+    if (typeof version === 'number' && typeof after === 'string') return { version, after }
   } catch {
-    throw new ApiFailure(400, 'BadRequest', 'invalid continue token: continue key is not valid')
+    // Told below.
   }
-  throw expired(
-    'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.',
-  )
+  throw new ApiFailure(400, 'BadRequest', 'invalid continue token: continue key is not valid')
 }
 
 export function eventText({ type, object }: Watched, answering: Answering): string {

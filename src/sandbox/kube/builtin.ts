@@ -6,7 +6,7 @@ import { definitionErrors, prepareDefinition } from './definitions.ts'
 import { badRequest, type FieldError, fieldError } from './failures.ts'
 import { type ApiObject, equal, numberOf, recordOf, textOf } from './json.ts'
 import type { Behaviour, Column, Kind } from './kinds.ts'
-import { defaultPodSpec, podGrace, podSpecErrors, qosClass } from './pods.ts'
+import { defaultPodSpec, podChangeErrors, podGrace, podSpecErrors, qosClass } from './pods.ts'
 import { typeSchema } from './types.ts'
 
 interface Given {
@@ -63,7 +63,10 @@ const pod: Behaviour = {
     spec['enableServiceLinks'] ??= true
     if (!old) object['status'] = { phase: 'Pending', qosClass: qosClass(spec) }
   },
-  validate: object => podSpecErrors(recordOf(object['spec']), 'spec'),
+  validate: (object, old) => [
+    ...podSpecErrors(recordOf(object['spec']), 'spec'),
+    ...(old ? podChangeErrors(object, old) : []),
+  ],
   keepsStatusAtCreate: true,
   grace: podGrace,
   returnsDeleted: true,
@@ -152,7 +155,7 @@ const secret: Behaviour = {
     delete object['stringData']
     checkBase64(object)
   },
-  validate: immutableErrors,
+  validate: dataErrors,
 }
 
 /** A typed server cannot even read it. */
@@ -166,11 +169,19 @@ function checkBase64(object: ApiObject): void {
   }
 }
 
-function immutableErrors(object: ApiObject, old: ApiObject | undefined): FieldError[] {
-  if (old?.['immutable'] !== true) return []
-  return ['data', 'binaryData']
-    .filter(name => !equal(object[name], old[name]))
-    .map(name => fieldError.forbidden(name, 'field is immutable when `immutable` is set'))
+const keyDetail =
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+
+function dataErrors(object: ApiObject, old: ApiObject | undefined): FieldError[] {
+  const parts = ['data', 'binaryData']
+  const wrong = parts.flatMap(part =>
+    Object.keys(recordOf(object[part]))
+      .filter(key => !/^[-._a-zA-Z0-9]+$/.test(key))
+      .map(key => fieldError.invalid(`${part}[${key}]`, key, keyDetail)),
+  )
+  if (old?.['immutable'] !== true) return wrong
+  const changed = parts.filter(name => !equal(object[name], old[name]))
+  return [...wrong, ...changed.map(name => fieldError.forbidden(name, 'field is immutable when `immutable` is set'))]
 }
 
 const event: Behaviour = { createOnUpdate: true, validate: namespaceOfEvent }
@@ -220,7 +231,7 @@ export const builtinKinds: readonly Kind[] = [
     kind: 'ConfigMap',
     shortNames: ['cm'],
     columns: columns.configMaps,
-    behaviour: { validate: immutableErrors },
+    behaviour: { validate: dataErrors },
   }),
   builtin({
     kind: 'ServiceAccount',

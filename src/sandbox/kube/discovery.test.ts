@@ -36,7 +36,12 @@ test('a version lists its kinds with their subresources', () => {
   const list = (group: string, version: string) =>
     ((resourceList(kinds(), group, version)?.['resources'] ?? []) as { name: string }[]).map(one => one.name)
   assert.deepEqual(list('test.example.com', 'v1'), ['widgets', 'widgets/status'])
-  assert.deepEqual(list('authorization.k8s.io', 'v1'), ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'])
+  assert.deepEqual(list('authorization.k8s.io', 'v1'), [
+    'selfsubjectaccessreviews',
+    'selfsubjectrulesreviews',
+    'subjectaccessreviews',
+    'localsubjectaccessreviews',
+  ])
   for (const name of ['pods', 'pods/status', 'pods/log', 'nodes', 'namespaces/finalize', 'events']) {
     assert.ok(list('', 'v1').includes(name), name)
   }

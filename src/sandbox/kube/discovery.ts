@@ -3,16 +3,10 @@
  */
 import type { Fields } from './json.ts'
 import { apiVersion, type Kind, type KindVersion } from './kinds.ts'
+import { reviews } from './reviews.ts'
 
 const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
 const subresourceVerbs = ['get', 'patch', 'update']
-
-/** Questions that are posted and answered, never stored. */
-export const reviews = [
-  { group: 'authorization.k8s.io', plural: 'selfsubjectaccessreviews', kind: 'SelfSubjectAccessReview' },
-  { group: 'authorization.k8s.io', plural: 'selfsubjectrulesreviews', kind: 'SelfSubjectRulesReview' },
-  { group: 'authentication.k8s.io', plural: 'selfsubjectreviews', kind: 'SelfSubjectReview' },
-] as const
 
 interface Served {
   group: string
@@ -92,10 +86,10 @@ export function resourceList(kinds: readonly Kind[], group: string, version: str
   ])
   const asked = reviews
     .filter(review => review.group === group && version === 'v1')
-    .map(({ plural, kind }) => ({
+    .map(({ plural, kind, namespaced }) => ({
       name: plural,
       singularName: kind.toLowerCase(),
-      namespaced: false,
+      namespaced,
       kind,
       verbs: ['create'],
     }))
@@ -150,10 +144,10 @@ function discovered([kind, version]: [Kind, KindVersion]): Fields {
 function discoveredReviews(group: string): Fields[] {
   return reviews
     .filter(review => review.group === group)
-    .map(({ plural, kind }) => ({
+    .map(({ plural, kind, namespaced }) => ({
       resource: plural,
       responseKind: { group, version: 'v1', kind },
-      scope: 'Cluster',
+      scope: namespaced ? 'Namespaced' : 'Cluster',
       singularResource: kind.toLowerCase(),
       verbs: ['create'],
     }))

@@ -1,10 +1,9 @@
 /**
- * Answers that depend on what is served, not on what is stored: discovery, OpenAPI, the version, and reviews of rights.
+ * Answers that depend on what is served, not on what is stored: discovery, OpenAPI and the version.
  */
 import type { Cluster } from './cluster.ts'
-import { aggregated, apiVersions, groupDocument, groupList, resourceList, reviews } from './discovery.ts'
+import { aggregated, apiVersions, groupDocument, groupList, resourceList } from './discovery.ts'
 import { noSuchPath } from './failures.ts'
-import type { Fields } from './json.ts'
 import { openApiDocument, openApiIndex } from './openapi.ts'
 import { openApiV2 } from './openapi-v2.ts'
 import type { Form } from './requests.ts'
@@ -56,23 +55,4 @@ function openApi([edition, ...rest]: readonly string[], { kinds, store }: Cluste
   const document = openApiDocument(kinds.all(), group, version)
   if (!document) throw noSuchPath()
   return { text: JSON.stringify(document) }
-}
-
-export function reviewAt(path: string): string | undefined {
-  return reviews.find(one => path === `/apis/${one.group}/v1/${one.plural}`)?.kind
-}
-
-/** Whoever holds the token may do everything. */
-export function reviewed(kind: string, body: Fields): Fields {
-  const all = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] }
-  const answers: Record<string, Fields> = {
-    SelfSubjectAccessReview: { allowed: true, reason: 'the holder of the sandbox token may do everything' },
-    SelfSubjectRulesReview: {
-      resourceRules: [all],
-      nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }],
-      incomplete: false,
-    },
-    SelfSubjectReview: { userInfo: { username: 'sandbox-admin', groups: ['system:masters', 'system:authenticated'] } },
-  }
-  return { metadata: {}, ...body, kind, status: answers[kind] ?? {} }
 }

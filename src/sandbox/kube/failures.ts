@@ -72,6 +72,11 @@ export function noSuchPath(): ApiFailure {
   return new ApiFailure(404, nowhere, 'the server could not find the requested resource')
 }
 
+/** The same where the built-in kinds live, which answer for all paths there. */
+export function noSuchResource(): ApiFailure {
+  return new ApiFailure(404, 'NotFound', 'the server could not find the requested resource', {})
+}
+
 export function alreadyExists(place: Place, name: string): ApiFailure {
   const message = `${resourceName(place)} "${name}" already exists`
   return new ApiFailure(409, 'AlreadyExists', message, detailsOf(place, name))
@@ -104,6 +109,10 @@ export function methodNotAllowed(): ApiFailure {
 export function unsupportedMediaType(accepted: readonly string[]): ApiFailure {
   const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`
   return new ApiFailure(415, 'UnsupportedMediaType', message)
+}
+
+export function notAcceptable(offered: readonly string[]): ApiFailure {
+  return new ApiFailure(406, 'NotAcceptable', `only the following media types are accepted: ${offered.join(', ')}`)
 }
 
 export function unauthorized(): ApiFailure {
@@ -151,6 +160,11 @@ export const fieldError = {
     field,
     message: `Unsupported value: ${show(value)}: supported values: ${supported.map(show).join(', ')}`,
   }),
+  notFound: (field: string, value: unknown): FieldError => ({
+    reason: 'FieldValueNotFound',
+    field,
+    message: `Not found: ${show(value)}`,
+  }),
   duplicate: (field: string, value: unknown): FieldError => ({
     reason: 'FieldValueDuplicate',
     field,
@@ -178,6 +192,11 @@ export function invalid(place: Place, name: string, errors: readonly FieldError[
     kind: place.kind,
     causes,
   })
+}
+
+/** Options of a request that are wrong, by the name of their kind. */
+export function wrongOptions(kind: string, errors: readonly FieldError[]): ApiFailure {
+  return invalid({ group: 'meta.k8s.io', plural: kind, kind }, '', errors)
 }
 
 export function success(place: Place, name: string, uid: string | undefined): Status {

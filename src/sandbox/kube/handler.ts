@@ -2,27 +2,31 @@
  * One request in, one answer out: the routes of the API over a cluster, without sockets or certificates.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { stringify as toYaml } from 'yaml'
 import { messageOf } from '../../errors.ts'
 import type { Log } from '../../log.ts'
-import type { Target } from './admission.ts'
-import { type Answering, listText, oneText } from './answers.ts'
+import type { Target, WriteOptions } from './admission.ts'
+import { type Answering, listText, oneText, reached } from './answers.ts'
 import type { Cluster } from './cluster.ts'
-import { documentAt, reviewAt, reviewed, serverVersion } from './documents.ts'
-import { ApiFailure, methodNotAllowed, noSuchPath, notFound, nowhere, type Status, unauthorized } from './failures.ts'
+import { documentAt, serverVersion } from './documents.ts'
+import {
+  ApiFailure,
+  methodNotAllowed,
+  noSuchPath,
+  noSuchResource,
+  notAcceptable,
+  notFound,
+  nowhere,
+  type Status,
+  unauthorized,
+} from './failures.ts'
 import { type ApiObject, recordOf } from './json.ts'
 import { kindId } from './kinds.ts'
 import { servePodLog } from './logs.ts'
-import {
-  deleteOptions,
-  type Form,
-  formOf,
-  type ListQuery,
-  listQuery,
-  patchType,
-  readBody,
-  targetOf,
-  writeOptions,
-} from './requests.ts'
+import { deleteOptions, isSet, listQuery, writeOptions } from './options.ts'
+import { type Form, formOf, offered, patchType, readBody, targetOf } from './requests.ts'
+import { reviewAt, reviewed } from './reviews.ts'
+import { checkRight, userOf, wishOf } from './rights.ts'
 import { serveWatch } from './streams.ts'
 import { selected } from './watch.ts'
 
@@ -60,25 +64,30 @@ async function handle(options: HandlerOptions, request: IncomingMessage, respons
   const query = new URLSearchParams(search)
   const asked: Asked = { request, response, path, query, form: formOf(request.headers.accept ?? '', query) }
   if (open(asked)) return
-  if (request.headers.authorization !== `Bearer ${options.token}`) throw unauthorized()
-  const { kinds } = options.cluster
+  const { token } = options
+  if (request.headers.authorization !== `Bearer ${token}`) throw unauthorized()
+  const { kinds, store } = options.cluster
+  const user = userOf(request.headers)
   const steps = path.split('/').filter(step => step !== '')
   const { text, type } = documentAt(steps, asked.form, options.cluster) ?? {}
-  if (text !== undefined) return send(response, 200, text, type)
-  const review = reviewAt(path)
+  if (text !== undefined) return send(response, 200, type ? text : `${text}\n`, type)
+  const review = reviewAt(steps)
   if (review) {
     if (request.method !== 'POST') throw methodNotAllowed()
-    return sendJson(response, 201, reviewed(review, recordOf(await readBody(request))))
+    return sendJson(response, 201, reviewed(review, recordOf(await readBody(request)), { store, user, token }))
   }
   if (steps[0] !== 'api' && steps[0] !== 'apis') throw noSuchPath()
-  return serve(asked, options, targetOf(path, kinds))
+  const target = targetOf(path, kinds)
+  checkRight(store, user, wishOf(request.method ?? '', isSet(query, 'watch'), target), target)
+  return serve(asked, options, target)
 }
 
 /** What anybody may ask. */
-function open({ path, request, response }: Asked): boolean {
+function open({ path, query, request, response }: Asked): boolean {
   if (path === '/version') sendJson(response, 200, serverVersion)
   else if (/^\/(healthz|readyz|livez)(\/|$)/.test(path)) {
-    response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end('ok')
+    const text = isSet(query, 'verbose') ? `[+]ping ok\n${path.split('/')[1]} check passed\n` : 'ok'
+    response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(text)
   } else return false
   request.resume()
   return true
@@ -88,21 +97,21 @@ async function serve(asked: Asked, options: HandlerOptions, target: Target): Pro
   const { request, query } = asked
   if (target.subresource !== undefined) checkSubresource(target, request.method ?? '')
   if (target.subresource === 'log') return servePodLog(asked, options, target)
+  if (!asked.form.type) throw notAcceptable(offered)
   if (target.name === '') return serveCollection(asked, options, target)
-  const { verbs } = options.cluster
+  const { verbs, store } = options.cluster
   const answering = answeringOf(asked, options, target)
-  const write = () => writeOptions(query, request.headers['user-agent'] ?? '', text => warn(asked.response, text))
   switch (request.method) {
     case 'GET':
-      if (query.get('watch')) return watchCollection(asked, options, target)
+      reached(query.get('resourceVersion') ?? '', store)
       return sendObject(asked, 200, verbs.get(target), answering)
     case 'PUT': {
-      const { object, created } = verbs.update(target, await readBody(request), write())
+      const { object, created } = verbs.update(target, await readBody(request), writing(asked))
       return sendObject(asked, created ? 201 : 200, object, answering)
     }
     case 'PATCH': {
       const type = patchType(request.headers['content-type'] ?? '', target.kind.custom)
-      const named = { ...write(), force: query.get('force') === 'true' }
+      const named = { ...writing(asked), force: query.get('force') === 'true' }
       if (type === 'apply' && !query.get('fieldManager')) named.manager = ''
       const { object, created } = verbs.patch(target, type, await readBody(request), named)
       return sendObject(asked, created ? 201 : 200, object, answering)
@@ -118,21 +127,20 @@ async function serve(asked: Asked, options: HandlerOptions, target: Target): Pro
 }
 
 async function serveCollection(asked: Asked, options: HandlerOptions, target: Target): Promise<void> {
-  const { request, query, response } = asked
+  const { request, query } = asked
   const { verbs, store } = options.cluster
   const answering = answeringOf(asked, options, target)
   switch (request.method) {
     case 'GET': {
       const list = listQuery(query, target)
       if (list.watch) return serveWatch(asked, options, target, list, answering)
-      return send(response, 200, listText(store, target.namespace, list, answering))
+      return sendText(asked, 200, listText(store, target.namespace, list, answering))
     }
     case 'POST': {
       if (target.kind.namespaced && target.namespace === undefined) {
         throw target.kind.custom ? noSuchPath() : methodNotAllowed()
       }
-      const write = writeOptions(query, request.headers['user-agent'] ?? '', text => warn(response, text))
-      const object = verbs.create(target, await readBody(request), write)
+      const object = verbs.create(target, await readBody(request), writing(asked))
       return sendObject(asked, 201, object, answering)
     }
     case 'DELETE': {
@@ -143,18 +151,16 @@ async function serveCollection(asked: Asked, options: HandlerOptions, target: Ta
       for (const { metadata } of found) {
         verbs.remove({ ...target, namespace: metadata.namespace, name: metadata.name }, remove)
       }
-      return send(response, 200, text)
+      return sendText(asked, 200, text)
     }
     default:
       throw methodNotAllowed()
   }
 }
 
-/** The older way to watch one object. */
-function watchCollection(asked: Asked, options: HandlerOptions, target: Target): void {
-  const list = listQuery(asked.query, target)
-  const matches: ListQuery['matches'] = object => object.metadata.name === target.name && list.matches(object)
-  serveWatch(asked, options, target, { ...list, matches }, answeringOf(asked, options, target))
+function writing({ request, response, query }: Asked): WriteOptions {
+  const { method = '', headers } = request
+  return writeOptions(method, query, headers['user-agent'] ?? '', text => warn(response, text))
 }
 
 function checkSubresource({ kind, version, name, subresource }: Target, method: string): void {
@@ -165,7 +171,7 @@ function checkSubresource({ kind, version, name, subresource }: Target, method: 
   }
   if (subresource === 'log' && isCore && kind.kind === 'Pod') return
   if (subresource === 'finalize' && isCore && kind.kind === 'Namespace' && method === 'PUT') return
-  throw notFound(kind, name)
+  throw kind.custom ? notFound(kind, name) : noSuchResource()
 }
 
 function answeringOf({ form }: Asked, { cluster }: HandlerOptions, { kind, version }: Target): Answering {
@@ -176,8 +182,14 @@ function isStatus(result: ApiObject | Status): result is Status {
   return result.kind === 'Status'
 }
 
-function sendObject({ response }: Asked, code: number, object: ApiObject, answering: Answering): void {
-  send(response, code, oneText(object, answering))
+function sendObject(asked: Asked, code: number, object: ApiObject, answering: Answering): void {
+  sendText(asked, code, oneText(object, answering))
+}
+
+/** What was written as JSON, in the language that was asked for. */
+function sendText({ response, form }: Asked, code: number, text: string): void {
+  if (form.type === 'yaml') send(response, code, toYaml(JSON.parse(text)), 'application/yaml')
+  else send(response, code, `${text}\n`)
 }
 
 function warn(response: ServerResponse, text: string): void {
@@ -195,11 +207,13 @@ function fail(response: ServerResponse, error: unknown): void {
     return
   }
   const failure = error instanceof ApiFailure ? error : new ApiFailure(500, 'InternalError', messageOf(error))
+  const { retryAfterSeconds } = failure.status.details ?? {}
+  if (retryAfterSeconds !== undefined) response.setHeader('retry-after', retryAfterSeconds)
   sendJson(response, failure.status.code ?? 500, failure.status)
 }
 
 function sendJson(response: ServerResponse, code: number, body: unknown): void {
-  send(response, code, JSON.stringify(body))
+  send(response, code, `${JSON.stringify(body)}\n`)
 }
 
 export function send(response: ServerResponse, code: number, text: string | Buffer, type = 'application/json'): void {

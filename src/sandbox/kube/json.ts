@@ -104,3 +104,11 @@ export function without(record: Fields, ...keys: string[]): Fields {
   for (const key in record) if (!keys.includes(key)) result[key] = record[key]
   return result
 }
+
+/** The same value with the keys of its records in their order, as Go writes maps. */
+export function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ordered)
+  if (!isRecord(value)) return value
+  const keys = Object.keys(value).sort()
+  return Object.fromEntries(keys.map(key => [key, ordered(value[key])]))
+}

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Target } from './admission.ts'
 import { badRequest } from './failures.ts'
 import type { Asked, HandlerOptions } from './handler.ts'
+import { isSet } from './options.ts'
 import { isFinished } from './pods.ts'
-import { isSet } from './requests.ts'
 
 const lookEvery = 100
 

@@ -8,15 +8,19 @@ import type { Kind } from './kinds.ts'
 
 const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
 const subdomain = `${label}(\\.${label})*`
-const isLabel = new RegExp(`^${label}$`)
+const wholeLabel = new RegExp(`^${label}$`)
 const isSubdomain = new RegExp(`^${subdomain}$`)
 const qualifiedName = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/
 const labelValue = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/
 
 const subdomainDetail = `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '${subdomain}')`
-const labelDetail = `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '${label}')`
+export const labelDetail = `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '${label}')`
 const valueDetail = `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`
 const keyDetail = `name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`
+
+export function isLabel(text: string): boolean {
+  return text.length <= 63 && wholeLabel.test(text)
+}
 
 export function metadataErrors(object: ApiObject, old: ApiObject | undefined, kind: Kind): FieldError[] {
   const { metadata } = object
@@ -37,7 +41,7 @@ function nameErrors(name: string, kind: Kind): FieldError[] {
   const isNamespace = kind.group === '' && kind.kind === 'Namespace'
   const most = isNamespace ? 63 : 253
   if (name.length > most) return [fieldError.invalid(at, name, `must be no more than ${most} characters`)]
-  if ((isNamespace ? isLabel : isSubdomain).test(name)) return []
+  if ((isNamespace ? wholeLabel : isSubdomain).test(name)) return []
   return [fieldError.invalid(at, name, isNamespace ? labelDetail : subdomainDetail)]
 }
 

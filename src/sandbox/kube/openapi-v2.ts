@@ -107,6 +107,9 @@ function schemaBytes(given: Schema, types: Map<string, Buffer>): Buffer {
   if (type) parts.push(bytesField(schema.type, textField(1, type)))
   if (further === true) parts.push(bytesField(schema.additionalProperties, boolField(2, true)))
   else if (further) parts.push(bytesField(schema.additionalProperties, bytesField(1, referring(further, types))))
+  for (const name of ['x-kubernetes-patch-strategy', 'x-kubernetes-patch-merge-key'] as const) {
+    if (given[name]) parts.push(extension(schema.extension, name, given[name]))
+  }
   if (items) parts.push(bytesField(schema.items, bytesField(1, referring(items, types))))
   if (properties && !given['x-kubernetes-preserve-unknown-fields']) {
     const inner = Object.entries(properties).map(([name, one]) => named(1, name, referring(one, types)))

@@ -18,10 +18,10 @@ export function mergePatched(value: unknown, patch: unknown): unknown {
 }
 
 export function jsonPatched(value: unknown, patch: unknown): unknown {
-  if (!Array.isArray(patch)) throw badRequest('a JSON patch is a list of operations')
+  if (!Array.isArray(patch)) throw badRequest('error decoding patch: a JSON patch is a list of operations')
   const root: Fields = { root: copy(value) }
   for (const operation of patch) {
-    if (!isRecord(operation)) throw badRequest('a JSON patch is a list of operations')
+    if (!isRecord(operation)) throw badRequest('error decoding patch: a JSON patch is a list of operations')
     operate(root, operation)
   }
   return root['root']
@@ -38,7 +38,7 @@ function operate(root: Fields, operation: Fields): void {
   else if (op === 'test') {
     if (equal(read(root, path) ?? null, operation['value'] ?? null)) return
     throw unprocessable(`testing value ${String(operation['path'])} failed`)
-  } else throw badRequest(`Unexpected kind: ${String(op)}`)
+  } else throw unprocessable(`${String(op)} is no operation`)
 }
 
 function pointer(text: unknown): string[] {

@@ -2,7 +2,8 @@
  * What the API server knows of Pods and of the Pod templates in Jobs: defaults and the checks that matter here.
  */
 import { type FieldError, fieldError } from './failures.ts'
-import { type ApiObject, type Fields, isRecord, listOf, numberOf, recordOf, textOf } from './json.ts'
+import { type ApiObject, equal, type Fields, isRecord, listOf, numberOf, recordOf, textOf, without } from './json.ts'
+import { isLabel, labelDetail } from './metadata.ts'
 
 /** The defaults that readers of a Pod rely on. */
 export function defaultPodSpec(spec: Fields): void {
@@ -28,14 +29,38 @@ function pullPolicy(image: string): string {
 export function podSpecErrors(spec: Fields, path: string): FieldError[] {
   const errors: FieldError[] = []
   const containers = listOf(spec['containers'])
+  const volumes = listOf(spec['volumes']).map(volume => recordOf(volume)['name'])
+  const names = new Set<unknown>()
   if (containers.length === 0) errors.push(fieldError.required(`${path}.containers`))
   containers.forEach((container, index) => {
     const at = `${path}.containers[${index}]`
-    const { name, image } = recordOf(container)
+    const { name, image, volumeMounts } = recordOf(container)
     if (!name) errors.push(fieldError.required(`${at}.name`))
+    else if (!isLabel(textOf(name))) errors.push(fieldError.invalid(`${at}.name`, name, labelDetail))
+    else if (names.has(name)) errors.push(fieldError.duplicate(`${at}.name`, name))
+    names.add(name)
+    listOf(volumeMounts).forEach((mount, number) => {
+      const { name: volume } = recordOf(mount)
+      if (!volumes.includes(volume)) errors.push(fieldError.notFound(`${at}.volumeMounts[${number}].name`, volume))
+    })
     if (!image && path !== 'spec') errors.push(fieldError.required(`${at}.image`))
   })
   return errors
+}
+
+const changeable = ['activeDeadlineSeconds', 'tolerations', 'terminationGracePeriodSeconds']
+const unchangeable =
+  'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
+
+/** Of a Pod that exists next to nothing can be changed. */
+export function podChangeErrors(pod: ApiObject, old: ApiObject): FieldError[] {
+  const fixed = (object: ApiObject) => {
+    const spec = without(recordOf(object['spec']), ...changeable)
+    const named = (list: unknown) => listOf(list).map(one => without(recordOf(one), 'image'))
+    const { containers, initContainers } = spec
+    return { ...spec, containers: named(containers), initContainers: named(initContainers) }
+  }
+  return equal(fixed(pod), fixed(old)) ? [] : [fieldError.forbidden('spec', unchangeable)]
 }
 
 export function isFinished(pod: ApiObject): boolean {

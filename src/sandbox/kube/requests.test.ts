@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deleteOptions, formOf, patchType, targetOf, writeOptions } from './requests.ts'
+import { formOf, patchType, targetOf } from './requests.ts'
 import { aCluster, refusal, widgetDefinition } from './testing.ts'
 
 const cluster = aCluster()
@@ -47,68 +47,37 @@ const forms: Record<string, [accept: string, query: string, form: ReturnType<typ
   'kubectl get': [
     `${table},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json`,
     '',
-    { as: 'table', version: 'v1', include: 'Metadata' },
+    { as: 'table', version: 'v1', include: 'Metadata', type: 'json' },
   ],
   'an old kubectl': [
     'application/json;as=Table;v=v1beta1;g=meta.k8s.io, application/json',
     'includeObject=Object',
-    { as: 'table', version: 'v1beta1', include: 'Object' },
+    { as: 'table', version: 'v1beta1', include: 'Object', type: 'json' },
   ],
-  'plain JSON': ['application/json', '', { as: 'plain', version: 'v1', include: 'Metadata' }],
+  'plain JSON': ['application/json', '', { as: 'plain', version: 'v1', include: 'Metadata', type: 'json' }],
   'protobuf first': [
     'application/vnd.kubernetes.protobuf,application/json',
     '',
-    { as: 'plain', version: 'v1', include: 'Metadata' },
+    { as: 'plain', version: 'v1', include: 'Metadata', type: 'json' },
   ],
   discovery: [
     'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json',
     '',
-    { as: 'aggregated', version: 'v2', include: 'Metadata' },
+    { as: 'aggregated', version: 'v2', include: 'Metadata', type: 'json' },
   ],
   'metadata only': [
     'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io',
     '',
-    { as: 'partial', version: 'v1', include: 'Metadata' },
+    { as: 'partial', version: 'v1', include: 'Metadata', type: 'json' },
   ],
-  nothing: ['', '', { as: 'plain', version: 'v1', include: 'Metadata' }],
+  YAML: ['application/yaml', '', { as: 'plain', version: 'v1', include: 'Metadata', type: 'yaml' }],
+  'what we cannot write': ['text/html', '', { as: 'plain', version: 'v1', include: 'Metadata', type: undefined }],
+  nothing: ['', '', { as: 'plain', version: 'v1', include: 'Metadata', type: 'json' }],
 }
 
 for (const [name, [accept, query, form]] of Object.entries(forms)) {
   test(`the form of an answer: ${name}`, () => assert.deepEqual(formOf(accept, new URLSearchParams(query)), form))
 }
-
-test('options of a deletion come in the query or the body', () => {
-  const none = new URLSearchParams()
-  assert.deepEqual(deleteOptions(none, undefined), { dryRun: false })
-  assert.deepEqual(
-    deleteOptions(new URLSearchParams('gracePeriodSeconds=0&propagationPolicy=Foreground&dryRun=All'), undefined),
-    {
-      dryRun: true,
-      gracePeriodSeconds: 0,
-      propagationPolicy: 'Foreground',
-    },
-  )
-  const body = {
-    gracePeriodSeconds: 5,
-    propagationPolicy: 'Background',
-    preconditions: { uid: 'u', resourceVersion: '3' },
-  }
-  assert.deepEqual(deleteOptions(none, body), {
-    dryRun: false,
-    gracePeriodSeconds: 5,
-    propagationPolicy: 'Background',
-    uid: 'u',
-    resourceVersion: '3',
-  })
-  assert.equal(deleteOptions(none, { orphanDependents: true }).propagationPolicy, 'Orphan')
-})
-
-test('a writer is named, or is the program that writes', () => {
-  const warn = () => {}
-  assert.equal(writeOptions(new URLSearchParams('fieldManager=viola'), 'node/24', warn).manager, 'viola')
-  assert.equal(writeOptions(new URLSearchParams(), 'kubectl/v1.36.3 (linux/amd64)', warn).manager, 'kubectl')
-  assert.equal(refusal(() => writeOptions(new URLSearchParams('dryRun=Some'), '', warn)).code, 400)
-})
 
 test('patches are known by their media type', () => {
   assert.equal(patchType('application/apply-patch+yaml; charset=utf-8', true), 'apply')

@@ -45,6 +45,7 @@ export interface Schema {
   'x-kubernetes-list-map-keys'?: string[]
   'x-kubernetes-map-type'?: 'atomic' | 'granular'
   'x-kubernetes-patch-merge-key'?: string
+  'x-kubernetes-patch-strategy'?: string
   'x-kubernetes-validations'?: Rule[]
 }
 

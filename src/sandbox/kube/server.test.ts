@@ -200,9 +200,24 @@ test('the log of a Pod comes from whoever runs it', async () => {
   assert.equal((await ask('GET', `${pods}/none/log`)).code, 404)
 })
 
-test('who may do what is always yes', async () => {
+test('the holder of the token may do everything, and whom it speaks for what Roles give', async () => {
   const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
-  assert.equal((await ask('POST', path, { spec: {} })).body.status.allowed, true)
+  const spec = { resourceAttributes: { verb: 'delete', resource: 'secrets', namespace: 'default' } }
+  const joe = { 'impersonate-user': 'joe' }
+  assert.equal((await ask('POST', path, { spec })).body.status.allowed, true)
+  assert.equal((await ask('POST', path, { spec }, joe)).body.status.allowed, false)
+  assert.equal((await ask('POST', path, { spec: {} })).code, 422)
+  const refused = await ask('DELETE', '/api/v1/namespaces/default/secrets/s', undefined, joe)
+  assert.equal(refused.code, 403)
+  assert.match(refused.body.message, /User "joe" cannot delete resource "secrets" in API group "" in the namespace/)
+})
+
+test('a token is known or not', async () => {
+  const review = async (token: string) => {
+    return (await ask('POST', '/apis/authentication.k8s.io/v1/tokenreviews', { spec: { token } })).body.status
+  }
+  assert.equal((await review(api.token)).user.username, 'sandbox-admin')
+  assert.deepEqual(await review('nobody'), { user: {}, error: 'invalid bearer token' })
 })
 
 test('a snapshot carries everything over a restart, at the same address if asked for', async t => {

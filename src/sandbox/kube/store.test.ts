@@ -34,6 +34,24 @@ test('a list is in the order of namespace and name, and a namespace sees only it
   assert.deepEqual(store.list('/nothing'), [])
 })
 
+test('a list can be read as it was at a version, as far back as the log goes', () => {
+  const store = createStore()
+  const first = store.put('/things', object('a'))
+  store.put('/things', object('b'))
+  store.put('/others', object('x'))
+  store.remove('/things', first)
+  const second = store.put('/things', object('b'))
+  const at = (version: number) => {
+    return store.listAt(version, '/things')?.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`)
+  }
+  assert.deepEqual(at(1), ['a 1'])
+  assert.deepEqual(at(3), ['a 1', 'b 2'])
+  assert.deepEqual(at(5), [`b ${second.metadata.resourceVersion}`])
+  store.compact()
+  assert.equal(at(4), undefined)
+  assert.equal(at(5)?.length, 1)
+})
+
 test('changes since a version come in order, each with what was before', () => {
   const store = createStore()
   const first = store.put('/things', object('a'))

@@ -25,6 +25,8 @@ export interface Store {
   get(kind: string, namespace: string | undefined, name: string): ApiObject | undefined
   /** By namespace and name, in the order of both. */
   list(kind: string, namespace?: string): ApiObject[]
+  /** The same as it was at a version; undefined when the log does not reach back that far. */
+  listAt(version: number, kind: string, namespace?: string): ApiObject[] | undefined
   byUid(uid: string): { kind: string; object: ApiObject } | undefined
   kinds(): string[]
   /** Creates or replaces; gives the object with its new resourceVersion. */
@@ -78,15 +80,34 @@ export function createStore({ kept = 5_000, from }: { kept?: number; from?: Snap
     for (const listener of [...listeners]) listener(change)
   }
 
+  const sorted = (objects: Iterable<[string, ApiObject]>, namespace: string | undefined) => {
+    const prefix = namespace === undefined ? '' : `${namespace}${separator}`
+    const entries = [...objects].filter(([id]) => id.startsWith(prefix))
+    return entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object)
+  }
+
+  const since = (after: number) => {
+    if (after < compacted) return undefined
+    let first = log.length
+    while (first > 0 && (log[first - 1]?.version ?? 0) > after) first--
+    return log.slice(first)
+  }
+
   for (const [kind, objects] of Object.entries(from?.objects ?? {})) for (const object of objects) keep(kind, object)
 
   return {
     version: () => version,
     get: (kind, namespace, name) => drawers.get(kind)?.get(objectId(namespace, name)),
-    list(kind, namespace) {
-      const prefix = namespace === undefined ? '' : `${namespace}${separator}`
-      const entries = [...(drawers.get(kind) ?? [])].filter(([id]) => id.startsWith(prefix))
-      return entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object)
+    list: (kind, namespace) => sorted(drawers.get(kind) ?? [], namespace),
+    listAt(at, kind, namespace) {
+      const objects = new Map(drawers.get(kind))
+      const undone = since(at)?.filter(change => change.kind === kind)
+      for (const { object, old } of undone?.reverse() ?? []) {
+        const id = objectId(object.metadata.namespace, object.metadata.name)
+        if (old) objects.set(id, old)
+        else objects.delete(id)
+      }
+      return undone && sorted(objects, namespace)
     },
     byUid: uid => uids.get(uid),
     kinds: () => [...drawers.keys()],
@@ -108,12 +129,7 @@ export function createStore({ kept = 5_000, from }: { kept?: number; from?: Snap
       record({ type: 'DELETED', kind, object: last, old, version })
       return last
     },
-    since(after) {
-      if (after < compacted) return undefined
-      let first = log.length
-      while (first > 0 && (log[first - 1]?.version ?? 0) > after) first--
-      return log.slice(first)
-    },
+    since,
     oldest: () => compacted,
     compact() {
       compacted = version

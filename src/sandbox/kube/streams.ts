@@ -6,7 +6,7 @@ import { type Answering, bookmarkText, eventText } from './answers.ts'
 import { ApiFailure } from './failures.ts'
 import type { Asked, HandlerOptions } from './handler.ts'
 import { kindId } from './kinds.ts'
-import { type ListQuery, versionNumber } from './requests.ts'
+import { type ListQuery, versionNumber } from './options.ts'
 import { watch } from './watch.ts'
 
 const bookmarkEvery = 60
@@ -22,6 +22,7 @@ export function serveWatch(
   answering: Answering,
 ): void {
   const { store, now } = cluster
+  const from = versionNumber(query.resourceVersion)
   response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' })
   response.flushHeaders()
   const told = () => ({ ...answering, now: now() })
@@ -48,12 +49,14 @@ export function serveWatch(
         kind: kindId(target.kind),
         namespace: target.namespace,
         matches: query.matches,
-        from: versionNumber(query.resourceVersion),
+        from,
         initialEvents: query.sendInitialEvents,
       },
       {
         event: event => write(eventText(event, told())),
-        bookmark: ({ version, initialEventsEnd }) => write(bookmarkText(version, initialEventsEnd, told())),
+        bookmark: ({ version, initialEventsEnd }) => {
+          if (query.bookmarks) write(bookmarkText(version, initialEventsEnd, told()))
+        },
       },
     )
   } catch (error) {

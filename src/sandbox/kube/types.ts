@@ -55,16 +55,18 @@ function fieldType(text: string): Schema {
   const [, item, keys] = /^(\w+)\[([^\]]*)\]$/.exec(text) ?? []
   if (item === undefined || keys === undefined) return typeSchema(text)
   const items = typeSchema(item)
-  if (keys === '') return { type: 'array', items, 'x-kubernetes-list-type': 'atomic' }
-  if (keys === '=') return { type: 'array', items, 'x-kubernetes-list-type': 'set' }
-  if (keys.startsWith('?')) {
-    return { type: 'array', items, 'x-kubernetes-list-type': 'atomic', 'x-kubernetes-patch-merge-key': keys.slice(1) }
-  }
+  const list: Schema = { type: 'array', items, 'x-kubernetes-list-type': 'atomic' }
+  if (keys === '') return list
+  // Clients that compute strategic merge patches read these two.
+  const merge = (key: string) => ({ 'x-kubernetes-patch-strategy': 'merge', 'x-kubernetes-patch-merge-key': key })
+  if (keys === '=') return { ...list, 'x-kubernetes-list-type': 'set', 'x-kubernetes-patch-strategy': 'merge' }
+  if (keys.startsWith('?')) return { ...list, ...merge(keys.slice(1)) }
+  const [first = '', ...more] = keys.split('+')
   return {
-    type: 'array',
-    items,
+    ...list,
+    ...merge(first),
     'x-kubernetes-list-type': 'map',
-    'x-kubernetes-list-map-keys': keys.split('+'),
+    'x-kubernetes-list-map-keys': [first, ...more],
   }
 }
 

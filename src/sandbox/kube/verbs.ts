@@ -15,7 +15,7 @@ import {
   type Status,
   success,
 } from './failures.ts'
-import { type ApiObject, copy, equal, isRecord, listOf, recordOf, without } from './json.ts'
+import { type ApiObject, copy, equal, isRecord, listOf, ordered, recordOf, without } from './json.ts'
 import { apiVersion, kindId } from './kinds.ts'
 import { applied } from './managers.ts'
 import { timestamp } from './metadata.ts'
@@ -117,6 +117,7 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
     const base = old ?? { apiVersion: config.apiVersion, kind: config.kind, metadata: { name: target.name } }
     checkDeclared(config, target)
     const { object, managedFields } = applied(base, config, schema, writer, options.force === true)
+    if (options.manager === 'kubectl') renewLastApplied(object, config)
     if (!old) return { object: create(target, object, options, managedFields), created: true }
     const next = admitted({ target, old, body: object, options, now: now(), managedFields })
     return { object: keep(target, next, options, old), created: false }
@@ -155,7 +156,7 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
         const error = fieldError.invalid('metadata.uid', given.metadata.uid, 'field is immutable')
         throw invalid(target.kind, target.name, [error])
       }
-      return change(target, old, given, options, JSON.stringify(body))
+      return change(target, old, given, options, JSON.stringify(given))
     },
     remove(target, options = {}) {
       const old = get(target)
@@ -174,6 +175,16 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
       return store.put(kindId(kind), next)
     },
   }
+}
+
+const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration'
+
+/** An object that was once applied by kubectl itself keeps the annotation that says how, so that both ways go on to work. */
+function renewLastApplied(object: ApiObject, config: ApiObject): void {
+  const { annotations } = object.metadata
+  if (annotations?.[lastApplied] === undefined) return
+  const said = ordered({ ...config, metadata: without(config.metadata, 'managedFields') })
+  object.metadata.annotations = { ...annotations, [lastApplied]: `${JSON.stringify(said)}\n` }
 }
 
 /** What is applied must fit the schema before it can be laid over anything; the real server answers 500 too. */

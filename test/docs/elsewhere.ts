@@ -33,6 +33,16 @@ export const elsewhere: readonly Elsewhere[] = [
     begins: 'sudo ./bin/multinic sandbox up --rabbitmq',
     because: 'Needs a broker. test/walks/events.e2e.test.ts runs the sandbox with a real one.',
   },
+  {
+    begins: 'make bench',
+    because: 'Measures for minutes and changes the tree. scripts/figures-page.test.ts makes a page of figures.',
+  },
+  {
+    begins: 'id=$(kubectl get mnnc',
+    because:
+      'Needs the logs of parts that have run as Pods for a while. Tests beside the parts hold the id on every wire.',
+  },
+  { begins: 'make bench', because: 'Measures for minutes, on a machine that has nothing else to do.' },
   { begins: 'openstack port set', because: 'Needs the OpenStack client and a cloud of yours.' },
   {
     begins: 'source <(multinic completion',

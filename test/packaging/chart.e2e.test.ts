@@ -109,6 +109,27 @@ for (const [name, values, args] of cases) {
   })
 }
 
+const examples = join(root, 'docs/examples')
+/** Those for helm; the file that each is given after. */
+const exampleValues = {
+  'proxy.yaml': 'mgmt',
+  'private-ca.yaml': 'mgmt',
+  'registry-mirror.yaml': 'production',
+  'air-gapped.yaml': 'production',
+}
+for (const [example, type] of Object.entries(exampleValues))
+  test(`the example ${example} is taken by helm and by a real API server`, async () => {
+    const { code, stdout, stderr } = await rendered(`values-${type}.yaml`, '--values', join(examples, example))
+    assert.equal(code, 0, stderr)
+    await cluster.exec('kubectl', ['apply', '--server-side', '--dry-run=server', '--filename', '-'], { input: stdout })
+  })
+
+test('every example for helm is among them', async () => {
+  const others = ['pods-ipvlan.yaml', 'pods-macvlan.yaml', 'routing-proxy.yaml']
+  const files = (await readdir(examples)).filter(name => name.endsWith('.yaml'))
+  assert.deepEqual(files.sort(), [...Object.keys(exampleValues), ...others].sort())
+})
+
 const mistakes: Record<string, [args: string[], words: RegExp]> = {
   'a name that does not exist': [['--set', 'controller.replica=2'], /controller.*replica/s],
   'a setting that does not exist': [['--set', 'controller.settings.MAX_UNAVAILABEL=1'], /MAX_UNAVAILABEL/],

@@ -22,6 +22,29 @@ test('a link to nowhere would be found', () => {
   assert.deepEqual(linksOf('see [x](src/none.ts) and `[no](code)`'), ['src/none.ts'])
 })
 
+test('every page of the documents is in the index of its language', () => {
+  const indexed = (index: string) => linksOf(readFileSync(join(root, index), 'utf8')).map(link => join('docs', link))
+  const [inEnglish, inKorean] = [indexed('docs/README.md'), indexed('docs/README.ko.md')]
+  const meant = [...pages, ...globSync('docs/reference/*.yaml', { cwd: root })].filter(page =>
+    /^docs\/(guides|reference|examples)\/|^docs\/decisions\/README|^ARCHITECTURE/.test(page),
+  )
+  const lost = meant.filter(page => {
+    const korean = page.replace(/\.md$/, '.ko.md')
+    if (page.endsWith('.ko.md')) return !inKorean.includes(page)
+    // A page that is in one language only is in both.
+    return !inEnglish.includes(page) || (!pages.includes(korean) && !inKorean.includes(page))
+  })
+  assert.deepEqual(lost, [])
+})
+
+test('the front page leads to the index', () => {
+  for (const [page, index] of [
+    ['README.md', 'docs/README.md'],
+    ['README.ko.md', 'docs/README.ko.md'],
+  ] as const)
+    assert.ok(linksOf(readFileSync(join(root, page), 'utf8')).includes(index), page)
+})
+
 test('generated files are up to date', () => {
   execFileSync(process.execPath, ['scripts/generate.ts', '--check'], { cwd: root, stdio: 'pipe' })
 })

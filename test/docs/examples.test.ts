@@ -1,0 +1,45 @@
+/** The examples that are not for helm: our own programs read them, and what others read is well formed. */
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { parseAllDocuments, stringify } from 'yaml'
+import { loadKubeconfig } from '../../src/kube/config.ts'
+import { root } from './blocks.ts'
+
+async function documentsOf(name: string): Promise<Record<string, unknown>[]> {
+  const all = parseAllDocuments(await readFile(join(root, 'docs/examples', name), 'utf8'))
+  return all.map(document => {
+    assert.deepEqual(document.errors, [], name)
+    return document.toJS() as Record<string, unknown>
+  })
+}
+
+test('the kubeconfig of the routing example is read as one, with its proxy', async t => {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-examples-'))
+  t.after(() => rm(dir, { recursive: true }))
+  const [routing, kubeconfig] = await documentsOf('routing-proxy.yaml')
+  assert.deepEqual((routing?.['targets'] as object[])[0], { providerId: 'cluster-a', kubeconfig: 'a.kubeconfig' })
+  const files = { 'a.kubeconfig': stringify(kubeconfig), 'a.crt': 'a certificate', 'a.token': 'a token' }
+  for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text)
+  const { server, proxy } = await loadKubeconfig(join(dir, 'a.kubeconfig'))
+  assert.deepEqual(
+    { server, proxy },
+    { server: 'https://cluster-a.example.com:6443', proxy: 'http://proxy.example.com:3128' },
+  )
+})
+
+for (const [file, type] of [
+  ['pods-ipvlan.yaml', 'ipvlan'],
+  ['pods-macvlan.yaml', 'macvlan'],
+] as const)
+  test(`${file} attaches a Pod to multinic0 by ${type}`, async () => {
+    const [network, pod] = await documentsOf(file)
+    const { config } = network?.['spec'] as { config: string }
+    const plugin = JSON.parse(config) as { type: string; master: string }
+    assert.deepEqual([plugin.type, plugin.master], [type, 'multinic0'])
+    const { name } = network?.['metadata'] as { name: string }
+    const { annotations } = pod?.['metadata'] as { annotations: Record<string, string> }
+    assert.equal(annotations['k8s.v1.cni.cncf.io/networks'], name)
+  })

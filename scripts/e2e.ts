@@ -17,7 +17,7 @@ const realParts = {
   daemons: /rigs\/host\/(boot|network-manager)\./,
   kubernetes: /rigs\/kubernetes\/(rig|binaries)\./,
   openstack: /rigs\/openstack\/rig\./,
-  rabbitmq: /rigs\/rabbitmq\/rig\./,
+  rabbitmq: /rigs\/rabbitmq\/rig\.|rabbitmq: 'local'/,
   postgres: /rigs\/postgres\/rig\./,
   helm: /rigs\/helm\/rig\./,
   prometheus: /rigs\/prometheus\/rig\./,

@@ -1,0 +1,112 @@
+/**
+ * What happens to the world in one run of chaos: acts of people and faults, in an order that a number decides. Pure.
+ */
+import { catalogue, type Word, words } from '../../src/sandbox/faults/catalogue.ts'
+
+export type Act =
+  | { act: 'attach'; port: string; vm: string; subnet: string }
+  | { act: 'detach'; port: string }
+  | { act: 'reboot'; vm: string }
+  /** A network gets another MTU. */
+  | { act: 'mtu'; subnet: string; mtu: number }
+  /** A person takes a VM out of the OpenstackConfig, or puts it in again. */
+  | { act: 'leave' | 'join'; vm: string }
+  /** A person halts a node's config, or lets it go on. */
+  | { act: 'pause' | 'resume'; vm: string }
+  /** A person deletes the Jobs of a node. */
+  | { act: 'delete-jobs'; vm: string }
+  | { act: 'fault'; word: Word; vm?: string; forMs: number }
+
+/** With the time that passes after it. */
+export type Step = Act & { thenMs: number }
+
+export interface HistoryOptions {
+  steps: number
+  vms: readonly string[]
+  subnets: readonly string[]
+  /** Faults to choose from. */
+  words: readonly Word[]
+}
+
+/** The cloud's numbers and ours leave room for this many. */
+const mostPorts = 8
+const mtus = [1_400, 1_450, 1_500, 9_000]
+
+/** All that a sandbox can have; without a broker of its own those of the bus are left out. */
+export function wordsFor({ broker }: { broker: boolean }): Word[] {
+  return words.filter(word => broker || !/notices|broker/.test(word))
+}
+
+export function historyOf(seed: number, { steps, vms, subnets, words: known }: HistoryOptions): Step[] {
+  const random = numbersFrom(seed)
+  const below = (most: number) => Math.floor(random() * most)
+  const pick = <T>(from: readonly T[]): T => from[below(from.length)] as T
+  const attached = new Map<string, string>()
+  const [away, paused] = [new Set<string>(), new Set<string>()]
+  let made = 0
+
+  const toggled = (set: Set<string>, vm: string): boolean => {
+    const was = set.delete(vm)
+    if (!was) set.add(vm)
+    return was
+  }
+  const fault = (): Act => {
+    const word = pick(known)
+    return { act: 'fault', word, ...(catalogue[word].ofNodes && { vm: pick(vms) }), forMs: 500 + below(5_000) }
+  }
+  const attach = (): Act => {
+    const vm = pick(vms)
+    if ([...attached.values()].filter(each => each === vm).length >= mostPorts) return fault()
+    const port = `p${++made}`
+    attached.set(port, vm)
+    return { act: 'attach', port, vm, subnet: pick(subnets) }
+  }
+  const detach = (): Act => {
+    const port = pick([...attached.keys()])
+    if (port === undefined) return attach()
+    attached.delete(port)
+    return { act: 'detach', port }
+  }
+  const kinds: [weight: number, make: () => Act][] = [
+    [8, attach],
+    [4, detach],
+    [9, fault],
+    [1, () => ({ act: 'reboot', vm: pick(vms) })],
+    [1, () => ({ act: 'mtu', subnet: pick(subnets), mtu: pick(mtus) })],
+    [1, () => withVm(vm => ({ act: toggled(away, vm) ? 'join' : 'leave', vm }))],
+    [1, () => withVm(vm => ({ act: toggled(paused, vm) ? 'resume' : 'pause', vm }))],
+    [1, () => ({ act: 'delete-jobs', vm: pick(vms) })],
+  ]
+  function withVm(make: (vm: string) => Act): Act {
+    return make(pick(vms))
+  }
+  const weighed = kinds.flatMap(([weight, make]) => Array<() => Act>(weight).fill(make))
+  return Array.from({ length: steps }, () => ({ ...pick(weighed)(), thenMs: below(900) }))
+}
+
+/** Pieces of a history that may fail as well, the shortest first: each half, then all but a quarter, then all but one. */
+export function shorter(history: readonly Step[]): Step[][] {
+  const without = (from: number, to: number) => [...history.slice(0, from), ...history.slice(to)]
+  const cuts = (pieces: number) => {
+    const size = Math.ceil(history.length / pieces)
+    return Array.from({ length: pieces }, (_, at) => without(at * size, (at + 1) * size))
+  }
+  const found = [...cuts(2), ...cuts(4), ...(history.length <= 8 ? cuts(history.length) : [])]
+  return found.filter(each => each.length > 0 && each.length < history.length)
+}
+
+export function told({ thenMs, ...act }: Step): string {
+  const facts = Object.entries(act).map(([key, value]) => (key === 'act' ? value : `${key}=${value}`))
+  return `${facts.join(' ')} then ${thenMs} ms`
+}
+
+/** The same numbers for the same seed, on every machine. */
+function numbersFrom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

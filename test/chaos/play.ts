@@ -1,0 +1,224 @@
+/**
+ * Plays a history on a whole sandbox, lets all faults end, and looks whether the world comes to what people want.
+ */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { nodeConfigAnnotations, nodeConfigs } from '../../src/contract/node-config.ts'
+import { openstackConfigAnnotations, openstackConfigs } from '../../src/contract/openstack-config.ts'
+import { messageOf } from '../../src/errors.ts'
+import { jobs, secrets } from '../../src/kube/resources.ts'
+import { run } from '../../src/sandbox/command.ts'
+import { catalogue } from '../../src/sandbox/faults/catalogue.ts'
+import { sandboxNamespace as namespace } from '../../src/sandbox/parts.ts'
+import { serverNamed, subnetNamed } from '../../src/sandbox/world.ts'
+import { memoryOf } from '../bench/figure.ts'
+import { eventually } from '../eventually.ts'
+import type { Walk } from '../walks/world.ts'
+import type { Act, Step } from './history.ts'
+import { emptyModel, type Model, wantedOf } from './model.ts'
+import { startWatcher, type Watcher } from './watcher.ts'
+
+/** How long the world may take to come to rest once all faults have ended. */
+const restMs = 240_000
+/** A person looks after that long, and says what only a person can say. */
+const patienceMs = 20_000
+
+/** What was wrong; empty when all was well. */
+export async function play(walk: Walk, history: readonly Step[]): Promise<string[]> {
+  const model = emptyModel()
+  const before = await held(walk)
+  const watcher = await startWatcher(walk, model)
+  const wrong: string[] = []
+  try {
+    for (const step of history) {
+      await actOut(walk, model, watcher, step)
+      await sleep(step.thenMs)
+    }
+    await walk.sandbox.faults.off()
+    await comeBack(walk, model)
+    await rest(walk, model)
+    await watcher.look()
+  } catch (error) {
+    wrong.push(messageOf(error))
+  } finally {
+    await watcher.stop()
+  }
+  const leaks = wrong.length === 0 ? await leaked(walk, before) : []
+  return [...watcher.violations, ...wrong, ...leaks]
+}
+
+async function actOut(walk: Walk, model: Model, watcher: Watcher, step: Act): Promise<void> {
+  const { sandbox } = walk
+  switch (step.act) {
+    case 'attach': {
+      const [port] = walk.attach({ vm: step.vm, subnet: step.subnet })
+      if (!port) return
+      model.macs.add(port.macAddress)
+      model.ports.set(step.port, { id: port.id, mac: port.macAddress, vm: step.vm, subnet: step.subnet })
+      return
+    }
+    case 'detach': {
+      const port = model.ports.get(step.port)
+      model.ports.delete(step.port)
+      if (port) await walk.detach({ vm: port.vm, port: port.id })
+      return
+    }
+    case 'reboot':
+      return watcher.without(step.vm, () => sandbox.reboot(step.vm))
+    case 'mtu': {
+      const { networkId } = subnetNamed(sandbox.world, step.subnet)
+      const network = sandbox.world.networks.get(networkId)
+      if (network) network.mtu = step.mtu
+      return sandbox.world.portsChanged()
+    }
+    case 'leave':
+      model.away.add(step.vm)
+      model.left.add(step.vm)
+      return nameVms(walk, model)
+    case 'join':
+      model.away.delete(step.vm)
+      return nameVms(walk, model)
+    case 'pause':
+      return annotate(walk, step.vm, { [nodeConfigAnnotations.paused]: 'true' })
+    case 'resume':
+      return annotate(walk, step.vm, { [nodeConfigAnnotations.paused]: null })
+    case 'delete-jobs':
+      return asPerson(async () => {
+        const { items } = await sandbox.biz.kube.list(jobs, { namespace })
+        for (const { metadata, spec } of items)
+          if (spec.template.spec.nodeName === step.vm)
+            await sandbox.biz.kube.delete(jobs, { namespace, name: metadata.name }, { propagation: 'Background' })
+      })
+    case 'fault':
+      return sandbox.faults.on({ word: step.word, node: step.vm, ...(step.forMs && untilOver(step)) })
+  }
+}
+
+/** A fault that happens once has no duration. */
+function untilOver({ word, forMs }: Extract<Act, { act: 'fault' }>): { forMs?: number } {
+  return catalogue[word].once ? {} : { forMs }
+}
+
+/** Whoever types at a cluster that is away tries again. */
+async function asPerson(work: () => Promise<void>): Promise<void> {
+  await eventually(work, { within: 60_000, every: 500 })
+}
+
+function nameVms({ sandbox }: Walk, { away }: Pick<Model, 'away'>): Promise<void> {
+  const vmNames = [...sandbox.nodes.keys()].filter(vm => !away.has(vm)).map(vm => serverNamed(sandbox.world, vm).id)
+  return asPerson(async () => {
+    await sandbox.management.kube.patch(openstackConfigs, { namespace, name: 'sandbox' }, { spec: { vmNames } })
+  })
+}
+
+function annotate({ sandbox }: Walk, name: string, annotations: Record<string, string | null>): Promise<void> {
+  return asPerson(async () => {
+    if (await sandbox.biz.kube.get(nodeConfigs, { namespace, name }))
+      await sandbox.biz.kube.patch(nodeConfigs, { namespace, name }, { metadata: { annotations } })
+  })
+}
+
+/** All that people halted goes on. */
+async function comeBack(walk: Walk, model: Model): Promise<void> {
+  model.away.clear()
+  await nameVms(walk, model)
+  for (const vm of walk.sandbox.nodes.keys()) await annotate(walk, vm, { [nodeConfigAnnotations.paused]: null })
+}
+
+async function rest(walk: Walk, model: Model): Promise<void> {
+  const { sandbox } = walk
+  const over = new AbortController()
+  const helping = help(walk, over.signal)
+  try {
+    await eventually(
+      async () => {
+        const status = await sandbox.status()
+        assert.ok(status.ready, `it does not come to rest: ${JSON.stringify(status.nodes)}`)
+        for (const vm of sandbox.nodes.keys()) await equalsModel(walk, model, vm)
+      },
+      { within: restMs, every: 500 },
+    )
+  } finally {
+    over.abort()
+    await helping
+  }
+}
+
+/** A person who lets held removals go, and failed nodes try again. */
+async function help({ sandbox }: Walk, signal: AbortSignal): Promise<void> {
+  const { management, biz } = sandbox
+  while (!signal.aborted) {
+    await sleep(patienceMs, undefined, { signal }).catch(() => {})
+    if (signal.aborted) return
+    const now = String(Date.now())
+    const release = { metadata: { annotations: { [openstackConfigAnnotations.releaseRemovals]: now } } }
+    await management.kube.patch(openstackConfigs, { namespace, name: 'sandbox' }, release)
+    for (const { metadata, status } of (await biz.kube.list(nodeConfigs, { namespace })).items)
+      if (status?.state === 'Failed') {
+        const retry = { metadata: { annotations: { [nodeConfigAnnotations.retry]: now } } }
+        await biz.kube.patch(nodeConfigs, { namespace, name: metadata.name }, retry)
+      }
+  }
+}
+
+/** The object, the kernel and the inventory have just the ports that are wanted, with the MTU of their networks. */
+async function equalsModel(walk: Walk, model: Model, vm: string): Promise<void> {
+  const { world } = walk.sandbox
+  const wanted = wantedOf(model, vm)
+    .map(port => `${port.mac} ${world.networks.get(subnetNamed(world, port.subnet).networkId)?.mtu}`)
+    .sort()
+  const { nics } = await walk.nodeState(vm)
+  const ours = nics.filter(nic => nic.name.startsWith('multinic'))
+  assert.deepEqual(ours.map(nic => `${nic.mac} ${nic.mtu}`).sort(), wanted, `the NICs of ${vm}`)
+  if (wanted.length === 0) return
+  const { spec } = await walk.nodeConfig(vm)
+  const names = spec.interfaces.map(nic => `${nic.name} ${nic.macAddress} ${nic.address}/24`).sort()
+  assert.deepEqual(ours.map(nic => `${nic.name} ${nic.mac} ${nic.addresses[0]}`).sort(), names, `the names of ${vm}`)
+  const { interfaces } = await walk.inventory(vm)
+  assert.deepEqual(
+    interfaces?.map(nic => `${nic.name} ${nic.macAddress}`).sort(),
+    ours.map(nic => `${nic.name} ${nic.mac}`),
+  )
+}
+
+interface Held {
+  secrets: number
+  namespaces: number
+  mounts: number
+}
+
+async function held({ sandbox }: Walk): Promise<Held> {
+  // Others on this machine have worlds of their own.
+  const [mark = ''] = [...sandbox.nodes.values()].map(node => node.namespace.slice(0, -node.name.length))
+  const ours = (text: string) =>
+    text.split('\n').filter(line => line.includes(mark) || line.includes(sandbox.state.dir))
+  return {
+    secrets: (await sandbox.management.kube.list(secrets, { namespace })).items.length,
+    namespaces: ours(await run('ip', ['netns', 'list'])).length,
+    mounts: ours(readFileSync('/proc/self/mounts', 'utf8')).length,
+  }
+}
+
+const most = { mib: 250, descriptors: 100, jobsOfANode: 4 }
+
+async function leaked(walk: Walk, before: Held): Promise<string[]> {
+  const { sandbox } = walk
+  const found: string[] = []
+  const now = await held(walk)
+  for (const what of ['secrets', 'namespaces', 'mounts'] as const)
+    if (now[what] > before[what]) found.push(`leak: ${now[what]} ${what} instead of ${before[what]}`)
+  for (const part of ['operator', 'viola', 'controller']) {
+    const pid = sandbox.parts.pidOf(part)
+    if (pid === undefined) {
+      found.push(`${part} does not run`)
+      continue
+    }
+    const [mib, descriptors] = [memoryOf(pid), readdirSync(`/proc/${pid}/fd`).length]
+    if (mib > most.mib) found.push(`leak: ${part} has ${Math.round(mib)} MiB`)
+    if (descriptors > most.descriptors) found.push(`leak: ${part} has ${descriptors} descriptors`)
+  }
+  const { items } = await sandbox.biz.kube.list(jobs, { namespace })
+  if (items.length > most.jobsOfANode * sandbox.nodes.size) found.push(`leak: ${items.length} Jobs`)
+  return found
+}

@@ -15,8 +15,15 @@ export interface RunningPart extends AsyncDisposable {
   pid: number
 }
 
+/** The operator has an inventory inside, which listens too. */
+const said = { operator: 'listening', viola: 'listening', inventory: 'inventory listening' }
+
 /** Once it listens. */
-export async function startPart(part: string, program: string, env: Record<string, string>): Promise<RunningPart> {
+export async function startPart(
+  part: keyof typeof said,
+  program: string,
+  env: Record<string, string>,
+): Promise<RunningPart> {
   const child = spawn(process.execPath, [...imageFlags, program, part], {
     env: { ...environment, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -25,9 +32,10 @@ export async function startPart(part: string, program: string, env: Record<strin
   const url = Promise.withResolvers<string>()
   child.once('exit', code => url.reject(new Error(`the ${part} ended with ${code}`)))
   createInterface({ input: child.stderr }).on('line', line => {
-    const { message, part: who, url: at } = JSON.parse(line) as Record<string, string>
-    if (message === 'listening' && who === part && at) url.resolve(at)
+    const { message, url: at } = JSON.parse(line) as Record<string, string>
+    if (message === said[part] && at) url.resolve(at)
   })
+  setTimeout(() => url.reject(new Error(`the ${part} does not listen`)), 60_000).unref()
   return {
     url: await url.promise,
     pid: child.pid ?? 0,

@@ -54,8 +54,12 @@ export function filesOfId(paths: Paths, id: number): string[] {
     `${paths.networkManager}/${name}.nmconnection`,
     `${paths.networkManager}/9${id}-${name}.nmconnection`,
     ...['ifcfg', 'route', 'route6', 'rule', 'rule6'].map(kind => `${paths.networkScripts}/${kind}-${name}`),
-    `${paths.sysctl}/9${id}-${name}.conf`,
+    sysctlFileOf(paths, id),
   ]
+}
+
+export function sysctlFileOf(paths: Paths, id: number): string {
+  return `${paths.sysctl}/9${id}-${interfaceName(id)}.conf`
 }
 
 export const allIds = Array.from({ length: 10 }, (_, id) => id)

@@ -336,6 +336,28 @@ const comparable = (observed: Observed) => ({
 })
 const sorted = <T>(items: readonly T[]) => items.map(item => canonicalJson(item)).sort()
 
+test('kernel settings that are no longer asked for go back to what they were, the guard of the default route first', () => {
+  const fresh = aNode(1)
+  const sysctls = { 3: { ...fresh.sysctls[3], 'ipv6.accept_ra_defrtr': '1' } }
+  const before = done({ ...fresh, sysctls }, [anInterface(0)])
+  const env = { NETWORK_ACCEPT_RA: 'true', NETWORK_SET_ARP_SYSCTLS: 'false' }
+  const settings = plan(before, [anInterface(0)], env).units.flatMap(unit =>
+    unit.changes.filter(change => change.kind === 'sysctl').map(inWords),
+  )
+  assert.deepEqual(settings, [
+    'ipv6.accept_ra_defrtr 1 to 0',
+    'ipv4.arp_announce 2 to 0',
+    'ipv4.arp_ignore 1 to 0',
+    'ipv6.accept_ra 0 to 1',
+    'ipv6.autoconf 0 to 1',
+  ])
+  const after = done(before, [anInterface(0)], env)
+  assert.deepEqual(plan(after, [anInterface(0)], env).units, [])
+  // What somebody else turns off afterwards (networkd hears advertisements itself) is not ours to turn on.
+  const managed = { ...after, sysctls: { 3: { ...after.sysctls[3], 'ipv6.accept_ra': '0' } } }
+  assert.deepEqual(plan(managed, [anInterface(0)], env).units, [])
+})
+
 test('from any state to any other: what was asked is there, a second plan is empty, and undo gives the first one back', () => {
   fc.assert(
     fc.property(anyWish, anyWish, (first, second) => {

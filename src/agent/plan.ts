@@ -4,7 +4,7 @@
  * Pure. Nothing to do is an empty list of units (G5).
  */
 import { type Cidr, canonical, contains, overlaps, parseCidr, parseIp } from '../contract/address.ts'
-import { type Interface, outsideItsCidr } from '../contract/interfaces.ts'
+import { type Interface, interfaceName, outsideItsCidr } from '../contract/interfaces.ts'
 import { type Change, type RouteSpec, routeText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
 import { type Backend, detectBackend } from './detect.ts'
@@ -12,10 +12,20 @@ import { afterUnits } from './model.ts'
 import { joinGroups, parkNames } from './naming.ts'
 import { changesBetween, type NicState, nicState, type Scope } from './nic.ts'
 import { type Link, linksByMac, type Observed, protocolKernel, type RuleSeen } from './observed.ts'
-import { allIds, filesOfId, type NicRecord, type OwnedNic, ownedNics, recordPath, recordText } from './owned.ts'
+import {
+  allIds,
+  filesOfId,
+  type NicRecord,
+  type OwnedNic,
+  ownedNics,
+  recordPath,
+  recordText,
+  sysctlFileOf,
+} from './owned.ts'
 import type { Paths } from './paths.ts'
 import { carriesNode, type Ground, type Refusal, refuse } from './preflight.ts'
 import { planRemovals } from './removal.ts'
+import { setsKey } from './render/device.ts'
 import { filesFor } from './render/files.ts'
 import type { Unit } from './unit.ts'
 import { altnameOf, priorityOf, type WantedNic, wantedNics } from './wanted.ts'
@@ -296,7 +306,7 @@ function targetOf(
     routes: nic.routes.map(route => asPresent(route, now.routes)),
     rules: nic.rules,
     altnames: altnamesOf(nic, now, observed),
-    sysctls: nic.sysctls,
+    sysctls: { ...nic.sysctls, ...givenBack(nic, owner, paths, observed) },
     // What it does with our own profile is what we would do.
     manager: now.manager === 'ours' ? 'ours' : 'none',
     files: { ...files, [recordPath(paths, nic.mac)]: { text: recordText(record), mode: 0o600, uid: 0, gid: 0 } },
@@ -307,6 +317,20 @@ function targetOf(
 function altnamesOf({ altname }: WantedNic, now: NicState, { refusedAltnames }: Observed): string[] {
   if (altname === undefined) return []
   return now.altnames.includes(altname) || !refusedAltnames.includes(altname) ? [altname] : []
+}
+
+/** Kernel settings that our last file made and that are no longer asked for: they go back to what they were before us. */
+function givenBack(
+  nic: WantedNic,
+  owner: OwnedNic | undefined,
+  paths: Paths,
+  { files }: Observed,
+): Record<string, string> {
+  const former = owner?.record?.former?.sysctls
+  const written = owner && files[sysctlFileOf(paths, owner.id)]?.text
+  if (!former || written === undefined) return {}
+  const ours = (key: string) => nic.sysctls[key] === undefined && setsKey(written, interfaceName(owner.id), key)
+  return Object.fromEntries(Object.entries(former).filter(([key]) => ours(key)))
 }
 
 /** A NIC that runs our profile in NetworkManager is taken out of its hands only when something has to change. */

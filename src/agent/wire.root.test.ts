@@ -186,7 +186,10 @@ for (const accepted of [true, false])
       withNode({ nics: 2, oneSubnet: true }, async vm => {
         const [a, other] = vm.nics
         assert.ok(a && other)
-        const ran = await vm.agent({ interfaces: [wish(a, 0)] }, { NETWORK_ACCEPT_RA: String(accepted) })
+        const as = (setting: boolean) => vm.agent({ interfaces: [wish(a, 0)] }, { NETWORK_ACCEPT_RA: String(setting) })
+        // Whatever was asked before: what is asked now counts.
+        await as(!accepted)
+        const ran = await as(accepted)
         assert.equal(ran.report?.verdict, 'Configured', ran.log)
         // A NIC of nobody on the same wire believes everything: it shows that there was something to believe.
         vm.ip('link', 'set', other.name, 'up')

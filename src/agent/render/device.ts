@@ -21,10 +21,17 @@ export function linkFile(nic: WantedNic): string {
 }
 
 export function sysctlFile(nic: WantedNic): string {
-  const lines = Object.entries(nic.sysctls).map(([key, value]) => {
-    const [family, setting] = key.split('.')
-    // The device may be absent while the machine boots; `-` keeps that from being an error.
-    return `-net.${family}.conf.${nic.name}.${setting} = ${value}`
-  })
+  const lines = Object.entries(nic.sysctls).map(([key, value]) => `${settingOf(nic.name, key)}${value}`)
   return `${lines.join('\n')}\n`
+}
+
+/** Reports whether a file of ours, of the device with this name, sets the key. */
+export function setsKey(text: string, name: string, key: string): boolean {
+  return text.includes(settingOf(name, key))
+}
+
+/** The device may be absent while the machine boots; `-` keeps that from being an error. */
+function settingOf(name: string, key: string): string {
+  const [family, setting] = key.split('.')
+  return `-net.${family}.conf.${name}.${setting} = `
 }

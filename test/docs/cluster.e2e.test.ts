@@ -7,9 +7,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { writeLightArtefacts } from '../../scripts/release.ts'
+import { version } from '../../src/version.ts'
 import { helmHomes, helmProgram } from '../rigs/helm/rig.ts'
 import { type ControlPlane, startControlPlane } from '../rigs/kubernetes/rig.ts'
-import { type Block, blocksOf } from './blocks.ts'
+import { type Block, blocksOf, root } from './blocks.ts'
 import { openStage, type Stage } from './stage.ts'
 
 const namespace = 'multinic-system'
@@ -37,8 +39,13 @@ before(async () => {
   cluster = await startControlPlane()
   home = await mkdtemp(join(tmpdir(), 'multinic-docs-helm-'))
   const path = (await cluster.exec('sh', ['-c', 'echo "$PATH"'])).stdout.trim()
-  const env = { ...helmHomes(home), KUBECONFIG: cluster.kubeconfig, PATH: `${dirname(await helmProgram())}:${path}` }
+  const env = {
+    ...helmHomes(home),
+    KUBECONFIG: cluster.kubeconfig,
+    PATH: [join(root, 'bin'), dirname(await helmProgram()), path].join(':'),
+  }
   stage = await openStage({ env, before: programs })
+  await writeLightArtefacts(stage.dir)
   // What a person has ready before: how Viola gets into the Biz cluster, and the key of Contrabass.
   const routing = 'targets:\n  - { providerId: cluster-a, kubeconfig: a.kubeconfig }\n'
   const files = { 'routing.yaml': routing, 'a.kubeconfig': '{}\n', CONTRABASS_ENCRYPT_KEY: '0123456789abcdef' }
@@ -54,13 +61,12 @@ async function kubectl(...args: string[]): Promise<void> {
   await cluster.exec('kubectl', args)
 }
 
+const all = blocksOf('cluster')
+const [isFirst, isLast] = [/guides\/install/, /guides\/operations/]
 /** The installation first, taking it away last. */
-const last = /docs\/guides\/operations/
-const blocks = [
-  ...blocksOf('cluster').filter(({ page }) => page.endsWith('/install.md')),
-  ...blocksOf('cluster').filter(({ page }) => !page.endsWith('/install.md') && !last.test(page)),
-  ...blocksOf('cluster').filter(({ page }) => last.test(page)),
-]
+const installing = all.filter(({ page }) => isFirst.test(page))
+const using = all.filter(({ page }) => !isFirst.test(page) && !isLast.test(page))
+const operating = all.filter(({ page }) => isLast.test(page))
 
 /** A block that is meant for a cluster of its own finds none of ours. */
 async function emptied(): Promise<void> {
@@ -76,14 +82,30 @@ metadata: { name: worker-1, namespace: ${namespace} }
 spec: { nodeName: worker-1, interfaces: [] }
 `
 
-for (const block of blocks)
-  test(`${block.page}:${block.line} does what it says on a cluster`, async () => {
-    if (block.marks.includes('new')) await emptied()
-    if (/mnnc worker-1/.test(block.text))
-      await cluster.exec('kubectl', ['apply', '--filename', '-'], { input: nodeConfig })
-    if (/make uninstall/.test(block.text)) await kubectl('delete', 'mnnc', '--all', '--all-namespaces')
-    await stage.play(block)
-  })
+function plays(blocks: readonly Block[]): void {
+  for (const block of blocks)
+    test(`${block.page}:${block.line} does what it says on a cluster`, async () => {
+      if (block.marks.includes('new')) await emptied()
+      if (/mnnc worker-1/.test(block.text))
+        await cluster.exec('kubectl', ['apply', '--filename', '-'], { input: nodeConfig })
+      if (/make uninstall/.test(block.text)) await kubectl('delete', 'mnnc', '--all', '--all-namespaces')
+      await stage.play(block)
+    })
+}
+
+plays(installing)
+plays(using)
+
+test('kubectl finds the packaged commands, and they find the cluster', async () => {
+  const cli = `multinic-cli-${version}`
+  const text = `tar -xzf ${cli}.tgz\nPATH=$PWD/${cli}:$PATH\nkubectl multinic version\nkubectl multinic doctor || [ $? = 1 ]\n`
+  const said = await stage.play({ ...aside, text })
+  assert.match(said, new RegExp(`^multinic ${version.replaceAll('.', '\\.')}$`, 'm'))
+  assert.match(said, /Kubernetes 1\.\d+ answers/)
+  assert.match(said, /CRD multinicnodeconfigs\.multinic\.io serves v1, v1alpha1/)
+})
+
+plays(operating)
 
 test('in the end nothing of it is left', async () => {
   const { stdout } = await cluster.exec('kubectl', ['get', 'customresourcedefinitions', '--output', 'name'])

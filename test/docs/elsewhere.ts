@@ -19,6 +19,20 @@ export const elsewhere: readonly Elsewhere[] = [
     because: 'Needs an engine. test/walks/images.e2e.test.ts builds the Dockerfiles with buildah and compares.',
   },
   { begins: './images-load.sh', because: 'Runs on a node. test/packaging/deployed.e2e.test.ts runs it there.' },
+  {
+    begins: 'sha256sum --check',
+    because:
+      'Runs on a node, with a whole release. test/packaging/release.test.ts checks the sums, deployed.e2e.test.ts loads.',
+  },
+  {
+    begins: 'tar -xzf multinic-cli',
+    because: 'Puts files into your system. test/packaging/release.test.ts unpacks and runs them elsewhere.',
+  },
+  {
+    begins: 'npm version',
+    because:
+      'Changes the tree and packs images for minutes. test/packaging/release.test.ts makes all but the images, twice.',
+  },
   { begins: 'skopeo copy', because: 'Needs a registry of yours.' },
   {
     begins: 'multinic migrate',

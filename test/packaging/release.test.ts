@@ -1,6 +1,6 @@
 /** A release: one version everywhere, the same bytes from the same input, and a program for people that needs nothing of the tree. */
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -46,6 +46,20 @@ test('there is one version', async () => {
     'multinic --version': said.stdout.trim().replace('multinic ', ''),
   }
   assert.deepEqual(all, Object.fromEntries(Object.keys(all).map(name => [name, version])))
+})
+
+test('the documents name no other version of ours', async () => {
+  const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).filter(page => page !== 'CHANGELOG.md')
+  const named = await Promise.all(
+    pages.map(async page =>
+      [...(await text(page)).matchAll(/\bmultinic[a-z-]*[-:](\d+\.\d+\.\d+)/g)].map(([, found]) => `${page}: ${found}`),
+    ),
+  )
+  assert.deepEqual(
+    named.flat().filter(one => !one.endsWith(`: ${version}`)),
+    [],
+  )
+  assert.ok(named.flat().length > 5)
 })
 
 test('the changelog begins with it; a version without a chapter is refused', async () => {

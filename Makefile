@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 KUBECTL ?= kubectl
 IMG ?= multinic-operator:latest
-.PHONY: help up down status test e2e check bench figures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
+.PHONY: help up down status tour test e2e check bench chaos figures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
 
 help: ## show this page
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,6 +17,9 @@ down: ## stop the sandbox and leave nothing behind
 status: install-packages ## show the sandbox as a tree
 	@./bin/multinic sandbox status
 
+tour: install-packages install-tools ## a guided tour for newcomers: starts a sandbox, shows it step by step, takes it down
+	@./bin/multinic sandbox tour
+
 test: install-packages install-tools ## all tests that need no heavy servers (as root also those in network namespaces)
 	@npm run --silent test
 
@@ -28,6 +31,9 @@ check: install-packages ## types, lint, generated files, house rules
 
 bench: install-packages install-tools ## figures, each beside a reference of the same run; ONLY=room, BENCH_JSON=file
 	@npm run --silent bench
+
+chaos: install-packages install-tools ## acts and faults at random in the sandbox while guarantees are watched; SEED=, ROUNDS=, STEPS=, RABBITMQ=local
+	@node_modules/.bin/node test/chaos/main.ts
 
 figures: install-packages ## keep the figures of the last make bench for the documents
 	@node_modules/.bin/node scripts/figures.ts && node_modules/.bin/node scripts/generate.ts

@@ -6,6 +6,7 @@ import { environment } from '../env.ts'
 import { messageOf } from '../errors.ts'
 import { command, milliseconds, running, stateOf, type Where, wholeNumber } from './commanding.ts'
 import { addFaultCommand } from './faults/command.ts'
+import { addPlayCommands } from './play/command.ts'
 import { openShell } from './shell.ts'
 import { clean } from './state.ts'
 import { treeOf } from './status.ts'
@@ -86,6 +87,7 @@ export function sandboxCommand(): Command {
     })
 
   addFaultCommand(sandbox)
+  addPlayCommands(sandbox)
 
   command(sandbox, 'status', 'show nodes and NICs as a tree')
     .option('-o, --output <format>', 'tree or json', 'tree')

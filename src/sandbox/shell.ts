@@ -1,7 +1,7 @@
 /**
  * A shell on a node: its network, its hostname, its /etc and its /var/lib/multinic; all else is this machine's.
  */
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { environment } from '../env.ts'
 import type { NodePlace } from './control-client.ts'
 import { beside } from './rootless.ts'
@@ -31,11 +31,9 @@ over /var/lib
 exec "$@"
 `
 
-/** The shell's exit code. */
-export function openShell(name: string, { namespace, root, holder }: NodePlace, command: string[]): Promise<number> {
-  const env = environment()
-  const shell = command.length > 0 ? command : [env['SHELL'] ?? '/bin/sh']
-  const enter = [
+/** What has to be started so that a command runs on a node. */
+function onNode(name: string, { namespace, root, holder }: NodePlace, command: string[]) {
+  const into = [
     'nsenter',
     `--net=/run/netns/${namespace}`,
     'unshare',
@@ -46,13 +44,30 @@ export function openShell(name: string, { namespace, root, holder }: NodePlace, 
     '-c',
     init,
     'shell',
-    root,
-    name,
   ]
-  const [file = '', ...args] = holder === undefined ? enter : beside(holder, enter)
+  const there = [...into, root, name, ...command]
+  const [file = '', ...args] = holder === undefined ? there : beside(holder, there)
+  return { file, args, env: { ...environment(), PS1: `${name}# ` } }
+}
+
+/** The shell's exit code. */
+export function openShell(name: string, place: NodePlace, command: string[]): Promise<number> {
+  const shell = command.length > 0 ? command : [environment()['SHELL'] ?? '/bin/sh']
+  const { file, args, env } = onNode(name, place, shell)
   return new Promise((resolve, reject) => {
-    const child = spawn(file, [...args, ...shell], { stdio: 'inherit', env: { ...env, PS1: `${name}# ` } })
+    const child = spawn(file, args, { stdio: 'inherit', env })
     child.once('error', reject)
     child.once('exit', code => resolve(code ?? 1))
+  })
+}
+
+/** What a line of shell says on a node; it may fail, and then its error is part of that. */
+export function saidOn(name: string, place: NodePlace, line: string): Promise<string> {
+  const { file, args, env } = onNode(name, place, ['/bin/sh', '-c', line])
+  return new Promise((resolve, reject) => {
+    execFile(file, args, { env, timeout: 60_000 }, (error, out, err) => {
+      if (error && error.code === 'ENOENT') reject(error)
+      else resolve(`${out}${err}`.trimEnd())
+    })
   })
 }

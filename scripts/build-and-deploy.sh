@@ -7,6 +7,7 @@
 #   --registry PLACE     push the images there (HOST[:PORT][/PATH]); who you are comes from your own login
 #                        (`skopeo login`, `buildah login` or `docker login` before), never from this command line
 #   --nodes "A B C"      air-gapped: copy the archives to these hosts by ssh and hand them to containerd there
+#   --arch ARCH          amd64 or arm64: whose images are built and pushed (default: of this machine); a node gets those of its own
 #   --tag TAG            tag of the images (default: the version of the project)
 #   --namespace NAME     where the chart goes (default: multinic-system)
 #   --values FILE        more values, after those of the type; may be given several times
@@ -24,7 +25,16 @@ usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; }
 fail() { echo "build-and-deploy.sh: $1" >&2; exit 2; }
 say() { printf '\n==> %s\n' "$1"; }
 
-type='' registry='' nodes='' tag='' namespace=multinic-system build=yes dry=
+# As Go names processors.
+processor() {
+  case $1 in
+    x86_64 | amd64) echo amd64 ;;
+    aarch64 | arm64) echo arm64 ;;
+    *) fail "there are no images for the processor $1" ;;
+  esac
+}
+
+type='' registry='' nodes='' arch='' tag='' namespace=multinic-system build=yes dry=
 values=()
 while [ $# -gt 0 ]; do
   option=$1
@@ -38,6 +48,7 @@ while [ $# -gt 0 ]; do
     --type) type=$2 ;;
     --registry) registry=${2%/} ;;
     --nodes) nodes=$2 ;;
+    --arch) arch=$2 ;;
     --tag) tag=$2 ;;
     --namespace) namespace=$2 ;;
     --values) values+=(--values "$2") ;;
@@ -50,6 +61,7 @@ case $type in
   '') fail "--type is missing: dev, staging, production or mgmt" ;;
   *) fail "--type $type: must be dev, staging, production or mgmt" ;;
 esac
+arch=$(processor "${arch:-$(uname -m)}")
 [ -n "$tag" ] || tag=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$root/package.json")
 
 # Shown before it is done; with --dry-run only shown.
@@ -63,12 +75,13 @@ needs() {
     if [ -z "$dry" ] && ! command -v "$tool" >/dev/null; then fail "$tool is not on this machine; it is needed for this"; fi
   done
 }
-archives_of() { find "$archives" -maxdepth 1 -name "multinic-$1-*.tar" -print 2>/dev/null | sort; }
+# Of a kind of image and a processor.
+archives_of() { find "$archives" -maxdepth 1 -name "multinic-$1-*-$2.tar" -print 2>/dev/null | sort; }
 
 needs kubectl helm
 if [ -n "$build" ]; then
   say "build the images ($tag)"
-  step make --silent --directory "$root" images "IMAGE_TAG=$tag"
+  step make --silent --directory "$root" images "IMAGE_TAG=$tag" "ARCH=$arch"
 fi
 
 if [ -n "$registry" ]; then
@@ -76,7 +89,7 @@ if [ -n "$registry" ]; then
   needs skopeo
   push() {
     local archive
-    for archive in $(archives_of "$1"); do
+    for archive in $(archives_of "$1" "$arch"); do
       step skopeo copy "oci-archive:$archive:$2:$tag" "docker://$registry/$2:$tag"
     done
   }
@@ -86,7 +99,17 @@ fi
 for node in $nodes; do
   say "hand them to containerd on $node"
   needs ssh
-  for archive in $(archives_of services) $(archives_of agent); do
+  # An image of another processor would take the name of the right one.
+  theirs=$arch
+  if [ -z "$dry" ]; then
+    said=$(ssh "$node" uname -m </dev/null)
+    theirs=$(processor "$said")
+  fi
+  found=("$(archives_of services "$theirs")" "$(archives_of agent "$theirs")")
+  if [ -z "$dry" ] && { [ -z "${found[0]}" ] || [ -z "${found[1]}" ]; }; then
+    fail "$archives has no images for $node ($theirs): make images ARCH=$theirs IMAGE_TAG=$tag, then --skip-build"
+  fi
+  for archive in ${found[0]} ${found[1]}; do
     printf '  $ ssh %s ctr --namespace k8s.io images import - < %s\n' "$node" "$archive"
     if [ -z "$dry" ]; then ssh "$node" ctr --namespace k8s.io images import - <"$archive"; fi
   done

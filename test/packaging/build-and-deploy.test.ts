@@ -1,7 +1,9 @@
 /** The script says what it would do, and does nothing on a mistake. */
 import assert from 'node:assert/strict'
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { run } from '../rigs/process.ts'
 
 const script = join(import.meta.dirname, '../../scripts/build-and-deploy.sh')
@@ -29,6 +31,7 @@ const mistakes: Record<string, [args: string[], words: RegExp]> = {
   'a type that does not exist': [['--type', 'prod'], /--type prod: must be dev/],
   'an option that does not exist': [['--type', 'dev', '--password', 'x'], /there is no option --password/],
   'an option without its value': [['--type'], /--type needs a value/],
+  'a processor that has no images': [['--type', 'dev', '--arch', 'riscv64'], /no images for the processor riscv64/],
 }
 for (const [name, [args, words]] of Object.entries(mistakes))
   test(`${name} is told, and nothing is done`, async () => {
@@ -44,6 +47,7 @@ test('--help shows every option', async () => {
     '--type',
     '--registry',
     '--nodes',
+    '--arch',
     '--tag',
     '--namespace',
     '--values',
@@ -52,3 +56,78 @@ test('--help shows every option', async () => {
   ])
     assert.ok(stdout.includes(`  ${option} `), option)
 })
+
+/** A checkout with archives, and programs that write down how they were called instead of reaching for machines. */
+async function checkout(t: TestContext, failing?: string) {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-deploy-'))
+  t.after(() => rm(dir, { recursive: true }))
+  for (const part of ['scripts', 'dist/images', 'bin']) await mkdir(join(dir, part), { recursive: true })
+  await copyFile(script, join(dir, 'scripts/build-and-deploy.sh'))
+  await writeFile(join(dir, 'package.json'), '{\n  "name": "multinic",\n  "version": "1.2.3",\n}\n')
+  for (const image of ['services', 'agent'])
+    for (const arch of ['amd64', 'arm64'])
+      await writeFile(join(dir, `dist/images/multinic-${image}-1.2.3-${arch}.tar`), `${image} for ${arch}\n`)
+  const calls = join(dir, 'calls')
+  for (const name of ['helm', 'kubectl', 'skopeo', 'ssh']) {
+    // The second node has another processor.
+    const input =
+      name === 'ssh'
+        ? '[ "$2" = uname ] && { case $1 in *n2) echo aarch64 ;; *) echo x86_64 ;; esac; exit 0; }; sed "s/^/  < /" >> "$CALLS"'
+        : ''
+    const end = name === failing ? 'exit 3' : 'exit 0'
+    const text = `#!/bin/sh\necho "${name} $*" >> "$CALLS"\n${input}\n${end}\n`
+    await writeFile(join(dir, 'bin', name), text, { mode: 0o755 })
+  }
+  return async (...args: string[]) => {
+    const env = { PATH: `${join(dir, 'bin')}:/usr/bin:/bin`, CALLS: calls }
+    const ran = await run(join(dir, 'scripts/build-and-deploy.sh'), ['--skip-build', ...args], { check: false, env })
+    const called = await readFile(calls, 'utf8').catch(() => '')
+    return { ...ran, called: called.replaceAll(dir, 'TREE').trim().split('\n') }
+  }
+}
+
+test('without a registry every node gets the archives of its processor, then the chart comes', async t => {
+  const { code, called } = await (await checkout(t))('--type', 'production', '--nodes', 'root@n1 root@n2')
+  assert.equal(code, 0)
+  const loaded = (node: string, content: string) => [`ssh ${node} ctr --namespace k8s.io images import -`, content]
+  assert.deepEqual(called.slice(0, 10), [
+    'ssh root@n1 uname -m',
+    ...loaded('root@n1', '  < services for amd64'),
+    ...loaded('root@n1', '  < agent for amd64'),
+    'ssh root@n2 uname -m',
+    ...loaded('root@n2', '  < services for arm64'),
+    ...loaded('root@n2', '  < agent for arm64'),
+  ])
+  assert.match(called[10] ?? '', /^helm upgrade --install multinic-agent .*values-production\.yaml .*tag=1\.2\.3/)
+  assert.match(called[11] ?? '', /^kubectl label namespace multinic-system pod-security/)
+})
+
+test('with a registry every image goes there under its name, and the chart looks for it there', async t => {
+  const { code, called } = await (await checkout(t))(
+    '--type',
+    'staging',
+    '--registry',
+    'registry.local/net',
+    '--arch',
+    'arm64',
+  )
+  assert.equal(code, 0)
+  assert.deepEqual(
+    called
+      .filter(line => line.startsWith('skopeo'))
+      .map(line => line.replace(/.*-(arm64|amd64)\.tar:.* docker:/, '$1 ')),
+    ['operator', 'controller', 'viola-test-api', 'agent'].map(
+      name => `arm64 //registry.local/net/multinic-${name}:1.2.3`,
+    ),
+  )
+  assert.match(called.find(line => line.startsWith('helm')) ?? '', /global\.imageRegistry=registry\.local\/net/)
+})
+
+for (const [failing, after] of Object.entries({ ssh: 'helm', skopeo: 'helm', helm: 'kubectl' }))
+  test(`when ${failing} fails it stops there`, async t => {
+    const place = failing === 'skopeo' ? ['--registry', 'registry.local'] : ['--nodes', 'n1']
+    const { code, called } = await (await checkout(t, failing))('--type', 'dev', ...place)
+    assert.notEqual(code, 0)
+    assert.ok(called.some(line => line.startsWith(failing)))
+    assert.ok(!called.some(line => line.startsWith(after)))
+  })

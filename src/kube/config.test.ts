@@ -87,7 +87,10 @@ const mistakes: Record<string, [config: Config, words: RegExp]> = {
   'no context at all': [{ more: { 'current-context': '' } }, /current-context: is missing/],
   'a missing cluster': [{ context: { cluster: 'gone' } }, /clusters: has no entry named gone/],
   'a missing user': [{ context: { user: 'gone' } }, /users: has no entry named gone/],
-  'a plug-in': [{ user: { exec: { command: 'aws' } } }, /users\[u\]\.user\.exec: is not supported; use token/],
+  'an older plug-in': [
+    { user: { 'auth-provider': { name: 'gcp' } } },
+    /users\[u\]\.user\.auth-provider: is not supported/,
+  ],
   'a certificate without its key': [
     { user: { 'client-certificate-data': base64('x') } },
     /users\[u\]\.user\.client-key: is missing/,

@@ -10,6 +10,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { withoutSlash } from '../contract/url.ts'
 import { explain, messageOf } from '../errors.ts'
+import { ExecPlugin, execCredentials, type Identity } from './exec.ts'
 
 export interface ClusterAccess {
   /** `https://host:port`, perhaps with a path. */
@@ -22,8 +23,10 @@ export interface ClusterAccess {
   insecure?: boolean
   /** `http://host:port` of a proxy on the way, perhaps with a user and password. */
   proxy?: string
-  /** Asked for each request, so that a token may rotate. */
-  token?: () => string | Promise<string>
+  /** Asked for each request, so that a token may rotate; told of one that the server did not take. */
+  token?: (refused?: string) => string | Promise<string>
+  /** A client certificate that may change, asked for each request too. */
+  identity?: () => Promise<Identity | undefined>
   namespace?: string
 }
 
@@ -37,6 +40,7 @@ const Cluster = z.object({
   'proxy-url': z
     .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address; other proxies are not supported' })
     .optional(),
+  extensions: z.array(z.object({ name: z.string(), extension: z.unknown() })).nullish(),
 })
 const User = z.object({
   token: Text.optional(),
@@ -45,7 +49,7 @@ const User = z.object({
   'client-certificate-data': z.base64().optional(),
   'client-key': Text.optional(),
   'client-key-data': z.base64().optional(),
-  exec: z.unknown().optional(),
+  exec: ExecPlugin.optional(),
   'auth-provider': z.unknown().optional(),
   username: z.unknown().optional(),
 })
@@ -60,18 +64,31 @@ const Kubeconfig = z.object({
 /** Reads one kubeconfig. `context` wins over its `current-context`. Relative paths in it are relative to the file. */
 export async function loadKubeconfig(path: string, context?: string): Promise<ClusterAccess> {
   try {
-    return await accessFrom(await readFile(path, 'utf8'), resolve(dirname(path)), context)
+    return await accessFrom(
+      await readFile(path, 'utf8'),
+      { directory: resolve(dirname(path)), programs: true },
+      context,
+    )
   } catch (error) {
     throw explain(`kubeconfig ${path}`, error)
   }
 }
 
-/** The same from a text, such as a Secret holds. It should carry all that it needs: there are no files beside it. */
+/**
+ * The same from a text, such as a Secret holds. It should carry all that it needs: there are no files beside it, and whoever
+ * may write the text must not choose a program that runs here.
+ */
 export async function kubeconfigFrom(text: string, context?: string): Promise<ClusterAccess> {
-  return accessFrom(text, '/', context)
+  return accessFrom(text, { directory: '/', programs: false }, context)
 }
 
-async function accessFrom(text: string, directory: string, wanted?: string): Promise<ClusterAccess> {
+interface Place {
+  directory: string
+  /** Whether programs that the text names may run. */
+  programs: boolean
+}
+
+async function accessFrom(text: string, { directory, programs }: Place, wanted?: string): Promise<ClusterAccess> {
   const config = checked(Kubeconfig, yamlFrom(text), '')
   const contextName = wanted ?? config['current-context']
   if (!contextName) throw new Error('current-context: is missing, and no context was asked for')
@@ -82,10 +99,12 @@ async function accessFrom(text: string, directory: string, wanted?: string): Pro
   const userAt = `users[${context.user}].user.`
   const user = context.user ? checked(User, named(config.users, 'users', context.user).user ?? {}, userAt) : {}
 
-  for (const plugin of ['exec', 'auth-provider', 'username'] as const) {
+  for (const plugin of ['auth-provider', 'username'] as const) {
     if (user[plugin] !== undefined)
-      throw new Error(`${userAt}${plugin}: is not supported; use token, tokenFile or a client certificate`)
+      throw new Error(`${userAt}${plugin}: is not supported; use token, tokenFile, exec or a client certificate`)
   }
+  if (user.exec && !programs)
+    throw new Error(`${userAt}exec: no program is run for a kubeconfig in a Secret; use token or a client certificate`)
 
   const material = (inline: string | undefined, file: string | undefined, at: string) =>
     inline !== undefined ? Buffer.from(inline, 'base64').toString('utf8') : file && read(resolve(directory, file), at)
@@ -107,6 +126,10 @@ async function accessFrom(text: string, directory: string, wanted?: string): Pro
   // As kubectl has it: the file wins where both are given.
   const tokenSource = tokenFile ? tokenFromFile(resolve(directory, tokenFile)) : token ? () => token : undefined
   if (tokenFile) await tokenSource?.()
+  const plugin =
+    user.exec && execCredentials(user.exec, { at: `${userAt}exec`, directory, cluster: shown(cluster, ca) })
+  // A plug-in that does not work is told of now, not with the first request.
+  await plugin?.token()
 
   return {
     server: withoutSlash(cluster.server),
@@ -116,8 +139,19 @@ async function accessFrom(text: string, directory: string, wanted?: string): Pro
     ...(cluster['tls-server-name'] && { servername: cluster['tls-server-name'] }),
     ...(cluster['insecure-skip-tls-verify'] && { insecure: true }),
     ...(cluster['proxy-url'] && { proxy: cluster['proxy-url'] }),
-    ...(tokenSource && { token: tokenSource }),
+    ...(plugin ?? (tokenSource && { token: tokenSource })),
     ...(context.namespace && { namespace: context.namespace }),
+  }
+}
+
+/** The cluster as a plug-in is told of it. */
+function shown(cluster: z.output<typeof Cluster>, ca: string | undefined): Record<string, unknown> {
+  const { 'certificate-authority': _, extensions, ...rest } = cluster
+  const own = extensions?.find(one => one.name === 'client.authentication.k8s.io/exec')?.extension
+  return {
+    ...rest,
+    ...(ca && { 'certificate-authority-data': Buffer.from(ca).toString('base64') }),
+    ...(own !== undefined && { config: own }),
   }
 }
 

@@ -78,6 +78,18 @@ test('a client certificate is shown', async () => {
   assert.equal(await seenAs({ ca, servername: 'kubernetes', cert, key }), 'known')
 })
 
+test('a client certificate that changes is shown from the next request on', async () => {
+  const bare = connectKube({ server: server.url, ca, servername: 'kubernetes', identity: async () => shown })
+  let shown: { cert: string; key: string } | undefined
+  try {
+    assert.equal((await bare.list(nodes)).resourceVersion, 'stranger')
+    shown = { cert, key }
+    assert.equal((await bare.list(nodes)).resourceVersion, 'known')
+  } finally {
+    await bare.close()
+  }
+})
+
 test('a CA that is unknown is refused, and not worth another try', async () => {
   await assert.rejects(seenAs({ servername: 'kubernetes' }), error => !isRetryable(error))
 })

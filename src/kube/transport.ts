@@ -10,6 +10,7 @@ import { explain } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { ClusterAccess } from './config.ts'
 import { isRetryable, KubeError, kubeErrorFrom, timedOut } from './errors.ts'
+import type { Identity } from './exec.ts'
 import { parseUnmanaged } from './managed-fields.ts'
 
 export interface TransportOptions {
@@ -51,18 +52,18 @@ export interface Transport {
 export function createTransport(access: ClusterAccess, options: TransportOptions): Transport {
   const { origin, pathname } = new URL(access.server)
   const base = withoutSlash(pathname)
-  const secure = {
+  const secureAs = ({ cert, key }: Partial<Identity>) => ({
     timeout: Math.min(10_000, options.requestTimeoutMs),
     allowH2: false,
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
     rejectUnauthorized: !access.insecure,
     ...(access.ca && { ca: access.ca }),
-    ...(access.cert && { cert: access.cert }),
-    ...(access.key && { key: access.key }),
+    ...(cert && { cert }),
+    ...(key && { key }),
     ...(access.servername && { servername: access.servername }),
-  }
-  const pool = (connections: number | null): Dispatcher => {
+  })
+  const pool = (connections: number | null, secure: ReturnType<typeof secureAs>): Dispatcher => {
     const usual = {
       connections,
       pipelining: 1,
@@ -76,10 +77,25 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
       ? new ProxyAgent({ ...usual, uri: access.proxy, requestTls: secure })
       : new Pool(origin, { ...usual, connect: secure })
   }
-  const requests = pool(32)
-  const watches = pool(null)
+  const poolsAs = (identity: Partial<Identity>) => {
+    const secure = secureAs(identity)
+    return { identity, requests: pool(32, secure), watches: pool(null, secure) }
+  }
+  let pools = poolsAs(access)
 
-  async function dispatch(from: Dispatcher, request: Request): Promise<Dispatcher.ResponseData> {
+  /** With a new certificate everything goes over new connections; what is under way ends on the old ones. */
+  async function poolFor(use: 'requests' | 'watches'): Promise<Dispatcher> {
+    const identity = await access.identity?.()
+    if (identity && identity.cert !== pools.identity.cert) {
+      const { requests, watches } = pools
+      pools = poolsAs(identity)
+      for (const old of [requests, watches]) old.close().catch(error => options.log.debug('closing', { error }))
+    }
+    return pools[use]
+  }
+
+  async function dispatch(use: 'requests' | 'watches', request: Request): Promise<Dispatcher.ResponseData> {
+    const from = await poolFor(use)
     const { method, query, body, contentType, accept = 'application/json', signal } = request
     const call = (token: string | undefined) =>
       from.request({
@@ -100,7 +116,7 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
     const response = await call(token)
     if (response.statusCode !== 401 || !access.token) return response
     // The token may have rotated between the reading of it and the server's look at it.
-    const renewed = await access.token()
+    const renewed = await access.token(token)
     if (renewed === token) return response
     await response.body.dump()
     return call(renewed)
@@ -110,7 +126,7 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
     const { method, path, signal } = request
     const bounded = withDeadline(signal, options.requestTimeoutMs)
     try {
-      const response = await dispatch(requests, { ...request, signal: bounded.signal })
+      const response = await dispatch('requests', { ...request, signal: bounded.signal })
       return await answerOf(response)
     } catch (error) {
       signal?.throwIfAborted()
@@ -142,7 +158,7 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
       const answered = withDeadline(request.signal, options.requestTimeoutMs)
       try {
         // The deadline is for the first byte only: after that, the caller's signal ends the stream.
-        const response = await dispatch(watches, { ...request, signal: answered.signal })
+        const response = await dispatch('watches', { ...request, signal: answered.signal })
         if (response.statusCode >= 300) await answerOf(response)
         return response.body
       } catch (error) {
@@ -156,7 +172,7 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
     },
 
     async close() {
-      await Promise.all([requests.destroy(), watches.destroy()])
+      await Promise.all([pools.requests.destroy(), pools.watches.destroy()])
     },
   }
 }

@@ -3,6 +3,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { openProgram, runProgram } from './cli/program.ts'
+import { emptyCoreDumps } from './core-dump.ts'
 import { environment } from './env.ts'
 import type { InventoryAuth, Reviews } from './inventory/auth.ts'
 import { createLog, type Level, type Log } from './log.ts'
@@ -69,6 +70,7 @@ function part(name: string, description: string, run: (context: PartContext) => 
     .command(name)
     .description(description)
     .action(async () => {
+      emptyCoreDumps()
       const env = environment()
       const log = createLog({ part: name }, { level: (env['LOG_LEVEL'] as Level | undefined) ?? 'info' })
       const stop = new AbortController()

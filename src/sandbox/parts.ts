@@ -41,6 +41,8 @@ export interface PartsOptions {
   /** Under which Viola knows the Biz cluster. */
   clusterId: string
   built: Pick<Built, 'program' | 'webDir'>
+  /** What every part is told besides; it wins. */
+  env?: Record<string, string> | undefined
 }
 
 export interface PartAddresses {
@@ -60,7 +62,7 @@ export async function partsOf(options: PartsOptions): Promise<{ parts: Part[]; a
 
   const part = (name: string, env: Record<string, string>): Part => {
     const own = ownProgram(options.built.program, name)
-    return { name, command: own.command, env: { ...own.env, [partMark]: state.dir, ...env } }
+    return { name, command: own.command, env: { ...own.env, [partMark]: state.dir, ...env, ...options.env } }
   }
   const parts = [
     part('viola', { LISTEN_ADDR: viola, ROUTING_CONFIG: routing, KUBECONFIG: kubeconfigs.management }),

@@ -25,6 +25,8 @@ export interface WalkOptions {
   withConfig?: boolean
   /** Address of a broker that the cloud tells of its changes. */
   rabbitmq?: string
+  /** Settings that every part is given besides its own. */
+  env?: Record<string, string>
 }
 
 /** One NIC, as the kernel has it. */
@@ -74,14 +76,16 @@ export interface Answer {
 }
 
 export async function startWalk(options: WalkOptions = {}): Promise<Walk> {
-  const { nodes = 3, nicDelayMs = 100, withConfig = true, rabbitmq } = options
+  const { nodes = 3, nicDelayMs = 100, withConfig = true, rabbitmq, env } = options
   const state = stateDir(await mkdtemp(join(tmpdir(), 'multinic-walk-')))
   await makeStateDir(state)
   const log = createLog({ part: 'sandbox' }, { level: 'error' })
-  const sandbox = await startSandbox({ state, nodes, nicDelayMs, withConfig, rabbitmq, log }).catch(async error => {
-    await clean(state)
-    throw error
-  })
+  const sandbox = await startSandbox({ state, nodes, nicDelayMs, withConfig, rabbitmq, env, log }).catch(
+    async error => {
+      await clean(state)
+      throw error
+    },
+  )
   const { management, biz, world, urls } = sandbox
   const placeOf = (name: string) => sandbox.nodes.get(name) ?? assert.fail(`there is no node ${name}`)
 

@@ -1,0 +1,69 @@
+/** Every HTTP server of ours, listening, with what it failed at. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import { healthApp } from '../../src/controller/health.ts'
+import { listen } from '../../src/http.ts'
+import { startInventory } from '../../src/inventory/main.ts'
+import { createLog } from '../../src/log.ts'
+import { createMetrics } from '../../src/metrics.ts'
+import { createOperatorApp } from '../../src/operator/app.ts'
+import { aBizCluster } from '../biz-cluster.ts'
+import { aViola } from '../viola.ts'
+
+export interface Servers extends AsyncDisposable {
+  apps: Record<'viola' | 'inventory' | 'operator' | 'controller', FastifyInstance>
+  ports: Record<string, number>
+  /** What they held for a failure of their own. */
+  failures: string[]
+}
+
+export async function startServers(): Promise<Servers> {
+  const failures: string[] = []
+  const log = createLog({}, { level: 'error', write: line => failures.push(line) })
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-servers-'))
+  const biz = await aBizCluster()
+  const viola = await aViola({ KUBECONFIG: biz.api.kubeconfig }, log)
+  let inventoryApp: FastifyInstance | undefined
+  const inventory = await startInventory({
+    env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'inventory.db'), INVENTORY_RATE_LIMIT: '0' },
+    log,
+    also: app => {
+      inventoryApp = app
+    },
+  })
+  const operator = createOperatorApp({
+    log,
+    metrics: createMetrics('operator'),
+    ready: () => [],
+    verdicts: () => new Map(),
+    dryRun: () => Promise.reject(new Error('nobody asks for it')),
+  })
+  const none = { synced: true, list: () => [], by: () => [] }
+  const controller = healthApp({
+    caches: { configs: none, jobs: none } as never,
+    metrics: createMetrics('controller'),
+    log,
+    now: () => new Date(),
+    signal: new AbortController().signal,
+    queue: () => undefined,
+  })
+  if (!inventoryApp) throw new Error('the inventory did not show its app')
+  const urls = {
+    viola: await listen(viola.app, '127.0.0.1:0'),
+    inventory: inventory.url,
+    operator: await listen(operator, '127.0.0.1:0'),
+    controller: await listen(controller, '127.0.0.1:0'),
+  }
+  return {
+    apps: { viola: viola.app, inventory: inventoryApp, operator, controller },
+    ports: Object.fromEntries(Object.entries(urls).map(([name, url]) => [name, Number(new URL(url).port)])),
+    failures,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([viola.close(), inventory.close(), operator.close(), controller.close()])
+      await biz.close()
+      await rm(dir, { recursive: true })
+    },
+  }
+}

@@ -38,10 +38,13 @@ const resolveWithin = 3_000
 type Stop = NonNullable<Agent['stop']>
 
 export async function runAgent(agent: Agent): Promise<number> {
-  const { env, host, log, paths = hostPaths, stop = { requested: false } } = agent
+  const { env, host, paths = hostPaths, stop = { requested: false } } = agent
   const started = host.now()
+  const traceId = traceIn(env['TRACEPARENT'])
+  const log = traceId === undefined ? agent.log : agent.log.with({ traceId })
   const finish = (report: AgentReport): number => {
-    const timed = { ...report, timings: { ...report.timings, total: host.now() - started } }
+    const timings = { ...report.timings, total: host.now() - started, startedAt: started }
+    const timed = { ...report, timings, ...(traceId === undefined ? {} : { traceId }) }
     log.info('report', { report: timed })
     host.writeReport(env['MULTINIC_TERMINATION_LOG'] || paths.terminationLog, fitReport(timed))
     return exitDone
@@ -69,6 +72,11 @@ export async function runAgent(agent: Agent): Promise<number> {
     manager?.close()
     release()
   }
+}
+
+/** The id that all parts log for one piece of work, from a W3C traceparent. */
+function traceIn(text = ''): string | undefined {
+  return /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/.exec(text)?.[1]
 }
 
 async function carryOut(ground: Ground, started: number, stop: Stop): Promise<AgentReport> {

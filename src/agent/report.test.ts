@@ -29,6 +29,16 @@ test('a short report is left as it is', () => {
   assert.deepEqual(JSON.parse(fitReport(aReport({ message: 'x' }))), aReport({ message: 'x' }))
 })
 
+test('what only a trace needs goes before anything that people read', () => {
+  const timings = { total: 12, apply: 5, verify: 4, startedAt: 1_700_000_000_000, applyAt: 1_700_000_000_003 }
+  const traced = { timings, traceId: 'f'.repeat(32) }
+  const room = limit - Buffer.byteLength(JSON.stringify(aReport({ ...traced })))
+  const just = aReport({ ...traced, message: 'm'.repeat(room) })
+  assert.deepEqual(JSON.parse(fitReport(just)), just)
+  const { traceId: _, ...lean } = { ...just, message: `${just.message}m`, timings: { total: 12, apply: 5 } }
+  assert.deepEqual(JSON.parse(fitReport({ ...just, message: `${just.message}m` })), lean)
+})
+
 test('any report fits, stays valid, and keeps every verdict and reason', () => {
   const words = fc.string({ maxLength: 2_000, unit: fc.constantFrom('a', '"', '\\', 'é', '…', '한', '\n') })
   const nic = fc.record({ message: words, portId: fc.string({ minLength: 1, maxLength: 253 }), failed: fc.boolean() })

@@ -39,7 +39,7 @@ export function appliedReport(work: Work, passes: readonly Pass[], recovered: re
     ...factsOf(last),
     changed: passes.reduce((sum, pass) => sum + pass.changed, 0),
     removed,
-    timings: { apply: passes.reduce((sum, pass) => sum + pass.applying, 0) },
+    timings: timingsOf(passes),
     undone: [...new Set([...recovered, ...passes.flatMap(pass => pass.undone)])],
   }
   const stuck = passes.flatMap(pass => pass.stuck)
@@ -55,6 +55,13 @@ export function appliedReport(work: Work, passes: readonly Pass[], recovered: re
     return nicReport(nic, judged, observedOf(last.observed, nic))
   })
   return { ...common, ...verdictOf(interfaces, stuck), interfaces }
+}
+
+function timingsOf(passes: readonly Pass[]): AgentReport['timings'] {
+  const sum = (of: (pass: Pass) => number) => passes.reduce((total, pass) => total + of(pass), 0)
+  const applyAt = passes.find(({ began }) => began !== undefined)?.began
+  const times = { apply: sum(pass => pass.applying), verify: sum(pass => pass.verifying) }
+  return { ...times, ...(applyAt === undefined ? {} : { applyAt }) }
 }
 
 /** A gateway that does not answer is told and fails nothing. */
@@ -173,6 +180,9 @@ function observedOf(observed: Observed, nic: Interface): ObservedInterface | und
 }
 
 export function fitReport(report: AgentReport): string {
+  const whole = JSON.stringify(report)
+  if (Buffer.byteLength(whole) <= maxReportBytes) return whole
+  const lean = untraced(report)
   const cuts = [
     (whole: AgentReport) => whole,
     ...[400, 200, 120, 60, 24].map(limit => (whole: AgentReport) => shortened(whole, limit)),
@@ -182,10 +192,16 @@ export function fitReport(report: AgentReport): string {
   ]
   let text = ''
   for (const cut of cuts) {
-    text = JSON.stringify(cut(report))
+    text = JSON.stringify(cut(lean))
     if (Buffer.byteLength(text) <= maxReportBytes) break
   }
   return text
+}
+
+/** What only a trace needs goes first. */
+function untraced({ traceId: _, ...report }: AgentReport): AgentReport {
+  const { startedAt: __, applyAt: ___, verify: ____, ...timings } = report.timings
+  return { ...report, timings }
 }
 
 function shortened(report: AgentReport, limit: number): AgentReport {

@@ -47,8 +47,11 @@ export interface Pass {
   stuck: { name: string; failure: Failure }[]
   /** Who did not answer, by interface, where that is only told. */
   notes: Map<number, string>
-  /** Milliseconds of applying. */
+  /** Milliseconds of applying, and of verifying what came of it. */
   applying: number
+  verifying: number
+  /** When the applying began, milliseconds since 1970. */
+  began?: number
 }
 
 /** The kernel takes things away by itself (a link that goes down loses its routes): what is missing is added again. */
@@ -107,6 +110,7 @@ export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<P
   after = settledState
   verifyAll(plan, units, after, failures)
   const notes = judge(units, { observed, after, heard, now, watch, ...ground }, failures)
+  const times = { began, applying, verifying: ground.host.now() - began - applying }
 
   const bad = made.filter(unit => failures.has(unit.group))
   if (bad.length > 0) await takeBack(bad, after, ground, 'kernel')
@@ -121,10 +125,10 @@ export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<P
   clearJournal(ground.host, ground.paths)
   if (ground.settings.reload === 'apply' && good.length > 0 && plan.backend.kind === 'netplan') {
     await reload(ground)
-    return { ...outcome(plan, { failures, good }, ground, await look(ground)), notes, applying }
+    return { ...outcome(plan, { failures, good }, ground, await look(ground)), notes, ...times }
   }
   const asKnown = failures.size === 0 ? { ...after, ...observeDisk(ground.host, ground.paths) } : await look(ground)
-  return { ...outcome(plan, { failures, good }, ground, asKnown), notes, applying }
+  return { ...outcome(plan, { failures, good }, ground, asKnown), notes, ...times }
 }
 
 /** The same look and the same plan, with nothing done about it. */
@@ -330,6 +334,7 @@ function outcome(
     stuck: [...stuckOf(plan), ...plan.units.flatMap(unit => stuckUnit(unit, failures))],
     notes: new Map(),
     applying: 0,
+    verifying: 0,
   }
 }
 
@@ -362,5 +367,6 @@ function settled(plan: Plan, observed: Observed, { paths }: Ground, failed: Map<
     stuck: stuckOf(plan),
     notes: new Map(),
     applying: 0,
+    verifying: 0,
   }
 }

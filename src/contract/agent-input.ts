@@ -10,6 +10,9 @@ import { generation } from './text.ts'
 /** The variable of the Job's container that carries the input as JSON. */
 export const agentInputVariable = 'MULTINIC_INPUT'
 
+/** The variable with the trace that the work belongs to, as programs hand it to each other. */
+export const agentTraceVariable = 'TRACEPARENT'
+
 export const agentModes = ['apply', 'cleanup', 'check', 'plan'] as const
 export type AgentMode = (typeof agentModes)[number]
 

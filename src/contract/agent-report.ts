@@ -46,8 +46,10 @@ export const agentReport = z.object({
   /** Who manages the network here, and because of what. */
   backend: z.object({ kind: z.string(), because: z.array(z.string()) }).optional(),
   bootId: z.string().optional(),
-  /** Milliseconds by stage. */
+  /** Milliseconds by stage; `startedAt` and `applyAt` are moments, in milliseconds since 1970. */
   timings: z.record(z.string(), z.number()),
+  /** The trace that the run belongs to. */
+  traceId: z.string().optional(),
 })
 
 export type AgentReport = z.infer<typeof agentReport>

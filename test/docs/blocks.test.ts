@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
 import { run } from '../rigs/process.ts'
-import { bare, blocksIn, blocksOf, commandsOf, english, isShell, pages, root, stages } from './blocks.ts'
+import { bare, blocksIn, blocksOf, commandsOf, english, isShell, pages, root, spansIn, stages } from './blocks.ts'
 import { elsewhere } from './elsewhere.ts'
 import { linesOf, mistakeIn } from './typed.ts'
 
@@ -61,11 +61,8 @@ test('every command names commands, options, targets and files that there are', 
 
 /** `make up` in the middle of a sentence. */
 function commandsInProse(page: string): string[] {
-  const prose = readFileSync(join(root, page), 'utf8').replaceAll(/^ *```[\s\S]*?^ *```$/gm, '')
-  const spans = [...prose.matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span)
-  return spans.filter(span =>
-    /^(sudo )?(make [a-z]|(\.\/bin\/)?multinic [a-z]|kubectl |helm |(\.\/)?scripts\/\S+ )/.test(span),
-  )
+  const command = /^(sudo )?(make [a-z]|(\.\/bin\/)?multinic [a-z]|kubectl |helm |(\.\/)?scripts\/\S+ )/
+  return spansIn(page).filter(span => command.test(span))
 }
 
 const mistakes: Record<string, RegExp> = {

@@ -66,3 +66,9 @@ export const english = pages.filter(page => !page.endsWith('.ko.md'))
 export function blocksOf(stage: Stage): Block[] {
   return english.flatMap(page => blocksIn(page)).filter(block => isShell(block) && block.stage === stage)
 }
+
+/** What stands between backticks in the sentences of a page. */
+export function spansIn(page: string): string[] {
+  const prose = readFileSync(join(root, page), 'utf8').replaceAll(/^ *```[\s\S]*?^ *```$/gm, '')
+  return [...prose.matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span)
+}

@@ -2,6 +2,7 @@
  * The commands of the documents that need all parts at work: on a sandbox, with the real kubectl. Those for a node run on a node
  * of it.
  */
+import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -10,7 +11,7 @@ import { environment } from '../../src/env.ts'
 import type { SandboxStatus } from '../../src/sandbox/status.ts'
 import { binary } from '../rigs/kubernetes/binaries.ts'
 import { run } from '../rigs/process.ts'
-import { type Block, blocksOf, commandsOf, root } from './blocks.ts'
+import { type Block, blocksOf, commandsOf, english, root, spansIn } from './blocks.ts'
 import { openStage, type Stage } from './stage.ts'
 
 let stage: Stage
@@ -71,6 +72,7 @@ async function up(): Promise<void> {
   await writeFile(join(stage.dir, 'body.json'), JSON.stringify([config]))
   given = {
     NAME: 'sandbox',
+    NODE: 'worker-1',
     'osc storage': 'osc sandbox',
     'multinic-system/storage': 'multinic-system/sandbox',
     '10.10.0.7': nic?.address ?? '',
@@ -112,6 +114,18 @@ for (const block of blocks)
     await up()
     await play(block)
   })
+
+/** Those that a sentence names in full; of what is in the cluster, not of the cluster itself. */
+const spoken = english.flatMap(page =>
+  spansIn(page)
+    .filter(span => /^kubectl (?!.*…).*\b(osc|mnnc|multinicclusterconfigs)\b/.test(span))
+    .map((span): Block => ({ page, line: 0, language: 'sh', stage: 'sandbox', marks: [], text: `${span}\n` })),
+)
+test('what sentences say to do with kubectl can be done in the sandbox', async () => {
+  await up()
+  assert.ok(spoken.length > 5)
+  for (const block of spoken) await play(block)
+})
 
 /** On worker-2: what a person takes away by hand there is of no use to anybody after it. */
 function onNode(block: Block): Block {

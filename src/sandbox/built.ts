@@ -16,7 +16,8 @@ export interface Built {
 }
 
 const mark = '.sandbox-'
-const checkout = join(import.meta.dirname, '../..')
+/** Where the project lies. */
+export const checkout = join(import.meta.dirname, '../..')
 
 /** As deep in the checkout as this file: what a source finds at ../../config, the program made of it finds there too. */
 const directory = (key: string) => join(checkout, 'node_modules', `${mark}${key}`)

@@ -80,12 +80,13 @@ export function openstackConfigFor(
 
 /** The CRD is there, but its collection may take a moment to be served. */
 export async function createConfig(kube: KubeClient, config: OpenstackConfig): Promise<void> {
-  for (let tries = 0; ; tries++) {
+  const until = performance.now() + 30_000
+  for (;;) {
     try {
       await kube.create(openstackConfigs, config)
       return
     } catch (error) {
-      if (!isNotFound(error) || tries > 50) throw error
+      if (!isNotFound(error) || performance.now() > until) throw error
       await new Promise(resolve => setTimeout(resolve, 20))
     }
   }

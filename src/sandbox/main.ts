@@ -1,7 +1,7 @@
 /**
  * `multinic sandbox`: the commands of the sandbox, for people and for tests.
  */
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { environment } from '../env.ts'
 import { messageOf } from '../errors.ts'
 import { command, milliseconds, running, stateOf, type Where, wholeNumber } from './commanding.ts'
@@ -22,13 +22,15 @@ export function sandboxCommand(): Command {
     .option('--nodes <count>', 'how many nodes', wholeNumber, 3)
     .option('--nic-delay <duration>', 'how long a hot-plugged NIC takes to appear', milliseconds, 300)
     .option('--rabbitmq <url>', 'a RabbitMQ that the cloud tells of its changes (amqp://user:password@host/), or local')
-    .action(async ({ foreground, nodes, nicDelay, rabbitmq, ...where }: Where & UpFlags) => {
+    .addOption(kindOf('kubernetes', 'etcd, kube-apiserver and kube-controller-manager'))
+    .action(async ({ foreground, nodes, nicDelay, rabbitmq, kubernetes, ...where }: Where & UpFlags) => {
       const { rabbitmqVariable, upDetached, upForeground } = await import('./up.ts')
       const options = {
         state: stateOf(where),
         nodes,
         nicDelayMs: nicDelay,
         rabbitmq: rabbitmq ?? environment()[rabbitmqVariable],
+        real: { kubernetes: kubernetes === 'real' },
         program: './bin/multinic',
         say: console.log,
       }
@@ -106,6 +108,14 @@ interface UpFlags {
   nodes: number
   nicDelay: number
   rabbitmq?: string
+  kubernetes: Kind
+}
+
+type Kind = 'simulated' | 'real'
+
+function kindOf(part: string, what: string): Option {
+  const text = `simulated, or real: ${what}, as the tests of the project have them`
+  return new Option(`--${part} <kind>`, text).choices(['simulated', 'real']).default('simulated')
 }
 
 interface DetachFlags {

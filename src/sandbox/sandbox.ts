@@ -4,23 +4,22 @@
  */
 import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
-import { connectKube, type KubeClient } from '../kube/client.ts'
-import { loadKubeconfig } from '../kube/config.ts'
 import type { Log } from '../log.ts'
 import { type AttachInput, attachPorts, type DetachInput, detachPorts, homeSubnet } from './attach.ts'
 import { builtParts } from './built.ts'
 import { openBus } from './bus.ts'
 import { type Cloud, startCloud } from './cloud.ts'
+import { type Cluster, openClusters } from './clusters.ts'
 import { file } from './container.ts'
 import { createFabric, type Fabric } from './fabric.ts'
 import type { FaultSwitchboard } from './faults/switchboard.ts'
 import { openFaults } from './faults/switches.ts'
 import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor } from './install.ts'
-import { type KubeApi, startKubeApi } from './kube/server.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import { createNode, type SandboxNode } from './nodes.ts'
 import { observeSandbox } from './observe.ts'
 import { partsOf, whenUp } from './parts.ts'
+import { openRealClusters } from './real/kubernetes.ts'
 import type { StateDir } from './state.ts'
 import { type SandboxStatus, statusOf } from './status.ts'
 import { type Supervisor, supervise } from './supervisor.ts'
@@ -42,6 +41,8 @@ export interface SandboxOptions {
   nicDelayMs: number
   /** Address of a RabbitMQ that the cloud tells of its changes, or `local`. */
   rabbitmq?: string | undefined
+  /** Which of the simulated parts are to be real ones. */
+  real?: { kubernetes?: boolean | undefined } | undefined
   /** Settings that every part is given besides its own. */
   env?: Record<string, string> | undefined
   log: Log
@@ -56,11 +57,6 @@ export interface SandboxOptions {
 export interface Attachable {
   nodes: string[]
   attach(input: AttachInput): Port[]
-}
-
-export interface Cluster {
-  api: KubeApi
-  kube: KubeClient
 }
 
 export interface Sandbox {
@@ -111,20 +107,21 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     for (let index = 1; index <= options.nodes; index++) addServer(world, `worker-${index}`)
 
     progress('two Kubernetes APIs, a cloud, the agent, the dashboard')
-    const cluster = (name: string) => started(openCluster(state, name, log), close)
+    const open = options.real?.kubernetes ? openRealClusters : openClusters
+    const clustersStart = started(open(state, log), made => made.close())
     const bus = options.rabbitmq
       ? await started(openBus(options.rabbitmq, state, world, log), made => made.close())
       : undefined
     const cloudStarts = started(startCloud(world, log), made => made.close())
-    const begun = [cluster('management'), cluster('biz'), cloudStarts, builtParts()] as const
+    const begun = [clustersStart, cloudStarts, builtParts()] as const
     // All of them first: what starts after a failure would never be stopped.
     await Promise.allSettled(begun)
-    const [management, biz, cloud, built] = await Promise.all(begun)
+    const [{ management, biz }, cloud, built] = await Promise.all(begun)
     await Promise.all([installDefinitions(management.kube), installDefinitions(biz.kube)])
     await installEncryptKey(management.kube, world)
 
     progress('operator, Viola, controller')
-    const kubeconfigs = { management: management.api.kubeconfig, biz: biz.api.kubeconfig }
+    const kubeconfigs = { management: management.kubeconfig, biz: biz.kubeconfig }
     const { parts: wanted, addresses } = await partsOf({
       state,
       kubeconfigs,
@@ -154,7 +151,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
         kubelets.set(node.name, await started(kubelet, made => made.stop()))
       }),
     )
-    biz.api.podLogs((namespace, name) => {
+    biz.podLogs((namespace, name) => {
       const files = [...kubelets.values()].map(kubelet => kubelet.logFile(namespace, name, false))
       const found = files.find(each => each !== undefined)
       return found === undefined ? undefined : readFileSync(found, 'utf8')
@@ -177,13 +174,13 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       ...Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, `http://${address}`])),
       dashboard: `http://${addresses.inventory}/`,
       ...cloud.urls,
-      management: management.api.url,
-      biz: biz.api.url,
+      management: management.url,
+      biz: biz.url,
     }
     const faults = openFaults({
       ...{ state, world, fabric, nodes, nicDelay, cloud, bus, log },
       biz: biz.kube,
-      cluster: { management: management.api, biz: biz.api, parts: supervisor },
+      cluster: { management: management.faults, biz: biz.faults, parts: supervisor },
     })
     undo.push(() => faults.off())
     const observe = () =>
@@ -214,18 +211,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     await stop()
     throw error
   }
-}
-
-async function openCluster(state: StateDir, name: string, log: Log): Promise<Cluster> {
-  const dir = state.path(name)
-  await mkdir(dir, { recursive: true })
-  const api = await startKubeApi({ name, dir, log })
-  return { api, kube: connectKube(await loadKubeconfig(api.kubeconfig), { log }) }
-}
-
-async function close({ api, kube }: Cluster): Promise<void> {
-  await kube.close()
-  await api.close()
 }
 
 async function makeNodes(

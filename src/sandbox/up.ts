@@ -14,7 +14,7 @@ import { connectControl } from './control-client.ts'
 import { ownProgram } from './parts.ts'
 import { type Namespaces, possibleNamespaces } from './possible.ts'
 import { asRootOfItsOwn } from './rootless.ts'
-import type { Attachable, Sandbox } from './sandbox.ts'
+import type { Attachable, Sandbox, SandboxOptions } from './sandbox.ts'
 import { claim, clean, makeStateDir, ownerOf, partMark, type StateDir, sweep } from './state.ts'
 import { nextSteps, type SandboxStatus, treeOf } from './status.ts'
 
@@ -23,6 +23,7 @@ export interface UpOptions {
   nodes: number
   nicDelayMs: number
   rabbitmq?: string | undefined
+  real?: SandboxOptions['real']
   /** How the program is called, for what to try next. */
   program: string
   say: (line: string) => void
@@ -45,6 +46,7 @@ export async function upDetached(wanted: UpOptions): Promise<void> {
   const logFile = state.path('sandbox.log')
   const output = openSync(logFile, 'a')
   const options = ['--dir', state.dir, '--nodes', `${nodes}`, '--nic-delay', `${nicDelayMs}ms`]
+  for (const [part, real] of Object.entries(wanted.real ?? {})) if (real) options.push(`--${part}`, 'real')
   const { program } = await builtParts(say)
   const { command, env } = ownProgram(program, 'sandbox', 'up', '--foreground', ...options)
   const [file = '', ...args] = of === 'user' ? asRootOfItsOwn(command) : command

@@ -1,14 +1,14 @@
 /**
  * The faults of the two API servers and of our own parts.
  */
-import type { KubeApi } from '../kube/server.ts'
+import type { ClusterFaults } from '../clusters.ts'
 import type { Supervisor } from '../supervisor.ts'
 import type { ClusterFault } from './catalogue.ts'
 import type { Switch } from './switchboard.ts'
 
 export interface ClusterPlaces {
-  management: Pick<KubeApi, 'faults' | 'store' | 'cut'>
-  biz: Pick<KubeApi, 'faults' | 'store' | 'cut'>
+  management: ClusterFaults
+  biz: ClusterFaults
   parts: Supervisor
 }
 
@@ -18,13 +18,10 @@ const nothing = async () => {}
 
 export function clusterSwitches({ management, biz, parts }: ClusterPlaces): Record<ClusterFault, Switch> {
   const away =
-    (api: ClusterPlaces['biz']): Switch =>
+    (cluster: ClusterFaults): Switch =>
     async () => {
-      api.faults.away = true
-      api.cut()
-      return async () => {
-        api.faults.away = false
-      }
+      await cluster.away(true)
+      return () => cluster.away(false)
     }
   const signal = (name: PartName, what: NodeJS.Signals) => {
     const pid = parts.pidOf(name)
@@ -56,16 +53,13 @@ export function clusterSwitches({ management, biz, parts }: ClusterPlaces): Reco
     'away-management-api': away(management),
     'away-biz-api': away(biz),
     conflicts: async () => {
-      for (const { faults } of [management, biz]) faults.conflicts = true
+      for (const cluster of [management, biz]) cluster.conflicts(true)
       return async () => {
-        for (const { faults } of [management, biz]) faults.conflicts = false
+        for (const cluster of [management, biz]) cluster.conflicts(false)
       }
     },
     'compacted-watches': async () => {
-      for (const { store, cut } of [management, biz]) {
-        store.compact()
-        cut()
-      }
+      for (const cluster of [management, biz]) cluster.compact()
       return nothing
     },
     'killed-operator': killed('operator'),

@@ -21,7 +21,18 @@ export interface ControlPlaneOptions {
   controllerManagerFlags?: string[]
   /** A second cluster in the world of this one: with authority, tokens and objects of its own, in the same etcd. */
   beside?: ControlPlane
+  /** Outside of a world: on these ports of the loopback address, with its files below this directory. */
+  loopback?: { dir: string; ports: Ports }
 }
+
+export interface Ports {
+  etcd: number
+  peer: number
+  apiserver: number
+  manager: number
+}
+
+const usualPorts: Ports = { etcd: 2379, peer: 2380, apiserver: 6443, manager: 10257 }
 
 export interface ControlPlane {
   /** Of a member of system:masters. */
@@ -36,24 +47,31 @@ export interface ControlPlane {
   exec(command: string, args: readonly string[], options?: RunOptions): Promise<Ran>
   /** An address of the bridge that no node has. */
   nextAddress(): string
+  /** Kills the API server, and starts it again with all that it had. */
+  away(): Promise<void>
+  back(): Promise<void>
   close(): Promise<void>
 }
 
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
-  const world = thisWorld()
-  const dir = await mkdtemp(join(tmpdir(), 'control-plane-'))
+  const { loopback } = options
+  const world = loopback ? '' : thisWorld()
+  const dir = await mkdtemp(join(loopback?.dir ?? tmpdir(), 'control-plane-'))
+  const ownBridge = !options.beside && !loopback
   const daemons: Daemon[] = []
   const close = async () => {
     // Nothing of it is needed again, and a graceful end would wait for every open watch.
     for (const daemon of daemons) await daemon.stop('SIGKILL')
-    if (!options.beside) await run('ip', ['link', 'delete', bridge.name], { check: false })
+    if (ownBridge) await run('ip', ['link', 'delete', bridge.name], { check: false })
     await rm(dir, { recursive: true, force: true })
   }
   try {
-    const ports = options.beside ? { apiserver: 6444, manager: 10258 } : { apiserver: 6443, manager: 10257 }
-    if (!options.beside) await makeBridge()
+    const besidePorts = { ...usualPorts, apiserver: 6444, manager: 10258 }
+    const ports = loopback?.ports ?? (options.beside ? besidePorts : usualPorts)
+    const address = loopback ? '127.0.0.1' : bridge.address
+    if (ownBridge) await makeBridge()
     const authority = await certificateAuthority(dir)
-    const server = `https://${bridge.address}:${ports.apiserver}`
+    const server = `https://${address}:${ports.apiserver}`
     const token = randomBytes(24).toString('hex')
     const kubeconfig = join(dir, 'kubeconfig')
     await writeFile(join(dir, 'tokens.csv'), `${token},admin,admin,"system:masters"\n`, { mode: 0o600 })
@@ -61,19 +79,20 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     const ca = await readFile(authority.cert)
     const get = (path: string) => getJson(`${server}${path}`, ca, token)
 
-    const flags = [...(await apiserverFlags(dir, authority)), `--secure-port=${ports.apiserver}`]
+    const flags = [...(await apiserverFlags(dir, authority, address, ports)), ...(options.apiserverFlags ?? [])]
     if (options.beside) flags.push('--etcd-prefix=/beside')
     else {
-      const etcd = startEtcd(dir)
+      const etcd = startEtcd(dir, ports)
       daemons.push(etcd)
-      await answers('etcd', etcd, etcdHealth)
+      await answers('etcd', etcd, () => etcdHealth(ports))
     }
-    const apiserver = startDaemon(binary('kube-apiserver'), [...flags, ...(options.apiserverFlags ?? [])], {
-      log: join(dir, 'kube-apiserver.log'),
-      cwd: dir,
-    })
-    daemons.push(apiserver)
-    await answers('kube-apiserver', apiserver, () => get('/readyz'))
+    let apiserver: Daemon
+    const back = async () => {
+      apiserver = startDaemon(binary('kube-apiserver'), flags, { log: join(dir, 'kube-apiserver.log'), cwd: dir })
+      daemons.push(apiserver)
+      await answers('kube-apiserver', apiserver, () => get('/readyz'))
+    }
+    await back()
     const manager = startDaemon(
       binary('kube-controller-manager'),
       [
@@ -103,6 +122,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
         last += 1
         return bridge.address.replace(/\d+$/, String(last))
       },
+      away: () => apiserver.stop('SIGKILL'),
+      back,
       close,
     }
   } catch (error) {
@@ -130,9 +151,9 @@ async function makeBridge(): Promise<void> {
   await run('ip', ['link', 'set', bridge.name, 'up'])
 }
 
-function startEtcd(dir: string): Daemon {
-  const client = 'http://127.0.0.1:2379'
-  const peer = 'http://127.0.0.1:2380'
+function startEtcd(dir: string, ports: Ports): Daemon {
+  const client = `http://127.0.0.1:${ports.etcd}`
+  const peer = `http://127.0.0.1:${ports.peer}`
   const flags = {
     name: 'rig',
     'data-dir': join(dir, 'etcd'),
@@ -147,9 +168,9 @@ function startEtcd(dir: string): Daemon {
   return startDaemon(binary('etcd'), args, { log: join(dir, 'etcd.log'), env: { ETCD_UNSUPPORTED_ARCH: process.arch } })
 }
 
-async function apiserverFlags(dir: string, authority: Authority): Promise<string[]> {
+async function apiserverFlags(dir: string, authority: Authority, address: string, ports: Ports): Promise<string[]> {
   const names = ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'].map(name => `DNS:${name}`)
-  const addresses = ['127.0.0.1', '10.0.0.1', bridge.address].map(address => `IP:${address}`)
+  const addresses = ['127.0.0.1', '10.0.0.1', bridge.address].map(each => `IP:${each}`)
   const serving = await authority.issue('kube-apiserver', '/CN=kube-apiserver', {
     subjectAltName: [...names, ...addresses].join(),
     extendedKeyUsage: 'serverAuth',
@@ -160,9 +181,11 @@ async function apiserverFlags(dir: string, authority: Authority): Promise<string
   })
   const signing = await signingKey(dir)
   return [
-    '--etcd-servers=http://127.0.0.1:2379',
-    `--bind-address=${bridge.address}`,
-    `--advertise-address=${bridge.address}`,
+    `--etcd-servers=http://127.0.0.1:${ports.etcd}`,
+    `--bind-address=${address}`,
+    `--secure-port=${ports.apiserver}`,
+    // It does not announce a loopback address; where there are no Services nobody asks for this one.
+    `--advertise-address=${address.startsWith('127.') ? bridge.address : address}`,
     `--tls-cert-file=${serving.cert}`,
     `--tls-private-key-file=${serving.key}`,
     `--client-ca-file=${authority.cert}`,
@@ -194,9 +217,9 @@ function controllerManagerFlags(kubeconfig: string, authority: Authority): strin
   ]
 }
 
-function etcdHealth(): Promise<void> {
+function etcdHealth({ etcd }: Ports): Promise<void> {
   return new Promise((resolve, reject) => {
-    httpGet('http://127.0.0.1:2379/health', answer => {
+    httpGet(`http://127.0.0.1:${etcd}/health`, answer => {
       answer.resume()
       if (answer.statusCode === 200) resolve()
       else reject(new Error(`health: ${answer.statusCode}`))

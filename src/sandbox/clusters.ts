@@ -1,0 +1,73 @@
+/**
+ * The two clusters of a sandbox, management and Biz: APIs of our own, unless real ones are asked for.
+ */
+import { mkdir } from 'node:fs/promises'
+import { connectKube, type KubeClient } from '../kube/client.ts'
+import { loadKubeconfig } from '../kube/config.ts'
+import type { Log } from '../log.ts'
+import { type KubeApi, startKubeApi } from './kube/server.ts'
+import type { StateDir } from './state.ts'
+
+export interface Cluster {
+  /** Of a simulated cluster; a real one has none and says so. */
+  readonly api: KubeApi
+  kube: KubeClient
+  url: string
+  kubeconfig: string
+  faults: ClusterFaults
+  podLogs: KubeApi['podLogs']
+}
+
+/** What the API server of a cluster can be made to do. */
+export interface ClusterFaults {
+  away(on: boolean): Promise<void>
+  conflicts(on: boolean): void
+  /** Forgets what happened, and ends all watches. */
+  compact(): void
+}
+
+export interface Clusters {
+  management: Cluster
+  biz: Cluster
+  close(): Promise<void>
+}
+
+export async function openClusters(state: StateDir, log: Log): Promise<Clusters> {
+  const [management, biz] = await Promise.all([openCluster(state, 'management', log), openCluster(state, 'biz', log)])
+  return {
+    management,
+    biz,
+    async close() {
+      for (const { api, kube } of [biz, management]) {
+        await kube.close()
+        await api.close()
+      }
+    },
+  }
+}
+
+async function openCluster(state: StateDir, name: string, log: Log): Promise<Cluster> {
+  const dir = state.path(name)
+  await mkdir(dir, { recursive: true })
+  const api = await startKubeApi({ name, dir, log })
+  return {
+    api,
+    kube: connectKube(await loadKubeconfig(api.kubeconfig), { log }),
+    url: api.url,
+    kubeconfig: api.kubeconfig,
+    faults: {
+      async away(on) {
+        api.faults.away = on
+        if (on) api.cut()
+      },
+      conflicts(on) {
+        api.faults.conflicts = on
+      },
+      compact() {
+        api.store.compact()
+        api.cut()
+      },
+    },
+    podLogs: api.podLogs,
+  }
+}

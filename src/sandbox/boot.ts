@@ -7,23 +7,22 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Log } from '../log.ts'
 import { type Files, type Link, readBoot } from './boot-files.ts'
-import { ipBatch, ipJson, run } from './command.ts'
+import type { Machine } from './machine.ts'
 
 export interface BootOptions {
+  machine: Machine
   namespace: string
   root: string
   log: Log
 }
 
-export async function boot({ namespace, root, log }: BootOptions): Promise<void> {
-  const links = await ipJson<Link>(namespace, ['link', 'show'])
+export async function boot({ machine, namespace, root, log }: BootOptions): Promise<void> {
+  const links = await machine.ipJson<Link>(namespace, ['link', 'show'])
   const plan = readBoot(await filesOf(root), links)
   for (const what of plan.unknown) log.warn('a network file says what the boot of the sandbox does not know', { what })
-  await ipBatch(namespace, plan.ip.filter(isRename))
-  const writes = plan.sysctls.map(({ path, value }) => `echo '${value}' > '/proc/sys/${path}'`)
-  if (writes.length > 0)
-    await run('nsenter', [`--net=/run/netns/${namespace}`, 'sh', '-e'], { input: writes.join('\n') })
-  await ipBatch(
+  await machine.ip(namespace, plan.ip.filter(isRename))
+  await machine.writeSettings(namespace, plan.sysctls)
+  await machine.ip(
     namespace,
     plan.ip.filter(line => !isRename(line)),
   )

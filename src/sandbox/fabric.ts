@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import { parseCidr } from '../contract/address.ts'
-import { ipBatch } from './command.ts'
-import { addNamespace, removeNamespace, type StateDir } from './state.ts'
+import { type Machine, namespaceMachine } from './machine.ts'
+import type { StateDir } from './state.ts'
 
 export interface FabricSubnet {
   id: string
@@ -25,6 +25,8 @@ export interface Nic {
 }
 
 export interface Fabric {
+  /** What it and the nodes on it are made of. */
+  readonly machine: Machine
   readonly namespace: string
   addSubnet(subnet: FabricSubnet): Promise<void>
   /** Puts the NIC into a guest: DOWN and without any configuration, as a hot-plugged one is. */
@@ -36,27 +38,28 @@ export interface Fabric {
 /** Nothing listens there, but packets arrive: a node's way to its API server ends with a refusal, not in silence. */
 export const serviceAddress = '10.96.0.1'
 
-export async function createFabric(state: StateDir): Promise<Fabric> {
+export async function createFabric(state: StateDir, machine: Machine = namespaceMachine(state)): Promise<Fabric> {
   const namespace = `${state.prefix}fabric`
-  await addNamespace(state, namespace)
-  await ipBatch(namespace, [`addr add ${serviceAddress}/32 dev lo`])
+  await machine.addNamespace(namespace)
+  await machine.ip(namespace, [`addr add ${serviceAddress}/32 dev lo`])
   return {
+    machine,
     namespace,
     async addSubnet({ id, cidr, gatewayIp, mtu }) {
       const bridge = bridgeOf(id)
-      await ipBatch(namespace, [
+      await machine.ip(namespace, [
         `link add ${bridge} type bridge`,
         ...(gatewayIp ? [`addr add ${gatewayIp}/${parseCidr(cidr)?.prefix} dev ${bridge}`] : []),
         `link set ${bridge} mtu ${mtu} up`,
       ])
     },
     plug: (guest, { portId, subnetId, mac, mtu, name }) =>
-      ipBatch(namespace, [
+      machine.ip(namespace, [
         `link add ${cableOf(portId)} mtu ${mtu} type veth peer name ${name} address ${mac} netns ${guest}`,
         `link set ${cableOf(portId)} master ${bridgeOf(subnetId)} up`,
       ]),
-    unplug: portId => ipBatch(namespace, [`link delete ${cableOf(portId)}`]),
-    remove: () => removeNamespace(namespace),
+    unplug: portId => machine.ip(namespace, [`link delete ${cableOf(portId)}`]),
+    remove: () => machine.removeNamespace(namespace),
   }
 }
 

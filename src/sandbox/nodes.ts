@@ -8,10 +8,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../log.ts'
 import { boot } from './boot.ts'
-import { ipBatch } from './command.ts'
-import { type ContainerOptions, type RunningContainer, startContainer } from './container.ts'
+import type { ContainerOptions, RunningContainer } from './container.ts'
 import type { Fabric } from './fabric.ts'
-import { addNamespace, partMark, removeNamespace, type StateDir } from './state.ts'
+import type { StateDir } from './state.ts'
 import { type Port, portsOf, type Server, setPortStatus, type World } from './world.ts'
 
 /** What a Pod asks for; where it runs is the node's. */
@@ -56,6 +55,7 @@ const primaryName = 'ens3'
 
 export async function createNode(options: NodeOptions): Promise<SandboxNode> {
   const { state, world, fabric, server, primary } = options
+  const { machine } = fabric
   const log = options.log.with({ node: server.name })
   const namespace = `${state.prefix}${server.name}`
   const root = state.path('nodes', server.name)
@@ -71,9 +71,9 @@ export async function createNode(options: NodeOptions): Promise<SandboxNode> {
   let work: Promise<void> = Promise.resolve()
 
   async function powerOn(): Promise<void> {
-    await addNamespace(state, namespace)
+    await machine.addNamespace(namespace)
     await plug(primary, primaryName)
-    await ipBatch(namespace, [
+    await machine.ip(namespace, [
       `link set ${primaryName} up`,
       `addr add ${address}/${prefixLength} dev ${primaryName}`,
       `route add default via ${subnet?.gatewayIp} dev ${primaryName} proto dhcp src ${address} metric 100`,
@@ -131,7 +131,7 @@ export async function createNode(options: NodeOptions): Promise<SandboxNode> {
 
   async function rebootNow(): Promise<void> {
     for (const id of [...slots.keys(), primary.id]) if (!pulled.has(id)) await fabric.unplug(id)
-    await removeNamespace(namespace)
+    await machine.removeNamespace(namespace)
     bootId = randomUUID()
     await powerOn()
     for (const [id, slot] of slots) {
@@ -139,7 +139,7 @@ export async function createNode(options: NodeOptions): Promise<SandboxNode> {
       if (port && !pulled.has(id)) await plug(port, `ens${slot}`)
       else if (!port) slots.delete(id)
     }
-    await boot({ namespace, root, log })
+    await boot({ machine, namespace, root, log })
   }
 
   /** One thing at a time; a failure of one does not stop the next. */
@@ -162,15 +162,13 @@ export async function createNode(options: NodeOptions): Promise<SandboxNode> {
     get bootId() {
       return bootId
     },
-    // The kernel's own: /proc/sys/net shows the network namespace of whoever looks.
-    hostPath: path => (path.startsWith('/proc/sys/net/') ? path : join(root, path)),
-    start: container =>
-      startContainer({ ...container, namespace, hostname: server.name, mark: { [partMark]: state.dir } }),
+    hostPath: path => machine.hostPath(root, path),
+    start: container => machine.start({ ...container, namespace, hostname: server.name }),
     wire: () => inTurn(wireNow),
     pull: portId => inTurn(() => pullNow(portId)),
     putBack: () => inTurn(putBackNow),
     reboot: () => inTurn(rebootNow),
-    remove: () => inTurn(() => removeNamespace(namespace)),
+    remove: () => inTurn(() => machine.removeNamespace(namespace)),
   }
 }
 
@@ -204,7 +202,7 @@ const cloudInit = (mac: string) => `network:
 async function makeRoot(root: string, server: Server, primaryMac: string): Promise<void> {
   const directories = [
     ...['etc/netplan', 'etc/systemd/network', 'etc/sysctl.d', 'var/lib', 'run'],
-    ...['sys/class/dmi/id', 'proc/sys/kernel/random'],
+    ...['sys/class/dmi/id', 'proc/sys/kernel/random', 'proc/sys/net/ipv4/conf', 'proc/sys/net/ipv6/conf'],
   ]
   for (const directory of directories) await mkdir(join(root, directory), { recursive: true })
   await writeFile(join(root, 'etc/os-release'), osRelease)

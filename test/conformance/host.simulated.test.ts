@@ -1,0 +1,8 @@
+/** The suite for nodes, on the machine in memory. */
+import { agentEntrypoint, simulatedMachine } from '../../src/sandbox/simulated/machine.ts'
+import { hostConformance } from './host.ts'
+
+hostConformance({
+  machine: simulatedMachine,
+  image: async () => ({ entrypoint: [agentEntrypoint], mounts: [] }),
+})

@@ -1,0 +1,338 @@
+/**
+ * What a node of the sandbox is, whatever it is made of: the same cases run on network namespaces of this kernel and on the
+ * machine in memory. Everything goes through the agent as it is shipped, and is read back with `ip`.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, readdir, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { AgentInput } from '../../src/contract/agent-input.ts'
+import type { AgentReport } from '../../src/contract/agent-report.ts'
+import { silent } from '../../src/log.ts'
+import { cableOf, createFabric, type Fabric, serviceAddress } from '../../src/sandbox/fabric.ts'
+import type { Machine } from '../../src/sandbox/machine.ts'
+import { createNode, type SandboxNode } from '../../src/sandbox/nodes.ts'
+import type { Image } from '../../src/sandbox/pod-worker.ts'
+import { clean, makeStateDir, type StateDir, stateDir } from '../../src/sandbox/state.ts'
+import {
+  addPort,
+  addServer,
+  addSubnet,
+  createWorld,
+  type Port,
+  removePort,
+  type Subnet,
+  type World,
+} from '../../src/sandbox/world.ts'
+
+export interface HostPlace {
+  machine(state: StateDir): Machine
+  image(): Promise<Image>
+}
+
+type Wish = AgentInput['interfaces'][number]
+
+/** Where the controller's Job lets the agent see the node. */
+const mounted: [path: string, target: string, kind: 'directory' | 'file'][] = [
+  ['/etc/netplan', '/etc/netplan', 'directory'],
+  ['/etc/systemd/network', '/etc/systemd/network', 'directory'],
+  ['/etc/sysctl.d', '/etc/sysctl.d', 'directory'],
+  ['/var/lib', '/var/lib/multinic', 'directory'],
+  ['/proc/sys/net/ipv4/conf', '/host/proc/ipv4-conf', 'directory'],
+  ['/proc/sys/net/ipv6/conf', '/host/proc/ipv6-conf', 'directory'],
+  ['/sys/class/dmi/id/product_uuid', '/host/product_uuid', 'file'],
+  ['/proc/sys/kernel/random/boot_id', '/host/boot_id', 'file'],
+]
+
+export function hostConformance(place: HostPlace): void {
+  let state: StateDir
+  let world: World
+  let fabric: Fabric
+  let image: Image
+  let [storage, wide]: [Subnet?, Subnet?] = []
+  let [node, other]: [SandboxNode?, SandboxNode?] = []
+  let runs = 0
+  const the = <T>(it: T | undefined): T => it ?? assert.fail('it was never made')
+
+  before(async () => {
+    state = stateDir(await mkdtemp(join(tmpdir(), 'multinic-host-')))
+    await makeStateDir(state)
+    world = createWorld()
+    fabric = await createFabric(state, place.machine(state))
+    image = await place.image()
+    const home = addSubnet(world, { name: 'nodes', cidr: '10.0.0.0/24', mtu: 1500 })
+    storage = addSubnet(world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+    wide = addSubnet(world, { name: 'wide', cidr: 'fd00:10::/64', mtu: 1500, gatewayIp: 'fd00:10::1' })
+    for (const { id, cidr, gatewayIp, networkId } of [home, storage, wide])
+      await fabric.addSubnet({ id, cidr, gatewayIp, mtu: world.networks.get(networkId)?.mtu ?? 1500 })
+    const made = async (name: string) => {
+      const server = addServer(world, name)
+      const primary = addPort(world, { server, subnet: home })
+      return createNode({ state, world, fabric, server, primary, nicDelayMs: () => 0, log: silent })
+    }
+    ;[node, other] = [await made('worker-1'), await made('worker-2')]
+  })
+
+  after(async () => {
+    for (const each of [node, other]) await each?.remove()
+    await fabric.remove()
+    await clean(state)
+  })
+
+  /** One run of the agent on a node, as its Pod would be. */
+  async function agent(on: SandboxNode, interfaces: Wish[], more: Partial<AgentInput> = {}): Promise<AgentReport> {
+    const input: AgentInput = {
+      ...{ version: 1, mode: 'apply', nodeName: on.name, instanceId: on.server.id, generation: 1, specHash: 'hash' },
+      ...{ nodeAddresses: [on.address], interfaces, ...more },
+    }
+    const running = await on.start({
+      dir: state.path('runs', String(++runs)),
+      command: image.entrypoint,
+      env: { MULTINIC_INPUT: JSON.stringify(input), NIC_WAIT: '0s', KUBERNETES_SERVICE_HOST: serviceAddress },
+      mounts: [
+        ...image.mounts,
+        ...mounted.map(([path, target, kind]) => ({ source: on.hostPath(path), target, readOnly: false, kind })),
+      ],
+      capabilities: ['NET_ADMIN'],
+      terminationMessagePath: '/dev/termination-log',
+    })
+    const { exitCode } = await running.ended
+    assert.equal(exitCode, 0, readFileSync(running.logFile, 'utf8'))
+    return JSON.parse(readFileSync(running.messageFile, 'utf8')) as AgentReport
+  }
+
+  const wish = (port: Port, id: number, more: Partial<Wish> = {}): Wish => {
+    const [ip] = port.fixedIps
+    const subnet = the(world.subnets.get(ip?.subnetId ?? ''))
+    return {
+      ...{ id, name: `multinic${id}`, macAddress: port.macAddress, portId: port.id, mtu: 1450 },
+      ...{ address: ip?.ipAddress ?? '', cidr: subnet.cidr, ...(subnet.gatewayIp && { gateway: subnet.gatewayIp }) },
+      ...more,
+    }
+  }
+  const verdicts = ({ interfaces }: AgentReport) =>
+    interfaces.map(({ name, status, reason }) => [name, ...new Set([status, reason])].join(' '))
+
+  interface LinkView {
+    ifname: string
+    address: string
+    mtu: number
+    flags: string[]
+    addr_info: { local: string; prefixlen: number; scope: string }[]
+  }
+  /** `ens4 fa:16:… mtu 1450 up 10.10.0.10/24` */
+  async function links(on: SandboxNode): Promise<string[]> {
+    const all = await fabric.machine.ipJson<LinkView>(on.namespace, ['address', 'show'])
+    return all
+      .filter(({ ifname }) => ifname !== 'lo')
+      .map(({ ifname, address, mtu, flags, addr_info }) =>
+        [
+          ...[ifname, address, `mtu ${mtu}`, flags.includes('UP') ? 'up' : 'down'],
+          ...addr_info.filter(({ scope }) => scope === 'global').map(({ local, prefixlen }) => `${local}/${prefixlen}`),
+        ].join(' '),
+      )
+      .sort()
+  }
+  interface RouteView {
+    dst: string
+    gateway?: string
+    dev: string
+    prefsrc?: string
+    table?: string
+    type?: string
+  }
+  /** A table that is not there yet is an empty one. */
+  async function routes(on: SandboxNode, table: string, family: 4 | 6 = 4): Promise<string[]> {
+    const all = await fabric.machine.ipJson<RouteView>(on.namespace, ['route', 'show', 'table', 'all'])
+    return all
+      .filter(each => (each.table ?? 'main') === table && (each.type ?? 'unicast') === 'unicast')
+      .filter(({ dst, gateway = '' }) => `${dst}${gateway}`.includes(':') === (family === 6))
+      .map(({ dst, gateway, dev, prefsrc }) =>
+        [dst, ...(gateway ? ['via', gateway] : []), 'dev', dev, ...(prefsrc ? ['src', prefsrc] : [])].join(' '),
+      )
+      .sort()
+  }
+  interface RuleView {
+    priority: number
+    src: string
+    dst?: string
+    dstlen?: number
+    table: string
+  }
+  async function rules(on: SandboxNode): Promise<string[]> {
+    const all = await fabric.machine.ipJson<RuleView>(on.namespace, ['rule', 'show'])
+    return all.map(({ priority, src, dst, dstlen, table }) =>
+      [`${priority}: from ${src}`, ...(dst ? [`to ${dst}/${dstlen}`] : []), `lookup ${table}`].join(' '),
+    )
+  }
+  async function files(on: SandboxNode): Promise<string[]> {
+    const all = await readdir(join(on.root, 'etc'), { recursive: true })
+    return all.filter(path => path.includes('multinic') && !path.includes('backup')).sort()
+  }
+  async function all(on: SandboxNode): Promise<unknown> {
+    return [await links(on), await routes(on, 'main'), await routes(on, '100'), await rules(on), await files(on)]
+  }
+  /** Ports on nodes, plugged in for one case; whatever becomes of it, the nodes are as before. */
+  async function withPorts(
+    wanted: [on: SandboxNode, subnet: Subnet][],
+    act: (...ports: [Port, Port]) => Promise<void>,
+  ): Promise<void> {
+    const ports = wanted.map(([{ server }, subnet]) => addPort(world, { server, subnet }))
+    const hosts = [...new Set(wanted.map(([on]) => on))]
+    const wired = async () => {
+      for (const on of hosts) await on.wire()
+    }
+    await wired()
+    try {
+      const [first, second] = ports
+      await act(the(first), second ?? the(first))
+    } finally {
+      for (const on of hosts) await agent(on, [], { mode: 'cleanup' })
+      for (const port of ports) removePort(world, port.id)
+      await wired()
+    }
+  }
+
+  test('a node has a primary NIC with an address and a default route, and its own tables', async () => {
+    const on = the(node)
+    assert.match((await links(on)).join(), /^ens3 fa:16:3e:\S+ mtu 1500 up 10\.0\.0\.10\/24$/)
+    assert.deepEqual(await routes(on, 'main'), [
+      '10.0.0.0/24 dev ens3 src 10.0.0.10',
+      'default via 10.0.0.1 dev ens3 src 10.0.0.10',
+    ])
+    assert.deepEqual(await rules(on), [
+      '0: from all lookup local',
+      '32766: from all lookup main',
+      '32767: from all lookup default',
+    ])
+  })
+
+  test('a hot-plugged NIC is bare, and goes with its port', async () => {
+    const on = the(node)
+    await withPorts([[on, the(storage)]], async port => {
+      assert.deepEqual((await links(on)).slice(1), [`ens4 ${port.macAddress} mtu 1500 down`])
+    })
+    assert.equal((await links(on)).length, 1)
+  })
+
+  test('the agent makes a named, addressed, routed NIC; once more changes nothing; and takes all of it away', async () => {
+    const on = the(node)
+    await withPorts([[on, the(storage)]], async port => {
+      const before = await all(on)
+      assert.deepEqual(verdicts(await agent(on, [wish(port, 0)])), ['multinic0 Configured'])
+      const [{ ipAddress } = { ipAddress: '' }] = port.fixedIps
+      assert.deepEqual((await links(on)).slice(1), [`multinic0 ${port.macAddress} mtu 1450 up ${ipAddress}/24`])
+      assert.deepEqual(await routes(on, '100'), [
+        `10.10.0.0/24 dev multinic0 src ${ipAddress}`,
+        'default via 10.10.0.1 dev multinic0',
+      ])
+      assert.deepEqual(
+        (await rules(on)).filter(rule => rule.startsWith('10100')).sort(),
+        [`10100: from ${ipAddress} lookup 100`, '10100: from all to 10.10.0.0/24 lookup 100'].sort(),
+      )
+      assert.ok((await files(on)).includes('netplan/90-multinic0.yaml'))
+
+      const made = await all(on)
+      assert.equal((await agent(on, [wish(port, 0)])).changed, 0)
+      assert.deepEqual(await all(on), made)
+
+      await agent(on, [], { mode: 'cleanup' })
+      assert.deepEqual(await all(on), before)
+    })
+  })
+
+  test('IPv6 has its own rules and tables', async () => {
+    const on = the(node)
+    await withPorts([[on, the(wide)]], async port => {
+      assert.deepEqual(verdicts(await agent(on, [wish(port, 1)])), ['multinic1 Configured'])
+      const [{ ipAddress } = { ipAddress: '' }] = port.fixedIps
+      assert.ok((await links(on))[1]?.endsWith(` up ${ipAddress}/64`), (await links(on)).join())
+      assert.deepEqual(await routes(on, '101', 6), [
+        'default via fd00:10::1 dev multinic1',
+        'fd00:10::/64 dev multinic1',
+      ])
+    })
+  })
+
+  test('two NICs trade their names in one run', async () => {
+    const on = the(node)
+    const two: [SandboxNode, Subnet] = [on, the(storage)]
+    await withPorts([two, two], async (first, second) => {
+      await agent(on, [wish(first, 0), wish(second, 1)])
+      const traded = await agent(on, [wish(second, 0), wish(first, 1)])
+      assert.deepEqual(verdicts(traded), ['multinic0 Configured', 'multinic1 Configured'])
+      const named = (await links(on)).slice(1).map(line => line.split(' mtu')[0])
+      assert.deepEqual(named, [`multinic0 ${second.macAddress}`, `multinic1 ${first.macAddress}`])
+    })
+  })
+
+  test('an address that another machine has is refused, and the NIC is as it was', async () => {
+    const [on, peer] = [the(node), the(other)]
+    const both: [SandboxNode, Subnet][] = [
+      [on, the(storage)],
+      [peer, the(storage)],
+    ]
+    await withPorts(both, async (port, theirs) => {
+      await agent(peer, [wish(theirs, 0)])
+      const before = await all(on)
+      const taken = wish(port, 0, { address: theirs.fixedIps[0]?.ipAddress ?? '' })
+      assert.deepEqual(verdicts(await agent(on, [taken])), ['multinic0 Failed AddressConflict'])
+      assert.deepEqual(await all(on), before)
+    })
+  })
+
+  test('a NIC that is not there and one that somebody else uses are told for it alone; the others go on', async () => {
+    const on = the(node)
+    const two: [SandboxNode, Subnet] = [on, the(storage)]
+    await withPorts([two, two], async (good, bad) => {
+      const absent = wish({ ...good, macAddress: 'fa:16:3e:99:99:99', id: 'gone' }, 2, { address: '10.10.0.77' })
+      await fabric.machine.ip(on.namespace, ['link set ens5 up', 'address add 192.0.2.5/24 dev ens5'])
+      const report = await agent(on, [wish(good, 0), wish(bad, 1), absent])
+      assert.deepEqual(verdicts(report), [
+        'multinic0 Configured',
+        'multinic1 Failed ForeignAddresses',
+        'multinic2 Pending NicMissing',
+      ])
+      assert.deepEqual((await links(on)).slice(1), [
+        `ens5 ${bad.macAddress} mtu 1500 up 192.0.2.5/24`,
+        `multinic0 ${good.macAddress} mtu 1450 up ${good.fixedIps[0]?.ipAddress}/24`,
+      ])
+    })
+  })
+
+  test('a cut cable takes the carrier and nothing else', async () => {
+    const on = the(node)
+    await withPorts([[on, the(storage)]], async port => {
+      await agent(on, [wish(port, 0)])
+      await fabric.machine.ip(fabric.namespace, [`link set ${cableOf(port.id)} down`])
+      const seen = (await fabric.machine.ipJson<LinkView>(on.namespace, ['link', 'show'])).at(-1)
+      assert.ok(seen?.flags.includes('UP') && !seen.flags.includes('LOWER_UP'), seen?.flags.join())
+      await fabric.machine.ip(fabric.namespace, [`link set ${cableOf(port.id)} up`])
+    })
+  })
+
+  test('the primary NIC and another machine are never touched', async () => {
+    const on = the(node)
+    const primary = [...world.ports.values()].find(({ deviceId }) => deviceId === on.server.id)
+    const before = await all(on)
+    assert.deepEqual(verdicts(await agent(on, [wish(the(primary), 0)])), ['multinic0 Failed DefaultRoute'])
+    assert.equal((await agent(on, [], { instanceId: '00000000-0000-0000-0000-000000000000' })).verdict, 'Failed')
+    assert.deepEqual(await all(on), before)
+  })
+
+  test('after a reboot the files alone bring the same NIC back, and the agent finds nothing to do', async () => {
+    const on = the(node)
+    await withPorts([[on, the(storage)]], async port => {
+      await agent(on, [wish(port, 0)])
+      const before = await all(on)
+      const { bootId } = on
+      await on.reboot()
+      assert.notEqual(on.bootId, bootId)
+      assert.equal((await readFile(join(on.root, 'proc/sys/kernel/random/boot_id'), 'utf8')).trim(), on.bootId)
+      assert.deepEqual(await all(on), before)
+      assert.equal((await agent(on, [wish(port, 0)])).changed, 0)
+    })
+  })
+}

@@ -195,6 +195,18 @@ test('a reboot ends containers, changes the boot id, and starts them again', asy
   })
 })
 
+test('a node that starts while the API is away tells so when it is back', async () => {
+  const before = node.bootId
+  api.faults.away = true
+  const rebooted = kubelet.reboot()
+  await eventually(() => assert.notEqual(node.bootId, before))
+  api.faults.away = false
+  await rebooted
+  const { status } = (await kube.get(nodes, { name: 'worker-1' })) ?? {}
+  assert.equal(status?.nodeInfo?.bootID, node.bootId)
+  assert.equal(status?.conditions?.find(({ type }) => type === 'Ready')?.status, 'True')
+})
+
 test('a Pod is run and done within 150 ms, or as fast as a busy machine starts three processes', async () => {
   const took: number[] = []
   const starts: number[] = []

@@ -4,7 +4,7 @@
 import { rm } from 'node:fs/promises'
 import { release } from 'node:os'
 import { join } from 'node:path'
-import { setInterval as every } from 'node:timers/promises'
+import { setInterval as every, setTimeout as sleep } from 'node:timers/promises'
 import type { KubeClient } from '../kube/client.ts'
 import { isAlreadyExists, isNotFound } from '../kube/errors.ts'
 import { createEventRecorder } from '../kube/events.ts'
@@ -38,6 +38,8 @@ export interface Kubelet {
 
 /** At 10 s each: the whole status every 5 min. */
 const beatsPerReport = 30
+
+const bootEveryMs = 500
 
 /** As the real one: 10 s doubling to 5 min. */
 const usualBackoff = { firstMs: 10_000, longestMs: 300_000 }
@@ -157,6 +159,22 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     await report()
   }
 
+  /** A machine that starts tells so until it is heard. */
+  async function tellBoot(): Promise<void> {
+    while (!life.signal.aborted) {
+      try {
+        await turn(true)
+        const object = await kube.get(nodes, { name: node.name })
+        if (object)
+          events.event(object, 'Warning', 'Rebooted', `Node ${node.name} has been rebooted, boot id: ${node.bootId}`)
+        return
+      } catch (error) {
+        log.warn('the boot was not heard', { error })
+        await sleep(bootEveryMs, undefined, { signal: life.signal }).catch(() => {})
+      }
+    }
+  }
+
   await register()
   await renew()
   const informer = createInformer(kube, pods, { fieldSelector: `spec.nodeName=${node.name}`, log })
@@ -180,12 +198,10 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
         up = resolve
       })
       try {
-        await turn(false)
+        // One that loses its power need not be heard.
+        await turn(false).catch(error => log.warn('the end was not heard', { error }))
         await node.reboot()
-        await turn(true)
-        const object = await kube.get(nodes, { name: node.name })
-        if (object)
-          events.event(object, 'Warning', 'Rebooted', `Node ${node.name} has been rebooted, boot id: ${node.bootId}`)
+        await tellBoot()
       } finally {
         up()
       }

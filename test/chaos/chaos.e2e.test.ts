@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { startWalk } from '../walks/world.ts'
 import { historyOf, told, wordsFor } from './history.ts'
 import { play } from './play.ts'
+import { replicated } from './replica.ts'
 
 const vms = ['worker-1', 'worker-2', 'worker-3']
 
@@ -17,7 +18,7 @@ for (const seed of [2_026, 1_115])
       subnets: ['storage', 'backup'],
       words: wordsFor({ broker: true }),
     })
-    const walk = await startWalk({ nodes: vms.length, rabbitmq: 'local' })
+    const walk = await startWalk({ nodes: vms.length, rabbitmq: 'local', env: replicated })
     try {
       assert.deepEqual(await play(walk, history), [], `make chaos SEED=${seed} after\n${history.map(told).join('\n')}`)
     } finally {

@@ -15,6 +15,17 @@ test('a seed tells the whole history', () => {
   assert.notDeepEqual(historyOf(7, options), historyOf(8, options))
 })
 
+test('the object never names no VM at all', () => {
+  for (let seed = 0; seed < 50; seed++) {
+    const away = new Set<string>()
+    for (const step of historyOf(seed, options)) {
+      if (step.act === 'leave') away.add(step.vm)
+      if (step.act === 'join') away.delete(step.vm)
+      assert.ok(away.size < options.vms.length, `seed ${seed}`)
+    }
+  }
+})
+
 test('only what is attached is detached, and never more than a node can have', () => {
   for (let seed = 0; seed < 50; seed++) {
     const attached = new Map<string, string>()
@@ -38,6 +49,7 @@ test('every kind of act and every fault has its turn', () => {
     'join',
     'leave',
     'mtu',
+    'partition',
     'pause',
     'reboot',
     'resume',

@@ -15,6 +15,8 @@ export type Act =
   | { act: 'pause' | 'resume'; vm: string }
   /** A person deletes the Jobs of a node. */
   | { act: 'delete-jobs'; vm: string }
+  /** The second controller has no way to the API server. */
+  | { act: 'partition'; forMs: number }
   | { act: 'fault'; word: Word; vm?: string; forMs: number }
 
 /** With the time that passes after it. */
@@ -73,12 +75,20 @@ export function historyOf(seed: number, { steps, vms, subnets, words: known }: H
     [9, fault],
     [1, () => ({ act: 'reboot', vm: pick(vms) })],
     [1, () => ({ act: 'mtu', subnet: pick(subnets), mtu: pick(mtus) })],
-    [1, () => withVm(vm => ({ act: toggled(away, vm) ? 'join' : 'leave', vm }))],
-    [1, () => withVm(vm => ({ act: toggled(paused, vm) ? 'resume' : 'pause', vm }))],
+    [1, leaveOrJoin],
+    [1, pauseOrResume],
     [1, () => ({ act: 'delete-jobs', vm: pick(vms) })],
+    [1, () => ({ act: 'partition', forMs: 1_000 + below(20_000) })],
   ]
-  function withVm(make: (vm: string) => Act): Act {
-    return make(pick(vms))
+  /** An object names one VM at least. */
+  function leaveOrJoin(): Act {
+    const vm = pick(vms)
+    if (!away.has(vm) && away.size === vms.length - 1) return fault()
+    return { act: toggled(away, vm) ? 'join' : 'leave', vm }
+  }
+  function pauseOrResume(): Act {
+    const vm = pick(vms)
+    return { act: toggled(paused, vm) ? 'resume' : 'pause', vm }
   }
   const weighed = kinds.flatMap(([weight, make]) => Array<() => Act>(weight).fill(make))
   return Array.from({ length: steps }, () => ({ ...pick(weighed)(), thenMs: below(900) }))

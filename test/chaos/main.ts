@@ -7,6 +7,7 @@ import { environment } from '../../src/env.ts'
 import { startWalk } from '../walks/world.ts'
 import { historyOf, type Step, shorter, told, wordsFor } from './history.ts'
 import { play } from './play.ts'
+import { replicated } from './replica.ts'
 
 const { SEED, ROUNDS = '3', STEPS = '40', RABBITMQ } = environment()
 const [first, rounds, steps] = [
@@ -42,7 +43,7 @@ console.log(`${rounds - failed} passed, ${failed} failed`)
 process.exit(failed > 0 ? 1 : 0)
 
 async function playOnce(history: readonly Step[]): Promise<string[]> {
-  const walk = await startWalk({ nodes, ...(RABBITMQ && { rabbitmq: RABBITMQ }) })
+  const walk = await startWalk({ nodes, env: replicated, ...(RABBITMQ && { rabbitmq: RABBITMQ }) })
   try {
     return await play(walk, history)
   } finally {

@@ -17,6 +17,7 @@ import { eventually } from '../eventually.ts'
 import type { Walk } from '../walks/world.ts'
 import type { Act, Step } from './history.ts'
 import { emptyModel, type Model, wantedOf } from './model.ts'
+import { type Replica, startReplica } from './replica.ts'
 import { startWatcher, type Watcher } from './watcher.ts'
 
 /** How long the world may take to come to rest once all faults have ended. */
@@ -24,17 +25,21 @@ const restMs = 240_000
 /** A person looks after that long, and says what only a person can say. */
 const patienceMs = 20_000
 
-/** What was wrong; empty when all was well. */
+/** On a walk whose parts were told what replicas are (`replicated`). What was wrong; empty when all was well. */
 export async function play(walk: Walk, history: readonly Step[]): Promise<string[]> {
   const model = emptyModel()
+  // With all that the parts make for themselves.
+  await walk.settled(60_000)
   const before = await held(walk)
+  const replica = await startReplica(walk)
   const watcher = await startWatcher(walk, model)
   const wrong: string[] = []
   try {
     for (const step of history) {
-      await actOut(walk, model, watcher, step)
+      await actOut({ walk, model, watcher, replica }, step)
       await sleep(step.thenMs)
     }
+    replica.heal()
     await walk.sandbox.faults.off()
     await comeBack(walk, model)
     await rest(walk, model)
@@ -43,12 +48,20 @@ export async function play(walk: Walk, history: readonly Step[]): Promise<string
     wrong.push(messageOf(error))
   } finally {
     await watcher.stop()
+    await replica.stop()
   }
   const leaks = wrong.length === 0 ? await leaked(walk, before) : []
   return [...watcher.violations, ...wrong, ...leaks]
 }
 
-async function actOut(walk: Walk, model: Model, watcher: Watcher, step: Act): Promise<void> {
+interface Stage {
+  walk: Walk
+  model: Model
+  watcher: Watcher
+  replica: Replica
+}
+
+async function actOut({ walk, model, watcher, replica }: Stage, step: Act): Promise<void> {
   const { sandbox } = walk
   switch (step.act) {
     case 'attach': {
@@ -90,6 +103,8 @@ async function actOut(walk: Walk, model: Model, watcher: Watcher, step: Act): Pr
           if (spec.template.spec.nodeName === step.vm)
             await sandbox.biz.kube.delete(jobs, { namespace, name: metadata.name }, { propagation: 'Background' })
       })
+    case 'partition':
+      return replica.cut(step.forMs)
     case 'fault':
       return sandbox.faults.on({ word: step.word, node: step.vm, ...(step.forMs && untilOver(step)) })
   }

@@ -91,7 +91,7 @@ interface RbacObject {
 }
 
 /** The rights of each part, as config/ has them and the tests prove them. */
-function rules(): Record<string, Record<string, unknown>> {
+export function rules(): Record<string, Record<string, unknown>> {
   const from = {
     controller: 'config/rbac/controller_role.yaml',
     operator: 'config/rbac/operator_role.yaml',

@@ -16,7 +16,7 @@ import { inventoryShape } from '../src/inventory/config.ts'
 import { processSettings } from '../src/operator/config.ts'
 import { violaApi } from '../src/viola/api.ts'
 import { callsPage, objectsPage } from './api-pages.ts'
-import { chartFiles } from './chart.ts'
+import { chartFiles, rules } from './chart.ts'
 import { dockerfileTexts } from './dockerfile.ts'
 import { figureFiles, readFigures } from './figures-page.ts'
 import { inventorySchemaPage } from './inventory-schema.ts'
@@ -27,6 +27,7 @@ const header = '# Made by `make generate` from src/contract. Do not edit.\n'
 const files = new Map<string, string>()
 
 files.set('src/version.ts', versionFile())
+files.set('src/cli/part-rights.ts', partRightsFile())
 
 for (const kind of kinds) {
   const text = header + stringify(crdOf(kind), { lineWidth: 0, aliasDuplicateObjects: false })
@@ -83,6 +84,15 @@ function versionFile(): string {
  * The version of everything: \`make generate\` takes it from package.json. Do not edit.
  */
 export const version = '${version}'
+`
+}
+
+function partRightsFile(): string {
+  return `/**
+ * What each part needs of Kubernetes, as YAML: \`make generate\` takes it from config/. Do not edit.
+ */
+export const partRights = \`
+${stringify(rules(), { lineWidth: 0, aliasDuplicateObjects: false })}\`
 `
 }
 

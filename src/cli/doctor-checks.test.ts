@@ -17,6 +17,7 @@ const good: ClusterFacts = {
   clockAheadMs: 0,
   definitions: [{ name: 'x', known: ['v1'], served: { versions: ['v1'], stored: 'v1', established: true } }],
   workloads: [{ name: 'controller', wanted: 2, ready: 2 }],
+  rights: [{ account: 'multinic-agent', missing: [] }],
   podSecurity: 'privileged',
   nodes: [aNode('a'), aNode('b')],
   configs: [],
@@ -56,6 +57,16 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
     },
     'bad CRD x stores v2, not v1: another version is installed',
     /make install/,
+  ],
+  'a part without its rights': [
+    { rights: [{ account: 'multinic-agent', missing: ['list nodes (cluster)', 'create jobs'] }] },
+    'bad multinic-agent may not list nodes (cluster), create jobs',
+    /helm upgrade/,
+  ],
+  'rights that could not be asked': [
+    { rights: [{ account: 'multinic-agent', unasked: 'forbidden' }] },
+    'warn rights of multinic-agent could not be asked: forbidden',
+    /subjectaccessreviews/,
   ],
   'a part that is not ready': [
     { workloads: [{ name: 'controller', wanted: 2, ready: 1 }] },

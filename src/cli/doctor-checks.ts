@@ -22,9 +22,16 @@ export interface Definition {
 
 export interface Workload {
   name: string
+  /** controller, operator, viola or inventory. */
+  part?: string
+  /** Its ServiceAccount. */
+  account?: string
   wanted: number
   ready: number
 }
+
+/** What a ServiceAccount of ours may not do although it has to; or why that could not be asked. */
+export type PartRights = { account: string; missing: readonly string[] } | { account: string; unasked: string }
 
 export interface ClusterFacts {
   version: { major: number; minor: number }
@@ -33,6 +40,7 @@ export interface ClusterFacts {
   definitions: readonly Definition[]
   /** Undefined: nobody could be asked. */
   workloads: readonly Workload[] | undefined
+  rights: readonly PartRights[]
   podSecurity: string | undefined
   nodes: readonly NodeObject[] | undefined
   configs: readonly NodeConfig[] | undefined
@@ -50,6 +58,7 @@ export function findingsOf(facts: ClusterFacts, namespace: string): Finding[] {
     aboutClock(facts),
     ...facts.definitions.map(aboutDefinition),
     ...aboutWorkloads(facts.workloads, namespace),
+    ...facts.rights.map(aboutRights),
     ...aboutPodSecurity(facts.podSecurity, namespace),
     ...aboutNodes(facts.nodes),
     ...aboutConfigs(facts.configs),
@@ -112,6 +121,21 @@ function aboutWorkloads(workloads: readonly Workload[] | undefined, namespace: s
         },
   )
 }
+
+function aboutRights(found: PartRights): Finding {
+  const { account } = found
+  if ('unasked' in found)
+    return { level: 'warn', what: `rights of ${account} could not be asked: ${found.unasked}`, remedy: askAsAdmin }
+  if (found.missing.length === 0) return ok(`${account} has its rights`)
+  const [some, more] = [found.missing.slice(0, 5), found.missing.length - 5]
+  return {
+    level: 'bad',
+    what: `${account} may not ${some.join(', ')}${more > 0 ? ` and ${more} more` : ''}`,
+    remedy: 'give it its roles again: helm upgrade with the chart of this version, or make deploy',
+  }
+}
+
+const askAsAdmin = 'ask with an account that may create subjectaccessreviews'
 
 function unasked(what: string): Finding {
   return { level: 'warn', what: `${what} could not be read`, remedy: 'ask with an account that may list them' }

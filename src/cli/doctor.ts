@@ -13,6 +13,7 @@ import type { Resource } from '../kube/types.ts'
 import { textOf } from './api.ts'
 import { type Cluster, type ClusterFlags, withCluster } from './cluster.ts'
 import { type ClusterFacts, type Definition, type Finding, findingsOf, type Workload } from './doctor-checks.ts'
+import { rightsOf } from './doctor-rights.ts'
 import type { Ending, Io } from './io.ts'
 import { type Format, print } from './print.ts'
 import { harmless, type Tone } from './render/paint.ts'
@@ -63,6 +64,7 @@ async function factsOf({ kube, namespace }: Cluster, now: Date): Promise<Cluster
     clockAheadMs: Number.isNaN(date) ? 0 : now.getTime() - date,
     definitions,
     workloads,
+    rights: await rightsOf(kube, namespace, workloads ?? []),
     podSecurity: place?.metadata.labels?.['pod-security.kubernetes.io/enforce'],
     nodes: allNodes,
     configs,
@@ -106,7 +108,7 @@ function definitionsIn(kube: KubeClient): Promise<Definition[]> {
 }
 
 interface DeploymentObject extends KubeObject {
-  spec?: { replicas?: number }
+  spec?: { replicas?: number; template?: { spec?: { serviceAccountName?: string } } }
   status?: { readyReplicas?: number }
 }
 
@@ -115,6 +117,8 @@ async function workloadsIn(kube: KubeClient, namespace: string): Promise<Workloa
     const { items } = await kube.list(deployments, { namespace, labelSelector: 'app.kubernetes.io/part-of=multinic' })
     return items.map((one: DeploymentObject) => ({
       name: one.metadata.name,
+      part: one.metadata.labels?.['app.kubernetes.io/component'] ?? '',
+      account: one.spec?.template?.spec?.serviceAccountName ?? 'default',
       wanted: one.spec?.replicas ?? 1,
       ready: one.status?.readyReplicas ?? 0,
     }))

@@ -165,6 +165,23 @@ test('helm installs, upgrades and uninstalls; definitions and objects stay', asy
   assert.doesNotMatch(left.stdout, /multinic/)
 })
 
+test('the doctor finds the rights of every part that the chart installed, and the one that is taken away', async () => {
+  const install = ['install', 'multinic-agent', chart, '--namespace', namespace, ...everything]
+  const { code, stderr } = await helm(install, cluster.kubeconfig)
+  assert.equal(code, 0, stderr)
+  // No Pod runs here: that is told too, so it ends with 1.
+  const asked = () => cluster.exec(join(root, 'bin/multinic'), ['doctor'], { check: false })
+  const healthy = (await asked()).stdout
+  for (const account of ['multinic-agent', 'multinic-operator', 'viola-api'])
+    assert.match(healthy, new RegExp(`● ${account} has its rights`))
+  await kubectl('delete', 'clusterrolebinding', `${namespace}-multinic-agent-controller`)
+  const { stdout } = await asked()
+  assert.match(stdout, /✗ multinic-agent may not list nodes \(cluster\), watch nodes \(cluster\)/)
+  assert.match(stdout, /● multinic-operator has its rights/)
+  const removed = await helm(['uninstall', 'multinic-agent', '--namespace', namespace], cluster.kubeconfig)
+  assert.equal(removed.code, 0, removed.stderr)
+})
+
 test('make install, deploy and undeploy do what they say, and undeploy leaves objects alone', async () => {
   for (const target of [['install'], ['deploy', 'IMG=registry.example/multinic-operator:1.2.3']]) {
     const { code, stderr } = await make(...target)

@@ -1,0 +1,163 @@
+/**
+ * What each part needs of Kubernetes, as YAML: `make generate` takes it from config/. Do not edit.
+ */
+export const partRights = `
+controller:
+  cluster:
+    - apiGroups:
+        - ""
+      resources:
+        - nodes
+      verbs:
+        - list
+        - watch
+    - apiGroups:
+        - ""
+      resources:
+        - namespaces
+      resourceNames:
+        - multinic-system
+      verbs:
+        - list
+        - watch
+    - apiGroups:
+        - ""
+      resources:
+        - nodes/status
+      verbs:
+        - patch
+  namespace:
+    - apiGroups:
+        - multinic.io
+      resources:
+        - multinicnodeconfigs
+      verbs:
+        - list
+        - watch
+        - patch
+    - apiGroups:
+        - multinic.io
+      resources:
+        - multinicnodeconfigs/status
+      verbs:
+        - patch
+    - apiGroups:
+        - multinic.io
+      resources:
+        - multinicbizconfigs
+      verbs:
+        - list
+        - watch
+        - patch
+    - apiGroups:
+        - multinic.io
+      resources:
+        - multinicbizconfigs/status
+      verbs:
+        - patch
+    - apiGroups:
+        - batch
+      resources:
+        - jobs
+      verbs:
+        - get
+        - list
+        - watch
+        - create
+        - delete
+    - apiGroups:
+        - ""
+      resources:
+        - pods
+      verbs:
+        - list
+        - watch
+    - apiGroups:
+        - ""
+      resources:
+        - events
+      verbs:
+        - get
+        - list
+        - create
+        - patch
+    - apiGroups:
+        - coordination.k8s.io
+      resources:
+        - leases
+      verbs:
+        - get
+        - create
+        - update
+operator:
+  cluster:
+    - apiGroups:
+        - multinic.example.com
+      resources:
+        - openstackconfigs
+      verbs:
+        - get
+        - list
+        - watch
+        - patch
+    - apiGroups:
+        - multinic.example.com
+      resources:
+        - openstackconfigs/status
+      verbs:
+        - patch
+    - apiGroups:
+        - ""
+      resources:
+        - secrets
+      verbs:
+        - list
+        - watch
+    - apiGroups:
+        - ""
+      resources:
+        - secrets
+      verbs:
+        - create
+        - patch
+    - apiGroups:
+        - ""
+      resources:
+        - events
+      verbs:
+        - get
+        - create
+        - patch
+  namespace:
+    - apiGroups:
+        - ""
+      resources:
+        - configmaps
+      verbs:
+        - list
+        - create
+        - patch
+        - delete
+    - apiGroups:
+        - coordination.k8s.io
+      resources:
+        - leases
+      verbs:
+        - get
+        - create
+        - update
+viola:
+  cluster: []
+  namespace:
+    - apiGroups:
+        - multinic.io
+      resources:
+        - multinicnodeconfigs
+      verbs:
+        - get
+        - list
+        - watch
+        - create
+        - patch
+        - delete
+`

@@ -6,6 +6,7 @@
  * refused) is followed by another one, on the next host of the list.
  */
 import { randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Channel, Connection } from 'rabbitmq-client'
 import { messageOf } from '../errors.ts'
@@ -145,6 +146,7 @@ async function session(access: BusAccess, host: BusHost, options: SessionOptions
     }),
   })
   connection.on('error', over.reject)
+  boundFrames(connection)
   let channel: Channel | undefined
   try {
     const until = <T>(work: Promise<T>) => Promise.race([work, over.promise])
@@ -174,6 +176,23 @@ async function session(access: BusAccess, host: BusHost, options: SessionOptions
     if (signal.aborted)
       await Promise.race([farewell(connection, channel), sleep(farewellMs, undefined, { ref: false })])
     connection.unsafeDestroy()
+  }
+}
+
+/** We ask for frames of 8 KiB. */
+const longestFrame = 1024 * 1024
+
+/**
+ * The library reads as many bytes as a frame claims to have. Of more than a GiB Node throws, and that in a listener of the
+ * socket, where nobody catches it: a web server at the address of a bus would end the operator.
+ */
+function boundFrames(connection: Connection): void {
+  const { _socket: socket } = connection as unknown as { _socket: Socket }
+  const read = socket.read.bind(socket)
+  socket.read = size => {
+    if (size === undefined || size <= longestFrame) return read(size)
+    socket.destroy(new Error('what answers there is no message bus'))
+    return null
   }
 }
 

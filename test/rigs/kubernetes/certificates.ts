@@ -12,7 +12,8 @@ export interface Pair {
 }
 
 export interface Authority extends Pair {
-  issue(name: string, subject: string, extensions: Record<string, string>): Promise<Pair>
+  /** A certificate of `days` below zero is one that has expired. */
+  issue(name: string, subject: string, extensions: Record<string, string>, days?: number): Promise<Pair>
 }
 
 const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
@@ -32,7 +33,7 @@ export async function certificateAuthority(dir: string): Promise<Authority> {
   ])
   return {
     ...ca,
-    issue: async (name, subject, extensions) => {
+    issue: async (name, subject, extensions, days = 30) => {
       const pair = { cert: join(dir, `${name}.crt`), key: join(dir, `${name}.key`) }
       const request = join(dir, `${name}.csr`)
       const extfile = join(dir, `${name}.ext`)
@@ -44,7 +45,7 @@ export async function certificateAuthority(dir: string): Promise<Authority> {
       )
       await run('openssl', ['req', ...newKey, '-subj', subject, '-keyout', pair.key, '-out', request])
       await run('openssl', [
-        ...['x509', '-req', '-in', request, '-CA', ca.cert, '-CAkey', ca.key, '-days', '30'],
+        ...['x509', '-req', '-in', request, '-CA', ca.cert, '-CAkey', ca.key, '-days', `${days}`],
         ...['-set_serial', `0x${randomBytes(8).toString('hex')}`, '-extfile', extfile, '-out', pair.cert],
       ])
       return pair

@@ -1,0 +1,165 @@
+/** Whom our clients believe, and who may speak to our server: certificates and versions, over real connections. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { connect, createServer, type Server, type TlsOptions } from 'node:tls'
+import { listen } from '../../src/http.ts'
+import { connectKube } from '../../src/kube/client.ts'
+import { nodes } from '../../src/kube/resources.ts'
+import { silent } from '../../src/log.ts'
+import { listenToBus } from '../../src/openstack/bus.ts'
+import { createHttp } from '../../src/openstack/http.ts'
+import { aBizCluster } from '../biz-cluster.ts'
+import { type Authority, certificateAuthority, type Pair } from '../rigs/kubernetes/certificates.ts'
+import { aViola } from '../viola.ts'
+
+let dir: string
+let ours: Authority
+const servers = new Map<string, { port: number; heard: () => string; server: Server }>()
+
+const here = { subjectAltName: 'IP:127.0.0.1', extendedKeyUsage: 'serverAuth' }
+const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
+/** None of these gets a byte of a request. */
+const refused = [
+  'of another host',
+  'that has expired',
+  'of an authority that nobody knows',
+  'that is its own authority',
+  'over TLS 1.1',
+]
+
+before(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'multinic-tls-'))
+  const [own, other] = [join(dir, 'own'), join(dir, 'other')]
+  await Promise.all([own, other].map(folder => mkdir(folder)))
+  const [authority, theirs] = await Promise.all([certificateAuthority(own), certificateAuthority(other)])
+  ours = authority
+  const good = await ours.issue('good', '/CN=good', here)
+  const pairs: Record<string, [pair: Pair, more?: TlsOptions]> = {
+    'that is as it should be': [good],
+    'of another host': [await ours.issue('host', '/CN=host', { ...here, subjectAltName: 'DNS:elsewhere' })],
+    'that has expired': [await ours.issue('expired', '/CN=expired', here, -1)],
+    'of an authority that nobody knows': [await theirs.issue('theirs', '/CN=theirs', here)],
+    'that is its own authority': [theirs],
+    'over TLS 1.1': [good, old],
+  }
+  for (const [name, [{ cert, key }, more]] of Object.entries(pairs)) {
+    let heard = ''
+    const server = createServer({ cert: readFileSync(cert), key: readFileSync(key), ...more }, socket => {
+      socket
+        .on('error', () => {})
+        .on('data', bytes => {
+          heard += bytes.toString('latin1')
+          socket.end(
+            'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}',
+          )
+        })
+    })
+    server.on('tlsClientError', () => {})
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    servers.set(name, { port: (server.address() as AddressInfo).port, heard: () => heard, server })
+  }
+})
+after(async () => {
+  for (const { server } of servers.values()) server.close()
+  await rm(dir, { recursive: true })
+})
+
+const secret = 'a-secret-for-one-server'
+
+/** Each speaks to a server and says how it failed, or nothing. */
+const clients: Record<string, (port: number, ca: string) => Promise<string | undefined>> = {
+  'the client of clouds, Viola and inventories': async (port, ca) => {
+    const http = createHttp({ service: 'keystone', timeoutMs: 30_000, attempts: 1, tls: { ca } })
+    try {
+      await http.request({ method: 'GET', url: `https://127.0.0.1:${port}`, headers: { 'x-auth-token': secret } })
+      return undefined
+    } catch (error) {
+      return String(error)
+    } finally {
+      await http.close()
+    }
+  },
+  'the client of Kubernetes': async (port, ca) => {
+    const kube = connectKube({ server: `https://127.0.0.1:${port}`, ca, token: () => secret }, { attempts: 1 })
+    try {
+      await kube.list(nodes)
+      return undefined
+    } catch (error) {
+      return String(error)
+    } finally {
+      await kube.close()
+    }
+  },
+  'the client of message buses': async (port, ca) => {
+    const trouble = Promise.withResolvers<string>()
+    const listener = listenToBus(
+      {
+        hosts: [{ hostname: '127.0.0.1', port, tls: true }],
+        vhost: '/',
+        user: 'guest',
+        password: secret,
+        ca,
+        insecureTls: false,
+        exchanges: ['nova'],
+        topics: ['notifications'],
+      },
+      {
+        onMessage: () => {},
+        onState: ({ is, message }) => (is === 'away' || is === 'refused') && trouble.resolve(message),
+        log: silent,
+      },
+    )
+    const said = await trouble.promise
+    await listener.close()
+    return said
+  },
+}
+
+for (const [client, speak] of Object.entries(clients)) {
+  test(`${client} speaks to a server with a certificate that is as it should be`, async () => {
+    const { port, heard } = servers.get('that is as it should be') ?? assert.fail()
+    const before = heard().length
+    await speak(port, readFileSync(ours.cert, 'utf8'))
+    assert.ok(heard().length > before)
+  })
+
+  for (const name of refused)
+    test(`${client} says nothing to a server with a certificate ${name}`, async () => {
+      const { port, heard } = servers.get(name) ?? assert.fail()
+      const said = await speak(port, readFileSync(ours.cert, 'utf8'))
+      assert.match(
+        said ?? 'nothing',
+        /CERT|SIGN|ALTNAME|altname|expired|does not match|VERSION|version|PROTOCOL|self-signed|issuer|PURPOSE/i,
+      )
+      assert.ok(!said?.includes(secret))
+      assert.equal(heard(), '')
+    })
+}
+
+test('Viola is not spoken to over TLS 1.1, and is over 1.2 and 1.3', async () => {
+  const biz = await aBizCluster()
+  const { cert, key } = await ours.issue('viola', '/CN=viola', here)
+  const viola = await aViola({ KUBECONFIG: biz.api.kubeconfig, VIOLA_TLS_CERT_FILE: cert, VIOLA_TLS_KEY_FILE: key })
+  const port = Number(new URL(await listen(viola.app, '127.0.0.1:0')).port)
+  const spoken = (versions: object) =>
+    new Promise<string | null>(resolve => {
+      const socket = connect({ host: '127.0.0.1', port, ca: readFileSync(ours.cert), ...versions }, () => {
+        resolve(socket.getProtocol())
+        socket.destroy()
+      })
+      socket.once('error', () => resolve(null))
+    })
+  try {
+    assert.equal(await spoken(old), null)
+    assert.equal(await spoken({ maxVersion: 'TLSv1.2' }), 'TLSv1.2')
+    assert.equal(await spoken({}), 'TLSv1.3')
+  } finally {
+    await viola.close()
+    await biz.close()
+  }
+})

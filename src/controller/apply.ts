@@ -12,6 +12,7 @@ import type { AgentSettings } from './config.ts'
 import { agentJob } from './job.ts'
 import type { Memory } from './memory.ts'
 import type { Observed } from './observed.ts'
+import type { JobTrace } from './traces.ts'
 import { type Step, workOf } from './work.ts'
 
 export interface Hands {
@@ -20,8 +21,14 @@ export interface Hands {
   agent: AgentSettings
 }
 
-/** Returns the config as it is afterwards. */
-export async function apply(hands: Hands, seen: Observed, config: NodeConfig, step: Step): Promise<NodeConfig> {
+/** Returns the config as it is afterwards. The trace is that of a Job that is made. */
+export async function apply(
+  hands: Hands,
+  seen: Observed,
+  config: NodeConfig,
+  step: Step,
+  trace?: JobTrace,
+): Promise<NodeConfig> {
   const { kube, memory } = hands
   const { metadata } = config
   switch (step.do) {
@@ -34,7 +41,7 @@ export async function apply(hands: Hands, seen: Observed, config: NodeConfig, st
     case 'clearRetry':
       return patchMetadata(hands, config, { annotations: { [nodeConfigAnnotations.retry]: null } })
     case 'createJob':
-      await createJob(hands, seen, config, step)
+      await createJob(hands, seen, config, step, trace)
       return config
     case 'deleteJob': {
       const key = { ...namespaceOf(config), name: step.name }
@@ -67,15 +74,18 @@ async function patchMetadata({ kube, memory }: Hands, config: NodeConfig, change
 
 async function createJob(
   { kube, memory, agent }: Hands,
-  { node }: Observed,
+  { node, now }: Observed,
   config: NodeConfig,
   { name, action, attempt, takesSlot }: Step & { do: 'createJob' },
+  trace: JobTrace | undefined,
 ): Promise<void> {
   if (!node) throw new Error(`${name} has no node`)
   const { interfaces, specHash } = workOf(config)
-  const job = agentJob({ config, node, interfaces, specHash, action, attempt, takesSlot }, agent)
+  const traced = trace && { traceparent: trace.traceparent }
+  const job = agentJob({ config, node, interfaces, specHash, action, attempt, takesSlot, ...traced }, agent)
   try {
     memory.createdJob(await kube.create(jobs, job))
+    trace?.made(name, now)
   } catch (error) {
     if (!isAlreadyExists(error)) throw explain(`creating Job ${name}`, error)
     const found = await kube.get(jobs, { ...namespaceOf(config), name })

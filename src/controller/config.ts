@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { parseDuration } from '../contract/duration.ts'
 import { type Environment, settingsFrom } from '../env.ts'
+import { type TraceSettings, traceSettings } from '../trace-export.ts'
 import type { BizMode } from './biz/unfold.ts'
 
 /** A number of nodes, or a share of them. */
@@ -36,6 +37,7 @@ export interface ControllerConfig {
   healthAddr: string
   leaderElect: boolean
   workers: number
+  tracing: TraceSettings
 }
 
 const flag = z.stringbool()
@@ -141,6 +143,7 @@ export const controllerSettings = z.object({
     'How many configs are worked on at once.',
     z.coerce.number().int().min(1).max(256).prefault('16'),
   ),
+  ...traceSettings,
   ...agentEnvironment,
 })
 
@@ -178,5 +181,10 @@ export function controllerConfig(env: Environment): Readonly<ControllerConfig> {
     healthAddr: given.HEALTH_ADDR,
     leaderElect: given.LEADER_ELECT,
     workers: given.CONTROLLER_WORKERS,
+    tracing: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: given.OTEL_EXPORTER_OTLP_ENDPOINT,
+      OTEL_EXPORTER_OTLP_HEADERS: given.OTEL_EXPORTER_OTLP_HEADERS,
+      OTEL_SERVICE_NAME: given.OTEL_SERVICE_NAME,
+    },
   })
 }

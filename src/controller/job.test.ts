@@ -178,6 +178,17 @@ test('the same work has the same name, and all other work another', () => {
   assert.equal(agentJobName({ ...identity }), names[0])
 })
 
+test('a trace goes with the Job, and changes neither its name nor its work', () => {
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+  const [plain, traced] = [given(), given({ traceparent })]
+  assert.equal(traced.metadata.annotations?.['multinic.io/traceparent'], traceparent)
+  const [, second, ...rest] = traced.spec.template.spec.containers[0]?.env ?? []
+  assert.deepEqual(second, { name: 'TRACEPARENT', value: traceparent })
+  assert.equal(traced.metadata.name, plain.metadata.name)
+  const [first, ...others] = plain.spec.template.spec.containers[0]?.env ?? []
+  assert.deepEqual([first, ...others], [traced.spec.template.spec.containers[0]?.env?.[0], ...rest])
+})
+
 test('very long node names make valid names and labels', () => {
   const long = `${'very-long.'.repeat(25)}w1`
   const name = agentJobName({ ...identity, nodeName: long, generation: 1234567 })

@@ -4,10 +4,10 @@
  * It has no owner reference: foreground deletion of the config would kill the Jobs that must clean up after it. It ends
  * by its TTL and by our own sweep.
  */
-import { type AgentInput, agentInputVariable } from '../contract/agent-input.ts'
+import { type AgentInput, agentInputVariable, agentTraceVariable } from '../contract/agent-input.ts'
 import { hashOf } from '../contract/hash.ts'
 import type { Interface } from '../contract/interfaces.ts'
-import type { NodeConfig } from '../contract/node-config.ts'
+import { type NodeConfig, nodeConfigAnnotations } from '../contract/node-config.ts'
 import type { JobObject, PodSpec } from '../kube/types.ts'
 import type { AgentSettings } from './config.ts'
 import { instanceIdOf } from './machine.ts'
@@ -36,6 +36,7 @@ export const jobAnnotations = {
   attempt: 'multinic.io/attempt',
   /** `change` takes a slot of the rollout window; `first` and `cleanup` do not. */
   rollout: 'multinic.io/rollout',
+  traceparent: nodeConfigAnnotations.traceparent,
 } as const
 
 export interface JobIdentity {
@@ -56,6 +57,8 @@ export interface JobRequest {
   action: Action
   attempt: number
   takesSlot: boolean
+  /** What the work belongs to, for people who follow it. Neither the name nor the work depends on it. */
+  traceparent?: string
 }
 
 const longestName = 63
@@ -69,7 +72,13 @@ export function agentJobName(identity: JobIdentity): string {
   return `${agentName}-${nodeName.slice(0, room).replace(/[^a-z0-9]+$/, '')}${tail}`
 }
 
-export function identityOf({ config, node, specHash, action, attempt }: Omit<JobRequest, 'interfaces' | 'takesSlot'>) {
+export function identityOf({
+  config,
+  node,
+  specHash,
+  action,
+  attempt,
+}: Omit<JobRequest, 'interfaces' | 'takesSlot' | 'traceparent'>) {
   return {
     nodeName: node.name,
     generation: config.metadata.generation ?? 0,
@@ -82,7 +91,7 @@ export function identityOf({ config, node, specHash, action, attempt }: Omit<Job
 }
 
 export function agentJob(request: JobRequest, settings: AgentSettings): JobObject {
-  const { config, node, action, attempt, specHash } = request
+  const { config, node, action, attempt, specHash, traceparent } = request
   const labels = labelsFor(request)
   return {
     apiVersion: 'batch/v1',
@@ -98,6 +107,7 @@ export function agentJob(request: JobRequest, settings: AgentSettings): JobObjec
         [jobAnnotations.bootId]: node.bootID,
         [jobAnnotations.attempt]: `${attempt}`,
         [jobAnnotations.rollout]: request.takesSlot ? 'change' : action === 'cleanup' ? 'cleanup' : 'first',
+        ...(traceparent && { [jobAnnotations.traceparent]: traceparent }),
       },
     },
     spec: {
@@ -164,6 +174,7 @@ function podSpec(request: JobRequest, settings: AgentSettings): PodSpec {
         terminationMessagePolicy: 'FallbackToLogsOnError',
         env: [
           { name: agentInputVariable, value: JSON.stringify(inputFor(request)) },
+          ...(request.traceparent ? [{ name: agentTraceVariable, value: request.traceparent }] : []),
           ...Object.entries(settings.environment).map(([name, value]) => ({ name, value })),
         ],
         resources: { requests: { cpu: '10m', memory: '32Mi' }, limits: { memory: '192Mi' } },

@@ -15,6 +15,7 @@ import { createEventRecorder } from '../kube/events.ts'
 import { runLeaderElection } from '../kube/leader.ts'
 import type { Log } from '../log.ts'
 import { createMetrics } from '../metrics.ts'
+import { openTracer } from '../trace-export.ts'
 import { entryEvents, entryHands } from './biz/hands.ts'
 import { runBizConfigs } from './biz/run.ts'
 import { type BizSource, followBizConfigs } from './biz/source.ts'
@@ -26,6 +27,7 @@ import { isEnding } from './observe.ts'
 import { nodeConfigReconciler } from './reconcile.ts'
 import { createRollout, type Rollout } from './rollout.ts'
 import { createTally } from './tally.ts'
+import { createTraces } from './traces.ts'
 import { createTroubles } from './troubles.ts'
 import { followCluster } from './wakes.ts'
 
@@ -52,6 +54,12 @@ export async function runNodeController(options: NodeControllerOptions): Promise
   const troubles = createTroubles(kube, config.namespace, log)
   const metrics = createMetrics('controller', { process: true })
   const tally = createTally(metrics, now)
+  const tracer = openTracer(config.tracing, {
+    part: 'controller',
+    log,
+    count: (outcome, spans) => metrics.count('multinic_trace_spans_total', spans, { outcome }),
+  })
+  const traces = createTraces(tracer, now)
   const events = createEventRecorder({ kube, component: 'multinic-controller', log })
   const policy = {
     drift: config.drift,
@@ -84,7 +92,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     biz?.begin()
     const rollout = createRollout(caches, memory, { ...config.rollout, maxChecks: config.drift.maxChecks })
     const reconcile = nodeConfigReconciler({
-      ...{ memory, rollout, troubles, tally, now, agent: config.agent },
+      ...{ memory, rollout, troubles, tally, traces, now, agent: config.agent },
       kube: biz ? entryHands(kube, biz) : kube,
       events: biz ? entryEvents(events, biz) : events,
       view: { caches, memory, rollout, troubles, policy },
@@ -124,6 +132,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     end.abort()
     await Promise.race([events.flush(), new Promise(resolve => setTimeout(resolve, 200).unref())])
     await health.close()
+    await tracer.close()
     await kube.close()
   }
 }

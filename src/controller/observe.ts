@@ -146,6 +146,7 @@ export function progressOf(job: JobObject, { pods }: Pick<Caches, 'pods'>, now: 
 export function agentJobFrom(job: JobObject, caches: Pick<Caches, 'pods'>, now: number): AgentJob {
   const { annotations = {}, labels = {}, name, uid = '' } = job.metadata
   const { own, finish, told, phase, createdAt } = progressOf(job, caches, now)
+  const traceparent = annotations[jobAnnotations.traceparent]
   const facts: AgentJob = {
     name,
     uid,
@@ -158,6 +159,7 @@ export function agentJobFrom(job: JobObject, caches: Pick<Caches, 'pods'>, now: 
     podUids: own.flatMap(pod => pod.metadata.uid ?? []),
     createdAt,
     phase,
+    ...(traceparent && { traceparent }),
   }
   if (phase !== 'ended') {
     const trouble = own.map(troubleOf).find(found => found !== undefined)

@@ -73,6 +73,7 @@ export interface AgentJob {
   /** The Job has ended and its Pod was not seen yet: look again after so many ms. */
   lookAgainMs?: number
   result?: Reading
+  traceparent?: string
 }
 
 export interface Trouble {

@@ -23,6 +23,7 @@ import { namespaceEndingMessage } from './removal.ts'
 import type { Rollout } from './rollout.ts'
 import { nextStatus, statusPatch } from './status.ts'
 import type { Tally } from './tally.ts'
+import { type JobTrace, type Traces, traceFacts } from './traces.ts'
 import type { Troubles } from './troubles.ts'
 import { failuresOf, type Plan, type Reason, type Said, type Step, sweep } from './work.ts'
 
@@ -32,6 +33,7 @@ export interface Deps extends Hands {
   troubles: Troubles
   events: EventRecorder
   tally: Tally
+  traces: Traces
   /** Whether Nodes are to carry what their config says. */
   marksNodes: boolean
   now: () => Date
@@ -81,11 +83,14 @@ async function sweepLeft({ kube, view, rollout }: Deps, key: Key, now: number): 
   return after === undefined ? undefined : { after }
 }
 
-async function carryOut(deps: Deps, seen: Observed, plan: Plan, log: Log): Promise<void> {
+async function carryOut(deps: Deps, seen: Observed, plan: Plan, plain: Log): Promise<void> {
   let config = seen.config
+  const job = plan.steps.find(step => step.do === 'createJob')
+  const trace = job && deps.traces.forJob(config, job.action)
+  const log = plain.with(trace ? { traceId: trace.traceId } : traceFacts(seen, plan.said))
   let failure: unknown
   try {
-    for (const step of plan.steps) config = await takeStep(deps, seen, config, step, log)
+    for (const step of plan.steps) config = await takeStep(deps, seen, config, step, { log, trace })
   } catch (error) {
     // Somebody else was quicker: the newer state decides, and there is nothing to tell.
     if (isConflict(error)) throw error
@@ -94,21 +99,28 @@ async function carryOut(deps: Deps, seen: Observed, plan: Plan, log: Log): Promi
   // Written even when a step failed: nobody should need our logs to learn why.
   const said = failure ? stepFailed(config, plan, failure) : plan.said
   if (said) config = await tell(deps, config, said, log)
+  if (said?.result) deps.traces.told(seen, said)
   if (deps.marksNodes) await markNode(deps, seen, config)
   if (failure) throw failure
 }
 
-async function takeStep(deps: Deps, seen: Observed, config: NodeConfig, step: Step, log: Log): Promise<NodeConfig> {
+async function takeStep(
+  deps: Deps,
+  seen: Observed,
+  config: NodeConfig,
+  step: Step,
+  context: { log: Log; trace: JobTrace | undefined },
+): Promise<NodeConfig> {
   try {
-    const after = await apply(deps, seen, config, step)
-    log.info('step', { ...step })
+    const after = await apply(deps, seen, config, step, context.trace)
+    context.log.info('step', { ...step })
     deps.tally.stepped(step, config)
     if (step.do === 'removeFinalizer') announce(deps, config, step.reason, step.message)
     return after
   } catch (error) {
     if (!config.metadata.deletionTimestamp || !isNamespaceEnding(error)) throw error
     const release: Step = { do: 'removeFinalizer', reason: 'Released', message: namespaceEndingMessage }
-    return takeStep(deps, seen, config, release, log)
+    return takeStep(deps, seen, config, release, context)
   }
 }
 

@@ -62,7 +62,8 @@ export async function partsOf(options: PartsOptions): Promise<{ parts: Part[]; a
 
   const part = (name: string, env: Record<string, string>): Part => {
     const own = ownProgram(options.built.program, name)
-    return { name, command: own.command, env: { ...own.env, [partMark]: state.dir, ...env, ...options.env } }
+    const given = { ...own.env, ...tracing(), [partMark]: state.dir, ...env, ...options.env }
+    return { name, command: own.command, env: given }
   }
   const parts = [
     part('viola', { LISTEN_ADDR: viola, ROUTING_CONFIG: routing, KUBECONFIG: kubeconfigs.management }),
@@ -85,6 +86,13 @@ export async function partsOf(options: PartsOptions): Promise<{ parts: Part[]; a
     }),
   ]
   return { parts, addresses: { inventory, operator, viola, controller } }
+}
+
+/** Whoever starts a sandbox with a collector sees the traces of its parts there. */
+function tracing(): Record<string, string> {
+  const named = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_HEADERS']
+  const given = environment()
+  return Object.fromEntries(named.flatMap(name => (given[name] ? [[name, given[name]]] : [])))
 }
 
 /** Resolves when all of them answer. One that does not is named with its last words. */

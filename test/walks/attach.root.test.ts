@@ -6,16 +6,24 @@ import { parse } from 'yaml'
 import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { run } from '../../src/sandbox/command.ts'
 import type { Port } from '../../src/sandbox/world.ts'
+import { type Collector, startCollector } from '../collector.ts'
 import { eventually } from '../eventually.ts'
+import { isCatalogue } from '../exposition.ts'
+import { isOneTrace, linesOf, traceIdOf } from './trace.ts'
 import { startWalk, type Walk } from './world.ts'
 
 let walk: Walk
 let first: Port
+let collector: Collector
 
 before(async () => {
-  walk = await startWalk({ nodes: 2 })
+  collector = await startCollector()
+  walk = await startWalk({ nodes: 2, env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } })
 })
-after(() => walk.end())
+after(async () => {
+  await walk.end()
+  await collector.close()
+})
 
 const [node, other] = ['worker-1', 'worker-2']
 
@@ -54,6 +62,46 @@ test('an attached port becomes a named, addressed, routed NIC with its file, and
     assert.equal(record.config.interfaces[0]?.portId, first.id)
     assert.equal(record.interfaces?.[0]?.status, 'Configured')
   })
+})
+
+test('one id leads through the logs of operator, Viola, controller and agent', async () => {
+  const lines = linesOf(walk, await traceIdOf(walk, node))
+  const order = [
+    'viola: node configs created',
+    'operator: delivered',
+    'controller: step',
+    'agent: DetectActiveInterfaces',
+    'agent: report',
+    'controller: status',
+  ]
+  assert.deepEqual(
+    order.filter(said => !lines.includes(said)),
+    [],
+    lines.join('\n'),
+  )
+})
+
+test('a collector is told one trace of the port, from the sync to the inventory', async () => {
+  const spans = await isOneTrace(collector, await traceIdOf(walk, node))
+  assert.deepEqual([...new Set(spans.map(({ service }) => service))].sort(), [
+    'multinic-agent',
+    'multinic-controller',
+    'multinic-operator',
+    'multinic-viola',
+  ])
+  assert.deepEqual(
+    spans.filter(({ failed }) => failed),
+    [],
+  )
+  const { user, provider } = walk.sandbox.world
+  const told = JSON.stringify(collector.asked.map(({ body }) => body))
+  for (const secret of [user.password, provider.encryptKey]) assert.ok(!told.includes(secret))
+})
+
+test('what each part counts is what the catalogue has, with work behind it', async () => {
+  const { urls } = walk.sandbox
+  for (const part of ['operator', 'viola', 'controller', 'inventory'] as const)
+    isCatalogue(part, await (await fetch(`${urls[part]}/metrics`)).text())
 })
 
 test('the verdict on a port is told next to the inventory', async () => {

@@ -3,6 +3,7 @@
  * show it, and remembers each Pod that it has seen.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { AgentReport } from '../src/contract/agent-report.ts'
 import type { Kube } from '../src/kube/api.ts'
 import { createInformer } from '../src/kube/informer.ts'
 import { pods } from '../src/kube/resources.ts'
@@ -12,10 +13,17 @@ import { endedStatus } from './controller-cluster.ts'
 
 const hands = 8
 
+export interface PlayOptions {
+  perSecond?: number
+  phase?: 'Running' | 'Succeeded'
+  /** What an agent says that differs from a good report. */
+  report?: (pod: PodObject) => Partial<AgentReport>
+}
+
 export async function allAgents(
   kube: Kube,
   namespace: string,
-  { perSecond = 1_000, phase = 'Succeeded' }: { perSecond?: number; phase?: 'Running' | 'Succeeded' } = {},
+  { perSecond = 1_000, phase = 'Succeeded', report = () => ({}) }: PlayOptions = {},
 ) {
   const end = new AbortController()
   const agents = createInformer(kube, pods, {
@@ -36,8 +44,10 @@ export async function allAgents(
   async function play(): Promise<void> {
     while (!end.signal.aborted) {
       const pod = waiting.shift()
-      if (pod)
-        await kube.patchStatus(pods, { namespace, name: pod.metadata.name }, endedStatus(pod, phase)).catch(() => {})
+      if (pod) {
+        const status = endedStatus(pod, phase, report(pod))
+        await kube.patchStatus(pods, { namespace, name: pod.metadata.name }, status).catch(() => {})
+      }
       await sleep(pod ? (hands * 1_000) / perSecond : 20)
     }
   }

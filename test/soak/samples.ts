@@ -1,0 +1,75 @@
+/**
+ * How the parts and the clusters are at a moment of a soak, as numbers with names.
+ */
+import { statSync } from 'node:fs'
+import { openstackConfigs } from '../../src/contract/openstack-config.ts'
+import { memoryOf } from '../bench/figure.ts'
+import type { Family } from '../exposition.ts'
+import { nodeConfigId } from './deeds.ts'
+import { partNames } from './parts.ts'
+import type { SoakStage } from './stage.ts'
+
+export type Values = Record<string, number>
+
+/** Takes one after the other: some numbers are about the time between two of them. */
+export function createSampler(stage: SoakStage): () => Promise<Values> {
+  let queued = { count: 0, sum: 0 }
+  return async () => {
+    const values: Values = { 'sandbox.mib': memoryOf(process.pid) }
+    for (const name of partNames) {
+      const part = stage.parts[name]
+      // It may be down just now: a fault.
+      if (!part.alive()) continue
+      values[`${name}.mib`] = part.mib()
+      values[`${name}.descriptors`] = part.descriptors()
+    }
+    const controller = await stage.parts.controller.numbers()
+    values['controller.queue_depth'] = numberOf(controller, 'multinic_queue_depth')
+    values['controller.queue_active'] = numberOf(controller, 'multinic_queue_active')
+    values['controller.rollout_waiting'] = numberOf(controller, 'multinic_rollout_waiting')
+    values['controller.rollout_stopped'] = numberOf(controller, 'multinic_rollout_stopped')
+    values['controller.jobs_active'] = numberOf(controller, 'multinic_jobs_active')
+    values['controller.jobs_created'] = sumOf(controller, 'multinic_jobs_created_total')
+    const waits = {
+      count: numberOf(controller, 'multinic_queue_seconds', '_count'),
+      sum: numberOf(controller, 'multinic_queue_seconds', '_sum'),
+    }
+    values['controller.queue_wait_ms'] = (1_000 * (waits.sum - queued.sum)) / Math.max(1, waits.count - queued.count)
+    queued = waits
+    const operator = await stage.parts.operator.numbers()
+    values['operator.sync_age_s'] = oldestSync(operator)
+    values['operator.syncs'] = sumOf(operator, 'multinic_operator_syncs_total')
+    return { ...values, ...countsOf(stage) }
+  }
+}
+
+function countsOf({ management, biz, database }: SoakStage): Values {
+  const [held, delivered] = [management.api.store.snapshot().objects, biz.api.store.snapshot().objects]
+  const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  return {
+    'biz.jobs': delivered['batch/jobs']?.length ?? 0,
+    'biz.pods': delivered['/pods']?.length ?? 0,
+    'biz.secrets': delivered['/secrets']?.length ?? 0,
+    'biz.events': delivered['/events']?.length ?? 0,
+    'biz.node_configs': delivered[nodeConfigId]?.length ?? 0,
+    'management.configs': held[`${openstackConfigs.group}/${openstackConfigs.plural}`]?.length ?? 0,
+    'management.secrets': held['/secrets']?.length ?? 0,
+    'management.config_maps': held['/configmaps']?.length ?? 0,
+    'management.events': held['/events']?.length ?? 0,
+    'inventory.kib': (sizeOf(database) + sizeOf(`${database}-wal`)) / 1_024,
+  }
+}
+
+function numberOf(families: Map<string, Family>, name: string, end = ''): number {
+  return families.get(name)?.samples.find(sample => sample.name === `${name}${end}`)?.value ?? 0
+}
+
+function sumOf(families: Map<string, Family>, name: string): number {
+  return (families.get(name)?.samples ?? []).reduce((sum, { value }) => sum + value, 0)
+}
+
+/** Of all OpenstackConfigs, how long ago the last good sync was. */
+function oldestSync(families: Map<string, Family>): number {
+  const times = (families.get('multinic_operator_last_sync_timestamp_seconds')?.samples ?? []).map(({ value }) => value)
+  return times.length === 0 ? 0 : Date.now() / 1_000 - Math.min(...times)
+}

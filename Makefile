@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 KUBECTL ?= kubectl
 IMG ?= multinic-operator:latest
-.PHONY: help up down status tour test e2e check bench chaos figures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
+.PHONY: help up down status tour test e2e check bench chaos soak figures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
 
 help: ## show this page
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ bench: install-packages install-tools ## figures, each beside a reference of the
 
 chaos: install-packages install-tools ## acts and faults at random in the sandbox while guarantees are watched; SEED=, ROUNDS=, STEPS=, RABBITMQ=local
 	@node_modules/.bin/node test/chaos/main.ts
+
+soak: install-packages ## a fleet with steady churn and short faults: memory, queues and errors are judged; MINUTES=30, NODES=1000, SEED=
+	@node_modules/.bin/node test/soak/main.ts
 
 figures: install-packages ## keep the figures of the last make bench for the documents
 	@node_modules/.bin/node scripts/figures.ts && node_modules/.bin/node scripts/generate.ts

@@ -9,6 +9,7 @@ import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { events, secrets } from '../../src/kube/resources.ts'
 import { sandboxNamespace as namespace } from '../../src/sandbox/parts.ts'
 import { type Port, removePort } from '../../src/sandbox/world.ts'
+import { type Collector, startCollector } from '../collector.ts'
 import { eventually } from '../eventually.ts'
 import { meddlings } from '../operator/meddling.ts'
 import { type NotifiedStage, startNotifiedStage, within } from '../operator/notified-stage.ts'
@@ -28,6 +29,7 @@ after(() => rabbit?.close())
 describe('one operator', { timeout: 10 * 60_000 }, () => {
   let stage: NotifiedStage
   let first: Port
+  let collector: Collector
   /** Of the topic that everybody may read. */
   let published = 0
   let heardByOther = 0
@@ -42,7 +44,8 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
     })
     otherListener = await listenToSharedQueue(rabbit, () => heardByOther++)
     first = stage.attach(stage.workers[0] ?? assert.fail(), stage.storage)
-    await stage.startOperator()
+    collector = await startCollector()
+    await stage.startOperator({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })
     await stage.create({ settings: rarely })
     await connected()
     await stage.settled(1)
@@ -50,6 +53,7 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
   after(async () => {
     await otherListener?.close()
     await stage?.close()
+    await collector?.close()
   })
 
   const connected = () =>
@@ -69,6 +73,11 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
     const numbers = await (await request(`${stage.operatorUrl()}/metrics`)).body.text()
     assert.match(numbers, /^multinic_operator_notices_total\{outcome="woke"\} [1-9]/m)
     assert.match(numbers, /^multinic_operator_bus_connected\{bus="127.0.0.1:5672"\} 1$/m)
+    const told = (name: string) => collector.spans.find(span => span.name === name) ?? assert.fail(`no ${name}`)
+    await eventually(() => assert.match(String(told('notice').attributes['openstack.request_id']), /^req-/), { within })
+    assert.ok(
+      collector.spans.some(({ name, parentSpanId }) => name === 'sync' && parentSpanId === told('notice').spanId),
+    )
   })
 
   test('a detach that names no server is seen, and so is a deletion', async () => {

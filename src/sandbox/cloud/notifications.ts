@@ -200,6 +200,7 @@ function notification(
     payload,
     timestamp: new Date().toISOString().replace('T', ' ').replace('Z', '000'),
     _unique_id: randomUUID().replaceAll('-', ''),
+    _context_request_id: `req-${randomUUID()}`,
   }
   const body = Buffer.from(JSON.stringify({ 'oslo.version': '2.0', 'oslo.message': JSON.stringify(inner) }))
   return { exchange, routingKey, event, body }

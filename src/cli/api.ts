@@ -105,7 +105,7 @@ interface Answer {
 }
 
 /** Far above any inventory. An answer may come packed: it counts as it is unpacked. */
-const longestAnswer = 256 * 1024 * 1024
+const longestAnswer = 64 * 1024 * 1024
 
 export async function textOf({ body }: Response, longest = longestAnswer): Promise<string> {
   const chunks: Uint8Array[] = []

@@ -1,0 +1,104 @@
+/** Little that becomes much, and keys that reach into every object. */
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { request } from 'undici'
+import { hashOf } from '../../src/contract/hash.ts'
+import { violaPath } from '../../src/contract/viola.ts'
+import { kubeconfigFrom } from '../../src/kube/config.ts'
+import { readNotice } from '../../src/openstack/notice.ts'
+import { mergePatch } from '../../src/operator/merge-patch.ts'
+import { nodesFrom } from '../../src/viola/request.ts'
+import { routingFrom } from '../../src/viola/routing.ts'
+import { runner } from '../people.ts'
+import { type Servers, startServers } from './servers.ts'
+
+let servers: Servers
+before(async () => {
+  servers = await startServers()
+})
+after(() => servers[Symbol.asyncDispose]())
+
+test('a small answer that unpacks to more than there is room for is refused by the commands', async () => {
+  // Parts that stand one behind the other unpack to one text.
+  const part = gzipSync(Buffer.alloc(32 * 1024 * 1024, 0x20), { level: 1 })
+  const bomb = Buffer.concat(Array.from({ length: 3 }, () => part))
+  const server = createServer((_request, response) =>
+    response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(bomb),
+  )
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const { code, error } = await runner({})(
+      'check',
+      '--inventory',
+      `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    )
+    assert.equal(code, 2)
+    assert.match(error, /the answer is longer than \d+ bytes/)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+test('a packed body is not unpacked by any server', async () => {
+  const bomb = gzipSync(Buffer.alloc(8 * 1024 * 1024, 0x20))
+  for (const [part, path] of Object.entries({ viola: violaPath, operator: '/v1/operator/plan' })) {
+    const { statusCode, body } = await request(`http://127.0.0.1:${servers.ports[part]}${path}`, {
+      method: 'POST',
+      headers: { 'x-provider-id': 'p1', 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      body: bomb,
+    })
+    await body.dump()
+    assert.ok(statusCode === 400 || statusCode === 415, `${part}: ${statusCode}`)
+  }
+  assert.deepEqual(servers.failures, [])
+})
+
+test('a body that says it is larger than it may be is refused before it comes', async () => {
+  for (const [part, path] of Object.entries({ viola: violaPath, operator: '/v1/operator/plan' })) {
+    const { statusCode, body } = await request(`http://127.0.0.1:${servers.ports[part]}${path}`, {
+      method: 'POST',
+      headers: { 'x-provider-id': 'p1', 'content-type': 'application/json' },
+      body: Buffer.alloc(5 * 1024 * 1024, 0x20),
+    })
+    await body.dump()
+    assert.equal(statusCode, 413, part)
+  }
+})
+
+/** Nine levels of nine: a few hundred bytes that stand for a billion words. */
+const laughs = [
+  'a: &a [x, x, x, x, x, x, x, x, x]',
+  ...Array.from({ length: 9 }, (_, level) => {
+    const [name, of] = [String.fromCharCode(98 + level), String.fromCharCode(97 + level)]
+    return `${name}: &${name} [${Array.from({ length: 9 }, () => `*${of}`).join(', ')}]`
+  }),
+].join('\n')
+
+test('files whose words stand for a billion others are refused', async () => {
+  await assert.rejects(kubeconfigFrom(`${laughs}\nclusters: *i\n`), /is not valid YAML/)
+  assert.throws(() => routingFrom(`${laughs}\ntargets: *i\n`, { namespace: 'x' }), /is not valid YAML/)
+})
+
+const reaching = [
+  '{"__proto__": {"polluted": true}}',
+  '{"constructor": {"prototype": {"polluted": true}}}',
+  '{"a": {"__proto__": {"polluted": true}}, "__proto__": null}',
+]
+test('no key reaches into every object', () => {
+  for (const text of reaching) {
+    const value = JSON.parse(text) as Record<string, unknown>
+    mergePatch(value, {})
+    mergePatch({}, value)
+    mergePatch({ a: {} }, value)
+    nodesFrom([value, { nodeName: 'w', interfaces: [value] }], 'p1')
+    readNotice({ event_type: 'port.update.end', payload: { port: value, ...value } })
+    hashOf(value)
+    routingFrom(`targets: [${text}]`, { namespace: 'x' })
+    assert.equal(({} as Record<string, unknown>)['polluted'], undefined, text)
+    assert.deepEqual(Object.keys(Object.prototype), [])
+  }
+})

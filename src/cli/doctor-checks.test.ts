@@ -18,6 +18,7 @@ const good: ClusterFacts = {
   definitions: [{ name: 'x', known: ['v1'], served: { versions: ['v1'], stored: 'v1', established: true } }],
   workloads: [{ name: 'controller', wanted: 2, ready: 2 }],
   rights: [{ account: 'multinic-agent', missing: [] }],
+  words: [{ name: 'controller', warnings: [] }],
   podSecurity: 'privileged',
   nodes: [aNode('a'), aNode('b')],
   configs: [],
@@ -57,6 +58,16 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
     },
     'bad CRD x stores v2, not v1: another version is installed',
     /make install/,
+  ],
+  'a part that warns': [
+    { words: [{ name: 'viola-api', warnings: ['anybody may write'] }] },
+    'warn viola-api warns: anybody may write',
+    /^$/,
+  ],
+  'a part that could not be asked': [
+    { words: [{ name: 'viola-api', unasked: 'forbidden' }] },
+    'warn viola-api could not be asked how it is: forbidden',
+    /services\/proxy/,
   ],
   'a part without its rights': [
     { rights: [{ account: 'multinic-agent', missing: ['list nodes (cluster)', 'create jobs'] }] },

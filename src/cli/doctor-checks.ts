@@ -26,12 +26,17 @@ export interface Workload {
   part?: string
   /** Its ServiceAccount. */
   account?: string
+  /** The port of its Service where it tells whether it is ready. */
+  answersAt?: { port: string; tls: boolean }
   wanted: number
   ready: number
 }
 
 /** What a ServiceAccount of ours may not do although it has to; or why that could not be asked. */
 export type PartRights = { account: string; missing: readonly string[] } | { account: string; unasked: string }
+
+/** What a part that is ready has to say besides; or why it could not be asked. */
+export type PartWords = { name: string; warnings: readonly string[] } | { name: string; unasked: string }
 
 export interface ClusterFacts {
   version: { major: number; minor: number }
@@ -41,6 +46,7 @@ export interface ClusterFacts {
   /** Undefined: nobody could be asked. */
   workloads: readonly Workload[] | undefined
   rights: readonly PartRights[]
+  words: readonly PartWords[]
   podSecurity: string | undefined
   nodes: readonly NodeObject[] | undefined
   configs: readonly NodeConfig[] | undefined
@@ -58,6 +64,7 @@ export function findingsOf(facts: ClusterFacts, namespace: string): Finding[] {
     aboutClock(facts),
     ...facts.definitions.map(aboutDefinition),
     ...aboutWorkloads(facts.workloads, namespace),
+    ...facts.words.flatMap(aboutWords),
     ...facts.rights.map(aboutRights),
     ...aboutPodSecurity(facts.podSecurity, namespace),
     ...aboutNodes(facts.nodes),
@@ -121,6 +128,16 @@ function aboutWorkloads(workloads: readonly Workload[] | undefined, namespace: s
         },
   )
 }
+
+function aboutWords(said: PartWords): Finding[] {
+  const { name } = said
+  if ('unasked' in said)
+    return [{ level: 'warn', what: `${name} could not be asked how it is: ${said.unasked}`, remedy: askThroughServer }]
+  if (said.warnings.length === 0) return [ok(`${name} has nothing to warn of`)]
+  return said.warnings.map(warning => ({ level: 'warn', what: `${name} warns: ${warning}` }))
+}
+
+const askThroughServer = 'ask with an account that may get services/proxy, or forward its port and name it with --url'
 
 function aboutRights(found: PartRights): Finding {
   const { account } = found

@@ -14,6 +14,7 @@ import { textOf } from './api.ts'
 import { type Cluster, type ClusterFlags, withCluster } from './cluster.ts'
 import { type ClusterFacts, type Definition, type Finding, findingsOf, type Workload } from './doctor-checks.ts'
 import { rightsOf } from './doctor-rights.ts'
+import { wordsOfParts } from './doctor-words.ts'
 import type { Ending, Io } from './io.ts'
 import { type Format, print } from './print.ts'
 import { harmless, type Tone } from './render/paint.ts'
@@ -65,6 +66,7 @@ async function factsOf({ kube, namespace }: Cluster, now: Date): Promise<Cluster
     definitions,
     workloads,
     rights: await rightsOf(kube, namespace, workloads ?? []),
+    words: await wordsOfParts(kube, namespace, workloads ?? []),
     podSecurity: place?.metadata.labels?.['pod-security.kubernetes.io/enforce'],
     nodes: allNodes,
     configs,
@@ -107,8 +109,12 @@ function definitionsIn(kube: KubeClient): Promise<Definition[]> {
   )
 }
 
+interface Container {
+  readinessProbe?: { httpGet?: { port?: string | number; scheme?: string } }
+}
+
 interface DeploymentObject extends KubeObject {
-  spec?: { replicas?: number; template?: { spec?: { serviceAccountName?: string } } }
+  spec?: { replicas?: number; template?: { spec?: { serviceAccountName?: string; containers?: Container[] } } }
   status?: { readyReplicas?: number }
 }
 
@@ -121,10 +127,17 @@ async function workloadsIn(kube: KubeClient, namespace: string): Promise<Workloa
       account: one.spec?.template?.spec?.serviceAccountName ?? 'default',
       wanted: one.spec?.replicas ?? 1,
       ready: one.status?.readyReplicas ?? 0,
+      ...answerOf(one),
     }))
   } catch {
     return undefined
   }
+}
+
+/** Where the kubelet asks a part, others can ask it too: the port has the same name in its Service. */
+function answerOf({ spec }: DeploymentObject): Pick<Workload, 'answersAt'> {
+  const { port, scheme } = spec?.template?.spec?.containers?.[0]?.readinessProbe?.httpGet ?? {}
+  return typeof port === 'string' ? { answersAt: { port, tls: scheme === 'HTTPS' } } : {}
 }
 
 const patienceMs = 5_000

@@ -173,6 +173,15 @@ test('a port that is attached becomes a NIC, and every part says so', async () =
   })
 })
 
+test('the doctor asks every part through the API server', async () => {
+  const { code, stdout, stderr } = await cp.exec(join(root, 'bin/multinic'), ['doctor'], { check: false })
+  assert.equal(code, 0, stdout + stderr)
+  assert.match(stdout, /● multinic-agent-controller has nothing to warn of/)
+  assert.match(stdout, /▲ viola-api warns: .*token/i)
+  for (const account of ['multinic-agent', 'multinic-operator', 'viola-api'])
+    assert.match(stdout, new RegExp(`● ${account} has its rights`))
+})
+
 test('helm uninstall takes the parts away, and leaves the objects and the NIC', async () => {
   const { code, stderr } = await helm(
     ['uninstall', 'multinic-agent', '--namespace', namespace, '--wait'],

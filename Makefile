@@ -8,9 +8,10 @@ IMG ?= multinic-operator:latest
 help: ## show this page
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-up: install-packages install-tools ## run the whole chain on this machine: 3 nodes, ports, NICs, inventory; then says what to type next; KUBERNETES=real
+up: install-packages install-tools ## run the whole chain on this machine: 3 nodes, ports, NICs, inventory; then says what to type next; KUBERNETES=real, OPENSTACK=real
 	@if [ "$(KUBERNETES)" = real ]; then scripts/provision.sh kubernetes; fi
-	@./bin/multinic sandbox up --kubernetes $(or $(KUBERNETES),simulated)
+	@if [ "$(OPENSTACK)" = real ]; then scripts/provision.sh openstack; fi
+	@./bin/multinic sandbox up --kubernetes $(or $(KUBERNETES),simulated) --openstack $(or $(OPENSTACK),simulated)
 
 down: ## stop the sandbox and leave nothing behind
 	@if [ -x node_modules/.bin/node ]; then ./bin/multinic sandbox down; else echo "nothing to stop: the project was never installed here"; fi

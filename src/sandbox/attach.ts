@@ -3,6 +3,7 @@
  */
 import { nodeConfigs } from '../contract/node-config.ts'
 import type { Kube } from '../kube/api.ts'
+import type { CloudHands } from './cloud.ts'
 import { addPort, type Port, portsOf, removePort, type Server, serverNamed, subnetNamed, type World } from './world.ts'
 
 export interface AttachInput {
@@ -23,11 +24,28 @@ export function attachPorts(world: World, { vm, subnet: name, count = 1, macAddr
   return Array.from({ length: count }, () => addPort(world, { server, subnet, ...(macAddress && { macAddress }) }))
 }
 
-export async function detachPorts(world: World, biz: Pick<Kube, 'list'>, input: DetachInput): Promise<Port[]> {
+/** The same in a cloud that has hands of its own. */
+export async function attachBy(hands: CloudHands, world: World, input: AttachInput): Promise<Port[]> {
+  if (input.macAddress !== undefined) throw new Error('a real cloud chooses the MAC addresses itself')
+  const [server, subnet] = [serverNamed(world, input.vm), subnetNamed(world, input.subnet)]
+  const ports: Port[] = []
+  for (let count = input.count ?? 1; count > 0; count--) ports.push(await hands.attach(server, subnet))
+  return ports
+}
+
+export async function detachPorts(
+  world: World,
+  biz: Pick<Kube, 'list'>,
+  input: DetachInput,
+  hands?: CloudHands,
+): Promise<Port[]> {
   const server = serverNamed(world, input.vm)
   const attached = attachedPorts(world, server)
   const chosen = 'all' in input ? attached : [await portFor(attached, server.name, biz, input)]
-  for (const port of chosen) removePort(world, port.id)
+  for (const port of chosen) {
+    if (hands) await hands.detach(port)
+    else removePort(world, port.id)
+  }
   return chosen
 }
 

@@ -7,14 +7,21 @@ import { createKeystone, keystoneBroken } from './cloud/keystone.ts'
 import { createNeutron, neutronBroken } from './cloud/neutron.ts'
 import { createNova, novaBroken } from './cloud/nova.ts'
 import { type CloudServer, serve } from './cloud/serve.ts'
-import type { Service, World } from './world.ts'
+import type { Port, Server, Service, Subnet, World } from './world.ts'
 
 export interface Cloud {
   urls: Record<Service, string>
   /** Requests so far. */
   calls(): Record<Service, number>
   revokeTokens(): void
+  /** Of a real cloud: who attaches and detaches there. Without it the world itself is changed. */
+  hands?: CloudHands
   close(): Promise<void>
+}
+
+export interface CloudHands {
+  attach(server: Server, subnet: Subnet): Promise<Port>
+  detach(port: Port): Promise<void>
 }
 
 /** With `host`, at that address of this machine instead of its loopback. */

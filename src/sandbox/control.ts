@@ -28,7 +28,7 @@ export async function serveControl(sandbox: Sandbox, log: Log): Promise<() => Pr
   app.get('/status', () => sandbox.status())
   app.post('/attach', async ({ body }) => {
     const { macAddress, ...input } = read(attachBody, body)
-    return asked(() => sandbox.attach({ ...input, ...(macAddress && { macAddress }) }).map(portView))
+    return asked(async () => (await sandbox.askAttach({ ...input, ...(macAddress && { macAddress }) })).map(portView))
   })
   app.post('/detach', async ({ body }) => {
     const input = read(detachBody, body)

@@ -23,17 +23,20 @@ export function sandboxCommand(): Command {
     .option('--nic-delay <duration>', 'how long a hot-plugged NIC takes to appear', milliseconds, 300)
     .option('--rabbitmq <url>', 'a RabbitMQ that the cloud tells of its changes (amqp://user:password@host/), or local')
     .addOption(kindOf('kubernetes', 'etcd, kube-apiserver and kube-controller-manager'))
-    .action(async ({ foreground, nodes, nicDelay, rabbitmq, kubernetes, ...where }: Where & UpFlags) => {
+    .addOption(kindOf('openstack', 'Keystone, Neutron, Nova and RabbitMQ'))
+    .action(async ({ foreground, nodes, nicDelay, rabbitmq, kubernetes, openstack, ...where }: Where & UpFlags) => {
       const { rabbitmqVariable, upDetached, upForeground } = await import('./up.ts')
       const options = {
         state: stateOf(where),
         nodes,
         nicDelayMs: nicDelay,
         rabbitmq: rabbitmq ?? environment()[rabbitmqVariable],
-        real: { kubernetes: kubernetes === 'real' },
+        real: { kubernetes: kubernetes === 'real', openstack: openstack === 'real' },
         program: './bin/multinic',
         say: console.log,
       }
+      if (options.real.openstack && options.rabbitmq)
+        throw new Error('--rabbitmq: a real OpenStack has a broker of its own; leave it out')
       if (!foreground) return upDetached(options)
       await upForeground(options).catch(error => {
         console.error(`multinic: ${messageOf(error)}`)
@@ -109,6 +112,7 @@ interface UpFlags {
   nicDelay: number
   rabbitmq?: string
   kubernetes: Kind
+  openstack: Kind
 }
 
 type Kind = 'simulated' | 'real'

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import type { Log } from '../log.ts'
-import { type AttachInput, attachPorts, type DetachInput, detachPorts, homeSubnet } from './attach.ts'
+import { type AttachInput, attachBy, attachPorts, type DetachInput, detachPorts, homeSubnet } from './attach.ts'
 import { builtParts } from './built.ts'
 import { openBus } from './bus.ts'
 import { type Cloud, startCloud } from './cloud.ts'
@@ -20,6 +20,7 @@ import { createNode, type SandboxNode } from './nodes.ts'
 import { observeSandbox } from './observe.ts'
 import { partsOf, whenUp } from './parts.ts'
 import { openRealClusters } from './real/kubernetes.ts'
+import { openRealCloud } from './real/openstack.ts'
 import type { StateDir } from './state.ts'
 import { type SandboxStatus, statusOf } from './status.ts'
 import { type Supervisor, supervise } from './supervisor.ts'
@@ -29,6 +30,7 @@ import {
   addSubnet,
   createWorld,
   type Port,
+  portsOf,
   type SubnetInput,
   sandboxClusterId,
   subnetNamed,
@@ -42,7 +44,7 @@ export interface SandboxOptions {
   /** Address of a RabbitMQ that the cloud tells of its changes, or `local`. */
   rabbitmq?: string | undefined
   /** Which of the simulated parts are to be real ones. */
-  real?: { kubernetes?: boolean | undefined } | undefined
+  real?: { kubernetes?: boolean | undefined; openstack?: boolean | undefined } | undefined
   /** Settings that every part is given besides its own. */
   env?: Record<string, string> | undefined
   log: Log
@@ -56,7 +58,7 @@ export interface SandboxOptions {
 
 export interface Attachable {
   nodes: string[]
-  attach(input: AttachInput): Port[]
+  attach(input: AttachInput): Promise<Port[]>
 }
 
 export interface Sandbox {
@@ -71,6 +73,8 @@ export interface Sandbox {
   /** Under which Viola knows the Biz cluster. */
   readonly clusterId: string
   attach(input: AttachInput): Port[]
+  /** The same for any cloud: a real one takes its time, and cannot be asked otherwise. */
+  askAttach(input: AttachInput): Promise<Port[]>
   detach(input: DetachInput): Promise<Port[]>
   reboot(node: string): Promise<void>
   /** What can go wrong, by its word. */
@@ -103,8 +107,12 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
 
   try {
-    for (const subnet of [home, ...offered]) addSubnet(world, subnet)
-    for (let index = 1; index <= options.nodes; index++) addServer(world, `worker-${index}`)
+    const subnets = [home, ...offered]
+    const servers = Array.from({ length: options.nodes }, (_, index) => `worker-${index + 1}`)
+    if (!options.real?.openstack) {
+      for (const subnet of subnets) addSubnet(world, subnet)
+      for (const name of servers) addServer(world, name)
+    }
 
     progress('two Kubernetes APIs, a cloud, the agent, the dashboard')
     const open = options.real?.kubernetes ? openRealClusters : openClusters
@@ -112,7 +120,10 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const bus = options.rabbitmq
       ? await started(openBus(options.rabbitmq, state, world, log), made => made.close())
       : undefined
-    const cloudStarts = started(startCloud(world, log), made => made.close())
+    const cloudOpens = options.real?.openstack
+      ? openRealCloud(world, { subnets, servers }, state, log)
+      : startCloud(world, log)
+    const cloudStarts = started(cloudOpens, made => made.close())
     const begun = [clustersStart, cloudStarts, builtParts()] as const
     // All of them first: what starts after a failure would never be stopped.
     await Promise.allSettled(begun)
@@ -160,8 +171,13 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       for (const node of nodes.values()) node.wire().catch(error => log.error('wiring failed', { error }))
     })
 
-    const attach = (input: AttachInput) => attachPorts(world, input)
-    options.onNodes?.({ nodes: [...nodes.keys()], attach })
+    const attach = (input: AttachInput) => {
+      if (cloud.hands) throw new Error('a port of a real cloud is attached by Nova: askAttach')
+      return attachPorts(world, input)
+    }
+    const askAttach = async (input: AttachInput) =>
+      cloud.hands ? attachBy(cloud.hands, world, input) : attachPorts(world, input)
+    options.onNodes?.({ nodes: [...nodes.keys()], attach: askAttach })
 
     const subnetIDs = offered.map(({ name }) => subnetNamed(world, name).id)
     const vmNames = [...world.servers.keys()]
@@ -197,7 +213,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       urls,
       clusterId,
       attach,
-      detach: input => detachPorts(world, biz.kube, input),
+      askAttach,
+      detach: input => detachPorts(world, biz.kube, input, cloud.hands),
       async reboot(name) {
         const kubelet = kubelets.get(name)
         if (!kubelet) throw new Error(`there is no node ${name}; there are ${[...nodes.keys()].join(', ')}`)
@@ -225,7 +242,9 @@ async function makeNodes(
   const subnet = subnetNamed(world, home.name)
   const made = await Promise.all(
     [...world.servers.values()].map(server => {
-      const primary = addPort(world, { server, subnet })
+      // A real Nova has made it with the server.
+      const own = portsOf(world, server).find(port => port.fixedIps[0]?.subnetId === subnet.id)
+      const primary = own ?? addPort(world, { server, subnet })
       return createNode({ state, world, fabric, server, primary, nicDelayMs: () => nicDelay.ms, log })
     }),
   )

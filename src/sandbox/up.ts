@@ -112,13 +112,20 @@ export async function upForeground(options: UpOptions): Promise<void> {
     // Loaded only here: the command that stays in front of it needs nothing of the world.
     const [{ startSandbox }, { serveControl }] = await Promise.all([import('./sandbox.ts'), import('./control.ts')])
     const progress = (line: string) => say(`starting ${line}`)
-    const sandbox = await startSandbox({ ...options, log, progress, onNodes: it => attachSome(it, say) })
+    let attaching: Promise<void> | undefined
+    const onNodes = (it: Attachable) => {
+      attaching = attachSome(it, say)
+      // Told below; until then it must not end the process.
+      attaching.catch(() => {})
+    }
+    const sandbox = await startSandbox({ ...options, log, progress, onNodes })
     close = sandbox.stop
     const closeControl = await serveControl(sandbox, log)
     close = async () => {
       await closeControl()
       await sandbox.stop()
     }
+    await attaching
     const status = await whenReady(sandbox, stop.signal)
     if (tell && status) tell({ up: status })
     else if (status) showUp(status, options)
@@ -178,11 +185,14 @@ async function prepare({ state, say }: UpOptions): Promise<void> {
 }
 
 /** A first picture: two ports on the first node, one on each of the others, on both subnets. */
-function attachSome({ nodes, attach }: Attachable, say: (line: string) => void): void {
+async function attachSome({ nodes, attach }: Attachable, say: (line: string) => void): Promise<void> {
   const [first, ...others] = nodes
-  if (first) for (const subnet of ['storage', 'backup']) attach({ vm: first, subnet })
-  for (const [index, vm] of others.entries()) attach({ vm, subnet: index % 2 === 0 ? 'storage' : 'backup' })
-  say(`attached ${others.length + (first ? 2 : 0)} ports; waiting for their NICs`)
+  const wanted = [
+    ...(first ? ['storage', 'backup'].map(subnet => ({ vm: first, subnet })) : []),
+    ...others.map((vm, index) => ({ vm, subnet: index % 2 === 0 ? 'storage' : 'backup' })),
+  ]
+  await Promise.all(wanted.map(attach))
+  say(`attached ${wanted.length} ports; waiting for their NICs`)
 }
 
 /** The status when all is configured, or as it is when that takes too long. */

@@ -3,12 +3,14 @@
  * are, does what it is asked, and ends with all of them when it is told to or when that channel closes.
  *
  *   serve.ts kubernetes DIR
+ *   serve.ts openstack DIR
  *
  * What it starts inherits its environment, by which the one who started it finds what a crash leaves behind.
  */
 import { messageOf } from '../../src/errors.ts'
 import { freeAddresses } from '../../src/sandbox/parts.ts'
 import { type ControlPlane, startControlPlane } from './kubernetes/control-plane.ts'
+import { startOpenStack } from './openstack/rig.ts'
 
 /** What is told once all is up, what may be asked for after that, and how it ends. */
 interface Served {
@@ -18,7 +20,10 @@ interface Served {
 }
 
 const [, , what = '', dir = ''] = process.argv
-const kinds: Record<string, (dir: string) => Promise<Served>> = { kubernetes: serveKubernetes }
+const kinds: Record<string, (dir: string) => Promise<Served>> = {
+  kubernetes: serveKubernetes,
+  openstack: serveOpenStack,
+}
 
 let served: Served | undefined
 let over = false
@@ -80,5 +85,32 @@ async function serveKubernetes(dir: string): Promise<Served> {
       back: async (name: string) => clusters[name]?.back(),
     },
     close,
+  }
+}
+
+async function serveOpenStack(dir: string): Promise<Served> {
+  const cloud = await startOpenStack({ dir })
+  const { user, password } = await cloud.createUser('multinic-sandbox', ['admin']).catch(async error => {
+    await cloud.close()
+    throw error
+  })
+  const { keystoneUrl, neutronUrl, novaUrl, region, projectId, rabbit } = cloud
+  return {
+    told: {
+      urls: { keystone: keystoneUrl, neutron: neutronUrl, nova: novaUrl },
+      region,
+      projectId,
+      user: { name: user, password, domain: 'Default' },
+      bus: { urls: [`amqp://${rabbit.host}:${rabbit.port}/`], user: rabbit.user, password: rabbit.password },
+    },
+    methods: {
+      createNetwork: cloud.createNetwork,
+      createSubnet: cloud.createSubnet,
+      bootServer: cloud.bootServer,
+      attach: cloud.attach,
+      detach: cloud.detach,
+      neutron: (path: string) => cloud.api.call('neutron', 'GET', path),
+    },
+    close: cloud.close,
   }
 }

@@ -3,36 +3,26 @@
  * own (from the same package as that of ../rigs/rabbitmq/rig.ts), and what that broker can be made to suffer.
  */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { environment } from '../../src/env.ts'
 import { type Control, connectControl } from '../../src/sandbox/control-client.ts'
 import { findScenario, shippedScenarios } from '../../src/sandbox/scenarios.ts'
 import { stateDir } from '../../src/sandbox/state.ts'
 import { eventually } from '../eventually.ts'
+import { typing } from './typed.ts'
 
-const program = join(import.meta.dirname, '../../bin/multinic')
 let parent: string
 let dir: string
 let control: Control
-
-function sandbox(...args: string[]): Promise<{ code: number; out: string }> {
-  const env = { ...environment(), MULTINIC_SANDBOX_DIR: dir }
-  return new Promise(resolve => {
-    // Its standard input is a pipe: there is no terminal, and nothing may wait for one.
-    const child = execFile(program, ['sandbox', ...args], { env, timeout: 280_000 }, (_error, out, err) =>
-      resolve({ code: child.exitCode ?? 1, out: `${out}${err}` }),
-    )
-  })
-}
+let sandbox: ReturnType<typeof typing>
 
 before(
   async () => {
     parent = await mkdtemp(join(tmpdir(), 'multinic-scenarios-'))
     dir = join(parent, 'sandbox')
+    sandbox = typing(dir)
     const { code, out } = await sandbox('up', '--rabbitmq', 'local')
     assert.equal(code, 0, out)
     control = connectControl(stateDir(dir))

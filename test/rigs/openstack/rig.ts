@@ -11,7 +11,10 @@ import { layGround, usual } from './ground.ts'
 import { host, passwords, ports, rabbitLogin, region, urlOf } from './places.ts'
 import { computeIsUp, ensureState, project } from './seed.ts'
 
-export type OpenStackOptions = Partial<Choices>
+export interface OpenStackOptions extends Partial<Choices> {
+  /** Outside of a world: its files are below this directory, its ports are those of the machine's loopback address. */
+  dir?: string
+}
 
 export interface OpenStack extends Actions {
   keystoneUrl: string
@@ -31,8 +34,9 @@ export interface OpenStack extends Actions {
 }
 
 export async function startOpenStack(options: OpenStackOptions = {}): Promise<OpenStack> {
-  const choices = { ...usual, ...options }
-  const ground = await layGround(choices)
+  const { dir, ...chosen } = options
+  const choices = { ...usual, ...chosen }
+  const ground = await layGround(choices, dir)
   const { places, parts } = ground
   try {
     await ensureState(ground)

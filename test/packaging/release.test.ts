@@ -10,6 +10,8 @@ import { changesOf, writeLightArtefacts, writeSums } from '../../scripts/release
 import { environment } from '../../src/env.ts'
 import { version } from '../../src/version.ts'
 import { type ControllerCluster, startControllerCluster } from '../controller-cluster.ts'
+import { startProxy } from '../http-proxy.ts'
+import { json, serve } from '../http-stub.ts'
 import { type Ran, run } from '../rigs/process.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -77,6 +79,20 @@ test('the same input gives the same bytes, and the sums are those of the files',
     assert.ok((await readFile(join(out, name))).equals(await readFile(join(again, name))), `${name} differs`)
   const { stdout } = await run('sh', ['-c', 'cd "$1" && sha256sum --check SHA256SUMS', 'sh', out])
   assert.equal(stdout.match(/: OK$/gm)?.length, names.length - 1)
+})
+
+test('with the pinned Node it goes through a proxy when it is told to', async () => {
+  await using proxy = await startProxy()
+  const inventory = await serve(({ path }, response) =>
+    json(response, 200, path.endsWith('/providers') ? { providers: [] } : []),
+  )
+  const env = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy.url, NO_PROXY: '', MULTINIC_INVENTORY_URL: inventory.url }
+  try {
+    await run(process.execPath, [join(cli, 'multinic'), 'check'], { env })
+    assert.deepEqual([...new Set(proxy.asked)], [new URL(inventory.url).host])
+  } finally {
+    await inventory.close()
+  }
 })
 
 /** Node from the PATH of the machine, without the one that the project pins. */

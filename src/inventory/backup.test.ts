@@ -1,0 +1,42 @@
+/** A backup as the documents tell it (`sqlite3 inventory.db ".backup copy.db"`): by the same call, while the inventory writes. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { backup, DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { aWrite } from '../../test/inventory.ts'
+import { silent } from '../log.ts'
+import { openStore } from './store.ts'
+
+test('a copy that is made while the inventory runs has all that was acknowledged before it, with history', async t => {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-backup-'))
+  t.after(() => rm(dir, { recursive: true }))
+  const [path, copy] = [join(dir, 'inventory.db'), join(dir, 'copy.db')]
+  const now = () => new Date()
+  const running = await openStore({ path, log: silent, now })
+  try {
+    for (const state of ['Pending', 'InProgress', 'Configured'] as const)
+      await running.put([aWrite('n1', { nics: 2, state })])
+    const seen = new DatabaseSync(path, { readOnly: true })
+    const [, pages] = await Promise.all([
+      running.put([aWrite('n2', { nics: 1, state: 'Configured' })]),
+      backup(seen, copy),
+    ])
+    seen.close()
+    assert.ok(pages > 0)
+    const before = await running.history({ nodeName: 'n1' })
+
+    const restored = await openStore({ path: copy, log: silent, now })
+    try {
+      assert.deepEqual(await restored.history({ nodeName: 'n1' }), before)
+      await restored.put([aWrite('n1', { nics: 3, state: 'Configured' })])
+      assert.equal((await restored.history({ nodeName: 'n1' })).length, before.length + 1)
+    } finally {
+      await restored.close()
+    }
+    assert.deepEqual(await running.history({ nodeName: 'n1' }), before)
+  } finally {
+    await running.close()
+  }
+})

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { inClusterAccess, loadKubeconfig, tokenFromFile } from './config.ts'
+import { inClusterAccess, kubeconfigFrom, loadKubeconfig, tokenFromFile } from './config.ts'
 
 let folder = ''
 before(async () => {
@@ -154,3 +154,27 @@ test('outside of a Pod there is no such cluster', () => {
   const env = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' }
   assert.throws(() => inClusterAccess(env, folder), /the service account of this Pod: ENOENT/)
 })
+
+const named: Record<string, [cluster: object, user: object, said: RegExp]> = {
+  'its own token': [
+    {},
+    { tokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token' },
+    /users\[u\]\.user\.tokenFile: no file is read for a kubeconfig in a Secret; use token/,
+  ],
+  'a certificate': [
+    {},
+    { 'client-certificate': '/etc/passwd', 'client-key': '/etc/passwd' },
+    /client-certificate: no file/,
+  ],
+  'an authority': [{ 'certificate-authority': '/etc/passwd' }, {}, /certificate-authority: no file .* use .*-data/],
+}
+for (const [name, [cluster, user, said]] of Object.entries(named))
+  test(`a kubeconfig in a Secret cannot name a file of ours, such as ${name}`, async () => {
+    const text = JSON.stringify({
+      'current-context': 'c',
+      clusters: [{ name: 'c', cluster: { server: 'https://elsewhere', ...cluster } }],
+      users: [{ name: 'u', user }],
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    })
+    await assert.rejects(kubeconfigFrom(text), said)
+  })

@@ -75,8 +75,8 @@ export async function loadKubeconfig(path: string, context?: string): Promise<Cl
 }
 
 /**
- * The same from a text, such as a Secret holds. It should carry all that it needs: there are no files beside it, and whoever
- * may write the text must not choose a program that runs here.
+ * The same from a text, such as a Secret holds. It carries all that it needs: whoever may write the text must not choose a
+ * program that runs here, nor have a file of ours, such as our own token, sent to a server of his.
  */
 export async function kubeconfigFrom(text: string, context?: string): Promise<ClusterAccess> {
   return accessFrom(text, { directory: '/', programs: false }, context)
@@ -84,7 +84,7 @@ export async function kubeconfigFrom(text: string, context?: string): Promise<Cl
 
 interface Place {
   directory: string
-  /** Whether programs that the text names may run. */
+  /** Whether programs that the text names may run, and files be read. */
   programs: boolean
 }
 
@@ -105,6 +105,8 @@ async function accessFrom(text: string, { directory, programs }: Place, wanted?:
   }
   if (user.exec && !programs)
     throw new Error(`${userAt}exec: no program is run for a kubeconfig in a Secret; use token or a client certificate`)
+
+  if (!programs) refuseFiles(cluster, user, { clusterAt, userAt })
 
   const material = (inline: string | undefined, file: string | undefined, at: string) =>
     inline !== undefined ? Buffer.from(inline, 'base64').toString('utf8') : file && read(resolve(directory, file), at)
@@ -153,6 +155,23 @@ function shown(cluster: z.output<typeof Cluster>, ca: string | undefined): Recor
     ...(ca && { 'certificate-authority-data': Buffer.from(ca).toString('base64') }),
     ...(own !== undefined && { config: own }),
   }
+}
+
+function refuseFiles(
+  cluster: z.output<typeof Cluster>,
+  user: z.output<typeof User>,
+  { clusterAt, userAt }: { clusterAt: string; userAt: string },
+): void {
+  const files: [at: string, field: string, named: string | undefined, inline: string | undefined][] = [
+    [clusterAt, 'certificate-authority', cluster['certificate-authority'], cluster['certificate-authority-data']],
+    [userAt, 'client-certificate', user['client-certificate'], user['client-certificate-data']],
+    [userAt, 'client-key', user['client-key'], user['client-key-data']],
+  ]
+  for (const [at, field, named, inline] of files)
+    if (named !== undefined && inline === undefined)
+      throw new Error(`${at}${field}: no file is read for a kubeconfig in a Secret; use ${field}-data`)
+  if (user.tokenFile !== undefined)
+    throw new Error(`${userAt}tokenFile: no file is read for a kubeconfig in a Secret; use token`)
 }
 
 export interface InClusterEnvironment {

@@ -57,6 +57,18 @@ test('events come one by one, and the end of the server is no error', async () =
   })
 })
 
+test('an event without end ends the watch', async () => {
+  const handler: Handler = (_, response) => {
+    const piece = Buffer.alloc(1024 * 1024, 0x61)
+    const more = () => {
+      while (!response.destroyed && response.write(piece));
+    }
+    open(response).on('drain', more)
+    more()
+  }
+  await withWatch(handler, kube => assert.rejects(told(kube), /an event is longer than \d+ characters/))
+})
+
 test('a line and even a character may come in pieces', async () => {
   const bytes = Buffer.from(line('ADDED', 'nœud-é-🙂', '6') + line('ADDED', 'b', '7'))
   const handler: Handler = async (_, response) => {

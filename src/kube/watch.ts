@@ -59,6 +59,9 @@ export async function* watchStream<T extends KubeObject>(
   }
 }
 
+/** Ten times what etcd takes for an object. */
+const longestEvent = 16 * 1024 * 1024
+
 async function* linesOf(stream: Stream): AsyncGenerator<string> {
   // The stream's own decoder keeps the bytes of a character together that came in two pieces.
   stream.setEncoding('utf8')
@@ -67,6 +70,7 @@ async function* linesOf(stream: Stream): AsyncGenerator<string> {
     for await (const piece of stream as AsyncIterable<string>) {
       const lines = (rest + piece).split('\n')
       rest = lines.pop() ?? ''
+      if (rest.length > longestEvent) throw new Error(`an event is longer than ${longestEvent} characters`)
       for (const line of lines) if (line.trim()) yield line
     }
   } catch (error) {

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentReport } from '../src/contract/agent-report.ts'
 import type { Kube } from '../src/kube/api.ts'
+import { isNotFound } from '../src/kube/errors.ts'
 import { createInformer } from '../src/kube/informer.ts'
 import { pods } from '../src/kube/resources.ts'
 import type { PodObject } from '../src/kube/types.ts'
@@ -46,7 +47,10 @@ export async function allAgents(
       const pod = waiting.shift()
       if (pod) {
         const status = endedStatus(pod, phase, report(pod))
-        await kube.patchStatus(pods, { namespace, name: pod.metadata.name }, status).catch(() => {})
+        await kube.patchStatus(pods, { namespace, name: pod.metadata.name }, status).catch(error => {
+          // As a kubelet would: it tells until the API server has heard it, or the Pod is gone.
+          if (!isNotFound(error)) waiting.push(pod)
+        })
       }
       await sleep(pod ? (hands * 1_000) / perSecond : 20)
     }

@@ -32,8 +32,8 @@ export function createDeeds(stage: SoakStage): Deeds {
 
   const groupOf = (vm: Server) => groups.find(group => group.vms.includes(vm)) ?? fail(`${vm.name} has no group`)
   const members = (group: Group) => group.vms.filter(({ id }) => !away.has(id))
-  const configOf = (vm: Server) =>
-    (biz.api.store.list(nodeConfigId, namespace) as NodeConfigObject[]).find(({ spec }) => spec.instanceId === vm.id)
+  const allConfigs = () => [...biz.api.store.all(nodeConfigId)] as NodeConfigObject[]
+  const configOf = (vm: Server) => allConfigs().find(({ spec }) => spec.instanceId === vm.id)
 
   async function remake(group: Group): Promise<void> {
     await management.kube.delete(openstackConfigs, { namespace, name: group.name })
@@ -77,8 +77,7 @@ export function createDeeds(stage: SoakStage): Deeds {
           const { id, name } = vmAt(deed.vm)
           const bootID = `boot-${++boots}`
           const nodeInfo = { systemUUID: id, bootID, osImage: 'Ubuntu 24.04 LTS' }
-          await biz.kube.patchStatus(nodes, { name: name.replace(/-renamed$/, '') }, { nodeInfo })
-          return
+          return asPerson(() => biz.kube.patchStatus(nodes, { name: name.replace(/-renamed$/, '') }, { nodeInfo }))
         }
         case 'leave':
         case 'join': {
@@ -89,11 +88,12 @@ export function createDeeds(stage: SoakStage): Deeds {
         }
         case 'delete-node-config': {
           const name = configOf(vmAt(deed.vm))?.metadata.name
-          if (name !== undefined)
-            await biz.kube.delete(nodeConfigs, { namespace, name }).catch(error => {
+          if (name === undefined) return
+          return asPerson(() =>
+            biz.kube.delete(nodeConfigs, { namespace, name }).catch(error => {
               if (!isNotFound(error)) throw error
-            })
-          return
+            }),
+          )
         }
         case 'mtu': {
           const network = world.networks.get(groups[deed.group]?.subnet.networkId ?? '')
@@ -118,8 +118,7 @@ export function createDeeds(stage: SoakStage): Deeds {
       for (const group of groups) await nameVms(group)
     },
     restless() {
-      const configs = biz.api.store.list(nodeConfigId, namespace) as NodeConfigObject[]
-      const byVm = new Map(configs.map(config => [config.spec.instanceId ?? '', config]))
+      const byVm = new Map(allConfigs().map(config => [config.spec.instanceId ?? '', config]))
       const ports = Map.groupBy(world.ports.values(), ({ deviceId }) => deviceId)
       for (const { id, name } of vms) {
         const config = byVm.get(id)
@@ -134,7 +133,7 @@ export function createDeeds(stage: SoakStage): Deeds {
         if (state !== 'Configured' || observedGeneration !== config?.metadata.generation)
           return `${name} is ${state ?? 'unknown'}: ${config?.status?.conditions?.[0]?.message}`
       }
-      for (const config of management.api.store.list(openstackConfigId, namespace) as OpenstackConfigObject[]) {
+      for (const config of management.api.store.all(openstackConfigId) as Iterable<OpenstackConfigObject>) {
         const ready = config.status?.conditions?.find(({ type }) => type === 'Ready')
         if (ready?.status !== 'True') return `${config.metadata.name} is not Ready: ${ready?.reason} ${ready?.message}`
       }
@@ -144,9 +143,14 @@ export function createDeeds(stage: SoakStage): Deeds {
 }
 
 export const nodeConfigId = `${nodeConfigs.group}/${nodeConfigs.plural}`
-const openstackConfigId = `${openstackConfigs.group}/${openstackConfigs.plural}`
+export const openstackConfigId = `${openstackConfigs.group}/${openstackConfigs.plural}`
 type NodeConfigObject = ApiObject & Pick<NodeConfig, 'spec' | 'status'>
 type OpenstackConfigObject = ApiObject & { status?: { conditions?: NonNullable<NodeConfig['status']>['conditions'] } }
+
+/** Whoever types while connections break tries again. */
+async function asPerson(work: () => Promise<unknown>): Promise<void> {
+  await eventually(work, { within: 60_000, every: 500 })
+}
 
 function fail(words: string): never {
   throw new Error(words)

@@ -46,7 +46,7 @@ export async function startPart(dir: string, program: string, name: PartName, pl
   const log = join(dir, `${name}.log`)
   const flags = entrypointOf('services', images[name]).slice(1, -1)
   const ask = async (path: string) => {
-    const { statusCode, body } = await request(`http://${plan.address}${path}`, { headersTimeout: 30_000 })
+    const { statusCode, body } = await request(`http://${plan.address}${path}`, { headersTimeout: 60_000 })
     const text = await body.text()
     if (statusCode >= 500) throw new Error(`${name} answers ${path} with ${statusCode}`)
     return text
@@ -63,7 +63,10 @@ export async function startPart(dir: string, program: string, name: PartName, pl
   let daemon = await start()
   let read = 0
   return {
-    numbers: async () => parseExposition(await ask('/metrics')),
+    async numbers() {
+      if (!daemon.alive()) throw new Error(`${name} has ended by itself:\n${await daemon.tail()}`)
+      return parseExposition(await ask('/metrics'))
+    },
     mib: () => memoryOf(daemon.pid),
     descriptors: () => readdirSync(`/proc/${daemon.pid}/fd`).length,
     alive: () => daemon.alive(),

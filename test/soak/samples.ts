@@ -2,12 +2,11 @@
  * How the parts and the clusters are at a moment of a soak, as numbers with names.
  */
 import { statSync } from 'node:fs'
-import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { memoryOf } from '../bench/figure.ts'
 import type { Family } from '../exposition.ts'
-import { nodeConfigId } from './deeds.ts'
+import { nodeConfigId, openstackConfigId } from './deeds.ts'
 import { partNames } from './parts.ts'
-import type { SoakStage } from './stage.ts'
+import type { Cluster, SoakStage } from './stage.ts'
 
 export type Values = Record<string, number>
 
@@ -44,18 +43,18 @@ export function createSampler(stage: SoakStage): () => Promise<Values> {
 }
 
 function countsOf({ management, biz, database }: SoakStage): Values {
-  const [held, delivered] = [management.api.store.snapshot().objects, biz.api.store.snapshot().objects]
+  const count = ({ api }: Cluster, kind: string) => [...api.store.all(kind)].length
   const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0
   return {
-    'biz.jobs': delivered['batch/jobs']?.length ?? 0,
-    'biz.pods': delivered['/pods']?.length ?? 0,
-    'biz.secrets': delivered['/secrets']?.length ?? 0,
-    'biz.events': delivered['/events']?.length ?? 0,
-    'biz.node_configs': delivered[nodeConfigId]?.length ?? 0,
-    'management.configs': held[`${openstackConfigs.group}/${openstackConfigs.plural}`]?.length ?? 0,
-    'management.secrets': held['/secrets']?.length ?? 0,
-    'management.config_maps': held['/configmaps']?.length ?? 0,
-    'management.events': held['/events']?.length ?? 0,
+    'biz.jobs': count(biz, 'batch/jobs'),
+    'biz.pods': count(biz, '/pods'),
+    'biz.secrets': count(biz, '/secrets'),
+    'biz.events': count(biz, '/events'),
+    'biz.node_configs': count(biz, nodeConfigId),
+    'management.configs': count(management, openstackConfigId),
+    'management.secrets': count(management, '/secrets'),
+    'management.config_maps': count(management, '/configmaps'),
+    'management.events': count(management, '/events'),
     'inventory.kib': (sizeOf(database) + sizeOf(`${database}-wal`)) / 1_024,
   }
 }

@@ -1,7 +1,16 @@
 /** Verdicts of a soak: what is flat, what grows, what repeats. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { complaintOf, countComplaints, judgeComplaints, judgeGrowth, type Sample, slopeOf, tableOf } from './verdict.ts'
+import {
+  complaintOf,
+  countComplaints,
+  judgeComplaints,
+  judgeGrowth,
+  openShare,
+  type Sample,
+  slopeOf,
+  tableOf,
+} from './verdict.ts'
 
 const tenth = { share: 0.1, slack: 0 }
 
@@ -97,6 +106,18 @@ test('the last words of a process that dies are a complaint', () => {
   assert.deepEqual(complaintOf('viola', 'FATAL ERROR: heap out of memory', 7), {
     ...{ part: 'viola', message: 'FATAL ERROR: heap out of memory', time: 7 },
   })
+})
+
+test('shadows that lie over each other darken a time once', () => {
+  const both = [
+    { from: 10, to: 30 },
+    { from: 20, to: 40 },
+    { from: 90, to: Number.POSITIVE_INFINITY },
+    { from: 0, to: 5 },
+  ]
+  assert.equal(openShare(both, 0, 100), 0.55)
+  assert.equal(openShare([], 0, 100), 1)
+  assert.equal(openShare([{ from: -50, to: 500 }], 0, 100), 0)
 })
 
 test('the table has a line for each verdict and shows which is not met', () => {

@@ -82,6 +82,18 @@ export interface Shadow {
   to: number
 }
 
+/** The share of a time that lies in no shadow. */
+export function openShare(shadows: readonly Shadow[], from: number, to: number): number {
+  let [covered, until] = [0, from]
+  for (const shadow of shadows.toSorted((a, b) => a.from - b.from)) {
+    const [start, end] = [Math.max(shadow.from, until), Math.min(shadow.to, to)]
+    if (end <= start) continue
+    covered += end - start
+    until = end
+  }
+  return 1 - covered / (to - from)
+}
+
 export interface Counted {
   part: string
   message: string

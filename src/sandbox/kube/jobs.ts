@@ -91,10 +91,12 @@ export function startJobController({ store, kinds, verbs, now, log }: JobControl
     if (plan.againAt !== undefined) lookAt(namespace, name, plan.againAt)
   }
 
-  const podsOf = (job: ApiObject): ApiObject[] =>
-    store
-      .list(podsId, job.metadata.namespace)
-      .filter(pod => pod.metadata.ownerReferences?.some(one => one.controller && one.uid === job.metadata.uid))
+  const podsOf = ({ metadata: { namespace, uid } }: ApiObject): ApiObject[] =>
+    podsIn(namespace).filter(pod => pod.metadata.ownerReferences?.some(one => one.controller && one.uid === uid))
+
+  /** Asked for at each step of each Job: a thousand Pods are not sorted for it. */
+  const podsIn = (namespace = ''): ApiObject[] =>
+    [...store.all(podsId)].filter(pod => pod.metadata.namespace === namespace)
 
   const createPod = (job: ApiObject) => {
     const template = recordOf(recordOf(job['spec'])['template'])
@@ -123,7 +125,7 @@ export function startJobController({ store, kinds, verbs, now, log }: JobControl
 
   /** Pods whose Job is gone are counted by nobody. */
   const releaseOrphans = (namespace: string) => {
-    for (const pod of store.list(podsId, namespace)) {
+    for (const pod of podsIn(namespace)) {
       if (!pod.metadata.finalizers?.includes(tracking)) continue
       const owner = pod.metadata.ownerReferences?.find(one => one.controller && one.kind === 'Job')
       const job = owner && store.byUid(owner.uid)?.object

@@ -23,6 +23,8 @@ export interface Store {
   /** The version of the last change. */
   version(): number
   get(kind: string, namespace: string | undefined, name: string): ApiObject | undefined
+  /** In no order. */
+  all(kind: string): Iterable<ApiObject>
   /** By namespace and name, in the order of both. */
   list(kind: string, namespace?: string): ApiObject[]
   /** The same as it was at a version; undefined when the log does not reach back that far. */
@@ -98,6 +100,7 @@ export function createStore({ kept = 5_000, from }: { kept?: number; from?: Snap
   return {
     version: () => version,
     get: (kind, namespace, name) => drawers.get(kind)?.get(objectId(namespace, name)),
+    all: kind => drawers.get(kind)?.values() ?? [],
     list: (kind, namespace) => sorted(drawers.get(kind) ?? [], namespace),
     listAt(at, kind, namespace) {
       const objects = new Map(drawers.get(kind))

@@ -6,9 +6,9 @@ import type { SoakStage } from './stage.ts'
 import type { Shadow } from './verdict.ts'
 
 export const faultNames = [
+  'Viola is killed',
   'neutron answers 500',
   'tokens are revoked',
-  'Viola is killed',
   'the Biz API breaks all connections',
 ] as const
 export type FaultName = (typeof faultNames)[number]

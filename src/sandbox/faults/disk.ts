@@ -33,7 +33,8 @@ export async function fillDisk(state: StateDir, node: SandboxNode): Promise<() =
       undo.push(lower)
     }
     const used = (await run('df', ['--output=iused', upper])).trim().split('\n').at(-1)?.trim()
-    await run('mount', ['-o', `remount,nr_inodes=${used}`, upper])
+    // Named in full: it would otherwise repeat options that a user namespace may not set again.
+    await run('mount', ['-o', `remount,size=4k,nr_inodes=${used}`, 'tmpfs', upper])
   } catch (error) {
     await end()
     throw error

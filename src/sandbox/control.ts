@@ -53,6 +53,11 @@ export async function serveControl(sandbox: Sandbox, log: Log): Promise<() => Pr
     const node = sandbox.nodes.get(params.name)
     if (!node)
       throw new HttpProblem(404, `there is no node ${params.name}; there are ${[...sandbox.nodes.keys()].join(', ')}`)
+    if (sandbox.simulated)
+      throw new HttpProblem(
+        400,
+        'nodes are simulated here: there is no shell on them; "sandbox status" shows their NICs',
+      )
     return {
       namespace: node.namespace,
       root: node.root,

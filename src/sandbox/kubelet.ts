@@ -8,7 +8,7 @@ import { setInterval as every, setTimeout as sleep } from 'node:timers/promises'
 import type { KubeClient } from '../kube/client.ts'
 import { isAlreadyExists, isNotFound } from '../kube/errors.ts'
 import { createEventRecorder } from '../kube/events.ts'
-import { createInformer } from '../kube/informer.ts'
+import { createInformer, type Informer } from '../kube/informer.ts'
 import { microTime } from '../kube/leader.ts'
 import { leases, nodes, pods } from '../kube/resources.ts'
 import type { NodeObject, PodObject } from '../kube/types.ts'
@@ -23,6 +23,8 @@ export interface KubeletOptions {
   /** For containers: their roots, logs and last words. */
   dir: string
   log: Log
+  /** Where many kubelets share one watch: whoever starts it does so when all are there. */
+  pods?: Pick<Informer<PodObject>, 'on'> | undefined
   backoff?: { firstMs: number; longestMs: number }
   heartbeatMs?: number
 }
@@ -177,12 +179,16 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
 
   await register()
   await renew()
-  const informer = createInformer(kube, pods, { fieldSelector: `spec.nodeName=${node.name}`, log })
-  informer.on(({ type, object }) => {
+  const own = options.pods
+    ? undefined
+    : createInformer(kube, pods, { fieldSelector: `spec.nodeName=${node.name}`, log })
+  const heard = options.pods ?? own
+  heard?.on(({ type, object }) => {
+    if (object.spec.nodeName !== node.name || life.signal.aborted) return
     if (type !== 'deleted') look(object)
     else forget(object).catch(error => log.error('a deleted Pod could not be forgotten', { error }))
   })
-  await informer.start(life.signal)
+  await own?.start(life.signal)
   beat().catch(() => {})
 
   return {

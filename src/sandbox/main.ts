@@ -20,31 +20,44 @@ export function sandboxCommand(): Command {
     .option('--foreground', 'stay in the terminal until Ctrl-C')
     .option('--detach', 'return when it is up (the default)')
     .option('--nodes <count>', 'how many nodes', wholeNumber, 3)
+    .option('--simulated', 'nodes in memory instead of namespaces: for many nodes (--nodes 500)')
     .option('--nic-delay <duration>', 'how long a hot-plugged NIC takes to appear', milliseconds, 300)
     .option('--rabbitmq <url>', 'a RabbitMQ that the cloud tells of its changes (amqp://user:password@host/), or local')
     .addOption(kindOf('kubernetes', 'etcd, kube-apiserver and kube-controller-manager'))
     .addOption(kindOf('openstack', 'Keystone, Neutron, Nova and RabbitMQ'))
-    .action(async ({ foreground, nodes, nicDelay, rabbitmq, kubernetes, openstack, ...where }: Where & UpFlags) => {
-      const { rabbitmqVariable, upDetached, upForeground } = await import('./up.ts')
-      const options = {
-        state: stateOf(where),
+    .action(
+      async ({
+        foreground,
         nodes,
-        nicDelayMs: nicDelay,
-        rabbitmq: rabbitmq ?? environment()[rabbitmqVariable],
-        real: { kubernetes: kubernetes === 'real', openstack: openstack === 'real' },
-        program: './bin/multinic',
-        say: console.log,
-      }
-      if (options.real.openstack && options.rabbitmq)
-        throw new Error('--rabbitmq: a real OpenStack has a broker of its own; leave it out')
-      if (!foreground) return upDetached(options)
-      await upForeground(options).catch(error => {
-        console.error(`multinic: ${messageOf(error)}`)
-        process.exitCode = 1
-      })
-      // What is left of connections to its own servers must not keep it.
-      process.exit()
-    })
+        nicDelay,
+        rabbitmq,
+        kubernetes,
+        openstack,
+        simulated,
+        ...where
+      }: Where & UpFlags) => {
+        const { rabbitmqVariable, upDetached, upForeground } = await import('./up.ts')
+        const options = {
+          state: stateOf(where),
+          nodes,
+          nicDelayMs: nicDelay,
+          simulated,
+          rabbitmq: rabbitmq ?? environment()[rabbitmqVariable],
+          real: { kubernetes: kubernetes === 'real', openstack: openstack === 'real' },
+          program: './bin/multinic',
+          say: console.log,
+        }
+        if (options.real.openstack && options.rabbitmq)
+          throw new Error('--rabbitmq: a real OpenStack has a broker of its own; leave it out')
+        if (!foreground) return upDetached(options)
+        await upForeground(options).catch(error => {
+          console.error(`multinic: ${messageOf(error)}`)
+          process.exitCode = 1
+        })
+        // What is left of connections to its own servers must not keep it.
+        process.exit()
+      },
+    )
 
   command(sandbox, 'down', 'stop it and leave nothing behind, also after a crash').action(async (where: Where) => {
     const state = stateOf(where)
@@ -108,6 +121,7 @@ export function sandboxCommand(): Command {
 
 interface UpFlags {
   foreground?: boolean
+  simulated?: boolean
   nodes: number
   nicDelay: number
   rabbitmq?: string

@@ -10,7 +10,7 @@ import type { SandboxNode } from './nodes.ts'
 import type { Observed } from './status.ts'
 import type { World } from './world.ts'
 
-export interface Places extends Pick<Observed, 'kubeconfigs' | 'urls'> {
+export interface Places extends Pick<Observed, 'kubeconfigs' | 'urls' | 'host'> {
   world: World
   nodes: ReadonlyMap<string, SandboxNode>
   management: Pick<Kube, 'list'>
@@ -19,7 +19,7 @@ export interface Places extends Pick<Observed, 'kubeconfigs' | 'urls'> {
 }
 
 export async function observeSandbox(places: Places): Promise<Observed> {
-  const { world, nodes, management, biz, kubeconfigs, urls, faults } = places
+  const { world, nodes, management, biz, kubeconfigs, urls, faults, host } = places
   const [held, configs] = await Promise.allSettled([biz.list(nodeConfigs), management.list(openstackConfigs)])
   const away = [
     ...(held.status === 'rejected' ? ['the API server of the Biz cluster'] : []),
@@ -40,5 +40,6 @@ export async function observeSandbox(places: Places): Promise<Observed> {
     kubeconfigs,
     urls,
     faults: faults.active(),
+    host,
   }
 }

@@ -4,9 +4,11 @@
  */
 import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
+import { createInformer } from '../kube/informer.ts'
+import { pods } from '../kube/resources.ts'
 import type { Log } from '../log.ts'
 import { type AttachInput, attachBy, attachPorts, type DetachInput, detachPorts, homeSubnet } from './attach.ts'
-import { builtParts } from './built.ts'
+import { type Built, builtParts } from './built.ts'
 import { openBus } from './bus.ts'
 import { type Cloud, startCloud } from './cloud.ts'
 import { type Cluster, openClusters } from './clusters.ts'
@@ -16,13 +18,16 @@ import type { FaultSwitchboard } from './faults/switchboard.ts'
 import { openFaults } from './faults/switches.ts'
 import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor } from './install.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
+import { type Machine, namespaceMachine } from './machine.ts'
 import { createNode, type SandboxNode } from './nodes.ts'
 import { observeSandbox } from './observe.ts'
 import { partsOf, whenUp } from './parts.ts'
+import type { Image } from './pod-worker.ts'
 import { openRealClusters } from './real/kubernetes.ts'
 import { openRealCloud } from './real/openstack.ts'
+import { isUsersOwn } from './rootless.ts'
 import type { StateDir } from './state.ts'
-import { type SandboxStatus, statusOf } from './status.ts'
+import { type HostKind, type SandboxStatus, statusOf } from './status.ts'
 import { type Supervisor, supervise } from './supervisor.ts'
 import {
   addPort,
@@ -47,6 +52,8 @@ export interface SandboxOptions {
   real?: { kubernetes?: boolean | undefined; openstack?: boolean | undefined } | undefined
   /** Settings that every part is given besides its own. */
   env?: Record<string, string> | undefined
+  /** Nodes on a machine in memory. */
+  simulated?: boolean | undefined
   log: Log
   /** Without one, no port becomes a NIC: for tests that make their own. */
   withConfig?: boolean
@@ -72,6 +79,8 @@ export interface Sandbox {
   readonly urls: Record<string, string>
   /** Under which Viola knows the Biz cluster. */
   readonly clusterId: string
+  /** Nodes are in memory. */
+  readonly simulated: boolean
   attach(input: AttachInput): Port[]
   /** The same for any cloud: a real one takes its time, and cannot be asked otherwise. */
   askAttach(input: AttachInput): Promise<Port[]>
@@ -83,17 +92,26 @@ export interface Sandbox {
   stop(): Promise<void>
 }
 
-const home: SubnetInput = { name: homeSubnet, cidr: '10.0.0.0/24', mtu: 1500 }
-/** What the OpenstackConfig of the sandbox chooses from. */
-const offered: SubnetInput[] = [
-  { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 },
-  { name: 'backup', cidr: '10.20.0.0/24', mtu: 1450 },
-]
+/** What a /24 has room for. */
+const fewNodes = 200
+
+/** The one of the nodes' primary NICs, and those that the OpenstackConfig of the sandbox chooses from. */
+function subnetsFor(nodes: number): { home: SubnetInput; offered: SubnetInput[] } {
+  const prefix = nodes > fewNodes ? 16 : 24
+  return {
+    home: { name: homeSubnet, cidr: `10.0.0.0/${prefix}`, mtu: 1500 },
+    offered: [
+      { name: 'storage', cidr: `10.10.0.0/${prefix}`, mtu: 9000 },
+      { name: 'backup', cidr: `10.20.0.0/${prefix}`, mtu: 1450 },
+    ],
+  }
+}
 
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { state, log, progress = () => {} } = options
   const world = createWorld()
   const clusterId = sandboxClusterId
+  const { home, offered } = subnetsFor(options.nodes)
   const undo: (() => Promise<void>)[] = []
   const started = async <T>(making: Promise<T>, stop: (made: T) => Promise<void>): Promise<T> => {
     const made = await making
@@ -146,30 +164,33 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     undo.push(() => supervisor.stop())
 
     progress(`${options.nodes} nodes`)
-    const fabric = await started(createFabric(state), made => made.remove())
+    const { machine, image } = await machineFor(options, built)
+    const fabric = await started(createFabric(state, machine), made => made.remove())
     const nicDelay = { ms: options.nicDelayMs }
     const nodes = await makeNodes(options, world, fabric, nicDelay)
-    const image = {
-      entrypoint: ['/multinic/node', '/multinic/agent.cjs'],
-      mounts: [file(process.execPath, '/multinic/node'), file(built.agent, '/multinic/agent.cjs')],
-    }
     const kubelets = new Map<string, Kubelet>()
+    const shared = machine.simulated ? createInformer(biz.kube, pods, { log }) : undefined
     await Promise.all(
       [...nodes.values()].map(async node => {
         undo.push(() => node.remove())
         const dir = state.path('pods', node.name)
-        const kubelet = startKubelet({ kube: biz.kube, node, image, dir, log })
+        const kubelet = startKubelet({ kube: biz.kube, node, image, dir, log, pods: shared })
         kubelets.set(node.name, await started(kubelet, made => made.stop()))
       }),
     )
+    const watching = new AbortController()
+    undo.push(async () => watching.abort())
+    await shared?.start(watching.signal)
     biz.podLogs((namespace, name) => {
       const files = [...kubelets.values()].map(kubelet => kubelet.logFile(namespace, name, false))
       const found = files.find(each => each !== undefined)
       return found === undefined ? undefined : readFileSync(found, 'utf8')
     })
-    world.onPorts(() => {
-      for (const node of nodes.values()) node.wire().catch(error => log.error('wiring failed', { error }))
-    })
+    world.onPorts(
+      once(() => {
+        for (const node of nodes.values()) node.wire().catch(error => log.error('wiring failed', { error }))
+      }),
+    )
 
     const attach = (input: AttachInput) => {
       if (cloud.hands) throw new Error('a port of a real cloud is attached by Nova: askAttach')
@@ -200,7 +221,16 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     })
     undo.push(() => faults.off())
     const observe = () =>
-      observeSandbox({ world, nodes, management: management.kube, biz: biz.kube, kubeconfigs, urls, faults })
+      observeSandbox({
+        world,
+        nodes,
+        management: management.kube,
+        biz: biz.kube,
+        kubeconfigs,
+        urls,
+        faults,
+        host: hostOf(machine),
+      })
 
     return {
       state,
@@ -212,6 +242,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       parts: supervisor,
       urls,
       clusterId,
+      simulated: machine.simulated,
       attach,
       askAttach,
       detach: input => detachPorts(world, biz.kube, input, cloud.hands),
@@ -230,6 +261,39 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
 }
 
+/** What nodes are made of, and what stands for the agent's image there. */
+async function machineFor(
+  { state, simulated }: SandboxOptions,
+  built: Built,
+): Promise<{ machine: Machine; image: Image }> {
+  if (simulated) {
+    const { agentEntrypoint, simulatedMachine } = await import('./simulated/machine.ts')
+    return { machine: simulatedMachine(), image: { entrypoint: [agentEntrypoint], mounts: [] } }
+  }
+  const image = {
+    entrypoint: ['/multinic/node', '/multinic/agent.cjs'],
+    mounts: [file(process.execPath, '/multinic/node'), file(built.agent, '/multinic/agent.cjs')],
+  }
+  return { machine: namespaceMachine(state), image }
+}
+
+function hostOf({ simulated }: Machine): HostKind {
+  return simulated ? 'simulated' : isUsersOwn() ? 'user namespace' : 'namespaces'
+}
+
+/** Many changes in one moment are looked at once. */
+function once(act: () => void): () => void {
+  let due = false
+  return () => {
+    if (due) return
+    due = true
+    setImmediate(() => {
+      due = false
+      act()
+    })
+  }
+}
+
 async function makeNodes(
   options: SandboxOptions,
   world: World,
@@ -239,7 +303,7 @@ async function makeNodes(
   const { state, log } = options
   for (const { id, cidr, gatewayIp, networkId } of world.subnets.values())
     await fabric.addSubnet({ id, cidr, gatewayIp, mtu: world.networks.get(networkId)?.mtu ?? 1500 })
-  const subnet = subnetNamed(world, home.name)
+  const subnet = subnetNamed(world, homeSubnet)
   const made = await Promise.all(
     [...world.servers.values()].map(server => {
       // A real Nova has made it with the server.

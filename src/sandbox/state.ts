@@ -5,6 +5,7 @@
  * Namespaces are written down before they are made, and their names begin with a mark of the directory. Processes carry the
  * directory in their environment or live in one of the namespaces.
  */
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { chmod, lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -126,7 +127,7 @@ async function namespacesOf(state: StateDir): Promise<string[]> {
 /** Processes that this sandbox started, found by their environment. */
 export async function processesOf(state: StateDir): Promise<number[]> {
   const found: number[] = []
-  for (const name of await readdir('/proc')) {
+  for (const name of await readdir('/proc').catch(() => [])) {
     if (!/^\d+$/.test(name)) continue
     const environ = await readFile(`/proc/${name}/environ`, 'utf8').catch(() => '')
     if (environ.split('\0').includes(`${partMark}=${state.dir}`)) found.push(Number(name))
@@ -154,6 +155,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
 
 /** When a process started, in clock ticks since boot: with the pid it names one process for good. Undefined for a dead one. */
 export function startTime(pid: number): string | undefined {
+  if (process.platform !== 'linux') return startedBy(pid)
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     // The name is in parentheses and may contain anything.
@@ -164,7 +166,14 @@ export function startTime(pid: number): string | undefined {
   }
 }
 
+/** Where there is no /proc. */
+function startedBy(pid: number): string | undefined {
+  const { stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' })
+  return stdout?.trim() || undefined
+}
+
 function mountsUnder(dir: string): string[] {
+  if (!existsSync('/proc/self/mountinfo')) return []
   const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n')
   const points = lines.map(line => (line.split(' ')[4] ?? '').replaceAll('\\040', ' '))
   return points.filter(point => point.startsWith(`${dir}/`)).reverse()

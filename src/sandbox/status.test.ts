@@ -81,6 +81,7 @@ function observed({ ports = [port], configs = [], source = aSource('True') }: Gi
     urls: {},
     away: [],
     faults: [],
+    host: 'namespaces',
   }
 }
 
@@ -92,4 +93,18 @@ test('a removal that is held says how to let it go', () => {
   const { nodes } = statusOf(observed({ ports: [], configs: [aConfig(configured)], source }))
   assert.equal(nodes[0]?.interfaces[0]?.status, 'Held')
   assert.match(nodes[0]?.interfaces[0]?.message ?? '', /annotate osc .*multinic\.example\.com\/release-removals=/)
+})
+
+test('many nodes are folded: the first, those that are not Configured, and how many more', () => {
+  const { nodes, ...rest } = statusOf(observed({ configs: [aConfig(configured)] }))
+  const [node] = nodes
+  assert.ok(node)
+  const many = Array.from({ length: 500 }, (_, index) => ({ ...node, name: `worker-${index + 1}`, interfaces: [] }))
+  const late = many.map((each, index) => (index === 400 ? { ...each, state: 'Failed', reason: 'NicMissing' } : each))
+  assert.deepEqual(treeOf({ ...rest, host: 'simulated', nodes: late }).split('\n'), [
+    'sandbox ready (simulated)',
+    ...['├─ worker-1  nothing of ours', '├─ worker-2  nothing of ours', '├─ worker-3  nothing of ours'],
+    '├─ worker-401  Failed  NicMissing',
+    '└─ 496 more  496 Configured',
+  ])
 })

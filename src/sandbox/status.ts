@@ -25,6 +25,9 @@ export interface NodeView {
   interfaces: InterfaceView[]
 }
 
+/** What its nodes are: of root, of a user, or in memory. */
+export type HostKind = 'namespaces' | 'user namespace' | 'simulated'
+
 export interface SandboxStatus {
   ready: boolean
   nodes: NodeView[]
@@ -32,6 +35,7 @@ export interface SandboxStatus {
   urls: Record<string, string>
   /** What was switched on and has not ended. */
   faults: ActiveFault[]
+  host: HostKind
 }
 
 export interface Observed {
@@ -44,6 +48,7 @@ export interface Observed {
   kubeconfigs: SandboxStatus['kubeconfigs']
   urls: SandboxStatus['urls']
   faults: ActiveFault[]
+  host: HostKind
 }
 
 export function statusOf(observed: Observed): SandboxStatus {
@@ -63,8 +68,8 @@ export function statusOf(observed: Observed): SandboxStatus {
     ({ state, interfaces }) =>
       interfaces.every(each => each.status === 'Configured') && (interfaces.length === 0 || state === 'Configured'),
   )
-  const { kubeconfigs, urls, faults } = observed
-  return { ready: away.length === 0 && synced && settled, nodes, kubeconfigs, urls, faults }
+  const { kubeconfigs, urls, faults, host } = observed
+  return { ready: away.length === 0 && synced && settled, nodes, kubeconfigs, urls, faults, host }
 }
 
 function unknownNode({ name, ports }: Observed['nodes'][number], message: string): NodeView {
@@ -118,17 +123,32 @@ function present<K extends string, V>(key: K, value: V | undefined): { [P in K]?
 }
 
 export function treeOf(status: SandboxStatus): string {
-  const lines = [`sandbox ${status.ready ? 'ready' : 'not ready yet'}`]
-  status.nodes.forEach((node, index) => {
-    const last = index === status.nodes.length - 1
+  const kinds = { namespaces: '', 'user namespace': ' (in a user namespace)', simulated: ' (simulated)' }
+  const lines = [`sandbox ${status.ready ? 'ready' : 'not ready yet'}${kinds[status.host]}`]
+  const { shown, folded } = fold(status.nodes)
+  shown.forEach((node, index) => {
+    const last = index === shown.length - 1 && folded === ''
     lines.push(`${last ? '└─' : '├─'} ${node.name}  ${headline(node)}`)
     node.interfaces.forEach((nic, at) => {
       const branch = at === node.interfaces.length - 1 ? '└─' : '├─'
       lines.push(`${last ? '  ' : '│ '} ${branch} ${nicLine(nic)}`)
     })
   })
+  if (folded) lines.push(`└─ ${folded}`)
   if (status.faults.length > 0) lines.push('', 'faults', ...status.faults.map(faultLine))
   return lines.join('\n')
+}
+
+/** More than a screen of them: then only the first, and those that are not as they should be. */
+const manyNodes = 30
+
+function fold(nodes: NodeView[]): { shown: NodeView[]; folded: string } {
+  if (nodes.length <= manyNodes) return { shown: nodes, folded: '' }
+  const shown = nodes.filter((node, index) => index < 3 || node.state !== 'Configured').slice(0, manyNodes)
+  const rest = nodes.filter(node => !shown.includes(node))
+  const configured = rest.filter(({ state }) => state === 'Configured').length
+  const waiting = rest.length - configured
+  return { shown, folded: `${rest.length} more  ${configured} Configured${waiting ? `, ${waiting} not yet` : ''}` }
 }
 
 function faultLine({ word, node, does, until }: ActiveFault): string {

@@ -13,7 +13,7 @@ import { builtParts } from './built.ts'
 import { connectControl } from './control-client.ts'
 import { ownProgram } from './parts.ts'
 import { type Namespaces, possibleNamespaces } from './possible.ts'
-import { asRootOfItsOwn } from './rootless.ts'
+import { asRootOfItsOwn, isUsersOwn } from './rootless.ts'
 import type { Attachable, Sandbox, SandboxOptions } from './sandbox.ts'
 import { claim, clean, makeStateDir, ownerOf, partMark, type StateDir, sweep } from './state.ts'
 import { nextSteps, type SandboxStatus, treeOf } from './status.ts'
@@ -24,6 +24,7 @@ export interface UpOptions {
   nicDelayMs: number
   rabbitmq?: string | undefined
   real?: SandboxOptions['real']
+  simulated?: boolean | undefined
   /** How the program is called, for what to try next. */
   program: string
   say: (line: string) => void
@@ -32,7 +33,8 @@ export interface UpOptions {
 /** `--rabbitmq` for the process behind the command. */
 export const rabbitmqVariable = 'MULTINIC_SANDBOX_RABBITMQ'
 
-const readyWithinMs = 90_000
+/** However many nodes there are. */
+const readyWithinMs = (nodes: number) => 90_000 + nodes * 500
 
 /** What the process behind the command tells it. */
 type Told = { progress: string } | { up: SandboxStatus } | { failed: string }
@@ -41,12 +43,13 @@ type Told = { progress: string } | { up: SandboxStatus } | { failed: string }
 export async function upDetached(wanted: UpOptions): Promise<void> {
   const { state, say, nodes, nicDelayMs, rabbitmq } = wanted
   if (await showRunning(wanted)) return
-  const { of } = await whereItRuns(say)
+  const of = await whereItRuns(wanted)
   await prepare(wanted)
   const logFile = state.path('sandbox.log')
   const output = openSync(logFile, 'a')
   const options = ['--dir', state.dir, '--nodes', `${nodes}`, '--nic-delay', `${nicDelayMs}ms`]
   for (const [part, real] of Object.entries(wanted.real ?? {})) if (real) options.push(`--${part}`, 'real')
+  if (of === 'none') options.push('--simulated')
   const { program } = await builtParts(say)
   const { command, env } = ownProgram(program, 'sandbox', 'up', '--foreground', ...options)
   const [file = '', ...args] = of === 'user' ? asRootOfItsOwn(command) : command
@@ -91,11 +94,13 @@ function showUp(status: SandboxStatus, { say, program }: UpOptions): void {
 /** Resolves when a signal has ended it and all is gone. */
 export async function upForeground(options: UpOptions): Promise<void> {
   const { state } = options
+  let simulated = options.simulated
   const tell = process.send ? (told: Told) => void process.send?.(told) : undefined
   if (!tell) {
     if (await showRunning(options)) return
-    const possible = await whereItRuns(options.say)
-    if (possible.of === 'user') return sameAsRootOfItsOwn(state)
+    const of = await whereItRuns(options)
+    if (of === 'user' && !isUsersOwn()) return sameAsRootOfItsOwn(state)
+    simulated = of === 'none'
     await prepare(options)
   }
   await claim(state)
@@ -118,7 +123,7 @@ export async function upForeground(options: UpOptions): Promise<void> {
       // Told below; until then it must not end the process.
       attaching.catch(() => {})
     }
-    const sandbox = await startSandbox({ ...options, log, progress, onNodes })
+    const sandbox = await startSandbox({ ...options, simulated, log, progress, onNodes })
     close = sandbox.stop
     const closeControl = await serveControl(sandbox, log)
     close = async () => {
@@ -168,12 +173,16 @@ async function showRunning(options: UpOptions): Promise<boolean> {
   return true
 }
 
-/** Said in one line, with the reason where it is not root's. */
-async function whereItRuns(say: (line: string) => void): Promise<Namespaces> {
+/** Said in one line, with the reason, where it is not in namespaces of root. */
+async function whereItRuns({ simulated, say }: UpOptions): Promise<Namespaces['of']> {
+  if (simulated) {
+    say('simulated, as asked: nodes are in memory')
+    return 'none'
+  }
   const possible = await possibleNamespaces()
-  if (possible.of === 'none') throw new Error(possible.why)
+  if (possible.of === 'none') say(`simulated, nodes are in memory: ${possible.why}`)
   if (possible.of === 'user') say('without root: nodes are network namespaces in a user namespace of yours')
-  return possible
+  return possible.of
 }
 
 async function prepare({ state, say }: UpOptions): Promise<void> {
@@ -197,7 +206,7 @@ async function attachSome({ nodes, attach }: Attachable, say: (line: string) => 
 
 /** The status when all is configured, or as it is when that takes too long. */
 async function whenReady(sandbox: Sandbox, signal: AbortSignal): Promise<SandboxStatus | undefined> {
-  const until = performance.now() + readyWithinMs
+  const until = performance.now() + readyWithinMs(sandbox.nodes.size)
   while (!signal.aborted) {
     const status = await sandbox.status()
     if (status.ready || performance.now() > until) return status

@@ -94,7 +94,7 @@ test('a second up says that one runs already, and shows it', async () => {
 
 test('status in JSON has the keys that scripts rely on', async () => {
   const now = await ready()
-  assert.deepEqual(Object.keys(now), ['ready', 'nodes', 'kubeconfigs', 'urls', 'faults'])
+  assert.deepEqual(Object.keys(now), ['ready', 'nodes', 'kubeconfigs', 'urls', 'faults', 'host'])
   assert.deepEqual(
     now.nodes.map(({ name, interfaces }) => [name, ...interfaces.map(nic => `${nic.name} ${nic.status}`)]),
     [
@@ -187,10 +187,20 @@ test('a directory that is not a sandbox is never emptied', async () => {
   await rm(precious, { recursive: true })
 })
 
-test('a system that does not allow namespaces is told so, and left as it was', async () => {
-  const without = ['--bounding-set=-sys_admin', program, 'sandbox', 'up', '--dir', dir]
-  const said = await new Promise<string>(resolve => execFile('setpriv', without, (_error, _out, err) => resolve(err)))
-  assert.match(said, /^multinic: this system does not allow namespaces/)
+test('where namespaces are not allowed, nodes are simulated, and up says so and why', async () => {
+  const without = ['--bounding-set=-sys_admin', program, 'sandbox', 'up', '--nodes', '2', '--dir', dir]
+  const said = await new Promise<string>(resolve => execFile('setpriv', without, (_error, out) => resolve(out)))
+  assert.match(said, /^simulated, nodes are in memory: this system does not allow namespaces \(.*not permitted\)\n/)
+  assert.match(
+    said,
+    /sandbox ready \(simulated\)\n├─ worker-1 {2}Configured\n│ {2}├─ multinic0 +Configured +10\.10\.0\.10/,
+  )
+  assert.equal((await sandbox('reboot', 'worker-1')).out, 'worker-1 is up again\n')
+  await sandbox('attach', '--vm', 'worker-2', '--subnet', 'backup')
+  const { host, nodes } = await ready()
+  assert.deepEqual([host, ...nodes.map(({ interfaces }) => interfaces.length)], ['simulated', 2, 2])
+  assert.match((await sandbox('shell', 'worker-1')).err, /nodes are simulated here/)
+  assert.equal((await sandbox('down')).code, 0)
   assert.deepEqual(leftovers(), [])
 })
 

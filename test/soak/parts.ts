@@ -10,11 +10,14 @@ import { entrypointOf, recipes } from '../../scripts/image.ts'
 import { memoryOf } from '../bench/figure.ts'
 import { type Family, parseExposition } from '../exposition.ts'
 import { answers, type Daemon, startDaemon } from '../rigs/process.ts'
+import type { PartName } from './names.ts'
 import { type Complaint, complaintOf } from './verdict.ts'
 
-const images = { operator: 'multinic-operator', viola: 'multinic-viola-test-api', controller: 'multinic-controller' }
-export type PartName = keyof typeof images
-export const partNames = Object.keys(images) as PartName[]
+const images: Record<PartName, string> = {
+  operator: 'multinic-operator',
+  viola: 'multinic-viola-test-api',
+  controller: 'multinic-controller',
+}
 
 export interface PartPlan {
   /** Where it answers. */

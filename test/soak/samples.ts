@@ -5,10 +5,8 @@ import { statSync } from 'node:fs'
 import { memoryOf } from '../bench/figure.ts'
 import type { Family } from '../exposition.ts'
 import { nodeConfigId, openstackConfigId } from './deeds.ts'
-import { partNames } from './parts.ts'
+import { partNames, type Values } from './names.ts'
 import type { Cluster, SoakStage } from './stage.ts'
-
-export type Values = Record<string, number>
 
 /** Takes one after the other: some numbers are about the time between two of them. */
 export function createSampler(stage: SoakStage): () => Promise<Values> {

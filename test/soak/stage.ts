@@ -30,7 +30,8 @@ import { allAgents } from '../agent-player.ts'
 import { inputOf } from '../controller-cluster.ts'
 import { each, readyNode } from '../controller-many.ts'
 import { numbersOf } from './churn.ts'
-import { buildParts, type PartName, type SoakPart, startPart } from './parts.ts'
+import type { PartName } from './names.ts'
+import { buildParts, type SoakPart, startPart } from './parts.ts'
 
 export interface StageOptions {
   seed: number

@@ -205,7 +205,8 @@ function reach(address: string, port: number, within: number): Promise<boolean> 
       socket.destroy()
       resolve(answered)
     }
-    socket.setTimeout(within, () => end(false))
+    // While `ip` runs nobody looks at sockets: an answer that came meanwhile is heard first.
+    socket.setTimeout(within, () => setImmediate(end, false))
     socket.once('connect', () => end(true))
     socket.once('error', error => end(isCode(error, 'ECONNREFUSED', 'ECONNRESET')))
   })

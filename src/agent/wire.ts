@@ -45,8 +45,9 @@ export async function askWire(
       silent.flatMap(target => question(target, entries.get(targetKey(target)))),
     )
     const next = ask === asks ? until : until - (within * (asks - ask)) / asks
-    for (let pause = firstPoll; silent.length > 0 && host.now() < next; pause *= 2) {
-      await host.sleep(Math.min(pause, Math.max(1, next - host.now())))
+    // Once at least: on a busy machine the asking alone may take all of the time, and the answer is there.
+    for (let pause = firstPoll; silent.length > 0 && (pause === firstPoll || host.now() < next); pause *= 2) {
+      await host.sleep(Math.min(pause, Math.max(firstPoll, next - host.now())))
       const heard = await neighbours(host, links)
       silent = silent.filter(target => {
         const { mac, states = [] } = heard.get(targetKey(target)) ?? {}

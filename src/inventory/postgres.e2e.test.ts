@@ -37,6 +37,26 @@ inventoryStoreConformance(async now =>
   openStore({ path: noFile(), databaseUrl: await newDatabase(), log: silent, now }),
 )
 
+test('a dump that is taken while it runs is an inventory again, with history', async () => {
+  const [here, there] = [await newDatabase(), await newDatabase()]
+  const now = () => new Date()
+  const running = await openStore({ path: noFile(), databaseUrl: here, log: silent, now })
+  try {
+    for (const state of ['Pending', 'Configured'] as const) await running.put([aWrite('n1', { nics: 2, state })])
+    await server.copy(here, there)
+    const restored = await openStore({ path: noFile(), databaseUrl: there, log: silent, now })
+    try {
+      assert.deepEqual(await restored.history({ nodeName: 'n1' }), await running.history({ nodeName: 'n1' }))
+      await restored.put([aWrite('n1', { nics: 3, state: 'Configured' })])
+      assert.equal((await restored.history({ nodeName: 'n1' })).length, 3)
+    } finally {
+      await restored.close()
+    }
+  } finally {
+    await running.close()
+  }
+})
+
 test('replicas that start at once make the tables once, and import the old file once', async () => {
   const databaseUrl = await newDatabase()
   const path = join(dir, 'inventory.json')

@@ -21,6 +21,8 @@ export interface Postgres {
   /** kill -9 of the server and all that it started. */
   kill(): Promise<void>
   start(): Promise<void>
+  /** All of one database, copied into another that is empty, by pg_dump as people use it. */
+  copy(from: string, to: string): Promise<void>
   /** Runs one statement as the owner of everything. */
   query(text: string): Promise<Record<string, unknown>[]>
   close(): Promise<void>
@@ -82,6 +84,11 @@ export async function startPostgres(): Promise<Postgres> {
       await query('alter system set ssl = on')
       await query('select pg_reload_conf()')
       return certificate
+    },
+    async copy(from, to) {
+      const file = join(place, 'copy.sql')
+      await run(join(programs, 'pg_dump'), ['--file', file, from])
+      await run(join(programs, 'psql'), ['--quiet', '--set', 'ON_ERROR_STOP=1', '--file', file, to])
     },
     async kill() {
       await daemon?.stop('SIGKILL')

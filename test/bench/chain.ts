@@ -20,7 +20,7 @@ import { type OpenStack, startOpenStack } from '../rigs/openstack/rig.ts'
 import { run } from '../rigs/process.ts'
 import { type RealCloudWalk, startRealCloudWalk } from '../walks/real-cloud.ts'
 import { figure, inItsOwnWorld, median, percentile, say, timed } from './figure.ts'
-import { imageFlags } from './part.ts'
+import { asDeployed } from './part.ts'
 
 const [warmUps, attaches, polled] = [2, 20, 5]
 const pollSeconds = 2
@@ -142,10 +142,17 @@ async function startController(real: RealController, told: Record<string, string
   const { kubeconfig } = await real.install(namespace)
   const program = join(real.cp.dir, 'multinic.mjs')
   await buildProgram(program)
+  const { flags, environment } = asDeployed('controller')
   return real.startProcess(
     'controller',
-    { ...told, KUBECONFIG: kubeconfig, AGENT_IMAGE: 'multinic-agent:dev', AGENT_IMAGE_PULL_POLICY: 'Never' },
-    [...imageFlags, program],
+    {
+      ...environment,
+      ...told,
+      KUBECONFIG: kubeconfig,
+      AGENT_IMAGE: 'multinic-agent:dev',
+      AGENT_IMAGE_PULL_POLICY: 'Never',
+    },
+    [...flags, program],
   )
 }
 

@@ -10,7 +10,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { buildProgram } from '../../scripts/build.ts'
-import { buildImage, entrypointOf, recipes } from '../../scripts/image.ts'
+import { buildImage } from '../../scripts/image.ts'
 import { type NodeConfig, nodeConfigFinalizer, nodeConfigs } from '../../src/contract/node-config.ts'
 import { controllerConfig } from '../../src/controller/config.ts'
 import { agentJob } from '../../src/controller/job.ts'
@@ -29,6 +29,7 @@ import { type Asked, type RealController, startRealController } from '../real-co
 import { startNode } from '../rigs/kubernetes/rig.ts'
 import type { Daemon } from '../rigs/process.ts'
 import { figure, inItsOwnWorld, median, memoryOf, say, timed } from './figure.ts'
+import { asDeployed } from './part.ts'
 
 const [count, rounds, wave, many, tries] = [500, 3, 40, 5_000, 9]
 const within = 180_000
@@ -224,14 +225,15 @@ async function lay(real: RealController, namespace: string): Promise<Laid> {
 
 async function startController(real: RealController, laid: Laid, env: Record<string, string> = {}): Promise<Daemon> {
   const { namespace, kubeconfig } = laid
+  const { flags, environment } = asDeployed('controller')
   const daemon = real.startProcess(
     namespace,
     {
       ...{ KUBECONFIG: kubeconfig, CONTROLLER_NAMESPACE: namespace, LEADER_ELECT: 'false', MAX_UNAVAILABLE: '100%' },
-      ...{ CONTROLLER_WORKERS: String(parallel), ...recipes.services.environment, ...env },
+      ...{ CONTROLLER_WORKERS: String(parallel), ...environment, ...env },
     },
     // As the image starts it.
-    [...entrypointOf('services', 'multinic-controller').slice(1, -1), programIn(real)],
+    [...flags, programIn(real)],
   )
   await eventually(
     async () => assert.ok((await daemon.tail()).includes('following the cluster'), await daemon.tail()),

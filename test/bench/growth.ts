@@ -22,7 +22,7 @@ import type { ControlPlane } from '../rigs/kubernetes/rig.ts'
 import { figure, inItsOwnWorld, memoryOf, say, timed } from './figure.ts'
 import { writeOf } from './inventory.ts'
 import { measureOperator } from './operator.ts'
-import { imageFlags, startPart } from './part.ts'
+import { asDeployed, startPart } from './part.ts'
 import { bodyOf, post, startViola } from './viola.ts'
 
 const sizes = [10, 100, 1_000, 5_000]
@@ -118,13 +118,14 @@ async function violaWith(cp: ControlPlane, size: number): Promise<Grown> {
 async function controllerWith(real: RealController, program: string, size: number): Promise<Grown> {
   const namespace = `growth-${size}`
   const { kubeconfig } = await real.install(namespace)
+  const { flags, environment } = asDeployed('controller')
   const daemon = real.startProcess(
     namespace,
     {
       ...{ KUBECONFIG: kubeconfig, CONTROLLER_NAMESPACE: namespace, MAX_UNAVAILABLE: '100%' },
-      ...{ CONTROLLER_WORKERS: String(parallel) },
+      ...{ CONTROLLER_WORKERS: String(parallel), ...environment },
     },
-    [...imageFlags, program],
+    [...flags, program],
   )
   const over = new AbortController()
   const seen = createInformer(real.kube, jobs, { namespace, log: silent })

@@ -3,12 +3,22 @@
  */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { recipes } from '../../scripts/image.ts'
+import { entrypointOf, recipes } from '../../scripts/image.ts'
 
-const { entrypoint, environment } = recipes.services
+const images = {
+  operator: 'multinic-operator',
+  viola: 'multinic-viola-test-api',
+  inventory: 'multinic-inventory',
+  controller: 'multinic-controller',
+}
 
-/** What Node is given before the program. */
-export const imageFlags = entrypoint.slice(1, -1)
+/** What a part is started with besides its own settings: the flags of Node, and the environment. */
+export function asDeployed(part: keyof typeof images): {
+  flags: readonly string[]
+  environment: Record<string, string>
+} {
+  return { flags: entrypointOf('services', images[part]).slice(1, -1), environment: recipes.services.environment }
+}
 
 export interface RunningPart extends AsyncDisposable {
   url: string
@@ -24,7 +34,8 @@ export async function startPart(
   program: string,
   env: Record<string, string>,
 ): Promise<RunningPart> {
-  const child = spawn(process.execPath, [...imageFlags, program, part], {
+  const { flags, environment } = asDeployed(part)
+  const child = spawn(process.execPath, [...flags, program, part], {
     env: { ...environment, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   })

@@ -2,7 +2,7 @@
  * Nova's servers and their interfaces, as the real one shows them to an administrator. Read only.
  */
 import { createHash } from 'node:crypto'
-import { portsOf, type Server, type World } from '../world.ts'
+import { type Port, portsOf, type Server, type World } from '../world.ts'
 import { refused, type Tokens } from './keystone.ts'
 import { type Answer, type Handler, pageLink, type Request, seconds } from './serve.ts'
 
@@ -39,7 +39,7 @@ function answer(world: World, request: Request): Answer {
   const server = world.servers.get(id)
   if (!server) return notFound(`Instance ${id} could not be found.`)
   if (sub) return { status: 200, body: { interfaceAttachments: attachments(world, server) } }
-  return { status: 200, body: { server: serverBody(world, request, server) } }
+  return { status: 200, body: { server: serverBody(world, request, server, portsOf(world, server)) } }
 }
 
 /** From 2.21 on also of a server that was deleted. */
@@ -76,9 +76,12 @@ function listed(world: World, request: Request, servers: Server[], detail: boole
   if (marker !== null && after < 0) return badRequest(`marker [${marker}] not found`)
   const page = all.slice(after + 1, after + 1 + limit)
 
+  const ports = Map.groupBy(world.ports.values(), port => port.deviceId)
   const body: Record<string, unknown> = {
     servers: page.map(server =>
-      detail ? serverBody(world, request, server) : { id: server.id, name: server.name, links: links(request, server) },
+      detail
+        ? serverBody(world, request, server, ports.get(server.id) ?? [])
+        : { id: server.id, name: server.name, links: links(request, server) },
     ),
   }
   if (limit > 0 && page.length === limit)
@@ -112,7 +115,7 @@ function newestFirst(a: Server, b: Server): number {
   return b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1)
 }
 
-function serverBody(world: World, request: Request, server: Server): unknown {
+function serverBody(world: World, request: Request, server: Server, ports: readonly Port[]): unknown {
   const at = seconds(server.createdAt)
   const image = '5b3d270b-e05d-4b40-8fec-d6d741f78f8b'
   return {
@@ -127,7 +130,7 @@ function serverBody(world: World, request: Request, server: Server): unknown {
     flavor: flavor(request),
     created: at,
     updated: at,
-    addresses: addresses(world, server),
+    addresses: addresses(world, ports),
     accessIPv4: '',
     accessIPv6: '',
     links: links(request, server),
@@ -156,9 +159,9 @@ function flavor(request: Request): unknown {
   return { vcpus: 1, ram: 512, disk: 1, ephemeral: 0, swap: 0, original_name: 'm1.tiny', extra_specs: {} }
 }
 
-function addresses(world: World, server: Server): Record<string, unknown[]> {
+function addresses(world: World, ports: readonly Port[]): Record<string, unknown[]> {
   const byNetwork: Record<string, unknown[]> = {}
-  for (const port of portsOf(world, server)) {
+  for (const port of ports) {
     const name = world.networks.get(port.networkId)?.name ?? port.networkId
     byNetwork[name] ??= []
     for (const { ipAddress } of port.fixedIps)

@@ -100,10 +100,10 @@ export function mayActFor(caller: Caller, providerId: string): boolean {
   return caller.providers.includes('*') || caller.providers.includes(providerId)
 }
 
-function knownFrom(text: string): Known[] {
+export function knownFrom(text: string): Known[] {
   const parsed = file.safeParse(yamlFrom(text))
   if (!parsed.success) {
-    const wrong = fieldErrors(parsed.error).map(({ path, message }) => `${path}: ${message}`)
+    const wrong = fieldErrors(parsed.error).map(({ path, message }) => `${path || 'the whole file'}: ${message}`)
     throw new Error(wrong.join('; '))
   }
   return parsed.data.tokens.map(({ name, token, sha256, certificate, user, providers, roles }) => ({

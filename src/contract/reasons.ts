@@ -341,8 +341,7 @@ export const reasonGroups = { syncReasons, verdictReasons, nodeReasons, bizReaso
 /** The text of a reason, whichever part said it. */
 export function reasonText(reason: string): ReasonText | undefined {
   for (const group of Object.values(reasonGroups)) {
-    const text = (group as Record<string, ReasonText>)[reason]
-    if (text) return text
+    if (Object.hasOwn(group, reason)) return (group as Record<string, ReasonText>)[reason]
   }
   return undefined
 }

@@ -57,6 +57,12 @@ test('without mischief the operator’s own key and token do their work', async 
   await becomes(/^True/)
 })
 
+test('a metadata key that every object has names no node', async () => {
+  await stage.create({ settings: { openstackNodeNameMetadataKey: 'constructor' } })
+  await becomes(/^True/)
+  assert.match((await stage.told())[0] ?? '', /^worker-1: /)
+})
+
 const redirections: Record<string, keyof Settings> = {
   Contrabass: 'contrabassEndpoint',
   Neutron: 'openstackNeutronEndpoint',

@@ -110,8 +110,9 @@ async function observeVms(
     asked(() => cloud.servers(ids, signal)),
     ...names.map(async name => ({ name, servers: await asked(() => cloud.serversByName(name, signal)) })),
   ])
-  const nodeName = (server: Server) =>
-    server.metadata[settings.nodeNameMetadataKey]?.trim() || server.name.trim() || server.id
+  const key = settings.nodeNameMetadataKey
+  const nodeName = ({ metadata, name, id }: Server) =>
+    (Object.hasOwn(metadata, key) && metadata[key]?.trim()) || name.trim() || id
   const byId = ids.map((id): VmFact => {
     const server = servers?.get(id)
     if (!servers) return { entry: id, id, state: 'unknown' }

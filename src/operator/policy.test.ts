@@ -81,6 +81,10 @@ const namespaces: Record<string, [config: OpenstackConfig, said: string]> = {
     'spec.credentials.openstackProviderID: cloud-2 is not allowed in namespace team-a',
   ],
   'a pattern stands for many namespaces': [aConfig('lab-7', { openstackProviderID: 'cloud-9' }), 'allowed'],
+  'a namespace that is called like a part of every object gets nothing': [
+    aConfig('constructor'),
+    'namespace constructor: no rule of the operator allows OpenstackConfigs here',
+  ],
   'a namespace without a rule gets nothing': [
     aConfig('team-b'),
     'namespace team-b: no rule of the operator allows OpenstackConfigs here',
@@ -90,5 +94,8 @@ for (const [name, [config, said]] of Object.entries(namespaces))
   test(name, async () => assert.equal(await verdict({ rules }, config), said))
 
 test('rules that nobody can read keep the operator from starting', async () => {
-  await assert.rejects(verdict({ rules: 'namespaces: { team-a: { proyects: [] } }' }), /proyects/)
+  await assert.rejects(
+    verdict({ rules: 'namespaces: { team-a: { proyects: [] } }' }),
+    /^Error: .*namespaces\.team-a: .*proyects/,
+  )
 })

@@ -13,6 +13,8 @@
 import { parse } from 'yaml'
 import { z } from 'zod'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
+import { fieldErrors } from '../contract/problem.ts'
+import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { reload } from '../reload.ts'
 import type { SyncSettings } from './config.ts'
@@ -36,10 +38,7 @@ const rules = z.object({
 type Rules = z.infer<typeof rules>
 
 export async function openPolicy(hosts: readonly string[], rulesFile: string | undefined, log: Log): Promise<Policy> {
-  const file =
-    rulesFile === undefined
-      ? undefined
-      : await reload({ path: rulesFile, log, parse: text => rules.parse(parse(text)) })
+  const file = rulesFile === undefined ? undefined : await reload({ path: rulesFile, log, parse: rulesFrom })
   const mayVisit = (host: string) => hosts.length === 0 || hosts.some(pattern => hostMatches(pattern, host))
   return {
     mayVisit,
@@ -48,6 +47,21 @@ export async function openPolicy(hosts: readonly string[], rulesFile: string | u
       if (mistakes.length > 0) throw configError(mistakes)
     },
     close: () => file?.close(),
+  }
+}
+
+export function rulesFrom(text: string): Rules {
+  const parsed = rules.safeParse(yamlFrom(text))
+  if (parsed.success) return parsed.data
+  const wrong = fieldErrors(parsed.error).map(({ path, message }) => `${path || 'the whole file'}: ${message}`)
+  throw new Error(wrong.join('; '))
+}
+
+function yamlFrom(text: string): unknown {
+  try {
+    return parse(text)
+  } catch (error) {
+    throw new Error(`is not valid YAML: ${messageOf(error)}`)
   }
 }
 
@@ -78,7 +92,8 @@ function hostMatches(pattern: string, host: string): boolean {
 function namespaceMistakes(config: OpenstackConfig, { namespaces }: Rules): string[] {
   const { namespace = '' } = config.metadata
   const rule =
-    namespaces[namespace] ??
+    // A namespace may be called constructor.
+    (Object.hasOwn(namespaces, namespace) ? namespaces[namespace] : undefined) ??
     Object.entries(namespaces).find(([name]) => name.endsWith('*') && namespace.startsWith(name.slice(0, -1)))?.[1]
   if (!rule) return [`namespace ${namespace}: no rule of the operator allows OpenstackConfigs here`]
   const { openstackProviderID, projectID } = config.spec.credentials

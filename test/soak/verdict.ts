@@ -1,6 +1,8 @@
 /**
  * What the samples and logs of a soak say: memory that is flat, queues that do not grow, errors that do not repeat. Pure.
  */
+import { median } from '../bench/figure.ts'
+
 export interface Sample {
   /** Seconds since the churn began. */
   at: number
@@ -62,10 +64,7 @@ export function slopeOf(points: readonly Point[]): number {
       .slice(index + 1)
       .flatMap(other => (other.at > one.at ? [(other.value - one.value) / (other.at - one.at)] : [])),
   )
-  slopes.sort((a, b) => a - b)
-  const middle = Math.floor(slopes.length / 2)
-  const [low = 0, high = 0] = [slopes[Math.ceil(slopes.length / 2) - 1], slopes[middle]]
-  return (low + high) / 2
+  return slopes.length === 0 ? 0 : median(slopes)
 }
 
 export interface Complaint {

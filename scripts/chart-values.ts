@@ -223,7 +223,10 @@ export const chartValues: Group = {
         enabled: flag(false, 'Install it.'),
         image: image('multinic-viola-test-api'),
         replicas: count(1, 'Replicas.', 1),
-        settings: settingsOf('Settings, by the names of docs/guides/viola.md.', shapeOf(violaSettings.shape)),
+        settings: settingsOf(
+          'Settings, by the names of docs/reference/viola-settings.md.',
+          shapeOf(violaSettings.shape),
+        ),
         routingSecret: secretName(
           'Secret with the key routing.yaml, and the files that it names, mounted at /etc/viola. Without it there is one target: this cluster.',
         ),
@@ -240,7 +243,10 @@ export const chartValues: Group = {
         enabled: flag(false, 'Install it on its own; otherwise the operator holds one.'),
         image: image('multinic-operator'),
         replicas: count(1, 'Replicas; more than one needs PostgreSQL.', 1),
-        settings: settingsOf('Settings, by the names of docs/guides/inventory.md.', shapeOf(inventorySettings.shape)),
+        settings: settingsOf(
+          'Settings, by the names of docs/reference/inventory-settings.md.',
+          shapeOf(inventorySettings.shape),
+        ),
         databaseSecret: secretName('Secret with INVENTORY_DATABASE_URL: PostgreSQL instead of the embedded database.'),
         tokensSecret: secretName(
           'Secret with the key tokens.yaml: who may read and write. Without it reading is open.',

@@ -15,6 +15,7 @@ import { inventoryApi } from '../src/inventory/api.ts'
 import { inventoryShape } from '../src/inventory/config.ts'
 import { processSettings } from '../src/operator/config.ts'
 import { violaApi } from '../src/viola/api.ts'
+import { violaSettings } from '../src/viola/config.ts'
 import { callsPage, objectsPage } from './api-pages.ts'
 import { chartFiles, rules } from './chart.ts'
 import { dockerfileTexts } from './dockerfile.ts'
@@ -52,6 +53,7 @@ files.set('docs/reference/settings.md', settingsPage())
 files.set('docs/reference/controller-settings.md', controllerSettingsPage())
 files.set('docs/reference/operator-settings.md', operatorSettingsPage())
 files.set('docs/reference/inventory-settings.md', inventorySettingsPage())
+files.set('docs/reference/viola-settings.md', violaSettingsPage())
 files.set('docs/reference/inventory-schema.md', await inventorySchemaPage())
 
 const figures = readFigures()
@@ -155,10 +157,16 @@ ${rows.join('\n')}
 `
 }
 
+/** A setting that is turned into something else has its default before that. */
+interface Defaulted {
+  defaultValue?: unknown
+  in?: { def: { defaultValue?: unknown } }
+}
+
 function environmentRows(shape: Record<string, ZodType>): string {
   const rows = Object.entries(shape).map(([name, setting]) => {
-    const { defaultValue } = setting.def as { defaultValue?: unknown }
-    const text = String(defaultValue ?? '')
+    const { defaultValue, in: before } = setting.def as Defaulted
+    const text = String(defaultValue ?? before?.def.defaultValue ?? '')
     return `| \`${name}\` | ${text === '' ? 'none' : `\`${text}\``} | ${setting.description ?? ''} |`
   })
   return rows.join('\n')
@@ -195,6 +203,19 @@ one under a new name.
 A failed sync is tried again after \`pollErrorInterval\`, then twice as long each time, up to five minutes, with a fifth of
 jitter; a longer \`Retry-After\` is kept. An edit of the object, a change of one of its Secrets, or a new value of the annotation
 \`multinic.example.com/force-reconcile\` is looked at at once; an edit and the annotation also start the intervals anew.
+`
+}
+
+function violaSettingsPage(): string {
+  return `<!-- Made by \`make generate\` from src/viola/config.ts. Do not edit. -->
+# Settings of Viola
+
+All of them are environment variables; an empty one counts as absent, and every mistake is named at the start.
+[The guide](../guides/viola.md) shows them at work.
+
+| environment | default | meaning |
+|---|---|---|
+${environmentRows(violaSettings.shape)}
 `
 }
 

@@ -2,6 +2,7 @@
  * The two clusters of a sandbox, management and Biz: APIs of our own, unless real ones are asked for.
  */
 import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { connectKube, type KubeClient } from '../kube/client.ts'
 import { loadKubeconfig } from '../kube/config.ts'
 import type { Log } from '../log.ts'
@@ -32,8 +33,10 @@ export interface Clusters {
   close(): Promise<void>
 }
 
-export async function openClusters(state: StateDir, log: Log): Promise<Clusters> {
-  const [management, biz] = await Promise.all([openCluster(state, 'management', log), openCluster(state, 'biz', log)])
+/** Those that are kept go on from their objects. */
+export async function openClusters(state: StateDir, log: Log, kept = false): Promise<Clusters> {
+  const open = (name: string) => openCluster(state, name, log, kept)
+  const [management, biz] = await Promise.all([open('management'), open('biz')])
   return {
     management,
     biz,
@@ -46,10 +49,10 @@ export async function openClusters(state: StateDir, log: Log): Promise<Clusters>
   }
 }
 
-async function openCluster(state: StateDir, name: string, log: Log): Promise<Cluster> {
+async function openCluster(state: StateDir, name: string, log: Log, kept: boolean): Promise<Cluster> {
   const dir = state.path(name)
   await mkdir(dir, { recursive: true })
-  const api = await startKubeApi({ name, dir, log })
+  const api = await startKubeApi({ name, dir, log, ...(kept && { snapshot: join(dir, 'objects.json') }) })
   return {
     api,
     kube: connectKube(await loadKubeconfig(api.kubeconfig), { log }),

@@ -8,7 +8,7 @@ import { command, milliseconds, running, stateOf, type Where, wholeNumber } from
 import { addFaultCommand } from './faults/command.ts'
 import { addPlayCommands } from './play/command.ts'
 import { openShell } from './shell.ts'
-import { clean } from './state.ts'
+import { clean, isKept } from './state.ts'
 import { treeOf } from './status.ts'
 
 export function sandboxCommand(): Command {
@@ -21,49 +21,41 @@ export function sandboxCommand(): Command {
     .option('--detach', 'return when it is up (the default)')
     .option('--nodes <count>', 'how many nodes', wholeNumber, 3)
     .option('--simulated', 'nodes in memory instead of namespaces: for many nodes (--nodes 500)')
+    .option('--keep', 'keep objects, cloud, inventory and the files of nodes for the next up --keep')
     .option('--nic-delay <duration>', 'how long a hot-plugged NIC takes to appear', milliseconds, 300)
     .option('--rabbitmq <url>', 'a RabbitMQ that the cloud tells of its changes (amqp://user:password@host/), or local')
     .addOption(kindOf('kubernetes', 'etcd, kube-apiserver and kube-controller-manager'))
     .addOption(kindOf('openstack', 'Keystone, Neutron, Nova and RabbitMQ'))
-    .action(
-      async ({
-        foreground,
-        nodes,
-        nicDelay,
-        rabbitmq,
-        kubernetes,
-        openstack,
-        simulated,
-        ...where
-      }: Where & UpFlags) => {
-        const { rabbitmqVariable, upDetached, upForeground } = await import('./up.ts')
-        const options = {
-          state: stateOf(where),
-          nodes,
-          nicDelayMs: nicDelay,
-          simulated,
-          rabbitmq: rabbitmq ?? environment()[rabbitmqVariable],
-          real: { kubernetes: kubernetes === 'real', openstack: openstack === 'real' },
-          program: './bin/multinic',
-          say: console.log,
-        }
-        if (options.real.openstack && options.rabbitmq)
-          throw new Error('--rabbitmq: a real OpenStack has a broker of its own; leave it out')
-        if (!foreground) return upDetached(options)
-        await upForeground(options).catch(error => {
-          console.error(`multinic: ${messageOf(error)}`)
-          process.exitCode = 1
-        })
-        // What is left of connections to its own servers must not keep it.
-        process.exit()
-      },
-    )
+    .action(async ({ foreground, nicDelay, rabbitmq, kubernetes, openstack, dir, ...more }: Where & UpFlags) => {
+      const { rabbitmqVariable, upDetached, upForeground } = await import('./up.ts')
+      const options = {
+        ...more,
+        state: stateOf({ ...(dir && { dir }) }),
+        nicDelayMs: nicDelay,
+        rabbitmq: rabbitmq ?? environment()[rabbitmqVariable],
+        real: { kubernetes: kubernetes === 'real', openstack: openstack === 'real' },
+        program: './bin/multinic',
+        say: console.log,
+      }
+      if (options.real.openstack && options.rabbitmq)
+        throw new Error('--rabbitmq: a real OpenStack has a broker of its own; leave it out')
+      if (!foreground) return upDetached(options)
+      await upForeground(options).catch(error => {
+        console.error(`multinic: ${messageOf(error)}`)
+        process.exitCode = 1
+      })
+      // What is left of connections to its own servers must not keep it.
+      process.exit()
+    })
 
-  command(sandbox, 'down', 'stop it and leave nothing behind, also after a crash').action(async (where: Where) => {
-    const state = stateOf(where)
-    const there = await clean(state)
-    console.log(there ? 'the sandbox is gone: processes, namespaces, files' : `no sandbox runs in ${state.dir}`)
-  })
+  command(sandbox, 'down', 'stop it and leave nothing behind, also after a crash')
+    .option('--forget', 'also what --keep keeps')
+    .action(async ({ forget = false, ...where }: Where & { forget?: boolean }) => {
+      const state = stateOf(where)
+      const there = await clean(state, { forget })
+      if (isKept(state)) console.log(`the sandbox is stopped and kept in ${state.dir} (up --keep, or down --forget)`)
+      else console.log(there ? 'the sandbox is gone: processes, namespaces, files' : `no sandbox runs in ${state.dir}`)
+    })
 
   command(sandbox, 'attach', 'attach ports to a VM')
     .requiredOption('--vm <name>', 'name or id of the VM, such as worker-1')
@@ -122,6 +114,7 @@ export function sandboxCommand(): Command {
 interface UpFlags {
   foreground?: boolean
   simulated?: boolean
+  keep?: boolean
   nodes: number
   nicDelay: number
   rabbitmq?: string

@@ -3,6 +3,7 @@
  * of its own. A reboot gives it a new boot id and bare NICs, and applies only what is in its own files.
  */
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -149,8 +150,20 @@ export async function createNode(options: NodeOptions): Promise<SandboxNode> {
     return done
   }
 
-  await makeRoot(root, server, primary.macAddress)
+  /** Its disk is from an earlier life: it boots from it. */
+  async function bootAgain(): Promise<void> {
+    for (const port of portsOf(world, server).filter(({ id }) => id !== primary.id)) {
+      const slot = freeSlot(slots)
+      slots.set(port.id, slot)
+      await plug(port, `ens${slot}`)
+    }
+    await boot({ machine, namespace, root, log })
+  }
+
+  const isKept = existsSync(root)
+  if (!isKept) await makeRoot(root, server, primary.macAddress)
   await powerOn()
+  if (isKept) await bootAgain()
 
   return {
     name: server.name,

@@ -17,6 +17,7 @@ import { createFabric, type Fabric } from './fabric.ts'
 import type { FaultSwitchboard } from './faults/switchboard.ts'
 import { openFaults } from './faults/switches.ts'
 import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor } from './install.ts'
+import { keepWorld, resumeWorld } from './kept.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import { type Machine, namespaceMachine } from './machine.ts'
 import { createNode, type SandboxNode } from './nodes.ts'
@@ -52,6 +53,8 @@ export interface SandboxOptions {
   real?: { kubernetes?: boolean | undefined; openstack?: boolean | undefined } | undefined
   /** Settings that every part is given besides its own. */
   env?: Record<string, string> | undefined
+  /** Goes on from what an earlier one left in the directory, and leaves it there. */
+  keep?: boolean | undefined
   /** Nodes on a machine in memory. */
   simulated?: boolean | undefined
   log: Log
@@ -127,14 +130,15 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   try {
     const subnets = [home, ...offered]
     const servers = Array.from({ length: options.nodes }, (_, index) => `worker-${index + 1}`)
-    if (!options.real?.openstack) {
+    const resumes = options.keep === true && resumeWorld(state, world)
+    if (!options.real?.openstack && !resumes) {
       for (const subnet of subnets) addSubnet(world, subnet)
       for (const name of servers) addServer(world, name)
     }
 
     progress('two Kubernetes APIs, a cloud, the agent, the dashboard')
     const open = options.real?.kubernetes ? openRealClusters : openClusters
-    const clustersStart = started(open(state, log), made => made.close())
+    const clustersStart = started(open(state, log, options.keep), made => made.close())
     const bus = options.rabbitmq
       ? await started(openBus(options.rabbitmq, state, world, log), made => made.close())
       : undefined
@@ -163,7 +167,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const supervisor = supervise(wanted, { logs: state.path('logs'), log })
     undo.push(() => supervisor.stop())
 
-    progress(`${options.nodes} nodes`)
+    progress(`${world.servers.size} nodes`)
     const { machine, image } = await machineFor(options, built)
     const fabric = await started(createFabric(state, machine), made => made.remove())
     const nicDelay = { ms: options.nicDelayMs }
@@ -198,11 +202,12 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     }
     const askAttach = async (input: AttachInput) =>
       cloud.hands ? attachBy(cloud.hands, world, input) : attachPorts(world, input)
-    options.onNodes?.({ nodes: [...nodes.keys()], attach: askAttach })
+    if (options.keep) undo.push(keepWorld(state, world))
+    if (!resumes) options.onNodes?.({ nodes: [...nodes.keys()], attach: askAttach })
 
     const subnetIDs = offered.map(({ name }) => subnetNamed(world, name).id)
     const vmNames = [...world.servers.keys()]
-    if (options.withConfig !== false)
+    if (options.withConfig !== false && !resumes)
       await createConfig(management.kube, openstackConfigFor(world, { name: 'sandbox', vmNames, subnetIDs, clusterId }))
 
     await whenUp(addresses, state.path('logs'))

@@ -42,6 +42,17 @@ const namespaceNames = '/run/netns'
 /** Says that a directory is a sandbox's and may be removed with all that is in it. */
 const signName = '.multinic-sandbox'
 
+/** The cloud of a sandbox that is kept. */
+export const worldFile = 'world.json'
+
+/** What stays of a sandbox that is kept; all else is of its processes. */
+const staying = /^(\.multinic-sandbox|world\.json|inventory\.db.*|management|biz|nodes|logs|sandbox\.log)$/
+
+/** Reports whether a sandbox that was kept can go on from this directory. */
+export function isKept(state: StateDir): boolean {
+  return existsSync(state.path(worldFile))
+}
+
 /** Makes the directory, or takes an empty one: never one that somebody else keeps something in. */
 export async function makeStateDir(state: StateDir): Promise<void> {
   await mkdir(state.dir, { recursive: true })
@@ -97,15 +108,15 @@ export async function removeNamespace(name: string): Promise<void> {
 }
 
 /** Stops all, by id, and removes all that the directory tells of, the directory last. Reports whether there was anything. */
-export async function clean(state: StateDir): Promise<boolean> {
+export async function clean(state: StateDir, { forget = false } = {}): Promise<boolean> {
   await refuseForeign(state)
   const owner = await ownerOf(state)
   if (owner) await end(owner, 15_000)
-  return (await sweep(state)) || owner !== undefined
+  return (await sweep(state, { forget })) || owner !== undefined
 }
 
-/** The same for a sandbox whose own process is this one, or gone. */
-export async function sweep(state: StateDir): Promise<boolean> {
+/** The same for a sandbox whose own process is this one, or gone. One that is kept loses only what its processes had. */
+export async function sweep(state: StateDir, { forget = false } = {}): Promise<boolean> {
   await refuseForeign(state)
   const processes = await processesOf(state)
   for (const pid of processes) signal(pid, 'SIGKILL')
@@ -113,7 +124,9 @@ export async function sweep(state: StateDir): Promise<boolean> {
   for (const name of namespaces) await removeNamespace(name)
   for (const mount of mountsUnder(state.dir)) await run('umount', ['--lazy', mount])
   const existed = existsSync(state.dir)
-  await rm(state.dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+  const passing = isKept(state) && !forget ? (await readdir(state.dir)).filter(name => !staying.test(name)) : ['']
+  for (const name of passing)
+    await rm(join(state.dir, name), { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
   return existed || processes.length > 0 || namespaces.length > 0
 }
 

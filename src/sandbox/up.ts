@@ -15,7 +15,7 @@ import { ownProgram } from './parts.ts'
 import { type Namespaces, possibleNamespaces } from './possible.ts'
 import { asRootOfItsOwn, isUsersOwn } from './rootless.ts'
 import type { Attachable, Sandbox, SandboxOptions } from './sandbox.ts'
-import { claim, clean, makeStateDir, ownerOf, partMark, type StateDir, sweep } from './state.ts'
+import { claim, clean, isKept, makeStateDir, ownerOf, partMark, type StateDir, sweep } from './state.ts'
 import { nextSteps, type SandboxStatus, treeOf } from './status.ts'
 
 export interface UpOptions {
@@ -25,6 +25,7 @@ export interface UpOptions {
   rabbitmq?: string | undefined
   real?: SandboxOptions['real']
   simulated?: boolean | undefined
+  keep?: boolean | undefined
   /** How the program is called, for what to try next. */
   program: string
   say: (line: string) => void
@@ -50,6 +51,7 @@ export async function upDetached(wanted: UpOptions): Promise<void> {
   const options = ['--dir', state.dir, '--nodes', `${nodes}`, '--nic-delay', `${nicDelayMs}ms`]
   for (const [part, real] of Object.entries(wanted.real ?? {})) if (real) options.push(`--${part}`, 'real')
   if (of === 'none') options.push('--simulated')
+  if (wanted.keep) options.push('--keep')
   const { program } = await builtParts(say)
   const { command, env } = ownProgram(program, 'sandbox', 'up', '--foreground', ...options)
   const [file = '', ...args] = of === 'user' ? asRootOfItsOwn(command) : command
@@ -185,10 +187,18 @@ async function whereItRuns({ simulated, say }: UpOptions): Promise<Namespaces['o
   return possible.of
 }
 
-async function prepare({ state, say }: UpOptions): Promise<void> {
-  if (existsSync(state.dir)) {
+async function prepare({ state, say, keep, real }: UpOptions): Promise<void> {
+  if (keep && (real?.kubernetes || real?.openstack)) throw new Error('--keep keeps simulated parts only, not real ones')
+  if (existsSync(state.path('owner.json')) || (existsSync(state.dir) && !isKept(state))) {
     say('cleaning up after a sandbox that did not end well')
     await clean(state)
+  }
+  if (isKept(state)) {
+    if (!keep)
+      throw new Error(
+        `${state.dir} holds a sandbox that is kept; go on with it: up --keep, or remove it: down --forget`,
+      )
+    say('going on with the sandbox that was kept')
   }
   await makeStateDir(state)
 }

@@ -204,6 +204,37 @@ test('where namespaces are not allowed, nodes are simulated, and up says so and 
   assert.deepEqual(leftovers(), [])
 })
 
+test('with --keep a sandbox goes on where it was, even after kill -9, until it is told to forget', async () => {
+  assert.equal((await sandbox('up', '--keep', '--simulated', '--nodes', '1')).code, 0)
+  await sandbox('attach', '--vm', 'worker-1', '--subnet', 'storage')
+  const [node] = (await ready()).nodes
+  assert.deepEqual(
+    node?.interfaces.map(({ name }) => name),
+    ['multinic0', 'multinic1', 'multinic2'],
+  )
+  const state = stateDir(dir)
+  // Both clusters have been written down with what the status says.
+  await eventually(() => {
+    for (const cluster of ['management', 'biz'])
+      assert.match(readFileSync(state.path(cluster, 'objects.json'), 'utf8'), /"name":"(sandbox|worker-1)"/)
+    assert.match(
+      readFileSync(state.path('biz', 'objects.json'), 'utf8'),
+      /"name":"multinic2"[^}]*"status":"Configured"/,
+    )
+  })
+  for (const pid of await processesOf(state)) process.kill(pid, 'SIGKILL')
+  assert.match((await sandbox('down')).out, /^the sandbox is stopped and kept in /)
+  assert.deepEqual(leftovers(), [dir])
+  assert.match((await sandbox('up')).err, /holds a sandbox that is kept; go on with it: up --keep/)
+
+  const again = await sandbox('up', '--keep', '--simulated')
+  assert.equal(again.code, 0, again.err)
+  assert.match(again.out, /going on with the sandbox that was kept\n/)
+  assert.deepEqual((await ready()).nodes, [node])
+  assert.equal((await sandbox('down', '--forget')).out, 'the sandbox is gone: processes, namespaces, files\n')
+  assert.deepEqual(leftovers(), [])
+})
+
 test('down after kill -9 of all its processes leaves nothing behind either', async () => {
   assert.equal((await sandbox('up', '--nodes', '1')).code, 0)
   const state = stateDir(dir)

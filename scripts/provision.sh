@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure that a Debian or Ubuntu machine has what the tests need. Installs only what is missing, by name; starts no service.
 #
-#   provision.sh base         for `make test`: the tools of the tests that need root
+#   provision.sh base         for `make test`: the tools of the tests that need root, and an old kubectl
 #   provision.sh daemons      for `make e2e`: base, and what applies network files at boot on people's nodes
 #   provision.sh kubernetes   for `make e2e`: base, and the real parts of a cluster (some from apt, some built by Go)
 #   provision.sh openstack    for `make e2e`: base, and the real parts of a cloud
@@ -109,4 +109,20 @@ if [ ${#packages[@]} -gt 0 ]; then
 fi
 
 if [ -n "$builder" ]; then "$builder" >/dev/null; fi
+
+# Debian's kubectl is years old, and people have it: the sandbox's API is tried with it. It is kept outside the tree, beside
+# whatever kubectl the machine has. Where the package is not to be had (Ubuntu), the tests take the machine's own.
+old_kubectl=${XDG_CACHE_HOME:-$HOME/.cache}/multinic/kubectl-debian
+if [ "$group" = base ] && [ ! -x "$old_kubectl/kubectl" ] && command -v apt-get >/dev/null; then
+  work=$(mktemp -d)
+  chmod 755 "$work"
+  fetch() { (cd "$work" && apt-get download --quiet kubernetes-client) </dev/null >&2; }
+  if { fetch || { update_once && fetch; }; } && dpkg-deb --extract "$work"/kubernetes-client_*.deb "$work"; then
+    mkdir -p "$old_kubectl"
+    mv "$work/usr/bin/kubectl" "$old_kubectl/kubectl"
+  else
+    echo "the package kubernetes-client is not to be had here: an old kubectl is not tried" >&2
+  fi
+  rm -rf "$work"
+fi
 if [ "$group" = prometheus ]; then "$here/../test/rigs/prometheus/fetch.sh" >/dev/null; fi

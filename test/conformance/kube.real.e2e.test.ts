@@ -1,4 +1,40 @@
-import { startControlPlane } from '../rigs/kubernetes/rig.ts'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { silent } from '../../src/log.ts'
+import { startKubeApi } from '../../src/sandbox/kube/server.ts'
+import { binary } from '../rigs/kubernetes/binaries.ts'
+import { type ControlPlane, startControlPlane } from '../rigs/kubernetes/rig.ts'
 import { kubeConformance } from './kube.ts'
+import { allKubectls } from './kubectl/programs.ts'
+import { kubectlConformance } from './kubectl.ts'
 
-kubeConformance('a real kube-apiserver with etcd and kube-controller-manager', () => startControlPlane())
+let started: Promise<ControlPlane> | undefined
+/** One for all suites of this file. */
+async function openReal() {
+  started ??= startControlPlane()
+  const { kubeconfig } = await started
+  return { kubeconfig, close: async () => {} }
+}
+after(async () => (await started)?.close())
+
+for (const { name, path } of allKubectls(binary('kubectl'))) {
+  kubectlConformance(`${name} on a real kube-apiserver`, path, openReal)
+}
+for (const { name, path } of allKubectls(binary('kubectl')).slice(0, 1)) {
+  kubectlConformance(`${name} on the sandbox's own Kubernetes API server`, path, async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'multinic-kube-'))
+    const api = await startKubeApi({ name: 'kubectl', dir, log: silent })
+    return {
+      kubeconfig: api.kubeconfig,
+      async close() {
+        await api.close()
+        await rm(dir, { recursive: true })
+      },
+    }
+  })
+}
+
+// Last: objects that hold finalizers for ever stay behind, and a CRD could not be deleted before them.
+kubeConformance('a real kube-apiserver with etcd and kube-controller-manager', openReal)

@@ -12,8 +12,10 @@ import { kindCases } from './kube/kinds.ts'
 import { listCases } from './kube/lists.ts'
 import { objectCases } from './kube/objects.ts'
 import { type Place, settleIn } from './kube/place.ts'
+import { rightCases } from './kube/rights.ts'
 import { schemaCases } from './kube/schema.ts'
 import { watchCases } from './kube/watches.ts'
+import { writeCases } from './kube/writes.ts'
 
 export function kubeConformance(
   name: string,
@@ -48,6 +50,7 @@ export function kubeConformance(
     after(() => opened?.leave(), { timeout: 60_000 })
 
     describe('objects', () => objectCases(place))
+    describe('writes', () => writeCases(place))
     describe('schemas', () => schemaCases(place))
     describe('server-side apply', () => applyCases(place))
     describe('lists', () => listCases(place))
@@ -55,6 +58,7 @@ export function kubeConformance(
     describe('deletion', () => deletionCases(place))
     describe('built-in kinds', () => kindCases(place))
     describe('jobs', () => jobCases(place))
+    describe('rights', () => rightCases(place))
     describe('discovery and tables', () => discoveryCases(place))
     describe('broken objects', () => brokenObjectCases(place))
   })

@@ -1,8 +1,10 @@
 /** Server-side apply: who owns which field. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parse } from 'yaml'
 import { nodeConfigs } from '../../../src/contract/node-config.ts'
 import { isConflict } from '../../../src/kube/errors.ts'
+import { objectPath } from '../../../src/kube/paths.ts'
 import { secrets } from '../../../src/kube/resources.ts'
 import { aNodeConfig, nic, type Place, present, refusal } from './place.ts'
 
@@ -117,6 +119,46 @@ export function applyCases(place: () => Place): void {
     await say('Ready', 'controller')
     const both = await say('Degraded', 'somebody')
     assert.deepEqual(both.status?.conditions?.map(({ type }) => type).sort(), ['Degraded', 'Ready'])
+  })
+
+  test('managedFields say who owns what, by apply and by update', async () => {
+    const { kube, namespace, name } = place()
+    const key = { namespace, name: name() }
+    await kube.apply(nodeConfigs, wanted(key.name, { a: '1' }, [0]), { fieldManager: 'viola' })
+    const path = objectPath(nodeConfigs, key)
+    const merge = { contentType: 'application/merge-patch+json' }
+    await kube.raw('PATCH', `${path}?fieldManager=hand`, { spec: { specHash: 'x' } }, merge)
+    await kube.raw('PATCH', `${path}/status?fieldManager=hand`, { status: { state: 'Pending' } }, merge)
+    // As YAML, which our client hands over as it is.
+    const { body } = await kube.raw('GET', path, undefined, { accept: 'application/yaml' })
+    interface Managed {
+      manager: string
+      operation: string
+      subresource?: string
+      fieldsV1: object
+    }
+    const managed: Managed[] = parse(String(body)).metadata.managedFields
+    assert.deepEqual(
+      managed.map(({ manager, operation, subresource = '', fieldsV1 }) => [manager, operation, subresource, fieldsV1]),
+      [
+        [
+          'viola',
+          'Apply',
+          '',
+          { 'f:metadata': { 'f:labels': { 'f:a': {} } }, 'f:spec': { 'f:interfaces': {}, 'f:nodeName': {} } },
+        ],
+        ['hand', 'Update', '', { 'f:spec': { 'f:specHash': {} } }],
+        ['hand', 'Update', 'status', { 'f:status': { '.': {}, 'f:state': {} } }],
+      ],
+    )
+  })
+
+  test('a field that the schema does not declare cannot be applied', async () => {
+    const { kube, name } = place()
+    const body = wanted(name(), {}, [0])
+    const odd = { ...body, spec: { ...body.spec, surprise: 1 } }
+    const error = await refusal(kube.apply(nodeConfigs, odd, { fieldManager: 'viola' }))
+    assert.match(error.message, /\.spec\.surprise: field not declared in schema/)
   })
 
   test('a dry run of apply tells the outcome and writes nothing', async () => {

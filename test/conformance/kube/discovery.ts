@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nodeConfigs } from '../../../src/contract/node-config.ts'
 import { collectionPath, objectPath } from '../../../src/kube/paths.ts'
+import { eventually } from '../../eventually.ts'
 import { aNodeConfig, nic, type Place } from './place.ts'
 
 const asTable = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' }
@@ -82,6 +83,61 @@ export function discoveryCases(place: () => Place): void {
         kind,
       )
     assert.ok((await resourcesOf('/apis/batch/v1')).some(({ name }) => name === 'jobs/status'))
+  })
+
+  test('all of it comes in one document for who asks for that', async () => {
+    interface Discovered {
+      kind: string
+      items: {
+        metadata: { name: string }
+        versions: { version: string; resources: { resource: string; scope: string; shortNames?: string[] }[] }[]
+      }[]
+    }
+    const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
+    const { kind, items } = await read<Discovered>('/apis', { accept })
+    assert.equal(kind, 'APIGroupDiscoveryList')
+    const ours = items.find(item => item.metadata.name === 'multinic.io')
+    assert.deepEqual(
+      ours?.versions.map(({ version }) => version),
+      ['v1', 'v1alpha1'],
+    )
+    const node = ours?.versions[0]?.resources.find(({ resource }) => resource === 'multinicnodeconfigs')
+    assert.equal(node?.scope, 'Namespaced')
+    assert.deepEqual(node?.shortNames, ['mnnc'])
+    const core = await read<Discovered>('/api', { accept })
+    assert.ok(core.items[0]?.versions[0]?.resources.some(({ resource }) => resource === 'pods'))
+  })
+
+  test('OpenAPI v3 tells the schemas of our kinds, and of built-in ones what a patch needs', async () => {
+    interface Described {
+      type?: string
+      description?: string
+      properties?: Record<string, Described>
+      items?: Described
+      allOf?: { $ref: string }[]
+      'x-kubernetes-patch-merge-key'?: string
+      'x-kubernetes-group-version-kind'?: { group: string; kind: string; version: string }[]
+    }
+    const document = async (path: string) => {
+      const index = await read<unknown>('/openapi/v3')
+      // The real one says that it is plain text.
+      const { paths }: { paths: Record<string, { serverRelativeURL: string }> } =
+        typeof index === 'string' ? JSON.parse(index) : index
+      const { serverRelativeURL } = paths[path] ?? assert.fail(`${path} is not there yet`)
+      return (await read<{ components: { schemas: Record<string, Described> } }>(serverRelativeURL)).components.schemas
+    }
+    const schemas = await eventually(() => document('apis/multinic.io/v1'), { within: 30_000 })
+    const ours = Object.values(schemas).find(schema =>
+      schema['x-kubernetes-group-version-kind']?.some(({ kind }) => kind === 'MultiNicNodeConfig'),
+    )
+    const mac = ours?.properties?.['spec']?.properties?.['interfaces']?.items?.properties?.['macAddress']
+    assert.equal(mac?.type, 'string')
+    assert.match(mac?.description ?? '', /MAC address/)
+    assert.match(JSON.stringify(ours?.properties?.['metadata']), /meta\.v1\.ObjectMeta/)
+    const builtin = await document('apis/batch/v1')
+    const podSpec = builtin['io.k8s.api.core.v1.PodSpec']
+    assert.equal(podSpec?.properties?.['containers']?.['x-kubernetes-patch-merge-key'], 'name')
+    assert.equal(builtin['io.k8s.api.batch.v1.JobSpec']?.properties?.['backoffLimit']?.type, 'integer')
   })
 
   test('a table has the columns of our CRD', async () => {

@@ -95,6 +95,70 @@ export function listCases(place: () => Place): void {
     }
   })
 
+  test('pages are of one moment: what comes and goes meanwhile is not seen', async () => {
+    const { kube, namespace, name } = place()
+    const suite = name()
+    const make = (end: string) =>
+      kube.create(nodeConfigs, aNodeConfig(place(), `${suite}-${end}`, { labels: { suite } }))
+    for (const end of ['a', 'c', 'd', 'f']) await make(end)
+    const page = async (more: string) => {
+      const path = `${collectionPath(nodeConfigs, namespace)}?limit=2&labelSelector=suite%3D${suite}${more}`
+      return (await kube.raw('GET', path)).body as {
+        items: { metadata: { name: string } }[]
+        metadata: { continue?: string; resourceVersion: string; remainingItemCount?: number }
+      }
+    }
+    const first = await page('')
+    await make('b')
+    await make('e')
+    await kube.delete(nodeConfigs, { namespace, name: `${suite}-d` })
+    const pages = [first]
+    // A server that selects as it reads may say that there is more when there is not.
+    for (let last = first; last.metadata.continue; pages.push(last)) {
+      last = await page(`&continue=${encodeURIComponent(last.metadata.continue)}`)
+      assert.equal(last.metadata.resourceVersion, first.metadata.resourceVersion)
+    }
+    assert.deepEqual(
+      pages.flatMap(({ items }) => items.map(item => item.metadata.name.slice(suite.length + 1))),
+      ['a', 'c', 'd', 'f'],
+    )
+    const asItWas = `&resourceVersion=${first.metadata.resourceVersion}&resourceVersionMatch=Exact`
+    assert.equal((await page(asItWas)).items[1]?.metadata.name, `${suite}-c`)
+  })
+
+  test('options that contradict each other are refused, never overlooked', async () => {
+    const { kube, namespace } = place()
+    const ask = (method: 'GET' | 'DELETE', query: string) =>
+      refusal(kube.raw(method, `${collectionPath(nodeConfigs, namespace)}?labelSelector=nobody%3Dhere&${query}`))
+    for (const query of [
+      'resourceVersionMatch=Exact',
+      'resourceVersion=5&resourceVersionMatch=Sometimes',
+      'resourceVersion=0&resourceVersionMatch=Exact',
+      'watch=1&sendInitialEvents=true',
+      'watch=1&resourceVersionMatch=Exact',
+    ]) {
+      assert.equal((await ask('GET', query)).status, 422, query)
+    }
+    assert.equal((await ask('GET', 'limit=many')).status, 400)
+    assert.equal((await ask('DELETE', 'dryRun=Some')).status, 422)
+    assert.equal((await ask('DELETE', 'propagationPolicy=Sideways')).status, 422)
+  })
+
+  test('a collection is deleted by its labels', async () => {
+    const { kube, namespace, name } = place()
+    const suite = name()
+    for (const end of ['a', 'b', 'c']) {
+      const labels = { suite, ...(end !== 'c' && { gone: 'soon' }) }
+      await kube.create(nodeConfigs, aNodeConfig(place(), `${suite}-${end}`, { labels }))
+    }
+    await kube.raw('DELETE', `${collectionPath(nodeConfigs, namespace)}?labelSelector=suite%3D${suite}%2Cgone`)
+    const { items } = await kube.list(nodeConfigs, { namespace, labelSelector: `suite=${suite}` })
+    assert.deepEqual(
+      items.map(item => item.metadata.name),
+      [`${suite}-c`],
+    )
+  })
+
   test('a broken continue token is refused', async () => {
     const { kube, namespace } = place()
     const error = await refusal(kube.raw('GET', `${collectionPath(nodeConfigs, namespace)}?limit=1&continue=nonsense`))

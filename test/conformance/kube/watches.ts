@@ -126,6 +126,44 @@ export function watchCases(place: () => Place): void {
     }
   })
 
+  test('under churn a watch misses nothing and keeps the order', { timeout: 120_000 }, async () => {
+    const { kube, namespace, name } = place()
+    const suite = name()
+    const labels = { suite }
+    const { resourceVersion } = await kube.list(nodeConfigs, { namespace })
+    const told: string[] = []
+    const versions: number[] = []
+    const over = new AbortController()
+    const watching = (async () => {
+      const options = { namespace, resourceVersion, labelSelector: `suite=${suite}`, signal: over.signal }
+      for await (const event of kube.watch(nodeConfigs, options)) {
+        if (event.type === 'BOOKMARK') continue
+        const { name: own, resourceVersion: version } = event.object.metadata
+        told.push(`${event.type} ${own}`)
+        versions.push(Number(version))
+      }
+    })()
+    const lives = Array.from({ length: 40 }, async (_, at) => {
+      const key = { namespace, name: `${suite}-${at}` }
+      await kube.create(nodeConfigs, aNodeConfig(place(), key.name, { labels }))
+      for (const specHash of ['a', 'b', 'c']) await kube.patch(nodeConfigs, key, { spec: { specHash } })
+      await kube.delete(nodeConfigs, key)
+      return key.name
+    })
+    const names = await Promise.all(lives)
+    await eventually(() => assert.equal(told.length, 200), { within: 60_000 })
+    over.abort()
+    await watching
+    for (const own of names) {
+      const life = told.filter(line => line.endsWith(` ${own}`)).map(line => line.split(' ')[0])
+      assert.deepEqual(life, ['ADDED', 'MODIFIED', 'MODIFIED', 'MODIFIED', 'DELETED'])
+    }
+    assert.deepEqual(
+      versions,
+      versions.toSorted((a, b) => a - b),
+    )
+  })
+
   test('a place that is too old is 410', within, async () => {
     const { kube, namespace } = place()
     await assert.rejects(async () => {

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { silent } from '../../src/log.ts'
+import { startKubeApi } from '../../src/sandbox/kube/server.ts'
+import { eventually } from '../eventually.ts'
+import { jobText, settlePerson } from './kubectl/person.ts'
+import { quickKubectl } from './kubectl/programs.ts'
+import { kubectlConformance } from './kubectl.ts'
+
+async function openSandbox() {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-kube-'))
+  const api = await startKubeApi({ name: 'kubectl', dir, log: silent })
+  return {
+    api,
+    kubeconfig: api.kubeconfig,
+    async close() {
+      await api.close()
+      await rm(dir, { recursive: true })
+    },
+  }
+}
+
+const found = quickKubectl()
+if (!found) {
+  test('kubectl', t => {
+    t.diagnostic('NO KUBECTL WAS FOUND: nothing here was tried with a real one. As root: scripts/provision.sh base')
+    t.skip('no kubectl')
+  })
+} else {
+  const { name, path } = found
+  kubectlConformance(`${name} on the sandbox's own Kubernetes API server`, path, openSandbox)
+
+  describe(`${name} where a kubelet would be asked`, () => {
+    test('the log of a Pod is shown, to its end, followed, and by its Job', async t => {
+      const { api, kubeconfig, close } = await openSandbox()
+      t.after(close)
+      const { person, leave } = await settlePerson(path, kubeconfig)
+      t.after(leave)
+      const { k, file } = person
+      let log = 'looking for fa:16:3e:00:00:01\nconfigured multinic0\n'
+      api.podLogs(() => log)
+      assert.match(await k('apply', '-f', await file('job.yaml', jobText('default'))), /created/)
+      await eventually(async () => assert.match(await k('get', 'pods'), /j1-/))
+      assert.match(await k('logs', 'job/j1'), /looking.*configured multinic0\n$/s)
+      const pod = (await k('get', 'pods', '-o', 'name')).trim()
+      assert.equal(await k('logs', pod, '--tail=1'), 'configured multinic0\n')
+      assert.match(await k('exec', pod, '--', 'true'), /the server could not find the requested resource/)
+      const following = k('logs', '-f', pod)
+      log += 'done\n'
+      const done = { status: { phase: 'Succeeded' } }
+      await person.kube.raw('PATCH', `/api/v1/namespaces/default/${pod.replace('pod', 'pods')}/status`, done, {
+        contentType: 'application/merge-patch+json',
+      })
+      assert.match(await following, /done\n$/)
+    })
+  })
+}

@@ -1,0 +1,94 @@
+/** From the CRDs to the first objects: discovery, explain, apply in both ways, and what is refused. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually } from '../../eventually.ts'
+import { jobText, nodeConfigText, type Person } from './person.ts'
+
+const crds = new URL('../../../config/crd/bases', import.meta.url).pathname
+
+export function applyingCases(person: () => Person): void {
+  test('our CRDs are installed, served and listed', async () => {
+    const { k } = person()
+    const applied = await k('apply', '-f', crds)
+    assert.equal(applied.match(/^customresourcedefinition\S+ \w+$/gm)?.length, 3, applied)
+    const wait = ['--for=condition=Established', 'crd/multinicnodeconfigs.multinic.io', '--timeout=30s']
+    assert.match(await k('wait', ...wait), /condition met/)
+    await eventually(async () => {
+      const listed = await k('api-resources', '--api-group=multinic.io', '-o', 'wide')
+      assert.match(listed, /multinicnodeconfigs +mnnc +multinic\.io\/v1 +true +MultiNicNodeConfig +\[?\w+/)
+    })
+    assert.match(await k('api-versions'), /^multinic\.io\/v1alpha1$/m)
+    assert.match(await k('version'), /Server Version: .*v1\.\d+\.\d+/)
+  })
+
+  test('fields are explained', async () => {
+    const { k } = person()
+    await eventually(async () => {
+      const said = await k('explain', 'mnnc.spec.interfaces')
+      assert.match(said, /macAddress\s*<string> -required-/)
+      assert.match(said, /MAC address: six hex pairs/)
+    })
+    assert.match(await k('explain', 'mnnc.spec.interfaces.mtu'), /mtu <integer>/)
+    assert.match(await k('explain', 'mnnc', '--recursive'), /ownerReferences\s*<\[\]\w+>/)
+    assert.match(await k('explain', 'job.spec.backoffLimit'), /backoffLimit <integer>/)
+    assert.match(await k('explain', 'pod.spec.containers.env'), /valueFrom\s*<\w+>/)
+  })
+
+  test('apply says created, unchanged, configured; a dry run and a diff change nothing', async () => {
+    const { k, file, namespace } = person()
+    assert.match(await k('create', 'namespace', namespace), /created/)
+    const path = await file('config.yaml', nodeConfigText(namespace, 1450))
+    await eventually(async () => assert.match(await k('apply', '-f', path), /worker-1 created/))
+    assert.match(await k('apply', '-f', path), /worker-1 unchanged/)
+    await file('config.yaml', nodeConfigText(namespace, 1400))
+    assert.match(await k('diff', '-f', path), /-.*mtu: 1450.*\+.*mtu: 1400/s)
+    assert.match(await k('apply', '--dry-run=server', '-f', path), /configured \(server dry run\)/)
+    assert.match(await k('apply', '-f', path), /worker-1 configured/)
+    assert.equal(await k('diff', '-f', path), '')
+  })
+
+  test('a wrong value is named with its field', async () => {
+    const { k, file, namespace } = person()
+    const path = await file('bad.yaml', nodeConfigText(namespace, 1450).replace('fa:16:3e:00:00:01', 'zz'))
+    assert.match(await k('apply', '-f', path), /spec\.interfaces\[0\]\.macAddress: Invalid value: "zz"/)
+  })
+
+  test('a misspelt field is refused, of our kinds and of built-in ones; who insists gets it dropped', async () => {
+    const { k, file, namespace, minor } = person()
+    const ours = await file('odd.yaml', nodeConfigText(namespace, 1400, '  surprise: 1'))
+    assert.match(await k('apply', '-f', ours), /unknown field \\?"(spec\.)?surprise\\?"/)
+    assert.match(await k('apply', '-f', ours, '--validate=false'), /configured/)
+    const spec = await k('get', 'mnnc', 'worker-1', '-n', namespace, '-o', 'jsonpath={.spec}')
+    assert.doesNotMatch(spec, /surprise/)
+    if (minor >= 25) {
+      const warned = await k('apply', '-f', ours, '--validate=warn')
+      assert.match(warned, /Warning: unknown field "spec\.surprise"/)
+    }
+    const job = await file('job.yaml', jobText(namespace, '        comand: ["false"]'))
+    assert.match(await k('apply', '-f', job), /unknown field "(spec\.template\.spec\.containers\[0\]\.)?comand"/)
+    await file('job.yaml', jobText(namespace, '  backoffLimit: many'))
+    assert.match(await k('apply', '-f', job), /backoffLimit/)
+    assert.match(await k('get', 'jobs', '-n', namespace), /No resources found/)
+  })
+
+  test('server-side apply keeps owners: a conflict names field and manager, force takes it', async () => {
+    const { k, file, namespace, minor } = person()
+    const path = await file('config.yaml', nodeConfigText(namespace, 1450))
+    assert.match(await k('apply', '--server-side', '--force-conflicts', '-f', path), /serverside-applied/)
+    const other = ['apply', '--server-side', '--field-manager=other']
+    const theirs = await file('theirs.yaml', nodeConfigText(namespace, 1300))
+    const refused = await k(...other, '-f', theirs)
+    assert.match(refused, /Apply failed with \d conflicts?: conflicts? with "kubectl/)
+    assert.match(refused, /\.spec\.interfaces/)
+    assert.match(await k(...other, '--force-conflicts', '-f', theirs), /serverside-applied/)
+    const fields = [
+      '-o',
+      'jsonpath={.metadata.managedFields[*].manager}',
+      ...(minor > 20 ? ['--show-managed-fields'] : []),
+    ]
+    assert.match(await k('get', 'mnnc', 'worker-1', '-n', namespace, ...fields), /\bother\b/)
+    // Whoever applied on the client before can go on to do so.
+    assert.match(await k('apply', '-f', path), /worker-1 (configured|unchanged)/)
+    assert.match(await k('get', 'mnnc', 'worker-1', '-n', namespace, '-o', 'yaml'), /mtu: 1450/)
+  })
+}

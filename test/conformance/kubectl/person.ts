@@ -1,0 +1,103 @@
+/**
+ * A person with kubectl: a namespace of their own, files in a directory, and what kubectl says to each command.
+ */
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { environment } from '../../../src/env.ts'
+import { connectKube, type KubeClient } from '../../../src/kube/client.ts'
+import { loadKubeconfig } from '../../../src/kube/config.ts'
+
+export interface Person {
+  kube: KubeClient
+  namespace: string
+  /** The minor version: 20 for v1.20.2. */
+  minor: number
+  /** What kubectl says, on both of its outputs, whether it liked the command or not. */
+  k(...args: string[]): Promise<string>
+  /** The same with variables of its own. */
+  as(env: Record<string, string>, ...args: string[]): Promise<string>
+  start(...args: string[]): ChildProcess
+  file(name: string, text: string): Promise<string>
+}
+
+export async function settlePerson(
+  kubectl: string,
+  kubeconfig: string,
+): Promise<{ person: Person; leave(): Promise<void> }> {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-kubectl-'))
+  const kube = connectKube(await loadKubeconfig(kubeconfig))
+  const namespace = `person-${randomBytes(4).toString('hex')}`
+  // Its caches go with the directory: nothing that another kubectl learnt is taken for true.
+  const env = { ...environment(), KUBECONFIG: kubeconfig, HOME: dir, TMPDIR: dir }
+  const as = (more: Record<string, string>, ...args: string[]) =>
+    new Promise<string>(resolve => {
+      execFile(
+        kubectl,
+        args,
+        { env: { ...env, ...more }, timeout: 60_000, maxBuffer: 64 * 1024 * 1024 },
+        (_, stdout, stderr) => resolve(stdout + stderr),
+      )
+    })
+  const version = await as({}, 'version', '--client')
+  const [, minor] = /v1\.(\d+)\.\d+|GitVersion:"v1\.(\d+)/.exec(version)?.filter(Boolean) ?? []
+  assert.ok(minor, version)
+  return {
+    person: {
+      kube,
+      namespace,
+      minor: Number(minor),
+      k: (...args) => as({}, ...args),
+      as,
+      start: (...args) => spawn(kubectl, args, { env }),
+      async file(name, text) {
+        await writeFile(join(dir, name), text)
+        return join(dir, name)
+      },
+    },
+    async leave() {
+      await kube.close()
+      await rm(dir, { recursive: true })
+    },
+  }
+}
+
+/** A table as rows of cells. */
+export function rows(text: string): string[][] {
+  return text
+    .trim()
+    .split('\n')
+    .map(line => line.trim().split(/\s{2,}/))
+}
+
+export function nodeConfigText(namespace: string, mtu: number, more = ''): string {
+  return `
+apiVersion: multinic.io/v1
+kind: MultiNicNodeConfig
+metadata: {name: worker-1, namespace: ${namespace}}
+spec:
+  nodeName: worker-1
+  interfaces:
+  - {id: 0, name: multinic0, macAddress: "fa:16:3e:00:00:01", address: 10.0.0.5, cidr: 10.0.0.0/24, mtu: ${mtu}}
+${more}`
+}
+
+export function jobText(namespace: string, more = ''): string {
+  return `
+apiVersion: batch/v1
+kind: Job
+metadata: {name: j1, namespace: ${namespace}}
+spec:
+  template:
+    spec:
+      restartPolicy: OnFailure
+      containers:
+      - name: agent
+        image: multinic-agent
+        command: ["true"]
+        env: [{name: A, value: b}]
+${more}`
+}

@@ -4,9 +4,10 @@
 import { statSync } from 'node:fs'
 import { memoryOf } from '../bench/figure.ts'
 import type { Family } from '../exposition.ts'
+import type { SandboxCluster } from '../sandbox-cluster.ts'
 import { nodeConfigId, openstackConfigId } from './deeds.ts'
 import { partNames, type Values } from './names.ts'
-import type { Cluster, SoakStage } from './stage.ts'
+import type { SoakStage } from './stage.ts'
 
 /** Takes one after the other: some numbers are about the time between two of them. */
 export function createSampler(stage: SoakStage): () => Promise<Values> {
@@ -41,7 +42,7 @@ export function createSampler(stage: SoakStage): () => Promise<Values> {
 }
 
 function countsOf({ management, biz, database }: SoakStage): Values {
-  const count = ({ api }: Cluster, kind: string) => [...api.store.all(kind)].length
+  const count = ({ api }: SandboxCluster, kind: string) => [...api.store.all(kind)].length
   const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0
   return {
     'biz.jobs': count(biz, 'batch/jobs'),

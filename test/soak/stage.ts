@@ -2,19 +2,16 @@
  * A fleet to soak: the sandbox's cloud and its two Kubernetes APIs in this process, our parts as processes, Nodes without
  * kubelets whose agents are played.
  */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import type { AgentReport } from '../../src/contract/agent-report.ts'
-import { connectKube, type KubeClient } from '../../src/kube/client.ts'
-import { loadKubeconfig } from '../../src/kube/config.ts'
 import { nodes } from '../../src/kube/resources.ts'
 import type { PodObject } from '../../src/kube/types.ts'
 import { silent } from '../../src/log.ts'
 import { type Cloud, startCloud } from '../../src/sandbox/cloud.ts'
 import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor } from '../../src/sandbox/install.ts'
-import { type KubeApi, startKubeApi } from '../../src/sandbox/kube/server.ts'
 import { agentImage, freeAddresses, sandboxNamespace as namespace } from '../../src/sandbox/parts.ts'
 import {
   addPort,
@@ -29,6 +26,7 @@ import {
 import { allAgents } from '../agent-player.ts'
 import { inputOf } from '../controller-cluster.ts'
 import { each, readyNode } from '../controller-many.ts'
+import { type SandboxCluster, startSandboxCluster } from '../sandbox-cluster.ts'
 import { numbersOf } from './churn.ts'
 import type { PartName } from './names.ts'
 import { buildParts, type SoakPart, startPart } from './parts.ts'
@@ -51,8 +49,8 @@ export interface Group {
 export interface SoakStage {
   world: World
   cloud: Cloud
-  management: Cluster
-  biz: Cluster
+  management: SandboxCluster
+  biz: SandboxCluster
   parts: Record<PartName, SoakPart>
   groups: Group[]
   vms: Server[]
@@ -63,11 +61,6 @@ export interface SoakStage {
   makeConfig(group: Group, vms: readonly Server[]): Promise<void>
   attach(vm: Server, subnet: Subnet): void
   close(): Promise<void>
-}
-
-export interface Cluster {
-  api: KubeApi
-  kube: KubeClient
 }
 
 export const groupCount = 10
@@ -85,16 +78,11 @@ export async function startSoakStage(options: StageOptions): Promise<SoakStage> 
     const world = createWorld()
     const cloud = await startCloud(world, silent)
     ends.push(() => cloud.close())
-    const cluster = async (name: string): Promise<Cluster> => {
-      await mkdir(join(dir, name))
-      const api = await startKubeApi({ name, dir: join(dir, name), log: silent })
-      const kube = connectKube(await loadKubeconfig(api.kubeconfig))
-      ends.push(async () => {
-        await kube.close()
-        await api.close()
-      })
-      await installDefinitions(kube)
-      return { api, kube }
+    const cluster = async (name: string): Promise<SandboxCluster> => {
+      const started = await startSandboxCluster(dir, name)
+      ends.push(started.close)
+      await installDefinitions(started.kube)
+      return started
     }
     const [management, biz] = [await cluster('management'), await cluster('biz')]
     await installEncryptKey(management.kube, world)

@@ -3,26 +3,25 @@
  * that points at a real Keystone. There are no nodes: what arrives in the Biz cluster is the end of this walk.
  */
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
 import { type OpenstackConfig, openstackConfigs } from '../../src/contract/openstack-config.ts'
-import { connectKube, type KubeClient } from '../../src/kube/client.ts'
-import { loadKubeconfig } from '../../src/kube/config.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
 import { isConflict } from '../../src/kube/errors.ts'
 import { silent } from '../../src/log.ts'
 import { builtParts } from '../../src/sandbox/built.ts'
 import { contrabassBroken, createContrabass } from '../../src/sandbox/cloud/contrabass.ts'
 import { serve } from '../../src/sandbox/cloud/serve.ts'
 import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor } from '../../src/sandbox/install.ts'
-import { startKubeApi } from '../../src/sandbox/kube/server.ts'
 import { sandboxNamespace as namespace, ownProgram } from '../../src/sandbox/parts.ts'
 import { createWorld } from '../../src/sandbox/world.ts'
 import { eventually } from '../eventually.ts'
 import type { OpenStack } from '../rigs/openstack/rig.ts'
 import { type Daemon, startDaemon } from '../rigs/process.ts'
+import { startSandboxCluster } from '../sandbox-cluster.ts'
 
 type Spec = OpenstackConfig['spec']
 /** What differs from an object that names neither servers nor subnets. */
@@ -84,13 +83,8 @@ export async function startRealCloudWalk(cloud: OpenStack, options: RealCloudOpt
     })
     ends.push(() => contrabass.close())
     const ownCluster = async (name: string): Promise<Cluster> => {
-      await mkdir(join(dir, name))
-      const api = await startKubeApi({ name, dir: join(dir, name), log: silent })
-      const kube = connectKube(await loadKubeconfig(api.kubeconfig))
-      ends.push(async () => {
-        await kube.close()
-        await api.close()
-      })
+      const { api, kube, close } = await startSandboxCluster(dir, name)
+      ends.push(close)
       return { kubeconfig: api.kubeconfig, kube }
     }
     const management = options.cluster ?? (await ownCluster('management'))

@@ -5,6 +5,7 @@
 import { after, before, describe } from 'node:test'
 import { accessCases } from './cloud/access.ts'
 import { attachingCases } from './cloud/attaching.ts'
+import { capturedCases } from './cloud/captured.ts'
 import { networkCases } from './cloud/networks.ts'
 import { type CloudUnderTest, type Place, settleIn } from './cloud/place.ts'
 import { portCases } from './cloud/ports.ts'
@@ -35,6 +36,7 @@ export function cloudConformance(name: string, open: () => Promise<CloudUnderTes
     after(() => opened?.leave(), { timeout: 60_000 })
 
     describe('shapes', () => shapeCases(place))
+    describe('captured answers', () => capturedCases(place))
     describe('ports', () => portCases(place))
     describe('subnets and networks', () => networkCases(place))
     describe('servers', () => serverCases(place))

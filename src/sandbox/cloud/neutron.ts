@@ -136,6 +136,20 @@ function failure(status: number, type: string, message: string): Answer {
   return { status, body: { NeutronError: { type, message, detail: '' } } }
 }
 
+const bound = {
+  'binding:host_id': 'sandbox',
+  'binding:vif_type': 'ovs',
+  'binding:vif_details': {
+    connectivity: 'l2',
+    port_filter: true,
+    ovs_hybrid_plug: false,
+    datapath_type: 'system',
+    bridge_name: 'br-int',
+    bound_drivers: { '0': 'openvswitch' },
+  },
+}
+const unbound = { 'binding:host_id': '', 'binding:vif_type': 'unbound', 'binding:vif_details': {} }
+
 export function portBody(port: Port): Entry {
   return {
     id: port.id,
@@ -154,16 +168,7 @@ export function portBody(port: Port): Entry {
     description: '',
     'binding:vnic_type': 'normal',
     'binding:profile': {},
-    'binding:host_id': 'sandbox',
-    'binding:vif_type': 'ovs',
-    'binding:vif_details': {
-      connectivity: 'l2',
-      port_filter: true,
-      ovs_hybrid_plug: false,
-      datapath_type: 'system',
-      bridge_name: 'br-int',
-      bound_drivers: { '0': 'openvswitch' },
-    },
+    ...(port.deviceId === '' ? unbound : bound),
     port_security_enabled: true,
     tags: [],
     created_at: seconds(port.createdAt),

@@ -1,10 +1,9 @@
 /**
  * Another machine on the wire that has the addresses of a node's NICs: a namespace with a cable to each subnet.
  */
-import { ipBatch } from '../command.ts'
 import { bridgeOf, cableOf, type Fabric } from '../fabric.ts'
 import type { SandboxNode } from '../nodes.ts'
-import { addNamespace, removeNamespace, type StateDir } from '../state.ts'
+import type { StateDir } from '../state.ts'
 import type { Port } from '../world.ts'
 
 export interface Intruder {
@@ -15,7 +14,8 @@ export interface Intruder {
 
 export async function addIntruder(state: StateDir, fabric: Fabric, node: SandboxNode): Promise<Intruder> {
   const namespace = `${state.prefix}not-${node.name}`
-  await addNamespace(state, namespace)
+  const { machine } = fabric
+  await machine.addNamespace(namespace)
   const cables = new Map<string, string>()
   let work: Promise<void> = Promise.resolve()
 
@@ -24,15 +24,15 @@ export async function addIntruder(state: StateDir, fabric: Fabric, node: Sandbox
       const name = cables.get(subnetId) ?? `eth${cables.size}`
       if (!cables.has(subnetId)) {
         const end = cableOf(`${namespace} ${subnetId}`)
-        await ipBatch(fabric.namespace, [
+        await machine.ip(fabric.namespace, [
           `link add ${end} type veth peer name ${name} netns ${namespace}`,
           `link set ${end} master ${bridgeOf(subnetId)} up`,
         ])
-        await ipBatch(namespace, [`link set ${name} up`])
+        await machine.ip(namespace, [`link set ${name} up`])
         cables.set(subnetId, name)
       }
       const v6 = ipAddress.includes(':')
-      await ipBatch(namespace, [`addr add ${ipAddress}/${v6 ? '128 nodad' : '32'} dev ${name}`])
+      await machine.ip(namespace, [`addr add ${ipAddress}/${v6 ? '128 nodad' : '32'} dev ${name}`])
     }
   }
 
@@ -41,6 +41,6 @@ export async function addIntruder(state: StateDir, fabric: Fabric, node: Sandbox
       work = work.catch(() => {}).then(() => takeNow(port))
       return work
     },
-    remove: () => removeNamespace(namespace),
+    remove: () => machine.removeNamespace(namespace),
   }
 }

@@ -4,7 +4,6 @@
 import type { KubeClient } from '../../kube/client.ts'
 import type { Log } from '../../log.ts'
 import { attachedPorts } from '../attach.ts'
-import { ipBatch } from '../command.ts'
 import { cableOf, type Fabric } from '../fabric.ts'
 import type { SandboxNode } from '../nodes.ts'
 import type { StateDir } from '../state.ts'
@@ -67,17 +66,24 @@ export function nodeSwitches(places: NodePlaces): Record<NodeFault, Switch> {
   }
 
   const cable = (port: Pick<Port, 'id'>, way: 'up' | 'down') =>
-    ipBatch(fabric.namespace, [`link set ${cableOf(port.id)} ${way}`])
+    fabric.machine.ip(fabric.namespace, [`link set ${cableOf(port.id)} ${way}`])
+
+  /** Of processes, disks and messages of a kernel, which a machine in memory does not have. */
+  const ofRealNodes = (begin: Switch): Switch =>
+    fabric.machine.simulated
+      ? () => Promise.reject(new Error('this fault needs real nodes; those of this sandbox are simulated'))
+      : begin
 
   return {
-    'killed-agent': target =>
+    'killed-agent': ofRealNodes(target =>
       killAgents(
         biz,
         chosen(target).map(({ name, namespace }) => ({ name, namespace })),
         log,
       ),
-    'full-disk': each(node => fillDisk(state, node)),
-    'read-only-etc': each(makeReadOnly),
+    ),
+    'full-disk': ofRealNodes(each(node => fillDisk(state, node))),
+    'read-only-etc': ofRealNodes(each(makeReadOnly)),
     'late-nics': async () => {
       const usual = nicDelay.ms
       nicDelay.ms = lateMs
@@ -85,7 +91,7 @@ export function nodeSwitches(places: NodePlaces): Record<NodeFault, Switch> {
         nicDelay.ms = usual
       }
     },
-    'unplugged-nics': each(node => pullWhenUp(world, node, log)),
+    'unplugged-nics': ofRealNodes(each(node => pullWhenUp(world, node, log))),
     'no-carrier': each(async node => {
       const down = new Set<string>()
       const take = async (port: Port) => {

@@ -47,11 +47,12 @@ export function admitted(admission: Admission): ApiObject {
   object.metadata = old ? keptMetadata(copy(body.metadata), old.metadata) : newMetadata(body.metadata, target, now)
   if (kind.behaviour.generation && !old) object.metadata.generation = 1
   const scoped = withSubresource(object, target, old)
-  if (!kind.custom) checkTypes(scoped, target)
+  const sent = target.subresource === 'status' ? onlyStatus(scoped) : scoped
+  if (!kind.custom) checkTypes(sent, target)
   const unknown: string[] = []
-  pruned(scoped, version.schema, unknown)
+  pruned(sent, version.schema, unknown)
   tellUnknown(unknown, admission)
-  defaulted(scoped, version.schema)
+  defaulted(sent, version.schema)
   kind.behaviour.prepare?.(scoped, old)
 
   const stored = apiVersion(kind.group, kind.versions[0]?.name ?? version.name)
@@ -188,6 +189,13 @@ function unhandled({ kind, version }: Target): string {
   return `${kind.kind} in version ${JSON.stringify(version.name)} cannot be handled as a ${kind.kind}`
 }
 
+/** The rest is as it was and need not be looked at again. */
+function onlyStatus(object: ApiObject): ApiObject {
+  if (object['status'] === undefined || object['status'] === null) delete object['status']
+  const { apiVersion, kind, metadata, status } = object
+  return { apiVersion, kind, metadata: { name: metadata.name }, ...(status !== undefined && { status }) }
+}
+
 function tellUnknown(unknown: readonly string[], { target, options, patch }: Admission): void {
   if (unknown.length === 0) return
   const named = unknown.toSorted().map(path => `unknown field ${JSON.stringify(path)}`)
@@ -231,5 +239,7 @@ function errorsOf(object: ApiObject, old: ApiObject | undefined, target: Target)
       errors.push(fieldError.invalid('', null, detail))
     }
   }
+  // The status is the business of whoever may write it.
+  if (target.subresource === 'status') return errors
   return [...errors, ...(kind.behaviour.validate?.(object, old) ?? [])]
 }

@@ -57,6 +57,10 @@ export const elsewhere: readonly Elsewhere[] = [
       'Needs the logs of parts that have run as Pods for a while. Tests beside the parts hold the id on every wire.',
   },
   { begins: 'make bench', because: 'Measures for minutes, on a machine that has nothing else to do.' },
+  {
+    begins: './bin/multinic sandbox up --nodes 500',
+    because: 'Takes a minute of both processors. Tests of the sandbox run simulated nodes, fewer of them.',
+  },
   { begins: 'openstack port set', because: 'Needs the OpenStack client and a cloud of yours.' },
   {
     begins: 'source <(multinic completion',

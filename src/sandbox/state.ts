@@ -8,7 +8,7 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
-import { chmod, lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
@@ -137,15 +137,22 @@ async function namespacesOf(state: StateDir): Promise<string[]> {
   return [...new Set(ours)]
 }
 
-/** Processes that this sandbox started, found by their environment. */
+/** Processes that this sandbox started, found by their environment, or by where they work. */
 export async function processesOf(state: StateDir): Promise<number[]> {
   const found: number[] = []
   for (const name of await readdir('/proc').catch(() => [])) {
     if (!/^\d+$/.test(name)) continue
     const environ = await readFile(`/proc/${name}/environ`, 'utf8').catch(() => '')
-    if (environ.split('\0').includes(`${partMark}=${state.dir}`)) found.push(Number(name))
+    const marked = environ.split('\0').includes(`${partMark}=${state.dir}`)
+    if (marked || (await isRealPart(state, name))) found.push(Number(name))
   }
   return found.filter(pid => pid !== process.pid)
+}
+
+/** Services of a real cloud write their titles over their environment. A person who looks around has a terminal. */
+async function isRealPart(state: StateDir, pid: string): Promise<boolean> {
+  const works = await readlink(`/proc/${pid}/cwd`).catch(() => '')
+  return works.startsWith(state.path('real-')) && statOf(Number(pid))?.[4] === '0'
 }
 
 async function end(pid: number, graceMs: number): Promise<void> {
@@ -169,11 +176,16 @@ function signal(pid: number, name: NodeJS.Signals): void {
 /** When a process started, in clock ticks since boot: with the pid it names one process for good. Undefined for a dead one. */
 export function startTime(pid: number): string | undefined {
   if (process.platform !== 'linux') return startedBy(pid)
+  const fields = statOf(pid)
+  return fields?.[0] === 'Z' ? undefined : fields?.[19]
+}
+
+/** The fields of /proc/PID/stat from the third on: state, parent, group, session, terminal. Undefined for a dead one. */
+function statOf(pid: number): string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     // The name is in parentheses and may contain anything.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return fields[0] === 'Z' ? undefined : fields[19]
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   } catch {
     return undefined
   }

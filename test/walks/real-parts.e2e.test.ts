@@ -10,10 +10,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { connectControl } from '../../src/sandbox/control-client.ts'
-import { stateDir } from '../../src/sandbox/state.ts'
+import { processesOf, stateDir } from '../../src/sandbox/state.ts'
 import { binary } from '../rigs/kubernetes/binaries.ts'
 import { run } from '../rigs/process.ts'
-import { processesOf, typing } from './typed.ts'
+import { typing } from './typed.ts'
 
 let parent: string
 let dir: string
@@ -37,11 +37,15 @@ async function done(...args: string[]): Promise<string> {
 
 /** kill -9 of the sandbox itself, then `down`. */
 async function crashed(program: RegExp): Promise<void> {
-  assert.ok(processesOf(dir).some(line => program.test(line)))
+  const lines = (await processesOf(stateDir(dir))).map(each => readFileSync(`/proc/${each}/cmdline`, 'utf8'))
+  assert.ok(
+    lines.some(line => program.test(line)),
+    lines.join('\n'),
+  )
   const { pid } = JSON.parse(readFileSync(join(dir, 'owner.json'), 'utf8')) as { pid: number }
   process.kill(pid, 'SIGKILL')
   await done('down')
-  assert.deepEqual(processesOf(dir), [])
+  assert.deepEqual(await processesOf(stateDir(dir)), [])
   assert.ok(!existsSync(dir))
 }
 

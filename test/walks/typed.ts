@@ -2,10 +2,8 @@
  * What people type: the commands of the sandbox as processes of their own, without a terminal.
  */
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { environment } from '../../src/env.ts'
-import { partMark } from '../../src/sandbox/state.ts'
 
 const program = join(import.meta.dirname, '../../bin/multinic')
 
@@ -25,18 +23,4 @@ export function typing(dir: string): (...args: string[]) => Promise<Typed> {
         resolve({ code: child.exitCode ?? 1, out: `${out}${err}` }),
       )
     })
-}
-
-/** Processes of the sandbox of a directory, with their command lines. */
-export function processesOf(dir: string): string[] {
-  const textOf = (file: string) => {
-    try {
-      return readFileSync(file, 'utf8')
-    } catch {
-      return ''
-    }
-  }
-  return readdirSync('/proc')
-    .filter(pid => /^\d+$/.test(pid) && textOf(`/proc/${pid}/environ`).split('\0').includes(`${partMark}=${dir}`))
-    .map(pid => textOf(`/proc/${pid}/cmdline`).replaceAll('\0', ' '))
 }

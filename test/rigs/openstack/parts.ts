@@ -95,7 +95,8 @@ export function createParts(places: Places, programs: Programs): Parts {
       await writeFile(conf('databases.sql'), `${sql.join('\n')}\n`, { mode: 0o600 })
       const daemon = start('mariadb', programs.mariadb, [
         ...['--no-defaults', '--user=root', `--datadir=${join(places.state, 'mysql')}`],
-        ...[`--socket=${join(places.run, 'mariadb.sock')}`, `--pid-file=${join(places.run, 'mariadb.pid')}`],
+        // Beside its data, and named so: a whole path may be too long for a socket.
+        ...['--socket=mariadb.sock', `--pid-file=${join(places.run, 'mariadb.pid')}`],
         ...[`--bind-address=${host}`, `--port=${ports.mariadb}`, `--init-file=${conf('databases.sql')}`],
         ...['--skip-name-resolve', '--skip-log-bin', '--character-set-server=utf8mb3', '--max-connections=400'],
         // Nothing of it has to survive a crash.

@@ -12,13 +12,13 @@ import { eventually } from '../eventually.ts'
 import type { Deed } from './churn.ts'
 import type { Group, SoakStage } from './stage.ts'
 
-/** A deleted OpenstackConfig waits for its nodes. */
-const remakeWithin = 300_000
+/** A deleted OpenstackConfig waits for its nodes, and 15 minutes for a Viola that does not answer. */
+const remakeWithin = 16 * 60_000
 
 export interface Deeds {
   act(deed: Deed): Promise<void>
-  /** All that takes longer has ended. */
-  done(): Promise<void>
+  /** All that takes longer has ended, or nobody waits any more. */
+  done(signal: AbortSignal): Promise<void>
   /** What is not yet as people want it, or undefined. */
   restless(): string | undefined
 }
@@ -36,7 +36,7 @@ export function createDeeds(stage: SoakStage): Deeds {
   const configOf = (vm: Server) => allConfigs().find(({ spec }) => spec.instanceId === vm.id)
 
   async function remake(group: Group): Promise<void> {
-    await management.kube.delete(openstackConfigs, { namespace, name: group.name })
+    await asPerson(() => gone(management.kube.delete(openstackConfigs, { namespace, name: group.name })))
     await eventually(
       async () => {
         if (await management.kube.get(openstackConfigs, { namespace, name: group.name }))
@@ -51,7 +51,9 @@ export function createDeeds(stage: SoakStage): Deeds {
     // One that is being made again is made with them.
     if (remaking.has(group.name)) return
     const vmNames = members(group).map(({ id }) => id)
-    await management.kube.patch(openstackConfigs, { namespace, name: group.name }, { spec: { vmNames } })
+    await asPerson(() =>
+      management.kube.patch(openstackConfigs, { namespace, name: group.name }, { spec: { vmNames } }),
+    )
   }
 
   function vmAt(index: number): Server {
@@ -60,6 +62,7 @@ export function createDeeds(stage: SoakStage): Deeds {
 
   return {
     async act(deed) {
+      if (failures.length > 0) throw failures[0]
       switch (deed.act) {
         case 'attach': {
           const vm = vmAt(deed.vm)
@@ -89,11 +92,7 @@ export function createDeeds(stage: SoakStage): Deeds {
         case 'delete-node-config': {
           const name = configOf(vmAt(deed.vm))?.metadata.name
           if (name === undefined) return
-          return asPerson(() =>
-            biz.kube.delete(nodeConfigs, { namespace, name }).catch(error => {
-              if (!isNotFound(error)) throw error
-            }),
-          )
+          return asPerson(() => gone(biz.kube.delete(nodeConfigs, { namespace, name })))
         }
         case 'mtu': {
           const network = world.networks.get(groups[deed.group]?.subnet.networkId ?? '')
@@ -103,16 +102,19 @@ export function createDeeds(stage: SoakStage): Deeds {
         case 'remake': {
           const group = groups[deed.group]
           if (!group || remaking.has(group.name)) return
-          const work = remake(group).finally(() => remaking.delete(group.name))
+          const work = remake(group).then(
+            () => void remaking.delete(group.name),
+            // Told by the next act, or by done().
+            error => void failures.push(error),
+          )
           remaking.set(group.name, work)
-          // Told by done().
-          work.catch(error => failures.push(error))
           return
         }
       }
     },
-    async done() {
-      await Promise.allSettled(remaking.values())
+    async done(signal) {
+      await Promise.race([Promise.all(remaking.values()), aborted(signal)])
+      if (signal.aborted) return
       if (failures.length > 0) throw failures[0]
       // Whoever left or came while an object was made again.
       for (const group of groups) await nameVms(group)
@@ -146,6 +148,17 @@ export const nodeConfigId = `${nodeConfigs.group}/${nodeConfigs.plural}`
 export const openstackConfigId = `${openstackConfigs.group}/${openstackConfigs.plural}`
 type NodeConfigObject = ApiObject & Pick<NodeConfig, 'spec' | 'status'>
 type OpenstackConfigObject = ApiObject & { status?: { conditions?: NonNullable<NodeConfig['status']>['conditions'] } }
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
+}
+
+/** Somebody else may have been quicker. */
+async function gone(deleted: Promise<unknown>): Promise<void> {
+  await deleted.catch(error => {
+    if (!isNotFound(error)) throw error
+  })
+}
 
 /** Whoever types while connections break tries again. */
 async function asPerson(work: () => Promise<unknown>): Promise<void> {

@@ -5,16 +5,27 @@ import { inRounds } from './rounds.ts'
 
 const never = new AbortController().signal
 
-test('each work has its turns, and the time ends them', async () => {
+test('each work has its turns, the quicker one no fewer', async () => {
   const turns = { quick: 0, slow: 0 }
-  const count = (name: keyof typeof turns) => async () => void turns[name]++
+  const end = new AbortController()
   const rounds = [
-    { everySeconds: 0.01, work: count('quick') },
-    { everySeconds: 0.1, work: count('slow') },
+    { everySeconds: 0.001, work: async () => void turns.quick++ },
+    {
+      everySeconds: 0.05,
+      work: async () => {
+        if (++turns.slow === 3) end.abort()
+      },
+    },
   ]
-  await inRounds(0.35, rounds, never)
-  assert.ok(turns.slow >= 1 && turns.slow <= 3, `${turns.slow}`)
-  assert.ok(turns.quick > turns.slow, `${turns.quick}`)
+  await inRounds(7_200, rounds, end.signal)
+  assert.equal(turns.slow, 3)
+  assert.ok(turns.quick >= 3, `${turns.quick}`)
+})
+
+test('the time ends them, and a work whose turn never came has none', async () => {
+  let turns = 0
+  await inRounds(0.05, [{ everySeconds: 3_600, work: async () => void turns++ }], never)
+  assert.equal(turns, 0)
 })
 
 test('trouble of one ends all and is told', async () => {

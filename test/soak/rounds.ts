@@ -18,9 +18,10 @@ export async function inRounds(seconds: number, rounds: readonly Round[], signal
   const over = () => ended.aborted || elapsed() >= seconds
 
   async function play({ everySeconds, work }: Round): Promise<void> {
-    for (let round = 1; !over(); round++) {
-      const wait = Math.min(round * everySeconds, seconds) - elapsed()
+    for (let due = everySeconds; !over(); due += everySeconds) {
+      const wait = Math.min(due, seconds) - elapsed()
       await sleep(Math.max(0, wait * 1_000), undefined, { signal: ended }).catch(() => {})
+      if (due >= seconds) return
       if (!over()) await work(elapsed())
     }
   }

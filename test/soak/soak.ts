@@ -104,8 +104,9 @@ export async function soak(options: SoakOptions): Promise<Soaked> {
     if (signal.aborted) return withoutChurn('whole time', early)
 
     say(`the churn is over after ${acts} acts; the fleet comes to rest`)
-    await deeds.done()
+    await deeds.done(signal)
     const unrest = await rest(stage, deeds.restless, restWithin, signal)
+    if (signal.aborted) return withoutChurn('whole time', early)
     const atRest = { ...(await sample()), acts }
     await listen()
     const shadows = [...faults.shadows, ...probe.shadows]

@@ -119,7 +119,12 @@ export async function clean(state: StateDir, { forget = false } = {}): Promise<b
 export async function sweep(state: StateDir, { forget = false } = {}): Promise<boolean> {
   await refuseForeign(state)
   const processes = await processesOf(state)
-  for (const pid of processes) signal(pid, 'SIGKILL')
+  // Again: one that was about to start another may have done so.
+  for (let left = processes, rounds = 0; left.length > 0 && rounds < 40; rounds++) {
+    for (const pid of left) signal(pid, 'SIGKILL')
+    await sleep(25)
+    left = await processesOf(state)
+  }
   const namespaces = await namespacesOf(state)
   for (const name of namespaces) await removeNamespace(name)
   for (const mount of mountsUnder(state.dir)) await run('umount', ['--lazy', mount])

@@ -11,6 +11,7 @@ import { environment } from '../../src/env.ts'
 import type { SandboxStatus } from '../../src/sandbox/status.ts'
 import { binary } from '../rigs/kubernetes/binaries.ts'
 import { run } from '../rigs/process.ts'
+import { thisWorld } from '../rigs/world.ts'
 import { type Block, blocksOf, commandsOf, english, root, spansIn } from './blocks.ts'
 import { openStage, type Stage } from './stage.ts'
 
@@ -32,6 +33,7 @@ curl() { case " $* " in *' -sN '*) look curl "$@" ;; *) command curl --fail-with
 `
 
 before(async () => {
+  thisWorld()
   const env: Record<string, string> = {
     PATH: [join(root, 'bin'), dirname(binary('kubectl')), environment()['PATH']].join(':'),
   }
@@ -40,6 +42,7 @@ before(async () => {
   await buildAgent(join(stage.dir, 'agent.cjs'))
 })
 after(async () => {
+  if (!stage) return
   await multinic('down')
   await stage.close()
 })

@@ -1,7 +1,7 @@
 /**
  * Where the APIs are and who asks: from flags, then from the environment.
  */
-import { withoutSlash } from '../contract/url.ts'
+import { urlOf, withoutSlash } from '../contract/url.ts'
 import { messageOf } from '../errors.ts'
 import { CliError, type Io } from './io.ts'
 
@@ -59,7 +59,7 @@ function absent(name: string): never {
 }
 
 function addressFrom(text: string, said: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
+  const url = urlOf(text)
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash)
     throw new CliError(`${said}: "${text}" is not an address; write it like http://127.0.0.1:18081`)
   return withoutSlash(url.href)

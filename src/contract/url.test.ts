@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isLinkLocal, withoutSlash } from './url.ts'
+import { isLinkLocal, urlOf, withoutSlash } from './url.ts'
 
 const written: Record<string, string> = {
   'https://host': 'https://host',
@@ -34,3 +34,9 @@ const hosts: Record<string, boolean> = {
 }
 for (const [url, closed] of Object.entries(hosts))
   test(`${url} ${closed ? 'is' : 'is not'} link-local`, () => assert.equal(isLinkLocal(new URL(url).hostname), closed))
+
+test('what is no URL is none, and never an exception', () => {
+  assert.equal(urlOf('http://10.0.0.1:5000/v3')?.hostname, '10.0.0.1')
+  for (const text of ['', 'host', 'http://', 'http://a b', `http://${'X'.repeat(100_000)}`, 'http://%'])
+    assert.equal(urlOf(text), undefined, text.slice(0, 40))
+})

@@ -10,6 +10,15 @@ export function withoutSlash(url: string): string {
   return url.slice(0, end)
 }
 
+/** Undefined for what is no URL. `URL.canParse` is not asked: it agrees to texts that `new URL` refuses. */
+export function urlOf(text: string): URL | undefined {
+  try {
+    return new URL(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** Where clouds hand out the credentials of the machine itself. No service of ours or of a cloud is ever there. */
 const closed = ['169.254.0.0/16', '::ffff:169.254.0.0/112', 'fe80::/10', 'fd00:ec2::254/128'].flatMap(
   text => parseCidr(text) ?? [],

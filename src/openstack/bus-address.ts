@@ -2,6 +2,8 @@
  * Addresses of a message bus as people write them: `amqp://host:5672/vhost`, `amqps://…`, `rabbit://…`, `host:port` or
  * `host`, several with commas between, with or without an account.
  */
+import { urlOf } from '../contract/url.ts'
+
 export interface BusHost {
   hostname: string
   port: number
@@ -55,8 +57,8 @@ function addressOf(text: string): Address | undefined {
   if (!['amqp', 'amqps', 'rabbit', 'kombu'].includes(scheme)) return undefined
   // As http, because other schemes are not taken apart by the standard.
   const web = `http://${text.replace(/^[a-z+]+:\/\//i, '')}`
-  if (!URL.canParse(web)) return undefined
-  const url = new URL(web)
+  const url = urlOf(web)
+  if (!url) return undefined
   const hostname = url.hostname.replace(/^\[|\]$/g, '')
   const tls = scheme === 'amqps'
   const explicit = /:80$/.test(web.slice(7).split('/')[0] ?? '') ? 80 : undefined

@@ -8,7 +8,7 @@ import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request as send } from 'undici'
-import { isLinkLocal } from '../contract/url.ts'
+import { isLinkLocal, urlOf } from '../contract/url.ts'
 import { cut, isWorthRetrying, OpenStackError, wordsOf } from './errors.ts'
 
 export interface Call {
@@ -94,7 +94,7 @@ export function createHttp(options: HttpOptions): Http {
     const signal = request.signal ? AbortSignal.any([request.signal, limit]) : limit
     let status = 'error'
     try {
-      if (URL.canParse(url) && isLinkLocal(new URL(url).hostname)) throw linkLocal()
+      if (isLinkLocal(urlOf(url)?.hostname ?? '')) throw linkLocal()
       const answer = await send(url, {
         dispatcher,
         method,
@@ -151,7 +151,7 @@ export function createHttp(options: HttpOptions): Http {
 
   /** The host and the path: a query may hold hundreds of ids. */
   function where({ method, url }: HttpRequest): string {
-    const at = URL.canParse(url) ? new URL(url) : undefined
+    const at = urlOf(url)
     return cut(`${service}: ${method} ${at ? `${at.host}${at.pathname}` : 'an address that is no URL'}`, 300)
   }
 

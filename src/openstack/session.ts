@@ -1,7 +1,7 @@
 /**
  * Calls to one cloud as one account in one project: with a token, renewed once when a service refuses it.
  */
-import { withoutSlash } from '../contract/url.ts'
+import { urlOf, withoutSlash } from '../contract/url.ts'
 import type { CloudLogin } from './contrabass.ts'
 import { isUnauthorized } from './errors.ts'
 import type { Http, HttpAnswer } from './http.ts'
@@ -52,8 +52,8 @@ export function createSession(options: SessionOptions): Session {
 
   function offered(catalog: Catalog, type: ServiceType): string {
     const url = endpointIn(catalog, { type, interface: options.interface, region: options.region })
-    if (!URL.canParse(url)) throw new EndpointError(`the ${type} endpoint of the catalog is not an address`)
-    const { hostname } = new URL(url)
+    const hostname = urlOf(url)?.hostname
+    if (hostname === undefined) throw new EndpointError(`the ${type} endpoint of the catalog is not an address`)
     if (mayVisit(hostname)) return url
     throw new EndpointError(`the catalog names ${hostname} for ${type}, which is not in ENDPOINT_ALLOWED_HOSTS`)
   }

@@ -2,7 +2,9 @@
  * The clouds that syncs talk to. Objects of one provider, project and key share one: its connections, login, token, and
  * what changes rarely (subnets, networks, servers). Each has connections of its own, so a slow one delays nobody else.
  */
+
 import { createHash } from 'node:crypto'
+import { urlOf } from '../contract/url.ts'
 import { decryptPassword } from '../openstack/cipher.ts'
 import { type CloudLogin, createContrabass, loginOf, type Provider } from '../openstack/contrabass.ts'
 import { isUnauthorized } from '../openstack/errors.ts'
@@ -253,8 +255,8 @@ function opened(
   key: string,
   mayVisit: (host: string) => boolean,
 ): { login: CloudLogin; bus: Bus | undefined } {
-  if (!URL.canParse(provider.url)) throw new SyncError('ContrabassError', 'data.url of Contrabass is not an address')
-  const { hostname } = new URL(provider.url)
+  const hostname = urlOf(provider.url)?.hostname
+  if (hostname === undefined) throw new SyncError('ContrabassError', 'data.url of Contrabass is not an address')
   if (!mayVisit(hostname))
     throw new SyncError(
       'ContrabassError',

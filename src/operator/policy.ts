@@ -10,10 +10,12 @@
  *     projects: ['…']
  * ```
  */
+
 import { parse } from 'yaml'
 import { z } from 'zod'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { fieldErrors } from '../contract/problem.ts'
+import { urlOf } from '../contract/url.ts'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { reload } from '../reload.ts'
@@ -78,7 +80,7 @@ function hostMistakes(settings: SyncSettings, mayVisit: (host: string) => boolea
   return endpoints.flatMap(name => {
     const value = values[name]
     if (settings.origins[name] !== 'object' || value === undefined) return []
-    const host = URL.canParse(value) ? new URL(value).hostname : ''
+    const host = urlOf(value)?.hostname ?? ''
     return mayVisit(host) ? [] : [`spec.settings.${name}: ${host} is not in ENDPOINT_ALLOWED_HOSTS of the operator`]
   })
 }

@@ -16,6 +16,9 @@ export interface DoorOptions {
   atLeast: Record<string, number>
 }
 
+/** The same cases in every run; FUZZ_SEED=n hunts for others. */
+const usualSeed = 20_261_115
+
 /** `judge` says what became of an input, in a word; it throws when that must not be. */
 export async function fuzzDoor<T>(
   inputs: fc.Arbitrary<T>,
@@ -32,7 +35,7 @@ export async function fuzzDoor<T>(
   })
   await fc.assert(property, {
     numRuns: FUZZ_RUNS ? Number(FUZZ_RUNS) : runs,
-    ...(FUZZ_SEED && { seed: Number(FUZZ_SEED) }),
+    seed: Number(FUZZ_SEED ?? usualSeed),
   })
   for (const [word, least] of Object.entries(atLeast))
     assert.ok((became[word] ?? 0) >= least, `${word}: ${became[word] ?? 0} of ${JSON.stringify(became)}`)

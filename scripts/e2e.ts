@@ -25,6 +25,9 @@ const realParts = {
   browser: /rigs\/browser\/rig\./,
 }
 
+/** Minutes each. */
+const longest = ['agent/killed.', 'controller/many.', 'viola/real.', 'walks/scenarios.']
+
 process.chdir(root)
 const files = testFiles(environment()['ONLY']).e2e
 
@@ -34,8 +37,9 @@ await close(refused ? { ...none, failed: files.length } : await runAll())
 
 async function runAll(): Promise<Totals> {
   await sweepWorlds()
-  // The walks are the longest: whoever begins with them does not end alone with one.
-  const longestFirst = files.toReversed()
+  // Whoever begins with the longest does not end alone with one; among the others the walks are the longer ones.
+  const isLong = (file: string) => longest.some(each => file.includes(each))
+  const longestFirst = [...files.filter(isLong), ...files.toReversed().filter(file => !isLong(file))]
   console.log(`${files.length} files, each told of when it has ended`)
   return runTests(longestFirst, onRealParts)
 }

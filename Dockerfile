@@ -38,4 +38,5 @@ FROM services AS inventory
 CMD ["inventory"]
 
 FROM services AS operator
+ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","/opt/multinic/multinic.mjs"]
 CMD ["operator"]

@@ -220,7 +220,7 @@ async function whenReady(sandbox: Sandbox, signal: AbortSignal): Promise<Sandbox
   while (!signal.aborted) {
     const status = await sandbox.status()
     if (status.ready || performance.now() > until) return status
-    await sleep(100, undefined, { signal }).catch(() => {})
+    await sleep(40, undefined, { signal }).catch(() => {})
   }
   return undefined
 }

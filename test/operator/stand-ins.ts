@@ -32,7 +32,7 @@ export interface StandInCloudOptions {
 }
 
 /** One HTTP server on the loopback address. */
-async function serving(
+export async function serving(
   answer: (request: IncomingMessage, response: ServerResponse, body: string) => Promise<void>,
 ): Promise<StandIn> {
   const server = createServer(async (incoming, response) => {

@@ -2,9 +2,8 @@
  * Stands between the operator and a cloud, and notes every secret that goes by: encrypted passwords and tokens. Also a
  * collector of traces that keeps what it is told.
  */
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { request } from 'undici'
+import { type StandIn, serving } from '../operator/stand-ins.ts'
 
 export interface Recording extends AsyncDisposable {
   /** Stands for Contrabass; sends those who ask to a Keystone at this address too. */
@@ -16,7 +15,7 @@ export interface Recording extends AsyncDisposable {
 export async function recordSecrets(contrabass: () => string): Promise<Recording> {
   const secrets = new Set<string>()
   let keystone = ''
-  const server = await serving(async (method, path, body) => {
+  const server = await recorded(async (method, path, body) => {
     if (path.startsWith('/v3/')) {
       const answer = await request(`${keystone}${path}`, {
         method,
@@ -50,7 +49,7 @@ export interface Collector extends AsyncDisposable {
 
 export async function collectTraces(): Promise<Collector> {
   const told: string[] = []
-  const server = await serving(async (_method, _path, body) => {
+  const server = await recorded(async (_method, _path, body) => {
     told.push(body)
     return { status: 200, text: '{}', headers: {} }
   })
@@ -63,24 +62,14 @@ type Answer = (
   body: string,
 ) => Promise<{ status: number; text: string; headers: Record<string, string> }>
 
-async function serving(answer: Answer): Promise<{ url: string; close(): Promise<void> }> {
-  const server = createServer(async (asked, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of asked) chunks.push(chunk)
+function recorded(answer: Answer): Promise<StandIn> {
+  return serving(async (asked, response, body) => {
     const method = asked.method === 'POST' ? 'POST' : 'GET'
     try {
-      const { status, text, headers } = await answer(method, asked.url ?? '/', Buffer.concat(chunks).toString())
+      const { status, text, headers } = await answer(method, asked.url ?? '/', body)
       response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text)
     } catch {
       response.destroy()
     }
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async close() {
-      server.closeAllConnections()
-      await new Promise(resolve => server.close(resolve))
-    },
-  }
 }

@@ -34,6 +34,7 @@ READY = os.environ['READY']
 
 admin = context.get_admin_context_without_session()
 plugin = agent_rpc.PluginApi(topics.PLUGIN)
+objects = resources_rpc.ResourcesPullRpcApi()
 busy = set()
 
 
@@ -55,24 +56,39 @@ def details_of(port_id):
     return None
 
 
+def to_be_wired(port):
+    hosts = [binding.host for binding in (port.bindings or [])]
+    return HOST in hosts and port.admin_state_up == (port.status != 'ACTIVE')
+
+
 def wire(port_id):
+    # An event may be older than what was done since, and to ask for the details of a port takes it back to BUILD.
+    if not any(map(to_be_wired, objects.bulk_pull(admin, resources.PORT, {'id': [port_id]}))):
+        return
+    asked = False
+    while (word := held()) is not None:
+        if word == 'BUILD' and not asked:
+            asked = details_of(port_id) is not None
+        eventlet.sleep(0.1)
+    details = details_of(port_id)
+    if details is None:
+        return
+    done = plugin.update_device_up if details['admin_state_up'] else plugin.update_device_down
+    done(admin, port_id, AGENT, HOST)
+    LOG.info('port %s is wired, admin_state_up=%s', port_id, details['admin_state_up'])
+
+
+def wire_until_done(port_id):
     if port_id in busy:
         return
     busy.add(port_id)
     try:
-        asked = False
-        while (word := held()) is not None:
-            if word == 'BUILD' and not asked:
-                asked = details_of(port_id) is not None
-            eventlet.sleep(0.1)
-        details = details_of(port_id)
-        if details is None:
-            return
-        done = plugin.update_device_up if details['admin_state_up'] else plugin.update_device_down
-        done(admin, port_id, AGENT, HOST)
-        LOG.info('port %s is wired, admin_state_up=%s', port_id, details['admin_state_up'])
-    except Exception:
-        LOG.exception('port %s', port_id)
+        for _ in range(5):
+            try:
+                return wire(port_id)
+            except Exception:
+                LOG.exception('port %s', port_id)
+                eventlet.sleep(1)
     finally:
         busy.discard(port_id)
 
@@ -81,9 +97,8 @@ def on_ports(_context, _type, ports, event):
     if event == 'deleted':
         return
     for port in ports:
-        hosts = [binding.host for binding in (port.bindings or [])]
-        if HOST in hosts and port.admin_state_up == (port.status != 'ACTIVE'):
-            eventlet.spawn_n(wire, port.id)
+        if to_be_wired(port):
+            eventlet.spawn_n(wire_until_done, port.id)
 
 
 registry.register(on_ports, resources.PORT)

@@ -9,7 +9,7 @@ import { type Api, administrator, apiAs } from './api.ts'
 import type { Choices } from './configuration.ts'
 import { layGround, usual } from './ground.ts'
 import { host, passwords, ports, rabbitLogin, region, urlOf } from './places.ts'
-import { computeIsUp, ensureState, project } from './seed.ts'
+import { ensureState, novaIsUp, project } from './seed.ts'
 
 export interface OpenStackOptions extends Partial<Choices> {
   /** Outside of a world: its files are below this directory, its ports are those of the machine's loopback address. */
@@ -44,7 +44,7 @@ export async function startOpenStack(options: OpenStackOptions = {}): Promise<Op
     await Promise.all([parts.broker(), parts.mariadb().then(parts.keystone)])
     await parts.services()
     const api = apiAs({ ...administrator, project: { name: project } })
-    await computeIsUp(api, startedAt)
+    await novaIsUp(api, startedAt)
     const projects = await api.call('keystone', 'GET', '/v3/projects')
     const idOf = (name: string): string =>
       projects.projects.find((one: { name: string; id: string }) => one.name === name)?.id ?? ''

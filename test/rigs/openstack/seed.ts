@@ -65,7 +65,7 @@ async function makeState({ places, programs, parts }: Ground): Promise<void> {
   const api = apiAs(administrator)
   await makeAccounts(api)
   await parts.services()
-  await computeIsUp(api, new Date(0))
+  await novaIsUp(api, new Date(0))
   await manage(programs.novaManage, ['--config-file', join(places.etc, 'nova.conf'), 'cell_v2', 'discover_hosts'])
   await makeBootable(api)
   await parts.stop()
@@ -132,19 +132,24 @@ async function makeAccounts(api: Api): Promise<void> {
 }
 
 interface Service {
+  binary: string
   state: string
   updated_at: string | null
 }
 
-/** Up by its own word after that time: the state remembers the word of an earlier run. */
-export async function computeIsUp(api: Api, since: Date): Promise<void> {
+/** Who is asked before it listens never hears of it, and the server that was to boot fails a minute later. */
+const listeners = ['nova-compute', 'nova-conductor', 'nova-scheduler']
+
+/** Up by their own word after that time: the state remembers the word of an earlier run. */
+export async function novaIsUp(api: Api, since: Date): Promise<void> {
   await eventually(
     async () => {
-      const { services } = await api.call('nova', 'GET', '/v2.1/os-services?binary=nova-compute')
-      const up = (services as Service[]).some(
+      const { services } = await api.call('nova', 'GET', '/v2.1/os-services')
+      const up = (services as Service[]).filter(
         ({ state, updated_at }) => state === 'up' && Date.parse(`${updated_at}Z`) >= since.getTime() - 1_000,
       )
-      if (!up) throw new Error(`nova-compute is not up: ${JSON.stringify(services)}`)
+      const missing = listeners.filter(binary => !up.some(service => service.binary === binary))
+      if (missing.length > 0) throw new Error(`${missing.join(', ')} not up: ${JSON.stringify(services)}`)
       const { resource_providers } = await api.call('placement', 'GET', '/resource_providers')
       if (resource_providers.length === 0) throw new Error('placement does not know the host yet')
     },

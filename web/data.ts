@@ -34,6 +34,19 @@ export interface DataSource {
   retry(): void
 }
 
+export const noData: Data = {
+  phase: 'loading',
+  problem: '',
+  nodes: [],
+  complete: false,
+  deviations: [],
+  verdicts: undefined,
+  recent: [],
+  oldest: Number.MAX_SAFE_INTEGER,
+  live: 'connecting',
+  heard: 0,
+}
+
 const mostRecent = 80
 const mostSingle = 30
 const verdictsEveryMs = 15_000
@@ -43,18 +56,7 @@ export function openData(): DataSource {
   const views = new WeakMap<InventoryRecord, { deviations: string; node: Node }>()
   const listeners = new Set<() => void>()
   const dirty = new Map<string, { providerId: string; nodeName: string }>()
-  let data: Data = {
-    phase: 'loading',
-    problem: '',
-    nodes: [],
-    complete: false,
-    deviations: [],
-    verdicts: undefined,
-    recent: [],
-    oldest: Number.MAX_SAFE_INTEGER,
-    live: 'connecting',
-    heard: Date.now(),
-  }
+  let data: Data = { ...noData, heard: Date.now() }
   let painting = false
   let refreshing = false
   let lastId: string | undefined

@@ -3,9 +3,9 @@
  */
 import { useMemo } from 'preact/hooks'
 import { saveCsv } from './api.ts'
-import { count, shortId } from './format.ts'
+import { count } from './format.ts'
 import { linkTo, linkToNode } from './route.ts'
-import { Blank, Icon, Panel, Select, StateWord, useUi } from './ui.tsx'
+import { Blank, CsvButton, Panel, ProviderFilter, StateWord, useUi } from './ui.tsx'
 import { notTakenOf } from './verdicts.ts'
 import { countsOf, lookOf, looks } from './view.ts'
 
@@ -53,19 +53,10 @@ export function Deviations() {
               {say('ports.title')} <b class="dim">{count(notTaken, language)}</b>
             </a>
           )}
-          {rows.length > 0 && (
-            <button type="button" class="btn" onClick={save}>
-              <Icon name="csv" size={14} />
-              {say('app.csv')}
-            </button>
-          )}
-          <Select
-            label={say('overview.provider')}
+          {rows.length > 0 && <CsvButton save={save} />}
+          <ProviderFilter
+            providers={providers}
             value={provider}
-            choices={[
-              { value: '', label: say('matrix.anyProvider') },
-              ...providers.map(value => ({ value, label: shortId(value, 18) })),
-            ]}
             onChoose={value => location.replace(linkTo('deviations', { provider: value }))}
           />
         </div>

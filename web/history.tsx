@@ -9,7 +9,7 @@ import { Ask } from './history-ask.tsx'
 import { Changes } from './history-changes.tsx'
 import { type Range, Span } from './history-span.tsx'
 import { StatesAt, useStatesAt } from './history-states.tsx'
-import { Icon, Panel, Skeleton, useUi } from './ui.tsx'
+import { CsvButton, Panel, Skeleton, useUi } from './ui.tsx'
 
 const most = 1_000
 
@@ -61,12 +61,7 @@ export function History() {
               {say('history.allNodes')}
             </a>
           )}
-          {inRange.length > 0 && (
-            <button type="button" class="btn" onClick={save}>
-              <Icon name="csv" size={14} />
-              {say('app.csv')}
-            </button>
-          )}
+          {inRange.length > 0 && <CsvButton save={save} />}
         </div>
       </div>
       <Ask />

@@ -7,7 +7,7 @@ import { count, shortId } from './format.ts'
 import { Glyph } from './glyph.tsx'
 import { linkTo, linkToNode } from './route.ts'
 import { capacityOf, type Subnet } from './subnet.ts'
-import { Blank, Icon, Panel, StateWord, useUi } from './ui.tsx'
+import { Blank, Facts, Icon, Panel, StateWord, useUi } from './ui.tsx'
 import { looks, type Nic, type Node } from './view.ts'
 
 const mostAbsent = 4
@@ -44,23 +44,6 @@ function Frame({ close, children }: { close: () => void; children: ComponentChil
     >
       <div class="insp">{children}</div>
     </Panel>
-  )
-}
-
-function Facts({ facts }: { facts: [string, string | number | undefined][] }) {
-  return (
-    <dl class="kv">
-      {facts
-        .filter(([, value]) => value !== undefined && value !== '')
-        .map(([name, value]) => (
-          <>
-            <dt key={`${name} name`}>{name}</dt>
-            <dd key={name} class="mono">
-              {value}
-            </dd>
-          </>
-        ))}
-    </dl>
   )
 }
 

@@ -3,7 +3,7 @@
  */
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { clock } from './format.ts'
-import { StateWord, useUi } from './ui.tsx'
+import { Facts, StateWord, useUi } from './ui.tsx'
 import type { Nic, Node } from './view.ts'
 
 export interface Picked {
@@ -46,16 +46,7 @@ export function MatrixCard({ picked: { node, nic, box } }: { picked: Picked }) {
         </span>
         <StateWord look={nic.look} />
       </div>
-      <dl class="kv">
-        {facts.map(([name, value]) => (
-          <>
-            <dt key={`${name} name`}>{name}</dt>
-            <dd key={name} class="mono">
-              {value}
-            </dd>
-          </>
-        ))}
-      </dl>
+      <Facts facts={facts} />
       {why && <p class="why">{why}</p>}
     </div>
   )

@@ -5,7 +5,7 @@ import { useMemo } from 'preact/hooks'
 import { count, shortId } from './format.ts'
 import { Glyph } from './glyph.tsx'
 import { subnetsOf } from './subnet.ts'
-import { Filter, Select, useUi } from './ui.tsx'
+import { Filter, ProviderFilter, Select, useUi } from './ui.tsx'
 import { type Counts, looks } from './view.ts'
 
 /** How long ago a node may have changed last, in milliseconds. */
@@ -28,13 +28,9 @@ export function MatrixFilters({ counts, ask }: FiltersProps) {
     <>
       <div class="bar">
         <Filter label={say('matrix.filter')} value={q} onChange={text => ask({ q: text })} />
-        <Select
-          label={say('overview.provider')}
+        <ProviderFilter
+          providers={providers}
           value={provider}
-          choices={[
-            { value: '', label: say('matrix.anyProvider') },
-            ...providers.map(value => ({ value, label: shortId(value, 18) })),
-          ]}
           onChoose={value => ask({ provider: value, subnet: '' })}
         />
         <Select

@@ -8,7 +8,7 @@ import { MatrixFilters, spans } from './matrix-filters.tsx'
 import { type Density, MatrixGrid, type Order } from './matrix-grid.tsx'
 import { linkTo } from './route.ts'
 import { subnetKey } from './subnet.ts'
-import { Blank, Icon, Panel, Segmented, useUi } from './ui.tsx'
+import { Blank, CsvButton, Panel, Segmented, useUi } from './ui.tsx'
 import { byName, countsOf, looks, newestFirst, nodeHas, worstFirst } from './view.ts'
 
 const orders = { worst: worstFirst, name: byName, changed: newestFirst } as const
@@ -57,10 +57,7 @@ export function Matrix() {
             choices={(['roomy', 'standard', 'tight'] as const).map(value => ({ value, label: say(`matrix.${value}`) }))}
             onChoose={setDensity}
           />
-          <button type="button" class="btn" onClick={() => void downloadCsv({ providerId: provider, at: route.asof })}>
-            <Icon name="csv" size={14} />
-            {say('app.csv')}
-          </button>
+          <CsvButton save={() => void downloadCsv({ providerId: provider, at: route.asof })} />
         </div>
       </div>
       <MatrixFilters counts={counts} ask={ask} />

@@ -11,7 +11,7 @@ import { LatencyPanel } from './latency.tsx'
 import { linkTo, linkToNode } from './route.ts'
 import { providersOf } from './shell.tsx'
 import { latencyOf, totalOf } from './stages.ts'
-import { Badge, Blank, Icon, Panel, StateWord, useUi } from './ui.tsx'
+import { Badge, Blank, CsvButton, Icon, Panel, StateWord, useUi } from './ui.tsx'
 import { type Counts, countsOf, type Look, looks, type Nic, type Node, needsPerson } from './view.ts'
 
 export function Overview() {
@@ -27,10 +27,7 @@ export function Overview() {
           {say('many.nics', { n: count(counts.nics, language) })}
         </span>
         <div class="right">
-          <button type="button" class="btn" onClick={() => void downloadCsv({ at: route.asof })}>
-            <Icon name="csv" size={14} />
-            {say('app.csv')}
-          </button>
+          <CsvButton save={() => void downloadCsv({ at: route.asof })} />
         </div>
       </div>
       <Strip counts={counts} />

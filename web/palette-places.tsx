@@ -6,6 +6,7 @@ import type { Data } from './data.ts'
 import { clock, kindOf, shortId } from './format.ts'
 import { Glyph } from './glyph.tsx'
 import { holdersOf } from './history-ask.tsx'
+import { type OptionProps, PaletteOption } from './palette-option.tsx'
 import { linkTo } from './route.ts'
 import { subnetsOf } from './subnet.ts'
 import { Icon, useUi } from './ui.tsx'
@@ -103,32 +104,15 @@ export function placesIn({ nodes, verdicts }: Data, q: string): Place[] {
   return [...[...providers, ...subnets].slice(0, most), ...skipped.slice(0, most)]
 }
 
-interface LineProps {
-  place: Place
-  index: number
-  at: number
-  open: (href: string) => void
-}
-
-export function PlaceLine({ place: { group, title, more, href }, index, at, open }: LineProps) {
+export function PlaceLine({ place: { group, title, more, href }, ...option }: OptionProps & { place: Place }) {
   const { say } = useUi()
   const screen = { before: 'history', places: 'topology', skipped: 'ports' } as const
+  const sign =
+    group === 'skipped' ? <Glyph look="none" /> : <Icon name={group === 'before' ? 'clock' : 'net'} size={14} />
   return (
-    <button
-      type="button"
-      role="option"
-      class="hit"
-      tabIndex={-1}
-      id={`hit-${index}`}
-      aria-selected={index === at}
-      onClick={() => open(href)}
-    >
-      {group === 'skipped' ? <Glyph look="none" /> : <Icon name={group === 'before' ? 'clock' : 'net'} size={14} />}
-      <span class="tx">
-        <span class="mono">{title}</span>
-        <small>{more}</small>
-      </span>
-      <span class="dim nowrap">{index === at ? <kbd>↵</kbd> : say(`screen.${screen[group]}`)}</span>
-    </button>
+    <PaletteOption {...option} href={href} sign={sign} kind={say(`screen.${screen[group]}`)}>
+      <span class="mono">{title}</span>
+      <small>{more}</small>
+    </PaletteOption>
   )
 }

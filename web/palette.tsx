@@ -6,6 +6,7 @@ import type { SearchHit } from '../src/contract/inventory.ts'
 import { search } from './api.ts'
 import { kindOf, shortId } from './format.ts'
 import { Glyph } from './glyph.tsx'
+import { type OptionProps, PaletteOption } from './palette-option.tsx'
 import { type Place, PlaceLine, placesIn, useEarlier } from './palette-places.tsx'
 import { commandKey } from './preferences.ts'
 import { linkTo, linkToNode } from './route.ts'
@@ -176,34 +177,22 @@ function grouped(hits: readonly SearchHit[], q: string): [exact: Item[], ...Item
   return [items('exact', exact), items('nodes', nodes.slice(0, 6)), items('also', also.slice(0, 8))]
 }
 
-function Hit(props: { hit: SearchHit; q: string; index: number; at: number; open: (href: string) => void }) {
-  const { hit, q, index, at, open } = props
+function Hit({ hit, q, ...option }: OptionProps & { hit: SearchHit; q: string }) {
   const { say, data } = useUi()
   const node = data.nodes.find(({ key }) => key === nodeKey(hit.providerId, hit.nodeName))
   const nic = node?.nics.find(({ name }) => name === hit.interface)
   const marked = hit.value.toLowerCase().startsWith(q.toLowerCase()) ? q.length : 0
   const more = [nic?.network, hit.kind === 'address' ? '' : nic?.address, shortId(hit.providerId, 12)].filter(Boolean)
+  const sign = <Glyph look={nic?.look ?? node?.worst ?? 'none'} />
   return (
-    <button
-      type="button"
-      role="option"
-      class="hit"
-      tabIndex={-1}
-      id={`hit-${index}`}
-      aria-selected={index === at}
-      onClick={() => open(linkOf(hit))}
-    >
-      <Glyph look={nic?.look ?? node?.worst ?? 'none'} />
-      <span class="tx">
-        <span class="mono">
-          <mark>{hit.value.slice(0, marked)}</mark>
-          {hit.value.slice(marked)}
-        </span>
-        {hit.kind !== 'node' && ` · ${hit.nodeName}`}
-        {hit.interface && ` · ${hit.interface}`}
-        <small>{more.join(' · ')}</small>
+    <PaletteOption {...option} href={linkOf(hit)} sign={sign} kind={say(`kind.${hit.kind}`)}>
+      <span class="mono">
+        <mark>{hit.value.slice(0, marked)}</mark>
+        {hit.value.slice(marked)}
       </span>
-      <span class="dim nowrap">{index === at ? <kbd>↵</kbd> : say(`kind.${hit.kind}`)}</span>
-    </button>
+      {hit.kind !== 'node' && ` · ${hit.nodeName}`}
+      {hit.interface && ` · ${hit.interface}`}
+      <small>{more.join(' · ')}</small>
+    </PaletteOption>
   )
 }

@@ -7,7 +7,7 @@ import type { OperatorVerdict } from '../src/contract/operator-api.ts'
 import { saveCsv } from './api.ts'
 import { count, shortId } from './format.ts'
 import { linkTo, linkToNode } from './route.ts'
-import { Badge, Blank, Filter, Icon, Panel, useUi } from './ui.tsx'
+import { Badge, Blank, CsvButton, Filter, Panel, useUi } from './ui.tsx'
 import { isOf, notTakenOf, verdictHas } from './verdicts.ts'
 import { countsOf, type Node } from './view.ts'
 
@@ -42,10 +42,7 @@ export function Ports() {
         </span>
         {rows.length > 0 && (
           <div class="right">
-            <button type="button" class="btn" onClick={save}>
-              <Icon name="csv" size={14} />
-              {say('app.csv')}
-            </button>
+            <CsvButton save={save} />
           </div>
         )}
       </div>

@@ -9,7 +9,7 @@ import { layoutRibbons, type Ribbon, ribbonPicture } from './layout.ts'
 import { linkTo, linkToNode } from './route.ts'
 import { providersOf } from './shell.tsx'
 import { type Subnet, subnetKey, subnetsOf } from './subnet.ts'
-import { Blank, Icon, Panel, Segmented, Select, useUi } from './ui.tsx'
+import { Blank, Icon, Panel, providerChoices, Segmented, Select, useUi } from './ui.tsx'
 import { byName, type Node, needsPerson } from './view.ts'
 
 const pageSize = 40
@@ -32,6 +32,7 @@ export function Topology() {
     return chosen.sort((a, b) => on(a) - on(b) || byName(a, b))
   }, [ofProvider, only, subnet])
   const pages = Math.max(1, Math.ceil(all.length / pageSize))
+  const Pages = pages <= 6 ? Segmented : Select
   const found = nodeChosen ? all.findIndex(({ key }) => key === nodeChosen) : -1
   const page = Math.min(pages - 1, Number(route.query['page'] ?? (found >= 0 ? Math.floor(found / pageSize) : 0)))
   const nodes = useMemo(() => all.slice(page * pageSize, (page + 1) * pageSize), [all, page])
@@ -53,19 +54,8 @@ export function Topology() {
             : say('many.nodes', { n: count(all.length, language) })}
         </span>
         <div class="right">
-          {pages > 1 && pages <= 6 && (
-            <Segmented
-              label={say('topology.pages')}
-              value={String(page)}
-              choices={Array.from({ length: pages }, (_, index) => ({
-                value: String(index),
-                label: `${index * pageSize + 1}–${Math.min(all.length, (index + 1) * pageSize)}`,
-              }))}
-              onChoose={value => ask({ page: value })}
-            />
-          )}
-          {pages > 6 && (
-            <Select
+          {pages > 1 && (
+            <Pages
               label={say('topology.pages')}
               value={String(page)}
               choices={Array.from({ length: pages }, (_, index) => ({
@@ -79,7 +69,7 @@ export function Topology() {
             <Select
               label={say('overview.provider')}
               value={provider}
-              choices={providers.map(value => ({ value, label: shortId(value, 18) }))}
+              choices={providerChoices(providers)}
               onChoose={value => location.replace(linkTo('topology', { provider: value }))}
             />
           )}

@@ -3,8 +3,8 @@
  */
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
-import type { Data } from './data.ts'
-import type { Language } from './format.ts'
+import { type Data, noData } from './data.ts'
+import { type Language, shortId } from './format.ts'
 import { Glyph } from './glyph.tsx'
 import type { Route } from './route.ts'
 import type { Look } from './view.ts'
@@ -24,18 +24,7 @@ const nothing: Ui = {
   say: sayIn('en'),
   language: 'en',
   now: 0,
-  data: {
-    phase: 'loading',
-    problem: '',
-    nodes: [],
-    complete: false,
-    deviations: [],
-    verdicts: undefined,
-    recent: [],
-    oldest: 0,
-    live: 'connecting',
-    heard: 0,
-  },
+  data: noData,
   route: { screen: 'overview', query: {} },
   retry: () => {},
 }
@@ -193,6 +182,23 @@ export function Select({ label, value, choices, onChoose }: SelectProps) {
   )
 }
 
+export const providerChoices = (providers: readonly string[]) =>
+  providers.map(value => ({ value, label: shortId(value, 18) }))
+
+export function ProviderFilter(props: Pick<SelectProps, 'value' | 'onChoose'> & { providers: readonly string[] }) {
+  const { providers, value, onChoose } = props
+  const { say } = useUi()
+  const any = { value: '', label: say('matrix.anyProvider') }
+  return (
+    <Select
+      label={say('overview.provider')}
+      value={value}
+      choices={[any, ...providerChoices(providers)]}
+      onChoose={onChoose}
+    />
+  )
+}
+
 /** Tells what was typed only when the typing rests. */
 export function Filter(props: { label: string; value: string; onChange: (text: string) => void }) {
   const { label, value, onChange } = props
@@ -226,6 +232,34 @@ export function Filter(props: { label: string; value: string; onChange: (text: s
         onInput={event => typed(event.currentTarget.value)}
       />
     </label>
+  )
+}
+
+export function CsvButton({ save }: { save: () => void }) {
+  const { say } = useUi()
+  return (
+    <button type="button" class="btn" onClick={save}>
+      <Icon name="csv" size={14} />
+      {say('app.csv')}
+    </button>
+  )
+}
+
+/** Names and values; what has no value is left out. */
+export function Facts({ facts }: { facts: [string, string | number | undefined][] }) {
+  return (
+    <dl class="kv">
+      {facts
+        .filter(([, value]) => value !== undefined && value !== '')
+        .map(([name, value]) => (
+          <>
+            <dt key={`${name} name`}>{name}</dt>
+            <dd key={name} class="mono">
+              {value}
+            </dd>
+          </>
+        ))}
+    </dl>
   )
 }
 

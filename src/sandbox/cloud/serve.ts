@@ -2,7 +2,7 @@
  * What the cloud's servers have in common: JSON answers, the limit of a request line, faults on request, and a count of calls.
  */
 import { randomUUID } from 'node:crypto'
-import { createServer, type Server as HttpServer, type IncomingMessage } from 'node:http'
+import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../log.ts'
@@ -51,8 +51,7 @@ const requestLineLimit = 8192
 export async function serve(options: ServeOptions): Promise<CloudServer> {
   const { service, world, log, host = '127.0.0.1' } = options
   let calls = 0
-  const server = createServer({ maxHeaderSize: 512 * 1024, keepAliveTimeout: 30_000 }, async (incoming, outgoing) => {
-    calls++
+  const answerTo = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const { method = 'GET', url = '/', httpVersion } = incoming
     const body = await text(incoming)
     const manner = mannerOf(world.faults, service)
@@ -63,9 +62,9 @@ export async function serve(options: ServeOptions): Promise<CloudServer> {
       return
     }
     const base = `http://${incoming.headers.host ?? 'localhost'}`
-    const { pathname, searchParams } = new URL(url, base)
-    const path = pathname.replace(/(?<=.)\/+$/, '')
-    const request = { method, base, path, query: searchParams, headers: incoming.headers, body }
+    const [address = '', search = ''] = url.split(/\?(.*)/s)
+    const path = address.replace(/(?<=.)\/+$/, '')
+    const request = { method, base, path, query: new URLSearchParams(search), headers: incoming.headers, body }
     const answer = manner === 'failing' ? { status: 500, body: options.broken } : answerOf(options, request)
     if (manner && ruined(manner, answer, outgoing)) return
     log.debug('answered', { service, method, path, status: answer.status })
@@ -78,6 +77,14 @@ export async function serve(options: ServeOptions): Promise<CloudServer> {
         ...answer.headers,
       })
       .end(payload)
+  }
+  const server = createServer({ maxHeaderSize: 512 * 1024, keepAliveTimeout: 30_000 }, (incoming, outgoing) => {
+    calls++
+    // Whoever leaves in the middle of a request gets no answer, and must not end the sandbox.
+    answerTo(incoming, outgoing).catch(error => {
+      log.debug('a request was not read to its end', { service, error })
+      outgoing.destroy()
+    })
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(0, host, resolve)
@@ -87,11 +94,21 @@ export async function serve(options: ServeOptions): Promise<CloudServer> {
 }
 
 function answerOf({ handler, broken, service, log }: ServeOptions, request: Request): Answer {
+  if (!isReadable(request.path)) return { status: 400 }
   try {
     return handler(request)
   } catch (error) {
     log.error('the cloud failed', { service, path: request.path, error })
     return { status: 500, body: broken }
+  }
+}
+
+function isReadable(path: string): boolean {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
   }
 }
 

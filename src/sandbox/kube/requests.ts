@@ -18,7 +18,7 @@ export function targetOf(path: string, kinds: Kinds): Target {
   const steps = path
     .split('/')
     .filter(step => step !== '')
-    .map(decodeURIComponent)
+    .map(decoded)
   const [root, ...rest] = steps
   const [group, version, ...inside] = root === 'api' ? ['', ...rest] : rest
   if (group === undefined || version === undefined) throw noSuchPath()
@@ -28,6 +28,14 @@ export function targetOf(path: string, kinds: Kinds): Target {
   if (!found || more.length > 0) throw isBuiltin(kinds, group) ? noSuchResource() : noSuchPath()
   if (found.kind.namespaced ? !scoped && name !== '' : scoped) throw noSuchPath()
   return { ...found, namespace: scoped ? inside[1] : undefined, name, subresource }
+}
+
+function decoded(step: string): string {
+  try {
+    return decodeURIComponent(step)
+  } catch {
+    throw badRequest(`invalid URL escape in ${JSON.stringify(step)}`)
+  }
 }
 
 function isBuiltin(kinds: Kinds, group: string): boolean {

@@ -174,6 +174,14 @@ for (const [name, [given, words]] of Object.entries(mistakes)) {
   })
 }
 
+test('a program that is not there holds nobody who has been told of it', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').length
+  const before = timers()
+  const { path } = await kubeconfig({ script: '', exec: { command: 'no-such-plugin' } })
+  await assert.rejects(loadKubeconfig(path), /there is no such program/)
+  assert.equal(timers(), before)
+})
+
 test('no program runs for a kubeconfig that came out of a Secret', async () => {
   const { path, runs } = await kubeconfig({ script: says({ token: 'x' }) })
   await assert.rejects(

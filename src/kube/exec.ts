@@ -118,13 +118,19 @@ async function ask(plugin: ExecPlugin, { at, directory, cluster }: ExecOptions):
 
 function output(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'inherit'], timeout: longestMs })
+    const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    // Not the option of spawn: for a program that is not there its timer would hold the process until it is over.
+    const over = setTimeout(() => child.kill(), longestMs)
     let text = ''
     child.stdout.setEncoding('utf8').on('data', chunk => {
       text += chunk
     })
-    child.once('error', reject)
+    child.once('error', error => {
+      clearTimeout(over)
+      reject(error)
+    })
     child.once('close', (code, signal) => {
+      clearTimeout(over)
       if (code === 0) resolve(text)
       else if (signal) reject(new Error(`was ended by ${signal} (it has ${longestMs / 1000} s)`))
       else reject(new Error(`ended with code ${code}`))

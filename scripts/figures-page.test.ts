@@ -48,3 +48,27 @@ test('growth becomes a plot of each measure, a line a part, in which linear grow
 test('where growth was not measured there is no plot', () => {
   assert.deepEqual([...filesOf('agent', [aFigure('agent.fast', 3)]).keys()], ['docs/reference/figures.md'])
 })
+
+test('names of lines that end at the same height do not lie upon each other, nor outside', () => {
+  const parts = ['operator', 'viola', 'controller', 'inventory']
+  for (const most of [101, 950, 1000]) {
+    const files = filesOf(
+      'growth',
+      parts.flatMap((part, index) => [
+        aFigure(`growth.${part}_mib_10`, 100),
+        aFigure(`growth.${part}_mib_5000`, most - index / 10),
+      ]),
+    )
+    const drawn = files.get('docs/images/growth-mib.svg') ?? ''
+    const names = [...drawn.matchAll(/<text x="[\d.]+" y="([\d.]+)" fill="#\w+">(\w+)/g)]
+    assert.deepEqual(
+      names.map(([, , name]) => name),
+      parts,
+    )
+    const heights = names.map(([, y]) => Number(y)).sort((one, other) => one - other)
+    for (const [index, height] of heights.entries()) {
+      assert.ok(height > 40 && height < 320, `${height}`)
+      assert.ok(index === 0 || height - (heights[index - 1] ?? 0) >= 14.9, `${heights}`)
+    }
+  }
+})

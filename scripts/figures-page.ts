@@ -77,7 +77,7 @@ function rowOf({ name, value, unit, against, reference, ratio, goal }: Figure): 
   return `| ${cells.join(' | ')} |`
 }
 
-const measures = { seconds: ['Time', 's'], calls: ['Calls', 'calls'], mib: ['Memory', 'MiB'] } as const
+const measures = { seconds: ['Time', 'seconds'], calls: ['Calls', 'calls'], mib: ['Memory', 'MiB'] } as const
 const growthName = /^growth\.(\w+)_(seconds|calls|mib)_(\d+)$/
 
 function plots({ benches }: Figures): [string, string][] {

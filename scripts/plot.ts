@@ -9,31 +9,29 @@ export interface Plot {
 }
 
 const [width, height] = [640, 360]
-const box = { left: 64, right: 510, top: 44, bottom: 312 }
-const colours = ['#2563eb', '#d97706', '#059669', '#db2777']
+const box = { left: 76, right: 510, top: 44, bottom: 312 }
+/** Of a line of letters; names of lines that end closer together are moved apart. */
+const lineHeight = 15
+/** Each is told from white and from black. */
+const colours = ['#3b82f6', '#d97706', '#059669', '#db2777']
 
 export function plotOf({ title, unit, lines }: Plot): string {
   const points = lines.flatMap(line => line.points)
-  const x = scaleOf(
-    points.map(([size]) => size),
-    box.left,
-    box.right,
-  )
-  const y = scaleOf(
-    points.map(([, value]) => value),
-    box.bottom,
-    box.top,
-  )
-  const drawn = lines.flatMap(({ name, points: own }, index) => {
-    const colour = colours[index % colours.length]
-    const places = own.map(([size, value]) => [x.at(size), y.at(value)].map(place => place.toFixed(1)))
-    const [lastX = '0', lastY = '0'] = places.at(-1) ?? []
-    return [
-      `<polyline points="${places.map(place => place.join(',')).join(' ')}" stroke="${colour}" stroke-width="2" fill="none"/>`,
-      ...places.map(([cx, cy]) => `<circle cx="${cx}" cy="${cy}" r="3" fill="${colour}"/>`),
-      `<text x="${Number(lastX) + 10}" y="${Number(lastY) + 4}" fill="${colour}">${name} ${shown(own.at(-1)?.[1] ?? 0)}</text>`,
-    ]
-  })
+  const sizes = [...new Set(points.map(([size]) => size))].sort((one, other) => one - other)
+  const values = points.map(([, value]) => value).filter(value => value > 0)
+  const x = scaleOf(sizes, box.left, box.right)
+  const y = scaleOf(powersAround(values), box.bottom, box.top)
+  const placed = lines.map(({ name, points: own }, index) => ({
+    name: `${name} ${shown(own.at(-1)?.[1] ?? 0)}`,
+    colour: colours[index % colours.length],
+    places: own.map(([size, value]) => [x.at(size), y.at(value)] as const),
+  }))
+  const names = apart(placed.map(({ places }) => places.at(-1)?.[1] ?? box.bottom))
+  const drawn = placed.flatMap(({ name, colour, places }, index) => [
+    `<polyline points="${places.map(([px, py]) => `${px.toFixed(1)},${py.toFixed(1)}`).join(' ')}" stroke="${colour}" stroke-width="2" fill="none"/>`,
+    ...places.map(([px, py]) => `<circle cx="${px.toFixed(1)}" cy="${py.toFixed(1)}" r="3" fill="${colour}"/>`),
+    `<text x="${box.right + 12}" y="${((names[index] ?? 0) + 4).toFixed(1)}" fill="${colour}">${name}</text>`,
+  ])
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12" role="img" aria-label="${title}">`,
     '<style>.ink{fill:#334155}.grid{stroke:#94a3b8;stroke-opacity:.35}@media(prefers-color-scheme:dark){.ink{fill:#cbd5e1}}</style>',
@@ -54,15 +52,36 @@ export function plotOf({ title, unit, lines }: Plot): string {
   ].join('\n')
 }
 
-/** From the power of ten below the smallest to the one above the largest. */
-function scaleOf(values: readonly number[], from: number, to: number): { at(value: number): number; ticks: number[] } {
-  const positive = values.filter(value => value > 0)
-  const least = Math.floor(Math.log10(Math.min(...positive)))
-  const most = Math.max(least + 1, Math.ceil(Math.log10(Math.max(...positive))))
-  return {
-    at: value => from + ((Math.log10(Math.max(value, 10 ** least)) - least) / (most - least)) * (to - from),
-    ticks: Array.from({ length: most - least + 1 }, (_, index) => 10 ** (least + index)),
+/** The powers of ten from the one below the smallest to the one above the largest. */
+function powersAround(values: readonly number[]): number[] {
+  const least = Math.floor(Math.log10(Math.min(...values)))
+  const most = Math.max(least + 1, Math.ceil(Math.log10(Math.max(...values))))
+  return Array.from({ length: most - least + 1 }, (_, index) => 10 ** (least + index))
+}
+
+/** Logarithmic, from the first tick to the last; what is below the first, and zero, lies on it. */
+function scaleOf(
+  ticks: readonly number[],
+  from: number,
+  to: number,
+): { at(value: number): number; ticks: readonly number[] } {
+  const [first = 1] = ticks
+  const whole = Math.log10((ticks.at(-1) ?? first) / first) || 1
+  return { at: value => from + (Math.log10(Math.max(value, first) / first) / whole) * (to - from), ticks }
+}
+
+/** Heights for names, in the order given: near their own, but a line of letters apart and within the box. */
+function apart(heights: readonly number[]): number[] {
+  const order = heights.map((height, index) => ({ height, index })).sort((one, other) => one.height - other.height)
+  const placed: number[] = []
+  let free = box.top
+  for (const [rank, { height, index }] of order.entries()) {
+    const lowest = box.bottom - (order.length - 1 - rank) * lineHeight
+    const at = Math.min(Math.max(height, free), lowest)
+    placed[index] = at
+    free = at + lineHeight
   }
+  return placed
 }
 
 export function shown(value: number): string {

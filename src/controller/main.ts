@@ -154,8 +154,8 @@ async function released({ configs, namespaces }: Caches, biz: BizSource | undefi
     [...configs.list(), ...(biz?.list() ?? [])].some(({ metadata }) =>
       metadata.finalizers?.includes(nodeConfigFinalizer),
     )
-  const until = Date.now() + releaseWithinMs
-  while (isEnding({ namespaces }) && held() && Date.now() < until) await sleep(50)
+  const until = performance.now() + releaseWithinMs
+  while (isEnding({ namespaces }) && held() && performance.now() < until) await sleep(50)
 }
 
 /** Less than the grace that Kubernetes gives a Pod. */

@@ -226,6 +226,16 @@ holdsFor({
     withStatus(told('Failed', 'ApplyFailed', 4, { failedAttempts: 1 })),
     'as it is (again in 6s)',
   ],
+  'a failure that a clock told which was set back since is not waited for': [
+    withStatus(told('Failed', 'ApplyFailed', -3_600, { failedAttempts: 1 })),
+    'as it is (again in 2s)',
+    finalizer,
+    create(1, { takesSlot: true }),
+  ],
+  'a job of a server whose clock is ahead is told as one that has just begun': [
+    { jobs: [aJob(config, { createdAt: start + 3_600_000 })] },
+    'as it is (again in 2s)',
+  ],
   'a spec that failed is tried again under a new name': [
     withStatus(told('Failed', 'ApplyFailed', 31, { failedAttempts: 2 })),
     'as it is (again in 2s)',

@@ -118,7 +118,9 @@ function whatIsDue({ config, jobs, now, policy }: Observed, node: NodeFacts): Du
   // The Go implementation told neither when an interface was configured nor in which boot.
   const ofGo = status.state === 'Configured' && status.bootID === undefined
   const takesSlot = ofGo || (status.interfaceStatuses ?? []).some(({ lastConfigured }) => lastConfigured !== undefined)
-  const processedAt = status.lastProcessed ? Date.parse(status.lastProcessed) : undefined
+  const toldAt = status.lastProcessed ? Date.parse(status.lastProcessed) : undefined
+  // A time to come was told by a clock that was set back since: nobody waits for it.
+  const processedAt = toldAt !== undefined && toldAt > now ? undefined : toldAt
   const since = processedAt === undefined ? Number.POSITIVE_INFINITY : now - processedAt
   const later = (ms: number): Due => ({ action: 'nothing', after: ms - since })
   const reason = status.conditions?.find(({ type }) => type === 'Ready')?.reason

@@ -109,6 +109,12 @@ const cases: Record<string, Case> = {
     { jobs: [anEndedJob(config, failed, { action: 'cleanup', attempt: 1, endedAt: start - 500 })] },
     `Pending CleanupFailed: ${cleaning.name}: the disk is full (again in 1.5s)`,
   ],
+  'a failed cleanup of a node whose clock is ahead is tried again at once': [
+    { jobs: [anEndedJob(config, failed, { action: 'cleanup', attempt: 1, endedAt: start + 3_600_000 })] },
+    'as it is (again in 2s)',
+    { do: 'deleteJob', name: cleaning.name, uid: 'job-uid' },
+    create(2),
+  ],
   'a failed cleanup is tried again under a new name': [
     { jobs: [anEndedJob(config, failed, { action: 'cleanup', attempt: 1, endedAt: start - 3_000 })] },
     'as it is (again in 2s)',

@@ -45,8 +45,10 @@ export function planRemoval(seen: Observed): Plan {
   if (!node.heard) return wait(seen, 'NodeUnheard', `nobody hears from node ${node.name}`, left)
   if (!job) return start(seen, node, workOf(config), { action: 'cleanup', attempt: 0, takesSlot: false })
 
-  const again = (job.endedAt ?? now) + pendingWait(job.attempt) - now
-  if (again > 0) return wait(seen, 'CleanupFailed', whyNot(job), Math.min(left, again))
+  const pause = pendingWait(job.attempt)
+  const again = (job.endedAt ?? now) + pause - now
+  // More than a pause: the node's clock is ahead of ours.
+  if (again > 0 && again <= pause) return wait(seen, 'CleanupFailed', whyNot(job), Math.min(left, again))
   return start(seen, node, workOf(config), { action: 'cleanup', attempt: job.attempt + 1, takesSlot: false })
 }
 

@@ -8,7 +8,7 @@ export function watchJob(seen: Observed, job: AgentJob): Plan {
   if (job.lookAgainMs !== undefined) return { steps: [], after: job.lookAgainMs }
   if (job.action === 'check') return { steps: [] }
   const { config, node, now } = seen
-  const age = now - job.createdAt
+  const age = Math.max(0, now - job.createdAt)
   const look = job.phase === 'waiting' ? nextLook(age) : undefined
   const working: Reason = job.action === 'cleanup' ? 'Removing' : 'Applying'
   const tell = (reason: Reason, message: string): Plan => {

@@ -11,7 +11,7 @@ const mostAddresses = 10_000
 /** Asked by the kubelet and by Prometheus, whoever else asks. */
 const unlimited = new Set(['/healthz', '/readyz', '/metrics'])
 
-export function limitRate(app: FastifyInstance, perSecond: number, now: () => number = Date.now): void {
+export function limitRate(app: FastifyInstance, perSecond: number, now = () => performance.now()): void {
   const buckets = new Map<string, Bucket>()
 
   function bucketOf(address: string): Bucket {

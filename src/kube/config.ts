@@ -201,7 +201,7 @@ export function inClusterAccess(
 }
 
 /** The token in a file that somebody else renews: read again when the file changes, and at least once a minute. */
-export function tokenFromFile(path: string, now: () => number = Date.now): () => Promise<string> {
+export function tokenFromFile(path: string, now = () => performance.now()): () => Promise<string> {
   let held: { token: string; mark: string; at: number } | undefined
   return async () => {
     const { mtimeMs, ino, size } = await stat(path)

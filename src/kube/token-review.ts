@@ -25,7 +25,7 @@ const mostRemembered = 1_000
 export function openTokenReviews(
   connect: () => Promise<KubeClient>,
   audience: string | undefined,
-  now: () => number = Date.now,
+  now = () => performance.now(),
 ): TokenReviews {
   const remembered = new Map<string, { user: Promise<string | undefined>; until: number }>()
   let connected: Promise<KubeClient> | undefined

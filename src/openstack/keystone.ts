@@ -19,14 +19,20 @@ const catalogEndpoint = z.looseObject({
 })
 const catalogEntry = z.looseObject({ type: z.string(), endpoints: z.array(catalogEndpoint) })
 const tokenAnswer = z.looseObject({
-  token: z.looseObject({ expires_at: z.string(), catalog: z.array(catalogEntry).nullish() }),
+  token: z.looseObject({
+    expires_at: z.string(),
+    issued_at: z.string().nullish(),
+    catalog: z.array(catalogEntry).nullish(),
+  }),
 })
 
 export type Catalog = z.infer<typeof catalogEntry>[]
 
 export interface Token {
   value: string
+  /** By our own clock, which nobody sets. */
   expiresAt: number
+  lifeMs: number
   catalog: Catalog
 }
 
@@ -36,10 +42,15 @@ export interface Keystone {
   refused(login: CloudLogin, projectId: string, token: Token): void
 }
 
+export interface KeystoneOptions {
+  http: Http
+  now?: () => number
+}
+
 /** A token that ends within this time is renewed before it is used. */
 const earlyMs = 60_000
 
-export function createKeystone({ http, now = Date.now }: { http: Http; now?: () => number }): Keystone {
+export function createKeystone({ http, now = () => performance.now() }: KeystoneOptions): Keystone {
   const held = new Map<string, Token>()
   const renewing = new Map<string, Promise<Token>>()
 
@@ -58,6 +69,7 @@ export function createKeystone({ http, now = Date.now }: { http: Http; now?: () 
     projectId: string,
     signal?: AbortSignal,
   ): Promise<Token> {
+    const asked = now()
     const answer = await http.request({
       method: 'POST',
       url: `${identityUrl(login.url)}/auth/tokens`,
@@ -76,26 +88,25 @@ export function createKeystone({ http, now = Date.now }: { http: Http; now?: () 
     })
     const value = answer.headers['x-subject-token']
     const parsed = tokenAnswer.safeParse(answer.body)
-    const expiresAt = parsed.success ? Date.parse(parsed.data.token.expires_at) : Number.NaN
-    if (typeof value !== 'string' || !parsed.success || Number.isNaN(expiresAt))
+    const lifeMs = parsed.success ? lifeOf(parsed.data.token) : Number.NaN
+    if (typeof value !== 'string' || !parsed.success || Number.isNaN(lifeMs))
       throw new OpenStackError(`${http.service}: the answer holds no usable token`, {
         service: http.service,
         kind: 'malformed',
       })
-    return { value, expiresAt, catalog: parsed.data.token.catalog ?? [] }
+    return { value, expiresAt: asked + lifeMs, lifeMs, catalog: parsed.data.token.catalog ?? [] }
   }
 
   return {
     async token(login, projectId, signal) {
       const key = cacheKey(login, projectId)
       const known = held.get(key)
-      if (known && known.expiresAt - now() > Math.min(earlyMs, lifeOf(known) / 4)) return known
+      if (known && known.expiresAt - now() > Math.min(earlyMs, known.lifeMs / 4)) return known
       const running = renewing.get(key)
       if (running) return running
       const renewal = issue(login, projectId, signal)
         .then(token => {
           held.set(key, token)
-          lives.set(token, token.expiresAt - now())
           return token
         })
         .finally(() => renewing.delete(key))
@@ -109,11 +120,10 @@ export function createKeystone({ http, now = Date.now }: { http: Http; now?: () 
   }
 }
 
-/** How long a token lived when it was issued: one of fifteen seconds must not be renewed for each call. */
-const lives = new WeakMap<Token, number>()
-
-function lifeOf(token: Token): number {
-  return lives.get(token) ?? 0
+/** Both times are of Keystone's clock, which need not agree with ours. */
+function lifeOf({ expires_at, issued_at }: z.infer<typeof tokenAnswer>['token']): number {
+  const issued = Date.parse(issued_at ?? '')
+  return Date.parse(expires_at) - (Number.isNaN(issued) ? Date.now() : issued)
 }
 
 function cacheKey({ url, user, password, domain }: CloudLogin, projectId: string): string {

@@ -19,15 +19,23 @@ import { createSession } from './session.ts'
 
 type Answer = (asked: Asked) => Answered | undefined
 
+interface CloudOptions {
+  now?: () => number
+  /** How far the clock of the cloud is ahead of ours. */
+  aheadMs?: number
+  domain?: string
+  lifeMs?: number
+}
+
 /** One server plays all three services; `answer` comes first, then the login. */
-async function aCloud(answer: Answer, options: { now?: () => number; domain?: string; lifeMs?: number } = {}) {
-  const { now = Date.now, domain = 'Default', lifeMs = 3_600_000 } = options
+async function aCloud(answer: Answer, options: CloudOptions = {}) {
+  const { now = Date.now, aheadMs = 0, domain = 'Default', lifeMs = 3_600_000 } = options
   let issued = 0
   const it: Answering = await answering(asked => {
     const own = answer(asked)
     if (own) return own
     if (asked.path !== '/v3/auth/tokens') return { status: 404, body: {} }
-    const expires_at = new Date(now() + lifeMs).toISOString()
+    const [issued_at, expires_at] = [0, lifeMs].map(ms => new Date(now() + aheadMs + ms).toISOString())
     const catalog = ['network', 'compute'].map(type => ({
       type,
       endpoints: [
@@ -36,7 +44,7 @@ async function aCloud(answer: Answer, options: { now?: () => number; domain?: st
     }))
     return {
       status: 201,
-      body: { token: { expires_at, catalog } },
+      body: { token: { issued_at, expires_at, catalog } },
       headers: { 'x-subject-token': `token-${++issued}` },
     }
   })
@@ -107,6 +115,17 @@ test('a token is renewed shortly before it expires', async () => {
   await cloud.neutron.portsOfVms(['vm'])
   assert.equal(cloud.logins().length, 2)
 })
+
+for (const aheadMs of [-7_200_000, 7_200_000])
+  test(`a cloud whose clock is ${aheadMs / 3_600_000} hours off is logged in to once, and again before the token expires`, async () => {
+    let now = Date.parse('2026-11-15T01:00:00Z')
+    await using cloud = await aCloud(listing, { now: () => now, aheadMs })
+    for (let call = 0; call < 3; call++) await cloud.neutron.portsOfVms(['vm'])
+    assert.equal(cloud.logins().length, 1)
+    now += 3_600_000 - 59_000
+    await cloud.neutron.portsOfVms(['vm'])
+    assert.equal(cloud.logins().length, 2)
+  })
 
 test('a token that a service refuses is renewed once, and the call is made again', async () => {
   await using cloud = await aCloud(asked => {

@@ -19,7 +19,7 @@ export interface BusSecrets {
 /** Server-side apply writes nothing when nothing differs, but even that question is asked only so often. */
 const askAgainMs = 10 * 60_000
 
-export function createBusSecrets(kube: Pick<Kube, 'apply'> | undefined, now: () => number = Date.now): BusSecrets {
+export function createBusSecrets(kube: Pick<Kube, 'apply'> | undefined, now = () => performance.now()): BusSecrets {
   const kept = new Map<string, { mark: string; until: number }>()
   return {
     async keep(config, bus, log) {

@@ -57,6 +57,11 @@ test('nodes with DOWN ports are sent some times on the fast interval, then on th
   assert.deepEqual(sentAfter, [0, 20, 40, 160, 280, 400])
 })
 
+test('nodes with DOWN ports do not wait for a clock that was set back', () => {
+  const { retry } = downResend(['a'], undefined, usual, new Date(now + 3_600 * second))
+  assert.equal(downResend(['a'], retry, usual, new Date(now)).resend, true)
+})
+
 test('another set of DOWN ports starts anew; none ends it', () => {
   const { retry } = downResend(['a'], undefined, usual, new Date(now))
   const soon = new Date(now + second)

@@ -90,7 +90,8 @@ export function downResend(
   const interval = attempts < intervals.downPortFastRetryMax ? intervals.pollFastMs : intervals.pollSlowMs
   const last = before?.hash === hash && before.lastAttempt ? Date.parse(before.lastAttempt) : Number.NaN
   const dueMs = last + interval - now.getTime()
-  if (dueMs > 0) return { resend: false, dueMs, ...(before && { retry: before }) }
+  // Later than an interval: the clock was set back.
+  if (dueMs > 0 && dueMs <= interval) return { resend: false, dueMs, ...(before && { retry: before }) }
   const fastAttempts = Math.min(attempts + 1, intervals.downPortFastRetryMax)
   const retry = { hash, lastAttempt: now.toISOString(), fastAttempts }
   return { resend: true, retry, dueMs: interval }

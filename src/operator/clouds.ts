@@ -74,7 +74,7 @@ const unusedMs = 30 * 60_000
 const manyVms = 3 * maxIds
 
 export function createClouds(options: CloudsOptions): Clouds {
-  const { now = Date.now, mayVisit = () => true } = options
+  const { now = () => performance.now(), mayVisit = () => true } = options
   const open = new Map<string, { cloud: Cloud; https: Http[]; usedAt: number }>()
 
   function sweep(): void {

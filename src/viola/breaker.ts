@@ -12,7 +12,7 @@ export interface Breaker {
   reset(): void
 }
 
-export function createBreaker(now: () => number = Date.now, { firstMs = 500, longestMs = 15_000 } = {}): Breaker {
+export function createBreaker(now = () => performance.now(), { firstMs = 500, longestMs = 15_000 } = {}): Breaker {
   let failures = 0
   let until = 0
   let last: unknown

@@ -56,7 +56,14 @@ interface Token {
   last?: string
 }
 
-export function openDoors({ log, read, markOf, freshMs, onChange, now = Date.now }: DoorsOptions): Doors {
+export function openDoors({
+  log,
+  read,
+  markOf,
+  freshMs,
+  onChange,
+  now = () => performance.now(),
+}: DoorsOptions): Doors {
   const doors = new Map<string, Door>()
   const looks = new Map<string, Look>()
   const problems = new Map<string, string>()

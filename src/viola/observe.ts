@@ -63,7 +63,13 @@ export interface ClusterOptions {
 /** A write that the watch has not told of by then never will be told: its object has changed again since. */
 const longestLagMs = 10_000
 
-export function openCluster({ kube, namespace, log, parallel, now = Date.now }: ClusterOptions): Cluster {
+export function openCluster({
+  kube,
+  namespace,
+  log,
+  parallel,
+  now = () => performance.now(),
+}: ClusterOptions): Cluster {
   const stop = new AbortController()
   const leaving = new AbortController()
   const breaker = createBreaker(now)

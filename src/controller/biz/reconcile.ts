@@ -60,8 +60,10 @@ export function bizConfigReconciler({ kube, source, mode, now }: BizDeps): Recon
     const last = written.get(key)
     const own = last?.uid === uid ? last : undefined
     const before = own?.status ?? biz.status ?? {}
-    const wait = (own?.at ?? 0) + pauseOf(unfolded.entries.length) - now().getTime()
-    if (wait > 0) return { after: wait }
+    const pause = pauseOf(unfolded.entries.length)
+    const wait = (own?.at ?? 0) + pause - now().getTime()
+    // More than a pause: the clock was set back.
+    if (wait > 0 && wait <= pause) return { after: wait }
     const status = nextBizStatus({
       ...unfolded,
       ...{ biz, before, now: now(), ownerOf: source.ownerOf, readOnly: isReadOnly(biz, mode) },

@@ -19,7 +19,7 @@ export interface AgentPlace {
   namespace: string
 }
 
-export async function killAgents(kube: KubeClient, nodes: AgentPlace[], log: Log): Promise<() => Promise<void>> {
+export function killAgents(kube: KubeClient, nodes: AgentPlace[], log: Log): () => Promise<void> {
   const life = new AbortController()
   const seen = new Set<string>()
   let count = 0
@@ -44,7 +44,8 @@ export async function killAgents(kube: KubeClient, nodes: AgentPlace[], log: Log
         if (!life.signal.aborted) log.warn('an agent was not killed', { pod: object.metadata.name, error })
       })
   })
-  await informer.start(life.signal)
+  // Not waited for: while the API server is away too, that fault could not end behind this one.
+  informer.start(life.signal).catch(error => log.error('agents are not watched', { error }))
   return async () => life.abort()
 }
 

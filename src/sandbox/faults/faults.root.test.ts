@@ -275,6 +275,14 @@ test('a fault with a time ends by itself, and mistakes are told', async () => {
   assert.deepEqual(faults.active(), [])
 })
 
+test('a fault that needs an API server does not keep that server from coming back', async () => {
+  const { faults, biz } = walk.sandbox
+  await faults.on({ word: 'away-biz-api', forMs: 500 })
+  await faults.on({ word: 'killed-agent' })
+  await until(() => biz.kube.list(pods, { namespace: sandboxNamespace }))
+  await faults.off()
+})
+
 test('no word is left unchecked', () => {
   const elsewhere = /-(keystone|neutron|nova|contrabass)$|tokens|lost-role|small-pages|wrong-clock|notices|broker/
   assert.deepEqual(

@@ -75,7 +75,7 @@ export function nodeSwitches(places: NodePlaces): Record<NodeFault, Switch> {
       : begin
 
   return {
-    'killed-agent': ofRealNodes(target =>
+    'killed-agent': ofRealNodes(async target =>
       killAgents(
         biz,
         chosen(target).map(({ name, namespace }) => ({ name, namespace })),

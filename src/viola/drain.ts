@@ -1,6 +1,7 @@
 /**
  * A graceful end: what is under way is answered first.
  */
+import { finished } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 
@@ -8,11 +9,12 @@ import type { FastifyInstance } from 'fastify'
 export function drainBeforeClose(app: FastifyInstance, longestMs = 10_000): void {
   let underWay = 0
   let drained: (() => void) | undefined
-  app.addHook('onRequest', async () => {
+  app.addHook('onRequest', async (_request, reply) => {
     underWay++
-  })
-  app.addHook('onResponse', async () => {
-    if (--underWay === 0) drained?.()
+    // Fastify's own onResponse says nothing of a caller who has left before the answer.
+    finished(reply.raw, () => {
+      if (--underWay === 0) drained?.()
+    })
   })
   app.addHook('preClose', async () => {
     if (underWay === 0) return

@@ -200,15 +200,23 @@ test('make install, deploy and undeploy do what they say, and undeploy leaves ob
   assert.equal(stdout, '')
 })
 
-test('make uninstall refuses while objects exist; forced, it does not wait for anybody', async () => {
+test('make uninstall refuses while objects exist; forced, it ends although a part that still runs puts its finalizer back', async () => {
   const patch = '{"metadata":{"finalizers":["multinic.example.com/hold"]}}'
   const object = ['openstackconfig', 'openstackconfig-sample', '--namespace', namespace]
-  await kubectl('patch', ...object, '--type', 'merge', '--patch', patch)
+  const hold = ['patch', ...object, '--type', 'merge', '--patch', patch]
+  await kubectl(...hold)
   const refused = await make('uninstall')
   assert.notEqual(refused.code, 0)
   assert.match(refused.stderr, /1 objects exist.*openstackconfig-sample.*FORCE=1/s)
   await kubectl('get', ...object)
-  const forced = await make('uninstall', 'FORCE=1')
+  let ended = false
+  const part = (async () => {
+    while (!ended) await cluster.exec('kubectl', hold, { check: false })
+  })()
+  const forced = await make('uninstall', 'FORCE=1').finally(() => {
+    ended = true
+  })
+  await part
   assert.equal(forced.code, 0, forced.stderr)
   const { stdout } = await kubectl('get', 'customresourcedefinitions', '--output', 'name')
   assert.doesNotMatch(stdout, /multinic/)

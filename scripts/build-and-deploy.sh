@@ -7,6 +7,7 @@
 #   --registry PLACE     push the images there (HOST[:PORT][/PATH]); who you are comes from your own login
 #                        (`skopeo login`, `buildah login` or `docker login` before), never from this command line
 #   --nodes "A B C"      air-gapped: copy the archives to these hosts by ssh and hand them to containerd there
+#                        (with neither, what was built is handed to the container runtime of this machine)
 #   --arch ARCH          amd64 or arm64: whose images are built and pushed (default: of this machine); a node gets those of its own
 #   --tag TAG            tag of the images (default: the version of the project)
 #   --namespace NAME     where the chart goes (default: multinic-system)
@@ -62,7 +63,8 @@ case $type in
   *) fail "--type $type: must be dev, staging, production or mgmt" ;;
 esac
 arch=$(processor "${arch:-$(uname -m)}")
-[ -n "$tag" ] || tag=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$root/package.json")
+version=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$root/package.json")
+tag=${tag:-$version}
 
 # Shown before it is done; with --dry-run only shown.
 step() {
@@ -75,8 +77,14 @@ needs() {
     if [ -z "$dry" ] && ! command -v "$tool" >/dev/null; then fail "$tool is not on this machine; it is needed for this"; fi
   done
 }
-# Of a kind of image and a processor.
-archives_of() { find "$archives" -maxdepth 1 -name "multinic-$1-*-$2.tar" -print 2>/dev/null | sort; }
+# Of a kind of image and a processor; those of an older version may lie beside it.
+archive_of() {
+  local archive=$archives/multinic-$1-$version-$2.tar
+  if [ -z "$dry" ] && [ ! -e "$archive" ]; then
+    fail "there is no $archive: make images ARCH=$2 IMAGE_TAG=$tag, then --skip-build"
+  fi
+  echo "$archive"
+}
 
 needs kubectl helm
 if [ -n "$build" ]; then
@@ -89,9 +97,8 @@ if [ -n "$registry" ]; then
   needs skopeo
   push() {
     local archive
-    for archive in $(archives_of "$1" "$arch"); do
-      step skopeo copy "oci-archive:$archive:$2:$tag" "docker://$registry/$2:$tag"
-    done
+    archive=$(archive_of "$1" "$arch")
+    step skopeo copy "oci-archive:$archive:$2:$tag" "docker://$registry/$2:$tag"
   }
   for name in multinic-operator multinic-controller multinic-viola-test-api; do push services "$name"; done
   push agent multinic-agent
@@ -105,20 +112,28 @@ for node in $nodes; do
     said=$(ssh "$node" uname -m </dev/null)
     theirs=$(processor "$said")
   fi
-  found=("$(archives_of services "$theirs")" "$(archives_of agent "$theirs")")
-  if [ -z "$dry" ] && { [ -z "${found[0]}" ] || [ -z "${found[1]}" ]; }; then
-    fail "$archives has no images for $node ($theirs): make images ARCH=$theirs IMAGE_TAG=$tag, then --skip-build"
-  fi
-  for archive in ${found[0]} ${found[1]}; do
+  services=$(archive_of services "$theirs")
+  agent=$(archive_of agent "$theirs")
+  for archive in "$services" "$agent"; do
     printf '  $ ssh %s ctr --namespace k8s.io images import - < %s\n' "$node" "$archive"
     if [ -z "$dry" ]; then ssh "$node" ctr --namespace k8s.io images import - <"$archive"; fi
   done
 done
 
+if [ -n "$build" ] && [ -z "$registry$nodes" ]; then
+  say "hand them to the container runtime of this machine"
+  step "$here/images-load.sh"
+fi
+
 say "install the chart ($type) into $namespace"
 images=(--set "controller.image.tag=$tag" --set "agent.image.tag=$tag" --set "operator.image.tag=$tag"
   --set "viola.image.tag=$tag" --set "inventory.image.tag=$tag")
-if [ -n "$registry" ]; then images+=(--set "global.imageRegistry=$registry"); fi
+if [ -n "$registry" ]; then
+  images+=(--set "global.imageRegistry=$registry")
+else
+  # What a node was handed is in no registry: nobody may ask for it there, whatever the values of the type say.
+  for part in controller agent operator viola inventory; do images+=(--set "$part.image.pullPolicy=IfNotPresent"); done
+fi
 step helm upgrade --install multinic-agent "$chart" --namespace "$namespace" --create-namespace \
   --values "$chart/values-$type.yaml" "${values[@]}" "${images[@]}" --wait --timeout 5m
 step kubectl label namespace "$namespace" pod-security.kubernetes.io/enforce=privileged --overwrite

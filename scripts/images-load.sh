@@ -15,13 +15,14 @@ case $(uname -m) in
   *) echo "images-load.sh: no image for processor $(uname -m)" >&2; exit 1 ;;
 esac
 
-shopt -s nullglob
-archives=("$dir"/*-"$architecture".tar)
-if [ ${#archives[@]} = 0 ]; then
+sums=SHA256SUMS-$architecture
+if [ ! -e "$dir/$sums" ]; then
   echo "images-load.sh: no archive for $architecture in $dir: run make images first" >&2
   exit 1
 fi
-(cd "$dir" && sha256sum --check --quiet "SHA256SUMS-$architecture")
+(cd "$dir" && sha256sum --check --quiet "$sums")
+# Archives of another version may lie beside those that were checked.
+mapfile -t archives < <(sed -n 's/^[0-9a-f]*  \(.*\.tar\)$/\1/p' "$dir/$sums")
 
 runtime=${RUNTIME:-}
 if [ -z "$runtime" ]; then
@@ -30,11 +31,11 @@ if [ -z "$runtime" ]; then
   done
 fi
 for archive in "${archives[@]}"; do
-  echo "loading $(basename "$archive") into ${runtime:-nothing}"
+  echo "loading $archive into ${runtime:-nothing}"
   case $runtime in
-    ctr) ctr --namespace k8s.io images import "$archive" ;;
-    nerdctl) nerdctl --namespace k8s.io load --input "$archive" ;;
-    podman | docker) "$runtime" load --input "$archive" ;;
+    ctr) ctr --namespace k8s.io images import "$dir/$archive" ;;
+    nerdctl) nerdctl --namespace k8s.io load --input "$dir/$archive" ;;
+    podman | docker) "$runtime" load --input "$dir/$archive" ;;
     *) echo "images-load.sh: there is no ctr, nerdctl, podman or docker here" >&2; exit 1 ;;
   esac
 done

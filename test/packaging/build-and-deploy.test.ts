@@ -22,9 +22,19 @@ for (const type of ['dev', 'staging', 'production', 'mgmt'])
     )
     assert.equal(code, 0)
     assert.match(stdout, /\$ make .* images IMAGE_TAG=9\.9\.9/)
+    assert.equal(stdout.match(/\$ skopeo copy oci-archive:\S+:9\.9\.9 docker:\/\/registry\.local\/net\//g)?.length, 4)
     assert.match(stdout, new RegExp(`\\$ helm upgrade --install multinic-agent .*/values-${type}\\.yaml`))
     assert.match(stdout, /controller\.image\.tag=9\.9\.9 .*global\.imageRegistry=registry\.local\/net /)
   })
+
+test('without a place to bring them to, images go to the container runtime of this machine, and none is asked of a registry', async () => {
+  const { stdout } = await deploy('--type', 'dev', '--dry-run')
+  assert.match(stdout, /\$ make .* images .*\$ \S+\/scripts\/images-load\.sh\n.*\$ helm /s)
+  for (const part of ['controller', 'agent'])
+    assert.match(stdout, new RegExp(`--set ${part}\\.image\\.pullPolicy=IfNotPresent`))
+  const elsewhere = await deploy('--type', 'dev', '--dry-run', '--registry', 'registry.local')
+  assert.doesNotMatch(elsewhere.stdout, /images-load|pullPolicy/)
+})
 
 const mistakes: Record<string, [args: string[], words: RegExp]> = {
   'no type': [['--dry-run'], /--type is missing: dev, staging, production or mgmt/],
@@ -58,14 +68,14 @@ test('--help shows every option', async () => {
 })
 
 /** A checkout with archives, and programs that write down how they were called instead of reaching for machines. */
-async function checkout(t: TestContext, failing?: string) {
+async function checkout(t: TestContext, failing?: string, processors = ['amd64', 'arm64']) {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-deploy-'))
   t.after(() => rm(dir, { recursive: true }))
   for (const part of ['scripts', 'dist/images', 'bin']) await mkdir(join(dir, part), { recursive: true })
   await copyFile(script, join(dir, 'scripts/build-and-deploy.sh'))
   await writeFile(join(dir, 'package.json'), '{\n  "name": "multinic",\n  "version": "1.2.3",\n}\n')
   for (const image of ['services', 'agent'])
-    for (const arch of ['amd64', 'arm64'])
+    for (const arch of processors)
       await writeFile(join(dir, `dist/images/multinic-${image}-1.2.3-${arch}.tar`), `${image} for ${arch}\n`)
   const calls = join(dir, 'calls')
   for (const name of ['helm', 'kubectl', 'skopeo', 'ssh']) {
@@ -99,6 +109,7 @@ test('without a registry every node gets the archives of its processor, then the
     ...loaded('root@n2', '  < agent for arm64'),
   ])
   assert.match(called[10] ?? '', /^helm upgrade --install multinic-agent .*values-production\.yaml .*tag=1\.2\.3/)
+  assert.match(called[10] ?? '', /agent\.image\.pullPolicy=IfNotPresent/)
   assert.match(called[11] ?? '', /^kubectl label namespace multinic-system pod-security/)
 })
 
@@ -130,4 +141,21 @@ for (const [failing, after] of Object.entries({ ssh: 'helm', skopeo: 'helm', hel
     assert.notEqual(code, 0)
     assert.ok(called.some(line => line.startsWith(failing)))
     assert.ok(!called.some(line => line.startsWith(after)))
+  })
+
+for (const [name, place] of Object.entries({
+  registry: ['--registry', 'registry.local'],
+  node: ['--nodes', 'root@n2'],
+}))
+  test(`a ${name} that would get no archive gets no chart either`, async t => {
+    const { code, stderr, called } = await (await checkout(t, undefined, ['amd64']))(
+      '--type',
+      'dev',
+      '--arch',
+      'arm64',
+      ...place,
+    )
+    assert.equal(code, 2)
+    assert.match(stderr, /there is no .*multinic-services-1\.2\.3-arm64\.tar: make images ARCH=arm64 IMAGE_TAG=1\.2\.3/)
+    assert.ok(!called.some(line => /^(helm|skopeo)|import/.test(line)), called.join('\n'))
   })

@@ -67,7 +67,20 @@ export function isEnding({ namespaces }: Pick<Caches, 'namespaces'>): boolean {
   return namespaces.list().some(({ metadata }) => metadata.deletionTimestamp !== undefined)
 }
 
-function twinsOf({ configs, nodes }: Caches, config: NodeConfig, node: NodeFacts | undefined): Twin[] {
+function twinsOf(caches: Caches, config: NodeConfig, node: NodeFacts | undefined): Twin[] {
+  const age = ageOf(config)
+  const byAge = rivalsOf(caches, config, node).map(other => ({ other, at: ageOf(other) }))
+  byAge.sort((a, b) => (a.at < b.at ? -1 : 1))
+  return byAge.map(({ other, at }) => ({
+    name: other.metadata.name,
+    older: at < age,
+    deleting: other.metadata.deletionTimestamp !== undefined,
+    ...(isEntry(other) && { entry: true as const }),
+  }))
+}
+
+/** Other configs that name the same node. */
+function rivalsOf({ configs, nodes }: Caches, config: NodeConfig, node: NodeFacts | undefined): NodeConfig[] {
   const machineIn = (one: NodeConfig) =>
     instanceIdOf(one) || nodes.get(one.spec.nodeName)?.status?.nodeInfo?.systemUUID || ''
   const machine = instanceIdOf(config) || node?.systemUUID || ''
@@ -75,19 +88,20 @@ function twinsOf({ configs, nodes }: Caches, config: NodeConfig, node: NodeFacts
     ...[config.spec.nodeName, node?.name ?? ''].flatMap(name => configs.by('node', name)),
     ...spellingsOf(machine).flatMap(spelling => configs.by('machine', spelling)),
   ]
-  const others = [...new Set(same)].filter(other => {
+  return [...new Set(same)].filter(other => {
     if (other.metadata.uid === config.metadata.uid) return false
     // The name in a MultiNicBizConfig is a hint: only the machine counts.
     return !(isEntry(other) || isEntry(config)) || isSameMachine(machineIn(other), machine)
   })
+}
+
+/** Keys of the configs that wait behind this one, or would: none unless it is the one that has the node. */
+export function keysBehind(caches: Caches, config: NodeConfig): string[] {
+  if (config.metadata.deletionTimestamp) return []
+  const rivals = rivalsOf(caches, config, machineOf(caches, config).node)
   const age = ageOf(config)
-  const byAge = others.map(other => ({ other, at: ageOf(other) })).sort((a, b) => (a.at < b.at ? -1 : 1))
-  return byAge.map(({ other, at }) => ({
-    name: other.metadata.name,
-    older: at < age,
-    deleting: other.metadata.deletionTimestamp !== undefined,
-    ...(isEntry(other) && { entry: true as const }),
-  }))
+  const isBehind = rivals.some(other => !other.metadata.deletionTimestamp && ageOf(other) < age)
+  return isBehind ? [] : rivals.map(keyOf)
 }
 
 /** The smaller text is the older config; an entry of a MultiNicBizConfig is younger than any other. */
@@ -162,12 +176,15 @@ export function agentJobFrom(job: JobObject, caches: Pick<Caches, 'pods'>, now: 
     ...(traceparent && { traceparent }),
   }
   if (phase !== 'ended') {
-    const trouble = own.map(troubleOf).find(found => found !== undefined)
+    // A Pod that the node refused is forgotten when the next one runs.
+    const telling = phase === 'running' ? own.filter(hasStarted) : own
+    const trouble = telling.map(troubleOf).find(found => found !== undefined)
     return { ...facts, ...(trouble && { trouble }) }
   }
 
   const endedAt = Date.parse(told?.finishedAt ?? finish?.at ?? '') || now
-  const since = now - (Date.parse(finish?.at ?? '') || now)
+  // Of another machine, whose clock may be far ahead.
+  const since = Math.abs(now - (Date.parse(finish?.at ?? '') || now))
   if (!told && finish?.complete && since < podMayLagMs)
     return { ...facts, phase: 'running', lookAgainMs: podMayLagMs - since }
   const expected = { node: nodeOf(job), mode: facts.action, generation: facts.generation, specHash: facts.specHash }
@@ -207,11 +224,11 @@ export function jobsLeftBy({ caches }: View, { namespace, name }: Key, now: numb
   return own.map(job => agentJobFrom(job, caches, now))
 }
 
-/** Keys of the configs that may care about a machine. */
-export function configsOf({ configs }: Pick<Caches, 'configs'>, nodeName: string, systemUUID = ''): string[] {
+/** Configs that may care about a machine. */
+export function configsOf({ configs }: Pick<Caches, 'configs'>, nodeName: string, systemUUID = ''): NodeConfig[] {
   const found = [
     ...configs.by('node', nodeName),
     ...spellingsOf(systemUUID).flatMap(spelling => configs.by('machine', spelling)),
   ]
-  return [...new Set(found.map(keyOf))]
+  return [...new Set(found)]
 }

@@ -1,52 +1,56 @@
 /**
  * Which events wake which config. An event only wakes a key: what happened is read from the caches.
+ *
+ * Many configs may name one node, by mistake. What happens to one of them, or to a Job there, wakes only those whose plan can
+ * change by it: all of them are woken when another one gets the node, and when the Node itself changes.
  */
-
+import type { NodeConfig } from '../contract/node-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Priority } from '../kube/queue.ts'
-import type { NodeObject } from '../kube/types.ts'
+import type { JobObject, NodeObject } from '../kube/types.ts'
 import { type Caches, finishOf, nodeOf } from './caches.ts'
 import { jobAnnotations, jobLabels } from './job.ts'
-import { factsOf } from './machine.ts'
-import { configsOf } from './observe.ts'
+import { factsOf, instanceIdOf } from './machine.ts'
+import { configsOf, keysBehind } from './observe.ts'
 import { isSame } from './same.ts'
-import { isPaused, isSettled } from './work.ts'
+import { isPaused, isSettled, standsBack } from './work.ts'
 
 export function followCluster(caches: Caches, wake: (key: string, priority?: Priority) => void): () => void {
-  const wakeNode = (name: string, uuid?: string) => {
-    for (const key of configsOf(caches, name, uuid)) wake(key)
-  }
   const machineOf = (name: string) => caches.nodes.get(name)?.status?.nodeInfo?.systemUUID
+  const wakeOwner = ({ metadata: { annotations, namespace } }: JobObject) => {
+    const config = annotations?.[jobAnnotations.config]
+    if (config) wake(namespace ? `${namespace}/${config}` : config)
+  }
+  /** After news of an agent there. Who stands back wakes by its own status when it does so no longer. */
+  const wakeWorkers = (name: string, uuid?: string) => {
+    for (const job of caches.jobs.by('node', name)) wakeOwner(job)
+    for (const config of configsOf(caches, name, uuid)) if (!standsBack(config)) wake(keyOf(config))
+  }
   const stops = [
     caches.configs.on(({ type, object, old }) => {
       // A settled config that we meet at the start is only looked at again: new work goes first.
       wake(keyOf(object), type === 'added' && isSettled(object) ? 'recheck' : 'new')
-      // Its twin may take over, or has to step back.
-      if (type !== 'updated' || object.metadata.deletionTimestamp !== old?.metadata.deletionTimestamp)
-        for (const key of configsOf(
-          caches,
-          object.spec.nodeName,
-          object.spec.instanceId || machineOf(object.spec.nodeName),
-        ))
-          if (key !== keyOf(object)) wake(key)
+      if (type === 'updated' && old && isSame(claimOf(object), claimOf(old))) return
+      // Its twins may take over, or have to step back.
+      const behind = [object, ...(old ? [old] : [])].flatMap(claim => keysBehind(caches, claim))
+      for (const key of new Set(behind)) wake(key)
     }),
     caches.nodes.on(({ type, object, old }) => {
       // Kubelets report every few seconds; most of it is not our business.
       if (type === 'updated' && old && sameFacts(object, old)) return
-      wakeNode(object.metadata.name, object.status?.nodeInfo?.systemUUID)
+      for (const config of configsOf(caches, object.metadata.name, object.status?.nodeInfo?.systemUUID))
+        wake(keyOf(config))
     }),
     caches.jobs.on(({ type, object, old }) => {
       // The Job controller counts in it; only its end is news.
       if (type === 'updated' && old && isSame(finishOf(object), finishOf(old))) return
-      const { annotations, namespace } = object.metadata
-      const config = annotations?.[jobAnnotations.config]
-      if (config) wake(namespace ? `${namespace}/${config}` : config)
-      wakeNode(nodeOf(object), machineOf(nodeOf(object)) ?? object.metadata.labels?.[jobLabels.legacyInstance])
+      wakeOwner(object)
+      wakeWorkers(nodeOf(object), machineOf(nodeOf(object)) ?? object.metadata.labels?.[jobLabels.legacyInstance])
     }),
     caches.pods.on(({ type, object, old }) => {
       if (type === 'updated' && old && isSame(object.status, old.status)) return
       const name = object.spec.nodeName ?? ''
-      wakeNode(name, machineOf(name))
+      wakeWorkers(name, machineOf(name))
     }),
     caches.namespaces.on(({ type, object, old }) => {
       const ends = object.metadata.deletionTimestamp
@@ -58,6 +62,11 @@ export function followCluster(caches: Caches, wake: (key: string, priority?: Pri
   return () => {
     for (const stop of stops) stop()
   }
+}
+
+/** What a config has to do with others. */
+function claimOf(config: NodeConfig): object {
+  return { node: config.spec.nodeName, machine: instanceIdOf(config), ends: config.metadata.deletionTimestamp }
 }
 
 function sameFacts(a: NodeObject, b: NodeObject): boolean {

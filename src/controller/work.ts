@@ -101,6 +101,12 @@ export function isSettled({ metadata, status }: NodeConfig): boolean {
   return status?.state === 'Configured' && status.observedGeneration === metadata.generation
 }
 
+/** Its status says that an older config has the node. */
+export function standsBack({ metadata, status }: NodeConfig): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+  return ready?.reason === 'DuplicateNode' && metadata.deletionTimestamp === undefined
+}
+
 /** No wait overrides the status while a Job of its generation lives, so InProgress is the only state before its result. */
 export function isTaken({ status }: NodeConfig, jobName: string): boolean {
   return status?.lastJobName === jobName && status.state !== 'InProgress'
@@ -159,7 +165,7 @@ export function isNobodys({ configUid, phase, uid }: AgentJob): boolean {
 
 /** Another agent is at work on the node. It is left to finish or to roll back: killing it is the one way to strand a node. */
 export function makeRoom(seen: Observed, busy: AgentJob): Plan {
-  const age = seen.now - busy.createdAt
+  const age = Math.max(0, seen.now - busy.createdAt)
   const plan = wait(seen, 'Superseded', `${busy.name} must end before the next agent starts`)
   if (busy.phase === 'running') return plan
   if (age < startWithinMs) return { ...plan, after: startWithinMs - age }

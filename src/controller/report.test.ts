@@ -40,10 +40,21 @@ for (const [name, [message, line]] of Object.entries(lost))
 test('a report of this run is read', () =>
   assert.deepEqual(readReport({ exitCode: 0, message: whole }, expected), { report: aReport(config) }))
 
-function pod(phase: string, state?: ContainerState, lastState?: ContainerState): PodObject {
+function pod(
+  phase: string,
+  state?: ContainerState,
+  lastState?: ContainerState,
+  status: PodObject['status'] = {},
+): PodObject {
   const containerStatuses = [{ name: 'agent', ...(state && { state }), ...(lastState && { lastState }) }]
   const spec = { containers: [] }
-  return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec, status: { phase, containerStatuses } }
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'p' },
+    spec,
+    status: { ...status, phase, containerStatuses },
+  }
 }
 const exited = (exitCode: number, message?: string) => ({ terminated: { exitCode, ...(message && { message }) } })
 
@@ -61,7 +72,11 @@ const endings: Record<string, [pod: PodObject, ending: ReturnType<typeof endingO
     pod('Failed', exited(137), exited(0, 'report')),
     { exitCode: 0, message: 'report' },
   ],
-  'a Pod that the node refused': [pod('Failed'), { exitCode: 1, message: '' }],
+  'a Pod that went without a word': [pod('Failed'), { exitCode: 1, message: '' }],
+  'a Pod that the node refused': [
+    pod('Failed', undefined, undefined, { reason: 'OutOfcpu', message: 'Node didn’t have enough resource: cpu' }),
+    { exitCode: 1, message: 'OutOfcpu: Node didn’t have enough resource: cpu' },
+  ],
 }
 
 for (const [name, [given, ending]] of Object.entries(endings))

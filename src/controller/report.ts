@@ -21,14 +21,15 @@ export interface Ending {
 
 /** Undefined while the agent may still run (again): the kubelet restarts whatever did not exit with 0. */
 export function endingOf(pod: PodObject): Ending | undefined {
-  const { phase, containerStatuses = [] } = pod.status ?? {}
+  const { phase, reason, message, containerStatuses = [] } = pod.status ?? {}
   const [agent] = containerStatuses
   const now = endingIn(agent?.state)
   if (now?.exitCode === 0) return now
   if (phase !== 'Succeeded' && phase !== 'Failed') return undefined
   const before = endingIn(agent?.lastState)
   const told = [now, before].find(ending => ending?.message)
-  return told ?? now ?? before ?? { exitCode: 1, message: '' }
+  // A node that refused the Pod tells why in place of an agent.
+  return told ?? now ?? before ?? { exitCode: 1, message: [reason, message].filter(Boolean).join(': ') }
 }
 
 function endingIn(state: ContainerState | undefined): Ending | undefined {

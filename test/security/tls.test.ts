@@ -1,12 +1,19 @@
 /** Whom our clients believe, and who may speak to our server: certificates and versions, over real connections. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { connect, createServer, type Server, type TlsOptions } from 'node:tls'
+import {
+  connect,
+  createServer,
+  getCACertificates,
+  type Server,
+  setDefaultCACertificates,
+  type TlsOptions,
+} from 'node:tls'
 import { listen } from '../../src/http.ts'
 import { connectKube } from '../../src/kube/client.ts'
 import { nodes } from '../../src/kube/resources.ts'
@@ -14,6 +21,7 @@ import { silent } from '../../src/log.ts'
 import { listenToBus } from '../../src/openstack/bus.ts'
 import { createHttp } from '../../src/openstack/http.ts'
 import { aBizCluster } from '../biz-cluster.ts'
+import { runner } from '../people.ts'
 import { type Authority, certificateAuthority, type Pair } from '../rigs/kubernetes/certificates.ts'
 import { aViola } from '../viola.ts'
 
@@ -118,6 +126,41 @@ const clients: Record<string, (port: number, ca: string) => Promise<string | und
     await listener.close()
     return said
   },
+  'the command that asks an inventory': async (port, ca) => {
+    const usual = getCACertificates('default')
+    // As NODE_EXTRA_CA_CERTS does at the start of a process.
+    setDefaultCACertificates([...usual, ca])
+    try {
+      const token = await fileWith('token', secret)
+      return await command('check', '--inventory', `https://127.0.0.1:${port}`, '--token-file', token)
+    } finally {
+      setDefaultCACertificates(usual)
+    }
+  },
+  'the command that asks a cluster': async (port, ca) => {
+    const cluster = { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': base64(ca) }
+    const config = {
+      clusters: [{ name: 'it', cluster }],
+      users: [{ name: 'it', user: { token: secret } }],
+      contexts: [{ name: 'it', context: { cluster: 'it', user: 'it' } }],
+      'current-context': 'it',
+    }
+    return command('doctor', '--kubeconfig', await fileWith('kubeconfig', JSON.stringify(config)))
+  },
+}
+
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+async function fileWith(name: string, text: string): Promise<string> {
+  const path = join(dir, name)
+  await writeFile(path, text)
+  return path
+}
+
+/** As the program runs it: what it says when it cannot do its work. */
+async function command(...words: string[]): Promise<string | undefined> {
+  const { code, out, error } = await runner({})(...words)
+  return code === 0 ? undefined : out + error
 }
 
 for (const [client, speak] of Object.entries(clients)) {

@@ -7,18 +7,27 @@ import { eventually } from '../../test/eventually.ts'
 import { answering } from '../../test/openstack/answering.ts'
 import { type Stage, startStage } from '../../test/operator/stage.ts'
 import { openstackConfigAnnotations, openstackConfigs } from '../contract/openstack-config.ts'
+import { createLog } from '../log.ts'
 import { encrypted } from '../sandbox/cloud/contrabass.ts'
 import { sandboxNamespace as namespace } from '../sandbox/parts.ts'
 import { addPort, addServer, addSubnet, type Server, type Subnet, setPortStatus } from '../sandbox/world.ts'
 
 let stage: Stage
 let storage: Subnet
+/** How long each failed sync lets the next one wait, in ms. */
+let waits: number[]
 
 beforeEach(async () => {
-  stage = await startStage()
+  waits = []
+  stage = await startStage(createLog({}, { write: heed }))
   storage = addSubnet(stage.world, { name: 'storage', cidr: '10.10.0.0/16', mtu: 9000 })
 })
 afterEach(() => stage.close())
+
+function heed(line: string): void {
+  const { message, afterMs } = JSON.parse(line)
+  if (message === 'the sync failed') waits.push(afterMs)
+}
 
 function workerWithPort(name: string): Server {
   const server = addServer(stage.world, name)
@@ -70,7 +79,7 @@ test('200 syncs leak no descriptor', async () => {
   // Connections that break and logins that are made anew count too.
   stage.cloud.revokeTokens()
   stage.world.faults.failing = ['neutron']
-  await after(130)
+  await after((await syncs()) + 4)
   stage.world.faults.failing = []
   setPortStatus(stage.world, addPort(stage.world, { server: worker, subnet: storage }).id, 'ACTIVE')
   await after(220)
@@ -85,14 +94,13 @@ test('200 syncs leak no descriptor', async () => {
 test('after a long outage an edit or the annotation starts the intervals anew', async () => {
   workerWithPort('worker-1')
   await stage.startOperator()
-  await stage.create({ subnetIDs: ['nowhere'], settings: { pollErrorInterval: '20ms' } })
-  const waitsMs = async () => Date.parse((await stage.config()).status?.nextSyncAt ?? '') - Date.now()
-  const grown = () => eventually(async () => assert.ok((await waitsMs()) > 3_000), { within: 30_000, every: 20 })
+  await stage.create({ subnetIDs: ['nowhere'], settings: { pollErrorInterval: '100ms' } })
+  // The fourth failure in a row waits for 640 ms at least, the first for 120 ms at most.
+  const grown = () => eventually(() => assert.ok((waits.at(-1) ?? 0) >= 640))
   const startsAnew = async (patch: object) => {
-    const before = await syncs()
+    const before = waits.length
     await stage.kube.patch(openstackConfigs, { namespace, name: 'main' }, patch)
-    // With the old intervals the second look would be seconds away.
-    await eventually(async () => assert.ok((await syncs()) >= before + 4), { within: 2_500, every: 20 })
+    await eventually(() => assert.ok(waits.slice(before).some(ms => ms <= 120)))
   }
   await grown()
   await startsAnew({ metadata: { annotations: { [openstackConfigAnnotations.forceReconcile]: '1' } } })

@@ -86,27 +86,39 @@ test('a new node does not wait behind the wave', async () => {
 })
 
 test('a wave stops when its failure budget is spent, and goes on when the nodes are good again', async () => {
+  const waitingNodes = async () => (await cluster.waitingPods()).map(pod => inputOf(pod).nodeName)
   const failing = await eventually(async () => {
-    const open = (await cluster.waitingPods()).map(pod => inputOf(pod).nodeName)
+    const open = await waitingNodes()
     assert.equal(open.length, 2)
     return open
   })
-  for (const node of failing)
-    await cluster.finishPod(await cluster.endAgent(node, { verdict: 'Failed', message: 'no', interfaces: [] }))
+  const others = async () => (await waitingNodes()).filter(node => !failing.includes(node))
+  /** They are tried again after a while, and fail again. */
+  const failAgain = async () => {
+    for (const node of (await waitingNodes()).filter(one => failing.includes(one)))
+      await cluster.finishPod(await cluster.endAgent(node, { verdict: 'Failed', message: 'no', interfaces: [] }))
+  }
   // The slot of the first one was free before the second one failed.
   await eventually(async () => {
-    const changing = (await cluster.waitingPods()).length
+    await failAgain()
+    const changing = (await others()).length
     assert.ok(changing <= 1, `${changing} are changing`)
     assert.equal(await count('RolloutStopped'), 4 - changing)
+    assert.equal(await count('ApplyFailed'), 2)
   })
-  assert.equal(await count('ApplyFailed'), 2)
-  for (const pod of await cluster.waitingPods()) await cluster.finishPod(await cluster.endAgent(inputOf(pod).nodeName))
+  for (const node of await others()) await cluster.finishPod(await cluster.endAgent(node))
   await eventually(async () => assert.ok((await count('RolloutStopped')) >= 3))
   assert.deepEqual(await rolloutMetrics(), { failed: 2, stopped: 1 })
 
   const key = (name: string) => ({ namespace: cluster.namespace, name })
+  const retry = (node: string) =>
+    cluster.kube.patch(nodeConfigs, key(node), { metadata: { annotations: { 'multinic.io/retry': 'now' } } })
+  for (const node of failing) await retry(node)
+  await eventually(async () => assert.equal(await count('Applying'), 2))
+  assert.deepEqual(await rolloutMetrics(), { failed: 2, stopped: 1 }, 'to be tried again is not to be good again')
+  assert.deepEqual(await others(), [])
+
   for (const node of failing) {
-    await cluster.kube.patch(nodeConfigs, key(node), { metadata: { annotations: { 'multinic.io/retry': 'now' } } })
     await cluster.endAgent(node)
     await cluster.expectConfigured(node)
   }

@@ -112,10 +112,15 @@ export function isTaken({ status }: NodeConfig, jobName: string): boolean {
   return status?.lastJobName === jobName && status.state !== 'InProgress'
 }
 
-/** It failed with a spec that came after its first one: it counts against the failure budget of a rollout. */
-export function hasFailedChange({ metadata, status }: NodeConfig): boolean {
-  const { generation = 0 } = metadata
-  return status?.state === 'Failed' && status.observedGeneration === generation && generation > 1
+/**
+ * It failed with a spec that came after its first one: it counts against the failure budget of a rollout until it is good
+ * again. That it is being tried again is no reason for others to go on.
+ */
+export function hasFailedChange(config: NodeConfig): boolean {
+  const { generation = 0 } = config.metadata
+  const { state, observedGeneration } = config.status ?? {}
+  if (observedGeneration !== generation || generation <= 1) return false
+  return state === 'Failed' || (state !== 'Configured' && failuresOf(config) > 0)
 }
 
 export function isPaused({ metadata }: KubeObject): boolean {

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { silent } from '../log.ts'
-import { listenToBus } from './bus.ts'
+import { busTrouble } from '../../test/openstack/sessions.ts'
 
 /** What is told of a bus that says this to whoever connects, and then hangs up. */
 async function toldOf(bytes: Buffer): Promise<string> {
@@ -13,27 +12,9 @@ async function toldOf(bytes: Buffer): Promise<string> {
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const trouble = Promise.withResolvers<string>()
-  const listener = listenToBus(
-    {
-      hosts: [{ hostname: '127.0.0.1', port, tls: false }],
-      vhost: '/',
-      user: 'guest',
-      password: 'a-password-for-the-bus',
-      insecureTls: false,
-      exchanges: ['nova'],
-      topics: ['notifications'],
-    },
-    {
-      onMessage: () => {},
-      onState: ({ is, message }) => (is === 'away' || is === 'refused') && trouble.resolve(message),
-      log: silent,
-    },
-  )
   try {
-    return await trouble.promise
+    return await busTrouble({ port, password: 'a-password-for-the-bus' })
   } finally {
-    await listener.close()
     server.close()
   }
 }

@@ -11,11 +11,11 @@ import {
   server,
   unauthorized,
 } from '../../test/openstack/captured.ts'
+import { sessionAt } from '../../test/openstack/sessions.ts'
 import { createHttp } from './http.ts'
 import { type Catalog, createKeystone, endpointIn } from './keystone.ts'
 import { createNeutron } from './neutron.ts'
 import { createNova } from './nova.ts'
-import { createSession } from './session.ts'
 
 type Answer = (asked: Asked) => Answered | undefined
 
@@ -50,16 +50,7 @@ async function aCloud(answer: Answer, options: CloudOptions = {}) {
   })
   const http = createHttp({ service: 'neutron', timeoutMs: 2_000, attempts: 1 })
   const keystone = createKeystone({ http: createHttp({ service: 'keystone', timeoutMs: 2_000, attempts: 1 }), now })
-  const login = { url: it.url, user: 'admin', password: 'hunter2', domain }
-  const session = createSession({
-    keystone,
-    login,
-    projectId,
-    services: { network: http, compute: http },
-    endpoints: {},
-    interface: 'public',
-    region: '',
-  })
+  const session = sessionAt({ url: it.url, http, keystone, domain })
   return {
     neutron: createNeutron(session),
     nova: createNova(session),
@@ -351,16 +342,7 @@ for (const [name, [url, said]] of Object.entries(strayCatalogs))
       headers: { 'x-subject-token': 'token' },
     }))
     const http = createHttp({ service: 'neutron', timeoutMs: 2_000, attempts: 1 })
-    const session = createSession({
-      keystone: createKeystone({ http }),
-      login: { url: cloud.url, user: 'admin', password: 'hunter2', domain: 'Default' },
-      projectId,
-      services: { network: http, compute: http },
-      endpoints: {},
-      interface: 'public',
-      region: '',
-      mayVisit: host => host === '127.0.0.1',
-    })
+    const session = sessionAt({ url: cloud.url, http, mayVisit: host => host === '127.0.0.1' })
     await assert.rejects(session.get('network', { path: '/ports' }), said)
     await http.close()
   })

@@ -8,11 +8,11 @@ import fc from 'fast-check'
 import { busAddresses } from '../../src/openstack/bus-address.ts'
 import { createContrabass, loginOf } from '../../src/openstack/contrabass.ts'
 import { createHttp, type Http } from '../../src/openstack/http.ts'
-import { createKeystone } from '../../src/openstack/keystone.ts'
 import { createNeutron } from '../../src/openstack/neutron.ts'
 import { createNova } from '../../src/openstack/nova.ts'
-import { createSession, type Session } from '../../src/openstack/session.ts'
-import { interfaces, ports, projectId, server as vm } from '../openstack/captured.ts'
+import type { Session } from '../../src/openstack/session.ts'
+import { interfaces, ports, server as vm } from '../openstack/captured.ts'
+import { sessionAt } from '../openstack/sessions.ts'
 import { brokenBytes } from './breaking.ts'
 import { fuzzDoor, refusalOf } from './door.ts'
 
@@ -88,18 +88,7 @@ const token = (to: string) => ({
   },
 })
 
-function aSession(): Session {
-  return createSession({
-    keystone: createKeystone({ http }),
-    login: { url, user: 'admin', password, domain: 'Default' },
-    projectId,
-    services: { network: http, compute: http },
-    endpoints: {},
-    interface: 'public',
-    region: '',
-    mayVisit: host => host === '127.0.0.1',
-  })
-}
+const aSession = () => sessionAt({ url, http, password, mayVisit: host => host === '127.0.0.1' })
 
 const subnet = { id: 's', name: 'a', network_id: 'n', cidr: '10.0.0.0/24', gateway_ip: '10.0.0.1', host_routes: [] }
 

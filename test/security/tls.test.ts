@@ -17,10 +17,9 @@ import {
 import { listen } from '../../src/http.ts'
 import { connectKube } from '../../src/kube/client.ts'
 import { nodes } from '../../src/kube/resources.ts'
-import { silent } from '../../src/log.ts'
-import { listenToBus } from '../../src/openstack/bus.ts'
 import { createHttp } from '../../src/openstack/http.ts'
 import { aBizCluster } from '../biz-cluster.ts'
+import { busTrouble } from '../openstack/sessions.ts'
 import { runner } from '../people.ts'
 import { type Authority, certificateAuthority, type Pair } from '../rigs/kubernetes/certificates.ts'
 import { aViola } from '../viola.ts'
@@ -103,29 +102,7 @@ const clients: Record<string, (port: number, ca: string) => Promise<string | und
       await kube.close()
     }
   },
-  'the client of message buses': async (port, ca) => {
-    const trouble = Promise.withResolvers<string>()
-    const listener = listenToBus(
-      {
-        hosts: [{ hostname: '127.0.0.1', port, tls: true }],
-        vhost: '/',
-        user: 'guest',
-        password: secret,
-        ca,
-        insecureTls: false,
-        exchanges: ['nova'],
-        topics: ['notifications'],
-      },
-      {
-        onMessage: () => {},
-        onState: ({ is, message }) => (is === 'away' || is === 'refused') && trouble.resolve(message),
-        log: silent,
-      },
-    )
-    const said = await trouble.promise
-    await listener.close()
-    return said
-  },
+  'the client of message buses': (port, ca) => busTrouble({ port, ca, password: secret }),
   'the command that asks an inventory': async (port, ca) => {
     const usual = getCACertificates('default')
     // As NODE_EXTRA_CA_CERTS does at the start of a process.

@@ -27,7 +27,7 @@ import type { Image } from './pod-worker.ts'
 import { openRealClusters } from './real/kubernetes.ts'
 import { openRealCloud } from './real/openstack.ts'
 import { isUsersOwn } from './rootless.ts'
-import type { StateDir } from './state.ts'
+import { type StateDir, writeDown } from './state.ts'
 import { type HostKind, type SandboxStatus, statusOf } from './status.ts'
 import { type Supervisor, supervise } from './supervisor.ts'
 import {
@@ -164,7 +164,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       env: options.env,
     })
     await mkdir(state.path('logs'), { recursive: true })
-    const supervisor = supervise(wanted, { logs: state.path('logs'), log })
+    const supervisor = supervise(wanted, {
+      logs: state.path('logs'),
+      log,
+      onStart: pid => writeDown(state, pid),
+    })
     undo.push(() => supervisor.stop())
 
     progress(`${world.servers.size} nodes`)

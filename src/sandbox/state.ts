@@ -3,7 +3,7 @@
  * from the directory alone, so that `down` cleans up after a crash too.
  *
  * Namespaces are written down before they are made, and their names begin with a mark of the directory. Processes carry the
- * directory in their environment or live in one of the namespaces.
+ * directory in their environment or live in one of the namespaces; on other systems than Linux they are written down.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -13,6 +13,9 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { run } from './command.ts'
+
+/** Only Linux tells of processes in files. */
+const hasProc = process.platform === 'linux'
 
 /** The variable by which a process of a sandbox is known. */
 export const partMark = 'MULTINIC_SANDBOX_PART'
@@ -144,6 +147,7 @@ async function namespacesOf(state: StateDir): Promise<string[]> {
 
 /** Processes that this sandbox started, found by their environment, or by where they work. */
 export async function processesOf(state: StateDir): Promise<number[]> {
+  if (!hasProc) return writtenProcesses(state)
   const found: number[] = []
   for (const name of await readdir('/proc').catch(() => [])) {
     if (!/^\d+$/.test(name)) continue
@@ -152,6 +156,19 @@ export async function processesOf(state: StateDir): Promise<number[]> {
     if (marked || (await isRealPart(state, name))) found.push(Number(name))
   }
   return found.filter(pid => pid !== process.pid)
+}
+
+/** Elsewhere the environment of a process cannot be read: what a sandbox starts is written down with when it was started. */
+export function writeDown(state: StateDir, pid: number): void {
+  if (!hasProc) appendFileSync(state.path('processes'), `${pid} ${startTime(pid) ?? ''}\n`)
+}
+
+async function writtenProcesses(state: StateDir): Promise<number[]> {
+  const written = await readFile(state.path('processes'), 'utf8').catch(() => '')
+  return written.split('\n').flatMap(line => {
+    const [, pid = '', started = ''] = /^(\d+) (.+)$/.exec(line) ?? []
+    return started !== '' && startTime(Number(pid)) === started ? [Number(pid)] : []
+  })
 }
 
 /** Services of a real cloud write their titles over their environment. A person who looks around has a terminal. */
@@ -180,7 +197,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
 
 /** When a process started, in clock ticks since boot: with the pid it names one process for good. Undefined for a dead one. */
 export function startTime(pid: number): string | undefined {
-  if (process.platform !== 'linux') return startedBy(pid)
+  if (!hasProc) return startedBy(pid)
   const fields = statOf(pid)
   return fields?.[0] === 'Z' ? undefined : fields?.[19]
 }
@@ -198,8 +215,9 @@ function statOf(pid: number): string[] | undefined {
 
 /** Where there is no /proc. */
 function startedBy(pid: number): string | undefined {
-  const { stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' })
-  return stdout?.trim() || undefined
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' })
+  const [, state = 'Z', started] = /^\s*(\S+)\s+(.+)$/m.exec(stdout ?? '') ?? []
+  return state.startsWith('Z') ? undefined : started?.trim()
 }
 
 function mountsUnder(dir: string): string[] {

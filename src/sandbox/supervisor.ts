@@ -28,6 +28,8 @@ export interface SupervisorOptions {
   /** Where each part's output goes: DIR/NAME.log. */
   logs: string
   log: Log
+  /** Told of every process at once. */
+  onStart?: (pid: number) => void
 }
 
 const firstPauseMs = 100
@@ -35,7 +37,7 @@ const longestPauseMs = 5_000
 /** After so long a part counts as healthy again. */
 const healthyMs = 10_000
 
-export function supervise(parts: Part[], { logs, log }: SupervisorOptions): Supervisor {
+export function supervise(parts: Part[], { logs, log, onStart }: SupervisorOptions): Supervisor {
   const life = new AbortController()
   const running = new Map<string, ChildProcess>()
   const restarts = new Map<string, number>()
@@ -47,6 +49,7 @@ export function supervise(parts: Part[], { logs, log }: SupervisorOptions): Supe
       const started = performance.now()
       const child = start(part, join(logs, `${part.name}.log`))
       running.set(part.name, child)
+      if (child.pid !== undefined) onStart?.(child.pid)
       const how = await endOf(child)
       running.delete(part.name)
       if (life.signal.aborted) return

@@ -13,9 +13,9 @@ export interface Typed {
   out: string
 }
 
-/** `multinic sandbox …` on the sandbox of a directory. */
-export function typing(dir: string): (...args: string[]) => Promise<Typed> {
-  const env = { ...environment(), MULTINIC_SANDBOX_DIR: dir }
+/** `multinic sandbox …` on the sandbox of a directory, with variables besides. */
+export function typing(dir: string, more: Record<string, string> = {}): (...args: string[]) => Promise<Typed> {
+  const env = { ...environment(), ...more, MULTINIC_SANDBOX_DIR: dir }
   return (...args) =>
     new Promise(resolve => {
       // Its standard input is a pipe: there is no terminal, and nothing may wait for one.

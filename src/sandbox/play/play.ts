@@ -84,6 +84,8 @@ async function playStep(step: Step, stage: Stage, ports: Map<string, string>, be
       return say('  ✔ everything that is attached is configured')
     case 'run': {
       const { node, line, shows } = step.value
+      const { host, nodes } = await control.status()
+      if (host === 'simulated') return say(withoutShell(node, line, nodes))
       const said = await saidOn(node, await control.node(node), line)
       say(`  ${node}$ ${line}`)
       if (said) say(`    ${said.replaceAll('\n', '\n    ')}`)
@@ -134,6 +136,13 @@ function portMeets(status: SandboxStatus, id: string, wanted: Wanted): Look {
 function shown({ name, status, reason, message, address }: InterfaceView): string {
   const why = status === 'Configured' ? [] : [reason, message]
   return [name || 'a port', status, address, ...why].filter(Boolean).join('  ')
+}
+
+/** There is nothing to run a line on: what is known of the node stands for what it would have said. */
+function withoutShell(node: string, line: string, nodes: SandboxStatus['nodes']): string {
+  const nics = nodes.find(({ name }) => name === node)?.interfaces ?? []
+  const told = [`  ${node} is simulated and has no shell for "${line}"; its NICs:`, ...nics.map(shown)]
+  return told.join('\n    ')
 }
 
 function nodeMeets(status: SandboxStatus, name: string, wanted: Wanted): Look {

@@ -41,13 +41,16 @@ export function dropStaged(host: Host, unit: Unit): void {
 }
 
 export function commitFiles(host: Host, paths: Paths, unit: Unit): void {
+  const backedUp = new Set<string>()
   for (const { path, from, to } of fileChangesOf(unit)) {
     if (to) host.rename(stagedPath(path), path)
     else {
-      if (from && unit.purpose === 'remove') backUp(host, paths, path)
+      const backup = from && unit.purpose === 'remove' ? backUp(host, paths, path) : undefined
+      if (backup !== undefined) backedUp.add(backup)
       host.removeFile(path)
     }
   }
+  for (const directory of backedUp) dropOldest(host, directory)
 }
 
 /** What a run that was cut short before its journal left behind. */
@@ -66,15 +69,20 @@ function backupDirectory(paths: Paths, path: string): string | undefined {
   return `${paths.netplan}/backup`
 }
 
-function backUp(host: Host, paths: Paths, path: string): void {
+/** The directory that has the copy now. */
+function backUp(host: Host, paths: Paths, path: string): string | undefined {
   const file = host.readFile(path)
   const wanted = backupDirectory(paths, path)
-  if (!file || !wanted) return
+  if (!file || !wanted) return undefined
   // On a host without Netplan its directory is not ours to make.
   const directory = host.list(dirname(wanted)) === undefined ? `${paths.state}/backup` : wanted
   host.makeDirectory(directory)
   const time = new Date(host.now()).toISOString().replace(/[-:]/g, '').replace(/\..*/, 'Z')
   host.writeFile(`${directory}/${basename(path)}.${time}`, { ...file, mode: 0o600 })
+  return directory
+}
+
+function dropOldest(host: Host, directory: string): void {
   const backups = (host.list(directory) ?? []).filter(name => /\.\d{8}T\d{6}Z$/.test(name))
   const oldest = backups.sort((a, b) => (a.slice(-16) < b.slice(-16) ? -1 : 1)).slice(0, -backupsKept)
   for (const name of oldest) host.removeFile(`${directory}/${name}`)

@@ -36,8 +36,8 @@ export async function askWire(
   const answers = new Map<string, string>()
   let silent = [...new Map(targets.map(target => [targetKey(target), target])).values()]
   const until = host.now() + within
+  let entries = silent.length > 0 ? await neighbours(host, links) : new Map<string, Entry>()
   for (let ask = 1; ask <= asks && silent.length > 0; ask++) {
-    const entries = await neighbours(host, links)
     // An entry that a person made says nothing about the wire, and is not ours to change.
     silent = silent.filter(target => !sayNothing.some(state => entries.get(targetKey(target))?.states.includes(state)))
     await host.ip(
@@ -48,9 +48,9 @@ export async function askWire(
     // Once at least: on a busy machine the asking alone may take all of the time, and the answer is there.
     for (let pause = firstPoll; silent.length > 0 && (pause === firstPoll || host.now() < next); pause *= 2) {
       await host.sleep(Math.min(pause, Math.max(firstPoll, next - host.now())))
-      const heard = await neighbours(host, links)
+      entries = await neighbours(host, links)
       silent = silent.filter(target => {
-        const { mac, states = [] } = heard.get(targetKey(target)) ?? {}
+        const { mac, states = [] } = entries.get(targetKey(target)) ?? {}
         if (mac === undefined || !states.includes('REACHABLE')) return true
         answers.set(targetKey(target), mac)
         return false

@@ -1,9 +1,9 @@
 /**
  * Runs inside a node's network namespace: kills the agent with its whole process group after every single step on the way
- * from one wanted state to another, lets the next one recover, and holds the whole node to its old good state or
- * its new one.
+ * from one wanted state to another, and back where two WAYS are asked for; lets the next one recover, and holds the
+ * whole node to its old good state or its new one. Prints the steps that each way takes.
  *
- *   killed-everywhere.ts ROOT VICTIM INPUT-FROM INPUT-TO PART OF
+ *   killed-everywhere.ts ROOT VICTIM INPUT-FROM INPUT-TO PART OF WAYS
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -19,13 +19,20 @@ import { silent } from '../../../src/log.ts'
 import { hurried } from './dying-host.ts'
 
 const [root = '', victim = '', textFrom = '', textTo = '', ...share] = process.argv.slice(2)
-const [part = 0, of = 1] = share.map(Number)
+const [part = 0, of = 1, ways = 1] = share.map(Number)
 const paths = pathsUnder(root)
 const host = hurried(kernelHost())
 const unlimited = 1_000_000
 
-const [from, to] = [JSON.parse(textFrom) as AgentInput, JSON.parse(textTo) as AgentInput]
-const macs = [...from.interfaces, ...to.interfaces].map(nic => nic.macAddress)
+const here = JSON.parse(textFrom) as AgentInput
+const there = JSON.parse(textTo) as AgentInput
+const macs = [...here.interfaces, ...there.interfaces].map(nic => nic.macAddress)
+
+/** What is asked for, and what the node then is. */
+interface Place {
+  wanted: AgentInput
+  state: string
+}
 
 /** The leader of a process group of its own; its end is 0, or the signal. */
 async function start(steps: number, ...input: string[]): Promise<number | string> {
@@ -68,12 +75,12 @@ async function state(): Promise<string> {
   return lines.sort().join('\n')
 }
 
-async function everyStep(states: { old: string; new: string }): Promise<number> {
+async function everyStep(from: Place, to: Place): Promise<number> {
   const way = `step by step, part ${part} of ${of}`
   for (let steps = part; ; steps += of) {
-    const end = await run(to, steps)
+    const end = await run(to.wanted, steps)
     if (end === 0) {
-      assert.equal(await state(), states.new, `${way} without a kill`)
+      assert.equal(await state(), to.state, `${way} without a kill`)
       return steps
     }
     assert.equal(end, 'SIGKILL', `${way}, step ${steps}`)
@@ -81,17 +88,24 @@ async function everyStep(states: { old: string; new: string }): Promise<number> 
     if (steps % 4 === 0) await start(steps % 7)
     await recover({ host, paths, log: silent })
     const now = await state()
-    if (now === states.old) continue
-    assert.equal(now, states.new, `${way}, killed after ${steps} steps, is neither old nor new`)
-    assert.equal(await run(from), 0)
-    assert.equal(await state(), states.old, `back after a kill at step ${steps} of ${way}`)
+    if (now === from.state) continue
+    assert.equal(now, to.state, `${way}, killed after ${steps} steps, is neither old nor new`)
+    assert.equal(await run(from.wanted), 0)
+    assert.equal(await state(), from.state, `back after a kill at step ${steps} of ${way}`)
   }
 }
 
+async function arrive(wanted: AgentInput): Promise<Place> {
+  assert.equal(await run(wanted), 0)
+  return { wanted, state: await state() }
+}
+
 // The first runs make our directories and backups, which are no part of what is compared.
-for (const wanted of [to, from, to]) assert.equal(await run(wanted), 0)
-const there = await state()
-assert.equal(await run(from), 0)
-const here = await state()
-assert.notEqual(here, there)
-process.stdout.write(`${await everyStep({ old: here, new: there })}\n`)
+for (const wanted of [there, here]) await arrive(wanted)
+const goal = await arrive(there)
+const origin = await arrive(here)
+assert.notEqual(origin.state, goal.state)
+const taken = [await everyStep(origin, goal)]
+// The node has arrived: the way back begins here.
+if (ways > 1) taken.push(await everyStep(goal, origin))
+process.stdout.write(`${JSON.stringify(taken)}\n`)

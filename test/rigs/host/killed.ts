@@ -1,7 +1,11 @@
 /**
- * Holds a node to its old good state or its new one, however the agent is killed on the way from one to the other and back.
+ * Holds nodes to their old good state or their new one, however the agent is killed on the way from one to the other, and
+ * on the way back. The steps are dealt out to as many nodes as there are processors, which work side by side.
  */
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type { AgentInput } from '../../../src/contract/agent-input.ts'
@@ -15,17 +19,14 @@ export interface Way {
   nics: number
   from: (nics: RigNic[]) => AgentInput['interfaces']
   to: (nics: RigNic[]) => AgentInput['interfaces']
-  /** At least so many steps, so that a harness that kills nobody is noticed. */
-  steps: number
-  /** Every `of`th step from `part` on. */
-  share?: { part: number; of: number }
+  /** At least so many steps there, and back where that is a way of its own: a harness that kills nobody is noticed. */
+  steps: [there: number, back?: number]
 }
 
-export async function killEverywhere({ nics, from, to, steps, share = { part: 0, of: 1 } }: Way): Promise<void> {
-  const node = await createNode({ nics })
+export async function killEverywhere(way: Way): Promise<void> {
+  const work = await mkdtemp(join(tmpdir(), 'multinic-victim-'))
   try {
-    const before = foreignState(node, macsOf(node))
-    const victim = node.path('victim.cjs')
+    const victim = join(work, 'victim.cjs')
     await build({
       entryPoints: [agent],
       outfile: victim,
@@ -34,24 +35,36 @@ export async function killEverywhere({ nics, from, to, steps, share = { part: 0,
       format: 'cjs',
       target: 'node24',
     })
-    const way = [input(from(node.nics)), input(to(node.nics)), String(share.part), String(share.of)]
-    const taken = Number(await node.execute(process.execPath, program, node.root, victim, ...way))
-    assert.ok(taken > steps, `${taken} steps`)
+    const of = Math.min(4, availableParallelism())
+    await Promise.all(Array.from({ length: of }, (_, part) => killOn(way, victim, { part, of })))
+  } finally {
+    await rm(work, { recursive: true, force: true })
+  }
+}
+
+/** Every `of`th step from `part` on, on a node of its own. */
+async function killOn(
+  { nics, from, to, steps }: Way,
+  victim: string,
+  { part, of }: { part: number; of: number },
+): Promise<void> {
+  const node = await createNode({ nics })
+  try {
+    const before = foreignState(node, macsOf(node))
+    const way = [input(from(node.nics)), input(to(node.nics)), String(part), String(of), String(steps.length)]
+    const taken = JSON.parse(await node.execute(process.execPath, program, node.root, victim, ...way)) as number[]
+    assert.equal(taken.length, steps.length)
+    for (const [index, least] of steps.entries()) assert.ok(Number(taken[index]) > Number(least), `${taken} steps`)
     assert.equal(foreignState(node, macsOf(node)), before)
   } finally {
     node.remove()
   }
 }
 
-/** The way there, and the way back. */
-export function andBack(way: Way): [there: Way, back: Way] {
-  return [way, { ...way, from: way.to, to: way.from }]
-}
-
 function input(interfaces: AgentInput['interfaces']): string {
   const all: AgentInput = {
     version: 1,
-    mode: 'apply',
+    mode: interfaces.length > 0 ? 'apply' : 'cleanup',
     nodeName: 'worker-1',
     generation: 1,
     specHash: '',

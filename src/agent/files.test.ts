@@ -1,0 +1,68 @@
+/** What is left of files that are taken away. */
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import type { Change } from './change.ts'
+import { commitFiles } from './files.ts'
+import { macOf } from './given.ts'
+import { kernelHost } from './host.ts'
+import { filesOfId, recordPath } from './owned.ts'
+import { pathsUnder } from './paths.ts'
+import type { Unit } from './unit.ts'
+
+const about = { mode: 0o644, uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
+
+/** A NIC that goes, with a file at each of these paths. */
+function going(files: readonly string[]): Unit {
+  const changes = files.map((path): Change => {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, path, { mode: about.mode })
+    return { kind: 'file', path, from: { text: path, ...about } }
+  })
+  return { purpose: 'remove', id: 0, name: 'multinic0', mac: macOf(0), group: 'remove multinic0', changes }
+}
+
+test('a file that is taken away is kept in the place of its kind, and of all only the last 500', t => {
+  const root = mkdtempSync(join(tmpdir(), 'multinic-files-'))
+  t.after(() => rmSync(root, { recursive: true, force: true }))
+  const paths = pathsUnder(root)
+  const backups = join(root, 'etc/netplan/backup')
+  mkdirSync(backups, { recursive: true })
+  const old = Array.from({ length: 505 }, (_, day) =>
+    new Date(Date.UTC(2020, 0, 1 + day)).toISOString().slice(0, 10).replaceAll('-', ''),
+  )
+  for (const day of old) writeFileSync(join(backups, `93-multinic3.yaml.${day}T000000Z`), '')
+  writeFileSync(join(backups, 'notes of a person'), '')
+
+  const files = filesOfId(paths, 0)
+  commitFiles(kernelHost(), paths, going([...files, recordPath(paths, macOf(0))]))
+
+  const copiesIn = (directory: string) =>
+    readdirSync(directory)
+      .filter(name => /multinic0\b.*\.\d{8}T\d{6}Z$/.test(name))
+      .map(name => name.replace(/\.\d{8}T\d{6}Z$/, ''))
+  const inNetplan = ['05-multinic0.link', '05-multinic0.network', '90-multinic0.conf', '90-multinic0.link']
+  assert.deepEqual(copiesIn(backups), [...inNetplan, '90-multinic0.yaml'])
+  assert.deepEqual(copiesIn(join(root, 'etc/sysconfig/network-scripts/backup')), [
+    'ifcfg-multinic0',
+    'route-multinic0',
+    'route6-multinic0',
+    'rule-multinic0',
+    'rule6-multinic0',
+  ])
+  assert.deepEqual(copiesIn(join(root, 'var/lib/multinic/backup')), [
+    '90-multinic0.nmconnection',
+    'multinic0.nmconnection',
+  ])
+  for (const path of files) assert.equal(statSync(path, { throwIfNoEntry: false }), undefined, path)
+  const copy = readdirSync(backups).find(name => name.startsWith('90-multinic0.yaml')) ?? ''
+  assert.equal(readFileSync(join(backups, copy), 'utf8'), `${paths.netplan}/90-multinic0.yaml`)
+  assert.equal(statSync(join(backups, copy)).mode & 0o7777, 0o600)
+
+  const kept = readdirSync(backups).filter(name => name.startsWith('93-'))
+  assert.equal(kept.length, 500 - inNetplan.length - 1)
+  assert.equal(kept[0], `93-multinic3.yaml.${old[10]}T000000Z`)
+  assert.ok(readdirSync(backups).includes('notes of a person'))
+})

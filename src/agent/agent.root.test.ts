@@ -2,7 +2,7 @@
  * The agent as a process, on a real kernel: what it makes of a node, and that it takes it back.
  */
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../../test/eventually.ts'
@@ -72,6 +72,7 @@ test('two NICs are named, addressed, routed, verified and written down; a second
     assert.equal(vm.exec('cat', `/proc/sys/net/${setting}`).trim(), value, setting)
   assert.equal(foreignState(vm, macsOf(vm)), before)
   assert.deepEqual(readdirSync(vm.path('var/lib/multinic')), ['nics'])
+  assert.match(vm.ip('link', 'show', `port-${b.mac.replaceAll(':', '')}`), /multinic1/)
 
   // From the NIC's address its own gateway answers; without one the rule `to` leads there.
   vm.exec('ping', '-c1', '-W2', '-I', a.address, a.gateway)
@@ -79,9 +80,17 @@ test('two NICs are named, addressed, routed, verified and written down; a second
 
   const disk = () => Object.keys(diskOf(vm)).map(path => `${path} ${statSync(vm.path(path)).mtimeMs}`)
   const [files, state] = [disk(), kernel(vm)]
-  const second = await vm.agent({ interfaces })
+  mkdirSync(vm.path('bin'))
+  writeFileSync(vm.path('bin/ip'), `#!/bin/sh\necho "$@" >> ${vm.path('asked')}\nexec /sbin/ip "$@"\n`, { mode: 0o755 })
+  const second = await vm.agent({ interfaces }, { PATH: `${vm.path('bin')}:/usr/sbin:/usr/bin:/sbin:/bin` })
   assert.equal(second.report?.verdict, 'Configured', second.log)
   assert.equal(second.report?.changed, 0, second.log)
+  // It looked, and that was all.
+  assert.deepEqual(readFileSync(vm.path('asked'), 'utf8').split('\n'), [
+    '-N -j -d -force -batch -',
+    '-6 -N -j -d -force -batch -',
+    '',
+  ])
   assert.deepEqual(disk(), files)
   assert.deepEqual(kernel(vm), state)
 })
@@ -173,12 +182,12 @@ test('a NIC that is late is waited for, while the others are done', async () => 
       ['Pending', 'NicMissing'],
     ],
   )
-  const waiting = vm.agent({ interfaces: [wish(a, 0), late] }, { NIC_WAIT: '10s' })
-  await sleep(300)
+  const waiting = vm.start({ interfaces: [wish(a, 0), late] }, { NIC_WAIT: '100s' })
+  await eventually(() => assert.match(waiting.log(), /waiting for NICs/))
   vm.plug()
-  const ran = await waiting
+  const ran = await waiting.done
   assert.equal(ran.report?.verdict, 'Configured', ran.log)
-  assert.ok((ran.report?.timings['total'] ?? 0) < 9_000)
+  assert.ok((ran.report?.timings['total'] ?? Number.NaN) < 100_000, 'it came, and was waited for no longer')
   assert.ok(kernel(vm)['links']?.includes('multinic1 up 1450'))
 })
 
@@ -235,6 +244,84 @@ test('files and names of the Go implementation are ours: an upgrade renames noth
   )
   assert.match(readFileSync(vm.path('etc/netplan/90-multinic0.yaml'), 'utf8'), /10\.100\.0\.10\/32/)
 })
+
+test('an address that somebody gave a NIC first is adopted; a default route that came with one is refused', async () => {
+  const vm = await node({ nics: 2 })
+  const [a, b] = vm.nics
+  assert.ok(a && b)
+  for (const line of [
+    'link set ens4 up',
+    `address add ${a.address}/24 dev ens4 valid_lft 86400 preferred_lft 86400`,
+    'link set ens5 up',
+    `address add ${b.address}/24 dev ens5 valid_lft 86400 preferred_lft 86400`,
+    `route add default via ${b.gateway} dev ens5 metric 200`,
+  ])
+    vm.ip(...line.split(' '))
+  const ran = await vm.agent({ interfaces: [wish(a, 0), wish(b, 1)] })
+  assert.deepEqual(
+    ran.report?.interfaces.map(nic => [nic.status, nic.reason, nic.message]),
+    [
+      ['Configured', 'Configured', undefined],
+      ['Failed', 'DefaultRoute', `ens5 carries a default route via ${b.gateway}`],
+    ],
+    ran.log,
+  )
+  const { links, addresses, main } = kernel(vm)
+  assert.deepEqual(links?.slice(2), ['multinic0 up 1450', 'ens5 up 1500'])
+  assert.deepEqual(addresses?.slice(1), ['multinic0 10.100.0.10/24 noprefixroute', 'ens5 10.101.0.10/24'])
+  assert.match(vm.ip('address', 'show', 'multinic0'), /10\.100\.0\.10\/24 .*\n +valid_lft forever/)
+  assert.deepEqual(
+    main?.filter(route => route.includes('10.10')),
+    ['default via 10.101.0.1 dev ens5 metric 200', '10.101.0.0/24 dev ens5 proto kernel scope link src 10.101.0.10'],
+  )
+})
+
+test('a run that is asked to end in the middle completes what it began', async () => {
+  const vm = await node({ nics: 1 })
+  const [a] = vm.nics
+  assert.ok(a)
+  // A router that is asked in vain keeps it in the middle for a while.
+  vm.fabricIp('address', 'del', `${a.gateway}/24`, 'dev', 'br1')
+  const run = vm.start({ interfaces: [wish(a, 0)] }, { NETWORK_PROBE_TIMEOUT: '2s' })
+  await eventually(() => assert.ok(existsSync(vm.path('var/lib/multinic/journal/0001.json'))), { every: 1 })
+  process.kill(run.pid, 'SIGTERM')
+  const ran = await run.done
+  assert.deepEqual([ran.code, ran.report?.verdict], [0, 'Configured'], ran.log)
+  assert.ok(kernel(vm)['links']?.includes('multinic0 up 1450'))
+  assert.deepEqual(readdirSync(vm.path('var/lib/multinic')), ['nics'])
+})
+
+const families = {
+  networkmanager: ['/etc/NetworkManager/system-connections', '/var/lib/multinic/backup', ['multinic0.nmconnection']],
+  ifcfg: [
+    '/etc/sysconfig/network-scripts',
+    '/etc/sysconfig/network-scripts/backup',
+    ['ifcfg-multinic0', 'route-multinic0', 'route6-multinic0', 'rule-multinic0', 'rule6-multinic0'],
+  ],
+} as const
+for (const [backend, [directory, backup, names]] of Object.entries(families))
+  test(`cleanup takes all files of a host with ${backend} away, keeps copies, and tells of each`, async () => {
+    const vm = await node({ nics: 1, files: { [`${directory}/ifcfg-ens3`]: 'DEVICE=ens3\n' } })
+    const [a] = vm.nics
+    assert.ok(a)
+    rmSync(vm.path('etc/netplan'), { recursive: true })
+    const untouched = { ...kernel(vm), files: diskOf(vm) }
+    const quick = { NETWORK_PROBE: 'off', NETWORK_DUPLICATE_CHECK: 'false' }
+    const ran = await vm.agent({ interfaces: [wish(a, 0, { addresses: [a.address6] })] }, quick)
+    assert.deepEqual([ran.report?.verdict, ran.report?.backend?.kind], ['Configured', backend], ran.log)
+    const ours = [
+      ...names.map(name => `${directory}/${name}`),
+      ...['/etc/sysctl.d/90-multinic0.conf', '/etc/systemd/network/05-multinic0.link'],
+    ]
+    assert.deepEqual(Object.keys(diskOf(vm, path => path.includes('multinic0'))), ours.toSorted())
+
+    const clean = await vm.agent({ mode: 'cleanup', interfaces: [] }, quick)
+    assert.equal(clean.report?.verdict, 'Removed', clean.log)
+    assert.deepEqual(clean.report?.removed.toSorted(), ['multinic0', ...ours.map(path => vm.path(path))].toSorted())
+    assert.deepEqual({ ...kernel(vm), files: diskOf(vm, path => !path.includes('backup')) }, untouched)
+    const copies = readdirSync(vm.path(backup)).map(name => name.replace(/\.\d{8}T\d{6}Z$/, ''))
+    for (const name of names) assert.ok(copies.includes(name), copies.join())
+  })
 
 test('a run that is killed between journal and commit is taken back by the next one, which then goes on', async () => {
   const vm = await node({ nics: 2 })

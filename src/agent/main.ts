@@ -54,7 +54,7 @@ export async function runAgent(agent: Agent): Promise<number> {
   const { work, errors } = parseInput(env['MULTINIC_INPUT'])
   if (!work || mistakes.length > 0) return finish(invalidReport(work, [...mistakes, ...errors]))
 
-  const release = await takeLock(host, stop)
+  const release = await takeLock(host, log, stop)
   if (!release) {
     log.warn('another agent works on this node; this one is to be run again')
     return exitAgain
@@ -120,12 +120,15 @@ async function withApiServer(settings: Settings, host: Host, log: Log): Promise<
   return settings
 }
 
-async function takeLock(host: Host, stop: Stop): Promise<(() => void) | undefined> {
-  for (const until = host.now() + lockWait; ; ) {
-    const release = await host.lock()
-    if (release || host.now() >= until || stop.requested) return release
+async function takeLock(host: Host, log: Log, stop: Stop): Promise<(() => void) | undefined> {
+  const started = host.now()
+  let release = await host.lock()
+  if (!release) log.info('another agent works on this node; waiting for it', { ms: lockWait })
+  while (!release && host.now() < started + lockWait && !stop.requested) {
     await host.sleep(pollEvery)
+    release = await host.lock()
   }
+  return release
 }
 
 /** Reports whether one of the missing NICs came in time. */

@@ -5,7 +5,7 @@
  */
 import { parseMac } from '../contract/address.ts'
 import { interfaceName } from '../contract/interfaces.ts'
-import type { Observed } from './observed.ts'
+import type { FileState, Observed } from './observed.ts'
 import type { Paths } from './paths.ts'
 
 /** The state that a NIC goes back to when it is no longer wanted. */
@@ -62,6 +62,11 @@ export function sysctlFileOf(paths: Paths, id: number): string {
   return `${paths.sysctl}/9${id}-${interfaceName(id)}.conf`
 }
 
+/** By one of our names, and still somebody else's: neither written nor taken away. */
+export function isForeign(file: FileState): boolean {
+  return file.special === true || file.uid !== 0
+}
+
 export const allIds = Array.from({ length: 10 }, (_, id) => id)
 
 export function ownedNics(observed: Observed, paths: Paths): OwnedNic[] {
@@ -73,7 +78,8 @@ export function ownedNics(observed: Observed, paths: Paths): OwnedNic[] {
   }
   for (const id of allIds) {
     for (const path of filesOfId(paths, id)) {
-      const mac = macIn(observed.files[path]?.text)
+      const file = observed.files[path]
+      const mac = file && !isForeign(file) ? macIn(file.text) : undefined
       if (mac && !owned.has(mac)) owned.set(mac, { id, mac })
     }
   }

@@ -180,7 +180,11 @@ const refusals: Record<string, Refused> = {
   ],
   'a file of ours that is a symbolic link': [
     plus({ files: { '/etc/netplan/90-multinic0.yaml': { ...text(''), special: true } } }),
-    'ForeignFile: /etc/netplan/90-multinic0.yaml is not a plain file: we would write it',
+    'ForeignFile: /etc/netplan/90-multinic0.yaml is not a plain file: it is where ours has its place',
+  ],
+  'a file of ours that belongs to another user': [
+    plus({ files: { '/etc/netplan/90-multinic0.yaml': { ...text(''), uid: 1000 } } }),
+    'ForeignFile: /etc/netplan/90-multinic0.yaml belongs to user 1000, not to root: it is where ours has its place',
   ],
   'a name that another device has': [
     plus({ links: [aLink({ ifindex: 9, name: 'multinic0', mac: 'fa:16:3e:aa:aa:aa' })] }),
@@ -219,6 +223,9 @@ for (const [name, [observed, told, wish, env]] of Object.entries(refusals)) {
     const refusal = planned.refused.get(0)
     assert.equal(refusal && `${refusal.reason}: ${refusal.message}`, told)
     assert.deepEqual(words(planned), [])
+    // A person's word that others may use the NIC is no word about anything else.
+    const allowed = plan(observed, [anInterface(0, wish)], { ...env, PREFLIGHT_ALLOW_UP: 'true' }).refused.get(0)
+    assert.equal(allowed?.message, refusal?.reason === 'ForeignAddresses' ? undefined : refusal?.message)
   })
 }
 
@@ -246,9 +253,11 @@ test('PREFLIGHT_ALLOW_UP lets a used NIC through, and leaves what others put the
   assert.ok(!kernelWords(planned).some(line => line.includes('192.0.2.7')))
 })
 
-test('a VLAN, a bond and a member with the bond’s MAC are not the NIC', () => {
+test('a VLAN, a macvlan, the end of a cable, a bond and a member with the bond’s MAC are not the NIC', () => {
   const observed = plus({
     links: [
+      aLink({ ifindex: 5, name: 'mac0', kind: 'macvlan' }),
+      aLink({ ifindex: 6, name: 'veth0', kind: 'veth' }),
       aLink({ ifindex: 7, name: 'ens4.5', kind: 'vlan' }),
       aLink({ ifindex: 8, name: 'bond0', kind: 'bond' }),
       aLink({ ifindex: 9, name: 'ens9', permanentMac: 'fa:16:3e:99:99:99', master: 'bond0' }),
@@ -276,6 +285,20 @@ test('a NIC that goes and now carries the default route stays as it is, and its 
   const planned = plan(carrying, [])
   assert.deepEqual(words(planned), [])
   assert.equal(planned.kept[0]?.refusal.reason, 'DefaultRoute')
+})
+
+test('a file by our name that is somebody else’s makes no NIC ours, and keeps one of ours until a person decides', () => {
+  const path = '/etc/netplan/90-multinic0.yaml'
+  const theirs = { ...text(`match: {macaddress: ${macOf(0)}}`), uid: 1000 }
+  const never = plan(plus({ files: { [path]: theirs } }, withLink(up)), [])
+  assert.deepEqual([words(never), never.kept], [[], []])
+  const ours = done(aNode(1), [anInterface(0)])
+  const taken = plan({ ...ours, files: { ...ours.files, [path]: theirs } }, [])
+  assert.deepEqual(words(taken), [])
+  assert.deepEqual(
+    taken.kept.map(({ name, refusal }) => [name, refusal.reason]),
+    [['multinic0', 'ForeignFile']],
+  )
 })
 
 test('a record remembers what was there before us, through every later change', () => {

@@ -6,8 +6,16 @@
 import { overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import type { InterfaceReason } from '../contract/reasons.ts'
 import type { Settings } from './config.ts'
-import { type Link, linkByIndex, type Observed, protocolKernel, type RouteSeen, tableMain } from './observed.ts'
-import { filesOfId, macIn, type OwnedNic } from './owned.ts'
+import {
+  type FileState,
+  type Link,
+  linkByIndex,
+  type Observed,
+  protocolKernel,
+  type RouteSeen,
+  tableMain,
+} from './observed.ts'
+import { filesOfId, isForeign, macIn, type OwnedNic } from './owned.ts'
 import type { Paths } from './paths.ts'
 import { priorityOf, type WantedNic } from './wanted.ts'
 
@@ -142,8 +150,7 @@ function foreignFile(nic: WantedNic, { observed, paths, files }: Ground): Refusa
   const ours = new Set(filesOfId(paths, nic.id))
   const directories = [paths.netplan, paths.networkd, paths.networkManager, paths.networkScripts]
   for (const [path, file] of Object.entries(observed.files)) {
-    if (file.special && ours.has(path))
-      return { reason: 'ForeignFile', message: `${path} is not a plain file: we would write it` }
+    if (ours.has(path) && isForeign(file)) return foreignOwner(path, file)
     if (files.has(path) || !directories.some(directory => path.startsWith(`${directory}/`))) continue
     if (mentions(file.text, nic.mac)) {
       const by = path.includes('cloud-init') ? ' (written by cloud-init)' : ''
@@ -151,6 +158,12 @@ function foreignFile(nic: WantedNic, { observed, paths, files }: Ground): Refusa
     }
   }
   return undefined
+}
+
+/** The refusal of a number at whose path there is a file of somebody else's. */
+export function foreignOwner(path: string, file: FileState): Refusal {
+  const whose = file.special ? 'is not a plain file' : `belongs to user ${file.uid}, not to root`
+  return { reason: 'ForeignFile', message: `${path} ${whose}: it is where ours has its place` }
 }
 
 /** In any of the three file formats `#` starts a comment; a MAC stands in it as text, in either case. */

@@ -9,9 +9,9 @@ import type { Change } from './change.ts'
 import type { Settings } from './config.ts'
 import { changesBetween, fileChanges, type NicState, nicState, nodeState, type Scope } from './nic.ts'
 import { type Link, linksByMac, type Observed, protocolStatic, type RuleSeen } from './observed.ts'
-import { allIds, filesOfId, macIn, type OwnedNic, recordPath } from './owned.ts'
+import { allIds, filesOfId, isForeign, macIn, type OwnedNic, recordPath } from './owned.ts'
 import type { Paths } from './paths.ts'
-import { carriesNode, type Ground, type Refusal } from './preflight.ts'
+import { carriesNode, foreignOwner, type Ground, type Refusal } from './preflight.ts'
 import type { Unit } from './unit.ts'
 import { altnameOf, priorityOf } from './wanted.ts'
 
@@ -38,7 +38,7 @@ export function planRemovals(question: RemovalQuestion): Removals {
   for (const nic of goes) {
     const name = interfaceName(nic.id)
     const [link] = linksByMac(observed.links, nic.mac)
-    const refusal = link && carriesNode(link, ground, nic)
+    const refusal = (link && carriesNode(link, ground, nic)) ?? foreignAt(nic.id, question)
     if (refusal) kept.push({ id: nic.id, name, refusal })
     else units.push(link ? removeNic(nic, link, question) : removeTraces(nic.id, nic.mac, question))
   }
@@ -46,6 +46,15 @@ export function planRemovals(question: RemovalQuestion): Removals {
     if (!interfaces.some(nic => nic.id === id) && !owned.some(nic => nic.id === id))
       units.push(removeTraces(id, '', question))
   return { units: units.filter(unit => unit.changes.length > 0), kept }
+}
+
+/** A file that stays would bring the NIC back at the next boot: a person has to say whose it is. */
+function foreignAt(id: number, { observed, paths }: RemovalQuestion): Refusal | undefined {
+  for (const path of filesOfId(paths, id)) {
+    const file = observed.files[path]
+    if (file && isForeign(file)) return foreignOwner(path, file)
+  }
+  return undefined
 }
 
 function removeNic(nic: OwnedNic, link: Link, question: RemovalQuestion): Unit {
@@ -91,7 +100,9 @@ function scopeOf(id: number, mac: string, question: RemovalQuestion): Scope {
   const table = record?.table ?? settings.tableBase + id
   const claimed = interfaces.some(nic => nic.id === id)
   const files = filesOfId(paths, id).filter(path => {
-    const about = macIn(observed.files[path]?.text)
+    const file = observed.files[path]
+    if (file && isForeign(file)) return false
+    const about = macIn(file?.text)
     return about === undefined ? !claimed : about === mac || mac === ''
   })
   return {

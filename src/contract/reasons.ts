@@ -266,8 +266,8 @@ export const interfaceReasons = {
     remedy: 'Remove them, or set PREFLIGHT_ALLOW_UP.',
   },
   ForeignFile: {
-    meaning: 'A file that is not ours configures this MAC.',
-    remedy: 'Remove the entry from the file in the message.',
+    meaning: 'A file that is not ours configures this MAC, or is where ours has its place.',
+    remedy: 'Remove the entry, or the file, that the message names.',
   },
   HostUnseen: {
     meaning: 'The agent was not given a path of the host that it needs.',

@@ -42,6 +42,13 @@ export interface Ran {
   log: string
 }
 
+export interface Running {
+  pid: number
+  /** What it logged so far. */
+  log(): string
+  done: Promise<Ran>
+}
+
 export interface RigNode {
   namespace: string
   fabric: string
@@ -62,7 +69,7 @@ export interface RigNode {
   reboot(): Promise<void>
   agent(input: Partial<AgentInput>, env?: Record<string, string>): Promise<Ran>
   /** The agent as a process of its own, for those who want to end it early. */
-  start(input: Partial<AgentInput>, env?: Record<string, string>): { pid: number; done: Promise<Ran> }
+  start(input: Partial<AgentInput>, env?: Record<string, string>): Running
   path(file: string): string
   remove(): void
 }
@@ -286,11 +293,7 @@ function plug(namespace: string, fabric: string, index: number, known: RigNic | 
   return nic
 }
 
-function start(
-  node: RigNode,
-  given: Partial<AgentInput>,
-  more: Record<string, string>,
-): { pid: number; done: Promise<Ran> } {
+function start(node: RigNode, given: Partial<AgentInput>, more: Record<string, string>): Running {
   const input: AgentInput = {
     version: 1,
     mode: 'apply',
@@ -326,7 +329,7 @@ function start(
       resolve({ code, report: text ? (JSON.parse(text) as AgentReport) : undefined, log })
     })
   })
-  return { pid: child.pid ?? 0, done }
+  return { pid: child.pid ?? 0, log: () => log, done }
 }
 
 function batch(namespace: string, lines: readonly string[]): void {

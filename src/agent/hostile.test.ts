@@ -1,0 +1,115 @@
+/**
+ * No input makes the agent say to `ip`, or write into a file, what it did not mean to: every field in turn gets texts that
+ * would be a command, an option, a line or a key of their own.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Interface } from '../contract/interfaces.ts'
+import { type Change, ipLine, isKernel } from './change.ts'
+import { backends } from './config.ts'
+import { aNode, anInterface, macOf, theSettings } from './given.ts'
+import { parseInput } from './input.ts'
+import { filesOfId, recordPath } from './owned.ts'
+import { hostPaths } from './paths.ts'
+import { planRun } from './plan.ts'
+
+const ip = '[0-9a-f.:]+'
+const cidr = `${ip}/\\d+`
+/** All that `ip` is ever told, word by word. */
+const meant = [
+  'link set dev if3 (name multinic\\d|mtu \\d+|up)',
+  `address add ${cidr} dev if3 noprefixroute`,
+  `route add ${cidr}( via ${ip})? dev if3 table \\d+( src ${ip})? metric \\d+( onlink)? protocol 4`,
+  `rule add (from|to) ${cidr} lookup \\d+ priority \\d+ protocol 4`,
+  'link property add dev if3 altname [A-Za-z0-9][A-Za-z0-9._-]*',
+].map(line => new RegExp(`^${line}$`))
+
+const poison = fc.oneof(
+  fc.constantFrom(
+    '; rm -rf /',
+    '$(id)',
+    '`id`',
+    ' dev lo',
+    '\nlink del dev lo',
+    '\r\n[Link]',
+    '\0',
+    '-batch',
+    '"',
+    "'",
+  ),
+  fc.constantFrom('\\', '%s', '../../etc/passwd', '# ', ': {}', '=', '\u2028', '한글', '__proto__', 'constructor'),
+  fc.string({ maxLength: 30 }),
+)
+const good = {
+  ...anInterface(0, { addresses: ['fd00::10/64'] }),
+  ...{ networkId: 'network-0', subnetId: 'subnet-0', source: 'default/cr' },
+}
+const route = { destination: '172.16.0.0/12', nexthop: '10.100.0.254' }
+const texts = ['name', 'macAddress', 'portId', 'address', 'cidr', 'gateway', 'networkId', 'subnetId', 'source'] as const
+const poisoned = (text: string) =>
+  fc.oneof(
+    poison,
+    poison.map(bad => `${text}${bad}`),
+    poison.map(bad => `${bad}${text}`),
+  )
+const hostile = fc.oneof(
+  ...texts.map(key => poisoned(good[key] ?? '').map(bad => ({ ...good, routes: [route], [key]: bad }))),
+  poisoned('fd00::10/64').map(bad => ({ ...good, routes: [route], addresses: [bad] })),
+  poisoned(route.destination).map(bad => ({ ...good, routes: [{ ...route, destination: bad }] })),
+  poisoned(route.nexthop).map(bad => ({ ...good, routes: [{ ...route, nexthop: bad }] })),
+)
+
+/** What one input comes to on each kind of host; undefined when it is refused. */
+function changesOf(nic: object): Change[] | undefined {
+  const given = { version: 1, mode: 'apply', nodeName: 'worker-1', generation: 1, specHash: '', interfaces: [nic] }
+  const { work, errors } = parseInput(JSON.stringify(given))
+  if (!work) {
+    assert.ok(errors.length > 0 && errors.every(({ path }) => path !== ''))
+    return undefined
+  }
+  const observed = aNode(1, { directories: Object.values(hostPaths) })
+  return backends.flatMap(backend =>
+    planRun({
+      interfaces: work.interfaces,
+      nodeAddresses: [],
+      settings: theSettings({ MULTINIC_BACKEND: backend }),
+      paths: hostPaths,
+      observed,
+    }).units.flatMap(unit => unit.changes),
+  )
+}
+
+const ours = new Set([...filesOfId(hostPaths, 0), recordPath(hostPaths, macOf(0))])
+/** Only a comment and the altname come from a text that is free. */
+const fixed = (text: string) => text.split('\n').filter(line => !/^(#|AlternativeName=)/.test(line))
+const filesIn = (changes: readonly Change[]) =>
+  changes.flatMap(change => (change.kind === 'file' && change.to ? [[change.path, change.to.text] as const] : []))
+
+test('no text in any field becomes a command, an option or a line of its own', () => {
+  const harmless = new Map(filesIn(changesOf({ ...good, routes: [route] }) ?? []))
+  assert.equal(harmless.size, 11)
+  let taken = 0
+  fc.assert(
+    fc.property(hostile, nic => {
+      const changes = changesOf(nic) ?? []
+      if (changes.length > 0) taken++
+      for (const change of changes.filter(isKernel)) {
+        const line = ipLine(change, 3)
+        assert.ok(
+          meant.some(shape => shape.test(line)),
+          line,
+        )
+      }
+      for (const [path, text] of filesIn(changes)) {
+        assert.ok(ours.has(path), path)
+        if (path.endsWith('.json')) assert.equal(JSON.parse(text).portId, (nic as Interface).portId)
+        else if (nic.portId !== good.portId) assert.deepEqual(fixed(text), fixed(harmless.get(path) ?? ''))
+        for (const line of text.split('\n').filter(each => each.startsWith('AlternativeName=')))
+          assert.match(line, /^AlternativeName=[A-Za-z0-9][A-Za-z0-9._-]*$/)
+      }
+    }),
+    { numRuns: 1_500 },
+  )
+  assert.ok(taken > 100, `${taken} were taken`)
+})

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { historyOf, type Step, shorter, wordsFor } from './history.ts'
+import { promisedActs, promisedFaults, shortHistory, shortSeeds } from './promised.ts'
 
 const options = {
   steps: 200,
@@ -43,6 +44,7 @@ test('every kind of act and every fault has its turn', () => {
   assert.deepEqual([...faults].sort(), [...options.words].sort())
   assert.deepEqual([...new Set(steps.map(({ act }) => act))].sort(), [
     'attach',
+    'clock',
     'delete-jobs',
     'detach',
     'fault',
@@ -55,6 +57,26 @@ test('every kind of act and every fault has its turn', () => {
     'resume',
   ])
 })
+
+test('each fault has its turn before one comes again', () => {
+  const drawn = historyOf(7, { ...options, steps: 500 }).flatMap(step => (step.act === 'fault' ? [step.word] : []))
+  const once = drawn.slice(0, options.words.length)
+  assert.deepEqual(once.sort(), [...options.words].sort())
+})
+
+const short = shortSeeds.flatMap(seed => shortHistory(seed))
+
+for (const [what, words] of Object.entries(promisedFaults))
+  test(`the short form has it: ${what}`, () => {
+    for (const word of words)
+      assert.ok(
+        short.some(step => step.act === 'fault' && step.word === word),
+        word,
+      )
+  })
+
+for (const [what, isIt] of Object.entries(promisedActs))
+  test(`the short form has it: ${what}`, () => assert.ok(short.some(isIt)))
 
 test('without a broker none of its faults is chosen', () => {
   assert.ok(!wordsFor({ broker: false }).some(word => /notices|broker/.test(word)))

@@ -2,6 +2,7 @@
  * What happens to the world in one run of chaos: acts of people and faults, in an order that a number decides. Pure.
  */
 import { catalogue, type Word, words } from '../../src/sandbox/faults/catalogue.ts'
+import { numbersFrom } from '../numbers.ts'
 
 export type Act =
   | { act: 'attach'; port: string; vm: string; subnet: string }
@@ -15,9 +16,18 @@ export type Act =
   | { act: 'pause' | 'resume'; vm: string }
   /** A person deletes the Jobs of a node. */
   | { act: 'delete-jobs'; vm: string }
-  /** The second controller has no way to the API server. */
-  | { act: 'partition'; forMs: number }
+  /** The second of a part leads, and has no way to the API server. */
+  | { act: 'partition'; part: ReplicatedPart; forMs: number }
+  /** The clock of a part is set, and put right again. */
+  | { act: 'clock'; part: ClockedPart; offMs: number; forMs: number }
   | { act: 'fault'; word: Word; vm?: string; forMs: number }
+
+/** Those of which two run. */
+export const replicatedParts = ['operator', 'controller'] as const
+export type ReplicatedPart = (typeof replicatedParts)[number]
+
+export const clockedParts = ['operator', 'viola', 'controller', 'second-operator', 'second-controller'] as const
+export type ClockedPart = (typeof clockedParts)[number]
 
 /** With the time that passes after it. */
 export type Step = Act & { thenMs: number }
@@ -26,13 +36,15 @@ export interface HistoryOptions {
   steps: number
   vms: readonly string[]
   subnets: readonly string[]
-  /** Faults to choose from. */
+  /** Faults, dealt like cards: each has its turn before one comes again. */
   words: readonly Word[]
 }
 
 /** The cloud's numbers and ours leave room for this many. */
 const mostPorts = 8
 const mtus = [1_400, 1_450, 1_500, 9_000]
+const hour = 3_600_000
+const jumps = [-24 * hour, -hour, hour, 24 * hour]
 
 /** All that a sandbox can have; without a broker of its own those of the bus are left out. */
 export function wordsFor({ broker }: { broker: boolean }): Word[] {
@@ -46,14 +58,19 @@ export function historyOf(seed: number, { steps, vms, subnets, words: known }: H
   const attached = new Map<string, string>()
   const [away, paused] = [new Set<string>(), new Set<string>()]
   let made = 0
+  let cards: Word[] = []
 
   const toggled = (set: Set<string>, vm: string): boolean => {
     const was = set.delete(vm)
     if (!was) set.add(vm)
     return was
   }
+  const dealt = (): Word => {
+    if (cards.length === 0) cards = [...known]
+    return cards.splice(below(cards.length), 1)[0] as Word
+  }
   const fault = (): Act => {
-    const word = pick(known)
+    const word = dealt()
     return { act: 'fault', word, ...(catalogue[word].ofNodes && { vm: pick(vms) }), forMs: 500 + below(5_000) }
   }
   const attach = (): Act => {
@@ -72,13 +89,14 @@ export function historyOf(seed: number, { steps, vms, subnets, words: known }: H
   const kinds: [weight: number, make: () => Act][] = [
     [8, attach],
     [4, detach],
-    [9, fault],
+    [18, fault],
     [1, () => ({ act: 'reboot', vm: pick(vms) })],
     [1, () => ({ act: 'mtu', subnet: pick(subnets), mtu: pick(mtus) })],
     [1, leaveOrJoin],
     [1, pauseOrResume],
     [1, () => ({ act: 'delete-jobs', vm: pick(vms) })],
-    [1, () => ({ act: 'partition', forMs: 1_000 + below(20_000) })],
+    [1, () => ({ act: 'partition', part: pick(replicatedParts), forMs: 10_000 + below(15_000) })],
+    [2, () => ({ act: 'clock', part: pick(clockedParts), offMs: pick(jumps), forMs: 1_000 + below(10_000) })],
   ]
   /** An object names one VM at least. */
   function leaveOrJoin(): Act {
@@ -108,15 +126,4 @@ export function shorter(history: readonly Step[]): Step[][] {
 export function told({ thenMs, ...act }: Step): string {
   const facts = Object.entries(act).map(([key, value]) => (key === 'act' ? value : `${key}=${value}`))
   return `${facts.join(' ')} then ${thenMs} ms`
-}
-
-/** The same numbers for the same seed, on every machine. */
-function numbersFrom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }

@@ -4,10 +4,9 @@
  * goes wrong is printed with its seed.
  */
 import { environment } from '../../src/env.ts'
-import { startWalk } from '../walks/world.ts'
 import { historyOf, type Step, shorter, told, wordsFor } from './history.ts'
 import { play } from './play.ts'
-import { replicated } from './replica.ts'
+import { startStage } from './stage.ts'
 
 const { SEED, ROUNDS = '3', STEPS = '40', RABBITMQ } = environment()
 const [first, rounds, steps] = [
@@ -43,11 +42,11 @@ console.log(`${rounds - failed} passed, ${failed} failed`)
 process.exit(failed > 0 ? 1 : 0)
 
 async function playOnce(history: readonly Step[]): Promise<string[]> {
-  const walk = await startWalk({ nodes, env: replicated, ...(RABBITMQ && { rabbitmq: RABBITMQ }) })
+  const stage = await startStage({ nodes, rabbitmq: RABBITMQ || undefined })
   try {
-    return await play(walk, history)
+    return await play(stage, history)
   } finally {
-    await walk.end()
+    await stage.end()
   }
 }
 

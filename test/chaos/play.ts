@@ -15,9 +15,10 @@ import { serverNamed, subnetNamed } from '../../src/sandbox/world.ts'
 import { memoryOf } from '../bench/figure.ts'
 import { eventually } from '../eventually.ts'
 import type { Walk } from '../walks/world.ts'
-import type { Act, Step } from './history.ts'
+import { type Act, type ReplicatedPart, replicatedParts, type Step } from './history.ts'
 import { emptyModel, type Model, wantedOf } from './model.ts'
 import { type Replica, startReplica } from './replica.ts'
+import type { ChaosStage } from './stage.ts'
 import { startWatcher, type Watcher } from './watcher.ts'
 
 /** How long the world may take to come to rest once all faults have ended. */
@@ -25,21 +26,24 @@ const restMs = 240_000
 /** A person looks after that long, and says what only a person can say. */
 const patienceMs = 20_000
 
-/** On a walk whose parts were told what replicas are (`replicated`). What was wrong; empty when all was well. */
-export async function play(walk: Walk, history: readonly Step[]): Promise<string[]> {
+/** What was wrong; empty when all was well. */
+export async function play(stage: ChaosStage, history: readonly Step[]): Promise<string[]> {
+  const { walk, clocks, replicaEnv } = stage
   const model = emptyModel()
   // With all that the parts make for themselves.
   await walk.settled(60_000)
   const before = await held(walk)
-  const replica = await startReplica(walk)
+  const replicas = {} as Record<ReplicatedPart, Replica>
+  for (const part of replicatedParts) replicas[part] = await startReplica(walk, part, { env: replicaEnv[part] })
   const watcher = await startWatcher(walk, model)
   const wrong: string[] = []
   try {
     for (const step of history) {
-      await actOut({ walk, model, watcher, replica }, step)
+      await actOut({ walk, clocks, model, watcher, replicas }, step)
       await sleep(step.thenMs)
     }
-    replica.heal()
+    for (const part of replicatedParts) replicas[part].heal()
+    clocks.putRight()
     await walk.sandbox.faults.off()
     await comeBack(walk, model)
     await rest(walk, model)
@@ -47,21 +51,21 @@ export async function play(walk: Walk, history: readonly Step[]): Promise<string
   } catch (error) {
     wrong.push(messageOf(error))
   } finally {
+    clocks.putRight()
     await watcher.stop()
-    await replica.stop()
+    for (const part of replicatedParts) await replicas[part].stop()
   }
   const leaks = wrong.length === 0 ? await leaked(walk, before) : []
   return [...watcher.violations, ...wrong, ...leaks]
 }
 
-interface Stage {
-  walk: Walk
+interface Playing extends Pick<ChaosStage, 'walk' | 'clocks'> {
   model: Model
   watcher: Watcher
-  replica: Replica
+  replicas: Record<ReplicatedPart, Replica>
 }
 
-async function actOut({ walk, model, watcher, replica }: Stage, step: Act): Promise<void> {
+async function actOut({ walk, clocks, model, watcher, replicas }: Playing, step: Act): Promise<void> {
   const { sandbox } = walk
   switch (step.act) {
     case 'attach': {
@@ -104,9 +108,12 @@ async function actOut({ walk, model, watcher, replica }: Stage, step: Act): Prom
             await sandbox.biz.kube.delete(jobs, { namespace, name: metadata.name }, { propagation: 'Background' })
       })
     case 'partition':
-      return replica.cut(step.forMs)
+      return replicas[step.part].cut(step.forMs)
+    case 'clock':
+      return clocks.set(step.part, step.offMs, step.forMs)
     case 'fault':
-      return sandbox.faults.on({ word: step.word, node: step.vm, ...(step.forMs && untilOver(step)) })
+      // A part that is just away can be neither killed nor made to stand still.
+      return asPerson(() => sandbox.faults.on({ word: step.word, node: step.vm, ...untilOver(step) }))
   }
 }
 

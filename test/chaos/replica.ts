@@ -1,48 +1,89 @@
 /**
- * A second controller beside the sandbox's own, with an API server that can be taken away from it alone: of two replicas with a
- * partition between them only the holder of the Lease may work.
+ * A second operator and a second controller beside the sandbox's own, each with an API server that can be taken away from it
+ * alone: of two replicas with a partition between them only the holder of the Lease may work.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { leases } from '../../src/kube/resources.ts'
 import { builtParts } from '../../src/sandbox/built.ts'
 import { agentImage, sandboxNamespace as namespace, ownProgram } from '../../src/sandbox/parts.ts'
+import { eventually } from '../eventually.ts'
 import { startDaemon } from '../rigs/process.ts'
 import type { Walk } from '../walks/world.ts'
+import type { ReplicatedPart } from './history.ts'
 
 export interface Replica {
-  /** Its way to the API server ends, for so long. */
-  cut(forMs: number): void
+  /** It comes to lead, and then its way to the API server ends for so long. */
+  cut(forMs: number): Promise<void>
   heal(): void
   stop(): Promise<void>
 }
 
-/** What both replicas are told. */
-export const replicated = { LEADER_ELECT: 'true' }
+export interface ReplicaOptions {
+  /** What it is told besides what every replica is. */
+  env: Record<string, string>
+}
 
-export async function startReplica({ sandbox }: Walk): Promise<Replica> {
-  const { state, biz } = sandbox
-  const way = await wayTo(Number(new URL(biz.api.url).port))
-  const kubeconfig = state.path('second-controller.kubeconfig')
-  const own = await readFile(biz.api.kubeconfig, 'utf8')
-  await writeFile(kubeconfig, own.replaceAll(new URL(biz.api.url).host, `127.0.0.1:${way.port}`), { mode: 0o600 })
+export async function startReplica(
+  { sandbox }: Walk,
+  part: ReplicatedPart,
+  { env: given }: ReplicaOptions,
+): Promise<Replica> {
+  const { state, urls, parts } = sandbox
+  const cluster = part === 'operator' ? sandbox.management : sandbox.biz
+  const name = `second-${part}`
+  const way = await wayTo(Number(new URL(cluster.url).port))
+  const kubeconfig = state.path(`${name}.kubeconfig`)
+  const own = await readFile(cluster.kubeconfig, 'utf8')
+  await writeFile(kubeconfig, own.replaceAll(new URL(cluster.url).host, `127.0.0.1:${way.port}`), { mode: 0o600 })
   const { program } = await builtParts()
-  const { command, env } = ownProgram(program, 'controller')
+  const { command, env } = ownProgram(program, part)
   const [node = '', ...args] = command
-  const daemon = startDaemon(node, args, {
-    log: state.path('logs', 'second-controller.log'),
-    env: {
-      ...env,
-      ...replicated,
-      KUBECONFIG: kubeconfig,
+  const told = {
+    operator: {
+      POD_NAMESPACE: namespace,
+      OPERATOR_ADDR: '127.0.0.1:0',
+      INVENTORY_URL: urls['inventory'] ?? '',
+      CONTRABASS_ENDPOINT: urls['contrabass'] ?? '',
+      VIOLA_ENDPOINT: urls['viola'] ?? '',
+    },
+    controller: {
       CONTROLLER_NAMESPACE: namespace,
-      POD_NAME: 'second-controller',
       AGENT_IMAGE: agentImage,
       AGENT_IMAGE_PULL_POLICY: 'Never',
       HEALTH_ADDR: '127.0.0.1:0',
     },
+  }
+  const daemon = startDaemon(node, args, {
+    log: state.path('logs', `${name}.log`),
+    env: { ...env, ...told[part], KUBECONFIG: kubeconfig, POD_NAME: name, ...given },
   })
+
+  /** The other one dies, and nobody waits for its Lease to run out. */
+  async function lead(): Promise<void> {
+    const lease = { namespace, name: `multinic-${part}` }
+    try {
+      await eventually(
+        async () => {
+          const holder = (await cluster.kube.get(leases, lease))?.spec?.holderIdentity
+          if (holder?.startsWith(name)) return
+          parts.hold(part)
+          await cluster.kube.patch(leases, lease, { spec: { holderIdentity: '', leaseDurationSeconds: 1 } })
+          throw new Error(`${name} does not come to lead`)
+        },
+        { within: 90_000, every: 500 },
+      )
+    } finally {
+      parts.letGo(part)
+    }
+  }
+
   return {
-    cut: way.cut,
+    async cut(forMs) {
+      way.heal()
+      await lead()
+      way.cut(forMs)
+    },
     heal: way.heal,
     async stop() {
       way.heal()

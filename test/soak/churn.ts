@@ -1,7 +1,7 @@
 /**
  * What people do to a fleet all day, in an order that a number decides. Pure.
  */
-import { createHash } from 'node:crypto'
+import { numbersFrom } from '../numbers.ts'
 
 export type Deed =
   | { act: 'attach' | 'detach' | 'rename' | 'reboot'; vm: number }
@@ -25,7 +25,7 @@ const mostPorts = 6
 const mtus = [1_400, 1_450, 1_500]
 
 export function churnOf(seed: number, { vms, groups, portsAtFirst }: ChurnOptions): () => Deed {
-  const random = numbersOf(seed)
+  const random = numbersFrom(seed)
   const below = (most: number) => Math.floor(random() * most)
   const ports = Array<number>(vms).fill(portsAtFirst)
   const away = new Set<number>()
@@ -61,10 +61,4 @@ export function churnOf(seed: number, { vms, groups, portsAtFirst }: ChurnOption
   ]
   const weighed = kinds.flatMap(([weight, make]) => Array<() => Deed>(weight).fill(make))
   return () => (weighed[below(weighed.length)] ?? attachOrDetach)()
-}
-
-/** Between 0 and 1, the same for the same seed. */
-export function numbersOf(seed: number): () => number {
-  let count = 0
-  return () => createHash('sha256').update(`${seed} ${count++}`).digest().readUInt32LE() / 2 ** 32
 }

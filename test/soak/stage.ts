@@ -26,8 +26,8 @@ import {
 import { allAgents } from '../agent-player.ts'
 import { inputOf } from '../controller-cluster.ts'
 import { each, readyNode } from '../controller-many.ts'
+import { numbersFrom } from '../numbers.ts'
 import { type SandboxCluster, startSandboxCluster } from '../sandbox-cluster.ts'
-import { numbersOf } from './churn.ts'
 import type { PartName } from './names.ts'
 import { buildParts, type SoakPart, startPart } from './parts.ts'
 
@@ -180,7 +180,7 @@ async function planParts(dir: string, { management, biz, cloud }: Around, { jobT
 
 /** What each agent says: all is well, but for a share that fails once and is well the next time. */
 function reportsOf(seed: number): (pod: PodObject) => Partial<AgentReport> {
-  const random = numbersOf(seed)
+  const random = numbersFrom(seed)
   const failed = new Set<string>()
   return pod => {
     const { nodeName, mode, interfaces } = inputOf(pod)

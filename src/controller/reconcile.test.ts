@@ -34,6 +34,11 @@ const remove = (name: string) => cluster.kube.delete(nodeConfigs, { namespace: c
 const annotate = (name: string, annotations: Record<string, string>) =>
   cluster.kube.patch(nodeConfigs, { namespace: cluster.namespace, name }, { metadata: { annotations } })
 
+async function eventsOf(name: string): Promise<string[]> {
+  const { items } = await cluster.kube.list(events, { namespace: cluster.namespace })
+  return items.filter(event => event.involvedObject.name === name).map(({ reason }) => reason)
+}
+
 test('a config is Configured before its Job is Complete, and is then left alone', async () => {
   await cluster.addConfig('walk', await cluster.addNode('walk'), { nics: 2 })
   const pod = await cluster.endAgent('walk')
@@ -102,8 +107,8 @@ test('a deleted config goes after its interfaces', async () => {
   assert.equal(inputOf(await cluster.endAgent('gone')).mode, 'cleanup')
   await eventually(async () => assert.equal(await cluster.configOf('gone'), undefined))
   await eventually(async () => {
-    const { items } = await cluster.kube.list(events, { namespace: cluster.namespace })
-    const told = items.filter(event => event.involvedObject.name === 'gone').map(({ reason }) => reason)
+    // That an agent is at work is told when it takes a while.
+    const told = (await eventsOf('gone')).filter(reason => reason !== 'Applying' && reason !== 'Removing')
     assert.deepEqual(told.toSorted(), ['AllInterfacesConfigured', 'Removed'])
   })
 })
@@ -134,6 +139,7 @@ test('a new spec waits for the agent of the old one, and an old report never cou
   const [old] = await cluster.jobsOn('busy')
   const line = `Pending 0/1 False Superseded: ${old?.metadata.name} must end before the next agent starts`
   await cluster.expectStatus('busy', line)
+  await eventually(async () => assert.ok((await eventsOf('busy')).includes('Superseded')))
   assert.equal(inputOf(await cluster.endAgent('busy')).generation, 1)
   assert.equal(inputOf(await cluster.endAgent('busy')).generation, 2)
   assert.equal((await cluster.expectConfigured('busy')).status?.observedGeneration, 2)
@@ -167,6 +173,22 @@ test('a failure is told in the words of the agent, and tried again on a personâ€
     'Configured 2/2 True AllInterfacesConfigured: All 2 interfaces configured successfully',
   )
   assert.equal(healed.metadata.annotations?.['multinic.io/retry'], undefined)
+})
+
+test('whoever else writes to a config meanwhile loses nothing, and neither does its status', async () => {
+  const machine = await cluster.addNode('written')
+  await cluster.addConfig('written', machine)
+  const marks = Array.from({ length: 40 }, (_, index) => `example.com/mark-${index}`)
+  const writing = (async () => {
+    for (const mark of marks) await annotate('written', { [mark]: 'there' })
+  })()
+  await cluster.finishPod(await cluster.endAgent('written'))
+  await cluster.expectConfigured('written')
+  await writing
+  const config = await cluster.expectConfigured('written')
+  assert.deepEqual(Object.keys(config.metadata.annotations ?? {}).toSorted(), marks.toSorted())
+  assert.deepEqual(config.metadata.finalizers, [nodeConfigFinalizer])
+  assert.equal((await cluster.jobsOn('written')).length, 1)
 })
 
 test('a reboot is followed by a look at the node', async () => {

@@ -40,9 +40,9 @@ export interface Deps extends Hands {
   wake: (key: string) => void
 }
 
-/** Everyday steps of a run: the status tells them, an Event would only be noise. */
-const untold: ReadonlySet<Reason> = new Set(['Applying', 'Removing', 'RolloutWaiting', 'Superseded'])
-const good: ReadonlySet<Reason> = new Set(['AllInterfacesConfigured', 'Paused', 'Released', 'Removed'])
+const good: ReadonlySet<string> = new Set(['AllInterfacesConfigured', 'Paused', 'Released', 'Removed'])
+/** Steps on the way to a result. */
+const everyday: ReadonlySet<string> = new Set(['Applying', 'Removing', 'RolloutWaiting', 'Superseded'])
 
 export function nodeConfigReconciler(given: Deps): Reconcile {
   const { view, rollout, now } = given
@@ -157,19 +157,24 @@ async function markNode({ kube, now }: Deps, { node }: Observed, config: NodeCon
   }
 }
 
-/** Good news of a single node is worth an Event; of a wave of a thousand nodes the status tells it, and a few Events. */
+/**
+ * What goes as it should on a single node is worth an Event; of a wave of a thousand nodes the status tells it, and a few
+ * Events. Steps never take the place of results.
+ */
 function withoutFloods(events: EventRecorder, now: () => Date): EventRecorder {
-  const goodNews = createBucket({ size: 10, perSecond: 1, now: () => now().getTime() })
+  const few = () => createBucket({ size: 10, perSecond: 1, now: () => now().getTime() })
+  const [results, steps] = [few(), few()]
   return {
     ...events,
     event(object, type, reason, message) {
-      if (type === 'Warning' || goodNews.take()) events.event(object, type, reason, message)
+      const bucket = everyday.has(reason) ? steps : results
+      if (type === 'Warning' || bucket.take()) events.event(object, type, reason, message)
     },
   }
 }
 
 function announce({ events }: Deps, config: NodeConfig, reason: Reason, message: string): void {
-  if (!untold.has(reason)) events.event(config, good.has(reason) ? 'Normal' : 'Warning', reason, message)
+  events.event(config, good.has(reason) || everyday.has(reason) ? 'Normal' : 'Warning', reason, message)
 }
 
 /** A sweep or a check that could not be made says nothing about the node. */

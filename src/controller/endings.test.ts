@@ -156,6 +156,29 @@ test('a node that is full and a directory that cannot be mounted are told by the
   }
 })
 
+test('Jobs of a config that is gone, which no TTL controller removes, are swept some time after their end', async () => {
+  const { kube, namespace } = cluster
+  const hourAgo = new Date(Date.now() - 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z')
+  const endedJob = async (name: string, config: string, at: string) => {
+    const template = { spec: { restartPolicy: 'OnFailure' as const, containers: [{ name: 'agent', image: 'agent' }] } }
+    const labels = { 'app.kubernetes.io/name': 'multinic-agent' }
+    const metadata = { name, namespace, labels, annotations: { 'multinic.io/config': config } }
+    await kube.create(jobs, { apiVersion: 'batch/v1', kind: 'Job', metadata, spec: { suspend: true, template } })
+    const conditions = [{ type: 'Complete', status: 'True', lastTransitionTime: at }]
+    await kube.patchStatus(jobs, { namespace, name }, { completionTime: at, succeeded: 1, conditions })
+  }
+  await endedJob('left-long-ago', 'gone-since', hourAgo)
+  await endedJob('left-just-now', 'gone-since', new Date().toISOString().replace(/\.\d+Z$/, 'Z'))
+  const controller = await cluster.startController()
+  const isThere = async (name: string) => (await kube.get(jobs, { namespace, name })) !== undefined
+  try {
+    await eventually(async () => assert.equal(await isThere('left-long-ago'), false))
+    assert.equal(await isThere('left-just-now'), true)
+  } finally {
+    await controller.stop()
+  }
+})
+
 test('a controller that is told to stop while its namespace goes lets all of its configs go first', async () => {
   const namespace = 'ending'
   await cluster.kube.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })

@@ -45,10 +45,12 @@ export async function startAuditedCluster(rights: Rights, flags: { controllerMan
   const cp = await startControlPlane({
     ...flags,
     apiserverFlags: [`--audit-policy-file=${join(dir, 'policy.json')}`, `--audit-log-path=${audit}`],
+    async beforeManager(exec) {
+      await exec('kubectl', ['apply', '-f', join(root, 'config/crd/bases')])
+      await exec('kubectl', ['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all'])
+    },
   })
   const kube = connectKube(await loadKubeconfig(cp.kubeconfig))
-  await cp.exec('kubectl', ['apply', '-f', join(root, 'config/crd/bases')])
-  await cp.exec('kubectl', ['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all'])
   const text = await readFile(join(root, 'config/rbac', rights.file), 'utf8')
 
   /** A namespace with the part's account and rights. Returns a kubeconfig of that account. */

@@ -18,7 +18,7 @@ import { crds, jobs, namespaces, nodes, pods } from '../src/kube/resources.ts'
 import type { JobObject, KubeObject, NodeObject, PodObject } from '../src/kube/types.ts'
 import { type Log, silent } from '../src/log.ts'
 import { startKubeApi } from '../src/sandbox/kube/server.ts'
-import { eventually } from './eventually.ts'
+import { eventually, type Waits } from './eventually.ts'
 
 export type ControllerCluster = Awaited<ReturnType<typeof startControllerCluster>>
 export type ControllerStage = ReturnType<typeof controllerStage>
@@ -43,7 +43,7 @@ export async function startControllerCluster(namespace = 'multinic-system') {
 let machines = 0
 
 /** What a test of the controller does in a namespace of whatever API server there is. */
-export function controllerStage(kube: KubeClient, kubeconfig: string, namespace: string, within = 5_000) {
+export function controllerStage(kube: KubeClient, kubeconfig: string, namespace: string, waits: Waits = {}) {
   async function startController(env: Record<string, string> = {}, log: Log = silent) {
     const stop = new AbortController()
     const listening = Promise.withResolvers<string>()
@@ -102,14 +102,11 @@ export function controllerStage(kube: KubeClient, kubeconfig: string, namespace:
 
   /** Ends the agent on a node as a kubelet shows it first: its container terminated, its Pod still Running. */
   async function endAgent(node: string, given: Partial<AgentReport> = {}): Promise<PodObject> {
-    const pod = await eventually(
-      async () => {
-        const open = (await podsOn(node)).find(one => !hasEnded(one))
-        assert.ok(open, `no agent waits on ${node}`)
-        return open
-      },
-      { within },
-    )
+    const pod = await eventually(async () => {
+      const open = (await podsOn(node)).find(one => !hasEnded(one))
+      assert.ok(open, `no agent waits on ${node}`)
+      return open
+    }, waits)
     await kube.patchStatus(pods, { namespace, name: pod.metadata.name }, endedStatus(pod, 'Running', given))
     return pod
   }
@@ -132,7 +129,7 @@ export function controllerStage(kube: KubeClient, kubeconfig: string, namespace:
       assert.ok(config)
       return config
     }
-    return eventually(said, { within })
+    return eventually(said, waits)
   }
 
   const expectConfigured = (name: string) =>
@@ -140,7 +137,7 @@ export function controllerStage(kube: KubeClient, kubeconfig: string, namespace:
 
   return {
     ...{ kube, namespace, startController, addNode, setNode, addConfig, configOf, changeSpec, jobsOn, podsOn },
-    ...{ waitingPods, endAgent, finishPod, expectStatus, expectConfigured },
+    ...{ waits, waitingPods, endAgent, finishPod, expectStatus, expectConfigured },
   }
 }
 

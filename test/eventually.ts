@@ -3,16 +3,23 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
+export interface Waits {
+  within?: number
+  every?: number
+  /** Nobody waits for it any more. */
+  signal?: AbortSignal
+}
+
 export async function eventually<T>(
   check: () => T | Promise<T>,
-  { within = 30_000, every = 25 }: { within?: number; every?: number } = {},
+  { within = 30_000, every = 25, signal }: Waits = {},
 ): Promise<T> {
   const until = Date.now() + within
   for (;;) {
     try {
       return await check()
     } catch (error) {
-      if (Date.now() >= until) throw error
+      if (Date.now() >= until || signal?.aborted) throw error
     }
     await sleep(every)
   }

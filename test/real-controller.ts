@@ -5,6 +5,7 @@
 import { join } from 'node:path'
 import { type Lessen, root, startAuditedCluster } from './audited-cluster.ts'
 import { controllerStage } from './controller-cluster.ts'
+import type { Waits } from './eventually.ts'
 import { type Daemon, startDaemon } from './rigs/process.ts'
 
 export type { Asked } from './audited-cluster.ts'
@@ -28,11 +29,11 @@ export async function startRealController() {
   /** A namespace with what the chart installs in it; the rights may be less than they should be. */
   async function install(
     namespace: string,
-    { enforce = 'privileged', change = rules => rules, within = 60_000 }: InstallOptions = {},
+    { enforce = 'privileged', change = rules => rules, waits = { within: 60_000 } }: InstallOptions = {},
   ) {
     const labels = { 'pod-security.kubernetes.io/enforce': enforce }
     const kubeconfig = await cluster.installRights(namespace, { labels, change })
-    return { ...controllerStage(kube, kubeconfig, namespace, within), kubeconfig }
+    return { ...controllerStage(kube, kubeconfig, namespace, waits), kubeconfig }
   }
 
   /** The controller as a process of its own; `program` is what Node is given before the command. */
@@ -55,6 +56,6 @@ export interface InstallOptions {
   enforce?: string
   /** Makes the rights less than they should be. */
   change?: Lessen
-  /** How long the stage waits for anything, in ms. */
-  within?: number
+  /** How the stage waits for anything. */
+  waits?: Waits
 }

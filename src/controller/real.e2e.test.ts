@@ -2,7 +2,7 @@
  * The controller under its own ServiceAccount on a real API server and Job controller: what a user sees there.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, suite, test } from 'node:test'
 import { inputOf } from '../../test/controller-cluster.ts'
 import { eventually } from '../../test/eventually.ts'
 import { type RealController, startRealController } from '../../test/real-controller.ts'
@@ -121,89 +121,92 @@ test('a config is deleted while the controller is away, and cleaned up when it i
   await gone(stage, 'away')
 })
 
-test('a namespace that does not allow the agent says so, and goes on when it does', async () => {
-  const strict = await real.install('strict', { enforce: 'restricted' })
-  const own = await strict.startController()
-  try {
-    await strict.addConfig('refused', await strict.addNode('refused'))
-    const said = await eventually(
-      async () => {
-        const ready = (await strict.configOf('refused'))?.status?.conditions?.find(({ type }) => type === 'Ready')
-        assert.equal(ready?.reason, 'PodForbidden')
-        return ready?.message ?? ''
-      },
-      { within },
-    )
-    assert.match(said, /violates PodSecurity "restricted/)
-    await real.kube.patch(
-      namespaces,
-      { name: 'strict' },
-      { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'privileged' } } },
-    )
-    await strict.finishPod(await strict.endAgent('refused'))
-    await strict.expectConfigured('refused')
-  } finally {
-    await own.stop()
-  }
-})
+/** Each in a namespace of its own: they wait for other parts, not for each other. */
+suite('at the same time', { concurrency: true }, () => {
+  test('a namespace that does not allow the agent says so, and goes on when it does', async () => {
+    const strict = await real.install('strict', { enforce: 'restricted' })
+    const own = await strict.startController()
+    try {
+      await strict.addConfig('refused', await strict.addNode('refused'))
+      const said = await eventually(
+        async () => {
+          const ready = (await strict.configOf('refused'))?.status?.conditions?.find(({ type }) => type === 'Ready')
+          assert.equal(ready?.reason, 'PodForbidden')
+          return ready?.message ?? ''
+        },
+        { within },
+      )
+      assert.match(said, /violates PodSecurity "restricted/)
+      await real.kube.patch(
+        namespaces,
+        { name: 'strict' },
+        { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'privileged' } } },
+      )
+      await strict.finishPod(await strict.endAgent('refused'))
+      await strict.expectConfigured('refused')
+    } finally {
+      await own.stop()
+    }
+  })
 
-test('a namespace that is deleted as a whole ends, and the controller with it', async () => {
-  const doomed = await real.install('doomed')
-  const own = real.startProcess('doomed', { KUBECONFIG: doomed.kubeconfig, CONTROLLER_NAMESPACE: 'doomed' })
-  try {
-    for (const name of ['doomed-1', 'doomed-2']) await configured(doomed, name)
-    await doomed.addConfig('doomed-3', await doomed.addNode('doomed-3'))
-    await doomed.endAgent('doomed-3')
-    await real.kube.create(pods, {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name: 'controller', namespace: 'doomed' },
-      spec: { nodeName: 'doomed-1', containers: [{ name: 'controller', image: 'multinic-controller' }] },
-    })
-    await real.kube.delete(namespaces, { name: 'doomed' })
-    // The end of its Pod is the end of the controller.
-    await eventually(
-      async () => {
-        const pod = await real.kube.get(pods, { namespace: 'doomed', name: 'controller' })
-        assert.ok(pod?.metadata.deletionTimestamp)
-      },
-      { within },
-    )
-    await own.stop('SIGTERM')
-    // No kubelet is here to end the Pods and let them go: the test does it for them. The real namespace controller takes
-    // Pods before anything else, and looks again after pauses of up to a minute.
-    await eventually(
-      async () => {
-        for (const pod of await doomed.podsOn('doomed-3')) await doomed.finishPod(pod)
-        await cp.exec('kubectl', ['-n', 'doomed', 'delete', 'pods', '--all', '--grace-period=0', '--force'])
-        assert.equal(await real.kube.get(namespaces, { name: 'doomed' }), undefined)
-      },
-      { within: 150_000, every: 1_000 },
-    )
-  } finally {
-    await own.stop()
-  }
-})
+  test('a namespace that is deleted as a whole ends, and the controller with it', async () => {
+    const doomed = await real.install('doomed')
+    const own = real.startProcess('doomed', { KUBECONFIG: doomed.kubeconfig, CONTROLLER_NAMESPACE: 'doomed' })
+    try {
+      for (const name of ['doomed-1', 'doomed-2']) await configured(doomed, name)
+      await doomed.addConfig('doomed-3', await doomed.addNode('doomed-3'))
+      await doomed.endAgent('doomed-3')
+      await real.kube.create(pods, {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'controller', namespace: 'doomed' },
+        spec: { nodeName: 'doomed-1', containers: [{ name: 'controller', image: 'multinic-controller' }] },
+      })
+      await real.kube.delete(namespaces, { name: 'doomed' })
+      // The end of its Pod is the end of the controller.
+      await eventually(
+        async () => {
+          const pod = await real.kube.get(pods, { namespace: 'doomed', name: 'controller' })
+          assert.ok(pod?.metadata.deletionTimestamp)
+        },
+        { within },
+      )
+      await own.stop('SIGTERM')
+      // No kubelet is here to end the Pods and let them go: the test does it for them. The real namespace controller takes
+      // Pods before anything else, and looks again after pauses of up to a minute.
+      await eventually(
+        async () => {
+          for (const pod of await doomed.podsOn('doomed-3')) await doomed.finishPod(pod)
+          await cp.exec('kubectl', ['-n', 'doomed', 'delete', 'pods', '--all', '--grace-period=0', '--force'])
+          assert.equal(await real.kube.get(namespaces, { name: 'doomed' }), undefined)
+        },
+        { within: 150_000, every: 1_000 },
+      )
+    } finally {
+      await own.stop()
+    }
+  })
 
-test('drift is found by a check Job, told per interface, and repaired where that is wanted', async () => {
-  const drifting = await real.install('drifting')
-  const first = await drifting.startController()
-  await configured(drifting, 'drifts')
-  await first.stop()
-  const own = await drifting.startController({ DRIFT_INTERVAL: '2s', DRIFT_POLICY: 'repair' })
-  try {
-    const interfaces = [aNic(0, { status: 'Failed', reason: 'Drifted', message: 'mtu is 1500, not 1450' })]
-    const check = await drifting.endAgent('drifts', {
-      verdict: 'Drifted',
-      message: 'multinic0: mtu is 1500',
-      interfaces,
-    })
-    assert.equal(inputOf(check).mode, 'check')
-    await drifting.finishPod(check)
-    const repair = await drifting.endAgent('drifts')
-    assert.equal(inputOf(repair).mode, 'apply')
-    await drifting.expectConfigured('drifts')
-  } finally {
-    await own.stop()
-  }
+  test('drift is found by a check Job, told per interface, and repaired where that is wanted', async () => {
+    const drifting = await real.install('drifting')
+    const first = await drifting.startController()
+    await configured(drifting, 'drifts')
+    await first.stop()
+    const own = await drifting.startController({ DRIFT_INTERVAL: '2s', DRIFT_POLICY: 'repair' })
+    try {
+      const interfaces = [aNic(0, { status: 'Failed', reason: 'Drifted', message: 'mtu is 1500, not 1450' })]
+      const check = await drifting.endAgent('drifts', {
+        verdict: 'Drifted',
+        message: 'multinic0: mtu is 1500',
+        interfaces,
+      })
+      assert.equal(inputOf(check).mode, 'check')
+      await drifting.finishPod(check)
+      const repair = await drifting.endAgent('drifts')
+      assert.equal(inputOf(repair).mode, 'apply')
+      await drifting.expectConfigured('drifts')
+    } finally {
+      await own.stop()
+    }
+  })
 })

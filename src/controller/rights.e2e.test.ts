@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { missedOf, rightOf, without } from '../../test/audited-cluster.ts'
+import { type Lessen, missedOf, rightOf, without } from '../../test/audited-cluster.ts'
 import { eventually } from '../../test/eventually.ts'
 import { type RealController, startRealController } from '../../test/real-controller.ts'
 import { bizConfigs } from '../contract/biz-config.ts'
@@ -36,10 +36,10 @@ const stories: Record<string, (stage: Stage, name: string, restart: Restart) => 
     await stage.expectConfigured(name)
     await stage.changeSpec(name, 'another')
     await stage.finishPod(await stage.endAgent(name))
-    await eventually(async () => assert.equal((await stage.configOf(name))?.status?.observedGeneration, 2), { within })
+    await eventually(async () => assert.equal((await stage.configOf(name))?.status?.observedGeneration, 2), stage.waits)
     await real.kube.delete(nodeConfigs, { namespace: stage.namespace, name })
     await stage.finishPod(await stage.endAgent(name))
-    await eventually(async () => assert.equal(await stage.configOf(name), undefined), { within })
+    await eventually(async () => assert.equal(await stage.configOf(name), undefined), stage.waits)
   },
   /** By a document for the whole cluster. */
   async 'is served from a MultiNicBizConfig'(stage, name) {
@@ -53,13 +53,10 @@ const stories: Record<string, (stage: Stage, name: string, restart: Restart) => 
       spec: { nodeConfigs: [{ attachedNodeId, interfaces }] },
     })
     await stage.finishPod(await stage.endAgent(name))
-    await eventually(
-      async () => {
-        const { status } = (await kube.get(bizConfigs, { namespace, name })) ?? {}
-        assert.equal(status?.nodeStatuses?.[0]?.state, 'Configured')
-      },
-      { within },
-    )
+    await eventually(async () => {
+      const { status } = (await kube.get(bizConfigs, { namespace, name })) ?? {}
+      assert.equal(status?.nodeStatuses?.[0]?.state, 'Configured')
+    }, stage.waits)
   },
   /** A Job of that name is there, and the watch does not show it. */
   async 'meets a stranger'(stage, name) {
@@ -84,24 +81,21 @@ const stories: Record<string, (stage: Stage, name: string, restart: Restart) => 
       spec: { suspend: true, template },
     })
     await kube.patch(nodeConfigs, { namespace, name }, { metadata: { annotations: { 'multinic.io/paused': null } } })
-    await eventually(async () => assert.ok((await stage.configOf(name))?.metadata.finalizers?.length), { within })
+    await eventually(async () => assert.ok((await stage.configOf(name))?.metadata.finalizers?.length), stage.waits)
   },
   /** Its Pod never runs, so its Events are asked for. */
   async 'waits for its Pod'(stage, name) {
     await stage.addConfig(name, await stage.addNode(name))
     const asks = async () => (await real.askedIn(stage.namespace)).some(one => rightOf(one) === 'list events')
-    await eventually(async () => assert.ok(await asks()), { within, every: 500 })
+    await eventually(async () => assert.ok(await asks()), { ...stage.waits, every: 500 })
   },
   /** The same is said twice, and once more by the next controller. */
   async 'comes and goes'(stage, name, restart) {
     const reason = async (wanted: string) =>
-      eventually(
-        async () => {
-          const { conditions } = (await stage.configOf(name))?.status ?? {}
-          assert.equal(conditions?.find(({ type }) => type === 'Ready')?.reason, wanted)
-        },
-        { within },
-      )
+      eventually(async () => {
+        const { conditions } = (await stage.configOf(name))?.status ?? {}
+        assert.equal(conditions?.find(({ type }) => type === 'Ready')?.reason, wanted)
+      }, stage.waits)
     await stage.addConfig(name, '6f1c2a10-0001-4aaa-8bbb-999999999999')
     for (let round = 0; round < 2; round++) {
       await reason('NodeMissing')
@@ -118,27 +112,30 @@ const stories: Record<string, (stage: Stage, name: string, restart: Restart) => 
   },
 }
 
-/** A controller that tells all stories, and may be stopped in the middle of them. */
-async function tellAll(stage: Stage) {
+/** A controller that tells all stories, and may be stopped in the middle of them: then nobody waits for their ends. */
+async function tellAll(namespace: string, change?: Lessen) {
+  const over = new AbortController()
+  const { signal } = over
+  const stage = await real.install(namespace, { ...(change && { change }), waits: { within, signal } })
   let controller = await stage.startController(settings)
-  let over = false
   const restart = async () => {
     await controller.stop()
-    if (over) return
+    if (signal.aborted) return
     controller = await stage.startController(settings)
-    if (over) await controller.stop()
+    if (signal.aborted) await controller.stop()
   }
-  const told = Object.values(stories).map((story, index) => story(stage, `${stage.namespace}-${index}`, restart))
+  const told = Object.values(stories).map((story, index) => story(stage, `${namespace}-${index}`, restart))
+  const ended = Promise.allSettled(told)
   const stop = async () => {
-    over = true
+    over.abort()
     await controller.stop()
+    await ended
   }
-  return { ended: Promise.allSettled(told), stop }
+  return { ended, stop }
 }
 
 test('the controller works with its rights, is never refused, and uses every one of them', async () => {
-  const stage = await real.install('whole', { within })
-  const telling = await tellAll(stage)
+  const telling = await tellAll('whole')
   const results = await telling.ended
   await telling.stop()
   assert.deepEqual(
@@ -151,7 +148,7 @@ test('the controller works with its rights, is never refused, and uses every one
       assert.deepEqual([...new Set(asked.filter(({ code }) => code === 403).map(rightOf))], [])
       assert.deepEqual([...new Set(asked.map(rightOf))].sort(), real.rights.toSorted())
     },
-    { within: 5_000 },
+    { within },
   )
 })
 
@@ -162,15 +159,14 @@ test('each right that is taken away is missed', async t => {
 })
 
 async function isMissed(right: string, namespace: string): Promise<boolean> {
-  const stage = await real.install(namespace, { change: without(right), within })
-  const telling = await tellAll(stage)
+  const telling = await tellAll(namespace, without(right))
   try {
     await eventually(
       async () => {
         const refused = (await real.askedIn(namespace)).filter(({ code }) => code === 403)
         assert.ok(refused.some(one => rightOf(one) === right))
       },
-      { within: 40_000, every: 250 },
+      { within: 2 * within, every: 250 },
     )
     return true
   } catch {

@@ -61,7 +61,7 @@ async function measured(
   round: number,
   create: (stage: Stage, round: number) => Promise<() => Promise<void>>,
 ): Promise<number> {
-  const stage = await real.install(namespace, { within })
+  const stage = await real.install(namespace, { waits: { within } })
   const names = Array.from({ length: count }, (_, index) => `${namespace}-${index}`)
   await each(names, (name, index) => real.kube.create(nodes, readyNode(name, uuidOf(round, index))))
   const agents = await allAgents(real.kube, namespace)

@@ -19,6 +19,8 @@ export const bridge = { name: 'mnbr0', address: '10.88.0.1', prefix: 24 }
 export interface ControlPlaneOptions {
   apiserverFlags?: string[]
   controllerManagerFlags?: string[]
+  /** Kinds that are there before the controller manager: of later ones its garbage collector learns half a minute later. */
+  beforeManager?: (exec: ControlPlane['exec']) => Promise<unknown>
   /** A second cluster in the world of this one: with authority, tokens and objects of its own, in the same etcd. */
   beside?: ControlPlane
   /** Outside of a world: on these ports of the loopback address, with its files below this directory. */
@@ -93,6 +95,10 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       await answers('kube-apiserver', apiserver, () => get('/readyz'))
     }
     await back()
+    const path = [dirname(binary('kubectl')), environment()['PATH']].join(delimiter)
+    const exec: ControlPlane['exec'] = (command, args, more = {}) =>
+      run(command, args, { ...more, env: { KUBECONFIG: kubeconfig, PATH: path, ...more.env } })
+    await options.beforeManager?.(exec)
     const manager = startDaemon(
       binary('kube-controller-manager'),
       [
@@ -114,10 +120,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       world,
       authority,
       get,
-      exec: (command, args, more = {}) => {
-        const path = [dirname(binary('kubectl')), environment()['PATH']].join(delimiter)
-        return run(command, args, { ...more, env: { KUBECONFIG: kubeconfig, PATH: path, ...more.env } })
-      },
+      exec,
       nextAddress: () => {
         last += 1
         return bridge.address.replace(/\d+$/, String(last))

@@ -10,6 +10,7 @@ import { discoveryCases } from './kube/discovery.ts'
 import { jobCases } from './kube/jobs.ts'
 import { kindCases } from './kube/kinds.ts'
 import { listCases } from './kube/lists.ts'
+import { metadataCases } from './kube/metadata.ts'
 import { objectCases } from './kube/objects.ts'
 import { type Place, settleIn } from './kube/place.ts'
 import { rightCases } from './kube/rights.ts'
@@ -50,6 +51,7 @@ export function kubeConformance(
     after(() => opened?.leave(), { timeout: 60_000 })
 
     describe('objects', () => objectCases(place))
+    describe('metadata', () => metadataCases(place))
     describe('writes', () => writeCases(place))
     describe('schemas', () => schemaCases(place))
     describe('server-side apply', () => applyCases(place))

@@ -1,9 +1,10 @@
 /**
- * From what a caller sent to what would be stored: identity, subresources, pruning, defaults, ownership, generation, checks.
+ * From what a caller sent to what would be stored: new metadata, subresources, pruning, defaults, ownership, generation, checks.
  */
 import { randomUUID } from 'node:crypto'
 import { ruleErrors } from './cel.ts'
-import { ApiFailure, badRequest, conflict, type FieldError, fieldError, invalid, modified } from './failures.ts'
+import { ApiFailure, conflict, type FieldError, fieldError, invalid, modified } from './failures.ts'
+import { undecodable } from './identity.ts'
 import { type ApiObject, copy, equal, isRecord, type Metadata, without } from './json.ts'
 import { apiVersion, type Kind, type KindVersion } from './kinds.ts'
 import { managersAfterUpdate, type Writer } from './managers.ts'
@@ -48,7 +49,7 @@ export function admitted(admission: Admission): ApiObject {
   if (kind.behaviour.generation && !old) object.metadata.generation = 1
   const scoped = withSubresource(object, target, old)
   const sent = target.subresource === 'status' ? onlyStatus(scoped) : scoped
-  if (!kind.custom) checkTypes(sent, target)
+  if (!kind.custom) checkTypes(sent, admission)
   const unknown: string[] = []
   pruned(sent, version.schema, unknown)
   tellUnknown(unknown, admission)
@@ -84,48 +85,6 @@ export function writerOf(target: Target, options: WriteOptions, now: Date): Writ
     statusApart: target.version.status,
     time: timestamp(now),
   }
-}
-
-/** What the caller sent is what the path names, or a 400. */
-export function checkIdentity(body: unknown, target: Target): ApiObject {
-  const { kind, version, namespace, name } = target
-  if (!isRecord(body)) throw badRequest('the body is no object')
-  const wanted = apiVersion(kind.group, version.name)
-  if (kind.custom && !body['kind']) {
-    throw badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): Object 'Kind' is missing`)
-  }
-  const given = { apiVersion: wanted, kind: kind.kind, ...body }
-  if (given.apiVersion !== wanted) {
-    throw badRequest(
-      `the API version in the data (${said(given.apiVersion)}) does not match the expected API version (${wanted})`,
-    )
-  }
-  if (given.kind !== kind.kind) {
-    if (!kind.custom) {
-      throw badRequest(`${said(given.kind)} in version "${version.name}" cannot be handled as a ${kind.kind}`)
-    }
-    throw invalid({ ...kind, kind: said(given.kind) }, name || nameIn(body), [
-      fieldError.invalid('kind', given.kind, `must be ${kind.kind}`),
-    ])
-  }
-  const metadata = isRecord(body['metadata']) ? body['metadata'] : {}
-  if (kind.namespaced && metadata['namespace'] && metadata['namespace'] !== namespace) {
-    throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
-  }
-  if (name && metadata['name'] && metadata['name'] !== name) {
-    throw badRequest(`the name of the object (${said(metadata['name'])}) does not match the name on the URL (${name})`)
-  }
-  const full = { ...metadata, name: name || said(metadata['name'] ?? '') }
-  return { ...given, apiVersion: wanted, kind: kind.kind, metadata: full }
-}
-
-/** Whatever was sent in place of a text. */
-function said(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
-}
-
-function nameIn(body: Record<string, unknown>): string {
-  return isRecord(body['metadata']) ? said(body['metadata']['name'] ?? '') : ''
 }
 
 /** 409 when the caller has read an older object than the one that is there. */
@@ -180,13 +139,9 @@ function withSubresource(object: ApiObject, target: Target, old: ApiObject | und
 }
 
 /** Built-in kinds are read into typed fields before anything else is looked at. */
-function checkTypes(object: ApiObject, target: Target): void {
+function checkTypes(object: ApiObject, { target, patch }: Admission): void {
   const wrong = mistyped(object, target.version.schema)
-  if (wrong !== undefined) throw badRequest(`${unhandled(target)}: ${wrong}`)
-}
-
-function unhandled({ kind, version }: Target): string {
-  return `${kind.kind} in version ${JSON.stringify(version.name)} cannot be handled as a ${kind.kind}`
+  if (wrong !== undefined) throw undecodable(target, wrong, patch)
 }
 
 /** The rest is as it was and need not be looked at again. */
@@ -200,9 +155,7 @@ function tellUnknown(unknown: readonly string[], { target, options, patch }: Adm
   if (unknown.length === 0) return
   const named = unknown.toSorted().map(path => `unknown field ${JSON.stringify(path)}`)
   if (options.fieldValidation === 'Strict') {
-    const because = `strict decoding error: ${named.join(', ')}`
-    if (patch === undefined) throw badRequest(`${unhandled(target)}: ${because}`)
-    throw invalid({ group: '', plural: '', kind: '' }, '', [fieldError.invalid('patch', patch, because)])
+    throw undecodable(target, `strict decoding error: ${named.join(', ')}`, patch)
   }
   if (options.fieldValidation !== 'Ignore') for (const text of named) options.warn?.(text)
 }

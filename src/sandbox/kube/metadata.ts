@@ -28,6 +28,7 @@ export function metadataErrors(object: ApiObject, old: ApiObject | undefined, ki
     ...nameErrors(metadata.name, kind),
     ...labelErrors(metadata),
     ...ownerErrors(metadata),
+    ...(metadata.finalizers ?? []).flatMap(name => finalizerNameErrors(name, kind)),
     ...(old ? finalizerErrors(metadata, old.metadata) : []),
   ]
 }
@@ -72,6 +73,17 @@ function ownerErrors(metadata: Metadata): FieldError[] {
   }
   return errors
 }
+
+/** A domain is asked for only where the real server knows all finalizers: not of our kinds, nor of their definitions. */
+function finalizerNameErrors(name: string, { custom, group }: Kind): FieldError[] {
+  const own = name.slice(name.indexOf('/') + 1)
+  if (!qualifiedName.test(own) || own.length > 63) return [fieldError.invalid('metadata.finalizers', name, keyDetail)]
+  if (custom || group === 'apiextensions.k8s.io' || name.includes('/') || standardFinalizers.includes(name)) return []
+  const detail = 'name is neither a standard finalizer name nor is it fully qualified'
+  return [fieldError.invalid('metadata.finalizers', name, detail)]
+}
+
+const standardFinalizers = ['kubernetes', 'orphan', 'foregroundDeletion']
 
 function finalizerErrors(metadata: Metadata, old: Metadata): FieldError[] {
   if (!old.deletionTimestamp) return []

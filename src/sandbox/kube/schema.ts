@@ -109,8 +109,7 @@ export function pruned(value: unknown, schema: Schema | undefined, unknown: stri
 export function undeclared(value: unknown, schema: Schema | undefined, path = ''): string[] {
   if (!schema || value === null || value === undefined) return []
   if (!typeHolds(value, schema)) {
-    const wanted = schema.type === 'integer' || schema.type === 'number' ? 'numeric (int or float)' : schema.type
-    return [`${path}: expected ${wanted}, got ${typeName(value)}`]
+    return [`${path}: expected ${appliedTypes[schema.type ?? ''] ?? schema.type}, got ${typeName(value)}`]
   }
   if (Array.isArray(value)) return value.flatMap((item, index) => undeclared(item, schema.items, `${path}[${index}]`))
   if (!isRecord(value)) return []
@@ -120,6 +119,10 @@ export function undeclared(value: unknown, schema: Schema | undefined, path = ''
     if (field) return undeclared(value[name], field, `${path}.${name}`)
     return keepsAll ? [] : [`${path}.${name}: field not declared in schema`]
   })
+}
+
+const appliedTypes: Record<string, string> = {
+  ...{ object: 'map', array: 'list', integer: 'numeric (int or float)', number: 'numeric (int or float)' },
 }
 
 /** The first value that is of another type than its field, in the words of a server that reads into typed fields. */

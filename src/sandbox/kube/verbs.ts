@@ -1,9 +1,8 @@
 /**
  * The verbs of the API over the store: get, create, update, the patches, apply and delete, for every kind alike.
  */
-import { admitted, checkIdentity, checkVersion, type Target, type WriteOptions, writerOf } from './admission.ts'
+import { admitted, checkVersion, type Target, type WriteOptions, writerOf } from './admission.ts'
 import {
-  ApiFailure,
   alreadyExists,
   badRequest,
   conflict,
@@ -15,12 +14,12 @@ import {
   type Status,
   success,
 } from './failures.ts'
+import { checkDeclared, checkIdentity } from './identity.ts'
 import { type ApiObject, copy, equal, isRecord, listOf, ordered, recordOf, without } from './json.ts'
 import { apiVersion, kindId } from './kinds.ts'
 import { applied } from './managers.ts'
 import { timestamp } from './metadata.ts'
 import { jsonPatched, mergePatched, strategicMergePatched } from './patch.ts'
-import { undeclared } from './schema.ts'
 import type { Store } from './store.ts'
 
 export interface DeleteOptions {
@@ -107,6 +106,7 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
       const place = { group: 'meta.k8s.io', plural: 'patchoptions', kind: 'PatchOptions' }
       throw invalid(place, '', [fieldError.required('fieldManager', 'is required for apply patch')])
     }
+    checkDeclared(body, target)
     const config = checkIdentity(body, target)
     if (config.metadata.managedFields) throw badRequest('metadata.managedFields must be nil')
     const old = find(target)
@@ -115,7 +115,6 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
     if (old) checkVersion(target, old, config.metadata)
     else if (config.metadata.uid || target.subresource) throw notFound(target.kind, target.name)
     const base = old ?? { apiVersion: config.apiVersion, kind: config.kind, metadata: { name: target.name } }
-    checkDeclared(config, target)
     const { object, managedFields } = applied(base, config, schema, writer, options.force === true)
     if (options.manager === 'kubectl') renewLastApplied(object, config)
     if (!old) return { object: create(target, object, options, managedFields), created: true }
@@ -151,12 +150,13 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
           : type === 'merge'
             ? mergePatched(current, body)
             : strategicMergePatched(current, body, target.version.schema)
-      const given = checkIdentity(result, target)
+      const patch = JSON.stringify(result)
+      const given = checkIdentity(result, target, patch)
       if (given.metadata.uid !== old.metadata.uid) {
         const error = fieldError.invalid('metadata.uid', given.metadata.uid, 'field is immutable')
         throw invalid(target.kind, target.name, [error])
       }
-      return change(target, old, given, options, JSON.stringify(given))
+      return change(target, old, given, options, patch)
     },
     remove(target, options = {}) {
       const old = get(target)
@@ -185,19 +185,6 @@ function renewLastApplied(object: ApiObject, config: ApiObject): void {
   if (annotations?.[lastApplied] === undefined) return
   const said = ordered({ ...config, metadata: without(config.metadata, 'managedFields') })
   object.metadata.annotations = { ...annotations, [lastApplied]: `${JSON.stringify(said)}\n` }
-}
-
-/** What is applied must fit the schema before it can be laid over anything; the real server answers 500 too. */
-function checkDeclared(config: ApiObject, { kind, version, name }: Target): void {
-  const wrong = undeclared(without(config, 'apiVersion', 'kind', 'metadata'), version.schema)
-  if (wrong.length === 0) return
-  const what = wrong.length === 1 ? wrong[0] : `errors:\n  ${wrong.join('\n  ')}`
-  const gvk = `${kind.group}/${version.name}, Kind=${kind.kind}`
-  throw new ApiFailure(
-    500,
-    '',
-    `failed to create typed patch object (${config.metadata.namespace ?? ''}/${name}; ${gvk}): ${what}`,
-  )
 }
 
 function checkPreconditions(target: Target, old: ApiObject, { uid, resourceVersion }: DeleteOptions): void {

@@ -160,7 +160,10 @@ export const chartValues: Group = {
     crds: {
       about: 'CustomResourceDefinitions.',
       of: {
-        install: flag(true, 'Install and upgrade them with the chart. They stay when the chart is uninstalled.'),
+        install: flag(
+          true,
+          'Install and upgrade them with the chart, unless somebody else brought them. They stay when the chart is uninstalled.',
+        ),
       },
     },
     namespace: {

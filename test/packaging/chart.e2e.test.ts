@@ -4,7 +4,7 @@
  * UPDATE=1 writes the golden files anew.
  */
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -150,12 +150,31 @@ for (const [name, [args, words]] of Object.entries(mistakes))
     assert.match(stderr, words)
   })
 
-test('helm installs, upgrades and uninstalls; definitions and objects stay', async () => {
-  const install = ['upgrade', '--install', 'multinic-agent', chart, '--namespace', namespace]
-  for (const more of [[], ['--values', join(chart, 'values-staging.yaml')]]) {
-    const { code, stderr } = await helm([...install, ...more], cluster.kubeconfig)
+/** The chart of a version whose definition of OpenstackConfigs had no columns. */
+async function olderChart(): Promise<string> {
+  const older = join(home, 'older')
+  await cp(chart, older, { recursive: true })
+  const file = join(older, 'files/crds/multinic.example.com_openstackconfigs.yaml')
+  const text = (await readFile(file, 'utf8')).replace(/^ {6}additionalPrinterColumns:\n( {8}.*\n)+/m, '')
+  await writeFile(file, text)
+  return older
+}
+
+async function columns(): Promise<string> {
+  const path = 'jsonpath={.spec.versions[*].additionalPrinterColumns[*].name}'
+  return (await kubectl('get', 'crd', 'openstackconfigs.multinic.example.com', '--output', path)).stdout
+}
+
+test('helm installs, upgrades with the definitions and uninstalls; definitions and objects stay', async () => {
+  const install = async (from: string, ...more: string[]) => {
+    const words = ['upgrade', '--install', 'multinic-agent', from, '--namespace', namespace, ...more]
+    const { code, stderr } = await helm(words, cluster.kubeconfig)
     assert.equal(code, 0, stderr)
   }
+  await install(await olderChart())
+  assert.equal(await columns(), '')
+  await install(chart, '--values', join(chart, 'values-staging.yaml'))
+  assert.match(await columns(), /^Ready Reason /)
   await kubectl('apply', '--filename', join(root, 'config/samples/openstackconfig.yaml'))
   const removed = await helm(['uninstall', 'multinic-agent', '--namespace', namespace], cluster.kubeconfig)
   assert.equal(removed.code, 0, removed.stderr)
@@ -200,6 +219,17 @@ test('make install, deploy and undeploy do what they say, and undeploy leaves ob
   assert.equal(stdout, '')
 })
 
+/** It waits for an object whose part is gone. */
+async function endingNamespace(patch: string): Promise<void> {
+  const sample = await readFile(join(root, 'config/samples/openstackconfig.yaml'), 'utf8')
+  const input = sample.replace(`namespace: ${namespace}`, 'namespace: ending')
+  await kubectl('create', 'namespace', 'ending')
+  await cluster.exec('kubectl', ['apply', '--filename', '-'], { input })
+  const object = ['openstackconfig', 'openstackconfig-sample', '--namespace', 'ending']
+  await kubectl('patch', ...object, '--type', 'merge', '--patch', patch)
+  await kubectl('delete', 'namespace', 'ending', '--wait=false')
+}
+
 test('make uninstall refuses while objects exist; forced, it ends although a part that still runs puts its finalizer back', async () => {
   const patch = '{"metadata":{"finalizers":["multinic.example.com/hold"]}}'
   const object = ['openstackconfig', 'openstackconfig-sample', '--namespace', namespace]
@@ -209,6 +239,7 @@ test('make uninstall refuses while objects exist; forced, it ends although a par
   assert.notEqual(refused.code, 0)
   assert.match(refused.stderr, /1 objects exist.*openstackconfig-sample.*FORCE=1/s)
   await kubectl('get', ...object)
+  await endingNamespace(patch)
   let ended = false
   const part = (async () => {
     while (!ended) await cluster.exec('kubectl', hold, { check: false })
@@ -220,4 +251,17 @@ test('make uninstall refuses while objects exist; forced, it ends although a par
   assert.equal(forced.code, 0, forced.stderr)
   const { stdout } = await kubectl('get', 'customresourcedefinitions', '--output', 'name')
   assert.doesNotMatch(stdout, /multinic/)
+})
+
+test('over definitions that make install brought, helm installs the rest, says so and leaves them alone', async () => {
+  assert.equal((await make('install')).code, 0)
+  const { code, stdout, stderr } = await helm(
+    ['install', 'multinic-agent', chart, '--namespace', namespace],
+    cluster.kubeconfig,
+  )
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /Left as they are: definitions .*multinicnodeconfigs\.multinic\.io/s)
+  await kubectl('get', 'deployment', 'multinic-agent-controller', '--namespace', namespace)
+  const owned = await kubectl('get', 'customresourcedefinitions', '--output', 'jsonpath={..annotations}')
+  assert.doesNotMatch(owned.stdout, /meta\.helm\.sh\/release-name":"multinic-agent/)
 })

@@ -315,3 +315,12 @@ spec:
       targetPort: {{ .target }}
     {{- end }}
 {{- end }}
+
+{{/* Whether a definition is this release's to bring. Helm refuses to install over one that it did not make, and make install, kubectl,
+the Go implementation or another release may have been there before: theirs are left to them. */}}
+{{- define "multinic.bringsCrd" -}}
+{{- $release := (index . 0).Release }}
+{{- $there := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" (index . 1) }}
+{{- $owner := dig "metadata" "annotations" dict $there }}
+{{- if or (not $there) (and (eq (get $owner "meta.helm.sh/release-name") $release.Name) (eq (get $owner "meta.helm.sh/release-namespace") $release.Namespace)) }}true{{ end }}
+{{- end }}

@@ -35,13 +35,22 @@ async function leader(): Promise<string> {
   return (lease?.spec?.holderIdentity ?? '').split('_')[0] ?? ''
 }
 
-/** All of them are as they are wanted now. */
+/** All of them are as they are wanted now. Followed, not asked for: a list of a thousand is work for the server. */
 async function allSettle(where: string, count: number): Promise<void> {
-  const settled = async () => (await real.kube.list(nodeConfigs, { namespace: where })).items.filter(isSettled).length
-  await eventually(async () => assert.equal(await settled(), count), { within: 4 * within, every: 500 })
+  const enough = new AbortController()
+  const configs = createInformer(real.kube, nodeConfigs, { namespace: where, log: silent })
+  await configs.start(enough.signal)
+  try {
+    const settled = () => configs.list().filter(isSettled).length
+    await eventually(() => assert.equal(settled(), count), { within: 4 * within, every: 200 })
+  } finally {
+    enough.abort()
+  }
 }
 
-test('a leader that is killed in the middle of 200 Jobs leaves none twice and none undone', async t => {
+const patient = { timeout: 15 * 60_000 }
+
+test('a leader that is killed in the middle of 200 Jobs leaves none twice and none undone', patient, async t => {
   const { kubeconfig } = await real.install(namespace)
   const env = { KUBECONFIG: kubeconfig, LEADER_ELECT: 'true' }
   for (const name of ['one', 'two']) replicas.set(name, real.startProcess(name, { ...env, POD_NAME: name }))
@@ -49,22 +58,21 @@ test('a leader that is killed in the middle of 200 Jobs leaves none twice and no
 
   const player = await allAgents(real.kube, namespace, { perSecond: 40 })
   const names = Array.from({ length: 200 }, (_, index) => `n${index}`)
-  for (const [index, name] of names.entries()) {
+  const making = each(names, async (name, index) => {
     await real.kube.create(nodes, readyNode(name, uuidOf(1, index)))
     await real.kube.create(nodeConfigs, newConfig(name, uuidOf(1, index), namespace))
-    if (index !== names.length / 2) continue
-    const killed = await leader()
-    await replicas.get(killed)?.stop('SIGKILL')
-    t.diagnostic(`${killed} was killed with ${player.seen().length} Jobs made`)
-  }
+  })
+  await eventually(() => assert.ok(player.seen().length >= names.length / 2), { within })
+  const killed = await leader()
+  await replicas.get(killed)?.stop('SIGKILL')
+  t.diagnostic(`${killed} was killed with ${player.seen().length} Jobs made`)
+  await making
 
   await allSettle(namespace, names.length)
   const worked = player.seen().map(pod => inputOf(pod).nodeName)
   await player.stop()
   assert.deepEqual(worked.toSorted(), names.toSorted())
 })
-
-const patient = { timeout: 15 * 60_000 }
 
 test('a change of 1,000 nodes goes through the window, and a new node does not wait for it', patient, async t => {
   const wave = await real.install('wave')

@@ -15,6 +15,7 @@ import { serverNamed, subnetNamed } from '../../src/sandbox/world.ts'
 import { memoryOf } from '../bench/figure.ts'
 import { eventually } from '../eventually.ts'
 import type { Walk } from '../walks/world.ts'
+import { wrongAtRest } from './at-rest.ts'
 import { type Act, type ReplicatedPart, replicatedParts, type Step } from './history.ts'
 import { emptyModel, type Model, wantedOf } from './model.ts'
 import { type Replica, startReplica } from './replica.ts'
@@ -48,6 +49,7 @@ export async function play(stage: ChaosStage, history: readonly Step[]): Promise
     await comeBack(walk, model)
     await rest(walk, model)
     await watcher.look()
+    wrong.push(...(await wrongAtRest(walk)))
   } catch (error) {
     wrong.push(messageOf(error))
   } finally {

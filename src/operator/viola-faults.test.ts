@@ -131,3 +131,29 @@ test('DELETE: a removal that is refused waits, is told, and is done when Viola l
   viola.fault = () => undefined
   await holds([])
 })
+
+test('POST: where another was quicker the node is looked at again, and nothing of the other one is lost', async () => {
+  type Sent = { nodeName: string; expectedSpecHash: string; interfaces: { id: number; portId: string }[] }
+  const sent = () => viola.asked.filter(({ method }) => method === 'POST').map(({ body }): Sent => JSON.parse(body)[0])
+  const own = attach()
+  await holds([`worker-1 ${own}`])
+  const ours = sent().at(-1)?.interfaces ?? []
+  const theirs = { id: 1, macAddress: 'fa:16:3e:00:00:99', portId: 'theirs', source: 'another/object' }
+  const before = sent().length
+  viola.fault = ({ method }) => {
+    const conflict = { nodeName: 'worker-1', action: 'conflict', message: 'the cluster holds another config' }
+    const posts = sent().length - before
+    if (method === 'POST')
+      return posts === 1 ? { status: 409, body: { applied: 0, output: '', results: [conflict] } } : undefined
+    if (posts !== 1) return undefined
+    const node = { nodeName: 'worker-1', interfaces: [...ours, theirs], specHash: 'newer', generation: 2 }
+    return { status: 200, body: { items: [node], resourceVersion: 'newer' } }
+  }
+  const port = attach()
+  await holds([`worker-1 ${own} theirs ${port}`])
+  const [first, second] = sent().slice(before)
+  assert.deepEqual([first?.expectedSpecHash, second?.expectedSpecHash], ['h', 'newer'])
+  assert.equal(second?.interfaces.find(({ portId }) => portId === port)?.id, 2)
+  viola.fault = () => undefined
+  await becomes(/^True /)
+})

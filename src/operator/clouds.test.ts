@@ -1,0 +1,69 @@
+/** What is kept of a login, over real HTTP: with a bounded life, and not beyond the account's own end. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { silent } from '../log.ts'
+import { type Cloud as SandboxCloud, startCloud } from '../sandbox/cloud.ts'
+import { addPort, addServer, addSubnet, createWorld, type Server } from '../sandbox/world.ts'
+import { type CloudRequest, type Clouds, createClouds } from './clouds.ts'
+import { resolveSettings } from './config.ts'
+
+const minute = 60_000
+const world = createWorld()
+let sandbox: SandboxCloud
+let clouds: Clouds
+let server: Server
+let now = Date.now()
+
+before(async () => {
+  server = addServer(world, 'worker-1')
+  addPort(world, { server, subnet: addSubnet(world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 }) })
+  sandbox = await startCloud(world, silent)
+  clouds = createClouds({ now: () => now })
+})
+after(async () => {
+  await clouds?.close()
+  await sandbox?.close()
+})
+
+async function ports(other: Partial<CloudRequest> = {}): Promise<number> {
+  const env = { CONTRABASS_ENDPOINT: sandbox.urls.contrabass, VIOLA_ENDPOINT: 'http://127.0.0.1:9' }
+  const { encryptKey, id: openstackProviderId } = world.provider
+  const usual = { encryptKey, openstackProviderId, projectId: world.project.id }
+  const cloud = clouds.open({ settings: resolveSettings(env, {}), ...usual, ...other })
+  return (await cloud.portsOfVms([server.id], [])).length
+}
+
+/** What was asked of Contrabass and of Keystone meanwhile. */
+async function asked(work: () => Promise<unknown>): Promise<[contrabass: number, keystone: number]> {
+  const before = sandbox.calls()
+  await work()
+  const { contrabass, keystone } = sandbox.calls()
+  return [contrabass - before.contrabass, keystone - before.keystone]
+}
+
+test('Contrabass is asked once in ten minutes, Keystone for one token', async () => {
+  assert.deepEqual(await asked(() => ports()), [1, 1])
+  now += 9 * minute
+  assert.deepEqual(await asked(() => ports()), [0, 0])
+  now += 2 * minute
+  assert.deepEqual(await asked(() => ports()), [1, 0])
+})
+
+test('an account that is refused is asked for anew, and its new password is used at once', async () => {
+  now += minute
+  world.user.password = 'changed in Contrabass too'
+  sandbox.revokeTokens()
+  const [contrabass] = await asked(async () => assert.equal(await ports(), 1))
+  assert.equal(contrabass, 1)
+})
+
+test('an account that stays refused costs one question each time, and is told', async () => {
+  const refused = () => assert.rejects(ports({ projectId: 'f'.repeat(32) }), /keystone: POST .*HTTP 401/)
+  assert.equal((await asked(refused))[0], 1)
+  now += minute
+  assert.equal((await asked(refused))[0], 1)
+})
+
+test('another key is another login', async () => {
+  await assert.rejects(ports({ encryptKey: 'another-key-16-b' }), /does not open with this key/)
+})

@@ -5,8 +5,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type ControllerCluster, startControllerCluster } from '../../test/controller-cluster.ts'
 import { eventually } from '../../test/eventually.ts'
-import { nodeConfigs } from '../contract/node-config.ts'
+import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
 import { jobs, pods } from '../kube/resources.ts'
+import type { JobObject } from '../kube/types.ts'
 import { silent } from '../log.ts'
 import { createCaches, finishOf } from './caches.ts'
 import { controllerConfig } from './config.ts'
@@ -48,6 +49,22 @@ async function wakesOf(act: () => Promise<unknown>, isShown: () => boolean): Pro
 
 const keyOf = (name: string) => ({ namespace: cluster.namespace, name })
 const shown = (name: string) => caches.configs.get(keyOf(name))
+
+/** As the controller would make it. */
+function jobFor(config: NodeConfig, nodeName: string): JobObject {
+  const node = caches.nodes.get(nodeName)
+  assert.ok(node)
+  const work = {
+    config,
+    node: factsOf(node),
+    ...workOf(config),
+    action: 'apply',
+    attempt: 0,
+    takesSlot: false,
+  } as const
+  return agentJob(work, controllerConfig({ AGENT_IMAGE: 'multinic-agent:test' }).agent)
+}
+
 const saysDuplicate = {
   state: 'Pending' as const,
   conditions: [{ type: 'Ready', status: 'False' as const, reason: 'DuplicateNode' }],
@@ -71,23 +88,35 @@ test('a controller that starts among them looks at each a few times at most', ()
   assert.ok(seen.length <= 4 * many, `${seen.length}`)
 })
 
+test('a controller that starts looks at settled configs after new work, whatever else it meets of them', async () => {
+  const settled = await cluster.addConfig('settled', await cluster.addNode('settled'))
+  await cluster.kube.create(jobs, jobFor(settled, 'settled'))
+  const status = { state: 'Configured' as const, observedGeneration: settled.metadata.generation }
+  await cluster.kube.patchStatus(nodeConfigs, keyOf('settled'), status)
+  await eventually(() => {
+    assert.equal(shown('settled')?.status?.state, 'Configured')
+    assert.equal(caches.pods.list().length, 1)
+  })
+  const priorities: Record<string, Set<string | undefined>> = {}
+  followCluster(caches, (key, priority) => {
+    const of = priorities[key] ?? new Set()
+    priorities[key] = of.add(priority)
+  })()
+  assert.deepEqual([...(priorities[`${cluster.namespace}/settled`] ?? [])], ['recheck'])
+  assert.ok(priorities[`${cluster.namespace}/${first}`]?.has('new'))
+  await cluster.finishPod(await cluster.endAgent('settled'))
+  await cluster.kube.delete(jobs, keyOf(jobFor(settled, 'settled').metadata.name), { propagation: 'Background' })
+  await eventually(() => assert.deepEqual([caches.jobs.list(), caches.pods.list()], [[], []]))
+})
+
 test('an agent on the node wakes its own config, and nobody who stands back', async () => {
   const others = names.slice(1)
   for (const name of others) await cluster.kube.patchStatus(nodeConfigs, keyOf(name), saysDuplicate)
   await eventually(() => assert.ok(others.every(name => shown(name)?.status)))
 
   const config = await cluster.configOf(first)
-  const node = caches.nodes.get('shared')
-  assert.ok(config && node)
-  const request = {
-    config,
-    node: factsOf(node),
-    ...workOf(config),
-    action: 'apply',
-    attempt: 0,
-    takesSlot: false,
-  } as const
-  const job = agentJob(request, controllerConfig({ AGENT_IMAGE: 'multinic-agent:test' }).agent)
+  assert.ok(config)
+  const job = jobFor(config, 'shared')
   const made = await wakesOf(
     () => cluster.kube.create(jobs, job),
     () => caches.pods.list().length === 1 && caches.jobs.list().length === 1,

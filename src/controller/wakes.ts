@@ -5,7 +5,8 @@
  * change by it: all of them are woken when another one gets the node, and when the Node itself changes.
  */
 import type { NodeConfig } from '../contract/node-config.ts'
-import { keyOf } from '../kube/keys.ts'
+import type { Change } from '../kube/informer.ts'
+import { keyOf, keyText } from '../kube/keys.ts'
 import type { Priority } from '../kube/queue.ts'
 import type { JobObject, NodeObject } from '../kube/types.ts'
 import { type Caches, finishOf, nodeOf } from './caches.ts'
@@ -15,21 +16,29 @@ import { configsOf, keysBehind } from './observe.ts'
 import { isSame } from './same.ts'
 import { isPaused, isSettled, standsBack } from './work.ts'
 
+type News = Change<unknown>['type']
+
 export function followCluster(caches: Caches, wake: (key: string, priority?: Priority) => void): () => void {
   const machineOf = (name: string) => caches.nodes.get(name)?.status?.nodeInfo?.systemUUID
-  const wakeOwner = ({ metadata: { annotations, namespace } }: JobObject) => {
-    const config = annotations?.[jobAnnotations.config]
-    if (config) wake(namespace ? `${namespace}/${config}` : config)
+  /** What we meet at the start of a settled config is only looked at again: new work goes first. */
+  const look = (type: News, config: NodeConfig) =>
+    wake(keyOf(config), type === 'added' && isSettled(config) ? 'recheck' : 'new')
+  const wakeOwner = (type: News, { metadata: { annotations, namespace } }: JobObject) => {
+    const name = annotations?.[jobAnnotations.config]
+    if (!name) return
+    const key = keyText({ ...(namespace && { namespace }), name })
+    const config = caches.configs.get(key)
+    if (config) look(type, config)
+    else wake(key)
   }
   /** After news of an agent there. Who stands back wakes by its own status when it does so no longer. */
-  const wakeWorkers = (name: string, uuid?: string) => {
-    for (const job of caches.jobs.by('node', name)) wakeOwner(job)
-    for (const config of configsOf(caches, name, uuid)) if (!standsBack(config)) wake(keyOf(config))
+  const wakeWorkers = (type: News, name: string, uuid?: string) => {
+    for (const job of caches.jobs.by('node', name)) wakeOwner(type, job)
+    for (const config of configsOf(caches, name, uuid)) if (!standsBack(config)) look(type, config)
   }
   const stops = [
     caches.configs.on(({ type, object, old }) => {
-      // A settled config that we meet at the start is only looked at again: new work goes first.
-      wake(keyOf(object), type === 'added' && isSettled(object) ? 'recheck' : 'new')
+      look(type, object)
       if (type === 'updated' && old && isSame(claimOf(object), claimOf(old))) return
       // Its twins may take over, or have to step back.
       const behind = [object, ...(old ? [old] : [])].flatMap(claim => keysBehind(caches, claim))
@@ -38,19 +47,19 @@ export function followCluster(caches: Caches, wake: (key: string, priority?: Pri
     caches.nodes.on(({ type, object, old }) => {
       // Kubelets report every few seconds; most of it is not our business.
       if (type === 'updated' && old && sameFacts(object, old)) return
-      for (const config of configsOf(caches, object.metadata.name, object.status?.nodeInfo?.systemUUID))
-        wake(keyOf(config))
+      const { name } = object.metadata
+      for (const config of configsOf(caches, name, object.status?.nodeInfo?.systemUUID)) look(type, config)
     }),
     caches.jobs.on(({ type, object, old }) => {
       // The Job controller counts in it; only its end is news.
       if (type === 'updated' && old && isSame(finishOf(object), finishOf(old))) return
-      wakeOwner(object)
-      wakeWorkers(nodeOf(object), machineOf(nodeOf(object)) ?? object.metadata.labels?.[jobLabels.legacyInstance])
+      wakeOwner(type, object)
+      wakeWorkers(type, nodeOf(object), machineOf(nodeOf(object)) ?? object.metadata.labels?.[jobLabels.legacyInstance])
     }),
     caches.pods.on(({ type, object, old }) => {
       if (type === 'updated' && old && isSame(object.status, old.status)) return
       const name = object.spec.nodeName ?? ''
-      wakeWorkers(name, machineOf(name))
+      wakeWorkers(type, name, machineOf(name))
     }),
     caches.namespaces.on(({ type, object, old }) => {
       const ends = object.metadata.deletionTimestamp

@@ -22,7 +22,10 @@ function state(node: RigNode): Record<string, string[]> {
   const tables = [100, 101]
     .flatMap(number => table(node, number))
     .map(line => line.replace('proto kernel', 'proto static'))
-  const settings = ['ipv4/conf/multinic0/arp_ignore', 'ipv4/conf/multinic1/rp_filter', 'ipv6/conf/multinic0/accept_ra']
+  const settings = ['multinic0', 'multinic1'].flatMap(device => [
+    ...['arp_ignore', 'arp_announce', 'rp_filter'].map(key => `ipv4/conf/${device}/${key}`),
+    ...['accept_ra', 'autoconf'].map(key => `ipv6/conf/${device}/${key}`),
+  ])
   return {
     links: ours(links),
     addresses: ours(addresses),

@@ -3,16 +3,13 @@
  * on the way back. The steps are dealt out to as many nodes as there are processors, which work side by side.
  */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import type { AgentInput } from '../../../src/contract/agent-input.ts'
+import { bundled } from './bundle.ts'
 import { createNode, foreignState, type RigNic } from './node.ts'
 import { macsOf } from './seen.ts'
 
-const agent = fileURLToPath(new URL('./victim.ts', import.meta.url))
 const program = fileURLToPath(new URL('./killed-everywhere.ts', import.meta.url))
 
 export interface Way {
@@ -24,22 +21,9 @@ export interface Way {
 }
 
 export async function killEverywhere(way: Way): Promise<void> {
-  const work = await mkdtemp(join(tmpdir(), 'multinic-victim-'))
-  try {
-    const victim = join(work, 'victim.cjs')
-    await build({
-      entryPoints: [agent],
-      outfile: victim,
-      bundle: true,
-      platform: 'node',
-      format: 'cjs',
-      target: 'node24',
-    })
-    const of = Math.min(4, availableParallelism())
-    await Promise.all(Array.from({ length: of }, (_, part) => killOn(way, victim, { part, of })))
-  } finally {
-    await rm(work, { recursive: true, force: true })
-  }
+  const victim = await bundled('test/rigs/host/victim.ts')
+  const of = Math.min(4, availableParallelism())
+  await Promise.all(Array.from({ length: of }, (_, part) => killOn(way, victim, { part, of })))
 }
 
 /** Every `of`th step from `part` on, on a node of its own. */

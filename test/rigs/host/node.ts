@@ -16,14 +16,12 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { AgentInput } from '../../../src/contract/agent-input.ts'
 import type { AgentReport } from '../../../src/contract/agent-report.ts'
 import { environment } from '../../../src/env.ts'
 import { eventually } from '../../eventually.ts'
-
-const entry = fileURLToPath(new URL('../../../src/agent/entry.ts', import.meta.url))
+import { bundled } from './bundle.ts'
 
 export interface RigNic {
   name: string
@@ -89,6 +87,7 @@ export interface NodeOptions {
 export async function createNode({ nics = 2, files = {}, oneSubnet = false }: NodeOptions = {}): Promise<RigNode> {
   const namespace = `mna${process.pid}-${++made}`
   const fabric = `${namespace}f`
+  const agent = await bundled('src/agent/entry.ts')
   const root = mkdtempSync(join(memory, 'multinic-node-'))
   for (const name of [namespace, fabric]) execFileSync('ip', ['netns', 'add', name])
   batch(fabric, [
@@ -136,7 +135,7 @@ export async function createNode({ nics = 2, files = {}, oneSubnet = false }: No
       writeFileSync(join(root, 'host/boot_id'), `boot-${++made}\n`)
     },
     agent: (input, env) => node.start(input, env).done,
-    start: (input, env = {}) => start(node, input, env),
+    start: (input, env = {}) => start(node, agent, input, env),
     path: file => join(root, file),
     remove() {
       for (const name of [namespace, fabric]) execFileSync('ip', ['netns', 'del', name])
@@ -293,7 +292,7 @@ function plug(namespace: string, fabric: string, index: number, known: RigNic | 
   return nic
 }
 
-function start(node: RigNode, given: Partial<AgentInput>, more: Record<string, string>): Running {
+function start(node: RigNode, agent: string, given: Partial<AgentInput>, more: Record<string, string>): Running {
   const input: AgentInput = {
     version: 1,
     mode: 'apply',
@@ -309,7 +308,7 @@ function start(node: RigNode, given: Partial<AgentInput>, more: Record<string, s
   // No more rights than the Job gives.
   const caps = '-all,+net_admin'
   const rights = ['setpriv', '--no-new-privs', `--bounding-set=${caps}`, `--inh-caps=${caps}`, '--']
-  const child = spawn('nsenter', [`--net=/run/netns/${node.namespace}`, ...rights, process.execPath, entry], {
+  const child = spawn('nsenter', [`--net=/run/netns/${node.namespace}`, ...rights, process.execPath, agent], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: environment()['PATH'],

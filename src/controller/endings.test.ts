@@ -101,6 +101,14 @@ test('a Pod that does not start is explained by its Events', async () => {
   await troubles.ask([late], start + 6_000)
   assert.deepEqual(troubles.late([late], start + 7_000), [])
   assert.deepEqual(troubles.of(uid), { reason: 'PodForbidden', message: forbidden })
+  assert.deepEqual(troubles.late([late], start + 50_000), [])
+
+  // A kubelet that is slow to tell is asked before its node is said to be away.
+  const untold = { ...late, uid: 'a-job-of-which-nobody-tells' }
+  await troubles.ask([untold], start + 6_000)
+  assert.equal(troubles.of(untold.uid), undefined)
+  assert.deepEqual(troubles.late([untold], start + 10_000), [])
+  assert.deepEqual(troubles.late([untold], start + 30_000), [untold])
 })
 
 test('a node that is full and a directory that cannot be mounted are told by the status', async () => {

@@ -8,7 +8,7 @@ import { events } from '../kube/resources.ts'
 import type { EventObject } from '../kube/types.ts'
 import type { Log } from '../log.ts'
 import type { AgentJob, Trouble } from './observed.ts'
-import { askAgainMs, lateMs } from './work.ts'
+import { askAgainMs, askSoonMs, lateMs } from './work.ts'
 
 export interface Troubles {
   of(jobUid: string): Trouble | undefined
@@ -30,7 +30,8 @@ export function createTroubles(kube: Pick<Kube, 'list'>, namespace: string, log:
       return jobs.filter(({ uid, phase, createdAt }) => {
         if (phase === 'ended') known.delete(uid)
         if (!uid || phase !== 'waiting' || now - createdAt < lateMs) return false
-        return now - (known.get(uid)?.asked ?? 0) >= askAgainMs
+        const { asked = 0, trouble } = known.get(uid) ?? {}
+        return now - asked >= (trouble ? askAgainMs : askSoonMs)
       })
     },
     async ask(late, now) {

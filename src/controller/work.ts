@@ -48,9 +48,10 @@ export interface Work {
 
 /** A Job that ends within this time is told by its result only: one write instead of two. */
 export const tellAfterMs = 2_000
-/** A Pod that does not run by then is asked about, and again after a while. */
+/** A Pod that does not run by then is asked about, and again after a while; sooner where nobody has told why. */
 export const lateMs = 5_000
 export const askAgainMs = 60_000
+export const askSoonMs = 20_000
 /** A Pod that does not run by then gives its slot back. */
 export const startWithinMs = 30_000
 /** Waits before NICs that are not in the guest yet are looked for again. */

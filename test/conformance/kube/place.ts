@@ -37,7 +37,7 @@ export async function settleIn(kubeconfig: string): Promise<{ place: Place; leav
       const metadata = { name: 'first', namespace }
       await kube.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata }).catch(unlessExisting)
     },
-    { within: 10_000 },
+    { within: 60_000 },
   )
 
   let made = 0

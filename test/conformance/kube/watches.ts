@@ -10,7 +10,7 @@ import { silent } from '../../../src/log.ts'
 import { eventually } from '../../eventually.ts'
 import { aNodeConfig, nodeConfigsAlpha, type Place } from './place.ts'
 
-const within = { timeout: 30_000 }
+const within = { timeout: 120_000 }
 
 export function watchCases(place: () => Place): void {
   /** Watches until so many events came, and says them as `TYPE name`. */

@@ -20,7 +20,12 @@ function saidTo(port: number, bytes: string, { quietMs = 1_000 } = {}): Promise<
     socket.setEncoding('latin1').on('data', text => {
       said += text
     })
-    socket.setTimeout(quietMs, () => socket.destroy())
+    let quiet = 0
+    // A busy machine is silent too: until there is an answer, silence does not count at once.
+    socket.setTimeout(quietMs).on('timeout', () => {
+      if (said !== '' || ++quiet >= 60) socket.destroy()
+      else socket.setTimeout(quietMs)
+    })
     socket.once('error', error => (said === '' ? reject(error) : resolve(said))).once('close', () => resolve(said))
   })
 }

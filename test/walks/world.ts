@@ -128,7 +128,7 @@ export async function startWalk(options: WalkOptions = {}): Promise<Walk> {
       assert.equal(status, 200, JSON.stringify(body))
       return body as InventoryRecord
     },
-    async settled(within = 20_000) {
+    async settled(within = 60_000) {
       await eventually(
         async () => {
           const status = await sandbox.status()

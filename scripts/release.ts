@@ -34,6 +34,7 @@ export async function writeLightArtefacts(out: string): Promise<void> {
   // As `helm package` lays it out.
   await write(`multinic-agent-${version}.tgz`, await packed(filesBelow('deployments/helm', 'multinic-agent')))
   await write(`multinic-kustomize-${version}.tgz`, await packed(filesBelow('config', `multinic-${version}/config`)))
+  await write(`multinic-docs-${version}.tgz`, await packed(documents()))
   const definitions = await Promise.all(globSync('deployments/crds/*.yaml', { cwd: root }).sort().map(textOf))
   await write(`multinic-crds-${version}.yaml`, definitions.join('---\n'))
 
@@ -79,6 +80,16 @@ function cliFiles(program: string, licences: string): Record<string, ImageFile> 
     [`${at}/LICENSE`]: { copy: join(root, 'LICENSE') },
     [`${at}/licenses.txt`]: { text: licences },
     ...Object.fromEntries(completions),
+  }
+}
+
+/** Where there is no internet the examples are needed, and alerts lead to a copy of the pages. */
+function documents(): Record<string, ImageFile> {
+  const pages = globSync('*.md', { cwd: root }).sort()
+  const at = `multinic-${version}`
+  return {
+    ...Object.fromEntries(pages.map(name => [`/${at}/${name}`, { copy: join(root, name) }])),
+    ...filesBelow('docs', `${at}/docs`),
   }
 }
 

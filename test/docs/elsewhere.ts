@@ -12,17 +12,17 @@ export const elsewhere: readonly Elsewhere[] = [
   {
     begins: 'make images',
     because:
-      'Packs every image anew, for minutes. test/packaging/deployed.e2e.test.ts makes them by the same function, loads them onto a node and runs them; test/walks/images.e2e.test.ts looks into them.',
+      'Packs every image anew, for minutes, and those of another processor from the network. test/walks/images.e2e.test.ts types it, with make images-load on a node and make release, and runs what they made.',
   },
   {
     begins: 'docker build',
     because: 'Needs an engine. test/walks/images.e2e.test.ts builds the Dockerfiles with buildah and compares.',
   },
-  { begins: './images-load.sh', because: 'Runs on a node. test/packaging/deployed.e2e.test.ts runs it there.' },
+  { begins: './images-load.sh', because: 'Runs on a node. test/walks/images.e2e.test.ts runs it there.' },
   {
     begins: 'sha256sum --check',
     because:
-      'Runs on a node, with a whole release. test/packaging/release.test.ts checks the sums, deployed.e2e.test.ts loads.',
+      'Runs on a node, with a whole release. test/walks/images.e2e.test.ts does so there with what make release made.',
   },
   {
     begins: 'tar -xzf multinic-cli',
@@ -31,7 +31,7 @@ export const elsewhere: readonly Elsewhere[] = [
   {
     begins: 'npm version',
     because:
-      'Changes the tree and packs images for minutes. test/packaging/release.test.ts makes all but the images, twice.',
+      'Changes the tree and packs images for minutes. test/walks/images.e2e.test.ts types make release; test/packaging/release.test.ts makes all but the images, twice.',
   },
   { begins: 'skopeo copy', because: 'Needs a registry of yours.' },
   {

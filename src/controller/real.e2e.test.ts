@@ -13,7 +13,7 @@ import { aNic } from './given.ts'
 
 type Stage = Awaited<ReturnType<RealController['install']>>
 
-const within = 60_000
+const within = 120_000
 let real: RealController
 let cp: ControlPlane
 let stage: Stage
@@ -48,7 +48,7 @@ test('kubectl waits for a config, and shows it in one line', async () => {
     'wait',
     '--for=condition=Ready',
     'mnnc/w1',
-    '--timeout=60s',
+    '--timeout=180s',
   ])
   const pod = await stage.endAgent('w1')
   assert.match((await waiting).stdout, /condition met/)

@@ -246,7 +246,7 @@ test('a foreign Viola with only the POST is served, numbers outlive the operator
 })
 
 /** A Contrabass that also knows the cloud's message bus. */
-function contrabassWithBus(rabbitMQPw: string) {
+function contrabassWithBus(rabbitMQPw: () => string) {
   const { user, provider } = stage.world
   const attributes = {
     adminId: user.name,
@@ -254,27 +254,33 @@ function contrabassWithBus(rabbitMQPw: string) {
     domain: user.domain,
     rabbitMQUrls: ['amqp://a:5672', 'amqp://b:5672'],
     rabbitMQId: 'openstack',
-    rabbitMQPw,
   }
-  return answering(() => ({ status: 200, body: { data: { url: stage.cloud.urls.keystone, attributes } } }))
+  return answering(() => {
+    const data = { url: stage.cloud.urls.keystone, attributes: { ...attributes, rabbitMQPw: rabbitMQPw() } }
+    return { status: 200, body: { data } }
+  })
 }
 
-test('the cloud’s message bus is put into a Secret beside the object, and goes with it', async () => {
-  await using contrabass = await contrabassWithBus(encrypted('bus-password', stage.world.provider.encryptKey))
+test('the cloud’s message bus is put into a Secret beside the object, kept up to date, and goes with it', async () => {
+  const words = { now: encrypted('bus-password', stage.world.provider.encryptKey) }
+  await using contrabass = await contrabassWithBus(() => words.now)
   await stage.startOperator()
   const config = await stage.create({ settings: { contrabassEndpoint: contrabass.url } })
-  const secret = await eventually(async () => {
-    const found = await stage.kube.get(secrets, { namespace, name: 'rabbitmq-main' })
-    assert.ok(found)
-    return found
-  })
-  const data = Object.entries(secret.data ?? {}).map(([key, value]) => `${key}=${Buffer.from(value, 'base64')}`)
-  assert.deepEqual(data.sort(), [
-    'RABBITMQ_PASSWORD=bus-password',
-    'RABBITMQ_URLS=amqp://a:5672,amqp://b:5672',
-    'RABBITMQ_USER=openstack',
-  ])
-  assert.equal(secret.metadata.ownerReferences?.[0]?.uid, config.metadata.uid)
+  const holds = (password: string) =>
+    eventually(async () => {
+      const secret = await stage.kube.get(secrets, { namespace, name: 'rabbitmq-main' })
+      const data = Object.entries(secret?.data ?? {}).map(([key, value]) => `${key}=${Buffer.from(value, 'base64')}`)
+      assert.deepEqual(data.sort(), [
+        `RABBITMQ_PASSWORD=${password}`,
+        'RABBITMQ_URLS=amqp://a:5672,amqp://b:5672',
+        'RABBITMQ_USER=openstack',
+      ])
+      assert.equal(secret?.metadata.ownerReferences?.[0]?.uid, config.metadata.uid)
+    })
+  await holds('bus-password')
+  words.now = encrypted('another-password', stage.world.provider.encryptKey)
+  await force()
+  await holds('another-password')
   await stage.kube.delete(openstackConfigs, { namespace, name: 'main' })
   await eventually(async () =>
     assert.equal(await stage.kube.get(secrets, { namespace, name: 'rabbitmq-main' }), undefined),
@@ -283,7 +289,7 @@ test('the cloud’s message bus is put into a Secret beside the object, and goes
 
 test('a bus password that does not open disables events and nothing else', async () => {
   attach(worker, '10.10.0.10')
-  await using contrabass = await contrabassWithBus('bm90IGEgcGFzc3dvcmQ=')
+  await using contrabass = await contrabassWithBus(() => 'bm90IGEgcGFzc3dvcmQ=')
   await stage.startOperator()
   await stage.create({ settings: { contrabassEndpoint: contrabass.url } })
   await eventually(async () => assert.deepEqual(await stage.told(), delivered))
@@ -296,7 +302,7 @@ test('a bus password that does not open disables events and nothing else', async
 
 test('the Secret of the bus can be switched off', async () => {
   attach(worker, '10.10.0.10')
-  await using contrabass = await contrabassWithBus(encrypted('bus-password', stage.world.provider.encryptKey))
+  await using contrabass = await contrabassWithBus(() => encrypted('bus-password', stage.world.provider.encryptKey))
   await stage.startOperator({ RABBITMQ_SECRET_ENABLED: 'false' })
   await stage.create({ settings: { contrabassEndpoint: contrabass.url } })
   await becomes(/^True Synced/)

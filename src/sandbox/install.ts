@@ -9,7 +9,7 @@ import type { KubeObject } from '../contract/object.ts'
 import { type OpenstackConfig, openstackConfigs } from '../contract/openstack-config.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { isNotFound } from '../kube/errors.ts'
-import { crds, namespaces, secrets } from '../kube/resources.ts'
+import { crds, leases, namespaces, secrets } from '../kube/resources.ts'
 import { sandboxNamespace } from './parts.ts'
 import type { World } from './world.ts'
 
@@ -28,6 +28,12 @@ export async function installDefinitions(kube: KubeClient): Promise<void> {
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: sandboxNamespace } },
     { fieldManager, force: true },
   )
+}
+
+/** Leases of parts that were killed with the sandbox before: nobody holds them, and nobody need wait for their end. */
+export async function freeLeases(kube: KubeClient): Promise<void> {
+  const { items } = await kube.list(leases, { namespace: sandboxNamespace })
+  for (const { metadata } of items) await kube.delete(leases, { namespace: sandboxNamespace, name: metadata.name })
 }
 
 export async function installEncryptKey(kube: KubeClient, world: World): Promise<void> {

@@ -16,7 +16,7 @@ import { file } from './container.ts'
 import { createFabric, type Fabric } from './fabric.ts'
 import type { FaultSwitchboard } from './faults/switchboard.ts'
 import { openFaults } from './faults/switches.ts'
-import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor } from './install.ts'
+import { createConfig, freeLeases, installDefinitions, installEncryptKey, openstackConfigFor } from './install.ts'
 import { keepWorld, resumeWorld } from './kept.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import { type Machine, namespaceMachine } from './machine.ts'
@@ -152,6 +152,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const [{ management, biz }, cloud, built] = await Promise.all(begun)
     await Promise.all([installDefinitions(management.kube), installDefinitions(biz.kube)])
     await installEncryptKey(management.kube, world)
+    if (resumes) await Promise.all([freeLeases(management.kube), freeLeases(biz.kube)])
 
     progress('operator, Viola, controller')
     const kubeconfigs = { management: management.kubeconfig, biz: biz.kubeconfig }

@@ -51,7 +51,7 @@ async function ready(): Promise<SandboxStatus> {
       assert.ok(now.ready, JSON.stringify(now.nodes))
       return now
     },
-    { within: 30_000, every: 100 },
+    { within: 90_000, every: 100 },
   )
 }
 
@@ -213,7 +213,9 @@ test('where namespaces are not allowed, nodes are simulated, and up says so and 
   assert.deepEqual(leftovers(), [])
 })
 
-test('with --keep a sandbox goes on where it was, even after kill -9, until it is told to forget', async () => {
+test('with --keep a sandbox goes on where it was, even after kill -9, until it is told to forget', {
+  timeout: 240_000,
+}, async () => {
   assert.equal((await sandbox('up', '--keep', '--simulated', '--nodes', '1')).code, 0)
   await sandbox('attach', '--vm', 'worker-1', '--subnet', 'storage')
   const [node] = (await ready()).nodes
@@ -240,6 +242,8 @@ test('with --keep a sandbox goes on where it was, even after kill -9, until it i
   assert.equal(again.code, 0, again.err)
   assert.match(again.out, /going on with the sandbox that was kept\n/)
   assert.deepEqual((await ready()).nodes, [node])
+  await sandbox('detach', '--vm', 'worker-1', '--name', 'multinic2')
+  assert.equal((await ready()).nodes[0]?.interfaces.length, 2)
   assert.equal((await sandbox('down', '--forget')).out, 'the sandbox is gone: processes, namespaces, files\n')
   assert.deepEqual(leftovers(), [])
 })

@@ -53,8 +53,9 @@ export const recipes = {
       'multinic-operator': ['/usr/bin/node', '--max-semi-space-size=2', '/opt/multinic/multinic.mjs'],
       'multinic-controller': ['/usr/bin/node', '--max-semi-space-size=8', '/opt/multinic/multinic.mjs'],
     },
-    // Each of Node's threads would otherwise keep a heap of malloc to itself, and give little of it back.
-    environment: { MALLOC_ARENA_MAX: '2' },
+    // Each of Node's threads would otherwise keep a heap of malloc to itself, and give little of it back; long bodies would
+    // leave holes in it.
+    environment: { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' },
     user: '65532:65532',
     system: {},
     own: async work => {

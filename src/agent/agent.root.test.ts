@@ -220,35 +220,6 @@ suite('a node', { concurrency: 3 }, () => {
     assert.deepEqual(kernel(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'ens4 down 1500', 'ens5 down 1500'])
   })
 
-  test('files and names of the Go implementation are ours: an upgrade renames nothing', async () => {
-    const vm = await node({ nics: 1 })
-    const [a] = vm.nics
-    assert.ok(a)
-    const theirs = `network:\n    ethernets:\n        multinic0:\n            addresses:\n                - ${a.address}/24\n            dhcp4: false\n            match:\n                macaddress: ${a.mac.toUpperCase()}\n            mtu: 1450\n            routes:\n                - metric: 100\n                  table: 100\n                  to: ${a.cidr}\n            routing-policy:\n                - from: ${a.address}/24\n                  table: 100\n            set-name: multinic0\n    version: 2\n`
-    writeFileSync(vm.path('etc/netplan/90-multinic0.yaml'), theirs, { mode: 0o600 })
-    for (const line of [
-      'link set ens4 name multinic0',
-      'link set multinic0 mtu 1450 up',
-      `address add ${a.address}/24 dev multinic0 noprefixroute`,
-      `route add ${a.cidr} dev multinic0 table 100 metric 100 src ${a.address}`,
-      `rule add from ${a.address}/32 table 100`,
-    ])
-      vm.ip(...line.split(' '))
-    const ran = await vm.agent({ interfaces: [wish(a, 0)] })
-    assert.equal(ran.report?.verdict, 'Configured', ran.log)
-    assert.doesNotMatch(ran.log, /rename/)
-    assert.doesNotMatch(ran.log, /link down/)
-    assert.deepEqual(
-      vm
-        .ip('rule')
-        .split('\n')
-        .filter(line => line.includes('lookup 100'))
-        .map(line => line.trim().replace(/\s+/g, ' ')),
-      ['10100: from 10.100.0.10 lookup 100 proto static', '10100: from all to 10.100.0.0/24 lookup 100 proto static'],
-    )
-    assert.match(readFileSync(vm.path('etc/netplan/90-multinic0.yaml'), 'utf8'), /10\.100\.0\.10\/32/)
-  })
-
   test('an address that somebody gave a NIC first is adopted; a default route that came with one is refused', async () => {
     const vm = await node({ nics: 2 })
     const [a, b] = vm.nics

@@ -82,8 +82,7 @@ after(async () => {
 async function bindPods(): Promise<void> {
   while (!scheduling.signal.aborted) {
     const { items } = await kube.list(pods, { namespace }).catch(() => ({ items: [] }))
-    for (const { metadata, spec } of items.filter(pod => pod.spec?.nodeName === undefined)) {
-      assert.ok(spec)
+    for (const { metadata } of items.filter(pod => pod.spec?.nodeName === undefined)) {
       const target = { apiVersion: 'v1', kind: 'Node', name: 'w1' }
       const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: metadata.name }, target }
       const place = `/api/v1/namespaces/${namespace}/pods/${metadata.name}/binding`
@@ -174,12 +173,15 @@ test('a port that is attached becomes a NIC, and every part says so', async () =
 })
 
 test('the doctor asks every part through the API server', async () => {
-  const { code, stdout, stderr } = await cp.exec(join(root, 'bin/multinic'), ['doctor'], { check: false })
-  assert.equal(code, 0, stdout + stderr)
-  assert.match(stdout, /● multinic-agent-controller has nothing to warn of/)
-  assert.match(stdout, /▲ viola-api warns: .*token/i)
-  for (const account of ['multinic-agent', 'multinic-operator', 'viola-api'])
-    assert.match(stdout, new RegExp(`● ${account} has its rights`))
+  // A part whose probe came late on a busy machine is not ready for a moment, and the doctor is right to say so.
+  await soon(async () => {
+    const { code, stdout, stderr } = await cp.exec(join(root, 'bin/multinic'), ['doctor'], { check: false })
+    assert.equal(code, 0, stdout + stderr)
+    assert.match(stdout, /● multinic-agent-controller has nothing to warn of/)
+    assert.match(stdout, /▲ viola-api warns: .*token/i)
+    for (const account of ['multinic-agent', 'multinic-operator', 'viola-api'])
+      assert.match(stdout, new RegExp(`● ${account} has its rights`))
+  })
 })
 
 test('helm uninstall takes the parts away, and leaves the objects and the NIC', async () => {

@@ -49,7 +49,9 @@ test('what is wrong is told with its reason and its remedy, in the words of the 
   await tab.picture('fleet-deviations')
   await row.getByRole('link').click()
   await page.locator('.advice', { hasText: remedy }).waitFor()
-  assert.match(await page.locator('.pipe .pr').first().innerText(), /Pending at Job[\s\S]*waiting/)
+  await soon(async () =>
+    assert.match(await page.locator('.pipe .pr').first().innerText(), /Pending at Job[\s\S]*waiting/),
+  )
   await tab.picture('fleet-node')
 })
 
@@ -93,7 +95,7 @@ test('who had an address before is answered with its times, and the state of the
   await soon(async () => assert.match(await then(), /^\d{1,3} nodes/))
   await page.getByRole('link', { name: 'worker-0042', exact: true }).click()
   await page.getByRole('heading', { level: 1, name: 'worker-0042' }).waitFor()
-  assert.match((await page.locator('.pic > svg').textContent()) ?? '', /10\.21\.0\.17/)
+  await soon(async () => assert.match((await page.locator('.pic > svg').textContent()) ?? '', /10\.21\.0\.17/))
   await page.getByRole('link', { name: 'Back to now' }).click()
   await soon(async () => assert.match((await page.locator('.pic > svg').textContent()) ?? '', /10\.21\.0\.42/))
 })
@@ -132,7 +134,7 @@ test('what has the focus shows it, wherever Tab leads', async () => {
   await page.locator('main h1').waitFor()
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
-  assert.equal(await page.evaluate('document.activeElement.id'), 'main')
+  await soon(async () => assert.equal(await page.evaluate('document.activeElement.id'), 'main'))
 })
 
 const wide = { width: 1440, height: 900 }
@@ -180,6 +182,7 @@ test('the matrix draws only what is in sight, however far it is scrolled', async
   await page.evaluate("location.hash = '#/matrix'")
   await page.locator('.mxt tbody tr').first().waitFor()
   await tab.picture('fleet-matrix')
+  await page.locator('.mxt tbody tr.flag').first().waitFor()
   assert.match((await page.locator('.mxt tbody tr').first().getAttribute('class')) ?? '', /flag/)
   const frames = (await page.evaluate(scrolling)) as { most: number; end: number }
   assert.ok(frames.end > 10_000, `scrolled ${frames.end}`)

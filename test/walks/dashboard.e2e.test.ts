@@ -59,7 +59,7 @@ test('a node is drawn with its NICs and subnets, and each NIC with the times of 
     assert.equal(await page.locator('.pipe .pr').first().locator('.stg.none, .stg.stop').count(), 0)
   })
   await page.getByRole('tab', { name: 'multinic0' }).click()
-  assert.match(await page.locator('.cmp').innerText(), /MTU\s+9000\s+9000\s+equal/)
+  await soon(async () => assert.match(await page.locator('.cmp').innerText(), /MTU\s+9000\s+9000\s+equal/))
   await page.locator('.tl li').first().waitFor()
   // The primary port of a VM is never ours, and the operator says so.
   await page.locator('.verdicts tr', { hasText: 'NoAddress' }).waitFor()
@@ -126,7 +126,7 @@ test('dark and light are switched and kept', async () => {
   const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
   const light = await ground()
   await page.locator('.side').getByRole('button', { name: 'Dark' }).click()
-  assert.notEqual(await ground(), light)
+  await soon(async () => assert.notEqual(await ground(), light))
   await page.reload()
   await page.locator('.strip').waitFor()
   assert.notEqual(await ground(), light)
@@ -137,7 +137,7 @@ test('dark and light are switched and kept', async () => {
   await page.locator('.insp h3').waitFor()
   await tab.picture('topology-dark')
   await page.locator('.side').getByRole('button', { name: 'Light' }).click()
-  assert.equal(await ground(), light)
+  await soon(async () => assert.equal(await ground(), light))
 })
 
 test('nobody is kept out of any screen', async () => {
@@ -175,6 +175,7 @@ test('when the inventory goes away the page says so, keeps what it knows, and co
   const { page } = tab
   assert.deepEqual(tab.complaints, [])
   await page.evaluate("location.hash = '#/matrix'")
+  await page.locator('.mxt tbody tr').first().waitFor()
   const gone = page.locator('.side .live:not(.on)').waitFor({ timeout: 60_000 })
   walk.killPart('operator')
   await gone

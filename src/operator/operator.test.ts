@@ -171,6 +171,22 @@ test('a token that lost its role removes nothing', async () => {
   assert.deepEqual(await stage.told(), ['worker-1: multinic0=10.10.0.10'])
 })
 
+test('a 200 with garbage, with half of the list or with nothing removes nothing, and is told', async () => {
+  attach(worker, storage, { address: '10.10.0.10' })
+  await stage.startOperator()
+  await stage.create({})
+  await tells(['worker-1: multinic0=10.10.0.10'])
+  const ready = async () => (await stage.config()).status?.conditions?.find(({ type }) => type === 'Ready')?.reason
+  for (const manner of ['garbled', 'truncated', 'empty'] as const) {
+    stage.world.faults[manner] = ['neutron', 'nova']
+    await eventually(async () => assert.equal(await ready(), 'NeutronPortError', manner))
+    assert.deepEqual(await stage.told(), ['worker-1: multinic0=10.10.0.10'])
+    stage.world.faults[manner] = []
+    await eventually(async () => assert.match((await ready()) ?? '', /^(Synced|NoChange)$/))
+  }
+  assert.deepEqual(await stage.told(), ['worker-1: multinic0=10.10.0.10'])
+})
+
 test('Retain leaves the interfaces on the nodes when the object is deleted', async () => {
   attach(worker, storage, { address: '10.10.0.10' })
   await stage.startOperator()

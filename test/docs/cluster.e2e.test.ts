@@ -92,10 +92,15 @@ function plays(blocks: readonly Block[]): void {
       if (block.marks.includes('new')) await emptied()
       if (/mnnc worker-1/.test(block.text))
         await cluster.exec('kubectl', ['apply', '--filename', '-'], { input: nodeConfig })
+      const restores = /apply -f delivered/.test(block.text)
+      for (const one of restores ? backedUp : []) await kubectl('delete', one, '--namespace', namespace)
       if (/make uninstall/.test(block.text)) await kubectl('delete', 'mnnc', '--all', '--all-namespaces')
       await stage.play(block)
+      for (const one of restores ? backedUp : []) await kubectl('get', one, '--namespace', namespace)
     })
 }
+/** What is lost before it is restored. */
+const backedUp = ['osc/openstackconfig-sample', 'mnnc/worker-1', 'secret/viola-routing']
 
 plays(installing)
 plays(using)

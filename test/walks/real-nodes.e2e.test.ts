@@ -1,6 +1,7 @@
 /**
- * Two real nodes at once under everything that goes wrong in the middle: an agent that lacks something, a spec that changes
- * during a run, an agent that is killed while the API server is stopped, a power cycle, a node that is removed.
+ * Two real nodes at once under everything that goes wrong in the middle: an agent that lacks something, a node that is full or
+ * lacks a directory, a spec that changes during a run, an agent that is killed while the API server is stopped, a power cycle,
+ * a node that is removed.
  *
  * An agent is caught in the middle by asking for a NIC that is not there yet: it does the others and waits for it.
  */
@@ -11,15 +12,19 @@ import { after, before, test } from 'node:test'
 import { buildImage } from '../../scripts/image.ts'
 import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
 import { nodes, pods } from '../../src/kube/resources.ts'
+import { readyNode } from '../controller-many.ts'
 import { eventually } from '../eventually.ts'
 import { type RealController, startRealController } from '../real-controller.ts'
+import { pauseImage } from '../rigs/kubernetes/images.ts'
 import { type RigNode, startNode } from '../rigs/kubernetes/rig.ts'
 import { type Daemon, run } from '../rigs/process.ts'
 import { type Lack, readOnly, runWithout, withoutMount } from './lesser-agent.ts'
 
 const namespace = 'multinic-system'
-const within = 90_000
+const within = 180_000
 const uuids = ['6f1c2a10-0001-4aaa-8bbb-000000000001', '6f1c2a10-0001-4aaa-8bbb-000000000002'] as const
+/** A Node whose kubelet has gone without anybody noticing. */
+const silent = { name: 'w3', uuid: '6f1c2a10-0001-4aaa-8bbb-000000000003' }
 const macOf = (node: number, nic: number) => `fa:16:3e:00:0${node}:1${nic}`
 
 let real: RealController
@@ -45,6 +50,8 @@ before(async () => {
     AGENT_IMAGE: 'multinic-agent:dev',
     AGENT_IMAGE_PULL_POLICY: 'Never',
     MAX_UNAVAILABLE: '100%',
+    // An agent that waits for a NIC is in the middle for as long as a busy machine takes to do something to it.
+    NIC_WAIT: '60s',
   })
 })
 
@@ -59,7 +66,7 @@ after(async () => {
 function specOf(node: number, nics: number[], mtu = 1450): NodeConfig['spec'] {
   return {
     nodeName: `w${node}`,
-    instanceId: uuids[node - 1] ?? '',
+    instanceId: uuids[node - 1] ?? silent.uuid,
     interfaces: nics.map(id => ({
       ...{ id, name: `multinic${id}`, macAddress: macOf(node, id), mtu },
       ...{ address: `192.168.${10 + id}.${node}`, cidr: `192.168.${10 + id}.0/24` },
@@ -73,6 +80,11 @@ const aConfig = (node: number): NodeConfig => ({
   metadata: { name: `w${node}`, namespace, uid: `a-uid-of-w${node}`, generation: 1 },
   spec: specOf(node, [0]),
 })
+
+const create = (node: number) => {
+  const { apiVersion, kind, spec } = aConfig(node)
+  return real.kube.create(nodeConfigs, { apiVersion, kind, metadata: { name: `w${node}`, namespace }, spec })
+}
 
 const want = (node: number, nics: number[], mtu?: number) =>
   real.kube.patch(nodeConfigs, { namespace, name: `w${node}` }, { spec: specOf(node, nics, mtu) })
@@ -106,10 +118,12 @@ async function nic(node: RigNode, mac: string): Promise<string> {
 
 async function plug(node: RigNode, mac: string): Promise<void> {
   const peer = ['name', `late${mac.slice(-1)}`, 'address', mac, 'netns', node.netns]
-  const port = `l${mac.slice(-1)}`
-  await run('ip', ['-n', node.fabric, 'link', 'add', port, 'type', 'veth', 'peer', ...peer])
-  await run('ip', ['-n', node.fabric, 'link', 'set', port, 'up'])
+  await run('ip', ['-n', node.fabric, 'link', 'add', portOf(mac), 'type', 'veth', 'peer', ...peer])
+  await run('ip', ['-n', node.fabric, 'link', 'set', portOf(mac), 'up'])
 }
+
+const unplug = (node: RigNode, mac: string) => run('ip', ['-n', node.fabric, 'link', 'delete', portOf(mac)])
+const portOf = (mac: string) => `l${mac.slice(-1)}`
 
 /** The agent's process, in the pids of the node. */
 async function agentOn(node: RigNode): Promise<string> {
@@ -177,12 +191,41 @@ test('nothing that the Job gives its agent can be taken away', async t => {
     })
 })
 
-test('two nodes are configured at once', async () => {
-  for (const [index] of uuids.entries()) {
-    const metadata = { name: `w${index + 1}`, namespace }
-    const spec = specOf(index + 1, [0])
-    await real.kube.create(nodeConfigs, { apiVersion: 'multinic.io/v1', kind: 'MultiNicNodeConfig', metadata, spec })
+/** A Pod that asks for every processor of its node. */
+async function fill({ name: nodeName }: RigNode): Promise<() => Promise<unknown>> {
+  const { status } = (await real.cp.get(`/api/v1/nodes/${nodeName}`)) as { status: { allocatable: { cpu: string } } }
+  const resources = { requests: { cpu: status.allocatable.cpu } }
+  const containers = [{ name: 'filler', image: pauseImage, imagePullPolicy: 'Never' as const, resources }]
+  const key = { namespace, name: 'filler' }
+  await real.kube.create(pods, {
+    ...{ apiVersion: 'v1', kind: 'Pod', metadata: key },
+    spec: { nodeName, hostNetwork: true, automountServiceAccountToken: false, containers },
+  })
+  const phase = async () => (await real.kube.get(pods, key))?.status?.phase
+  await eventually(async () => assert.equal(await phase(), 'Running'), { within, every: 100 })
+  return () => real.cp.exec('kubectl', ['-n', namespace, 'delete', 'pod', 'filler', '--grace-period=0', '--force'])
+}
+
+test('a node that is full and one that lacks a directory say so', async () => {
+  await real.kube.create(nodes, readyNode(silent.name, silent.uuid))
+  await create(3)
+  const empty = await fill(w2)
+  await w1.exec('mv', ['/etc/sysctl.d', '/etc/sysctl.away'])
+  try {
+    for (const node of [1, 2]) await create(node)
+    const said = async (name: string, reason: string) => {
+      const { status } = await reaches(name, `InProgress 0/1 ${reason}`)
+      return status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? ''
+    }
+    assert.match(await said('w2', 'NodeFull'), /^OutOfcpu: .*enough resource: cpu/)
+    assert.match(await said('w1', 'MountFailed'), /hostPath type check failed: \/etc\/sysctl\.d is not a directory/)
+  } finally {
+    await w1.exec('mv', ['/etc/sysctl.away', '/etc/sysctl.d'])
+    await empty()
   }
+})
+
+test('both are configured at once, as soon as they can be', async () => {
   for (const name of ['w1', 'w2']) await reaches(name, 'Configured 1/1 AllInterfacesConfigured')
   assert.equal(await nic(w1, macOf(1, 0)), 'multinic0 1450 192.168.10.1')
   assert.equal(await nic(w2, macOf(2, 0)), 'multinic0 1450 192.168.10.2')
@@ -192,6 +235,7 @@ test('a spec that changes during a run is applied after it, and never beside it'
   await want(1, [0, 1])
   await agentOn(w1)
   await want(1, [0], 1400)
+  await reaches('w1', 'Pending 0/1 Superseded')
   let most = 0
   const watching = new AbortController()
   const counting = (async () => {
@@ -205,11 +249,15 @@ test('a spec that changes during a run is applied after it, and never beside it'
       await new Promise(resolve => setTimeout(resolve, 100))
     }
   })()
+  await eventually(() => assert.equal(most, 1), { within })
+  // With its NIC the agent of the older spec comes to its end.
+  await plug(w1, macOf(1, 1))
   await reaches('w1', 'Configured 1/1 AllInterfacesConfigured')
   watching.abort()
   await counting
   assert.equal(most, 1)
   assert.equal(await nic(w1, macOf(1, 0)), 'multinic0 1400 192.168.10.1')
+  await unplug(w1, macOf(1, 1))
 })
 
 test('an agent that is killed while the API server is stopped is run again by its node', async () => {
@@ -237,6 +285,12 @@ test('a power cycle in the middle of a run ends well', async () => {
   await plug(w2, macOf(2, 1))
   await reaches('w2', 'Configured 2/2 AllInterfacesConfigured')
   assert.equal(await nic(w2, macOf(2, 1)), 'multinic1 1430 192.168.11.2')
+})
+
+test('a node on which no Pod starts is told apart from one that works', async () => {
+  const { status } = await reaches('w3', 'InProgress 0/1 NodeAway')
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+  assert.match(ready?.message ?? '', /^the Pod of multinic-agent-w3-g1-\w+ does not start on its node$/)
 })
 
 test('a node that is removed keeps its config waiting, and does not hold its deletion', async () => {

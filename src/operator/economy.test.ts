@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import { eventually } from '../../test/eventually.ts'
 import { type Stage, startStage } from '../../test/operator/stage.ts'
+import { projectId, standInCloud, standInViola, subnetIds, vmIdOf } from '../../test/operator/stand-ins.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'
 import { sandboxNamespace as namespace } from '../sandbox/parts.ts'
 import { addPort, addServer, addSubnet, type Server, setPortStatus } from '../sandbox/world.ts'
@@ -61,4 +62,19 @@ test('one change is one sync: our own writes wake nobody', async () => {
     await sleep(500)
     assert.equal(await syncs(), settled + 1)
   })
+})
+
+test('a sync of 1,000 VMs with 5 ports each in 5 subnets takes at most 20 calls of the cloud', async t => {
+  const cloud = await standInCloud({ key: stage.world.provider.encryptKey, vms: 1_000, callMs: 0 })
+  const viola = await standInViola({ configured: true })
+  t.after(() => Promise.all([cloud.close(), viola.close()]))
+  await stage.create({
+    name: 'many',
+    subnetIDs: subnetIds,
+    vmNames: Array.from({ length: 1_000 }, (_, n) => vmIdOf(n)),
+    credentials: { openstackProviderID: 'p', k8sProviderID: 'biz-many', projectID: projectId },
+    settings: { ...never, contrabassEndpoint: cloud.url, violaEndpoint: viola.url },
+  })
+  await eventually(() => assert.equal(viola.nodes(), 1_000), { within: 90_000 })
+  assert.ok(cloud.calls() <= 20, `${cloud.calls()} calls`)
 })

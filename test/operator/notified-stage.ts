@@ -36,7 +36,7 @@ export interface NotifiedStage extends Stage {
   sent(): Promise<void>
 }
 
-export const within = 40_000
+export const within = 90_000
 
 export interface NotifiedStageOptions extends Pick<NotificationsOptions, 'meddle'> {
   /** False: nobody tells anything. */

@@ -168,14 +168,17 @@ export async function startRealCloudWalk(cloud: OpenStack, options: RealCloudOpt
         operator = startOperator()
       },
       async settle(name) {
-        for (const { metadata } of (await biz.kube.list(nodeConfigs, { namespace })).items) {
-          const status = { state: 'Configured', observedGeneration: metadata.generation } as const
-          await biz.kube.patchStatus(nodeConfigs, { namespace, name: metadata.name }, status)
-        }
         await eventually(
           async () => {
+            const { items } = await biz.kube.list(nodeConfigs, { namespace })
+            for (const { metadata, status } of items) {
+              if (status?.observedGeneration === metadata.generation) continue
+              const now = { state: 'Configured', observedGeneration: metadata.generation } as const
+              await biz.kube.patchStatus(nodeConfigs, { namespace, name: metadata.name }, now)
+            }
+            const own = items.filter(({ spec }) => spec.interfaces.some(nic => nic.source === `${namespace}/${name}`))
             const { nodes } = (await config(name)).status ?? {}
-            assert.ok(nodes && nodes.total === nodes.configured)
+            assert.deepEqual([nodes?.total, nodes?.configured], [own.length, own.length])
           },
           { within, every: 200 },
         )

@@ -1,5 +1,15 @@
-import { startOpenStack } from '../rigs/openstack/rig.ts'
+import { rigCases } from '../rigs/openstack/cases.ts'
+import { type OpenStack, startOpenStack } from '../rigs/openstack/rig.ts'
 import { realCloud } from './cloud/real.ts'
 import { cloudConformance } from './cloud.ts'
 
-cloudConformance('real Keystone, Neutron and Nova', async () => realCloud(await startOpenStack()))
+let cloud: OpenStack
+
+cloudConformance(
+  'real Keystone, Neutron and Nova',
+  async () => {
+    cloud = await startOpenStack()
+    return realCloud(cloud)
+  },
+  () => rigCases(() => cloud),
+)

@@ -13,7 +13,8 @@ import { serverCases } from './cloud/servers.ts'
 import { shapeCases } from './cloud/shapes.ts'
 import { tokenCases } from './cloud/tokens.ts'
 
-export function cloudConformance(name: string, open: () => Promise<CloudUnderTest>): void {
+/** `more`: cases of this cloud alone, after those that hold for every one. */
+export function cloudConformance(name: string, open: () => Promise<CloudUnderTest>, more?: () => void): void {
   describe(name, () => {
     let opened: { place: Place; leave(): Promise<void> } | undefined
     const place = (): Place => {
@@ -43,5 +44,6 @@ export function cloudConformance(name: string, open: () => Promise<CloudUnderTes
     describe('attaching and detaching', () => attachingCases(place))
     describe('tokens', () => tokenCases(place))
     describe('access that is lost', () => accessCases(place))
+    if (more) describe('of its own', more)
   })
 }

@@ -8,6 +8,7 @@ import { createKeystone, type Keystone } from '../../../src/openstack/keystone.t
 import { createNeutron, type Neutron } from '../../../src/openstack/neutron.ts'
 import { createNova, type Nova } from '../../../src/openstack/nova.ts'
 import { createSession, type Session } from '../../../src/openstack/session.ts'
+import { eventually } from '../../eventually.ts'
 import type { Actions } from '../../rigs/openstack/actions.ts'
 import { type Answer, type Sending, send } from '../../rigs/openstack/api.ts'
 
@@ -168,7 +169,15 @@ async function seed(cloud: CloudUnderTest): Promise<Place['seeds']> {
   const loose = await cloud.createPort({ networkId, name: 'loose', fixedIps: [{ subnetId }] })
   const clients = clientsOf(cloud)
   try {
-    const ports = await clients.neutron.portsOfVms(vms)
+    // A server may be ACTIVE before its ports are: what is still being wired changes between two looks.
+    const ports = await eventually(
+      async () => {
+        const found = await clients.neutron.portsOfVms(vms)
+        assert.deepEqual([...new Set(found.map(port => port.status))], ['ACTIVE'])
+        return found
+      },
+      { within: 60_000, every: 100 },
+    )
     return { storage, backup, vms, loose, ports: ports.map(port => port.id) }
   } finally {
     await clients.close()

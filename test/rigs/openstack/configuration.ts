@@ -58,6 +58,8 @@ export function configFiles(places: Places, programs: Programs, choices: Choices
     state_path: places.tmp,
     use_stderr: false,
     graceful_shutdown_timeout: 3,
+    // On a machine under load an answer takes its time.
+    rpc_response_timeout: 120,
   }
   const lock = { lock_path: join(places.tmp, 'lock') }
   // As newer releases have it: a role counts only where a rule names it. The system's own rules are left aside.
@@ -149,6 +151,7 @@ export function configFiles(places: Places, programs: Programs, choices: Choices
         transport_url: transport,
         my_ip: host,
         host: computeHost,
+        service_down_time: 600,
         compute_driver: 'fake.FakeDriver',
         osapi_compute_listen: host,
         osapi_compute_listen_port: ports.nova,

@@ -39,6 +39,15 @@ function aSource(ready: 'True' | 'False', heldRemovals: string[] = []): Openstac
 const configured: NodeConfig['status'] = {
   observedGeneration: 1,
   state: 'Configured',
+  conditions: [
+    {
+      type: 'Ready',
+      status: 'True',
+      reason: 'AllInterfacesConfigured',
+      message: '',
+      lastTransitionTime: '2026-11-15T00:00:00Z',
+    },
+  ],
   interfaceStatuses: [{ name: 'multinic0', portId: 'port-1', status: 'Configured' }],
 }
 

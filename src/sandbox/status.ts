@@ -81,18 +81,19 @@ function unnamed({ id, macAddress, subnet }: Observed['nodes'][number]['ports'][
 }
 
 function nodeView(node: Observed['nodes'][number], config: NodeConfig | undefined, held: string[]): NodeView {
-  const current = config?.status?.observedGeneration === config?.metadata.generation
-  const told = config?.status?.conditions?.find(condition => condition.type === 'Ready')
+  // What was told of an older generation is not why this one waits.
+  const status = config?.status?.observedGeneration === config?.metadata.generation ? config?.status : undefined
+  const told = status?.conditions?.find(condition => condition.type === 'Ready')
   const wanted = config?.spec.interfaces ?? []
   const views = wanted.map((nic, index) => {
     const name = nic.name ?? `multinic${nic.id ?? index}`
-    const report = config?.status?.interfaceStatuses?.find(each => each.name === name && each.portId === nic.portId)
+    const report = status?.interfaceStatuses?.find(each => each.name === name && each.portId === nic.portId)
     const port = node.ports.find(each => each.id === nic.portId)
     const isHeld = !port && held.some(each => nic.portId && each.includes(nic.portId))
     const told = port ? report : isHeld ? heldBack : undefined
     return {
       name,
-      status: port ? (current && report?.status) || 'Pending' : isHeld ? 'Held' : 'Removing',
+      status: port ? (report?.status ?? 'Pending') : isHeld ? 'Held' : 'Removing',
       ...present('reason', told?.reason),
       ...present('message', told?.message),
       ...present('address', nic.address),
@@ -105,7 +106,7 @@ function nodeView(node: Observed['nodes'][number], config: NodeConfig | undefine
   const unseen = node.ports.filter(port => !wanted.some(nic => nic.portId === port.id)).map(unnamed)
   return {
     name: node.name,
-    state: config ? (current && config.status?.state) || 'Pending' : 'None',
+    state: config ? (status?.state ?? 'Pending') : 'None',
     ...present('reason', told?.reason),
     ...present('message', told?.message),
     interfaces: [...views, ...unseen].sort((a, b) => (a.name < b.name ? -1 : 1)),

@@ -17,7 +17,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, prometheus, images or browser}
 
 # command:package, as Debian and Ubuntu name them.
-base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl)
+base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl ps:procps script:bsdutils)
 daemons=(netplan:netplan.io NetworkManager:network-manager dbus-daemon:dbus :systemd :udev)
 kubernetes=(etcd:etcd-server containerd:containerd runc:runc busybox:busybox-static)
 # Without the packages that are services: these hold all the code, and ask no questions.

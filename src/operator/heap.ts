@@ -6,8 +6,10 @@
  */
 import { setFlagsFromString } from 'node:v8'
 
-/** Both are read by V8 whenever it decides, so they count from this moment on. */
+/** They are read by V8 whenever it decides, so they count from this moment on. */
 export function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
   setFlagsFromString('--heap-growing-percent=20')
+  // Marking bit by bit lets a sync go on making garbage meanwhile: ten to twenty megabytes, for pauses of some 30 ms less.
+  setFlagsFromString('--no-incremental-marking')
 }

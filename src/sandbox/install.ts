@@ -17,12 +17,15 @@ const definitions = join(import.meta.dirname, '../../config/crd/bases')
 const fieldManager = 'multinic-sandbox'
 
 /** Both clusters get all CRDs; each part uses its own. */
-export async function installDefinitions(kube: KubeClient): Promise<void> {
+/** Once for all clusters of a start: to read their YAML takes longer than to install them. */
+export async function readDefinitions(): Promise<KubeObject[]> {
   const files = (await readdir(definitions)).filter(name => name.endsWith('.yaml'))
-  for (const file of files) {
-    const definition = parse(await readFile(join(definitions, file), 'utf8')) as KubeObject
+  return Promise.all(files.map(async file => parse(await readFile(join(definitions, file), 'utf8')) as KubeObject))
+}
+
+export async function installDefinitions(kube: KubeClient, read?: readonly KubeObject[]): Promise<void> {
+  for (const definition of read ?? (await readDefinitions()))
     await kube.apply(crds, definition, { fieldManager, force: true })
-  }
   await kube.apply(
     namespaces,
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: sandboxNamespace } },

@@ -16,7 +16,14 @@ import { file } from './container.ts'
 import { createFabric, type Fabric } from './fabric.ts'
 import type { FaultSwitchboard } from './faults/switchboard.ts'
 import { openFaults } from './faults/switches.ts'
-import { createConfig, freeLeases, installDefinitions, installEncryptKey, openstackConfigFor } from './install.ts'
+import {
+  createConfig,
+  freeLeases,
+  installDefinitions,
+  installEncryptKey,
+  openstackConfigFor,
+  readDefinitions,
+} from './install.ts'
 import { keepWorld, resumeWorld } from './kept.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import { type Machine, namespaceMachine } from './machine.ts'
@@ -150,7 +157,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     // All of them first: what starts after a failure would never be stopped.
     await Promise.allSettled(begun)
     const [{ management, biz }, cloud, built] = await Promise.all(begun)
-    await Promise.all([installDefinitions(management.kube), installDefinitions(biz.kube)])
+    const definitions = await readDefinitions()
+    await Promise.all([management, biz].map(({ kube }) => installDefinitions(kube, definitions)))
     await installEncryptKey(management.kube, world)
     if (resumes) await Promise.all([freeLeases(management.kube), freeLeases(biz.kube)])
 

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type ControllerCluster, startControllerCluster } from '../../test/controller-cluster.ts'
 import { eventually } from '../../test/eventually.ts'
+import { firstApply } from '../../test/first-apply.ts'
 import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
 import { jobs, pods } from '../kube/resources.ts'
 import type { JobObject } from '../kube/types.ts'
@@ -12,9 +13,7 @@ import { silent } from '../log.ts'
 import { createCaches, finishOf } from './caches.ts'
 import { controllerConfig } from './config.ts'
 import { agentJob } from './job.ts'
-import { factsOf } from './machine.ts'
 import { followCluster } from './wakes.ts'
-import { workOf } from './work.ts'
 
 const many = 40
 const names = Array.from({ length: many }, (_, index) => `c${`${index}`.padStart(2, '0')}`)
@@ -54,15 +53,7 @@ const shown = (name: string) => caches.configs.get(keyOf(name))
 function jobFor(config: NodeConfig, nodeName: string): JobObject {
   const node = caches.nodes.get(nodeName)
   assert.ok(node)
-  const work = {
-    config,
-    node: factsOf(node),
-    ...workOf(config),
-    action: 'apply',
-    attempt: 0,
-    takesSlot: false,
-  } as const
-  return agentJob(work, controllerConfig({ AGENT_IMAGE: 'multinic-agent:test' }).agent)
+  return agentJob(firstApply(config, node), controllerConfig({ AGENT_IMAGE: 'multinic-agent:test' }).agent)
 }
 
 const saysDuplicate = {

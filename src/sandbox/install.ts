@@ -16,13 +16,13 @@ import type { World } from './world.ts'
 const definitions = join(import.meta.dirname, '../../config/crd/bases')
 const fieldManager = 'multinic-sandbox'
 
-/** Both clusters get all CRDs; each part uses its own. */
 /** Once for all clusters of a start: to read their YAML takes longer than to install them. */
 export async function readDefinitions(): Promise<KubeObject[]> {
   const files = (await readdir(definitions)).filter(name => name.endsWith('.yaml'))
   return Promise.all(files.map(async file => parse(await readFile(join(definitions, file), 'utf8')) as KubeObject))
 }
 
+/** Both clusters get all CRDs; each part uses its own. */
 export async function installDefinitions(kube: KubeClient, read?: readonly KubeObject[]): Promise<void> {
   for (const definition of read ?? (await readDefinitions()))
     await kube.apply(crds, definition, { fieldManager, force: true })

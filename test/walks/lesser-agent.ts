@@ -8,12 +8,11 @@ import type { AgentReport } from '../../src/contract/agent-report.ts'
 import type { NodeConfig } from '../../src/contract/node-config.ts'
 import { controllerConfig } from '../../src/controller/config.ts'
 import { agentJob } from '../../src/controller/job.ts'
-import { factsOf } from '../../src/controller/machine.ts'
-import { workOf } from '../../src/controller/work.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { events, jobs, nodes, pods } from '../../src/kube/resources.ts'
 import type { Container, PodObject, PodSpec } from '../../src/kube/types.ts'
 import { eventually } from '../eventually.ts'
+import { firstApply } from '../first-apply.ts'
 import type { RealController } from '../real-controller.ts'
 
 /** What is taken away, and how. */
@@ -52,15 +51,7 @@ export async function runWithout(
   const { namespace = '' } = config.metadata
   const node = await kube.get(nodes, { name: config.spec.nodeName })
   assert.ok(node)
-  const request = {
-    config,
-    node: factsOf(node),
-    ...workOf(config),
-    action: 'apply',
-    attempt: 0,
-    takesSlot: false,
-  } as const
-  const { apiVersion, kind, spec } = structuredClone(agentJob(request, settings))
+  const { apiVersion, kind, spec } = structuredClone(agentJob(firstApply(config, node), settings))
   const [agent] = spec.template.spec.containers
   assert.ok(agent)
   lack(spec.template.spec, agent)

@@ -67,7 +67,6 @@ async function bundle(
     legalComments: 'none',
     // One character beyond Latin-1 in a comment of a dependency would make each process hold the text at two bytes a letter.
     minifyWhitespace: true,
-    external: ['esbuild', '../../scripts/*', '../../web/*'],
     logLevel: 'error',
     ...(format === 'esm'
       ? {

@@ -5,7 +5,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { environment } from '../src/env.ts'
+import { environment } from '../src/runtime/env.ts'
 import { bounded } from '../test/rigs/process.ts'
 import { inWorld, sweepWorlds, worldRefused } from '../test/rigs/world.ts'
 import { onRealParts, runTests } from './run-tests.ts'
@@ -26,7 +26,7 @@ const realParts = {
 }
 
 /** Minutes each. */
-const longest = ['agent/killed.', 'controller/many.', 'viola/real.', 'walks/scenarios.']
+const longest = ['agent/killed.', 'controller/many.', 'viola/real.', 'system/scenarios.']
 
 process.chdir(root)
 const files = testFiles(environment()['ONLY']).e2e

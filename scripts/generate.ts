@@ -27,7 +27,7 @@ import { koreanReasons } from './reasons-ko.ts'
 const header = '# Made by `make generate` from src/contract. Do not edit.\n'
 const files = new Map<string, string>()
 
-files.set('src/version.ts', versionFile())
+files.set('src/runtime/version.ts', versionFile())
 files.set('src/cli/part-rights.ts', partRightsFile())
 
 for (const kind of kinds) {

@@ -4,7 +4,7 @@
 import { sql } from 'kysely'
 import type { Tables } from '../src/inventory/schema.ts'
 import { openSqlite } from '../src/inventory/sqlite.ts'
-import { silent } from '../src/log.ts'
+import { silent } from '../src/telemetry/log.ts'
 
 type Table = keyof Tables
 type Remarks = { [T in Table]?: { [C in keyof Tables[T]]?: string } }

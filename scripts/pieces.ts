@@ -7,7 +7,7 @@ import { build, type Plugin } from 'esbuild'
 export async function buildPieces(outdir: string): Promise<void> {
   await build({
     absWorkingDir: join(import.meta.dirname, '..'),
-    entryPoints: ['src/main.ts'],
+    entryPoints: { main: 'sandbox/entry.ts' },
     outdir,
     outExtension: { '.js': '.mjs' },
     bundle: true,
@@ -17,7 +17,7 @@ export async function buildPieces(outdir: string): Promise<void> {
     format: 'esm',
     legalComments: 'none',
     minifyWhitespace: true,
-    external: ['esbuild', '../../scripts/*', '../../test/*', '../../web/*'],
+    external: ['esbuild', '../scripts/*', '../test/*', '../web/*'],
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     plugins: [clientsOfUndici],
     logLevel: 'error',

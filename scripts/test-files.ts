@@ -16,7 +16,7 @@ export interface TestFiles {
 
 /** With `only`, those with that word in their path. */
 export function testFiles(only = ''): TestFiles {
-  const all = globSync('{src,web,test,scripts}/**/*.test.ts', { cwd: root }).sort()
+  const all = globSync('{src,sandbox,web,test,scripts}/**/*.test.ts', { cwd: root }).sort()
   const chosen = all.filter(file => file.includes(only))
   const e2e = chosen.filter(file => file.endsWith('.e2e.test.ts'))
   const asRoot = chosen.filter(file => file.endsWith('.root.test.ts'))

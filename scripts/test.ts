@@ -3,7 +3,7 @@
  *
  * ONLY=word runs the files with that word in their path.
  */
-import { environment } from '../src/env.ts'
+import { environment } from '../src/runtime/env.ts'
 import { sweepWorlds, worldRefused } from '../test/rigs/world.ts'
 import { asRoot, quick, runTests } from './run-tests.ts'
 import { root, testFiles } from './test-files.ts'

@@ -5,7 +5,7 @@
  */
 import { appendFile, readFile } from 'node:fs/promises'
 import type { TestEvent } from 'node:test/reporters'
-import { environment } from '../src/env.ts'
+import { environment } from '../src/runtime/env.ts'
 
 export interface Totals {
   passed: number

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aFleet } from '../test/fleet.ts'
+import { aFleet } from '../test/support/fleet.ts'
 import { layoutNode, layoutRibbons, minimapPaths, picture, poolOf, windowOf } from './layout.ts'
 import { capacityOf, networkOf, subnetsOf } from './subnet.ts'
 import { nodeOf } from './view.ts'

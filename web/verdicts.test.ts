@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aFleet, verdictsOf } from '../test/fleet.ts'
+import { aFleet, verdictsOf } from '../test/support/fleet.ts'
 import { isOf, notTakenOf, verdictHas } from './verdicts.ts'
 import { nodeOf } from './view.ts'
 

@@ -4,7 +4,7 @@
 import { canonical, parseIp } from '../contract/address.ts'
 import { parseDuration } from '../contract/duration.ts'
 import { type FieldError, interfaceId } from '../contract/interfaces.ts'
-import type { Environment } from '../env.ts'
+import type { Environment } from '../runtime/env.ts'
 
 export const backends = ['netplan', 'networkmanager', 'ifcfg'] as const
 export type BackendKind = (typeof backends)[number]

@@ -3,7 +3,7 @@
  * What answered before must answer after. All are asked at once.
  */
 import { parseIp } from '../contract/address.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../telemetry/log.ts'
 import type { Failures } from './apply.ts'
 import type { Settings } from './config.ts'
 import type { Host } from './host.ts'

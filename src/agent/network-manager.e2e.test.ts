@@ -6,10 +6,10 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eventually } from '../../test/eventually.ts'
 import { hasNetworkManager, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
 import { createNode, diskOf, foreignState, wish } from '../../test/rigs/host/node.ts'
 import { kernel, macsOf, table } from '../../test/rigs/host/seen.ts'
+import { eventually } from '../../test/support/eventually.ts'
 
 const skip = !hasNetworkManager && 'NetworkManager is not installed'
 

@@ -6,11 +6,11 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eventually } from '../../test/eventually.ts'
 import { hasNetworkd, hasUdev, runUdev, startNetworkd } from '../../test/rigs/host/boot.ts'
 import { hasNetworkManager, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
 import { type RigNode, wish, withNode } from '../../test/rigs/host/node.ts'
 import { kernel, table } from '../../test/rigs/host/seen.ts'
+import { eventually } from '../../test/support/eventually.ts'
 
 const primary =
   'network:\n  version: 2\n  ethernets:\n    ens3:\n      addresses: [10.0.0.10/24]\n      routes: [{to: 0.0.0.0/0, via: 10.0.0.1}]\n'

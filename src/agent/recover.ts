@@ -1,7 +1,7 @@
 /**
  * Takes back what an earlier run left unfinished, before anything else is looked at.
  */
-import type { Log } from '../log.ts'
+import type { Log } from '../telemetry/log.ts'
 import { forceUnits, handBackAll } from './apply.ts'
 import { inWords } from './change.ts'
 import { commitFiles, dropLeftovers, stageFiles } from './files.ts'

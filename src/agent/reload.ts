@@ -3,7 +3,7 @@
  *
  * NetworkManager needs none of it: it reads its profiles again whenever we change one.
  */
-import { messageOf } from '../errors.ts'
+import { messageOf } from '../runtime/errors.ts'
 import { openBus } from './dbus.ts'
 import type { Host } from './host.ts'
 import type { Paths } from './paths.ts'

@@ -2,8 +2,8 @@
  * One pass over the node: observe → plan → stage → journal → apply → verify → probe → commit, or undo.
  */
 import { parseIp } from '../contract/address.ts'
-import { messageOf } from '../errors.ts'
-import type { Log } from '../log.ts'
+import { messageOf } from '../runtime/errors.ts'
+import type { Log } from '../telemetry/log.ts'
 import { rememberRefused } from './altnames.ts'
 import { applyUnits, type Failure, type Failures, handBackAll } from './apply.ts'
 import { inWords } from './change.ts'

@@ -5,8 +5,8 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { eventually } from '../../test/eventually.ts'
 import { createNode, type RigNode, wish } from '../../test/rigs/host/node.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { canonical } from '../contract/address.ts'
 
 /** Listens on the node and tells who called; one line a caller. */

@@ -2,7 +2,7 @@
  * Where the APIs are and who asks: from flags, then from the environment.
  */
 import { urlOf, withoutSlash } from '../contract/url.ts'
-import { messageOf } from '../errors.ts'
+import { messageOf } from '../runtime/errors.ts'
 import { CliError, type Io } from './io.ts'
 
 export interface AccessFlags {

@@ -25,7 +25,7 @@ import {
   verdictsPath,
 } from '../contract/operator-api.ts'
 import { problem } from '../contract/problem.ts'
-import { messageOf } from '../errors.ts'
+import { messageOf } from '../runtime/errors.ts'
 import type { Access, Service } from './access.ts'
 import { CliError } from './io.ts'
 import { harmless } from './render/paint.ts'

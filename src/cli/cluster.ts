@@ -2,9 +2,9 @@
  * The cluster that a command works on: from its flags, then from the environment, as kubectl finds it.
  */
 import { join } from 'node:path'
-import { messageOf } from '../errors.ts'
 import { connectKube, type KubeClient } from '../kube/client.ts'
 import { loadKubeconfig } from '../kube/config.ts'
+import { messageOf } from '../runtime/errors.ts'
 import { CliError, type Io } from './io.ts'
 
 export interface ClusterFlags {

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parse, stringify } from 'yaml'
-import { aWrite } from '../../test/inventory.ts'
-import { type Run, runner } from '../../test/people.ts'
+import { aWrite } from '../../test/support/inventory.ts'
+import { type Run, runner } from '../../test/support/people.ts'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { type OperatorVerdict, type PlanAnswer, planPath, verdictsPath } from '../contract/operator-api.ts'
-import { HttpProblem } from '../http.ts'
 import { type RunningInventory, startInventory } from '../inventory/main.ts'
-import { silent } from '../log.ts'
+import { HttpProblem } from '../server/server.ts'
+import { silent } from '../telemetry/log.ts'
 
 let dir: string
 let open: RunningInventory

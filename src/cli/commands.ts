@@ -3,7 +3,7 @@
  */
 import { type OpenstackConfig, openstackConfigs } from '../contract/openstack-config.ts'
 import type { OperatorVerdict } from '../contract/operator-api.ts'
-import { messageOf } from '../errors.ts'
+import { messageOf } from '../runtime/errors.ts'
 import { type AccessFlags, accessFrom } from './access.ts'
 import { type Api, connectApi, type Query } from './api.ts'
 import { planned } from './dry-run.ts'

@@ -3,7 +3,7 @@
  */
 import { parseAllDocuments } from 'yaml'
 import type { PlanAnswer } from '../contract/operator-api.ts'
-import { messageOf } from '../errors.ts'
+import { messageOf } from '../runtime/errors.ts'
 import type { Api } from './api.ts'
 import { CliError, type Io } from './io.ts'
 

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parse } from 'yaml'
-import { aWrite } from '../../test/inventory.ts'
-import { type Run, runner } from '../../test/people.ts'
+import { aWrite } from '../../test/support/inventory.ts'
+import { type Run, runner } from '../../test/support/people.ts'
 import { verdictsPath } from '../contract/operator-api.ts'
 import { type RunningInventory, startInventory } from '../inventory/main.ts'
-import { silent } from '../log.ts'
+import { silent } from '../telemetry/log.ts'
 
 let dir: string
 let inventory: RunningInventory

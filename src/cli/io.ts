@@ -1,7 +1,7 @@
 /**
  * What the people's commands touch of the world: a few functions, so that a test can be the terminal.
  */
-import type { Environment } from '../env.ts'
+import type { Environment } from '../runtime/env.ts'
 
 export interface Io {
   env: Environment

@@ -2,7 +2,7 @@
  * The people's commands: what they are called and take. What they do is loaded when one of them runs.
  */
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander'
-import { version } from '../version.ts'
+import { version } from '../runtime/version.ts'
 import { clusterCommands } from './cluster-main.ts'
 import type { Flags } from './commands.ts'
 import { type Shell, shells } from './completion.ts'

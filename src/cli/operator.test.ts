@@ -5,13 +5,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { stringify } from 'yaml'
-import { eventually } from '../../test/eventually.ts'
+import { openstackConfigFor } from '../../sandbox/install.ts'
+import {
+  addPort,
+  addServer,
+  addSubnet,
+  type Port,
+  type Server,
+  type Subnet,
+  setPortStatus,
+} from '../../sandbox/world.ts'
 import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
-import { type Run, runner } from '../../test/people.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { type Run, runner } from '../../test/support/people.ts'
 import { type RunningInventory, startInventory } from '../inventory/main.ts'
-import { silent } from '../log.ts'
-import { openstackConfigFor } from '../sandbox/install.ts'
-import { addPort, addServer, addSubnet, type Port, type Server, type Subnet, setPortStatus } from '../sandbox/world.ts'
+import { silent } from '../telemetry/log.ts'
 
 let dir: string
 let stage: Stage

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { type HttpStub, json, serve } from '../../test/http-stub.ts'
+import { type HttpStub, json, serve } from '../../test/support/http-stub.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 let stub: HttpStub

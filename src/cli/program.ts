@@ -2,9 +2,9 @@
  * The program as people call it: its name, its version, their commands, and how it ends.
  */
 import { Command, CommanderError } from 'commander'
-import { environment } from '../env.ts'
-import { messageOf } from '../errors.ts'
-import { version } from '../version.ts'
+import { environment } from '../runtime/env.ts'
+import { messageOf } from '../runtime/errors.ts'
+import { version } from '../runtime/version.ts'
 import { exitCodeOf, peopleCommands } from './main.ts'
 import { terminalIo } from './terminal.ts'
 

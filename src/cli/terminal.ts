@@ -3,7 +3,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
-import type { Environment } from '../env.ts'
+import type { Environment } from '../runtime/env.ts'
 import type { Io } from './io.ts'
 
 export function terminalIo(env: Environment): Io {

@@ -2,12 +2,12 @@
  * The steps of a plan, as requests. Each may be done twice without harm.
  */
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigFinalizer, nodeConfigs } from '../contract/node-config.ts'
-import { explain } from '../errors.ts'
 import type { Kube } from '../kube/api.ts'
 import { isAlreadyExists, isForbidden, isNotFound, kubeErrorIn } from '../kube/errors.ts'
 import { keyText } from '../kube/keys.ts'
 import { jobs } from '../kube/resources.ts'
 import type { Key } from '../kube/types.ts'
+import { explain } from '../runtime/errors.ts'
 import type { AgentSettings } from './config.ts'
 import { agentJob } from './job.ts'
 import type { Memory } from './memory.ts'

@@ -4,8 +4,8 @@
  */
 import { z } from 'zod'
 import { parseDuration } from '../contract/duration.ts'
-import { type Environment, settingsFrom } from '../env.ts'
-import { type TraceSettings, traceSettings } from '../trace-export.ts'
+import { type Environment, settingsFrom } from '../runtime/env.ts'
+import { type TraceSettings, traceSettings } from '../telemetry/trace-export.ts'
 import type { BizMode } from './biz/unfold.ts'
 
 /** A number of nodes, or a share of them. */

@@ -4,12 +4,16 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type ControllerCluster, controllerStage, startControllerCluster } from '../../test/controller-cluster.ts'
-import { eventually } from '../../test/eventually.ts'
+import {
+  type ControllerCluster,
+  controllerStage,
+  startControllerCluster,
+} from '../../test/support/controller-cluster.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { nodeConfigFinalizer, nodeConfigs } from '../contract/node-config.ts'
 import { events, jobs, leases, namespaces, pods } from '../kube/resources.ts'
 import type { EventObject, ObjectMeta } from '../kube/types.ts'
-import { silent } from '../log.ts'
+import { silent } from '../telemetry/log.ts'
 import { aConfig, aJob, start } from './given.ts'
 import { createTroubles } from './troubles.ts'
 

@@ -4,9 +4,9 @@
 import type { FastifyInstance } from 'fastify'
 import { formatDuration } from '../contract/duration.ts'
 import { states } from '../contract/node-config.ts'
-import { createApp } from '../http.ts'
-import type { Log } from '../log.ts'
-import type { Metrics } from '../metrics.ts'
+import { createApp } from '../server/server.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import type { Caches } from './caches.ts'
 
 export interface HealthOptions {

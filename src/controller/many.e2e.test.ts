@@ -4,16 +4,16 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { allAgents } from '../../test/agent-player.ts'
-import { inputOf } from '../../test/controller-cluster.ts'
-import { each, newConfig, readyNode, settledStatus, uuidOf } from '../../test/controller-many.ts'
-import { eventually } from '../../test/eventually.ts'
-import { type RealController, startRealController } from '../../test/real-controller.ts'
 import type { Daemon } from '../../test/rigs/process.ts'
+import { allAgents } from '../../test/support/agent-player.ts'
+import { inputOf } from '../../test/support/controller-cluster.ts'
+import { each, newConfig, readyNode, settledStatus, uuidOf } from '../../test/support/controller-many.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { type RealController, startRealController } from '../../test/support/real-controller.ts'
 import { nodeConfigFinalizer, nodeConfigs } from '../contract/node-config.ts'
 import { createInformer } from '../kube/informer.ts'
 import { leases, nodes, pods } from '../kube/resources.ts'
-import { silent } from '../log.ts'
+import { silent } from '../telemetry/log.ts'
 import { isSettled } from './work.ts'
 
 const within = 120_000

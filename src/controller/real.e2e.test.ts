@@ -3,10 +3,10 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { inputOf } from '../../test/controller-cluster.ts'
-import { eventually } from '../../test/eventually.ts'
-import { type RealController, startRealController } from '../../test/real-controller.ts'
 import type { ControlPlane } from '../../test/rigs/kubernetes/rig.ts'
+import { inputOf } from '../../test/support/controller-cluster.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { type RealController, startRealController } from '../../test/support/real-controller.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import { events, jobs, namespaces, nodes, pods } from '../kube/resources.ts'
 import { aNic } from './given.ts'

@@ -5,15 +5,15 @@
  * the event that woke us.
  */
 import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
-import { explain } from '../errors.ts'
 import type { Reconcile, Requeue } from '../kube/controller.ts'
 import { isConflict, isNotFound } from '../kube/errors.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { keyText, parseKey } from '../kube/keys.ts'
 import { jobs, nodes } from '../kube/resources.ts'
 import type { Key } from '../kube/types.ts'
-import type { Log } from '../log.ts'
-import { createBucket } from '../token-bucket.ts'
+import { explain } from '../runtime/errors.ts'
+import { createBucket } from '../runtime/token-bucket.ts'
+import type { Log } from '../telemetry/log.ts'
 import { apply, type Hands, isNamespaceEnding, keyFor } from './apply.ts'
 import { nextNodeConditions } from './node-condition.ts'
 import { jobsLeftBy, observe, type View } from './observe.ts'

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Lessen, missedOf, rightOf, without } from '../../test/audited-cluster.ts'
-import { eventually } from '../../test/eventually.ts'
-import { type RealController, startRealController } from '../../test/real-controller.ts'
+import { type Lessen, missedOf, rightOf, without } from '../../test/support/audited-cluster.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { type RealController, startRealController } from '../../test/support/real-controller.ts'
 import { bizConfigs } from '../contract/biz-config.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import { jobs, nodes } from '../kube/resources.ts'

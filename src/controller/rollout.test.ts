@@ -3,8 +3,8 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { type ControllerCluster, inputOf, startControllerCluster } from '../../test/controller-cluster.ts'
-import { eventually } from '../../test/eventually.ts'
+import { type ControllerCluster, inputOf, startControllerCluster } from '../../test/support/controller-cluster.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 
 const names = ['n1', 'n2', 'n3', 'n4', 'n5', 'n6']

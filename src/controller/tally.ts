@@ -2,7 +2,7 @@
  * What the controller has done, in numbers: for /metrics, and for whoever asks how long things take.
  */
 import type { NodeConfig } from '../contract/node-config.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import type { Said, Step } from './work.ts'
 
 export interface Tally {

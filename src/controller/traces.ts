@@ -7,7 +7,15 @@
  */
 import type { AgentReport } from '../contract/agent-report.ts'
 import { type NodeConfig, nodeConfigAnnotations } from '../contract/node-config.ts'
-import { below, newTrace, parseTraceparent, type Span, type TracePlace, type Tracer, traceparentOf } from '../trace.ts'
+import {
+  below,
+  newTrace,
+  parseTraceparent,
+  type Span,
+  type TracePlace,
+  type Tracer,
+  traceparentOf,
+} from '../telemetry/trace.ts'
 import type { Action, AgentJob, Observed } from './observed.ts'
 import { isSettled, type Said } from './work.ts'
 

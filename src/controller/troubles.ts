@@ -6,7 +6,7 @@
 import type { Kube } from '../kube/api.ts'
 import { events } from '../kube/resources.ts'
 import type { EventObject } from '../kube/types.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../telemetry/log.ts'
 import type { AgentJob, Trouble } from './observed.ts'
 import { askAgainMs, askSoonMs, lateMs } from './work.ts'
 

@@ -2,9 +2,9 @@
  * Who may read and who may write. Reading is open without a token file, as the documented calls are, unless the settings say
  * otherwise; writing never is.
  */
-import { HttpProblem } from '../http.ts'
-import type { Log } from '../log.ts'
-import { bearerTokenIn, type Caller, openTokens } from '../tokens.ts'
+import { HttpProblem } from '../server/server.ts'
+import { bearerTokenIn, type Caller, openTokens } from '../server/tokens.ts'
+import type { Log } from '../telemetry/log.ts'
 
 export interface InventoryAuth {
   /** Throws 401 or 403. */

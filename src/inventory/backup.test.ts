@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { aWrite } from '../../test/inventory.ts'
-import { silent } from '../log.ts'
+import { aWrite } from '../../test/support/inventory.ts'
+import { silent } from '../telemetry/log.ts'
 import { openStore } from './store.ts'
 
 test('a copy that is made while the inventory runs has all that was acknowledged before it, with history', async t => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
-import { silent } from '../log.ts'
+import { silent } from '../telemetry/log.ts'
 import { openStore } from './store.ts'
 
 /** Writes for ever and says each number after its put was acknowledged. */

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { buildWeb } from '../../web/build.ts'
-import { silent } from '../log.ts'
+import { silent } from '../telemetry/log.ts'
 import { serveDashboard } from './dashboard.ts'
 
 let dir: string

@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Log } from '../log.ts'
-import { hasAlready } from '../routes.ts'
+import { hasAlready } from '../server/routes.ts'
+import type { Log } from '../telemetry/log.ts'
 
 const policy = [
   "default-src 'none'",

@@ -3,7 +3,7 @@
  */
 import type { Kysely, Transaction } from 'kysely'
 import { Migrator } from 'kysely/migration'
-import { explain } from '../errors.ts'
+import { explain } from '../runtime/errors.ts'
 import { migrations } from './migrations/all.ts'
 import type { Tables } from './schema.ts'
 

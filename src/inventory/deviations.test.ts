@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aWrite } from '../../test/inventory.ts'
+import { aWrite } from '../../test/support/inventory.ts'
 import type { InventoryRecord } from '../contract/inventory.ts'
 import { csvOf } from './csv.ts'
 import { deviationsOf } from './deviations.ts'

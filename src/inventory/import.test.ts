@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { aWrite } from '../../test/inventory.ts'
-import { createLog, silent } from '../log.ts'
+import { aWrite } from '../../test/support/inventory.ts'
+import { createLog, silent } from '../telemetry/log.ts'
 import { openStore } from './store.ts'
 
 let dir: string

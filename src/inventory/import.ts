@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { completeInterfaces, type InterfaceInput } from '../contract/interfaces.ts'
 import type { InventoryWrite } from '../contract/inventory.ts'
 import { fieldErrors } from '../contract/problem.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../telemetry/log.ts'
 import type { Database } from './database.ts'
 
 /** `inventory.json` → `inventory.db` beside it, and the other way round. */

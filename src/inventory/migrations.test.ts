@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
-import { aWrite } from '../../test/inventory.ts'
-import { schemaOf } from '../../test/inventory-dump.ts'
-import { silent } from '../log.ts'
+import { aWrite } from '../../test/support/inventory.ts'
+import { schemaOf } from '../../test/support/inventory-dump.ts'
+import { silent } from '../telemetry/log.ts'
 import { migrations } from './migrations/all.ts'
 import { openStore } from './store.ts'
 
@@ -43,7 +43,7 @@ for (const name of names) {
   test(`${name}: what that version left is brought up to date, read and written`, async () => {
     const path = join(dir, `${name}.db`)
     const file = new DatabaseSync(path)
-    // Missing? Make it while this is the newest version: see test/inventory-dump.ts.
+    // Missing? Make it while this is the newest version: see test/support/inventory-dump.ts.
     file.exec(readFileSync(new URL(`${name}.sql`, kept), 'utf8'))
     file.close()
 

@@ -8,9 +8,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect, type PostgresPoolClient, sql } from 'kysely'
 import pg from 'pg'
-import { messageOf } from '../errors.ts'
-import { HttpProblem } from '../http.ts'
-import type { Log } from '../log.ts'
+import { messageOf } from '../runtime/errors.ts'
+import { HttpProblem } from '../server/server.ts'
+import type { Log } from '../telemetry/log.ts'
 import { type Database, type Engine, migrate } from './database.ts'
 import type { Tables } from './schema.ts'
 

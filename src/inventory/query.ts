@@ -3,8 +3,8 @@
  */
 import type { FastifyRequest } from 'fastify'
 import type { InventoryRecord } from '../contract/inventory.ts'
-import { HttpProblem } from '../http.ts'
-import { queryOf } from '../routes.ts'
+import { queryOf } from '../server/routes.ts'
+import { HttpProblem } from '../server/server.ts'
 import type { Filter } from './store.ts'
 
 export type Query = Record<string, string | undefined>

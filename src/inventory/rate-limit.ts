@@ -2,8 +2,8 @@
  * So many requests a second from one address, after a burst: one script that loops takes nothing from the others.
  */
 import type { FastifyInstance } from 'fastify'
-import { HttpProblem } from '../http.ts'
-import { type Bucket, createBucket } from '../token-bucket.ts'
+import { type Bucket, createBucket } from '../runtime/token-bucket.ts'
+import { HttpProblem } from '../server/server.ts'
 
 const burst = 4
 /** Addresses that are remembered; the one that was heard of longest ago is forgotten first. */

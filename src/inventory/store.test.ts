@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { inventoryStoreConformance } from '../../test/conformance/inventory-store.ts'
-import { aWrite } from '../../test/inventory.ts'
-import { createLog, silent } from '../log.ts'
+import { aWrite } from '../../test/support/inventory.ts'
+import { createLog, silent } from '../telemetry/log.ts'
 import { openStore, type Store } from './store.ts'
 
 let dir: string

@@ -9,7 +9,7 @@ import type {
   ProviderCatalog,
   SearchHit,
 } from '../contract/inventory.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../telemetry/log.ts'
 import type { Database, Engine } from './database.ts'
 import { forgetBefore, type HistoryFilter, historyOf, providersOf, recordsAt } from './history.ts'
 import { importOldFile, pathsFrom } from './import.ts'

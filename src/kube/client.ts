@@ -3,7 +3,7 @@
  *
  * Knows paths, pages and patches; nothing of NICs.
  */
-import { type Log, silent } from '../log.ts'
+import { type Log, silent } from '../telemetry/log.ts'
 import type { CollectionOptions, Kube, ListOptions, WriteOptions } from './api.ts'
 import type { ClusterAccess } from './config.ts'
 import { isGone, isNotFound, KubeError, kubeErrorIn } from './errors.ts'

@@ -9,7 +9,7 @@ import { dirname, join, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { withoutSlash } from '../contract/url.ts'
-import { explain, messageOf } from '../errors.ts'
+import { explain, messageOf } from '../runtime/errors.ts'
 import { ExecPlugin, execCredentials, type Identity } from './exec.ts'
 
 export interface ClusterAccess {

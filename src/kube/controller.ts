@@ -5,8 +5,8 @@
  * again with backoff), failed for good (`TerminalError`: left alone until something wakes the key).
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TerminalError } from '../errors.ts'
-import type { Log } from '../log.ts'
+import { TerminalError } from '../runtime/errors.ts'
+import type { Log } from '../telemetry/log.ts'
 import { isConflict, kubeErrorIn } from './errors.ts'
 import { createQueue, type Priority, type Queue, type Work } from './queue.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { explain } from '../errors.ts'
+import { explain } from '../runtime/errors.ts'
 import {
   isAlreadyExists,
   isConflict,

@@ -5,8 +5,8 @@
  * making a new object. Sending is in the background and bounded; a failure is logged and never reaches the caller.
  */
 import { createHash } from 'node:crypto'
-import type { Log } from '../log.ts'
-import { createBucket } from '../token-bucket.ts'
+import { createBucket } from '../runtime/token-bucket.ts'
+import type { Log } from '../telemetry/log.ts'
 import type { Kube } from './api.ts'
 import { isAlreadyExists, isNotFound } from './errors.ts'
 import { events } from './resources.ts'

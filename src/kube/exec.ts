@@ -7,8 +7,8 @@
 import { spawn } from 'node:child_process'
 import { isAbsolute, resolve } from 'node:path'
 import { z } from 'zod'
-import { environment } from '../env.ts'
-import { messageOf } from '../errors.ts'
+import { environment } from '../runtime/env.ts'
+import { messageOf } from '../runtime/errors.ts'
 
 const versions = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'] as const
 

@@ -6,7 +6,7 @@
  * Objects are shared: readers do not change them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Log } from '../log.ts'
+import type { Log } from '../telemetry/log.ts'
 import type { CollectionOptions, Kube } from './api.ts'
 import { type Change, createCache } from './cache.ts'
 import { isFromTheFuture, isGone, isRetryable, kubeErrorIn } from './errors.ts'

@@ -6,8 +6,8 @@
  * thirds of the lease: it has stopped before anybody may start.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { messageOf } from '../errors.ts'
-import type { Log } from '../log.ts'
+import { messageOf } from '../runtime/errors.ts'
+import type { Log } from '../telemetry/log.ts'
 import type { Kube } from './api.ts'
 import { isAlreadyExists, isConflict, isNotFound } from './errors.ts'
 import { leases } from './resources.ts'

@@ -1,9 +1,9 @@
 /** A cluster behind a proxy, as its kubeconfig says: requests and watches go through it, and the certificate is the cluster's. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startProxy } from '../../test/http-proxy.ts'
-import { json, serve } from '../../test/http-stub.ts'
-import { makeCertificates } from '../sandbox/kube/certificates.ts'
+import { makeCertificates } from '../../sandbox/kube/certificates.ts'
+import { startProxy } from '../../test/support/http-proxy.ts'
+import { json, serve } from '../../test/support/http-stub.ts'
 import { connectKube } from './client.ts'
 import { kubeconfigFrom } from './config.ts'
 import { nodes } from './resources.ts'

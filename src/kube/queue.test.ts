@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { manualClock } from '../../test/manual-clock.ts'
+import { manualClock } from '../../test/support/manual-clock.ts'
 import { createQueue, type Priority, type Queue, type QueueOptions, type Work } from './queue.ts'
 
 function given(options: QueueOptions = {}) {

@@ -4,7 +4,7 @@
  * A connection whose other end vanished without a word stays open for ever, so a watch has a deadline of its own, a
  * little after the server's; TCP keep-alive (transport.ts) mostly notices earlier.
  */
-import { explain } from '../errors.ts'
+import { explain } from '../runtime/errors.ts'
 import { isStatus, kubeErrorFrom, timedOut } from './errors.ts'
 import { parseUnmanaged } from './managed-fields.ts'
 import { tidied } from './paths.ts'

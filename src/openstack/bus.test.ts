@@ -1,4 +1,4 @@
-/** Whatever answers at the address of a bus: it is told, and nobody falls. Against a real broker: test/walks/events. */
+/** Whatever answers at the address of a bus: it is told, and nobody falls. Against a real broker: test/system/events. */
 import assert from 'node:assert/strict'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'

@@ -9,8 +9,8 @@ import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Channel, Connection } from 'rabbitmq-client'
-import { messageOf } from '../errors.ts'
-import type { Log } from '../log.ts'
+import { messageOf } from '../runtime/errors.ts'
+import type { Log } from '../telemetry/log.ts'
 import { type BusHost, hostText } from './bus-address.ts'
 
 export interface BusAccess {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Answered, answering } from '../../test/openstack/answering.ts'
+import { createHttp } from '../http-client/client.ts'
 import { createContrabass, loginOf } from './contrabass.ts'
-import { createHttp } from './http.ts'
 
 const attributes = { adminId: 'admin', adminPw: 'aXYtb2YtMTYtYnl0ZXMhIbTmd4nVOwv5TZ3f4y25wgQ=', domain: 'default' }
 const data = { url: 'http://keystone:5000/v3', name: 'x', attributes }

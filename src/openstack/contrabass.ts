@@ -6,10 +6,10 @@
  */
 import { contrabassAnswer } from '../contract/contrabass.ts'
 import { withoutSlash } from '../contract/url.ts'
-import { explain } from '../errors.ts'
+import type { Http } from '../http-client/client.ts'
+import { cut, isNotFound, ServiceError } from '../http-client/errors.ts'
+import { explain } from '../runtime/errors.ts'
 import { decryptPassword } from './cipher.ts'
-import { cut, isNotFound, OpenStackError } from './errors.ts'
-import type { Http } from './http.ts'
 
 const paths = ['/v1/contrabass/admin/infra/provider/{id}', '/api/providers/{id}']
 
@@ -61,7 +61,7 @@ export function createContrabass({ http, endpoint }: { http: Http; endpoint: str
 }
 
 function providerIn(body: unknown, service: string): Provider {
-  const malformed = (message: string) => new OpenStackError(`${service}: ${message}`, { service, kind: 'malformed' })
+  const malformed = (message: string) => new ServiceError(`${service}: ${message}`, { service, kind: 'malformed' })
   const parsed = contrabassAnswer.safeParse(body)
   if (!parsed.success) {
     const fields = parsed.error.issues.map(issue => issue.path.map(String).join('.') || 'the whole answer')

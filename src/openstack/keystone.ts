@@ -7,9 +7,9 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { withoutSlash } from '../contract/url.ts'
+import type { Http } from '../http-client/client.ts'
+import { isUnauthorized, ServiceError } from '../http-client/errors.ts'
 import type { CloudLogin } from './contrabass.ts'
-import { isUnauthorized, OpenStackError } from './errors.ts'
-import type { Http } from './http.ts'
 
 const catalogEndpoint = z.looseObject({
   interface: z.string(),
@@ -90,7 +90,7 @@ export function createKeystone({ http, now = () => performance.now() }: Keystone
     const parsed = tokenAnswer.safeParse(answer.body)
     const lifeMs = parsed.success ? lifeOf(parsed.data.token) : Number.NaN
     if (typeof value !== 'string' || !parsed.success || Number.isNaN(lifeMs))
-      throw new OpenStackError(`${http.service}: the answer holds no usable token`, {
+      throw new ServiceError(`${http.service}: the answer holds no usable token`, {
         service: http.service,
         kind: 'malformed',
       })

@@ -3,7 +3,7 @@
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { batchesOf } from './batches.ts'
+import { batchesOf } from '../http-client/batches.ts'
 import { allPages, joined, type Links, linksShape, parsedBytes, type Query } from './paging.ts'
 import type { Session } from './session.ts'
 

@@ -2,7 +2,7 @@
  * Following a list over its pages, as Neutron and Nova link them.
  */
 import { z } from 'zod'
-import { cut, OpenStackError } from './errors.ts'
+import { cut, ServiceError } from '../http-client/errors.ts'
 
 export type Query = [string, string][]
 
@@ -65,6 +65,6 @@ export function parsedBytes<T>(service: string, what: string, shape: z.ZodType<T
   return parsed(service, what, shape, body)
 }
 
-export function unusable(service: string, message: string): OpenStackError {
-  return new OpenStackError(`${service}: ${message}`, { service, kind: 'malformed' })
+export function unusable(service: string, message: string): ServiceError {
+  return new ServiceError(`${service}: ${message}`, { service, kind: 'malformed' })
 }

@@ -12,7 +12,7 @@ import {
   unauthorized,
 } from '../../test/openstack/captured.ts'
 import { sessionAt } from '../../test/openstack/sessions.ts'
-import { createHttp } from './http.ts'
+import { createHttp } from '../http-client/client.ts'
 import { type Catalog, createKeystone, endpointIn } from './keystone.ts'
 import { createNeutron } from './neutron.ts'
 import { createNova } from './nova.ts'

@@ -2,9 +2,9 @@
  * Calls to one cloud as one account in one project: with a token, renewed once when a service refuses it.
  */
 import { urlOf, withoutSlash } from '../contract/url.ts'
+import type { Http, HttpAnswer } from '../http-client/client.ts'
+import { isUnauthorized } from '../http-client/errors.ts'
 import type { CloudLogin } from './contrabass.ts'
-import { isUnauthorized } from './errors.ts'
-import type { Http, HttpAnswer } from './http.ts'
 import { type Catalog, EndpointError, endpointIn, type Keystone } from './keystone.ts'
 import type { Query } from './paging.ts'
 

@@ -5,15 +5,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
-import { eventually } from '../../test/eventually.ts'
+import { openstackConfigFor } from '../../sandbox/install.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
+import {
+  addPort,
+  addServer,
+  addSubnet,
+  type Port,
+  type Server,
+  type Subnet,
+  setPortStatus,
+} from '../../sandbox/world.ts'
 import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'
 import { planAnswer, planPath, verdictsAnswer, verdictsPath } from '../contract/operator-api.ts'
-import { createApp, HttpProblem } from '../http.ts'
-import { silent } from '../log.ts'
-import { openstackConfigFor } from '../sandbox/install.ts'
-import { sandboxNamespace as namespace } from '../sandbox/parts.ts'
-import { addPort, addServer, addSubnet, type Port, type Server, type Subnet, setPortStatus } from '../sandbox/world.ts'
+import { createApp, HttpProblem } from '../server/server.ts'
+import { silent } from '../telemetry/log.ts'
 import { serveOperatorApi } from './app.ts'
 
 let stage: Stage

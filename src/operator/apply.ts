@@ -3,9 +3,9 @@
  * on; a node that has nothing left is deleted. One bad node never keeps the others from being delivered.
  */
 import { maxNodesPerPost, type ViolaNodeConfig } from '../contract/viola.ts'
-import { messageOf } from '../errors.ts'
-import type { Log } from '../log.ts'
-import { batchesOf } from '../openstack/batches.ts'
+import { batchesOf } from '../http-client/batches.ts'
+import { messageOf } from '../runtime/errors.ts'
+import type { Log } from '../telemetry/log.ts'
 import type { NodePlan } from './plan.ts'
 import { type Viola, ViolaRefusal } from './viola-client.ts'
 

@@ -8,7 +8,7 @@ import { type OpenstackConfig, openstackConfigGroup } from '../contract/openstac
 import type { Kube } from '../kube/api.ts'
 import { keyOf } from '../kube/keys.ts'
 import { secrets } from '../kube/resources.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../telemetry/log.ts'
 import type { Bus } from './clouds.ts'
 
 export interface BusSecrets {

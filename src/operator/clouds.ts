@@ -5,10 +5,10 @@
 
 import { createHash } from 'node:crypto'
 import { urlOf } from '../contract/url.ts'
+import { type Call, createHttp, type Http, type Proxies, type Tls } from '../http-client/client.ts'
+import { isUnauthorized } from '../http-client/errors.ts'
 import { decryptPassword } from '../openstack/cipher.ts'
 import { type CloudLogin, createContrabass, loginOf, type Provider } from '../openstack/contrabass.ts'
-import { isUnauthorized } from '../openstack/errors.ts'
-import { type Call, createHttp, type Http, type Proxies, type Tls } from '../openstack/http.ts'
 import { createKeystone } from '../openstack/keystone.ts'
 import { createNeutron, maxIds, type Network, type Neutron, type Port, type Subnet } from '../openstack/neutron.ts'
 import { type Attachment, createNova, type Nova, type Server } from '../openstack/nova.ts'

@@ -12,8 +12,8 @@ import {
   settings as settingsSchema,
 } from '../contract/settings.ts'
 import { withoutSlash } from '../contract/url.ts'
-import { type Environment, settingsFrom } from '../env.ts'
-import { traceSettings } from '../trace-export.ts'
+import { type Environment, settingsFrom } from '../runtime/env.ts'
+import { traceSettings } from '../telemetry/trace-export.ts'
 import { configError } from './sync-error.ts'
 
 const flag = z.enum(['true', 'false'], { error: 'must be true or false' }).transform(word => word === 'true')

@@ -1,8 +1,9 @@
 /**
  * The operator's numbers for Prometheus: calls to other services, syncs, and ports by verdict.
  */
-import type { Metrics } from '../metrics.ts'
-import type { Call } from '../openstack/http.ts'
+
+import type { Call } from '../http-client/client.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import type { EventCounts } from './events/cloud-events.ts'
 import type { SyncResult } from './sync.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type OpenstackConfig, openstackConfigFinalizer } from '../contract/openstack-config.ts'
-import { silent } from '../log.ts'
+import { silent } from '../telemetry/log.ts'
 import { type DeletionDeps, release } from './deletion.ts'
 import { createLeaving } from './leaving.ts'
 import { createLocks } from './locks.ts'

@@ -3,12 +3,12 @@
  * finalizer goes. Deletion is the user's own word, so the cloud is not asked.
  */
 import { type OpenstackConfig, openstackConfigFinalizer, openstackConfigs } from '../contract/openstack-config.ts'
-import { messageOf } from '../errors.ts'
 import type { Kube } from '../kube/api.ts'
 import type { Requeue } from '../kube/controller.ts'
 import { isNotFound } from '../kube/errors.ts'
 import { keyOf } from '../kube/keys.ts'
-import type { Log } from '../log.ts'
+import { messageOf } from '../runtime/errors.ts'
+import type { Log } from '../telemetry/log.ts'
 import { type Delivery, deliver, tellDelivered } from './apply.ts'
 import { resolveSettings } from './config.ts'
 import { violaCredentialsFor } from './credentials.ts'

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
-import { eventually } from '../../test/eventually.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
+import { addPort, addServer, addSubnet, type Server, setPortStatus } from '../../sandbox/world.ts'
 import { type Stage, startStage } from '../../test/operator/stage.ts'
 import { projectId, standInCloud, standInViola, subnetIds, vmIdOf } from '../../test/operator/stand-ins.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'
-import { sandboxNamespace as namespace } from '../sandbox/parts.ts'
-import { addPort, addServer, addSubnet, type Server, setPortStatus } from '../sandbox/world.ts'
 
 let stage: Stage
 const workers: Server[] = []

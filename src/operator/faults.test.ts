@@ -2,14 +2,22 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eventually } from '../../test/eventually.ts'
+import { encrypted } from '../../sandbox/cloud/contrabass.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
+import {
+  addPort,
+  addServer,
+  addSubnet,
+  removePort,
+  type Server,
+  type Subnet,
+  setPortStatus,
+} from '../../sandbox/world.ts'
 import { answering } from '../../test/openstack/answering.ts'
 import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { type OpenstackConfig, openstackConfigAnnotations, openstackConfigs } from '../contract/openstack-config.ts'
 import { crds, events, secrets } from '../kube/resources.ts'
-import { encrypted } from '../sandbox/cloud/contrabass.ts'
-import { sandboxNamespace as namespace } from '../sandbox/parts.ts'
-import { addPort, addServer, addSubnet, removePort, type Server, type Subnet, setPortStatus } from '../sandbox/world.ts'
 
 let stage: Stage
 let storage: Subnet

@@ -5,8 +5,8 @@
  */
 import { mostWrites, recordsPath } from '../contract/inventory.ts'
 import { withoutSlash } from '../contract/url.ts'
-import { batchesOf } from '../openstack/batches.ts'
-import type { Http } from '../openstack/http.ts'
+import { batchesOf } from '../http-client/batches.ts'
+import type { Http } from '../http-client/client.ts'
 import type { Recorder } from './records.ts'
 
 export interface InventoryClientOptions {

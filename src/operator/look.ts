@@ -3,8 +3,8 @@
  * dry run.
  */
 import { type OpenstackConfig, openstackConfigAnnotations } from '../contract/openstack-config.ts'
-import type { Environment } from '../env.ts'
 import { keyOf } from '../kube/keys.ts'
+import type { Environment } from '../runtime/env.ts'
 import type { Bus, Clouds } from './clouds.ts'
 import { resolveSettings, type SyncSettings } from './config.ts'
 import { type CredentialSources, credentialsFor } from './credentials.ts'

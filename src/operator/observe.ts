@@ -3,8 +3,8 @@
  * in the listing, whether it is still on its VM.
  */
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
-import { messageOf } from '../errors.ts'
 import type { Server } from '../openstack/nova.ts'
+import { messageOf } from '../runtime/errors.ts'
 import type { Cloud } from './clouds.ts'
 import type { SyncSettings } from './config.ts'
 import { type Answer, identityOf, type Port, type Rules, type Subnet, type VmFact } from './facts.ts'

@@ -1,11 +1,19 @@
 /** The operator over real HTTP: sandbox Kubernetes, sandbox cloud, our own Viola. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { eventually } from '../../test/eventually.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
+import {
+  addPort,
+  addServer,
+  addSubnet,
+  removePort,
+  type Server,
+  type Subnet,
+  setPortStatus,
+} from '../../sandbox/world.ts'
 import { type Stage, startStage } from '../../test/operator/stage.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'
-import { sandboxNamespace as namespace } from '../sandbox/parts.ts'
-import { addPort, addServer, addSubnet, removePort, type Server, type Subnet, setPortStatus } from '../sandbox/world.ts'
 
 let stage: Stage
 let storage: Subnet

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import type { Settings } from '../contract/settings.ts'
-import { silent } from '../log.ts'
+import { silent } from '../telemetry/log.ts'
 import { resolveSettings } from './config.ts'
 import { openPolicy } from './policy.ts'
 

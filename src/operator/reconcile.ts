@@ -5,12 +5,12 @@
  * Level-based: the key says only which object to look at.
  */
 import { type OpenstackConfig, openstackConfigFinalizer, openstackConfigs } from '../contract/openstack-config.ts'
-import { messageOf } from '../errors.ts'
 import type { Kube } from '../kube/api.ts'
 import type { Reconcile, ReconcileContext } from '../kube/controller.ts'
 import { isConflict, isNotFound } from '../kube/errors.ts'
 import { parseKey } from '../kube/keys.ts'
-import type { Log } from '../log.ts'
+import { messageOf } from '../runtime/errors.ts'
+import type { Log } from '../telemetry/log.ts'
 import { type Intervals, nextSyncMs } from './cadence.ts'
 import { resolveSettings } from './config.ts'
 import { release } from './deletion.ts'

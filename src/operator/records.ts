@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import type { Interface } from '../contract/interfaces.ts'
 import type { InventoryWrite, Stage } from '../contract/inventory.ts'
 import type { InterfaceStatus } from '../contract/node-config.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../telemetry/log.ts'
 import { type HeldNode, identityOf } from './facts.ts'
 import { stateOf } from './status.ts'
 

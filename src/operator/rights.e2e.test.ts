@@ -4,6 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { type Cloud, startCloud } from '../../sandbox/cloud.ts'
+import { openstackConfigFor } from '../../sandbox/install.ts'
+import { addPort, addServer, addSubnet, createWorld, setPortStatus } from '../../sandbox/world.ts'
+import type { Answering } from '../../test/openstack/answering.ts'
+import { startPostOnlyViola, startTellingViola } from '../../test/operator/viola-stand-ins.ts'
 import {
   type Asked,
   type AuditedCluster,
@@ -11,17 +16,12 @@ import {
   rightOf,
   startAuditedCluster,
   without,
-} from '../../test/audited-cluster.ts'
-import { eventually } from '../../test/eventually.ts'
-import type { Answering } from '../../test/openstack/answering.ts'
-import { startPostOnlyViola, startTellingViola } from '../../test/operator/viola-stand-ins.ts'
+} from '../../test/support/audited-cluster.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'
 import type { Settings } from '../contract/settings.ts'
 import { events, secrets } from '../kube/resources.ts'
-import { silent } from '../log.ts'
-import { type Cloud, startCloud } from '../sandbox/cloud.ts'
-import { openstackConfigFor } from '../sandbox/install.ts'
-import { addPort, addServer, addSubnet, createWorld, setPortStatus } from '../sandbox/world.ts'
+import { silent } from '../telemetry/log.ts'
 import { wellKnownSecret } from './credentials.ts'
 import { runOperator } from './main.ts'
 

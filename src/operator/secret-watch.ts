@@ -7,7 +7,7 @@ import type { Kube } from '../kube/api.ts'
 import { createInformer, type Informer } from '../kube/informer.ts'
 import { secrets } from '../kube/resources.ts'
 import type { SecretObject } from '../kube/types.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../telemetry/log.ts'
 
 export interface SecretWatch {
   /** The Secret as it is now; its next change wakes `user`. */

@@ -2,9 +2,9 @@
  * Why a sync ended early, in the reason that the Ready condition shows.
  */
 import type { SyncReason } from '../contract/reasons.ts'
-import { messageOf } from '../errors.ts'
-import { OpenStackError } from '../openstack/errors.ts'
+import { ServiceError } from '../http-client/errors.ts'
 import { EndpointError } from '../openstack/keystone.ts'
+import { messageOf } from '../runtime/errors.ts'
 
 export class SyncError extends Error {
   readonly reason: SyncReason
@@ -36,7 +36,7 @@ function stagedError(reason: SyncReason, error: unknown): Error {
   if (error instanceof SyncError) return error
   if (error instanceof EndpointError)
     return new SyncError(reason === 'NovaError' ? reason : 'NeutronEndpointError', error.message, { cause: error })
-  if (error instanceof OpenStackError) {
+  if (error instanceof ServiceError) {
     const own = { keystone: 'KeystoneError', contrabass: 'ContrabassError' } as const
     const service = error.service as keyof typeof own
     return new SyncError(own[service] ?? reason, error.message, { cause: error, retryAfterMs: error.retryAfterMs })

@@ -6,7 +6,7 @@
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { withoutSlash } from '../contract/url.ts'
 import { keyOf } from '../kube/keys.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../telemetry/log.ts'
 import { type Delivery, deliver, tellDelivered } from './apply.ts'
 import type { BusSecrets } from './bus-secrets.ts'
 import { type DownDecision, downResend } from './cadence.ts'

@@ -1,13 +1,13 @@
 /** One trace of a port, through a real operator and a real Viola, to a collector. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Collector, startCollector } from '../../test/collector.ts'
-import { eventually } from '../../test/eventually.ts'
+import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/world.ts'
 import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
+import { type Collector, startCollector } from '../../test/support/collector.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { nodeConfigAnnotations } from '../contract/node-config.ts'
-import { createLog } from '../log.ts'
-import { addPort, addServer, addSubnet, setPortStatus } from '../sandbox/world.ts'
-import { noTracer, parseTraceparent, type Span } from '../trace.ts'
+import { createLog } from '../telemetry/log.ts'
+import { noTracer, parseTraceparent, type Span } from '../telemetry/trace.ts'
 import type { SyncResult } from './sync.ts'
 import { createTraces } from './traces.ts'
 

@@ -4,7 +4,7 @@
  *
  * A sync that delivers nothing leaves no spans, so that polling does not bury what people look for.
  */
-import { below, newTrace, type Span, type TracePlace, type Tracer, traceparentOf } from '../trace.ts'
+import { below, newTrace, type Span, type TracePlace, type Tracer, traceparentOf } from '../telemetry/trace.ts'
 import type { NoticeHint } from './events/cloud-events.ts'
 import type { LookDeps, SyncStage } from './look.ts'
 import type { SyncResult } from './sync.ts'

@@ -3,7 +3,7 @@
  * although syncs go on in between.
  */
 import type { OperatorVerdict } from '../contract/operator-api.ts'
-import { HttpProblem } from '../http.ts'
+import { HttpProblem } from '../server/server.ts'
 
 export interface VerdictPage {
   verdicts: OperatorVerdict[]

@@ -13,8 +13,8 @@ import {
   violaPath,
   violaPostAnswer,
 } from '../contract/viola.ts'
-import { cut, wordsOf } from '../openstack/errors.ts'
-import type { Http, HttpAnswer } from '../openstack/http.ts'
+import type { Http, HttpAnswer } from '../http-client/client.ts'
+import { cut, wordsOf } from '../http-client/errors.ts'
 import type { HeldNode } from './facts.ts'
 
 export interface Viola {

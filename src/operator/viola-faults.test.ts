@@ -1,11 +1,19 @@
 /** Whatever Viola answers or does not answer, over real HTTP: told with its reason, nothing lost, and it goes on after. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { eventually } from '../../test/eventually.ts'
+import {
+  addPort,
+  addServer,
+  addSubnet,
+  removePort,
+  type Server,
+  type Subnet,
+  setPortStatus,
+} from '../../sandbox/world.ts'
 import type { Answered } from '../../test/openstack/answering.ts'
 import { type Stage, startStage } from '../../test/operator/stage.ts'
 import { startTellingViola, type TellingViola } from '../../test/operator/viola-stand-ins.ts'
-import { addPort, addServer, addSubnet, removePort, type Server, type Subnet, setPortStatus } from '../sandbox/world.ts'
+import { eventually } from '../../test/support/eventually.ts'
 
 let stage: Stage
 let viola: TellingViola

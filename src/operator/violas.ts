@@ -3,7 +3,7 @@
  * answered last is remembered.
  */
 import { createHash } from 'node:crypto'
-import { type Call, createHttp, type Http, type Proxies } from '../openstack/http.ts'
+import { type Call, createHttp, type Http, type Proxies } from '../http-client/client.ts'
 import type { SyncSettings } from './config.ts'
 import type { ViolaCredentials } from './credentials.ts'
 import { type DeliveredStore, withRecords } from './delivered.ts'

@@ -4,8 +4,8 @@
  */
 import { type NodeConfig, nodeConfigAnnotations } from '../contract/node-config.ts'
 import type { ViolaResult } from '../contract/viola.ts'
-import { messageOf } from '../errors.ts'
 import { isConflict, isRetryable, kubeErrorIn } from '../kube/errors.ts'
+import { messageOf } from '../runtime/errors.ts'
 import { type AppliedObject, type Cluster, fieldManager } from './observe.ts'
 import { appliedObject, type Decision, heldNode, type PlanContext, planNodeConfig, type WantedNode } from './plan.ts'
 import type { RequestTrace } from './traces.ts'

@@ -4,9 +4,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { stringify } from 'yaml'
-import { aBizCluster, type BizCluster } from '../../test/biz-cluster.ts'
-import { aNodeOf, aViola } from '../../test/viola.ts'
-import { createLog } from '../log.ts'
+import { aBizCluster, type BizCluster } from '../../test/support/biz-cluster.ts'
+import { aNodeOf, aViola } from '../../test/support/viola.ts'
+import { createLog } from '../telemetry/log.ts'
 
 let biz: BizCluster
 before(async () => {

@@ -2,10 +2,11 @@
  * Who may speak for which provider: by bearer token, by client certificate, or as a user of Kubernetes. Without a token file
  * everybody may, as the documented calls do, and that is said loudly.
  */
-import { HttpProblem } from '../http.ts'
-import { openTokenReviews } from '../kube/token-review.ts'
-import type { Log } from '../log.ts'
-import { bearerTokenIn, type Caller, mayActFor, openTokens } from '../tokens.ts'
+
+import { HttpProblem } from '../server/server.ts'
+import { openTokenReviews } from '../server/token-review.ts'
+import { bearerTokenIn, type Caller, mayActFor, openTokens } from '../server/tokens.ts'
+import type { Log } from '../telemetry/log.ts'
 import { connectLocal } from './access.ts'
 import type { ViolaSettings } from './config.ts'
 import type { ClientCertificate } from './tls.ts'

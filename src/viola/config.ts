@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { parseDuration } from '../contract/duration.ts'
-import { traceSettings } from '../trace-export.ts'
+import { traceSettings } from '../telemetry/trace-export.ts'
 
 const text = (about: string) => z.string().min(1).optional().describe(about)
 const duration = (usual: string, about: string) =>

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
-import { eventually } from '../../test/eventually.ts'
-import { createApp, listen } from '../http.ts'
-import { silent } from '../log.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { createApp, listen } from '../server/server.ts'
+import { silent } from '../telemetry/log.ts'
 import { drainBeforeClose } from './drain.ts'
 
 /** Longer than the test has patience: whoever waits for the bound is late. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { aBizCluster, type BizCluster } from '../../test/biz-cluster.ts'
-import { aViola, type Viola } from '../../test/viola.ts'
-import { violaBodies } from '../../test/viola-bodies.ts'
+import { aBizCluster, type BizCluster } from '../../test/support/biz-cluster.ts'
+import { aViola, type Viola } from '../../test/support/viola.ts'
+import { violaBodies } from '../../test/support/viola-bodies.ts'
 import { violaPath } from '../contract/viola.ts'
 import { nodesFrom } from './request.ts'
 

@@ -1,9 +1,9 @@
 /**
  * The Viola API as a program: settings → clusters → app → listen → stop.
  */
-import { type Environment, settingsFrom } from '../env.ts'
-import { listen } from '../http.ts'
-import type { Log } from '../log.ts'
+import { type Environment, settingsFrom } from '../runtime/env.ts'
+import { listen } from '../server/server.ts'
+import type { Log } from '../telemetry/log.ts'
 import { createViolaApp } from './app.ts'
 import { openAuth } from './auth.ts'
 import { violaSettings } from './config.ts'

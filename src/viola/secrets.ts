@@ -1,10 +1,11 @@
 /**
  * Kubeconfigs in Secrets of the cluster that we run in.
  */
-import { explain } from '../errors.ts'
+
 import type { KubeClient } from '../kube/client.ts'
 import { type ClusterAccess, kubeconfigFrom } from '../kube/config.ts'
 import { secrets } from '../kube/resources.ts'
+import { explain } from '../runtime/errors.ts'
 import { checkedAccess, connectedOnce } from './access.ts'
 import type { SecretAccess } from './routing.ts'
 

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
-import { aBizCluster, type BizCluster } from '../../test/biz-cluster.ts'
-import { aViola, type Viola } from '../../test/viola.ts'
+import { aBizCluster, type BizCluster } from '../../test/support/biz-cluster.ts'
+import { aViola, type Viola } from '../../test/support/viola.ts'
 import { violaPath } from '../contract/viola.ts'
-import { listen } from '../http.ts'
-import { silent } from '../log.ts'
+import { listen } from '../server/server.ts'
+import { silent } from '../telemetry/log.ts'
 
 let biz: BizCluster
 let viola: Viola

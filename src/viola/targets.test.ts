@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { stringify } from 'yaml'
-import { aBizCluster, type BizCluster } from '../../test/biz-cluster.ts'
-import { eventually } from '../../test/eventually.ts'
-import { aNodeOf, aViola, type Viola } from '../../test/viola.ts'
+import { aBizCluster, type BizCluster } from '../../test/support/biz-cluster.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import { violaPostAnswer } from '../contract/viola.ts'
 import { secrets } from '../kube/resources.ts'
-import { createLog } from '../log.ts'
+import { createLog } from '../telemetry/log.ts'
 
 let dir: string
 let one: BizCluster

@@ -3,8 +3,8 @@
  */
 import { dirname } from 'node:path'
 import { connectKube } from '../kube/client.ts'
-import type { Log } from '../log.ts'
-import { reload } from '../reload.ts'
+import { reload } from '../server/reload.ts'
+import type { Log } from '../telemetry/log.ts'
 import { clusterAccess, connectLocal, localRoute, markOf } from './access.ts'
 import { openClusters } from './clusters.ts'
 import type { ViolaSettings } from './config.ts'

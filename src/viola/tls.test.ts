@@ -7,13 +7,13 @@ import { after, before, test } from 'node:test'
 import { connect } from 'node:tls'
 import { Agent, request } from 'undici'
 import { stringify } from 'yaml'
-import { aBizCluster, type BizCluster } from '../../test/biz-cluster.ts'
-import { eventually } from '../../test/eventually.ts'
 import { type Authority, certificateAuthority, type Pair } from '../../test/rigs/kubernetes/certificates.ts'
-import { aNodeOf, aViola, type Viola } from '../../test/viola.ts'
+import { aBizCluster, type BizCluster } from '../../test/support/biz-cluster.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
 import { violaPath } from '../contract/viola.ts'
-import { listen } from '../http.ts'
-import { createLog } from '../log.ts'
+import { listen } from '../server/server.ts'
+import { createLog } from '../telemetry/log.ts'
 
 let biz: BizCluster
 let authority: Authority

@@ -5,9 +5,9 @@
 import type { Server, ServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import { createSecureContext, type TLSSocket } from 'node:tls'
-import { explain, messageOf } from '../errors.ts'
-import type { Log } from '../log.ts'
-import { type Reloaded, reload } from '../reload.ts'
+import { explain, messageOf } from '../runtime/errors.ts'
+import { type Reloaded, reload } from '../server/reload.ts'
+import type { Log } from '../telemetry/log.ts'
 import type { ViolaSettings } from './config.ts'
 
 export interface Certificates {

@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { stringify } from 'yaml'
-import { aBizCluster, type BizCluster } from '../../test/biz-cluster.ts'
-import { type HttpStub, json, serve } from '../../test/http-stub.ts'
-import { aViola, type Viola } from '../../test/viola.ts'
+import { aBizCluster, type BizCluster } from '../../test/support/biz-cluster.ts'
+import { type HttpStub, json, serve } from '../../test/support/http-stub.ts'
+import { aViola, type Viola } from '../../test/support/viola.ts'
 
 const operator = 'system:serviceaccount:multinic-operator-system:multinic-operator'
 const users: Record<string, string> = { 'token-of-the-operator': operator, 'token-of-somebody': 'somebody' }

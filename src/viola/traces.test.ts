@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { aBizCluster, type BizCluster } from '../../test/biz-cluster.ts'
-import { aNodeOf, aViola, type Viola } from '../../test/viola.ts'
+import { aBizCluster, type BizCluster } from '../../test/support/biz-cluster.ts'
+import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
 import { nodeConfigAnnotations, nodeConfigs } from '../contract/node-config.ts'
-import { createLog } from '../log.ts'
+import { createLog } from '../telemetry/log.ts'
 
 const [first, second] = [
   '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',

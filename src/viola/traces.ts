@@ -4,7 +4,7 @@
  * An object carries the trace of the write that last changed it as an annotation. One that is as wanted is not written, so
  * it keeps the one that it has.
  */
-import { below, parseTraceparent, type TracePlace, type Tracer, traceparentOf } from '../trace.ts'
+import { below, parseTraceparent, type TracePlace, type Tracer, traceparentOf } from '../telemetry/trace.ts'
 import type { WantedNode } from './plan.ts'
 
 export interface RequestTrace {

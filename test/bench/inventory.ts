@@ -11,7 +11,7 @@ import type { InventoryWrite } from '../../src/contract/inventory.ts'
 import { createInventoryApp } from '../../src/inventory/app.ts'
 import { openInventoryAuth } from '../../src/inventory/auth.ts'
 import { openStore } from '../../src/inventory/store.ts'
-import { silent } from '../../src/log.ts'
+import { silent } from '../../src/telemetry/log.ts'
 import { type Bench, figure, percentile } from './figure.ts'
 
 const [nodes, measured, providers, batch] = [10_000, 4_000, 10, 200]

@@ -9,7 +9,6 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { request } from 'undici'
 import { buildProgram } from '../../scripts/build.ts'
-import { eventually } from '../eventually.ts'
 import { clusterId, startStage } from '../operator/stage.ts'
 import {
   portsEach,
@@ -20,6 +19,7 @@ import {
   subnetIds,
   vmIdOf,
 } from '../operator/stand-ins.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Bench, figure, median, memoryOf } from './figure.ts'
 import { startPart } from './part.ts'
 

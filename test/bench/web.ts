@@ -4,8 +4,8 @@
  */
 import { globSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { startFleet } from '../fleet-server.ts'
 import { type Chromium, scrolling, startChromium } from '../rigs/browser/rig.ts'
+import { startFleet } from '../support/fleet-server.ts'
 import { type Bench, figure, median } from './figure.ts'
 
 const rounds = 7

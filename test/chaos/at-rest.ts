@@ -5,14 +5,14 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
 import { nodeConfigs } from '../../src/contract/node-config.ts'
 import { openstackConfigs } from '../../src/contract/openstack-config.ts'
-import { messageOf } from '../../src/errors.ts'
 import { events, jobs } from '../../src/kube/resources.ts'
 import type { Resource } from '../../src/kube/types.ts'
-import { sandboxNamespace as namespace } from '../../src/sandbox/parts.ts'
-import { eventually } from '../eventually.ts'
-import type { Walk } from '../walks/world.ts'
+import { messageOf } from '../../src/runtime/errors.ts'
+import { eventually } from '../support/eventually.ts'
+import type { Walk } from '../system/world.ts'
 
 /** Longer than our parts wait for each other, and than the operator waits while nodes are being configured. */
 const stillMs = 3_000

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
-import { environment } from '../../src/env.ts'
+import { environment } from '../../src/runtime/env.ts'
 import { clocksIn } from './clocks.ts'
 
 let dir: string
@@ -45,11 +45,11 @@ const timeOfDay: Record<string, string> = {
   'src/agent/host.ts': 'the moment of a report',
   'src/inventory/main.ts': 'days of history',
   'src/kube/exec.ts': 'when credentials end, as the program says',
-  'src/openstack/http.ts': 'a date in Retry-After',
+  'src/http-client/client.ts': 'a date in Retry-After',
   'src/openstack/keystone.ts': 'a token that does not say when it was issued',
   'src/operator/events/cloud-events.ts': 'how late a notice is',
   'src/operator/main.ts': 'spans of a trace',
-  'src/reload.ts': 'how old a file is',
+  'src/server/reload.ts': 'how old a file is',
   'src/viola/traces.ts': 'spans of a trace',
 }
 

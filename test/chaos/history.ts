@@ -1,8 +1,8 @@
 /**
  * What happens to the world in one run of chaos: acts of people and faults, in an order that a number decides. Pure.
  */
-import { catalogue, type Word, words } from '../../src/sandbox/faults/catalogue.ts'
-import { numbersFrom } from '../numbers.ts'
+import { catalogue, type Word, words } from '../../sandbox/faults/catalogue.ts'
+import { numbersFrom } from '../support/numbers.ts'
 
 export type Act =
   | { act: 'attach'; port: string; vm: string; subnet: string }

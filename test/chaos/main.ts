@@ -3,7 +3,7 @@
  * has a broker of its own. A round that goes wrong is played again in shorter pieces, and the shortest history that still
  * goes wrong is printed with its seed.
  */
-import { environment } from '../../src/env.ts'
+import { environment } from '../../src/runtime/env.ts'
 import { historyOf, type Step, shorter, told, wordsFor } from './history.ts'
 import { play } from './play.ts'
 import { startStage } from './stage.ts'

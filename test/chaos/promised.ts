@@ -1,7 +1,7 @@
 /**
  * What chaos is promised to bring about, and the faults and acts that do it; and the short form of it, which has them all.
  */
-import type { Word } from '../../src/sandbox/faults/catalogue.ts'
+import type { Word } from '../../sandbox/faults/catalogue.ts'
 import { type Act, historyOf, type Step } from './history.ts'
 
 const answers = (manner: 'unauthorized' | 'throttled' | 'failing' | 'garbled' | 'truncated' | 'empty' | 'slow') =>

@@ -4,12 +4,12 @@
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { builtParts } from '../../sandbox/built.ts'
+import { agentImage, sandboxNamespace as namespace, ownProgram } from '../../sandbox/parts.ts'
 import { leases } from '../../src/kube/resources.ts'
-import { builtParts } from '../../src/sandbox/built.ts'
-import { agentImage, sandboxNamespace as namespace, ownProgram } from '../../src/sandbox/parts.ts'
-import { eventually } from '../eventually.ts'
 import { startDaemon } from '../rigs/process.ts'
-import type { Walk } from '../walks/world.ts'
+import { eventually } from '../support/eventually.ts'
+import type { Walk } from '../system/world.ts'
 import type { ReplicatedPart } from './history.ts'
 
 export interface Replica {

@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { startWalk, type Walk } from '../walks/world.ts'
+import { startWalk, type Walk } from '../system/world.ts'
 import { type Clocks, clocksIn } from './clocks.ts'
 import { type ReplicatedPart, replicatedParts } from './history.ts'
 

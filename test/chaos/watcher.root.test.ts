@@ -1,12 +1,12 @@
 /** Who watches the watcher: each guarantee is broken by hand, and it notices. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { run } from '../../sandbox/command.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
 import { nodeConfigs } from '../../src/contract/node-config.ts'
 import { jobs } from '../../src/kube/resources.ts'
-import { run } from '../../src/sandbox/command.ts'
-import { sandboxNamespace as namespace } from '../../src/sandbox/parts.ts'
-import { eventually } from '../eventually.ts'
-import { startWalk, type Walk } from '../walks/world.ts'
+import { eventually } from '../support/eventually.ts'
+import { startWalk, type Walk } from '../system/world.ts'
 import { emptyModel, type Model } from './model.ts'
 import { startWatcher, type Watcher } from './watcher.ts'
 

@@ -5,13 +5,13 @@
  * number has one port. One Job of ours at a time on a node.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
 import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
 import { createInformer } from '../../src/kube/informer.ts'
 import { jobs } from '../../src/kube/resources.ts'
 import type { JobObject } from '../../src/kube/types.ts'
-import { silent } from '../../src/log.ts'
-import { sandboxNamespace as namespace } from '../../src/sandbox/parts.ts'
-import type { NodeState, Walk } from '../walks/world.ts'
+import { silent } from '../../src/telemetry/log.ts'
+import type { NodeState, Walk } from '../system/world.ts'
 import { isWanted, type Model } from './model.ts'
 
 export interface Watcher {

@@ -8,14 +8,11 @@ import { mkdtemp, readdir, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { AgentInput } from '../../src/contract/agent-input.ts'
-import type { AgentReport } from '../../src/contract/agent-report.ts'
-import { silent } from '../../src/log.ts'
-import { cableOf, createFabric, type Fabric, serviceAddress } from '../../src/sandbox/fabric.ts'
-import type { Machine } from '../../src/sandbox/machine.ts'
-import { createNode, type SandboxNode } from '../../src/sandbox/nodes.ts'
-import type { Image } from '../../src/sandbox/pod-worker.ts'
-import { clean, makeStateDir, type StateDir, stateDir } from '../../src/sandbox/state.ts'
+import { cableOf, createFabric, type Fabric, serviceAddress } from '../../sandbox/fabric.ts'
+import type { Machine } from '../../sandbox/machine.ts'
+import { createNode, type SandboxNode } from '../../sandbox/nodes.ts'
+import type { Image } from '../../sandbox/pod-worker.ts'
+import { clean, makeStateDir, type StateDir, stateDir } from '../../sandbox/state.ts'
 import {
   addPort,
   addServer,
@@ -25,7 +22,10 @@ import {
   removePort,
   type Subnet,
   type World,
-} from '../../src/sandbox/world.ts'
+} from '../../sandbox/world.ts'
+import type { AgentInput } from '../../src/contract/agent-input.ts'
+import type { AgentReport } from '../../src/contract/agent-report.ts'
+import { silent } from '../../src/telemetry/log.ts'
 
 export interface HostPlace {
   machine(state: StateDir): Machine

@@ -11,7 +11,7 @@ import {
   providerCatalog,
 } from '../../src/contract/inventory.ts'
 import type { Filter, Store } from '../../src/inventory/store.ts'
-import { aWrite } from '../inventory.ts'
+import { aWrite } from '../support/inventory.ts'
 
 /** `open` gives an empty store. */
 export function inventoryStoreConformance(open: (now: () => Date) => Promise<Store>): void {

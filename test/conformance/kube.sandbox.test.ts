@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { silent } from '../../src/log.ts'
-import { startKubeApi } from '../../src/sandbox/kube/server.ts'
+import { startKubeApi } from '../../sandbox/kube/server.ts'
+import { silent } from '../../src/telemetry/log.ts'
 import { kubeConformance } from './kube.ts'
 
 kubeConformance("the sandbox's own Kubernetes API server", async () => {

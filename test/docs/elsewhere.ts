@@ -12,17 +12,17 @@ export const elsewhere: readonly Elsewhere[] = [
   {
     begins: 'make images',
     because:
-      'Packs every image anew, for minutes, and those of another processor from the network. test/walks/images.e2e.test.ts types it, with make images-load on a node and make release, and runs what they made.',
+      'Packs every image anew, for minutes, and those of another processor from the network. test/system/images.e2e.test.ts types it, with make images-load on a node and make release, and runs what they made.',
   },
   {
     begins: 'docker build',
-    because: 'Needs an engine. test/walks/images.e2e.test.ts builds the Dockerfiles with buildah and compares.',
+    because: 'Needs an engine. test/system/images.e2e.test.ts builds the Dockerfiles with buildah and compares.',
   },
-  { begins: './images-load.sh', because: 'Runs on a node. test/walks/images.e2e.test.ts runs it there.' },
+  { begins: './images-load.sh', because: 'Runs on a node. test/system/images.e2e.test.ts runs it there.' },
   {
     begins: 'sha256sum --check',
     because:
-      'Runs on a node, with a whole release. test/walks/images.e2e.test.ts does so there with what make release made.',
+      'Runs on a node, with a whole release. test/system/images.e2e.test.ts does so there with what make release made.',
   },
   {
     begins: 'tar -xzf multinic-cli',
@@ -31,21 +31,21 @@ export const elsewhere: readonly Elsewhere[] = [
   {
     begins: 'npm version',
     because:
-      'Changes the tree and packs images for minutes. test/walks/images.e2e.test.ts types make release; test/packaging/release.test.ts makes all but the images, twice.',
+      'Changes the tree and packs images for minutes. test/system/images.e2e.test.ts types make release; test/packaging/release.test.ts makes all but the images, twice.',
   },
   { begins: 'skopeo copy', because: 'Needs a registry of yours.' },
   {
     begins: 'multinic migrate',
     because:
-      'Needs a cluster of the older world. test/walks/migration.ts makes one and goes the whole way by these commands.',
+      'Needs a cluster of the older world. test/system/migration.ts makes one and goes the whole way by these commands.',
   },
   {
     begins: 'rabbitmqctl',
-    because: 'The broker is the one of the cloud. test/walks/events.e2e.test.ts gives such rights on a real one.',
+    because: 'The broker is the one of the cloud. test/system/events.e2e.test.ts gives such rights on a real one.',
   },
   {
     begins: 'sudo ./bin/multinic sandbox up --rabbitmq',
-    because: 'Needs a broker. test/walks/events.e2e.test.ts runs the sandbox with a real one.',
+    because: 'Needs a broker. test/system/events.e2e.test.ts runs the sandbox with a real one.',
   },
   {
     begins: 'make bench',

@@ -5,10 +5,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { sandboxCommand } from '../../sandbox/main.ts'
 import { peopleCommands } from '../../src/cli/main.ts'
 import { openProgram } from '../../src/cli/program.ts'
 import { terminalIo } from '../../src/cli/terminal.ts'
-import { sandboxCommand } from '../../src/sandbox/main.ts'
 import { root } from './blocks.ts'
 
 const program = openProgram()

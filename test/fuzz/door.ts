@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { environment } from '../../src/env.ts'
+import { environment } from '../../src/runtime/env.ts'
 
 const { FUZZ_SEED, FUZZ_RUNS } = environment()
 /** A case takes well below a millisecond: one that computes for so long has lost its way. A machine may stand still as long. */

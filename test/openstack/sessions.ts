@@ -1,11 +1,12 @@
 /**
  * A session with a cloud that is one server, and what a listener tells of a message bus.
  */
-import { silent } from '../../src/log.ts'
+
+import type { Http } from '../../src/http-client/client.ts'
 import { listenToBus } from '../../src/openstack/bus.ts'
-import type { Http } from '../../src/openstack/http.ts'
 import { createKeystone } from '../../src/openstack/keystone.ts'
 import { createSession, type Session, type SessionOptions } from '../../src/openstack/session.ts'
+import { silent } from '../../src/telemetry/log.ts'
 import { projectId } from './captured.ts'
 
 export interface SessionPlace extends Pick<Partial<SessionOptions>, 'keystone' | 'mayVisit'> {

@@ -1,7 +1,7 @@
 /**
  * What may become of notifications between the cloud and the broker: lost, doubled, held back, in another order.
  */
-import type { Notification } from '../../src/sandbox/cloud/notifications.ts'
+import type { Notification } from '../../sandbox/cloud/notifications.ts'
 
 export interface Meddling {
   meddle: (notification: Notification, send: (notification: Notification) => void) => void

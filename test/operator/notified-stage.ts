@@ -3,9 +3,7 @@
  * every delivery, so that nothing but events and polls makes the operator look.
  */
 import assert from 'node:assert/strict'
-import type { NodeConfig } from '../../src/contract/node-config.ts'
-import { silent } from '../../src/log.ts'
-import { type NotificationsOptions, startNotifications } from '../../src/sandbox/cloud/notifications.ts'
+import { type NotificationsOptions, startNotifications } from '../../sandbox/cloud/notifications.ts'
 import {
   addPort,
   addServer,
@@ -14,9 +12,11 @@ import {
   type Server,
   type Subnet,
   setPortStatus,
-} from '../../src/sandbox/world.ts'
-import { eventually } from '../eventually.ts'
+} from '../../sandbox/world.ts'
+import type { NodeConfig } from '../../src/contract/node-config.ts'
+import { silent } from '../../src/telemetry/log.ts'
 import type { RabbitMq } from '../rigs/rabbitmq/rig.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Stage, startStage } from './stage.ts'
 
 export interface NotifiedStage extends Stage {

@@ -4,7 +4,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { encrypted } from '../../src/sandbox/cloud/contrabass.ts'
+import { encrypted } from '../../sandbox/cloud/contrabass.ts'
 
 export const portsEach = 5
 export const vmIdOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`

@@ -11,17 +11,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
-import { writeImages } from '../../scripts/images.ts'
-import { thisArchitecture } from '../../scripts/oci.ts'
-import { nodeConfigs } from '../../src/contract/node-config.ts'
-import { openstackConfigs } from '../../src/contract/openstack-config.ts'
-import { connectKube, type KubeClient } from '../../src/kube/client.ts'
-import { loadKubeconfig } from '../../src/kube/config.ts'
-import { pods } from '../../src/kube/resources.ts'
-import { silent } from '../../src/log.ts'
-import { type Cloud, startCloud } from '../../src/sandbox/cloud.ts'
-import { installEncryptKey, openstackConfigFor } from '../../src/sandbox/install.ts'
-import { sandboxNamespace as namespace } from '../../src/sandbox/parts.ts'
+import { type Cloud, startCloud } from '../../sandbox/cloud.ts'
+import { installEncryptKey, openstackConfigFor } from '../../sandbox/install.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
 import {
   addPort,
   addServer,
@@ -30,10 +22,18 @@ import {
   type Port,
   setPortStatus,
   type World,
-} from '../../src/sandbox/world.ts'
-import { eventually } from '../eventually.ts'
+} from '../../sandbox/world.ts'
+import { writeImages } from '../../scripts/images.ts'
+import { thisArchitecture } from '../../scripts/oci.ts'
+import { nodeConfigs } from '../../src/contract/node-config.ts'
+import { openstackConfigs } from '../../src/contract/openstack-config.ts'
+import { connectKube, type KubeClient } from '../../src/kube/client.ts'
+import { loadKubeconfig } from '../../src/kube/config.ts'
+import { pods } from '../../src/kube/resources.ts'
+import { silent } from '../../src/telemetry/log.ts'
 import { type Helm, openHelm } from '../rigs/helm/rig.ts'
 import { type ControlPlane, type RigNode, startControlPlane, startNode } from '../rigs/kubernetes/rig.ts'
+import { eventually } from '../support/eventually.ts'
 
 const root = join(import.meta.dirname, '../..')
 const chart = join(root, 'deployments/helm')

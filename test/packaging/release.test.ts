@@ -7,12 +7,12 @@ import { delimiter, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parse } from 'yaml'
 import { changesOf, writeLightArtefacts, writeSums } from '../../scripts/release.ts'
-import { environment } from '../../src/env.ts'
-import { version } from '../../src/version.ts'
-import { type ControllerCluster, startControllerCluster } from '../controller-cluster.ts'
-import { startProxy } from '../http-proxy.ts'
-import { json, serve } from '../http-stub.ts'
+import { environment } from '../../src/runtime/env.ts'
+import { version } from '../../src/runtime/version.ts'
 import { type Ran, run } from '../rigs/process.ts'
+import { type ControllerCluster, startControllerCluster } from '../support/controller-cluster.ts'
+import { startProxy } from '../support/http-proxy.ts'
+import { json, serve } from '../support/http-stub.ts'
 
 const root = join(import.meta.dirname, '../..')
 const text = (path: string) => readFile(join(root, path), 'utf8')

@@ -11,47 +11,38 @@ import { isTest, root, type Source, sources } from './sources.ts'
 const all = sources()
 const code = all.filter(({ path }) => !isTest(path))
 
-/** What each room may import of ours, besides itself. Files right under src are for everybody. */
+/** What each folder of src may import of ours, besides itself. */
+const process = ['runtime', 'telemetry']
 const mayImport: Record<string, string[]> = {
   contract: [],
-  kube: ['contract'],
-  openstack: ['contract'],
-  operator: ['contract', 'kube', 'openstack'],
-  viola: ['contract', 'kube'],
-  controller: ['contract', 'kube'],
+  runtime: [],
+  telemetry: ['contract', 'runtime'],
+  server: ['contract', 'kube', ...process],
+  'http-client': ['contract', ...process],
+  kube: ['contract', ...process],
+  openstack: ['contract', 'http-client', ...process],
+  operator: ['contract', 'kube', 'openstack', 'http-client', 'server', ...process],
+  viola: ['contract', 'kube', 'server', ...process],
+  controller: ['contract', 'kube', 'server', ...process],
   agent: ['contract'],
-  inventory: ['contract'],
-  cli: ['contract', 'kube'],
-  sandbox: ['contract', 'kube', 'openstack', 'operator', 'viola', 'controller', 'agent', 'inventory', 'cli'],
+  inventory: ['contract', 'server', ...process],
+  cli: ['contract', 'kube', ...process],
+  program: ['agent', 'cli', 'controller', 'inventory', 'operator', 'server', 'viola', ...process],
 }
-const everywhere = [
-  'src/errors.ts',
-  'src/log.ts',
-  'src/env.ts',
-  'src/metrics.ts',
-  'src/http.ts',
-  'src/event-stream.ts',
-  'src/reload.ts',
-  'src/routes.ts',
-  'src/token-bucket.ts',
-  'src/tokens.ts',
-  'src/trace.ts',
-  'src/trace-export.ts',
-  'src/version.ts',
-]
-const forAgent = ['src/errors.ts', 'src/log.ts', 'src/env.ts']
+/** The agent carries no packages, so it takes only what needs none. */
+const forAgent = ['src/runtime/errors.ts', 'src/telemetry/log.ts', 'src/runtime/env.ts']
 
-const roomOf = (path: string) => /^src\/([^/]+)\//.exec(path)?.[1]
+const folderOf = (path: string) => /^src\/([^/]+)\//.exec(path)?.[1]
 
-test('rooms import only what lies below them', () => {
+test('folders of src import only what lies below them', () => {
   const broken = code.flatMap(({ path, imports }) => {
-    const room = roomOf(path)
-    if (!room) return []
-    const allowed = mayImport[room] ?? assert.fail(`${path}: a room that no rule names`)
-    const common = room === 'agent' ? forAgent : room === 'contract' ? [] : everywhere
+    const folder = folderOf(path)
+    if (!folder) return []
+    const allowed = mayImport[folder] ?? assert.fail(`${path}: no rule names its folder`)
+    const files = folder === 'agent' ? forAgent : []
     return imports
-      .filter(({ of }) => of.startsWith('src/'))
-      .filter(({ of }) => roomOf(of) !== room && !allowed.includes(roomOf(of) ?? '') && !common.includes(of))
+      .filter(({ of }) => /^(src|sandbox|web|test|scripts)\//.test(of))
+      .filter(({ of }) => folderOf(of) !== folder && !allowed.includes(folderOf(of) ?? '') && !files.includes(of))
       .map(({ of }) => `${path} imports ${of}`)
   })
   assert.deepEqual(broken, [])
@@ -60,7 +51,7 @@ test('rooms import only what lies below them', () => {
 test('the words import zod and nothing else, and the files for the agent not even that', () => {
   const free = ['address', 'duration', 'hash', 'interfaces', 'object', 'reasons'].map(name => `src/contract/${name}.ts`)
   const foreign = code
-    .filter(({ path }) => roomOf(path) === 'contract')
+    .filter(({ path }) => folderOf(path) === 'contract')
     .flatMap(({ path, imports }) =>
       imports
         .filter(
@@ -97,7 +88,7 @@ test('a planted impurity and a planted import are caught', () => {
 
 test('only one file reads the environment', () => {
   const readers = code.filter(({ text }) => /\bprocess\.env\b|\bprocess\[['"]env/.test(text)).map(({ path }) => path)
-  assert.deepEqual(readers, ['src/env.ts'])
+  assert.deepEqual(readers, ['src/runtime/env.ts'])
 })
 
 test('every source file says what it is for', () => {
@@ -106,7 +97,7 @@ test('every source file says what it is for', () => {
 })
 
 test('files are short enough to read in one go', () => {
-  const long = [...all, ...sources('test/**/*.ts'), ...sources('scripts/**/*.ts')]
+  const long = [...all, ...sources('sandbox/**/*.ts'), ...sources('test/**/*.ts'), ...sources('scripts/**/*.ts')]
     .map(({ path, text }) => [path, text.split('\n').length - 1] as const)
     .filter(([, lines]) => lines > 400)
     .map(([path, lines]) => `${path}: ${lines} lines`)

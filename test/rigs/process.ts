@@ -5,9 +5,9 @@ import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { environment } from '../../src/env.ts'
-import { messageOf } from '../../src/errors.ts'
-import { eventually } from '../eventually.ts'
+import { environment } from '../../src/runtime/env.ts'
+import { messageOf } from '../../src/runtime/errors.ts'
+import { eventually } from '../support/eventually.ts'
 
 export interface Ran {
   code: number

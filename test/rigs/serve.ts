@@ -7,8 +7,9 @@
  *
  * What it starts inherits its environment, by which the one who started it finds what a crash leaves behind.
  */
-import { messageOf } from '../../src/errors.ts'
-import { freeAddresses } from '../../src/sandbox/parts.ts'
+
+import { freeAddresses } from '../../sandbox/parts.ts'
+import { messageOf } from '../../src/runtime/errors.ts'
 import { type ControlPlane, startControlPlane } from './kubernetes/control-plane.ts'
 import { startOpenStack } from './openstack/rig.ts'
 

@@ -5,7 +5,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { eventually } from '../eventually.ts'
+import { eventually } from '../support/eventually.ts'
 import { inWorld, sweepWorlds } from './world.ts'
 
 const within = 30_000

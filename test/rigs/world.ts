@@ -7,7 +7,7 @@
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { environment } from '../../src/env.ts'
+import { environment } from '../../src/runtime/env.ts'
 import { removeCgroup } from './cgroup.ts'
 import { type BoundedOptions, bounded, type Ended, run } from './process.ts'
 

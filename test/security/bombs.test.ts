@@ -12,7 +12,7 @@ import { readNotice } from '../../src/openstack/notice.ts'
 import { mergePatch } from '../../src/operator/merge-patch.ts'
 import { nodesFrom } from '../../src/viola/request.ts'
 import { routingFrom } from '../../src/viola/routing.ts'
-import { runner } from '../people.ts'
+import { runner } from '../support/people.ts'
 import { type Servers, startServers } from './servers.ts'
 
 let servers: Servers

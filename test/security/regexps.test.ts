@@ -12,7 +12,7 @@ import { violaPost } from '../../src/contract/viola.ts'
 import { busAddresses } from '../../src/openstack/bus-address.ts'
 import { decryptPassword } from '../../src/openstack/cipher.ts'
 import { readNotice } from '../../src/openstack/notice.ts'
-import { bearerTokenIn } from '../../src/tokens.ts'
+import { bearerTokenIn } from '../../src/server/tokens.ts'
 import { computedMs } from '../fuzz/door.ts'
 import { literalsIn, regexpsIn, troubleWith } from './regexps.ts'
 

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { healthApp } from '../../src/controller/health.ts'
-import { listen } from '../../src/http.ts'
 import { startInventory } from '../../src/inventory/main.ts'
-import { createLog } from '../../src/log.ts'
-import { createMetrics } from '../../src/metrics.ts'
 import { createOperatorApp } from '../../src/operator/app.ts'
-import { aBizCluster } from '../biz-cluster.ts'
-import { aViola } from '../viola.ts'
+import { listen } from '../../src/server/server.ts'
+import { createLog } from '../../src/telemetry/log.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { aBizCluster } from '../support/biz-cluster.ts'
+import { aViola } from '../support/viola.ts'
 
 export interface Servers extends AsyncDisposable {
   apps: Record<'viola' | 'inventory' | 'operator' | 'controller', FastifyInstance>

@@ -14,15 +14,15 @@ import {
   setDefaultCACertificates,
   type TlsOptions,
 } from 'node:tls'
-import { listen } from '../../src/http.ts'
+import { createHttp } from '../../src/http-client/client.ts'
 import { connectKube } from '../../src/kube/client.ts'
 import { nodes } from '../../src/kube/resources.ts'
-import { createHttp } from '../../src/openstack/http.ts'
-import { aBizCluster } from '../biz-cluster.ts'
+import { listen } from '../../src/server/server.ts'
 import { busTrouble } from '../openstack/sessions.ts'
-import { runner } from '../people.ts'
 import { type Authority, certificateAuthority, type Pair } from '../rigs/kubernetes/certificates.ts'
-import { aViola } from '../viola.ts'
+import { aBizCluster } from '../support/biz-cluster.ts'
+import { runner } from '../support/people.ts'
+import { aViola } from '../support/viola.ts'
 
 let dir: string
 let ours: Authority

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
-import { createApp, listen } from '../../src/http.ts'
-import { silent } from '../../src/log.ts'
+import { createApp, listen } from '../../src/server/server.ts'
+import { silent } from '../../src/telemetry/log.ts'
 import { type Servers, startServers } from './servers.ts'
 
 let servers: Servers

@@ -1,14 +1,15 @@
 /**
  * Does to the fleet what churn says, and knows what the fleet should come to.
  */
+
+import type { ApiObject } from '../../sandbox/kube/json.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
+import { portsOf, removePort, type Server } from '../../sandbox/world.ts'
 import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
 import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { isNotFound } from '../../src/kube/errors.ts'
 import { nodes } from '../../src/kube/resources.ts'
-import type { ApiObject } from '../../src/sandbox/kube/json.ts'
-import { sandboxNamespace as namespace } from '../../src/sandbox/parts.ts'
-import { portsOf, removePort, type Server } from '../../src/sandbox/world.ts'
-import { eventually } from '../eventually.ts'
+import { eventually } from '../support/eventually.ts'
 import type { Deed } from './churn.ts'
 import type { Group, SoakStage } from './stage.ts'
 

@@ -4,8 +4,8 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { environment } from '../../src/env.ts'
-import { messageOf } from '../../src/errors.ts'
+import { environment } from '../../src/runtime/env.ts'
+import { messageOf } from '../../src/runtime/errors.ts'
 import { soak } from './soak.ts'
 import { tableOf } from './verdict.ts'
 

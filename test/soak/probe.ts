@@ -4,7 +4,7 @@
  */
 import { get } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { KubeApi } from '../../src/sandbox/kube/server.ts'
+import type { KubeApi } from '../../sandbox/kube/server.ts'
 import type { Shadow } from './verdict.ts'
 
 /** A fifth of the time after which a part gives a connection up. */

@@ -3,8 +3,8 @@
  */
 import { statSync } from 'node:fs'
 import { memoryOf } from '../bench/figure.ts'
-import type { Family } from '../exposition.ts'
-import type { SandboxCluster } from '../sandbox-cluster.ts'
+import type { Family } from '../support/exposition.ts'
+import type { SandboxCluster } from '../support/sandbox-cluster.ts'
 import { nodeConfigId, openstackConfigId } from './deeds.ts'
 import { partNames, type Values } from './names.ts'
 import type { SoakStage } from './stage.ts'

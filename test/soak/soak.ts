@@ -1,7 +1,7 @@
 /**
  * One soak: a fleet that has come to rest, steady churn with short faults for so many minutes, rest again, and verdicts.
  */
-import { eventually } from '../eventually.ts'
+import { eventually } from '../support/eventually.ts'
 import { churnOf } from './churn.ts'
 import { createDeeds } from './deeds.ts'
 import { createFaults } from './faults.ts'

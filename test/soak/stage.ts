@@ -6,13 +6,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import type { AgentReport } from '../../src/contract/agent-report.ts'
-import { nodes } from '../../src/kube/resources.ts'
-import type { PodObject } from '../../src/kube/types.ts'
-import { silent } from '../../src/log.ts'
-import { type Cloud, startCloud } from '../../src/sandbox/cloud.ts'
-import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor } from '../../src/sandbox/install.ts'
-import { agentImage, freeAddresses, sandboxNamespace as namespace } from '../../src/sandbox/parts.ts'
+import { type Cloud, startCloud } from '../../sandbox/cloud.ts'
+import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor } from '../../sandbox/install.ts'
+import { agentImage, freeAddresses, sandboxNamespace as namespace } from '../../sandbox/parts.ts'
 import {
   addPort,
   addServer,
@@ -22,12 +18,16 @@ import {
   type Subnet,
   sandboxClusterId,
   type World,
-} from '../../src/sandbox/world.ts'
-import { allAgents } from '../agent-player.ts'
-import { inputOf } from '../controller-cluster.ts'
-import { each, readyNode } from '../controller-many.ts'
-import { numbersFrom } from '../numbers.ts'
-import { type SandboxCluster, startSandboxCluster } from '../sandbox-cluster.ts'
+} from '../../sandbox/world.ts'
+import type { AgentReport } from '../../src/contract/agent-report.ts'
+import { nodes } from '../../src/kube/resources.ts'
+import type { PodObject } from '../../src/kube/types.ts'
+import { silent } from '../../src/telemetry/log.ts'
+import { allAgents } from '../support/agent-player.ts'
+import { inputOf } from '../support/controller-cluster.ts'
+import { each, readyNode } from '../support/controller-many.ts'
+import { numbersFrom } from '../support/numbers.ts'
+import { type SandboxCluster, startSandboxCluster } from '../support/sandbox-cluster.ts'
 import type { PartName } from './names.ts'
 import { buildParts, type SoakPart, startPart } from './parts.ts'
 

@@ -1,7 +1,7 @@
 /** What the commands say, in tables: no server, no terminal. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aWrite } from '../../../test/inventory.ts'
+import { aWrite } from '../../../test/support/inventory.ts'
 import type { InventoryRecord } from '../../contract/inventory.ts'
 import type { OpenstackConfig, OpenstackConfigStatus } from '../../contract/openstack-config.ts'
 import { statusOf } from '../status.ts'

@@ -1,8 +1,8 @@
 /** The controller and MultiNicBizConfigs, over HTTP: what a user of the older document sees. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type ControllerCluster, inputOf, startControllerCluster } from '../../../test/controller-cluster.ts'
-import { eventually } from '../../../test/eventually.ts'
+import { type ControllerCluster, inputOf, startControllerCluster } from '../../../test/support/controller-cluster.ts'
+import { eventually } from '../../../test/support/eventually.ts'
 import { type BizConfig, bizConfigs } from '../../contract/biz-config.ts'
 import { nodeConfigAnnotations, nodeConfigs } from '../../contract/node-config.ts'
 import { crds, events, jobs } from '../../kube/resources.ts'

@@ -6,11 +6,11 @@
  */
 import { type BizConfigStatus, bizConfigAnnotations, bizConfigs } from '../../contract/biz-config.ts'
 import { nodeConfigAnnotations, nodeConfigFinalizer } from '../../contract/node-config.ts'
-import { explain } from '../../errors.ts'
 import type { Kube } from '../../kube/api.ts'
 import type { Reconcile } from '../../kube/controller.ts'
 import { isNotFound } from '../../kube/errors.ts'
 import { parseKey } from '../../kube/keys.ts'
+import { explain } from '../../runtime/errors.ts'
 import { statusPatch } from '../status.ts'
 import type { BizSource } from './source.ts'
 import { nextBizStatus } from './status.ts'

@@ -3,7 +3,7 @@
  */
 import { type Controller, runController } from '../../kube/controller.ts'
 import { keyOf } from '../../kube/keys.ts'
-import type { Log } from '../../log.ts'
+import type { Log } from '../../telemetry/log.ts'
 import { type BizDeps, bizConfigReconciler, foldMs } from './reconcile.ts'
 
 export function runBizConfigs(deps: BizDeps & { log: Log; signal: AbortSignal }): Controller {

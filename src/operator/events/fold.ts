@@ -2,7 +2,7 @@
  * Folds bursts: a lone notice of a key passes at once, many become a few.
  */
 import type { Clock } from '../../kube/clock.ts'
-import { type Bucket, createBucket } from '../../token-bucket.ts'
+import { type Bucket, createBucket } from '../../runtime/token-bucket.ts'
 
 export interface Fold {
   add(key: string): void

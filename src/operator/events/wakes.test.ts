@@ -1,7 +1,7 @@
 /** From a notice to the objects that are woken: whom it concerns, and how often. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { manualClock } from '../../../test/manual-clock.ts'
+import { manualClock } from '../../../test/support/manual-clock.ts'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import type { Subject } from '../../openstack/notice.ts'
 import type { Observed } from '../facts.ts'

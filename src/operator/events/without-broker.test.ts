@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
-import { eventually } from '../../../test/eventually.ts'
+import { sandboxNamespace as namespace } from '../../../sandbox/parts.ts'
+import { addPort, addServer, addSubnet, setPortStatus } from '../../../sandbox/world.ts'
 import { type Stage, startStage } from '../../../test/operator/stage.ts'
+import { eventually } from '../../../test/support/eventually.ts'
 import { openstackConfigAnnotations, openstackConfigs } from '../../contract/openstack-config.ts'
 import { events } from '../../kube/resources.ts'
-import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
-import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/world.ts'
 
 const within = 30_000
 

@@ -1,8 +1,8 @@
 /** An account that may no longer see: what looks like an empty cloud must be told from one that is empty. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OpenStackError } from '../../../src/openstack/errors.ts'
-import { eventually } from '../../eventually.ts'
+import { ServiceError } from '../../../src/http-client/errors.ts'
+import { eventually } from '../../support/eventually.ts'
 import { clientsOf, logIn, type Place } from './place.ts'
 import { assertUnauthorized } from './tokens.ts'
 
@@ -63,5 +63,5 @@ export function accessCases(place: () => Place): void {
 }
 
 function statusIs(status: number): (error: unknown) => boolean {
-  return error => error instanceof OpenStackError && error.status === status
+  return error => error instanceof ServiceError && error.status === status
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Port } from '../../../src/openstack/neutron.ts'
-import { eventually } from '../../eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import type { Place } from './place.ts'
 
 const within = 60_000

@@ -2,15 +2,15 @@
  * Where the suite works: a cloud with two networks and two servers, our clients, and raw requests.
  */
 import assert from 'node:assert/strict'
+import { createHttp } from '../../../src/http-client/client.ts'
 import type { CloudLogin } from '../../../src/openstack/contrabass.ts'
-import { createHttp } from '../../../src/openstack/http.ts'
 import { createKeystone, type Keystone } from '../../../src/openstack/keystone.ts'
 import { createNeutron, type Neutron } from '../../../src/openstack/neutron.ts'
 import { createNova, type Nova } from '../../../src/openstack/nova.ts'
 import { createSession, type Session } from '../../../src/openstack/session.ts'
-import { eventually } from '../../eventually.ts'
 import type { Actions } from '../../rigs/openstack/actions.ts'
 import { type Answer, type Sending, send } from '../../rigs/openstack/api.ts'
+import { eventually } from '../../support/eventually.ts'
 
 /** A cloud, and what people do to it. */
 export interface CloudUnderTest

@@ -1,7 +1,6 @@
 /** The sandbox's cloud, as the suite sees it: what people do to a cloud is done to the world. */
 import { randomBytes } from 'node:crypto'
-import { silent } from '../../../src/log.ts'
-import { startCloud } from '../../../src/sandbox/cloud.ts'
+import { startCloud } from '../../../sandbox/cloud.ts'
 import {
   addPort,
   addServer,
@@ -15,7 +14,8 @@ import {
   type Server,
   type Subnet,
   setPortStatus,
-} from '../../../src/sandbox/world.ts'
+} from '../../../sandbox/world.ts'
+import { silent } from '../../../src/telemetry/log.ts'
 import type { CloudUnderTest } from './place.ts'
 
 export async function sandboxCloud(): Promise<CloudUnderTest> {

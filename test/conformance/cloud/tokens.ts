@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { endpointIn } from '../../../src/openstack/keystone.ts'
-import { eventually } from '../../eventually.ts'
 import type { Answer } from '../../rigs/openstack/api.ts'
+import { eventually } from '../../support/eventually.ts'
 import { clientsOf, type Login, logIn, type Place } from './place.ts'
 
 const words = 'The request you have made requires authentication.'

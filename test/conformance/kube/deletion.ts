@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { nodeConfigs } from '../../../src/contract/node-config.ts'
 import { isConflict, isForbidden } from '../../../src/kube/errors.ts'
 import { namespaces, secrets } from '../../../src/kube/resources.ts'
-import { eventually } from '../../eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { aNodeConfig, type Place, present, refusal } from './place.ts'
 
 const slow = { timeout: 90_000 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nodeConfigs } from '../../../src/contract/node-config.ts'
 import { collectionPath, objectPath } from '../../../src/kube/paths.ts'
-import { eventually } from '../../eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { aNodeConfig, nic, type Place } from './place.ts'
 
 const asTable = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' }

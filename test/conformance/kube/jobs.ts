@@ -7,7 +7,7 @@ import { isInvalid } from '../../../src/kube/errors.ts'
 import { objectPath } from '../../../src/kube/paths.ts'
 import { jobs, pods } from '../../../src/kube/resources.ts'
 import type { JobObject, PodObject } from '../../../src/kube/types.ts'
-import { eventually } from '../../eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { type Place, present, refusal } from './place.ts'
 
 const soon = { within: 30_000, every: 100 }

@@ -7,8 +7,8 @@ import { createEventRecorder } from '../../../src/kube/events.ts'
 import { runLeaderElection } from '../../../src/kube/leader.ts'
 import { collectionPath } from '../../../src/kube/paths.ts'
 import { events, leases, nodes, secrets } from '../../../src/kube/resources.ts'
-import { silent } from '../../../src/log.ts'
-import { eventually } from '../../eventually.ts'
+import { silent } from '../../../src/telemetry/log.ts'
+import { eventually } from '../../support/eventually.ts'
 import { aNodeConfig, type Place, present, refusal } from './place.ts'
 
 export function kindCases(place: () => Place): void {

@@ -12,7 +12,7 @@ import { loadKubeconfig } from '../../../src/kube/config.ts'
 import { isForbidden, isNotFound, KubeError } from '../../../src/kube/errors.ts'
 import { crds, namespaces, secrets } from '../../../src/kube/resources.ts'
 import type { Key, KubeObject, Resource } from '../../../src/kube/types.ts'
-import { eventually } from '../../eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 
 export interface Place {
   kube: KubeClient

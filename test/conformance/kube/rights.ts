@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { connectKube } from '../../../src/kube/client.ts'
-import { openTokenReviews } from '../../../src/kube/token-review.ts'
-import { eventually } from '../../eventually.ts'
+import { openTokenReviews } from '../../../src/server/token-review.ts'
+import { eventually } from '../../support/eventually.ts'
 import { type Place, refusal } from './place.ts'
 
 const rbac = 'rbac.authorization.k8s.io'

@@ -6,8 +6,8 @@ import { connectKube } from '../../../src/kube/client.ts'
 import { isGone } from '../../../src/kube/errors.ts'
 import { createInformer } from '../../../src/kube/informer.ts'
 import { jobs, pods } from '../../../src/kube/resources.ts'
-import { silent } from '../../../src/log.ts'
-import { eventually } from '../../eventually.ts'
+import { silent } from '../../../src/telemetry/log.ts'
+import { eventually } from '../../support/eventually.ts'
 import { aNodeConfig, nodeConfigsAlpha, type Place } from './place.ts'
 
 const within = { timeout: 120_000 }

@@ -1,7 +1,7 @@
 /** From the CRDs to the first objects: discovery, explain, apply in both ways, and what is refused. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually } from '../../eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { jobText, nodeConfigText, type Person } from './person.ts'
 
 const crds = new URL('../../../config/crd/bases', import.meta.url).pathname

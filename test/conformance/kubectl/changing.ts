@@ -1,7 +1,7 @@
 /** Small changes by hand: label, annotate, patch, edit; plain objects and who may touch them; a Job. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually } from '../../eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { jobText, type Person } from './person.ts'
 
 const generous = { timeout: 120_000 }

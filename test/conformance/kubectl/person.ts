@@ -7,9 +7,9 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { environment } from '../../../src/env.ts'
 import { connectKube, type KubeClient } from '../../../src/kube/client.ts'
 import { loadKubeconfig } from '../../../src/kube/config.ts'
+import { environment } from '../../../src/runtime/env.ts'
 
 export interface Person {
   kube: KubeClient

@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { environment } from '../../../src/env.ts'
+import { environment } from '../../../src/runtime/env.ts'
 
 export interface Kubectl {
   name: string

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nodeConfigs } from '../../../src/contract/node-config.ts'
-import { eventually } from '../../eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { nodeConfigText, type Person, rows } from './person.ts'
 
 const generous = { timeout: 120_000 }

@@ -6,8 +6,8 @@ import { accessSync, constants } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { environment } from '../../../src/env.ts'
-import { eventually } from '../../eventually.ts'
+import { environment } from '../../../src/runtime/env.ts'
+import { eventually } from '../../support/eventually.ts'
 
 /** In the page: scrolls the matrix frame by frame; tells how many rows were there at once, and how far it came. */
 export const scrolling = `new Promise(resolve => {

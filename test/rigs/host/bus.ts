@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { eventually } from '../../eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import type { RigNode } from './node.ts'
 
 export const hasBus = existsSync('/usr/bin/dbus-daemon')

@@ -15,7 +15,7 @@ import { pathsUnder } from '../../../src/agent/paths.ts'
 import { recover } from '../../../src/agent/recover.ts'
 import type { AgentInput } from '../../../src/contract/agent-input.ts'
 import { canonicalJson } from '../../../src/contract/hash.ts'
-import { silent } from '../../../src/log.ts'
+import { silent } from '../../../src/telemetry/log.ts'
 import { hurried } from './dying-host.ts'
 
 const [root = '', victim = '', textFrom = '', textTo = '', ...share] = process.argv.slice(2)

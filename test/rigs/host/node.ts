@@ -19,8 +19,8 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { AgentInput } from '../../../src/contract/agent-input.ts'
 import type { AgentReport } from '../../../src/contract/agent-report.ts'
-import { environment } from '../../../src/env.ts'
-import { eventually } from '../../eventually.ts'
+import { environment } from '../../../src/runtime/env.ts'
+import { eventually } from '../../support/eventually.ts'
 import { bundled } from './bundle.ts'
 
 export interface RigNic {

@@ -6,7 +6,7 @@ import { kernelHost } from '../../../src/agent/host.ts'
 import { runAgent } from '../../../src/agent/main.ts'
 import { pathsUnder } from '../../../src/agent/paths.ts'
 import { recover } from '../../../src/agent/recover.ts'
-import { silent } from '../../../src/log.ts'
+import { silent } from '../../../src/telemetry/log.ts'
 import { dyingHost } from './dying-host.ts'
 
 const [root = '', steps = '', input] = process.argv.slice(2)

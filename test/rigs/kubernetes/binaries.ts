@@ -4,7 +4,7 @@
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { environment } from '../../../src/env.ts'
+import { environment } from '../../../src/runtime/env.ts'
 
 /** Stated once, in the Go module that is built. */
 export const kubernetesVersion = pinned('k8s.io/kubernetes')

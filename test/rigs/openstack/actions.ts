@@ -2,7 +2,7 @@
  * What people do to a cloud while a test looks: servers, networks, ports, roles, tokens.
  */
 import { rm, writeFile } from 'node:fs/promises'
-import { eventually } from '../../eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import { run } from '../process.ts'
 import { type Account, type Api, send } from './api.ts'
 import { cleanEnvironment, holdFile } from './parts.ts'

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually } from '../../eventually.ts'
+import { eventually } from '../../support/eventually.ts'
 import type { OpenStack } from './rig.ts'
 
 export function rigCases(openstack: () => OpenStack): void {

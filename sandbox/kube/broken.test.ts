@@ -1,0 +1,24 @@
+/** What broken objects have brought to light. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { aBizCluster, type BizCluster } from '../../test/support/biz-cluster.ts'
+
+let biz: BizCluster
+before(async () => {
+  biz = await aBizCluster()
+})
+after(() => biz.close())
+
+const path = '/apis/multinic.io/v1/namespaces/multinic-system/multinicnodeconfigs'
+const sound = {
+  apiVersion: 'multinic.io/v1',
+  kind: 'MultiNicNodeConfig',
+  metadata: { name: 'w1' },
+  spec: { nodeName: 'w1', interfaces: [] },
+}
+
+test('a key that no header can carry is warned of all the same', async () => {
+  const { status, headers } = await biz.kube.raw('POST', path, { ...sound, ключ: 1 })
+  assert.equal(status, 201)
+  assert.match(String(headers['warning']), /unknown field \\"\?{4}\\"/)
+})

@@ -1,0 +1,114 @@
+/**
+ * The values that the store keeps: plain JSON that nobody changes in place, and the shapes every object has.
+ */
+import type { OwnerReference } from '../../src/contract/object.ts'
+
+export type { OwnerReference }
+export type Fields = Record<string, unknown>
+
+export interface ManagedFields {
+  manager: string
+  operation: 'Apply' | 'Update'
+  apiVersion: string
+  time: string
+  fieldsType: 'FieldsV1'
+  fieldsV1: Fields
+  subresource?: string
+}
+
+export interface Metadata {
+  name: string
+  namespace?: string
+  generateName?: string
+  uid?: string
+  resourceVersion?: string
+  generation?: number
+  creationTimestamp?: string
+  deletionTimestamp?: string
+  deletionGracePeriodSeconds?: number
+  finalizers?: string[]
+  labels?: Record<string, string>
+  annotations?: Record<string, string>
+  ownerReferences?: OwnerReference[]
+  managedFields?: ManagedFields[]
+  [field: string]: unknown
+}
+
+export interface ApiObject {
+  apiVersion: string
+  kind: string
+  metadata: Metadata
+  [field: string]: unknown
+}
+
+export function isRecord(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A record, or an empty one where there is none: for reading into objects whose shape nobody promised. */
+export function recordOf(value: unknown): Fields {
+  return isRecord(value) ? value : {}
+}
+
+export function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+export function numberOf(value: unknown, otherwise = 0): number {
+  return typeof value === 'number' ? value : otherwise
+}
+
+export function valueAt(value: unknown, ...path: string[]): unknown {
+  let at = value
+  for (const step of path) {
+    if (!isRecord(at)) return undefined
+    at = at[step]
+  }
+  return at
+}
+
+/** Equal as JSON: the order of keys does not count, and a key without a value is no key. */
+export function equal(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => equal(item, b[index]))
+  }
+  if (!isRecord(a) || !isRecord(b)) return false
+  let count = 0
+  for (const key in a) {
+    if (a[key] === undefined) continue
+    count++
+    if (!equal(a[key], b[key])) return false
+  }
+  for (const key in b) if (b[key] !== undefined) count--
+  return count === 0
+}
+
+/** A deep copy that may be changed. */
+export function copy<T>(value: T): T
+export function copy(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(item => copy(item))
+  if (!isRecord(value)) return value
+  const result: Fields = {}
+  for (const key in value) if (value[key] !== undefined) result[key] = copy(value[key])
+  return result
+}
+
+/** The same record without some of its keys. */
+export function without(record: Fields, ...keys: string[]): Fields {
+  const result: Fields = {}
+  for (const key in record) if (!keys.includes(key)) result[key] = record[key]
+  return result
+}
+
+/** The same value with the keys of its records in their order, as Go writes maps. */
+export function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ordered)
+  if (!isRecord(value)) return value
+  const keys = Object.keys(value).sort()
+  return Object.fromEntries(keys.map(key => [key, ordered(value[key])]))
+}

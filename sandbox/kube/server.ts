@@ -1,0 +1,142 @@
+/**
+ * The sandbox's own Kubernetes API server: a cluster behind HTTPS and a bearer token, with a kubeconfig to reach it.
+ *
+ * With `snapshot` the objects outlive the process. Watches do not: their clients are told 410 and list again.
+ */
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { Log } from '../../src/telemetry/log.ts'
+import { certificatesIn } from './certificates.ts'
+import { createCluster } from './cluster.ts'
+import { createHandler, type PodLogs } from './handler.ts'
+import { type KubeFaults, withFaults } from './kube-faults.ts'
+import type { Snapshot, Store } from './store.ts'
+
+export interface KubeApiOptions {
+  /** Names the cluster and the context in the kubeconfig. */
+  name: string
+  /** Certificates, token and kubeconfig are written here. */
+  dir: string
+  host?: string
+  port?: number
+  log: Log
+  /** A file that keeps the objects across a restart. */
+  snapshot?: string
+}
+
+export interface KubeApi {
+  url: string
+  /** Path of the kubeconfig. */
+  kubeconfig: string
+  token: string
+  caFile: string
+  store: Store
+  /** What a person or a test can break. */
+  faults: KubeFaults
+  /** Breaks every connection of now. */
+  cut(): void
+  /** Who can tell the log of a Pod. */
+  podLogs(provider: PodLogs): void
+  close(): Promise<void>
+}
+
+const saveAfter = 500
+
+export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
+  const { name, dir, host = '127.0.0.1', port = 0, log, snapshot } = options
+  const names = [...new Set([host, '127.0.0.1', '::1', 'localhost', 'kubernetes', 'kubernetes.default.svc'])]
+  const { ca, cert, key, caFile } = certificatesIn(dir, names)
+  const token = tokenIn(dir)
+  const from = snapshot && existsSync(snapshot) ? readSnapshot(snapshot) : undefined
+  const cluster = createCluster({ log, ...(from && { from }) })
+  const saver = snapshot ? keepSaved(snapshot, cluster.store) : undefined
+
+  let logs: PodLogs = () => undefined
+  const handler = createHandler({ cluster, token, log, podLogs: (namespace, pod) => logs(namespace, pod) })
+  const faults: KubeFaults = { away: false, conflicts: false }
+  const server = createServer({ cert, key, keepAliveTimeout: 90_000, requestTimeout: 0 }, withFaults(faults, handler))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  const url = `https://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`
+  const kubeconfig = join(dir, 'kubeconfig')
+  writeFileSync(kubeconfig, kubeconfigText({ name, url, ca, token }), { mode: 0o600 })
+  log.info('kubernetes api serves', { cluster: name, url })
+
+  return {
+    url,
+    kubeconfig,
+    token,
+    caFile,
+    store: cluster.store,
+    faults,
+    cut: () => server.closeAllConnections(),
+    podLogs(provider) {
+      logs = provider
+    },
+    async close() {
+      cluster.close()
+      const closed = new Promise<void>(resolve => server.close(() => resolve()))
+      server.closeAllConnections()
+      await closed
+      saver?.close()
+    },
+  }
+}
+
+function tokenIn(dir: string): string {
+  const file = join(dir, 'token')
+  if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString('base64url'), { mode: 0o600 })
+  return readFileSync(file, 'utf8').trim()
+}
+
+function readSnapshot(file: string): Snapshot {
+  return JSON.parse(readFileSync(file, 'utf8')) as Snapshot
+}
+
+/** Written beside and renamed, so that a crash leaves the last whole one. */
+function keepSaved(file: string, store: Store): { close(): void } {
+  let timer: NodeJS.Timeout | undefined
+  const save = () => {
+    timer = undefined
+    writeFileSync(`${file}.new`, JSON.stringify(store.snapshot()), { mode: 0o600 })
+    renameSync(`${file}.new`, file)
+  }
+  const stop = store.subscribe(() => {
+    timer ??= setTimeout(save, saveAfter)
+  })
+  return {
+    close() {
+      stop()
+      clearTimeout(timer)
+      save()
+    },
+  }
+}
+
+function kubeconfigText({ name, url, ca, token }: { name: string; url: string; ca: string; token: string }): string {
+  const data = Buffer.from(ca).toString('base64')
+  return `apiVersion: v1
+kind: Config
+current-context: ${name}
+clusters:
+- name: ${name}
+  cluster:
+    server: ${url}
+    certificate-authority-data: ${data}
+contexts:
+- name: ${name}
+  context:
+    cluster: ${name}
+    user: ${name}-admin
+    namespace: default
+users:
+- name: ${name}-admin
+  user:
+    token: ${token}
+`
+}

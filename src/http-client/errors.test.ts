@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { badFilter, novaNotFound, unauthorized } from '../../test/openstack/captured.ts'
+import { type FailureKind, isWorthRetrying, ServiceError, wordsOf } from './errors.ts'
+
+const cases: [kind: FailureKind, status: number | undefined, code: string, read: boolean, write: boolean][] = [
+  ['answer', 429, '', true, true],
+  ['answer', 503, '', true, true],
+  ['answer', 500, '', true, false],
+  ['answer', 502, '', true, false],
+  ['answer', 408, '', true, false],
+  ['answer', 501, '', false, false],
+  ['answer', 401, '', false, false],
+  ['answer', 404, '', false, false],
+  ['answer', 409, '', false, false],
+  ['answer', 414, '', false, false],
+  ['connection', undefined, 'ECONNREFUSED', true, true],
+  ['connection', undefined, 'ECONNRESET', true, false],
+  ['timeout', undefined, '', true, false],
+  ['malformed', 200, '', false, false],
+]
+for (const [kind, status, code, read, write] of cases)
+  test(`${kind} ${status ?? code}: a read is ${read ? '' : 'not '}asked again, a write is ${write ? '' : 'not '}`, () => {
+    const cause = Object.assign(new Error(code), { code })
+    const error = new ServiceError('x', { service: 'neutron', kind, status }, { cause })
+    assert.deepEqual([isWorthRetrying(error, true), isWorthRetrying(error, false)], [read, write])
+  })
+
+test('every service is quoted in its own words', () => {
+  assert.equal(wordsOf(badFilter), "['bogus'] is invalid attribute for filtering")
+  assert.equal(wordsOf(novaNotFound), 'Instance 21bd2a2d-9b3f-487f-84ec-fc9078c753e2 could not be found.')
+  assert.equal(wordsOf(unauthorized), 'The request you have made requires authentication.')
+  assert.equal(wordsOf({ type: 'about:blank', title: 'Bad request', detail: 'mtu: too large' }), 'mtu: too large')
+  assert.equal(wordsOf('<html>'), undefined)
+  assert.equal(wordsOf({ error: { message: 'x'.repeat(10_000) } })?.length, 500)
+})

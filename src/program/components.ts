@@ -1,0 +1,82 @@
+/**
+ * The commands that run the components. It wires the components, which never import each other, and nothing else.
+ */
+import type { Command } from 'commander'
+import type { FastifyInstance } from 'fastify'
+import type { InventoryAuth, Reviews } from '../inventory/auth.ts'
+import type { Answering } from '../operator/app.ts'
+import { emptyCoreDumps } from '../runtime/core-dump.ts'
+import { environment } from '../runtime/env.ts'
+import { createLog, type Level, type Log } from '../telemetry/log.ts'
+
+export function addComponentCommands(program: Command): void {
+  component(program, 'operator', 'sync OpenStack ports to node configs (management cluster)', async context => {
+    const { keepHeapSmall } = await import('../operator/heap.ts')
+    keepHeapSmall()
+    const [{ runOperator }, { serveOperatorApi }, { startInventory }] = await Promise.all([
+      import('../operator/main.ts'),
+      import('../operator/app.ts'),
+      import('../inventory/main.ts'),
+    ])
+    let answering: Answering | undefined
+    const also = (app: FastifyInstance, { mayRead }: InventoryAuth) => serveOperatorApi(app, () => answering, mayRead)
+    const elsewhere = context.env['INVENTORY_ENABLED'] === 'false' || Boolean(context.env['INVENTORY_URL'])
+    const inventory = elsewhere ? undefined : await startInventory({ ...context, also, reviews: reviewsOf(context) })
+    const onAnswering = (it: Answering) => {
+      answering = it
+    }
+    try {
+      await runOperator({ ...context, onAnswering, ...(inventory ? { recorder: inventory.recorder } : {}) })
+    } finally {
+      await inventory?.close()
+    }
+  })
+  component(program, 'viola', 'serve the Viola API (management cluster)', async context =>
+    (await import('../viola/main.ts')).runViola(context),
+  )
+  component(program, 'controller', 'configure nodes by agent Jobs (Biz cluster)', async context =>
+    (await import('../controller/main.ts')).runNodeController(context),
+  )
+  component(program, 'inventory', 'serve the inventory on its own', async context =>
+    (await import('../inventory/main.ts')).runInventory({ ...context, reviews: reviewsOf(context) }),
+  )
+
+  program
+    .command('agent')
+    .description('configure the NICs of this node (runs in a Job)')
+    .action(async () => {
+      await import('../agent/entry.ts')
+    })
+}
+
+interface ComponentContext {
+  env: ReturnType<typeof environment>
+  log: Log
+  signal: AbortSignal
+}
+
+/** Reviews tokens with the API server of the cluster that this component runs in. */
+function reviewsOf({ env }: ComponentContext): (audience: string | undefined) => Promise<Reviews> {
+  return async audience => (await import('../server/token-review.ts')).openOwnReviews(env, audience)
+}
+
+/** A long-running component: it stops within a moment of SIGTERM or SIGINT; a second signal ends it at once. */
+function component(
+  program: Command,
+  name: string,
+  description: string,
+  run: (context: ComponentContext) => Promise<void>,
+): void {
+  program
+    .command(name)
+    .description(description)
+    .action(async () => {
+      emptyCoreDumps()
+      const env = environment()
+      const log = createLog({ part: name }, { level: (env['LOG_LEVEL'] as Level | undefined) ?? 'info' })
+      const stop = new AbortController()
+      for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort())
+      await run({ env, log, signal: stop.signal })
+      process.exit(process.exitCode ?? 0)
+    })
+}

@@ -1,0 +1,61 @@
+/**
+ * Serves the routes of an API that is written down as data (contract/openapi.ts): what the page promises is there, and a
+ * method that it does not name is a 405.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Api, Route } from '../contract/openapi.ts'
+import { HttpProblem } from './server.ts'
+
+export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+
+/** Handlers by `method path`. `before` runs when the headers are in and the body is not. */
+export function serveApi(
+  app: FastifyInstance,
+  { routes }: Api,
+  handlers: Record<string, Handler>,
+  before: (route: Route, request: FastifyRequest, reply: FastifyReply) => Promise<void> = async () => {},
+): void {
+  for (const route of routes) {
+    const handler = handlers[`${route.method} ${route.path}`]
+    if (!handler) throw new Error(`nothing serves ${route.method} ${route.path}`)
+    const onRequest = (request: FastifyRequest, reply: FastifyReply) => before(route, request, reply)
+    app.route({ method: route.method.toUpperCase(), url: urlOf(route.path), onRequest, handler })
+  }
+  for (const [path, ofPath] of Map.groupBy(routes, route => route.path)) {
+    const served = ofPath.map(({ method }) => method.toUpperCase())
+    app.route({
+      method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter(method => !served.includes(method)),
+      url: urlOf(path),
+      onRequest: async (_request, reply) => {
+        reply.header('allow', served.join(', '))
+        throw new HttpProblem(405, `method not allowed: use ${served.join(' or ')}`)
+      },
+      handler: async () => {},
+    })
+  }
+}
+
+/** The first value of each parameter. */
+export function queryOf(request: FastifyRequest): Record<string, string | undefined> {
+  const query = request.query as Record<string, string | string[] | undefined>
+  return Object.fromEntries(Object.entries(query).map(([key, value]) => [key, Array.isArray(value) ? value[0] : value]))
+}
+
+/** Sets the ETag, and reports whether the caller has this state already: it then gets a 304. */
+export function hasAlready(request: FastifyRequest, reply: FastifyReply, version: string): boolean {
+  const etag = `"${version}"`
+  reply.header('etag', etag).header('cache-control', 'no-cache')
+  const had = (request.headers['if-none-match'] ?? '').split(',').map(one => one.trim().replace(/^W\//, ''))
+  return had.includes(etag) || had.includes('*')
+}
+
+/** The Link header that leads to the page which starts at the cursor. */
+export function nextLink(url: string, cursor: string): string {
+  const next = new URL(url, 'http://here')
+  next.searchParams.set('cursor', cursor)
+  return `<${next.pathname}${next.search}>; rel="next"`
+}
+
+function urlOf(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1')
+}

@@ -1,0 +1,177 @@
+/**
+ * What every HTTP server of ours has: problem+json errors, bounded bodies, health, metrics, an OpenAPI page that works offline.
+ *
+ * An app is built apart from `listen`, so that tests inject requests.
+ */
+import type { ServerOptions } from 'node:https'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify'
+import { stringify } from 'yaml'
+import type { Problem } from '../contract/problem.ts'
+import { messageOf } from '../runtime/errors.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Exposition } from '../telemetry/metrics.ts'
+
+/** Thrown by a handler to answer with a problem. */
+export class HttpProblem extends Error {
+  readonly status: number
+  readonly errors: Problem['errors']
+
+  constructor(status: number, detail: string, errors?: Problem['errors']) {
+    super(detail)
+    this.status = status
+    this.errors = errors
+  }
+}
+
+export interface AppOptions {
+  log: Log
+  bodyLimit?: number
+  metrics?: Exposition
+  /** The body of /healthz; unless healthy it is answered with 503. */
+  health?: () => { healthy: boolean; body: object }
+  /** Reports what keeps the part from its work; none means ready. */
+  ready?: () => string[]
+  /** Said in /readyz without making the part unready. */
+  warnings?: () => string[]
+  /** What else /readyz tells, beside whether it is ready. */
+  details?: () => object
+  openapi?: Record<string, unknown>
+  /** Certificates: the app then speaks HTTPS only. */
+  tls?: ServerOptions
+  /** A client that takes longer over its headers, or over a whole request, is cut off. */
+  patience?: { headersMs: number; requestMs: number }
+  /** At once; who comes beyond it is not taken on. */
+  maxConnections?: number
+}
+
+/** The largest body comes within this time over any line that is worth waiting for. */
+const usualPatience = { headersMs: 10_000, requestMs: 30_000 }
+
+export function createApp(options: AppOptions): FastifyInstance {
+  const { log, metrics, openapi, tls, patience = usualPatience } = options
+  // Looked at only now and then unless told: a limit of seconds would be one of half a minute.
+  const checked = { connectionsCheckingInterval: Math.min(patience.headersMs, 1_000) }
+  const failed = (error: Error & { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) => {
+    const status = error instanceof HttpProblem ? error.status : (error.statusCode ?? 500)
+    if (status >= 500) log.error('request failed', { method: request.method, path: pathOf(request.url), error })
+    const detail =
+      status >= 500 && !(error instanceof HttpProblem) ? 'the server failed; its log says why' : messageOf(error)
+    const errors = error instanceof HttpProblem ? error.errors : undefined
+    return reply
+      .code(status)
+      .type('application/problem+json')
+      .send(JSON.stringify(problemOf(status, detail, errors)))
+  }
+  const server: FastifyServerOptions & { https?: ServerOptions } = {
+    logger: false,
+    // Before a route is found: an address that cannot be decoded.
+    frameworkErrors: failed,
+    ...(tls && { https: { ...tls, ...checked } }),
+    ...(!tls && { http: checked }),
+    bodyLimit: options.bodyLimit ?? 1024 * 1024,
+    forceCloseConnections: true,
+    // Nothing here loads for long: a start that takes its time is a starved machine, and no reason to give up.
+    pluginTimeout: 0,
+    // Names and ids have up to 253 characters, each of them up to 12 when it is encoded.
+    routerOptions: { maxParamLength: 253 * 12 },
+  }
+  const app: FastifyInstance = Fastify(server)
+  app.server.headersTimeout = patience.headersMs
+  app.server.requestTimeout = patience.requestMs
+  app.server.maxConnections = options.maxConnections ?? 10_000
+
+  app.setErrorHandler(failed)
+  app.setNotFoundHandler((request, reply) =>
+    reply
+      .code(404)
+      .type('application/problem+json')
+      .send(JSON.stringify(problemOf(404, `there is no ${request.method} ${pathOf(request.url)}`))),
+  )
+
+  app.get('/healthz', async (_request, reply) => {
+    const { healthy, body } = options.health?.() ?? { healthy: true, body: { status: 'ok' } }
+    return reply.code(healthy ? 200 : 503).send(body)
+  })
+  app.get('/readyz', async (_request, reply) => {
+    const missing = options.ready?.() ?? []
+    return reply
+      .code(missing.length > 0 ? 503 : 200)
+      .send({ ready: missing.length === 0, missing, warnings: options.warnings?.() ?? [], ...options.details?.() })
+  })
+  if (metrics) {
+    app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()))
+  }
+  if (openapi) {
+    app.get('/openapi.json', async () => openapi)
+    app.get('/openapi.yaml', async (_request, reply) => reply.type('application/yaml').send(stringify(openapi)))
+    app.get('/docs', async (_request, reply) => reply.type('text/html; charset=utf-8').send(docsPage(openapi)))
+  }
+  return app
+}
+
+/** `:8080`, `127.0.0.1:0` or `[::1]:8080` → a listening server and its address. */
+export async function listen(app: FastifyInstance, address: string): Promise<string> {
+  const at = /^(.*):(\d+)$/.exec(address)
+  if (!at) throw new Error(`"${address}" is not an address to listen on; write host:port or :port`)
+  const host = (at[1] ?? '').replace(/^\[|\]$/g, '')
+  return app.listen({ host: host === '' ? '::' : host, port: Number(at[2]) })
+}
+
+function problemOf(status: number, detail: string, errors?: Problem['errors']): Problem {
+  const title = titles[status] ?? (status >= 500 ? 'Server error' : 'Bad request')
+  return { type: 'about:blank', title, status, detail, ...(errors && errors.length > 0 ? { errors } : {}) }
+}
+
+const titles: Record<number, string> = {
+  400: 'Bad request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not found',
+  405: 'Method not allowed',
+  409: 'Conflict',
+  413: 'Content too large',
+  429: 'Too many requests',
+  502: 'Bad gateway',
+  503: 'Unavailable',
+  504: 'Gateway timeout',
+}
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0] ?? url
+}
+
+interface Operation {
+  summary?: string
+  parameters?: { name: string; in: string; required?: boolean; description?: string }[]
+  responses?: Record<string, { description?: string }>
+}
+
+/** Plain HTML from the document itself: no script, nothing from the internet. */
+function docsPage(openapi: Record<string, unknown>): string {
+  const info = openapi['info'] as { title: string; description: string; version: string }
+  const paths = openapi['paths'] as Record<string, Record<string, Operation>>
+  const sections = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => {
+      const parameters = (operation.parameters ?? []).map(
+        p =>
+          `<li><code>${escapeHtml(p.name)}</code> (${escapeHtml(p.in)}${p.required ? ', required' : ''}) ${escapeHtml(p.description ?? '')}</li>`,
+      )
+      const answers = Object.entries(operation.responses ?? {}).map(
+        ([status, { description }]) => `<li><code>${status}</code> ${escapeHtml(description ?? '')}</li>`,
+      )
+      return `<section><h2><code>${method.toUpperCase()} ${escapeHtml(path)}</code></h2><p>${escapeHtml(operation.summary ?? '')}</p><ul>${parameters.join('')}</ul><ul>${answers.join('')}</ul></section>`
+    }),
+  )
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(info.title)}</title>
+<style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}section{border-top:1px solid #ccc}h2{font-size:1rem}</style>
+<h1>${escapeHtml(info.title)} ${escapeHtml(info.version)}</h1><p>${escapeHtml(info.description)}</p><p><a href="/openapi.yaml">openapi.yaml</a> <a href="/openapi.json">openapi.json</a></p>${sections.join('')}</html>`
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`)
+}

@@ -1,0 +1,114 @@
+/** What running parts tell of themselves is the catalogue. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { request } from 'undici'
+import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/world.ts'
+import { startStage } from '../../test/operator/stage.ts'
+import { aBizCluster } from '../../test/support/biz-cluster.ts'
+import { startControllerCluster } from '../../test/support/controller-cluster.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { isCatalogue, parseExposition } from '../../test/support/exposition.ts'
+import { aNodeOf, aViola } from '../../test/support/viola.ts'
+import { createInventoryApp } from '../inventory/app.ts'
+import { openInventoryAuth } from '../inventory/auth.ts'
+import { openStore } from '../inventory/store.ts'
+import { createCounts } from '../operator/counts.ts'
+import type { SyncResult } from '../operator/sync.ts'
+import { silent } from './log.ts'
+import { createMetrics } from './metrics.ts'
+
+const metricsOf = async (url: string) => (await request(`${url}/metrics`)).body.text()
+
+test('the operator and Viola tell what the catalogue has, before and after their work', async () => {
+  const stage = await startStage()
+  try {
+    isCatalogue('viola', await metricsOf(stage.violaUrl))
+    await stage.startOperator()
+    await eventually(async () => isCatalogue('operator', await metricsOf(stage.operatorUrl())))
+    const subnet = addSubnet(stage.world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+    const port = addPort(stage.world, { server: addServer(stage.world, 'worker-1'), subnet })
+    setPortStatus(stage.world, port.id, 'ACTIVE')
+    await stage.create({})
+    await eventually(async () => assert.match(await metricsOf(stage.operatorUrl()), /ports\{.*reason="Taken"\} 1/))
+    isCatalogue('operator', await metricsOf(stage.operatorUrl()))
+    isCatalogue('viola', await metricsOf(stage.violaUrl))
+  } finally {
+    await stage.close()
+  }
+})
+
+test('the controller tells what the catalogue has', async () => {
+  const cluster = await startControllerCluster()
+  const controller = await cluster.startController()
+  try {
+    isCatalogue('controller', await metricsOf(controller.health))
+  } finally {
+    await controller.stop()
+    await cluster.close()
+  }
+})
+
+test('the inventory tells what the catalogue has', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-metrics-'))
+  const store = await openStore({ path: join(dir, 'inventory.db'), log: silent })
+  const app = createInventoryApp({ store, auth: await openInventoryAuth(undefined, silent), log: silent })
+  try {
+    isCatalogue('inventory', (await app.inject({ url: '/metrics' })).body)
+  } finally {
+    await app.close()
+    await store.close()
+    await rm(dir, { recursive: true })
+  }
+})
+
+test('numbers of an object that is deleted go with it, and made-up providers get one number together', async () => {
+  const metrics = createMetrics('operator')
+  const counts = createCounts(metrics, () => new Date())
+  const findings = { verdicts: [{ portId: 'p', vm: 'v', reason: 'Taken', message: '' }] }
+  const told = async () => (await metrics.text()).match(/config="[^"]*"/g) ?? []
+  counts.sync('team/main', { changed: 1, findings } as unknown as SyncResult, 1)
+  assert.equal((await told()).length, 2)
+  counts.forget('team/main')
+  assert.deepEqual(await told(), [])
+
+  const biz = await aBizCluster()
+  const viola = await aViola({ KUBECONFIG: biz.api.kubeconfig })
+  try {
+    const bodies = Array.from({ length: 520 }, (_, n) => [`made-up-${n}`, aNodeOf(`n-${n}`)] as const)
+    for (const [provider, node] of bodies) await viola.post([node], { provider })
+    const { body } = await viola.ask('GET', '/metrics')
+    const family = parseExposition(body).get('viola_node_configs_total')
+    const providers = new Set(family?.samples.map(({ labels }) => labels['provider']))
+    assert.deepEqual([providers.size, providers.has('other')], [501, true])
+  } finally {
+    await viola.close()
+    await biz.close()
+  }
+})
+
+test('a gauge is forgotten for one thing or for all', async () => {
+  const metrics = createMetrics('viola')
+  metrics.set('viola_target_up', 1, { target: 'a' })
+  metrics.set('viola_target_up', 0, { target: 'b"\n' })
+  metrics.forget('viola_target_up', { target: 'a' })
+  const told = async () => parseExposition(await metrics.text()).get('viola_target_up')?.samples
+  assert.deepEqual(await told(), [{ name: 'viola_target_up', labels: { target: 'b"\n' }, value: 0 }])
+  metrics.forget('viola_target_up')
+  assert.deepEqual(await told(), [])
+})
+
+const head = '# HELP x_total Words.\n# TYPE x_total counter\n'
+const broken: Record<string, string> = {
+  'a sample of nobody': 'x_total 1\n',
+  'a family twice': `${head}x_total 1\n${head}`,
+  'a series twice': `${head}x_total{a="1"} 1\nx_total{a="1"} 2\n`,
+  'a quote in a label': `${head}x_total{a="""} 1\n`,
+  'no number': `${head}x_total one\n`,
+  'a sample of another family': `${head}y_total 1\n`,
+  'a text that is cut': `${head}x_total 1`,
+}
+for (const [what, text] of Object.entries(broken))
+  test(`the reader refuses ${what}`, () => assert.throws(() => parseExposition(text)))

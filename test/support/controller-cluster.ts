@@ -1,0 +1,181 @@
+/**
+ * A cluster for tests of the controller: an API server and Job controller behind HTTP, Nodes without kubelets, and a
+ * player that ends agents as a kubelet would show it.
+ */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startKubeApi } from '../../sandbox/kube/server.ts'
+import { type AgentInput, agentInputVariable } from '../../src/contract/agent-input.ts'
+import type { AgentReport } from '../../src/contract/agent-report.ts'
+import { crdOf, kinds } from '../../src/contract/crd.ts'
+import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
+import { aConfig, aNic } from '../../src/controller/given.ts'
+import { runNodeController } from '../../src/controller/main.ts'
+import { connectKube, type KubeClient } from '../../src/kube/client.ts'
+import { loadKubeconfig } from '../../src/kube/config.ts'
+import { crds, jobs, namespaces, nodes, pods } from '../../src/kube/resources.ts'
+import type { JobObject, KubeObject, NodeObject, PodObject } from '../../src/kube/types.ts'
+import { type Log, silent } from '../../src/telemetry/log.ts'
+import { eventually, type Waits } from './eventually.ts'
+
+export type ControllerCluster = Awaited<ReturnType<typeof startControllerCluster>>
+export type ControllerStage = ReturnType<typeof controllerStage>
+
+export async function startControllerCluster(namespace = 'multinic-system') {
+  const dir = await mkdtemp(join(tmpdir(), 'controller-'))
+  const api = await startKubeApi({ name: 'biz', dir, log: silent })
+  const kube = connectKube(await loadKubeconfig(api.kubeconfig))
+  for (const kind of kinds) await kube.create(crds, crdOf(kind) as KubeObject)
+  await kube
+    .create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+    .catch(() => 'it is there already')
+
+  async function close(): Promise<void> {
+    await kube.close()
+    await api.close()
+    await rm(dir, { recursive: true, force: true })
+  }
+  return { api, ...controllerStage(kube, api.kubeconfig, namespace), close }
+}
+
+let machines = 0
+
+/** What a test of the controller does in a namespace of whatever API server there is. */
+export function controllerStage(kube: KubeClient, kubeconfig: string, namespace: string, waits: Waits = {}) {
+  async function startController(env: Record<string, string> = {}, log: Log = silent) {
+    const stop = new AbortController()
+    const listening = Promise.withResolvers<string>()
+    const ended = runNodeController({
+      env: {
+        KUBECONFIG: kubeconfig,
+        CONTROLLER_NAMESPACE: namespace,
+        HEALTH_ADDR: '127.0.0.1:0',
+        AGENT_IMAGE: 'multinic-agent:test',
+        ...env,
+      },
+      log,
+      signal: stop.signal,
+      onListening: listening.resolve,
+    })
+    const health = await listening.promise
+    const end = () => {
+      stop.abort()
+      return ended
+    }
+    return { health, stop: end }
+  }
+
+  async function addNode(name: string): Promise<string> {
+    const systemUUID = `6f1c2a10-0001-4aaa-8bbb-${(++machines).toString().padStart(12, '0')}`
+    const node: NodeObject = { apiVersion: 'v1', kind: 'Node', metadata: { name } }
+    await kube.create(nodes, node)
+    await setNode(name, { systemUUID: systemUUID.toUpperCase(), bootID: 'boot-1', osImage: 'Ubuntu 24.04 LTS' })
+    return systemUUID
+  }
+
+  const setNode = (name: string, nodeInfo: object, ready: 'True' | 'False' | 'Unknown' = 'True') =>
+    kube.patchStatus(
+      nodes,
+      { name },
+      {
+        nodeInfo,
+        conditions: [{ type: 'Ready', status: ready }],
+        addresses: [{ type: 'InternalIP', address: '10.0.0.11' }],
+      },
+    )
+
+  async function addConfig(name: string, instanceId: string, { nics = 1, nodeName = name } = {}): Promise<NodeConfig> {
+    const { apiVersion, kind, spec } = aConfig({ name, nodeName, instanceId, nics })
+    return kube.create(nodeConfigs, { apiVersion, kind, metadata: { name, namespace }, spec })
+  }
+
+  const configOf = (name: string) => kube.get(nodeConfigs, { namespace, name })
+  const changeSpec = (name: string, specHash: string) =>
+    kube.patch(nodeConfigs, { namespace, name }, { spec: { specHash } })
+  const jobsOn = async (node: string): Promise<JobObject[]> =>
+    (await kube.list(jobs, { namespace })).items.filter(job => job.spec.template.spec.nodeName === node)
+  const podsOn = async (node: string): Promise<PodObject[]> =>
+    (await kube.list(pods, { namespace })).items.filter(pod => pod.spec.nodeName === node)
+  const waitingPods = async () => (await kube.list(pods, { namespace })).items.filter(pod => !hasEnded(pod))
+
+  /** Ends the agent on a node as a kubelet shows it first: its container terminated, its Pod still Running. */
+  async function endAgent(node: string, given: Partial<AgentReport> = {}): Promise<PodObject> {
+    const pod = await eventually(async () => {
+      const open = (await podsOn(node)).find(one => !hasEnded(one))
+      assert.ok(open, `no agent waits on ${node}`)
+      return open
+    }, waits)
+    await kube.patchStatus(pods, { namespace, name: pod.metadata.name }, endedStatus(pod, 'Running', given))
+    return pod
+  }
+
+  /** The rest of the Pod's life: Succeeded, which ends its Job. */
+  async function finishPod(pod: PodObject): Promise<void> {
+    const now = await kube.get(pods, { namespace, name: pod.metadata.name })
+    const terminated = now?.status?.containerStatuses?.[0]?.state?.terminated
+    if (!now || !terminated) return
+    await kube.patchStatus(pods, { namespace, name: pod.metadata.name }, statusOf('Succeeded', terminated))
+  }
+
+  /** `state nics Ready reason: message`, as a user would read it. */
+  async function expectStatus(name: string, line: string): Promise<NodeConfig> {
+    const said = async () => {
+      const config = await configOf(name)
+      const { state, nics, conditions } = config?.status ?? {}
+      const ready = conditions?.find(({ type }) => type === 'Ready')
+      assert.equal(`${state} ${nics} ${ready?.status} ${ready?.reason}: ${ready?.message}`, line)
+      assert.ok(config)
+      return config
+    }
+    return eventually(said, waits)
+  }
+
+  const expectConfigured = (name: string) =>
+    expectStatus(name, 'Configured 1/1 True AllInterfacesConfigured: 1 interface configured successfully')
+
+  return {
+    ...{ kube, namespace, startController, addNode, setNode, addConfig, configOf, changeSpec, jobsOn, podsOn },
+    ...{ waits, waitingPods, endAgent, finishPod, expectStatus, expectConfigured },
+  }
+}
+
+export function inputOf(pod: PodObject): AgentInput {
+  const variable = pod.spec.containers[0]?.env?.find(({ name }) => name === agentInputVariable)
+  return JSON.parse(variable?.value ?? '{}') as AgentInput
+}
+
+function hasEnded(pod: PodObject): boolean {
+  return pod.status?.containerStatuses?.[0]?.state?.terminated !== undefined
+}
+
+function reportFor({ nodeName, mode, generation, specHash, interfaces }: AgentInput, given: Partial<AgentReport>) {
+  return {
+    version: 1,
+    node: nodeName,
+    mode,
+    generation,
+    specHash,
+    verdict: mode === 'cleanup' ? 'Removed' : 'Configured',
+    reason: 'Configured',
+    message: '',
+    interfaces: mode === 'cleanup' ? [] : interfaces.map(({ id = 0 }) => aNic(id)),
+    changed: 3,
+    removed: [],
+    undone: [],
+    timings: {},
+    ...given,
+  } satisfies AgentReport
+}
+
+/** The status of a Pod whose agent has left a report. */
+export function endedStatus(pod: PodObject, phase: 'Running' | 'Succeeded', given: Partial<AgentReport> = {}): object {
+  const message = JSON.stringify(reportFor(inputOf(pod), given))
+  return statusOf(phase, { exitCode: 0, message, finishedAt: new Date().toISOString() })
+}
+
+function statusOf(phase: string, terminated: object): object {
+  const agent = { name: 'agent', restartCount: 0, ready: false, image: '', imageID: '', state: { terminated } }
+  return { phase, containerStatuses: [agent] }
+}

@@ -1,0 +1,11 @@
+/**
+ * What the controller asks of the first agent that brings a node to its config.
+ */
+import type { NodeConfig } from '../../src/contract/node-config.ts'
+import { factsOf } from '../../src/controller/machine.ts'
+import { workOf } from '../../src/controller/work.ts'
+import type { NodeObject } from '../../src/kube/types.ts'
+
+export function firstApply(config: NodeConfig, node: NodeObject) {
+  return { config, node: factsOf(node), ...workOf(config), action: 'apply', attempt: 0, takesSlot: false } as const
+}

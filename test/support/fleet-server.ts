@@ -1,0 +1,52 @@
+/**
+ * An inventory with a fleet in it, served with the dashboard on loopback.
+ */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInventoryApp } from '../../src/inventory/app.ts'
+import { openInventoryAuth } from '../../src/inventory/auth.ts'
+import { openStore, type Store } from '../../src/inventory/store.ts'
+import { serveOperatorApi } from '../../src/operator/app.ts'
+import { silent } from '../../src/telemetry/log.ts'
+import { cachedWeb } from '../../web/build.ts'
+import { aFleet, aFleetStory, verdictsOf } from './fleet.ts'
+
+export interface FleetServer {
+  url: string
+  store: Store
+  webDir: string
+  close(): Promise<void>
+}
+
+export async function startFleet(nodes: number, tokensFile?: string): Promise<FleetServer> {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-fleet-'))
+  const webDir = await cachedWeb()
+  const now = new Date()
+  let clock: Date | undefined
+  const store = await openStore({ path: join(dir, 'inventory.db'), log: silent, now: () => clock ?? new Date() })
+  for (const { at, writes } of aFleetStory({ nodes, now })) {
+    clock = at
+    await store.put(writes)
+  }
+  clock = undefined
+  const app = createInventoryApp({ store, auth: await openInventoryAuth(tokensFile, silent), log: silent, webDir })
+  const verdicts = new Map([['multinic-system/production', verdictsOf(aFleet({ nodes, now }))]])
+  serveOperatorApi(app, () => ({
+    verdicts: () => verdicts,
+
+    dryRun: () => assert.fail('nobody asks for a plan here'),
+  }))
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  return {
+    url,
+    store,
+    webDir,
+    async close() {
+      await app.close()
+      await store.close()
+      await rm(dir, { recursive: true })
+    },
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Asks an inventory whatever its OpenAPI page can be made to ask, and looks whether it keeps what the page promises: a
+ * status that is written down, a body of the written shape, a problem that says what is wrong, and never a failure.
+ */
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { Agent, request } from 'undici'
+import type { Route } from '../../src/contract/openapi.ts'
+import { openApiDocument } from '../../src/contract/openapi.ts'
+import { problem } from '../../src/contract/problem.ts'
+import { inventoryApi } from '../../src/inventory/api.ts'
+import { aWrite } from './inventory.ts'
+import { type ApiRequest, requestsOf } from './openapi-requests.ts'
+
+export interface FuzzOptions {
+  url: string
+  /** May write. */
+  token: string
+  runs: number
+}
+
+export const known = {
+  providerId: ['p1', 'p2', 'nobody'],
+  nodeName: ['w1', 'w2', 'gone', 'w-nowhere'],
+  state: ['Configured', 'Failed', 'Pending', 'Nonsense'],
+  instanceId: ['vm-w1', 'vm-w2', 'vm-nowhere'],
+  q: ['10.', '02:00', 'port-w', 'vm-', 'w', 'p', '2001:db8::1', '10.0.0.0/8'],
+  at: ['2020-01-01T00:00:00Z', '2099-01-01T00:00:00+09:00', '2026-13-01T00:00:00Z', 'yesterday'],
+  limit: ['1', '2', '100', '5000', '5001', '0', '-1', '9007199254740993'],
+  before: ['1', '10', '9007199254740991'],
+  after: ['0', '1', '999999999'],
+  cursor: [Buffer.from('["p1","w1"]').toString('base64url'), Buffer.from('[1]').toString('base64url'), 'e30'],
+  format: ['csv', 'CSV', 'json'],
+  'if-none-match': ['"1"', 'W/"1"', '*', '"'],
+  'last-event-id': ['0', '1', 'x'],
+}
+
+export const seeds = [
+  aWrite('w1', { nics: 3, state: 'Configured' }),
+  aWrite('w2', { nics: 1, state: 'Failed', reason: 'NameTaken' }),
+  aWrite('w1', { providerId: 'p2' }),
+  aWrite('gone'),
+  aWrite('gone', { removed: true }),
+]
+
+/** How often each status was answered. */
+export async function fuzzInventory({ url, token, runs }: FuzzOptions): Promise<Map<number, number>> {
+  const dispatcher = new Agent({ connections: 8 })
+  const statuses = new Map<number, number>()
+  const requests = requestsOf(openApiDocument(inventoryApi), {
+    ...known,
+    authorization: [`Bearer ${token}`, `bearer ${token}`, 'Bearer nobody-knows-this-one'],
+    body: seeds.map(write => JSON.stringify({ records: [write] })),
+  })
+  try {
+    await fc.assert(
+      fc.asyncProperty(requests, async asked => {
+        const status = await ask(url, asked, dispatcher)
+        statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      }),
+      { numRuns: runs, seed: 20_261_115, endOnFailure: true },
+    )
+  } finally {
+    await dispatcher.destroy()
+  }
+  return statuses
+}
+
+async function ask(url: string, asked: ApiRequest, dispatcher: Agent): Promise<number> {
+  const { path, method, headers, body } = asked
+  const route = inventoryApi.routes.find(one => one.path === path && one.method.toUpperCase() === method)
+  assert.ok(route)
+  const answer = await request(`${url}${asked.url}`, {
+    method: method as 'GET' | 'PUT',
+    headers,
+    dispatcher,
+    ...(body !== undefined && { body }),
+  })
+  const { statusCode: status } = answer
+  const type = String(answer.headers['content-type'] ?? '')
+  if (status === 200 && type === 'text/event-stream') {
+    answer.body.on('error', () => {}).destroy()
+    return status
+  }
+  const text = await answer.body.text()
+  assert.ok(promised(route).has(status), `${status} is not on the page: ${text}`)
+  for (const name of Object.keys(answer.headers)) assert.doesNotMatch(name, /^access-control-/)
+  if (status >= 400) {
+    assert.match(type, /^application\/problem\+json/)
+    assert.equal(problem.parse(JSON.parse(text)).status, status)
+  } else if (status === 200 && type.startsWith('application/json')) route.answers[200]?.body?.parse(JSON.parse(text))
+  return status
+}
+
+/** An address whose last part is empty is another one, or none. */
+function promised({ answers, problems = [], path }: Route): Set<number> {
+  return new Set([...Object.keys(answers).map(Number), ...problems, ...(path.includes('{') ? [404] : [])])
+}

@@ -1,0 +1,61 @@
+/**
+ * Runs the people's commands as the program does, with a terminal that remembers.
+ */
+import { readFile } from 'node:fs/promises'
+import { Command, CommanderError } from 'commander'
+import type { Io } from '../../src/cli/io.ts'
+import { exitCodeOf, peopleCommands } from '../../src/cli/main.ts'
+import { messageOf } from '../../src/runtime/errors.ts'
+
+export interface Ran {
+  code: number
+  out: string
+  notes: string[]
+  /** What the program would say before it ends with that code. */
+  error: string
+}
+
+export interface Run {
+  (...words: string[]): Promise<Ran>
+  with(other: { stdin?: string; terminal?: boolean; env?: Record<string, string> }): Run
+}
+
+export function runner(env: Record<string, string>, stdin = '', terminal = false): Run {
+  async function run(...words: string[]): Promise<Ran> {
+    const ran: Ran = { code: 0, out: '', notes: [], error: '' }
+    const io: Io = {
+      env,
+      out: text => {
+        ran.out += text
+      },
+      note: line => void ran.notes.push(line),
+      read: async path => (path === '-' ? stdin : readFile(path, 'utf8')),
+      terminal,
+      now: () => new Date(),
+    }
+    const program = new Command('multinic').exitOverride()
+    const ended = (ending: 'yes' | 'no') => {
+      ran.code = ending === 'no' ? 1 : 0
+    }
+    for (const command of peopleCommands(io, ended)) {
+      command.configureOutput({
+        writeOut: io.out,
+        writeErr: text => {
+          ran.error += text
+        },
+      })
+      program.addCommand(command)
+    }
+    try {
+      await program.parseAsync(words, { from: 'user' })
+    } catch (error) {
+      if (!(error instanceof CommanderError)) ran.error += messageOf(error)
+      ran.code = exitCodeOf(error)
+    }
+    return ran
+  }
+  return Object.assign(run, {
+    with: (other: { stdin?: string; terminal?: boolean; env?: Record<string, string> }) =>
+      runner({ ...env, ...other.env }, other.stdin ?? stdin, other.terminal ?? terminal),
+  })
+}

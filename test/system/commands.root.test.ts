@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { partMark, processesOf, stateDir } from '../../sandbox/state.ts'
+import type { SandboxStatus } from '../../sandbox/status.ts'
+import { environment } from '../../src/runtime/env.ts'
+import { eventually } from '../support/eventually.ts'
+
+const program = join(import.meta.dirname, '../../bin/multinic')
+let parent: string
+let dir: string
+
+before(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'multinic-commands-'))
+  dir = join(parent, 'sandbox')
+})
+after(async () => {
+  await sandbox('down')
+  await rmdir(parent)
+})
+
+interface Ended {
+  code: number
+  out: string
+  err: string
+}
+
+function sandbox(...args: string[]): Promise<Ended> {
+  const env = { ...environment(), MULTINIC_SANDBOX_DIR: dir }
+  return new Promise(resolve => {
+    const child = execFile(program, ['sandbox', ...args], { env }, (_error, out, err) =>
+      resolve({ code: child.exitCode ?? 1, out, err }),
+    )
+  })
+}
+
+async function status(): Promise<SandboxStatus> {
+  const { code, out, err } = await sandbox('status', '-o', 'json')
+  assert.equal(code, 0, err)
+  return JSON.parse(out) as SandboxStatus
+}
+
+async function ready(): Promise<SandboxStatus> {
+  return eventually(
+    async () => {
+      const now = await status()
+      assert.ok(now.ready, JSON.stringify(now.nodes))
+      return now
+    },
+    { within: 90_000, every: 100 },
+  )
+}
+
+/** Namespaces, processes and files of this sandbox, wherever they are on the machine. */
+function leftovers(): string[] {
+  const { prefix } = stateDir(dir)
+  const namespaces = readdirSync('/run/netns').filter(name => name.startsWith(prefix))
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .filter(line => line.includes(dir))
+  const processes = readdirSync('/proc').filter(
+    pid => /^\d+$/.test(pid) && environOf(pid).includes(`${partMark}=${dir}`),
+  )
+  return [...namespaces, ...mounts, ...processes, ...(existsSync(dir) ? [dir] : [])]
+}
+
+/** One that has ended by itself meanwhile is dead too. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+function environOf(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
+  } catch {
+    return []
+  }
+}
+
+test('up returns when four ports on three nodes are configured NICs, and says what to try next', async () => {
+  const { code, out, err } = await sandbox('up')
+  assert.equal(code, 0, `${out}\n${err}`)
+  assert.match(out, /starting 3 nodes/)
+  assert.match(out, /├─ worker-1 {2}Configured\n│ {2}├─ multinic0 +Configured +10\.10\.0\.10 +mtu 9000/)
+  assert.match(out, /export KUBECONFIG=.*biz\/kubeconfig/)
+  assert.match(out, /sandbox attach --vm worker-2 --subnet storage/)
+})
+
+test('a second up says that one runs already, and shows it', async () => {
+  const { code, out } = await sandbox('up')
+  assert.equal(code, 0)
+  assert.match(out, /a sandbox runs already/)
+  assert.match(out, /sandbox ready/)
+})
+
+test('status in JSON has the keys that scripts rely on', async () => {
+  const now = await ready()
+  assert.deepEqual(Object.keys(now), ['ready', 'nodes', 'kubeconfigs', 'urls', 'faults', 'host'])
+  assert.deepEqual(
+    now.nodes.map(({ name, interfaces }) => [name, ...interfaces.map(nic => `${nic.name} ${nic.status}`)]),
+    [
+      ['worker-1', 'multinic0 Configured', 'multinic1 Configured'],
+      ['worker-2', 'multinic0 Configured'],
+      ['worker-3', 'multinic0 Configured'],
+    ],
+  )
+  assert.deepEqual(Object.keys(now.kubeconfigs), ['management', 'biz'])
+  for (const name of ['inventory', 'viola', 'keystone', 'neutron', 'nova', 'contrabass'])
+    assert.ok(now.urls[name], name)
+})
+
+test('attach, detach, reboot and shell do what they say', async () => {
+  const attached = await sandbox('attach', '--vm', 'worker-3', '--subnet', 'storage', '--count', '2')
+  assert.match(attached.out, /^attached port \S+ {2}fa:16:3e:\S+ {2}10\.10\.0\.12\nattached port .* 10\.10\.0\.13\n$/)
+  assert.equal((await ready()).nodes[2]?.interfaces.length, 3)
+
+  assert.equal((await sandbox('detach', '--vm', 'worker-3', '--name', 'multinic2')).code, 0)
+  assert.deepEqual(
+    (await ready()).nodes[2]?.interfaces.map(nic => nic.name),
+    ['multinic0', 'multinic1'],
+  )
+
+  assert.equal((await sandbox('reboot', 'worker-3')).out, 'worker-3 is up again\n')
+  const shell = await sandbox('shell', 'worker-3', 'sh', '-c', 'hostname; ls /sys/class/net /etc/netplan')
+  assert.equal(shell.code, 0, shell.err)
+  assert.match(shell.out, /^worker-3\n/)
+  assert.match(shell.out, /91-multinic1\.yaml/)
+})
+
+test('a fault is switched on by its word, shown, and ends by itself or by a word', async () => {
+  const listed = await sandbox('fault')
+  assert.match(listed.out, /^slow-neutron +Neutron takes 2 seconds for each answer; ends: it answers as before$/m)
+  const on = await sandbox('fault', 'full-disk', '--node', 'worker-2')
+  assert.match(on.out, /"fault off full-disk" ends it: there is room again/, on.err)
+  assert.match((await sandbox('fault', 'slow-neutron', '--for', '1s')).out, /it ends after 1 s/)
+  assert.match((await sandbox('status')).out, /\nfaults\n {2}full-disk on worker-2 {2}nodes have no room/)
+  await eventually(async () =>
+    assert.deepEqual(
+      (await status()).faults.map(fault => fault.word),
+      ['full-disk'],
+    ),
+  )
+  assert.equal((await sandbox('fault', 'off')).out, 'no fault is on\n')
+  assert.deepEqual((await ready()).faults, [])
+})
+
+test('mistakes are told, not thrown about', async () => {
+  const cases: [args: string[], said: RegExp][] = [
+    [
+      ['attach', '--vm', 'worker-9', '--subnet', 'storage'],
+      /there is no VM worker-9; there are worker-1, worker-2, worker-3/,
+    ],
+    [['attach', '--vm', 'worker-1', '--subnet', 'home'], /there is no subnet home; there are nodes, storage, backup/],
+    [['detach', '--vm', 'worker-1'], /say which: --port ID, --name multinic1 or --all/],
+    [['detach', '--vm', 'worker-1', '--name', 'multinic7'], /worker-1 has no attached port multinic7/],
+    [['reboot', 'worker-9'], /there is no node worker-9/],
+    [['fault', 'slow-nuetron'], /there is no fault "slow-nuetron"; did you mean slow-keystone, slow-neutron/],
+    [['fault', 'slow-neutron', '--for', 'ever'], /must be a duration, such as 300ms/],
+    [['up', '--nodes', 'none'], /must be a whole number above zero/],
+  ]
+  for (const [args, said] of cases) {
+    const { code, err } = await sandbox(...args)
+    assert.equal(code, 1, args.join(' '))
+    assert.match(err, said)
+    assert.doesNotMatch(err, /\bat .*\.ts:\d+/)
+  }
+})
+
+test('down leaves nothing behind, and is content when there is nothing', async () => {
+  assert.notDeepEqual(leftovers(), [])
+  assert.equal((await sandbox('down')).code, 0)
+  assert.deepEqual(leftovers(), [])
+  const again = await sandbox('down')
+  assert.deepEqual([again.code, again.out], [0, `no sandbox runs in ${dir}\n`])
+  assert.match((await sandbox('status')).err, /no sandbox runs in/)
+})
+
+test('a directory that is not a sandbox is never emptied', async () => {
+  const precious = join(parent, 'precious')
+  await mkdir(precious)
+  await writeFile(join(precious, 'thesis.txt'), 'years of work')
+  for (const command of ['up', 'down']) {
+    const { code, err } = await sandbox(command, '--dir', precious)
+    assert.equal(code, 1)
+    assert.match(err, /precious is not a directory of a sandbox; it is left alone/)
+  }
+  assert.equal(readFileSync(join(precious, 'thesis.txt'), 'utf8'), 'years of work')
+  await rm(precious, { recursive: true })
+})
+
+test('where namespaces are not allowed, nodes are simulated, and up says so and why', async () => {
+  const without = ['--bounding-set=-sys_admin', program, 'sandbox', 'up', '--nodes', '2', '--dir', dir]
+  const said = await new Promise<string>(resolve => execFile('setpriv', without, (_error, out) => resolve(out)))
+  assert.match(said, /^simulated, nodes are in memory: this system does not allow namespaces \(.*not permitted\)\n/)
+  assert.match(
+    said,
+    /sandbox ready \(simulated\)\n├─ worker-1 {2}Configured\n│ {2}├─ multinic0 +Configured +10\.10\.0\.10/,
+  )
+  assert.equal((await sandbox('reboot', 'worker-1')).out, 'worker-1 is up again\n')
+  await sandbox('attach', '--vm', 'worker-2', '--subnet', 'backup')
+  const { host, nodes } = await ready()
+  assert.deepEqual([host, ...nodes.map(({ interfaces }) => interfaces.length)], ['simulated', 2, 2])
+  assert.match((await sandbox('shell', 'worker-1')).err, /nodes are simulated here/)
+  assert.equal((await sandbox('down')).code, 0)
+  assert.deepEqual(leftovers(), [])
+})
+
+test('with --keep a sandbox goes on where it was, even after kill -9, until it is told to forget', {
+  timeout: 240_000,
+}, async () => {
+  assert.equal((await sandbox('up', '--keep', '--simulated', '--nodes', '1')).code, 0)
+  await sandbox('attach', '--vm', 'worker-1', '--subnet', 'storage')
+  const [node] = (await ready()).nodes
+  assert.deepEqual(
+    node?.interfaces.map(({ name }) => name),
+    ['multinic0', 'multinic1', 'multinic2'],
+  )
+  const state = stateDir(dir)
+  // Both clusters have been written down with what the status says.
+  await eventually(() => {
+    for (const cluster of ['management', 'biz'])
+      assert.match(readFileSync(state.path(cluster, 'objects.json'), 'utf8'), /"name":"(sandbox|worker-1)"/)
+    assert.match(
+      readFileSync(state.path('biz', 'objects.json'), 'utf8'),
+      /"name":"multinic2"[^}]*"status":"Configured"/,
+    )
+  })
+  for (const pid of await processesOf(state)) kill(pid)
+  assert.match((await sandbox('down')).out, /^the sandbox is stopped and kept in /)
+  assert.deepEqual(leftovers(), [dir])
+  assert.match((await sandbox('up')).err, /holds a sandbox that is kept; go on with it: up --keep/)
+
+  const again = await sandbox('up', '--keep', '--simulated')
+  assert.equal(again.code, 0, again.err)
+  assert.match(again.out, /going on with the sandbox that was kept\n/)
+  assert.deepEqual((await ready()).nodes, [node])
+  await sandbox('detach', '--vm', 'worker-1', '--name', 'multinic2')
+  assert.equal((await ready()).nodes[0]?.interfaces.length, 2)
+  assert.equal((await sandbox('down', '--forget')).out, 'the sandbox is gone: processes, namespaces, files\n')
+  assert.deepEqual(leftovers(), [])
+})
+
+test('up after a crash cleans up and starts', async () => {
+  const env = { ...environment(), MULTINIC_SANDBOX_DIR: dir }
+  const cut = spawn(program, ['sandbox', 'up', '--nodes', '1', '--foreground'], { env, stdio: 'ignore' })
+  await eventually(() => assert.ok(readdirSync('/run/netns').some(name => name.startsWith(stateDir(dir).prefix))), {
+    within: 30_000,
+  })
+  cut.kill('SIGKILL')
+  await new Promise(resolve => cut.once('exit', resolve))
+  const { code, out } = await sandbox('up', '--nodes', '1')
+  assert.equal(code, 0, out)
+  assert.match(out, /cleaning up after a sandbox that did not end well/)
+})
+
+test('down after kill -9 of all the processes of that one leaves nothing behind either', async () => {
+  const state = stateDir(dir)
+  const all = await processesOf(state)
+  assert.ok(all.length >= 4, `${all}`)
+  for (const pid of all) kill(pid)
+  await eventually(async () => assert.deepEqual(await processesOf(state), []))
+  assert.notDeepEqual(leftovers(), [])
+  assert.equal((await sandbox('down')).code, 0)
+  assert.deepEqual(leftovers(), [])
+})

@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { stringify } from 'yaml'
+import { environment } from '../../src/runtime/env.ts'
+import { barriersOn, unseenFocus } from '../rigs/browser/accessibility.ts'
+import { type Chromium, scrolling, soon, startChromium, type Tab } from '../rigs/browser/rig.ts'
+import { aFleet } from '../support/fleet.ts'
+import { type FleetServer, startFleet } from '../support/fleet-server.ts'
+
+let fleet: FleetServer
+let browser: Chromium
+let tab: Tab
+
+const screens = ['', 'matrix', 'nodes', 'nodes/worker-0017', 'topology', 'deviations', 'ports', 'history']
+
+before(async () => {
+  fleet = await startFleet(1_000)
+  browser = await startChromium()
+  tab = await browser.open(fleet.url)
+})
+after(async () => {
+  await browser?.close()
+  await fleet?.close()
+})
+
+test('a thousand nodes are counted, the worst first', async () => {
+  const { page } = tab
+  await soon(async () => {
+    assert.match(await page.locator('.strip').innerText(), /Nodes\s*1,000[\s\S]*Failed\s*2\s*Drifted\s*1/)
+    assert.match(await page.locator('.todo').innerText(), /worker-\d+ multinic\d · (VerifyFailed|DefaultRoute)/)
+  })
+  await tab.picture('fleet-overview')
+})
+
+test('what is wrong is told with its reason and its remedy, in the words of the API', async () => {
+  const { page } = tab
+  await page.evaluate("location.hash = '#/deviations'")
+  const row = page.locator('.dev tr', { hasText: 'NicMissing' })
+  await row.waitFor()
+  const told = (await (await fetch(`${fleet.url}/v1/inventory/deviations`)).json()) as {
+    reason?: string
+    remedy?: string
+  }[]
+  const remedy = told.find(({ reason }) => reason === 'NicMissing')?.remedy ?? assert.fail('no remedy')
+  assert.ok((await row.innerText()).includes(remedy))
+  await tab.picture('fleet-deviations')
+  await row.getByRole('link').click()
+  await page.locator('.advice', { hasText: remedy }).waitFor()
+  await soon(async () =>
+    assert.match(await page.locator('.pipe .pr').first().innerText(), /Pending at Job[\s\S]*waiting/),
+  )
+  await tab.picture('fleet-node')
+})
+
+test('a port that was not taken is told with its verdict, and is found by its id', async () => {
+  const { page } = tab
+  await page.evaluate("location.hash = '#/nodes/worker-0017'")
+  const row = page.locator('.verdicts tr', { hasText: 'BeforeBaseline' })
+  await row.waitFor()
+  assert.match(await row.innerText(), /Set openstackPortBaseline to none or to an earlier time/)
+  const id = (await row.locator('[title]').first().getAttribute('title')) ?? assert.fail('no port')
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type(id.slice(0, 13))
+  await page.getByRole('option', { name: 'BeforeBaseline' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Ports' }).waitFor()
+  await soon(async () => assert.equal(await page.locator('.verdicts tbody tr').count(), 1))
+  await page.evaluate("location.hash = '#/ports'")
+  await soon(async () => assert.ok((await page.locator('.verdicts tbody tr').count()) > 10))
+  await page.getByRole('button', { name: /^StatusNotAllowed/ }).click()
+  await soon(async () => {
+    const told = await page.locator('.verdicts tbody b').allInnerTexts()
+    assert.deepEqual([...new Set(told)], ['StatusNotAllowed'])
+  })
+})
+
+test('who had an address before is answered with its times, and the state of then is opened as a matrix', async () => {
+  const { page } = tab
+  await page.evaluate("location.hash = '#/history?q=10.21.0.17'")
+  await page.getByText('worker-0017 multinic1 has it').waitFor()
+  await page.getByText('before: worker-0042 multinic1').waitFor()
+  assert.match(
+    (await page.locator('.lanes').getAttribute('aria-label')) ?? '',
+    /worker-0042 multinic1, worker-0017 multinic1/,
+  )
+  await soon(async () => assert.match(await page.locator('.ab').innerText(), /State at B\s+1,000 nodes/))
+  await tab.picture('fleet-history')
+  await page.getByRole('button', { name: 'B against A' }).click()
+  await page.locator('.hist tr', { hasText: 'worker-0042' }).first().waitFor()
+  await page.locator('.ab a').first().click()
+  await page.getByText('You see the state of').waitFor()
+  const then = () => page.locator('.head .sub').innerText()
+  await soon(async () => assert.match(await then(), /^\d{1,3} nodes/))
+  await page.getByRole('link', { name: 'worker-0042', exact: true }).click()
+  await page.getByRole('heading', { level: 1, name: 'worker-0042' }).waitFor()
+  await soon(async () => assert.match((await page.locator('.pic > svg').textContent()) ?? '', /10\.21\.0\.17/))
+  await page.getByRole('link', { name: 'Back to now' }).click()
+  await soon(async () => assert.match((await page.locator('.pic > svg').textContent()) ?? '', /10\.21\.0\.42/))
+})
+
+for (const colorScheme of ['light', 'dark'] as const)
+  test(`nobody is kept out of any screen, in ${colorScheme}`, async () => {
+    const locale = colorScheme === 'dark' ? 'ko-KR' : 'en-US'
+    const other = await browser.open(fleet.url, { colorScheme, locale })
+    try {
+      for (const screen of screens) {
+        await other.page.evaluate(`location.hash = '#/${screen}'`)
+        await other.page.locator('main h1').waitFor()
+        await other.page.locator('.panel').last().waitFor()
+        await soon(async () => assert.deepEqual(await barriersOn(other.page), [], `on #/${screen}`))
+        await other.picture(`screen-${screen.split('/').at(-1) || 'overview'}-${locale.slice(0, 2)}-${colorScheme}`)
+      }
+      await other.page.keyboard.press('Control+k')
+      await other.page.keyboard.type('10.20.0.1')
+      await other.page.getByRole('option').nth(3).waitFor()
+      assert.deepEqual(await barriersOn(other.page), [])
+      assert.deepEqual(other.complaints, [])
+    } finally {
+      await other.close()
+    }
+  })
+
+test('what has the focus shows it, wherever Tab leads', async () => {
+  const { page } = tab
+  for (const screen of ['', 'nodes/worker-0017', 'history']) {
+    await page.evaluate(`location.hash = '#/${screen}'`)
+    await page.locator('main h1').waitFor()
+    await page.evaluate('document.activeElement?.blur?.()')
+    assert.deepEqual(await unseenFocus(page, 40), [], `on #/${screen}`)
+  }
+  await page.reload()
+  await page.locator('main h1').waitFor()
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await soon(async () => assert.equal(await page.evaluate('document.activeElement.id'), 'main'))
+})
+
+const wide = { width: 1440, height: 900 }
+const illustrations: Record<string, [hash: string, ready: string, options: Parameters<Chromium['open']>[1]]> = {
+  overview: ['', '.c-area', { viewport: wide }],
+  'overview-ko': ['', '.c-area', { viewport: wide, locale: 'ko-KR' }],
+  matrix: ['matrix', '.mxt tbody tr.flag', { viewport: wide, colorScheme: 'dark' }],
+  node: ['nodes/worker-0042?nic=multinic2', '.advice', { viewport: { width: 1280, height: 1080 } }],
+  topology: ['topology?provider=biz-prod-a', '.insp', { colorScheme: 'dark' }],
+  history: ['history?q=10.21.0.17', '.ans', {}],
+}
+
+// They change with every run: taken anew only by those who want new ones.
+const wanted = environment()['DOCS_PICTURES'] ? Object.entries(illustrations) : []
+for (const [name, [hash, ready, options]] of wanted)
+  test(`the picture of the guide that is called ${name} shows what it says`, async () => {
+    const other = await browser.open(`${fleet.url}/#/${hash}`, { viewport: { width: 1280, height: 800 }, ...options })
+    try {
+      await soon(async () => assert.equal(await other.page.locator('.side .live.on').count(), 1))
+      await other.page.locator('main h1').waitFor()
+      if (name === 'topology') await other.page.locator('.pickable').nth(3).click()
+      await other.page.locator(ready).first().waitFor({ state: 'attached' })
+      if (name === 'history')
+        await soon(async () => assert.doesNotMatch(await other.page.locator('.ab').innerText(), /…/))
+      await soon(async () => assert.notEqual(await other.page.locator('.nav .ct').count(), 0))
+      await other.illustration(`dashboard-${name}`)
+      assert.deepEqual(other.complaints, [])
+    } finally {
+      await other.close()
+    }
+  })
+
+test('printed, a screen is the screen alone', async () => {
+  const { page } = tab
+  await page.evaluate("location.hash = '#/deviations'")
+  await page.locator('.dev').waitFor()
+  await page.emulateMedia({ media: 'print' })
+  assert.equal(await page.locator('.side').isVisible(), false)
+  assert.equal(await page.locator('.dev').isVisible(), true)
+  await page.emulateMedia({ media: null })
+})
+
+test('the matrix draws only what is in sight, however far it is scrolled', async () => {
+  const { page } = tab
+  await page.evaluate("location.hash = '#/matrix'")
+  await page.locator('.mxt tbody tr').first().waitFor()
+  await tab.picture('fleet-matrix')
+  await page.locator('.mxt tbody tr.flag').first().waitFor()
+  assert.match((await page.locator('.mxt tbody tr').first().getAttribute('class')) ?? '', /flag/)
+  const frames = (await page.evaluate(scrolling)) as { most: number; end: number }
+  assert.ok(frames.end > 10_000, `scrolled ${frames.end}`)
+  assert.ok(frames.most < 120, `${frames.most} rows were drawn at once`)
+  const seen = await page
+    .locator('.mxt tbody tr')
+    .evaluateAll(rows => rows.map(row => Number((row as unknown as { ariaRowIndex: string }).ariaRowIndex)))
+  assert.deepEqual(new Set(seen).size, seen.length, 'a row is there twice')
+})
+
+test('a filter narrows a thousand nodes while typing', async () => {
+  const { page } = tab
+  await page.evaluate("location.hash = '#/matrix'")
+  await page.getByRole('textbox', { name: /^Filter/ }).fill('10.30.3.2')
+  await soon(async () => assert.match(await page.locator('.head .sub').innerText(), /^\d{1,2} nodes/))
+  await page.getByRole('textbox', { name: /^Filter/ }).fill('no such thing')
+  await page.getByText('No node matches').waitFor()
+  await page.getByRole('link', { name: 'Clear filters' }).click()
+  await soon(async () => assert.match(await page.locator('.head .sub').innerText(), /^1,000 nodes/))
+})
+
+test('the table is exported as CSV', async () => {
+  const { page } = tab
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'CSV' }).click(),
+  ])
+  assert.equal(download.suggestedFilename(), 'node-configs.csv')
+})
+
+test('changes of hundreds of nodes at once are shown, and the page stays usable', async () => {
+  const { page } = tab
+  const all = aFleet({ nodes: 1_000, now: new Date() })
+  const changed = all.slice(600, 900).map(write => ({ ...write, reason: 'Applying', state: 'InProgress' as const }))
+  await fleet.store.put(
+    changed.map(write => ({
+      ...write,
+      interfaces: (write.interfaces ?? []).map(nic => ({ ...nic, status: 'InProgress' as const })),
+    })),
+  )
+  await page.evaluate("location.hash = '#/matrix?look=prog'")
+  await soon(async () => assert.match(await page.locator('.head .sub').innerText(), /^30\d nodes/))
+})
+
+test('a topology of hundreds of nodes is paged, and a choice stands out', async () => {
+  const { page } = tab
+  await page.evaluate("location.hash = '#/topology?provider=biz-prod-a'")
+  await page.locator('.pickable').nth(1).click()
+  await page.locator('.rb.sel').first().waitFor({ state: 'attached' })
+  await page.locator('.rb.drf').first().waitFor({ state: 'attached' })
+  await tab.picture('fleet-topology')
+  assert.deepEqual(tab.complaints, [])
+})
+
+test('an inventory without nodes says how to begin', async () => {
+  const empty = await startFleet(0)
+  const other = await browser.open(empty.url)
+  try {
+    await other.page.getByText('No node yet').waitFor()
+    await other.page.getByText('kubectl apply -k config/samples/').waitFor()
+    await other.picture('state-empty')
+    assert.deepEqual(await barriersOn(other.page), [])
+    assert.deepEqual(other.complaints, [])
+  } finally {
+    await other.close()
+    await empty.close()
+  }
+})
+
+test('an inventory that does not answer is told from one that is empty, and is asked again until it does', async () => {
+  const other = await browser.open(`${fleet.url}/docs`)
+  const { page } = other
+  try {
+    await page.route('**/v1/inventory/**', route =>
+      route.fulfill({ status: 503, body: '{"detail":"the store is away"}' }),
+    )
+    await page.goto(fleet.url)
+    await page.getByText('The inventory does not answer').waitFor()
+    await page.getByText(/^503 · GET .* · the store is away$/).waitFor()
+    await other.picture('state-away')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('The inventory does not answer').waitFor()
+    await page.unroute('**/v1/inventory/**')
+    await page.locator('.strip').waitFor()
+  } finally {
+    await other.close()
+  }
+})
+
+test('with a token file the page asks for a token and takes it', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-tokens-'))
+  const tokens = join(dir, 'tokens.yaml')
+  const token = 'a-token-for-reading-only-0123456789'
+  await writeFile(tokens, stringify({ tokens: [{ name: 'reader', token, roles: ['read'] }] }))
+  const closed = await startFleet(5, tokens)
+  const other = await browser.open(closed.url)
+  try {
+    await other.page.getByText('This needs a read token').waitFor()
+    await other.picture('token')
+    await other.page.getByLabel('Token').fill(token)
+    await other.page.getByRole('button', { name: 'Use token' }).click()
+    await other.page.locator('.strip').waitFor()
+    await other.page.locator('.side .live.on').waitFor()
+  } finally {
+    await other.close()
+    await closed.close()
+    await rm(dir, { recursive: true })
+  }
+})

@@ -1,0 +1,398 @@
+/**
+ * Events on a real RabbitMQ: what the cloud tells is delivered at once, though it is polled once in ten minutes; whatever
+ * becomes of the messages and the broker, the end is the same.
+ */
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { request } from 'undici'
+import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
+import { type Port, removePort } from '../../sandbox/world.ts'
+import { openstackConfigs } from '../../src/contract/openstack-config.ts'
+import { events, secrets } from '../../src/kube/resources.ts'
+import { meddlings } from '../operator/meddling.ts'
+import { type NotifiedStage, startNotifiedStage, within } from '../operator/notified-stage.ts'
+import { type RabbitMq, startRabbitMq } from '../rigs/rabbitmq/rig.ts'
+import { type Listener, listenToSharedQueue } from '../rigs/rabbitmq/shared-queue.ts'
+import { type Collector, startCollector } from '../support/collector.ts'
+import { eventually } from '../support/eventually.ts'
+import { startWalk } from './world.ts'
+
+/** Far longer than any of these tests: what happens, happens by events. */
+const rarely = { pollFastInterval: '10m', pollSlowInterval: '10m', pollErrorInterval: '1s' }
+
+let rabbit: RabbitMq
+before(async () => {
+  rabbit = await startRabbitMq()
+})
+after(() => rabbit?.close())
+
+describe('one operator', { timeout: 10 * 60_000 }, () => {
+  let stage: NotifiedStage
+  let first: Port
+  let collector: Collector
+  /** Of the topic that everybody may read. */
+  let published = 0
+  let heardByOther = 0
+  let otherListener: Listener | undefined
+
+  before(async () => {
+    stage = await startNotifiedStage(rabbit, {
+      meddle(notification, send) {
+        if (notification.routingKey === 'notifications.info') published++
+        send(notification)
+      },
+    })
+    otherListener = await listenToSharedQueue(rabbit, () => heardByOther++)
+    first = stage.attach(stage.workers[0] ?? assert.fail(), stage.storage)
+    collector = await startCollector()
+    await stage.startOperator({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })
+    await stage.create({ settings: rarely })
+    await connected()
+    await stage.settled(1)
+  })
+  after(async () => {
+    await otherListener?.close()
+    await stage?.close()
+    await collector?.close()
+  })
+
+  const connected = () =>
+    eventually(async () => assert.equal(await stage.condition('EventsConnected'), 'True EventsConnected'), { within })
+  const pictures = (...lines: string[]) =>
+    eventually(async () => assert.deepEqual(await stage.picture(), lines), { within })
+  const one = 'worker-1: multinic0=10.10.0.10 mtu 9000'
+
+  test('an attached port is delivered, with its time and its lag in the status', async t => {
+    const started = performance.now()
+    stage.attach(stage.workers[1] ?? assert.fail(), stage.backup)
+    await pictures(one, 'worker-2: multinic0=10.20.0.10 mtu 1450')
+    t.diagnostic(`attached → delivered: ${Math.round(performance.now() - started)} ms`)
+    await eventually(async () => assert.ok((await stage.config()).status?.events?.lastEventAt), { within })
+    const { lagMs = -1 } = (await stage.config()).status?.events ?? {}
+    assert.ok(lagMs >= 0)
+    const numbers = await (await request(`${stage.operatorUrl()}/metrics`)).body.text()
+    assert.match(numbers, /^multinic_operator_notices_total\{outcome="woke"\} [1-9]/m)
+    assert.match(numbers, /^multinic_operator_bus_connected\{bus="127.0.0.1:5672"\} 1$/m)
+    const told = (name: string) => collector.spans.find(span => span.name === name) ?? assert.fail(`no ${name}`)
+    await eventually(() => assert.match(String(told('notice').attributes['openstack.request_id']), /^req-/), { within })
+    const belongs = () =>
+      collector.spans.some(({ name, parentSpanId }) => name === 'sync' && parentSpanId === told('notice').spanId)
+    await eventually(() => assert.ok(belongs()), { within })
+  })
+
+  test('a detach that names no server is seen, and so is a deletion', async () => {
+    const port = stage.attach(stage.workers[0] ?? assert.fail(), stage.backup)
+    const two = 'worker-2: multinic0=10.20.0.10 mtu 1450'
+    await pictures(`${one} multinic1=10.20.0.11 mtu 1450`, two)
+    const more = stage.attach(stage.workers[0] ?? assert.fail(), stage.storage)
+    await pictures(`${one} multinic1=10.20.0.11 mtu 1450 multinic2=10.10.0.11 mtu 9000`, two)
+    await stage.settled(2)
+    stage.detach(port)
+    await pictures(`${one} multinic2=10.10.0.11 mtu 9000`, two)
+    await stage.settled(2)
+    removePort(stage.world, more.id)
+    await pictures(one, two)
+    removePort(stage.world, port.id)
+  })
+
+  test('a new MTU of a network is seen, though networks are kept for a minute', async () => {
+    await stage.settled(2)
+    const network = stage.world.networks.get(stage.backup.networkId) ?? assert.fail()
+    network.mtu = 1400
+    stage.world.portsChanged()
+    await pictures(one, 'worker-2: multinic0=10.20.0.10 mtu 1400')
+  })
+
+  test('a renamed server is seen, and keeps its node', async () => {
+    await stage.settled(2)
+    const server = stage.workers[1] ?? assert.fail()
+    server.name = 'renamed'
+    stage.world.portsChanged()
+    await eventually(
+      async () => {
+        const verdicts = await (await request(`${stage.operatorUrl()}/v1/operator/verdicts`)).body.text()
+        assert.match(verdicts, /"reason":"NameChanged"/)
+      },
+      { within },
+    )
+    server.name = 'worker-2'
+    stage.world.portsChanged()
+  })
+
+  test('poison is counted and dropped, and what comes after it is heard', async () => {
+    const connection = rabbit.connect()
+    const channel = await connection.acquire()
+    for (const body of ['nonsense', '{"oslo.message":"{"}', '[]'])
+      await channel.basicPublish({ exchange: 'neutron', routingKey: 'notifications.error' }, Buffer.from(body))
+    await channel.close()
+    await connection.close()
+    await eventually(
+      async () => {
+        const numbers = await (await request(`${stage.operatorUrl()}/metrics`)).body.text()
+        assert.match(numbers, /^multinic_operator_notices_total\{outcome="poison"\} 3$/m)
+      },
+      { within },
+    )
+    await stage.settled(2)
+    const port = stage.attach(stage.workers[2] ?? assert.fail(), stage.storage)
+    await pictures(
+      one,
+      'worker-2: multinic0=10.20.0.10 mtu 1400',
+      `worker-3: multinic0=${port.fixedIps[0]?.ipAddress} mtu 9000`,
+    )
+    removePort(stage.world, port.id)
+    await pictures(one, 'worker-2: multinic0=10.20.0.10 mtu 1400')
+  })
+
+  test('another listener has lost nothing, and the queue of the operator is its own', async () => {
+    await stage.sent()
+    await eventually(() => assert.equal(heardByOther, published), { within })
+    assert.ok(published > 10)
+    const queues = await rabbit.control('list_queues', 'name', 'exclusive', '--no-table-headers')
+    assert.match(queues, /^multinic-operator\.[0-9a-f]{12}\ttrue$/m)
+    await otherListener?.close()
+    otherListener = undefined
+    await rabbit.control('delete_queue', 'notifications.info')
+  })
+
+  test('a queue that is deleted under it is made anew, and what was missed is found', async () => {
+    await stage.settled(2)
+    const queues = await rabbit.control('list_queues', 'name', '--no-table-headers')
+    const own = queues.split('\n').find(name => name.startsWith('multinic-operator.')) ?? assert.fail(queues)
+    await rabbit.control('delete_queue', own)
+    stage.attach(stage.workers[0] ?? assert.fail(), stage.backup)
+    await pictures(`${one} multinic1=10.20.0.11 mtu 1400`, 'worker-2: multinic0=10.20.0.10 mtu 1400')
+  })
+
+  test('a broker that is killed is told as away; once it is back, all is as it should be', async t => {
+    await connected()
+    await stage.settled(2)
+    await rabbit.kill()
+    await eventually(async () => assert.equal(await stage.condition('EventsConnected'), 'False EventsAway'), { within })
+    const { nextSyncAt = '' } = (await stage.config()).status ?? {}
+    assert.ok(nextSyncAt !== '')
+    stage.attach(stage.workers[2] ?? assert.fail(), stage.backup)
+    const started = performance.now()
+    await rabbit.start()
+    await pictures(
+      `${one} multinic1=10.20.0.11 mtu 1400`,
+      'worker-2: multinic0=10.20.0.10 mtu 1400',
+      'worker-3: multinic0=10.20.0.12 mtu 1400',
+    )
+    t.diagnostic(`broker restarted → delivered: ${Math.round(performance.now() - started)} ms`)
+    await connected()
+    await eventually(
+      async () => {
+        const told = (await stage.kube.list(events, { namespace })).items.map(event => event.reason)
+        assert.ok(told.includes('EventsAway') && told.includes('EventsConnected'), `${told}`)
+      },
+      { within },
+    )
+  })
+
+  test('a new password in Contrabass is used without a restart', async () => {
+    await rabbit.control('change_password', rabbit.user, 'changed')
+    await rabbit.control('close_all_connections', 'the test says so')
+    await eventually(async () => assert.equal(await stage.condition('EventsConnected'), 'False EventsUnavailable'), {
+      within,
+    })
+    if (stage.world.bus) stage.world.bus.password = 'changed'
+    await stage.kube.patch(openstackConfigs, { namespace, name: 'main' }, forced('1'))
+    await connected()
+    await rabbit.control('change_password', rabbit.user, rabbit.password)
+    if (stage.world.bus) stage.world.bus.password = rabbit.password
+  })
+
+  test('a Secret of the object takes over, over TLS with an authority of its own', async () => {
+    const data = (fields: Record<string, string>) =>
+      Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, Buffer.from(value).toString('base64')]))
+    const mine = {
+      RABBITMQ_URLS: `amqps://nobody.invalid:5671,amqps://localhost:${rabbit.tlsPort}/`,
+      RABBITMQ_USER: 'listener',
+      RABBITMQ_PASSWORD: 'wrong',
+    }
+    await rabbit.control('add_user', 'listener', 'right')
+    await rabbit.control('set_permissions', 'listener', '^multinic-', '^multinic-', '.*')
+    const metadata = { name: 'mine', namespace }
+    await stage.kube.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata, data: data(mine) })
+    await stage.kube.patch(
+      openstackConfigs,
+      { namespace, name: 'main' },
+      {
+        spec: { secrets: { rabbitmqSecretRef: { name: 'mine' } } },
+      },
+    )
+    const says = (words: RegExp) =>
+      eventually(
+        async () => {
+          const { status } = await stage.config()
+          assert.match(status?.conditions?.find(({ type }) => type === 'EventsConnected')?.message ?? '', words)
+        },
+        { within },
+      )
+    await says(/certificate/)
+    await stage.kube.patch(secrets, metadata, { data: data({ ...mine, RABBITMQ_CA: rabbit.ca }) })
+    await says(/ACCESS_REFUSED/)
+    await stage.kube.patch(secrets, metadata, {
+      data: data({ ...mine, RABBITMQ_CA: rabbit.ca, RABBITMQ_PASSWORD: 'right' }),
+    })
+    await says(/listening on localhost:5671 to neutron, nova/)
+    const { status } = await stage.config()
+    assert.doesNotMatch(JSON.stringify(status), /right|wrong|rabbit-secret/)
+    await stage.settled(3)
+    removePort(stage.world, first.id)
+    await eventually(async () => assert.match((await stage.picture())[0] ?? '', /^worker-1: multinic1/), { within })
+  })
+})
+
+describe('the whole world', { timeout: 5 * 60_000 }, () => {
+  test('a port that is attached becomes a NIC, and goes as it came, though the cloud is polled twice a minute', async t => {
+    const walk = await startWalk({ nodes: 1, rabbitmq: rabbit.url })
+    const timed = async (what: string, work: () => unknown) => {
+      const started = performance.now()
+      await work()
+      await walk.settled(within)
+      t.diagnostic(`${what}: ${Math.round(performance.now() - started)} ms`)
+    }
+    try {
+      await eventually(
+        async () => {
+          const { status } = await walk.openstackConfig()
+          assert.equal(status?.conditions?.find(({ type }) => type === 'EventsConnected')?.status, 'True')
+        },
+        { within },
+      )
+      await timed('attached → NIC', () => walk.attach({ vm: 'worker-1', subnet: 'storage' }))
+      assert.ok((await walk.nodeState('worker-1')).nics.some(({ name }) => name === 'multinic0'))
+      await timed('detached → gone', () => walk.detach({ vm: 'worker-1', all: true }))
+      assert.ok(!(await walk.nodeState('worker-1')).nics.some(({ name }) => name === 'multinic0'))
+    } finally {
+      await walk.end()
+    }
+  })
+})
+
+function forced(value: string) {
+  return { metadata: { annotations: { 'multinic.example.com/force-reconcile': value } } }
+}
+
+describe('whatever becomes of the messages', { timeout: 10 * 60_000 }, () => {
+  /** The safety net: in production minutes. */
+  const polls = { pollFastInterval: '2s', pollSlowInterval: '2s' }
+  let expected: string[] = []
+
+  before(async () => {
+    const stage = await startNotifiedStage(rabbit, { notifications: false })
+    try {
+      delete stage.world.bus
+      expected = (await story(stage, () => {})).picture
+    } finally {
+      await stage.close()
+    }
+  })
+
+  /** Ports come, then others go; the times are from the change to the delivery, in ms. */
+  async function story(stage: NotifiedStage, during: () => void) {
+    const [one, two, three] = stage.workers
+    assert.ok(one && two && three)
+    const old = [one, two, three].map(worker => stage.attach(worker, stage.storage))
+    await stage.startOperator()
+    await stage.create({ settings: polls })
+    await stage.settled(3)
+    if (stage.world.bus)
+      await eventually(async () => assert.equal(await stage.condition('EventsConnected'), 'True EventsConnected'), {
+        within,
+      })
+    const reached = async (...picture: string[]) => {
+      const started = performance.now()
+      during()
+      await eventually(async () => assert.deepEqual(await stage.picture(), picture), { within, every: 10 })
+      const ms = performance.now() - started
+      await stage.settled(3)
+      return ms
+    }
+    for (const worker of [one, two]) stage.attach(worker, stage.backup)
+    stage.attach(three, stage.storage)
+    const same = 'worker-1: multinic0=10.10.0.10 mtu 9000 multinic1=10.20.0.10 mtu 1450'
+    const came = await reached(
+      same,
+      'worker-2: multinic0=10.10.0.11 mtu 9000 multinic1=10.20.0.11 mtu 1450',
+      'worker-3: multinic0=10.10.0.12 mtu 9000 multinic1=10.10.0.13 mtu 9000',
+    )
+    stage.detach(old[1] ?? assert.fail())
+    removePort(stage.world, old[2]?.id ?? '')
+    const went = await reached(
+      same,
+      'worker-2: multinic1=10.20.0.11 mtu 1450',
+      'worker-3: multinic1=10.10.0.13 mtu 9000',
+    )
+    return { picture: await stage.picture(), came, went }
+  }
+
+  for (const [name, meddling] of Object.entries(meddlings))
+    test(`${name}: the end is the same`, async t => {
+      const { meddle, release = () => {}, during = () => {} } = meddling()
+      const stage = await startNotifiedStage(rabbit, { meddle })
+      try {
+        const { picture, came, went } = await story(stage, during)
+        t.diagnostic(`${name}: ports came in ${Math.round(came)} ms, went in ${Math.round(went)} ms`)
+        assert.deepEqual(picture, expected)
+        release()
+        await stage.sent()
+        await stage.settled(3)
+        assert.deepEqual(await stage.picture(), expected)
+      } finally {
+        await stage.close()
+      }
+    })
+
+  test('100,000 messages wait at the start: the end is the same', async t => {
+    const stage = await startNotifiedStage(rabbit)
+    const connection = rabbit.connect()
+    try {
+      const queue = 'multinic-kept'
+      const channel = await connection.acquire()
+      // As an operator before this one has left it.
+      await channel.queueDeclare({
+        queue,
+        durable: true,
+        arguments: { 'x-max-length': 100_000, 'x-overflow': 'drop-head', 'x-expires': 30 * 60_000 },
+      })
+      for (const exchange of ['neutron', 'nova'])
+        await channel.queueBind({ exchange, queue, routingKey: 'notifications.*' })
+      const payload = (n: number) => ({ port: { id: `port-${n}`, device_id: stage.workers[n % 3]?.id } })
+      for (let n = 0; n < 100_000; n++) {
+        const inner = { event_type: 'port.update.end', payload: payload(n), timestamp: '2026-11-15 00:00:00.000000' }
+        const body = Buffer.from(JSON.stringify({ 'oslo.version': '2.0', 'oslo.message': JSON.stringify(inner) }))
+        await channel.basicPublish({ exchange: 'neutron', routingKey: 'notifications.info' }, body)
+      }
+      const waiting = async () => (await connection.queueDeclare({ queue, passive: true })).messageCount
+      await eventually(async () => assert.equal(await waiting(), 100_000), { within, every: 100 })
+      await channel.close()
+      const end = await stage.startOperator({ RABBITMQ_QUEUE: queue })
+      await end()
+      const started = performance.now()
+      const { startOperator } = stage
+      const { picture } = await story(
+        { ...stage, startOperator: () => startOperator({ RABBITMQ_QUEUE: queue }) },
+        () => {},
+      )
+      assert.deepEqual(picture, expected)
+      // rabbitmqctl alone tells of those that are read and not confirmed, and takes a second of the machine each time.
+      await eventually(async () => assert.equal(await waiting(), 0), { within: 5 * 60_000, every: 250 })
+      await eventually(
+        async () => assert.match(await rabbit.control('list_queues', 'name', 'messages'), /multinic-kept\t0$/m),
+        { within, every: 500 },
+      )
+      t.diagnostic(`100,000 waiting messages read: ${Math.round(performance.now() - started)} ms`)
+      const numbers = await (await request(`${stage.operatorUrl()}/metrics`)).body.text()
+      const syncs = [...numbers.matchAll(/^multinic_operator_syncs_total\{.*\} (\d+)$/gm)]
+      const total = syncs.reduce((sum, [, count]) => sum + Number(count), 0)
+      t.diagnostic(`syncs meanwhile: ${total}`)
+      assert.ok(total < 200, 'bursts are folded')
+    } finally {
+      await connection.close()
+      await stage.close()
+    }
+  })
+})

@@ -1,0 +1,73 @@
+/** As many nodes as `--nodes 500 --simulated` makes: all are there, and the chain reaches the last one as it does the first. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { createConfig, openstackConfigFor } from '../../sandbox/install.ts'
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts'
+import { clean, makeStateDir, stateDir } from '../../sandbox/state.ts'
+import { treeOf } from '../../sandbox/status.ts'
+import { serverNamed, subnetNamed } from '../../sandbox/world.ts'
+import { nodes as nodeResource } from '../../src/kube/resources.ts'
+import { silent } from '../../src/telemetry/log.ts'
+import { eventually } from '../support/eventually.ts'
+
+const count = 500
+const some = ['worker-1', 'worker-250', `worker-${count}`]
+const patient = { timeout: 240_000 }
+let parent: string
+let sandbox: Sandbox
+
+before(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'multinic-many-'))
+  const state = stateDir(join(parent, 'sandbox'))
+  await makeStateDir(state)
+  // Which of them get NICs is told below: all of them would take a minute of processor time.
+  const options = { nodes: count, nicDelayMs: 0, simulated: true, withConfig: false }
+  sandbox = await startSandbox({ ...options, state, log: silent })
+}, patient)
+after(async () => {
+  await sandbox?.stop()
+  if (sandbox) await clean(sandbox.state)
+  await rm(parent, { recursive: true })
+}, patient)
+
+test('every node is there, ready, with an address of its own', patient, async () => {
+  const { items } = await sandbox.biz.kube.list(nodeResource)
+  assert.equal(items.length, count)
+  const ready = items.filter(({ status }) =>
+    status?.conditions?.some(condition => condition.type === 'Ready' && condition.status === 'True'),
+  )
+  assert.equal(ready.length, count)
+  const addresses = items.map(({ status }) => status?.addresses?.find(({ type }) => type === 'InternalIP')?.address)
+  assert.equal(new Set(addresses).size, count)
+})
+
+test(
+  'the first, one in the middle and the last get their NICs, and the tree tells of many in few lines',
+  patient,
+  async () => {
+    const { world, clusterId } = sandbox
+    for (const vm of some) sandbox.attach({ vm, subnet: 'storage' })
+    const vmNames = some.map(name => serverNamed(world, name).id)
+    const subnetIDs = [subnetNamed(world, 'storage').id]
+    await createConfig(
+      sandbox.management.kube,
+      openstackConfigFor(world, { name: 'some', vmNames, subnetIDs, clusterId }),
+    )
+    const status = await eventually(
+      async () => {
+        const now = await sandbox.status()
+        const states = now.nodes
+          .filter(({ name }) => some.includes(name))
+          .map(({ interfaces }) => interfaces.map(nic => `${nic.name} ${nic.status}`))
+        assert.deepEqual(states, [['multinic0 Configured'], ['multinic0 Configured'], ['multinic0 Configured']])
+        return now
+      },
+      { within: 120_000, every: 200 },
+    )
+    assert.equal(status.nodes.length, count)
+    assert.ok(treeOf(status).split('\n').length < 100, treeOf(status))
+  },
+)

@@ -1,0 +1,37 @@
+/** The ways out of the old world on the sandbox: real NICs in namespaces, real agents, our own API server. */
+import assert from 'node:assert/strict'
+import { after, before } from 'node:test'
+import { sandboxNamespace } from '../../sandbox/parts.ts'
+import { subnetNamed } from '../../sandbox/world.ts'
+import { type MigrationStage, migrates } from './migration.ts'
+import { upgrades } from './upgrade.ts'
+import { startWalk, type Walk } from './world.ts'
+
+let walk: Walk
+let stage: MigrationStage
+
+before(async () => {
+  walk = await startWalk({ nodes: 4, withConfig: false })
+  const { sandbox } = walk
+  const { api, kube } = sandbox.biz
+  const nodes = [...sandbox.nodes.values()].slice(0, 3).map(({ name, server, namespace }) => ({
+    name,
+    id: server.id,
+    netns: namespace,
+    nics: ['storage', 'backup'].map(subnet => {
+      const { cidr, gatewayIp } = subnetNamed(sandbox.world, subnet)
+      const [port] = walk.attach({ vm: name, subnet })
+      const address = port?.fixedIps[0]?.ipAddress
+      assert.ok(port && address && gatewayIp)
+      return { portId: port.id, macAddress: port.macAddress, address, cidr, gateway: gatewayIp, mtu: 1450 }
+    }),
+  }))
+  stage = {
+    ...{ kube, kubeconfig: api.kubeconfig, namespace: sandboxNamespace, nodes, hasPolicies: false },
+    stateOf: name => walk.nodeState(name),
+  }
+})
+after(() => walk?.end())
+
+migrates(() => stage)
+upgrades(() => walk, 'worker-4')

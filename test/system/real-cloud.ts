@@ -1,0 +1,208 @@
+/**
+ * Our operator and our Viola as processes, the sandbox's Kubernetes API as management and as Biz cluster, and a Contrabass
+ * that points at a real Keystone. There are no nodes: what arrives in the Biz cluster is the end of this walk.
+ */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { builtParts } from '../../sandbox/built.ts'
+import { contrabassBroken, createContrabass } from '../../sandbox/cloud/contrabass.ts'
+import { serve } from '../../sandbox/cloud/serve.ts'
+import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor } from '../../sandbox/install.ts'
+import { sandboxNamespace as namespace, ownProgram } from '../../sandbox/parts.ts'
+import { createWorld } from '../../sandbox/world.ts'
+import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
+import { type OpenstackConfig, openstackConfigs } from '../../src/contract/openstack-config.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { isConflict } from '../../src/kube/errors.ts'
+import { silent } from '../../src/telemetry/log.ts'
+import type { OpenStack } from '../rigs/openstack/rig.ts'
+import { type Daemon, startDaemon } from '../rigs/process.ts'
+import { eventually } from '../support/eventually.ts'
+import { startSandboxCluster } from '../support/sandbox-cluster.ts'
+
+type Spec = OpenstackConfig['spec']
+/** What differs from an object that names neither servers nor subnets. */
+export type SpecInput = Partial<Omit<Spec, 'credentials'>> & { credentials?: Partial<Spec['credentials']> }
+
+export interface RealCloudWalk {
+  /** As the operator logs in. */
+  account: { user: string; password: string }
+  create(name: string, spec: SpecInput): Promise<void>
+  change(name: string, change: (config: OpenstackConfig) => void): Promise<void>
+  config(name?: string): Promise<OpenstackConfig>
+  nodes(): Promise<NodeConfig[]>
+  /** Waits for an assertion; when it does not come true, says what the operator wrote last. */
+  holds(check: () => Promise<void>): Promise<void>
+  /** Does something while there is no operator. */
+  withoutOperator(work: () => Promise<void>): Promise<void>
+  /** All nodes say that they are configured, and this object has heard it. */
+  settle(name: string): Promise<void>
+  /** So many more syncs have ended, well or not. */
+  syncs(count: number): Promise<void>
+  end(): Promise<void>
+}
+
+const clusterId = 'biz-1'
+/** Nobody else is in this world. */
+const addresses = { viola: '127.0.0.1:8080', operator: '127.0.0.1:8081' }
+const within = 90_000
+
+export interface Cluster {
+  kubeconfig: string
+  kube: KubeClient
+}
+
+export interface RealCloudOptions {
+  /** Management and Biz cluster in one; without it each is an API of the sandbox. */
+  cluster?: Cluster
+  /** Settings of the operator that differ. */
+  operator?: Record<string, string>
+  /** Settings of every part that differ. */
+  parts?: Record<string, string>
+}
+
+export async function startRealCloudWalk(cloud: OpenStack, options: RealCloudOptions = {}): Promise<RealCloudWalk> {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-walk-'))
+  const ends: (() => Promise<unknown>)[] = [() => rm(dir, { recursive: true, force: true })]
+  const end = async () => {
+    for (const one of ends.toReversed()) await one()
+  }
+  try {
+    const account = await cloud.createUser('multinic-operator', ['admin'])
+    const world = { ...createWorld(), project: { id: cloud.projectId, name: 'multinic' } }
+    world.user = { ...world.user, name: account.user, password: account.password, domain: 'Default' }
+    const contrabass = await serve({
+      service: 'contrabass',
+      world,
+      handler: createContrabass({ ...world, bus: busOf(cloud) }, () => cloud.keystoneUrl),
+      broken: contrabassBroken,
+      log: silent,
+    })
+    ends.push(() => contrabass.close())
+    const ownCluster = async (name: string): Promise<Cluster> => {
+      const { api, kube, close } = await startSandboxCluster(dir, name)
+      ends.push(close)
+      return { kubeconfig: api.kubeconfig, kube }
+    }
+    const management = options.cluster ?? (await ownCluster('management'))
+    const biz = options.cluster ?? (await ownCluster('biz'))
+    for (const { kube } of new Set([management, biz])) await installDefinitions(kube)
+    await installEncryptKey(management.kube, world)
+    const routing = join(dir, 'viola-routing.yaml')
+    const target = { providerId: clusterId, namespace, kubeconfig: biz.kubeconfig }
+    await writeFile(routing, stringify({ strict: true, targets: [target] }), { mode: 0o600 })
+    const built = await builtParts()
+    const start = (part: 'viola' | 'operator', env: Record<string, string>): Daemon => {
+      const { command, env: usual } = ownProgram(built.program, part)
+      const [program = '', ...args] = command
+      const daemon = startDaemon(program, args, {
+        log: join(dir, `${part}.log`),
+        env: { ...usual, ...env, ...options.parts },
+      })
+      ends.push(() => daemon.stop())
+      return daemon
+    }
+    start('viola', { LISTEN_ADDR: addresses.viola, ROUTING_CONFIG: routing })
+    const startOperator = () =>
+      start('operator', {
+        KUBECONFIG: management.kubeconfig,
+        POD_NAMESPACE: namespace,
+        OPERATOR_ADDR: addresses.operator,
+        INVENTORY_ENABLED: 'false',
+        CONTRABASS_ENDPOINT: contrabass.url,
+        VIOLA_ENDPOINT: `http://${addresses.viola}`,
+        ...options.operator,
+      })
+
+    let operator = startOperator()
+
+    const config = async (name = 'main') => {
+      const found = await management.kube.get(openstackConfigs, { namespace, name })
+      return found ?? assert.fail(`there is no OpenstackConfig ${name}`)
+    }
+    return {
+      account,
+      config,
+      async create(name, spec) {
+        const usual = openstackConfigFor(world, { name, vmNames: [], subnetIDs: [], clusterId })
+        const { settings = {}, credentials, ...rest } = spec
+        await createConfig(management.kube, {
+          ...usual,
+          spec: {
+            ...usual.spec,
+            ...rest,
+            credentials: { ...usual.spec.credentials, ...credentials },
+            settings: { ...usual.spec.settings, ...settings },
+          },
+        })
+      },
+      async change(name, change) {
+        // The operator writes into the same object: as for a person with an editor, a newer one is edited again.
+        for (let written = false; !written; ) {
+          const current = structuredClone(await config(name))
+          change(current)
+          written = await management.kube.replace(openstackConfigs, current).then(
+            () => true,
+            error => {
+              if (!isConflict(error)) throw error
+              return false
+            },
+          )
+        }
+      },
+      nodes: async () => (await biz.kube.list(nodeConfigs, { namespace })).items,
+      async holds(check) {
+        try {
+          await eventually(check, { within, every: 200 })
+        } catch (error) {
+          const said = await operator.tail()
+          throw new Error(`it did not come true; the operator said\n${said}`, { cause: error })
+        }
+      },
+      async withoutOperator(work) {
+        await operator.stop()
+        await work()
+        operator = startOperator()
+      },
+      async settle(name) {
+        await eventually(
+          async () => {
+            const { items } = await biz.kube.list(nodeConfigs, { namespace })
+            for (const { metadata, status } of items) {
+              if (status?.observedGeneration === metadata.generation) continue
+              const now = { state: 'Configured', observedGeneration: metadata.generation } as const
+              await biz.kube.patchStatus(nodeConfigs, { namespace, name: metadata.name }, now)
+            }
+            const own = items.filter(({ spec }) => spec.interfaces.some(nic => nic.source === `${namespace}/${name}`))
+            const { nodes } = (await config(name)).status ?? {}
+            assert.deepEqual([nodes?.total, nodes?.configured], [own.length, own.length])
+          },
+          { within, every: 200 },
+        )
+      },
+      async syncs(count) {
+        let last = ''
+        for (let seen = 0; seen <= count; seen++)
+          await eventually(
+            async () => {
+              const { nextSyncAt = '' } = (await config()).status ?? {}
+              assert.notEqual(nextSyncAt, last)
+              last = nextSyncAt
+            },
+            { within, every: 100 },
+          )
+      },
+      end,
+    }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
+function busOf({ rabbit }: OpenStack): { urls: string[]; user: string; password: string } {
+  return { urls: [`amqp://${rabbit.host}:${rabbit.port}/`], user: rabbit.user, password: rabbit.password }
+}

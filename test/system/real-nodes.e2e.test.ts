@@ -1,0 +1,306 @@
+/**
+ * Two real nodes at once under everything that goes wrong in the middle: an agent that lacks something, a node that is full or
+ * lacks a directory, a spec that changes during a run, an agent that is killed while the API server is stopped, a power cycle,
+ * a node that is removed.
+ *
+ * An agent is caught in the middle by asking for a NIC that is not there yet: it does the others and waits for it.
+ */
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { buildImage } from '../../scripts/image.ts'
+import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
+import { nodes, pods } from '../../src/kube/resources.ts'
+import { pauseImage } from '../rigs/kubernetes/images.ts'
+import { type RigNode, startNode } from '../rigs/kubernetes/rig.ts'
+import { type Daemon, run } from '../rigs/process.ts'
+import { readyNode } from '../support/controller-many.ts'
+import { eventually } from '../support/eventually.ts'
+import { type RealController, startRealController } from '../support/real-controller.ts'
+import { type Lack, readOnly, runWithout, withoutMount } from './lesser-agent.ts'
+
+const namespace = 'multinic-system'
+const within = 180_000
+const uuids = ['6f1c2a10-0001-4aaa-8bbb-000000000001', '6f1c2a10-0001-4aaa-8bbb-000000000002'] as const
+/** A Node whose kubelet has gone without anybody noticing. */
+const silent = { name: 'w3', uuid: '6f1c2a10-0001-4aaa-8bbb-000000000003' }
+const macOf = (node: number, nic: number) => `fa:16:3e:00:0${node}:1${nic}`
+
+let real: RealController
+let controller: Daemon
+let w1: RigNode
+let w2: RigNode
+
+before(async () => {
+  real = await startRealController()
+  const { kubeconfig } = await real.install(namespace)
+  const image = join(real.cp.dir, 'agent.tar')
+  await buildImage('agent', image, { compress: false })
+  const started = await Promise.all(
+    uuids.map((uuid, index) =>
+      startNode(real.cp, { name: `w${index + 1}`, uuid, macs: [macOf(index + 1, 0)], images: [image] }),
+    ),
+  )
+  const [one, two] = started
+  assert.ok(one && two)
+  ;[w1, w2] = [one, two]
+  controller = real.startProcess('controller', {
+    KUBECONFIG: kubeconfig,
+    AGENT_IMAGE: 'multinic-agent:dev',
+    AGENT_IMAGE_PULL_POLICY: 'Never',
+    MAX_UNAVAILABLE: '100%',
+    // An agent that waits for a NIC is in the middle for as long as a busy machine takes to do something to it.
+    NIC_WAIT: '60s',
+  })
+})
+
+after(async () => {
+  await controller?.stop()
+  await w1?.close()
+  await w2?.close()
+  await real?.close()
+})
+
+/** The NICs of a node; each is in a subnet of its own. */
+function specOf(node: number, nics: number[], mtu = 1450): NodeConfig['spec'] {
+  return {
+    nodeName: `w${node}`,
+    instanceId: uuids[node - 1] ?? silent.uuid,
+    interfaces: nics.map(id => ({
+      ...{ id, name: `multinic${id}`, macAddress: macOf(node, id), mtu },
+      ...{ address: `192.168.${10 + id}.${node}`, cidr: `192.168.${10 + id}.0/24` },
+    })),
+  }
+}
+
+const aConfig = (node: number): NodeConfig => ({
+  apiVersion: 'multinic.io/v1',
+  kind: 'MultiNicNodeConfig',
+  metadata: { name: `w${node}`, namespace, uid: `a-uid-of-w${node}`, generation: 1 },
+  spec: specOf(node, [0]),
+})
+
+const create = (node: number) => {
+  const { apiVersion, kind, spec } = aConfig(node)
+  return real.kube.create(nodeConfigs, { apiVersion, kind, metadata: { name: `w${node}`, namespace }, spec })
+}
+
+const want = (node: number, nics: number[], mtu?: number) =>
+  real.kube.patch(nodeConfigs, { namespace, name: `w${node}` }, { spec: specOf(node, nics, mtu) })
+
+async function reaches(name: string, expected: string): Promise<NodeConfig> {
+  const read = async () => {
+    const config = await real.kube.get(nodeConfigs, { namespace, name })
+    const { status, metadata } = config ?? {}
+    const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+    const current = status?.observedGeneration === metadata?.generation ? '' : ' (of an older spec)'
+    assert.equal(`${status?.state} ${status?.nics} ${ready?.reason}${current}`, expected, ready?.message)
+    assert.ok(config)
+    return config
+  }
+  try {
+    return await eventually(read, { within, every: 100 })
+  } catch (error) {
+    const shown = await real.cp.exec('kubectl', ['-n', namespace, 'describe', 'jobs,pods'], { check: false })
+    throw new Error(`${shown.stdout.slice(-4_000)}\n${await controller.tail()}`, { cause: error })
+  }
+}
+
+/** `name mtu address` of a NIC, as the kernel has it. */
+async function nic(node: RigNode, mac: string): Promise<string> {
+  const { stdout } = await node.exec('ip', ['-j', 'address'])
+  const links = JSON.parse(stdout) as { ifname: string; address: string; mtu: number; addr_info: { local: string }[] }[]
+  const found = links.find(({ address }) => address === mac)
+  const addresses = found?.addr_info.map(({ local }) => local).filter(local => local.startsWith('192.')) ?? []
+  return [found?.ifname, found?.mtu, ...addresses].join(' ')
+}
+
+async function plug(node: RigNode, mac: string): Promise<void> {
+  const peer = ['name', `late${mac.slice(-1)}`, 'address', mac, 'netns', node.netns]
+  await run('ip', ['-n', node.fabric, 'link', 'add', portOf(mac), 'type', 'veth', 'peer', ...peer])
+  await run('ip', ['-n', node.fabric, 'link', 'set', portOf(mac), 'up'])
+}
+
+const unplug = (node: RigNode, mac: string) => run('ip', ['-n', node.fabric, 'link', 'delete', portOf(mac)])
+const portOf = (mac: string) => `l${mac.slice(-1)}`
+
+/** The agent's process, in the pids of the node. */
+async function agentOn(node: RigNode): Promise<string> {
+  return eventually(
+    async () => {
+      const { stdout } = await node.exec('sh', ['-c', 'grep -la agent.cjs /proc/[0-9]*/cmdline 2>/dev/null || true'])
+      const pids = [...stdout.matchAll(/^\/proc\/(\d+)\/cmdline$/gm)].map(([, pid]) => pid ?? '')
+      const { stdout: names } = await node.exec('sh', [
+        '-c',
+        `for pid in ${pids.join(' ')}; do readlink /proc/$pid/exe && echo $pid; done; true`,
+      ])
+      const [, pid] = /\/node\n(\d+)/.exec(names) ?? []
+      assert.ok(pid, 'no agent runs')
+      return pid
+    },
+    { within, every: 50 },
+  )
+}
+
+/** Nobody else in this world has that program. */
+async function apiserver(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+  for (const pid of (await readdir('/proc')).filter(name => /^\d+$/.test(name))) {
+    const [program = ''] = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
+    if (program.endsWith('/kube-apiserver')) process.kill(Number(pid), signal)
+  }
+}
+
+/**
+ * Each thing that the Job gives its agent, and what is said where it is missing. Only the network of the host is not here:
+ * these nodes have no other, and no NIC of theirs would be in it.
+ */
+const needed: Record<string, [lack: Lack, said: RegExp]> = {
+  'the capability NET_ADMIN': [
+    (_, agent) => Object.assign(agent.securityContext ?? {}, { capabilities: { drop: ['ALL'] } }),
+    /rename eth1 to multinic0: Operation not permitted/,
+  ],
+  'uid 0': [
+    (_, agent) => Object.assign(agent.securityContext ?? {}, { runAsUser: 65534, runAsGroup: 65534 }),
+    /EACCES: permission denied, open '\/host\/product_uuid'/,
+  ],
+  'its tolerations': [spec => Object.assign(spec, { tolerations: [] }), /TaintToleration|TaintManager/],
+  '/etc/netplan': [withoutMount('netplan'), /BackendUnknown no \/etc\/netplan/],
+  '/etc/systemd/network': [withoutMount('networkd'), /does not see \/etc\/systemd\/network/],
+  '/etc/sysctl.d': [withoutMount('sysctld'), /does not see \/etc\/sysctl.d/],
+  '/var/lib/multinic': [withoutMount('state'), /does not see \/var\/lib\/multinic/],
+  'the settings of IPv4': [withoutMount('conf4'), /does not see \/host\/proc\/ipv4-conf/],
+  'the settings of IPv6': [withoutMount('conf6'), /does not see \/host\/proc\/ipv6-conf/],
+  'the SystemUUID': [withoutMount('uuid'), /SystemUUID cannot be read/],
+  'the boot id': [withoutMount('bootid'), /does not see \/host\/boot_id/],
+  'the right to write /etc/netplan': [readOnly('netplan'), /\/etc\/netplan/],
+  'the right to write /etc/systemd/network': [readOnly('networkd'), /\/etc\/systemd\/network/],
+  'the right to write /etc/sysctl.d': [readOnly('sysctld'), /\/etc\/sysctl.d/],
+  'the right to write /var/lib/multinic': [readOnly('state'), /\/var\/lib\/multinic/],
+  'the right to write the settings of IPv4': [readOnly('conf4'), /ipv4/],
+  'the right to write the settings of IPv6': [readOnly('conf6'), /ipv6/],
+}
+
+test('nothing that the Job gives its agent can be taken away', async t => {
+  const untouched = await nic(w1, macOf(1, 0))
+  await real.cp.exec('kubectl', ['taint', 'nodes', 'w1', 'rig=odd:NoExecute'])
+  for (const [what, [lack, said]] of Object.entries(needed))
+    await t.test(`without ${what} it fails, and says so`, async () => {
+      assert.match(await runWithout(real, aConfig(1), lack, within), said)
+      assert.equal(await nic(w1, macOf(1, 0)), untouched)
+    })
+})
+
+/** A Pod that asks for every processor of its node. */
+async function fill({ name: nodeName }: RigNode): Promise<() => Promise<unknown>> {
+  const { status } = (await real.cp.get(`/api/v1/nodes/${nodeName}`)) as { status: { allocatable: { cpu: string } } }
+  const resources = { requests: { cpu: status.allocatable.cpu } }
+  const containers = [{ name: 'filler', image: pauseImage, imagePullPolicy: 'Never' as const, resources }]
+  const key = { namespace, name: 'filler' }
+  await real.kube.create(pods, {
+    ...{ apiVersion: 'v1', kind: 'Pod', metadata: key },
+    spec: { nodeName, hostNetwork: true, automountServiceAccountToken: false, containers },
+  })
+  const phase = async () => (await real.kube.get(pods, key))?.status?.phase
+  await eventually(async () => assert.equal(await phase(), 'Running'), { within, every: 100 })
+  return () => real.cp.exec('kubectl', ['-n', namespace, 'delete', 'pod', 'filler', '--grace-period=0', '--force'])
+}
+
+test('a node that is full and one that lacks a directory say so', async () => {
+  await real.kube.create(nodes, readyNode(silent.name, silent.uuid))
+  await create(3)
+  const empty = await fill(w2)
+  await w1.exec('mv', ['/etc/sysctl.d', '/etc/sysctl.away'])
+  try {
+    for (const node of [1, 2]) await create(node)
+    const said = async (name: string, reason: string) => {
+      const { status } = await reaches(name, `InProgress 0/1 ${reason}`)
+      return status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? ''
+    }
+    assert.match(await said('w2', 'NodeFull'), /^OutOfcpu: .*enough resource: cpu/)
+    assert.match(await said('w1', 'MountFailed'), /hostPath type check failed: \/etc\/sysctl\.d is not a directory/)
+  } finally {
+    await w1.exec('mv', ['/etc/sysctl.away', '/etc/sysctl.d'])
+    await empty()
+  }
+})
+
+test('both are configured at once, as soon as they can be', async () => {
+  for (const name of ['w1', 'w2']) await reaches(name, 'Configured 1/1 AllInterfacesConfigured')
+  assert.equal(await nic(w1, macOf(1, 0)), 'multinic0 1450 192.168.10.1')
+  assert.equal(await nic(w2, macOf(2, 0)), 'multinic0 1450 192.168.10.2')
+})
+
+test('a spec that changes during a run is applied after it, and never beside it', async () => {
+  await want(1, [0, 1])
+  await agentOn(w1)
+  await want(1, [0], 1400)
+  await reaches('w1', 'Pending 0/1 Superseded')
+  let most = 0
+  const watching = new AbortController()
+  const counting = (async () => {
+    while (!watching.signal.aborted) {
+      const { items } = await real.kube.list(pods, {
+        namespace,
+        fieldSelector: 'spec.nodeName=w1,status.phase=Running',
+      })
+      const live = items.filter(({ status }) => status?.containerStatuses?.some(({ state }) => state?.running))
+      most = Math.max(most, live.length)
+      await new Promise(resolve => setTimeout(resolve, 100))
+    }
+  })()
+  await eventually(() => assert.equal(most, 1), { within })
+  // With its NIC the agent of the older spec comes to its end.
+  await plug(w1, macOf(1, 1))
+  await reaches('w1', 'Configured 1/1 AllInterfacesConfigured')
+  watching.abort()
+  await counting
+  assert.equal(most, 1)
+  assert.equal(await nic(w1, macOf(1, 0)), 'multinic0 1400 192.168.10.1')
+  await unplug(w1, macOf(1, 1))
+})
+
+test('an agent that is killed while the API server is stopped is run again by its node', async () => {
+  await want(1, [0, 1], 1420)
+  const pid = await agentOn(w1)
+  // The kubelet has to know of the Pod's start before it is on its own.
+  await eventually(async () => assert.equal(await nic(w1, macOf(1, 0)), 'multinic0 1420 192.168.10.1'), { within })
+  await apiserver('SIGSTOP')
+  try {
+    await w1.exec('kill', ['-9', pid])
+    await plug(w1, macOf(1, 1))
+    await eventually(async () => assert.equal(await nic(w1, macOf(1, 1)), 'multinic1 1420 192.168.11.1'), { within })
+    assert.equal(await nic(w1, macOf(1, 0)), 'multinic0 1420 192.168.10.1')
+  } finally {
+    await apiserver('SIGCONT')
+  }
+  await reaches('w1', 'Configured 2/2 AllInterfacesConfigured')
+})
+
+test('a power cycle in the middle of a run ends well', async () => {
+  await want(2, [0, 1], 1430)
+  await agentOn(w2)
+  await w2.powerCycle()
+  await eventually(async () => assert.equal(await nic(w2, macOf(2, 0)), 'multinic0 1430 192.168.10.2'), { within })
+  await plug(w2, macOf(2, 1))
+  await reaches('w2', 'Configured 2/2 AllInterfacesConfigured')
+  assert.equal(await nic(w2, macOf(2, 1)), 'multinic1 1430 192.168.11.2')
+})
+
+test('a node on which no Pod starts is told apart from one that works', async () => {
+  const { status } = await reaches('w3', 'InProgress 0/1 NodeAway')
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+  assert.match(ready?.message ?? '', /^the Pod of multinic-agent-w3-g1-\w+ does not start on its node$/)
+})
+
+test('a node that is removed keeps its config waiting, and does not hold its deletion', async () => {
+  await w2.close()
+  await real.kube.delete(nodes, { name: 'w2' })
+  await want(2, [0], 1400)
+  await reaches('w2', 'Pending 0/1 NodeMissing')
+  await real.kube.delete(nodeConfigs, { namespace, name: 'w2' })
+  await eventually(async () => assert.equal(await real.kube.get(nodeConfigs, { namespace, name: 'w2' }), undefined), {
+    within,
+  })
+  await reaches('w1', 'Configured 2/2 AllInterfacesConfigured')
+})

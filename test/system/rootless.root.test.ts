@@ -1,0 +1,87 @@
+/** The sandbox of a user who is not root. Root is needed only to become that user. */
+import assert from 'node:assert/strict'
+import { execFile, execFileSync } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { builtParts } from '../../sandbox/built.ts'
+import { ownerOf, processesOf, stateDir } from '../../sandbox/state.ts'
+import { environment } from '../../src/runtime/env.ts'
+import { eventually } from '../support/eventually.ts'
+
+const program = join(import.meta.dirname, '../../bin/multinic')
+const nobody = 65_534
+const asNobody = [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups']
+/** Where others may enter: the directory for what tests leave is root's own. */
+const parent = await mkdtemp('/var/tmp/multinic-rootless-')
+const state = stateDir(join(parent, 'sandbox'))
+
+before(async () => {
+  await chown(parent, nobody, nobody)
+  await chmod(parent, 0o755)
+  // They could not write into this checkout.
+  await builtParts()
+})
+after(async () => {
+  await sandbox('down')
+  await rm(parent, { recursive: true })
+})
+
+interface Ended {
+  code: number
+  out: string
+  err: string
+}
+
+function sandbox(...args: string[]): Promise<Ended> {
+  const env = { ...environment(), TMPDIR: parent, MULTINIC_SANDBOX_DIR: state.dir }
+  return new Promise(resolve => {
+    const child = execFile('setpriv', [...asNobody, program, 'sandbox', ...args], { env }, (_error, out, err) =>
+      resolve({ code: child.exitCode ?? 1, out, err }),
+    )
+  })
+}
+
+/** Why nobody cannot have one here; undefined where they can. */
+function forbidden(): string | undefined {
+  const trials: [words: string[], why: string][] = [
+    [[process.execPath, '--version'], 'this checkout cannot be read by others'],
+    [['unshare', '--user', '--map-root-user', '--mount', 'true'], 'this kernel allows users no namespaces'],
+  ]
+  return trials.find(([words]) => {
+    try {
+      execFileSync('setpriv', [...asNobody, ...words], { stdio: 'ignore' })
+      return false
+    } catch {
+      return true
+    }
+  })?.[1]
+}
+
+const skip = forbidden() ?? false
+
+test('a user without root has the same nodes with real NICs, in a user namespace', { skip }, async () => {
+  const { code, out, err } = await sandbox('up', '--nodes', '2')
+  assert.equal(code, 0, `${out}\n${err}`)
+  assert.match(out, /^without root: nodes are network namespaces in a user namespace of yours\n/)
+  assert.match(out, /├─ worker-1 {2}Configured\n│ {2}├─ multinic0 +Configured +10\.10\.0\.10 +mtu 9000/)
+  assert.equal(existsSync(`/run/netns/${state.prefix}worker-1`), false, 'its namespaces have no name on this machine')
+
+  const shell = await sandbox('shell', 'worker-1', 'sh', '-c', 'id -u; hostname; ls /etc/netplan; ip -br address')
+  assert.equal(shell.code, 0, shell.err)
+  assert.match(shell.out, /^0\nworker-1\n[\s\S]*90-multinic0\.yaml[\s\S]*\nmultinic0\S* +UP +10\.10\.0\.10\/24/)
+
+  assert.equal((await sandbox('reboot', 'worker-1')).out, 'worker-1 is up again\n')
+  const again = await sandbox('shell', 'worker-1', 'ip', '-br', 'address')
+  assert.match(again.out, /multinic1\S* +UP +10\.20\.0\.10\/24/)
+})
+
+test('down after kill -9 of its first process leaves nothing of it behind', { skip }, async () => {
+  const owner = (await ownerOf(state)) ?? assert.fail('it does not run')
+  process.kill(owner, 'SIGKILL')
+  await eventually(async () => assert.ok(!(await processesOf(state)).includes(owner)))
+  assert.ok((await processesOf(state)).length >= 3, 'the parts still run')
+  assert.equal((await sandbox('down')).code, 0)
+  assert.deepEqual([...(await processesOf(state)), ...readdirSync(parent)], [])
+})

@@ -1,0 +1,90 @@
+/**
+ * Every scenario of the project, and the tour, played by the command that people type, on one sandbox with a broker of its
+ * own (from the same package as that of ../rigs/rabbitmq/rig.ts), and what that broker can be made to suffer.
+ */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { type Control, connectControl } from '../../sandbox/control-client.ts'
+import { findScenario, shippedScenarios } from '../../sandbox/scenarios.ts'
+import { stateDir } from '../../sandbox/state.ts'
+import { eventually } from '../support/eventually.ts'
+import { typing } from './typed.ts'
+
+let parent: string
+let dir: string
+let control: Control
+let sandbox: ReturnType<typeof typing>
+
+before(
+  async () => {
+    parent = await mkdtemp(join(tmpdir(), 'multinic-scenarios-'))
+    dir = join(parent, 'sandbox')
+    sandbox = typing(dir)
+    const { code, out } = await sandbox('up', '--rabbitmq', 'local')
+    assert.equal(code, 0, out)
+    control = connectControl(stateDir(dir))
+  },
+  { timeout: 300_000 },
+)
+after(async () => {
+  await control?.close()
+  await sandbox('down')
+  await rm(parent, { recursive: true })
+})
+
+for (const name of (await shippedScenarios()).filter(each => each !== 'tour'))
+  test(`the scenario ${name} comes to its end, and leaves no fault behind`, { timeout: 300_000 }, async () => {
+    const { code, out } = await sandbox('play', name)
+    assert.equal(code, 0, out)
+    assert.match(out, /played to the end/)
+    assert.deepEqual(await control.faults(), [])
+  })
+
+test('the tour goes by itself where there is no terminal, and spares a sandbox that ran before', async () => {
+  const { code, out } = await sandbox('tour')
+  assert.equal(code, 0, out)
+  const { steps } = await findScenario('tour')
+  for (const { kind, value } of steps) if (kind === 'say') assert.ok(out.includes(value.split('\n')[0] ?? ''), value)
+  assert.equal((await control.status()).ready, true)
+})
+
+test('a step that is not met ends the play with its line, and its faults end too', async () => {
+  const file = join(parent, 'wrong.yaml')
+  const steps = ['fault: lost-role', 'expect: { node: worker-1, state: Failed, within: 300ms }', 'say: never']
+  await writeFile(file, `name: x\nabout: y\nsteps:\n${steps.map(step => `  - ${step}\n`).join('')}`)
+  const { code, out } = await sandbox('play', file)
+  assert.equal(code, 1)
+  assert.match(out, /wrong\.yaml:5: expect: not within 0\.3 s; it is:\nConfigured/)
+  assert.doesNotMatch(out, /never/)
+  assert.deepEqual(await control.faults(), [])
+})
+
+/** How often each has heard of a port: what is lost is found by looking, what comes twice changes nothing. */
+for (const word of ['lost-notices', 'duplicated-notices', 'reordered-notices'])
+  test(`${word}: a port still becomes a NIC`, { timeout: 120_000 }, async () => {
+    await control.faultOn({ word })
+    const [port] = await control.attach({ vm: 'worker-1', subnet: 'storage' })
+    await becomes(port?.id, 'Configured')
+    assert.deepEqual(await control.faultOff(word), [])
+    await control.detach({ vm: 'worker-1', port: port?.id ?? '' })
+    await becomes(port?.id, undefined)
+  })
+
+test('restarted-broker: it is back when the command returns, and is listened to again', async () => {
+  await control.faultOn({ word: 'restarted-broker' })
+  const [port] = await control.attach({ vm: 'worker-1', subnet: 'storage' })
+  await becomes(port?.id, 'Configured')
+})
+
+async function becomes(portId: string | undefined, status: string | undefined): Promise<void> {
+  await eventually(
+    async () => {
+      const nics = (await control.status()).nodes.flatMap(node => node.interfaces)
+      assert.equal(nics.find(nic => nic.portId === portId)?.status, status)
+    },
+    { within: 90_000, every: 100 },
+  )
+}

@@ -1,0 +1,81 @@
+/**
+ * One port, followed through all parts by its id: in their logs, and in what a collector was told.
+ */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { nodeConfigAnnotations } from '../../src/contract/node-config.ts'
+import { parseTraceparent } from '../../src/telemetry/trace.ts'
+import type { Collector, TakenSpan } from '../support/collector.ts'
+import { eventually } from '../support/eventually.ts'
+import type { Walk } from './world.ts'
+
+type Line = Record<string, unknown>
+
+/** The trace of the delivery that last changed the node. */
+export async function traceIdOf(walk: Walk, node: string): Promise<string> {
+  const { annotations } = (await walk.nodeConfig(node)).metadata
+  const place = parseTraceparent(annotations?.[nodeConfigAnnotations.traceparent])
+  return place?.traceId ?? assert.fail(`no trace leads to ${node}`)
+}
+
+/** `part: message` of every line with the id, in the order of their times. */
+export function linesOf(walk: Walk, traceId: string): string[] {
+  const { state } = walk.sandbox
+  const files = [...globSync('logs/*.log', { cwd: state.dir }), ...globSync('**/log', { cwd: state.dir })]
+  const lines = files.flatMap(file =>
+    readFileSync(join(state.dir, file), 'utf8')
+      .split('\n')
+      .filter(line => line.startsWith('{') && line.includes(traceId))
+      .map(line => JSON.parse(line) as Line),
+  )
+  for (const line of lines) assert.equal(line['traceId'], traceId, JSON.stringify(line))
+  return lines
+    .toSorted((a, b) => (String(a['time']) < String(b['time']) ? -1 : 1))
+    .map(({ part, message }) => `${part}: ${message}`)
+}
+
+/** Span and parent, as a tree would show them. */
+const tree: Record<string, string | undefined> = {
+  sync: undefined,
+  'sync.cloud': 'sync',
+  'sync.held': 'sync',
+  'sync.plan': 'sync',
+  deliver: 'sync',
+  'sync.status': 'sync',
+  'sync.record': 'sync',
+  viola: 'deliver',
+  cr: 'viola',
+  job: 'cr',
+  'pod-start': 'job',
+  agent: 'job',
+  apply: 'agent',
+  verify: 'agent',
+  status: 'job',
+  inventory: 'deliver',
+}
+/** What follows ends later, however slow one of the processes is to hear of its own success. */
+const stages = ['apply', 'verify', 'agent', 'status', 'inventory']
+
+export async function isOneTrace(collector: Collector, traceId: string): Promise<TakenSpan[]> {
+  const own = () => collector.spans.filter(span => span.traceId === traceId)
+  await eventually(() => assert.ok(own().some(({ name }) => name === 'inventory')), { within: 30_000 })
+  await eventually(() => {
+    const names = new Set(own().map(({ name }) => name))
+    assert.deepEqual(
+      Object.keys(tree).filter(name => !names.has(name)),
+      [],
+    )
+  })
+  const spans = own()
+  const byId = new Map(spans.map(span => [span.spanId, span]))
+  for (const { name, parentSpanId } of spans)
+    assert.equal(byId.get(parentSpanId ?? '')?.name, name === 'sync.answers' ? 'sync' : tree[name], `parent of ${name}`)
+  const ends = stages.map(stage => spans.findLast(({ name }) => name === stage)?.end ?? 0n)
+  assert.deepEqual(
+    ends,
+    ends.toSorted((a, b) => Number(a - b)),
+    `${stages}: ${ends}`,
+  )
+  return spans
+}

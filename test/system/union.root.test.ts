@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sandboxNamespace } from '../../sandbox/parts.ts'
+import { openstackConfigs } from '../../src/contract/openstack-config.ts'
+import { eventually } from '../support/eventually.ts'
+import { startWalk, type Walk } from './world.ts'
+
+let walk: Walk
+
+before(async () => {
+  walk = await startWalk({ nodes: 1, withConfig: false })
+})
+after(() => walk.end())
+
+const node = 'worker-1'
+
+async function wanted(): Promise<string[]> {
+  const { spec } = await walk.nodeConfig(node)
+  return spec.interfaces.map(nic => `${nic.name} ${nic.address} from ${nic.source}`)
+}
+
+test('two OpenstackConfigs on one VM give the union of their ports', async () => {
+  walk.attach({ vm: node, subnet: 'storage' })
+  walk.attach({ vm: node, subnet: 'backup' })
+  await walk.addConfig('for-storage', [node], ['storage'])
+  await eventually(async () => assert.equal((await walk.nodeConfig(node)).status?.nics, '1/1'), { within: 20_000 })
+  await walk.addConfig('for-backup', [node], ['backup'])
+  await walk.settled()
+  assert.deepEqual(await wanted(), [
+    'multinic0 10.10.0.10 from multinic-system/for-storage',
+    'multinic1 10.20.0.10 from multinic-system/for-backup',
+  ])
+  const { nics } = await walk.nodeState(node)
+  assert.deepEqual(
+    nics.map(nic => [nic.name, ...nic.addresses]),
+    [
+      ['ens3', '10.0.0.10/24'],
+      ['multinic0', '10.10.0.10/24'],
+      ['multinic1', '10.20.0.10/24'],
+    ],
+  )
+})
+
+test('while one of them cannot be synced, the other keeps what it has and gets what is new', async () => {
+  const { management } = walk.sandbox
+  const key = { namespace: sandboxNamespace, name: 'for-backup' }
+  await management.kube.patch(openstackConfigs, key, {
+    spec: { credentials: { openstackProviderID: 'a-provider-that-nobody-knows' } },
+  })
+  await eventually(async () => {
+    const ready = (await walk.openstackConfig('for-backup')).status?.conditions?.find(each => each.type === 'Ready')
+    assert.deepEqual([ready?.status, ready?.reason], ['False', 'ContrabassError'])
+  })
+  walk.attach({ vm: node, subnet: 'storage' })
+  await eventually(async () => assert.equal((await walk.nodeConfig(node)).status?.nics, '3/3'), { within: 20_000 })
+  assert.deepEqual(await wanted(), [
+    'multinic0 10.10.0.10 from multinic-system/for-storage',
+    'multinic1 10.20.0.10 from multinic-system/for-backup',
+    'multinic2 10.10.0.11 from multinic-system/for-storage',
+  ])
+})
+
+test('a deleted OpenstackConfig takes its own interfaces away and no others', async () => {
+  await walk.sandbox.management.kube.delete(openstackConfigs, { namespace: sandboxNamespace, name: 'for-storage' })
+  await eventually(
+    async () => {
+      assert.deepEqual(await wanted(), ['multinic1 10.20.0.10 from multinic-system/for-backup'])
+      assert.equal((await walk.nodeConfig(node)).status?.nics, '1/1')
+    },
+    { within: 20_000 },
+  )
+  const { nics } = await walk.nodeState(node)
+  assert.deepEqual(
+    nics.filter(nic => nic.name.startsWith('multinic')).map(nic => nic.addresses),
+    [['10.20.0.10/24']],
+  )
+})

@@ -1,0 +1,201 @@
+/**
+ * A whole sandbox for one test file: the world in this process, our parts as processes of the real program, state read from
+ * the kernel, the disk and the APIs.
+ */
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { request } from 'undici'
+import { ipJson } from '../../sandbox/command.ts'
+import { createConfig, openstackConfigFor } from '../../sandbox/install.ts'
+import { sandboxNamespace } from '../../sandbox/parts.ts'
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts'
+import { clean, makeStateDir, stateDir } from '../../sandbox/state.ts'
+import { serverNamed, subnetNamed } from '../../sandbox/world.ts'
+import type { InventoryRecord } from '../../src/contract/inventory.ts'
+import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
+import { type OpenstackConfig, openstackConfigs } from '../../src/contract/openstack-config.ts'
+import { createLog } from '../../src/telemetry/log.ts'
+import { eventually } from '../support/eventually.ts'
+
+export interface WalkOptions {
+  nodes?: number
+  nicDelayMs?: number
+  withConfig?: boolean
+  /** Address of a broker that the cloud tells of its changes. */
+  rabbitmq?: string
+  /** Settings that every part is given besides its own. */
+  env?: Record<string, string>
+}
+
+/** One NIC, as the kernel has it. */
+export interface NicState {
+  name: string
+  mac: string
+  mtu: number
+  up: boolean
+  addresses: string[]
+}
+
+/** All of a node that anybody could have changed. */
+export interface NodeState {
+  /** By name. */
+  nics: NicState[]
+  /** `10100: from 10.10.0.10 lookup 100` */
+  rules: string[]
+  /** `100: default via 10.10.0.1 dev multinic0` */
+  routes: string[]
+  /** Path below / and text; backups left out. */
+  files: Record<string, string>
+}
+
+export interface Walk {
+  readonly sandbox: Sandbox
+  attach: Sandbox['attach']
+  detach: Sandbox['detach']
+  nodeState(node: string): Promise<NodeState>
+  nodeConfig(node: string): Promise<NodeConfig>
+  openstackConfig(name?: string): Promise<OpenstackConfig>
+  addConfig(name: string, vms: string[], subnets: string[]): Promise<void>
+  inventory(node: string): Promise<InventoryRecord>
+  /** Any call to one of the parts' APIs. */
+  call(
+    url: string,
+    init?: { method?: 'GET' | 'POST' | 'DELETE'; body?: unknown; headers?: Record<string, string> },
+  ): Promise<Answer>
+  /** Resolves when every attached port is a configured NIC and nothing else of ours is left. */
+  settled(within?: number): Promise<void>
+  killPart(name: 'operator' | 'viola' | 'controller'): void
+  end(): Promise<void>
+}
+
+export interface Answer {
+  status: number
+  body: unknown
+}
+
+export async function startWalk(options: WalkOptions = {}): Promise<Walk> {
+  const { nodes = 3, nicDelayMs = 100, withConfig = true, rabbitmq, env } = options
+  const state = stateDir(await mkdtemp(join(tmpdir(), 'multinic-walk-')))
+  await makeStateDir(state)
+  const log = createLog({ part: 'sandbox' }, { level: 'error' })
+  const sandbox = await startSandbox({ state, nodes, nicDelayMs, withConfig, rabbitmq, env, log }).catch(
+    async error => {
+      await clean(state)
+      throw error
+    },
+  )
+  const { management, biz, world, urls } = sandbox
+  const placeOf = (name: string) => sandbox.nodes.get(name) ?? assert.fail(`there is no node ${name}`)
+
+  async function call(url: string, init: Parameters<Walk['call']>[1] = {}): Promise<Answer> {
+    const { method = 'GET', body, headers = {} } = init
+    const answer = await request(url, {
+      method,
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await answer.body.text()
+    return { status: answer.statusCode, body: text ? JSON.parse(text) : undefined }
+  }
+
+  return {
+    sandbox,
+    call,
+    attach: input => sandbox.attach(input),
+    detach: input => sandbox.detach(input),
+    async nodeState(node) {
+      const { namespace, root } = placeOf(node)
+      return { ...(await kernelOf(namespace)), files: await filesOf(join(root, 'etc')) }
+    },
+    async nodeConfig(name) {
+      const found = await biz.kube.get(nodeConfigs, { namespace: sandboxNamespace, name })
+      return found ?? assert.fail(`there is no node config ${name}`)
+    },
+    async openstackConfig(name = 'sandbox') {
+      const found = await management.kube.get(openstackConfigs, { namespace: sandboxNamespace, name })
+      return found ?? assert.fail(`there is no OpenstackConfig ${name}`)
+    },
+    async addConfig(name, vms, subnets) {
+      const vmNames = vms.map(vm => serverNamed(world, vm).id)
+      const subnetIDs = subnets.map(subnet => subnetNamed(world, subnet).id)
+      const { clusterId } = sandbox
+      await createConfig(management.kube, openstackConfigFor(world, { name, vmNames, subnetIDs, clusterId }))
+    },
+    async inventory(node) {
+      const { status, body } = await call(`${urls['inventory']}/v1/inventory/node-configs/${node}`)
+      assert.equal(status, 200, JSON.stringify(body))
+      return body as InventoryRecord
+    },
+    async settled(within = 60_000) {
+      await eventually(
+        async () => {
+          const status = await sandbox.status()
+          assert.ok(status.ready, JSON.stringify(status.nodes, null, 1))
+        },
+        { within },
+      )
+    },
+    killPart(name) {
+      const pid = sandbox.parts.pidOf(name) ?? assert.fail(`${name} does not run`)
+      process.kill(pid, 'SIGKILL')
+    },
+    async end() {
+      await sandbox.stop()
+      await clean(state)
+    },
+  }
+}
+
+interface Link {
+  ifname: string
+  address: string
+  mtu: number
+  flags: string[]
+  addr_info: { local: string; prefixlen: number; scope: string }[]
+}
+type Rule = { priority: number; src: string; srclen?: number; dst?: string; dstlen?: number; table: string }
+type Route = { dst: string; gateway?: string; dev: string; table?: string; type?: string; prefsrc?: string }
+
+async function kernelOf(namespace: string): Promise<Omit<NodeState, 'files'>> {
+  const [links, rules, routes] = await Promise.all([
+    ipJson<Link>(namespace, ['addr', 'show']),
+    ipJson<Rule>(namespace, ['rule', 'show']),
+    ipJson<Route>(namespace, ['-4', 'route', 'show', 'table', 'all']),
+  ])
+  return {
+    nics: links
+      .filter(link => link.ifname !== 'lo')
+      .map(link => ({
+        name: link.ifname,
+        mac: link.address,
+        mtu: link.mtu,
+        up: link.flags.includes('UP'),
+        addresses: link.addr_info.filter(ip => ip.scope !== 'link').map(ip => `${ip.local}/${ip.prefixlen}`),
+      }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1)),
+    rules: rules.map(rule => {
+      const from = rule.src === 'all' ? 'all' : rule.src
+      const to = rule.dst ? ` to ${rule.dst}${rule.dstlen ? `/${rule.dstlen}` : ''}` : ''
+      return `${rule.priority}: from ${from}${to} lookup ${rule.table}`
+    }),
+    routes: routes
+      .filter(route => route.table !== 'local')
+      .map(route => {
+        const via = route.gateway ? ` via ${route.gateway}` : ''
+        return `${route.table ?? 'main'}: ${route.dst}${via} dev ${route.dev}`
+      })
+      .sort(),
+  }
+}
+
+async function filesOf(root: string): Promise<Record<string, string>> {
+  const files: Record<string, string> = {}
+  for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name)
+    if (entry.isFile() && !path.includes('/backup/'))
+      files[path.slice(root.length - 'etc'.length)] = await readFile(path, 'utf8')
+  }
+  return Object.fromEntries(Object.entries(files).sort())
+}

@@ -190,11 +190,11 @@ The operator needs the rights in [config/rbac/operator_role.yaml](../../config/r
 A port that is missing from a list is only asked about. It is taken away when Neutron, asked by its id, no longer has it on
 the VM and Nova does not list it among the VM's interfaces. A VM that Nova answers 404 for counts as gone when Nova shows
 another VM of the same object, or remembers the deletion (its list of actions, microversion 2.21); otherwise its interfaces
-stay, the object is Degraded with \`VmGone\`, and taking the VM out of \`vmNames\` takes them away. Many ports that vanish at
-once are held (\`RemovalHeld\`) until the annotation \`multinic.example.com/release-removals\` gets a new value.
+stay, the object is Degraded with \`VmNotFound\`, and taking the VM out of \`vmNames\` takes them away. Many ports that vanish at
+once are held (\`RemovalHeld\`) until the annotation \`multinic.io/release-removals\` gets a new value.
 
 Changing \`k8sProviderID\` or \`violaEndpoint\` of an object empties no cluster: what was delivered to the place before stays,
-and \`status.leftBehind\`, the condition \`RemovalPending\` (reason \`LeftBehind\`) and an Event tell it, until the object points
+and \`status.leftBehind\`, the condition \`RemovalPending\` (reason \`NodesOrphaned\`) and an Event tell it, until the object points
 back or the same annotation gets a new value. An address whose Viola already holds what was delivered is taken for the old
 one under a new name.
 
@@ -202,7 +202,7 @@ one under a new name.
 
 A failed sync is tried again after \`pollErrorInterval\`, then twice as long each time, up to five minutes, with a fifth of
 jitter; a longer \`Retry-After\` is kept. An edit of the object, a change of one of its Secrets, or a new value of the annotation
-\`multinic.example.com/force-reconcile\` is looked at at once; an edit and the annotation also start the intervals anew.
+\`multinic.io/force-reconcile\` is looked at at once; an edit and the annotation also start the intervals anew.
 `
 }
 

@@ -6,8 +6,8 @@ import type { Nic } from './view.ts'
 
 type Annotation = (typeof openstackConfigAnnotations)[keyof typeof openstackConfigAnnotations]
 
-const forceReconcile: Annotation = 'multinic.example.com/force-reconcile'
-const releaseRemovals: Annotation = 'multinic.example.com/release-removals'
+const forceReconcile: Annotation = 'multinic.io/force-reconcile'
+const releaseRemovals: Annotation = 'multinic.io/release-removals'
 
 /** Looks at the object again at once. Undefined where nobody knows which object it is. */
 export const checkNow = (source: string) => annotate(source, forceReconcile)

@@ -12,14 +12,20 @@ test('ports that are an interface are not among those that were left out', () =>
   const left = notTakenOf(verdicts, nodes)
   assert.ok(left.length > 0)
   assert.deepEqual(
-    left.filter(({ reason }) => reason === 'Taken'),
+    left.filter(({ reason }) => reason === 'Selected'),
     [],
   )
 })
 
 test('what one object leaves out and another takes is taken', () => {
   const [port] = writes[0]?.config.interfaces ?? []
-  const refused = { config: 'other/one', vm: 'x', reason: 'OtherVm', message: 'not named', portId: port?.portId ?? '' }
+  const refused = {
+    config: 'other/one',
+    vm: 'x',
+    reason: 'VmNotSelected',
+    message: 'not named',
+    portId: port?.portId ?? '',
+  }
   assert.deepEqual(notTakenOf([refused], nodes), [])
   assert.equal(notTakenOf([refused], []).length, 1)
 })
@@ -31,7 +37,7 @@ test('what several objects say of a port is said once', () => {
 })
 
 test('a verdict belongs to the node of its VM, by id or by name', () => {
-  const verdict = { config: 'a/a', vm: 'vm-1', reason: 'VmGone', message: '' }
+  const verdict = { config: 'a/a', vm: 'vm-1', reason: 'VmNotFound', message: '' }
   assert.ok(isOf(verdict, { instanceId: 'vm-1', nodeName: 'worker-1' }))
   assert.ok(isOf({ ...verdict, vm: 'worker-1' }, { instanceId: 'vm-1', nodeName: 'worker-1' }))
   assert.ok(!isOf({ ...verdict, vm: '' }, { instanceId: '', nodeName: 'worker-1' }))

@@ -81,12 +81,12 @@ test('a node is as bad as its worst NIC, and a state is found by port or MAC', (
 })
 
 test('what holds the node is said at each NIC that has nothing to say for itself', () => {
-  const held = { state: 'Pending', reason: 'NodeMissing', message: 'not in this cluster', remedy: 'Join it.' } as const
+  const held = { state: 'Pending', reason: 'NodeNotFound', message: 'not in this cluster', remedy: 'Join it.' } as const
   const { nics } = nodeOf(aRecord([{ portId: 'p3', status: 'Failed', reason: 'VerifyFailed' }], held), [])
   assert.deepEqual(
     nics.map(({ reason, remedy }) => [reason, remedy]),
     [
-      ['NodeMissing', 'Join it.'],
+      ['NodeNotFound', 'Join it.'],
       ['VerifyFailed', ''],
     ],
   )

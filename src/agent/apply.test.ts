@@ -103,7 +103,7 @@ test('an older kernel that does not rename a link that is up gets down, rename, 
 
 test('a name that somebody took meanwhile is told as such', async () => {
   const { failures } = await run([unit(0)], { 'link set dev if3 name multinic0': 'File exists' })
-  assert.deepEqual(failures, ['multinic0 NameTaken: rename ens4 to multinic0: File exists'])
+  assert.deepEqual(failures, ['multinic0 InterfaceNameInUse: rename ens4 to multinic0: File exists'])
 })
 
 test('a kernel without altnames does without, and it is told which', async () => {

@@ -145,7 +145,7 @@ async function runLines(
       rest = [...downRenameUp(failed, observed), ...next]
     else {
       if (!failed.optional && !tolerant) {
-        const reason = failed.change.kind === 'name' && /exists/i.test(cause) ? 'NameTaken' : 'CommandFailed'
+        const reason = failed.change.kind === 'name' && /exists/i.test(cause) ? 'InterfaceNameInUse' : 'CommandFailed'
         failures.set(failed.unit.group, { reason, message: `${inWords(failed.change)}: ${cause}` })
       } else skipped.push(failed)
       rest = next.filter(line => !failures.has(line.unit.group))

@@ -107,7 +107,7 @@ export function judge(units: readonly Unit[], probed: Probed, failures: Failures
     const answers = { before: heard.answers, after: now.answers }
     const { note, failure } = judgeSilence(target, probeModeOf(nic.id, settings), answers)
     if (note) notes.set(nic.id, note)
-    if (failure) failures.set(group, { reason: 'GatewaySilent', message: failure })
+    if (failure) failures.set(group, { reason: 'GatewayUnreachable', message: failure })
   }
   return notes
 }

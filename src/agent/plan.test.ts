@@ -161,7 +161,7 @@ const refusals: Record<string, Refused> = {
     'AddressOutsideCidr: 10.200.0.10 is outside 10.100.0.0/24',
     { address: '10.200.0.10' },
   ],
-  'a member of a bond': [withLink({ master: 'bond0' }), 'Enslaved: ens4 belongs to bond0'],
+  'a member of a bond': [withLink({ master: 'bond0' }), 'LinkHasMaster: ens4 belongs to bond0'],
   'a NIC that is up with an address of somebody else': [
     plus({ addresses: [anAddress(3, '192.0.2.7/24')] }, withLink(up)),
     'ForeignAddresses: ens4 is up and has address 192.0.2.7/24',
@@ -188,15 +188,15 @@ const refusals: Record<string, Refused> = {
   ],
   'a name that another device has': [
     plus({ links: [aLink({ ifindex: 9, name: 'multinic0', mac: 'fa:16:3e:aa:aa:aa' })] }),
-    'NameTaken: multinic0 is the name of a device with fa:16:3e:aa:aa:aa',
+    'InterfaceNameInUse: multinic0 is the name of a device with fa:16:3e:aa:aa:aa',
   ],
   'a table with a blackhole of somebody else': [
     plus({ routes: [aRoute(0, '10.9.0.0/16', { table: 100, type: 6, devices: [] })] }),
-    'TableTaken: table 100 holds a route to 10.9.0.0/16 in table 100',
+    'RoutingTableInUse: table 100 holds a route to 10.9.0.0/16 in table 100',
   ],
   'a priority that somebody else’s rule has': [
     plus({ rules: [aRule({ plain: false, table: 254 })] }),
-    'RuleTaken: a rule with priority 10100 looks up table 254',
+    'RulePriorityInUse: a rule with priority 10100 looks up table 254',
   ],
   'an address that another NIC of the node has': [
     plus({ addresses: [anAddress(2, '10.100.0.10/16')] }),

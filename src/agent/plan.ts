@@ -182,7 +182,10 @@ function accept(
       return holder ? [{ wish, holder }] : []
     })
     for (const { wish, holder } of stuck)
-      refused.set(wish.id, { reason: 'NameTaken', message: `${wish.name} is the name of a device with ${holder.mac}` })
+      refused.set(wish.id, {
+        reason: 'InterfaceNameInUse',
+        message: `${wish.name} is the name of a device with ${holder.mac}`,
+      })
     if (stuck.length === 0) return touchable
     touchable = touchable.filter(({ wish }) => !refused.has(wish.id))
   }

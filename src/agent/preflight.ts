@@ -50,7 +50,7 @@ export function wrongMachine(instanceId: string | undefined, systemUuid: string)
 /** What cannot be seen can neither be set nor be taken back: a run without it would only look like a good one. */
 export function notMounted(unseen: readonly string[]): Refusal | undefined {
   if (unseen.length === 0) return undefined
-  return { reason: 'HostUnseen', message: `the agent does not see ${unseen.join(', ')} of the host` }
+  return { reason: 'HostPathNotMounted', message: `the agent does not see ${unseen.join(', ')} of the host` }
 }
 
 /** What makes a device untouchable, wanted or not: the node lives on it. */
@@ -73,7 +73,7 @@ export function carriesNode(link: Link, ground: Ground, owned: OwnedNic | undefi
     return { reason: 'ApiServerPath', message: `the way to the API server leaves by ${link.name}` }
   const unknown = apiPathUnknown(link, ground, owned)
   if (unknown) return unknown
-  if (link.master) return { reason: 'Enslaved', message: `${link.name} belongs to ${link.master}` }
+  if (link.master) return { reason: 'LinkHasMaster', message: `${link.name} belongs to ${link.master}` }
   return undefined
 }
 
@@ -181,14 +181,16 @@ function tableTaken(nic: WantedNic, { observed, ours }: Ground): Refusal | undef
       entry.table === nic.table &&
       !(entry.type === 1 && entry.devices.length > 0 && entry.devices.every(device => ours.has(device))),
   )
-  return route && { reason: 'TableTaken', message: `table ${nic.table} holds ${routeInWords(route)}` }
+  return route && { reason: 'RoutingTableInUse', message: `table ${nic.table} holds ${routeInWords(route)}` }
 }
 
 function ruleTaken(nic: WantedNic, { observed }: Ground): Refusal | undefined {
   if (nic.rules.length === 0) return undefined
   const priority = priorityOf(nic.table)
   const rule = observed.rules.find(entry => entry.priority === priority && (!entry.plain || entry.table !== nic.table))
-  return rule && { reason: 'RuleTaken', message: `a rule with priority ${priority} looks up table ${rule.table}` }
+  return (
+    rule && { reason: 'RulePriorityInUse', message: `a rule with priority ${priority} looks up table ${rule.table}` }
+  )
 }
 
 function addressTaken(nic: WantedNic, link: Link, { observed, ours }: Ground): Refusal | undefined {
@@ -217,7 +219,7 @@ function ambiguousIndex(link: Link, { observed }: Ground): Refusal | undefined {
   const other = observed.links.find(entry => entry.name === `if${link.ifindex}` && entry.ifindex !== link.ifindex)
   return (
     other && {
-      reason: 'NameTaken',
+      reason: 'InterfaceNameInUse',
       message: `a device is called ${other.name}, which also means device ${link.ifindex}`,
     }
   )

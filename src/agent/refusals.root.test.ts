@@ -61,7 +61,7 @@ suite('what is not touched', { concurrency: 3 }, () => {
     const ran = await vm.agent({ interfaces: [wish(a, 0)] })
     assert.deepEqual(
       [ran.report?.interfaces[0]?.reason, ran.report?.interfaces[0]?.message],
-      ['TableTaken', 'table 100 holds a route to 172.16.0.0/16 via 10.0.0.1 in table 100'],
+      ['RoutingTableInUse', 'table 100 holds a route to 172.16.0.0/16 via 10.0.0.1 in table 100'],
     )
     assert.equal(foreignState(vm, macsOf(vm)), before)
     assert.deepEqual(kernel(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'ens4 down 1500'])

@@ -79,7 +79,7 @@ suite('on the wire', { concurrency: 3 }, () => {
       assert.deepEqual(
         outcome(required),
         [
-          ['Failed', 'GatewaySilent', `${a.gateway} does not answer`],
+          ['Failed', 'GatewayUnreachable', `${a.gateway} does not answer`],
           ['Configured', 'Configured', undefined],
         ],
         required.log,
@@ -126,7 +126,7 @@ suite('on the wire', { concurrency: 3 }, () => {
       const ran = await vm.agent({ interfaces: [moved] })
       assert.deepEqual(
         outcome(ran),
-        [['Failed', 'GatewaySilent', `${a.gateway} answered before the change and does not answer any more`]],
+        [['Failed', 'GatewayUnreachable', `${a.gateway} answered before the change and does not answer any more`]],
         ran.log,
       )
       assert.deepEqual({ ...kernel(vm), files: diskOf(vm) }, state)

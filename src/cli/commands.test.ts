@@ -21,9 +21,9 @@ const token = 'a-token-that-reads'
 const source = 'multinic-system/main'
 
 const verdicts: OperatorVerdict[] = [
-  { config: source, vm: 'vm-w1', portId: 'port-w1-0', reason: 'Taken', message: '', name: 'multinic0' },
+  { config: source, vm: 'vm-w1', portId: 'port-w1-0', reason: 'Selected', message: '', name: 'multinic0' },
   { config: source, vm: 'vm-w1', portId: 'port-late', reason: 'StatusNotAllowed', message: 'the port is BUILD' },
-  { config: source, vm: 'vm-gone', reason: 'VmGone', message: 'Nova knows no vm-gone' },
+  { config: source, vm: 'vm-gone', reason: 'VmNotFound', message: 'Nova knows no vm-gone' },
 ]
 let plan: PlanAnswer
 let planned: OpenstackConfig | undefined
@@ -66,7 +66,7 @@ before(async () => {
     macAddress,
     ...(portId && { portId }),
     status: id === 0 ? ('Configured' as const) : ('Failed' as const),
-    reason: id === 0 ? 'Configured' : 'NameTaken',
+    reason: id === 0 ? 'Configured' : 'InterfaceNameInUse',
     ...(id === 1 && { message: 'eth7 is called multinic1', stages: { seen: '2026-01-01T10:00:00Z' } }),
   }))
   await open.recorder.put([w1, aWrite('w2')])
@@ -93,7 +93,7 @@ test('status draws a tree with the reason and the remedy where something is wron
 │     │  → Look at interfaceStatuses; correct the cause or set the annotation multinic.io/retry.
 │     ├─ ● multinic0  Configured  10.0.40.225/16  mtu 1450  02:00:00:28:e1:00
 │     └─ ✗ multinic1  Failed      10.1.40.225/16  mtu 1450  02:00:00:28:e1:01
-│           NameTaken: Another device, not ours, has this name.
+│           InterfaceNameInUse: Another device, not ours, has this name.
 │           eth7 is called multinic1
 │           → Rename that device.
 └─ w2  Pending
@@ -234,7 +234,7 @@ test('history tells every change with its cause and what was different', async (
     'TIME  status  told by the node',
     '    ~ node state  Pending → Failed ApplyFailed',
     '    ~ multinic0 state  Pending → Configured',
-    '    ~ multinic1 state  Pending → Failed NameTaken',
+    '    ~ multinic1 state  Pending → Failed InterfaceNameInUse',
     'TIME  created  a port was attached',
   ])
 })
@@ -261,8 +261,8 @@ test('find tells where an address is, also as CSV, and who had it before', async
 test('check ends with 1 when something is not as asked for, and with 0 when all is', async () => {
   const { code, out } = await multinic('check')
   assert.equal(code, 1)
-  assert.match(out, /w1 {4}multinic1 {2}Failed {3}NameTaken {2}Another device, not ours, has this name\./)
-  assert.match(out, /→ NameTaken: Rename that device\./)
+  assert.match(out, /w1 {4}multinic1 {2}Failed {3}InterfaceNameInUse {2}Another device, not ours, has this name\./)
+  assert.match(out, /→ InterfaceNameInUse: Rename that device\./)
   const fine = await multinic('check', '--provider', 'other')
   assert.deepEqual([fine.code, fine.out], [0, '0 interfaces of 0 nodes are as they were asked for\n'])
 })

@@ -22,7 +22,13 @@ before(async () => {
     env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'inventory.db') },
     log: silent,
     also(app) {
-      const skipped = { config: 'ns/main', vm: 'vm-w1', portId: 'port-late', reason: 'ForeignOwner', message: 'odd' }
+      const skipped = {
+        config: 'ns/main',
+        vm: 'vm-w1',
+        portId: 'port-late',
+        reason: 'DeviceOwnerNotAllowed',
+        message: 'odd',
+      }
       app.get(verdictsPath, async request => ({
         verdicts: (request.query as { vm?: string }).vm === 'vm-w1' ? [skipped] : [],
       }))

@@ -9,8 +9,8 @@ import { conditions, generation, opaqueId, timestamp } from './text.ts'
 export const openstackConfigGroup = 'multinic.example.com'
 
 export const openstackConfigAnnotations = {
-  forceReconcile: 'multinic.example.com/force-reconcile',
-  releaseRemovals: 'multinic.example.com/release-removals',
+  forceReconcile: 'multinic.io/force-reconcile',
+  releaseRemovals: 'multinic.io/release-removals',
 } as const
 
 export const openstackConfigFinalizer = 'multinic.example.com/delivered-nodes'
@@ -136,7 +136,7 @@ export const openstackConfigStatus = z
           .max(10)
           .optional()
           .meta({ description: 'The first ports and VMs that were not taken, and why.' }),
-        summary: z.string().max(24).optional().meta({ description: 'Taken and seen ports, such as 6/8.' }),
+        summary: z.string().max(24).optional().meta({ description: 'Selected and seen ports, such as 6/8.' }),
       })
       .optional()
       .meta({ description: 'Ports of these VMs, by verdict.' }),

@@ -21,18 +21,18 @@ export const syncReasons = {
     remedy:
       'Check contrabassEndpoint, openstackProviderID and the encryption key; the message has the answer of Contrabass.',
   },
-  EventsAway: {
+  EventBusUnreachable: {
     meaning:
       'The cloud’s message bus is not reached, or has none of the exchanges yet: ports are found by polling, on the fast interval.',
     remedy: 'Check the addresses and the network to the broker, and rabbitmqExchanges; it is tried again by itself.',
   },
-  EventsConnected: { meaning: 'Notifications of the cloud start syncs at once.', remedy: nothing },
-  EventsConnecting: { meaning: 'The cloud’s message bus is being connected to.', remedy: 'Wait a moment.' },
-  EventsOff: {
+  EventBusConnected: { meaning: 'Notifications of the cloud start syncs at once.', remedy: nothing },
+  EventBusConnecting: { meaning: 'The cloud’s message bus is being connected to.', remedy: 'Wait a moment.' },
+  EventBusNotConfigured: {
     meaning: 'No message bus is known for this cloud any more: ports are found by polling.',
     remedy: 'Nothing, or name one in Contrabass, in spec.secrets.rabbitmqSecretRef or for the operator.',
   },
-  EventsUnavailable: {
+  EventBusConfigError: {
     meaning:
       'The cloud’s message bus cannot be used as it is set: the password does not open or is refused, or a setting is wrong. Ports are found by polling, on the fast interval.',
     remedy:
@@ -47,11 +47,11 @@ export const syncReasons = {
     meaning: 'Keystone did not issue a token.',
     remedy: 'Check the admin account, its domain and projectID in Contrabass and Keystone.',
   },
-  LeftBehind: {
+  NodesOrphaned: {
     meaning:
       'k8sProviderID or violaEndpoint of the object was changed, and the nodes of the place before stay as they were delivered.',
     remedy:
-      'Point the object back and delete it to have them taken away, or delete their MultiNicNodeConfigs there; then set the annotation multinic.example.com/release-removals to a new value.',
+      'Point the object back and delete it to have them taken away, or delete their MultiNicNodeConfigs there; then set the annotation multinic.io/release-removals to a new value.',
   },
   NeutronEndpointError: {
     meaning: 'The catalog has no Neutron for this region and interface.',
@@ -80,7 +80,7 @@ export const syncReasons = {
   },
   RemovalHeld: {
     meaning: 'Many ports vanished at once without an edit of this object, so nothing was removed.',
-    remedy: 'Check the cloud. To let them go, set the annotation multinic.example.com/release-removals to a new value.',
+    remedy: 'Check the cloud. To let them go, set the annotation multinic.io/release-removals to a new value.',
   },
   RemovalPending: { meaning: 'Viola refused a removal.', remedy: 'Look at the message; it is tried again.' },
   SubnetNotFound: {
@@ -98,12 +98,12 @@ export const syncReasons = {
 
 /** Verdicts on ports and VMs. */
 export const verdictReasons = {
-  Taken: { meaning: 'The port is an interface of its node.', remedy: nothing },
+  Selected: { meaning: 'The port is an interface of its node.', remedy: nothing },
   BeforeBaseline: {
     meaning: 'The port is older than the baseline.',
     remedy: 'Set openstackPortBaseline to none or to an earlier time.',
   },
-  ForeignOwner: {
+  DeviceOwnerNotAllowed: {
     meaning: 'The port’s device_owner is not one of openstackPortOwners.',
     remedy: 'Attach the port with Nova, or extend openstackPortOwners.',
   },
@@ -121,17 +121,20 @@ export const verdictReasons = {
   },
   NameUnknown: { meaning: 'Nova has not told the name of this VM yet.', remedy: 'Wait; it is asked again.' },
   NoAddress: { meaning: 'The port has no address in a chosen subnet.', remedy: 'Give it one, or choose its subnet.' },
-  NotAttachedYet: { meaning: 'The port is not bound to the VM yet.', remedy: 'Wait; it is looked at again soon.' },
-  OtherNetwork: {
+  PortNotBound: { meaning: 'The port is not bound to the VM yet.', remedy: 'Wait; it is looked at again soon.' },
+  NetworkMismatch: {
     meaning: 'The address’s subnet belongs to another network than the port.',
     remedy: 'Check the port in Neutron.',
   },
-  OtherVm: { meaning: 'The port belongs to a VM that this object does not name.', remedy: 'Add the VM to vmNames.' },
+  VmNotSelected: {
+    meaning: 'The port belongs to a VM that this object does not name.',
+    remedy: 'Add the VM to vmNames.',
+  },
   StatusNotAllowed: {
     meaning: 'The port’s status is not one that is taken.',
     remedy: 'Wait, or extend openstackPortAllowedStatuses.',
   },
-  VmGone: {
+  VmNotFound: {
     meaning:
       'Nova knows no such VM. Its interfaces are taken away only when Nova remembers the deletion, or shows other VMs of the object: a token of a wrong project sees nothing either.',
     remedy: 'Remove it from vmNames; that also takes its interfaces away.',
@@ -141,7 +144,7 @@ export const verdictReasons = {
 
 /** Ready conditions of a MultiNicNodeConfig. */
 export const nodeReasons = {
-  AgentLost: {
+  ReportMissing: {
     meaning: 'The agent’s Job ended without a report.',
     remedy: 'Look at the Job’s Pod and its log; it is tried again.',
   },
@@ -160,7 +163,7 @@ export const nodeReasons = {
     remedy: 'Look at the message; it is tried again for ten minutes.',
   },
   DuplicateNode: { meaning: 'An older MultiNicNodeConfig names the same node.', remedy: 'Delete one of the two.' },
-  ImageMissing: {
+  ImagePullFailed: {
     meaning: 'The node cannot get the image of the agent.',
     remedy: 'Check the image’s name, its registry and the pull secrets.',
   },
@@ -172,13 +175,13 @@ export const nodeReasons = {
     meaning: 'The NIC is not in the guest yet.',
     remedy: 'Wait; when it lasts, check the attachment in Nova.',
   },
-  NodeAway: { meaning: 'The agent’s Pod does not start on the node.', remedy: 'Check the kubelet of the node.' },
-  NodeFull: { meaning: 'The node has no room for the agent’s Pod.', remedy: 'Free resources on the node.' },
-  NodeMissing: {
+  PodNotStarting: { meaning: 'The agent’s Pod does not start on the node.', remedy: 'Check the kubelet of the node.' },
+  NodeOutOfResources: { meaning: 'The node has no room for the agent’s Pod.', remedy: 'Free resources on the node.' },
+  NodeNotFound: {
     meaning: 'The node is not in this cluster.',
     remedy: 'Wait until it joins, or correct nodeName and instanceId.',
   },
-  NodeUnheard: {
+  NodeUnreachable: {
     meaning: 'Nobody hears from the node.',
     remedy: 'Check the machine; it is configured when it is back.',
   },
@@ -257,7 +260,7 @@ export const interfaceReasons = {
     remedy: 'Leave this port out, or remove the default route that DHCP put there.',
   },
   Drifted: { meaning: 'The node differs from what was configured.', remedy: 'Look at the differences in the message.' },
-  Enslaved: {
+  LinkHasMaster: {
     meaning: 'The NIC belongs to a bond or bridge.',
     remedy: 'Take it out of the bond or bridge, or leave the port out.',
   },
@@ -269,11 +272,11 @@ export const interfaceReasons = {
     meaning: 'A file that is not ours configures this MAC, or is where ours has its place.',
     remedy: 'Remove the entry, or the file, that the message names.',
   },
-  HostUnseen: {
+  HostPathNotMounted: {
     meaning: 'The agent was not given a path of the host that it needs.',
     remedy: 'Mount the path that the message names; the controller’s own Jobs have all of them.',
   },
-  GatewaySilent: {
+  GatewayUnreachable: {
     meaning:
       'The gateway or peer of the NIC does not answer, and it did before or has to (NETWORK_PROBE); the NIC was taken back.',
     remedy: 'Check the port, its network and its router in Neutron, or set NETWORK_PROBE to reported.',
@@ -285,7 +288,7 @@ export const interfaceReasons = {
     meaning: 'The device does not allow this MTU.',
     remedy: 'Lower the network’s MTU, or raise the device’s.',
   },
-  NameTaken: { meaning: 'Another device, not ours, has this name.', remedy: 'Rename that device.' },
+  InterfaceNameInUse: { meaning: 'Another device, not ours, has this name.', remedy: 'Rename that device.' },
   NicAmbiguous: {
     meaning: 'Several NICs of the node have this MAC.',
     remedy: 'Give each port a MAC of its own.',
@@ -308,15 +311,15 @@ export const interfaceReasons = {
     remedy: 'Look at the message and at what else changed the network.',
   },
   Removed: { meaning: 'The interface is no longer wanted and was taken away.', remedy: nothing },
-  RuleTaken: {
+  RulePriorityInUse: {
     meaning: 'A routing rule of somebody else has our priority.',
     remedy: 'Change NETWORK_ROUTING_TABLE_BASE or that rule.',
   },
-  TableTaken: {
+  RoutingTableInUse: {
     meaning: 'Somebody else’s routes are in the routing table of this interface.',
     remedy: 'Change NETWORK_ROUTING_TABLE_BASE or those routes.',
   },
-  Undone: {
+  RolledBack: {
     meaning: 'An earlier run was cut short; its changes were taken back.',
     remedy: 'Nothing; it is tried again.',
   },

@@ -160,7 +160,7 @@ test('a node that is full and a directory that cannot be mounted are told by the
     const full = await podOn('full')
     const refused = { phase: 'Failed', reason: 'OutOfcpu', message: 'Node didn’t have enough resource: cpu' }
     await kube.patchStatus(pods, { namespace, name: full.name }, refused)
-    await saysIn('full', `InProgress NodeFull: OutOfcpu: ${refused.message}`)
+    await saysIn('full', `InProgress NodeOutOfResources: OutOfcpu: ${refused.message}`)
     await runsAfter(full, 'full')
     await saysIn('unmounted', 'InProgress MountFailed: hostPath type check failed: /etc/netplan is not a directory')
   } finally {

@@ -211,10 +211,10 @@ function troubleOf({ status }: PodObject): Trouble | undefined {
   const [agent] = status?.containerStatuses ?? []
   const { reason = '', message = '' } = agent?.state?.waiting ?? {}
   const said = (text: string) => [reason, text].filter(Boolean).join(': ')
-  if (/Image/.test(reason)) return { reason: 'ImageMissing', message: said(message) }
+  if (/Image/.test(reason)) return { reason: 'ImagePullFailed', message: said(message) }
   if (/^(CreateContainer|RunContainer)/.test(reason)) return { reason: 'MountFailed', message: said(message) }
   if (/^(OutOf|Evicted)/.test(status?.reason ?? ''))
-    return { reason: 'NodeFull', message: [status?.reason, status?.message].filter(Boolean).join(': ') }
+    return { reason: 'NodeOutOfResources', message: [status?.reason, status?.message].filter(Boolean).join(': ') }
   return undefined
 }
 

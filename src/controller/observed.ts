@@ -77,7 +77,7 @@ export interface AgentJob {
 }
 
 export interface Trouble {
-  reason: 'ImageMissing' | 'MountFailed' | 'NodeFull' | 'PodForbidden'
+  reason: 'ImagePullFailed' | 'MountFailed' | 'NodeOutOfResources' | 'PodForbidden'
   message: string
 }
 

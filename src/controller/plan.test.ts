@@ -8,7 +8,7 @@ const missing = { verdict: 'Pending', message: 'multinic1 is not in the guest ye
 holdsFor({
   'a config without its node waits for the node': [
     { node: undefined },
-    'Pending NodeMissing: node w1 is not in this cluster',
+    'Pending NodeNotFound: node w1 is not in this cluster',
   ],
   'a config for another machine is never applied': [
     { node: undefined, namesake: aNode({ systemUUID: 'uuid-9' }) },
@@ -16,7 +16,7 @@ holdsFor({
   ],
   'a node that has not told which machine it is is waited for': [
     { node: undefined, namesake: aNode({ systemUUID: '' }) },
-    'Pending NodeUnheard: node w1 has not told which machine it is',
+    'Pending NodeUnreachable: node w1 has not told which machine it is',
   ],
   'of two configs for one node the younger one says why it waits': [
     { twins: [{ name: 'first', older: true, deleting: false }] },
@@ -52,7 +52,7 @@ holdsFor({
   ],
   'a node that nobody hears from gets no job': [
     { node: aNode({ heard: false }) },
-    'Pending NodeUnheard: nobody hears from node w1',
+    'Pending NodeUnreachable: nobody hears from node w1',
   ],
   'a settled config stays settled when nobody hears from its node': [
     { ...withStatus(configured), node: aNode({ heard: false }) },
@@ -80,7 +80,7 @@ holdsFor({
   ],
   'a job whose node has gone before it started is told': [
     { node: undefined, jobs: [aJob(config, { phase: 'waiting' })] },
-    'InProgress NodeMissing: node w1 is not in this cluster (again in 25s)',
+    'InProgress NodeNotFound: node w1 is not in this cluster (again in 25s)',
   ],
   'a job that has no Pod yet is told, and looked at when it should run': [
     { jobs: [aJob(config, { phase: 'waiting' })] },
@@ -89,11 +89,11 @@ holdsFor({
   'a running job is left alone': [{ jobs: [running] }, `InProgress Applying: ${running.name} is running`],
   'a Pod that does not start is told': [
     { jobs: [aJob(config, { phase: 'waiting', createdAt: start - 31_000 })] },
-    `InProgress NodeAway: the Pod of ${running.name} does not start on its node (again in 60s)`,
+    `InProgress PodNotStarting: the Pod of ${running.name} does not start on its node (again in 60s)`,
   ],
   'a job on a node that nobody hears from is told': [
     { node: aNode({ heard: false }), jobs: [running] },
-    'InProgress NodeUnheard: nobody hears from node w1',
+    'InProgress NodeUnreachable: nobody hears from node w1',
   ],
   'a Pod that admission forbids is told': [
     {
@@ -102,8 +102,8 @@ holdsFor({
     'InProgress PodForbidden: violates PodSecurity (again in 25s)',
   ],
   'a node without room is told': [
-    { jobs: [aJob(config, { phase: 'waiting', trouble: { reason: 'NodeFull', message: 'OutOfpods' } })] },
-    'InProgress NodeFull: OutOfpods (again in 25s)',
+    { jobs: [aJob(config, { phase: 'waiting', trouble: { reason: 'NodeOutOfResources', message: 'OutOfpods' } })] },
+    'InProgress NodeOutOfResources: OutOfpods (again in 25s)',
   ],
   'a directory that is not there is told': [
     { jobs: [aJob(config, { phase: 'waiting', trouble: { reason: 'MountFailed', message: '/etc/netplan' } })] },
@@ -135,7 +135,7 @@ holdsFor({
   ],
   'a job that ends silently is a failure': [
     { jobs: [aJob(config, { phase: 'ended', result: { lost: 'the agent left no report (exit code 137)' } })] },
-    `Failed AgentLost: ${running.name}: the agent left no report (exit code 137); it is tried again after 10s (again in 10s)`,
+    `Failed ReportMissing: ${running.name}: the agent left no report (exit code 137); it is tried again after 10s (again in 10s)`,
   ],
   'a failure is told in the words of the agent': [
     { jobs: [anEndedJob(config, bad)] },
@@ -146,11 +146,11 @@ holdsFor({
       jobs: [
         anEndedJob(config, {
           verdict: 'Failed',
-          interfaces: [aNic(0), aNic(1, { status: 'Failed', reason: 'NameTaken', message: 'by eth9' })],
+          interfaces: [aNic(0), aNic(1, { status: 'Failed', reason: 'InterfaceNameInUse', message: 'by eth9' })],
         }),
       ],
     },
-    'Failed ApplyFailed: multinic1: NameTaken: by eth9; it is tried again after 10s (again in 10s)',
+    'Failed ApplyFailed: multinic1: InterfaceNameInUse: by eth9; it is tried again after 10s (again in 10s)',
   ],
   'a good report makes the config ready': [
     { jobs: [anEndedJob(config)] },
@@ -158,7 +158,7 @@ holdsFor({
   ],
   'a good report that leaves an interface out is no success': [
     { jobs: [anEndedJob(config, { interfaces: [aNic(0)] })] },
-    `Failed AgentLost: ${running.name}: the report leaves out multinic1; it is tried again after 10s (again in 10s)`,
+    `Failed ReportMissing: ${running.name}: the report leaves out multinic1; it is tried again after 10s (again in 10s)`,
   ],
   'a good report counts even when the node has gone since': [
     { node: undefined, jobs: [anEndedJob(config)] },

@@ -46,10 +46,10 @@ export function planNodeConfig(seen: Observed): Plan {
     return wait(seen, 'OwnedByNodeConfig', `MultiNicNodeConfig ${older.name} has node ${nodeName}`)
   if (older) return wait(seen, 'DuplicateNode', `${older.name} is older and names the same node ${nodeName}`)
   if (!node && namesake?.systemUUID === '')
-    return wait(seen, 'NodeUnheard', `node ${nodeName} has not told which machine it is`)
+    return wait(seen, 'NodeUnreachable', `node ${nodeName} has not told which machine it is`)
   if (!node && namesake)
     return wait(seen, 'WrongMachine', `node ${nodeName} is machine ${namesake.systemUUID}, not ${instanceIdOf(config)}`)
-  if (!node) return wait(seen, 'NodeMissing', `node ${nodeName} is not in this cluster`)
+  if (!node) return wait(seen, 'NodeNotFound', `node ${nodeName} is not in this cluster`)
   if (work.errors.length) return refuse(seen, work)
 
   const due = lookingFirst(seen, whatIsDue(seen, node), action => nextAttempt(seen, node, work, action))
@@ -62,7 +62,7 @@ export function planNodeConfig(seen: Observed): Plan {
     return keep(seen, checkLaterMs)
   if (paused) return wait(seen, 'Paused', paused)
   if (busy) return makeRoom(seen, busy)
-  if (!node.heard) return wait(seen, 'NodeUnheard', `nobody hears from node ${node.name}`)
+  if (!node.heard) return wait(seen, 'NodeUnreachable', `nobody hears from node ${node.name}`)
   const waits = due.takesSlot && !due.retry
   if (waits && seen.rollout.stopped) return wait(seen, 'RolloutStopped', seen.rollout.because)
   if (waits && !seen.rollout.room) return wait(seen, 'RolloutWaiting', seen.rollout.because)

@@ -58,7 +58,7 @@ test('a config is Configured before its Job is Complete, and is then left alone'
 
 test('a config without its node waits, and goes on when the node joins', async () => {
   await cluster.addConfig('late', '')
-  await cluster.expectStatus('late', 'Pending 0/1 False NodeMissing: node late is not in this cluster')
+  await cluster.expectStatus('late', 'Pending 0/1 False NodeNotFound: node late is not in this cluster')
   assert.equal((await cluster.configOf('late'))?.metadata.finalizers, undefined)
   await cluster.addNode('late')
   await cluster.endAgent('late')
@@ -159,7 +159,10 @@ test('a NIC that is not there yet is looked for again soon', async () => {
 
 test('a failure is told in the words of the agent, and tried again on a person’s word', async () => {
   await cluster.addConfig('bad', await cluster.addNode('bad'), { nics: 2 })
-  const interfaces = [aNic(0), aNic(1, { status: 'Failed', reason: 'NameTaken', message: 'eth9 has the name' })]
+  const interfaces = [
+    aNic(0),
+    aNic(1, { status: 'Failed', reason: 'InterfaceNameInUse', message: 'eth9 has the name' }),
+  ]
   await cluster.endAgent('bad', { verdict: 'Failed', message: 'multinic1: eth9 has the name', interfaces })
   const config = await cluster.expectStatus(
     'bad',

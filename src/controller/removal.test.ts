@@ -53,7 +53,7 @@ const cases: Record<string, Case> = {
   ],
   'a cleanup whose Pod does not start is told, and looked at before the time is up': [
     { jobs: [aJob(config, { action: 'cleanup', phase: 'waiting', createdAt: start - 31_000 })] },
-    `InProgress NodeAway: the Pod of ${cleaning.name} does not start on its node (again in 60s)`,
+    `InProgress PodNotStarting: the Pod of ${cleaning.name} does not start on its node (again in 60s)`,
   ],
   'a cleanup that never ended does not hold the config for ever': [
     { config: deleted(601), jobs: [cleaning] },
@@ -71,7 +71,7 @@ const cases: Record<string, Case> = {
   'a config of a node that is gone goes at once': [
     { node: undefined },
     'as it is',
-    release('NodeMissing', 'node w1 is gone: there is nothing to clean up'),
+    release('NodeNotFound', 'node w1 is gone: there is nothing to clean up'),
   ],
   'a config whose node is another machine now goes at once': [
     { node: undefined, namesake: aNode({ systemUUID: 'uuid-9' }) },
@@ -80,7 +80,7 @@ const cases: Record<string, Case> = {
   ],
   'a config whose node has not told its machine is not let go yet': [
     { node: undefined, namesake: aNode({ systemUUID: '' }) },
-    'Pending NodeUnheard: node w1 has not told which machine it is (again in 595s)',
+    'Pending NodeUnreachable: node w1 has not told which machine it is (again in 595s)',
   ],
   'the interfaces stay when another config names the node': [
     { twins: [{ name: 'heir', older: false, deleting: false }] },
@@ -98,7 +98,7 @@ const cases: Record<string, Case> = {
   ],
   'a node that nobody hears from is waited for': [
     { node: aNode({ heard: false }) },
-    'Pending NodeUnheard: nobody hears from node w1 (again in 595s)',
+    'Pending NodeUnreachable: nobody hears from node w1 (again in 595s)',
   ],
   'a node that does not come back does not hold the config for ever': [
     { config: deleted(601), node: aNode({ heard: false }) },

@@ -28,10 +28,10 @@ export function planRemoval(seen: Observed): Plan {
   if (heir) return release('Released', `${heir.name} names the same node ${nodeName}: the interfaces are its own now`)
   const left = Date.parse(deletionTimestamp) + policy.cleanupTimeoutMs - now
   if (!node && namesake?.systemUUID === '' && left > 0)
-    return wait(seen, 'NodeUnheard', `node ${nodeName} has not told which machine it is`, left)
+    return wait(seen, 'NodeUnreachable', `node ${nodeName} has not told which machine it is`, left)
   if (!node && namesake)
     return release('WrongMachine', `node ${nodeName} is machine ${namesake.systemUUID}, not ${instanceIdOf(config)}`)
-  if (!node) return release('NodeMissing', `node ${nodeName} is gone: there is nothing to clean up`)
+  if (!node) return release('NodeNotFound', `node ${nodeName} is gone: there is nothing to clean up`)
 
   const job = newest(seen.jobs.filter(one => one.configUid === uid && one.action === 'cleanup'))
   if (job && verdictOf(job) === 'Removed') return release('Removed', `the interfaces were taken from node ${node.name}`)
@@ -42,7 +42,7 @@ export function planRemoval(seen: Observed): Plan {
   if (job && job.phase !== 'ended') return within(left, watchJob(seen, job))
   const paused = pauseOf(seen)
   if (paused) return wait(seen, 'Paused', paused, left)
-  if (!node.heard) return wait(seen, 'NodeUnheard', `nobody hears from node ${node.name}`, left)
+  if (!node.heard) return wait(seen, 'NodeUnreachable', `nobody hears from node ${node.name}`, left)
   if (!job) return start(seen, node, workOf(config), { action: 'cleanup', attempt: 0, takesSlot: false })
 
   const pause = pendingWait(job.attempt)

@@ -10,7 +10,7 @@ import { failuresOf, failureWait, type Plan, pendingWait, type Reason, type Said
 
 export function takeResult(seen: Observed, work: Work, job: AgentJob): Plan {
   const result = job.result ?? { lost: 'the agent left no report' }
-  if ('lost' in result) return failed(seen, job, 'AgentLost', `${job.name}: ${result.lost}`)
+  if ('lost' in result) return failed(seen, job, 'ReportMissing', `${job.name}: ${result.lost}`)
   const { report } = result
   const missing = unreported(report, work.interfaces)
 
@@ -19,9 +19,9 @@ export function takeResult(seen: Observed, work: Work, job: AgentJob): Plan {
     case 'InSync':
     case 'Removed':
       if (report.verdict === 'Removed' && work.interfaces.length)
-        return failed(seen, job, 'AgentLost', `${job.name} removed what it was asked to configure`, report)
+        return failed(seen, job, 'ReportMissing', `${job.name} removed what it was asked to configure`, report)
       if (missing.length)
-        return failed(seen, job, 'AgentLost', `${job.name}: the report leaves out ${missing.join(', ')}`)
+        return failed(seen, job, 'ReportMissing', `${job.name}: the report leaves out ${missing.join(', ')}`)
       return ended(job, report, {
         state: 'Configured',
         reason: 'AllInterfacesConfigured',

@@ -98,17 +98,17 @@ const stories: Record<string, (stage: Stage, name: string, restart: Restart) => 
       }, stage.waits)
     await stage.addConfig(name, '6f1c2a10-0001-4aaa-8bbb-999999999999')
     for (let round = 0; round < 2; round++) {
-      await reason('NodeMissing')
+      await reason('NodeNotFound')
       await stage.addNode(name)
       await reason('WrongMachine')
       await real.kube.delete(nodes, { name })
     }
-    await reason('NodeMissing')
+    await reason('NodeNotFound')
     await restart()
     await stage.addNode(name)
     await reason('WrongMachine')
     await real.kube.delete(nodes, { name })
-    await reason('NodeMissing')
+    await reason('NodeNotFound')
   },
 }
 

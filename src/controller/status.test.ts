@@ -21,7 +21,7 @@ const good: Said = {
 }
 const waiting: Said = {
   state: 'Pending',
-  reason: 'NodeMissing',
+  reason: 'NodeNotFound',
   message: 'node w1 is not in this cluster',
   progressing: true,
   failedAttempts: 0,
@@ -108,7 +108,7 @@ test('a new spec makes every interface open again, with the times it had', () =>
 test('one bad interface does not hide the good one', () => {
   const report = aReport(config, {
     verdict: 'Failed',
-    interfaces: [aNic(0), aNic(1, { status: 'Failed', reason: 'NameTaken', message: 'eth9 has the name' })],
+    interfaces: [aNic(0), aNic(1, { status: 'Failed', reason: 'InterfaceNameInUse', message: 'eth9 has the name' })],
   })
   const said: Said = { ...good, state: 'Failed', reason: 'ApplyFailed', result: { bootID: 'boot-1', report } }
   const { nics, interfaceStatuses, conditions } = told(undefined, said)
@@ -117,7 +117,7 @@ test('one bad interface does not hide the good one', () => {
     interfaceStatuses?.map(({ status, reason, message }) => [status, reason, message]),
     [
       ['Configured', 'Configured', undefined],
-      ['Failed', 'NameTaken', 'eth9 has the name'],
+      ['Failed', 'InterfaceNameInUse', 'eth9 has the name'],
     ],
   )
   assert.equal(conditions?.find(({ type }) => type === 'Degraded')?.status, 'True')
@@ -125,12 +125,12 @@ test('one bad interface does not hide the good one', () => {
 
 test('a lost report leaves no interface in progress', () => {
   const applying = told(undefined, { ...waiting, state: 'InProgress', reason: 'Applying' })
-  const lost: Said = { ...good, state: 'Failed', reason: 'AgentLost', result: { bootID: 'boot-1' } }
+  const lost: Said = { ...good, state: 'Failed', reason: 'ReportMissing', result: { bootID: 'boot-1' } }
   assert.deepEqual(
     told(applying, lost).interfaceStatuses?.map(({ status, reason }) => [status, reason]),
     [
-      ['Failed', 'AgentLost'],
-      ['Failed', 'AgentLost'],
+      ['Failed', 'ReportMissing'],
+      ['Failed', 'ReportMissing'],
     ],
   )
 })

@@ -83,13 +83,13 @@ test('the report of an agent tells when it started and what it did', () => {
 test('an agent that applied nothing has no such stages, and a lost report tells of the status alone', () => {
   const { traces, spans } = collected(start + 2_000)
   traces.told(observed, aResult({ startedAt: start + 1_000, total: 20, apply: 0, verify: 0 }))
-  const lost = aResult({}, { state: 'Failed', reason: 'AgentLost', result: { bootID: 'boot-1' } })
+  const lost = aResult({}, { state: 'Failed', reason: 'ReportMissing', result: { bootID: 'boot-1' } })
   traces.told(observed, lost)
   assert.deepEqual(spans.map(short), [
     'pod-start 0 1000',
     'agent 1000 1020 multinic-agent',
     'status 1020 2000',
-    'status 2000 2000 AgentLost',
+    'status 2000 2000 ReportMissing',
   ])
 })
 

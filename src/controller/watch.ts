@@ -18,10 +18,10 @@ export function watchJob(seen: Observed, job: AgentJob): Plan {
 
   if (job.trouble) return tell(job.trouble.reason, job.trouble.message)
   if (job.phase === 'waiting' && !node)
-    return tell('NodeMissing', `node ${config.spec.nodeName} is not in this cluster`)
-  if (node?.heard === false) return tell('NodeUnheard', `nobody hears from node ${node.name}`)
+    return tell('NodeNotFound', `node ${config.spec.nodeName} is not in this cluster`)
+  if (node?.heard === false) return tell('NodeUnreachable', `nobody hears from node ${node.name}`)
   if (job.phase === 'waiting' && age >= startWithinMs)
-    return tell('NodeAway', `the Pod of ${job.name} does not start on its node`)
+    return tell('PodNotStarting', `the Pod of ${job.name} does not start on its node`)
   if (age < tellAfterMs && !saysWait(seen)) return { steps: [], after: tellAfterMs - age }
   return tell(working, `${job.name} is ${job.phase === 'waiting' ? 'starting' : 'running'}`)
 }

@@ -42,7 +42,7 @@ before(async () => {
   closed = createInventoryApp({ store, auth: await openInventoryAuth(tokens, silent), log: silent })
   await store.put([aWrite('w1', { nics: 2 }), aWrite('w2'), aWrite('w1', { providerId: 'p2', instanceId: 'vm-x' })])
   betweenPuts = now().toISOString()
-  const failed = { macAddress: '02:00:00:00:00:01', status: 'Failed', reason: 'NameTaken' } as const
+  const failed = { macAddress: '02:00:00:00:00:01', status: 'Failed', reason: 'InterfaceNameInUse' } as const
   await store.put([aWrite('w2', { state: 'Failed', reason: 'ApplyFailed', interfaces: [failed] })])
 })
 after(async () => {

@@ -23,7 +23,7 @@ const cases: Record<string, [InventoryRecord, ...says: string[]]> = {
   'an interface as it was asked for is none, whatever the kernel added': [record(good)],
   'one that nobody has told of is waited for': [record(), 'multinic0 Pending:'],
   'one that failed is told with its remedy': [
-    record({ ...good, status: 'Failed', reason: 'NameTaken' }),
+    record({ ...good, status: 'Failed', reason: 'InterfaceNameInUse' }),
     'multinic0 Failed: Rename that device.',
   ],
   'one that was changed behind our back is told by field': [

@@ -97,11 +97,11 @@ test('times on the node stay when a sibling is changed, and move when the interf
 
 test('a change of state is an event with its reason', () => {
   const before = after(aWrite('n', { interfaces: [{ ...status, status: 'InProgress' }] }))
-  const failed = { ...status, status: 'Failed', reason: 'NameTaken' } as const
+  const failed = { ...status, status: 'Failed', reason: 'InterfaceNameInUse' } as const
   const change = planWrite(before, aWrite('n', { interfaces: [failed] }), t2)
   assert.deepEqual(
     change?.events.map(({ what, reason }) => [what, reason]),
-    [['status/Failed', 'NameTaken']],
+    [['status/Failed', 'InterfaceNameInUse']],
   )
 })
 

@@ -86,7 +86,7 @@ test('beside another part, that part says who may read the verdicts', async () =
   const mayRead = async (authorization: string | undefined) => {
     if (authorization !== 'Bearer of-the-inventory') throw new HttpProblem(401, 'a bearer token is needed')
   }
-  const verdicts = () => new Map([['ns/main', [{ vm: 'vm-1', reason: 'VmGone' as const, message: 'gone' }]]])
+  const verdicts = () => new Map([['ns/main', [{ vm: 'vm-1', reason: 'VmNotFound' as const, message: 'gone' }]]])
   serveOperatorApi(app, () => ({ verdicts, dryRun: () => assert.fail() }), mayRead)
   assert.equal((await app.inject(verdictsPath)).statusCode, 401)
   const headers = { authorization: 'Bearer of-the-inventory' }
@@ -158,7 +158,7 @@ test('numbers tell of calls, syncs and ports', async () => {
   for (const line of [
     /multinic_operator_calls_total\{service="neutron",method="GET",status="2xx"\} \d+/,
     /multinic_operator_syncs_total\{outcome="changed"\} \d+/,
-    /multinic_operator_ports\{config="multinic-system\/main",reason="Taken"\} 1/,
+    /multinic_operator_ports\{config="multinic-system\/main",reason="Selected"\} 1/,
     ...['cloud', 'held', 'plan', 'deliver', 'record', 'status'].map(
       stage => new RegExp(`multinic_operator_stage_seconds_count\\{stage="${stage}"\\} \\d+`),
     ),

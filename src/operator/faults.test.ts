@@ -191,7 +191,7 @@ test('a person’s wrong VM is a verdict that degrades, the others are served', 
   await eventually(async () => assert.deepEqual(await stage.told(), delivered))
   await eventually(async () => {
     const degraded = (await stage.config()).status?.conditions?.find(one => one.type === 'Degraded')
-    assert.equal(degraded?.reason, 'VmGone')
+    assert.equal(degraded?.reason, 'VmNotFound')
     assert.match(degraded?.message ?? '', /no-such-name/)
   })
 })
@@ -302,8 +302,8 @@ test('a bus password that does not open disables events and nothing else', async
   await stage.create({ settings: { contrabassEndpoint: contrabass.url } })
   await eventually(async () => assert.deepEqual(await stage.told(), delivered))
   await eventually(async () => {
-    const events = (await stage.config()).status?.conditions?.find(one => one.type === 'EventsConnected')
-    assert.equal(`${events?.status} ${events?.reason}`, 'False EventsUnavailable')
+    const events = (await stage.config()).status?.conditions?.find(one => one.type === 'EventBusConnected')
+    assert.equal(`${events?.status} ${events?.reason}`, 'False EventBusConfigError')
   })
   assert.equal(await stage.kube.get(secrets, { namespace, name: 'rabbitmq-main' }), undefined)
 })

@@ -49,12 +49,12 @@ test('the only VM of an object is not there for this project: nothing is removed
   removeServer(stage.world, worker.id)
   stage.world.deletedServers.clear()
   await stage.kube.patch(openstackConfigs, { namespace, name: 'main' }, { metadata: { annotations: forced } })
-  await eventually(async () => assert.equal(await degraded(), 'VmGone'), { within: 30_000 })
+  await eventually(async () => assert.equal(await degraded(), 'VmNotFound'), { within: 30_000 })
   await someSyncs()
   assert.deepEqual(await stage.told(), delivered)
 })
 
-const forced = { 'multinic.example.com/force-reconcile': 'now' }
+const forced = { 'multinic.io/force-reconcile': 'now' }
 
 test('a VM that is taken out of vmNames loses its interfaces, whatever Nova says', async () => {
   const other = addServer(stage.world, 'worker-2')
@@ -76,9 +76,9 @@ test('an object that is pointed at another cluster tells what stays at the old o
         leftBehind?.map(({ providerId, nodes }) => `${nodes} of ${providerId}`),
         ['1 of biz-1'],
       )
-      assert.equal(conditions?.find(one => one.type === 'RemovalPending')?.reason, 'LeftBehind')
+      assert.equal(conditions?.find(one => one.type === 'RemovalPending')?.reason, 'NodesOrphaned')
       const said = (await stage.kube.list(events, { namespace })).items.map(event => event.reason)
-      assert.ok(said.includes('LeftBehind'))
+      assert.ok(said.includes('NodesOrphaned'))
     },
     { within: 30_000 },
   )

@@ -45,7 +45,7 @@ export function createNotices(recorder: EventRecorder): Notices {
       const held = result.findings.heldRemovals.map(message => ({ warning: true, reason: 'RemovalHeld', message }))
       const verdicts = result.findings.verdicts.filter(isNews).slice(0, mostVerdicts).map(noticeOf)
       const left = (placesOf(config.status ?? {}, result.findings).leftBehind ?? []).map(leftText)
-      const leftNotices = left.map(message => ({ warning: true, reason: 'LeftBehind', message }))
+      const leftNotices = left.map(message => ({ warning: true, reason: 'NodesOrphaned', message }))
       const { events } = result.findings
       // A state that lasts a moment is no news.
       if (events?.is !== 'connecting') say(config, 'events', events ? [busNotice(events)] : [])
@@ -75,7 +75,7 @@ function isNews({ reason }: Verdict): boolean {
 
 function noticeOf({ portId, vm, reason, message }: Verdict): Notice {
   const subject = portId === undefined ? `VM ${vm}` : `port ${portId} of ${vm}`
-  const warning = reason !== 'Taken' && reason !== 'NotAttachedYet'
+  const warning = reason !== 'Selected' && reason !== 'PortNotBound'
   return { warning, reason, message: `${subject}: ${message}` }
 }
 

@@ -76,7 +76,9 @@ function words({ nodes, verdicts, questions, heldRemovals }: Plan): string[] {
       .map(({ action, nodeName, interfaces }) =>
         [action, nodeName, ...interfaces.map(nic => `${nic.id}=${nic.portId}`)].join(' '),
       ),
-    ...verdicts.filter(({ reason }) => reason !== 'Taken').map(({ portId, vm, reason }) => `${portId ?? vm} ${reason}`),
+    ...verdicts
+      .filter(({ reason }) => reason !== 'Selected')
+      .map(({ portId, vm, reason }) => `${portId ?? vm} ${reason}`),
     ...questions.map(({ portId, vmId }) => `ask ${portId} of ${vmId}`),
     ...heldRemovals.map(({ node, nic }) => `hold ${node} ${nic.portId}`),
   ]
@@ -127,9 +129,9 @@ const cases: Record<string, [given: Partial<Observed>, said: string[]]> = {
   ],
   'a port of another owner with our device id is foreign': [
     { ports: [aPort(1, { deviceOwner: 'network:dhcp' })] },
-    ['port-1 ForeignOwner'],
+    ['port-1 DeviceOwnerNotAllowed'],
   ],
-  'a port without owner is not attached yet': [{ ports: [aPort(1, { deviceOwner: '' })] }, ['port-1 NotAttachedYet']],
+  'a port without owner is not attached yet': [{ ports: [aPort(1, { deviceOwner: '' })] }, ['port-1 PortNotBound']],
   'a port from before the baseline is left alone, with five minutes for the clocks': [
     { ports: [aPort(1, { createdAt: '2026-11-15T00:54:59Z' }), aPort(2, { createdAt: '2026-11-15T00:55:01' })] },
     ['send worker-1 0=port-2', 'port-1 BeforeBaseline'],
@@ -151,7 +153,7 @@ const cases: Record<string, [given: Partial<Observed>, said: string[]]> = {
   ],
   'a port of another network than its subnet is not taken': [
     { ports: [aPort(1, { networkId: 'net-x' })] },
-    ['port-1 OtherNetwork'],
+    ['port-1 NetworkMismatch'],
   ],
 
   'a delivered port that turns BUILD, old and ownerless stays': [
@@ -241,7 +243,7 @@ const cases: Record<string, [given: Partial<Observed>, said: string[]]> = {
 
   'a port that moved to another VM goes, and is told where it is': [
     { ports: [aPort(1, { deviceId: 'vm-9' })], held: [one], answers: gone(1) },
-    ['remove worker-1', 'port-1 OtherVm'],
+    ['remove worker-1', 'port-1 VmNotSelected'],
   ],
   'a port that Neutron shows elsewhere and Nova still here stays': [
     { ports: [aPort(1, { deviceId: 'vm-9' })], held: [one], answers: new Map([['port-1', 'attached']]) },
@@ -260,7 +262,7 @@ const cases: Record<string, [given: Partial<Observed>, said: string[]]> = {
     { vms: [{ ...vm1, name: 'renamed' }], ports: [aPort(1), aPort(2)], held: [one] },
     ['send worker-1 0=port-1 1=port-2', 'vm-1 NameChanged'],
   ],
-  'a VM that is gone is a verdict': [{ vms: [{ entry: 'vm-1', id: 'vm-1', state: 'gone' }] }, ['vm-1 VmGone']],
+  'a VM that is gone is a verdict': [{ vms: [{ entry: 'vm-1', id: 'vm-1', state: 'gone' }] }, ['vm-1 VmNotFound']],
   'a name that several servers have is a verdict': [{ vms: [{ entry: 'w', state: 'notUnique' }] }, ['w VmNotUnique']],
   'two VMs with one name are both refused, and the third is served': [
     {

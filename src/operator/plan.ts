@@ -100,7 +100,7 @@ export function planNodes(observed: Observed): Plan {
 }
 
 /** Ports that may be ready in a moment; nobody tells when. */
-const notYet = new Set<Verdict['reason']>(['NotAttachedYet', 'StatusNotAllowed'])
+const notYet = new Set<Verdict['reason']>(['PortNotBound', 'StatusNotAllowed'])
 
 /** Every interface of an object that is being deleted goes, or over to another object that wants it too. */
 export function planRelease(source: string, held: readonly HeldNode[], claims: readonly Claim[]): NodePlan[] {
@@ -192,7 +192,7 @@ function take(draft: Draft, vmId: string, candidates: Candidate[], observed: Obs
 }
 
 function taken(portId: string, vm: string, name: string, by?: string): Verdict {
-  return { portId, vm, reason: 'Taken', message: by ? `${name}, by ${by}` : name, name }
+  return { portId, vm, reason: 'Selected', message: by ? `${name}, by ${by}` : name, name }
 }
 
 type NodeName = { node: string } | Refusal
@@ -217,7 +217,7 @@ function newName(
   holders: ReadonlyMap<string, string | undefined>,
   namesakes: ReadonlyMap<string, VmFact[]>,
 ): NodeName {
-  if (vm.state === 'gone') return { reason: 'VmGone', message: `Nova knows no server ${vm.entry}` }
+  if (vm.state === 'gone') return { reason: 'VmNotFound', message: `Nova knows no server ${vm.entry}` }
   const { name } = vm
   if (vm.state !== 'known' || name === undefined)
     return { reason: 'NameUnknown', message: `Nova has not told the name of ${vm.entry}` }
@@ -236,7 +236,12 @@ function verdictOnDelivered({ node, nic, is }: Delivered, isSeen: boolean, sourc
 }
 
 function movedTo(vm: string, { node, nic }: Delivered): Verdict {
-  return { portId: identityOf(nic), vm, reason: 'OtherVm', message: `it was ${nic.name} of ${node.nodeName} before` }
+  return {
+    portId: identityOf(nic),
+    vm,
+    reason: 'VmNotSelected',
+    message: `it was ${nic.name} of ${node.nodeName} before`,
+  }
 }
 
 function verdictsOnVms({ vms, held }: Observed, names: ReadonlyMap<string, NodeName>): Verdict[] {
@@ -245,7 +250,7 @@ function verdictsOnVms({ vms, held }: Observed, names: ReadonlyMap<string, NodeN
     const subject = vm.id ?? vm.entry
     if (vm.state === 'notUnique')
       return [{ vm: subject, reason: 'VmNotUnique', message: `several servers are called ${vm.entry}` }]
-    if (vm.state === 'gone') return [{ vm: subject, reason: 'VmGone', message: `Nova knows no server ${vm.entry}` }]
+    if (vm.state === 'gone') return [{ vm: subject, reason: 'VmNotFound', message: `Nova knows no server ${vm.entry}` }]
     const name = vm.id === undefined ? undefined : names.get(vm.id)
     if (name && 'reason' in name) return [{ vm: subject, ...name }]
     const node = vm.id === undefined ? undefined : nodes.get(vm.id)

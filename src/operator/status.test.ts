@@ -18,7 +18,7 @@ const nothing: Findings = {
   placeKnown: false,
 }
 const good: Outcome = { generation: 2, changed: 0, findings: nothing, nextSyncMs: 20_000 }
-const taken = { portId: 'p1', vm: 'vm-1', reason: 'Taken', message: 'multinic0', name: 'multinic0' } as const
+const taken = { portId: 'p1', vm: 'vm-1', reason: 'Selected', message: 'multinic0', name: 'multinic0' } as const
 const old = { portId: 'p2', vm: 'vm-1', reason: 'BeforeBaseline', message: 'too old' } as const
 
 function after(outcome: Partial<Outcome>, before?: OpenstackConfigStatus): OpenstackConfigStatus {
@@ -56,9 +56,9 @@ const cases: Record<string, [given: Partial<Outcome>, type: string, expected: st
     'True NeutronPortError: HTTP 500',
   ],
   'a VM that is gone degrades, the sync is good': [
-    { findings: { ...nothing, verdicts: [{ vm: 'x', reason: 'VmGone', message: 'Nova knows no server x' }] } },
+    { findings: { ...nothing, verdicts: [{ vm: 'x', reason: 'VmNotFound', message: 'Nova knows no server x' }] } },
     'Degraded',
-    'True VmGone: Nova knows no server x',
+    'True VmNotFound: Nova knows no server x',
   ],
   'a good sync is healthy': [{}, 'Degraded', 'False Healthy: the last sync had no error'],
   'nodes that are all configured are ready': [
@@ -97,25 +97,25 @@ const cases: Record<string, [given: Partial<Outcome>, type: string, expected: st
   'without held removals there is no such condition': [{}, 'RemovalHeld', 'absent'],
   'a bus whose password does not open is told': [
     { findings: { ...nothing, events: { is: 'unusable', message: 'rabbitMQPw of Contrabass does not open' } } },
-    'EventsConnected',
-    'False EventsUnavailable: rabbitMQPw of Contrabass does not open',
+    'EventBusConnected',
+    'False EventBusConfigError: rabbitMQPw of Contrabass does not open',
   ],
   'a bus that is listened to is told': [
     { findings: { ...nothing, events: { is: 'connected', message: 'listening to neutron' } } },
-    'EventsConnected',
-    'True EventsConnected: listening to neutron',
+    'EventBusConnected',
+    'True EventBusConnected: listening to neutron',
   ],
   'a bus that is being connected to is told': [
     { findings: { ...nothing, events: { is: 'connecting', message: 'bus:5672' } } },
-    'EventsConnected',
-    'Unknown EventsConnecting: bus:5672',
+    'EventBusConnected',
+    'Unknown EventBusConnecting: bus:5672',
   ],
   'a bus that is away is told': [
     { findings: { ...nothing, events: { is: 'away', message: 'bus:5672: ECONNREFUSED' } } },
-    'EventsConnected',
-    'False EventsAway: bus:5672: ECONNREFUSED',
+    'EventBusConnected',
+    'False EventBusUnreachable: bus:5672: ECONNREFUSED',
   ],
-  'without a bus there is no such condition': [{}, 'EventsConnected', 'absent'],
+  'without a bus there is no such condition': [{}, 'EventBusConnected', 'absent'],
   'a refused removal waits': [
     { findings: { ...nothing, refusedRemovals: ['w1: HTTP 400'] } },
     'RemovalPending',
@@ -127,7 +127,10 @@ for (const [name, [given, type, expected]] of Object.entries(cases))
 
 test('a bus that is no longer known is told as off', () => {
   const before = after({ findings: { ...nothing, events: { is: 'connected', message: 'listening' } } })
-  assert.equal(said(after({}, before), 'EventsConnected'), 'Unknown EventsOff: no message bus is known for this cloud')
+  assert.equal(
+    said(after({}, before), 'EventBusConnected'),
+    'Unknown EventBusNotConfigured: no message bus is known for this cloud',
+  )
 })
 
 test('the time of the last event moves with the time of the last sync, and alone writes nothing', () => {
@@ -234,7 +237,7 @@ test('what stays at the place before is told until the object points back', () =
   assert.deepEqual(moved.leftBehind, [{ ...here.place, nodes: 1 }])
   assert.equal(
     said(moved, 'RemovalPending'),
-    'True LeftBehind: the object delivers elsewhere now: 1 node of provider biz-1 behind https://viola stay as they were delivered',
+    'True NodesOrphaned: the object delivers elsewhere now: 1 node of provider biz-1 behind https://viola stay as they were delivered',
   )
   assert.equal(nextStatus(moved, { ...good, findings: { ...here, place: there } }, now, slowMs), undefined)
   const back = after({ findings: here }, moved)

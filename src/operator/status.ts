@@ -117,7 +117,7 @@ type Said = Pick<ConditionStatus, 'type' | 'status'> & { reason: string; message
 function readyText({ findings, changed }: Outcome): string {
   const nodes = findings?.nodes.length ?? 0
   const skipped = Object.entries(countBy(findings?.verdicts ?? []))
-    .filter(([reason]) => reason !== 'Taken')
+    .filter(([reason]) => reason !== 'Selected')
     .map(([reason, count]) => `${reason} ${count}`)
   const rest = skipped.length > 0 ? `; not taken: ${skipped.join(', ')}` : ''
   if (nodes === 0 && changed === 0) return `no port is taken${rest}`
@@ -125,7 +125,7 @@ function readyText({ findings, changed }: Outcome): string {
 }
 
 /** Verdicts that a person has to do something about. */
-const troubles = new Set<string>(['LimitReached', 'NameNotUnique', 'VmGone', 'VmNotUnique'])
+const troubles = new Set<string>(['LimitReached', 'NameNotUnique', 'VmNotFound', 'VmNotUnique'])
 
 function degraded({ error, findings }: Outcome): Said {
   if (error) return { type: 'Degraded', status: 'True', reason: error.reason, message: error.message }
@@ -164,7 +164,7 @@ function removals(findings: Findings, before: OpenstackConfigStatus): Said[] {
     ['RemovalHeld', heldRemovals, 'many ports vanished at once, so nothing was removed'],
     refused
       ? ['RemovalPending', refusedRemovals, 'Viola refused to take away']
-      : ['RemovalPending', left, 'the object delivers elsewhere now', 'LeftBehind'],
+      : ['RemovalPending', left, 'the object delivers elsewhere now', 'NodesOrphaned'],
   ]
   return all.flatMap(([type, list, words, reason = type]): Said[] => {
     if (list.length > 0) return [{ type, status: 'True', reason, message: `${words}: ${list.slice(0, 10).join('; ')}` }]
@@ -206,23 +206,25 @@ export function leftText({ viola, providerId, nodes }: Place & { nodes: number }
 }
 
 function eventsCondition({ events }: Findings, before: OpenstackConfigStatus): Said[] {
-  const type = 'EventsConnected'
+  const type = 'EventBusConnected'
   if (events) {
     const { status, reason } = eventsSaid[events.is]
     return [{ type, status, reason, message: events.message }]
   }
   if (!before.conditions?.some(one => one.type === type)) return []
-  return [{ type, status: 'Unknown', reason: 'EventsOff', message: 'no message bus is known for this cloud' }]
+  return [
+    { type, status: 'Unknown', reason: 'EventBusNotConfigured', message: 'no message bus is known for this cloud' },
+  ]
 }
 
 /** How each state of a bus is told. */
 export const eventsSaid: Record<EventsState['is'], Pick<Said, 'status'> & { reason: SyncReason }> = {
-  connected: { status: 'True', reason: 'EventsConnected' },
-  connecting: { status: 'Unknown', reason: 'EventsConnecting' },
-  waiting: { status: 'False', reason: 'EventsAway' },
-  away: { status: 'False', reason: 'EventsAway' },
-  refused: { status: 'False', reason: 'EventsUnavailable' },
-  unusable: { status: 'False', reason: 'EventsUnavailable' },
+  connected: { status: 'True', reason: 'EventBusConnected' },
+  connecting: { status: 'Unknown', reason: 'EventBusConnecting' },
+  waiting: { status: 'False', reason: 'EventBusUnreachable' },
+  away: { status: 'False', reason: 'EventBusUnreachable' },
+  refused: { status: 'False', reason: 'EventBusConfigError' },
+  unusable: { status: 'False', reason: 'EventBusConfigError' },
 }
 
 function eventTimes({ lastEventAt, lagMs }: EventsState): OpenstackConfigStatus['events'] {
@@ -245,7 +247,7 @@ function nodesSummary(nodes: readonly NodeState[]): OpenstackConfigStatus['nodes
 
 function portsSummary(verdicts: readonly Verdict[]): OpenstackConfigStatus['ports'] {
   const ports = verdicts.filter(({ portId }) => portId !== undefined)
-  const { Taken: taken = 0, ...skipped } = countBy(ports)
+  const { Selected: taken = 0, ...skipped } = countBy(ports)
   const first = verdicts.filter(wasLeft).slice(0, mostVerdicts).map(verdictText)
   return {
     total: ports.length,
@@ -258,7 +260,7 @@ function portsSummary(verdicts: readonly Verdict[]): OpenstackConfigStatus['port
 
 /** Every VM has ports that were never meant for it, its first NIC among them. */
 function wasLeft({ reason }: Verdict): boolean {
-  return reason !== 'Taken' && reason !== 'NoAddress'
+  return reason !== 'Selected' && reason !== 'NoAddress'
 }
 
 function verdictText({ portId, vm, reason, message }: Verdict): string {

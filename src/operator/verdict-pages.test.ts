@@ -10,7 +10,7 @@ const verdicts: OperatorVerdict[] = ['b', 'a'].flatMap(config =>
       providerId: `cluster-${config}`,
       vm,
       portId: `${config}-${vm}-${port}`,
-      reason: port === '1' ? 'Taken' : 'ForeignOwner',
+      reason: port === '1' ? 'Selected' : 'DeviceOwnerNotAllowed',
       message: '',
     })),
   ),

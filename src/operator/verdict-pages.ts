@@ -22,7 +22,7 @@ export function pageOf(verdicts: readonly OperatorVerdict[], query: Record<strin
       equal(port, one.portId) &&
       equal(vm, one.vm) &&
       equal(providerId, one.providerId) &&
-      equal(taken, String(one.reason === 'Taken')),
+      equal(taken, String(one.reason === 'Selected')),
   )
   const limit = limitIn(query['limit'])
   if (limit === undefined) return { verdicts: found }

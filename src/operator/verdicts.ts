@@ -28,9 +28,9 @@ const clockSkewMs = 5 * 60_000
 
 export function refusalOfNew(port: Port, rules: Rules): Refusal | undefined {
   const { deviceOwner, createdAt } = port
-  if (deviceOwner === '') return { reason: 'NotAttachedYet', message: 'the port has no owner yet' }
+  if (deviceOwner === '') return { reason: 'PortNotBound', message: 'the port has no owner yet' }
   if (!rules.owners.some(pattern => matches(pattern, deviceOwner)))
-    return { reason: 'ForeignOwner', message: `the port belongs to ${deviceOwner}` }
+    return { reason: 'DeviceOwnerNotAllowed', message: `the port belongs to ${deviceOwner}` }
   const status = port.status.toUpperCase()
   if (status !== '' && !rules.allowedStatuses.includes('*') && !rules.allowedStatuses.includes(status))
     return { reason: 'StatusNotAllowed', message: `the port is ${status}` }
@@ -67,7 +67,7 @@ export function addressesIn(port: Port, subnets: readonly Subnet[]): Match | Ref
   const here = all.filter(({ subnet }) => subnet.networkId === port.networkId)
   const [first] = here
   if (first) return { ...first, addresses: here.length > 1 ? here.flatMap(withPrefix) : [] }
-  if (all.length > 0) return { reason: 'OtherNetwork', message: 'the chosen subnet belongs to another network' }
+  if (all.length > 0) return { reason: 'NetworkMismatch', message: 'the chosen subnet belongs to another network' }
   return { reason: 'NoAddress', message: 'the port has no address in a chosen subnet' }
 }
 

@@ -32,7 +32,7 @@ test('the operator and Viola tell what the catalogue has, before and after their
     const port = addPort(stage.world, { server: addServer(stage.world, 'worker-1'), subnet })
     setPortStatus(stage.world, port.id, 'ACTIVE')
     await stage.create({})
-    await eventually(async () => assert.match(await metricsOf(stage.operatorUrl()), /ports\{.*reason="Taken"\} 1/))
+    await eventually(async () => assert.match(await metricsOf(stage.operatorUrl()), /ports\{.*reason="Selected"\} 1/))
     isCatalogue('operator', await metricsOf(stage.operatorUrl()))
     isCatalogue('viola', await metricsOf(stage.violaUrl))
   } finally {
@@ -67,7 +67,7 @@ test('the inventory tells what the catalogue has', async () => {
 test('numbers of an object that is deleted go with it, and made-up providers get one number together', async () => {
   const metrics = createMetrics('operator')
   const counts = createCounts(metrics, () => new Date())
-  const findings = { verdicts: [{ portId: 'p', vm: 'v', reason: 'Taken', message: '' }] }
+  const findings = { verdicts: [{ portId: 'p', vm: 'v', reason: 'Selected', message: '' }] }
   const told = async () => (await metrics.text()).match(/config="[^"]*"/g) ?? []
   counts.sync('team/main', { changed: 1, findings } as unknown as SyncResult, 1)
   assert.equal((await told()).length, 2)

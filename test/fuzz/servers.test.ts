@@ -116,7 +116,7 @@ test('the operator: dry runs and verdicts', async () => {
   const world = createWorld()
   const config = openstackConfigFor(world, { name: 'main', vmNames: ['vm-1'], subnetIDs: ['s-1'], clusterId: 'biz-1' })
   const { log, failures } = listening()
-  const verdict = { vm: 'vm-1', portId: 'port-1', reason: 'VmGone' as const, message: 'gone' }
+  const verdict = { vm: 'vm-1', portId: 'port-1', reason: 'VmNotFound' as const, message: 'gone' }
   const plan = { nodes: [], verdicts: [verdict], heldRemovals: [] }
   const app = createOperatorApp({
     log,

@@ -28,7 +28,7 @@ export interface NotifiedStage extends Stage {
   detach(port: Port): void
   /** `worker-1: multinic0=10.10.0.10 mtu 9000 …`, one line a node. */
   picture(): Promise<string[]>
-  /** `True EventsConnected`. */
+  /** `True EventBusConnected`. */
   condition(type: string): Promise<string>
   /** Nothing is left to do: every node has said that it is configured, and the object knows. */
   settled(nodes: number): Promise<void>

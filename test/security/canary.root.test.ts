@@ -154,7 +154,7 @@ test('a walk in which everything fails once', async () => {
       openstackConfigs,
       { namespace, name: 'canary' },
       {
-        metadata: { annotations: { 'multinic.example.com/force-reconcile': service } },
+        metadata: { annotations: { 'multinic.io/force-reconcile': service } },
       },
     )
     await becomes(/^(False|True \w+: .*(Nova|nova))/)

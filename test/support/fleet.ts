@@ -118,7 +118,7 @@ export function verdictsOf(writes: readonly InventoryWrite[]): Verdict[] {
     ['BeforeBaseline', 'the port was created at 2026-10-01T08:12:44Z'],
     ['StatusNotAllowed', 'the port is BUILD'],
     ['NoAddress', 'the port has no address in a chosen subnet'],
-    ['ForeignOwner', 'the port belongs to network:dhcp'],
+    ['DeviceOwnerNotAllowed', 'the port belongs to network:dhcp'],
   ]
   const of = (write: InventoryWrite, count: number) =>
     skipped.slice(0, count).map(([reason, message]) => ({
@@ -131,7 +131,7 @@ export function verdictsOf(writes: readonly InventoryWrite[]): Verdict[] {
     ...write.config.interfaces.map(nic => ({
       ...(nic.portId && { portId: nic.portId }),
       vm: write.instanceId,
-      reason: 'Taken' as const,
+      reason: 'Selected' as const,
       message: `the port is ${nic.name}`,
       ...(nic.name && { name: nic.name }),
     })),

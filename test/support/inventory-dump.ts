@@ -24,7 +24,7 @@ export async function dumpOfThisVersion(): Promise<string> {
       macAddress: '02:00:00:28:e2:00',
       portId: 'port-w2-0',
       status: 'Failed',
-      reason: 'NameTaken',
+      reason: 'InterfaceNameInUse',
     } as const
     await store.put([aWrite('w2', { state: 'Failed', reason: 'ApplyFailed', interfaces: [failed], why: 'told' })])
     await store.put([aWrite('w1', { providerId: 'p2', removed: true, why: 'detached' })])

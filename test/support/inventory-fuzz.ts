@@ -37,7 +37,7 @@ export const known = {
 
 export const seeds = [
   aWrite('w1', { nics: 3, state: 'Configured' }),
-  aWrite('w2', { nics: 1, state: 'Failed', reason: 'NameTaken' }),
+  aWrite('w2', { nics: 1, state: 'Failed', reason: 'InterfaceNameInUse' }),
   aWrite('w1', { providerId: 'p2' }),
   aWrite('gone'),
   aWrite('gone', { removed: true }),

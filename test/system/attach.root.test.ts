@@ -110,7 +110,7 @@ test('the verdict on a port is told next to the inventory', async () => {
   const { verdicts } = body as { verdicts: { reason: string; name?: string }[] }
   assert.deepEqual(
     verdicts.map(({ reason, name }) => `${reason} ${name}`),
-    ['Taken multinic0'],
+    ['Selected multinic0'],
   )
 })
 

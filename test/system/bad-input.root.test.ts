@@ -100,7 +100,7 @@ test('a config for a node that the cluster does not have waits and says so, and 
     async () => {
       const { status } = await walk.nodeConfig('worker-9')
       const ready = status?.conditions?.find(condition => condition.type === 'Ready')
-      assert.deepEqual([status?.state, ready?.status, ready?.reason], ['Pending', 'False', 'NodeMissing'])
+      assert.deepEqual([status?.state, ready?.status, ready?.reason], ['Pending', 'False', 'NodeNotFound'])
     },
     { within: 20_000 },
   )

@@ -57,7 +57,9 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
   })
 
   const connected = () =>
-    eventually(async () => assert.equal(await stage.condition('EventsConnected'), 'True EventsConnected'), { within })
+    eventually(async () => assert.equal(await stage.condition('EventBusConnected'), 'True EventBusConnected'), {
+      within,
+    })
   const pictures = (...lines: string[]) =>
     eventually(async () => assert.deepEqual(await stage.picture(), lines), { within })
   const one = 'worker-1: multinic0=10.10.0.10 mtu 9000'
@@ -168,7 +170,10 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
     await connected()
     await stage.settled(2)
     await rabbit.kill()
-    await eventually(async () => assert.equal(await stage.condition('EventsConnected'), 'False EventsAway'), { within })
+    await eventually(
+      async () => assert.equal(await stage.condition('EventBusConnected'), 'False EventBusUnreachable'),
+      { within },
+    )
     const { nextSyncAt = '' } = (await stage.config()).status ?? {}
     assert.ok(nextSyncAt !== '')
     stage.attach(stage.workers[2] ?? assert.fail(), stage.backup)
@@ -184,7 +189,7 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
     await eventually(
       async () => {
         const told = (await stage.kube.list(events, { namespace })).items.map(event => event.reason)
-        assert.ok(told.includes('EventsAway') && told.includes('EventsConnected'), `${told}`)
+        assert.ok(told.includes('EventBusUnreachable') && told.includes('EventBusConnected'), `${told}`)
       },
       { within },
     )
@@ -193,9 +198,12 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
   test('a new password in Contrabass is used without a restart', async () => {
     await rabbit.control('change_password', rabbit.user, 'changed')
     await rabbit.control('close_all_connections', 'the test says so')
-    await eventually(async () => assert.equal(await stage.condition('EventsConnected'), 'False EventsUnavailable'), {
-      within,
-    })
+    await eventually(
+      async () => assert.equal(await stage.condition('EventBusConnected'), 'False EventBusConfigError'),
+      {
+        within,
+      },
+    )
     if (stage.world.bus) stage.world.bus.password = 'changed'
     await stage.kube.patch(openstackConfigs, { namespace, name: 'main' }, forced('1'))
     await connected()
@@ -226,7 +234,7 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
       eventually(
         async () => {
           const { status } = await stage.config()
-          assert.match(status?.conditions?.find(({ type }) => type === 'EventsConnected')?.message ?? '', words)
+          assert.match(status?.conditions?.find(({ type }) => type === 'EventBusConnected')?.message ?? '', words)
         },
         { within },
       )
@@ -258,7 +266,7 @@ describe('the whole world', { timeout: 5 * 60_000 }, () => {
       await eventually(
         async () => {
           const { status } = await walk.openstackConfig()
-          assert.equal(status?.conditions?.find(({ type }) => type === 'EventsConnected')?.status, 'True')
+          assert.equal(status?.conditions?.find(({ type }) => type === 'EventBusConnected')?.status, 'True')
         },
         { within },
       )
@@ -273,7 +281,7 @@ describe('the whole world', { timeout: 5 * 60_000 }, () => {
 })
 
 function forced(value: string) {
-  return { metadata: { annotations: { 'multinic.example.com/force-reconcile': value } } }
+  return { metadata: { annotations: { 'multinic.io/force-reconcile': value } } }
 }
 
 describe('whatever becomes of the messages', { timeout: 10 * 60_000 }, () => {
@@ -300,7 +308,7 @@ describe('whatever becomes of the messages', { timeout: 10 * 60_000 }, () => {
     await stage.create({ settings: polls })
     await stage.settled(3)
     if (stage.world.bus)
-      await eventually(async () => assert.equal(await stage.condition('EventsConnected'), 'True EventsConnected'), {
+      await eventually(async () => assert.equal(await stage.condition('EventBusConnected'), 'True EventBusConnected'), {
         within,
       })
     const reached = async (...picture: string[]) => {

@@ -213,7 +213,7 @@ export function migrates(stage: () => MigrationStage): void {
       { ...entryOf(first), attachedNodeId: strange },
       { ...entryOf(second), attachedNodeId: 'i-0123456789abcdef0', attachedNodeName: 'nobody' },
     ])
-    await whenTold('wrong', 'Pending WrongMachine', 'Pending NodeMissing')
+    await whenTold('wrong', 'Pending WrongMachine', 'Pending NodeNotFound')
     assert.match((await biz('wrong')).status?.nodeStatuses?.[0]?.message ?? '', /is machine .*, not 6f1c2a10-ffff/)
     assert.deepEqual(await states(), before)
     assert.equal((await actions()).size, known)

@@ -191,7 +191,7 @@ test('the primary NIC and all that is not ours is as it was', async () => {
 /** What comes after the start is served after what was found then. */
 async function meetsNobody(): Promise<void> {
   await kube.create(nodeConfigs, aConfig('nobody', strange))
-  await reaches('nobody', 'Pending False NodeMissing: 0/1')
+  await reaches('nobody', 'Pending False NodeNotFound: 0/1')
   await kube.delete(nodeConfigs, { namespace, name: 'nobody' })
   await eventually(async () => assert.equal(await kube.get(nodeConfigs, { namespace, name: 'nobody' }), undefined), {
     within,

@@ -217,7 +217,7 @@ test('a node that is full and one that lacks a directory say so', async () => {
       const { status } = await reaches(name, `InProgress 0/1 ${reason}`)
       return status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? ''
     }
-    assert.match(await said('w2', 'NodeFull'), /^OutOfcpu: .*enough resource: cpu/)
+    assert.match(await said('w2', 'NodeOutOfResources'), /^OutOfcpu: .*enough resource: cpu/)
     assert.match(await said('w1', 'MountFailed'), /hostPath type check failed: \/etc\/sysctl\.d is not a directory/)
   } finally {
     await w1.exec('mv', ['/etc/sysctl.away', '/etc/sysctl.d'])
@@ -288,7 +288,7 @@ test('a power cycle in the middle of a run ends well', async () => {
 })
 
 test('a node on which no Pod starts is told apart from one that works', async () => {
-  const { status } = await reaches('w3', 'InProgress 0/1 NodeAway')
+  const { status } = await reaches('w3', 'InProgress 0/1 PodNotStarting')
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')
   assert.match(ready?.message ?? '', /^the Pod of multinic-agent-w3-g1-\w+ does not start on its node$/)
 })
@@ -297,7 +297,7 @@ test('a node that is removed keeps its config waiting, and does not hold its del
   await w2.close()
   await real.kube.delete(nodes, { name: 'w2' })
   await want(2, [0], 1400)
-  await reaches('w2', 'Pending 0/1 NodeMissing')
+  await reaches('w2', 'Pending 0/1 NodeNotFound')
   await real.kube.delete(nodeConfigs, { namespace, name: 'w2' })
   await eventually(async () => assert.equal(await real.kube.get(nodeConfigs, { namespace, name: 'w2' }), undefined), {
     within,

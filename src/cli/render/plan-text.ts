@@ -18,7 +18,7 @@ const signs: Record<Node['action'], { sign: string; tone: Tone; words: string }>
 
 export function planLines(name: string, plan: PlanAnswer, paint: Paint): string[] {
   const { nodes, verdicts, heldRemovals, error } = plan
-  const refused = verdicts.filter(({ reason }) => reason !== 'Taken')
+  const refused = verdicts.filter(({ reason }) => reason !== 'Selected')
   const blocks = [
     ...nodes.map(node => nodeLines(node, paint)),
     ...refused.map(verdict => verdictLines(verdict, paint)),

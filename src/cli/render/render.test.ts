@@ -55,13 +55,13 @@ const trees: Record<string, [InventoryRecord[], OpenstackConfig[], string[]]> = 
       aConfig('main', {
         conditions: [ready],
         lastSyncedAt: '2026-01-31T09:59:00Z',
-        ports: { summary: '1/3', skipped: { ForeignOwner: 2 } },
+        ports: { summary: '1/3', skipped: { DeviceOwnerNotAllowed: 2 } },
       }),
     ],
     [
       'provider p1  0 nodes',
       '└─ OpenstackConfig ns/main  Ready  ports 1/3  synced 1m ago',
-      '      ports not taken: 2 ForeignOwner',
+      '      ports not taken: 2 DeviceOwnerNotAllowed',
     ],
   ],
   'a failed sync tells its reason once, with what to do': [
@@ -120,7 +120,7 @@ test('history: what came, what went and what is different', () => {
 
 test('check: a remedy is told once, however many NICs need it', () => {
   const one = { providerId: 'p1', nodeName: 'w1', interface: 'multinic0', status: 'Failed' as const }
-  const wrong = { ...one, reason: 'NameTaken', remedy: 'Rename that device.', differences: [] }
+  const wrong = { ...one, reason: 'InterfaceNameInUse', remedy: 'Rename that device.', differences: [] }
   const drifted = { ...one, differences: [{ field: 'mtu', wanted: '9000', observed: '1500' }] }
   const lines = deviationLines([wrong, { ...wrong, nodeName: 'w2' }, drifted], look)
   assert.equal(lines.filter(line => line.includes('Rename that device.')).length, 1)

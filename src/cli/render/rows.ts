@@ -105,7 +105,7 @@ export function whyRows({ nodes, verdicts }: Why): (string | undefined)[][] {
       reason,
       instanceId: vm,
       interface: name,
-      status: reason === 'Taken' ? 'taken' : 'not taken',
+      status: reason === 'Selected' ? 'taken' : 'not taken',
     }),
   )
   return rows(whyColumns, [...ofNodes, ...ofVerdicts])

@@ -60,9 +60,9 @@ export function verdictLines(verdict: OperatorVerdict, paint: Paint): string[] {
   const { portId, vm, config, name, reason } = verdict
   const head = portId === undefined ? `VM ${vm}` : `port ${portId}`
   const became = name ? `  ${name}` : ''
-  const tone = reason === 'Taken' ? 'good' : 'busy'
+  const tone = reason === 'Selected' ? 'good' : 'busy'
   return [
-    `${paint('strong', head)}${became}  ${paint(tone, reason === 'Taken' ? 'taken' : 'not taken')}`,
+    `${paint('strong', head)}${became}  ${paint(tone, reason === 'Selected' ? 'taken' : 'not taken')}`,
     `  ${paint('dim', `${portId === undefined ? '' : `VM ${vm}, `}OpenstackConfig ${config}`)}`,
     ...indented(reasonLines(verdict, paint)),
   ]

@@ -129,7 +129,7 @@ test('a wrong attachedNodeId is told, and nothing is applied', async () => {
   await cluster.addNode('biz-3')
   const strange = '6f1c2a10-0001-4aaa-8bbb-fffffffffff0'
   await create('wrong', [aBizNode(strange, [9], 'biz-3'), aBizNode('i-nobody', [8])])
-  const biz = await expectNodes('wrong', 'biz-3 Pending WrongMachine', 'Pending NodeMissing')
+  const biz = await expectNodes('wrong', 'biz-3 Pending WrongMachine', 'Pending NodeNotFound')
   assert.match(biz.status?.nodeStatuses?.[0]?.message ?? '', /^node biz-3 is machine .*, not 6f1c2a10/)
   assert.deepEqual(await cluster.jobsOn('biz-3'), [])
 })
@@ -263,7 +263,7 @@ test('a document of a thousand nodes is told in a few writes, and stays within w
       async () => {
         const biz = await bizOf('crowd')
         const { summary, nodeStatuses = [] } = biz.status ?? {}
-        const missing = nodeStatuses.filter(({ reason }) => reason === 'NodeMissing').length
+        const missing = nodeStatuses.filter(({ reason }) => reason === 'NodeNotFound').length
         assert.equal(`${summary?.totalNodes} ${summary?.configuredNodes} ${missing}`, line)
         return biz
       },

@@ -58,7 +58,7 @@ holdsFor({
     create(0),
   ],
   'a look that was lost is made again, under another name': [
-    withStatus(told('Failed', 'AgentLost', 60, { failedAttempts: 1, interfaceStatuses: [] }), adopting),
+    withStatus(told('Failed', 'ReportMissing', 60, { failedAttempts: 1, interfaceStatuses: [] }), adopting),
     'as it is (again in 2s)',
     finalizer,
     create(1, { action: 'check' }),

@@ -36,7 +36,7 @@ const cases: Record<string, [entries: NodeConfig[], ready: string, progress: str
     'True NodesDone: 3 nodes of 3 were worked on',
   ],
   'some are on their way': [
-    [as(a, 'Configured'), as(b, 'InProgress', 'Applying'), as(c, 'Pending', 'NodeMissing')],
+    [as(a, 'Configured'), as(b, 'InProgress', 'Applying'), as(c, 'Pending', 'NodeNotFound')],
     'False ProcessingNodes: 1 of 3 nodes configured',
     'True ProcessingNodes: Processing network configurations for 2 nodes',
     'False ProcessingNodes: 1 node of 3 were worked on',

@@ -12,7 +12,7 @@ import { events } from '../../kube/resources.ts'
 const within = 30_000
 
 async function condition(stage: Stage): Promise<string> {
-  const found = (await stage.config()).status?.conditions?.find(one => one.type === 'EventsConnected')
+  const found = (await stage.config()).status?.conditions?.find(one => one.type === 'EventBusConnected')
   return `${found?.status} ${found?.reason}: ${found?.message}`
 }
 
@@ -38,13 +38,13 @@ test('a broker that nobody reaches is told by a condition and an Event, and forg
     await stage.create({})
     await eventually(async () => assert.deepEqual(await stage.told(), ['worker-1: multinic0=10.10.0.10']), { within })
     await eventually(
-      async () => assert.match(await condition(stage), /^False EventsAway: 127\.0\.0\.1:\d+: .*ECONNREFUSED/),
+      async () => assert.match(await condition(stage), /^False EventBusUnreachable: 127\.0\.0\.1:\d+: .*ECONNREFUSED/),
       { within },
     )
     await eventually(
       async () => {
         const told = (await stage.kube.list(events, { namespace })).items.map(({ reason }) => reason)
-        assert.ok(told.includes('EventsAway'), `${told}`)
+        assert.ok(told.includes('EventBusUnreachable'), `${told}`)
       },
       { within },
     )
@@ -53,7 +53,7 @@ test('a broker that nobody reaches is told by a condition and an Event, and forg
     delete stage.world.bus
     const annotations = { [openstackConfigAnnotations.forceReconcile]: 'now' }
     await stage.kube.patch(openstackConfigs, { namespace, name: 'main' }, { metadata: { annotations } })
-    await eventually(async () => assert.match(await condition(stage), /^Unknown EventsOff/), { within })
+    await eventually(async () => assert.match(await condition(stage), /^Unknown EventBusNotConfigured/), { within })
   } finally {
     await stage.close()
   }

@@ -3,8 +3,8 @@
  */
 import { render } from 'preact'
 import { App } from './app.tsx'
-import { openData } from './data.ts'
-import { applyPreferences, preferences } from './preferences.ts'
+import { openData } from './state/data.ts'
+import { applyPreferences, preferences } from './state/preferences.ts'
 
 applyPreferences(preferences())
 const source = openData()

@@ -1,0 +1,213 @@
+/**
+ * A node drawn with its cables: the primary NIC, which is never ours, and every NIC of ours on its way to its subnet.
+ */
+
+import type { Look, Nic, Node } from '../model/nodes.ts'
+import { linkTo, linkToNode } from '../state/route.ts'
+import { shortId } from '../ui/format.ts'
+import { Glyph } from '../ui/glyph.tsx'
+import { Icon, StateWord, useUi } from '../ui/ui.tsx'
+import { layoutNode, picture } from './layout.ts'
+
+const cables: Record<Look, string> = {
+  ok: 'ok',
+  bad: 'bad',
+  drift: 'warn',
+  held: 'warn',
+  pend: 'pend',
+  prog: 'prog',
+  rem: 'pend',
+}
+const leds: Record<Look, string> = {
+  ok: 'ok',
+  bad: 'bad',
+  drift: 'warn',
+  held: 'warn',
+  pend: 'idle',
+  prog: 'acc',
+  rem: 'idle',
+}
+const tones: Record<string, string> = { bad: 'bad', warn: 'warn' }
+
+export function NodePicture({ node, chosen }: { node: Node; chosen: string | undefined }) {
+  const { say } = useUi()
+  const { nics } = node
+  const { height, primary, rows, boxes, free } = layoutNode(nics)
+  const states = nics.map(nic => `${nic.name} ${say(`look.${nic.look}`)}`).join(', ')
+  return (
+    <section class="panel">
+      <div class="pic">
+        <svg
+          viewBox={`0 0 ${picture.width} ${height}`}
+          role="img"
+          aria-label={say('node.said', { node: node.nodeName, nics: say('many.nics', { n: nics.length }), states })}
+        >
+          <rect class="p-ch" x=".5" y=".5" width={picture.chassis - 1} height={height - 1} rx="14" />
+          <text class="p-h" x="20" y="30">
+            {node.nodeName.length > 30 ? `${node.nodeName.slice(0, 29)}…` : node.nodeName}
+          </text>
+          <text class="p-s" x={picture.chassis - 20} y="30" text-anchor="end">
+            {say('node.used', { n: nics.length })}
+          </text>
+          <rect class="p-in" x="10.5" y="50" width="431" height="66" rx="9" />
+          <use href="#i-lock" x="22" y="69" width="16" height="16" class="mid" />
+          <text class="p-n" x="46" y="80">
+            {say('node.primaryName')}
+          </text>
+          <text class="p-s" x="46" y="99">
+            {say('node.primary')}
+          </text>
+          <Socket y={84} led="idle" />
+          {rows.map(({ nic, y }) => (
+            <Port key={nic.slot} nic={nic} y={y} chosen={nic.name === chosen} />
+          ))}
+          {free.count > 0 && (
+            <>
+              <text class="p-s" x="46" y={free.y + 17}>
+                {say('node.free', { n: free.count })}
+              </text>
+              {Array.from({ length: Math.min(free.count, 6) }, (_, index) => (
+                <rect
+                  key={index}
+                  class="p-free"
+                  x={picture.socket - index * 42}
+                  y={free.y}
+                  width="34"
+                  height="26"
+                  rx="4"
+                />
+              ))}
+            </>
+          )}
+          <Cable path={primary.cable} tone="idle" y={84} plugged />
+          {rows.map(({ nic, cable, y }) => (
+            <Cable key={nic.slot} path={cable} tone={cables[nic.look]} y={y} plugged={nic.look !== 'pend'} />
+          ))}
+          {rows.map(({ nic, middle }) => (
+            <Pill key={nic.slot} text={pillOf(nic)} tone={tones[cables[nic.look]] ?? ''} x={middle.x} y={middle.y} />
+          ))}
+          <rect class="p-in" x={picture.boxes} y={primary.box} width={picture.boxWidth} height="38" rx="9" />
+          <text class="p-b" x={picture.boxes + 16} y={primary.box + 23.5}>
+            {say('node.primaryNet')}
+          </text>
+          <text class="p-s" x={picture.width - 18} y={primary.box + 23.5} text-anchor="end">
+            {say('node.primaryNote')}
+          </text>
+          {boxes.map(({ key, network, subnetId, mtu, y }) => (
+            <a key={key} href={linkTo('topology', { subnet: key, provider: node.providerId })}>
+              <rect class="p-in go" x={picture.boxes} y={y} width={picture.boxWidth} height="38" rx="9" />
+              <text class="p-n" x={picture.boxes + 16} y={y + 23.5}>
+                {network}
+              </text>
+              <text class="p-s" x={picture.width - 18} y={y + 23.5} text-anchor="end">
+                {[subnetId && shortId(subnetId, 6), mtu && `MTU ${mtu}`].filter(Boolean).join(' · ')}
+              </text>
+            </a>
+          ))}
+        </svg>
+        <ul class="ports">
+          <li>
+            <PortIcon />
+            <div>
+              <span class="mono strong">{say('node.primaryName')}</span>
+              <small>{say('node.primary')}</small>
+            </div>
+            <span class="st dim">
+              <Icon name="lock" size={14} />
+              {say('look.foreign')}
+            </span>
+          </li>
+          {nics.map(nic => (
+            <li key={nic.slot}>
+              <PortIcon />
+              <div>
+                <a class="mono strong" href={linkToNode(node, nic.name)}>
+                  {nic.name}
+                </a>
+                <small class="mono">
+                  {nic.address} · {nic.mtu ? `MTU ${nic.mtu}` : nic.network}
+                </small>
+              </div>
+              <StateWord look={nic.look} />
+            </li>
+          ))}
+        </ul>
+      </div>
+    </section>
+  )
+}
+
+/** On the cable: what differs, or why nothing goes through. */
+function pillOf({ look, differences, reason }: Nic): string {
+  const [first] = differences
+  if (look === 'drift' && first)
+    return `${first.field === 'mtu' ? 'MTU' : first.field} ${first.observed || '–'} ≠ ${first.wanted}`
+  return look === 'ok' ? '' : reason
+}
+
+function Pill({ text, tone, x, y }: { text: string; tone: string; x: number; y: number }) {
+  if (text === '') return null
+  const shown = text.length > 34 ? `${text.slice(0, 33)}…` : text
+  const width = shown.length * 6.5 + 24
+  return (
+    <>
+      <rect class={`pill ${tone || 'idle'}`} x={x - width / 2} y={y - 11} width={width} height="22" rx="11" />
+      <text class={`t-${tone || 'idle'}`} x={x} y={y + 4} text-anchor="middle">
+        {shown}
+      </text>
+    </>
+  )
+}
+
+function Port({ nic, y, chosen }: { nic: Nic; y: number; chosen: boolean }) {
+  return (
+    <>
+      {chosen && <rect class="p-sel" x="10.5" y={y - 22} width="431" height="44" rx="9" />}
+      <Glyph look={nic.look} at={[22, y - 8, 16]} />
+      <text class="p-n" x="46" y={y - 3}>
+        {nic.name}
+      </text>
+      <text class="p-a" x="46" y={y + 14}>
+        {nic.address || '–'}
+      </text>
+      <text class="p-a p-dim" x="206" y={y + 14}>
+        {nic.mac}
+      </text>
+      <Socket y={y} led={leds[nic.look]} />
+    </>
+  )
+}
+
+function Socket({ y, led }: { y: number; led: string }) {
+  return (
+    <>
+      <rect class="p-sock" x={picture.socket} y={y - 13} width="34" height="26" rx="4" />
+      {[413, 418, 423, 428, 433].map(x => (
+        <path key={x} class="p-pin" d={`M${x} ${y - 9}v6`} />
+      ))}
+      <circle class={`led-${led}`} cx="396" cy={y} r="3" />
+    </>
+  )
+}
+
+function Cable({ path, tone, y, plugged }: { path: string; tone: string; y: number; plugged: boolean }) {
+  return (
+    <>
+      <path class="cab-o" d={path} />
+      <path class={`cab ${tone}`} d={path} />
+      {plugged && <rect class="p-plug" x="420" y={y - 4} width="22" height="12" rx="2" />}
+      {plugged && <rect class={`boot ${tone}`} x="440" y={y - 3.5} width="18" height="8" rx="2.5" />}
+    </>
+  )
+}
+
+function PortIcon() {
+  return (
+    <svg class="sock" viewBox="0 0 34 26" aria-hidden="true">
+      <rect class="p-sock" x=".5" y=".5" width="33" height="25" rx="4" />
+      {[7, 12, 17, 22, 27].map(x => (
+        <path key={x} class="p-pin" d={`M${x} 4v7`} />
+      ))}
+    </svg>
+  )
+}

@@ -1,0 +1,156 @@
+/**
+ * From port seen to verified: p50 and p95 in the order of attach, and what each stage takes.
+ */
+import { useMemo } from 'preact/hooks'
+import { type Band, bandsOf, type Latency, latencyOf } from '../model/stages.ts'
+import { clock, count, duration } from '../ui/format.ts'
+import { Blank, Panel, useUi } from '../ui/ui.tsx'
+
+const [left, right, top, bottom] = [34, 436, 14, 190]
+
+export function LatencyPanel() {
+  const { say, data, now, language } = useUi()
+  const latency = useMemo(() => latencyOf(data.nodes), [data.nodes])
+  if (!latency)
+    return (
+      <Panel title={say('overview.attach')}>
+        <Blank kind="empty" title={say('overview.attachNone')} text={say('overview.attachNoneText')} />
+      </Panel>
+    )
+  const { p50, p95, steps } = latency
+  const { points } = latency
+  const bands = bandsOf(points)
+  const most = Math.max(
+    1_000,
+    Math.min(
+      points.reduce((top, { ms }) => Math.max(top, ms), 0),
+      p95 * 2,
+    ) * 1.12,
+  )
+  const y = (ms: number) => bottom - (Math.min(ms, most) / most) * (bottom - top)
+  const nics = say('many.nics', { n: count(latency.points.length, language) })
+  const step = niceStep(most)
+  const lines = Array.from({ length: Math.floor(most / step) + 1 }, (_, index) => index * step)
+  const seconds = (ms: number) => (ms / 1_000).toFixed(ms < 9_950 ? 1 : 0)
+  return (
+    <Panel title={say('overview.attach')} right={say('overview.attachOf', { nics })}>
+      <div class="lat">
+        <div class="big">
+          {[p50, p95].map((ms, index) => (
+            <div key={index === 0 ? 'p50' : 'p95'}>
+              <b>
+                {seconds(ms)}
+                <small>{say('unit.s', { n: '' }).trim()}</small>
+              </b>
+              <span>
+                <svg class="key" viewBox="0 0 14 8" aria-hidden="true">
+                  <path class={index === 0 ? 'c-p50' : 'c-p95'} d="M0 4h14" />
+                </svg>
+                {index === 0 ? 'p50' : 'p95'}
+              </span>
+            </div>
+          ))}
+        </div>
+        <svg
+          class="chart"
+          viewBox="0 0 440 212"
+          role="img"
+          aria-label={say('overview.attachSaid', { p50: duration(p50, say), p95: duration(p95, say), nics })}
+        >
+          {lines.map(ms => (
+            <g key={ms}>
+              <path class="c-grid" d={`M${left} ${y(ms)}H${right}`} />
+              <text class="c-t" x="0" y={y(ms) + 4}>
+                {say('unit.s', { n: ms / 1_000 })}
+              </text>
+            </g>
+          ))}
+          {bands.length > 1 ? <Bands bands={bands} y={y} /> : <Dots points={points} y={y} p50={p50} p95={p95} />}
+          <text class="c-t" x={left} y="208">
+            {clock(points[0]?.at ?? now, now, language)}
+          </text>
+          <text class="c-t" x={right} y="208" text-anchor="end">
+            {clock(points.at(-1)?.at ?? now, now, language)}
+          </text>
+        </svg>
+        <StageBar steps={steps} />
+      </div>
+    </Panel>
+  )
+}
+
+interface ChartProps {
+  y: (ms: number) => number
+}
+
+/** p95 as a surface, p50 as a line, each of a number of NICs in the order of their attach. */
+function Bands({ bands, y }: ChartProps & { bands: readonly Band[] }) {
+  const x = (index: number) => left + ((right - left) * index) / (bands.length - 1)
+  const line = (of: (band: Band) => number) =>
+    bands.map((band, index) => `${x(index).toFixed(1)} ${y(of(band)).toFixed(1)}`).join('L')
+  const last = bands.at(-1)
+  return (
+    <>
+      <path class="c-area" d={`M${line(({ p95 }) => p95)}V${bottom}H${left}Z`} />
+      <path class="c-p95" d={`M${line(({ p95 }) => p95)}`} />
+      <path class="c-p50" d={`M${line(({ p50 }) => p50)}`} />
+      {last && <circle class="c-end" cx={right} cy={y(last.p50)} r="3" />}
+    </>
+  )
+}
+
+/** Too few to make a line of: each by itself. */
+function Dots({ points, y, p50, p95 }: ChartProps & { points: Latency['points']; p50: number; p95: number }) {
+  const x = (index: number) =>
+    points.length === 1 ? (left + right) / 2 : left + 6 + ((right - left - 12) * index) / (points.length - 1)
+  return (
+    <>
+      <path
+        class="c-dots"
+        d={points.map(({ ms }, index) => `M${x(index).toFixed(1)} ${y(ms).toFixed(1)}h0`).join('')}
+      />
+      <path class="c-p95" d={`M${left} ${y(p95)}H${right}`} />
+      <path class="c-p50" d={`M${left} ${y(p50)}H${right}`} />
+    </>
+  )
+}
+
+function StageBar({ steps }: { steps: NonNullable<ReturnType<typeof latencyOf>>['steps'] }) {
+  const { say } = useUi()
+  const widths = steps.map(({ ms }) => Math.max(ms, 1))
+  const sum = widths.reduce((total, width) => total + width, 0)
+  const most = Math.max(...widths)
+  let at = 0
+  return (
+    <>
+      <svg class="segbar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+        {steps.map(({ stage }, index) => {
+          const width = ((widths[index] ?? 0) / sum) * (100 - 0.6 * (steps.length - 1))
+          const x = at
+          at += width + 0.6
+          return (
+            <rect
+              key={stage}
+              class={widths[index] === most ? 's4' : `s${(index % 3) + 1}`}
+              x={x}
+              width={Math.max(width, 0.6)}
+              height="6"
+            />
+          )
+        })}
+      </svg>
+      <div class="stages">
+        {steps.map(({ stage, ms }) => (
+          <span key={stage}>
+            <b>{duration(ms, say)}</b>
+            {say(`stage.${stage}`)}
+          </span>
+        ))}
+      </div>
+    </>
+  )
+}
+
+function niceStep(most: number): number {
+  return [250, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 60_000].find(step => most / step <= 4.5) ?? 120_000
+}

@@ -1,0 +1,104 @@
+/**
+ * Times, ages, ids and addresses as text. Pure: the current time and the language come in.
+ */
+import type { Say } from '../messages/messages.ts'
+
+export type Language = 'en' | 'ko'
+
+const second = 1_000
+const minute = 60 * second
+const hour = 60 * minute
+const day = 24 * hour
+
+/** 0.3 s, 12 s, 6 min, 3 h, 11 d: two digits are enough to compare by. */
+export function duration(ms: number, say: Say): string {
+  const size = Math.max(0, ms)
+  if (size < 9_950) return say('unit.s', { n: (size / second).toFixed(1) })
+  if (size < minute) return say('unit.s', { n: Math.round(size / second) })
+  if (size < hour) return say('unit.min', { n: Math.floor(size / minute) })
+  if (size < 2 * day) return say('unit.h', { n: Math.floor(size / hour) })
+  return say('unit.d', { n: Math.floor(size / day) })
+}
+
+/** How long ago, in whole seconds at the finest. */
+export function age(at: string, now: number, say: Say): string {
+  const ms = Math.max(second, now - Date.parse(at))
+  return ms < 10 * second ? say('unit.s', { n: Math.floor(ms / second) }) : duration(ms, say)
+}
+
+export function clock(at: string | number, now: number, language: Language): string {
+  const time = new Date(at)
+  const today = time.toDateString() === new Date(now).toDateString()
+  const sameYear = time.getFullYear() === new Date(now).getFullYear()
+  return new Intl.DateTimeFormat(language, {
+    ...(today ? {} : { day: 'numeric', month: 'short', ...(sameYear ? {} : { year: 'numeric' }) }),
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(today ? { second: '2-digit' } : {}),
+    hour12: false,
+  }).format(time)
+}
+
+/** For a place where the day is said elsewhere. */
+export function timeOfDay(at: string, language: Language): string {
+  const form = { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const
+  return new Intl.DateTimeFormat(language, form).format(new Date(at))
+}
+
+export function exact(at: string, language: Language): string {
+  return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium', hour12: false }).format(
+    new Date(at),
+  )
+}
+
+const steps = [
+  ...[10, 30].map(n => n * second),
+  ...[1, 2, 5, 10, 30].map(n => n * minute),
+  ...[1, 3, 6, 12].map(n => n * hour),
+  ...[1, 2, 7, 14, 30, 90].map(n => n * day),
+]
+
+/** Round times between two, some six of them; days begin where the reader is. */
+export function ticksOf(from: number, to: number): number[] {
+  const step = steps.find(each => (to - from) / each <= 8) ?? 365 * day
+  const shift = new Date(from).getTimezoneOffset() * minute
+  const first = Math.ceil((from - shift) / step) * step + shift
+  return Array.from({ length: Math.max(0, Math.floor((to - first) / step) + 1) }, (_, index) => first + index * step)
+}
+
+export function tickText(time: number, length: number, language: Language): string {
+  const form: Intl.DateTimeFormatOptions =
+    length > 3 * day
+      ? { day: 'numeric', month: 'short' }
+      : { hour: '2-digit', minute: '2-digit', ...(length < 10 * minute ? { second: '2-digit' } : {}), hour12: false }
+  return new Intl.DateTimeFormat(language, form).format(time)
+}
+
+/** As an input of type datetime-local wants it. */
+export function localInput(at: number): string {
+  const pad = (n: number) => String(n).padStart(2, '0')
+  const time = new Date(at)
+  return `${time.getFullYear()}-${pad(time.getMonth() + 1)}-${pad(time.getDate())}T${pad(time.getHours())}:${pad(time.getMinutes())}`
+}
+
+// Made once: making one takes longer than drawing a row.
+const numbers = { en: new Intl.NumberFormat('en'), ko: new Intl.NumberFormat('ko') }
+
+export function count(n: number, language: Language): string {
+  return numbers[language].format(n)
+}
+
+/** Both ends of an id that is too long for its place. */
+export function shortId(id: string, ends = 8): string {
+  return id.length <= ends + 6 ? id : `${id.slice(0, ends)}…${id.slice(-4)}`
+}
+
+/** What kind of thing was typed. */
+export function kindOf(text: string): 'ipv4' | 'ipv6' | 'mac' | 'id' | 'name' {
+  const trimmed = text.trim()
+  if (/^\d{1,3}(\.\d{0,3}){1,3}$/.test(trimmed)) return 'ipv4'
+  if (/^[0-9a-f]{2}(:[0-9a-f]{0,2}){1,5}$/i.test(trimmed)) return 'mac'
+  if (/^[0-9a-f]{0,4}(:[0-9a-f]{0,4}){1,7}$/i.test(trimmed)) return 'ipv6'
+  if (/^[0-9a-f]{8}-[0-9a-f-]*$/i.test(trimmed)) return 'id'
+  return 'name'
+}

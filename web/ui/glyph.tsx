@@ -1,0 +1,71 @@
+/**
+ * The only place that maps a state to its shape and colour.
+ *
+ * Drawn in place, not taken from the sprite by reference: the matrix shows hundreds of them, and a reference costs a tree of its
+ * own each time.
+ */
+import type { ComponentChildren } from 'preact'
+import type { Look } from '../model/nodes.ts'
+
+export type Shape = Look | 'none'
+
+const shapes: Record<Shape, () => ComponentChildren> = {
+  ok: () => [
+    <rect key="f" class="f-ok" x="1.75" y="1.75" width="12.5" height="12.5" rx="3.5" />,
+    <path key="k" class="k-ok" d="M5 8.3l2.1 2.1L11.2 6" />,
+  ],
+  prog: () => [
+    <circle key="f" class="k-accs" cx="8" cy="8" r="5.75" />,
+    <path key="k" class="k-acc" d="M8 2.25A5.75 5.75 0 1 1 2.25 8" />,
+  ],
+  pend: () => <circle class="k-pend" cx="8" cy="8" r="5.75" />,
+  bad: () => [
+    <path
+      key="f"
+      class="f-bad"
+      d="M8 .4a1.2 1.2 0 0 1 .85.35l6.4 6.4a1.2 1.2 0 0 1 0 1.7l-6.4 6.4a1.2 1.2 0 0 1-1.7 0l-6.4-6.4a1.2 1.2 0 0 1 0-1.7l6.4-6.4A1.2 1.2 0 0 1 8 .4z"
+    />,
+    <path key="k" class="k-on" d="M5.9 5.9l4.2 4.2M10.1 5.9l-4.2 4.2" />,
+  ],
+  drift: () => [
+    <path
+      key="f"
+      class="f-warn"
+      d="M8 1.2c.5 0 .9.25 1.15.7l6 10.6a1.3 1.3 0 0 1-1.15 2H2a1.3 1.3 0 0 1-1.15-2l6-10.6c.25-.45.65-.7 1.15-.7z"
+    />,
+    <path key="k" class="k-onw" d="M5.6 8.6h4.8M5.6 11.2h4.8M9.3 7.1l-2.4 5.6" />,
+  ],
+  held: () => [
+    <path key="f" class="f-warn" d="M5 1h6l4 4v6l-4 4H5l-4-4V5z" />,
+    <path key="k" class="k-onw bold" d="M6.2 5.4v5.2M9.8 5.4v5.2" />,
+  ],
+  rem: () => [
+    <rect key="f" class="k-idle" x="2" y="2" width="12" height="12" rx="3.5" />,
+    <path key="k" class="k-idle bold" d="M5.3 8h5.4" />,
+  ],
+  none: () => <circle class="f-dot" cx="8" cy="8" r="1.5" />,
+}
+
+interface GlyphProps {
+  look: Shape
+  large?: boolean
+  /** In another picture: where it stands there, and how large. */
+  at?: [x: number, y: number, size: number]
+}
+
+export function Glyph({ look, large = false, at }: GlyphProps) {
+  const [x, y, size] = at ?? []
+  return (
+    <svg
+      class={`g g-${look}${large ? ' lg' : ''}`}
+      viewBox="0 0 16 16"
+      x={x}
+      y={y}
+      width={size}
+      height={size}
+      aria-hidden="true"
+    >
+      {shapes[look]()}
+    </svg>
+  )
+}

@@ -9,4 +9,4 @@ addComponentCommands(program)
 const [, , command = 'help'] = process.argv
 // Loading the sandbox takes longer than most commands run.
 const needsSandbox = ['sandbox', 'help', 'completion'].includes(command) || command.startsWith('-')
-await runProgram(program, needsSandbox ? [(await import('./main.ts')).sandboxCommand()] : [])
+await runProgram(program, needsSandbox ? [(await import('./commands/sandbox.ts')).sandboxCommand()] : [])

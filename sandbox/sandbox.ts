@@ -7,36 +7,9 @@ import { mkdir } from 'node:fs/promises'
 import { createInformer } from '../src/kube/informer.ts'
 import { pods } from '../src/kube/resources.ts'
 import type { Log } from '../src/telemetry/log.ts'
-import { type AttachInput, attachBy, attachPorts, type DetachInput, detachPorts, homeSubnet } from './attach.ts'
-import { type Built, builtParts } from './built.ts'
-import { openBus } from './bus.ts'
-import { type Cloud, startCloud } from './cloud.ts'
-import { type Cluster, openClusters } from './clusters.ts'
-import { file } from './container.ts'
-import { createFabric, type Fabric } from './fabric.ts'
-import type { FaultSwitchboard } from './faults/switchboard.ts'
-import { openFaults } from './faults/switches.ts'
-import {
-  createConfig,
-  freeLeases,
-  installDefinitions,
-  installEncryptKey,
-  openstackConfigFor,
-  readDefinitions,
-} from './install.ts'
-import { keepWorld, resumeWorld } from './kept.ts'
-import { type Kubelet, startKubelet } from './kubelet.ts'
-import { type Machine, namespaceMachine } from './machine.ts'
-import { createNode, type SandboxNode } from './nodes.ts'
-import { observeSandbox } from './observe.ts'
-import { partsOf, whenUp } from './parts.ts'
-import type { Image } from './pod-worker.ts'
-import { openRealClusters } from './real/kubernetes.ts'
-import { openRealCloud } from './real/openstack.ts'
-import { isUsersOwn } from './rootless.ts'
-import { type StateDir, writeDown } from './state.ts'
-import { type HostKind, type SandboxStatus, statusOf } from './status.ts'
-import { type Supervisor, supervise } from './supervisor.ts'
+import { type AttachInput, attachBy, attachPorts, type DetachInput, detachPorts, homeSubnet } from './cloud/attach.ts'
+import { type Cloud, startCloud } from './cloud/cloud.ts'
+import { openBus } from './cloud/message-bus.ts'
 import {
   addPort,
   addServer,
@@ -48,7 +21,34 @@ import {
   sandboxClusterId,
   subnetNamed,
   type World,
-} from './world.ts'
+} from './cloud/state.ts'
+import { observeSandbox } from './control/observe.ts'
+import { type HostKind, type SandboxStatus, statusOf } from './control/status.ts'
+import type { FaultSwitchboard } from './faults/active-faults.ts'
+import { openFaults } from './faults/injectors.ts'
+import { type Built, builtParts } from './lifecycle/bundles.ts'
+import { type Cluster, openClusters } from './lifecycle/clusters.ts'
+import { partsOf, whenUp } from './lifecycle/components.ts'
+import {
+  createConfig,
+  freeLeases,
+  installDefinitions,
+  installEncryptKey,
+  openstackConfigFor,
+  readDefinitions,
+} from './lifecycle/install.ts'
+import { isUsersOwn } from './lifecycle/rootless.ts'
+import { keepWorld, resumeWorld } from './lifecycle/saved-state.ts'
+import { type StateDir, writeDown } from './lifecycle/state-dir.ts'
+import { type Supervisor, supervise } from './lifecycle/supervisor.ts'
+import { file } from './nodes/container.ts'
+import { createFabric, type Fabric } from './nodes/fabric.ts'
+import { type Kubelet, startKubelet } from './nodes/kubelet.ts'
+import { type Machine, namespaceMachine } from './nodes/machine.ts'
+import { createNode, type SandboxNode } from './nodes/node.ts'
+import type { Image } from './nodes/pod-worker.ts'
+import { openRealClusters } from './real/kubernetes.ts'
+import { openRealCloud } from './real/openstack.ts'
 
 export interface SandboxOptions {
   state: StateDir
@@ -285,7 +285,7 @@ async function machineFor(
   built: Built,
 ): Promise<{ machine: Machine; image: Image }> {
   if (simulated) {
-    const { agentEntrypoint, simulatedMachine } = await import('./simulated/machine.ts')
+    const { agentEntrypoint, simulatedMachine } = await import('./nodes/simulated/machine.ts')
     return { machine: simulatedMachine(), image: { entrypoint: [agentEntrypoint], mounts: [] } }
   }
   const image = {

@@ -17,7 +17,7 @@ export async function buildPieces(outdir: string): Promise<void> {
     format: 'esm',
     legalComments: 'none',
     minifyWhitespace: true,
-    external: ['esbuild', '../scripts/*', '../test/*', '../web/*'],
+    external: ['esbuild', '../../scripts/*', '../../web/*'],
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     plugins: [clientsOfUndici],
     logLevel: 'error',

@@ -2,8 +2,8 @@
  * Contrabass: what it knows of the cloud under its provider id, under the newer and the older path, the password encrypted.
  */
 import { createCipheriv, randomBytes } from 'node:crypto'
-import type { World } from '../world.ts'
-import type { Handler } from './serve.ts'
+import type { Handler } from './http-server.ts'
+import type { World } from './state.ts'
 
 export const contrabassBroken = { returnCode: '500', returnMessage: 'internal error', data: null }
 

@@ -2,8 +2,8 @@
  * Keystone v3: password login scoped to a project, tokens that expire, the catalog.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import type { World } from '../world.ts'
-import type { Answer, Handler, Request } from './serve.ts'
+import type { Answer, Handler, Request } from './http-server.ts'
+import type { World } from './state.ts'
 
 export interface Tokens {
   /** Reports whether a request carries a token that still counts. */

@@ -1,9 +1,10 @@
 /**
  * Neutron's ports, subnets and networks: filters, fields, pages and errors as the real one has them. Read only, as our parts are.
  */
-import type { Network, Port, Subnet, World } from '../world.ts'
+
+import { type Answer, type Handler, pageLink, type Request, seconds } from './http-server.ts'
 import { refused, type Tokens } from './keystone.ts'
-import { type Answer, type Handler, pageLink, type Request, seconds } from './serve.ts'
+import type { Network, Port, Subnet, World } from './state.ts'
 
 export const neutronBroken = {
   NeutronError: {

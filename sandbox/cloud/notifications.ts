@@ -6,9 +6,9 @@ import { randomUUID } from 'node:crypto'
 import { Connection } from 'rabbitmq-client'
 import { messageOf } from '../../src/runtime/errors.ts'
 import type { Log } from '../../src/telemetry/log.ts'
-import type { Network, Port, Server, Subnet, World } from '../world.ts'
+import { seconds } from './http-server.ts'
 import { networkBody, portBody, subnetBody } from './neutron.ts'
-import { seconds } from './serve.ts'
+import type { Network, Port, Server, Subnet, World } from './state.ts'
 
 export interface Notification {
   exchange: 'neutron' | 'nova'

@@ -2,9 +2,9 @@
  * Nova's servers and their interfaces, as the real one shows them to an administrator. Read only.
  */
 import { createHash } from 'node:crypto'
-import { type Port, portsOf, type Server, type World } from '../world.ts'
+import { type Answer, type Handler, pageLink, type Request, seconds } from './http-server.ts'
 import { refused, type Tokens } from './keystone.ts'
-import { type Answer, type Handler, pageLink, type Request, seconds } from './serve.ts'
+import { type Port, portsOf, type Server, type World } from './state.ts'
 
 export const novaBroken = {
   computeFault: {

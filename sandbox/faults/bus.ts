@@ -1,10 +1,10 @@
 /**
  * The faults of the message bus: what becomes of notifications, and a broker that goes away.
  */
-import type { SandboxBus } from '../bus.ts'
-import type { NoticeFault, World } from '../world.ts'
+import type { SandboxBus } from '../cloud/message-bus.ts'
+import type { NoticeFault, World } from '../cloud/state.ts'
+import type { Switch } from './active-faults.ts'
 import type { BusFault } from './catalogue.ts'
-import type { Switch } from './switchboard.ts'
 
 const nothing = async () => {}
 

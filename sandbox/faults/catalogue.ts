@@ -2,7 +2,7 @@
  * Every fault that the sandbox can be told to have: the word, which part has it, what it does and how it ends. Pure data; the
  * switches behind the words are beside this file.
  */
-import { type Manner, type Service, services } from '../world.ts'
+import { type Manner, type Service, services } from '../cloud/state.ts'
 
 export type AnswerFault = `${Manner}-${Service}`
 export type CloudFault = 'revoked-tokens' | 'short-tokens' | 'lost-role' | 'small-pages' | 'wrong-clock'

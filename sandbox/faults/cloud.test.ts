@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
 import { silent } from '../../src/telemetry/log.ts'
-import { meddling } from '../cloud/meddling.ts'
+import { type Cloud, startCloud } from '../cloud/cloud.ts'
+import { meddling } from '../cloud/notification-faults.ts'
 import type { Notification } from '../cloud/notifications.ts'
-import { type Cloud, startCloud } from '../cloud.ts'
 import {
   addPort,
   addServer,
@@ -15,7 +15,7 @@ import {
   type Service,
   services,
   type World,
-} from '../world.ts'
+} from '../cloud/state.ts'
 import { cloudSwitches } from './cloud.ts'
 
 let world: World

@@ -2,11 +2,11 @@
  * The faults of the cloud: each is a value in the world's own record of faults, or an act of Keystone.
  */
 
-import { manners } from '../cloud/manners.ts'
-import type { Cloud } from '../cloud.ts'
-import { type Faults, noFaults, services, type World } from '../world.ts'
+import type { Cloud } from '../cloud/cloud.ts'
+import { manners } from '../cloud/response-faults.ts'
+import { type Faults, noFaults, services, type World } from '../cloud/state.ts'
+import type { Switch } from './active-faults.ts'
 import type { AnswerFault, CloudFault } from './catalogue.ts'
-import type { Switch } from './switchboard.ts'
 
 const nothing = async () => {}
 

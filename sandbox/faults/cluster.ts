@@ -1,10 +1,10 @@
 /**
  * The faults of the two API servers and of our own parts.
  */
-import type { ClusterFaults } from '../clusters.ts'
-import type { Supervisor } from '../supervisor.ts'
+import type { ClusterFaults } from '../lifecycle/clusters.ts'
+import type { Supervisor } from '../lifecycle/supervisor.ts'
+import type { Switch } from './active-faults.ts'
 import type { ClusterFault } from './catalogue.ts'
-import type { Switch } from './switchboard.ts'
 
 export interface ClusterPlaces {
   management: ClusterFaults

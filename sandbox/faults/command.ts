@@ -2,9 +2,9 @@
  * `multinic sandbox fault`: lists what can go wrong, switches it on by a word, and off again.
  */
 import type { Command } from 'commander'
-import { command, milliseconds, running, type Where } from '../commanding.ts'
+import { command, milliseconds, running, type Where } from '../commands/cli-options.ts'
+import type { ActiveFault } from './active-faults.ts'
 import { catalogue, catalogueText, isWord } from './catalogue.ts'
-import type { ActiveFault } from './switchboard.ts'
 
 interface Flags extends Where {
   for?: number

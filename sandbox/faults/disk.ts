@@ -4,9 +4,9 @@
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { run } from '../command.ts'
-import type { SandboxNode } from '../nodes.ts'
-import type { StateDir } from '../state.ts'
+import { run } from '../exec.ts'
+import type { StateDir } from '../lifecycle/state-dir.ts'
+import type { SandboxNode } from '../nodes/node.ts'
 
 const kept = ['etc', 'var/lib']
 

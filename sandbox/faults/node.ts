@@ -3,17 +3,17 @@
  */
 import type { KubeClient } from '../../src/kube/client.ts'
 import type { Log } from '../../src/telemetry/log.ts'
-import { attachedPorts } from '../attach.ts'
-import { cableOf, type Fabric } from '../fabric.ts'
-import type { SandboxNode } from '../nodes.ts'
-import type { StateDir } from '../state.ts'
-import { type Port, portsOf, type World } from '../world.ts'
-import { killAgents } from './agents.ts'
+import { attachedPorts } from '../cloud/attach.ts'
+import { type Port, portsOf, type World } from '../cloud/state.ts'
+import type { StateDir } from '../lifecycle/state-dir.ts'
+import { cableOf, type Fabric } from '../nodes/fabric.ts'
+import type { SandboxNode } from '../nodes/node.ts'
+import type { Switch, Target } from './active-faults.ts'
 import type { NodeFault } from './catalogue.ts'
 import { fillDisk, makeReadOnly } from './disk.ts'
-import { addIntruder } from './intruder.ts'
-import type { Switch, Target } from './switchboard.ts'
-import { pullWhenUp } from './unplugged.ts'
+import { addIntruder } from './duplicate-address.ts'
+import { killAgents } from './kill-agents.ts'
+import { pullWhenUp } from './unplug.ts'
 
 export interface NodePlaces {
   state: StateDir

@@ -2,14 +2,14 @@
  * One cluster without its HTTP: the store, the kinds it serves, the verbs, and the controllers that live inside it.
  */
 import type { Log } from '../../src/telemetry/log.ts'
-import { builtinKinds, firstNamespaces } from './builtin.ts'
-import { startCollector } from './collector.ts'
-import { definitionsKind, kindOf } from './definitions.ts'
-import { startJobController } from './jobs.ts'
-import { createKinds, type Kinds } from './kinds.ts'
-import { createStore, type Snapshot, type Store } from './store.ts'
-import { targetFor } from './targets.ts'
-import { createVerbs, namespacesId, type Verbs } from './verbs.ts'
+import { startCollector } from './controllers/garbage-collector.ts'
+import { startJobController } from './controllers/jobs.ts'
+import { builtinKinds, firstNamespaces } from './kinds/builtin.ts'
+import { definitionsKind, kindOf } from './kinds/definitions.ts'
+import { createKinds, type Kinds } from './kinds/kinds.ts'
+import { createStore, type Snapshot, type Store } from './objects/store.ts'
+import { targetFor } from './objects/targets.ts'
+import { createVerbs, namespacesId, type Verbs } from './objects/verbs.ts'
 
 export interface Cluster {
   store: Store

@@ -7,8 +7,8 @@ import { Agent, request } from 'undici'
 import { parse } from 'yaml'
 import { silent } from '../../src/telemetry/log.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { aWidget, widgetDefinition } from './cluster.fixture.ts'
 import { type KubeApi, startKubeApi } from './server.ts'
-import { aWidget, widgetDefinition } from './testing.ts'
 
 let dir: string
 let api: KubeApi

@@ -9,11 +9,11 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Log } from '../../src/telemetry/log.ts'
-import { certificatesIn } from './certificates.ts'
+import { certificatesIn } from './access/certificates.ts'
 import { createCluster } from './cluster.ts'
-import { createHandler, type PodLogs } from './handler.ts'
-import { type KubeFaults, withFaults } from './kube-faults.ts'
-import type { Snapshot, Store } from './store.ts'
+import { createHandler, type PodLogs } from './http/handler.ts'
+import { type KubeFaults, withFaults } from './http/request-faults.ts'
+import type { Snapshot, Store } from './objects/store.ts'
 
 export interface KubeApiOptions {
   /** Names the cluster and the context in the kubeconfig. */

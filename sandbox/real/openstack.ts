@@ -5,11 +5,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Log } from '../../src/telemetry/log.ts'
+import type { Cloud } from '../cloud/cloud.ts'
 import { contrabassBroken, createContrabass } from '../cloud/contrabass.ts'
-import { serve } from '../cloud/serve.ts'
-import type { Cloud } from '../cloud.ts'
-import type { StateDir } from '../state.ts'
-import type { Port, Service, SubnetInput, World } from '../world.ts'
+import { serve } from '../cloud/http-server.ts'
+import type { Port, Service, SubnetInput, World } from '../cloud/state.ts'
+import type { StateDir } from '../lifecycle/state-dir.ts'
 import { type Rig, startRig } from './rig.ts'
 
 interface Told {

@@ -10,7 +10,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { environment } from '../../src/runtime/env.ts'
 import { checkout } from '../checkout.ts'
-import { partMark, type StateDir } from '../state.ts'
+import { partMark, type StateDir } from '../lifecycle/state-dir.ts'
 
 export interface Rig<T> {
   /** What it said when all was up. */

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { stringify } from 'yaml'
-import { openstackConfigFor } from '../../sandbox/install.ts'
 import {
   addPort,
   addServer,
@@ -14,7 +13,8 @@ import {
   type Server,
   type Subnet,
   setPortStatus,
-} from '../../sandbox/world.ts'
+} from '../../sandbox/cloud/state.ts'
+import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type Run, runner } from '../../test/support/people.ts'

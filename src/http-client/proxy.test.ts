@@ -1,7 +1,7 @@
 /** Services behind a proxy (HTTP_PROXY, HTTPS_PROXY, NO_PROXY of the operator), over real sockets. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeCertificates } from '../../sandbox/kube/certificates.ts'
+import { makeCertificates } from '../../sandbox/kube/access/certificates.ts'
 import { startProxy } from '../../test/support/http-proxy.ts'
 import { json, serve } from '../../test/support/http-stub.ts'
 import { createHttp, type HttpOptions, type Proxies } from './client.ts'

@@ -1,7 +1,7 @@
 /** A cluster behind a proxy, as its kubeconfig says: requests and watches go through it, and the certificate is the cluster's. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeCertificates } from '../../sandbox/kube/certificates.ts'
+import { makeCertificates } from '../../sandbox/kube/access/certificates.ts'
 import { startProxy } from '../../test/support/http-proxy.ts'
 import { json, serve } from '../../test/support/http-stub.ts'
 import { connectKube } from './client.ts'

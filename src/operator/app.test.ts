@@ -5,8 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
-import { openstackConfigFor } from '../../sandbox/install.ts'
-import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
 import {
   addPort,
   addServer,
@@ -15,7 +13,9 @@ import {
   type Server,
   type Subnet,
   setPortStatus,
-} from '../../sandbox/world.ts'
+} from '../../sandbox/cloud/state.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
+import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'

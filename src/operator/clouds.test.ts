@@ -1,8 +1,8 @@
 /** What is kept of a login, over real HTTP: with a bounded life, and not beyond the account's own end. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Cloud as SandboxCloud, startCloud } from '../../sandbox/cloud.ts'
-import { addPort, addServer, addSubnet, createWorld, type Server } from '../../sandbox/world.ts'
+import { type Cloud as SandboxCloud, startCloud } from '../../sandbox/cloud/cloud.ts'
+import { addPort, addServer, addSubnet, createWorld, type Server } from '../../sandbox/cloud/state.ts'
 import { silent } from '../telemetry/log.ts'
 import { type CloudRequest, type Clouds, createClouds } from './clouds.ts'
 import { resolveSettings } from './config.ts'

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encrypted } from '../../sandbox/cloud/contrabass.ts'
-import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
 import {
   addPort,
   addServer,
@@ -12,7 +11,8 @@ import {
   type Server,
   type Subnet,
   setPortStatus,
-} from '../../sandbox/world.ts'
+} from '../../sandbox/cloud/state.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { answering } from '../../test/openstack/answering.ts'
 import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
 import { eventually } from '../../test/support/eventually.ts'

@@ -1,8 +1,8 @@
 /** VMs that Nova no longer shows, over real HTTP: when their interfaces go, and when they stay (G2). */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
-import { addPort, addServer, addSubnet, removeServer, type Server, setPortStatus } from '../../sandbox/world.ts'
+import { addPort, addServer, addSubnet, removeServer, type Server, setPortStatus } from '../../sandbox/cloud/state.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { otherClusterId, type Stage, startStage } from '../../test/operator/stage.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'

@@ -1,7 +1,6 @@
 /** The operator over real HTTP: sandbox Kubernetes, sandbox cloud, our own Viola. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
 import {
   addPort,
   addServer,
@@ -10,7 +9,8 @@ import {
   type Server,
   type Subnet,
   setPortStatus,
-} from '../../sandbox/world.ts'
+} from '../../sandbox/cloud/state.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { type Stage, startStage } from '../../test/operator/stage.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'

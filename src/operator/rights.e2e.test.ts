@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Cloud, startCloud } from '../../sandbox/cloud.ts'
-import { openstackConfigFor } from '../../sandbox/install.ts'
-import { addPort, addServer, addSubnet, createWorld, setPortStatus } from '../../sandbox/world.ts'
+import { type Cloud, startCloud } from '../../sandbox/cloud/cloud.ts'
+import { addPort, addServer, addSubnet, createWorld, setPortStatus } from '../../sandbox/cloud/state.ts'
+import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import type { Answering } from '../../test/openstack/answering.ts'
 import { startPostOnlyViola, startTellingViola } from '../../test/operator/viola-stand-ins.ts'
 import {

@@ -1,7 +1,7 @@
 /** One trace of a port, through a real operator and a real Viola, to a collector. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/world.ts'
+import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/cloud/state.ts'
 import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
 import { type Collector, startCollector } from '../../test/support/collector.ts'
 import { eventually } from '../../test/support/eventually.ts'

@@ -9,7 +9,7 @@ import {
   type Server,
   type Subnet,
   setPortStatus,
-} from '../../sandbox/world.ts'
+} from '../../sandbox/cloud/state.ts'
 import type { Answered } from '../../test/openstack/answering.ts'
 import { type Stage, startStage } from '../../test/operator/stage.ts'
 import { startTellingViola, type TellingViola } from '../../test/operator/viola-stand-ins.ts'

@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { processesOf, stateDir } from '../../sandbox/state.ts'
+import { processesOf, stateDir } from '../../sandbox/lifecycle/state-dir.ts'
 import { type Bench, figure, median, timed } from './figure.ts'
 
 const program = join(import.meta.dirname, '../../bin/multinic')

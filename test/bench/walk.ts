@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Port } from '../../sandbox/world.ts'
+import type { Port } from '../../sandbox/cloud/state.ts'
 import { startWalk, type Walk } from '../system/world.ts'
 import { type Bench, figure, median } from './figure.ts'
 

@@ -4,8 +4,8 @@
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { builtParts } from '../../sandbox/built.ts'
-import { agentImage, sandboxNamespace as namespace, ownProgram } from '../../sandbox/parts.ts'
+import { builtParts } from '../../sandbox/lifecycle/bundles.ts'
+import { agentImage, sandboxNamespace as namespace, ownProgram } from '../../sandbox/lifecycle/components.ts'
 import { leases } from '../../src/kube/resources.ts'
 import { startDaemon } from '../rigs/process.ts'
 import { eventually } from '../support/eventually.ts'

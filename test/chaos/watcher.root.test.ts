@@ -1,8 +1,8 @@
 /** Who watches the watcher: each guarantee is broken by hand, and it notices. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { run } from '../../sandbox/command.ts'
-import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
+import { run } from '../../sandbox/exec.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { nodeConfigs } from '../../src/contract/node-config.ts'
 import { jobs } from '../../src/kube/resources.ts'
 import { eventually } from '../support/eventually.ts'

@@ -5,7 +5,7 @@
  * number has one port. One Job of ours at a time on a node.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
 import { createInformer } from '../../src/kube/informer.ts'
 import { jobs } from '../../src/kube/resources.ts'

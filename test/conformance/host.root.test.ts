@@ -1,7 +1,7 @@
 /** The suite for nodes, on network namespaces of this kernel. */
-import { builtParts } from '../../sandbox/built.ts'
-import { file } from '../../sandbox/container.ts'
-import { namespaceMachine } from '../../sandbox/machine.ts'
+import { builtParts } from '../../sandbox/lifecycle/bundles.ts'
+import { file } from '../../sandbox/nodes/container.ts'
+import { namespaceMachine } from '../../sandbox/nodes/machine.ts'
 import { hostConformance } from './host.ts'
 
 hostConformance({

@@ -1,5 +1,5 @@
 /** The suite for nodes, on the machine in memory. */
-import { agentEntrypoint, simulatedMachine } from '../../sandbox/simulated/machine.ts'
+import { agentEntrypoint, simulatedMachine } from '../../sandbox/nodes/simulated/machine.ts'
 import { hostConformance } from './host.ts'
 
 hostConformance({

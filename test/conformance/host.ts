@@ -8,11 +8,6 @@ import { mkdtemp, readdir, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { cableOf, createFabric, type Fabric, serviceAddress } from '../../sandbox/fabric.ts'
-import type { Machine } from '../../sandbox/machine.ts'
-import { createNode, type SandboxNode } from '../../sandbox/nodes.ts'
-import type { Image } from '../../sandbox/pod-worker.ts'
-import { clean, makeStateDir, type StateDir, stateDir } from '../../sandbox/state.ts'
 import {
   addPort,
   addServer,
@@ -22,7 +17,12 @@ import {
   removePort,
   type Subnet,
   type World,
-} from '../../sandbox/world.ts'
+} from '../../sandbox/cloud/state.ts'
+import { clean, makeStateDir, type StateDir, stateDir } from '../../sandbox/lifecycle/state-dir.ts'
+import { cableOf, createFabric, type Fabric, serviceAddress } from '../../sandbox/nodes/fabric.ts'
+import type { Machine } from '../../sandbox/nodes/machine.ts'
+import { createNode, type SandboxNode } from '../../sandbox/nodes/node.ts'
+import type { Image } from '../../sandbox/nodes/pod-worker.ts'
 import type { AgentInput } from '../../src/contract/agent-input.ts'
 import type { AgentReport } from '../../src/contract/agent-report.ts'
 import { silent } from '../../src/telemetry/log.ts'

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { sandboxCommand } from '../../sandbox/main.ts'
+import { sandboxCommand } from '../../sandbox/commands/sandbox.ts'
 import { peopleCommands } from '../../src/cli/main.ts'
 import { openProgram } from '../../src/cli/program.ts'
 import { terminalIo } from '../../src/cli/terminal.ts'

@@ -12,7 +12,7 @@ import {
   type Server,
   type Subnet,
   setPortStatus,
-} from '../../sandbox/world.ts'
+} from '../../sandbox/cloud/state.ts'
 import type { NodeConfig } from '../../src/contract/node-config.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import type { RabbitMq } from '../rigs/rabbitmq/rig.ts'

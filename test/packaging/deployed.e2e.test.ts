@@ -11,9 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
-import { type Cloud, startCloud } from '../../sandbox/cloud.ts'
-import { installEncryptKey, openstackConfigFor } from '../../sandbox/install.ts'
-import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
+import { type Cloud, startCloud } from '../../sandbox/cloud/cloud.ts'
 import {
   addPort,
   addServer,
@@ -22,7 +20,9 @@ import {
   type Port,
   setPortStatus,
   type World,
-} from '../../sandbox/world.ts'
+} from '../../sandbox/cloud/state.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
+import { installEncryptKey, openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import { writeImages } from '../../scripts/images.ts'
 import { thisArchitecture } from '../../scripts/oci.ts'
 import { nodeConfigs } from '../../src/contract/node-config.ts'

@@ -8,7 +8,7 @@
  * What it starts inherits its environment, by which the one who started it finds what a crash leaves behind.
  */
 
-import { freeAddresses } from '../../sandbox/parts.ts'
+import { freeAddresses } from '../../sandbox/lifecycle/components.ts'
 import { messageOf } from '../../src/runtime/errors.ts'
 import { type ControlPlane, startControlPlane } from './kubernetes/control-plane.ts'
 import { startOpenStack } from './openstack/rig.ts'

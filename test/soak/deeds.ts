@@ -2,9 +2,9 @@
  * Does to the fleet what churn says, and knows what the fleet should come to.
  */
 
+import { portsOf, removePort, type Server } from '../../sandbox/cloud/state.ts'
 import type { ApiObject } from '../../sandbox/kube/json.ts'
-import { sandboxNamespace as namespace } from '../../sandbox/parts.ts'
-import { portsOf, removePort, type Server } from '../../sandbox/world.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
 import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { isNotFound } from '../../src/kube/errors.ts'

@@ -6,9 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { type Cloud, startCloud } from '../../sandbox/cloud.ts'
-import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor } from '../../sandbox/install.ts'
-import { agentImage, freeAddresses, sandboxNamespace as namespace } from '../../sandbox/parts.ts'
+import { type Cloud, startCloud } from '../../sandbox/cloud/cloud.ts'
 import {
   addPort,
   addServer,
@@ -18,7 +16,14 @@ import {
   type Subnet,
   sandboxClusterId,
   type World,
-} from '../../sandbox/world.ts'
+} from '../../sandbox/cloud/state.ts'
+import { agentImage, freeAddresses, sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
+import {
+  createConfig,
+  installDefinitions,
+  installEncryptKey,
+  openstackConfigFor,
+} from '../../sandbox/lifecycle/install.ts'
 import type { AgentReport } from '../../src/contract/agent-report.ts'
 import { nodes } from '../../src/kube/resources.ts'
 import type { PodObject } from '../../src/kube/types.ts'

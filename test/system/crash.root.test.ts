@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { run } from '../../sandbox/command.ts'
+import { run } from '../../sandbox/exec.ts'
 import { eventually } from '../support/eventually.ts'
 import { startWalk, type Walk } from './world.ts'
 

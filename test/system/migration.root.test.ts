@@ -1,8 +1,8 @@
 /** The ways out of the old world on the sandbox: real NICs in namespaces, real agents, our own API server. */
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
-import { sandboxNamespace } from '../../sandbox/parts.ts'
-import { subnetNamed } from '../../sandbox/world.ts'
+import { subnetNamed } from '../../sandbox/cloud/state.ts'
+import { sandboxNamespace } from '../../sandbox/lifecycle/components.ts'
 import { type MigrationStage, migrates } from './migration.ts'
 import { upgrades } from './upgrade.ts'
 import { startWalk, type Walk } from './world.ts'

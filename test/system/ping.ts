@@ -3,7 +3,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { systemPath } from '../../sandbox/command.ts'
+import { systemPath } from '../../sandbox/exec.ts'
 
 export interface Ping {
   /** Ends it: how many were sent and how many came back. */

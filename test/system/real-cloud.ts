@@ -7,12 +7,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { builtParts } from '../../sandbox/built.ts'
 import { contrabassBroken, createContrabass } from '../../sandbox/cloud/contrabass.ts'
-import { serve } from '../../sandbox/cloud/serve.ts'
-import { createConfig, installDefinitions, installEncryptKey, openstackConfigFor } from '../../sandbox/install.ts'
-import { sandboxNamespace as namespace, ownProgram } from '../../sandbox/parts.ts'
-import { createWorld } from '../../sandbox/world.ts'
+import { serve } from '../../sandbox/cloud/http-server.ts'
+import { createWorld } from '../../sandbox/cloud/state.ts'
+import { builtParts } from '../../sandbox/lifecycle/bundles.ts'
+import { sandboxNamespace as namespace, ownProgram } from '../../sandbox/lifecycle/components.ts'
+import {
+  createConfig,
+  installDefinitions,
+  installEncryptKey,
+  openstackConfigFor,
+} from '../../sandbox/lifecycle/install.ts'
 import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
 import { type OpenstackConfig, openstackConfigs } from '../../src/contract/openstack-config.ts'
 import type { KubeClient } from '../../src/kube/client.ts'

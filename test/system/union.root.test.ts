@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { sandboxNamespace } from '../../sandbox/parts.ts'
+import { sandboxNamespace } from '../../sandbox/lifecycle/components.ts'
 import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { eventually } from '../support/eventually.ts'
 import { startWalk, type Walk } from './world.ts'

@@ -1,6 +1,6 @@
 /** The sandbox's cloud, as the suite sees it: what people do to a cloud is done to the world. */
 import { randomBytes } from 'node:crypto'
-import { startCloud } from '../../../sandbox/cloud.ts'
+import { startCloud } from '../../../sandbox/cloud/cloud.ts'
 import {
   addPort,
   addServer,
@@ -14,7 +14,7 @@ import {
   type Server,
   type Subnet,
   setPortStatus,
-} from '../../../sandbox/world.ts'
+} from '../../../sandbox/cloud/state.ts'
 import { silent } from '../../../src/telemetry/log.ts'
 import type { CloudUnderTest } from './place.ts'
 

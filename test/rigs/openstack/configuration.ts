@@ -2,7 +2,7 @@
  * The configuration files of the cloud's parts: as small as a cloud that is asked by one test can be.
  */
 import { join } from 'node:path'
-import { brokerConf } from '../../../sandbox/broker.ts'
+import { brokerConf } from '../../../sandbox/cloud/rabbitmq.ts'
 import { computeHost, host, type Places, passwords, ports, rabbitLogin, region, urlOf } from './places.ts'
 import type { Programs } from './programs.ts'
 

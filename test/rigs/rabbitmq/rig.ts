@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Connection } from 'rabbitmq-client'
-import { type Broker, startBroker } from '../../../sandbox/broker.ts'
+import { type Broker, startBroker } from '../../../sandbox/cloud/rabbitmq.ts'
 import { run } from '../process.ts'
 import { thisWorld } from '../world.ts'
 

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { NodeConfig } from '../../src/contract/node-config.ts'
+import type { OpenstackConfig } from '../../src/contract/openstack-config.ts'
+import { type Observed, statusOf, treeOf } from './status.ts'
+
+const port = { id: 'port-1', macAddress: 'fa:16:3e:00:00:01', subnet: 'storage' }
+const nic = {
+  id: 0,
+  name: 'multinic0',
+  portId: 'port-1',
+  macAddress: port.macAddress,
+  address: '10.10.0.10',
+  mtu: 9000,
+}
+
+function aConfig(status: NodeConfig['status'], interfaces = [nic], generation = 1): NodeConfig {
+  return {
+    apiVersion: 'multinic.io/v1',
+    kind: 'MultiNicNodeConfig',
+    metadata: { name: 'worker-1', generation },
+    spec: { nodeName: 'worker-1', interfaces },
+    ...(status && { status }),
+  }
+}
+
+function aSource(ready: 'True' | 'False', heldRemovals: string[] = []): OpenstackConfig {
+  const at = '2026-11-15T00:00:00Z'
+  const condition = { type: 'Ready', status: ready, reason: 'Synced', message: '', lastTransitionTime: at }
+  return {
+    apiVersion: 'multinic.example.com/v1alpha1',
+    kind: 'OpenstackConfig',
+    metadata: { name: 'sandbox', generation: 1 },
+    spec: { vmNames: ['vm'], credentials: { openstackProviderID: 'p', projectID: 'f'.repeat(32) } },
+    status: { observedGeneration: 1, conditions: [condition], heldRemovals },
+  }
+}
+
+const configured: NodeConfig['status'] = {
+  observedGeneration: 1,
+  state: 'Configured',
+  conditions: [
+    {
+      type: 'Ready',
+      status: 'True',
+      reason: 'AllInterfacesConfigured',
+      message: '',
+      lastTransitionTime: '2026-11-15T00:00:00Z',
+    },
+  ],
+  interfaceStatuses: [{ name: 'multinic0', portId: 'port-1', status: 'Configured' }],
+}
+
+interface Given {
+  ports?: (typeof port)[]
+  configs?: NodeConfig[]
+  source?: OpenstackConfig
+}
+
+const cases: Record<string, [given: Given, tree: string]> = {
+  'a node without ports is ready': [{ ports: [], configs: [] }, 'sandbox ready\n└─ worker-1  no ports attached'],
+  'a port that nobody has taken yet is shown as new': [
+    { configs: [] },
+    'sandbox not ready yet\n└─ worker-1  waits for the operator\n   └─ new port   Attached                                fa:16:3e:00:00:01  storage',
+  ],
+  'a configured interface is shown with its address and MTU': [
+    { configs: [aConfig(configured)] },
+    'sandbox ready\n└─ worker-1  Configured\n   └─ multinic0  Configured  10.10.0.10       mtu 9000   fa:16:3e:00:00:01  storage',
+  ],
+  'a status of an older generation counts no more': [
+    { configs: [aConfig(configured, [nic], 2)] },
+    'sandbox not ready yet\n└─ worker-1  Pending\n   └─ multinic0  Pending     10.10.0.10       mtu 9000   fa:16:3e:00:00:01  storage',
+  ],
+  'an interface whose port is gone is on its way out': [
+    { ports: [], configs: [aConfig(configured)] },
+    'sandbox not ready yet\n└─ worker-1  Configured\n   └─ multinic0  Removing    10.10.0.10       mtu 9000   fa:16:3e:00:00:01',
+  ],
+  'an OpenstackConfig that cannot be synced is not ready': [
+    { ports: [], configs: [], source: aSource('False') },
+    'sandbox not ready yet\n└─ worker-1  no ports attached',
+  ],
+}
+
+function observed({ ports = [port], configs = [], source = aSource('True') }: Given): Observed {
+  return {
+    nodes: [{ name: 'worker-1', ports }],
+    nodeConfigs: configs,
+    openstackConfigs: [source],
+    kubeconfigs: { management: 'm', biz: 'b' },
+    urls: {},
+    away: [],
+    faults: [],
+    host: 'namespaces',
+  }
+}
+
+for (const [name, [given, tree]] of Object.entries(cases))
+  test(name, () => assert.equal(treeOf(statusOf(observed(given))), tree))
+
+test('a removal that is held says how to let it go', () => {
+  const source = aSource('True', ['worker-1 multinic0 (port port-1)'])
+  const { nodes } = statusOf(observed({ ports: [], configs: [aConfig(configured)], source }))
+  assert.equal(nodes[0]?.interfaces[0]?.status, 'Held')
+  assert.match(nodes[0]?.interfaces[0]?.message ?? '', /annotate osc .*multinic\.example\.com\/release-removals=/)
+})
+
+test('many nodes are folded: the first, those that are not Configured, and how many more', () => {
+  const { nodes, ...rest } = statusOf(observed({ configs: [aConfig(configured)] }))
+  const [node] = nodes
+  assert.ok(node)
+  const many = Array.from({ length: 500 }, (_, index) => ({ ...node, name: `worker-${index + 1}`, interfaces: [] }))
+  const late = many.map((each, index) => (index === 400 ? { ...each, state: 'Failed', reason: 'NicMissing' } : each))
+  assert.deepEqual(treeOf({ ...rest, host: 'simulated', nodes: late }).split('\n'), [
+    'sandbox ready (simulated)',
+    ...['├─ worker-1  nothing of ours', '├─ worker-2  nothing of ours', '├─ worker-3  nothing of ours'],
+    '├─ worker-401  Failed  NicMissing',
+    '└─ 496 more  496 Configured',
+  ])
+})

@@ -1,0 +1,90 @@
+/**
+ * Questions that are posted and answered, never stored: who am I, what may I, what may somebody else, whose token is this.
+ */
+import { fieldError, invalid } from '../failures.ts'
+import { type Fields, isRecord, listOf, recordOf, textOf } from '../json.ts'
+import type { Store } from '../objects/store.ts'
+import { admin, isAllowed, rulesOf, type User, type Wish } from './rbac.ts'
+
+export const reviews = [
+  ...['SelfSubjectAccessReview', 'SelfSubjectRulesReview', 'SubjectAccessReview'].map(kind => ({
+    group: 'authorization.k8s.io',
+    kind,
+    namespaced: false,
+  })),
+  { group: 'authorization.k8s.io', kind: 'LocalSubjectAccessReview', namespaced: true },
+  ...['SelfSubjectReview', 'TokenReview'].map(kind => ({ group: 'authentication.k8s.io', kind, namespaced: false })),
+].map(review => ({ ...review, plural: `${review.kind.toLowerCase()}s` }))
+
+/** The kind of the question that is asked at a path. */
+export function reviewAt(steps: readonly string[]): string | undefined {
+  const [root, group, version, ...rest] = steps
+  const plural = rest[0] === 'namespaces' ? rest[2] : rest[0]
+  const found = reviews.find(one => one.group === group && one.plural === plural)
+  const fits = rest.length === (found?.namespaced ? 3 : 1)
+  return root === 'apis' && version === 'v1' && fits ? found?.kind : undefined
+}
+
+export interface Asking {
+  store: Store
+  user: User
+  token: string
+}
+
+export function reviewed(kind: string, body: Fields, asking: Asking): Fields {
+  const metadata = { creationTimestamp: null, ...recordOf(body['metadata']) }
+  return { ...body, kind, metadata, status: answer(kind, recordOf(body['spec']), asking) }
+}
+
+function answer(kind: string, spec: Fields, { store, user, token }: Asking): Fields {
+  switch (kind) {
+    case 'SelfSubjectReview':
+      return { userInfo: user }
+    case 'SelfSubjectRulesReview':
+      return rules(store, user, textOf(spec['namespace']))
+    case 'TokenReview':
+      return spec['token'] === token
+        ? { authenticated: true, user: admin }
+        : { user: {}, error: 'invalid bearer token' }
+    default: {
+      const groups = listOf(spec['groups']).map(textOf)
+      const about = kind.startsWith('Self') ? user : { username: textOf(spec['user']), groups }
+      return { allowed: isAllowed(store, about, wishIn(spec, kind)) }
+    }
+  }
+}
+
+function wishIn(spec: Fields, kind: string): Wish {
+  const { resourceAttributes: resource, nonResourceAttributes: path } = spec
+  if (isRecord(resource) === isRecord(path)) {
+    const detail = 'exactly one of nonResourceAttributes or resourceAttributes must be specified'
+    const place = { group: 'authorization.k8s.io', plural: '', kind }
+    throw invalid(place, '', [fieldError.invalid('spec.resourceAttributes', resource ?? null, detail)])
+  }
+  const given = recordOf(resource ?? path)
+  const text = (name: string) => textOf(given[name])
+  const verb = text('verb')
+  if (path) return { verb, path: text('path') }
+  const subresource = text('subresource')
+  return {
+    verb,
+    group: text('group'),
+    resource: text('resource'),
+    namespace: text('namespace') || undefined,
+    name: text('name'),
+    ...(subresource && { subresource }),
+  }
+}
+
+function rules(store: Store, user: User, namespace: string): Fields {
+  const all = rulesOf(store, user, namespace || undefined)
+  return {
+    resourceRules: all
+      .filter(rule => rule.resources.length > 0)
+      .map(({ verbs, apiGroups, resources, resourceNames }) => ({ verbs, apiGroups, resources, resourceNames })),
+    nonResourceRules: all
+      .filter(rule => rule.nonResourceURLs.length > 0)
+      .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
+    incomplete: false,
+  }
+}

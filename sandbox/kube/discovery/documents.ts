@@ -1,0 +1,58 @@
+/**
+ * Answers that depend on what is served, not on what is stored: discovery, OpenAPI and the version.
+ */
+import type { Cluster } from '../cluster.ts'
+import { noSuchPath } from '../failures.ts'
+import type { Form } from '../http/requests.ts'
+import { aggregated, apiVersions, groupDocument, groupList, resourceList } from './discovery.ts'
+import { openApiDocument, openApiIndex } from './openapi.ts'
+import { openApiV2 } from './openapi-v2.ts'
+
+export const serverVersion = {
+  major: '1',
+  minor: '36',
+  gitVersion: 'v1.36.0+multinic.sandbox',
+  gitCommit: '',
+  gitTreeState: 'clean',
+  buildDate: '1970-01-01T00:00:00Z',
+  goVersion: 'none',
+  compiler: 'node',
+  platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+}
+
+export interface Document {
+  text: string | Buffer
+  type?: string
+}
+
+/** The document at a path, or undefined where objects begin. */
+export function documentAt(steps: readonly string[], form: Form, cluster: Cluster): Document | undefined {
+  const [root, ...rest] = steps
+  if (root === 'openapi') return openApi(rest, cluster)
+  const isCore = root === 'api'
+  if ((!isCore && root !== 'apis') || steps.length > (isCore ? 2 : 3)) return undefined
+  const kinds = cluster.kinds.all()
+  if (form.as === 'aggregated' && rest.length === 0) {
+    return {
+      text: JSON.stringify(aggregated(kinds, isCore, form.version)),
+      type: `application/json;g=apidiscovery.k8s.io;v=${form.version};as=APIGroupDiscoveryList`,
+    }
+  }
+  if (rest.length === 0) return { text: JSON.stringify(isCore ? apiVersions() : groupList(kinds)) }
+  const [group = '', version] = isCore ? ['', ...rest] : rest
+  const found = version === undefined ? groupDocument(kinds, group) : resourceList(kinds, group, version)
+  if (!found) throw noSuchPath()
+  return { text: JSON.stringify(found) }
+}
+
+function openApi([edition, ...rest]: readonly string[], { kinds, store }: Cluster): Document {
+  if (edition === 'v2') {
+    return { text: openApiV2(kinds.all()), type: 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf' }
+  }
+  if (edition !== 'v3') throw noSuchPath()
+  if (rest.length === 0) return { text: JSON.stringify(openApiIndex(kinds.all(), store.version())) }
+  const [group = '', version = ''] = rest[0] === 'api' ? ['', rest[1]] : rest.slice(1)
+  const document = openApiDocument(kinds.all(), group, version)
+  if (!document) throw noSuchPath()
+  return { text: JSON.stringify(document) }
+}

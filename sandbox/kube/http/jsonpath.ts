@@ -1,0 +1,83 @@
+/**
+ * JSONPath as printer columns use it: fields, indexes, wildcards and filters like `[?(@.type=="Ready")]`.
+ */
+import { isRecord } from '../json.ts'
+
+type Step = (values: unknown[]) => unknown[]
+
+export type Path = (value: unknown) => unknown[]
+
+const paths = new Map<string, Path>()
+
+export function jsonPath(text: string): Path {
+  let path = paths.get(text)
+  if (!path) {
+    const steps = parse(text)
+    path = value => steps.reduce((values, step) => step(values), [value])
+    paths.set(text, path)
+  }
+  return path
+}
+
+const token = () =>
+  /\.((?:\\.|[^.[\]\\])+)|\[\?\((.*?)\)\]|\['((?:\\.|[^'])*)'\]|\["((?:\\.|[^"])*)"\]|\[(-?\d+)\]|(\[\*\])/y
+
+function parse(text: string): Step[] {
+  const source = text.replace(/^\{(.*)\}$/s, '$1').replace(/^\$/, '')
+  const steps: Step[] = []
+  const reader = token()
+  while (reader.lastIndex < source.length) {
+    const at = reader.lastIndex
+    const found = reader.exec(source)
+    if (!found) throw new Error(`the JSON path ${text} cannot be read from position ${at}`)
+    const [, dotted, filter, single, double, index, all] = found
+    const name = dotted ?? single ?? double
+    if (filter !== undefined) steps.push(filtered(filter))
+    else if (index !== undefined) steps.push(indexed(Number(index)))
+    else if (all !== undefined || name === '*') steps.push(values => values.flatMap(members))
+    else if (name !== undefined) steps.push(named(name.replaceAll(/\\(.)/g, '$1')))
+  }
+  return steps
+}
+
+const named =
+  (name: string): Step =>
+  values =>
+    values.flatMap(value => (isRecord(value) && value[name] !== undefined ? [value[name]] : []))
+
+const indexed =
+  (index: number): Step =>
+  values =>
+    values.flatMap(value => {
+      const item = Array.isArray(value) ? value.at(index) : undefined
+      return item === undefined ? [] : [item]
+    })
+
+function filtered(text: string): Step {
+  const [, left = '', sign, right = ''] = /^\s*@(.*?)\s*(?:(==|!=|<=|>=|<|>)\s*(.+?))?\s*$/.exec(text) ?? []
+  const path = jsonPath(left)
+  if (!sign) return values => values.flatMap(members).filter(item => path(item).length > 0)
+  const wanted = literal(right)
+  return values => values.flatMap(members).filter(item => path(item).some(value => holds(value, sign, wanted)))
+}
+
+function members(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value
+  return isRecord(value) ? Object.values(value) : []
+}
+
+function literal(text: string): unknown {
+  const quoted = /^(['"])(.*)\1$/.exec(text)
+  if (quoted) return quoted[2]
+  if (text === 'true' || text === 'false') return text === 'true'
+  return Number(text)
+}
+
+function holds(value: unknown, sign: string, wanted: unknown): boolean {
+  if (sign === '==') return value === wanted
+  if (sign === '!=') return value !== wanted
+  if (typeof value !== 'number' || typeof wanted !== 'number') return false
+  if (sign === '<') return value < wanted
+  if (sign === '<=') return value <= wanted
+  return sign === '>' ? value > wanted : value >= wanted
+}

@@ -1,0 +1,170 @@
+/**
+ * The options of a request, read from its query and its body: those of lists and watches, of writes, and of deletions.
+ *
+ * What is not understood is refused: a misspelt dry run must never write.
+ */
+
+import { badRequest, type FieldError, fieldError, wrongOptions } from '../failures.ts'
+import { recordOf, textOf } from '../json.ts'
+import type { Target, WriteOptions } from '../objects/admission.ts'
+import { fieldSelector, labelSelector, type Matcher } from '../objects/selectors.ts'
+import type { DeleteOptions } from '../objects/verbs.ts'
+
+export interface ListQuery {
+  matches: Matcher
+  watch: boolean
+  resourceVersion: string
+  resourceVersionMatch: string
+  limit: number
+  continue: string
+  timeoutSeconds: number | undefined
+  bookmarks: boolean
+  sendInitialEvents: boolean
+}
+
+export function listQuery(query: URLSearchParams, target: Target): ListQuery {
+  const labels = query.get('labelSelector')
+  const fields = query.get('fieldSelector')
+  const byLabels = labels ? labelSelector(labels) : undefined
+  const byFields = fields ? fieldSelector(fields, target.kind, target.kind.selectableFields) : undefined
+  const read: ListQuery = {
+    matches: object => (byLabels?.(object) ?? true) && (byFields?.(object) ?? true),
+    watch: isSet(query, 'watch'),
+    resourceVersion: query.get('resourceVersion') ?? '',
+    resourceVersionMatch: query.get('resourceVersionMatch') ?? '',
+    limit: wholeNumber(query, 'limit') ?? 0,
+    continue: query.get('continue') ?? '',
+    timeoutSeconds: wholeNumber(query, 'timeoutSeconds') || undefined,
+    bookmarks: isSet(query, 'allowWatchBookmarks'),
+    sendInitialEvents: isSet(query, 'sendInitialEvents'),
+  }
+  const errors = read.watch ? watchErrors(read) : listErrors(read)
+  if (errors.length > 0) throw wrongOptions('ListOptions', errors)
+  return read
+}
+
+function listErrors({
+  resourceVersion,
+  resourceVersionMatch: match,
+  sendInitialEvents,
+  ...rest
+}: ListQuery): FieldError[] {
+  const errors: FieldError[] = []
+  const forbid = (detail: string) => errors.push(fieldError.forbidden('resourceVersionMatch', detail))
+  if (sendInitialEvents)
+    errors.push(fieldError.forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'))
+  if (!match) return errors
+  if (!resourceVersion) forbid('resourceVersionMatch is forbidden unless resourceVersion is provided')
+  if (rest.continue) forbid('resourceVersionMatch is forbidden when continue is provided')
+  if (match !== 'Exact' && match !== 'NotOlderThan') {
+    errors.push(fieldError.unsupported('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']))
+  }
+  if (match === 'Exact' && resourceVersion === '0') {
+    forbid('resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
+  }
+  return errors
+}
+
+function watchErrors({ resourceVersionMatch: match, sendInitialEvents }: ListQuery): FieldError[] {
+  const errors: FieldError[] = []
+  const forbid = (detail: string) => errors.push(fieldError.forbidden('resourceVersionMatch', detail))
+  if (sendInitialEvents && !match) forbid('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan')
+  if (match && !sendInitialEvents) {
+    forbid('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided')
+  }
+  if (match && match !== 'NotOlderThan') {
+    errors.push(fieldError.unsupported('resourceVersionMatch', match, ['NotOlderThan']))
+  }
+  return errors
+}
+
+export function isSet(query: URLSearchParams, name: string): boolean {
+  const value = query.get(name)
+  return value !== null && value !== 'false' && value !== '0'
+}
+
+function wholeNumber(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name)
+  if (!text) return undefined
+  if (!/^-?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`)
+  return Number(text)
+}
+
+export function versionNumber(text: string): number | undefined {
+  if (text === '' || text === '0') return undefined
+  if (!/^\d+$/.test(text))
+    throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: no number`)
+  return Number(text)
+}
+
+const writeKinds: Record<string, string> = { POST: 'CreateOptions', PUT: 'UpdateOptions', PATCH: 'PatchOptions' }
+
+/** The manager is named, or is the program that asks; for apply it has to be named. */
+export function writeOptions(
+  method: string,
+  query: URLSearchParams,
+  userAgent: string,
+  warn: (text: string) => void,
+): WriteOptions {
+  const errors: FieldError[] = []
+  const dryRun = dryRunOf(query.getAll('dryRun'), errors)
+  const fieldValidation = query.get('fieldValidation') || 'Warn'
+  if (!isValidation(fieldValidation)) {
+    errors.push(fieldError.unsupported('fieldValidation', fieldValidation, ['', 'Ignore', 'Strict', 'Warn']))
+  }
+  if (errors.length > 0) throw wrongOptions(writeKinds[method] ?? 'UpdateOptions', errors)
+  return {
+    manager: query.get('fieldManager') || userAgent.split('/')[0]?.slice(0, 128) || 'unknown',
+    dryRun,
+    fieldValidation: isValidation(fieldValidation) ? fieldValidation : 'Warn',
+    warn,
+  }
+}
+
+function isValidation(text: string): text is 'Ignore' | 'Warn' | 'Strict' {
+  return text === 'Ignore' || text === 'Warn' || text === 'Strict'
+}
+
+function dryRunOf(values: readonly string[], errors: FieldError[]): boolean {
+  if (values.some(value => value !== 'All')) errors.push(fieldError.unsupported('dryRun', values, ['All']))
+  return values.length > 0
+}
+
+/** Options of a deletion come in the query or in the body. */
+export function deleteOptions(query: URLSearchParams, body: unknown): DeleteOptions {
+  const given = recordOf(body)
+  const preconditions = recordOf(given['preconditions'])
+  const grace = query.get('gracePeriodSeconds') ?? given['gracePeriodSeconds']
+  const orphan = query.get('orphanDependents') ?? given['orphanDependents']
+  const asked = query.get('propagationPolicy') ?? given['propagationPolicy']
+  const errors: FieldError[] = []
+  const dryRun = dryRunOf(
+    [...query.getAll('dryRun'), ...(Array.isArray(given['dryRun']) ? given['dryRun'].map(textOf) : [])],
+    errors,
+  )
+  if (asked && !isPolicy(asked)) {
+    errors.push(fieldError.unsupported('propagationPolicy', asked, ['Foreground', 'Background', 'Orphan', 'nil']))
+  } else if (asked && orphan !== undefined && orphan !== null) {
+    const detail = 'orphanDependents and deletionPropagation cannot be both set'
+    errors.push(fieldError.invalid('propagationPolicy', asked, detail))
+  }
+  if (errors.length > 0) throw wrongOptions('DeleteOptions', errors)
+  const policy = asked || (orphan === undefined || orphan === null ? undefined : orphanPolicy(orphan))
+  const uid = textOf(preconditions['uid'])
+  const resourceVersion = textOf(preconditions['resourceVersion'])
+  return {
+    dryRun,
+    ...(grace !== undefined && grace !== null && { gracePeriodSeconds: Number(grace) }),
+    ...(isPolicy(policy) && { propagationPolicy: policy }),
+    ...(uid && { uid }),
+    ...(resourceVersion && { resourceVersion }),
+  }
+}
+
+function isPolicy(value: unknown): value is 'Background' | 'Foreground' | 'Orphan' {
+  return value === 'Background' || value === 'Foreground' || value === 'Orphan'
+}
+
+function orphanPolicy(orphan: unknown): string {
+  return String(orphan) === 'true' ? 'Orphan' : 'Background'
+}

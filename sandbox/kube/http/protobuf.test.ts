@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { refusal } from '../cluster.fixture.ts'
+import { decodeBody } from './protobuf.ts'
+import { boolField, bytesField, readMessage, textField } from './protobuf-wire.ts'
+
+const body = (kind: string, ...fields: Buffer[]) =>
+  Buffer.concat([Buffer.from('k8s\0'), bytesField(1, textField(1, 'v1'), textField(2, kind)), bytesField(2, ...fields)])
+
+const metadata = bytesField(
+  1,
+  textField(1, 'n'),
+  textField(2, ''),
+  bytesField(8),
+  bytesField(11, textField(1, 'a'), textField(2, 'b')),
+)
+
+test('a Secret is read with its bytes in base64', () => {
+  const data = bytesField(2, textField(1, 'key'), bytesField(2, Buffer.from([0, 1, 2])))
+  assert.deepEqual(decodeBody(body('Secret', metadata, data, textField(3, 'Opaque'), boolField(5, false))), {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'n', labels: { a: 'b' } },
+    data: { key: 'AAEC' },
+    type: 'Opaque',
+    immutable: false,
+  })
+})
+
+test('lists and messages inside messages are read', () => {
+  const rule = bytesField(2, textField(1, 'get'), textField(1, 'list'), textField(3, 'pods'))
+  assert.deepEqual(decodeBody(body('Role', metadata, rule))['rules'], [{ verbs: ['get', 'list'], resources: ['pods'] }])
+})
+
+test('what is not known is refused by name, never dropped', () => {
+  const unknown = refusal(() => decodeBody(body('Secret', metadata, textField(99, 'x'))))
+  assert.match(unknown.message ?? '', /field 99 of Secret is not read from protobuf here; send application\/json/)
+  assert.equal(refusal(() => decodeBody(body('Deployment'))).code, 415)
+  assert.equal(refusal(() => decodeBody(Buffer.from('{}  '))).code, 415)
+})
+
+test('a message that ends too early is an error', () => {
+  assert.throws(() => readMessage(Buffer.from([0x0a, 0x05, 0x01])), /ends too early/)
+  assert.throws(() => readMessage(Buffer.from([0x0a])), /ends too early/)
+})

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { aCluster, refusal, widgetDefinition } from '../cluster.fixture.ts'
+import { formOf, patchType, targetOf } from './requests.ts'
+
+const cluster = aCluster()
+cluster.create('apiextensions.k8s.io/customresourcedefinitions', widgetDefinition())
+cluster.close()
+
+const paths: Record<string, string> = {
+  '/api/v1/nodes': 'nodes - - -',
+  '/api/v1/nodes/n1/status': 'nodes - n1 status',
+  '/api/v1/pods': 'pods - - -',
+  '/api/v1/namespaces': 'namespaces - - -',
+  '/api/v1/namespaces/x': 'namespaces - x -',
+  '/api/v1/namespaces/x/status': 'namespaces - x status',
+  '/api/v1/namespaces/x/finalize': 'namespaces - x finalize',
+  '/api/v1/namespaces/x/pods': 'pods x - -',
+  '/api/v1/namespaces/x/pods/p/log': 'pods x p log',
+  '/apis/batch/v1/namespaces/x/jobs/j': 'jobs x j -',
+  '/apis/test.example.com/v1alpha1/namespaces/x/widgets/w': 'widgets x w -',
+  '/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode': 'clusterroles - system:node -',
+}
+
+for (const [path, said] of Object.entries(paths)) {
+  test(`${path} is ${said}`, () => {
+    const { kind, namespace = '-', name, subresource = '-' } = targetOf(path, cluster.kinds)
+    assert.equal(`${kind.plural} ${namespace} ${name || '-'} ${subresource}`, said)
+  })
+}
+
+const nowhere = [
+  '/api/v1/things',
+  '/apis/batch/v2/namespaces/x/jobs',
+  '/apis/nothing.example.com/v1/widgets',
+  '/api/v1/namespaces/x/nodes',
+  '/api/v1/pods/p',
+  '/api/v1/namespaces/x/pods/p/log/more',
+]
+
+for (const path of nowhere) {
+  test(`${path} is nowhere`, () => assert.equal(refusal(() => targetOf(path, cluster.kinds)).code, 404))
+}
+
+const table = 'application/json;as=Table;v=v1;g=meta.k8s.io'
+const forms: Record<string, [accept: string, query: string, form: ReturnType<typeof formOf>]> = {
+  'kubectl get': [
+    `${table},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json`,
+    '',
+    { as: 'table', version: 'v1', include: 'Metadata', type: 'json' },
+  ],
+  'an old kubectl': [
+    'application/json;as=Table;v=v1beta1;g=meta.k8s.io, application/json',
+    'includeObject=Object',
+    { as: 'table', version: 'v1beta1', include: 'Object', type: 'json' },
+  ],
+  'plain JSON': ['application/json', '', { as: 'plain', version: 'v1', include: 'Metadata', type: 'json' }],
+  'protobuf first': [
+    'application/vnd.kubernetes.protobuf,application/json',
+    '',
+    { as: 'plain', version: 'v1', include: 'Metadata', type: 'json' },
+  ],
+  discovery: [
+    'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json',
+    '',
+    { as: 'aggregated', version: 'v2', include: 'Metadata', type: 'json' },
+  ],
+  'metadata only': [
+    'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io',
+    '',
+    { as: 'partial', version: 'v1', include: 'Metadata', type: 'json' },
+  ],
+  YAML: ['application/yaml', '', { as: 'plain', version: 'v1', include: 'Metadata', type: 'yaml' }],
+  'what we cannot write': ['text/html', '', { as: 'plain', version: 'v1', include: 'Metadata', type: undefined }],
+  nothing: ['', '', { as: 'plain', version: 'v1', include: 'Metadata', type: 'json' }],
+}
+
+for (const [name, [accept, query, form]] of Object.entries(forms)) {
+  test(`the form of an answer: ${name}`, () => assert.deepEqual(formOf(accept, new URLSearchParams(query)), form))
+}
+
+test('patches are known by their media type', () => {
+  assert.equal(patchType('application/apply-patch+yaml; charset=utf-8', true), 'apply')
+  assert.equal(patchType('application/strategic-merge-patch+json', false), 'strategic')
+  assert.equal(refusal(() => patchType('application/strategic-merge-patch+json', true)).code, 415)
+  assert.equal(refusal(() => patchType('application/json', false)).code, 415)
+})

@@ -1,0 +1,131 @@
+/**
+ * Objects, lists and events as text. What an object looks like is written once and kept with it, since objects never change.
+ */
+import { ApiFailure, expired } from '../failures.ts'
+import type { ApiObject, Fields } from '../json.ts'
+import { apiVersion, type Kind, type KindVersion, kindId } from '../kinds/kinds.ts'
+import { objectId, type Store } from '../objects/store.ts'
+import type { Watched } from '../objects/watch.ts'
+import { type ListQuery, versionNumber } from './options.ts'
+import type { Form } from './requests.ts'
+import { partial, table } from './table.ts'
+
+const texts = new WeakMap<ApiObject, Map<string, string>>()
+
+/** The object as JSON, in the version that was asked for. */
+function objectText(object: ApiObject, kind: Kind, version: KindVersion): string {
+  const wanted = apiVersion(kind.group, version.name)
+  let known = texts.get(object)
+  if (!known) {
+    known = new Map()
+    texts.set(object, known)
+  }
+  let text = known.get(wanted)
+  if (text === undefined) {
+    text = JSON.stringify(object.apiVersion === wanted ? object : { ...object, apiVersion: wanted })
+    known.set(wanted, text)
+  }
+  return text
+}
+
+export interface Answering {
+  kind: Kind
+  version: KindVersion
+  form: Form
+  now: Date
+}
+
+export function oneText(object: ApiObject, { kind, version, form, now }: Answering): string {
+  if (form.as === 'table') {
+    const { resourceVersion } = object.metadata
+    return JSON.stringify(table([object], version.columns, form, now, { resourceVersion }))
+  }
+  if (form.as === 'partial') return JSON.stringify(partial(object))
+  return objectText(object, kind, version)
+}
+
+export function listText(store: Store, namespace: string | undefined, query: ListQuery, answering: Answering): string {
+  const { kind, version, form, now } = answering
+  const { objects, metadata } = page(store, kindId(kind), namespace, query)
+  if (form.as === 'table') return JSON.stringify(table(objects, version.columns, form, now, metadata))
+  const items =
+    form.as === 'partial'
+      ? objects.map(object => JSON.stringify(partial(object)))
+      : objects.map(object => objectText(object, kind, version))
+  const head =
+    form.as === 'partial'
+      ? { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata }
+      : { kind: kind.listKind, apiVersion: apiVersion(kind.group, version.name), metadata }
+  return `${JSON.stringify(head).slice(0, -1)},"items":[${items.join(',')}]}`
+}
+
+interface Continuation {
+  version: number
+  after: string
+}
+
+function page(store: Store, kind: string, namespace: string | undefined, query: ListQuery) {
+  const from = query.continue ? readContinuation(query.continue) : undefined
+  const asked = reached(query.resourceVersion, store)
+  const exact = from?.version ?? (query.resourceVersionMatch === 'Exact' ? asked : undefined)
+  const all = exact === undefined ? store.list(kind, namespace) : store.listAt(exact, kind, namespace)
+  if (!all) throw expired(from ? tooOldToContinue : 'The resourceVersion for the provided list is too old.')
+  const chosen = all.filter(query.matches)
+  const rest = from ? chosen.filter(object => idOf(object) > from.after) : chosen
+  const objects = query.limit > 0 ? rest.slice(0, query.limit) : rest
+  const version = exact ?? store.version()
+  const left = rest.length - objects.length
+  const last = objects.at(-1)
+  const metadata: Fields = { resourceVersion: String(version) }
+  if (left > 0 && last) {
+    const next: Continuation = { version, after: idOf(last) }
+    metadata['continue'] = Buffer.from(JSON.stringify(next)).toString('base64url')
+    metadata['remainingItemCount'] = left
+  }
+  return { objects, metadata }
+}
+
+const tooOldToContinue =
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.'
+
+/** The version that a reader has seen, which cannot be one that is still to come. */
+export function reached(text: string, store: Store): number | undefined {
+  const asked = versionNumber(text)
+  if (asked === undefined || asked <= store.version()) return asked
+  const message = `Timeout: Too large resource version: ${asked}, current: ${store.version()}`
+  throw new ApiFailure(504, 'Timeout', message, {
+    causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+    retryAfterSeconds: 1,
+  })
+}
+
+const idOf = (object: ApiObject) => objectId(object.metadata.namespace, object.metadata.name)
+
+function readContinuation(token: string): Continuation {
+  try {
+    const { version, after } = JSON.parse(Buffer.from(token, 'base64url').toString()) as Continuation
+    if (typeof version === 'number' && typeof after === 'string') return { version, after }
+  } catch {
+    // Told below.
+  }
+  throw new ApiFailure(400, 'BadRequest', 'invalid continue token: continue key is not valid')
+}
+
+export function eventText({ type, object }: Watched, answering: Answering): string {
+  return `{"type":"${type}","object":${oneText(object, answering)}}\n`
+}
+
+/** A bookmark is an object of the kind that has nothing but a version. */
+export function bookmarkText(resourceVersion: number, initialEventsEnd: boolean, answering: Answering): string {
+  const { kind, version, form, now } = answering
+  const metadata: Fields = {
+    resourceVersion: String(resourceVersion),
+    creationTimestamp: null,
+    ...(initialEventsEnd && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
+  }
+  const object =
+    form.as === 'table'
+      ? table([], version.columns, form, now, { resourceVersion: String(resourceVersion) })
+      : { kind: kind.kind, apiVersion: apiVersion(kind.group, version.name), metadata }
+  return `${JSON.stringify({ type: 'BOOKMARK', object })}\n`
+}

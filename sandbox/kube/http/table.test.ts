@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type ApiObject, type Fields, isRecord } from '../json.ts'
+import type { Column } from '../kinds/kinds.ts'
+import { columns, duration } from './columns.ts'
+import { table } from './table.ts'
+
+const now = new Date('2026-01-01T02:00:00Z')
+
+function row(shown: readonly Column[], object: Fields): string {
+  const metadata = {
+    name: 'x',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    ...(isRecord(object['metadata']) ? object['metadata'] : {}),
+  }
+  const full: ApiObject = { apiVersion: 'v1', kind: 'X', ...object, metadata }
+  const [first] = table([full], shown, { version: 'v1', include: 'None' }, now, {})['rows'] as { cells: unknown[] }[]
+  return (first?.cells ?? []).join(' | ')
+}
+
+const running = {
+  name: 'c',
+  ready: true,
+  restartCount: 2,
+  state: { running: {} },
+  lastState: { terminated: { finishedAt: '2026-01-01T01:59:50Z' } },
+}
+const pod = (status: Fields, metadata: Fields = {}) => ({
+  metadata,
+  spec: { nodeName: 'n1', containers: [{}] },
+  status,
+})
+const ready = (status: string) => ({
+  conditions: [{ type: 'Ready', status }],
+  addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
+  nodeInfo: { kubeletVersion: 'v1', osImage: 'Debian' },
+})
+
+const rows: Record<string, [columns: readonly Column[], object: Fields, said: string]> = {
+  'a node that is ready': [
+    columns.nodes,
+    { status: ready('True') },
+    'x | Ready | <none> | 120m | v1 | 10.0.0.1 | <none> | Debian | <unknown> | <unknown>',
+  ],
+  'a node that nobody hears from and that is cordoned': [
+    columns.nodes.slice(0, 3),
+    {
+      spec: { unschedulable: true },
+      status: ready('Unknown'),
+      metadata: { labels: { 'node-role.kubernetes.io/worker': '' } },
+    },
+    'x | NotReady,SchedulingDisabled | worker',
+  ],
+  'a Pod that runs and was restarted': [
+    columns.pods.slice(0, 7),
+    pod({ phase: 'Running', podIP: '1.2.3.4', containerStatuses: [running] }),
+    'x | 1/1 | Running | 2 (10s ago) | 120m | 1.2.3.4 | n1',
+  ],
+  'a Pod that waits': [
+    columns.pods.slice(0, 4),
+    pod({ phase: 'Pending', containerStatuses: [{ state: { waiting: { reason: 'CrashLoopBackOff' } } }] }),
+    'x | 0/1 | CrashLoopBackOff | 0',
+  ],
+  'a Pod that is done': [
+    columns.pods.slice(0, 3),
+    pod({ phase: 'Succeeded', containerStatuses: [{ state: { terminated: { exitCode: 0, reason: 'Completed' } } }] }),
+    'x | 0/1 | Completed',
+  ],
+  'a Pod that failed without a word': [
+    columns.pods.slice(0, 3),
+    pod({ phase: 'Failed', containerStatuses: [{ state: { terminated: { exitCode: 3 } } }] }),
+    'x | 0/1 | ExitCode:3',
+  ],
+  'a Pod that is being deleted': [
+    columns.pods.slice(0, 3),
+    pod({ phase: 'Running' }, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+    'x | 0/1 | Terminating',
+  ],
+  'a Job that is done': [
+    columns.jobs.slice(0, 5),
+    {
+      spec: { completions: 1 },
+      status: {
+        succeeded: 1,
+        startTime: '2026-01-01T00:00:00Z',
+        completionTime: '2026-01-01T00:00:07Z',
+        conditions: [{ type: 'Complete', status: 'True' }],
+      },
+    },
+    'x | Complete | 1/1 | 7s | 120m',
+  ],
+  'a Secret': [columns.secrets, { type: 'Opaque', data: { a: '', b: '' } }, 'x | Opaque | 2 | 120m'],
+  'a ConfigMap': [columns.configMaps, { data: { a: '' }, binaryData: { b: '' } }, 'x | 2 | 120m'],
+  'a Lease': [columns.leases, { spec: { holderIdentity: 'me' } }, 'x | me | 120m'],
+  'an Event': [
+    columns.events.filter(one => !one.priority),
+    {
+      type: 'Normal',
+      reason: 'Made',
+      message: 'it ',
+      involvedObject: { kind: 'Job', name: 'j' },
+      lastTimestamp: '2026-01-01T01:59:00Z',
+    },
+    '60s | Normal | Made | job/j | it',
+  ],
+  'a Namespace': [columns.namespaces, { status: { phase: 'Active' } }, 'x | Active | 120m'],
+  'a CRD': [columns.definitions, {}, 'x | 2026-01-01T00:00:00Z'],
+}
+
+for (const [name, [shown, object, said]] of Object.entries(rows)) {
+  test(name, () => assert.equal(row(shown, object), said))
+}
+
+const durations: [seconds: number, said: string][] = [
+  [0, '0s'],
+  [119, '119s'],
+  [120, '2m'],
+  [599, '9m59s'],
+  [600, '10m'],
+  [3 * 3600 - 1, '179m'],
+  [3 * 3600, '3h'],
+  [8 * 3600 - 1, '7h59m'],
+  [47 * 3600, '47h'],
+  [50 * 3600, '2d2h'],
+  [20 * 86400, '20d'],
+  [800 * 86400, '2y70d'],
+  [9 * 365 * 86400, '9y'],
+]
+
+for (const [seconds, said] of durations) {
+  test(`${seconds} seconds are ${said}`, () => assert.equal(duration(seconds * 1000), said))
+}
+
+test('rows carry as much of the object as is asked for', () => {
+  const object: ApiObject = { apiVersion: 'v1', kind: 'X', metadata: { name: 'x' }, spec: 1 }
+  const carried = (include: 'None' | 'Metadata' | 'Object') =>
+    (table([object], columns.plain, { version: 'v1', include }, now, {})['rows'] as { object?: unknown }[])[0]?.object
+  assert.equal(carried('None'), undefined)
+  assert.deepEqual(carried('Metadata'), {
+    kind: 'PartialObjectMetadata',
+    apiVersion: 'meta.k8s.io/v1',
+    metadata: { name: 'x' },
+  })
+  assert.equal(carried('Object'), object)
+})

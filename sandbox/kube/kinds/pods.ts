@@ -1,0 +1,87 @@
+/**
+ * What the API server knows of Pods and of the Pod templates in Jobs: defaults and the checks that matter here.
+ */
+import { type FieldError, fieldError } from '../failures.ts'
+import { type ApiObject, equal, type Fields, isRecord, listOf, numberOf, recordOf, textOf, without } from '../json.ts'
+import { isLabel, labelDetail } from '../objects/metadata.ts'
+
+/** The defaults that readers of a Pod rely on. */
+export function defaultPodSpec(spec: Fields): void {
+  spec['restartPolicy'] ??= 'Always'
+  spec['terminationGracePeriodSeconds'] ??= 30
+  spec['dnsPolicy'] ??= 'ClusterFirst'
+  spec['schedulerName'] ??= 'default-scheduler'
+  spec['securityContext'] ??= {}
+  for (const container of [...listOf(spec['containers']), ...listOf(spec['initContainers'])]) {
+    if (!isRecord(container)) continue
+    container['resources'] ??= {}
+    container['terminationMessagePath'] ??= '/dev/termination-log'
+    container['terminationMessagePolicy'] ??= 'File'
+    container['imagePullPolicy'] ??= pullPolicy(textOf(container['image']))
+  }
+}
+
+function pullPolicy(image: string): string {
+  const tag = /:([^/:@]+)$/.exec(image)?.[1]
+  return !image.includes('@') && (tag === undefined || tag === 'latest') ? 'Always' : 'IfNotPresent'
+}
+
+export function podSpecErrors(spec: Fields, path: string): FieldError[] {
+  const errors: FieldError[] = []
+  const containers = listOf(spec['containers'])
+  const volumes = listOf(spec['volumes']).map(volume => recordOf(volume)['name'])
+  const names = new Set<unknown>()
+  if (containers.length === 0) errors.push(fieldError.required(`${path}.containers`))
+  containers.forEach((container, index) => {
+    const at = `${path}.containers[${index}]`
+    const { name, image, volumeMounts } = recordOf(container)
+    if (!name) errors.push(fieldError.required(`${at}.name`))
+    else if (!isLabel(textOf(name))) errors.push(fieldError.invalid(`${at}.name`, name, labelDetail))
+    else if (names.has(name)) errors.push(fieldError.duplicate(`${at}.name`, name))
+    names.add(name)
+    listOf(volumeMounts).forEach((mount, number) => {
+      const { name: volume } = recordOf(mount)
+      if (!volumes.includes(volume)) errors.push(fieldError.notFound(`${at}.volumeMounts[${number}].name`, volume))
+    })
+    if (!image && path !== 'spec') errors.push(fieldError.required(`${at}.image`))
+  })
+  return errors
+}
+
+const changeable = ['activeDeadlineSeconds', 'tolerations', 'terminationGracePeriodSeconds']
+const unchangeable =
+  'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
+
+/** Of a Pod that exists next to nothing can be changed. */
+export function podChangeErrors(pod: ApiObject, old: ApiObject): FieldError[] {
+  const fixed = (object: ApiObject) => {
+    const spec = without(recordOf(object['spec']), ...changeable)
+    const named = (list: unknown) => listOf(list).map(one => without(recordOf(one), 'image'))
+    const { containers, initContainers } = spec
+    return { ...spec, containers: named(containers), initContainers: named(initContainers) }
+  }
+  return equal(fixed(pod), fixed(old)) ? [] : [fieldError.forbidden('spec', unchangeable)]
+}
+
+export function isFinished(pod: ApiObject): boolean {
+  const phase = recordOf(pod['status'])['phase']
+  return phase === 'Succeeded' || phase === 'Failed'
+}
+
+/** A Pod that runs somewhere is ended by its kubelet; one that does not is simply removed. */
+export function podGrace(pod: ApiObject, asked: number | undefined): number {
+  const spec = recordOf(pod['spec'])
+  if (!spec['nodeName'] || isFinished(pod)) return 0
+  return asked ?? numberOf(spec['terminationGracePeriodSeconds'], 30)
+}
+
+/** BestEffort, Burstable or Guaranteed, by the requests and limits of all containers. */
+export function qosClass(spec: Fields): string {
+  const resources = listOf(spec['containers']).map(container => recordOf(recordOf(container)['resources']))
+  const amounts = resources.map(({ requests, limits }) => [recordOf(requests), recordOf(limits)] as const)
+  if (amounts.every(([requests, limits]) => Object.keys({ ...requests, ...limits }).length === 0)) return 'BestEffort'
+  const guaranteed = amounts.every(([requests, limits]) =>
+    ['cpu', 'memory'].every(name => limits[name] && (requests[name] ?? limits[name]) === limits[name]),
+  )
+  return guaranteed ? 'Guaranteed' : 'Burstable'
+}

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openApiDocument } from '../discovery/openapi.ts'
+import { builtinKinds } from './builtin.ts'
+import { mistyped, pruned } from './schema.ts'
+import { typeName, typeSchema } from './types.ts'
+import { typesTable } from './types-table.ts'
+
+test('every type that the table names is in it', () => {
+  const named = [...typesTable.matchAll(/^(\w+)(?: \(whole\))?: /gm)].map(([, name = '']) => name)
+  assert.ok(named.length > 80)
+  for (const name of named) assert.match(typeName(typeSchema(name)) ?? '', new RegExp(`\\.${name}$`))
+  assert.throws(() => typeSchema('Nothing'), /no type is called Nothing/)
+})
+
+test('lists say how they are merged', () => {
+  const { containers, tolerations } = typeSchema('PodSpec').properties ?? {}
+  assert.deepEqual(containers?.['x-kubernetes-list-map-keys'], ['name'])
+  assert.equal(containers?.['x-kubernetes-patch-merge-key'], 'name')
+  assert.equal(tolerations?.['x-kubernetes-list-type'], 'atomic')
+  const { ports } = typeSchema('Container').properties ?? {}
+  assert.deepEqual(ports?.['x-kubernetes-list-map-keys'], ['containerPort', 'protocol'])
+  assert.equal(ports?.items?.properties?.['protocol']?.default, 'TCP')
+  assert.equal(typeSchema('ObjectMeta').properties?.['finalizers']?.['x-kubernetes-list-type'], 'set')
+  assert.equal(typeSchema('JobStatus').properties?.['conditions']?.['x-kubernetes-patch-merge-key'], 'type')
+  assert.equal(typeSchema('OwnerReference')['x-kubernetes-map-type'], 'atomic')
+  assert.deepEqual(typeSchema('EnvVar').required, ['name'])
+})
+
+test('what a typed server cannot read is named, what it does not know is dropped', () => {
+  const spec = typeSchema('PodSpec')
+  assert.equal(
+    mistyped({ containers: [{ name: 'a', resources: { limits: { cpu: 1, memory: '1Gi' } } }] }, spec),
+    undefined,
+  )
+  assert.equal(
+    mistyped({ containers: [{ name: 'a', command: true }] }, spec),
+    'json: cannot unmarshal bool into Go struct field containers.command of type slice',
+  )
+  const unknown: string[] = []
+  const value = { affinity: { whatever: 1 }, containers: [{ name: 'a', comand: [] }], hostnetwork: true }
+  pruned(value, spec, unknown)
+  assert.deepEqual(unknown, ['containers[0].comand', 'hostnetwork'])
+  assert.deepEqual(value, { affinity: { whatever: 1 }, containers: [{ name: 'a' }] })
+})
+
+test('every reference in an OpenAPI document leads somewhere', () => {
+  for (const group of ['', 'batch', 'rbac.authorization.k8s.io', 'apiextensions.k8s.io', 'coordination.k8s.io']) {
+    const document = openApiDocument(builtinKinds, group, 'v1')
+    const { schemas } = document?.['components'] as { schemas: Record<string, unknown> }
+    const references = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g)]
+    assert.ok(references.length > 0)
+    for (const [, name = ''] of references) assert.ok(schemas[name], name)
+  }
+})

@@ -1,0 +1,103 @@
+/**
+ * What a person would install with kubectl: our CRDs, the namespace, the Secret that opens Contrabass' passwords, and an
+ * OpenstackConfig.
+ */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import type { KubeObject } from '../../src/contract/object.ts'
+import { type OpenstackConfig, openstackConfigs } from '../../src/contract/openstack-config.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { isNotFound } from '../../src/kube/errors.ts'
+import { crds, leases, namespaces, secrets } from '../../src/kube/resources.ts'
+import { checkout } from '../checkout.ts'
+import type { World } from '../cloud/state.ts'
+import { sandboxNamespace } from './components.ts'
+
+const definitions = join(checkout, 'config/crd/bases')
+const fieldManager = 'multinic-sandbox'
+
+/** Once for all clusters of a start: to read their YAML takes longer than to install them. */
+export async function readDefinitions(): Promise<KubeObject[]> {
+  const files = (await readdir(definitions)).filter(name => name.endsWith('.yaml'))
+  return Promise.all(files.map(async file => parse(await readFile(join(definitions, file), 'utf8')) as KubeObject))
+}
+
+/** Both clusters get all CRDs; each part uses its own. */
+export async function installDefinitions(kube: KubeClient, read?: readonly KubeObject[]): Promise<void> {
+  for (const definition of read ?? (await readDefinitions()))
+    await kube.apply(crds, definition, { fieldManager, force: true })
+  await kube.apply(
+    namespaces,
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: sandboxNamespace } },
+    { fieldManager, force: true },
+  )
+}
+
+/** Leases of parts that were killed with the sandbox before: nobody holds them, and nobody need wait for their end. */
+export async function freeLeases(kube: KubeClient): Promise<void> {
+  const { items } = await kube.list(leases, { namespace: sandboxNamespace })
+  for (const { metadata } of items) await kube.delete(leases, { namespace: sandboxNamespace, name: metadata.name })
+}
+
+export async function installEncryptKey(kube: KubeClient, world: World): Promise<void> {
+  await kube.apply(
+    secrets,
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'contrabass-encrypt-key', namespace: sandboxNamespace },
+      type: 'Opaque',
+      data: { CONTRABASS_ENCRYPT_KEY: Buffer.from(world.provider.encryptKey).toString('base64') },
+    },
+    { fieldManager, force: true },
+  )
+}
+
+export interface ConfigInput {
+  name: string
+  vmNames: string[]
+  subnetIDs: string[]
+  clusterId: string
+}
+
+/** Without a broker that tells of changes, the cloud is polled every 500 ms. */
+export function openstackConfigFor(
+  world: World,
+  { name, vmNames, subnetIDs, clusterId }: ConfigInput,
+): OpenstackConfig {
+  return {
+    apiVersion: 'multinic.example.com/v1alpha1',
+    kind: 'OpenstackConfig',
+    metadata: { name, namespace: sandboxNamespace },
+    spec: {
+      subnetIDs,
+      vmNames,
+      credentials: {
+        openstackProviderID: world.provider.id,
+        k8sProviderID: clusterId,
+        projectID: world.project.id,
+      },
+      settings: {
+        pollFastInterval: world.bus ? '5s' : '500ms',
+        pollSlowInterval: world.bus ? '30s' : '500ms',
+        pollErrorInterval: '500ms',
+        openstackPortBaseline: 'none',
+      },
+    },
+  }
+}
+
+/** The CRD is there, but its collection may take a moment to be served. */
+export async function createConfig(kube: KubeClient, config: OpenstackConfig): Promise<void> {
+  const until = performance.now() + 30_000
+  for (;;) {
+    try {
+      await kube.create(openstackConfigs, config)
+      return
+    } catch (error) {
+      if (!isNotFound(error) || performance.now() > until) throw error
+      await new Promise(resolve => setTimeout(resolve, 20))
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * The boot of a node: applies the node's own network files to its bare NICs, without any controller or agent.
+ *
+ * It stands in for udev, Netplan's generator, networkd and systemd-sysctl, which a namespace on a laptop does not have.
+ */
+import { readdir, readFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import type { Log } from '../../src/telemetry/log.ts'
+import { type Files, type Link, readBoot } from './boot-files.ts'
+import type { Machine } from './machine.ts'
+
+export interface BootOptions {
+  machine: Machine
+  namespace: string
+  root: string
+  log: Log
+}
+
+export async function boot({ machine, namespace, root, log }: BootOptions): Promise<void> {
+  const links = await machine.ipJson<Link>(namespace, ['link', 'show'])
+  const plan = readBoot(await filesOf(root), links)
+  for (const what of plan.unknown) log.warn('a network file says what the boot of the sandbox does not know', { what })
+  await machine.ip(namespace, plan.ip.filter(isRename))
+  await machine.writeSettings(namespace, plan.sysctls)
+  await machine.ip(
+    namespace,
+    plan.ip.filter(line => !isRename(line)),
+  )
+  log.info('booted', { changes: plan.ip.length + plan.sysctls.length })
+}
+
+/** NICs have their names before the sysctls that are called after them. */
+function isRename(line: string): boolean {
+  return /^link set dev \S+ name /.test(line)
+}
+
+async function filesOf(root: string): Promise<Files> {
+  const files = new Map<string, string>()
+  for (const directory of ['etc/netplan', 'etc/systemd/network', 'etc/sysctl.d']) {
+    const entries = await readdir(join(root, directory), { recursive: true, withFileTypes: true }).catch(() => [])
+    for (const entry of entries) {
+      if (!entry.isFile()) continue
+      const path = join(entry.parentPath, entry.name)
+      files.set(relative(root, path), await readFile(path, 'utf8'))
+    }
+  }
+  return files
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { silent } from '../../src/telemetry/log.ts'
+import { addPort, addServer, addSubnet, createWorld, removePort, type Subnet, type World } from '../cloud/state.ts'
+import { ipBatch, ipJson, run } from '../exec.ts'
+import { clean, makeStateDir, type StateDir, stateDir } from '../lifecycle/state-dir.ts'
+import { createFabric, type Fabric } from './fabric.ts'
+import { createNode, type SandboxNode } from './node.ts'
+
+let state: StateDir
+let world: World
+let fabric: Fabric
+let storage: Subnet
+let nodes: SandboxNode[]
+
+before(async () => {
+  state = stateDir(await mkdtemp(join(tmpdir(), 'multinic-nodes-')))
+  await makeStateDir(state)
+  world = createWorld()
+  fabric = await createFabric(state)
+  const home = addSubnet(world, { name: 'nodes', cidr: '10.0.0.0/24', mtu: 1500 })
+  storage = addSubnet(world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+  for (const { id, cidr, gatewayIp, networkId } of [home, storage])
+    await fabric.addSubnet({ id, cidr, gatewayIp, mtu: world.networks.get(networkId)?.mtu ?? 1500 })
+  nodes = []
+  for (const name of ['worker-1', 'worker-2']) {
+    const server = addServer(world, name)
+    const primary = addPort(world, { server, subnet: home })
+    nodes.push(await createNode({ state, world, fabric, server, primary, nicDelayMs: () => 0, log: silent }))
+  }
+})
+
+after(async () => {
+  await clean(state)
+  assert.deepEqual(
+    (await readdir('/run/netns')).filter(name => name.startsWith(state.prefix)),
+    [],
+  )
+  assert.equal(existsSync(state.dir), false)
+})
+
+interface Link {
+  ifname: string
+  address: string
+  mtu: number
+  operstate: string
+}
+
+const linksOf = async (node: SandboxNode) =>
+  (await ipJson<Link>(node.namespace, ['link', 'show'])).filter(link => link.ifname !== 'lo')
+const at = (index: number) => nodes[index] ?? assert.fail(`no node ${index}`)
+const inNode = (node: SandboxNode, ...command: string[]) =>
+  run('nsenter', [`--net=/run/netns/${node.namespace}`, ...command])
+
+test('a node has a primary NIC with a default route, and reaches its gateway and the other node', async () => {
+  const [first, second] = [at(0), at(1)]
+  assert.deepEqual(
+    (await linksOf(first)).map(link => link.ifname),
+    ['ens3'],
+  )
+  const routes = await ipJson<{ dst: string; dev: string }>(first.namespace, ['route', 'show', 'default'])
+  assert.deepEqual(
+    routes.map(route => [route.dst, route.dev]),
+    [['default', 'ens3']],
+  )
+  for (const address of ['10.0.0.1', second.address]) await inNode(first, 'ping', '-c1', '-W2', address)
+})
+
+test('NICs come and go with the ports of the VM, in slots of their own', async () => {
+  const node = at(0)
+  const first = addPort(world, { server: node.server, subnet: storage })
+  const second = addPort(world, { server: node.server, subnet: storage })
+  assert.equal(first.status, 'DOWN')
+  await node.wire()
+  assert.equal(first.status, 'ACTIVE')
+  assert.deepEqual(
+    (await linksOf(node)).map(({ ifname, address, operstate }) => [ifname, address, operstate]).slice(1),
+    [
+      ['ens4', first.macAddress, 'DOWN'],
+      ['ens5', second.macAddress, 'DOWN'],
+    ],
+  )
+  removePort(world, first.id)
+  await node.wire()
+  assert.deepEqual(
+    (await linksOf(node)).map(link => link.ifname),
+    ['ens3', 'ens5'],
+  )
+  removePort(world, second.id)
+  await node.wire()
+})
+
+test('a reboot gives bare NICs and a new boot id, and applies the files of the node alone', async () => {
+  const node = at(1)
+  const port = addPort(world, { server: node.server, subnet: storage })
+  const bare = addPort(world, { server: node.server, subnet: storage })
+  await node.wire()
+  await ipBatch(node.namespace, ['link set ens4 name multinic7', 'rule add from 1.2.3.4 lookup 107 priority 9'])
+  const address = port.fixedIps[0]?.ipAddress
+  await writeFile(
+    join(node.root, 'etc/systemd/network/05-multinic0.link'),
+    `[Match]\nMACAddress=${port.macAddress}\n\n[Link]\nName=multinic0\n`,
+  )
+  await writeFile(
+    join(node.root, 'etc/netplan/90-multinic0.yaml'),
+    `network:
+  version: 2
+  ethernets:
+    multinic0:
+      match: {macaddress: "${port.macAddress}"}
+      set-name: multinic0
+      mtu: 9000
+      link-local: []
+      addresses: ["${address}/24"]
+      routes:
+        - {to: 10.10.0.0/24, table: 100, scope: link, from: "${address}"}
+        - {to: 0.0.0.0/0, via: 10.10.0.1, table: 100, metric: 100}
+      routing-policy:
+        - {from: "${address}/32", table: 100, priority: 10100}
+`,
+  )
+  await writeFile(join(node.root, 'etc/sysctl.d/90-multinic0.conf'), 'net.ipv4.conf.multinic0.arp_ignore = 1\n')
+  const before = node.bootId
+  await node.reboot()
+
+  assert.notEqual(node.bootId, before)
+  assert.equal((await readFile(join(node.root, 'proc/sys/kernel/random/boot_id'), 'utf8')).trim(), node.bootId)
+  assert.deepEqual(
+    (await linksOf(node)).map(({ ifname, address, mtu, operstate }) => [ifname, address, mtu, operstate]).slice(1),
+    [
+      ['multinic0', port.macAddress, 9000, 'UP'],
+      ['ens5', bare.macAddress, 1500, 'DOWN'],
+    ],
+  )
+  const table = await ipJson<{ dst: string; protocol: string }>(node.namespace, ['route', 'show', 'table', '100'])
+  assert.deepEqual(
+    table.map(route => [route.dst, route.protocol]),
+    [
+      ['default', 'static'],
+      ['10.10.0.0/24', 'static'],
+    ],
+  )
+  const rules = await ipJson<{ priority: number; src: string }>(node.namespace, ['rule', 'show'])
+  assert.deepEqual(
+    rules.filter(rule => ![0, 32766, 32767].includes(rule.priority)).map(rule => [rule.priority, rule.src]),
+    [[10100, address]],
+  )
+  assert.equal((await inNode(node, 'cat', '/proc/sys/net/ipv4/conf/multinic0/arp_ignore')).trim(), '1')
+  await inNode(node, 'ping', '-c1', '-W2', '-I', address ?? '', '10.10.0.1')
+})

@@ -1,0 +1,253 @@
+/**
+ * `ip` over a kernel in memory: lines of a batch in, what iproute2 would print out. It knows what the agent and the sandbox
+ * ask for; anything else is refused as iproute2 refuses what it does not know.
+ */
+import { type Family, parseIp } from '../../../src/contract/address.ts'
+import {
+  addAddress,
+  addAltname,
+  addDevice,
+  addRoute,
+  addRule,
+  KernelError,
+  removeAddress,
+  removeDevice,
+  removeRoute,
+  removeRule,
+  rename,
+  setMtu,
+  setUp,
+} from './kernel.ts'
+import { type Device, type Namespace, type Route, routeTo, whoHas } from './network.ts'
+import { linkViews, neighbourViews, routeViews, ruleViews, type Style } from './views.ts'
+
+export interface Answer {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** Namespaces by name: a cable leads from one into another. */
+export type Namespaces = Map<string, Namespace>
+
+const protocols: Record<string, number> = { kernel: 2, boot: 3, static: 4, dhcp: 16 }
+const tables: Record<string, number> = { local: 255, main: 254, default: 253 }
+const scopes: Record<string, number> = { global: 0, link: 253, host: 254 }
+
+/** With `-batch -` each line is a command; a failure ends it, unless it is forced. */
+export function runIp(
+  all: Namespaces,
+  namespace: Namespace,
+  args: readonly string[],
+  lines: readonly string[],
+): Answer {
+  const options = args.filter(arg => arg.startsWith('-'))
+  const words = args.filter(arg => !arg.startsWith('-'))
+  const family: Family = options.includes('-6') ? 6 : 4
+  const style: Style = { numeric: options.includes('-N') }
+  const isBatch = options.includes('-batch')
+  let [stdout, stderr, code] = ['', '', 0]
+  for (const [index, line] of (isBatch ? lines : [words.join(' ')]).entries()) {
+    try {
+      const shown = runLine(all, namespace, line.split(/\s+/).filter(Boolean), family, style)
+      if (shown) stdout += `${JSON.stringify(shown)}\n`
+    } catch (error) {
+      if (!(error instanceof KernelError)) throw error
+      code = isBatch ? 1 : 2
+      stderr += `${error.message}\n${isBatch ? `Command failed -:${index + 1}\n` : ''}`
+      if (!options.includes('-force')) break
+    }
+  }
+  return { code, stdout, stderr }
+}
+
+function runLine(
+  all: Namespaces,
+  namespace: Namespace,
+  [object = '', verb = '', ...rest]: string[],
+  family: Family,
+  style: Style,
+): unknown[] | undefined {
+  switch (object) {
+    case 'link':
+      return runLink(all, namespace, verb, rest, style)
+    case 'address':
+    case 'addr':
+      return runAddress(namespace, verb, rest, style)
+    case 'route':
+      return runRoute(namespace, verb, rest, style)
+    case 'rule':
+      return runRule(namespace, verb, rest, family, style)
+    case 'neigh':
+      return runNeighbour(namespace, verb, rest)
+    default:
+      throw new KernelError(`Object "${object}" is unknown, try "ip help".`)
+  }
+}
+
+function runLink(all: Namespaces, namespace: Namespace, verb: string, words: string[], style: Style) {
+  if (verb === 'show') return linkViews(namespace, style)
+  if (verb === 'add') return addLink(all, namespace, words)
+  if (verb === 'delete' || verb === 'del') {
+    removeDevice(deviceOf(namespace, words[0]))
+    return undefined
+  }
+  if (verb === 'property') {
+    const [op, , name, , altname = ''] = words
+    const device = deviceOf(namespace, name)
+    if (op === 'add') addAltname(device, altname)
+    else device.altnames = device.altnames.filter(each => each !== altname)
+    return undefined
+  }
+  const [name, ...changes] = words[0] === 'dev' ? words.slice(1) : words
+  const device = deviceOf(namespace, name)
+  for (let index = 0; index < changes.length; index++) {
+    const value = () => changes[++index] ?? ''
+    const change = changes[index]
+    if (change === 'up' || change === 'down') setUp(device, change === 'up')
+    else if (change === 'name') rename(device, value())
+    else if (change === 'mtu') setMtu(device, Number(value()))
+    else if (change === 'master') device.master = deviceOf(namespace, value())
+    else if (change === 'addrgenmode') device.linkLocal = value() !== 'none'
+    else throw new KernelError(`Error: either "dev" is duplicate, or "${change}" is a garbage.`)
+  }
+  return undefined
+}
+
+function addLink(all: Namespaces, namespace: Namespace, words: string[]): undefined {
+  const [own, peer] = [words.slice(0, words.indexOf('type')), words.slice(words.indexOf('peer') + 1)]
+  const [name = '', ...options] = own
+  const mtu = Number(pairs(options).get('mtu') ?? 1500)
+  const device = (kind: Device['kind']) => addDevice(namespace, { name, kind, mac: ownMac(namespace), mtu })
+  if (words[words.indexOf('type') + 1] === 'bridge') {
+    device('bridge')
+    return
+  }
+  const there = pairs(peer)
+  const into = all.get(there.get('netns') ?? namespace.name)
+  if (!into) throw new KernelError(`Cannot open network namespace "${there.get('netns')}": No such file or directory`)
+  const mac = there.get('address') ?? ownMac(into)
+  const guest = addDevice(into, { name: there.get('name') ?? '', kind: 'veth', mac, mtu: 1500 })
+  const cable = device('veth')
+  cable.peer = guest
+  guest.peer = cable
+}
+
+/** For ends of cables that nobody asks for. */
+function ownMac({ name, nextIndex }: Namespace): string {
+  const mark = [...name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) >>> 0, 7)
+  const bytes = [2, mark >>> 24, mark >>> 16, mark >>> 8, nextIndex >>> 8, nextIndex].map(byte => byte & 0xff)
+  return bytes.map(byte => byte.toString(16).padStart(2, '0')).join(':')
+}
+
+function runAddress(namespace: Namespace, verb: string, [cidr = '', ...words]: string[], style: Style) {
+  if (verb === 'show') return linkViews(namespace, { ...style, addresses: true })
+  const given = pairs(words.filter(word => !['noprefixroute', 'nodad'].includes(word)))
+  const device = deviceOf(namespace, given.get('dev'))
+  if (verb === 'del') {
+    removeAddress(device, cidr)
+    return undefined
+  }
+  const [valid, preferred] = [given.get('valid_lft'), given.get('preferred_lft')]
+  addAddress(device, cidr, {
+    noPrefixRoute: words.includes('noprefixroute'),
+    ...(valid && preferred && { lifetime: { valid: Number(valid), preferred: Number(preferred) } }),
+  })
+  return undefined
+}
+
+function runRoute(namespace: Namespace, verb: string, words: string[], style: Style) {
+  if (verb === 'show') return routeViews(namespace, style, tableIn(words))
+  if (verb === 'get') {
+    const ip = parseIp(words[0] ?? '')
+    const route = ip && routeTo(namespace, ip)
+    if (!route) throw new KernelError('RTNETLINK answers: Network is unreachable')
+    return routeViews(namespace, style, undefined, [{ ...route, destination: words[0] ?? '' }])
+  }
+  const [destination = '', ...rest] = words
+  const given = pairs(rest.filter(word => word !== 'onlink'))
+  const gateway = given.get('via')
+  const family: Family = `${destination}${gateway ?? ''}`.includes(':') ? 6 : 4
+  const named: Partial<Route> = {
+    ...(gateway !== undefined && { gateway }),
+    ...(given.has('dev') && { device: deviceOf(namespace, given.get('dev')) }),
+    ...(given.has('src') && { source: given.get('src') ?? '' }),
+    ...(given.has('metric') && { metric: Number(given.get('metric')) }),
+    ...protocolIn(given),
+  }
+  const target = { destination: destinationOf(destination), table: numberOf(given.get('table') ?? 'main', tables) }
+  if (verb === 'del') {
+    removeRoute(namespace, { ...named, ...target, family })
+    return undefined
+  }
+  const { device } = named
+  if (!device) throw new KernelError('RTNETLINK answers: No such device')
+  const nearest = gateway === undefined && family === 4 ? 'link' : 'global'
+  addRoute(namespace, {
+    ...{ family, type: 1, onlink: words.includes('onlink'), metric: family === 6 ? 1_024 : 0, protocol: 3 },
+    ...{ scope: numberOf(given.get('scope') ?? nearest, scopes), ...named, ...target, device },
+  })
+  return undefined
+}
+
+function runRule(namespace: Namespace, verb: string, words: string[], family: Family, style: Style) {
+  if (verb === 'list' || verb === 'show') return ruleViews(namespace, style, family)
+  const given = pairs(words)
+  const [from, to] = [given.get('from'), given.get('to')]
+  const rule = {
+    family: `${from}${to}`.includes(':') ? (6 as const) : family,
+    priority: Number(given.get('priority')),
+    table: numberOf(given.get('lookup') ?? given.get('table') ?? 'main', tables),
+    ...(from !== undefined && from !== 'all' && { from: withPrefix(from) }),
+    ...(to !== undefined && to !== 'all' && { to: withPrefix(to) }),
+    ...{ protocol: 3, ...protocolIn(given) },
+  }
+  if (verb === 'del') removeRule(namespace, rule)
+  else addRule(namespace, rule)
+  return undefined
+}
+
+/** Whoever answers does so at once. */
+function runNeighbour(namespace: Namespace, verb: string, [address = '', ...words]: string[]) {
+  if (verb === 'show') return neighbourViews(namespace)
+  const device = deviceOf(namespace, pairs(words).get('dev'))
+  const others = namespace.neighbours.filter(each => each.device !== device || each.address !== address)
+  const mac = verb === 'del' ? undefined : whoHas(device, address)
+  namespace.neighbours = [...others, ...(verb === 'del' ? [] : [{ address, device, ...(mac && { mac }) }])]
+  return undefined
+}
+
+function deviceOf(namespace: Namespace, name = ''): Device {
+  const index = Number(/^if(\d+)$/.exec(name)?.[1])
+  const found = namespace.devices.find(
+    each => each.name === name || each.ifindex === index || each.altnames.includes(name),
+  )
+  if (!found) throw new KernelError(`Cannot find device "${name}"`)
+  return found
+}
+
+function pairs(words: string[]): Map<string, string> {
+  return new Map(words.flatMap((word, index) => (index % 2 === 0 ? [[word, words[index + 1] ?? '']] : [])))
+}
+
+function protocolIn(given: Map<string, string>): { protocol?: number } {
+  const word = given.get('protocol') ?? given.get('proto')
+  return word === undefined ? {} : { protocol: numberOf(word, protocols) }
+}
+
+function numberOf(word: string, names: Record<string, number>): number {
+  return names[word] ?? Number(word)
+}
+
+function tableIn(words: string[]): number | 'all' {
+  const word = pairs(words).get('table') ?? 'main'
+  return word === 'all' ? 'all' : numberOf(word, tables)
+}
+
+function destinationOf(text: string): string {
+  return ['0.0.0.0/0', '::/0', 'default'].includes(text) ? 'default' : withPrefix(text)
+}
+
+function withPrefix(text: string): string {
+  return text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`
+}

@@ -1,0 +1,130 @@
+/**
+ * A machine in memory, for where namespaces are not allowed and for more nodes than a machine has room for. The agent runs
+ * on it as it is shipped, planner, renderers, journal and all; only its host is another one.
+ */
+import { appendFileSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Host } from '../../../src/agent/host.ts'
+import { runAgent } from '../../../src/agent/main.ts'
+import { createLog } from '../../../src/telemetry/log.ts'
+import { type ContainerOptions, type Ended, file, type RunningContainer } from '../container.ts'
+import type { Machine } from '../machine.ts'
+import { simulatedHost } from './host.ts'
+import { type Namespaces, runIp } from './ip.ts'
+import { createNamespace } from './kernel.ts'
+import type { Namespace } from './network.ts'
+
+/** The program of the agent's image; there is no other on a node in memory. */
+export const agentEntrypoint = 'multinic-agent'
+
+export function simulatedMachine(): Machine {
+  const all: Namespaces = new Map()
+  const busy = new Set<Namespace>()
+  const running = new Map<Namespace, Set<() => void>>()
+
+  function found(name: string): Namespace {
+    const namespace = all.get(name)
+    if (!namespace) throw new Error(`there is no namespace ${name}`)
+    return namespace
+  }
+
+  async function start(options: Omit<ContainerOptions, 'mark'>): Promise<RunningContainer> {
+    const { dir, env, command, terminationMessagePath } = options
+    const namespace = found(options.namespace)
+    const messageFile = join(dir, 'termination-log')
+    const logFile = join(dir, 'log')
+    await mkdir(dir, { recursive: true })
+    await Promise.all([writeFile(messageFile, ''), writeFile(logFile, '')])
+    const mounts = [...options.mounts, file(messageFile, terminationMessagePath, false)]
+    const stop = { requested: false }
+    const log = createLog({ part: 'agent' }, { write: line => appendFileSync(logFile, line) })
+    let kill = () => {}
+    const killed = new Promise<Ended>(resolve => {
+      kill = () => resolve({ exitCode: 137, signal: 'SIGKILL' })
+    })
+    const host = untilKilled(simulatedHost({ all, namespace, mounts, busy }), killed)
+    const agents = running.get(namespace) ?? new Set()
+    running.set(namespace, agents.add(kill))
+    const run = async (): Promise<Ended> => {
+      if (command[0] === agentEntrypoint) return { exitCode: await runAgent({ env, host, log, stop }) }
+      log.error('this node is simulated: it runs the agent and nothing else', { command })
+      return { exitCode: 127 }
+    }
+    const done = run().catch((error): Ended => {
+      log.error('the agent ended by an error', { error })
+      return { exitCode: 1 }
+    })
+    const ended = Promise.race([done, killed]).finally(() => agents.delete(kill))
+    return {
+      startedAt: new Date(),
+      logFile,
+      messageFile,
+      ended,
+      signal(name) {
+        if (name === 'SIGKILL') kill()
+        else stop.requested = true
+      },
+    }
+  }
+
+  return {
+    simulated: true,
+    async addNamespace(name) {
+      all.set(name, createNamespace(name))
+    },
+    async removeNamespace(name) {
+      const namespace = all.get(name)
+      if (!namespace) return
+      for (const kill of running.get(namespace) ?? []) kill()
+      running.delete(namespace)
+      all.delete(name)
+    },
+    async ip(name, lines) {
+      const { code, stderr } = runIp(all, found(name), ['-batch', '-'], lines)
+      if (code === 0) return
+      const at = Number(/Command failed -:(\d+)/.exec(stderr)?.[1]) - 1
+      throw new Error(`ip ${lines[at]}: ${stderr.split('\n')[0]}`)
+    },
+    async ipJson<T>(name: string, args: string[]) {
+      const { code, stdout, stderr } = runIp(all, found(name), ['-j', ...args], [])
+      if (code !== 0) throw new Error(`ip ${args.join(' ')}: ${stderr.trim()}`)
+      return JSON.parse(stdout || '[]') as T[]
+    },
+    async writeSettings(name, settings) {
+      for (const { path, value } of settings) {
+        const [, family, device, key] = /^net\/(ipv[46])\/conf\/([^/]+)\/([^/]+)$/.exec(path) ?? []
+        found(name)
+          .devices.find(each => each.name === device)
+          ?.settings.set(`${family}.${key}`, value)
+      }
+    },
+    start,
+    hostPath: join,
+  }
+}
+
+/** Nothing that a killed agent still does has an effect; its lock is free. */
+function untilKilled(host: Host, killed: Promise<unknown>): Host {
+  let dead = false
+  let release = () => {}
+  killed.then(() => {
+    dead = true
+    release()
+  })
+  const alive = Object.entries(host).map(([name, act]) => {
+    const guarded = (...args: unknown[]) => {
+      if (dead) throw new Error('killed')
+      return (act as (...args: unknown[]) => unknown)(...args)
+    }
+    return [name, guarded]
+  })
+  return {
+    ...(Object.fromEntries(alive) as unknown as Host),
+    async lock() {
+      const held = await host.lock()
+      if (held) release = held
+      return held
+    },
+  }
+}

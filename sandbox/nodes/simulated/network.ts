@@ -1,0 +1,227 @@
+/**
+ * The network of a kernel in memory: namespaces with devices, addresses, routes, rules and settings; which routes follow
+ * from them, and who answers whom on the wires between them.
+ *
+ * Only what is done to a node is kept; connected and local routes are made whenever somebody looks.
+ */
+import {
+  bitsOf,
+  type Cidr,
+  contains,
+  type Family,
+  type Ip,
+  networkOf,
+  parseCidr,
+  parseIp,
+} from '../../../src/contract/address.ts'
+
+export interface Address {
+  cidr: Cidr
+  /** The address alone, as the kernel prints it. */
+  text: string
+  noPrefixRoute: boolean
+  linkLocal: boolean
+  dadFailed: boolean
+  lifetime?: { valid: number; preferred: number }
+}
+
+export interface Device {
+  readonly namespace: Namespace
+  readonly ifindex: number
+  readonly kind: 'loopback' | 'veth' | 'bridge'
+  readonly mac: string
+  name: string
+  mtu: number
+  up: boolean
+  master?: Device
+  /** The other end of a cable. */
+  peer?: Device
+  /** Whether it gives itself a link-local address. */
+  linkLocal: boolean
+  altnames: string[]
+  addresses: Address[]
+  /** `ipv4.rp_filter` and the like. */
+  settings: Map<string, string>
+}
+
+export interface Route {
+  family: Family
+  table: number
+  type: number
+  destination: string
+  gateway?: string
+  device: Device
+  source?: string
+  metric: number
+  onlink: boolean
+  protocol: number
+  scope: number
+}
+
+export interface Rule {
+  family: Family
+  priority: number
+  table: number
+  from?: string
+  to?: string
+  protocol: number
+}
+
+export interface Neighbour {
+  address: string
+  device: Device
+  mac?: string
+}
+
+export interface Namespace {
+  readonly name: string
+  devices: Device[]
+  /** Those that somebody added. */
+  routes: Route[]
+  rules: Rule[]
+  neighbours: Neighbour[]
+  nextIndex: number
+}
+
+const mainTable = 254
+const localTable = 255
+const [unicast, local, broadcast, multicast] = [1, 2, 3, 5]
+export const kernelProtocol = 2
+const [scopeUniverse, scopeLink, scopeHost] = [0, 253, 254]
+
+/** What was added, and what the kernel adds by itself. */
+export function routesOf(namespace: Namespace): Route[] {
+  return [
+    ...namespace.routes,
+    ...namespace.devices.flatMap(device => device.addresses.flatMap(each => ownRoutes(device, each))),
+  ]
+}
+
+function ownRoutes(device: Device, { cidr, text, noPrefixRoute }: Address): Route[] {
+  const { family } = cidr
+  const network = networkOf(cidr)
+  const own = { family, device, onlink: false, protocol: kernelProtocol, metric: 0 }
+  const itself = { ...own, table: localTable, type: local, destination: `${text}/${bitsOf(family)}` }
+  if (family === 6) {
+    const connected: Route = { ...own, table: mainTable, type: unicast, destination: network, metric: 256, scope: 0 }
+    const many: Route = { ...own, table: localTable, type: multicast, destination: 'ff00::/8', metric: 256, scope: 0 }
+    const showsNetwork = device.up && !noPrefixRoute && device.kind !== 'loopback'
+    return [
+      ...(showsNetwork ? [connected] : []),
+      { ...itself, scope: scopeUniverse },
+      ...(device.up && network === 'fe80::/64' ? [many] : []),
+    ]
+  }
+  const sourced = { ...own, source: text }
+  const connected: Route = { ...sourced, table: mainTable, type: unicast, destination: network, scope: scopeLink }
+  const everybody: Route = {
+    ...sourced,
+    table: localTable,
+    type: broadcast,
+    destination: lastOf(cidr),
+    scope: scopeLink,
+  }
+  const isHost = cidr.prefix === bitsOf(family)
+  return [
+    ...(device.up && !noPrefixRoute && !isHost && device.kind !== 'loopback' ? [connected] : []),
+    { ...itself, source: text, scope: scopeHost },
+    ...(device.up && !isHost ? [everybody] : []),
+  ]
+}
+
+/** The way to an address, as the rules and tables have it for a packet without a source. */
+export function routeTo(namespace: Namespace, ip: Ip): Route | undefined {
+  const routes = routesOf(namespace).filter(route => route.family === ip.family && route.type !== broadcast)
+  for (const { family, table, from, to } of namespace.rules) {
+    if (family !== ip.family || from !== undefined || (to !== undefined && !covers(to, ip))) continue
+    const [best] = routes
+      .filter(route => route.table === table && covers(route.destination, ip))
+      .sort((a, b) => prefixOf(b) - prefixOf(a) || a.metric - b.metric)
+    if (best) return best
+  }
+  return undefined
+}
+
+/** The MAC of whoever answers for an address on the wire of a device. */
+export function whoHas(device: Device, address: string): string | undefined {
+  const ip = parseIp(address)
+  if (!ip || !hasCarrier(device)) return undefined
+  return neighboursOf(device).find(other => answers(other, ip))?.mac
+}
+
+/** Reports whether a packet to an address arrives anywhere: here, or at the router that it goes to. */
+export function arrives(namespace: Namespace, ip: Ip): boolean {
+  const route = routeTo(namespace, ip)
+  if (!route) return false
+  if (route.type === local) return true
+  if (!hasCarrier(route.device)) return false
+  const hop = route.gateway === undefined ? ip : ipOf(route.gateway)
+  const next = neighboursOf(route.device).find(other => answers(other, hop))
+  return next !== undefined && hasAddress(next.namespace, ip)
+}
+
+export function hasCarrier(device: Device): boolean {
+  return device.up && (device.peer === undefined || device.peer.up)
+}
+
+/** Of the kernel at the other end of its cable, be it directly or through a bridge. */
+function neighboursOf(device: Device): Device[] {
+  const { peer } = device
+  if (!peer) return []
+  const bridge = peer.master
+  if (!bridge) return [peer]
+  const others = bridge.namespace.devices.filter(each => each.master === bridge && each !== peer)
+  return [bridge, ...others.flatMap(each => (each.up && each.peer ? [each.peer] : []))]
+}
+
+/** A machine answers on every NIC for all it has, unless it is told not to. */
+function answers(device: Device, ip: Ip): boolean {
+  if (!hasCarrier(device)) return false
+  const strict = ip.family === 6 || Number(device.settings.get('ipv4.arp_ignore')) > 0
+  return strict ? device.addresses.some(({ cidr }) => isIp(cidr.address, ip)) : hasAddress(device.namespace, ip)
+}
+
+export function isDuplicate(device: Device, { cidr, linkLocal }: Address): boolean {
+  if (cidr.family === 4 || linkLocal || !hasCarrier(device)) return false
+  return neighboursOf(device).some(other => answers(other, cidr.address))
+}
+
+export function onLink(namespace: Namespace, device: Device, gateway: Ip): boolean {
+  return routesOf(namespace).some(
+    route =>
+      route.device === device &&
+      route.gateway === undefined &&
+      route.type === unicast &&
+      covers(route.destination, gateway),
+  )
+}
+
+export function ipOf(text: string): Ip {
+  return parseIp(text) ?? { family: 4, value: 0n }
+}
+
+export function hasAddress(namespace: Namespace, ip: Ip): boolean {
+  return namespace.devices.some(device => device.addresses.some(({ cidr }) => isIp(cidr.address, ip)))
+}
+
+export function isIp(a: Ip, b: Ip): boolean {
+  return a.family === b.family && a.value === b.value
+}
+
+function covers(destination: string, ip: Ip): boolean {
+  const cidr = parseCidr(destination)
+  return destination === 'default' || (cidr !== undefined && contains(cidr, ip))
+}
+
+function prefixOf({ destination }: Route): number {
+  return parseCidr(destination)?.prefix ?? 0
+}
+
+function lastOf(cidr: Cidr): string {
+  const hosts = (1n << BigInt(bitsOf(cidr.family) - cidr.prefix)) - 1n
+  return networkOf({
+    ...cidr,
+    address: { family: cidr.family, value: cidr.address.value | hosts },
+    prefix: bitsOf(cidr.family),
+  })
+}

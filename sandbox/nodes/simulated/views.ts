@@ -1,0 +1,121 @@
+/**
+ * What `ip -j` shows of a kernel in memory, in the words of iproute2, or in numbers where it is asked to.
+ */
+import type { Family } from '../../../src/contract/address.ts'
+import { type Address, type Device, hasCarrier, type Namespace, type Route, type Rule, routesOf } from './network.ts'
+
+export interface Style {
+  /** `-N`: numbers instead of the names that files of the host give them. */
+  numeric: boolean
+  addresses?: boolean
+}
+
+type View = Record<string, unknown>
+
+const forever = 0xffffffff
+const names = {
+  table: { 253: 'default', 254: 'main', 255: 'local' },
+  protocol: { 2: 'kernel', 3: 'boot', 4: 'static', 16: 'dhcp' },
+  scope: { 0: 'global', 253: 'link', 254: 'host' },
+  type: { 1: 'unicast', 2: 'local', 3: 'broadcast', 5: 'multicast' },
+} as const satisfies Record<string, Record<number, string>>
+
+export function linkViews({ devices }: Namespace, style: Style): View[] {
+  return devices.map(device => linkView(device, style))
+}
+
+function linkView(device: Device, style: Style): View {
+  const { ifindex, name, kind, mac, mtu, up, master, altnames, addresses } = device
+  const carrier = hasCarrier(device)
+  const isLoopback = kind === 'loopback'
+  const [ethernet, loopback] = style.numeric ? ['[1]', '[772]'] : ['ether', 'loopback']
+  return {
+    ...{ ifindex, ifname: name },
+    flags: [
+      ...(up && !carrier ? ['NO-CARRIER'] : []),
+      ...(isLoopback ? ['LOOPBACK'] : ['BROADCAST', 'MULTICAST']),
+      ...(up ? ['UP', ...(carrier ? ['LOWER_UP'] : [])] : []),
+    ],
+    mtu,
+    ...(master && { master: master.name }),
+    operstate: isLoopback ? 'UNKNOWN' : carrier ? 'UP' : up ? 'LOWERLAYERDOWN' : 'DOWN',
+    ...{ link_type: isLoopback ? loopback : ethernet, address: mac },
+    ...(isLoopback ? { min_mtu: 0, max_mtu: 0 } : { min_mtu: 68, max_mtu: 65_535, linkinfo: { info_kind: kind } }),
+    ...(altnames.length > 0 && { altnames: [...altnames] }),
+    ...(style.addresses && { addr_info: addresses.map(each => addressView(each, isLoopback, style)) }),
+  }
+}
+
+function addressView(
+  { cidr, text, noPrefixRoute, linkLocal, dadFailed, lifetime }: Address,
+  isHost: boolean,
+  style: Style,
+) {
+  return {
+    ...{ family: cidr.family === 4 ? 'inet' : 'inet6', local: text, prefixlen: cidr.prefix },
+    scope: word('scope', isHost ? 254 : linkLocal ? 253 : 0, style),
+    ...(noPrefixRoute && { noprefixroute: true }),
+    ...(dadFailed && { dadfailed: true }),
+    ...{ valid_life_time: lifetime?.valid ?? forever, preferred_life_time: lifetime?.preferred ?? forever },
+  }
+}
+
+export function routeViews(
+  namespace: Namespace,
+  style: Style,
+  table: number | 'all' | undefined,
+  routes: Route[] = routesOf(namespace),
+): View[] {
+  return routes
+    .filter(route => table === undefined || table === 'all' || route.table === table)
+    .map(route => {
+      const { family, type, destination, gateway, device, source, metric, onlink, protocol, scope } = route
+      return {
+        ...((style.numeric || type !== 1) && { type: word('type', type, style) }),
+        dst: destination.replace(family === 4 ? /\/32$/ : /\/128$/, ''),
+        ...(gateway !== undefined && { gateway }),
+        dev: device.name,
+        ...((style.numeric || route.table !== 254) && { table: word('table', route.table, style) }),
+        protocol: word('protocol', protocol, style),
+        ...((style.numeric || scope !== 0) && { scope: word('scope', scope, style) }),
+        ...(source !== undefined && { prefsrc: source }),
+        ...((metric > 0 || family === 6) && { metric }),
+        flags: onlink ? ['onlink'] : [],
+        ...(family === 6 && { pref: 'medium' }),
+      }
+    })
+}
+
+export function ruleViews({ rules }: Namespace, style: Style, family: Family): View[] {
+  return rules.filter(rule => rule.family === family).map(rule => ruleView(rule, style))
+}
+
+function ruleView({ priority, from, to, table, protocol }: Rule, style: Style): View {
+  const [source, target] = [part(from), part(to)]
+  return {
+    priority,
+    ...{ src: source?.address ?? 'all', ...(source?.length !== undefined && { srclen: source.length }) },
+    ...(target && { dst: target.address, ...(target.length !== undefined && { dstlen: target.length }) }),
+    table: word('table', table, style),
+    ...((style.numeric || protocol !== 2) && { protocol: word('protocol', protocol, style) }),
+  }
+}
+
+export function neighbourViews({ neighbours }: Namespace): View[] {
+  return neighbours.map(({ address, device, mac }) => ({
+    ...{ dst: address, dev: device.name },
+    ...(mac ? { lladdr: mac, state: ['REACHABLE'] } : { state: ['FAILED'] }),
+  }))
+}
+
+/** A host's prefix is not shown. */
+function part(cidr: string | undefined): { address: string; length?: number } | undefined {
+  if (cidr === undefined) return undefined
+  const [address = '', length = ''] = cidr.split('/')
+  return Number(length) === (address.includes(':') ? 128 : 32) ? { address } : { address, length: Number(length) }
+}
+
+function word(kind: keyof typeof names, number: number, { numeric }: Style): string {
+  const known: Record<number, string> = names[kind]
+  return numeric ? String(number) : (known[number] ?? String(number))
+}

@@ -71,23 +71,6 @@ export function valueAt(value: unknown, ...path: string[]): unknown {
   return at
 }
 
-/** Equal as JSON: the order of keys does not count, and a key without a value is no key. */
-export function equal(a: unknown, b: unknown): boolean {
-  if (a === b) return true
-  if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((item, index) => equal(item, b[index]))
-  }
-  if (!isRecord(a) || !isRecord(b)) return false
-  let count = 0
-  for (const key in a) {
-    if (a[key] === undefined) continue
-    count++
-    if (!equal(a[key], b[key])) return false
-  }
-  for (const key in b) if (b[key] !== undefined) count--
-  return count === 0
-}
-
 /** A deep copy that may be changed. */
 export function copy<T>(value: T): T
 export function copy(value: unknown): unknown {

@@ -3,7 +3,7 @@
  *
  * Pure. A value that is neither is contested: somebody else changed it meanwhile, and it is reported, not overwritten.
  */
-import { canonicalJson } from '../contract/hash.ts'
+import { equalJson } from '../contract/json.ts'
 import { type Change, routeText, ruleText } from './change.ts'
 import { parkingName, parkNames } from './naming.ts'
 import { changesBetween, fileChanges, type NicState, routeSpec, ruleSpec } from './nic.ts'
@@ -164,10 +164,8 @@ function currentValues(observed: Observed, link: Link | undefined): (kind: Chang
 
 /** A leased address counts its time down: it is the same one. */
 function same(kind: Change['kind'], a: unknown, b: unknown): boolean {
-  if (a === undefined || b === undefined) return a === b
-  const plain = (value: unknown) =>
-    canonicalJson(kind === 'address' ? { ...(value as object), lifetime: undefined } : value)
-  return plain(a) === plain(b)
+  if (kind !== 'address' || a === undefined || b === undefined) return equalJson(a, b)
+  return equalJson({ ...a, lifetime: undefined }, { ...b, lifetime: undefined })
 }
 
 function put(state: NicState, kind: Change['kind'], key: string, value: unknown): void {

@@ -4,6 +4,7 @@
  * Level-based: the key says only which config to look at. What happened to it is read from the caches, never taken from
  * the event that woke us.
  */
+import { mergePatch } from '../contract/json.ts'
 import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
 import type { Reconcile, Requeue } from '../kube/controller.ts'
 import { isConflict, isNotFound } from '../kube/errors.ts'
@@ -21,7 +22,7 @@ import type { Observed } from './observed.ts'
 import { planNodeConfig } from './plan.ts'
 import { namespaceEndingMessage } from './removal.ts'
 import type { Rollout } from './rollout.ts'
-import { nextStatus, statusPatch } from './status.ts'
+import { nextStatus } from './status.ts'
 import type { Tally } from './tally.ts'
 import { type JobTrace, type Traces, traceFacts } from './traces.ts'
 import type { Troubles } from './troubles.ts'
@@ -131,7 +132,7 @@ async function tell(deps: Deps, config: NodeConfig, said: Said, log: Log): Promi
   const { resourceVersion } = config.metadata
   let after: NodeConfig
   try {
-    const patch = statusPatch(config.status, status)
+    const patch = mergePatch(config.status ?? {}, status)
     const options = { ...(resourceVersion && { resourceVersion }) }
     after = deps.memory.wroteConfig(config, await deps.kube.patchStatus(nodeConfigs, keyFor(config), patch, options))
   } catch (error) {

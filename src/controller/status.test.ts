@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { mergePatch } from '../contract/json.ts'
 import { type NodeConfigStatus, nodeConfigStatus } from '../contract/node-config.ts'
 import { aConfig, aNic, aReport, hashFor, start } from './given.ts'
-import { nextStatus, statusPatch } from './status.ts'
+import { nextStatus } from './status.ts'
 import type { Said } from './work.ts'
 
 const at = new Date(start)
@@ -158,8 +159,8 @@ test('an interface that was taken away is told once', () => {
 
 test('a patch holds only what differs', () => {
   const next = { ...settled, failedAttempts: 2 }
-  assert.deepEqual(statusPatch(settled, next), { failedAttempts: 2 })
+  assert.deepEqual(mergePatch(settled, next), { failedAttempts: 2 })
   const { bootID: _, ...without } = settled
-  assert.deepEqual(statusPatch(settled, without), { bootID: null })
-  assert.deepEqual(statusPatch(undefined, settled), settled)
+  assert.deepEqual(mergePatch(settled, without), { bootID: null })
+  assert.deepEqual(mergePatch({}, settled), settled)
 })

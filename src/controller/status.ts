@@ -3,8 +3,8 @@
  */
 import type { AgentReport, InterfaceReport } from '../contract/agent-report.ts'
 import type { Interface } from '../contract/interfaces.ts'
+import { equalJson } from '../contract/json.ts'
 import type { ConditionStatus, InterfaceStatus, NodeConfig, NodeConfigStatus } from '../contract/node-config.ts'
-import { isSame } from './same.ts'
 import { type Said, type Work, workOf } from './work.ts'
 
 export function nextStatus(config: NodeConfig, said: Said, now: Date): NodeConfigStatus | undefined {
@@ -30,17 +30,7 @@ export function nextStatus(config: NodeConfig, said: Said, now: Date): NodeConfi
     failedAttempts: said.failedAttempts,
     ...(bootID !== undefined && { bootID }),
   }
-  return Object.keys(statusPatch(before, next)).length ? next : undefined
-}
-
-/** As a merge patch: only what differs, null for what is to go. */
-export function statusPatch(before: NodeConfigStatus = {}, next: NodeConfigStatus): Record<string, unknown> {
-  const old: Record<string, unknown> = before
-  const wanted: Record<string, unknown> = next
-  const names = [...new Set([...Object.keys(old), ...Object.keys(wanted)])]
-  return Object.fromEntries(
-    names.filter(name => !isSame(old[name], wanted[name])).map(name => [name, wanted[name] ?? null]),
-  )
+  return equalJson(before, next) ? undefined : next
 }
 
 function conditionsAfter(

@@ -4,6 +4,7 @@
  * Many configs may name one node, by mistake. What happens to one of them, or to a Job there, wakes only those whose plan can
  * change by it: all of them are woken when another one gets the node, and when the Node itself changes.
  */
+import { equalJson } from '../contract/json.ts'
 import type { NodeConfig } from '../contract/node-config.ts'
 import type { Change } from '../kube/informer.ts'
 import { keyOf, keyText } from '../kube/keys.ts'
@@ -13,7 +14,6 @@ import { type Caches, finishOf, nodeOf } from './caches.ts'
 import { jobAnnotations, jobLabels } from './job.ts'
 import { factsOf, instanceIdOf } from './machine.ts'
 import { configsOf, keysBehind } from './observe.ts'
-import { isSame } from './same.ts'
 import { isPaused, isSettled, standsBack } from './work.ts'
 
 type News = Change<unknown>['type']
@@ -39,7 +39,7 @@ export function followCluster(caches: Caches, wake: (key: string, priority?: Pri
   const stops = [
     caches.configs.on(({ type, object, old }) => {
       look(type, object)
-      if (type === 'updated' && old && isSame(claimOf(object), claimOf(old))) return
+      if (type === 'updated' && old && equalJson(claimOf(object), claimOf(old))) return
       // Its twins may take over, or have to step back.
       const behind = [object, ...(old ? [old] : [])].flatMap(claim => keysBehind(caches, claim))
       for (const key of new Set(behind)) wake(key)
@@ -52,12 +52,12 @@ export function followCluster(caches: Caches, wake: (key: string, priority?: Pri
     }),
     caches.jobs.on(({ type, object, old }) => {
       // The Job controller counts in it; only its end is news.
-      if (type === 'updated' && old && isSame(finishOf(object), finishOf(old))) return
+      if (type === 'updated' && old && equalJson(finishOf(object), finishOf(old))) return
       wakeOwner(type, object)
       wakeWorkers(type, nodeOf(object), machineOf(nodeOf(object)) ?? object.metadata.labels?.[jobLabels.legacyInstance])
     }),
     caches.pods.on(({ type, object, old }) => {
-      if (type === 'updated' && old && isSame(object.status, old.status)) return
+      if (type === 'updated' && old && equalJson(object.status, old.status)) return
       const name = object.spec.nodeName ?? ''
       wakeWorkers(type, name, machineOf(name))
     }),
@@ -79,5 +79,5 @@ function claimOf(config: NodeConfig): object {
 }
 
 function sameFacts(a: NodeObject, b: NodeObject): boolean {
-  return a.metadata.uid === b.metadata.uid && isSame(factsOf(a), factsOf(b))
+  return a.metadata.uid === b.metadata.uid && equalJson(factsOf(a), factsOf(b))
 }

@@ -5,6 +5,7 @@
  */
 import { areComplete, completeInterfaces, type Interface } from '../contract/interfaces.ts'
 import { type HistoryEntry, type InventoryRecord, type InventoryWrite, stages } from '../contract/inventory.ts'
+import { equalJson } from '../contract/json.ts'
 
 export type InterfaceRecord = NonNullable<InventoryRecord['interfaces']>[number]
 
@@ -32,10 +33,10 @@ export function planWrite(before: InventoryRecord | undefined, write: InventoryW
   const after = recordOf(before, write, at)
   if (!before)
     return { what: 'created', after, told: true, delivered: true, events: eventsBetween(undefined, after, at) }
-  if (same(before, after)) return undefined
+  if (equalJson(withoutTime(before), withoutTime(after))) return undefined
 
-  const what = same(wanted(before), wanted(after)) ? 'status' : 'config'
-  const told = !same(withoutChecks(before), withoutChecks(after))
+  const what = equalJson(wanted(before), wanted(after)) ? 'status' : 'config'
+  const told = !equalJson(withoutChecks(before), withoutChecks(after))
   return {
     what,
     before,
@@ -56,7 +57,7 @@ function recordOf(before: InventoryRecord | undefined, write: InventoryWrite, at
     write.interfaces ?? (before?.interfaces ?? []).filter(({ macAddress }) => present.has(macAddress ?? ''))
   const were = new Map((before?.config.interfaces ?? []).map(nic => [keyOf(nic), nic]))
   const are = new Map(interfaces.map(nic => [keyOf(nic), nic]))
-  const isAsBefore = (key: string) => same(were.get(key), are.get(key))
+  const isAsBefore = (key: string) => equalJson(were.get(key), are.get(key))
   const statuses = states.map(one => interfaceOf(one, known.get(keyOf(one)), isAsBefore(keyOf(one))))
   const instanceId = write.config.instanceId ?? write.instanceId
   return {
@@ -148,27 +149,18 @@ function wanted({ instanceId, config, lastConfigHash }: InventoryRecord): unknow
   return { instanceId, config, lastConfigHash }
 }
 
-function withoutChecks(record: InventoryRecord): unknown {
+function withoutTime(record: InventoryRecord): object {
+  return { ...record, updatedAt: undefined }
+}
+
+function withoutChecks(record: InventoryRecord): object {
   return {
-    ...record,
-    updatedAt: undefined,
+    ...withoutTime(record),
     interfaces: record.interfaces?.map(nic => ({
       ...nic,
       lastChecked: undefined,
     })),
   }
-}
-
-/** Equal as JSON, whatever the order of keys; `updatedAt` does not count. */
-function same(a: unknown, b: unknown): boolean {
-  if (a === b) return true
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
-  if (Array.isArray(a) || Array.isArray(b))
-    return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((one, at) => same(one, b[at]))
-  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>]
-  const keys = new Set([...Object.keys(left), ...Object.keys(right)])
-  keys.delete('updatedAt')
-  return [...keys].every(key => same(left[key], right[key]))
 }
 
 function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {

@@ -2,6 +2,7 @@
  * Reads everything for one OpenstackConfig and decides, without changing anything: the first half of a sync, and all of a
  * dry run.
  */
+import { equalJson } from '../contract/json.ts'
 import { type OpenstackConfig, openstackConfigAnnotations } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Environment } from '../runtime/env.ts'
@@ -54,11 +55,11 @@ export function createPlans(): Plans & { forget(source: string): void } {
 function sameFacts(a: Observed, b: Observed): boolean {
   if (a.held !== b.held || a.ports.length !== b.ports.length) return false
   if (a.ports.some((port, index) => port !== b.ports[index])) return false
-  return smallFacts(a) === smallFacts(b)
+  return equalJson(smallFacts(a), smallFacts(b))
 }
 
-function smallFacts({ held: _, ports: __, mtus, answers, ...rest }: Observed): string {
-  return JSON.stringify({ ...rest, mtus: [...mtus], answers: [...answers] })
+function smallFacts({ held: _, ports: __, mtus, answers, ...rest }: Observed): object {
+  return { ...rest, mtus: [...mtus], answers: [...answers] }
 }
 
 export interface Look {

@@ -5,8 +5,9 @@
  * Pure: all that the decision may depend on is in `Observed`. Interfaces of other OpenstackConfigs on the same node stay
  * as they are delivered, so the node has the union.
  */
-import { canonicalJson } from '../contract/hash.ts'
+
 import { type Interface, interfaceName } from '../contract/interfaces.ts'
+import { equalJson } from '../contract/json.ts'
 import { type Claim, type HeldNode, identityOf, type Observed, type Port, type VmFact } from './facts.ts'
 import { type Candidate, numberNew } from './numbers.ts'
 import { type Delivered, type Fate, fatesOf, heldBack, nodeKey, released, vmIdOf, vmsById } from './removals.ts'
@@ -295,7 +296,8 @@ function sameInterface(a: Interface, b: Interface | undefined): boolean {
     a.networkId === b.networkId &&
     a.subnetId === b.subnetId &&
     a.source === b.source &&
-    canonicalJson([a.addresses, a.routes]) === canonicalJson([b.addresses, b.routes])
+    equalJson(a.addresses, b.addresses) &&
+    equalJson(a.routes, b.routes)
   )
 }
 

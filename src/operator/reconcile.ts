@@ -4,6 +4,7 @@
  *
  * Level-based: the key says only which object to look at.
  */
+import { mergePatch } from '../contract/json.ts'
 import { type OpenstackConfig, openstackConfigFinalizer, openstackConfigs } from '../contract/openstack-config.ts'
 import type { Kube } from '../kube/api.ts'
 import type { Reconcile, ReconcileContext } from '../kube/controller.ts'
@@ -16,7 +17,6 @@ import { resolveSettings } from './config.ts'
 import { release } from './deletion.ts'
 import { isAway } from './events/cloud-events.ts'
 import type { LookContext } from './look.ts'
-import { mergePatch } from './merge-patch.ts'
 import type { Notices } from './notices.ts'
 import { nextStatus, type Outcome } from './status.ts'
 import { type SyncDeps, type SyncResult, sync } from './sync.ts'

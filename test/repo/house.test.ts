@@ -49,7 +49,9 @@ test('folders of src import only what lies below them', () => {
 })
 
 test('the words import zod and nothing else, and the files for the agent not even that', () => {
-  const free = ['address', 'duration', 'hash', 'interfaces', 'object', 'reasons'].map(name => `src/contract/${name}.ts`)
+  const free = ['address', 'duration', 'hash', 'interfaces', 'json', 'object', 'reasons'].map(
+    name => `src/contract/${name}.ts`,
+  )
   const foreign = code
     .filter(({ path }) => folderOf(path) === 'contract')
     .flatMap(({ path, imports }) =>

@@ -6,10 +6,10 @@ import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { hashOf } from '../../src/contract/hash.ts'
+import { applyMergePatch, mergePatch } from '../../src/contract/json.ts'
 import { violaPath } from '../../src/contract/viola.ts'
 import { kubeconfigFrom } from '../../src/kube/config.ts'
 import { readNotice } from '../../src/openstack/notice.ts'
-import { mergePatch } from '../../src/operator/merge-patch.ts'
 import { nodesFrom } from '../../src/viola/request.ts'
 import { routingFrom } from '../../src/viola/routing.ts'
 import { runner } from '../support/people.ts'
@@ -94,6 +94,7 @@ test('no key reaches into every object', () => {
     mergePatch(value, {})
     mergePatch({}, value)
     mergePatch({ a: {} }, value)
+    applyMergePatch({ a: {} }, value)
     nodesFrom([value, { nodeName: 'w', interfaces: [value] }], 'p1')
     readNotice({ event_type: 'port.update.end', payload: { port: value, ...value } })
     hashOf(value)

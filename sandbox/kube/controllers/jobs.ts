@@ -1,9 +1,10 @@
 /**
  * The Job controller: makes the Pod of a Job, counts how it ends, and deletes finished Jobs when their time has come.
  */
+import { equalJson } from '../../../src/contract/json.ts'
 import { messageOf } from '../../../src/runtime/errors.ts'
 import type { Log } from '../../../src/telemetry/log.ts'
-import { type ApiObject, equal, type Fields, numberOf, recordOf, textOf } from '../json.ts'
+import { type ApiObject, type Fields, numberOf, recordOf, textOf } from '../json.ts'
 import type { Kinds } from '../kinds/kinds.ts'
 import { objectId, type Store } from '../objects/store.ts'
 import { targetFor, targetOfObject } from '../objects/targets.ts'
@@ -78,7 +79,7 @@ export function startJobController({ store, kinds, verbs, now, log }: JobControl
     const { uid = '' } = job.metadata
     const plan = planJob(job, pods, now(), failures.get(uid))
     failures.set(uid, plan.lastFailure)
-    if (!equal(plan.status, recordOf(job['status']))) {
+    if (!equalJson(plan.status, recordOf(job['status']))) {
       verbs.update(targetOfObject(kinds, jobsId, job, 'status'), { ...job, status: plan.status }, { manager })
     }
     for (const pod of plan.release) release(pod)

@@ -2,9 +2,10 @@
  * The built-in kinds, as data: names, types, defaults and the few checks that keep answers honest.
  */
 
+import { equalJson } from '../../../src/contract/json.ts'
 import { badRequest, type FieldError, fieldError } from '../failures.ts'
 import { columns } from '../http/columns.ts'
-import { type ApiObject, equal, numberOf, recordOf, textOf } from '../json.ts'
+import { type ApiObject, numberOf, recordOf, textOf } from '../json.ts'
 import { definitionErrors, prepareDefinition } from './definitions.ts'
 import type { Behaviour, Column, Kind } from './kinds.ts'
 import { defaultPodSpec, podChangeErrors, podGrace, podSpecErrors, qosClass } from './pods.ts'
@@ -137,7 +138,7 @@ const job: Behaviour = {
     }
     const was = recordOf(old?.['spec'])
     for (const name of old ? ['selector', 'completions', 'template'] : []) {
-      if (!equal(spec[name], was[name])) {
+      if (!equalJson(spec[name], was[name])) {
         errors.push(fieldError.invalid(`spec.${name}`, spec[name], 'field is immutable'))
       }
     }
@@ -181,7 +182,7 @@ function dataErrors(object: ApiObject, old: ApiObject | undefined): FieldError[]
       .map(key => fieldError.invalid(`${part}[${key}]`, key, keyDetail)),
   )
   if (old?.['immutable'] !== true) return wrong
-  const changed = parts.filter(name => !equal(object[name], old[name]))
+  const changed = parts.filter(name => !equalJson(object[name], old[name]))
   return [...wrong, ...changed.map(name => fieldError.forbidden(name, 'field is immutable when `immutable` is set'))]
 }
 

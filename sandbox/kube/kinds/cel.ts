@@ -1,11 +1,13 @@
 /**
  * The rules of a schema (x-kubernetes-validations): CEL, with the Kubernetes functions beyond its core that rules here use.
  */
+
 import { isIP } from 'node:net'
 import { Environment } from '@marcbachmann/cel-js'
+import { equalJson } from '../../../src/contract/json.ts'
 import { messageOf } from '../../../src/runtime/errors.ts'
 import { type FieldError, fieldError } from '../failures.ts'
-import { equal, type Fields, isRecord } from '../json.ts'
+import { type Fields, isRecord } from '../json.ts'
 import { isCidr } from './formats.ts'
 import { expression, fieldSchema, oldItem, oldItems, type Rule, type Schema } from './schema.ts'
 
@@ -82,7 +84,7 @@ function walk(value: unknown, schema: Schema, old: unknown, path: string, errors
 function runRules(value: unknown, schema: Schema, old: unknown, path: string, errors: FieldError[]): void {
   const rules = compile(schema)
   if (rules.length === 0) return
-  const unchanged = old !== undefined && equal(old, value)
+  const unchanged = old !== undefined && equalJson(old, value)
   let self: unknown
   for (const { rule, usesOld, run } of rules) {
     if (usesOld ? old === undefined && !rule.optionalOldSelf : unchanged) continue

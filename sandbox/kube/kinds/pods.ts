@@ -1,8 +1,9 @@
 /**
  * What the API server knows of Pods and of the Pod templates in Jobs: defaults and the checks that matter here.
  */
+import { equalJson } from '../../../src/contract/json.ts'
 import { type FieldError, fieldError } from '../failures.ts'
-import { type ApiObject, equal, type Fields, isRecord, listOf, numberOf, recordOf, textOf, without } from '../json.ts'
+import { type ApiObject, type Fields, isRecord, listOf, numberOf, recordOf, textOf, without } from '../json.ts'
 import { isLabel, labelDetail } from '../objects/metadata.ts'
 
 /** The defaults that readers of a Pod rely on. */
@@ -60,7 +61,7 @@ export function podChangeErrors(pod: ApiObject, old: ApiObject): FieldError[] {
     const { containers, initContainers } = spec
     return { ...spec, containers: named(containers), initContainers: named(initContainers) }
   }
-  return equal(fixed(pod), fixed(old)) ? [] : [fieldError.forbidden('spec', unchangeable)]
+  return equalJson(fixed(pod), fixed(old)) ? [] : [fieldError.forbidden('spec', unchangeable)]
 }
 
 export function isFinished(pod: ApiObject): boolean {

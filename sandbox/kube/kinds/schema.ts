@@ -3,8 +3,9 @@
  *
  * `defaulted` and `pruned` change the value they are given: callers hand over a copy of their own.
  */
+import { equalJson } from '../../../src/contract/json.ts'
 import { type FieldError, fieldError } from '../failures.ts'
-import { copy, equal, type Fields, isRecord } from '../json.ts'
+import { copy, type Fields, isRecord } from '../json.ts'
 import { formatHolds } from './formats.ts'
 
 export interface Rule {
@@ -163,7 +164,7 @@ export function validated(value: unknown, schema: Schema, old?: unknown): FieldE
 }
 
 function check(value: unknown, schema: Schema, old: unknown, path: string, errors: FieldError[]): void {
-  if (old !== undefined && equal(old, value)) return
+  if (old !== undefined && equalJson(old, value)) return
   if (value === null && schema.nullable) return
   if (!typeHolds(value, schema)) {
     const actual = typeName(value)
@@ -171,7 +172,7 @@ function check(value: unknown, schema: Schema, old: unknown, path: string, error
     errors.push(fieldError.typeInvalid(path, actual, `${path} in body must be of type ${wanted}: "${actual}"`))
     return
   }
-  if (schema.enum && !schema.enum.some(one => equal(one, value))) {
+  if (schema.enum && !schema.enum.some(one => equalJson(one, value))) {
     errors.push(fieldError.unsupported(path, value, schema.enum))
   }
   if (typeof value === 'string') checkText(value, schema, path, errors)

@@ -1,9 +1,11 @@
 /**
  * From what a caller sent to what would be stored: new metadata, subresources, pruning, defaults, ownership, generation, checks.
  */
+
 import { randomUUID } from 'node:crypto'
+import { equalJson } from '../../../src/contract/json.ts'
 import { ApiFailure, conflict, type FieldError, fieldError, invalid, modified } from '../failures.ts'
-import { type ApiObject, copy, equal, isRecord, type Metadata, without } from '../json.ts'
+import { type ApiObject, copy, isRecord, type Metadata, without } from '../json.ts'
 import { ruleErrors } from '../kinds/cel.ts'
 import { apiVersion, type Kind, type KindVersion } from '../kinds/kinds.ts'
 import { defaulted, mistyped, pruned, validated } from '../kinds/schema.ts'
@@ -68,8 +70,8 @@ export function admitted(admission: Admission): ApiObject {
     },
   }
   if (withOwners.metadata.managedFields?.length === 0) delete withOwners.metadata.managedFields
-  if (old && equal(withOwners, old)) return old
-  if (old && kind.behaviour.generation && !equal(counted(withOwners, version), counted(old, version))) {
+  if (old && equalJson(withOwners, old)) return old
+  if (old && kind.behaviour.generation && !equalJson(counted(withOwners, version), counted(old, version))) {
     withOwners.metadata.generation = (old.metadata.generation ?? 0) + 1
   }
   const errors = errorsOf(withOwners, old, target)

@@ -4,7 +4,8 @@
  * A set is a tree of path elements, written as in metadata.managedFields: `f:name`, `k:{"type":"Ready"}`, `v:"value"`,
  * where `.` says that the path itself belongs to the set.
  */
-import { equal, type Fields, isRecord } from '../json.ts'
+import { equalJson } from '../../../src/contract/json.ts'
+import { type Fields, isRecord } from '../json.ts'
 import { fieldSchema, itemKey, type Schema } from '../kinds/schema.ts'
 
 export interface FieldSet {
@@ -164,7 +165,7 @@ export interface Comparison {
 }
 
 export function compare(before: unknown, after: unknown, schema: Schema | undefined): Comparison {
-  if (before !== undefined && after !== undefined && equal(before, after)) {
+  if (before !== undefined && after !== undefined && equalJson(before, after)) {
     return { changed: emptySet(), removed: emptySet() }
   }
   const beforeParts = isGranular(before, schema) ? partsOf(before, schema) : undefined

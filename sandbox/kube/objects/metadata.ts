@@ -1,9 +1,11 @@
 /**
  * What every object's metadata must be like, and the small things the server writes into it.
  */
+
 import { randomBytes } from 'node:crypto'
+import { equalJson } from '../../../src/contract/json.ts'
 import { type FieldError, fieldError } from '../failures.ts'
-import { type ApiObject, equal, isRecord, listOf, type Metadata } from '../json.ts'
+import { type ApiObject, isRecord, listOf, type Metadata } from '../json.ts'
 import type { Kind } from '../kinds/kinds.ts'
 
 const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
@@ -114,7 +116,7 @@ export function keptMetadata(next: Metadata, old: Metadata): Metadata {
     const value = kept[name]
     if (value !== undefined && (value === null || Object.keys(value).length === 0)) delete kept[name]
   }
-  return equal(kept, old) ? old : kept
+  return equalJson(kept, old) ? old : kept
 }
 
 /** A time as Kubernetes writes it: whole seconds. */

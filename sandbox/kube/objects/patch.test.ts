@@ -3,19 +3,7 @@ import { test } from 'node:test'
 import { refusal } from '../cluster.fixture.ts'
 import type { Schema } from '../kinds/schema.ts'
 import { typeSchema } from '../kinds/types.ts'
-import { jsonPatched, mergePatched, strategicMergePatched } from './patch.ts'
-
-const merges: Record<string, [value: unknown, patch: unknown, result: unknown]> = {
-  'a field is set and others stay': [{ a: 1, b: { c: 1 } }, { b: { d: 2 } }, { a: 1, b: { c: 1, d: 2 } }],
-  'null takes away': [{ a: 1, b: 2 }, { a: null }, { b: 2 }],
-  'a list is replaced as a whole': [{ a: [1, 2] }, { a: [3] }, { a: [3] }],
-  'a map takes the place of a value': [{ a: 1 }, { a: { b: 2 } }, { a: { b: 2 } }],
-  'nulls in a new map are nothing': [{}, { a: { b: null, c: 1 } }, { a: { c: 1 } }],
-}
-
-for (const [name, [value, patch, result]] of Object.entries(merges)) {
-  test(`merge patch: ${name}`, () => assert.deepEqual(mergePatched(value, patch), result))
-}
+import { jsonPatched, strategicMergePatched } from './patch.ts'
 
 const operations: Record<string, [value: unknown, patch: unknown[], result: unknown]> = {
   'add and replace': [

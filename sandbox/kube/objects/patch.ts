@@ -3,19 +3,10 @@
  *
  * All give a new value and leave the one they were given alone.
  */
+import { equalJson } from '../../../src/contract/json.ts'
 import { ApiFailure, badRequest } from '../failures.ts'
-import { copy, equal, type Fields, isRecord } from '../json.ts'
+import { copy, type Fields, isRecord } from '../json.ts'
 import { fieldSchema, itemKey, type Schema } from '../kinds/schema.ts'
-
-export function mergePatched(value: unknown, patch: unknown): unknown {
-  if (!isRecord(patch)) return copy(patch)
-  const result: Fields = isRecord(value) ? { ...value } : {}
-  for (const name of Object.keys(patch)) {
-    if (patch[name] === null) delete result[name]
-    else result[name] = mergePatched(result[name], patch[name])
-  }
-  return result
-}
 
 export function jsonPatched(value: unknown, patch: unknown): unknown {
   if (!Array.isArray(patch)) throw badRequest('error decoding patch: a JSON patch is a list of operations')
@@ -36,7 +27,7 @@ function operate(root: Fields, operation: Fields): void {
   else if (op === 'move') put(root, path, take(root, pointer(operation['from'])), true)
   else if (op === 'copy') put(root, path, copy(read(root, pointer(operation['from']))), true)
   else if (op === 'test') {
-    if (equal(read(root, path) ?? null, operation['value'] ?? null)) return
+    if (equalJson(read(root, path) ?? null, operation['value'] ?? null)) return
     throw unprocessable(`testing value ${String(operation['path'])} failed`)
   } else throw unprocessable(`${String(op)} is no operation`)
 }
@@ -120,7 +111,7 @@ export function strategicMergePatched(value: unknown, patch: unknown, schema: Sc
 
 function mergedList(value: readonly unknown[], patch: readonly unknown[], schema: Schema | undefined): unknown[] {
   if (schema?.['x-kubernetes-list-type'] === 'set') {
-    return [...value, ...patch.filter(item => !value.some(one => equal(one, item)))]
+    return [...value, ...patch.filter(item => !value.some(one => equalJson(one, item)))]
   }
   const key = schema?.['x-kubernetes-patch-merge-key'] ?? schema?.['x-kubernetes-list-map-keys']?.[0]
   if (!schema || !key || patch.some(item => isRecord(item) && item['$patch'] === 'replace')) {
@@ -129,7 +120,7 @@ function mergedList(value: readonly unknown[], patch: readonly unknown[], schema
   const result = [...value]
   for (const item of patch) {
     const wanted = itemKey(item, [key])
-    const index = result.findIndex(one => equal(itemKey(one, Object.keys(wanted)), wanted))
+    const index = result.findIndex(one => equalJson(itemKey(one, Object.keys(wanted)), wanted))
     const deletes = isRecord(item) && item['$patch'] === 'delete'
     if (deletes && index >= 0) result.splice(index, 1)
     else if (deletes) continue

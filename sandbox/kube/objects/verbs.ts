@@ -2,6 +2,7 @@
  * The verbs of the API over the store: get, create, update, the patches, apply and delete, for every kind alike.
  */
 
+import { applyMergePatch, equalJson } from '../../../src/contract/json.ts'
 import {
   alreadyExists,
   badRequest,
@@ -14,13 +15,13 @@ import {
   type Status,
   success,
 } from '../failures.ts'
-import { type ApiObject, copy, equal, isRecord, listOf, ordered, recordOf, without } from '../json.ts'
+import { type ApiObject, copy, isRecord, listOf, ordered, recordOf, without } from '../json.ts'
 import { apiVersion, kindId } from '../kinds/kinds.ts'
 import { admitted, checkVersion, type Target, type WriteOptions, writerOf } from './admission.ts'
 import { checkDeclared, checkIdentity } from './identity.ts'
 import { applied } from './managers.ts'
 import { timestamp } from './metadata.ts'
-import { jsonPatched, mergePatched, strategicMergePatched } from './patch.ts'
+import { jsonPatched, strategicMergePatched } from './patch.ts'
 import type { Store } from './store.ts'
 
 export interface DeleteOptions {
@@ -149,7 +150,7 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
         type === 'json'
           ? jsonPatched(current, body)
           : type === 'merge'
-            ? mergePatched(current, body)
+            ? applyMergePatch(current, body)
             : strategicMergePatched(current, body, target.version.schema)
       const patch = JSON.stringify(result)
       const given = checkIdentity(result, target, patch)
@@ -172,7 +173,7 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
         if (kind.behaviour.returnsDeleted) return gone
         return success(kind, name, old.metadata.uid)
       }
-      if (equal(next, old) || options.dryRun) return next
+      if (equalJson(next, old) || options.dryRun) return next
       return store.put(kindId(kind), next)
     },
   }

@@ -5,6 +5,7 @@
 import { bizConfigs } from '../../contract/biz-config.ts'
 import { numbered } from '../../contract/biz-nodes.ts'
 import { interfaceId } from '../../contract/interfaces.ts'
+import { applyMergePatch } from '../../contract/json.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigFinalizer, nodeConfigs } from '../../contract/node-config.ts'
 import type { ObjectMeta } from '../../contract/object.ts'
 import type { Kube } from '../../kube/api.ts'
@@ -47,11 +48,10 @@ export function entryHands(kube: Kube, source: BizSource): Kube {
     if (!now) throw new Error(`${entry.metadata.name} has left its document`)
     return source.put({
       ...now,
-      metadata: {
-        ...now.metadata,
+      metadata: applyMergePatch(now.metadata, {
         ...(finalizers && { finalizers }),
-        ...(annotations && { annotations: merged(now.metadata.annotations ?? {}, annotations) }),
-      },
+        ...(annotations && { annotations }),
+      }) as ObjectMeta,
     })
   }
 
@@ -65,19 +65,13 @@ export function entryHands(kube: Kube, source: BizSource): Kube {
     async patchStatus<T extends KubeObject>(resource: Resource<T>, key: Key, patch: object, options = {}): Promise<T> {
       const entry = entryAt(resource, key)
       if (!entry) return kube.patchStatus(resource, key, patch, options)
-      const status = merged({ ...entry.status }, patch as Record<string, unknown>) as NonNullable<NodeConfig['status']>
+      const status = applyMergePatch(entry.status, patch) as NonNullable<NodeConfig['status']>
       return source.put(withNumbers({ ...entry, status })) as KubeObject as T
     },
   }
 }
 
 type MetadataPatch = Omit<Partial<ObjectMeta>, 'annotations'> & { annotations?: Record<string, string | null> }
-
-/** A merge patch of one level: null takes away. */
-function merged<V>(before: Record<string, V>, patch: Record<string, V | null>): Record<string, V> {
-  const all = Object.entries({ ...before, ...patch })
-  return Object.fromEntries(all.filter((pair): pair is [string, V] => pair[1] !== null))
-}
 
 /**
  * An older controller configured the node and told no numbers. A first look has found the interfaces under the names they

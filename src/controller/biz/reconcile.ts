@@ -5,13 +5,13 @@
  * document of a thousand nodes is more than a megabyte, and everybody who watches it gets all of it each time.
  */
 import { type BizConfigStatus, bizConfigAnnotations, bizConfigs } from '../../contract/biz-config.ts'
+import { mergePatch } from '../../contract/json.ts'
 import { nodeConfigAnnotations, nodeConfigFinalizer } from '../../contract/node-config.ts'
 import type { Kube } from '../../kube/api.ts'
 import type { Reconcile } from '../../kube/controller.ts'
 import { isNotFound } from '../../kube/errors.ts'
 import { parseKey } from '../../kube/keys.ts'
 import { explain } from '../../runtime/errors.ts'
-import { statusPatch } from '../status.ts'
 import type { BizSource } from './source.ts'
 import { nextBizStatus } from './status.ts'
 import { type BizMode, isReadOnly } from './unfold.ts'
@@ -70,7 +70,7 @@ export function bizConfigReconciler({ kube, source, mode, now }: BizDeps): Recon
     })
     if (!status) return
     try {
-      await kube.patchStatus(bizConfigs, parseKey(key), statusPatch(before, status))
+      await kube.patchStatus(bizConfigs, parseKey(key), mergePatch(before, status))
     } catch (error) {
       if (isNotFound(error)) return
       throw explain(`writing the status of ${key}`, error)

@@ -2,7 +2,8 @@
  * What the status of a MultiNicBizConfig says of all its nodes together. Pure: undefined when it says so already.
  */
 import type { BizConfig, BizConfigStatus, BizNodeStatus } from '../../contract/biz-config.ts'
-import { canonicalJson, hashOf } from '../../contract/hash.ts'
+import { hashOf } from '../../contract/hash.ts'
+import { equalJson } from '../../contract/json.ts'
 import type { ConditionStatus, NodeConfig } from '../../contract/node-config.ts'
 import type { BizReason } from '../../contract/reasons.ts'
 import { recordOf } from './entry.ts'
@@ -38,7 +39,7 @@ export function nextBizStatus(folding: Folding): BizConfigStatus | undefined {
     nodeStatuses,
     summary,
   }
-  return canonicalJson(next) === canonicalJson(before) ? undefined : next
+  return equalJson(next, before) ? undefined : next
 }
 
 /** A node that a MultiNicNodeConfig has is as that one says. */

@@ -5,7 +5,7 @@
  */
 import { type BizConfig, type BizNodeStatus, bizConfigAnnotations } from '../../contract/biz-config.ts'
 import type { Numbers } from '../../contract/biz-nodes.ts'
-import { canonicalJson } from '../../contract/hash.ts'
+import { equalJson } from '../../contract/json.ts'
 import { type NodeConfig, nodeConfigAnnotations } from '../../contract/node-config.ts'
 import { entryName, entryOf, hashOfEntry, type Past, pastIn, pastOf } from './entry.ts'
 
@@ -85,7 +85,7 @@ function recordsByName(biz: BizConfig): Map<string, BizNodeStatus> {
 
 function unlessSame(before: NodeConfig, after: NodeConfig): NodeConfig {
   const { resourceVersion: _, ...metadata } = before.metadata
-  return canonicalJson({ ...before, metadata }) === canonicalJson(after) ? before : after
+  return equalJson({ ...before, metadata }, after) ? before : after
 }
 
 /** No longer in the document, and not in this process yet: its numbers are all that is known, and all that is needed. */

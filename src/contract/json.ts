@@ -1,0 +1,46 @@
+/**
+ * Equality of JSON documents and JSON merge patches (RFC 7396). Free of dependencies.
+ *
+ * A key whose value is undefined counts as absent. Only own keys count, so `__proto__` and `constructor` are plain keys.
+ */
+type JsonObject = Readonly<Record<string, unknown>>
+
+/** Compares without writing the documents out: informers call it for every event. */
+export function equalJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => equalJson(item, b[index]))
+  if (!isObject(a) || !isObject(b)) return false
+  for (const key of Object.keys(a)) if (!equalJson(a[key], ownValue(b, key))) return false
+  return Object.keys(b).every(key => b[key] === undefined || ownValue(a, key) !== undefined)
+}
+
+/** The patch that turns `from` into `to`: null for a key that `to` lacks, lists as a whole, empty when they are equal. */
+export function mergePatch(from: object, to: object): Record<string, unknown> {
+  const [before, after] = [from as JsonObject, to as JsonObject]
+  const removed = Object.keys(before).filter(key => ownValue(after, key) === undefined)
+  const patch: [string, unknown][] = removed.map(key => [key, null])
+  for (const [key, value] of Object.entries(after)) {
+    const old = ownValue(before, key)
+    if (value === undefined || equalJson(old, value)) continue
+    patch.push([key, isObject(old) && isObject(value) ? mergePatch(old, value) : value])
+  }
+  return Object.fromEntries(patch)
+}
+
+/** Returns a new document; `target` and `patch` stay unchanged. */
+export function applyMergePatch(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch
+  const before = isObject(target) ? target : {}
+  const patched = Object.entries(patch).map(([key, value]) => [key, applyMergePatch(ownValue(before, key), value)])
+  const after = Object.entries({ ...before, ...Object.fromEntries(patched) })
+  return Object.fromEntries(after.filter(([key]) => ownValue(patch, key) !== null))
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function ownValue(object: JsonObject, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : undefined
+}

@@ -8,7 +8,6 @@ import type { ZodType } from 'zod'
 import { readOnlyPolicy, readOnlyPolicyBinding } from '../src/contract/biz-admission.ts'
 import { crdOf, kinds } from '../src/contract/crd.ts'
 import { openApiDocument } from '../src/contract/openapi.ts'
-import { reasonGroups } from '../src/contract/reasons.ts'
 import { settingDefaults, settingEnvironment, settings } from '../src/contract/settings.ts'
 import { controllerSettings } from '../src/controller/config.ts'
 import { inventoryApi } from '../src/inventory/api.ts'
@@ -22,7 +21,7 @@ import { dockerfileTexts } from './dockerfile.ts'
 import { figureFiles, readFigures } from './figures-page.ts'
 import { inventorySchemaPage } from './inventory-schema.ts'
 import { metricsPage } from './metrics-page.ts'
-import { koreanReasons } from './reasons-ko.ts'
+import { reasonsPage } from './reasons-page.ts'
 
 const header = '# Made by `make generate` from src/contract. Do not edit.\n'
 const files = new Map<string, string>()
@@ -46,8 +45,8 @@ files.set(
 )
 files.set('docs/reference/objects.md', objectsPage())
 files.set('docs/reference/calls.md', callsPage())
-files.set('docs/reference/reasons.md', reasonsPage())
-files.set('docs/reference/reasons.ko.md', koreanReasonsPage())
+files.set('docs/reference/reasons.md', reasonsPage('en'))
+files.set('docs/reference/reasons.ko.md', reasonsPage('ko'))
 files.set('docs/reference/metrics.md', metricsPage())
 files.set('docs/reference/settings.md', settingsPage())
 files.set('docs/reference/controller-settings.md', controllerSettingsPage())
@@ -96,47 +95,6 @@ function partRightsFile(): string {
 export const partRights = \`
 ${stringify(rules(), { lineWidth: 0, aliasDuplicateObjects: false })}\`
 `
-}
-
-function reasonsPage(): string {
-  const titles = {
-    syncReasons: 'Conditions of an OpenstackConfig',
-    verdictReasons: 'Verdicts on ports and VMs',
-    nodeReasons: 'Conditions of a MultiNicNodeConfig',
-    bizReasons: 'Conditions of a MultiNicBizConfig',
-    interfaceReasons: 'Interfaces, as the agent reports them',
-  }
-  const rowsOf = (group: ReasonGroup) =>
-    Object.entries(reasonGroups[group]).map(([name, { meaning, remedy }]) => reasonRow(name, meaning, remedy))
-  const columns = '| reason | meaning | what to do |'
-  return `<!-- Made by \`make generate\` from src/contract/reasons.ts. Do not edit. -->\n# Reasons\n\n[한국어](reasons.ko.md)\n\n${reasonTables(titles, columns, rowsOf)}`
-}
-
-function koreanReasonsPage(): string {
-  const titles = {
-    syncReasons: 'OpenstackConfig의 조건',
-    verdictReasons: '포트와 VM의 판정',
-    nodeReasons: 'MultiNicNodeConfig의 조건',
-    bizReasons: 'MultiNicBizConfig의 조건',
-    interfaceReasons: '에이전트가 보고하는 인터페이스',
-  }
-  const rowsOf = (group: ReasonGroup) =>
-    Object.entries(koreanReasons[group]).map(([name, [meaning, remedy]]) => reasonRow(name, meaning, remedy))
-  const columns = '| 사유 | 뜻 | 할 일 |'
-  return `<!-- Made by \`make generate\` from scripts/reasons-ko.ts. Do not edit. -->\n# 사유\n\n[English](reasons.md)\n\n${reasonTables(titles, columns, rowsOf)}`
-}
-
-type ReasonGroup = keyof typeof reasonGroups
-
-function reasonTables(titles: Record<ReasonGroup, string>, columns: string, rowsOf: (group: ReasonGroup) => string[]) {
-  const groups = Object.entries(titles) as [ReasonGroup, string][]
-  return groups
-    .map(([group, title]) => `## ${title}\n\n${columns}\n|---|---|---|\n${rowsOf(group).join('\n')}\n`)
-    .join('\n')
-}
-
-function reasonRow(name: string, meaning: string, remedy: string): string {
-  return `| \`${name}\` | ${meaning} | ${remedy} |`
 }
 
 function settingsPage(): string {

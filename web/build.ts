@@ -53,7 +53,8 @@ export async function buildWeb(outdir: string): Promise<string[]> {
 /** The directory of a dashboard that was built from the sources as they are now; they are compiled only when they have changed. */
 export async function cachedWeb(): Promise<string> {
   const hash = createHash('sha256')
-  for (const path of globSync('**/*.{ts,tsx,css,html}', { cwd: here }).sort())
+  const patterns = ['**/*.{ts,tsx,css,html}', '../src/contract/reasons/*.ts']
+  for (const path of globSync(patterns, { cwd: here }).sort())
     if (!path.endsWith('.test.ts')) hash.update(`${path}\n`).update(readFileSync(join(here, path)))
   const dir = join(here, '../node_modules/.cache/dashboard', hash.digest('hex').slice(0, 16))
   if (existsSync(dir)) return dir

@@ -5,10 +5,10 @@ import { isTest, sources } from '../test/repo/sources.ts'
 
 const all = sources('web/**/*.{ts,tsx}').filter(({ path }) => !isTest(path) && path !== 'web/build.ts')
 
-test('the dashboard takes types of the contract, Preact, and nothing else', () => {
+test('the dashboard imports types of the contract, the catalogue of reasons, Preact, and nothing else', () => {
   const foreign = all.flatMap(({ path, imports }) =>
     imports
-      .filter(({ of, types }) => !(of.startsWith('src/contract/') && types))
+      .filter(({ of, types }) => !(of.startsWith('src/contract/') && (types || of.startsWith('src/contract/reasons/'))))
       .filter(({ of }) => !of.startsWith('web/') && !/^preact(\/hooks)?$/.test(of))
       .map(({ of }) => `${path} imports ${of}`),
   )

@@ -3,7 +3,7 @@
  *
  * A line that fails fails its NIC (and those it trades names with); the others go on from the next line.
  */
-import type { InterfaceReason } from '../contract/reasons.ts'
+import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { type Change, inWords, ipLine, isKernel, type KernelChange } from './change.ts'
 import type { Host } from './host.ts'

@@ -4,7 +4,7 @@
  * Pure, and fails closed: the first doubt refuses. The guards stand in order of what would be lost.
  */
 import { overlaps, parseCidr, parseIp } from '../contract/address.ts'
-import type { InterfaceReason } from '../contract/reasons.ts'
+import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
 import type { Settings } from './config.ts'
 import {
   type FileState,

@@ -3,7 +3,7 @@
  *
  * Pure, and apart from the planner on purpose: a mistake there must not hide itself here.
  */
-import type { InterfaceReason } from '../contract/reasons.ts'
+import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
 import { routeText, ruleText } from './change.ts'
 import { routeSpec, ruleSpec } from './nic.ts'
 import { type FileState, linkByIndex, type Observed, ownMac, protocolStatic, tableMain } from './observed.ts'

@@ -89,11 +89,11 @@ test('status draws a tree with the reason and the remedy where something is wron
     `provider p1  2 nodes, 1 Failed, 1 Pending
 ├─ OpenstackConfig multinic-system/main
 │  └─ w1  Failed
-│     │  ApplyFailed: At least one interface could not be configured; it was taken back, the others stay.
-│     │  → Look at interfaceStatuses; correct the cause or set the annotation multinic.io/retry.
+│     │  ApplyFailed: The agent could not configure at least one interface and rolled it back. The other interfaces stay configured.
+│     │  → Read interfaceStatuses. Correct the cause, or set the annotation multinic.io/retry.
 │     ├─ ● multinic0  Configured  10.0.40.225/16  mtu 1450  02:00:00:28:e1:00
 │     └─ ✗ multinic1  Failed      10.1.40.225/16  mtu 1450  02:00:00:28:e1:01
-│           InterfaceNameInUse: Another device, not ours, has this name.
+│           InterfaceNameInUse: A device that MultiNIC does not manage has this name.
 │           eth7 is called multinic1
 │           → Rename that device.
 └─ w2  Pending
@@ -127,9 +127,9 @@ test('why of a port that was not taken is its verdict', async () => {
     out,
     `port port-late  not taken
   VM vm-w1, OpenstackConfig multinic-system/main
-  StatusNotAllowed: The port’s status is not one that is taken.
+  StatusNotAllowed: openstackPortAllowedStatuses does not contain the status of the port.
   the port is BUILD
-  → Wait, or extend openstackPortAllowedStatuses.
+  → Wait until the status changes, or extend openstackPortAllowedStatuses.
 `,
   )
 })
@@ -261,7 +261,10 @@ test('find tells where an address is, also as CSV, and who had it before', async
 test('check ends with 1 when something is not as asked for, and with 0 when all is', async () => {
   const { code, out } = await multinic('check')
   assert.equal(code, 1)
-  assert.match(out, /w1 {4}multinic1 {2}Failed {3}InterfaceNameInUse {2}Another device, not ours, has this name\./)
+  assert.match(
+    out,
+    /w1 {4}multinic1 {2}Failed {3}InterfaceNameInUse {2}A device that MultiNIC does not manage has this name\./,
+  )
   assert.match(out, /→ InterfaceNameInUse: Rename that device\./)
   const fine = await multinic('check', '--provider', 'other')
   assert.deepEqual([fine.code, fine.out], [0, '0 interfaces of 0 nodes are as they were asked for\n'])

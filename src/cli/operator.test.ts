@@ -58,7 +58,10 @@ test('why of a port that is not taken yet tells the verdict of the operator', as
     const { code, out } = await multinic('why', late.id)
     assert.equal(code, 0)
     assert.match(out, new RegExp(`^port ${late.id} {2}not taken\\n {2}VM ${worker.id}, OpenstackConfig .*/main\\n`))
-    assert.match(out, /the port is BUILD\n {2}→ Wait, or extend openstackPortAllowedStatuses\./)
+    assert.match(
+      out,
+      /the port is BUILD\n {2}→ Wait until the status changes, or extend openstackPortAllowedStatuses\./,
+    )
   })
 })
 

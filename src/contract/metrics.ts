@@ -5,7 +5,7 @@
  * running part, the alerts and the board against it.
  */
 import { states } from './node-config.ts'
-import { nodeReasons, verdictReasons } from './reasons.ts'
+import { reasonGroups } from './reasons/catalogue.ts'
 
 export type MetricType = 'counter' | 'gauge' | 'histogram'
 
@@ -63,7 +63,7 @@ export const metricCatalogue = {
     multinic_operator_notices_total: counter('Messages of message buses by what became of them.', {
       outcome: ['woke', 'unchanged', 'unrelated', 'other', 'poison'],
     }),
-    multinic_operator_ports: gauge('Ports by verdict.', { config: configs, reason: Object.keys(verdictReasons) }),
+    multinic_operator_ports: gauge('Ports by verdict.', { config: configs, reason: Object.keys(reasonGroups.verdict) }),
     multinic_operator_stage_seconds: histogram('Time of a sync by stage.', {
       stage: ['cloud', 'held', 'plan', 'answers', 'deliver', 'status', 'record'],
     }),
@@ -94,7 +94,7 @@ export const metricCatalogue = {
     multinic_reconcile_seconds: histogram('Time of one look at a config.', none),
     multinic_results_total: counter('Results of agent Jobs.', {
       state: states,
-      reason: [...Object.keys(nodeReasons), 'Drifted', 'Removed'],
+      reason: [...Object.keys(reasonGroups.node), 'Drifted', 'Removed'],
     }),
     multinic_rollout_failed: gauge('Nodes that failed with a new spec.', none),
     multinic_rollout_stopped: gauge('1 while the failure budget has stopped the rollout.', none),

@@ -115,15 +115,15 @@ holdsFor({
   ],
   'a running job of an older generation is not killed': [
     { jobs: [aJob(config, { generation: 2 })] },
-    `Pending Superseded: ${running.name} must end before the next agent starts`,
+    `Pending PreviousJobRunning: ${running.name} must end before the next agent starts`,
   ],
   'a running job of a config that was deleted and made again is not killed': [
     { jobs: [aJob(config, { configUid: 'another' })] },
-    `Pending Superseded: ${running.name} must end before the next agent starts`,
+    `Pending PreviousJobRunning: ${running.name} must end before the next agent starts`,
   ],
   'an older job whose agent never started makes room': [
     { jobs: [aJob(config, { generation: 2, phase: 'waiting', createdAt: start - 31_000 })] },
-    `Pending Superseded: ${running.name} must end before the next agent starts`,
+    `Pending PreviousJobRunning: ${running.name} must end before the next agent starts`,
     { do: 'deleteJob', name: running.name, uid: 'job-uid' },
   ],
   'an ended job of an older generation is cleared, and its report is not used': [

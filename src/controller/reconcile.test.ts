@@ -137,9 +137,9 @@ test('a new spec waits for the agent of the old one, and an old report never cou
   await eventually(async () => assert.equal((await cluster.podsOn('busy')).length, 1))
   await cluster.changeSpec('busy', 'another')
   const [old] = await cluster.jobsOn('busy')
-  const line = `Pending 0/1 False Superseded: ${old?.metadata.name} must end before the next agent starts`
+  const line = `Pending 0/1 False PreviousJobRunning: ${old?.metadata.name} must end before the next agent starts`
   await cluster.expectStatus('busy', line)
-  await eventually(async () => assert.ok((await eventsOf('busy')).includes('Superseded')))
+  await eventually(async () => assert.ok((await eventsOf('busy')).includes('PreviousJobRunning')))
   assert.equal(inputOf(await cluster.endAgent('busy')).generation, 1)
   assert.equal(inputOf(await cluster.endAgent('busy')).generation, 2)
   assert.equal((await cluster.expectConfigured('busy')).status?.observedGeneration, 2)

@@ -6,6 +6,7 @@
  */
 import { mergePatch } from '../contract/json.ts'
 import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
+import { classOf, eventTypeOf } from '../contract/reasons/catalogue.ts'
 import type { Reconcile, Requeue } from '../kube/controller.ts'
 import { isConflict, isNotFound } from '../kube/errors.ts'
 import type { EventRecorder } from '../kube/events.ts'
@@ -40,10 +41,6 @@ export interface Deps extends Hands {
   now: () => Date
   wake: (key: string) => void
 }
-
-const good: ReadonlySet<string> = new Set(['AllInterfacesConfigured', 'Paused', 'Released', 'Removed'])
-/** Steps on the way to a result. */
-const everyday: ReadonlySet<string> = new Set(['Applying', 'Removing', 'RolloutWaiting', 'Superseded'])
 
 export function nodeConfigReconciler(given: Deps): Reconcile {
   const { view, rollout, now } = given
@@ -168,14 +165,14 @@ function withoutFloods(events: EventRecorder, now: () => Date): EventRecorder {
   return {
     ...events,
     event(object, type, reason, message) {
-      const bucket = everyday.has(reason) ? steps : results
+      const bucket = classOf(reason) === 'progress' ? steps : results
       if (type === 'Warning' || bucket.take()) events.event(object, type, reason, message)
     },
   }
 }
 
 function announce({ events }: Deps, config: NodeConfig, reason: Reason, message: string): void {
-  events.event(config, good.has(reason) || everyday.has(reason) ? 'Normal' : 'Warning', reason, message)
+  events.event(config, eventTypeOf(reason), reason, message)
 }
 
 /** A sweep or a check that could not be made says nothing about the node. */

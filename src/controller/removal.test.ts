@@ -66,7 +66,7 @@ const cases: Record<string, Case> = {
   ],
   'an apply that still runs must end first': [
     { jobs: [aJob(config, { generation: 2 })] },
-    `Pending Superseded: ${cleaning.name} must end before the next agent starts (again in 595s)`,
+    `Pending PreviousJobRunning: ${cleaning.name} must end before the next agent starts (again in 595s)`,
   ],
   'a config of a node that is gone goes at once': [
     { node: undefined },

@@ -5,7 +5,7 @@ import type { AgentReport } from '../contract/agent-report.ts'
 import { completeInterfaces, type FieldError, type Interface, specHash } from '../contract/interfaces.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigFinalizer, type State } from '../contract/node-config.ts'
 import type { KubeObject } from '../contract/object.ts'
-import type { NodeReason } from '../contract/reasons.ts'
+import type { NodeReason } from '../contract/reasons/catalogue.ts'
 import { agentJobName, identityOf } from './job.ts'
 import { instanceIdOf } from './machine.ts'
 import type { Action, AgentJob, NodeFacts, Observed } from './observed.ts'
@@ -172,7 +172,7 @@ export function isNobodys({ configUid, phase, uid }: AgentJob): boolean {
 /** Another agent is at work on the node. It is left to finish or to roll back: killing it is the one way to strand a node. */
 export function makeRoom(seen: Observed, busy: AgentJob): Plan {
   const age = Math.max(0, seen.now - busy.createdAt)
-  const plan = wait(seen, 'Superseded', `${busy.name} must end before the next agent starts`)
+  const plan = wait(seen, 'PreviousJobRunning', `${busy.name} must end before the next agent starts`)
   if (busy.phase === 'running') return plan
   if (age < startWithinMs) return { ...plan, after: startWithinMs - age }
   // Its agent never started: there is nothing to roll back. Without a uid only its Pod is left, which is ending.

@@ -4,7 +4,7 @@
 import { canonical } from '../contract/address.ts'
 import { addressesOf, type Interface } from '../contract/interfaces.ts'
 import type { Deviation, InventoryRecord } from '../contract/inventory.ts'
-import { reasonText } from '../contract/reasons.ts'
+import { reasonText } from '../contract/reasons/catalogue.ts'
 import type { InterfaceRecord } from './plan.ts'
 import { completed } from './rows.ts'
 

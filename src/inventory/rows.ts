@@ -4,7 +4,7 @@
 import { formatIp, parseCidr } from '../contract/address.ts'
 import { addressesOf, type Interface } from '../contract/interfaces.ts'
 import type { HistoryEntry, InventoryRecord } from '../contract/inventory.ts'
-import { reasonText } from '../contract/reasons.ts'
+import { reasonText } from '../contract/reasons/catalogue.ts'
 import type { AddressRow, HistoryRow, InterfaceRow, NodeRow } from './schema.ts'
 
 export function nodeRow(record: InventoryRecord): NodeRow {

@@ -68,7 +68,7 @@ test('the verdict on a port is told with its reason and its remedy', async () =>
         vm: worker.id,
         reason: 'StatusNotAllowed',
         message: 'the port is BUILD',
-        remedy: 'Wait, or extend openstackPortAllowedStatuses.',
+        remedy: 'Wait until the status changes, or extend openstackPortAllowedStatuses.',
       },
     ])
   })

@@ -13,7 +13,7 @@ import {
   verdictsPath,
 } from '../contract/operator-api.ts'
 import { fieldErrors } from '../contract/problem.ts'
-import { reasonText } from '../contract/reasons.ts'
+import { reasonText } from '../contract/reasons/catalogue.ts'
 import { keyOf } from '../kube/keys.ts'
 import { nextLink, queryOf } from '../server/routes.ts'
 import { createApp, HttpProblem } from '../server/server.ts'

@@ -3,6 +3,7 @@
  * changes.
  */
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
+import { eventTypeOf, type SyncReason, type VerdictReason } from '../contract/reasons/catalogue.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { EventsState } from './events/cloud-events.ts'
@@ -13,7 +14,7 @@ import type { Verdict } from './verdicts.ts'
 
 export interface Notices {
   tell(config: OpenstackConfig, result: SyncResult | undefined, failure: SyncError | undefined): void
-  warn(config: OpenstackConfig, reason: string, message: string): void
+  warn(config: OpenstackConfig, reason: SyncReason, message: string): void
   forget(key: string): void
 }
 
@@ -28,8 +29,8 @@ export function createNotices(recorder: EventRecorder): Notices {
     const key = `${keyOf(config)} ${about}`
     const before = told.get(key) ?? new Set()
     const all = new Set(now.map(({ reason, message }) => `${reason} ${message}`))
-    for (const { warning, reason, message } of now)
-      if (!before.has(`${reason} ${message}`)) recorder.event(config, warning ? 'Warning' : 'Normal', reason, message)
+    for (const { reason, message } of now)
+      if (!before.has(`${reason} ${message}`)) recorder.event(config, eventTypeOf(reason), reason, message)
     told.set(key, all)
   }
 
@@ -38,20 +39,20 @@ export function createNotices(recorder: EventRecorder): Notices {
       say(
         config,
         'fields',
-        fieldNotices(config).map(message => ({ warning: true, reason: 'FieldIgnored', message })),
+        fieldNotices(config).map(message => ({ reason: 'FieldIgnored', message })),
       )
-      say(config, 'failure', failure ? [{ warning: true, reason: failure.reason, message: failure.message }] : [])
+      say(config, 'failure', failure ? [{ reason: failure.reason, message: failure.message }] : [])
       if (!result) return
-      const held = result.findings.heldRemovals.map(message => ({ warning: true, reason: 'RemovalHeld', message }))
+      const held = result.findings.heldRemovals.map((message): Notice => ({ reason: 'RemovalHeld', message }))
       const verdicts = result.findings.verdicts.filter(isNews).slice(0, mostVerdicts).map(noticeOf)
       const left = (placesOf(config.status ?? {}, result.findings).leftBehind ?? []).map(leftText)
-      const leftNotices = left.map(message => ({ warning: true, reason: 'NodesOrphaned', message }))
+      const leftNotices = left.map((message): Notice => ({ reason: 'NodesOrphaned', message }))
       const { events } = result.findings
       // A state that lasts a moment is no news.
       if (events?.is !== 'connecting') say(config, 'events', events ? [busNotice(events)] : [])
       say(config, 'findings', [...held, ...leftNotices, ...verdicts])
     },
-    warn: (config, reason, message) => say(config, 'deletion', [{ warning: true, reason, message }]),
+    warn: (config, reason, message) => say(config, 'deletion', [{ reason, message }]),
     forget(key) {
       for (const about of ['fields', 'failure', 'findings', 'events', 'deletion']) told.delete(`${key} ${about}`)
     },
@@ -59,13 +60,12 @@ export function createNotices(recorder: EventRecorder): Notices {
 }
 
 interface Notice {
-  warning: boolean
-  reason: string
+  reason: SyncReason | VerdictReason
   message: string
 }
 
 function busNotice({ is, message }: EventsState): Notice {
-  return { warning: is !== 'connected', reason: eventsSaid[is].reason, message }
+  return { reason: eventsSaid[is].reason, message }
 }
 
 /** Every VM has ports that were never meant for it, its first NIC among them. */
@@ -75,8 +75,7 @@ function isNews({ reason }: Verdict): boolean {
 
 function noticeOf({ portId, vm, reason, message }: Verdict): Notice {
   const subject = portId === undefined ? `VM ${vm}` : `port ${portId} of ${vm}`
-  const warning = reason !== 'Selected' && reason !== 'PortNotBound'
-  return { warning, reason, message: `${subject}: ${message}` }
+  return { reason, message: `${subject}: ${message}` }
 }
 
 /** Fields that do not do what their presence suggests. */

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { syncReasons, verdictReasons } from '../contract/reasons.ts'
+import { reasonGroups } from '../contract/reasons/catalogue.ts'
 
 test('every reason of a sync and of a verdict is expected by a test', () => {
   const tests = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('.test.ts'))
     .map(file => readFileSync(join(import.meta.dirname, file), 'utf8'))
-  const reasons = [...Object.keys(syncReasons), ...Object.keys(verdictReasons)]
+  const reasons = [...Object.keys(reasonGroups.sync), ...Object.keys(reasonGroups.verdict)]
   const untested = reasons.filter(reason => !tests.some(text => new RegExp(`\\b${reason}\\b`).test(text)))
   assert.deepEqual(untested, [])
 })

@@ -7,7 +7,7 @@
 import { canonicalJson } from '../contract/hash.ts'
 import type { ConditionStatus, State } from '../contract/node-config.ts'
 import type { OpenstackConfigStatus } from '../contract/openstack-config.ts'
-import type { SyncReason } from '../contract/reasons.ts'
+import { needsAttention, type SyncReason } from '../contract/reasons/catalogue.ts'
 import type { EventsState } from './events/cloud-events.ts'
 import type { HeldNode } from './facts.ts'
 import type { Verdict } from './verdicts.ts'
@@ -124,12 +124,9 @@ function readyText({ findings, changed }: Outcome): string {
   return changed > 0 ? `delivered ${count(changed, 'node')}${rest}` : `${count(nodes, 'node')} as delivered${rest}`
 }
 
-/** Verdicts that a person has to do something about. */
-const troubles = new Set<string>(['LimitReached', 'NameNotUnique', 'VmNotFound', 'VmNotUnique'])
-
 function degraded({ error, findings }: Outcome): Said {
   if (error) return { type: 'Degraded', status: 'True', reason: error.reason, message: error.message }
-  const trouble = findings?.verdicts.filter(({ reason }) => troubles.has(reason)) ?? []
+  const trouble = findings?.verdicts.filter(({ reason }) => needsAttention(reason)) ?? []
   const [first] = trouble
   if (!first) return { type: 'Degraded', status: 'False', reason: 'Healthy', message: 'the last sync had no error' }
   const message = [...new Set(trouble.map(({ message }) => message))].slice(0, 10).join('; ')

@@ -1,7 +1,7 @@
 /**
  * Why a sync ended early, in the reason that the Ready condition shows.
  */
-import type { SyncReason } from '../contract/reasons.ts'
+import type { SyncReason } from '../contract/reasons/catalogue.ts'
 import { ServiceError } from '../http-client/errors.ts'
 import { EndpointError } from '../openstack/keystone.ts'
 import { messageOf } from '../runtime/errors.ts'

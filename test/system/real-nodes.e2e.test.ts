@@ -235,7 +235,7 @@ test('a spec that changes during a run is applied after it, and never beside it'
   await want(1, [0, 1])
   await agentOn(w1)
   await want(1, [0], 1400)
-  await reaches('w1', 'Pending 0/1 Superseded')
+  await reaches('w1', 'Pending 0/1 PreviousJobRunning')
   let most = 0
   const watching = new AbortController()
   const counting = (async () => {

@@ -2,7 +2,7 @@
  * What `find` and `check` say: one line a hit, one line a difference. Pure.
  */
 import type { Deviation, InventoryRecord, SearchHit } from '../../contract/inventory.ts'
-import { reasonText } from '../../contract/reasons.ts'
+import { reasonText } from '../../contract/reasons/catalogue.ts'
 import { stateOf } from '../status.ts'
 import { type Paint, toneOf } from './paint.ts'
 import { table } from './table.ts'

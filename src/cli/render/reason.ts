@@ -1,7 +1,7 @@
 /**
  * A reason in full: its name, what it means and what to do, in the words of the catalogue, and what was said with it. Pure.
  */
-import { reasonText } from '../../contract/reasons.ts'
+import { reasonText } from '../../contract/reasons/catalogue.ts'
 import type { Paint } from './paint.ts'
 
 export interface Told {

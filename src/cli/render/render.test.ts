@@ -77,7 +77,7 @@ const trees: Record<string, [InventoryRecord[], OpenstackConfig[], string[]]> = 
     [
       'provider p1  0 nodes',
       '└─ OpenstackConfig ns/main  not ready',
-      '      SubnetRequired: No subnet is chosen.',
+      '      SubnetRequired: The OpenstackConfig selects no subnet.',
       '      no subnet',
       '      → Set subnetIDs, subnetID or subnetName.',
     ],

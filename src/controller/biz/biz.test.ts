@@ -70,7 +70,7 @@ test('a BizConfig configures its nodes by the same Jobs, found by SystemUUID; th
   const biz = await expectNodes('pair', 'biz-1 Configured', 'a-name-of-nobody Configured')
   assert.deepEqual(biz.status?.summary, { totalNodes: 2, configuredNodes: 2, failedNodes: 0, pendingNodes: 0 })
   assert.equal(condition(biz, 'Ready'), 'True AllNodesConfigured: 2 of 2 nodes configured')
-  assert.equal(condition(biz, 'InProgress'), 'False NodesDone: no node waits')
+  assert.equal(condition(biz, 'InProgress'), 'False AllNodesProcessed: no node waits')
   const [job] = await cluster.jobsOn('biz-1')
   assert.equal(biz.status?.nodeStatuses?.[0]?.lastJobName, job?.metadata.name)
   assert.equal(job?.metadata.labels?.['instance'], one)

@@ -28,7 +28,7 @@ holdsFor({
   ],
   'a look waits for the agent that is at work': [
     { config: adopted, jobs: [aJob(config, { configUid: 'of-another', name: 'busy' })] },
-    'Pending Superseded: busy must end before the next agent starts',
+    'Pending PreviousJobRunning: busy must end before the next agent starts',
   ],
   'not more looks than checks may run at once': [{ config: adopted, checksFull: true }, 'as it is (again in 1s)'],
   'a node that is as wanted is taken over by that look': [
@@ -92,7 +92,7 @@ holdsFor({
   ],
   'one that still runs is left to end': [
     { ...withStatus(ofGo), jobs: [oldJob] },
-    'Pending Superseded: multinic-agent-w1-g3 must end before the next agent starts',
+    'Pending PreviousJobRunning: multinic-agent-w1-g3 must end before the next agent starts',
   ],
   'one that is found beside a settled config goes at once': [
     { ...withStatus(configured), jobs: [{ ...oldJob, phase: 'ended' }] },

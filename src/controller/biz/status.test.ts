@@ -32,8 +32,8 @@ const cases: Record<string, [entries: NodeConfig[], ready: string, progress: str
   'all nodes are configured': [
     [as(a, 'Configured'), as(b, 'Configured'), as(c, 'Configured')],
     'True AllNodesConfigured: 3 of 3 nodes configured',
-    'False NodesDone: no node waits',
-    'True NodesDone: 3 nodes of 3 were worked on',
+    'False AllNodesProcessed: no node waits',
+    'True AllNodesProcessed: 3 nodes of 3 were worked on',
   ],
   'some are on their way': [
     [as(a, 'Configured'), as(b, 'InProgress', 'Applying'), as(c, 'Pending', 'NodeNotFound')],
@@ -44,14 +44,14 @@ const cases: Record<string, [entries: NodeConfig[], ready: string, progress: str
   'one failed': [
     [as(a, 'Configured'), as(b, 'Failed', 'ApplyFailed'), as(c, 'Configured')],
     'False NodesFailed: 1 of 3 nodes failed; nodeStatuses tells of each',
-    'False NodesDone: no node waits',
-    'True NodesDone: 3 nodes of 3 were worked on',
+    'False AllNodesProcessed: no node waits',
+    'True AllNodesProcessed: 3 nodes of 3 were worked on',
   ],
   'there is no node': [
     [],
     'True NoNodes: 0 of 0 nodes configured',
-    'False NodesDone: no node waits',
-    'True NodesDone: 0 nodes of 0 were worked on',
+    'False AllNodesProcessed: no node waits',
+    'True AllNodesProcessed: 0 nodes of 0 were worked on',
   ],
 }
 

@@ -5,7 +5,7 @@ import type { BizConfig, BizConfigStatus, BizNodeStatus } from '../../contract/b
 import { hashOf } from '../../contract/hash.ts'
 import { equalJson } from '../../contract/json.ts'
 import type { ConditionStatus, NodeConfig } from '../../contract/node-config.ts'
-import type { BizReason } from '../../contract/reasons.ts'
+import type { BizConfigReason } from '../../contract/reasons/catalogue.ts'
 import { recordOf } from './entry.ts'
 import type { Unfolded } from './unfold.ts'
 
@@ -67,7 +67,7 @@ interface Counts {
 interface Said {
   type: string
   holds: boolean
-  reason: BizReason
+  reason: BizConfigReason
   message: string
 }
 
@@ -78,7 +78,7 @@ function conditionsAfter(
 ): ConditionStatus[] {
   const nodes = (count: number) => `${count} ${count === 1 ? 'node' : 'nodes'}`
   const all = totalNodes === configuredNodes
-  const ready: [BizReason, string] = all
+  const ready: [BizConfigReason, string] = all
     ? [totalNodes ? 'AllNodesConfigured' : 'NoNodes', `${configuredNodes} of ${nodes(totalNodes)} configured`]
     : failedNodes
       ? ['NodesFailed', `${failedNodes} of ${nodes(totalNodes)} failed; nodeStatuses tells of each`]
@@ -87,13 +87,13 @@ function conditionsAfter(
     {
       type: 'InProgress',
       holds: pendingNodes > 0,
-      reason: pendingNodes > 0 ? 'ProcessingNodes' : 'NodesDone',
+      reason: pendingNodes > 0 ? 'ProcessingNodes' : 'AllNodesProcessed',
       message: pendingNodes > 0 ? `Processing network configurations for ${nodes(pendingNodes)}` : 'no node waits',
     },
     {
       type: 'Applied',
       holds: pendingNodes === 0,
-      reason: pendingNodes === 0 ? 'NodesDone' : 'ProcessingNodes',
+      reason: pendingNodes === 0 ? 'AllNodesProcessed' : 'ProcessingNodes',
       message: `${nodes(totalNodes - pendingNodes)} of ${totalNodes} were worked on`,
     },
     { type: 'Ready', holds: all, reason: ready[0], message: ready[1] },

@@ -1,0 +1,207 @@
+/**
+ * Reasons that the agent reports for one interface or for the whole run.
+ */
+import { nodeReasons } from './node.ts'
+import { nothingToDo, type Reasons } from './reason.ts'
+
+const notSecondary = {
+  en: 'Exclude this port: it is not a secondary NIC.',
+  ko: '이 포트를 대상에서 제외하십시오. 보조 NIC가 아닙니다.',
+} as const
+
+export const interfaceReasons = {
+  AddressConflict: {
+    class: 'attention',
+    en: [
+      'Another machine on the network uses the address.',
+      'Find that machine by the MAC address in the message, or change the address of the port.',
+    ],
+    ko: [
+      '네트워크의 다른 머신이 이 주소를 사용하고 있습니다.',
+      '메시지의 MAC 주소로 해당 머신을 찾거나 포트의 주소를 변경하십시오.',
+    ],
+  },
+  AddressOutsideCidr: {
+    class: 'attention',
+    en: ['The address is outside its CIDR.', 'Correct address or cidr.'],
+    ko: ['주소가 CIDR 범위를 벗어났습니다.', 'address 또는 cidr을 수정하십시오.'],
+  },
+  ApiServerPath: {
+    class: 'attention',
+    en: ['The NIC carries the route to the API server.', notSecondary.en],
+    ko: ['API 서버로 가는 경로가 이 NIC를 사용합니다.', notSecondary.ko],
+  },
+  BackendUnknown: {
+    class: 'attention',
+    en: [
+      'The agent does not recognize the network backend of this node.',
+      'Set the label multinic.io/backend on the Node.',
+    ],
+    ko: ['이 노드의 네트워크 백엔드를 알 수 없습니다.', 'Node에 레이블 multinic.io/backend를 지정하십시오.'],
+  },
+  CommandFailed: {
+    class: 'attention',
+    en: ['The kernel rejected a change. The agent rolled the interface back.', 'Read the message.'],
+    ko: ['커널이 변경을 거부하여 인터페이스를 롤백했습니다.', '메시지를 확인하십시오.'],
+  },
+  Configured: {
+    class: 'normal',
+    en: ['Name, MAC address, MTU, addresses, routes, rules and files are as requested.', nothingToDo.en],
+    ko: ['이름, MAC 주소, MTU, IP 주소, 라우트, 규칙, 파일이 요청한 대로 구성되었습니다.', nothingToDo.ko],
+  },
+  DefaultRoute: {
+    class: 'attention',
+    en: ['The NIC carries a default route.', 'Exclude this port, or remove the default route that DHCP added.'],
+    ko: ['NIC에 기본 라우트가 있습니다.', '이 포트를 대상에서 제외하거나 DHCP가 추가한 기본 라우트를 삭제하십시오.'],
+  },
+  Drifted: {
+    class: 'attention',
+    en: ['The node differs from its configuration.', 'Read the differences in the message.'],
+    ko: ['드리프트: 노드의 관측값이 설정값과 다릅니다.', '메시지에서 차이를 확인하십시오.'],
+  },
+  LinkHasMaster: {
+    class: 'attention',
+    en: ['The NIC is a member of a bond, bridge or VRF.', 'Remove it from its master, or exclude the port.'],
+    ko: ['NIC가 본드, 브리지 또는 VRF의 멤버입니다.', '본드, 브리지 또는 VRF에서 빼거나 포트를 대상에서 제외하십시오.'],
+  },
+  ForeignAddresses: {
+    class: 'attention',
+    en: [
+      'The NIC is up and has addresses or routes that MultiNIC did not configure.',
+      'Remove them, or set PREFLIGHT_ALLOW_UP.',
+    ],
+    ko: [
+      'NIC가 up 상태이고 MultiNIC이 구성하지 않은 주소나 라우트가 있습니다.',
+      '해당 주소와 라우트를 삭제하거나 PREFLIGHT_ALLOW_UP을 설정하십시오.',
+    ],
+  },
+  ForeignFile: {
+    class: 'attention',
+    en: [
+      'A file that MultiNIC did not write configures this MAC address, or has the name of a MultiNIC file.',
+      'Remove the entry or the file that the message names.',
+    ],
+    ko: [
+      'MultiNIC이 작성하지 않은 파일이 이 MAC 주소를 구성하거나 MultiNIC 파일과 이름이 같습니다.',
+      '메시지에 나온 항목이나 파일을 삭제하십시오.',
+    ],
+  },
+  HostPathNotMounted: {
+    class: 'attention',
+    en: [
+      'A host path that the agent needs is not mounted.',
+      'Mount the path that the message names. The Jobs of the controller mount all of them.',
+    ],
+    ko: [
+      'agent에 필요한 호스트 경로가 마운트되지 않았습니다.',
+      '메시지에 나온 경로를 마운트하십시오. controller가 만드는 Job에는 모두 마운트되어 있습니다.',
+    ],
+  },
+  GatewayUnreachable: {
+    class: 'attention',
+    en: [
+      'The gateway or peer of the NIC does not answer, although it answered before or NETWORK_PROBE requires it. The agent rolled the interface back.',
+      'Check the port, its network and its router in Neutron, or set NETWORK_PROBE to reported.',
+    ],
+    ko: [
+      'NIC의 게이트웨이나 피어가 응답하지 않습니다. 이전에는 응답했거나 NETWORK_PROBE에 필수로 지정되어 있어 인터페이스를 롤백했습니다.',
+      'Neutron에서 포트, 네트워크, 라우터를 확인하거나 NETWORK_PROBE를 reported로 설정하십시오.',
+    ],
+  },
+  InputInvalid: {
+    class: 'attention',
+    en: ['The input of the agent is invalid.', 'Correct the fields that the message names.'],
+    ko: ['agent의 입력이 잘못되었습니다.', '메시지에 나온 필드를 수정하십시오.'],
+  },
+  InSync: {
+    class: 'normal',
+    en: ['The node matches its configuration.', nothingToDo.en],
+    ko: ['노드의 관측값이 설정값과 일치합니다.', nothingToDo.ko],
+  },
+  LinkDown: {
+    class: 'attention',
+    en: ['The link does not come up.', 'Check the port in Neutron and the virtual switch of the hypervisor.'],
+    ko: ['링크가 up 상태가 되지 않습니다.', 'Neutron의 포트와 하이퍼바이저의 가상 스위치를 확인하십시오.'],
+  },
+  MtuTooLarge: {
+    class: 'attention',
+    en: ['The device does not support this MTU.', 'Lower the MTU of the network, or raise the limit of the device.'],
+    ko: ['장치가 이 MTU를 지원하지 않습니다.', '네트워크의 MTU를 낮추거나 장치의 한도를 높이십시오.'],
+  },
+  InterfaceNameInUse: {
+    class: 'attention',
+    en: ['A device that MultiNIC does not manage has this name.', 'Rename that device.'],
+    ko: ['MultiNIC이 관리하지 않는 장치가 이 이름을 사용하고 있습니다.', '해당 장치의 이름을 변경하십시오.'],
+  },
+  NicAmbiguous: {
+    class: 'attention',
+    en: ['Several NICs of the node have this MAC address.', 'Give each port its own MAC address.'],
+    ko: ['노드에 이 MAC 주소의 NIC가 여러 개 있습니다.', '포트마다 서로 다른 MAC 주소를 지정하십시오.'],
+  },
+  NicMissing: nodeReasons.NicMissing,
+  NodeAddress: {
+    class: 'attention',
+    en: ['The NIC has the address of the node.', notSecondary.en],
+    ko: ['NIC에 노드의 주소가 있습니다.', notSecondary.ko],
+  },
+  PersistFailed: {
+    class: 'attention',
+    en: [
+      'The agent could not write the files that restore the interface after a reboot. It rolled the interface back.',
+      'Check the disk of the node.',
+    ],
+    ko: ['재부팅 후 인터페이스를 복원할 파일을 쓰지 못해 인터페이스를 롤백했습니다.', '노드의 디스크를 확인하십시오.'],
+  },
+  Planned: {
+    class: 'normal',
+    en: ['Dry run: the agent changed nothing.', nothingToDo.en],
+    ko: ['드라이런이므로 아무것도 변경하지 않았습니다.', nothingToDo.ko],
+  },
+  ProbeFailed: {
+    class: 'attention',
+    en: [
+      'The node lost its gateway, the API server or its address. The agent rolled back the whole run.',
+      'Read the message. Check what else changed the network of the node.',
+    ],
+    ko: [
+      '노드가 게이트웨이, API 서버 또는 노드 주소를 잃어 실행 전체를 롤백했습니다.',
+      '메시지를 확인하고, 노드의 네트워크를 변경한 다른 원인이 있는지 점검하십시오.',
+    ],
+  },
+  Removed: {
+    class: 'normal',
+    en: ['The interface is no longer requested. The agent removed it.', nothingToDo.en],
+    ko: ['더 이상 요청되지 않는 인터페이스를 제거했습니다.', nothingToDo.ko],
+  },
+  RulePriorityInUse: {
+    class: 'attention',
+    en: [
+      'A routing rule that MultiNIC does not manage has the priority of this interface.',
+      'Change NETWORK_ROUTING_TABLE_BASE or that rule.',
+    ],
+    ko: [
+      'MultiNIC이 관리하지 않는 라우팅 규칙이 이 인터페이스의 우선순위를 사용하고 있습니다.',
+      'NETWORK_ROUTING_TABLE_BASE 또는 해당 규칙을 변경하십시오.',
+    ],
+  },
+  RoutingTableInUse: {
+    class: 'attention',
+    en: [
+      'The routing table of this interface contains routes that MultiNIC does not manage.',
+      'Change NETWORK_ROUTING_TABLE_BASE or those routes.',
+    ],
+    ko: [
+      '이 인터페이스의 라우팅 테이블에 MultiNIC이 관리하지 않는 라우트가 있습니다.',
+      'NETWORK_ROUTING_TABLE_BASE 또는 해당 라우트를 변경하십시오.',
+    ],
+  },
+  VerifyFailed: {
+    class: 'attention',
+    en: [
+      'The kernel does not show the interface as requested. The agent rolled it back.',
+      'Read the differences in the message.',
+    ],
+    ko: ['커널의 관측값이 요청과 달라 인터페이스를 롤백했습니다.', '메시지에서 차이를 확인하십시오.'],
+  },
+  WrongMachine: nodeReasons.WrongMachine,
+} as const satisfies Reasons

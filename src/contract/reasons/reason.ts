@@ -1,0 +1,25 @@
+/**
+ * The shape of a reason in the catalogue. Free of dependencies.
+ */
+export type Language = 'en' | 'ko'
+
+/**
+ * How serious a reason is:
+ * - normal: the result is the requested one, or the user chose it.
+ * - progress: a step on the way to a result.
+ * - warning: something is wrong or unusual. The component retries, or only this port or interface is affected.
+ * - attention: nothing changes until a person acts.
+ */
+export type ReasonClass = 'normal' | 'progress' | 'warning' | 'attention'
+
+/** What the reason means, then what to do about it. */
+type Text = readonly [meaning: string, remedy: string]
+
+export type Reason = { class: ReasonClass } & Record<Language, Text>
+
+/** A group of the catalogue: a reason without a text in every language does not compile. */
+export type Reasons = Readonly<Record<string, Reason>>
+
+/** Remedies that many reasons share. */
+export const nothingToDo = { en: 'Nothing to do.', ko: '조치할 것이 없습니다.' } as const
+export const wait = { en: 'Wait.', ko: '기다리십시오.' } as const

@@ -1,0 +1,219 @@
+/**
+ * Reasons in the conditions and Events of an OpenstackConfig.
+ */
+import { nothingToDo, type Reasons } from './reason.ts'
+
+export const syncReasons = {
+  ConfigError: {
+    class: 'attention',
+    en: [
+      'The OpenstackConfig, one of its Secrets or the environment of the operator has an invalid value.',
+      'Correct the fields that the message names.',
+    ],
+    ko: [
+      'OpenstackConfig, 참조하는 Secret 또는 operator 환경 변수에 잘못된 값이 있습니다.',
+      '메시지에 나온 필드를 수정하십시오.',
+    ],
+  },
+  ContrabassError: {
+    class: 'warning',
+    en: [
+      'Contrabass did not return the credentials of the cloud. The operator retries.',
+      'Read the response of Contrabass in the message. Check contrabassEndpoint, openstackProviderID and the encryption key.',
+    ],
+    ko: [
+      'Contrabass에서 클라우드 자격 증명을 가져오지 못했습니다. operator가 다시 시도합니다.',
+      '메시지에서 Contrabass의 응답을 확인하고 contrabassEndpoint, openstackProviderID, 암호화 키를 점검하십시오.',
+    ],
+  },
+  EventBusUnreachable: {
+    class: 'warning',
+    en: [
+      'The operator cannot connect to the message bus of the cloud, or none of its exchanges exists yet. The operator polls at the fast interval and keeps reconnecting.',
+      'Check the broker addresses, the network path to the broker and rabbitmqExchanges.',
+    ],
+    ko: [
+      '클라우드의 메시지 버스에 연결할 수 없거나 아직 exchange가 없습니다. operator는 짧은 주기로 폴링하면서 다시 연결합니다.',
+      '브로커 주소, 브로커까지의 네트워크 경로, rabbitmqExchanges를 확인하십시오.',
+    ],
+  },
+  EventBusConnected: {
+    class: 'normal',
+    en: ['OpenStack notifications start syncs immediately.', nothingToDo.en],
+    ko: ['OpenStack 알림을 받으면 바로 동기화합니다.', nothingToDo.ko],
+  },
+  EventBusConnecting: {
+    class: 'progress',
+    en: ['The operator is connecting to the message bus of the cloud.', 'Wait a moment.'],
+    ko: ['클라우드의 메시지 버스에 연결하는 중입니다.', '잠시 기다리십시오.'],
+  },
+  EventBusNotConfigured: {
+    class: 'normal',
+    en: [
+      'No message bus is configured for this cloud. The operator finds ports by polling.',
+      'Nothing to do. To get events, set a message bus in Contrabass, in spec.secrets.rabbitmqSecretRef or in the settings of the operator.',
+    ],
+    ko: [
+      '이 클라우드에 설정된 메시지 버스가 없습니다. operator는 폴링으로 포트를 찾습니다.',
+      '조치할 것이 없습니다. 이벤트를 받으려면 Contrabass, spec.secrets.rabbitmqSecretRef 또는 operator 설정에 메시지 버스를 지정하십시오.',
+    ],
+  },
+  EventBusConfigError: {
+    class: 'attention',
+    en: [
+      'The settings of the message bus do not work: the operator cannot decrypt the password, the broker refuses the login, or a setting is invalid. Syncs continue by polling at the fast interval.',
+      'Correct the value that the message names: rabbitMQPw in Contrabass, or the Secret of the OpenstackConfig.',
+    ],
+    ko: [
+      '메시지 버스 설정에 문제가 있습니다. 비밀번호를 복호화할 수 없거나, 브로커가 로그인을 거부했거나, 설정값이 잘못되었습니다. 동기화는 짧은 주기의 폴링으로 계속됩니다.',
+      '메시지에 나온 값을 수정하십시오. Contrabass의 rabbitMQPw 또는 OpenstackConfig가 참조하는 Secret입니다.',
+    ],
+  },
+  FieldIgnored: {
+    class: 'warning',
+    en: [
+      'The operator ignores a field because it is deprecated or another field takes precedence.',
+      'Remove or replace the field that the message names.',
+    ],
+    ko: [
+      '더 이상 사용되지 않거나 다른 필드가 우선하여 무시된 필드가 있습니다.',
+      '메시지에 나온 필드를 삭제하거나 바꾸십시오.',
+    ],
+  },
+  Healthy: {
+    class: 'normal',
+    en: ['The last sync had no errors.', nothingToDo.en],
+    ko: ['마지막 동기화에 오류가 없었습니다.', nothingToDo.ko],
+  },
+  KeystoneError: {
+    class: 'warning',
+    en: [
+      'Keystone did not issue a token. The operator retries.',
+      'Check the admin account, its domain and the projectID in Contrabass and Keystone.',
+    ],
+    ko: [
+      'Keystone이 토큰을 발급하지 않았습니다. operator가 다시 시도합니다.',
+      'Contrabass와 Keystone에서 관리자 계정, 도메인, projectID를 확인하십시오.',
+    ],
+  },
+  NodesOrphaned: {
+    class: 'attention',
+    en: [
+      'k8sProviderID or violaEndpoint was changed. The nodes of the previous target keep their configuration and are no longer updated.',
+      'To remove them, restore the previous values and delete the OpenstackConfig, or delete their MultiNicNodeConfigs in that cluster. Afterwards, or to keep them, set the annotation multinic.io/release-removals to a new value.',
+    ],
+    ko: [
+      'k8sProviderID 또는 violaEndpoint가 바뀌었습니다. 이전 대상의 노드는 구성을 유지하지만 더 이상 갱신되지 않습니다.',
+      '구성을 제거하려면 이전 값으로 되돌린 뒤 OpenstackConfig를 삭제하거나 해당 클러스터에서 MultiNicNodeConfig를 삭제하십시오. 그런 다음 또는 구성을 그대로 두려면 어노테이션 multinic.io/release-removals에 새 값을 지정하십시오.',
+    ],
+  },
+  NeutronEndpointError: {
+    class: 'attention',
+    en: [
+      'The Keystone catalog has no Neutron endpoint for this region and interface.',
+      'Set openstackEndpointRegion, openstackEndpointInterface or openstackNeutronEndpoint.',
+    ],
+    ko: [
+      'Keystone 카탈로그에 이 리전과 인터페이스의 Neutron 엔드포인트가 없습니다.',
+      'openstackEndpointRegion, openstackEndpointInterface 또는 openstackNeutronEndpoint를 지정하십시오.',
+    ],
+  },
+  NeutronPortError: {
+    class: 'warning',
+    en: ['Neutron did not return the ports. The operator retries.', 'Read the response in the message.'],
+    ko: ['Neutron에서 포트 목록을 가져오지 못했습니다. operator가 다시 시도합니다.', '메시지의 응답을 확인하십시오.'],
+  },
+  NeutronSubnetError: {
+    class: 'warning',
+    en: ['Neutron did not return the subnets or networks. The operator retries.', 'Read the response in the message.'],
+    ko: [
+      'Neutron에서 서브넷이나 네트워크를 가져오지 못했습니다. operator가 다시 시도합니다.',
+      '메시지의 응답을 확인하십시오.',
+    ],
+  },
+  NoChange: {
+    class: 'normal',
+    en: ['The last sync found nothing to change.', nothingToDo.en],
+    ko: ['마지막 동기화에서 변경할 것이 없었습니다.', nothingToDo.ko],
+  },
+  NodesFailed: {
+    class: 'attention',
+    en: [
+      'The configuration of at least one node failed.',
+      'Read the status of the node: its MultiNicNodeConfig, its entry in nodeStatuses, or the inventory. Correct the cause, or set the annotation multinic.io/retry.',
+    ],
+    ko: [
+      '하나 이상의 노드에서 구성에 실패했습니다.',
+      '해당 노드의 상태를 MultiNicNodeConfig, nodeStatuses 항목 또는 인벤토리에서 확인하십시오. 원인을 해결하거나 어노테이션 multinic.io/retry를 지정하십시오.',
+    ],
+  },
+  NodesPending: {
+    class: 'progress',
+    en: [
+      'At least one node is not configured yet.',
+      'Wait. If it takes longer than a few minutes, read the status of the MultiNicNodeConfigs.',
+    ],
+    ko: [
+      '아직 구성 중인 노드가 있습니다.',
+      '기다리십시오. 몇 분이 지나도 그대로이면 MultiNicNodeConfig의 상태를 확인하십시오.',
+    ],
+  },
+  NovaError: {
+    class: 'warning',
+    en: [
+      'Nova did not return the names of the VMs. The operator retries. Nodes that it already knows keep their names.',
+      'Read the response in the message.',
+    ],
+    ko: [
+      'Nova에서 VM 이름을 가져오지 못했습니다. operator가 다시 시도하며, 이미 알고 있는 노드의 이름은 유지됩니다.',
+      '메시지의 응답을 확인하십시오.',
+    ],
+  },
+  RemovalHeld: {
+    class: 'attention',
+    en: [
+      'Many ports disappeared at once although nobody edited the OpenstackConfig. The operator put the removals on hold and removed nothing.',
+      'Check the cloud. To approve the removals, set the annotation multinic.io/release-removals to a new value.',
+    ],
+    ko: [
+      'OpenstackConfig를 편집하지 않았는데 많은 포트가 한꺼번에 사라졌습니다. 제거를 보류했으며 아무것도 제거하지 않았습니다.',
+      '클라우드를 확인하십시오. 제거를 승인하려면 어노테이션 multinic.io/release-removals에 새 값을 지정하십시오.',
+    ],
+  },
+  RemovalPending: {
+    class: 'warning',
+    en: ['Viola rejected a removal. The operator retries.', 'Read the response in the message.'],
+    ko: ['Viola가 제거 요청을 거부했습니다. operator가 다시 시도합니다.', '메시지의 응답을 확인하십시오.'],
+  },
+  SubnetNotFound: {
+    class: 'attention',
+    en: ['The project has no subnet with this name or ID.', 'Correct subnetName, subnetID or subnetIDs.'],
+    ko: ['프로젝트에 이 이름 또는 ID의 서브넷이 없습니다.', 'subnetName, subnetID 또는 subnetIDs를 수정하십시오.'],
+  },
+  SubnetNotUnique: {
+    class: 'attention',
+    en: ['Several subnets have this name.', 'Select the subnet by its ID.'],
+    ko: ['같은 이름의 서브넷이 여러 개 있습니다.', '서브넷을 ID로 지정하십시오.'],
+  },
+  SubnetRequired: {
+    class: 'attention',
+    en: ['The OpenstackConfig selects no subnet.', 'Set subnetIDs, subnetID or subnetName.'],
+    ko: ['OpenstackConfig에 서브넷이 지정되지 않았습니다.', 'subnetIDs, subnetID 또는 subnetName을 지정하십시오.'],
+  },
+  Synced: {
+    class: 'normal',
+    en: ['The last sync delivered changes.', nothingToDo.en],
+    ko: ['마지막 동기화에서 변경 사항을 전달했습니다.', nothingToDo.ko],
+  },
+  ViolaPostError: {
+    class: 'warning',
+    en: [
+      'Viola did not accept the node configs. The operator retries.',
+      'Read the response of Viola in the message. Check violaEndpoint, the provider ID and the target cluster.',
+    ],
+    ko: [
+      'Viola가 노드 구성을 받아들이지 않았습니다. operator가 다시 시도합니다.',
+      '메시지에서 Viola의 응답을 확인하고 violaEndpoint, 프로바이더 ID, 대상 클러스터를 점검하십시오.',
+    ],
+  },
+} as const satisfies Reasons

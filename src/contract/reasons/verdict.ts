@@ -1,0 +1,130 @@
+/**
+ * Reasons of the operator's verdicts on ports and VMs.
+ */
+import { nothingToDo, type Reasons } from './reason.ts'
+
+export const verdictReasons = {
+  Selected: {
+    class: 'normal',
+    en: ['The port is an interface of its node.', nothingToDo.en],
+    ko: ['포트가 노드의 인터페이스로 선택되었습니다.', nothingToDo.ko],
+  },
+  PrimaryPort: {
+    class: 'normal',
+    en: ['The port is the primary port of the node. MultiNIC does not manage it.', nothingToDo.en],
+    ko: ['노드의 기본 포트입니다. MultiNIC은 이 포트를 관리하지 않습니다.', nothingToDo.ko],
+  },
+  BeforeBaseline: {
+    class: 'warning',
+    en: [
+      'The port was created before the baseline, so the operator ignores it.',
+      'Set openstackPortBaseline to none or to an earlier time.',
+    ],
+    ko: [
+      '기준 시각 이전에 생성된 포트이므로 무시합니다.',
+      'openstackPortBaseline을 none 또는 더 이른 시각으로 지정하십시오.',
+    ],
+  },
+  DeviceOwnerNotAllowed: {
+    class: 'warning',
+    en: [
+      'The device_owner of the port matches no entry of openstackPortOwners.',
+      'Attach the port with Nova, or add its device_owner to openstackPortOwners.',
+    ],
+    ko: [
+      '포트의 device_owner가 openstackPortOwners의 어느 항목과도 일치하지 않습니다.',
+      'Nova로 포트를 연결하거나 openstackPortOwners에 해당 device_owner를 추가하십시오.',
+    ],
+  },
+  LimitReached: {
+    class: 'attention',
+    en: [
+      'The node already has ten interfaces (index 0 to 9), which is the maximum.',
+      'Detach a port that is no longer needed.',
+    ],
+    ko: ['노드에 이미 최대 개수인 10개의 인터페이스(인덱스 0~9)가 있습니다.', '필요 없는 포트를 분리하십시오.'],
+  },
+  NameChanged: {
+    class: 'warning',
+    en: [
+      'The server was renamed. Its node keeps the name under which it was delivered.',
+      'Nothing to do. To move the node to the new name, delete its MultiNicNodeConfig.',
+    ],
+    ko: [
+      '서버 이름이 바뀌었습니다. 노드는 처음 전달된 이름을 유지합니다.',
+      '조치할 것이 없습니다. 새 이름으로 옮기려면 해당 MultiNicNodeConfig를 삭제하십시오.',
+    ],
+  },
+  NameNotUnique: {
+    class: 'attention',
+    en: [
+      'Two VMs have the same node name.',
+      'Rename one of the VMs, or set the server metadata key that holds the node name.',
+    ],
+    ko: [
+      '두 VM의 노드 이름이 같습니다.',
+      'VM 하나의 이름을 바꾸거나, 노드 이름을 담는 서버 메타데이터 키를 지정하십시오.',
+    ],
+  },
+  NameUnknown: {
+    class: 'warning',
+    en: ['Nova has not returned the name of the VM yet. The operator asks again.', 'Wait.'],
+    ko: ['Nova가 아직 VM 이름을 반환하지 않았습니다. operator가 다시 조회합니다.', '기다리십시오.'],
+  },
+  NoAddress: {
+    class: 'warning',
+    en: [
+      'The port has no address in a selected subnet, so the operator ignores it.',
+      'Add its subnet to the OpenstackConfig, or give the port an address in a selected subnet.',
+    ],
+    ko: [
+      '선택한 서브넷의 주소가 포트에 없어 무시합니다.',
+      'OpenstackConfig에 포트의 서브넷을 추가하거나, 선택한 서브넷의 주소를 포트에 할당하십시오.',
+    ],
+  },
+  PortNotBound: {
+    class: 'progress',
+    en: ['The port is not bound to the VM yet. The operator checks again soon.', 'Wait.'],
+    ko: ['포트가 아직 VM에 바인딩되지 않았습니다. operator가 곧 다시 확인합니다.', '기다리십시오.'],
+  },
+  NetworkMismatch: {
+    class: 'warning',
+    en: [
+      'The selected subnet belongs to a different network than the port.',
+      'Check the port and the subnet in Neutron.',
+    ],
+    ko: ['선택한 서브넷이 포트와 다른 네트워크에 속합니다.', 'Neutron에서 포트와 서브넷을 확인하십시오.'],
+  },
+  VmNotSelected: {
+    class: 'warning',
+    en: ['The port belongs to a VM that the OpenstackConfig does not select.', 'Add the VM to vmNames.'],
+    ko: ['OpenstackConfig가 선택하지 않은 VM의 포트입니다.', 'VM을 vmNames에 추가하십시오.'],
+  },
+  StatusNotAllowed: {
+    class: 'warning',
+    en: [
+      'openstackPortAllowedStatuses does not contain the status of the port.',
+      'Wait until the status changes, or extend openstackPortAllowedStatuses.',
+    ],
+    ko: [
+      '포트의 상태가 openstackPortAllowedStatuses에 없습니다.',
+      '상태가 바뀔 때까지 기다리거나 openstackPortAllowedStatuses에 추가하십시오.',
+    ],
+  },
+  VmNotFound: {
+    class: 'attention',
+    en: [
+      'Nova does not find this VM. The operator removes its interfaces only if Nova has a record of the deletion or returns other VMs of the OpenstackConfig, because a token of the wrong project finds no VM either.',
+      'Check the project of the credentials. If the VM is gone, remove it from vmNames: the operator then removes its interfaces.',
+    ],
+    ko: [
+      'Nova에서 이 VM을 찾을 수 없습니다. 잘못된 프로젝트의 토큰으로도 VM이 보이지 않으므로, Nova에 삭제 기록이 있거나 OpenstackConfig의 다른 VM이 조회될 때만 인터페이스를 제거합니다.',
+      '자격 증명의 프로젝트를 확인하십시오. VM이 삭제되었다면 vmNames에서 빼십시오. 그러면 인터페이스도 제거됩니다.',
+    ],
+  },
+  VmNotUnique: {
+    class: 'attention',
+    en: ['Several servers have this name.', 'Select the server by its ID in vmNames.'],
+    ko: ['같은 이름의 서버가 여러 개 있습니다.', 'vmNames에 서버를 ID로 지정하십시오.'],
+  },
+} as const satisfies Reasons

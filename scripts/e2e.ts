@@ -26,7 +26,7 @@ const realParts = {
 }
 
 /** Minutes each. */
-const longest = ['agent/killed.', 'controller/many.', 'viola/real.', 'system/scenarios.']
+const longest = ['agent/killed.', 'controller/scale.', 'viola/real.', 'system/scenarios.']
 
 process.chdir(root)
 const files = testFiles(environment()['ONLY']).e2e

@@ -3,7 +3,7 @@
  *
  * A MultiNicNodeConfig is deleted only after its BizConfig has said that it would have the node otherwise.
  */
-import { type BizConfig, bizConfigAnnotations, bizConfigs } from '../contract/biz-config.ts'
+import { type BizConfig, bizConfigAnnotations, bizConfigs } from '../contract/legacy/biz-config.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../contract/node-config.ts'
 import { isAlreadyExists } from '../kube/errors.ts'
 import { type Cluster, withCluster } from './cluster.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeConfig } from '../contract/node-config.ts'
-import { aBiz, aBizNode, aMac } from '../controller/biz/given.ts'
+import { aBiz, aBizNode, aMac } from '../controller/legacy/biz-config.fixture.ts'
 import type { NodeObject } from '../kube/types.ts'
 import { differences, planMigration } from './migrate-plan.ts'
 

@@ -2,9 +2,15 @@
  * What a migration comes to, node by node: the MultiNicNodeConfig that each node of a MultiNicBizConfig would get, and what is in
  * the way. Pure: what is done already is read from the cluster, so an interrupted migration goes on where it was.
  */
-import { type BizConfig, type BizNode, type BizNodeStatus, bizConfigAnnotations } from '../contract/biz-config.ts'
-import { nodeSpecOf, readNumbers } from '../contract/biz-nodes.ts'
+
 import { completeInterfaces, type Interface } from '../contract/interfaces.ts'
+import {
+  type BizConfig,
+  type BizNode,
+  type BizNodeStatus,
+  bizConfigAnnotations,
+} from '../contract/legacy/biz-config.ts'
+import { nodeSpecOf, readNumbers } from '../contract/legacy/biz-nodes.ts'
 import { isSameMachine } from '../contract/machine.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigGroup, nodeConfigLabels } from '../contract/node-config.ts'
 import { labelsOf, objectName } from '../contract/node-names.ts'

@@ -8,7 +8,7 @@ import {
   bizConfigStatus,
   bizConfigs,
   oldBizConfigGroup,
-} from '../contract/biz-config.ts'
+} from '../contract/legacy/biz-config.ts'
 import { nodeConfigGroup, nodeConfigs } from '../contract/node-config.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { isNotFound } from '../kube/errors.ts'

@@ -11,9 +11,9 @@ import { allAgents } from '../../test/support/agent-player.ts'
 import { type ControllerCluster, inputOf, startControllerCluster } from '../../test/support/controller-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type Run, runner } from '../../test/support/people.ts'
-import { type BizConfig, bizConfigs, oldBizConfigGroup } from '../contract/biz-config.ts'
+import { type BizConfig, bizConfigs, oldBizConfigGroup } from '../contract/legacy/biz-config.ts'
 import { nodeConfigAnnotations, nodeConfigs } from '../contract/node-config.ts'
-import { aBiz, aBizNode } from '../controller/biz/given.ts'
+import { aBiz, aBizNode } from '../controller/legacy/biz-config.fixture.ts'
 
 const within = 60_000
 let dir: string

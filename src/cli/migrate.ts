@@ -5,14 +5,14 @@
  * agent that only looks; one that is not as wanted is left as it is until a person says otherwise.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parseDuration } from '../contract/duration.ts'
 import {
   admissionPolicies,
   admissionPolicyBindings,
   readOnlyPolicy,
   readOnlyPolicyBinding,
-} from '../contract/biz-admission.ts'
-import { bizConfigAnnotations, bizConfigs } from '../contract/biz-config.ts'
-import { parseDuration } from '../contract/duration.ts'
+} from '../contract/legacy/biz-admission.ts'
+import { bizConfigAnnotations, bizConfigs } from '../contract/legacy/biz-config.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../contract/node-config.ts'
 import { isNotFound } from '../kube/errors.ts'
 import { type Cluster, withCluster } from './cluster.ts'

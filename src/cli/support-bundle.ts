@@ -6,7 +6,7 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { bizConfigs } from '../contract/biz-config.ts'
+import { bizConfigs } from '../contract/legacy/biz-config.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import type { KubeObject } from '../contract/object.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'

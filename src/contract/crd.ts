@@ -2,7 +2,7 @@
  * Schema → CustomResourceDefinition. The YAML in config/crd/ and deployments/ is made from these and never by hand.
  */
 import { z } from 'zod'
-import { bizConfigSpec, bizConfigStatus } from './biz-config.ts'
+import { bizConfigSpec, bizConfigStatus } from './legacy/biz-config.ts'
 import { nodeConfigGroup, nodeConfigSpec, nodeConfigStatus } from './node-config.ts'
 import { openstackConfigGroup, openstackConfigSpec, openstackConfigStatus } from './openstack-config.ts'
 

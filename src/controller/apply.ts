@@ -10,10 +10,10 @@ import type { Key } from '../kube/types.ts'
 import { explain } from '../runtime/errors.ts'
 import type { AgentSettings } from './config.ts'
 import { agentJob } from './job.ts'
-import type { Memory } from './memory.ts'
-import type { Observed } from './observed.ts'
+import type { Memory } from './latest-state.ts'
+import type { Observed } from './plan/observed.ts'
+import { type Step, workOf } from './plan/work.ts'
 import type { JobTrace } from './traces.ts'
-import { type Step, workOf } from './work.ts'
 
 export interface Hands {
   kube: Kube

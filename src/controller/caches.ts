@@ -8,9 +8,9 @@ import { jobs, namespaces, nodes, pods } from '../kube/resources.ts'
 import type { JobObject, KubeObject, NodeObject, PodObject } from '../kube/types.ts'
 import type { Log } from '../telemetry/log.ts'
 import { agentSelector, jobAnnotations, jobLabels } from './job.ts'
-import { keptConfig, keptJob, keptNamespace, keptNode, keptPod } from './kept.ts'
 import { instanceIdOf, spellingsOf } from './machine.ts'
-import { hasFailedChange } from './work.ts'
+import { hasFailedChange } from './plan/work.ts'
+import { keptConfig, keptJob, keptNamespace, keptNode, keptPod } from './trim.ts'
 
 export interface Caches {
   configs: Informer<NodeConfig>

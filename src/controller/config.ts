@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { parseDuration } from '../contract/duration.ts'
 import { type Environment, settingsFrom } from '../runtime/env.ts'
 import { type TraceSettings, traceSettings } from '../telemetry/trace-export.ts'
-import type { BizMode } from './biz/unfold.ts'
+import type { BizMode } from './legacy/expand.ts'
 
 /** A number of nodes, or a share of them. */
 export type Amount = { count: number } | { percent: number }

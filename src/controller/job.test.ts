@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { agentInput } from '../contract/agent-input.ts'
 import { controllerConfig } from './config.ts'
-import { aConfig, aNode, hashFor, machine } from './given.ts'
+import { aConfig, aNode, hashFor, machine } from './controller.fixture.ts'
 import { agentJob, agentJobName, type JobIdentity, type JobRequest, labelValue } from './job.ts'
-import { workOf } from './work.ts'
+import { workOf } from './plan/work.ts'
 
 const config = aConfig({ generation: 7 })
 const env = { AGENT_IMAGE: 'multinic-agent:dev', AGENT_IMAGE_PULL_POLICY: 'Never' }

@@ -11,7 +11,7 @@ import { type NodeConfig, nodeConfigAnnotations } from '../contract/node-config.
 import type { JobObject, PodSpec } from '../kube/types.ts'
 import type { AgentSettings } from './config.ts'
 import { instanceIdOf } from './machine.ts'
-import type { Action, Backend, NodeFacts } from './observed.ts'
+import type { Action, Backend, NodeFacts } from './plan/observed.ts'
 
 export const agentName = 'multinic-agent'
 export const agentSelector = `app.kubernetes.io/name=${agentName}`

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeObject } from '../kube/types.ts'
-import { aConfig } from './given.ts'
+import { aConfig } from './controller.fixture.ts'
 import { backendOf, factsOf, instanceIdOf, isSameMachine } from './machine.ts'
 
 const pairs: Record<string, [a: string, b: string, same: boolean]> = {

@@ -4,7 +4,7 @@
 import { type NodeConfig, nodeConfigLabels } from '../contract/node-config.ts'
 import type { NodeObject } from '../kube/types.ts'
 import { nodeCondition } from './node-condition.ts'
-import type { Backend, NodeFacts } from './observed.ts'
+import type { Backend, NodeFacts } from './plan/observed.ts'
 
 export { isSameMachine, spellingsOf } from '../contract/machine.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aConfig, start } from './given.ts'
+import { aConfig, start } from './controller.fixture.ts'
 import { nextNodeConditions, nodeCondition } from './node-condition.ts'
 
 const told = (status: 'True' | 'False', reason: string, metadata = {}) =>

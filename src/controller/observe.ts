@@ -4,16 +4,16 @@
 import type { NodeConfig } from '../contract/node-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { JobObject, Key, PodObject } from '../kube/types.ts'
-import { isEntry } from './biz/entry.ts'
 import { type Caches, finishOf, jobUidOf, nodeOf } from './caches.ts'
 import { jobAnnotations, jobLabels } from './job.ts'
+import type { Memory } from './latest-state.ts'
+import { isEntry } from './legacy/entry.ts'
 import { factsOf, instanceIdOf, isSameMachine, spellingsOf } from './machine.ts'
-import type { Memory } from './memory.ts'
-import type { Action, AgentJob, NodeFacts, Observed, Policy, Trouble, Twin } from './observed.ts'
+import type { Action, AgentJob, NodeFacts, Observed, Policy, Trouble, Twin } from './plan/observed.ts'
+import { isPaused } from './plan/work.ts'
+import type { Troubles } from './pod-start-errors.ts'
 import { endingOf, readReport } from './report.ts'
 import type { Rollout } from './rollout.ts'
-import type { Troubles } from './troubles.ts'
-import { isPaused } from './work.ts'
 
 export interface View {
   caches: Caches

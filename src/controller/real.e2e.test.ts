@@ -9,7 +9,7 @@ import { eventually } from '../../test/support/eventually.ts'
 import { type RealController, startRealController } from '../../test/support/real-controller.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import { events, jobs, namespaces, nodes, pods } from '../kube/resources.ts'
-import { aNic } from './given.ts'
+import { aNic } from './controller.fixture.ts'
 
 type Stage = Awaited<ReturnType<RealController['install']>>
 

@@ -9,7 +9,7 @@ import { type ControllerCluster, inputOf, startControllerCluster } from '../../t
 import { eventually } from '../../test/support/eventually.ts'
 import { nodeConfigFinalizer, nodeConfigs } from '../contract/node-config.ts'
 import { events, nodes } from '../kube/resources.ts'
-import { aNic } from './given.ts'
+import { aNic } from './controller.fixture.ts'
 
 let cluster: ControllerCluster
 let controller: Awaited<ReturnType<ControllerCluster['startController']>>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ContainerState, PodObject } from '../kube/types.ts'
-import { aConfig, aReport, hashFor } from './given.ts'
+import { aConfig, aReport, hashFor } from './controller.fixture.ts'
 import { endingOf, readReport } from './report.ts'
 
 const config = aConfig()

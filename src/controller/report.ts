@@ -4,7 +4,7 @@
 import { type AgentReport, agentReport, maxReportBytes } from '../contract/agent-report.ts'
 import type { Interface } from '../contract/interfaces.ts'
 import type { ContainerState, PodObject } from '../kube/types.ts'
-import type { Action, Reading } from './observed.ts'
+import type { Action, Reading } from './plan/observed.ts'
 
 export interface Expected {
   node: string

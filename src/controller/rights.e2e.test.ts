@@ -7,12 +7,12 @@ import { after, before, test } from 'node:test'
 import { type Lessen, missedOf, rightOf, without } from '../../test/support/audited-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type RealController, startRealController } from '../../test/support/real-controller.ts'
-import { bizConfigs } from '../contract/biz-config.ts'
+import { bizConfigs } from '../contract/legacy/biz-config.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import { jobs, nodes } from '../kube/resources.ts'
-import { aConfig } from './given.ts'
+import { aConfig } from './controller.fixture.ts'
 import { agentJobName } from './job.ts'
-import { workOf } from './work.ts'
+import { workOf } from './plan/work.ts'
 
 type Stage = Awaited<ReturnType<RealController['install']>>
 type Restart = () => Promise<void>

@@ -10,10 +10,10 @@ import type { JobObject } from '../kube/types.ts'
 import { type Caches, nodeOf } from './caches.ts'
 import type { Amount } from './config.ts'
 import { jobAnnotations } from './job.ts'
+import type { Memory } from './latest-state.ts'
 import { factsOf } from './machine.ts'
-import type { Memory } from './memory.ts'
 import { progressOf } from './observe.ts'
-import { isTaken, startWithinMs } from './work.ts'
+import { isTaken, startWithinMs } from './plan/work.ts'
 
 export interface Rollout {
   look(key: string, now: number): { room: boolean; because: string; stopped?: boolean }

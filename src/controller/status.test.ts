@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mergePatch } from '../contract/json.ts'
 import { type NodeConfigStatus, nodeConfigStatus } from '../contract/node-config.ts'
-import { aConfig, aNic, aReport, hashFor, start } from './given.ts'
+import { aConfig, aNic, aReport, hashFor, start } from './controller.fixture.ts'
+import type { Said } from './plan/work.ts'
 import { nextStatus } from './status.ts'
-import type { Said } from './work.ts'
 
 const at = new Date(start)
 const now = '2026-01-01T00:00:00Z'

@@ -5,7 +5,7 @@ import type { AgentReport, InterfaceReport } from '../contract/agent-report.ts'
 import type { Interface } from '../contract/interfaces.ts'
 import { equalJson } from '../contract/json.ts'
 import type { ConditionStatus, InterfaceStatus, NodeConfig, NodeConfigStatus } from '../contract/node-config.ts'
-import { type Said, type Work, workOf } from './work.ts'
+import { type Said, type Work, workOf } from './plan/work.ts'
 
 export function nextStatus(config: NodeConfig, said: Said, now: Date): NodeConfigStatus | undefined {
   const before = config.status ?? {}

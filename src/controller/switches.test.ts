@@ -7,7 +7,7 @@ import { type ControllerCluster, inputOf, startControllerCluster } from '../../t
 import { eventually } from '../../test/support/eventually.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import { namespaces, nodes } from '../kube/resources.ts'
-import { aNic } from './given.ts'
+import { aNic } from './controller.fixture.ts'
 
 let cluster: ControllerCluster
 

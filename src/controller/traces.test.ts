@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import type { AgentReport } from '../contract/agent-report.ts'
 import { nodeConfigAnnotations } from '../contract/node-config.ts'
 import { noTracer, parseTraceparent, type Span } from '../telemetry/trace.ts'
-import { aConfig, aJob, aReport, seen, start } from './given.ts'
+import { aConfig, aJob, aReport, seen, start } from './controller.fixture.ts'
+import type { Said } from './plan/work.ts'
 import { createTraces, traceFacts } from './traces.ts'
-import type { Said } from './work.ts'
 
 const [traceId, spanId] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331']
 const annotations = { [nodeConfigAnnotations.traceparent]: `00-${traceId}-${spanId}-01` }

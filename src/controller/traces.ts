@@ -16,8 +16,8 @@ import {
   type Tracer,
   traceparentOf,
 } from '../telemetry/trace.ts'
-import type { Action, AgentJob, Observed } from './observed.ts'
-import { isSettled, type Said } from './work.ts'
+import type { Action, AgentJob, Observed } from './plan/observed.ts'
+import { isSettled, type Said } from './plan/work.ts'
 
 export interface Traces {
   /** For a Job that is about to be made; `made` is called when it is. */

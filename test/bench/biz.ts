@@ -5,13 +5,13 @@
  * Agents are played: their Pods end with a good report as soon as they are seen.
  */
 import assert from 'node:assert/strict'
-import { bizConfigs } from '../../src/contract/biz-config.ts'
 import { hashOf } from '../../src/contract/hash.ts'
+import { bizConfigs } from '../../src/contract/legacy/biz-config.ts'
 import { nodeConfigs } from '../../src/contract/node-config.ts'
-import { aMac } from '../../src/controller/biz/given.ts'
+import { aMac } from '../../src/controller/legacy/biz-config.fixture.ts'
 import { nodes } from '../../src/kube/resources.ts'
 import { allAgents } from '../support/agent-player.ts'
-import { each, readyNode, uuidOf } from '../support/controller-many.ts'
+import { each, readyNode, uuidOf } from '../support/controller-scale.ts'
 import { eventually } from '../support/eventually.ts'
 import { type RealController, startRealController } from '../support/real-controller.ts'
 import { figure, inItsOwnWorld, say, timed } from './figure.ts'

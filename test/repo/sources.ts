@@ -24,7 +24,7 @@ export function sources(pattern = 'src/**/*.ts'): Source[] {
 }
 
 export function isTest(path: string): boolean {
-  return /\.test\.ts$/.test(path)
+  return /\.(test|fixture)\.ts$/.test(path)
 }
 
 function importsOf(path: string, text: string): Source['imports'] {

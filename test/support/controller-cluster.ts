@@ -11,7 +11,7 @@ import { type AgentInput, agentInputVariable } from '../../src/contract/agent-in
 import type { AgentReport } from '../../src/contract/agent-report.ts'
 import { crdOf, kinds } from '../../src/contract/crd.ts'
 import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
-import { aConfig, aNic } from '../../src/controller/given.ts'
+import { aConfig, aNic } from '../../src/controller/controller.fixture.ts'
 import { runNodeController } from '../../src/controller/main.ts'
 import { connectKube, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/config.ts'

@@ -3,7 +3,7 @@
  */
 import type { NodeConfig } from '../../src/contract/node-config.ts'
 import { factsOf } from '../../src/controller/machine.ts'
-import { workOf } from '../../src/controller/work.ts'
+import { workOf } from '../../src/controller/plan/work.ts'
 import type { NodeObject } from '../../src/kube/types.ts'
 
 export function firstApply(config: NodeConfig, node: NodeObject) {

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type BizConfig, type BizNode, bizConfigs } from '../../src/contract/biz-config.ts'
+import { type BizConfig, type BizNode, bizConfigs } from '../../src/contract/legacy/biz-config.ts'
 import { nodeConfigs } from '../../src/contract/node-config.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { jobs } from '../../src/kube/resources.ts'

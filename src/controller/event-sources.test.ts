@@ -1,0 +1,158 @@
+/**
+ * Who is woken by what, where many configs name one node: counted, with the real caches over HTTP.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type ControllerCluster, startControllerCluster } from '../../test/support/controller-cluster.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { firstApply } from '../../test/support/first-apply.ts'
+import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
+import { jobs, pods } from '../kube/resources.ts'
+import type { JobObject } from '../kube/types.ts'
+import { silent } from '../telemetry/log.ts'
+import { createCaches, finishOf } from './caches.ts'
+import { controllerConfig } from './config.ts'
+import { followCluster } from './event-sources.ts'
+import { agentJob } from './job.ts'
+
+const many = 40
+const names = Array.from({ length: many }, (_, index) => `c${`${index}`.padStart(2, '0')}`)
+const [first = '', second = '', third = ''] = names
+
+const end = new AbortController()
+let cluster: ControllerCluster
+let caches: ReturnType<typeof createCaches>
+let woken: string[] = []
+let machine = ''
+
+before(async () => {
+  cluster = await startControllerCluster()
+  caches = createCaches(cluster.kube, cluster.namespace, silent)
+  await Promise.all(Object.values(caches).map(cache => cache.start(end.signal)))
+  machine = await cluster.addNode('shared')
+  followCluster(caches, key => woken.push(key.replace(`${cluster.namespace}/`, '')))
+})
+
+after(async () => {
+  end.abort()
+  await cluster.close()
+})
+
+/** What is woken by something that the caches show when it is done. */
+async function wakesOf(act: () => Promise<unknown>, isShown: () => boolean): Promise<string[]> {
+  woken = []
+  await act()
+  await eventually(() => assert.ok(isShown()))
+  return [...new Set(woken)].toSorted()
+}
+
+const keyOf = (name: string) => ({ namespace: cluster.namespace, name })
+const shown = (name: string) => caches.configs.get(keyOf(name))
+
+/** As the controller would make it. */
+function jobFor(config: NodeConfig, nodeName: string): JobObject {
+  const node = caches.nodes.get(nodeName)
+  assert.ok(node)
+  return agentJob(firstApply(config, node), controllerConfig({ AGENT_IMAGE: 'multinic-agent:test' }).agent)
+}
+
+const saysDuplicate = {
+  state: 'Pending' as const,
+  conditions: [{ type: 'Ready', status: 'False' as const, reason: 'DuplicateNode' }],
+}
+
+test('so many configs for one node wake as many keys, not each other', async () => {
+  await wakesOf(
+    async () => {
+      for (const name of names) await cluster.addConfig(name, machine, { nodeName: 'shared' })
+    },
+    () => caches.configs.list().length === many,
+  )
+  assert.equal(woken.length, many)
+})
+
+test('a controller that starts among them looks at each a few times at most', () => {
+  const seen: string[] = []
+  followCluster(caches, key => seen.push(key))()
+  assert.equal(new Set(seen).size, many)
+  // For itself, for the oldest one, for the Node, for the namespace.
+  assert.ok(seen.length <= 4 * many, `${seen.length}`)
+})
+
+test('a controller that starts looks at settled configs after new work, whatever else it meets of them', async () => {
+  const settled = await cluster.addConfig('settled', await cluster.addNode('settled'))
+  await cluster.kube.create(jobs, jobFor(settled, 'settled'))
+  const status = { state: 'Configured' as const, observedGeneration: settled.metadata.generation }
+  await cluster.kube.patchStatus(nodeConfigs, keyOf('settled'), status)
+  await eventually(() => {
+    assert.equal(shown('settled')?.status?.state, 'Configured')
+    assert.equal(caches.pods.list().length, 1)
+  })
+  const priorities: Record<string, Set<string | undefined>> = {}
+  followCluster(caches, (key, priority) => {
+    const of = priorities[key] ?? new Set()
+    priorities[key] = of.add(priority)
+  })()
+  assert.deepEqual([...(priorities[`${cluster.namespace}/settled`] ?? [])], ['recheck'])
+  assert.ok(priorities[`${cluster.namespace}/${first}`]?.has('new'))
+  await cluster.finishPod(await cluster.endAgent('settled'))
+  await cluster.kube.delete(jobs, keyOf(jobFor(settled, 'settled').metadata.name), { propagation: 'Background' })
+  await eventually(() => assert.deepEqual([caches.jobs.list(), caches.pods.list()], [[], []]))
+})
+
+test('an agent on the node wakes its own config, and nobody who stands back', async () => {
+  const others = names.slice(1)
+  for (const name of others) await cluster.kube.patchStatus(nodeConfigs, keyOf(name), saysDuplicate)
+  await eventually(() => assert.ok(others.every(name => shown(name)?.status)))
+
+  const config = await cluster.configOf(first)
+  assert.ok(config)
+  const job = jobFor(config, 'shared')
+  const made = await wakesOf(
+    () => cluster.kube.create(jobs, job),
+    () => caches.pods.list().length === 1 && caches.jobs.list().length === 1,
+  )
+  assert.deepEqual(made, [first])
+
+  const ended = await wakesOf(
+    async () => cluster.finishPod(await cluster.endAgent('shared')),
+    () => caches.pods.list()[0]?.status?.phase === 'Succeeded' && caches.jobs.list().every(finishOf),
+  )
+  assert.deepEqual(ended, [first])
+
+  // One that stood back has taken over, and its status does not say so yet: its own agent wakes it all the same.
+  const [pod] = caches.pods.list()
+  const [kept] = caches.jobs.list()
+  assert.ok(pod && kept)
+  await cluster.kube.patch(jobs, keyOf(kept.metadata.name), {
+    metadata: { annotations: { 'multinic.io/config': third } },
+  })
+  await eventually(() => assert.equal(caches.jobs.list()[0]?.metadata.annotations?.['multinic.io/config'], third))
+  const gone = await wakesOf(
+    () => cluster.kube.delete(pods, keyOf(pod.metadata.name)),
+    () => caches.pods.list().length === 0,
+  )
+  assert.deepEqual(gone, [first, third])
+})
+
+test('the end of one in the middle wakes nobody else, the end of the oldest one wakes all', async () => {
+  const remove = (name: string) =>
+    wakesOf(
+      () => cluster.kube.delete(nodeConfigs, keyOf(name)),
+      () => shown(name) === undefined,
+    )
+  assert.deepEqual(await remove(second), [second])
+  assert.deepEqual(await remove(first), [first, ...names.slice(2)])
+})
+
+test('a config that is corrected to another machine lets the next one have the node', async () => {
+  const other = await cluster.addNode('elsewhere')
+  for (const name of ['e1', 'e2']) await cluster.addConfig(name, other, { nodeName: name })
+  await eventually(() => assert.ok(shown('e1') && shown('e2')))
+  const spec = { instanceId: '6f1c2a10-0001-4aaa-8bbb-999999999999' }
+  const corrected = await wakesOf(
+    () => cluster.kube.patch(nodeConfigs, keyOf('e1'), { spec }),
+    () => shown('e1')?.spec.instanceId === spec.instanceId,
+  )
+  assert.deepEqual(corrected, ['e1', 'e2'])
+})

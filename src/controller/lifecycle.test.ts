@@ -1,0 +1,239 @@
+/**
+ * What ends a config or the controller itself, over HTTP: a namespace that is deleted, a leader that is replaced, Pods
+ * that never start; and how few writes a config costs.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import {
+  type ControllerCluster,
+  controllerStage,
+  startControllerCluster,
+} from '../../test/support/controller-cluster.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { nodeConfigFinalizer, nodeConfigs } from '../contract/node-config.ts'
+import { events, jobs, leases, namespaces, pods } from '../kube/resources.ts'
+import type { EventObject, ObjectMeta } from '../kube/types.ts'
+import { silent } from '../telemetry/log.ts'
+import { aConfig, aJob, start } from './controller.fixture.ts'
+import { createTroubles } from './pod-start-errors.ts'
+
+let cluster: ControllerCluster
+
+before(async () => {
+  cluster = await startControllerCluster()
+})
+after(() => cluster.close())
+
+test('a config costs a finalizer, a Job and one status; then nothing', async () => {
+  const controller = await cluster.startController()
+  try {
+    const writes: string[] = []
+    const stop = cluster.api.store.subscribe(event => {
+      const kind = JSON.stringify(event).match(/multinicnodeconfigs|batch\/jobs/)?.[0]
+      if (kind) writes.push(kind)
+    })
+    await cluster.addConfig('thrifty', await cluster.addNode('thrifty'))
+    await cluster.finishPod(await cluster.endAgent('thrifty'))
+    const { metadata } = await cluster.expectConfigured('thrifty')
+    const [job] = await cluster.jobsOn('thrifty')
+    await eventually(async () => assert.equal((await cluster.jobsOn('thrifty'))[0]?.status?.succeeded, 1))
+    stop()
+    assert.equal(writes.filter(kind => kind === 'multinicnodeconfigs').length, 3, 'create, finalizer, status')
+    assert.equal((await cluster.configOf('thrifty'))?.metadata.resourceVersion, metadata.resourceVersion)
+    assert.equal((await cluster.jobsOn('thrifty'))[0]?.metadata.uid, job?.metadata.uid)
+  } finally {
+    await controller.stop()
+  }
+})
+
+test('the second replica takes over where the first one stopped, and no Job runs twice', async () => {
+  const env = { LEADER_ELECT: 'true' }
+  const first = await cluster.startController(env)
+  const names = ['r1', 'r2', 'r3', 'r4']
+  await eventually(async () => {
+    const lease = await cluster.kube.get(leases, { namespace: cluster.namespace, name: 'multinic-controller' })
+    assert.ok(lease?.spec?.holderIdentity)
+  })
+  const second = await cluster.startController(env)
+  try {
+    for (const name of names) await cluster.addConfig(name, await cluster.addNode(name))
+    await eventually(async () => assert.equal((await cluster.waitingPods()).length, names.length))
+    await first.stop()
+    for (const name of names) await cluster.endAgent(name)
+    for (const name of names) await cluster.expectConfigured(name)
+    for (const name of names) assert.equal((await cluster.jobsOn(name)).length, 1)
+  } finally {
+    await second.stop()
+  }
+})
+
+test('a controller that is told to stop has stopped within a second', async () => {
+  // A machine that is busy may take longer now and then: one that waits for something of its own always does.
+  let tries = 0
+  await eventually(async () => {
+    const name = `stopping-${++tries}`
+    const controller = await cluster.startController()
+    await cluster.addConfig(name, await cluster.addNode(name))
+    await eventually(async () => assert.equal((await cluster.jobsOn(name)).length, 1))
+    const began = performance.now()
+    await controller.stop()
+    const took = performance.now() - began
+    await cluster.finishPod(await cluster.endAgent(name))
+    assert.ok(took < 1_000, `${took} ms`)
+  })
+})
+
+test('a Pod that does not start is explained by its Events', async () => {
+  const uid = 'a-job-that-waits'
+  const event = (reason: string, message: string): EventObject => ({
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: `late.${reason.toLowerCase()}`, namespace: cluster.namespace },
+    involvedObject: { kind: 'Job', name: 'late', namespace: cluster.namespace, uid },
+    type: 'Warning',
+    reason,
+    message,
+    lastTimestamp: reason === 'FailedCreate' ? '2026-01-01T00:00:02Z' : '2026-01-01T00:00:01Z',
+  })
+  const forbidden = 'Error creating: pods "late" is forbidden: violates PodSecurity "restricted:latest"'
+  await cluster.kube.create(events, event('FailedCreate', forbidden))
+  await cluster.kube.create(events, event('FailedMount', 'hostPath type check failed: /etc/netplan is not a directory'))
+  const troubles = createTroubles(cluster.kube, cluster.namespace, silent)
+  const late = aJob(aConfig(), { uid, phase: 'waiting', createdAt: start })
+  assert.deepEqual(troubles.late([late], start + 1_000), [])
+  assert.deepEqual(troubles.late([late], start + 6_000), [late])
+  await troubles.ask([late], start + 6_000)
+  assert.deepEqual(troubles.late([late], start + 7_000), [])
+  assert.deepEqual(troubles.of(uid), { reason: 'PodForbidden', message: forbidden })
+  assert.deepEqual(troubles.late([late], start + 50_000), [])
+
+  // A kubelet that is slow to tell is asked before its node is said to be away.
+  const untold = { ...late, uid: 'a-job-of-which-nobody-tells' }
+  await troubles.ask([untold], start + 6_000)
+  assert.equal(troubles.of(untold.uid), undefined)
+  assert.deepEqual(troubles.late([untold], start + 10_000), [])
+  assert.deepEqual(troubles.late([untold], start + 30_000), [untold])
+})
+
+test('a node that is full and a directory that cannot be mounted are told by the status', async () => {
+  const controller = await cluster.startController()
+  const { kube, namespace } = cluster
+  const podOn = async (node: string) => {
+    await cluster.addConfig(node, await cluster.addNode(node))
+    const first = async () => (await cluster.podsOn(node))[0] ?? assert.fail(`no Pod is made for ${node}`)
+    return (await eventually(first)).metadata
+  }
+  const saysIn = (name: string, line: string) =>
+    eventually(async () => {
+      const { state, conditions } = (await cluster.configOf(name))?.status ?? {}
+      const ready = conditions?.find(({ type }) => type === 'Ready')
+      assert.equal(`${state} ${ready?.reason}: ${ready?.message}`, line)
+    })
+  /** As the Job controller sends another Pod after a while: when this one runs, the trouble of the first is over. */
+  const runsAfter = async ({ labels, ownerReferences }: ObjectMeta, node: string) => {
+    const metadata = {
+      name: `${node}-again`,
+      namespace,
+      ...(labels && { labels }),
+      ...(ownerReferences && { ownerReferences }),
+    }
+    const spec = { nodeName: node, containers: [{ name: 'agent', image: 'multinic-agent:test' }] }
+    await kube.create(pods, { apiVersion: 'v1', kind: 'Pod', metadata, spec })
+    const agent = { name: 'agent', restartCount: 0, ready: true, image: '', imageID: '', state: { running: {} } }
+    await kube.patchStatus(pods, { namespace, name: metadata.name }, { phase: 'Running', containerStatuses: [agent] })
+    const [job] = await cluster.jobsOn(node)
+    await saysIn(node, `InProgress Applying: ${job?.metadata.name} is running`)
+  }
+  try {
+    const { name, uid = '' } = await podOn('unmounted')
+    // As a kubelet tells it: in an Event, while the Pod waits.
+    await kube.create(events, {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: `${name}.mount`, namespace },
+      involvedObject: { kind: 'Pod', name, namespace, uid },
+      type: 'Warning',
+      reason: 'FailedMount',
+      message: 'hostPath type check failed: /etc/netplan is not a directory',
+      lastTimestamp: '2026-01-01T00:00:01Z',
+    })
+    const full = await podOn('full')
+    const refused = { phase: 'Failed', reason: 'OutOfcpu', message: 'Node didn’t have enough resource: cpu' }
+    await kube.patchStatus(pods, { namespace, name: full.name }, refused)
+    await saysIn('full', `InProgress NodeOutOfResources: OutOfcpu: ${refused.message}`)
+    await runsAfter(full, 'full')
+    await saysIn('unmounted', 'InProgress MountFailed: hostPath type check failed: /etc/netplan is not a directory')
+  } finally {
+    await controller.stop()
+  }
+})
+
+test('Jobs of a config that is gone, which no TTL controller removes, are swept some time after their end', async () => {
+  const { kube, namespace } = cluster
+  const hourAgo = new Date(Date.now() - 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z')
+  const endedJob = async (name: string, config: string, at: string) => {
+    const template = { spec: { restartPolicy: 'OnFailure' as const, containers: [{ name: 'agent', image: 'agent' }] } }
+    const labels = { 'app.kubernetes.io/name': 'multinic-agent' }
+    const metadata = { name, namespace, labels, annotations: { 'multinic.io/config': config } }
+    await kube.create(jobs, { apiVersion: 'batch/v1', kind: 'Job', metadata, spec: { suspend: true, template } })
+    const conditions = [{ type: 'Complete', status: 'True', lastTransitionTime: at }]
+    await kube.patchStatus(jobs, { namespace, name }, { completionTime: at, succeeded: 1, conditions })
+  }
+  await endedJob('left-long-ago', 'gone-since', hourAgo)
+  await endedJob('left-just-now', 'gone-since', new Date().toISOString().replace(/\.\d+Z$/, 'Z'))
+  const controller = await cluster.startController()
+  const isThere = async (name: string) => (await kube.get(jobs, { namespace, name })) !== undefined
+  try {
+    await eventually(async () => assert.equal(await isThere('left-long-ago'), false))
+    assert.equal(await isThere('left-just-now'), true)
+  } finally {
+    await controller.stop()
+  }
+})
+
+test('a controller that is told to stop while its namespace goes lets all of its configs go first', async () => {
+  const namespace = 'ending'
+  await cluster.kube.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+  const ending = controllerStage(cluster.kube, cluster.api.kubeconfig, namespace)
+  const held = async () => (await cluster.kube.list(nodeConfigs, { namespace })).items.length
+  for (let index = 0; index < 60; index++) {
+    const { apiVersion, kind, spec } = aConfig({ name: `held-${index}` })
+    const metadata = { name: `held-${index}`, namespace, finalizers: [nodeConfigFinalizer] }
+    await cluster.kube.create(nodeConfigs, { apiVersion, kind, metadata, spec })
+  }
+  const controller = await ending.startController({ CONTROLLER_WORKERS: '1' })
+  try {
+    await cluster.kube.delete(namespaces, { name: namespace })
+    await eventually(async () => assert.ok((await held()) < 60), { within: 30_000, every: 1 })
+    await controller.stop()
+    assert.equal(await held(), 0)
+  } finally {
+    await controller.stop()
+  }
+})
+
+test('a namespace that is deleted takes its configs with it', async () => {
+  const controller = await cluster.startController()
+  try {
+    await cluster.addConfig('last', await cluster.addNode('last'))
+    await cluster.finishPod(await cluster.endAgent('last'))
+    await cluster.expectConfigured('last')
+    await cluster.kube.delete(namespaces, { name: cluster.namespace })
+    await eventually(
+      async () => {
+        const { items } = await cluster.kube.list(nodeConfigs, { namespace: cluster.namespace })
+        assert.deepEqual(
+          items.map(({ metadata }) => metadata.name),
+          [],
+        )
+      },
+      { within: 30_000 },
+    )
+    const cleanups = (await cluster.kube.list(jobs, { namespace: cluster.namespace })).items.filter(
+      job => job.metadata.labels?.['multinic.io/action'] === 'cleanup',
+    )
+    assert.deepEqual(cleanups, [])
+  } finally {
+    await controller.stop()
+  }
+})

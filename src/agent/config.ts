@@ -3,7 +3,7 @@
  */
 import { canonical, parseIp } from '../contract/address.ts'
 import { parseDuration } from '../contract/duration.ts'
-import { type FieldError, interfaceId } from '../contract/interfaces.ts'
+import { type FieldError, interfaceIndex } from '../contract/interfaces.ts'
 import type { Environment } from '../runtime/env.ts'
 
 export const backends = ['netplan', 'networkmanager', 'ifcfg'] as const
@@ -124,7 +124,7 @@ function probeOf(text: string, fail: (message: string) => void): Pick<Settings['
   const of: Record<number, ProbeMode> = {}
   for (const entry of more) {
     const [name = '', word = ''] = entry.split('=')
-    const id = interfaceId(name)
+    const id = interfaceIndex(name)
     if (id === undefined) fail(`"${name}" is not one of multinic0 to multinic9`)
     else of[id] = modeOf(word)
   }

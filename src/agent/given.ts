@@ -77,7 +77,7 @@ export function aNode(nics: number, values: Partial<Observed> = {}): Observed {
 
 export function anInterface(index: number, values: Partial<Interface> = {}): Interface {
   return {
-    id: index,
+    index: index,
     name: `multinic${index}`,
     macAddress: macOf(index),
     portId: `port-${index}`,

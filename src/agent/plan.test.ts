@@ -335,7 +335,7 @@ const anyWish = fc
       const { host = 2, mtu, v6 = false, gateway = false, route = false } = values[index] ?? {}
       const net = macs[index] ?? 0
       return {
-        id,
+        index: id,
         name: `multinic${id}`,
         macAddress: macOf(net),
         portId: `port-${net}`,

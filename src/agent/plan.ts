@@ -63,7 +63,7 @@ export function planRun(question: Question): Plan {
 
   const ground = groundOf(question, owned)
   for (const wish of interfaces) {
-    if (question.skip?.has(wish.id)) continue
+    if (question.skip?.has(wish.index)) continue
     const [link, ...others] = linksByMac(observed.links, wish.macAddress)
     if (!link) missing.push(wish)
     else {
@@ -75,13 +75,13 @@ export function planRun(question: Question): Plan {
           ground,
           owned.find(entry => entry.mac === wish.macAddress),
         )
-      if (refusal) refused.set(wish.id, refusal)
+      if (refusal) refused.set(wish.index, refusal)
       else present.push({ wish, link })
     }
   }
   if (backend.kind === 'unknown' && present.length > 0)
     for (const { wish } of present)
-      refused.set(wish.id, { reason: 'BackendUnknown', message: backend.because.join(', ') })
+      refused.set(wish.index, { reason: 'BackendUnknown', message: backend.because.join(', ') })
 
   const ours = new Set([
     ...present.map(({ link }) => link.ifindex),
@@ -101,7 +101,7 @@ export function planRun(question: Question): Plan {
   // One that is refused claims no network: the next one in it may.
   const wanted = touchable.length === present.length ? all : nicsOf(touchable)
   const accepted = wanted.flatMap(nic => {
-    const link = touchable.find(({ wish }) => wish.id === nic.id)?.link
+    const link = touchable.find(({ wish }) => wish.index === nic.id)?.link
     return link ? [{ nic, link }] : []
   })
 
@@ -133,7 +133,7 @@ function ownedDevices(
   refused: ReadonlyMap<number, Refusal>,
   interfaces: readonly Interface[],
 ): number[] {
-  const untouchable = new Set(interfaces.filter(wish => refused.has(wish.id)).map(wish => wish.macAddress))
+  const untouchable = new Set(interfaces.filter(wish => refused.has(wish.index)).map(wish => wish.macAddress))
   return owned
     .filter(({ mac }) => !untouchable.has(mac))
     .flatMap(({ mac }) => linksByMac(observed.links, mac).map(link => link.ifindex))
@@ -159,7 +159,7 @@ function accept(
   refused: Map<number, Refusal>,
 ): { wish: Interface; link: Link }[] {
   let touchable = present.filter(({ wish, link }) => {
-    const nic = wanted.find(entry => entry.id === wish.id)
+    const nic = wanted.find(entry => entry.id === wish.index)
     const refusal =
       nic &&
       refuse(
@@ -168,8 +168,8 @@ function accept(
         ground,
         owned.find(entry => entry.mac === wish.macAddress),
       )
-    if (refusal) refused.set(wish.id, refusal)
-    return nic !== undefined && !refused.has(wish.id)
+    if (refusal) refused.set(wish.index, refusal)
+    return nic !== undefined && !refused.has(wish.index)
   })
   for (;;) {
     const stuck = touchable.flatMap(({ wish, link }) => {
@@ -182,12 +182,12 @@ function accept(
       return holder ? [{ wish, holder }] : []
     })
     for (const { wish, holder } of stuck)
-      refused.set(wish.id, {
+      refused.set(wish.index, {
         reason: 'InterfaceNameInUse',
         message: `${wish.name} is the name of a device with ${holder.mac}`,
       })
     if (stuck.length === 0) return touchable
-    touchable = touchable.filter(({ wish }) => !refused.has(wish.id))
+    touchable = touchable.filter(({ wish }) => !refused.has(wish.index))
   }
 }
 

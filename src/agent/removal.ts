@@ -43,7 +43,7 @@ export function planRemovals(question: RemovalQuestion): Removals {
     else units.push(link ? removeNic(nic, link, question) : removeTraces(nic.id, nic.mac, question))
   }
   for (const id of allIds)
-    if (!interfaces.some(nic => nic.id === id) && !owned.some(nic => nic.id === id))
+    if (!interfaces.some(nic => nic.index === id) && !owned.some(nic => nic.id === id))
       units.push(removeTraces(id, '', question))
   return { units: units.filter(unit => unit.changes.length > 0), kept }
 }
@@ -98,7 +98,7 @@ function scopeOf(id: number, mac: string, question: RemovalQuestion): Scope {
   const { interfaces, observed, owned, paths, settings } = question
   const record = owned.find(nic => nic.mac === mac)?.record
   const table = record?.table ?? settings.tableBase + id
-  const claimed = interfaces.some(nic => nic.id === id)
+  const claimed = interfaces.some(nic => nic.index === id)
   const files = filesOfId(paths, id).filter(path => {
     const file = observed.files[path]
     if (file && isForeign(file)) return false

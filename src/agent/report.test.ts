@@ -53,11 +53,11 @@ test('any report fits, stays valid, and keeps every verdict and reason', () => {
           removed,
           node: 'n'.repeat(253),
           backend: { kind: 'netplan', because: [message] },
-          bootId: 'b'.repeat(36),
+          bootID: 'b'.repeat(36),
           interfaces: nics.map(({ message, portId, failed }, id) => ({
             id,
             name: `multinic${id}`,
-            mac: 'fa:16:3e:00:00:01',
+            macAddress: 'fa:16:3e:00:00:01',
             portId,
             status: failed ? ('Failed' as const) : ('Configured' as const),
             reason: failed ? 'ForeignAddresses' : 'Configured',

@@ -45,13 +45,13 @@ export function appliedReport(work: Work, passes: readonly Pass[], recovered: re
   const stuck = passes.flatMap(pass => pass.stuck)
   if (work.mode === 'cleanup') return { ...common, ...cleanedUp(stuck, removed) }
   const interfaces = work.interfaces.map(nic => {
-    const refusal = failed.get(nic.id) ?? last.plan.refused.get(nic.id)
-    const missing = last.plan.missing.some(entry => entry.id === nic.id)
+    const refusal = failed.get(nic.index) ?? last.plan.refused.get(nic.index)
+    const missing = last.plan.missing.some(entry => entry.index === nic.index)
     const judged: Judged = refusal
       ? { status: 'Failed', ...refusal }
       : missing
         ? { status: 'Pending', reason: 'NicMissing', message: `no NIC has ${nic.macAddress}` }
-        : { status: 'Configured', reason: 'Configured', ...toldOf(passes, nic.id) }
+        : { status: 'Configured', reason: 'Configured', ...toldOf(passes, nic.index) }
     return nicReport(nic, judged, observedOf(last.observed, nic))
   })
   return { ...common, ...verdictOf(interfaces, stuck), interfaces }
@@ -77,12 +77,12 @@ export function checkedReport(work: Work, pass: Pass): AgentReport {
   const words = (id: number) =>
     plan.units.filter(unit => unit.id === id && unit.purpose === 'apply').flatMap(unit => unit.changes.map(inWords))
   const interfaces = work.interfaces.map(nic => {
-    const refusal = plan.refused.get(nic.id)
-    const changes = words(nic.id)
-    const found = changes.length > 0 ? changes.join('; ') : pass.failed.get(nic.id)?.message
+    const refusal = plan.refused.get(nic.index)
+    const changes = words(nic.index)
+    const found = changes.length > 0 ? changes.join('; ') : pass.failed.get(nic.index)?.message
     const judged: Judged = refusal
       ? { status: 'Failed', ...refusal }
-      : plan.missing.some(entry => entry.id === nic.id)
+      : plan.missing.some(entry => entry.index === nic.index)
         ? { status: 'Pending', reason: 'NicMissing', message: `no NIC has ${nic.macAddress}` }
         : found === undefined
           ? { status: 'Configured', reason: 'InSync' }
@@ -150,15 +150,15 @@ function blank(work: Work | undefined): AgentReport {
   }
 }
 
-function factsOf({ plan, observed }: Pass): Pick<AgentReport, 'backend' | 'bootId'> {
-  return { backend: plan.backend, ...(observed.bootId ? { bootId: observed.bootId } : {}) }
+function factsOf({ plan, observed }: Pass): Pick<AgentReport, 'backend' | 'bootID'> {
+  return { backend: plan.backend, ...(observed.bootId ? { bootID: observed.bootId } : {}) }
 }
 
 function nicReport(nic: Interface, judged: Judged, observed?: ObservedInterface): InterfaceReport {
   return {
-    id: nic.id,
-    name: interfaceName(nic.id),
-    mac: nic.macAddress,
+    id: nic.index,
+    name: interfaceName(nic.index),
+    macAddress: nic.macAddress,
     ...(nic.portId === undefined ? {} : { portId: nic.portId }),
     ...judged,
     ...(observed ? { observed } : {}),

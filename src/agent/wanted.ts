@@ -48,13 +48,13 @@ export function wantedNics(
 ): WantedNic[] {
   const claimed = new Set<string>()
   return [...interfaces]
-    .sort((a, b) => a.id - b.id)
+    .sort((a, b) => a.index - b.index)
     .map(nic => {
       const cidrs = addressesOf(nic).flatMap(text => parseCidr(text) ?? [])
-      const table = settings.tableBase + nic.id
+      const table = settings.tableBase + nic.index
       const altname = altnameOf(nic.portId)
       return {
-        id: nic.id,
+        id: nic.index,
         name: nic.name,
         mac: nic.macAddress,
         ...(nic.portId === undefined ? {} : { portId: nic.portId }),
@@ -64,7 +64,7 @@ export function wantedNics(
           cidr,
           noPrefixRoute: settings.noPrefixRoute && settings.policyRouting,
         })),
-        routes: settings.policyRouting ? routesOf(nic, cidrs, table, settings.metric + nic.id) : [],
+        routes: settings.policyRouting ? routesOf(nic, cidrs, table, settings.metric + nic.index) : [],
         rules: settings.policyRouting ? rulesOf(cidrs, table, claimed, reserved) : [],
         sysctls: sysctlsOf(settings),
         acceptRa: settings.acceptRa,

@@ -2,7 +2,7 @@
  * Where a value was at an earlier time: the values of records that begin with a text. Pure.
  */
 import { canonical } from '../contract/address.ts'
-import { addressesOf, type Interface } from '../contract/interfaces.ts'
+import { addressesOf } from '../contract/interfaces.ts'
 import type { InventoryRecord, SearchHit } from '../contract/inventory.ts'
 
 export function hitsIn(records: readonly InventoryRecord[], word: string): SearchHit[] {
@@ -13,8 +13,8 @@ export function hitsIn(records: readonly InventoryRecord[], word: string): Searc
       { kind: 'node', value: nodeName, ...place },
       { kind: 'vm', value: instanceId, ...place },
     ]
-    const ofNics = (config.interfaces as Interface[]).flatMap((nic): SearchHit[] => {
-      const here = { ...place, interface: nic.name }
+    const ofNics = config.interfaces.flatMap((nic): SearchHit[] => {
+      const here = { ...place, ...(nic.name && { interface: nic.name }) }
       const addresses = addressesOf(nic).map(one => one.split('/', 1)[0] ?? one)
       return [
         ...addresses

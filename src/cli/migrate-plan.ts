@@ -3,7 +3,7 @@
  * the way. Pure: what is done already is read from the cluster, so an interrupted migration goes on where it was.
  */
 
-import { completeInterfaces, type Interface } from '../contract/interfaces.ts'
+import { completeInterfaces, type Interface, interfaceFields } from '../contract/interfaces.ts'
 import {
   type BizConfig,
   type BizNode,
@@ -143,7 +143,7 @@ export function isSettled({ metadata, status }: NodeConfig): boolean {
   return status?.state === 'Configured' && status.observedGeneration === metadata.generation
 }
 
-const compared = ['id', 'address', 'cidr', 'mtu', 'portId'] as const
+const compared = ['index', 'address', 'cidr', 'mtu', 'portId'] as const
 
 /** In what an existing config asks for something else. What it has beyond a BizConfig (routes, a gateway) is its own. */
 export function differences(wanted: NodeConfig, existing: NodeConfig): string[] {
@@ -158,7 +158,7 @@ export function differences(wanted: NodeConfig, existing: NodeConfig): string[] 
       return compared.flatMap(field =>
         nic[field] === undefined || nic[field] === other[field]
           ? []
-          : [`${nic.macAddress}: ${field} is ${other[field] ?? 'not set'}, not ${nic[field]}`],
+          : [`${nic.macAddress}: ${interfaceFields[field]} is ${other[field] ?? 'not set'}, not ${nic[field]}`],
       )
     }),
     ...[...there.values()].flatMap(nic =>

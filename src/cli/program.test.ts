@@ -64,7 +64,7 @@ test('a command loads neither a room nor the sandbox before it runs', async () =
   const light = [
     'commander',
     ...own.map(name => `./${name}.ts`),
-    ...['env', 'errors', 'version'].map(name => `../${name}.ts`),
+    ...['env', 'errors', 'version'].map(name => `../runtime/${name}.ts`),
     'node:fs/promises',
     'node:stream/consumers',
   ]

@@ -2,7 +2,7 @@
  * Which nodes, NICs and verdicts a word is about: a port, a node, a VM, an address or a MAC. Pure.
  */
 import { canonical } from '../contract/address.ts'
-import { addressesOf, type Interface } from '../contract/interfaces.ts'
+import { addressesOf } from '../contract/interfaces.ts'
 import { type InventoryRecord, type Stage, stages } from '../contract/inventory.ts'
 import type { OperatorVerdict } from '../contract/operator-api.ts'
 import { type NicView, nicViews, stateOf, stateOfNic } from './status.ts'
@@ -72,6 +72,6 @@ export function isAbout(word: string, nic: Wanted): boolean {
   return (
     nic.portId === word ||
     nic.macAddress.toLowerCase() === word.toLowerCase() ||
-    (address !== undefined && addressesOf(nic as Interface).some(one => one.split('/', 1)[0] === address))
+    (address !== undefined && addressesOf(nic).some(one => one.split('/', 1)[0] === address))
   )
 }

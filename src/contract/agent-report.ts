@@ -16,7 +16,7 @@ export const maxReportBytes = 4096
  */
 export const verdicts = ['Configured', 'Pending', 'Failed', 'Removed', 'InSync', 'Drifted', 'Planned'] as const
 
-export const agentReport = z.object({
+const reportSchema = z.object({
   version: z.literal(1),
   node: z.string(),
   mode: z.enum(agentModes),
@@ -29,7 +29,7 @@ export const agentReport = z.object({
     z.object({
       id: z.int().min(0).max(9),
       name: z.string(),
-      mac: z.string(),
+      macAddress: z.string(),
       portId: z.string().optional(),
       status: interfaceStatus.shape.status.unwrap(),
       reason: z.string(),
@@ -45,13 +45,34 @@ export const agentReport = z.object({
   undone: z.array(z.string()),
   /** Who manages the network here, and because of what. */
   backend: z.object({ kind: z.string(), because: z.array(z.string()) }).optional(),
-  bootId: z.string().optional(),
+  bootID: z.string().optional(),
   /** Milliseconds by stage; `startedAt` and `applyAt` are moments, in milliseconds since 1970. */
   timings: z.record(z.string(), z.number()),
   /** The trace that the run belongs to. */
   traceId: z.string().optional(),
 })
 
-export type AgentReport = z.infer<typeof agentReport>
+/** A report of this agent, or of one before 0.1.0, which wrote `mac` and `bootId`. */
+export const agentReport = z.preprocess(withCurrentNames, reportSchema)
+
+function withCurrentNames(report: unknown): unknown {
+  if (!isRecord(report)) return report
+  const { bootId, interfaces } = report
+  return {
+    ...report,
+    ...(report['bootID'] === undefined && bootId !== undefined && { bootID: bootId }),
+    ...(Array.isArray(interfaces) && { interfaces: interfaces.map(withMacAddress) }),
+  }
+}
+
+function withMacAddress(nic: unknown): unknown {
+  return isRecord(nic) && nic['macAddress'] === undefined ? { ...nic, macAddress: nic['mac'] } : nic
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export type AgentReport = z.infer<typeof reportSchema>
 export type InterfaceReport = AgentReport['interfaces'][number]
 export type Verdict = (typeof verdicts)[number]

@@ -1,9 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressesOf, areComplete, completeInterfaces, type InterfaceInput, specHash } from './interfaces.ts'
+import {
+  addressesOf,
+  areComplete,
+  completeInterfaces,
+  equalInterfaces,
+  fromWireInterfaces,
+  type Interface,
+  specHash,
+  toWireInterface,
+  type WireInterface,
+} from './interfaces.ts'
 
 const mac = (n: number) => `fa:16:3e:00:00:0${n}`
-const nic = (more: Partial<InterfaceInput> = {}): InterfaceInput => ({ macAddress: mac(0), ...more })
+const nic = (more: Partial<WireInterface> = {}): WireInterface => ({ macAddress: mac(0), ...more })
 
 test('an entry is completed from its name, then its id, then its position', () => {
   const { interfaces, errors } = completeInterfaces([
@@ -13,12 +23,12 @@ test('an entry is completed from its name, then its id, then its position', () =
   ])
   assert.deepEqual(errors, [])
   assert.deepEqual(
-    interfaces.map(({ id, name, macAddress }) => `${id} ${name} ${macAddress}`),
+    interfaces.map(({ index: id, name, macAddress }) => `${id} ${name} ${macAddress}`),
     [`2 multinic2 ${mac(3)}`, `3 multinic3 ${mac(2)}`, `7 multinic7 ${mac(1)}`],
   )
 })
 
-const mistakes: Record<string, [InterfaceInput[], string]> = {
+const mistakes: Record<string, [WireInterface[], string]> = {
   'a MAC with dashes': [
     [nic({ macAddress: 'fa-16-3e-00-00-01' })],
     'interfaces[0].macAddress: "fa-16-3e-00-00-01" is not a MAC address; write six hex pairs with colons',
@@ -26,16 +36,16 @@ const mistakes: Record<string, [InterfaceInput[], string]> = {
   'a foreign name': [[nic({ name: 'eth0' })], 'interfaces[0].name: "eth0" is not one of multinic0 to multinic9'],
   'a name that is not the id': [
     [nic({ name: 'multinic1', id: 2 })],
-    'interfaces[0].name: "multinic1" must be multinic2, as id is 2',
+    'interfaces[0].name: "multinic1" must be multinic2, because id is 2',
   ],
-  'an id above nine': [[nic({ id: 10 })], 'interfaces[0].id: 10 is not a whole number from 0 to 9'],
+  'an id above nine': [[nic({ id: 10 })], 'interfaces[0].id: 10 is not an integer from 0 to 9'],
   'the same id twice': [
     [nic({ id: 1 }), nic({ id: 1, macAddress: mac(2) })],
-    'interfaces[1].id: 1 is used by interfaces[0] too',
+    'interfaces[1].id: 1 is also used by interfaces[0]',
   ],
   'the same MAC in two cases': [
     [nic({ macAddress: 'FA:16:3E:00:00:00' }), nic()],
-    `interfaces[1].macAddress: ${mac(0)} is used by interfaces[0] too`,
+    `interfaces[1].macAddress: ${mac(0)} is also used by interfaces[0]`,
   ],
   'an address outside its network': [
     [nic({ address: '10.0.1.5', cidr: '10.0.0.0/24' })],
@@ -75,7 +85,7 @@ test('both spellings of a cidr give the same addresses', () => {
 })
 
 test('the hash does not see order, case or absent keys, and sees everything else', () => {
-  const of = (inputs: InterfaceInput[]) =>
+  const of = (inputs: WireInterface[]) =>
     specHash({ nodeName: 'w1', instanceId: '', interfaces: completeInterfaces(inputs).interfaces })
   const one = nic({ id: 0, macAddress: mac(1), mtu: 1500 })
   const two = nic({ id: 1, macAddress: mac(2), portId: '' })
@@ -92,7 +102,7 @@ test('the hash does not see order, case or absent keys, and sees everything else
 
 test('a list is complete exactly when completing it changes nothing', () => {
   const full = { id: 1, name: 'multinic1', macAddress: mac(1), addresses: ['10.0.0.1/24'] }
-  const lists: InterfaceInput[][] = [
+  const lists: WireInterface[][] = [
     [],
     [full],
     [nic()],
@@ -105,6 +115,57 @@ test('a list is complete exactly when completing it changes nothing', () => {
   ]
   assert.deepEqual(
     lists.map(list => areComplete(list)),
-    lists.map(list => JSON.stringify(completeInterfaces(list).interfaces) === JSON.stringify(list)),
+    lists.map(
+      list => JSON.stringify(completeInterfaces(list).interfaces.map(toWireInterface)) === JSON.stringify(list),
+    ),
   )
 })
+
+const sample: Required<Interface> = {
+  index: 1,
+  name: 'multinic1',
+  macAddress: mac(1),
+  portId: 'port-1',
+  address: '10.0.0.1',
+  cidr: '10.0.0.0/24',
+  mtu: 1500,
+  addresses: ['10.0.0.1/24'],
+  gateway: '10.0.0.254',
+  routes: [{ destination: '10.9.0.0/16', nexthop: '10.0.0.2' }],
+  networkId: 'net-1',
+  subnetId: 'subnet-1',
+  source: 'ns/one',
+}
+const changed: { [field in keyof Interface]-?: Interface[field] } = {
+  index: 2,
+  name: 'multinic2',
+  macAddress: mac(2),
+  portId: 'port-2',
+  address: '10.0.0.2',
+  cidr: '10.0.0.0/25',
+  mtu: 9000,
+  addresses: ['10.0.0.1/24', 'fd00::1/64'],
+  gateway: '10.0.0.253',
+  routes: [{ destination: '10.9.0.0/16', nexthop: '10.0.0.3' }],
+  networkId: 'net-2',
+  subnetId: 'subnet-2',
+  source: 'ns/two',
+}
+for (const field of Object.keys(changed) as (keyof Interface)[]) {
+  const other = { ...sample, [field]: changed[field] } as Required<Interface>
+  test(`a change of ${field} alone makes interfaces differ, changes the hash, and survives the wire`, () => {
+    assert.equal(equalInterfaces(sample, structuredClone(sample)), true)
+    assert.equal(equalInterfaces(sample, other), false)
+    const hash = (nic: Interface) => specHash({ nodeName: 'w1', interfaces: [nic] })
+    assert.notEqual(hash(sample), hash(other))
+    const [back] = fromWireInterfaces([toWireInterface(other)])
+    // The name follows the index, and the other way around.
+    const expected =
+      field === 'name' ? { ...other, name: sample.name } : field === 'index' ? { ...other, name: 'multinic2' } : other
+    assert.deepEqual(back, expected)
+  })
+  test(`${field} is part of a completed list`, () => {
+    const [back] = completeInterfaces([{ ...toWireInterface(sample), name: undefined }]).interfaces
+    assert.deepEqual(back?.[field], sample[field])
+  })
+}

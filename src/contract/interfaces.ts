@@ -5,6 +5,7 @@
  */
 import { canonical, contains, parseCidr, parseIp, parseMac } from './address.ts'
 import { hashOf } from './hash.ts'
+import { equalJson } from './json.ts'
 
 export const maxInterfaces = 10
 
@@ -13,8 +14,9 @@ export interface Route {
   nexthop: string
 }
 
-/** An interface as people may write it: only the MAC is required. */
-export interface InterfaceInput {
+/** An interface on the wire (CRs, HTTP bodies, the agent's input): only the MAC address is required, and the index is called `id`. */
+export interface WireInterface {
+  index?: undefined
   portId?: string | undefined
   id?: number | undefined
   name?: string | undefined
@@ -30,9 +32,9 @@ export interface InterfaceInput {
   source?: string | undefined
 }
 
-/** An interface as our parts pass it on: numbered, named, MAC in lower case, every address with its prefix. */
+/** An interface in code: index and name are set, the MAC address is in lower case, every address has its prefix. */
 export interface Interface {
-  id: number
+  index: number
   name: string
   macAddress: string
   portId?: string
@@ -47,51 +49,101 @@ export interface Interface {
   source?: string
 }
 
+/** The name of a field on the wire. */
+export type WireField = keyof WireInterface
+
+/**
+ * Every field of an interface, by its name in code, with its name on the wire. Completion, equality, the wire form, the
+ * inventory's records and the dashboard's comparison derive from this list: a field that is missing here does not compile.
+ */
+export const interfaceFields = {
+  index: 'id',
+  name: 'name',
+  macAddress: 'macAddress',
+  portId: 'portId',
+  address: 'address',
+  cidr: 'cidr',
+  mtu: 'mtu',
+  addresses: 'addresses',
+  gateway: 'gateway',
+  routes: 'routes',
+  networkId: 'networkId',
+  subnetId: 'subnetId',
+  source: 'source',
+} as const satisfies { [field in keyof Required<Interface>]: WireField }
+
+const fieldNames = Object.keys(interfaceFields) as (keyof Interface)[]
+export const wireFields = Object.values(interfaceFields) satisfies WireField[]
+
 export interface FieldError {
   path: string
   message: string
 }
 
-export function interfaceName(id: number): string {
-  return `multinic${id}`
+export function interfaceName(index: number): string {
+  return `multinic${index}`
 }
 
-export function interfaceId(name: string): number | undefined {
+export function interfaceIndex(name: string): number | undefined {
   const digit = /^multinic([0-9])$/.exec(name)?.[1]
   return digit === undefined ? undefined : Number(digit)
 }
 
+/** The wire form of an interface: the only place that turns `index` into `id`. */
+export function toWireInterface(nic: Interface): WireInterface {
+  const { index, ...rest } = nic
+  return { id: index, ...rest }
+}
+
+/** Reports whether two interfaces are equal in every field of the list. */
+export function equalInterfaces(a: Interface, b: Interface): boolean {
+  return a === b || fieldNames.every(field => equalJson(a[field], b[field]))
+}
+
 /**
- * Completes a list: a missing id comes from the name, a missing name from the id, both from the position. All mistakes
- * are returned at once, by path.
+ * Completes a list from the wire. A missing id comes from the name, a missing name from the id, both from the position.
+ * Returns all mistakes at once, by path.
  */
 export function completeInterfaces(
-  inputs: readonly InterfaceInput[],
+  inputs: readonly WireInterface[],
   at = 'interfaces',
   { outsideCidr = 'mistake' }: { outsideCidr?: 'mistake' | 'kept' } = {},
 ): { interfaces: Interface[]; errors: FieldError[] } {
   const errors: FieldError[] = []
-  const interfaces = inputs.map((input, index) => completeOne(input, index, `${at}[${index}]`, errors))
+  const interfaces = inputs.map((input, position) => completeOne(input, position, `${at}[${position}]`, errors))
   if (inputs.length > maxInterfaces)
     errors.push({ path: at, message: `has ${inputs.length} interfaces; a node has at most ${maxInterfaces}` })
   if (outsideCidr === 'mistake')
-    for (const [index, nic] of interfaces.entries()) {
+    for (const [position, nic] of interfaces.entries()) {
       const message = outsideItsCidr(nic)
-      if (message) errors.push({ path: `${at}[${index}].address`, message })
+      if (message) errors.push({ path: `${at}[${position}].address`, message })
     }
-  for (const key of ['id', 'macAddress', 'portId'] as const) errors.push(...repeated(interfaces, key, at))
-  interfaces.sort((a, b) => a.id - b.id)
+  for (const field of ['index', 'macAddress', 'portId'] as const) errors.push(...repeated(interfaces, field, at))
+  interfaces.sort((a, b) => a.index - b.index)
   return { interfaces, errors }
 }
 
-/** Reports whether `completeInterfaces` would return the list as it is: what our own parts wrote need not be made anew. */
-export function areComplete(inputs: readonly InterfaceInput[]): inputs is Interface[] {
-  return inputs.every((input, index) => {
+/** Reports whether every field is set as `completeInterfaces` would set it: our own components write such lists. */
+export function areComplete(inputs: readonly WireInterface[]): inputs is CompleteWireInterface[] {
+  return inputs.every((input, position) => {
     const { id, name, macAddress } = input
     if (id === undefined || name !== interfaceName(id) || parseMac(macAddress) !== macAddress) return false
-    if (index > 0 && id <= (inputs[index - 1]?.id ?? -1)) return false
+    if (position > 0 && id <= (inputs[position - 1]?.id ?? -1)) return false
     return Object.values(input).every(value => value !== '' && value !== undefined && !isEmptyList(value))
   })
+}
+
+export type CompleteWireInterface = Omit<Interface, 'index'> & { id: number }
+
+/** The interfaces of a list from the wire. Mistakes in it were reported where it was accepted. */
+export function fromWireInterfaces(inputs: readonly WireInterface[]): Interface[] {
+  return areComplete(inputs) ? inputs.map(fromCompleteWire) : completeInterfaces(inputs).interfaces
+}
+
+/** Drops fields that the list does not know: another version may have sent them. */
+function fromCompleteWire(input: CompleteWireInterface): Interface {
+  const known = fieldNames.map(field => [field, input[interfaceFields[field]]] as const)
+  return Object.fromEntries(known.filter(([, value]) => value !== undefined)) as unknown as Interface
 }
 
 /** What is wrong when the address of an interface is not in its own network. */
@@ -101,7 +153,7 @@ export function outsideItsCidr({ address, cidr }: Pick<Interface, 'address' | 'c
 }
 
 /** Every address of an interface with its prefix, the first one first; IPv4 and IPv6 in canonical form. */
-export function addressesOf(nic: Pick<Interface, 'address' | 'cidr' | 'addresses'>): string[] {
+export function addressesOf(nic: Pick<WireInterface, 'address' | 'cidr' | 'addresses'>): string[] {
   const cidr = nic.cidr === undefined ? undefined : parseCidr(nic.cidr)
   const first = cidr && nic.address !== undefined ? [`${nic.address}/${cidr.prefix}`] : []
   const all = [...first, ...(nic.addresses ?? [])].map(text => canonical(text) ?? text)
@@ -114,40 +166,33 @@ export function specHash(spec: {
   instanceId?: string | undefined
   interfaces: readonly Interface[]
 }): string {
-  const interfaces = [...spec.interfaces].sort((a, b) => a.id - b.id)
+  const interfaces = spec.interfaces.toSorted((a, b) => a.index - b.index).map(toWireInterface)
   return hashOf({ nodeName: spec.nodeName, instanceId: spec.instanceId || undefined, interfaces })
 }
 
-function completeOne(input: InterfaceInput, index: number, at: string, errors: FieldError[]): Interface {
-  const fail = (field: string, message: string) => errors.push({ path: `${at}.${field}`, message })
+function completeOne(input: WireInterface, position: number, at: string, errors: FieldError[]): Interface {
+  const fail = (field: WireField, message: string) => errors.push({ path: `${at}.${field}`, message })
   const macAddress = parseMac(input.macAddress)
   if (!macAddress) fail('macAddress', `"${input.macAddress}" is not a MAC address; write six hex pairs with colons`)
 
-  const named = input.name ? interfaceId(input.name) : undefined
+  const named = input.name ? interfaceIndex(input.name) : undefined
   if (input.name && named === undefined) fail('name', `"${input.name}" is not one of multinic0 to multinic9`)
-  const id = input.id ?? named ?? index
-  if (!Number.isInteger(id) || id < 0 || id >= maxInterfaces) fail('id', `${id} is not a whole number from 0 to 9`)
-  if (named !== undefined && named !== id) fail('name', `"${input.name}" must be ${interfaceName(id)}, as id is ${id}`)
+  const index = input.id ?? named ?? position
+  if (!Number.isInteger(index) || index < 0 || index >= maxInterfaces)
+    fail('id', `${index} is not an integer from 0 to 9`)
+  if (named !== undefined && named !== index)
+    fail('name', `"${input.name}" must be ${interfaceName(index)}, because id is ${index}`)
 
-  checkAddresses(input, fail)
-  return {
-    id,
-    name: interfaceName(id),
+  checkAddresses(input, (path, message) => errors.push({ path: `${at}.${path}`, message }))
+  return fromCompleteWire({
+    ...withoutEmpty(input),
+    id: index,
+    name: interfaceName(index),
     macAddress: macAddress ?? input.macAddress,
-    ...present('portId', input.portId),
-    ...present('address', input.address),
-    ...present('cidr', input.cidr),
-    ...present('mtu', input.mtu),
-    ...present('addresses', input.addresses?.length ? input.addresses : undefined),
-    ...present('gateway', input.gateway),
-    ...present('routes', input.routes?.length ? input.routes : undefined),
-    ...present('networkId', input.networkId),
-    ...present('subnetId', input.subnetId),
-    ...present('source', input.source),
-  }
+  })
 }
 
-function checkAddresses(input: InterfaceInput, fail: (field: string, message: string) => void): void {
+function checkAddresses(input: WireInterface, fail: (field: string, message: string) => void): void {
   const address = input.address ? parseIp(input.address) : undefined
   const cidr = input.cidr ? parseCidr(input.cidr) : undefined
   if (input.address && !address) fail('address', `"${input.address}" is not an IP address`)
@@ -166,14 +211,20 @@ function checkAddresses(input: InterfaceInput, fail: (field: string, message: st
     fail('mtu', `${input.mtu} is not a whole number from 68 to 9216`)
 }
 
-function repeated(interfaces: readonly Interface[], key: 'id' | 'macAddress' | 'portId', at: string): FieldError[] {
+function repeated(
+  interfaces: readonly Interface[],
+  field: 'index' | 'macAddress' | 'portId',
+  at: string,
+): FieldError[] {
   const seen = new Map<unknown, number>()
-  return interfaces.flatMap((nic, index) => {
-    const value = nic[key]
+  return interfaces.flatMap((nic, position) => {
+    const value = nic[field]
     const first = seen.get(value)
     if (value !== undefined && first !== undefined)
-      return [{ path: `${at}[${index}].${key}`, message: `${value} is used by ${at}[${first}] too` }]
-    seen.set(value, index)
+      return [
+        { path: `${at}[${position}].${interfaceFields[field]}`, message: `${value} is also used by ${at}[${first}]` },
+      ]
+    seen.set(value, position)
     return []
   })
 }
@@ -182,6 +233,7 @@ function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
 }
 
-function present<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
-  return (value === undefined || value === '' ? {} : { [key]: value }) as { [P in K]?: V }
+function withoutEmpty(input: WireInterface): CompleteWireInterface {
+  const set = Object.entries(input).filter(([, value]) => value !== undefined && value !== '' && !isEmptyList(value))
+  return Object.fromEntries(set) as unknown as CompleteWireInterface
 }

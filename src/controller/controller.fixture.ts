@@ -77,7 +77,7 @@ export function aReport(config: NodeConfig, given: Partial<AgentReport> = {}): A
     verdict: 'Configured',
     reason: 'Configured',
     message: '',
-    interfaces: completeInterfaces(config.spec.interfaces).interfaces.map(({ id }) => aNic(id)),
+    interfaces: completeInterfaces(config.spec.interfaces).interfaces.map(({ index: id }) => aNic(id)),
     changed: 4,
     removed: [],
     undone: [],
@@ -90,7 +90,7 @@ export function aNic(id: number, given: Partial<InterfaceReport> = {}): Interfac
   return {
     id,
     name: `multinic${id}`,
-    mac: `fa:16:3e:00:00:0${id}`,
+    macAddress: `fa:16:3e:00:00:0${id}`,
     portId: `port-${id}`,
     status: 'Configured',
     reason: 'Configured',

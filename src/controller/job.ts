@@ -6,7 +6,7 @@
  */
 import { type AgentInput, agentInputVariable, agentTraceVariable } from '../contract/agent-input.ts'
 import { hashOf } from '../contract/hash.ts'
-import type { Interface } from '../contract/interfaces.ts'
+import { type Interface, toWireInterface } from '../contract/interfaces.ts'
 import { type NodeConfig, nodeConfigAnnotations } from '../contract/node-config.ts'
 import type { JobObject, PodSpec } from '../kube/types.ts'
 import type { AgentSettings } from './config.ts'
@@ -203,7 +203,7 @@ function inputFor({ config, node, action, specHash, interfaces }: JobRequest): A
     generation: config.metadata.generation ?? 0,
     specHash,
     ...(node.addresses.length && { nodeAddresses: node.addresses.slice(0, 16) }),
-    interfaces,
+    interfaces: interfaces.map(toWireInterface),
   }
 }
 

@@ -63,8 +63,8 @@ export function readReport({ exitCode, message }: Pick<Ending, 'exitCode' | 'mes
 
 /** Names of wanted interfaces that the report does not speak of. */
 export function unreported(report: AgentReport, wanted: readonly Interface[]): string[] {
-  const spoken = new Set(report.interfaces.map(({ id, mac }) => `${id} ${mac.toLowerCase()}`))
-  return wanted.filter(({ id, macAddress }) => !spoken.has(`${id} ${macAddress}`)).map(({ name }) => name)
+  const spoken = new Set(report.interfaces.map(({ id, macAddress: mac }) => `${id} ${mac.toLowerCase()}`))
+  return wanted.filter(({ index: id, macAddress }) => !spoken.has(`${id} ${macAddress}`)).map(({ name }) => name)
 }
 
 function parsed(text: string): unknown {

@@ -60,15 +60,17 @@ function interfacesAfter(config: NodeConfig, work: Work, said: Said, at: string)
   const report = said.result?.report
   const sameSpec = config.status?.observedGeneration === config.metadata.generation
   const wanted = work.interfaces.map(nic => {
-    const old = before.find(({ id, macAddress }) => id === nic.id && macAddress === nic.macAddress)
-    const told = report?.interfaces.find(({ id, mac }) => id === nic.id && mac.toLowerCase() === nic.macAddress)
+    const old = before.find(({ id, macAddress }) => id === nic.index && macAddress === nic.macAddress)
+    const told = report?.interfaces.find(
+      ({ id, macAddress: mac }) => id === nic.index && mac.toLowerCase() === nic.macAddress,
+    )
     if (report && told) return reported(nic, told, report, old, at)
     const stands = sameSpec && (old?.status === 'Configured' || (old?.status === 'Failed' && !said.result))
     return old && stands ? old : untold(nic, said, old)
   })
   if (!report) return wanted
   const removed = report.interfaces.filter(
-    ({ status, id }) => status === 'Removed' && !work.interfaces.some(nic => nic.id === id),
+    ({ status, id }) => status === 'Removed' && !work.interfaces.some(nic => nic.index === id),
   )
   return [...wanted, ...removed.map(gone)]
 }
@@ -105,7 +107,7 @@ function untold(nic: Interface, { state, reason }: Said, old: InterfaceStatus | 
   }
 }
 
-function gone({ id, name, mac, portId, reason, message }: InterfaceReport): InterfaceStatus {
+function gone({ id, name, macAddress: mac, portId, reason, message }: InterfaceReport): InterfaceStatus {
   return {
     id,
     name,
@@ -117,6 +119,6 @@ function gone({ id, name, mac, portId, reason, message }: InterfaceReport): Inte
   }
 }
 
-function named({ id, name, portId, macAddress }: Interface): InterfaceStatus {
+function named({ index: id, name, portId, macAddress }: Interface): InterfaceStatus {
   return { id, name, ...(portId && { portId }), macAddress }
 }

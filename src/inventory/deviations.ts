@@ -2,7 +2,7 @@
  * Where a node is not as it was asked for: wanted, delivered and observed side by side. Pure.
  */
 import { canonical } from '../contract/address.ts'
-import { addressesOf, type Interface } from '../contract/interfaces.ts'
+import { addressesOf, type CompleteWireInterface } from '../contract/interfaces.ts'
 import type { Deviation, InventoryRecord } from '../contract/inventory.ts'
 import { reasonText } from '../contract/reasons/catalogue.ts'
 import type { InterfaceRecord } from './plan.ts'
@@ -33,7 +33,7 @@ export function deviationsOf(record: InventoryRecord): Deviation[] {
 }
 
 function differencesOf(
-  wanted: Interface,
+  wanted: CompleteWireInterface,
   observed: NonNullable<InterfaceRecord['observed']>,
 ): Deviation['differences'] {
   const different = (field: string, want: string | undefined, is: string | undefined) =>

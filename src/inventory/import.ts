@@ -3,7 +3,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { completeInterfaces, type InterfaceInput } from '../contract/interfaces.ts'
+import { fromWireInterfaces, toWireInterface, type WireInterface } from '../contract/interfaces.ts'
 import type { InventoryWrite } from '../contract/inventory.ts'
 import { fieldErrors } from '../contract/problem.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -70,7 +70,7 @@ export async function importOldFile({ db, put, oldFile, log, now }: ImportOption
 
 function writeOf(record: z.infer<typeof oldRecord>): InventoryWrite {
   const { providerId, nodeName, instanceId, config, lastConfigHash } = record
-  const { interfaces } = completeInterfaces((config.interfaces ?? []).slice(0, 10) as InterfaceInput[])
+  const interfaces = fromWireInterfaces((config.interfaces ?? []).slice(0, 10) as WireInterface[]).map(toWireInterface)
   return {
     providerId,
     nodeName,

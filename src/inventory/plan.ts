@@ -3,7 +3,7 @@
  *
  * Pure: the record before, the write and the time go in.
  */
-import { areComplete, completeInterfaces, type Interface } from '../contract/interfaces.ts'
+import { fromWireInterfaces, toWireInterface, type WireInterface } from '../contract/interfaces.ts'
 import { type HistoryEntry, type InventoryRecord, type InventoryWrite, stages } from '../contract/inventory.ts'
 import { equalJson } from '../contract/json.ts'
 
@@ -74,25 +74,9 @@ function recordOf(before: InventoryRecord | undefined, write: InventoryWrite, at
   }
 }
 
-function interfacesOf(given: InventoryWrite['config']['interfaces']): Interface[] {
-  return areComplete(given) ? given.map(nic => pick(nic, interfaceFields)) : completeInterfaces(given).interfaces
+function interfacesOf(written: InventoryWrite['config']['interfaces']): WireInterface[] {
+  return fromWireInterfaces(written).map(toWireInterface)
 }
-
-const interfaceFields = [
-  'id',
-  'name',
-  'macAddress',
-  'portId',
-  'address',
-  'cidr',
-  'mtu',
-  'addresses',
-  'gateway',
-  'routes',
-  'networkId',
-  'subnetId',
-  'source',
-] as const satisfies (keyof Interface)[]
 
 function interfaceOf(
   given: InterfaceRecord,

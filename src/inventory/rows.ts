@@ -2,7 +2,7 @@
  * Records ↔ rows.
  */
 import { formatIp, parseCidr } from '../contract/address.ts'
-import { addressesOf, type Interface } from '../contract/interfaces.ts'
+import { addressesOf, type CompleteWireInterface } from '../contract/interfaces.ts'
 import type { HistoryEntry, InventoryRecord } from '../contract/inventory.ts'
 import { reasonText } from '../contract/reasons/catalogue.ts'
 import type { AddressRow, HistoryRow, InterfaceRow, NodeRow } from './schema.ts'
@@ -53,9 +53,9 @@ function remedyOf(reason: string | undefined): { remedy?: string } {
   return text ? { remedy: text.remedy } : {}
 }
 
-/** Records hold their interfaces completed: the planner of writes sees to it. */
-export function completed(config: InventoryRecord['config']): Interface[] {
-  return config.interfaces as Interface[]
+/** Stored records hold complete interfaces: plan.ts completes every write. */
+export function completed(config: InventoryRecord['config']): CompleteWireInterface[] {
+  return config.interfaces as CompleteWireInterface[]
 }
 
 export function interfaceRows({ providerId, nodeName, config }: InventoryRecord): InterfaceRow[] {

@@ -1,7 +1,9 @@
 /**
  * The operator's HTTP: health, numbers, the verdicts of the last syncs, and dry runs.
  */
+
 import type { FastifyInstance } from 'fastify'
+import { toWireInterface } from '../contract/interfaces.ts'
 import { type Api, openApiDocument } from '../contract/openapi.ts'
 import { type OpenstackConfig, openstackConfig } from '../contract/openstack-config.ts'
 import {
@@ -137,7 +139,7 @@ async function planned(config: OpenstackConfig, dryRun: Answering['dryRun']): Pr
         nodeName,
         instanceId,
         action,
-        interfaces,
+        interfaces: interfaces.map(toWireInterface),
         why,
       })),
       verdicts: plan.verdicts.map(one => shown(key, one, providerId)),

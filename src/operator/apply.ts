@@ -2,6 +2,7 @@
  * Sends what the plan asks for to Viola: at most 200 nodes and 1 MiB a POST, each node with the state that it was planned
  * on; a node that has nothing left is deleted. One bad node never keeps the others from being delivered.
  */
+import { toWireInterface } from '../contract/interfaces.ts'
 import { maxNodesPerPost, type ViolaNodeConfig } from '../contract/viola.ts'
 import { batchesOf } from '../http-client/batches.ts'
 import { messageOf } from '../runtime/errors.ts'
@@ -69,7 +70,12 @@ export function tellDelivered(log: Log, nodes: readonly NodePlan[], { accepted, 
 }
 
 function asSent({ nodeName, instanceId, interfaces, expectedSpecHash }: NodePlan): ViolaNodeConfig {
-  return { nodeName, ...(instanceId !== '' && { instanceId }), interfaces, expectedSpecHash }
+  return {
+    nodeName,
+    ...(instanceId !== '' && { instanceId }),
+    interfaces: interfaces.map(toWireInterface),
+    expectedSpecHash,
+  }
 }
 
 /** A refusal of the content is narrowed down by halves to the nodes that it is about. */

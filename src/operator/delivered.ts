@@ -3,7 +3,7 @@
  * stands in for what the Biz cluster cannot be asked. Numbers and names so outlive the operator.
  */
 import { hashOf } from '../contract/hash.ts'
-import { completeInterfaces, specHash } from '../contract/interfaces.ts'
+import { completeInterfaces, specHash, type WireInterface } from '../contract/interfaces.ts'
 import type { KubeObject, Resource } from '../contract/object.ts'
 import { type ViolaNodeConfig, violaNodeConfig } from '../contract/viola.ts'
 import type { Kube } from '../kube/api.ts'
@@ -63,7 +63,7 @@ export function createDeliveredStore(kube: Pick<Kube, 'list' | 'apply' | 'delete
 }
 
 function heldFrom({ nodeName, instanceId, interfaces: inputs }: ViolaNodeConfig): HeldNode {
-  const { interfaces } = completeInterfaces(inputs)
+  const { interfaces } = completeInterfaces(inputs as WireInterface[])
   const node = { nodeName, ...(instanceId && { instanceId }), interfaces }
   return { ...node, specHash: specHash(node), generation: 1 }
 }

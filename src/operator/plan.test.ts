@@ -30,7 +30,7 @@ function aPort(n: number, more: Partial<Port> & { subnet?: Subnet } = {}): Port 
 function aNic(n: number, id: number, more: Partial<Interface> = {}): Interface {
   const { macAddress, networkId } = aPort(n)
   return {
-    id,
+    index: id,
     name: `multinic${id}`,
     portId: `port-${n}`,
     macAddress,
@@ -74,7 +74,7 @@ function words({ nodes, verdicts, questions, heldRemovals }: Plan): string[] {
     ...nodes
       .filter(({ action }) => action !== 'keep')
       .map(({ action, nodeName, interfaces }) =>
-        [action, nodeName, ...interfaces.map(nic => `${nic.id}=${nic.portId}`)].join(' '),
+        [action, nodeName, ...interfaces.map(nic => `${nic.index}=${nic.portId}`)].join(' '),
       ),
     ...verdicts
       .filter(({ reason }) => reason !== 'Selected')
@@ -235,7 +235,9 @@ const cases: Record<string, [given: Partial<Observed>, said: string[]]> = {
     {
       ports: [aPort(1), aPort(2)],
       held: [
-        held([{ id: 4, name: 'multinic4', macAddress: aPort(2).macAddress, address: '10.1.0.2', cidr: '10.1.0.0/24' }]),
+        held([
+          { index: 4, name: 'multinic4', macAddress: aPort(2).macAddress, address: '10.1.0.2', cidr: '10.1.0.0/24' },
+        ]),
       ],
     },
     ['send worker-1 0=port-1 4=port-2'],
@@ -368,7 +370,7 @@ test('a port keeps its number for life, whatever is attached, detached or restar
             ? [held(node.interfaces, { nodeName: node.nodeName, instanceId: node.instanceId })]
             : [],
         )
-        const now = new Map(nodes.flatMap(node => node.interfaces.map(nic => [nic.portId ?? '', nic.id])))
+        const now = new Map(nodes.flatMap(node => node.interfaces.map(nic => [nic.portId ?? '', nic.index])))
         assert.equal(new Set(now.values()).size, now.size, 'two interfaces share a number')
         for (const [port, id] of now) if (numbers.has(port)) assert.equal(id, numbers.get(port), `${port} moved`)
         for (const one of attached) if (now.size < 10) assert.ok(now.has(`port-${one}`) || what === 'blink')

@@ -5,9 +5,7 @@
  * Pure: all that the decision may depend on is in `Observed`. Interfaces of other OpenstackConfigs on the same node stay
  * as they are delivered, so the node has the union.
  */
-
-import { type Interface, interfaceName } from '../contract/interfaces.ts'
-import { equalJson } from '../contract/json.ts'
+import { equalInterfaces, type Interface, interfaceName } from '../contract/interfaces.ts'
 import { type Claim, type HeldNode, identityOf, type Observed, type Port, type VmFact } from './facts.ts'
 import { type Candidate, numberNew } from './numbers.ts'
 import { type Delivered, type Fate, fatesOf, heldBack, nodeKey, released, vmIdOf, vmsById } from './removals.ts'
@@ -152,7 +150,7 @@ function draftOf(node: HeldNode, mine: readonly Delivered[], held: ReadonlySet<D
 function updated(nic: Interface, port: Port, observed: Observed): Interface {
   const match = addressesIn(port, observed.subnets)
   if (!('subnet' in match)) return nic
-  return { id: nic.id, name: nic.name, ...contentOf(port, match, observed, nic) }
+  return { index: nic.index, name: nic.name, ...contentOf(port, match, observed, nic) }
 }
 
 function deliveredPorts(delivered: readonly Delivered[]): (port: Port) => boolean {
@@ -172,11 +170,11 @@ function judge(port: Port, observed: Observed): Candidate | Refusal {
 function take(draft: Draft, vmId: string, candidates: Candidate[], observed: Observed): Verdict[] {
   const { numbered, overflow } = numberNew(
     candidates,
-    draft.interfaces.map(nic => nic.id),
+    draft.interfaces.map(nic => nic.index),
   )
   for (const { candidate, id } of numbered) {
     const name = interfaceName(id)
-    draft.interfaces.push({ id, name, ...contentOf(candidate.port, candidate.match, observed) })
+    draft.interfaces.push({ index: id, name, ...contentOf(candidate.port, candidate.match, observed) })
     draft.why.push(`port ${candidate.port.id} becomes ${name}`)
   }
   return [
@@ -268,7 +266,7 @@ function questionAbout({ node, nic }: Delivered, { vms }: Observed): Question {
 
 function settled(draft: Draft): NodePlan {
   const { nodeName, instanceId, held, why } = draft
-  const interfaces = [...draft.interfaces].sort((a, b) => a.id - b.id)
+  const interfaces = [...draft.interfaces].sort((a, b) => a.index - b.index)
   const node = { nodeName, instanceId, interfaces, expectedSpecHash: held?.specHash ?? '', why }
   if (!held) return { ...node, action: 'send' }
   if (interfaces.length === 0) return { ...node, action: held.interfaces.length > 0 ? 'remove' : 'keep' }
@@ -278,27 +276,7 @@ function settled(draft: Draft): NodePlan {
 }
 
 function sameInterfaces(a: readonly Interface[], b: readonly Interface[]): boolean {
-  return a.length === b.length && a.every((nic, index) => sameInterface(nic, b[index]))
-}
-
-/** Field by field: a hash of every node at every sync would cost more than all the rest. */
-function sameInterface(a: Interface, b: Interface | undefined): boolean {
-  if (a === b) return true
-  if (!b) return false
-  return (
-    a.id === b.id &&
-    a.portId === b.portId &&
-    a.macAddress === b.macAddress &&
-    a.address === b.address &&
-    a.cidr === b.cidr &&
-    a.mtu === b.mtu &&
-    a.gateway === b.gateway &&
-    a.networkId === b.networkId &&
-    a.subnetId === b.subnetId &&
-    a.source === b.source &&
-    equalJson(a.addresses, b.addresses) &&
-    equalJson(a.routes, b.routes)
-  )
+  return a.length === b.length && a.every((nic, position) => equalInterfaces(nic, b[position] ?? nic))
 }
 
 function downPorts(nodes: readonly NodePlan[], { ports, source }: Observed): Plan['down'] {

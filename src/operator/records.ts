@@ -2,7 +2,7 @@
  * What the inventory is told: the newest truth about a node, and only when it differs from what it was told last.
  */
 import { createHash } from 'node:crypto'
-import type { Interface } from '../contract/interfaces.ts'
+import { type Interface, toWireInterface } from '../contract/interfaces.ts'
 import type { InventoryWrite, Stage } from '../contract/inventory.ts'
 import type { InterfaceStatus } from '../contract/node-config.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -138,7 +138,7 @@ function recordOf(
     providerId,
     nodeName,
     instanceId,
-    config: { nodeName, ...(instanceId !== '' && { instanceId }), interfaces },
+    config: { nodeName, ...(instanceId !== '' && { instanceId }), interfaces: interfaces.map(toWireInterface) },
     lastConfigHash: specHash,
     state,
     ...(reason !== undefined && { reason: reason.slice(0, 128) }),
@@ -154,12 +154,12 @@ function recordOf(
 function statusOf(nic: Interface, statuses: readonly InterfaceStatus[]): InterfaceStatus | undefined {
   return (
     statuses.find(({ portId }) => portId !== undefined && portId === nic.portId) ??
-    statuses.find(({ id, macAddress }) => id === nic.id && macAddress?.toLowerCase() === nic.macAddress)
+    statuses.find(({ id, macAddress }) => id === nic.index && macAddress?.toLowerCase() === nic.macAddress)
   )
 }
 
 function interfaceRecord(
-  { id, name, portId, macAddress }: Interface,
+  { index: id, name, portId, macAddress }: Interface,
   status: InterfaceStatus | undefined,
   known: Stages | undefined,
 ): NonNullable<InventoryWrite['interfaces']>[number] {

@@ -84,7 +84,7 @@ export function contentOf(
   match: Match,
   { source, mtus }: Pick<Observed, 'source' | 'mtus'>,
   delivered?: Interface,
-): Omit<Interface, 'id' | 'name'> {
+): Omit<Interface, 'index' | 'name'> {
   const { subnet, address, addresses } = match
   const mtu = mtus.get(port.networkId) ?? delivered?.mtu
   return {

@@ -22,7 +22,7 @@ async function aViola(answer: (asked: Asked) => Answered) {
 }
 
 function aNode(n: number, more: Partial<NodePlan> = {}): NodePlan {
-  const nic = { id: 0, name: 'multinic0', macAddress: '02:00:00:00:00:01', address: '10.0.0.1', cidr: '10.0.0.0/24' }
+  const nic = { index: 0, name: 'multinic0', macAddress: '02:00:00:00:00:01', address: '10.0.0.1', cidr: '10.0.0.0/24' }
   return {
     nodeName: `worker-${n}`,
     instanceId: `vm-${n}`,
@@ -166,7 +166,7 @@ test('what has not changed is not read again', async () => {
       : { status: 200, body: { items, resourceVersion: 'v1' }, headers: { etag: '"v1"' } },
   )
   const first = await it.viola.held()
-  assert.deepEqual(first.nodes[0]?.interfaces, [{ id: 0, name: 'multinic0', macAddress: '02:00:00:00:00:0a' }])
+  assert.deepEqual(first.nodes[0]?.interfaces, [{ index: 0, name: 'multinic0', macAddress: '02:00:00:00:00:0a' }])
   assert.equal((await it.viola.held()).nodes, first.nodes)
 })
 

@@ -3,7 +3,7 @@
  *
  * Pure: the request and what the cluster holds go in, one decision a node comes out.
  */
-import { areComplete, completeInterfaces, type Interface, specHash } from '../contract/interfaces.ts'
+import { areComplete, fromWireInterfaces, type Interface, specHash, toWireInterface } from '../contract/interfaces.ts'
 import { interfaceSchema, type NodeConfig, nodeConfigLabels, nodeConfigStatus } from '../contract/node-config.ts'
 import type { ViolaHeldNode } from '../contract/viola.ts'
 import { labelValue } from './names.ts'
@@ -104,7 +104,7 @@ export function appliedObject(node: WantedNode, providerId: string, held?: NodeC
       // Left out, an id that somebody else put there would stay; empty, it is gone.
       ...(instanceId === undefined ? {} : { instanceId }),
       specHash: node.specHash,
-      interfaces: node.interfaces,
+      interfaces: node.interfaces.map(toWireInterface),
     },
   }
 }
@@ -119,9 +119,11 @@ export function heldNode(held: NodeConfig): ViolaHeldNode {
   const before = known.get(held)
   if (before) return before
   const { spec, metadata } = held
-  const interfaces = areComplete(spec.interfaces) ? spec.interfaces : completeInterfaces(spec.interfaces).interfaces
+  const interfaces = fromWireInterfaces(spec.interfaces)
   // Objects from before our schema may hold what it refuses. Callers get the sound part; the hash is of all of it.
-  const sound = interfaces.filter(nic => interfaceSchema.safeParse(nic).success)
+  // A complete list is kept as it is: thousands of objects share their interfaces with the cache.
+  const wire = areComplete(spec.interfaces) ? spec.interfaces : interfaces.map(toWireInterface)
+  const sound = wire.filter(nic => interfaceSchema.safeParse(nic).success)
   const { status } = held
   const node: ViolaHeldNode = {
     nodeName: spec.nodeName,
@@ -129,7 +131,7 @@ export function heldNode(held: NodeConfig): ViolaHeldNode {
     ...(spec.providerId ? { providerId: spec.providerId } : {}),
     specHash: specHash({ nodeName: spec.nodeName, instanceId: spec.instanceId, interfaces }),
     generation: metadata.generation ?? 0,
-    interfaces: sound.length === interfaces.length ? interfaces : sound,
+    interfaces: sound.length === wire.length ? wire : sound,
     ...(status && nodeConfigStatus.safeParse(status).success ? { status } : {}),
   }
   known.set(held, node)

@@ -13,8 +13,8 @@ test('the JSON of older operators is accepted: no id for multinic0, empty and un
   const { nodes, errors } = nodesFrom([{ nodeName: ' Worker_1 ', instanceId: 'vm-1', interfaces }], 'p1')
   assert.deepEqual(errors, [])
   assert.deepEqual(nodes[0]?.interfaces, [
-    { id: 0, name: 'multinic0', macAddress: mac, address: '10.0.0.5', cidr: '10.0.0.0/24' },
-    { id: 1, name: 'multinic1', macAddress: other, mtu: 1500, networkId: 'n', subnetId: 's' },
+    { index: 0, name: 'multinic0', macAddress: mac, address: '10.0.0.5', cidr: '10.0.0.0/24' },
+    { index: 1, name: 'multinic1', macAddress: other, mtu: 1500, networkId: 'n', subnetId: 's' },
   ])
   assert.equal(nodes[0]?.nodeName, 'Worker_1')
   assert.equal(nodes[0]?.objectName, 'worker-1')

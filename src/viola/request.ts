@@ -1,7 +1,7 @@
 /**
  * The body of a POST: every mistake in it by path, or the nodes in the form that is planned with.
  */
-import { completeInterfaces, type FieldError, type InterfaceInput, specHash } from '../contract/interfaces.ts'
+import { completeInterfaces, type FieldError, specHash, type WireInterface } from '../contract/interfaces.ts'
 import { fieldErrors } from '../contract/problem.ts'
 import { violaInterface, violaPost } from '../contract/viola.ts'
 import { labelsOf, objectName } from './names.ts'
@@ -48,7 +48,7 @@ function allErrors(body: unknown, found: FieldError[]): FieldError[] {
   return [...found, ...more.filter(({ path }) => !known.has(path))]
 }
 
-function soundFields(given: unknown): InterfaceInput {
+function soundFields(given: unknown): WireInterface {
   const fields = Object.entries(recordOf(given)).filter(([key, value]) => {
     const schema = Object.hasOwn(violaInterface.shape, key)
       ? violaInterface.shape[key as keyof typeof violaInterface.shape]

@@ -201,7 +201,7 @@ function reportsOf(seed: number): (pod: PodObject) => Partial<AgentReport> {
         mode === 'cleanup'
           ? []
           : interfaces.map(({ id = 0, name = `multinic${id}`, macAddress, portId, mtu, address }) => ({
-              ...{ id, name, mac: macAddress, ...(portId && { portId }), ...said },
+              ...{ id, name, macAddress, ...(portId && { portId }), ...said },
               observed: { name, mtu, addresses: [`${address}/16`], link: 'up' },
             })),
     }

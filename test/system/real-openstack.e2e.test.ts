@@ -111,7 +111,7 @@ test('ports of real servers arrive at Viola with all that Neutron knows of them'
   assert.deepEqual([one?.instanceId, two?.instanceId], [vms.one, vms.two])
   const address = await addressOf('storage', subnets.storage)
   const expected: Interface = {
-    id: 0,
+    index: 0,
     name: 'multinic0',
     portId: idOf('storage'),
     macAddress: await macOf('storage'),

@@ -1,7 +1,7 @@
 /**
  * What `history` says: every change with its time, its cause, and what was different. Pure.
  */
-import { addressesOf, type Interface } from '../../contract/interfaces.ts'
+import { addressesOf } from '../../contract/interfaces.ts'
 import type { HistoryEntry, InventoryRecord } from '../../contract/inventory.ts'
 import { nicViews, stateOf } from '../status.ts'
 import type { Paint, Tone } from './paint.ts'
@@ -38,7 +38,7 @@ function linesOf(record: InventoryRecord | undefined): Map<string, string> {
   if (!record) return new Map()
   const nics = record.config.interfaces.flatMap((nic, at): [string, string][] => {
     const name = nic.name ?? `multinic${nic.id ?? at}`
-    const facts = [addressesOf(nic as Interface).join(' '), nic.mtu && `mtu ${nic.mtu}`, nic.macAddress, nic.portId]
+    const facts = [addressesOf(nic).join(' '), nic.mtu && `mtu ${nic.mtu}`, nic.macAddress, nic.portId]
     return [[name, facts.filter(Boolean).join(' ')]]
   })
   const states = nicViews(record).map(({ name, status, reason }): [string, string] => [

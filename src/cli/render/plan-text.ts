@@ -1,7 +1,7 @@
 /**
  * What `plan` says: what would be sent and removed, and why; what would not be taken. Pure.
  */
-import { addressesOf, type Interface } from '../../contract/interfaces.ts'
+import { addressesOf } from '../../contract/interfaces.ts'
 import type { PlanAnswer } from '../../contract/operator-api.ts'
 import type { Paint, Tone } from './paint.ts'
 import { reasonLines } from './reason.ts'
@@ -46,7 +46,7 @@ function nodeLines({ nodeName, instanceId, action, interfaces, why }: Node, pain
   const nics = aligned(
     interfaces.map(nic => [
       nic.name,
-      addressesOf(nic as Interface).join(' '),
+      addressesOf(nic).join(' '),
       nic.mtu === undefined ? '' : `mtu ${nic.mtu}`,
       nic.macAddress,
       nic.portId && `port ${nic.portId}`,

@@ -5,14 +5,14 @@
  * address, a new one takes the lowest that is free, and a removal leaves a hole. Pure: controller and migration say the same.
  */
 
-import { type InterfaceInput, interfaceName, maxInterfaces } from '../interfaces.ts'
+import { type WireInterface, interfaceName, maxInterfaces } from '../interfaces.ts'
 import type { NodeConfigSpec } from '../node-config.ts'
 import type { BizConfig, BizNode } from './biz-config.ts'
 
 /** By MAC address in lower case. */
 export type Numbers = ReadonlyMap<string, number>
 
-export function numbersFrom(interfaces: readonly InterfaceInput[]): Numbers {
+export function numbersFrom(interfaces: readonly WireInterface[]): Numbers {
   return new Map(interfaces.flatMap(({ macAddress, id }) => (id === undefined ? [] : [[macAddress.toLowerCase(), id]])))
 }
 
@@ -26,11 +26,11 @@ export function readNumbers(texts: readonly string[] = []): Numbers {
   )
 }
 
-export function numberTexts(interfaces: readonly InterfaceInput[]): string[] {
+export function numberTexts(interfaces: readonly WireInterface[]): string[] {
   return [...numbersFrom(interfaces)].sort(([, a], [, b]) => a - b).map(([mac, id]) => `${id} ${mac}`)
 }
 
-export function numbered(interfaces: BizNode['interfaces'], known: Numbers): InterfaceInput[] {
+export function numbered(interfaces: BizNode['interfaces'], known: Numbers): WireInterface[] {
   const taken = new Set<number>()
   const kept = interfaces.map(({ macAddress }) => {
     const id = known.get(macAddress.toLowerCase())

@@ -3,7 +3,7 @@
  * needs held (the finalizer) onto the BizConfig; its Events about the BizConfig. Everything else passes unchanged.
  */
 
-import { interfaceId } from '../../contract/interfaces.ts'
+import { interfaceIndex } from '../../contract/interfaces.ts'
 import { applyMergePatch } from '../../contract/json.ts'
 import { bizConfigs } from '../../contract/legacy/biz-config.ts'
 import { numbered } from '../../contract/legacy/biz-nodes.ts'
@@ -85,7 +85,7 @@ function withNumbers(entry: NodeConfig): NodeConfig {
   if (annotations[adopt] === undefined || !seen.some(({ observed }) => observed)) return entry
   const found = new Map(
     seen.flatMap(({ macAddress = '', observed }) => {
-      const id = interfaceId(observed?.name ?? '')
+      const id = interfaceIndex(observed?.name ?? '')
       return id === undefined ? [] : [[macAddress, id]]
     }),
   )

@@ -55,7 +55,7 @@ const condition = ({ status }: BizConfig, type: string) => {
   const found = status?.conditions?.find(one => one.type === type)
   return `${found?.status} ${found?.reason}: ${found?.message}`
 }
-const goodReport = (macs: number[]) => ({ interfaces: macs.map((mac, id) => aNic(id, { mac: aMac(mac) })) })
+const goodReport = (macs: number[]) => ({ interfaces: macs.map((mac, id) => aNic(id, { macAddress: aMac(mac) })) })
 
 test('a BizConfig configures its nodes by the same Jobs, found by SystemUUID; the name is a hint', async () => {
   const one = await cluster.addNode('biz-1')
@@ -86,7 +86,7 @@ test('a node that fails is alone with it, and an edit of one node concerns that 
   await cluster.endAgent('biz-2', {
     verdict: 'Failed',
     message: 'no',
-    interfaces: [aNic(0, { mac: aMac(3), status: 'Failed', reason: 'LinkDown' })],
+    interfaces: [aNic(0, { macAddress: aMac(3), status: 'Failed', reason: 'LinkDown' })],
   })
   const after = await expectNodes('pair', 'biz-1 Configured', 'a-name-of-nobody Failed ApplyFailed')
   assert.equal(condition(after, 'Ready'), 'False NodesFailed: 1 of 2 nodes failed; nodeStatuses tells of each')
@@ -189,7 +189,7 @@ test('a node that differs when it is taken over is left as it is', async () => {
   const drifted = {
     verdict: 'Drifted' as const,
     message: 'mtu is 1500',
-    interfaces: [aNic(0, { mac: aMac(0), status: 'Failed', reason: 'Drifted' })],
+    interfaces: [aNic(0, { macAddress: aMac(0), status: 'Failed', reason: 'Drifted' })],
   }
   assert.equal(inputOf(await cluster.endAgent('biz-6', drifted)).mode, 'check')
   await cluster.expectStatus('biz-6', 'Failed 0/1 False Drifted: mtu is 1500')
@@ -225,14 +225,14 @@ test('a document of an older controller is taken over under the names that the n
   })
   controller = await cluster.startController({ MAX_UNAVAILABLE: '100%' })
   const seen = (mac: number, name: string, id: number) =>
-    aNic(id, { mac: aMac(mac), status: 'Failed', reason: 'Drifted', observed: { name } })
+    aNic(id, { macAddress: aMac(mac), status: 'Failed', reason: 'Drifted', observed: { name } })
   const look = await cluster.endAgent('biz-9', {
     verdict: 'Drifted',
     interfaces: [seen(4, 'multinic2', 0), seen(5, 'multinic0', 1)],
   })
   assert.equal(inputOf(look).mode, 'check')
   const applied = await cluster.endAgent('biz-9', {
-    interfaces: [aNic(2, { mac: aMac(4) }), aNic(0, { mac: aMac(5) })],
+    interfaces: [aNic(2, { macAddress: aMac(4) }), aNic(0, { macAddress: aMac(5) })],
   })
   assert.equal(inputOf(applied).mode, 'apply')
   assert.deepEqual(

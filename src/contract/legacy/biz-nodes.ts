@@ -5,7 +5,7 @@
  * address, a new one takes the lowest that is free, and a removal leaves a hole. Pure: controller and migration say the same.
  */
 
-import { type WireInterface, interfaceName, maxInterfaces } from '../interfaces.ts'
+import { interfaceName, maxInterfaces, type WireInterface } from '../interfaces.ts'
 import type { NodeConfigSpec } from '../node-config.ts'
 import type { BizConfig, BizNode } from './biz-config.ts'
 

@@ -1,0 +1,63 @@
+/** The catalogue of reasons: texts in both languages, and classes that decide Event types and the Degraded condition. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { classOf, eventTypeOf, needsAttention, reasonGroups, reasonText } from './catalogue.ts'
+import type { Reason } from './reason.ts'
+
+const all = Object.values(reasonGroups).flatMap(group => Object.entries<Reason>(group))
+
+const namesIn = (group: keyof typeof reasonGroups, holds: (reason: string) => boolean) =>
+  Object.keys(reasonGroups[group]).filter(holds).sort()
+
+test('every reason has a meaning and a remedy in English and in Korean', () => {
+  for (const [name, { en, ko }] of all) {
+    for (const text of en) assert.match(text, /^[ -~]+\.$/, name)
+    for (const text of ko) assert.match(text, /[가-힣](니다|십시오)\.$/, name)
+    assert.deepEqual(reasonText(name), { meaning: en[0], remedy: en[1] })
+    assert.deepEqual(reasonText(name, 'ko'), { meaning: ko[0], remedy: ko[1] })
+  }
+})
+
+test('a reason of two groups has one class and one text', () => {
+  for (const [name, reason] of all)
+    for (const [other, twin] of all) if (name === other) assert.deepEqual(reason, twin, name)
+})
+
+test('a controller announces results and steps by Normal Events, everything else by Warnings', () => {
+  assert.deepEqual(
+    namesIn('node', reason => classOf(reason) === 'normal'),
+    ['AllInterfacesConfigured', 'Paused', 'Released'],
+  )
+  assert.deepEqual(
+    namesIn('node', reason => classOf(reason) === 'progress'),
+    ['Applying', 'PreviousJobRunning', 'Removing', 'RolloutWaiting'],
+  )
+  assert.deepEqual(['Removed', 'Drifted'].map(eventTypeOf), ['Normal', 'Warning'])
+})
+
+test('an operator announces a selected port, a port on its way and a connected bus by Normal Events', () => {
+  const isNormal = (reason: string) => eventTypeOf(reason) === 'Normal'
+  assert.deepEqual(namesIn('verdict', isNormal), ['PortNotBound', 'PrimaryPort', 'Selected'])
+  assert.deepEqual(namesIn('sync', isNormal), [
+    'EventBusConnected',
+    'EventBusConnecting',
+    'EventBusNotConfigured',
+    'Healthy',
+    'NoChange',
+    'NodesPending',
+    'Synced',
+  ])
+})
+
+test('verdicts that need attention are those that degrade an OpenstackConfig', () => {
+  assert.deepEqual(namesIn('verdict', needsAttention), ['LimitReached', 'NameNotUnique', 'VmNotFound', 'VmNotUnique'])
+})
+
+test('a reason that this version does not know has no text and no class, and warns', () => {
+  for (const reason of ['SomethingOld', '', 'constructor', '__proto__']) {
+    assert.equal(reasonText(reason), undefined)
+    assert.equal(classOf(reason), undefined)
+    assert.equal(eventTypeOf(reason), 'Warning')
+    assert.equal(needsAttention(reason), false)
+  }
+})

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { type ControllerCluster, startControllerCluster } from '../../test/support/controller-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { events } from '../kube/resources.ts'
-import { aNic } from './given.ts'
+import { aNic } from './controller.fixture.ts'
 
 let cluster: ControllerCluster
 

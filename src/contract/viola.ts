@@ -8,6 +8,9 @@ import { cidr, generation, ipAddress, opaqueId } from './text.ts'
 export const violaPath = '/v1/k8s/multinic/node-configs'
 export const providerHeader = 'x-provider-id'
 export const maxPostBytes = 4 * 1024 * 1024
+/** What Viola accepts in one POST. The Go operator sends all changed nodes at once. */
+export const maxPostNodes = 2000
+/** What our operator sends in one POST. */
 export const maxNodesPerPost = 200
 
 /** Older operators leave out `id` 0 and send empty strings for what they do not know; unknown keys are ignored. */
@@ -31,7 +34,11 @@ export const violaNodeConfig = z
   })
   .meta({ description: 'What one node is to have.' })
 
-export const violaPost = z.array(violaNodeConfig).min(1).meta({ description: 'Node configs to apply.' })
+export const violaPost = z
+  .array(violaNodeConfig)
+  .min(1)
+  .max(maxPostNodes)
+  .meta({ description: 'Node configs to apply.' })
 
 export const violaAction = z.enum(['created', 'updated', 'unchanged', 'failed', 'conflict'])
 

@@ -105,10 +105,11 @@ const refusals: Record<string, [status: number, detail: RegExp, ask: () => Retur
   ],
   'no body': [
     400,
-    /expected array/,
+    /must be a JSON array/,
     () => viola.ask('POST', violaPath, { headers: { 'content-type': 'application/json' } }),
   ],
   'an empty list': [400, /empty payload/, () => viola.post([])],
+  'too many nodes': [413, /2001 node configs; send at most 2000/, () => viola.post(Array(2001).fill({}))],
   'no provider': [400, /x-provider-id/, () => viola.post([aNodeOf('a')], { provider: '' })],
   'no provider in a read': [400, /x-provider-id/, () => viola.list('', { provider: '' })],
   'a body above 4 MiB': [413, /large/, () => viola.post([{ ...aNodeOf('a'), note: 'x'.repeat(4 * 1024 * 1024) }])],

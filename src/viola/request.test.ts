@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nodesFrom } from './request.ts'
+import { maxPostNodes } from '../contract/viola.ts'
+import { HttpProblem } from '../server/server.ts'
+import { maxErrors, nodesFrom } from './request.ts'
 
 const mac = '02:00:00:00:00:01'
 const other = '02:00:00:00:00:02'
@@ -92,3 +94,44 @@ for (const [name, [body, ...paths]] of Object.entries(wrong)) {
     for (const { message } of errors) assert.ok(message.length > 5, message)
   })
 }
+
+test('more nodes than one POST may have are refused before any of them is validated', () => {
+  const body = Array.from({ length: maxPostNodes + 1 }, () => ({}))
+  assert.throws(
+    () => nodesFrom(body, 'p1'),
+    (error: unknown) =>
+      error instanceof HttpProblem && error.status === 413 && /2001 .* at most 2000/.test(error.message),
+  )
+  assert.throws(() => nodesFrom(JSON.parse(`[${'{},'.repeat(1_000_000)}{}]`), 'p1'), /1000001 node configs/)
+})
+
+test('as many nodes as one POST may have are accepted, as the Go operator sends them', () => {
+  const body = Array.from({ length: maxPostNodes }, (_, n) => ({ nodeName: `w${n}`, interfaces: [] }))
+  assert.equal(nodesFrom(body, 'p1').nodes.length, maxPostNodes)
+})
+
+const many = (entry: string) => JSON.parse(`[${`${entry},`.repeat(1_000_000)}${entry}]`) as unknown[]
+const hostile: Record<string, [node: object, path: string]> = {
+  'a million interfaces': [{ nodeName: 'a', interfaces: many('{}') }, '[0].interfaces'],
+  'a million addresses': [
+    { nodeName: 'a', interfaces: [{ macAddress: mac, addresses: many('""') }] },
+    '[0].interfaces[0].addresses',
+  ],
+  'a million routes': [
+    { nodeName: 'a', interfaces: [{ macAddress: mac, routes: many('{}') }] },
+    '[0].interfaces[0].routes',
+  ],
+}
+for (const [name, [node, path]] of Object.entries(hostile))
+  test(`${name} are one mistake, named by path`, () => {
+    assert.deepEqual(
+      nodesFrom([node], 'p1').errors.map(error => error.path),
+      [path],
+    )
+  })
+
+test('validation stops after a bounded number of mistakes', () => {
+  const body = Array.from({ length: maxPostNodes }, () => ({ interfaces: Array.from({ length: 10 }, () => ({})) }))
+  const { nodes, errors } = nodesFrom(body, 'p1')
+  assert.deepEqual([nodes.length, errors.length], [0, maxErrors])
+})

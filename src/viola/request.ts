@@ -1,51 +1,96 @@
 /**
- * The body of a POST: every mistake in it by path, or the nodes in the form that is planned with.
+ * The body of a POST: either its nodes, completed and ready to plan, or its mistakes by path.
+ *
+ * A hostile body must not cost more than its size: list lengths are checked before the schema sees them, nodes are
+ * validated one by one, and validation stops after `maxErrors` mistakes.
  */
-import { completeInterfaces, type FieldError, specHash, type WireInterface } from '../contract/interfaces.ts'
+import {
+  completeInterfaces,
+  type FieldError,
+  maxInterfaces,
+  specHash,
+  type WireInterface,
+} from '../contract/interfaces.ts'
 import { fieldErrors } from '../contract/problem.ts'
-import { violaInterface, violaPost } from '../contract/viola.ts'
+import { maxPostNodes, violaInterface, violaNodeConfig } from '../contract/viola.ts'
+import { HttpProblem } from '../server/server.ts'
 import { labelsOf, objectName } from './names.ts'
 import type { WantedNode } from './plan.ts'
 
-export function nodesFrom(body: unknown, providerId: string): { nodes: WantedNode[]; errors: FieldError[] } {
-  if (Array.isArray(body) && body.length === 0)
-    return { nodes: [], errors: [{ path: '', message: 'empty payload: at least one node config is needed' }] }
-  const parsed = violaPost.safeParse(body)
-  if (!parsed.success) return { nodes: [], errors: allErrors(body, fieldErrors(parsed.error)) }
+/** A body with more mistakes is refused with the first of them. */
+export const maxErrors = 100
 
-  const errors = repeatedNodes(parsed.data)
-  const nodes = parsed.data.map((node, index) => {
-    const completed = completeInterfaces(node.interfaces, `[${index}].interfaces`)
-    errors.push(...completed.errors)
-    const wanted = {
-      nodeName: node.nodeName,
-      ...(node.instanceId ? { instanceId: node.instanceId } : {}),
-      interfaces: completed.interfaces,
-    }
-    return {
-      ...wanted,
-      objectName: objectName(node.nodeName),
-      labels: labelsOf(wanted, providerId),
-      specHash: specHash(wanted),
-      ...(node.expectedSpecHash === undefined ? {} : { expectedSpecHash: node.expectedSpecHash }),
-    }
-  })
-  return errors.length > 0 ? { nodes: [], errors } : { nodes, errors: [] }
+/** Lists of one interface, with a margin over the schema so that its own message names the limit. */
+const maxListLength = 100
+
+export function nodesFrom(body: unknown, providerId: string): { nodes: WantedNode[]; errors: FieldError[] } {
+  if (!Array.isArray(body)) return failed([{ path: '', message: 'the body must be a JSON array of node configs' }])
+  if (body.length === 0) return failed([{ path: '', message: 'empty payload: send at least one node config' }])
+  if (body.length > maxPostNodes)
+    throw new HttpProblem(413, `the body has ${body.length} node configs; send at most ${maxPostNodes} in one POST`)
+
+  const errors: FieldError[] = []
+  const nodes: WantedNode[] = []
+  const positions = new Map<string, number>()
+  for (const [position, entry] of body.entries()) {
+    if (errors.length >= maxErrors) break
+    const { node, mistakes } = nodeFrom(entry, `[${position}]`, providerId)
+    errors.push(...mistakes.slice(0, maxErrors - errors.length))
+    if (!node) continue
+    const first = positions.get(node.nodeName)
+    if (first !== undefined)
+      errors.push({ path: `[${position}].nodeName`, message: `${node.nodeName} is also named by [${first}]` })
+    else positions.set(node.nodeName, position)
+    nodes.push(node)
+  }
+  return errors.length > 0 ? failed(errors) : { nodes, errors: [] }
 }
 
-/** What the schema found, and beside it what only a look at whole interfaces finds, from the fields that are sound. */
-function allErrors(body: unknown, found: FieldError[]): FieldError[] {
+const failed = (errors: FieldError[]) => ({ nodes: [], errors })
+
+function nodeFrom(entry: unknown, at: string, providerId: string): { node?: WantedNode; mistakes: FieldError[] } {
+  const tooLong = tooLongLists(entry, at)
+  if (tooLong.length > 0) return { mistakes: tooLong }
+  const parsed = violaNodeConfig.safeParse(entry)
+  if (!parsed.success) return { mistakes: allErrors(entry, fieldErrors(parsed.error, at), at) }
+
+  const { nodeName, instanceId, expectedSpecHash } = parsed.data
+  const { interfaces, errors } = completeInterfaces(parsed.data.interfaces, `${at}.interfaces`)
+  const requested = { nodeName, ...(instanceId ? { instanceId } : {}), interfaces }
+  const node = {
+    ...requested,
+    objectName: objectName(nodeName),
+    labels: labelsOf(requested, providerId),
+    specHash: specHash(requested),
+    ...(expectedSpecHash === undefined ? {} : { expectedSpecHash }),
+  }
+  return { node, mistakes: errors }
+}
+
+function tooLongLists(entry: unknown, at: string): FieldError[] {
+  const { interfaces } = recordOf(entry)
+  if (!Array.isArray(interfaces)) return []
+  if (interfaces.length > maxListLength)
+    return [
+      { path: `${at}.interfaces`, message: `has ${interfaces.length} interfaces; a node has at most ${maxInterfaces}` },
+    ]
+  return interfaces.flatMap((nic: unknown, position) =>
+    Object.entries(recordOf(nic)).flatMap(([field, value]) =>
+      Array.isArray(value) && value.length > maxListLength
+        ? [{ path: `${at}.interfaces[${position}].${field}`, message: `has ${value.length} entries; that is too many` }]
+        : [],
+    ),
+  )
+}
+
+/** The mistakes that the schema found, and those that completing the valid fields finds beside them. */
+function allErrors(entry: unknown, found: FieldError[], at: string): FieldError[] {
+  const { interfaces } = recordOf(entry)
+  if (!Array.isArray(interfaces)) return found
   const known = new Set(found.map(({ path }) => path))
-  const more = (Array.isArray(body) ? body : []).flatMap((node: unknown, index) => {
-    const at = `[${index}].interfaces`
-    const interfaces = recordOf(node)['interfaces']
-    if (!Array.isArray(interfaces) || interfaces.length > 100) return []
-    const numbersUnsure = found.some(({ path }) => path.startsWith(at) && /\.(id|name)$|\]$/.test(path))
-    return completeInterfaces(interfaces.map(soundFields), at).errors.filter(
-      ({ path }) => !(numbersUnsure && path.endsWith('.id')),
-    )
-  })
-  return [...found, ...more.filter(({ path }) => !known.has(path))]
+  const indexesUnsure = found.some(({ path }) => /\.(id|name)$|\]$/.test(path))
+  const more = completeInterfaces(interfaces.map(soundFields), `${at}.interfaces`).errors
+  return [...found, ...more.filter(({ path }) => !known.has(path) && !(indexesUnsure && path.endsWith('.id')))]
 }
 
 function soundFields(given: unknown): WireInterface {
@@ -60,15 +105,4 @@ function soundFields(given: unknown): WireInterface {
 
 function recordOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-}
-
-function repeatedNodes(nodes: readonly { nodeName: string }[]): FieldError[] {
-  const first = new Map<string, number>()
-  return nodes.flatMap(({ nodeName }, index) => {
-    const before = first.get(nodeName)
-    if (before !== undefined)
-      return [{ path: `[${index}].nodeName`, message: `${nodeName} is named by [${before}] too` }]
-    first.set(nodeName, index)
-    return []
-  })
 }

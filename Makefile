@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 KUBECTL ?= kubectl
 IMG ?= multinic-operator:latest
-.PHONY: help up down status tour test e2e check bench chaos soak figures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
+.PHONY: help up down status tour test e2e check bench chaos soak figures pictures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
 
 help: ## show this page
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,10 @@ soak: install-packages ## a fleet with steady churn and short faults: memory, qu
 
 figures: install-packages ## keep the figures of the last make bench for the documents
 	@node_modules/.bin/node scripts/figures.ts && node_modules/.bin/node scripts/generate.ts
+
+pictures: install-packages install-tools ## draw the pictures of the documents again: dashboard (needs Chromium) and terminal
+	@DOCS_PICTURES=1 ONLY=dashboard-fleet npm run --silent e2e
+	@node_modules/.bin/node scripts/terminal-picture.ts
 
 generate: install-packages ## write CRDs, OpenAPI and reference pages anew
 	@npm run --silent generate

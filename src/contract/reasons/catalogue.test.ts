@@ -18,6 +18,14 @@ test('every reason has a meaning and a remedy in English and in Korean', () => {
   }
 })
 
+test('English sentences are short', () => {
+  const sentences = all.flatMap(([, { en }]) => en.flatMap(text => text.split(/(?<=[.:]) /)))
+  assert.deepEqual(
+    sentences.filter(sentence => sentence.split(' ').length >= 25),
+    [],
+  )
+})
+
 test('a reason of two groups has one class and one text', () => {
   for (const [name, reason] of all)
     for (const [other, twin] of all) if (name === other) assert.deepEqual(reason, twin, name)

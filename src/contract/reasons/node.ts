@@ -8,7 +8,7 @@ export const nodeReasons = {
     class: 'attention',
     en: [
       'The Job of the agent ended without a usable report. The controller retries.',
-      'Read the Pod of the Job and its log.',
+      'Check the Pod of the Job and its log.',
     ],
     ko: [
       'agent의 Job이 유효한 보고서를 남기지 않고 끝났습니다. controller가 다시 시도합니다.',
@@ -159,17 +159,17 @@ export const nodeReasons = {
   RolloutStopped: {
     class: 'attention',
     en: [
-      'More nodes than FAILURE_BUDGET failed with their new spec. The controller changes no further node.',
+      'The number of nodes that failed with their new spec has reached FAILURE_BUDGET. The controller changes no further node.',
       'Correct the failed nodes, or raise FAILURE_BUDGET.',
     ],
     ko: [
-      '새 spec으로 실패한 노드가 FAILURE_BUDGET을 넘었습니다. controller가 나머지 노드를 변경하지 않습니다.',
+      '새 spec으로 실패한 노드 수가 FAILURE_BUDGET에 도달했습니다. controller가 나머지 노드를 변경하지 않습니다.',
       '실패한 노드를 해결하거나 FAILURE_BUDGET을 늘리십시오.',
     ],
   },
   RolloutWaiting: {
     class: 'progress',
-    en: ['The maximum number of nodes (MAX_UNAVAILABLE) is changing. This node is next in line.', wait.en],
+    en: ['The maximum number of nodes (MAX_UNAVAILABLE) is changing. This node waits for its turn.', wait.en],
     ko: ['최대 개수(MAX_UNAVAILABLE)의 노드를 변경하는 중이며 이 노드는 차례를 기다립니다.', wait.ko],
   },
   SpecInvalid: {

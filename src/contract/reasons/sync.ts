@@ -61,7 +61,7 @@ export const syncReasons = {
   EventBusConfigError: {
     class: 'attention',
     en: [
-      'The settings of the message bus do not work: the operator cannot decrypt the password, the broker refuses the login, or a setting is invalid. Syncs continue by polling at the fast interval.',
+      'The message bus is misconfigured: the operator cannot decrypt the password, the broker refuses the login, or a setting is invalid. Syncs continue by polling at the fast interval.',
       'Correct the value that the message names: rabbitMQPw in Contrabass, or the Secret of the OpenstackConfig.',
     ],
     ko: [
@@ -104,7 +104,7 @@ export const syncReasons = {
     ],
     ko: [
       'k8sProviderID 또는 violaEndpoint가 바뀌었습니다. 이전 대상의 노드는 구성을 유지하지만 더 이상 갱신되지 않습니다.',
-      '구성을 제거하려면 이전 값으로 되돌린 뒤 OpenstackConfig를 삭제하거나 해당 클러스터에서 MultiNicNodeConfig를 삭제하십시오. 그런 다음 또는 구성을 그대로 두려면 어노테이션 multinic.io/release-removals에 새 값을 지정하십시오.',
+      '구성을 제거하려면 이전 값으로 되돌린 뒤 OpenstackConfig를 삭제하거나 해당 클러스터에서 MultiNicNodeConfig를 삭제하십시오. 제거한 뒤 또는 구성을 그대로 둘 때는 어노테이션 multinic.io/release-removals에 새 값을 지정하십시오.',
     ],
   },
   NeutronEndpointError: {

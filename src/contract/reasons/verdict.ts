@@ -114,11 +114,11 @@ export const verdictReasons = {
   VmNotFound: {
     class: 'attention',
     en: [
-      'Nova does not find this VM. The operator removes its interfaces only if Nova has a record of the deletion or returns other VMs of the OpenstackConfig, because a token of the wrong project finds no VM either.',
+      'Nova does not find this VM. A token of the wrong project finds no VM either. So the operator removes its interfaces only if Nova has a record of the deletion or returns another VM of the OpenstackConfig.',
       'Check the project of the credentials. If the VM is gone, remove it from vmNames: the operator then removes its interfaces.',
     ],
     ko: [
-      'Nova에서 이 VM을 찾을 수 없습니다. 잘못된 프로젝트의 토큰으로도 VM이 보이지 않으므로, Nova에 삭제 기록이 있거나 OpenstackConfig의 다른 VM이 조회될 때만 인터페이스를 제거합니다.',
+      'Nova에서 이 VM을 찾을 수 없습니다. 프로젝트가 잘못된 토큰으로는 VM이 조회되지 않을 수 있으므로, Nova에 삭제 기록이 있거나 OpenstackConfig의 다른 VM이 조회될 때만 인터페이스를 제거합니다.',
       '자격 증명의 프로젝트를 확인하십시오. VM이 삭제되었다면 vmNames에서 빼십시오. 그러면 인터페이스도 제거됩니다.',
     ],
   },

@@ -164,7 +164,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
     progress('operator, Viola, controller')
     const kubeconfigs = { management: management.kubeconfig, biz: biz.kubeconfig }
-    const { parts: wanted, addresses } = await partsOf({
+    const {
+      parts: wanted,
+      addresses,
+      tokenFile,
+    } = await partsOf({
       state,
       kubeconfigs,
       contrabass: cloud.urls.contrabass,
@@ -245,6 +249,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
         management: management.kube,
         biz: biz.kube,
         kubeconfigs,
+        tokenFile,
         urls,
         faults,
         host: hostOf(machine),

@@ -10,7 +10,7 @@ import type { FaultSwitchboard } from '../faults/active-faults.ts'
 import type { SandboxNode } from '../nodes/node.ts'
 import type { Observed } from './status.ts'
 
-export interface Places extends Pick<Observed, 'kubeconfigs' | 'urls' | 'host'> {
+export interface Places extends Pick<Observed, 'kubeconfigs' | 'tokenFile' | 'urls' | 'host'> {
   world: World
   nodes: ReadonlyMap<string, SandboxNode>
   management: Pick<Kube, 'list'>
@@ -19,7 +19,7 @@ export interface Places extends Pick<Observed, 'kubeconfigs' | 'urls' | 'host'> 
 }
 
 export async function observeSandbox(places: Places): Promise<Observed> {
-  const { world, nodes, management, biz, kubeconfigs, urls, faults, host } = places
+  const { world, nodes, management, biz, kubeconfigs, tokenFile, urls, faults, host } = places
   const [held, configs] = await Promise.allSettled([biz.list(nodeConfigs), management.list(openstackConfigs)])
   const away = [
     ...(held.status === 'rejected' ? ['the API server of the Biz cluster'] : []),
@@ -38,6 +38,7 @@ export async function observeSandbox(places: Places): Promise<Observed> {
     openstackConfigs: configs.status === 'fulfilled' ? configs.value.items : [],
     away,
     kubeconfigs,
+    tokenFile,
     urls,
     faults: faults.active(),
     host,

@@ -87,6 +87,7 @@ function observed({ ports = [port], configs = [], source = aSource('True') }: Gi
     nodeConfigs: configs,
     openstackConfigs: [source],
     kubeconfigs: { management: 'm', biz: 'b' },
+    tokenFile: 't',
     urls: {},
     away: [],
     faults: [],

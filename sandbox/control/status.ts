@@ -32,6 +32,8 @@ export interface SandboxStatus {
   ready: boolean
   nodes: NodeView[]
   kubeconfigs: { management: string; biz: string }
+  /** Holds the bearer token of a caller who may request plans. */
+  tokenFile: string
   urls: Record<string, string>
   /** What was switched on and has not ended. */
   faults: ActiveFault[]
@@ -46,6 +48,7 @@ export interface Observed {
   /** Which clusters could not be asked: nothing is known of what they hold. */
   away: string[]
   kubeconfigs: SandboxStatus['kubeconfigs']
+  tokenFile: string
   urls: SandboxStatus['urls']
   faults: ActiveFault[]
   host: HostKind
@@ -68,8 +71,8 @@ export function statusOf(observed: Observed): SandboxStatus {
     ({ state, interfaces }) =>
       interfaces.every(each => each.status === 'Configured') && (interfaces.length === 0 || state === 'Configured'),
   )
-  const { kubeconfigs, urls, faults, host } = observed
-  return { ready: away.length === 0 && synced && settled, nodes, kubeconfigs, urls, faults, host }
+  const { kubeconfigs, tokenFile, urls, faults, host } = observed
+  return { ready: away.length === 0 && synced && settled, nodes, kubeconfigs, tokenFile, urls, faults, host }
 }
 
 function unknownNode({ name, ports }: Observed['nodes'][number], message: string): NodeView {
@@ -180,7 +183,7 @@ function nicLine(nic: InterfaceView): string {
 
 /** What a person may want to type next. */
 export function nextSteps(status: SandboxStatus, program: string): string {
-  const { urls, kubeconfigs } = status
+  const { urls, kubeconfigs, tokenFile } = status
   return `addresses
   dashboard    ${urls['dashboard']}
   inventory    ${urls['inventory']}/v1/inventory/node-configs
@@ -191,6 +194,7 @@ export function nextSteps(status: SandboxStatus, program: string): string {
 
 ask
   export MULTINIC_INVENTORY_URL=${urls['inventory']}   # then: ${program} status, why, find, check
+  export MULTINIC_TOKEN_FILE=${tokenFile}   # for ${program} plan
 
 kubectl
   export KUBECONFIG=${kubeconfigs.biz}          # nodes, MultiNicNodeConfigs, Jobs, Pods

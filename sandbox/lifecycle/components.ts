@@ -1,6 +1,7 @@
 /**
  * Our own parts in the sandbox: the same program as in production, with the settings that it would have there.
  */
+import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -53,13 +54,21 @@ export interface PartAddresses {
   controller: string
 }
 
-export async function partsOf(options: PartsOptions): Promise<{ parts: Part[]; addresses: PartAddresses }> {
+export interface Parts {
+  parts: Part[]
+  addresses: PartAddresses
+  /** Holds the bearer token of a caller who may request plans. */
+  tokenFile: string
+}
+
+export async function partsOf(options: PartsOptions): Promise<Parts> {
   const { state, kubeconfigs } = options
   const [inventory, operator, viola, controller] = await freeAddresses(4)
   if (!inventory || !operator || !viola || !controller) throw new Error('this machine has no free port')
   const routing = state.path('viola-routing.yaml')
   const target = { providerId: options.clusterId, namespace: sandboxNamespace, kubeconfig: kubeconfigs.biz }
   await writeFile(routing, stringify({ strict: true, targets: [target] }), { mode: 0o600 })
+  const tokens = await writeTokens(state)
 
   const part = (name: string, env: Record<string, string>): Part => {
     const own = ownProgram(options.built.program, name)
@@ -72,6 +81,7 @@ export async function partsOf(options: PartsOptions): Promise<{ parts: Part[]; a
       KUBECONFIG: kubeconfigs.management,
       POD_NAMESPACE: sandboxNamespace,
       OPERATOR_ADDR: operator,
+      OPERATOR_TOKENS_FILE: tokens.callers,
       INVENTORY_ADDR: inventory,
       INVENTORY_DB_PATH: state.path('inventory.db'),
       INVENTORY_WEB_DIR: options.built.webDir,
@@ -86,7 +96,16 @@ export async function partsOf(options: PartsOptions): Promise<{ parts: Part[]; a
       HEALTH_ADDR: controller,
     }),
   ]
-  return { parts, addresses: { inventory, operator, viola, controller } }
+  return { parts, addresses: { inventory, operator, viola, controller }, tokenFile: tokens.token }
+}
+
+/** The operator answers plans only to a caller with a token. */
+async function writeTokens(state: StateDir): Promise<{ callers: string; token: string }> {
+  const [callers, file] = [state.path('operator-tokens.yaml'), state.path('operator-token')]
+  const token = randomBytes(24).toString('hex')
+  await writeFile(callers, stringify({ tokens: [{ name: 'sandbox', token, providers: ['*'] }] }), { mode: 0o600 })
+  await writeFile(file, token, { mode: 0o600 })
+  return { callers, token: file }
 }
 
 /** Whoever starts a sandbox with a collector sees the traces of its parts there. */

@@ -37,7 +37,7 @@ before(async () => {
   setPortStatus(stage.world, addPort(stage.world, { server: worker, subnet: storage }).id, 'ACTIVE')
   late = addPort(stage.world, { server: worker, subnet: storage })
   setPortStatus(stage.world, late.id, 'BUILD')
-  await stage.startOperator()
+  await stage.startOperator({ OPERATOR_TOKENS_FILE: stage.caller.tokensFile })
   await stage.create({})
   inventory = await startInventory({
     env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'inventory.db') },
@@ -45,7 +45,11 @@ before(async () => {
   })
   await eventually(() => assert.ok(stage.records.length > 0), { within: 20_000 })
   await inventory.recorder.put(stage.records)
-  multinic = runner({ MULTINIC_INVENTORY_URL: inventory.url, MULTINIC_OPERATOR_URL: stage.operatorUrl() })
+  multinic = runner({
+    MULTINIC_INVENTORY_URL: inventory.url,
+    MULTINIC_OPERATOR_URL: stage.operatorUrl(),
+    MULTINIC_TOKEN_FILE: stage.caller.tokenFile,
+  })
 })
 after(async () => {
   await inventory.close()

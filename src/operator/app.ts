@@ -31,7 +31,7 @@ import type { Verdict } from './verdicts.ts'
 
 /** What the API answers from. */
 export interface Answering {
-  /** Absent: everybody who reaches the API may ask. */
+  /** Absent: anyone who reaches the API can read verdicts, and nobody can request a plan. */
   tokens?: Tokens | undefined
   /** Verdicts of the last sync of each object, by namespace/name. */
   verdicts: () => ReadonlyMap<string, readonly Verdict[]>
@@ -48,6 +48,7 @@ export interface OperatorAppOptions extends Answering {
 }
 
 const authorization = { authorization: 'Bearer token, where authentication is on.' }
+const tokenSettings = 'OPERATOR_TOKENS_FILE or INVENTORY_TOKENS_FILE'
 
 export const operatorApi: Api = {
   title: 'MultiNIC operator',
@@ -75,7 +76,7 @@ export const operatorApi: Api = {
       method: 'post',
       path: planPath,
       summary: 'Say what an OpenstackConfig would send and remove, and why. Nothing is changed.',
-      headers: authorization,
+      headers: { authorization: 'Bearer token of a caller for this Biz cluster. Always required.' },
       body: openstackConfig,
       answers: { 200: { description: 'What would be done.', body: planAnswer } },
       problems: [400, 401, 403],
@@ -85,7 +86,7 @@ export const operatorApi: Api = {
 
 export function createOperatorApp(options: OperatorAppOptions): FastifyInstance {
   const { log, metrics, ready, tokens } = options
-  const warnings = () => (tokens ? [] : ['authentication is off: everybody who reaches this API may ask'])
+  const warnings = () => (tokens ? [] : [`anyone who reaches this API can read verdicts: set ${tokenSettings}`])
   const app = createApp({ log, metrics, ready, warnings, openapi: openApiDocument(operatorApi) })
   serveOperatorApi(app, () => options)
   return app
@@ -115,12 +116,14 @@ export function serveOperatorApi(
 
   app.post(planPath, async request => {
     const { tokens, dryRun } = started()
-    const caller = await tokens?.callerOf(request.headers.authorization)
+    // A plan opens Secrets and connects to the addresses that the posted object names: never for an unknown caller.
+    if (!tokens) throw new HttpProblem(403, `plans require a token, and no tokens are configured: set ${tokenSettings}`)
+    const caller = await tokens.callerOf(request.headers.authorization)
     const parsed = openstackConfig.safeParse(request.body)
     if (!parsed.success) throw new HttpProblem(400, 'this is not an OpenstackConfig', fieldErrors(parsed.error))
     const config = parsed.data as OpenstackConfig
     if (!config.metadata.namespace) throw new HttpProblem(400, 'metadata.namespace is needed')
-    if (caller && !mayActFor(caller, providerIdOf(config)))
+    if (!mayActFor(caller, providerIdOf(config)))
       throw new HttpProblem(403, `the token of ${caller.name} is not for provider ${providerIdOf(config)}`)
     return planned(config, dryRun)
   })

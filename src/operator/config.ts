@@ -35,8 +35,12 @@ export const processSettings = z.object({
   KUBERNETES_SERVICE_HOST: optional('Set by Kubernetes in every Pod.'),
   KUBERNETES_SERVICE_PORT: optional('Set by Kubernetes in every Pod.'),
   OPERATOR_ADDR: said('Where health, readiness, numbers and the operator’s API listen.', z.string().default(':8081')),
-  OPERATOR_TOKENS_FILE: optional('Who may ask the operator’s API; without it INVENTORY_TOKENS_FILE counts.'),
-  INVENTORY_TOKENS_FILE: optional('Who may ask the inventory; without either everybody who reaches the API may.'),
+  OPERATOR_TOKENS_FILE: optional(
+    'Callers of the operator’s API and their Biz clusters. Default: INVENTORY_TOKENS_FILE. Without either, plans are refused.',
+  ),
+  INVENTORY_TOKENS_FILE: optional(
+    'Callers of the inventory. Without either file, anyone who reaches the API can read.',
+  ),
   OPERATOR_WORKERS: said(
     'Objects that are synced at once; those of one cloud take at most a tenth of them.',
     z.coerce.number().int().min(1).max(1000).default(100),

@@ -57,13 +57,14 @@ async function up(): Promise<void> {
   if (running) return
   await multinic('up')
   status = JSON.parse(await multinic('status', '-o', 'json')) as SandboxStatus
-  const { urls, kubeconfigs, nodes } = status
+  const { urls, kubeconfigs, tokenFile, nodes } = status
   const nic = nodes.flatMap(({ interfaces }) => interfaces).find(({ portId }) => portId)
   const variables = {
     BIZ: kubeconfigs.biz,
     MANAGEMENT: kubeconfigs.management,
     OPERATOR: urls['inventory'],
     MULTINIC_INVENTORY_URL: urls['inventory'],
+    MULTINIC_TOKEN_FILE: tokenFile,
     PORT: nic?.portId,
   }
   const lines = Object.entries(variables).map(([name, value]) => `export ${name}='${value}'\n`)

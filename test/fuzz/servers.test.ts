@@ -14,6 +14,7 @@ import { problem } from '../../src/contract/problem.ts'
 import { violaPath } from '../../src/contract/viola.ts'
 import { startInventory } from '../../src/inventory/main.ts'
 import { createOperatorApp } from '../../src/operator/app.ts'
+import { openTokens } from '../../src/server/tokens.ts'
 import { createLog, type Log } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { aBizCluster } from '../support/biz-cluster.ts'
@@ -116,25 +117,31 @@ test('the operator: dry runs and verdicts', async () => {
   const world = createWorld()
   const config = openstackConfigFor(world, { name: 'main', vmNames: ['vm-1'], subnetIDs: ['s-1'], clusterId: 'biz-1' })
   const { log, failures } = listening()
+  const token = 'a-token-for-plans'
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-fuzz-'))
+  await writeFile(join(dir, 'tokens.yaml'), stringify({ tokens: [{ name: 'caller', token, providers: ['*'] }] }))
+  const tokens = await openTokens(join(dir, 'tokens.yaml'), log)
   const verdict = { vm: 'vm-1', portId: 'port-1', reason: 'VmNotFound' as const, message: 'gone' }
   const plan = { nodes: [], verdicts: [verdict], heldRemovals: [] }
   const app = createOperatorApp({
     log,
     metrics: createMetrics('operator'),
     ready: () => [],
+    tokens,
     verdicts: () => new Map([['multinic-system/main', [verdict]]]),
     dryRun: async () => ({ plan, facts: {} }) as never,
   })
+  const authorization = { authorization: `Bearer ${token}` }
   const post = fc.record({
     method: fc.constant('POST' as const),
     url: fc.constant(planPath),
     payload: brokenBytes([config]),
-    headers: fc.constant({ 'content-type': 'application/json' }),
+    headers: fc.constant({ ...authorization, 'content-type': 'application/json' }),
   })
   const parameter = fc.constantFrom('config', 'port', 'vm', 'providerId', 'taken', 'limit', 'cursor')
   const get = fc
     .tuple(parameter, inPath(['multinic-system/main', '10', 'true']))
-    .map(([name, text]) => ({ method: 'GET' as const, url: `${verdictsPath}?${name}=${text}` }))
+    .map(([name, text]) => ({ method: 'GET' as const, url: `${verdictsPath}?${name}=${text}`, headers: authorization }))
   try {
     await fuzzDoor(
       fc.oneof({ weight: 3, arbitrary: post }, get),
@@ -149,5 +156,7 @@ test('the operator: dry runs and verdicts', async () => {
     assert.deepEqual(failures, [])
   } finally {
     await app.close()
+    tokens.close()
+    await rm(dir, { recursive: true })
   }
 })

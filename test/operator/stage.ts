@@ -18,6 +18,7 @@ import type { Settings } from '../../src/contract/settings.ts'
 import { connectKube, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/config.ts'
 import { namespaces } from '../../src/kube/resources.ts'
+import type { Answering } from '../../src/operator/app.ts'
 import { runOperator } from '../../src/operator/main.ts'
 import { createLog, type Log, silent } from '../../src/telemetry/log.ts'
 import { runViola } from '../../src/viola/main.ts'
@@ -34,6 +35,10 @@ export interface Stage {
   violaUrl: string
   /** Of the operator that was started last. */
   operatorUrl(): string
+  /** Of the same: what its API answers from. */
+  answering(): Answering | undefined
+  /** A caller for every Biz cluster: its entry for OPERATOR_TOKENS_FILE, its token, and a file with that. */
+  caller: { tokensFile: string; token: string; tokenFile: string }
   /** What the inventory was told, in order. */
   records: InventoryWrite[]
   startOperator(env?: Record<string, string>): Promise<() => Promise<void>>
@@ -64,6 +69,10 @@ export async function startStage(
     { providerId: otherClusterId, namespace: 'other-cluster', kubeconfig: api.kubeconfig },
   ]
   await writeFile(routing, stringify({ strict: true, targets }), { mode: 0o600 })
+  const caller = { tokensFile: join(dir, 'tokens.yaml'), token: 'a-token-of-the-stage', tokenFile: join(dir, 'token') }
+  const known = { name: 'stage', token: caller.token, providers: ['*'] }
+  await writeFile(caller.tokensFile, stringify({ tokens: [known] }), { mode: 0o600 })
+  await writeFile(caller.tokenFile, caller.token, { mode: 0o600 })
   const viola = new AbortController()
   const listening = Promise.withResolvers<string>()
   const violaRuns = runViola({
@@ -76,6 +85,7 @@ export async function startStage(
   const violaUrl = await listening.promise
   const records: InventoryWrite[] = []
   let operatorUrl = ''
+  let answering: Answering | undefined
   const operators = new Set<() => Promise<void>>()
 
   const nodes = async () => (await kube.list(nodeConfigs, { namespace })).items
@@ -87,6 +97,8 @@ export async function startStage(
     kube,
     violaUrl,
     operatorUrl: () => operatorUrl,
+    answering: () => answering,
+    caller,
     records,
     async startOperator(env = {}) {
       const stop = new AbortController()
@@ -103,6 +115,9 @@ export async function startStage(
         signal: stop.signal,
         onListen: url => {
           operatorUrl = url
+        },
+        onAnswering: it => {
+          answering = it
         },
         ...(env['INVENTORY_URL'] === undefined && {
           recorder: { put: async (writes: InventoryWrite[]) => void records.push(...structuredClone(writes)) },

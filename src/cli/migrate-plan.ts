@@ -10,7 +10,7 @@ import {
   type BizNodeStatus,
   bizConfigAnnotations,
 } from '../contract/legacy/biz-config.ts'
-import { nodeSpecOf, readNumbers } from '../contract/legacy/biz-nodes.ts'
+import { nodeSpecOf, parseIndexes } from '../contract/legacy/biz-nodes.ts'
 import { isSameMachine } from '../contract/machine.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigGroup, nodeConfigLabels } from '../contract/node-config.ts'
 import { labelsOf, objectName } from '../contract/node-names.ts'
@@ -92,7 +92,7 @@ function mistakes({ spec }: NodeConfig, at: string): string | undefined {
 }
 
 function nodeConfigFor(biz: BizConfig, node: BizNode, nodeName: string, namespace: string): NodeConfig {
-  const known = readNumbers(recordFor(biz, node.attachedNodeId)?.numbers)
+  const known = parseIndexes(recordFor(biz, node.attachedNodeId)?.numbers)
   const spec = nodeSpecOf(biz, node, { nodeName, known })
   const { [nodeConfigLabels.providerId]: provider, ...labels } = labelsOf(
     { nodeName, instanceId: node.attachedNodeId },

@@ -1,5 +1,5 @@
 /**
- * MAC addresses, IP addresses and networks: parsed once, compared as numbers, printed in one form.
+ * MAC addresses, IP addresses and networks: parsing, comparison and canonical form.
  *
  * Free of dependencies, because the agent uses it on the node.
  */
@@ -17,7 +17,7 @@ export interface Cidr {
   prefix: number
 }
 
-/** Six hex pairs with colons, in either case; the answer is in lower case. */
+/** Accepts six hex pairs with colons, in either case; returns lower case. */
 export function parseMac(text: string): string | undefined {
   return /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/i.test(text) ? text.toLowerCase() : undefined
 }
@@ -101,7 +101,7 @@ function parseV6(text: string): Ip | undefined {
   return { family: 6, value: groups.reduce((value, group) => (value << 16n) | BigInt(group), 0n) }
 }
 
-/** The 16-bit groups of one side of `::`; an embedded IPv4 address may stand last. Undefined when malformed or too many. */
+/** The 16-bit groups of one side of `::`; an embedded IPv4 address may stand last. Undefined if malformed or too many. */
 function groupsOf(side: string): number[] | undefined {
   if (side === '') return []
   const groups: number[] = []

@@ -1,16 +1,16 @@
 /**
- * What the controller hands to the agent, inside the Job itself: the snapshot of one node's spec.
+ * Input of the agent, inside its Job: a snapshot of the spec of one node.
  *
- * The agent has no dependency and reads it with its own parser (`agent/input.ts`); a test holds the two together.
+ * The agent has no dependencies and uses its own parser (`agent/input.ts`). A test compares parser and schema.
  */
 import { z } from 'zod'
 import { interfaceList } from './node-config.ts'
 import { generation } from './text.ts'
 
-/** The variable of the Job's container that carries the input as JSON. */
+/** Environment variable of the agent's container that holds the input as JSON. */
 export const agentInputVariable = 'MULTINIC_INPUT'
 
-/** The variable with the trace that the work belongs to, as programs hand it to each other. */
+/** Environment variable with the W3C trace context of the run. */
 export const agentTraceVariable = 'TRACEPARENT'
 
 export const agentModes = ['apply', 'cleanup', 'check', 'plan'] as const
@@ -20,11 +20,11 @@ export const agentInput = z.object({
   version: z.literal(1),
   mode: z.enum(agentModes),
   nodeName: z.string().min(1).max(253),
-  /** Expected SystemUUID of the machine; empty means any. */
+  /** Expected SystemUUID of the machine. Empty means any. */
   instanceId: z.string().max(253).optional(),
   generation,
   specHash: z.string().max(128),
-  /** Addresses that Kubernetes knows the node by: the NIC that has one is never touched. */
+  /** Addresses of the Kubernetes Node. The agent never changes a NIC that has one of them. */
   nodeAddresses: z.array(z.string().max(45)).max(16).optional(),
   interfaces: interfaceList,
 })

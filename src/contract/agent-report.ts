@@ -1,7 +1,7 @@
 /**
- * What the agent leaves when it ends, in at most 4,096 bytes (a termination message).
+ * The report of the agent, in at most 4,096 bytes (the termination message of its Pod).
  *
- * Only a report makes a run a success: a cut, missing or foreign one never does.
+ * Only a complete report of the same run counts as success. A truncated, missing or foreign one never does.
  */
 import { z } from 'zod'
 import { agentModes } from './agent-input.ts'
@@ -10,9 +10,9 @@ import { interfaceStatus, observedInterface } from './node-config.ts'
 export const maxReportBytes = 4096
 
 /**
- * Configured: all that was asked for is there and was read back. Pending: only NICs that are not in the guest yet are missing.
- * Failed: at least one interface failed or was refused. Removed: a cleanup took everything of ours away. Drifted and InSync: answers
- * of a check. Planned: a dry run.
+ * Configured: the kernel shows everything that was requested. Pending: only NICs that are not in the guest yet are missing.
+ * Failed: at least one interface failed or was refused. Removed: a cleanup removed everything that MultiNIC manages. Drifted and
+ * InSync: results of a check. Planned: a dry run.
  */
 export const verdicts = ['Configured', 'Pending', 'Failed', 'Removed', 'InSync', 'Drifted', 'Planned'] as const
 
@@ -37,18 +37,18 @@ const reportSchema = z.object({
       observed: observedInterface.optional(),
     }),
   ),
-  /** How many changes were made to kernel and disk. Zero when all was as wanted. */
+  /** Number of changes to kernel and disk. Zero when nothing differed. */
   changed: z.int().min(0),
-  /** Names of interfaces or files that were taken away. */
+  /** Names of removed interfaces or files. */
   removed: z.array(z.string()),
-  /** Names of interfaces whose changes were taken back. */
+  /** Names of interfaces that were rolled back. */
   undone: z.array(z.string()),
-  /** Who manages the network here, and because of what. */
+  /** The network manager of this host, and the evidence for it. */
   backend: z.object({ kind: z.string(), because: z.array(z.string()) }).optional(),
   bootID: z.string().optional(),
-  /** Milliseconds by stage; `startedAt` and `applyAt` are moments, in milliseconds since 1970. */
+  /** Milliseconds per phase. `startedAt` and `applyAt` are times in milliseconds since 1970. */
   timings: z.record(z.string(), z.number()),
-  /** The trace that the run belongs to. */
+  /** Trace ID of the run. */
   traceId: z.string().optional(),
 })
 

@@ -1,11 +1,11 @@
 /**
- * What Contrabass answers about a cloud. Unknown keys are ignored; the passwords are encrypted.
+ * Response of Contrabass about a cloud. Unknown keys are ignored. Passwords are encrypted.
  */
 import { z } from 'zod'
 
-/** Longer than anything that is meant: whoever may name a Contrabass of his own decides what it says. */
-const longest = 4096
-const text = z.string().max(longest).nullish()
+/** An OpenstackConfig may name any Contrabass, so every text is bounded. */
+const maxLength = 4096
+const text = z.string().max(maxLength).nullish()
 
 export const contrabassAnswer = z.looseObject({
   returnCode: z.union([z.string(), z.number()]).nullish(),
@@ -14,10 +14,10 @@ export const contrabassAnswer = z.looseObject({
     .looseObject({
       url: z.string().min(1).max(2048),
       attributes: z.looseObject({
-        adminId: z.string().min(1).max(longest),
-        adminPw: z.string().min(1).max(longest),
+        adminId: z.string().min(1).max(maxLength),
+        adminPw: z.string().min(1).max(maxLength),
         domain: text,
-        rabbitMQUrls: z.array(z.string().max(longest)).max(64).nullish(),
+        rabbitMQUrls: z.array(z.string().max(maxLength)).max(64).nullish(),
         rabbitMQId: text,
         rabbitMQPw: text,
       }),

@@ -1,5 +1,5 @@
 /**
- * Schema → CustomResourceDefinition. The YAML in config/crd/ and deployments/ is made from these and never by hand.
+ * Schema → CustomResourceDefinition. `make generate` writes the YAML in config/crd/ and deployments/ from these.
  */
 import { z } from 'zod'
 import { bizConfigSpec, bizConfigStatus } from './legacy/biz-config.ts'
@@ -36,7 +36,7 @@ export const kinds: Kind[] = [
     kind: 'MultiNicNodeConfig',
     plural: 'multinicnodeconfigs',
     shortNames: ['mnnc'],
-    description: 'What one node is asked to have as interfaces, and what it has.',
+    description: 'Requested and observed interfaces of one node.',
     versions: ['v1', 'v1alpha1'],
     spec: nodeConfigSpec,
     status: nodeConfigStatus,
@@ -53,7 +53,7 @@ export const kinds: Kind[] = [
     kind: 'MultiNicBizConfig',
     plural: 'multinicbizconfigs',
     shortNames: ['mnbc', 'multinicclusterconfig', 'multinicclusterconfigs'],
-    description: 'Older cluster-wide form: what all nodes are asked to have as interfaces.',
+    description: 'Legacy cluster-wide form: requested interfaces of all nodes.',
     versions: ['v1'],
     spec: bizConfigSpec,
     status: bizConfigStatus,
@@ -126,7 +126,7 @@ export function crdOf(kind: Kind): object {
   }
 }
 
-/** What a structural schema allows of JSON Schema: no $schema, no unions with types, booleans for exclusive bounds. */
+/** A structural schema allows no $schema and no unions with types, and has booleans for exclusive bounds. */
 function structural(schema: z.ZodType): unknown {
   const json = z.toJSONSchema(schema, {
     target: 'openapi-3.0',

@@ -1,9 +1,9 @@
 /**
- * Durations in Go's spelling (`20s`, `1h30m`, `500ms`), as all settings use them. Free of dependencies.
+ * Durations in Go's format (`20s`, `1h30m`, `500ms`). Free of dependencies.
  */
 const unit: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
-/** As a JSON-schema pattern; the value must also be above zero. */
+/** JSON Schema pattern. The value must also be greater than zero. */
 export const durationPattern = '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$'
 
 /** Milliseconds; undefined when the text is not a positive duration. */
@@ -16,7 +16,7 @@ export function parseDuration(text: string): number | undefined {
   return ms > 0 && Number.isFinite(ms) ? ms : undefined
 }
 
-/** `8130000` → `2h15m30s`; parts below a second only when there is nothing above. */
+/** `8130000` → `2h15m30s`; milliseconds only below one second. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)}ms`
   const seconds = Math.floor(ms / 1_000)

@@ -1,5 +1,5 @@
 /**
- * One way to hash a document: keys sorted, absent values left out. Free of dependencies.
+ * Hash of a JSON document: keys sorted, absent values omitted. Free of dependencies.
  */
 import { createHash } from 'node:crypto'
 

@@ -1,5 +1,5 @@
 /**
- * What the controller answers at /healthz, in the words that monitoring knows.
+ * Response of the controller's /healthz. Existing monitoring relies on these names.
  */
 import { z } from 'zod'
 import { duration, timestamp } from './text.ts'

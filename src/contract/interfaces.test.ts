@@ -53,7 +53,7 @@ const mistakes: Record<string, [WireInterface[], string]> = {
   ],
   'an address without network': [
     [nic({ address: '10.0.1.5' })],
-    'interfaces[0].cidr: is needed beside address 10.0.1.5',
+    'interfaces[0].cidr: is required with address 10.0.1.5',
   ],
   'an MTU that no device has': [[nic({ mtu: 60 })], 'interfaces[0].mtu: 60 is not a whole number from 68 to 9216'],
   'a route to nowhere': [

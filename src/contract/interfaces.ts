@@ -197,7 +197,7 @@ function checkAddresses(input: WireInterface, fail: (field: string, message: str
   const cidr = input.cidr ? parseCidr(input.cidr) : undefined
   if (input.address && !address) fail('address', `"${input.address}" is not an IP address`)
   if (input.cidr && !cidr) fail('cidr', `"${input.cidr}" is not a network in CIDR form, such as 192.168.1.0/24`)
-  if (address && !input.cidr) fail('cidr', `is needed beside address ${input.address}`)
+  if (address && !input.cidr) fail('cidr', `is required with address ${input.address}`)
   for (const [index, text] of (input.addresses ?? []).entries())
     if (!parseCidr(text))
       fail(`addresses[${index}]`, `"${text}" is not an address with prefix, such as 192.168.1.10/24`)

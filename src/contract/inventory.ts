@@ -14,12 +14,12 @@ export const inventoryConfig = z
     instanceId: z.string().optional(),
     interfaces: z.array(interfaceSchema),
   })
-  .meta({ description: 'What was delivered to the node.' })
+  .meta({ description: 'Configuration that was delivered to the node.' })
 
-/** What is known of an interface besides its configuration: how it is, and when it passed each stage. */
+/** State of an interface beside its configuration, with the time of each stage. */
 export const interfaceRecord = interfaceStatus.extend({
   stages: z.partialRecord(z.enum(stages), timestamp).optional(),
-  remedy: z.string().optional().meta({ description: 'What to do about the reason, from the catalogue.' }),
+  remedy: z.string().optional().meta({ description: 'Remedy for the reason, from the catalogue.' }),
 })
 
 export const inventoryRecord = z
@@ -33,12 +33,12 @@ export const inventoryRecord = z
     state: z.enum(states).optional(),
     reason: z.string().optional(),
     message: z.string().optional(),
-    remedy: z.string().optional().meta({ description: 'What to do about the reason, from the catalogue.' }),
+    remedy: z.string().optional().meta({ description: 'Remedy for the reason, from the catalogue.' }),
     interfaces: z.array(interfaceRecord).optional(),
   })
-  .meta({ description: 'One node, as it was delivered and as it is.' })
+  .meta({ description: 'Delivered and observed state of one node.' })
 
-/** What the operator writes: the newest truth about one node. Only a difference becomes history. */
+/** A write of the operator: the latest state of one node. Only a difference becomes history. */
 export const inventoryWrite = z
   .object({
     providerId: opaqueId,
@@ -50,17 +50,16 @@ export const inventoryWrite = z
     reason: z.string().max(128).optional(),
     message: z.string().max(4096).optional(),
     interfaces: z.array(interfaceRecord).max(32).optional(),
-    removed: z
-      .boolean()
-      .optional()
-      .meta({ description: 'The node has nothing of ours any more: the record ends, its history stays.' }),
-    why: z.string().max(1024).meta({ description: 'What caused the write, for the history.' }),
+    removed: z.boolean().optional().meta({
+      description: 'The node has no managed interfaces any more. The record is deleted, its history is kept.',
+    }),
+    why: z.string().max(1024).meta({ description: 'Cause of the write, for the history.' }),
   })
-  .meta({ description: 'The newest truth about one node.' })
+  .meta({ description: 'The latest state of one node.' })
 
-/** Records that one request may carry. */
-export const mostWrites = 5000
-export const inventoryWrites = z.object({ records: z.array(inventoryWrite).max(mostWrites) })
+/** Maximum number of records in one request. */
+export const maxWrites = 5000
+export const inventoryWrites = z.object({ records: z.array(inventoryWrite).max(maxWrites) })
 export const recordsPath = '/v1/inventory/records'
 
 export const historyEntry = z
@@ -99,9 +98,9 @@ export const searchHit = z
     value: z.string(),
     providerId: z.string(),
     nodeName: z.string(),
-    interface: z.string().optional().meta({ description: 'Name of the interface, where the value is one’s.' }),
+    interface: z.string().optional().meta({ description: 'Name of the interface, if the value belongs to one.' }),
   })
-  .meta({ description: 'A value that was searched for, and where it is.' })
+  .meta({ description: 'A match of a search, and where it is.' })
 
 export const deviation = z
   .object({
@@ -114,7 +113,7 @@ export const deviation = z
     remedy: z.string().optional(),
     differences: z.array(z.object({ field: z.string(), wanted: z.string(), observed: z.string() })),
   })
-  .meta({ description: 'An interface that is not as it was asked for.' })
+  .meta({ description: 'An interface whose observed state differs from the request.' })
 
 export type SearchHit = z.infer<typeof searchHit>
 export type Deviation = z.infer<typeof deviation>

@@ -1,10 +1,10 @@
 /**
- * Whether two ids are one machine. Free of dependencies.
+ * Compares machine UUIDs. Free of dependencies.
  */
 
 /**
- * The spellings of one machine's UUID: in lower case, and with the bytes of its first three groups swapped, as firmware
- * that follows the older SMBIOS reports it. Two ids are one machine when they share a spelling.
+ * Both forms of a machine UUID: in lower case, and with the bytes of its first three groups swapped, as firmware that follows
+ * older SMBIOS versions reports it. Two UUIDs name one machine if they share a form.
  */
 export function spellingsOf(uuid: string): string[] {
   const text = uuid.trim().toLowerCase()

@@ -1,5 +1,5 @@
 /**
- * MultiNicNodeConfig: what one node is asked to have, and what it has. One object a node, named like the node.
+ * MultiNicNodeConfig: requested and observed interfaces of one node. One object per node, named after the node.
  */
 import { z } from 'zod'
 import { maxInterfaces } from './interfaces.ts'
@@ -18,11 +18,11 @@ export const nodeConfigAnnotations = {
   paused: 'multinic.io/paused',
   retry: 'multinic.io/retry',
   forceDelete: 'multinic.io/force-delete',
-  /** The node is said to be as wanted already: it is looked at first, and an agent that changes it waits for a person. */
+  /** The node is expected to match its spec already: the controller checks it first, and changes it only after approval. */
   adopt: 'multinic.io/adopt',
   /** namespace/name of the MultiNicBizConfig that the node came from. */
   migratedFrom: 'multinic.io/migrated-from',
-  /** Of the write that last changed the spec; a change of it alone means nothing. */
+  /** Trace of the last write of the spec. A change of this annotation alone triggers nothing. */
   traceparent: 'multinic.io/traceparent',
 } as const
 
@@ -33,60 +33,61 @@ export type State = (typeof states)[number]
 
 export const route = z
   .object({
-    destination: cidr.meta({ description: 'Network that is reached by this route, in CIDR form.' }),
-    nexthop: ipAddress.meta({ description: 'Router towards it.' }),
+    destination: cidr.meta({ description: 'Destination network in CIDR form.' }),
+    nexthop: ipAddress.meta({ description: 'Next hop router.' }),
   })
   .meta({ description: 'A route of the subnet.' })
 
 export const interfaceSchema = z
   .object({
-    portId: opaqueId
-      .optional()
-      .meta({ description: 'Neutron port id. The number of an interface belongs to it for life.' }),
+    portId: opaqueId.optional().meta({ description: 'Neutron port ID. The port keeps its interface index for life.' }),
     id: z.int().min(0).max(9).optional().meta({
-      description: 'Number of the interface, 0 to 9. Taken from the name, then from the position, when absent.',
+      description:
+        'Index of the interface, 0 to 9. Defaults to the digit of the name, then to the position in the list.',
     }),
     name: z
       .string()
       .max(9)
       .regex(/^multinic[0-9]$/)
       .optional()
-      .meta({ description: 'Name on the node: multinic followed by the id.' }),
+      .meta({ description: 'Name on the node: multinic followed by the index.' }),
     macAddress,
-    address: ipAddress.optional().meta({ description: 'First address of the interface; its prefix comes from cidr.' }),
+    address: ipAddress
+      .optional()
+      .meta({ description: 'First address of the interface. Its prefix length comes from cidr.' }),
     cidr: cidr.optional().meta({
-      description: 'Network of the address (192.168.1.0/24), or the address with its prefix (192.168.1.10/24).',
+      description: 'Network of the address (192.168.1.0/24), or the address with its prefix length (192.168.1.10/24).',
     }),
-    mtu: z.int().min(68).max(9216).optional().meta({ description: 'MTU; absent leaves the device as it is.' }),
+    mtu: z.int().min(68).max(9216).optional().meta({ description: 'MTU. If absent, the device keeps its MTU.' }),
     addresses: z
       .array(cidr)
       .max(32)
       .optional()
-      .meta({ description: 'All addresses, IPv4 and IPv6, each with its prefix.' }),
+      .meta({ description: 'All addresses, IPv4 and IPv6, each with its prefix length.' }),
     gateway: ipAddress
       .optional()
-      .meta({ description: 'Gateway of the subnet, used in the routing table of this interface only.' }),
+      .meta({ description: 'Gateway of the subnet. Used only in the routing table of this interface.' }),
     routes: z
       .array(route)
       .max(64)
       .optional()
-      .meta({ description: 'Further routes of the subnet, in the routing table of this interface.' }),
-    networkId: opaqueId.optional().meta({ description: 'Neutron network id.' }),
-    subnetId: opaqueId.optional().meta({ description: 'Neutron subnet id of the first address.' }),
+      .meta({ description: 'Additional routes of the subnet, in the routing table of this interface.' }),
+    networkId: opaqueId.optional().meta({ description: 'Neutron network ID.' }),
+    subnetId: opaqueId.optional().meta({ description: 'Neutron subnet ID of the first address.' }),
     source: z
       .string()
       .max(507)
       .optional()
-      .meta({ description: 'namespace/name of the OpenstackConfig that this interface comes from.' }),
+      .meta({ description: 'namespace/name of the OpenstackConfig that requested this interface.' }),
   })
   .meta({
-    description: 'One interface of the node, found on it by its MAC address.',
+    description: 'One interface of the node, identified by its MAC address.',
     'x-kubernetes-validations': [
       {
         rule: '!has(self.id) || !has(self.name) || int(self.name.substring(8)) == self.id',
         message: 'name must be multinic followed by the id',
       },
-      { rule: '!has(self.address) || has(self.cidr)', message: 'cidr is needed beside address' },
+      { rule: '!has(self.address) || has(self.cidr)', message: 'cidr is required with address' },
     ],
   })
 
@@ -99,7 +100,7 @@ export const interfaceList = z
   .array(interfaceSchema)
   .max(maxInterfaces)
   .meta({
-    description: 'Interfaces that the node is to have. An empty list takes ours away.',
+    description: 'Requested interfaces. An empty list removes all interfaces that MultiNIC manages.',
     'x-kubernetes-list-type': 'atomic',
     'x-kubernetes-validations': [
       unique('id'),
@@ -114,26 +115,26 @@ export const interfaceList = z
 
 export const nodeConfigSpec = z
   .object({
-    providerId: opaqueId.optional().meta({ description: 'Id of the Biz cluster, as Viola knows it.' }),
+    providerId: opaqueId.optional().meta({ description: 'Provider ID of the Biz cluster in Viola.' }),
     nodeName: z
       .string()
       .min(1)
       .max(253)
       .meta({
-        description: 'Name of the Kubernetes node. It cannot be changed.',
+        description: 'Name of the Kubernetes node. Immutable.',
         'x-kubernetes-validations': [{ rule: 'self == oldSelf', message: 'nodeName cannot be changed' }],
       }),
     instanceId: z.string().max(253).optional().meta({
-      description: 'Id of the VM. When set, the node must have it as its SystemUUID, or nothing is applied.',
+      description: 'ID of the VM. If set, it must match the SystemUUID of the node, or nothing is applied.',
     }),
     specHash: z
       .string()
       .max(128)
       .optional()
-      .meta({ description: 'Hash of the wanted interfaces: a hint for readers. The generation decides.' }),
+      .meta({ description: 'Hash of the requested interfaces. Informational: the generation decides.' }),
     interfaces: interfaceList,
   })
-  .meta({ description: 'What the node is asked to have.' })
+  .meta({ description: 'Requested state of the node.' })
 
 export const observedInterface = z
   .object({
@@ -143,7 +144,7 @@ export const observedInterface = z
     addresses: z.array(z.string().max(49)).max(32).optional(),
     link: z.enum(['up', 'down', 'no-carrier']).optional(),
   })
-  .meta({ description: 'What was read back from the kernel.' })
+  .meta({ description: 'State observed in the kernel.' })
 
 export const interfaceStatus = z
   .object({
@@ -167,13 +168,13 @@ export const nodeConfigStatus = z
     lastProcessed: timestamp.optional(),
     lastJobName: z.string().max(253).optional(),
     state: z.enum(states).optional(),
-    nics: z.string().max(16).optional().meta({ description: 'Configured and wanted interfaces, such as 2/2.' }),
+    nics: z.string().max(16).optional().meta({ description: 'Configured and requested interfaces, such as 2/2.' }),
     conditions: conditions.optional(),
     interfaceStatuses: z.array(interfaceStatus).max(32).optional().meta({ 'x-kubernetes-list-type': 'atomic' }),
     failedAttempts: z.int().min(0).max(1000000).optional().meta({ description: 'Failed runs of this generation.' }),
-    bootID: z.string().max(64).optional().meta({ description: 'Boot of the node that the state was read in.' }),
+    bootID: z.string().max(64).optional().meta({ description: 'Boot ID of the node when the state was observed.' }),
   })
-  .meta({ description: 'What the node has, as its agent reported it.' })
+  .meta({ description: 'Observed state, as reported by the agent.' })
 
 export const nodeConfig = z.object({
   apiVersion: z.string(),

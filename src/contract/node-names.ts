@@ -1,11 +1,11 @@
 /**
- * From the names of nodes, VMs and providers to names and labels that Kubernetes takes.
+ * Maps names of nodes, VMs and providers to valid Kubernetes names and labels.
  *
- * The mapping is the one that existing objects were made with: whoever changes it orphans them.
+ * Existing objects were created with this mapping. Changing it orphans them.
  */
 import { nodeConfigLabels } from './node-config.ts'
 
-/** A node's name as an object name (RFC 1123 subdomain). Different nodes may meet in one name: the planner refuses that. */
+/** A node's name as an object name (RFC 1123 subdomain). Two nodes may map to one name; the planner refuses that. */
 export function objectName(nodeName: string): string {
   const mapped = nodeName
     .toLowerCase()

@@ -1,5 +1,5 @@
 /**
- * What every Kubernetes object has, and where a kind lives in the API.
+ * Common fields of Kubernetes objects, and the API location of a kind.
  */
 export interface OwnerReference {
   apiVersion: string
@@ -30,7 +30,7 @@ export interface KubeObject {
   metadata: ObjectMeta
 }
 
-/** Where a kind lives in the API. `T` is carried for the caller's sake only. */
+/** API location of a kind. `T` only carries the object type. */
 export interface Resource<T extends KubeObject = KubeObject> {
   group: string
   version: string

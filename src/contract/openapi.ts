@@ -1,5 +1,5 @@
 /**
- * Routes as data → OpenAPI 3.1. An app registers the same routes, so the page cannot promise what is not served.
+ * Routes as data → OpenAPI 3.1. A server registers the same routes, so the document lists exactly what is served.
  */
 import { z } from 'zod'
 import { problem } from './problem.ts'
@@ -69,7 +69,7 @@ function operationOf(route: Route): object {
   const problems = (route.problems ?? []).map(status => [
     String(status),
     {
-      description: 'What is wrong.',
+      description: 'Problem details.',
       content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
     },
   ])

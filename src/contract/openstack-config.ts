@@ -1,5 +1,5 @@
 /**
- * OpenstackConfig: which ports of which VMs become interfaces, and how the last syncs went.
+ * OpenstackConfig: which ports of which VMs become interfaces, and the result of the last syncs.
  */
 import { z } from 'zod'
 import type { KubeObject, Resource } from './object.ts'
@@ -25,54 +25,56 @@ const deprecated = z.string().max(1024).optional().meta({ description: 'Deprecat
 export const openstackConfigSpec = z
   .object({
     subnetIDs: z.array(opaqueId).max(64).optional().meta({
-      description: 'Subnets whose ports are taken, in order of preference. Wins over subnetID and subnetName.',
+      description:
+        'Subnets whose ports are selected, in order of preference. Takes precedence over subnetID and subnetName.',
       'x-kubernetes-list-type': 'atomic',
     }),
-    subnetID: z.string().max(253).optional().meta({ description: 'One subnet. Wins over subnetName.' }),
+    subnetID: z.string().max(253).optional().meta({ description: 'One subnet. Takes precedence over subnetName.' }),
     subnetName: z
       .string()
       .max(255)
       .optional()
       .meta({ description: 'Name of one subnet (not of a network); it must be unique in the project.' }),
     vmNames: z.array(opaqueId).min(1).max(5000).meta({
-      description: 'Nova server ids. An entry that is no UUID is looked up as an exact server name.',
+      description: 'Nova server IDs. An entry that is not a UUID is matched as an exact server name.',
       'x-kubernetes-list-type': 'atomic',
     }),
     credentials: z
       .object({
-        openstackProviderID: opaqueId.meta({ description: 'Provider id of the cloud in Contrabass.' }),
+        openstackProviderID: opaqueId.meta({ description: 'Provider ID of the cloud in Contrabass.' }),
         k8sProviderID: z.string().max(253).optional().meta({
-          description: 'Provider id of the Biz cluster: x-provider-id for Viola. Absent: openstackProviderID is used.',
+          description:
+            'Provider ID of the Biz cluster, sent to Viola as x-provider-id. Defaults to openstackProviderID.',
         }),
         projectID: z
           .string()
           .max(36)
           .regex(/^([0-9a-fA-F]{32}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/)
-          .meta({ description: 'OpenStack project id: 32 hex digits or a UUID.' }),
+          .meta({ description: 'OpenStack project ID: 32 hex digits or a UUID.' }),
         dataPlatformDB: deprecated,
         username: deprecated,
         password: deprecated,
         domainName: deprecated,
         providerID: deprecated,
       })
-      .meta({ description: 'Where the cloud and the cluster are known under which ids.' }),
+      .meta({ description: 'IDs of the cloud, the Biz cluster and the project.' }),
     settings: settings.optional(),
     secrets: z
       .object({
         contrabassEncryptKeySecretRef: secretRef
           .optional()
-          .meta({ description: 'Key that opens the passwords from Contrabass.' }),
+          .meta({ description: 'Key that decrypts the passwords from Contrabass.' }),
         violaTokenSecretRef: secretRef.optional().meta({ description: 'Bearer token for Viola.' }),
         rabbitmqSecretRef: secretRef.pick({ name: true }).optional().meta({
           description:
-            'The cloud’s message bus instead of the one that Contrabass tells: RABBITMQ_URLS, RABBITMQ_USER, RABBITMQ_PASSWORD, and RABBITMQ_CA for a certificate of an authority of your own.',
+            'Message bus of the cloud, instead of the one in Contrabass. Keys: RABBITMQ_URLS, RABBITMQ_USER, RABBITMQ_PASSWORD, and RABBITMQ_CA for a private certificate authority.',
         }),
       })
       .optional()
-      .meta({ description: "Secrets of this object's namespace." }),
+      .meta({ description: 'Secrets in the namespace of this object.' }),
     deletionPolicy: z.enum(['Delete', 'Retain']).optional().meta({
       description:
-        'What happens on the nodes when this object is deleted: Delete (default) takes its interfaces away, Retain leaves them.',
+        'What happens on the nodes when this object is deleted: Delete (default) removes its interfaces, Retain keeps them.',
     }),
   })
   .meta({
@@ -94,9 +96,9 @@ export const openstackConfigStatus = z
   .object({
     observedGeneration: generation.optional(),
     conditions: conditions.optional(),
-    lastSyncedAt: timestamp.optional().meta({ description: 'End of the last sync that succeeded.' }),
+    lastSyncedAt: timestamp.optional().meta({ description: 'End of the last successful sync.' }),
     nextSyncAt: timestamp.optional(),
-    lastChangeAt: timestamp.optional().meta({ description: 'Last sync that sent something.' }),
+    lastChangeAt: timestamp.optional().meta({ description: 'Time of the last sync that sent a change.' }),
     lastError: z.string().max(4096).optional(),
     downPortRetry: z
       .object({
@@ -105,24 +107,24 @@ export const openstackConfigStatus = z
         fastAttempts: z.int32().min(0).optional(),
       })
       .optional()
-      .meta({ description: 'How nodes with DOWN ports were sent again.' }),
+      .meta({ description: 'Retries for nodes with DOWN ports.' }),
     events: z
       .object({
-        lastEventAt: timestamp.optional().meta({ description: 'When the message bus was heard last.' }),
-        lagMs: z.int32().min(0).optional().meta({ description: 'How late the last notification came.' }),
+        lastEventAt: timestamp.optional().meta({ description: 'Time of the last message from the message bus.' }),
+        lagMs: z.int32().min(0).optional().meta({ description: 'Delay of the last notification.' }),
       })
       .optional()
-      .meta({ description: 'Notifications of the cloud; moves no oftener than lastSyncedAt.' }),
+      .meta({ description: 'Notifications of the cloud. Updated no more often than lastSyncedAt.' }),
     nodes: z
       .object({
         total: z.int32().min(0).optional(),
         configured: z.int32().min(0).optional(),
         failed: z.int32().min(0).optional(),
         pending: z.int32().min(0).optional(),
-        ready: z.string().max(24).optional().meta({ description: 'Configured and wanted nodes, such as 3/3.' }),
+        ready: z.string().max(24).optional().meta({ description: 'Configured and requested nodes, such as 3/3.' }),
       })
       .optional()
-      .meta({ description: 'Nodes of this object, by state.' }),
+      .meta({ description: 'Nodes of this object by state.' }),
     ports: z
       .object({
         total: z.int32().min(0).optional(),
@@ -130,37 +132,37 @@ export const openstackConfigStatus = z
         skipped: z
           .record(z.string().max(64), z.int32().min(0))
           .optional()
-          .meta({ description: 'Ports that were not taken, by reason.' }),
+          .meta({ description: 'Ports that are not selected, by reason.' }),
         first: z
           .array(z.string().max(300))
           .max(10)
           .optional()
-          .meta({ description: 'The first ports and VMs that were not taken, and why.' }),
-        summary: z.string().max(24).optional().meta({ description: 'Selected and seen ports, such as 6/8.' }),
+          .meta({ description: 'The first ports and VMs that are not selected, with the reason.' }),
+        summary: z.string().max(24).optional().meta({ description: 'Selected and listed ports, such as 6/8.' }),
       })
       .optional()
-      .meta({ description: 'Ports of these VMs, by verdict.' }),
+      .meta({ description: 'Ports of these VMs by verdict.' }),
     heldRemovals: z
       .array(z.string().max(300))
       .max(100)
       .optional()
-      .meta({ description: 'Ports whose removal waits for a person.' }),
-    deliveredTo: place.optional().meta({ description: 'Where the nodes of this object are delivered to.' }),
+      .meta({ description: 'Ports whose removal is on hold until you approve it.' }),
+    deliveredTo: place.optional().meta({ description: 'Cluster that this object delivers its nodes to.' }),
     leftBehind: z
       .array(place.extend({ nodes: z.int32().min(0) }))
       .max(10)
       .optional()
       .meta({
         description:
-          'Where nodes stay as they were delivered before k8sProviderID or violaEndpoint was changed. A new value of the annotation release-removals clears it.',
+          'Clusters that still have nodes of this object, because k8sProviderID or violaEndpoint changed. A new value of the annotation multinic.io/release-removals clears the list.',
       }),
     releasedRemovals: z
       .string()
       .max(1024)
       .optional()
-      .meta({ description: 'Value of the annotation release-removals that was used last.' }),
+      .meta({ description: 'Value of the annotation multinic.io/release-removals that was applied last.' }),
   })
-  .meta({ description: 'How the last syncs went.' })
+  .meta({ description: 'Result of the last syncs.' })
 
 export const openstackConfig = z.object({
   apiVersion: z.string(),

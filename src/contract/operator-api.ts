@@ -1,5 +1,5 @@
 /**
- * The operator's own API: the verdict on every port and VM, and what an OpenstackConfig would do.
+ * The operator's API: the verdict on every port and VM, and dry runs of an OpenstackConfig.
  */
 import { z } from 'zod'
 import { interfaceSchema } from './node-config.ts'
@@ -10,15 +10,15 @@ export const planPath = '/v1/operator/plan'
 export const verdict = z
   .object({
     config: z.string().meta({ description: 'namespace/name of the OpenstackConfig.' }),
-    providerId: z.string().optional().meta({ description: 'The Biz cluster that the object delivers to.' }),
+    providerId: z.string().optional().meta({ description: 'Provider ID of the Biz cluster.' }),
     vm: z.string(),
     portId: z.string().optional().meta({ description: 'Absent for a verdict on the VM itself.' }),
     reason: z.string(),
     message: z.string(),
     remedy: z.string().optional(),
-    name: z.string().optional().meta({ description: 'The interface that the port became.' }),
+    name: z.string().optional().meta({ description: 'Name of the interface of the port.' }),
   })
-  .meta({ description: 'What became of a port or VM, and why.' })
+  .meta({ description: 'Verdict on a port or VM, with its reason.' })
 
 export const verdictsAnswer = z.object({ verdicts: z.array(verdict) })
 
@@ -30,14 +30,14 @@ export const plannedNode = z
     interfaces: z.array(interfaceSchema),
     why: z.array(z.string()),
   })
-  .meta({ description: 'What one node would get.' })
+  .meta({ description: 'Planned configuration of one node.' })
 
 export const planAnswer = z.object({
   nodes: z.array(plannedNode),
   verdicts: z.array(verdict),
-  heldRemovals: z
-    .array(z.string())
-    .meta({ description: 'Removals that would wait for a person, because too many ports vanished at once.' }),
+  heldRemovals: z.array(z.string()).meta({
+    description: 'Removals that would be on hold until you approve them, because too many ports disappeared at once.',
+  }),
   error: z.object({ reason: z.string(), message: z.string(), remedy: z.string().optional() }).optional(),
 })
 

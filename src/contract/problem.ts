@@ -1,5 +1,5 @@
 /**
- * How our HTTP APIs say that something is wrong: application/problem+json, with every wrong field by path.
+ * Errors of our HTTP APIs: application/problem+json, with every invalid field by path.
  */
 import { z } from 'zod'
 
@@ -11,11 +11,11 @@ export const problem = z
     detail: z.string(),
     errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
   })
-  .meta({ description: 'What is wrong, in words for people, and every wrong field by its path.' })
+  .meta({ description: 'Problem details (RFC 9457) with every invalid field by path.' })
 
 export type Problem = z.infer<typeof problem>
 
-/** The issues of a failed parse by path, in the spelling people know from Kubernetes: `[0].interfaces[2].mtu`. */
+/** Issues of a failed parse by path, in the notation of Kubernetes: `[0].interfaces[2].mtu`. */
 export function fieldErrors(error: z.ZodError, at = ''): { path: string; message: string }[] {
   return error.issues.map(issue => ({ path: pathText(issue.path, at), message: issue.message }))
 }

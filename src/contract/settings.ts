@@ -1,7 +1,7 @@
 /**
- * The settings of a sync: in an OpenstackConfig (`spec.settings`), in the operator's environment, or the default.
+ * Settings of a sync: from the OpenstackConfig (`spec.settings`), else from the operator's environment, else the default.
  *
- * The CR wins over the environment. Credentials follow endpoints (design G9): that is decided in the operator.
+ * Credentials follow endpoints: the operator decides which key and token a sync may use.
  */
 import { z } from 'zod'
 import { duration } from './text.ts'
@@ -16,40 +16,40 @@ const positiveDuration = (description: string) =>
     'x-kubernetes-validations': [{ rule: "duration(self) > duration('0s')", message: 'must be above zero' }],
   })
 const flag = (description: string) => z.boolean().optional().meta({ description })
-const words = (description: string) =>
+const names = (description: string) =>
   z.array(z.string().min(1).max(64)).max(32).optional().meta({ description, 'x-kubernetes-list-type': 'atomic' })
 
 export const settings = z
   .object({
     contrabassEndpoint: endpoint
       .optional()
-      .meta({ description: 'Base address of Contrabass; may carry a path template with {id}.' }),
+      .meta({ description: 'Base URL of Contrabass. It may contain a path template with {id}.' }),
     contrabassEncryptKey: z
       .string()
       .max(64)
       .optional()
-      .meta({ description: 'Deprecated: name a Secret in spec.secrets instead.' }),
-    contrabassTimeout: positiveDuration('Time limit of a call to Contrabass.'),
+      .meta({ description: 'Deprecated: use a Secret in spec.secrets instead.' }),
+    contrabassTimeout: positiveDuration('Timeout of a request to Contrabass.'),
     contrabassInsecureTLS: flag('Do not verify the certificate of Contrabass.'),
-    openstackTimeout: positiveDuration('Time limit of a call to Keystone, Neutron or Nova.'),
+    openstackTimeout: positiveDuration('Timeout of a request to Keystone, Neutron or Nova.'),
     openstackInsecureTLS: flag('Do not verify the certificates of OpenStack.'),
-    openstackNeutronEndpoint: endpoint.optional().meta({ description: 'Neutron, instead of the catalog entry.' }),
-    openstackNovaEndpoint: endpoint.optional().meta({ description: 'Nova, instead of the catalog entry.' }),
+    openstackNeutronEndpoint: endpoint.optional().meta({ description: 'Neutron URL that replaces the catalog entry.' }),
+    openstackNovaEndpoint: endpoint.optional().meta({ description: 'Nova URL that replaces the catalog entry.' }),
     openstackEndpointInterface: z
       .enum(['public', 'internal', 'admin'])
       .optional()
-      .meta({ description: 'Which interface of the catalog is used.' }),
+      .meta({ description: 'Endpoint interface of the catalog.' }),
     openstackEndpointRegion: z
       .string()
       .max(253)
       .optional()
-      .meta({ description: 'Region of the catalog; any when empty.' }),
+      .meta({ description: 'Region of the catalog. Empty means any region.' }),
     openstackNodeNameMetadataKey: z
       .string()
       .max(255)
       .optional()
       .meta({ description: 'Server metadata key that holds the node name.' }),
-    openstackPortAllowedStatuses: words('Port statuses that are taken; * takes all.'),
+    openstackPortAllowedStatuses: names('Port statuses that are selected; * selects all.'),
     openstackPortBaseline: z
       .string()
       .max(64)
@@ -57,19 +57,19 @@ export const settings = z
       .optional()
       .meta({
         description:
-          'Ports created before this are left alone: creationTime of this object, none, or an RFC 3339 time.',
+          'Ports created before this time are not selected: creationTime of this object, none, or an RFC 3339 time.',
       }),
-    openstackPortOwners: words('device_owner values of ports that are taken; a * at the end matches any rest.'),
+    openstackPortOwners: names('device_owner values that are selected; a trailing * matches any suffix.'),
     downPortFastRetryMax: z
       .int()
       .min(1)
       .max(100)
       .optional()
-      .meta({ description: 'How often a node with a DOWN port is sent again on the fast interval.' }),
-    pollFastInterval: positiveDuration('Interval after a change.'),
-    pollSlowInterval: positiveDuration('Interval while nothing changes.'),
-    pollErrorInterval: positiveDuration('Interval after an error.'),
-    pollFastWindow: positiveDuration('How long after a change the fast interval is used.'),
+      .meta({ description: 'Retries on the fast interval for a node with a DOWN port.' }),
+    pollFastInterval: positiveDuration('Poll interval after a change.'),
+    pollSlowInterval: positiveDuration('Poll interval while nothing changes.'),
+    pollErrorInterval: positiveDuration('Poll interval after an error.'),
+    pollFastWindow: positiveDuration('How long the fast interval applies after a change.'),
     rabbitmqUrls: z
       .array(
         z
@@ -81,22 +81,22 @@ export const settings = z
       .optional()
       .meta({
         description:
-          'Addresses of the cloud’s message bus (amqp://host:port/vhost or amqps://…), without an account; the account is in the Secret of spec.secrets.rabbitmqSecretRef.',
+          'Addresses of the message bus (amqp://host:port/vhost or amqps://…) without credentials. The credentials are in the Secret of spec.secrets.rabbitmqSecretRef.',
         'x-kubernetes-list-type': 'atomic',
       }),
-    rabbitmqExchanges: words('Exchanges that Neutron and Nova send their notifications to.'),
-    rabbitmqTopics: words('Topics of the notifications, without the priority.'),
+    rabbitmqExchanges: names('Exchanges that Neutron and Nova send their notifications to.'),
+    rabbitmqTopics: names('Topics of the notifications, without the priority.'),
     rabbitmqInsecureTLS: flag('Do not verify the certificate of the message bus.'),
-    violaEndpoint: endpoint.optional().meta({ description: 'Base address of the Viola API.' }),
-    violaTimeout: positiveDuration('Time limit of a call to Viola.'),
+    violaEndpoint: endpoint.optional().meta({ description: 'Base URL of the Viola API.' }),
+    violaTimeout: positiveDuration('Timeout of a request to Viola.'),
     violaInsecureTLS: flag('Do not verify the certificate of Viola.'),
   })
-  .meta({ description: "Settings of this object's syncs; they override the operator's environment." })
+  .meta({ description: "Settings of the syncs of this object. They override the operator's environment." })
 
 export type Settings = z.infer<typeof settings>
 export type SettingName = keyof Settings
 
-/** How a setting is spelled in the environment. Lists are separated by commas there. */
+/** Environment variable of each setting. A list is comma-separated there. */
 export const settingEnvironment: Record<SettingName, string> = {
   contrabassEndpoint: 'CONTRABASS_ENDPOINT',
   contrabassEncryptKey: 'CONTRABASS_ENCRYPT_KEY',
@@ -126,7 +126,7 @@ export const settingEnvironment: Record<SettingName, string> = {
   violaInsecureTLS: 'VIOLA_INSECURE_TLS',
 }
 
-/** What counts when neither the CR nor the environment says anything. The two endpoints have no default: one of the two must name them. */
+/** Defaults when neither the CR nor the environment sets a value. The endpoints have no default and must be set. */
 export const settingDefaults = {
   contrabassTimeout: '30s',
   contrabassInsecureTLS: false,

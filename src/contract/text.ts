@@ -1,11 +1,11 @@
 /**
- * The strings and objects that several documents share, as schemas.
+ * Schemas of strings and objects that several documents share.
  */
 import { z } from 'zod'
 import { parseCidr, parseIp } from './address.ts'
 import { durationPattern } from './duration.ts'
 
-/** Ids of other systems (VMs, ports, providers, subnets) are opaque: only their length is our business. */
+/** IDs of other systems (VMs, ports, providers, subnets) are opaque: only their length is checked. */
 export const opaqueId = z.string().min(1).max(253)
 
 export const macAddress = z
@@ -39,12 +39,12 @@ export const condition = z
     lastTransitionTime: timestamp.optional(),
     observedGeneration: z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
   })
-  .meta({ description: 'One aspect of the state, with the reason for it and a sentence for people.' })
+  .meta({ description: 'One aspect of the state, with its reason and a message.' })
 
 export const conditions = z
   .array(condition)
   .max(32)
   .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
 
-/** Kubernetes counts objects in int64; JSON and we are exact up to 2^53. */
+/** Kubernetes uses int64; JSON numbers are exact up to 2^53. */
 export const generation = z.int().min(0).max(Number.MAX_SAFE_INTEGER)

@@ -1,5 +1,5 @@
 /**
- * The Viola API: what operators send, and what they get back.
+ * The Viola API: requests of the operator and responses.
  */
 import { z } from 'zod'
 import { interfaceSchema, nodeConfigStatus } from './node-config.ts'
@@ -13,7 +13,7 @@ export const maxPostNodes = 2000
 /** What our operator sends in one POST. */
 export const maxNodesPerPost = 200
 
-/** Older operators leave out `id` 0 and send empty strings for what they do not know; unknown keys are ignored. */
+/** Older operators omit `id` 0 and send empty strings for unknown values. Unknown keys are ignored. */
 const empty = z.literal('').transform(() => undefined)
 export const violaInterface = interfaceSchema.extend({
   portId: opaqueId.or(empty).optional(),
@@ -26,13 +26,11 @@ export const violaNodeConfig = z
     nodeName: z.string().trim().min(1).max(253),
     instanceId: z.string().max(253).optional(),
     interfaces: z.array(violaInterface).max(10),
-    expectedSpecHash: z
-      .string()
-      .max(128)
-      .optional()
-      .meta({ description: 'Hash that the cluster must hold; empty when it must hold none. Another one is a 409.' }),
+    expectedSpecHash: z.string().max(128).optional().meta({
+      description: 'Expected hash of the object in the cluster. Empty: the object must not exist. A mismatch is a 409.',
+    }),
   })
-  .meta({ description: 'What one node is to have.' })
+  .meta({ description: 'Requested interfaces of one node.' })
 
 export const violaPost = z
   .array(violaNodeConfig)
@@ -50,7 +48,7 @@ export const violaPostAnswer = z.object({
       nodeName: z.string(),
       action: violaAction,
       message: z.string().optional(),
-      specHash: z.string().optional().meta({ description: 'What the cluster holds now.' }),
+      specHash: z.string().optional().meta({ description: 'Hash of the object in the cluster now.' }),
     }),
   ),
 })
@@ -65,7 +63,7 @@ export const violaHeldNode = z
     interfaces: z.array(interfaceSchema),
     status: nodeConfigStatus.optional(),
   })
-  .meta({ description: 'A node config as the cluster holds it.' })
+  .meta({ description: 'A node config in the cluster.' })
 
 export const violaListAnswer = z.object({
   items: z.array(violaHeldNode),

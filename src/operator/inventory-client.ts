@@ -3,7 +3,7 @@
  *
  * What it does not take stays noted and is sent again with the next sync.
  */
-import { mostWrites, recordsPath } from '../contract/inventory.ts'
+import { maxWrites, recordsPath } from '../contract/inventory.ts'
 import { withoutSlash } from '../contract/url.ts'
 import { batchesOf } from '../http-client/batches.ts'
 import type { Http } from '../http-client/client.ts'
@@ -17,7 +17,7 @@ export interface InventoryClientOptions {
 }
 
 /** Records are small: the inventory's limit of bytes is never reached. */
-const limits = { items: mostWrites, bytes: Number.POSITIVE_INFINITY, costOf: () => 0 }
+const limits = { items: maxWrites, bytes: Number.POSITIVE_INFINITY, costOf: () => 0 }
 
 export function createInventoryClient({ http, url, token }: InventoryClientOptions): Recorder {
   const place = `${withoutSlash(url)}${recordsPath}`

@@ -5,16 +5,16 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import {
   type Metric,
+  type MetricComponent,
   type MetricLabels,
   type MetricName,
-  type MetricPart,
   type MetricType,
   metricCatalogue,
   processMetrics,
 } from '../contract/metrics.ts'
 
 /** Labels are named exactly where the metric has some. */
-type Labelled<P extends MetricPart, N> = keyof MetricLabels<P, N> extends never
+type Labelled<P extends MetricComponent, N> = keyof MetricLabels<P, N> extends never
   ? [labels?: Record<string, never>]
   : [labels: MetricLabels<P, N>]
 
@@ -23,7 +23,7 @@ export interface Exposition {
   readonly contentType: string
 }
 
-export interface Metrics<P extends MetricPart> extends Exposition {
+export interface Metrics<P extends MetricComponent> extends Exposition {
   count<N extends MetricName<P, 'counter'>>(name: N, by: number, ...labels: Labelled<P, N>): void
   set<N extends MetricName<P, 'gauge'>>(name: N, value: number, ...labels: Labelled<P, N>): void
   /** Forgets what a gauge was set to, for some labels or for all: those whose things are gone are not told any more. */
@@ -32,7 +32,7 @@ export interface Metrics<P extends MetricPart> extends Exposition {
   time<N extends MetricName<P, 'histogram'>>(name: N, seconds: number, ...labels: Labelled<P, N>): void
 }
 
-export function createMetrics<P extends MetricPart>(part: P, options: { process?: boolean } = {}): Metrics<P> {
+export function createMetrics<P extends MetricComponent>(part: P, options: { process?: boolean } = {}): Metrics<P> {
   const register = new Registry()
   if (options.process) tellOfProcess(register)
   const made = <T>(type: MetricType, make: (given: Given) => T): Map<string, T> => {

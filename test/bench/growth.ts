@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { buildProgram } from '../../scripts/build.ts'
-import { mostWrites, recordsPath } from '../../src/contract/inventory.ts'
+import { maxWrites, recordsPath } from '../../src/contract/inventory.ts'
 import { nodeConfigs } from '../../src/contract/node-config.ts'
 import { createInformer } from '../../src/kube/informer.ts'
 import { jobs, nodes } from '../../src/kube/resources.ts'
@@ -90,8 +90,8 @@ async function inventoryWith(program: string, dir: string, size: number): Promis
     INVENTORY_TOKENS_FILE: tokens,
   })
   const writes = Array.from({ length: size }, (_, index) => writeOf(index))
-  const batches = Array.from({ length: Math.ceil(size / mostWrites) }, (_, at) =>
-    JSON.stringify({ records: writes.slice(at * mostWrites, (at + 1) * mostWrites) }),
+  const batches = Array.from({ length: Math.ceil(size / maxWrites) }, (_, at) =>
+    JSON.stringify({ records: writes.slice(at * maxWrites, (at + 1) * maxWrites) }),
   )
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const seconds = await timed(async () => {

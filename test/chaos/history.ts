@@ -2,7 +2,7 @@
  * What happens to the world in one run of chaos: acts of people and faults, in an order that a number decides. Pure.
  */
 import { catalogue, type Word, words } from '../../sandbox/faults/catalogue.ts'
-import { numbersFrom } from '../support/numbers.ts'
+import { indexesOf } from '../support/numbers.ts'
 
 export type Act =
   | { act: 'attach'; port: string; vm: string; subnet: string }
@@ -52,7 +52,7 @@ export function wordsFor({ broker }: { broker: boolean }): Word[] {
 }
 
 export function historyOf(seed: number, { steps, vms, subnets, words: known }: HistoryOptions): Step[] {
-  const random = numbersFrom(seed)
+  const random = indexesOf(seed)
   const below = (most: number) => Math.floor(random() * most)
   const pick = <T>(from: readonly T[]): T => from[below(from.length)] as T
   const attached = new Map<string, string>()

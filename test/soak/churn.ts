@@ -1,7 +1,7 @@
 /**
  * What people do to a fleet all day, in an order that a number decides. Pure.
  */
-import { numbersFrom } from '../support/numbers.ts'
+import { indexesOf } from '../support/numbers.ts'
 
 export type Deed =
   | { act: 'attach' | 'detach' | 'rename' | 'reboot'; vm: number }
@@ -25,7 +25,7 @@ const mostPorts = 6
 const mtus = [1_400, 1_450, 1_500]
 
 export function churnOf(seed: number, { vms, groups, portsAtFirst }: ChurnOptions): () => Deed {
-  const random = numbersFrom(seed)
+  const random = indexesOf(seed)
   const below = (most: number) => Math.floor(random() * most)
   const ports = Array<number>(vms).fill(portsAtFirst)
   const away = new Set<number>()

@@ -31,7 +31,7 @@ import { silent } from '../../src/telemetry/log.ts'
 import { allAgents } from '../support/agent-player.ts'
 import { inputOf } from '../support/controller-cluster.ts'
 import { each, readyNode } from '../support/controller-scale.ts'
-import { numbersFrom } from '../support/numbers.ts'
+import { indexesOf } from '../support/numbers.ts'
 import { type SandboxCluster, startSandboxCluster } from '../support/sandbox-cluster.ts'
 import type { PartName } from './names.ts'
 import { buildParts, type SoakPart, startPart } from './parts.ts'
@@ -185,7 +185,7 @@ async function planParts(dir: string, { management, biz, cloud }: Around, { jobT
 
 /** What each agent says: all is well, but for a share that fails once and is well the next time. */
 function reportsOf(seed: number): (pod: PodObject) => Partial<AgentReport> {
-  const random = numbersFrom(seed)
+  const random = indexesOf(seed)
   const failed = new Set<string>()
   return pod => {
     const { nodeName, mode, interfaces } = inputOf(pod)

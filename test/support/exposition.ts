@@ -2,7 +2,7 @@
  * A strict reader of what /metrics answers, and what it must be: the catalogue, nothing less and nothing else.
  */
 import assert from 'node:assert/strict'
-import { type Metric, type MetricPart, metricCatalogue, processMetrics } from '../../src/contract/metrics.ts'
+import { type Metric, type MetricComponent, metricCatalogue, processMetrics } from '../../src/contract/metrics.ts'
 
 export interface Family {
   help: string
@@ -98,7 +98,7 @@ function checkHistogram(name: string, samples: readonly Sample[]): void {
 }
 
 /** What a part tells is what the catalogue has for it: names, types, words, labels and their values. */
-export function isCatalogue(part: MetricPart, text: string): void {
+export function isCatalogue(part: MetricComponent, text: string): void {
   const told = parseExposition(text)
   const wanted: Record<string, Metric> = { ...metricCatalogue[part], ...processMetrics }
   assert.deepEqual([...told.keys()].sort(), Object.keys(wanted).sort(), `metrics of ${part}`)

@@ -1,5 +1,5 @@
 /** Between 0 and 1, the same for the same seed, on every machine. */
-export function numbersFrom(seed: number): () => number {
+export function indexesOf(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0

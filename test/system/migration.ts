@@ -135,7 +135,7 @@ export function migrates(stage: () => MigrationStage): void {
       // The server takes a moment to know a new policy; until then a hint is changed, which harms nobody.
       let tries = 0
       const change = () => stage().kube.patch(bizConfigs, key(), { spec: { specHash: `${++tries}` } })
-      await eventually(() => assert.rejects(change, /read-only since its migration/), { within, every: 500 })
+      await eventually(() => assert.rejects(change, /was migrated and is read-only/), { within, every: 500 })
       return
     }
     await stage().kube.patch(bizConfigs, key(), { spec: { nodeConfigs: nodes.slice(1) } })

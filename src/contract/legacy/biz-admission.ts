@@ -1,8 +1,8 @@
 /**
- * The policy by which a server refuses changes of a MultiNicBizConfig that was made read-only. Servers before Kubernetes 1.30
- * do not have it: there the controller ignores such a change and says so.
+ * Admission policy that refuses changes of a read-only MultiNicBizConfig. API servers before Kubernetes 1.30 lack such
+ * policies: there the controller ignores the change and reports it.
  *
- * It looks at the object as it was: who takes the annotation away may change the document afterwards, in two steps.
+ * The policy evaluates the old object: remove the annotation first, then change the spec.
  */
 
 import { nodeConfigGroup } from '../node-config.ts'
@@ -42,7 +42,7 @@ export const readOnlyPolicy: Policy = {
       {
         expression: 'object.spec == oldObject.spec',
         message:
-          'this MultiNicBizConfig is read-only since its migration: change the MultiNicNodeConfigs, or run multinic migrate rollback',
+          'this MultiNicBizConfig was migrated and is read-only: change its MultiNicNodeConfigs, or run multinic migrate rollback',
         reason: 'Forbidden',
       },
     ],

@@ -1,29 +1,29 @@
 /**
- * MultiNicBizConfig: the older cluster-wide document, one object for all nodes. It is served next to MultiNicNodeConfig.
+ * MultiNicBizConfig: the legacy cluster-wide object for all nodes, served beside MultiNicNodeConfig. Support ends with 1.0.
  */
 import { z } from 'zod'
 import { interfaceSchema, nodeConfigGroup, states } from '../node-config.ts'
 import type { KubeObject, Resource } from '../object.ts'
 import { conditions, generation, opaqueId, timestamp } from '../text.ts'
 
-/** Old samples carry this group. It is read by the migration and served nowhere. */
+/** API group of older samples. Only the migration reads it; no CRD serves it. */
 export const oldBizConfigGroup = 'multinic.okestro.io'
 
 export const bizConfigAnnotations = {
-  /** Changes of the spec are refused, or ignored where the server cannot refuse them. */
+  /** The API server refuses changes of the spec. Where it cannot, the controller ignores them. */
   readOnly: 'multinic.io/read-only',
 } as const
 
 const bizInterface = interfaceSchema
   .pick({ portId: true, macAddress: true, address: true, cidr: true, mtu: true })
   .meta({
-    description: 'One interface of the node, found on it by its MAC address.',
+    description: 'One interface of the node, identified by its MAC address.',
     'x-kubernetes-validations': [
-      { rule: '!has(self.address) || has(self.cidr)', message: 'cidr is needed beside address' },
+      { rule: '!has(self.address) || has(self.cidr)', message: 'cidr is required with address' },
     ],
   })
 
-/** Five thousand nodes of ten interfaces are within the cost that a server allows; letter case is the controller's work. */
+/** 5,000 nodes with ten interfaces stay within the CEL cost limit of the API server. The controller compares case-insensitively. */
 const bizInterfaces = z
   .array(bizInterface)
   .max(10)
@@ -39,26 +39,22 @@ const bizInterfaces = z
 
 export const bizConfigSpec = z
   .object({
-    providerId: opaqueId.optional().meta({ description: 'Id of the Biz cluster.' }),
-    specHash: z.string().max(128).optional().meta({ description: 'Hash of the document: a hint for readers.' }),
+    providerId: opaqueId.optional().meta({ description: 'Provider ID of the Biz cluster.' }),
+    specHash: z.string().max(128).optional().meta({ description: 'Hash of the object. Informational.' }),
     nodeConfigs: z
       .array(
         z
           .object({
-            attachedNodeId: opaqueId.meta({ description: 'Id of the VM: the SystemUUID of the node.' }),
-            attachedNodeName: z
-              .string()
-              .max(253)
-              .optional()
-              .meta({ description: 'Name of the node: a hint for people.' }),
+            attachedNodeId: opaqueId.meta({ description: 'ID of the VM: the SystemUUID of the node.' }),
+            attachedNodeName: z.string().max(253).optional().meta({ description: 'Name of the node. Informational.' }),
             interfaces: bizInterfaces,
           })
-          .meta({ description: 'What one node is to have.' }),
+          .meta({ description: 'Requested interfaces of one node.' }),
       )
       .max(5000)
       .meta({ 'x-kubernetes-list-type': 'atomic' }),
   })
-  .meta({ description: 'What the nodes of the cluster are asked to have.' })
+  .meta({ description: 'Requested interfaces of the nodes of the cluster.' })
 
 export const bizConfigStatus = z
   .object({
@@ -75,21 +71,21 @@ export const bizConfigStatus = z
             .string()
             .max(128)
             .optional()
-            .meta({ description: 'Why the node is not Configured, or who has it.' }),
+            .meta({ description: 'Why the node is not Configured, or which object owns it.' }),
           message: z.string().max(256).optional(),
           lastProcessed: timestamp.optional(),
           lastJobName: z.string().max(253).optional(),
           observedGeneration: generation
             .optional()
-            .meta({ description: 'Generation of the document in which the part of this node last changed.' }),
-          specHash: z.string().max(16).optional().meta({ description: 'Hash of the part of this node.' }),
+            .meta({ description: 'Generation in which the entry of this node last changed.' }),
+          specHash: z.string().max(16).optional().meta({ description: 'Hash of the entry of this node.' }),
           bootID: z.string().max(64).optional(),
           failedAttempts: z.int().min(0).max(1000000).optional(),
           numbers: z
             .array(z.string().max(20))
             .max(10)
             .optional()
-            .meta({ description: 'Number and MAC address of each interface: a number stays with its MAC address.' }),
+            .meta({ description: 'Index and MAC address of each interface. The index stays with its MAC address.' }),
         }),
       )
       .max(5000)
@@ -104,7 +100,7 @@ export const bizConfigStatus = z
       })
       .optional(),
   })
-  .meta({ description: 'What the nodes have.' })
+  .meta({ description: 'Observed state of the nodes.' })
 
 export const bizConfig = z.object({
   apiVersion: z.string(),

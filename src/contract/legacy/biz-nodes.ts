@@ -1,8 +1,8 @@
 /**
- * The nodes of a MultiNicBizConfig, one by one: which number each interface has, and what its MultiNicNodeConfig would ask for.
+ * The nodes of a MultiNicBizConfig: the index of each interface, and the equivalent MultiNicNodeConfig spec.
  *
- * A BizConfig names no numbers. The first interfaces are numbered in their order; from then on a number stays with its MAC
- * address, a new one takes the lowest that is free, and a removal leaves a hole. Pure: controller and migration say the same.
+ * A BizConfig has no indexes. The first interfaces get theirs by position. From then on an index stays with its MAC address, a
+ * new interface gets the lowest free index, and a removal leaves a gap. Pure: controller and migration share it.
  */
 
 import { interfaceName, maxInterfaces, type WireInterface } from '../interfaces.ts'
@@ -10,56 +10,56 @@ import type { NodeConfigSpec } from '../node-config.ts'
 import type { BizConfig, BizNode } from './biz-config.ts'
 
 /** By MAC address in lower case. */
-export type Numbers = ReadonlyMap<string, number>
+export type Indexes = ReadonlyMap<string, number>
 
-export function numbersFrom(interfaces: readonly WireInterface[]): Numbers {
+export function indexesOf(interfaces: readonly WireInterface[]): Indexes {
   return new Map(interfaces.flatMap(({ macAddress, id }) => (id === undefined ? [] : [[macAddress.toLowerCase(), id]])))
 }
 
-/** `0 fa:16:3e:00:00:01`, as a status keeps it. What cannot be read is left out. */
-export function readNumbers(texts: readonly string[] = []): Numbers {
+/** Reads `0 fa:16:3e:00:00:01`, the form in the status. Skips malformed entries. */
+export function parseIndexes(texts: readonly string[] = []): Indexes {
   return new Map(
     texts.flatMap(text => {
-      const [, id, mac] = /^([0-9]) ([0-9a-f:]{17})$/.exec(text) ?? []
-      return id !== undefined && mac !== undefined ? [[mac, Number(id)] as const] : []
+      const [, index, macAddress] = /^([0-9]) ([0-9a-f:]{17})$/.exec(text) ?? []
+      return index !== undefined && macAddress !== undefined ? [[macAddress, Number(index)] as const] : []
     }),
   )
 }
 
-export function numberTexts(interfaces: readonly WireInterface[]): string[] {
-  return [...numbersFrom(interfaces)].sort(([, a], [, b]) => a - b).map(([mac, id]) => `${id} ${mac}`)
+export function formatIndexes(interfaces: readonly WireInterface[]): string[] {
+  return [...indexesOf(interfaces)].sort(([, a], [, b]) => a - b).map(([macAddress, index]) => `${index} ${macAddress}`)
 }
 
-export function numbered(interfaces: BizNode['interfaces'], known: Numbers): WireInterface[] {
-  const taken = new Set<number>()
+export function withIndexes(interfaces: BizNode['interfaces'], known: Indexes): WireInterface[] {
+  const used = new Set<number>()
   const kept = interfaces.map(({ macAddress }) => {
-    const id = known.get(macAddress.toLowerCase())
-    if (id === undefined || taken.has(id)) return undefined
-    taken.add(id)
-    return id
+    const index = known.get(macAddress.toLowerCase())
+    if (index === undefined || used.has(index)) return undefined
+    used.add(index)
+    return index
   })
-  return interfaces.map((nic, index) => {
-    const id = kept[index] ?? lowestFree(taken)
-    taken.add(id)
-    return { ...nic, id, name: interfaceName(id) }
+  return interfaces.map((nic, position) => {
+    const index = kept[position] ?? lowestFree(used)
+    used.add(index)
+    return { ...nic, id: index, name: interfaceName(index) }
   })
 }
 
-/** A list that is too long is refused by the schema; what comes here all the same is refused by its number. */
-function lowestFree(taken: ReadonlySet<number>): number {
-  return Array.from({ length: maxInterfaces + 1 }, (_, id) => id).find(id => !taken.has(id)) ?? maxInterfaces
+/** The schema refuses a list that is too long. If one gets here, its index is out of range and refused later. */
+function lowestFree(used: ReadonlySet<number>): number {
+  return Array.from({ length: maxInterfaces + 1 }, (_, index) => index).find(index => !used.has(index)) ?? maxInterfaces
 }
 
-/** What a MultiNicNodeConfig of the node would ask for. `nodeName` is the Node's own, where it is known. */
+/** The spec of the equivalent MultiNicNodeConfig. `nodeName` is the name of the Node, if known. */
 export function nodeSpecOf(
   { spec }: Pick<BizConfig, 'spec'>,
   node: BizNode,
-  { nodeName, known }: { nodeName: string; known: Numbers },
+  { nodeName, known }: { nodeName: string; known: Indexes },
 ): NodeConfigSpec {
   return {
     ...(spec.providerId && { providerId: spec.providerId }),
     nodeName,
     instanceId: node.attachedNodeId,
-    interfaces: numbered(node.interfaces, known),
+    interfaces: withIndexes(node.interfaces, known),
   }
 }

@@ -6,7 +6,7 @@
 import { interfaceIndex } from '../../contract/interfaces.ts'
 import { applyMergePatch } from '../../contract/json.ts'
 import { bizConfigs } from '../../contract/legacy/biz-config.ts'
-import { numbered } from '../../contract/legacy/biz-nodes.ts'
+import { withIndexes } from '../../contract/legacy/biz-nodes.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigFinalizer, nodeConfigs } from '../../contract/node-config.ts'
 import type { ObjectMeta } from '../../contract/object.ts'
 import type { Kube } from '../../kube/api.ts'
@@ -96,7 +96,7 @@ function withNumbers(entry: NodeConfig): NodeConfig {
   return {
     ...entry,
     metadata: { ...entry.metadata, annotations: rest, generation: (entry.metadata.generation ?? 0) + 1 },
-    spec: { ...entry.spec, interfaces: numbered(entry.spec.interfaces, found) },
+    spec: { ...entry.spec, interfaces: withIndexes(entry.spec.interfaces, found) },
     status: {
       ...(lastJobName !== undefined && { lastJobName }),
       ...(lastProcessed !== undefined && { lastProcessed }),

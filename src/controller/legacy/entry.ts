@@ -8,7 +8,7 @@ import { hashOf } from '../../contract/hash.ts'
 import { interfaceName } from '../../contract/interfaces.ts'
 import type { BizConfig, BizNode, BizNodeStatus } from '../../contract/legacy/biz-config.ts'
 import { bizConfigs } from '../../contract/legacy/biz-config.ts'
-import { type Numbers, nodeSpecOf, numberTexts, readNumbers } from '../../contract/legacy/biz-nodes.ts'
+import { formatIndexes, type Indexes, nodeSpecOf, parseIndexes } from '../../contract/legacy/biz-nodes.ts'
 import {
   type NodeConfig,
   type NodeConfigStatus,
@@ -19,7 +19,7 @@ import { workOf } from '../plan/work.ts'
 
 /** What is known of a node from before, in this process or in the status. */
 export interface Past {
-  numbers: Numbers
+  numbers: Indexes
   hash?: string
   generation?: number
   status?: NodeConfigStatus
@@ -98,7 +98,7 @@ function annotationsFor({ metadata: { annotations = {} } }: BizConfig, past: Pas
 export function pastOf(entry: NodeConfig): Past {
   const { generation, annotations, finalizers } = entry.metadata
   return {
-    numbers: readNumbers(numberTexts(entry.spec.interfaces)),
+    numbers: parseIndexes(formatIndexes(entry.spec.interfaces)),
     hash: hashOfEntry(entry),
     ...(generation !== undefined && { generation }),
     ...(entry.status && { status: entry.status }),
@@ -107,8 +107,8 @@ export function pastOf(entry: NodeConfig): Past {
   }
 }
 
-export function pastIn(record: BizNodeStatus | undefined, elsewhere: Numbers): Past {
-  const numbers = record?.numbers?.length ? readNumbers(record.numbers) : elsewhere
+export function pastIn(record: BizNodeStatus | undefined, elsewhere: Indexes): Past {
+  const numbers = record?.numbers?.length ? parseIndexes(record.numbers) : elsewhere
   const held = record?.lastJobName !== undefined
   if (record?.specHash === undefined)
     return { numbers, held, unnumbered: record?.state === 'Configured' && numbers.size === 0 }
@@ -135,7 +135,7 @@ function statusIn(record: BizNodeStatus): NodeConfigStatus {
     conditions: [
       { type: 'Ready', status: done ? 'True' : 'False', reason: ready, ...(message !== undefined && { message }) },
     ],
-    interfaceStatuses: [...readNumbers(numbers)].map(([macAddress, id]) => ({
+    interfaceStatuses: [...parseIndexes(numbers)].map(([macAddress, id]) => ({
       id,
       name: interfaceName(id),
       macAddress,
@@ -163,6 +163,6 @@ export function recordOf(entry: NodeConfig): BizNodeStatus {
     ...(observedGeneration !== undefined && { observedGeneration, specHash: hashOfEntry(entry) }),
     ...(bootID !== undefined && { bootID }),
     ...(failedAttempts && { failedAttempts }),
-    numbers: numberTexts(spec.interfaces),
+    numbers: formatIndexes(spec.interfaces),
   }
 }

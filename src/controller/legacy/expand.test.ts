@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { completeInterfaces } from '../../contract/interfaces.ts'
-import { numbered, numbersFrom, readNumbers } from '../../contract/legacy/biz-nodes.ts'
+import { indexesOf, parseIndexes, withIndexes } from '../../contract/legacy/biz-nodes.ts'
 import type { NodeConfig } from '../../contract/node-config.ts'
 import { aBiz, aBizNode, aMac } from './biz-config.fixture.ts'
 import { entryName, recordOf } from './entry.ts'
@@ -42,7 +42,7 @@ const two = [aBizNode('vm-1', [1, 2], 'w1'), aBizNode('vm-2', [3], 'w2')]
 const settled = unfold(given({ biz: aBiz({ nodes: two }) })).entries.map(done)
 const told = { nodeStatuses: settled.map(recordOf) }
 
-test('every node of the document is an entry, numbered in its order', () => {
+test('every node of the document is an entry, withIndexes in its order', () => {
   assert.deepEqual(lines(settled), ['all:vm-1 g1: 0 01, 1 02', 'all:vm-2 g1: 0 03'])
 })
 
@@ -143,9 +143,9 @@ test('whatever is added and removed: a number stays with its MAC, is used once, 
     fc.property(fc.array(macs, { minLength: 1, maxLength: 12 }), edits => {
       let known = new Map<string, number>()
       for (const edit of edits) {
-        const interfaces = numbered(aBizNode('vm-1', edit).interfaces, known)
+        const interfaces = withIndexes(aBizNode('vm-1', edit).interfaces, known)
         assert.deepEqual(completeInterfaces(interfaces).errors, [])
-        const next = new Map(numbersFrom(interfaces))
+        const next = new Map(indexesOf(interfaces))
         for (const [mac, id] of next) if (known.has(mac)) assert.equal(id, known.get(mac))
         const fresh = [...next].filter(([mac]) => !known.has(mac)).map(([, id]) => id)
         const kept = new Set([...next].filter(([mac]) => known.has(mac)).map(([, id]) => id))
@@ -182,5 +182,5 @@ test('whatever happens between two looks, a restart gives the same entries as go
 })
 
 test('numbers of a status that nobody can read are left out', () => {
-  assert.deepEqual([...readNumbers(['0 fa:16:3e:00:00:01', 'x', '12 fa:16:3e:00:00:02'])], [['fa:16:3e:00:00:01', 0]])
+  assert.deepEqual([...parseIndexes(['0 fa:16:3e:00:00:01', 'x', '12 fa:16:3e:00:00:02'])], [['fa:16:3e:00:00:01', 0]])
 })

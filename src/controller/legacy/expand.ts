@@ -6,7 +6,7 @@
 
 import { equalJson } from '../../contract/json.ts'
 import { type BizConfig, type BizNodeStatus, bizConfigAnnotations } from '../../contract/legacy/biz-config.ts'
-import type { Numbers } from '../../contract/legacy/biz-nodes.ts'
+import type { Indexes } from '../../contract/legacy/biz-nodes.ts'
 import { type NodeConfig, nodeConfigAnnotations } from '../../contract/node-config.ts'
 import { entryName, entryOf, hashOfEntry, type Past, pastIn, pastOf } from './entry.ts'
 
@@ -18,8 +18,8 @@ export interface Given {
   entries: readonly NodeConfig[]
   mode: BizMode
   now: Date
-  /** Numbers that a MultiNicNodeConfig of the machine gives. */
-  numbersOf(nodeId: string): Numbers
+  /** Indexes that a MultiNicNodeConfig of the machine gives. */
+  numbersOf(nodeId: string): Indexes
 }
 
 export interface Unfolded {

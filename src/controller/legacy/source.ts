@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { canonicalJson } from '../../contract/hash.ts'
 import { type BizConfig, bizConfigs } from '../../contract/legacy/biz-config.ts'
-import { type Numbers, numbersFrom } from '../../contract/legacy/biz-nodes.ts'
+import { type Indexes, indexesOf } from '../../contract/legacy/biz-nodes.ts'
 import type { NodeConfig } from '../../contract/node-config.ts'
 import type { Kube } from '../../kube/api.ts'
 import { type Change, createCache } from '../../kube/cache.ts'
@@ -75,9 +75,9 @@ export function followBizConfigs(options: BizOptions): BizSource {
   const machineOf = ({ spec }: NodeConfig) => spec.instanceId || options.machineOf(spec.nodeName) || ''
   const entriesAt = (machine: string) => [...new Set(spellingsOf(machine).flatMap(text => cache.by('machine', text)))]
 
-  function numbersOf(nodeId: string): Numbers {
+  function numbersOf(nodeId: string): Indexes {
     const [found] = spellingsOf(nodeId).flatMap(spelling => real.by('machine', spelling))
-    return numbersFrom(found?.spec.interfaces ?? [])
+    return indexesOf(found?.spec.interfaces ?? [])
   }
 
   function put(entry: NodeConfig): NodeConfig {

@@ -2,7 +2,7 @@
  * Real parts beside the sandbox: a program of the checkout starts them, and this process speaks to it over a channel.
  *
  * It is started, never imported: the program that is shipped must not carry what only tests and sandboxes need. Why:
- * docs/decisions/0023-real-parts.md
+ * docs/decisions/0023-real-software-in-sandbox.md
  */
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync } from 'node:fs'

@@ -49,7 +49,7 @@ const pages: Record<Language, Page> = {
     title: '사유',
     other: '[English](reasons.md)',
     intro:
-      '조건, 이벤트, agent 보고서, 인벤토리에 표시되는 사유입니다. 대시보드와 `multinic why`도 같은 설명과 조치 방법을 보여 줍니다. 여기에 없는 사유는 다른 버전의 컴포넌트가 보고한 것입니다.',
+      '조건, 이벤트, agent 보고서, 인벤토리에 표시되는 사유입니다. 대시보드와 `multinic why`도 같은 설명과 조치 방법을 보여 줍니다. 여기에 없는 사유는 다른 버전의 구성 요소가 보고한 것입니다.',
     classesTitle: '심각도',
     classColumns: '| 심각도 | 의미 | 이벤트 유형 |',
     classes: {
@@ -57,7 +57,7 @@ const pages: Record<Language, Page> = {
       progress: ['진행 중', '결과에 이르는 과정입니다.'],
       warning: [
         '경고',
-        '문제가 있거나 평소와 다릅니다. 컴포넌트가 다시 시도하거나, 포트 또는 노드 하나만 영향을 받습니다.',
+        '문제가 있거나 평소와 다릅니다. 구성 요소가 다시 시도하거나, 포트 또는 노드 하나만 영향을 받습니다.',
       ],
       attention: ['조치 필요', '사람이 조치해야 합니다.'],
     },

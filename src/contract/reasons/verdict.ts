@@ -42,7 +42,7 @@ export const verdictReasons = {
       'The node already has ten interfaces (index 0 to 9), which is the maximum.',
       'Detach a port that is no longer needed.',
     ],
-    ko: ['노드에 이미 최대 개수인 10개의 인터페이스(인덱스 0~9)가 있습니다.', '필요 없는 포트를 분리하십시오.'],
+    ko: ['노드에 이미 최대 개수인 10개의 인터페이스(번호 0~9)가 있습니다.', '필요 없는 포트를 분리하십시오.'],
   },
   NameChanged: {
     class: 'warning',

@@ -55,7 +55,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
   const metrics = createMetrics('controller', { process: true })
   const tally = createTally(metrics, now)
   const tracer = openTracer(config.tracing, {
-    part: 'controller',
+    component: 'controller',
     log,
     count: (outcome, spans) => metrics.count('multinic_trace_spans_total', spans, { outcome }),
   })

@@ -14,7 +14,7 @@ const settled = aConfig({ metadata: { annotations }, status: { state: 'Configure
 
 function collected(at = start) {
   const spans: Span[] = []
-  const tracer = { on: true, tell: (span: Span) => void spans.push(span), close: async () => {} }
+  const tracer = { on: true, record: (span: Span) => void spans.push(span), close: async () => {} }
   return { spans, traces: createTraces(tracer, () => new Date(at)) }
 }
 

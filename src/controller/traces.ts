@@ -8,11 +8,11 @@
 import type { AgentReport } from '../contract/agent-report.ts'
 import { type NodeConfig, nodeConfigAnnotations } from '../contract/node-config.ts'
 import {
-  below,
+  childOf,
   newTrace,
   parseTraceparent,
   type Span,
-  type TracePlace,
+  type TraceContext,
   type Tracer,
   traceparentOf,
 } from '../telemetry/trace.ts'
@@ -40,7 +40,7 @@ export function createTraces(tracer: Tracer, now: () => Date): Traces {
   return {
     forJob(config, action) {
       const delivered = action === 'apply' && !isSettled(config) ? placeOf(config) : undefined
-      const place = delivered ? below(delivered) : newTrace()
+      const place = delivered ? childOf(delivered) : newTrace()
       if (!tracer.on) return { ...idsOf(delivered ?? place, false), made: () => {} }
       return {
         ...idsOf(place, true),
@@ -50,7 +50,7 @@ export function createTraces(tracer: Tracer, now: () => Date): Traces {
           madeAt.set(name, end)
           const attributes = { 'multinic.node': config.spec.nodeName, 'multinic.job': name, 'multinic.action': action }
           const parentSpanId = delivered?.spanId
-          tracer.tell({ ...place, parentSpanId, name: 'job', kind: 'client', start, end, attributes })
+          tracer.record({ ...place, parentSpanId, name: 'job', kind: 'client', start, end, attributes })
         },
       }
     },
@@ -60,12 +60,12 @@ export function createTraces(tracer: Tracer, now: () => Date): Traces {
       if (!job || !place) return
       const made = madeAt.get(job.name) ?? job.createdAt
       madeAt.delete(job.name)
-      for (const span of resultSpans(place, job, { made, now: now().getTime() }, said)) tracer.tell(span)
+      for (const span of resultSpans(place, job, { made, now: now().getTime() }, said)) tracer.record(span)
     },
   }
 }
 
-function idsOf(place: TracePlace, told: boolean): Pick<JobTrace, 'traceId' | 'traceparent'> {
+function idsOf(place: TraceContext, told: boolean): Pick<JobTrace, 'traceId' | 'traceparent'> {
   return { traceId: place.traceId, traceparent: traceparentOf(place, told) }
 }
 
@@ -79,13 +79,13 @@ export function traceFacts(seen: Observed, said: Said | undefined): { traceId?: 
   return place ? { traceId: place.traceId } : {}
 }
 
-function placeOf({ metadata }: NodeConfig): TracePlace | undefined {
+function placeOf({ metadata }: NodeConfig): TraceContext | undefined {
   return parseTraceparent(metadata.annotations?.[nodeConfigAnnotations.traceparent])
 }
 
-function resultSpans(place: TracePlace, job: AgentJob, at: { made: number; now: number }, said: Said): Span[] {
+function resultSpans(place: TraceContext, job: AgentJob, at: { made: number; now: number }, said: Said): Span[] {
   const child = (name: string, start: number, end: number, more: Partial<Span> = {}): Span => ({
-    ...below(place),
+    ...childOf(place),
     parentSpanId: place.spanId,
     name,
     kind: 'internal',

@@ -124,7 +124,7 @@ const refusals: Record<string, [status: number, detail: RegExp]> = {
   '/v1/inventory/node-configs?limit=0': [400, /^limit must be/],
   '/v1/inventory/node-configs?cursor=nonsense': [400, /^cursor is not/],
   '/v1/inventory/node-configs?at=yesterday': [400, /^at must be/],
-  '/v1/elsewhere': [404, /there is no GET/],
+  '/v1/elsewhere': [404, /no route for GET/],
 }
 
 for (const [url, [status, detail]] of Object.entries(refusals)) {

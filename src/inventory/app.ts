@@ -7,7 +7,7 @@ import { type Deviation, type InventoryRecord, inventoryWrites, recordsPath } fr
 import { openApiDocument } from '../contract/openapi.ts'
 import { fieldErrors } from '../contract/problem.ts'
 import { type EventStream, eventStreams } from '../server/event-stream.ts'
-import { type Handler, hasAlready, nextLink, serveApi } from '../server/routes.ts'
+import { type Handler, isNotModified, nextLink, serveApi } from '../server/routes.ts'
 import { createApp, HttpProblem } from '../server/server.ts'
 import type { Log } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
@@ -63,7 +63,7 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
 
   /** Answers with `body` unless the caller has it already: the version of the store is the ETag of every read. */
   async function answer(request: FastifyRequest, reply: FastifyReply, body: () => Promise<unknown>): Promise<unknown> {
-    if (hasAlready(request, reply, await store.version())) return reply.code(304).send()
+    if (isNotModified(request, reply, await store.version())) return reply.code(304).send()
     return reply.type('application/json').send(`${JSON.stringify(await body())}\n`)
   }
 
@@ -73,7 +73,7 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
     reply: FastifyReply,
     pages: AsyncGenerator<InventoryRecord[]>,
   ): Promise<unknown> {
-    if (hasAlready(request, reply, await store.version())) return reply.code(304).send()
+    if (isNotModified(request, reply, await store.version())) return reply.code(304).send()
     return reply.type('application/json').send(await begun(jsonTexts(pages)))
   }
 
@@ -83,7 +83,7 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
       const [limit, at] = [numberIn(query, 'limit', 1, longestPage), timeIn(query, 'at')]
       const filter = { ...filterFrom(query), ...(limit === undefined ? {} : { limit: limit + 1 }) }
       const isCsv = query['format'] === 'csv'
-      if (isCsv && hasAlready(request, reply, await store.version())) return reply.code(304).send()
+      if (isCsv && isNotModified(request, reply, await store.version())) return reply.code(304).send()
       if (isCsv) reply.header('content-disposition', 'attachment; filename="node-configs.csv"')
       if (limit === undefined && isCsv)
         return reply.type('text/csv; charset=utf-8').send(await begun(csvTexts(store.pages(filter, at))))
@@ -207,7 +207,7 @@ async function tellChanges(
       const entries = await store.history({ ...filter, after: last, limit: 500 })
       for (const entry of entries) {
         stream.send(entry.what, entry, String(entry.id))
-        await stream.taken()
+        await stream.drained()
       }
       last = entries.at(-1)?.id ?? last
       if (entries.length < 500) await woken

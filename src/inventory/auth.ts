@@ -37,11 +37,11 @@ export async function openInventoryAuth(
 
   async function callerOf(authorization: string | undefined): Promise<Caller> {
     const token = bearerTokenIn(authorization)
-    if (token === undefined) throw new HttpProblem(401, 'a bearer token is needed')
+    if (token === undefined) throw new HttpProblem(401, 'a bearer token is required')
     const known = await tokens?.callerWith(token)
     if (known) return known
     const user = await reviews?.userOf(token)
-    if (user === undefined) throw new HttpProblem(401, 'the bearer token is not known')
+    if (user === undefined) throw new HttpProblem(401, 'unknown bearer token')
     const caller = await tokens?.callerNamed('user', [user])
     if (!caller) throw new HttpProblem(403, `the user ${user} is given no role`)
     return caller

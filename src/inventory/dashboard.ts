@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { hasAlready } from '../server/routes.ts'
+import { isNotModified } from '../server/routes.ts'
 import type { Log } from '../telemetry/log.ts'
 
 const policy = [
@@ -73,7 +73,7 @@ function assetsIn(dir: string): Map<string, Asset> {
 }
 
 function sent(request: FastifyRequest, reply: FastifyReply, asset: Asset, named: boolean): FastifyReply {
-  const had = hasAlready(request, reply, asset.version)
+  const had = isNotModified(request, reply, asset.version)
   // The names of all but the page change with what is in them.
   if (named) reply.header('cache-control', 'public, max-age=31536000, immutable')
   guarded(reply).header('vary', 'accept-encoding')

@@ -218,7 +218,7 @@ function checked<S extends z.ZodType>(schema: S, value: unknown, at: string): z.
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const lines = parsed.error.issues.map(
-    issue => `${at}${issue.path.map(String).join('.') || (at ? '' : 'the whole file')}: ${issue.message}`,
+    issue => `${at}${issue.path.map(String).join('.') || (at ? '' : 'file')}: ${issue.message}`,
   )
   throw new Error(lines.join('; '))
 }

@@ -85,7 +85,7 @@ test('the verdict on a port is told with its reason and its remedy', async () =>
 test('beside another part, that part says who may read the verdicts', async () => {
   const app = createApp({ log: silent })
   const mayRead = async (authorization: string | undefined) => {
-    if (authorization !== 'Bearer of-the-inventory') throw new HttpProblem(401, 'a bearer token is needed')
+    if (authorization !== 'Bearer of-the-inventory') throw new HttpProblem(401, 'a bearer token is required')
   }
   const verdicts = () => new Map([['ns/main', [{ vm: 'vm-1', reason: 'VmNotFound' as const, message: 'gone' }]]])
   serveOperatorApi(app, () => ({ verdicts, dryRun: () => assert.fail() }), mayRead)

@@ -102,7 +102,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     log,
   })
   const tracer = openTracer(settings, {
-    part: 'operator',
+    component: 'operator',
     log,
     count: (outcome, spans) => metrics.count('multinic_trace_spans_total', spans, { outcome }),
   })

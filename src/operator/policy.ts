@@ -55,7 +55,7 @@ export async function openPolicy(hosts: readonly string[], rulesFile: string | u
 export function rulesFrom(text: string): Rules {
   const parsed = rules.safeParse(yamlFrom(text))
   if (parsed.success) return parsed.data
-  const wrong = fieldErrors(parsed.error).map(({ path, message }) => `${path || 'the whole file'}: ${message}`)
+  const wrong = fieldErrors(parsed.error).map(({ path, message }) => `${path || 'file'}: ${message}`)
   throw new Error(wrong.join('; '))
 }
 

@@ -101,7 +101,7 @@ test('a trace tells no secret', () => {
 
 test('a notice is the root of the trace that it starts, with the request that it tells of', () => {
   const spans: Span[] = []
-  const tracer = { on: true, tell: (span: Span) => void spans.push(span), close: async () => {} }
+  const tracer = { on: true, record: (span: Span) => void spans.push(span), close: async () => {} }
   let now = 2_000
   const traces = createTraces(
     tracer,

@@ -4,7 +4,7 @@
  *
  * A sync that delivers nothing leaves no spans, so that polling does not bury what people look for.
  */
-import { below, newTrace, type Span, type TracePlace, type Tracer, traceparentOf } from '../telemetry/trace.ts'
+import { childOf, newTrace, type Span, type TraceContext, type Tracer, traceparentOf } from '../telemetry/trace.ts'
 import type { NoticeHint } from './events/cloud-events.ts'
 import type { LookDeps, SyncStage } from './look.ts'
 import type { SyncResult } from './sync.ts'
@@ -27,11 +27,11 @@ export interface Traces {
 const mostAwaited = 10_000
 
 export function createTraces(tracer: Tracer, timed: LookDeps['timed'], now: () => number): Traces {
-  const awaited = new Map<string, TracePlace>()
+  const awaited = new Map<string, TraceContext>()
 
   function begin(notice: NoticeHint | undefined): SyncTrace {
     const sync = newTrace()
-    const delivery = below(sync)
+    const delivery = childOf(sync)
     const traceparent = traceparentOf(delivery, tracer.on)
     if (!tracer.on) return { traceId: sync.traceId, traceparent, timed, end: () => {} }
     const start = now()
@@ -54,9 +54,9 @@ export function createTraces(tracer: Tracer, timed: LookDeps['timed'], now: () =
         const end = now()
         if (result) tellOutcomes(result, { start, end })
         if (!result || result.changed === 0) return
-        const root = notice && below(sync)
-        if (root) tracer.tell({ ...root, name: 'notice', kind: 'consumer', ...noticeFacts(notice), end: start })
-        tracer.tell({
+        const root = notice && childOf(sync)
+        if (root) tracer.record({ ...root, name: 'notice', kind: 'consumer', ...noticeFacts(notice), end: start })
+        tracer.record({
           ...sync,
           parentSpanId: root?.spanId,
           name: 'sync',
@@ -66,13 +66,13 @@ export function createTraces(tracer: Tracer, timed: LookDeps['timed'], now: () =
           attributes: { 'multinic.config': config, 'multinic.nodes': result.changed },
           error: result.error?.reason,
         })
-        for (const span of spans) tracer.tell(span)
+        for (const span of spans) tracer.record(span)
         for (const node of result.delivered) follow(`${result.findings.place.providerId} ${node}`, delivery)
       },
     }
   }
 
-  function follow(node: string, delivery: TracePlace): void {
+  function follow(node: string, delivery: TraceContext): void {
     awaited.delete(node)
     awaited.set(node, delivery)
     const [oldest] = awaited.keys()
@@ -88,8 +88,8 @@ export function createTraces(tracer: Tracer, timed: LookDeps['timed'], now: () =
       if (!place || delivered.includes(nodeName) || (state !== 'Configured' && state !== 'Failed')) continue
       awaited.delete(key)
       const attributes = { 'multinic.node': nodeName, 'multinic.state': state }
-      tracer.tell({
-        ...below(place),
+      tracer.record({
+        ...childOf(place),
         parentSpanId: place.spanId,
         name: 'inventory',
         kind: 'client',
@@ -103,10 +103,10 @@ export function createTraces(tracer: Tracer, timed: LookDeps['timed'], now: () =
   return { begin }
 }
 
-function stageSpan(stage: SyncStage, sync: TracePlace, delivery: TracePlace): Omit<Span, 'start' | 'end'> {
+function stageSpan(stage: SyncStage, sync: TraceContext, delivery: TraceContext): Omit<Span, 'start' | 'end'> {
   const parent = { parentSpanId: sync.spanId }
   if (stage === 'deliver') return { ...delivery, ...parent, name: 'deliver', kind: 'client' }
-  return { ...below(sync), ...parent, name: `sync.${stage}`, kind: 'internal' }
+  return { ...childOf(sync), ...parent, name: `sync.${stage}`, kind: 'internal' }
 }
 
 function noticeFacts({ event, at, heardAt, requestId }: NoticeHint): Pick<Span, 'start' | 'attributes'> {

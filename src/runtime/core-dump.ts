@@ -1,13 +1,13 @@
 /**
- * What a crash leaves behind: a core dump of a part would hold every password and token that it knows.
+ * Core dumps: a dump of a component would contain every password and token in its memory.
  */
 import { writeFileSync } from 'node:fs'
 
-/** No part of the memory of this process goes into a core dump. Node cannot set limits; the kernel takes this one. */
+/** Excludes all memory of this process from core dumps. Node cannot set rlimits; this file works without one. */
 export function emptyCoreDumps(): void {
   try {
     writeFileSync('/proc/self/coredump_filter', '0')
   } catch {
-    // No Linux, or no /proc: whoever runs the part there sets the limit.
+    // Not Linux, or no /proc: set the limit where the component is started.
   }
 }

@@ -1,17 +1,17 @@
 /**
- * Errors as every room uses them: what was being done, then the cause.
+ * Errors of all components: the failed operation, then the cause.
  */
 
-/** Wraps a cause in the words of what was being done, so that the message reads as a sentence from the outside in. */
-export function explain(doing: string, cause: unknown): Error {
-  return new Error(`${doing}: ${messageOf(cause)}`, { cause })
+/** Adds the failed operation to an error: `read /etc/x: permission denied`. */
+export function explain(operation: string, cause: unknown): Error {
+  return new Error(`${operation}: ${messageOf(cause)}`, { cause })
 }
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** A failure that trying again cannot mend: a person, or a new spec, has to change something first. */
+/** A failure that a retry cannot fix. The user must change something first. */
 export class TerminalError extends Error {
   readonly reason: string
 

@@ -1,8 +1,8 @@
 /**
- * Lets a burst through and then so many a second.
+ * Token bucket: allows a burst, then a constant rate.
  */
 export interface Bucket {
-  /** Whether one more may pass now. */
+  /** Takes one token. Returns false if there is none. */
   take(): boolean
   msUntilNext(): number
 }

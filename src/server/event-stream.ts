@@ -1,16 +1,16 @@
 /**
- * Server-sent events: one open answer that says what changes, with a sign of life in between.
+ * Server-sent events, with a heartbeat.
  *
- * A reader that does not keep up is cut off: it comes back, says where it was, and gets the rest.
+ * A client that does not keep up is disconnected. It reconnects with the ID of its last event and gets the rest.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
 export interface EventStream {
   send(event: string, data: unknown, id?: string): void
-  /** Resolves when the reader has taken most of what was sent, or is gone: who has much to send waits for it in between. */
-  taken(): Promise<void>
+  /** Resolves when the client has read most of the buffer, or is gone. Await it between large batches. */
+  drained(): Promise<void>
   end(): void
-  /** Aborted when either side is done. */
+  /** Aborted when either side has closed the stream. */
   readonly done: AbortSignal
 }
 
@@ -18,10 +18,10 @@ export interface EventStreams {
   open(reply: FastifyReply): EventStream
 }
 
-const signOfLifeMs = 15_000
-const mostUnread = 1024 * 1024
+const heartbeatMs = 15_000
+const maxUnreadBytes = 1024 * 1024
 
-/** Streams of one app. They end before the app closes, or it would wait for them. */
+/** Streams of one server. They end before it closes; otherwise closing would wait for them. */
 export function eventStreams(app: FastifyInstance): EventStreams {
   const streams = new Set<EventStream>()
   app.addHook('preClose', async () => {
@@ -35,30 +35,30 @@ export function eventStreams(app: FastifyInstance): EventStreams {
       const headers = { ...reply.getHeaders(), 'content-type': 'text/event-stream', 'cache-control': 'no-store' }
       raw.writeHead(200, { ...headers, 'x-accel-buffering': 'no' } as Record<string, string>)
       raw.flushHeaders()
-      const alive = setInterval(() => raw.write(': alive\n\n'), signOfLifeMs)
+      const heartbeat = setInterval(() => raw.write(': alive\n\n'), heartbeatMs)
       const stream: EventStream = {
         send(event, data, id) {
           if (done.signal.aborted) return
           raw.write(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
-          if (raw.writableLength > mostUnread) raw.destroy()
+          if (raw.writableLength > maxUnreadBytes) raw.destroy()
         },
-        taken: () =>
+        drained: () =>
           new Promise(resolve => {
             if (!raw.writableNeedDrain || done.signal.aborted) return resolve()
-            const go = () => {
-              raw.off('drain', go)
-              done.signal.removeEventListener('abort', go)
+            const settle = () => {
+              raw.off('drain', settle)
+              done.signal.removeEventListener('abort', settle)
               resolve()
             }
-            raw.once('drain', go)
-            done.signal.addEventListener('abort', go)
+            raw.once('drain', settle)
+            done.signal.addEventListener('abort', settle)
           }),
         end: () => raw.end(),
         done: done.signal,
       }
       streams.add(stream)
       raw.once('close', () => {
-        clearInterval(alive)
+        clearInterval(heartbeat)
         streams.delete(stream)
         done.abort()
       })

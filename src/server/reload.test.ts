@@ -19,7 +19,7 @@ function parse(text: string): number {
   return Number(text)
 }
 
-test('what is in the file when it is asked for is what is told, however many ask', async () => {
+test('refresh returns the current content to every concurrent caller', async () => {
   const path = join(dir, 'asked')
   writeFileSync(path, '10')
   const file = await reload({ path, parse, log: silent, everyMs: 1 })
@@ -31,12 +31,12 @@ test('what is in the file when it is asked for is what is told, however many ask
   file.close()
 })
 
-test('a broken, an empty or a missing file leaves the value, and is told until it is mended', async () => {
+test('a broken, empty or missing file keeps the value and is reported until fixed', async () => {
   const path = join(dir, 'broken')
   writeFileSync(path, '1')
   const file = await reload({ path, parse, log: silent, everyMs: 60_000 })
   for (const [text, problem] of [
-    ['nonsense', /is no number; the content before it stays in force/],
+    ['nonsense', /is no number; the previous content stays in effect/],
     [' \n', /is empty/],
   ] as const) {
     writeFileSync(path, text)
@@ -54,7 +54,7 @@ test('a broken, an empty or a missing file leaves the value, and is told until i
   file.close()
 })
 
-test('a link that is swapped, as Kubernetes does it, is followed without being asked', async () => {
+test('a replaced symlink, as Kubernetes does it, is followed without a refresh', async () => {
   writeFileSync(join(dir, 'first'), '1')
   writeFileSync(join(dir, 'second'), '2')
   await symlink('first', join(dir, 'link'))
@@ -67,7 +67,7 @@ test('a link that is swapped, as Kubernetes does it, is followed without being a
   file.close()
 })
 
-test('a first content that cannot be used is an error', async () => {
+test('invalid initial content is an error', async () => {
   writeFileSync(join(dir, 'bad'), 'x')
   await assert.rejects(reload({ path: join(dir, 'bad'), parse, log: silent }), /bad: is no number/)
   await assert.rejects(reload({ path: join(dir, 'none'), parse, log: silent }), /ENOENT/)

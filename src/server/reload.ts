@@ -1,63 +1,63 @@
 /**
- * A file of settings that may change while we run: read again when it does; a broken new one leaves the old in force.
+ * A configuration file that is reloaded when it changes. If the new content is invalid, the old one stays in effect.
  *
- * Looked at by `stat` rather than watched: Kubernetes swaps mounted files by symlink, which file watches miss.
+ * Polls with `stat`: Kubernetes replaces mounted files by symlink, which file watches miss.
  */
 import { readFile, stat } from 'node:fs/promises'
 import { explain, messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 
 export interface Reloaded<T> {
-  /** The newest good content. */
+  /** The latest valid content. */
   readonly value: T
-  /** What is wrong with the file as it is now; undefined while `value` is what the file says. */
+  /** Why the current content of the file is invalid. Undefined while `value` is current. */
   readonly problem: string | undefined
-  /** Looks at once. Never throws. */
+  /** Checks the file now. Never throws. */
   refresh(): Promise<void>
   close(): void
 }
 
 export interface ReloadOptions<T> {
   path: string
-  /** Throws in words that do not show the content: it may hold secrets. */
+  /** Its errors must not quote the content, which may contain secrets. */
   parse: (text: string) => T | Promise<T>
   log: Log
   everyMs?: number
   onChange?: (value: T) => void
 }
 
-/** Fails when the first content cannot be used: a part must not start on settings that nobody gave. */
+/** Fails if the initial content is invalid: a component must not start with settings that nobody chose. */
 export async function reload<T>(options: ReloadOptions<T>): Promise<Reloaded<T>> {
   const { path, parse, log, everyMs = 1_000, onChange } = options
-  let mark: string | undefined
+  let version: string | undefined
   let text: string
   let value: T
   let problem: string | undefined
-  let looking: Promise<void> | undefined
-  let following: Promise<void> | undefined
+  let checking: Promise<void> | undefined
+  let next: Promise<void> | undefined
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     try {
-      const seen = await markOf(path)
-      if (seen !== undefined && seen === mark) return
-      mark = seen
+      const current = await versionOf(path)
+      if (current !== undefined && current === version) return
+      version = current
       const content = await contentOf(path)
       if (content === text && problem === undefined) return
       value = await parse(content)
       text = content
       problem = undefined
-      log.info('file read again', { path })
+      log.info('file reloaded', { path })
       onChange?.(value)
     } catch (error) {
-      const found = `${path}: ${messageOf(error)}; the content before it stays in force`
-      if (found !== problem) log.error('file cannot be used', { path, error })
+      const found = `${path}: ${messageOf(error)}; the previous content stays in effect`
+      if (found !== problem) log.error('cannot use file, keeping its previous content', { path, error })
       problem = found
-      mark = undefined
+      version = undefined
     }
   }
 
   try {
-    mark = await markOf(path)
+    version = await versionOf(path)
     text = await contentOf(path)
     value = await parse(text)
   } catch (error) {
@@ -66,19 +66,19 @@ export async function reload<T>(options: ReloadOptions<T>): Promise<Reloaded<T>>
   const timer = setInterval(() => void refresh(), everyMs)
   timer.unref()
 
-  /** A look that is under way may have missed what the caller knows of: another one follows it, one for all who wait. */
+  /** A check that is running may have missed the change the caller knows of, so all callers share one more check. */
   function refresh(): Promise<void> {
-    if (looking) {
-      following ??= looking.then(() => {
-        following = undefined
+    if (checking) {
+      next ??= checking.then(() => {
+        next = undefined
         return refresh()
       })
-      return following
+      return next
     }
-    looking = look().finally(() => {
-      looking = undefined
+    checking = check().finally(() => {
+      checking = undefined
     })
-    return looking
+    return checking
   }
 
   return {
@@ -93,13 +93,13 @@ export async function reload<T>(options: ReloadOptions<T>): Promise<Reloaded<T>>
   }
 }
 
-/** Undefined for a file so fresh that another write might leave it with the same time and size. */
-async function markOf(path: string): Promise<string | undefined> {
+/** Undefined for a file written just now: the next write could leave it with the same time and size. */
+async function versionOf(path: string): Promise<string | undefined> {
   const { ino, mtimeMs, size } = await stat(path)
   return Date.now() - mtimeMs < 100 ? undefined : `${ino}:${mtimeMs}:${size}`
 }
 
-/** An empty file is one that somebody is just writing, or lost: never the wish to forget everything. */
+/** An empty file is being written or was truncated. It never means empty settings. */
 async function contentOf(path: string): Promise<string> {
   const text = await readFile(path, 'utf8')
   if (text.trim() === '') throw new Error('is empty')

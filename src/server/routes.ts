@@ -1,6 +1,5 @@
 /**
- * Serves the routes of an API that is written down as data (contract/openapi.ts): what the page promises is there, and a
- * method that it does not name is a 405.
+ * Serves the routes of an API that is described as data (contract/openapi.ts). Any other method on a path is a 405.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Api, Route } from '../contract/openapi.ts'
@@ -8,7 +7,7 @@ import { HttpProblem } from './server.ts'
 
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
-/** Handlers by `method path`. `before` runs when the headers are in and the body is not. */
+/** Handlers by `method path`. `before` runs after the headers and before the body is read. */
 export function serveApi(
   app: FastifyInstance,
   { routes }: Api,
@@ -17,7 +16,7 @@ export function serveApi(
 ): void {
   for (const route of routes) {
     const handler = handlers[`${route.method} ${route.path}`]
-    if (!handler) throw new Error(`nothing serves ${route.method} ${route.path}`)
+    if (!handler) throw new Error(`no handler for ${route.method} ${route.path}`)
     const onRequest = (request: FastifyRequest, reply: FastifyReply) => before(route, request, reply)
     app.route({ method: route.method.toUpperCase(), url: urlOf(route.path), onRequest, handler })
   }
@@ -41,15 +40,15 @@ export function queryOf(request: FastifyRequest): Record<string, string | undefi
   return Object.fromEntries(Object.entries(query).map(([key, value]) => [key, Array.isArray(value) ? value[0] : value]))
 }
 
-/** Sets the ETag, and reports whether the caller has this state already: it then gets a 304. */
-export function hasAlready(request: FastifyRequest, reply: FastifyReply, version: string): boolean {
+/** Sets the ETag, and reports whether the client already has this version, so that the response is a 304. */
+export function isNotModified(request: FastifyRequest, reply: FastifyReply, version: string): boolean {
   const etag = `"${version}"`
   reply.header('etag', etag).header('cache-control', 'no-cache')
-  const had = (request.headers['if-none-match'] ?? '').split(',').map(one => one.trim().replace(/^W\//, ''))
-  return had.includes(etag) || had.includes('*')
+  const known = (request.headers['if-none-match'] ?? '').split(',').map(one => one.trim().replace(/^W\//, ''))
+  return known.includes(etag) || known.includes('*')
 }
 
-/** The Link header that leads to the page which starts at the cursor. */
+/** The Link header of the next page, which starts at the cursor. */
 export function nextLink(url: string, cursor: string): string {
   const next = new URL(url, 'http://here')
   next.searchParams.set('cursor', cursor)

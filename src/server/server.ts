@@ -1,7 +1,7 @@
 /**
- * What every HTTP server of ours has: problem+json errors, bounded bodies, health, metrics, an OpenAPI page that works offline.
+ * Common parts of our HTTP servers: problem+json errors, bounded bodies, health, metrics, an OpenAPI page that works offline.
  *
- * An app is built apart from `listen`, so that tests inject requests.
+ * `createApp` does not listen, so that tests can inject requests.
  */
 import type { ServerOptions } from 'node:https'
 import Fastify, {
@@ -16,7 +16,7 @@ import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
 
-/** Thrown by a handler to answer with a problem. */
+/** Thrown by a handler to respond with a problem. */
 export class HttpProblem extends Error {
   readonly status: number
   readonly errors: Problem['errors']
@@ -32,35 +32,35 @@ export interface AppOptions {
   log: Log
   bodyLimit?: number
   metrics?: Exposition
-  /** The body of /healthz; unless healthy it is answered with 503. */
+  /** The body of /healthz. The status is 503 unless healthy. */
   health?: () => { healthy: boolean; body: object }
-  /** Reports what keeps the part from its work; none means ready. */
+  /** Reports what is missing before the component can work. An empty list means ready. */
   ready?: () => string[]
-  /** Said in /readyz without making the part unready. */
+  /** Shown in /readyz without making the component unready. */
   warnings?: () => string[]
-  /** What else /readyz tells, beside whether it is ready. */
+  /** Additional fields of /readyz. */
   details?: () => object
   openapi?: Record<string, unknown>
-  /** Certificates: the app then speaks HTTPS only. */
+  /** Certificates. If set, the server only accepts HTTPS. */
   tls?: ServerOptions
-  /** A client that takes longer over its headers, or over a whole request, is cut off. */
-  patience?: { headersMs: number; requestMs: number }
-  /** At once; who comes beyond it is not taken on. */
+  /** A client that takes longer to send its headers, or its whole request, is disconnected. */
+  timeouts?: { headersMs: number; requestMs: number }
+  /** Further connections are refused. */
   maxConnections?: number
 }
 
-/** The largest body comes within this time over any line that is worth waiting for. */
-const usualPatience = { headersMs: 10_000, requestMs: 30_000 }
+/** Enough for the largest body over a slow link. */
+const defaultTimeouts = { headersMs: 10_000, requestMs: 30_000 }
 
 export function createApp(options: AppOptions): FastifyInstance {
-  const { log, metrics, openapi, tls, patience = usualPatience } = options
-  // Looked at only now and then unless told: a limit of seconds would be one of half a minute.
-  const checked = { connectionsCheckingInterval: Math.min(patience.headersMs, 1_000) }
+  const { log, metrics, openapi, tls, timeouts = defaultTimeouts } = options
+  // Node checks timeouts every 30 s by default, which would turn a limit of seconds into half a minute.
+  const checked = { connectionsCheckingInterval: Math.min(timeouts.headersMs, 1_000) }
   const failed = (error: Error & { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) => {
     const status = error instanceof HttpProblem ? error.status : (error.statusCode ?? 500)
     if (status >= 500) log.error('request failed', { method: request.method, path: pathOf(request.url), error })
     const detail =
-      status >= 500 && !(error instanceof HttpProblem) ? 'the server failed; its log says why' : messageOf(error)
+      status >= 500 && !(error instanceof HttpProblem) ? 'internal error; see the log of the server' : messageOf(error)
     const errors = error instanceof HttpProblem ? error.errors : undefined
     return reply
       .code(status)
@@ -69,20 +69,20 @@ export function createApp(options: AppOptions): FastifyInstance {
   }
   const server: FastifyServerOptions & { https?: ServerOptions } = {
     logger: false,
-    // Before a route is found: an address that cannot be decoded.
+    // Errors before routing, such as a URL that cannot be decoded.
     frameworkErrors: failed,
     ...(tls && { https: { ...tls, ...checked } }),
     ...(!tls && { http: checked }),
     bodyLimit: options.bodyLimit ?? 1024 * 1024,
     forceCloseConnections: true,
-    // Nothing here loads for long: a start that takes its time is a starved machine, and no reason to give up.
+    // Plugins load fast. A slow start means a busy machine, not a failure.
     pluginTimeout: 0,
-    // Names and ids have up to 253 characters, each of them up to 12 when it is encoded.
+    // Names and IDs have up to 253 characters, each up to 12 when encoded.
     routerOptions: { maxParamLength: 253 * 12 },
   }
   const app: FastifyInstance = Fastify(server)
-  app.server.headersTimeout = patience.headersMs
-  app.server.requestTimeout = patience.requestMs
+  app.server.headersTimeout = timeouts.headersMs
+  app.server.requestTimeout = timeouts.requestMs
   app.server.maxConnections = options.maxConnections ?? 10_000
 
   app.setErrorHandler(failed)
@@ -90,7 +90,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     reply
       .code(404)
       .type('application/problem+json')
-      .send(JSON.stringify(problemOf(404, `there is no ${request.method} ${pathOf(request.url)}`))),
+      .send(JSON.stringify(problemOf(404, `no route for ${request.method} ${pathOf(request.url)}`))),
   )
 
   app.get('/healthz', async (_request, reply) => {
@@ -114,10 +114,10 @@ export function createApp(options: AppOptions): FastifyInstance {
   return app
 }
 
-/** `:8080`, `127.0.0.1:0` or `[::1]:8080` → a listening server and its address. */
+/** Listens on `:8080`, `127.0.0.1:0` or `[::1]:8080` and returns the address. */
 export async function listen(app: FastifyInstance, address: string): Promise<string> {
   const at = /^(.*):(\d+)$/.exec(address)
-  if (!at) throw new Error(`"${address}" is not an address to listen on; write host:port or :port`)
+  if (!at) throw new Error(`"${address}" is not a listen address; use host:port or :port`)
   const host = (at[1] ?? '').replace(/^\[|\]$/g, '')
   return app.listen({ host: host === '' ? '::' : host, port: Number(at[2]) })
 }
@@ -151,7 +151,7 @@ interface Operation {
   responses?: Record<string, { description?: string }>
 }
 
-/** Plain HTML from the document itself: no script, nothing from the internet. */
+/** Plain HTML from the document: no script, no external resource. */
 function docsPage(openapi: Record<string, unknown>): string {
   const info = openapi['info'] as { title: string; description: string; version: string }
   const paths = openapi['paths'] as Record<string, Record<string, Operation>>

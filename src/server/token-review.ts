@@ -1,6 +1,6 @@
 /**
- * Asks a Kubernetes whose token it is (TokenReview). An answer is remembered for a moment, so that a busy caller costs one
- * question a minute; what is remembered is a digest, never the token.
+ * Authenticates Kubernetes tokens (TokenReview). Results are cached by the digest of the token, so that a busy caller costs
+ * one review a minute.
  */
 import { createHash } from 'node:crypto'
 import { connectKube, type KubeClient } from '../kube/client.ts'
@@ -9,7 +9,7 @@ import { messageOf } from '../runtime/errors.ts'
 import { HttpProblem } from './server.ts'
 
 export interface TokenReviews {
-  /** The user's name; undefined when the token is not valid. Throws a 503 when nobody can say. */
+  /** The user name. Undefined if the token is invalid. Throws a 503 if the API server cannot be asked. */
   userOf(token: string): Promise<string | undefined>
   close(): Promise<void>
 }
@@ -19,18 +19,18 @@ interface Review {
 }
 
 const path = '/apis/authentication.k8s.io/v1/tokenreviews'
-const rememberedMs = { known: 60_000, unknown: 5_000 }
-const mostRemembered = 1_000
+const cacheMs = { known: 60_000, unknown: 5_000 }
+const maxCached = 1_000
 
 export function openTokenReviews(
   connect: () => Promise<KubeClient>,
   audience: string | undefined,
   now = () => performance.now(),
 ): TokenReviews {
-  const remembered = new Map<string, { user: Promise<string | undefined>; until: number }>()
+  const cache = new Map<string, { user: Promise<string | undefined>; until: number }>()
   let connected: Promise<KubeClient> | undefined
 
-  /** Made when it is first needed; one that could not be made is tried again. */
+  /** Connects on first use. A failed connection is retried. */
   function kube(): Promise<KubeClient> {
     connected ??= connect().catch(error => {
       connected = undefined
@@ -39,39 +39,39 @@ export function openTokenReviews(
     return connected
   }
 
-  async function ask(token: string): Promise<string | undefined> {
+  async function review(token: string): Promise<string | undefined> {
     const spec = { token, ...(audience && { audiences: [audience] }) }
     try {
       const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec }
       const { status } = (await (await kube()).raw('POST', path, body)).body as Review
       if (!status?.authenticated) return undefined
-      // A server that knows nothing of audiences names none: then the token was not made for us.
+      // An API server that does not support audiences returns none: the token may be meant for another service.
       if (audience && !status.audiences?.includes(audience)) return undefined
       return status.user?.username
     } catch (error) {
-      throw new HttpProblem(503, `the token could not be reviewed: ${messageOf(error)}`)
+      throw new HttpProblem(503, `cannot review the token: ${messageOf(error)}`)
     }
   }
 
   return {
     async userOf(token) {
       const digest = createHash('sha256').update(token).digest('hex')
-      const held = remembered.get(digest)
-      if (held && now() < held.until) return held.user
-      const user = ask(token)
-      remembered.delete(digest)
-      const entry = { user, until: now() + rememberedMs.unknown }
-      remembered.set(digest, entry)
-      for (const [oldest] of remembered) {
-        if (remembered.size <= mostRemembered) break
-        remembered.delete(oldest)
+      const cached = cache.get(digest)
+      if (cached && now() < cached.until) return cached.user
+      const user = review(token)
+      cache.delete(digest)
+      const entry = { user, until: now() + cacheMs.unknown }
+      cache.set(digest, entry)
+      for (const [oldest] of cache) {
+        if (cache.size <= maxCached) break
+        cache.delete(oldest)
       }
       user.then(
         name => {
-          if (name !== undefined) entry.until = now() + rememberedMs.known
+          if (name !== undefined) entry.until = now() + cacheMs.known
         },
         () => {
-          if (remembered.get(digest) === entry) remembered.delete(digest)
+          if (cache.get(digest) === entry) cache.delete(digest)
         },
       )
       return user
@@ -80,7 +80,7 @@ export function openTokenReviews(
   }
 }
 
-/** Of the cluster that we run in, or that of KUBECONFIG. */
+/** Reviews with the cluster of KUBECONFIG, or with the cluster that this process runs in. */
 export function openOwnReviews(
   env: InClusterEnvironment & { KUBECONFIG?: string | undefined },
   audience: string | undefined,

@@ -1,12 +1,12 @@
 /**
- * Who a caller is, by its bearer token, or by a name that somebody else has made sure of: a file says what each may.
+ * Callers and their rights, from a file: by bearer token, client certificate or Kubernetes user.
  *
  * ```yaml
  * tokens:
  *   - name: operator
- *     token: …            # or sha256: hex digest of the token, so that the file holds no secret
- *                         # or certificate: name in a client certificate; or user: name of a Kubernetes user
- *     providers: ['*']    # provider ids that it may act for
+ *     token: …            # or sha256: hex digest of the token, so that the file contains no secret
+ *                         # or certificate: name in a client certificate, or user: name of a Kubernetes user
+ *     providers: ['*']    # provider IDs that it may act for
  *     roles: [admin]
  * ```
  */
@@ -27,9 +27,9 @@ export interface Caller {
 export interface Tokens {
   /** Throws a 401 for a missing or unknown token. */
   callerOf(authorization: string | undefined): Promise<Caller>
-  /** The caller of a bearer token that the file holds. */
+  /** The caller with this bearer token. */
   callerWith(token: string): Promise<Caller | undefined>
-  /** The caller behind one of these names, which are known to be true. */
+  /** The caller with one of these names, which have been authenticated elsewhere. */
   callerNamed(by: 'certificate' | 'user', names: readonly string[]): Promise<Caller | undefined>
   readonly problem: string | undefined
   close(): void
@@ -51,7 +51,7 @@ const entry = z
   .refine(
     ({ token, sha256, certificate, user }) =>
       [token, sha256, certificate, user].filter(way => way !== undefined).length === 1,
-    'needs one of token, sha256, certificate and user',
+    'set exactly one of token, sha256, certificate and user',
   )
 const file = z.object({ tokens: z.array(entry) })
 
@@ -68,7 +68,7 @@ export async function openTokens(path: string, log: Log): Promise<Tokens> {
   async function callerWith(token: string): Promise<Caller | undefined> {
     await known.refresh()
     const digest = digestOf(token)
-    // Every entry is compared, whichever matches: the time tells nothing.
+    // Compares with every entry, so that the time reveals nothing.
     return known.value.filter(one => timingSafeEqual(one.digest, digest))[0]?.caller
   }
 
@@ -76,9 +76,9 @@ export async function openTokens(path: string, log: Log): Promise<Tokens> {
     callerWith,
     async callerOf(authorization) {
       const token = bearerTokenIn(authorization)
-      if (token === undefined) throw new HttpProblem(401, 'a bearer token is needed')
+      if (token === undefined) throw new HttpProblem(401, 'a bearer token is required')
       const caller = await callerWith(token)
-      if (!caller) throw new HttpProblem(401, 'the bearer token is not known')
+      if (!caller) throw new HttpProblem(401, 'unknown bearer token')
       return caller
     },
     async callerNamed(by, names) {
@@ -103,8 +103,8 @@ export function mayActFor(caller: Caller, providerId: string): boolean {
 export function knownFrom(text: string): Known[] {
   const parsed = file.safeParse(yamlFrom(text))
   if (!parsed.success) {
-    const wrong = fieldErrors(parsed.error).map(({ path, message }) => `${path || 'the whole file'}: ${message}`)
-    throw new Error(wrong.join('; '))
+    const mistakes = fieldErrors(parsed.error).map(({ path, message }) => `${path || 'file'}: ${message}`)
+    throw new Error(mistakes.join('; '))
   }
   return parsed.data.tokens.map(({ name, token, sha256, certificate, user, providers, roles }) => ({
     caller: { name, providers, roles },
@@ -114,14 +114,14 @@ export function knownFrom(text: string): Known[] {
   }))
 }
 
-/** No token has it. */
+/** No token has this digest. */
 const noDigest = Buffer.alloc(32)
 
 function digestOf(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }
 
-/** A parser's own message would quote the line, and the line may hold a token. */
+/** The message of the parser would quote the line, which may contain a token. */
 function yamlFrom(text: string): unknown {
   try {
     return parse(text, { prettyErrors: false })

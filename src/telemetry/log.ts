@@ -1,8 +1,8 @@
 /**
- * One line of JSON a fact: a constant message, and what it is about as keys.
+ * One JSON line per event: a constant message, and its details as keys.
  *
- * error: a person should look. warn: it heals itself, but tells of trouble. info: a change was made or decided.
- * debug: everything else. Secrets never become a key (G9): callers hand over names, never values.
+ * error: needs attention. warn: a problem that is retried. info: a change was made or decided. debug: everything else.
+ * Secrets are never logged (G9): callers pass names, never values.
  */
 export type Level = 'debug' | 'info' | 'warn' | 'error'
 export type Facts = Record<string, unknown>
@@ -12,7 +12,7 @@ export interface Log {
   info(message: string, facts?: Facts): void
   warn(message: string, facts?: Facts): void
   error(message: string, facts?: Facts): void
-  /** The same log with some facts on every line. */
+  /** A log that adds these keys to every line. */
   with(facts: Facts): Log
 }
 
@@ -26,22 +26,22 @@ const weight: Record<Level, number> = { debug: 10, info: 20, warn: 30, error: 40
 
 export function createLog(facts: Facts = {}, options: LogOptions = {}): Log {
   const { level = 'info', now = () => new Date(), write = line => process.stderr.write(line) } = options
-  const say =
+  const logAt =
     (at: Level) =>
     (message: string, more: Facts = {}) => {
       if (weight[at] < weight[level]) return
       write(`${JSON.stringify({ time: now().toISOString(), level: at, message, ...facts, ...more }, plain)}\n`)
     }
   return {
-    debug: say('debug'),
-    info: say('info'),
-    warn: say('warn'),
-    error: say('error'),
+    debug: logAt('debug'),
+    info: logAt('info'),
+    warn: logAt('warn'),
+    error: logAt('error'),
     with: more => createLog({ ...facts, ...more }, options),
   }
 }
 
-/** For tests and libraries that must not talk. */
+/** For tests and for libraries that must not log. */
 export const silent: Log = createLog({}, { write: () => {} })
 
 function plain(_key: string, value: unknown): unknown {

@@ -1,4 +1,4 @@
-/** What running parts tell of themselves is the catalogue. */
+/** Running components expose exactly the metrics of the catalogue. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,7 @@ import { createMetrics } from './metrics.ts'
 
 const metricsOf = async (url: string) => (await request(`${url}/metrics`)).body.text()
 
-test('the operator and Viola tell what the catalogue has, before and after their work', async () => {
+test('the operator and Viola expose the metrics of the catalogue, before and after a sync', async () => {
   const stage = await startStage()
   try {
     isCatalogue('viola', await metricsOf(stage.violaUrl))
@@ -40,7 +40,7 @@ test('the operator and Viola tell what the catalogue has, before and after their
   }
 })
 
-test('the controller tells what the catalogue has', async () => {
+test('the controller exposes the metrics of the catalogue', async () => {
   const cluster = await startControllerCluster()
   const controller = await cluster.startController()
   try {
@@ -51,7 +51,7 @@ test('the controller tells what the catalogue has', async () => {
   }
 })
 
-test('the inventory tells what the catalogue has', async () => {
+test('the inventory exposes the metrics of the catalogue', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-metrics-'))
   const store = await openStore({ path: join(dir, 'inventory.db'), log: silent })
   const app = createInventoryApp({ store, auth: await openInventoryAuth(undefined, silent), log: silent })
@@ -64,7 +64,7 @@ test('the inventory tells what the catalogue has', async () => {
   }
 })
 
-test('numbers of an object that is deleted go with it, and made-up providers get one number together', async () => {
+test('metrics of a deleted object disappear, and unknown providers share one label', async () => {
   const metrics = createMetrics('operator')
   const counts = createCounts(metrics, () => new Date())
   const findings = { verdicts: [{ portId: 'p', vm: 'v', reason: 'Selected', message: '' }] }
@@ -89,7 +89,7 @@ test('numbers of an object that is deleted go with it, and made-up providers get
   }
 })
 
-test('a gauge is forgotten for one thing or for all', async () => {
+test('a gauge is removed for one label set or for all', async () => {
   const metrics = createMetrics('viola')
   metrics.set('viola_target_up', 1, { target: 'a' })
   metrics.set('viola_target_up', 0, { target: 'b"\n' })

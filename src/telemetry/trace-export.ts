@@ -1,7 +1,7 @@
 /**
- * Tells spans to an OpenTelemetry collector: OTLP over HTTP, as JSON, in batches.
+ * Exports spans to an OpenTelemetry collector: OTLP over HTTP, as JSON, in batches.
  *
- * Work never waits for it: what a collector does not take, or what is more than the queue holds, is dropped and counted.
+ * Export never blocks the component. Spans that the collector refuses or that overflow the queue are dropped and counted.
  */
 import { request } from 'undici'
 import { z } from 'zod'
@@ -9,78 +9,77 @@ import { messageOf } from '../runtime/errors.ts'
 import type { Log } from './log.ts'
 import { noTracer, type Span, spanKinds, type Tracer } from './trace.ts'
 
-/** The names that OpenTelemetry gives them. */
+/** Names as defined by OpenTelemetry. */
 export const traceSettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .string()
     .refine(isHttpUrl, 'must be an http or https address, such as http://collector:4318')
     .optional()
-    .meta({ description: 'Collector that gets the traces, by OTLP over HTTP; none means no tracing.' }),
+    .meta({ description: 'Collector for traces (OTLP over HTTP). Unset disables tracing.' }),
   OTEL_EXPORTER_OTLP_HEADERS: z
     .string()
-    .refine(text => headersIn(text) !== undefined, 'must be name=value, with commas between and values URL-encoded')
+    .refine(text => headersIn(text) !== undefined, 'must be comma-separated name=value pairs with URL-encoded values')
     .optional()
-    .meta({ description: 'Headers for the collector, as name=value with commas between.' }),
+    .meta({ description: 'Headers for the collector, as comma-separated name=value pairs.' }),
   OTEL_SERVICE_NAME: z
     .string()
     .max(255)
     .optional()
-    .meta({ description: 'Name of this part in traces; else multinic- and the part.' }),
+    .meta({ description: 'Service name in traces. Defaults to multinic- and the component.' }),
 }
 
 export type TraceSettings = z.infer<z.ZodObject<typeof traceSettings>>
 
 export interface TracerOptions {
-  part: string
+  component: string
   log: Log
   count: (outcome: 'sent' | 'dropped', spans: number) => void
-  /** How long spans wait for others to come with them. */
-  gatherMs?: number
+  /** How long a span waits for a batch. */
+  batchMs?: number
 }
 
-const mostQueued = 2_048
-const mostAtOnce = 512
-const answerMs = 5_000
-/** At the end of the process the last spans may take so long. */
-const lastMs = 500
+const maxQueued = 2_048
+const maxBatch = 512
+const timeoutMs = 5_000
+/** Limit of the last export before the process exits. */
+const shutdownMs = 500
 
 export function openTracer(settings: TraceSettings, options: TracerOptions): Tracer {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = settings
   if (endpoint === undefined) return noTracer
-  const { part, log, count, gatherMs = 500 } = options
+  const { component, log, count, batchMs = 500 } = options
   const url = `${endpoint.replace(/\/$/, '')}/v1/traces`
   const headers = { ...headersIn(settings.OTEL_EXPORTER_OTLP_HEADERS ?? ''), 'content-type': 'application/json' }
-  const service = settings.OTEL_SERVICE_NAME ?? `multinic-${part}`
+  const service = settings.OTEL_SERVICE_NAME ?? `multinic-${component}`
   let queue: Span[] = []
   let timer: NodeJS.Timeout | undefined
   let sending: Promise<void> | undefined
   let refused = false
 
-  function tell(span: Span): void {
-    if (queue.length >= mostQueued) {
+  function record(span: Span): void {
+    if (queue.length >= maxQueued) {
       count('dropped', 1)
       return
     }
     queue.push(span)
-    timer ??= setTimeout(flush, gatherMs).unref()
+    timer ??= setTimeout(flush, batchMs).unref()
   }
 
   function flush(): void {
     timer = undefined
-    sending ??= sendAll(answerMs).finally(() => {
+    sending ??= sendAll(timeoutMs).finally(() => {
       sending = undefined
     })
   }
 
   async function sendAll(withinMs: number): Promise<void> {
     while (queue.length > 0) {
-      const batch = queue.slice(0, mostAtOnce)
-      queue = queue.slice(mostAtOnce)
-      const trouble = await send(batch, withinMs)
-      count(trouble === undefined ? 'sent' : 'dropped', batch.length)
-      if (trouble !== undefined && !refused)
-        log.warn('the collector does not take traces; they are dropped', { trouble })
-      refused = trouble !== undefined
+      const batch = queue.slice(0, maxBatch)
+      queue = queue.slice(maxBatch)
+      const failure = await send(batch, withinMs)
+      count(failure === undefined ? 'sent' : 'dropped', batch.length)
+      if (failure !== undefined && !refused) log.warn('cannot export traces, dropping them', { error: failure })
+      refused = failure !== undefined
     }
   }
 
@@ -97,16 +96,16 @@ export function openTracer(settings: TraceSettings, options: TracerOptions): Tra
 
   return {
     on: true,
-    tell,
+    record,
     async close() {
       clearTimeout(timer)
-      const last = Promise.resolve(sending).then(() => sendAll(lastMs))
-      await Promise.race([last, new Promise(resolve => setTimeout(resolve, lastMs).unref())])
+      const last = Promise.resolve(sending).then(() => sendAll(shutdownMs))
+      await Promise.race([last, new Promise(resolve => setTimeout(resolve, shutdownMs).unref())])
     },
   }
 }
 
-/** The request of the OTLP specification, in its JSON form: ids in hex, times as texts of nanoseconds. */
+/** An OTLP request in JSON: IDs in hex, times as decimal nanoseconds. */
 export function otlpOf(spans: readonly Span[], service: string): object {
   const byService = Map.groupBy(spans, span => span.service ?? service)
   return {
@@ -125,7 +124,7 @@ function spanOf({ traceId, spanId, parentSpanId, name, kind, start, end, attribu
     name,
     kind: spanKinds[kind],
     startTimeUnixNano: nanosOf(start),
-    // Clocks of two machines may disagree by more than the work took.
+    // The clocks of two machines may differ by more than the duration.
     endTimeUnixNano: nanosOf(Math.max(start, end)),
     attributes: attributesOf(attributes),
     status: error === undefined ? {} : { code: 2, message: error },

@@ -1,66 +1,66 @@
 /**
- * Following one port through all parts: the id that its log lines share, and the spans of one trace.
+ * Traces a port through all components: the trace ID in their log lines, and the spans of the trace.
  *
- * The id is made with the sync and travels as a W3C `traceparent`. Spans are told only where a collector is set
- * (`trace-export.ts`); without one nothing is kept and nothing is sent. Free of dependencies.
+ * The sync creates the ID and passes it on as W3C `traceparent`. Spans are exported only if a collector is configured
+ * (`trace-export.ts`). Free of dependencies.
  */
 import { randomBytes } from 'node:crypto'
 
-/** A place in a trace: what is done below it has it for a parent. */
-export interface TracePlace {
+/** A position in a trace: the parent of the spans below it. */
+export interface TraceContext {
   /** 32 hex digits. */
   traceId: string
   /** 16 hex digits. */
   spanId: string
 }
 
-/** As OpenTelemetry numbers them. */
+/** Numbers of OpenTelemetry. */
 export const spanKinds = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 } as const
 export type SpanKind = keyof typeof spanKinds
 
-export interface Span extends TracePlace {
+export interface Span extends TraceContext {
   parentSpanId?: string | undefined
   name: string
   kind: SpanKind
-  /** Milliseconds since 1970, also in fractions. */
+  /** Milliseconds since 1970, with fractions. */
   start: number
   end: number
   attributes?: Record<string, string | number | boolean>
   /** Why it failed. */
   error?: string | undefined
-  /** Who did it, where that is not the part that tells of it. */
+  /** The service of the span, if it is not the exporting component. */
   service?: string
 }
 
 export interface Tracer {
-  /** Whether anybody wants to know. */
+  /** True if a collector is configured. */
   readonly on: boolean
-  /** Takes a span to be told later. Never waits, never fails. */
-  tell(span: Span): void
+  /** Queues a span for export. Never blocks, never fails. */
+  record(span: Span): void
   close(): Promise<void>
 }
 
-export const noTracer: Tracer = { on: false, tell: () => {}, close: async () => {} }
+export const noTracer: Tracer = { on: false, record: () => {}, close: async () => {} }
 
-export function newTrace(): TracePlace {
+export function newTrace(): TraceContext {
   const hex = randomBytes(24).toString('hex')
   return { traceId: hex.slice(0, 32), spanId: hex.slice(32) }
 }
 
-export function below({ traceId }: TracePlace): TracePlace {
+export function childOf({ traceId }: TraceContext): TraceContext {
   return { traceId, spanId: randomBytes(8).toString('hex') }
 }
 
 const form = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}$/
 
-/** Undefined for whatever is no traceparent: it comes from outside, and a trace is never worth an error. */
-export function parseTraceparent(text: unknown): TracePlace | undefined {
+/** Undefined for an invalid traceparent: it comes from outside, and tracing must never cause an error. */
+export function parseTraceparent(text: unknown): TraceContext | undefined {
   if (typeof text !== 'string') return undefined
   const [, traceId, spanId] = form.exec(text) ?? []
   return traceId !== undefined && spanId !== undefined ? { traceId, spanId } : undefined
 }
 
-/** The last digit says whether the spans so far are told anywhere. */
-export function traceparentOf({ traceId, spanId }: TracePlace, told: boolean): string {
-  return `00-${traceId}-${spanId}-${told ? '01' : '00'}`
+/** The last digit says whether the spans are exported. */
+export function traceparentOf({ traceId, spanId }: TraceContext, exported: boolean): string {
+  return `00-${traceId}-${spanId}-${exported ? '01' : '00'}`
 }

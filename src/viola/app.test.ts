@@ -114,7 +114,7 @@ const refusals: Record<string, [status: number, detail: RegExp, ask: () => Retur
   'no provider in a read': [400, /x-provider-id/, () => viola.list('', { provider: '' })],
   'a body above 4 MiB': [413, /large/, () => viola.post([{ ...aNodeOf('a'), note: 'x'.repeat(4 * 1024 * 1024) }])],
   'another method': [405, /method not allowed: use POST or GET/, () => viola.ask('PUT', violaPath, { body: {} })],
-  'another path': [404, /there is no/, () => viola.ask('GET', '/v2')],
+  'another path': [404, /no route for GET/, () => viola.ask('GET', '/v2')],
 }
 
 for (const [name, [status, detail, ask]] of Object.entries(refusals)) {

@@ -7,7 +7,7 @@ import { openApiDocument } from '../contract/openapi.ts'
 import { maxPostBytes, providerHeader, violaPath } from '../contract/viola.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { type EventStream, eventStreams } from '../server/event-stream.ts'
-import { type Handler, hasAlready, queryOf, serveApi } from '../server/routes.ts'
+import { type Handler, isNotModified, queryOf, serveApi } from '../server/routes.ts'
 import { createApp, HttpProblem } from '../server/server.ts'
 import { type Caller, mayActFor } from '../server/tokens.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -36,7 +36,7 @@ export interface ViolaAppOptions {
   certificates?: Certificates | undefined
   tracing?: TraceSettings
   /** How long a client may take to send its headers, and the whole of a request. */
-  patience?: { headersMs: number; requestMs: number }
+  timeouts?: { headersMs: number; requestMs: number }
 }
 
 const mostProviders = 500
@@ -47,11 +47,11 @@ interface Admitted {
 }
 
 export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
-  const { targets, auth, log, parallel, certificates, patience, tracing = {} } = options
+  const { targets, auth, log, parallel, certificates, timeouts, tracing = {} } = options
   const metrics = createMetrics('viola', { process: true })
   const providers = new Set<string>()
   const tracer = openTracer(tracing, {
-    part: 'viola',
+    component: 'viola',
     log,
     count: (outcome, spans) => metrics.count('multinic_trace_spans_total', spans, { outcome }),
   })
@@ -62,7 +62,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     warnings: () => [...auth.warnings(), ...(certificates?.warnings() ?? []), ...targets.warnings()],
     details: () => ({ targets: targets.states().map(toldState) }),
     openapi: openApiDocument(violaApi),
-    ...(patience && { patience }),
+    ...(timeouts && { timeouts }),
     ...(certificates && { tls: certificates.options() }),
   })
   if (app.server instanceof TlsServer) certificates?.follow(app.server)
@@ -144,7 +144,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
         held => belongsTo(held, providerId) && (nodeName === undefined || held.spec.nodeName === nodeName),
       )
       const resourceVersion = fingerprintOf(objects)
-      if (hasAlready(request, reply, resourceVersion) || since === resourceVersion) return reply.code(304).send()
+      if (isNotModified(request, reply, resourceVersion) || since === resourceVersion) return reply.code(304).send()
       const items = objects.map(heldNode).sort((a, b) => (a.nodeName < b.nodeName ? -1 : 1))
       return reply.type('application/json').send(JSON.stringify({ items, resourceVersion }))
     },

@@ -41,7 +41,7 @@ export async function openAuth(settings: ViolaSettings, log: Log): Promise<Auth>
     const known = await tokens.callerWith(token)
     if (known) return known
     const user = await reviews?.userOf(token)
-    if (user === undefined) throw new HttpProblem(401, 'the bearer token is not known')
+    if (user === undefined) throw new HttpProblem(401, 'unknown bearer token')
     return named('user', [user])
   }
 

@@ -83,7 +83,7 @@ export interface Routing {
 export function routingFrom(content: string, local: Route): Routing {
   const parsed = routingFile.safeParse(yamlFrom(content) ?? {})
   if (!parsed.success) {
-    const wrong = fieldErrors(parsed.error).map(({ path, message }) => `${path || 'the whole file'}: ${message}`)
+    const wrong = fieldErrors(parsed.error).map(({ path, message }) => `${path || 'file'}: ${message}`)
     throw new Error(wrong.join('; '))
   }
   const { strict, default: usual, targets } = parsed.data

@@ -14,8 +14,8 @@ let port: number
 
 before(async () => {
   biz = await aBizCluster()
-  const patience = { headersMs: 200, requestMs: 400 }
-  viola = await aViola({ KUBECONFIG: biz.api.kubeconfig }, silent, { patience })
+  const timeouts = { headersMs: 200, requestMs: 400 }
+  viola = await aViola({ KUBECONFIG: biz.api.kubeconfig }, silent, { timeouts })
   port = Number(new URL(await listen(viola.app, '127.0.0.1:0')).port)
 })
 after(async () => {

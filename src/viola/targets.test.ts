@@ -104,9 +104,9 @@ test('a new routing file counts for the next request; a broken one leaves the ol
     assert.equal((await viola.list('', { provider: 'first' })).status, 200)
     const ready = await viola.ask('GET', '/readyz')
     assert.equal(ready.status, 200)
-    assert.match(ready.json.warnings.join('\n'), /routing: .*targets\[0\]\.kubeApiServer.*stays in force/)
+    assert.match(ready.json.warnings.join('\n'), /routing: .*targets\[0\]\.kubeApiServer.*stays in effect/)
     assert.match((await viola.ask('GET', '/metrics')).body, /^viola_routing_broken 1$/m)
-    const said = lines.filter(line => line.includes('file cannot be used'))
+    const said = lines.filter(line => line.includes('cannot use file'))
     // Perhaps twice: a look in the middle of the writing finds an empty file.
     assert.ok(said.length === 1 || said.length === 2, said.join(''))
     assert.doesNotMatch(lines.join(''), /s3cret/)

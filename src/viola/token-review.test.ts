@@ -82,7 +82,7 @@ test('while nobody can say whose token it is, it is a 503, and the next one asks
   broken = true
   const answer = await listAs('token-in-hard-times')
   assert.equal(answer.status, 503)
-  assert.match(answer.json.detail, /the token could not be reviewed: .*forbidden/)
+  assert.match(answer.json.detail, /cannot review the token: .*forbidden/)
   broken = false
   assert.equal((await listAs('token-in-hard-times')).status, 200)
 })

@@ -4,7 +4,7 @@
  * An object carries the trace of the write that last changed it as an annotation. One that is as wanted is not written, so
  * it keeps the one that it has.
  */
-import { below, parseTraceparent, type TracePlace, type Tracer, traceparentOf } from '../telemetry/trace.ts'
+import { childOf, parseTraceparent, type TraceContext, type Tracer, traceparentOf } from '../telemetry/trace.ts'
 import type { WantedNode } from './plan.ts'
 
 export interface RequestTrace {
@@ -26,7 +26,7 @@ export function requestTrace(tracer: Tracer, header: unknown): RequestTrace | un
   if (!caller) return undefined
   const { traceId } = caller
   if (!tracer.on) return { traceId, write: () => ({ traceparent: String(header), end: () => {} }), end: () => {} }
-  const request = below(caller)
+  const request = childOf(caller)
   const start = Date.now()
   return {
     traceId,
@@ -34,13 +34,13 @@ export function requestTrace(tracer: Tracer, header: unknown): RequestTrace | un
     end(providerId, nodes) {
       const attributes = { 'multinic.provider': providerId, 'multinic.nodes': nodes }
       const { spanId: parentSpanId } = caller
-      tracer.tell({ ...request, parentSpanId, name: 'viola', kind: 'server', start, end: Date.now(), attributes })
+      tracer.record({ ...request, parentSpanId, name: 'viola', kind: 'server', start, end: Date.now(), attributes })
     },
   }
 }
 
-function writeTrace(tracer: Tracer, request: TracePlace, { nodeName, interfaces }: WantedNode): WriteTrace {
-  const place = below(request)
+function writeTrace(tracer: Tracer, request: TraceContext, { nodeName, interfaces }: WantedNode): WriteTrace {
+  const place = childOf(request)
   const start = Date.now()
   const ports = interfaces.flatMap(({ portId }) => portId ?? []).join(',')
   const attributes = { 'multinic.node': nodeName, 'multinic.ports': ports }
@@ -48,6 +48,6 @@ function writeTrace(tracer: Tracer, request: TracePlace, { nodeName, interfaces 
   return {
     traceparent: traceparentOf(place, true),
     end: error =>
-      tracer.tell({ ...place, parentSpanId, name: 'cr', kind: 'client', start, end: Date.now(), attributes, error }),
+      tracer.record({ ...place, parentSpanId, name: 'cr', kind: 'client', start, end: Date.now(), attributes, error }),
   }
 }

@@ -36,7 +36,7 @@ test('kubeconfigs: the field is named, its value is not', async () => {
       const said = await refusalOf(() => kubeconfigFrom(text))
       if (said === undefined) return 'taken'
       if (hasOnlyToken(text)) assert.ok(!said.includes(secret), said)
-      assert.match(said, /^(the whole file|[\w.-]+|(clusters|users|contexts)\[.*?): |^is not valid YAML$/su)
+      assert.match(said, /^(file|[\w.-]+|(clusters|users|contexts)\[.*?): |^is not valid YAML$/su)
       return 'refused'
     },
     { atLeast: { taken: 200, refused: 1_000 } },
@@ -60,7 +60,7 @@ test('the routing file of Viola: the field is named, its value is not', async ()
       const said = await refusalOf(() => routingFrom(text, { namespace: 'multinic-system' }))
       if (said === undefined) return 'taken'
       if (hasOnlyToken(text)) assert.ok(!said.includes(secret), said)
-      assert.match(said, /^(strict|default|targets|the whole file)\b|^is not valid YAML$/)
+      assert.match(said, /^(strict|default|targets|file)\b|^is not valid YAML$/)
       return 'refused'
     },
     { atLeast: { taken: 500, refused: 1_000 } },
@@ -79,7 +79,7 @@ test('the file of tokens: the field is named, no token is shown', async () => {
       const said = await refusalOf(() => knownFrom(text))
       if (said === undefined) return 'taken'
       if (hasOnlyToken(text)) assert.ok(!said.includes(secret), said)
-      assert.match(said, /^(tokens|the whole file)\b|^is not valid YAML$/)
+      assert.match(said, /^(tokens|file)\b|^is not valid YAML$/)
       return 'refused'
     },
     { atLeast: { taken: 200, refused: 1_000 } },
@@ -95,7 +95,7 @@ test('the rules of namespaces: the field is named', async () => {
     async text => {
       const said = await refusalOf(() => rulesFrom(text))
       if (said === undefined) return 'taken'
-      assert.match(said, /^(namespaces|the whole file)\b|^is not valid YAML/)
+      assert.match(said, /^(namespaces|file)\b|^is not valid YAML/)
       return 'refused'
     },
     { atLeast: { taken: 200, refused: 1_000 } },

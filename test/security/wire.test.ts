@@ -76,7 +76,7 @@ test('headers beyond 16 KiB are refused', async () => {
     )
 })
 
-test('every server has little patience, and takes on so many at once', () => {
+test('every server has short timeouts and a maximum number of connections', () => {
   for (const [part, { server }] of Object.entries(servers.apps)) {
     assert.ok(server.headersTimeout > 0 && server.headersTimeout <= 10_000, part)
     assert.ok(server.requestTimeout > 0 && server.requestTimeout <= 30_000, part)
@@ -93,7 +93,7 @@ const slow: Record<string, string> = {
 }
 for (const [name, bytes] of Object.entries(slow))
   test(`a client that ${name} is cut off`, async () => {
-    const app = createApp({ log: silent, patience: { headersMs: 200, requestMs: 400 } })
+    const app = createApp({ log: silent, timeouts: { headersMs: 200, requestMs: 400 } })
     app.post('/healthz', async () => 'read')
     const port = Number(new URL(await listen(app, '127.0.0.1:0')).port)
     try {

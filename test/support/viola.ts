@@ -40,7 +40,7 @@ export interface Asking {
 export async function aViola(
   env: Record<string, string>,
   log: Log = silent,
-  more: Pick<ViolaAppOptions, 'patience'> = {},
+  more: Pick<ViolaAppOptions, 'timeouts'> = {},
 ): Promise<Viola> {
   const settings = settingsFrom(violaSettings, env)
   const certificates = await openCertificates(settings, log, 20)

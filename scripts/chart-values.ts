@@ -1,8 +1,8 @@
 /**
- * The values of the Helm chart: names, defaults, what they mean and what may stand there, in one place.
+ * The values of the Helm chart: name, default, description and schema of each.
  *
- * `values.yaml`, `values.schema.json` and the reference page are written from this by `make generate`. The settings of each
- * part come from the part itself, under the very names of its environment variables.
+ * `make generate` writes `values.yaml`, `values.schema.json` and the reference page from this. The settings of a component
+ * come from the component itself, under the names of its environment variables.
  */
 import type { ZodType } from 'zod'
 import { settingEnvironment, settings } from '../src/contract/settings.ts'
@@ -16,7 +16,7 @@ type Default = string | number | boolean | readonly unknown[] | Record<string, u
 export interface Leaf {
   about: string
   is: Default
-  /** JSON Schema of what may stand here. */
+  /** JSON Schema of the value. */
   schema: Record<string, unknown>
 }
 
@@ -45,7 +45,7 @@ const labels = (about: string): Leaf => ({
 })
 const free = (is: Record<string, unknown>, about: string): Leaf => ({ about, is, schema: { type: 'object' } })
 
-/** What Kubernetes or the chart itself sets. */
+/** Variables that Kubernetes or the chart sets. */
 const ours = new Set([
   'KUBERNETES_SERVICE_HOST',
   'KUBERNETES_SERVICE_PORT',
@@ -106,55 +106,55 @@ const syncSettings = Object.fromEntries(
 
 function image(repository: string): Group {
   return {
-    about: 'Its image.',
+    about: 'Container image.',
     of: {
-      repository: text(repository, 'Name of the image; global.imageRegistry is put in front.', { minLength: 1 }),
-      tag: text('', 'Tag; empty means the version of the chart.'),
-      digest: text('', 'Digest (sha256:…); it counts instead of the tag.', { pattern: '^(sha256:[0-9a-f]{64})?$' }),
-      pullPolicy: text('IfNotPresent', 'When it is pulled.', { enum: ['Always', 'IfNotPresent', 'Never'] }),
+      repository: text(repository, 'Image name. global.imageRegistry is prepended.', { minLength: 1 }),
+      tag: text('', 'Tag. Default: the version of the chart.'),
+      digest: text('', 'Digest (sha256:…). Takes precedence over the tag.', { pattern: '^(sha256:[0-9a-f]{64})?$' }),
+      pullPolicy: text('IfNotPresent', 'Image pull policy.', { enum: ['Always', 'IfNotPresent', 'Never'] }),
     },
   }
 }
 
-/** What every Deployment of ours has. */
+/** Values that every Deployment of the chart has. */
 function workload(port: number, memory: { request: string; limit: string }): Record<string, Leaf | Group> {
   return {
-    port: count(port, 'Where it listens in its Pod; on the network of the host no two may be the same.', 1),
-    env: list('More environment variables, as in a Pod.'),
-    envFrom: list('ConfigMaps and Secrets whose keys become environment variables, as in a Pod.'),
-    extraVolumes: list('More volumes, as in a Pod (private CAs, for instance).'),
-    extraVolumeMounts: list('Where they are mounted.'),
+    port: count(port, 'Port of the container. With hostNetwork it must be unique on the node.', 1),
+    env: list('Additional environment variables, in Pod syntax.'),
+    envFrom: list('ConfigMaps and Secrets to load as environment variables, in Pod syntax.'),
+    extraVolumes: list('Additional volumes, in Pod syntax (for example for private CAs).'),
+    extraVolumeMounts: list('Mounts of the additional volumes.'),
     resources: free(
       { requests: { cpu: '50m', memory: memory.request }, limits: { memory: memory.limit } },
-      'Requests and limits of the container.',
+      'Resource requests and limits of the container.',
     ),
-    podAnnotations: labels('Annotations of its Pods.'),
-    podLabels: labels('More labels of its Pods.'),
-    nodeSelector: labels('Nodes that it may run on.'),
-    tolerations: list('Taints that it bears.'),
-    affinity: free({}, 'Affinity of its Pods.'),
-    priorityClassName: text('', 'PriorityClass of its Pods.'),
-    topologySpread: flag(true, 'Spread replicas over hosts and zones, where that is possible.'),
-    hostNetwork: flag(false, 'Run on the network of the host: for clusters whose Pod network is not there yet.'),
-    podDisruptionBudget: flag(true, 'Keep one replica during voluntary disruptions; made when there are several.'),
-    serviceAccountAnnotations: labels('Annotations of its ServiceAccount.'),
+    podAnnotations: labels('Annotations of the Pods.'),
+    podLabels: labels('Additional labels of the Pods.'),
+    nodeSelector: labels('Node selector of the Pods.'),
+    tolerations: list('Tolerations of the Pods.'),
+    affinity: free({}, 'Affinity of the Pods.'),
+    priorityClassName: text('', 'PriorityClass of the Pods.'),
+    topologySpread: flag(true, 'Spread replicas over hosts and zones if possible.'),
+    hostNetwork: flag(false, 'Use the host network, for clusters that have no Pod network yet.'),
+    podDisruptionBudget: flag(true, 'Create a PodDisruptionBudget that keeps one replica, if there are several.'),
+    serviceAccountAnnotations: labels('Annotations of the ServiceAccount.'),
   }
 }
 
 const secretName = (about: string) => text('', about, { maxLength: 253 })
 
 export const chartValues: Group = {
-  about: 'Values of the chart.',
+  about: 'Chart values.',
   of: {
     global: {
-      about: 'For all parts.',
+      about: 'Values for all components.',
       of: {
-        imageRegistry: text('', 'Put in front of every image, with a slash: the registry of an air-gapped site.'),
-        imagePullSecrets: words('Names of pull Secrets, for our Pods and for the Jobs of the agent.'),
-        labels: labels('Labels of every object.'),
+        imageRegistry: text('', 'Registry that is prepended to every image name, for example on an air-gapped site.'),
+        imagePullSecrets: words('Names of image pull Secrets for all Pods, including the agent Jobs.'),
+        labels: labels('Labels of all objects.'),
       },
     },
-    fullname: text('multinic-agent', 'Begin of the names of all objects of the controller.', {
+    fullname: text('multinic-agent', 'Name prefix of all objects of the controller.', {
       pattern: '^[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?$',
     }),
     crds: {
@@ -162,129 +162,129 @@ export const chartValues: Group = {
       of: {
         install: flag(
           true,
-          'Install and upgrade them with the chart, unless somebody else brought them. They stay when the chart is uninstalled.',
+          'Install and upgrade the CRDs with the chart, unless they were installed in another way. Uninstalling the chart keeps them.',
         ),
       },
     },
     namespace: {
-      about: 'The namespace of the release.',
+      about: 'Namespace of the release.',
       of: {
         manage: flag(
           false,
-          'Let the chart label it, so that Pod Security lets the agent’s Pods in (with helm --take-ownership); it stays when the chart goes.',
+          'Let the chart label the namespace so that Pod Security admits the agent Pods (needs helm --take-ownership). Uninstalling the chart keeps the namespace.',
         ),
       },
     },
     controller: {
-      about: 'The controller (Biz cluster): runs an agent Job on each node that has to change.',
+      about: 'Controller (Biz cluster). Runs an agent Job on each node that must change.',
       of: {
-        enabled: flag(true, 'Install it.'),
+        enabled: flag(true, 'Install the controller.'),
         image: image('multinic-controller'),
-        replicas: count(1, 'Replicas; with more than one they elect a leader.', 1),
+        replicas: count(1, 'Number of replicas. Several replicas elect a leader.', 1),
         settings: settingsOf(
-          'Settings, by the names of docs/reference/controller-settings.md.',
+          'Settings, see docs/reference/controller-settings.md.',
           shapeOf(controllerSettings.shape, name => !isOfAgent(name)),
         ),
         ...workload(8080, { request: '96Mi', limit: '384Mi' }),
       },
     },
     agent: {
-      about: 'The agent: what its Jobs run with.',
+      about: 'Agent Jobs.',
       of: {
         image: image('multinic-agent'),
         priorityClassName: text('', 'PriorityClass of the Jobs.'),
         settings: settingsOf(
-          'Settings, by the names of docs/reference/controller-settings.md; they reach every Job.',
+          'Settings of every Job, see docs/reference/controller-settings.md.',
           shapeOf(controllerSettings.shape, isOfAgent),
         ),
       },
     },
     operator: {
-      about: 'The operator (management cluster): looks at OpenStack and delivers node configs to Viola.',
+      about: 'Operator (management cluster). Reads OpenStack and delivers node configs to Viola.',
       of: {
-        enabled: flag(false, 'Install it.'),
+        enabled: flag(false, 'Install the operator.'),
         image: image('multinic-operator'),
         replicas: count(
           1,
-          'Replicas; with more than one they elect a leader, and the inventory must be on its own.',
+          'Number of replicas. Several replicas elect a leader and need a separate inventory.',
           1,
         ),
-        settings: settingsOf('Settings, by the names of docs/reference/settings.md and operator-settings.md.', {
+        settings: settingsOf('Settings, see docs/reference/settings.md and operator-settings.md.', {
           ...syncSettings,
           ...shapeOf(processSettings.shape),
         }),
-        encryptKeySecret: secretName('Secret with CONTRABASS_ENCRYPT_KEY, for Contrabass as set here.'),
-        violaTokenSecret: secretName('Secret with the key token: bearer token for Viola as set here.'),
-        violaClientCertSecret: secretName('TLS Secret (tls.crt, tls.key): client certificate for Viola as set here.'),
-        inventoryTokenSecret: secretName('Secret with the key token: admin token for the inventory of this chart.'),
+        encryptKeySecret: secretName('Secret with CONTRABASS_ENCRYPT_KEY, for the Contrabass in these settings.'),
+        violaTokenSecret: secretName('Secret with key token: bearer token for the Viola in these settings.'),
+        violaClientCertSecret: secretName('TLS Secret (tls.crt, tls.key): client certificate for the Viola in these settings.'),
+        inventoryTokenSecret: secretName('Secret with key token: admin token for the inventory of this chart.'),
         ...workload(8081, { request: '128Mi', limit: '512Mi' }),
       },
     },
     viola: {
-      about: 'The Viola API (management cluster): applies node configs in the right Biz cluster.',
+      about: 'Viola API (management cluster). Writes node configs to the Biz clusters.',
       of: {
-        enabled: flag(false, 'Install it.'),
+        enabled: flag(false, 'Install Viola.'),
         image: image('multinic-viola-test-api'),
-        replicas: count(1, 'Replicas.', 1),
+        replicas: count(1, 'Number of replicas.', 1),
         settings: settingsOf(
-          'Settings, by the names of docs/reference/viola-settings.md.',
+          'Settings, see docs/reference/viola-settings.md.',
           shapeOf(violaSettings.shape),
         ),
         routingSecret: secretName(
-          'Secret with the key routing.yaml, and the files that it names, mounted at /etc/viola. Without it there is one target: this cluster.',
+          'Secret with key routing.yaml and the files that it names, mounted at /etc/viola. Without it, all providers use this cluster.',
         ),
         tokensSecret: secretName(
-          'Secret with the key tokens.yaml: who may write which providers. Without it everybody may.',
+          'Secret with key tokens.yaml: callers and their providers. Without it, everyone may write.',
         ),
-        tlsSecret: secretName('TLS Secret (tls.crt, tls.key; ca.crt for client certificates).'),
+        tlsSecret: secretName('TLS Secret (tls.crt, tls.key, and ca.crt for client certificates).'),
         ...workload(8080, { request: '96Mi', limit: '256Mi' }),
       },
     },
     inventory: {
-      about: 'The inventory: API and dashboard. On its own it also serves several operators.',
+      about: 'Inventory with API and dashboard. A separate inventory can serve several operators.',
       of: {
-        enabled: flag(false, 'Install it on its own; otherwise the operator holds one.'),
+        enabled: flag(false, 'Install a separate inventory. Otherwise the operator contains one.'),
         image: image('multinic-operator'),
-        replicas: count(1, 'Replicas; more than one needs PostgreSQL.', 1),
+        replicas: count(1, 'Number of replicas. Several replicas need PostgreSQL.', 1),
         settings: settingsOf(
-          'Settings, by the names of docs/reference/inventory-settings.md.',
+          'Settings, see docs/reference/inventory-settings.md.',
           shapeOf(inventorySettings.shape),
         ),
-        databaseSecret: secretName('Secret with INVENTORY_DATABASE_URL: PostgreSQL instead of the embedded database.'),
+        databaseSecret: secretName('Secret with INVENTORY_DATABASE_URL, to use PostgreSQL instead of the embedded database.'),
         tokensSecret: secretName(
-          'Secret with the key tokens.yaml: who may read and write. Without it reading is open.',
+          'Secret with key tokens.yaml: callers and their roles. Without it, everyone may read.',
         ),
         persistence: {
-          about: 'The volume of the embedded database, of this part or of the operator that holds it.',
+          about: 'Volume of the embedded database, here or in the operator.',
           of: {
-            enabled: flag(false, 'Keep it; otherwise history is lost with the Pod (configuration never is).'),
-            existingClaim: text('', 'A PersistentVolumeClaim that is there already.'),
-            storageClassName: text('', 'StorageClass of a new one; empty means the default of the cluster.'),
-            size: text('1Gi', 'Size of a new one. 10,000 nodes with a year of ordinary changes need less than 1 GiB.'),
+            enabled: flag(false, 'Use a persistent volume. Otherwise the history is lost with the Pod; the configuration is not.'),
+            existingClaim: text('', 'Name of an existing PersistentVolumeClaim.'),
+            storageClassName: text('', 'StorageClass of a new claim. Default: the default of the cluster.'),
+            size: text('1Gi', 'Size of a new claim. 10,000 nodes with a year of ordinary changes need less than 1 GiB.'),
           },
         },
         ...workload(18081, { request: '96Mi', limit: '384Mi' }),
       },
     },
     networkPolicy: {
-      about: 'NetworkPolicies: only what is needed comes in.',
+      about: 'NetworkPolicies that admit only the required traffic.',
       of: {
-        enabled: flag(false, 'Make them.'),
+        enabled: flag(false, 'Create NetworkPolicies.'),
         from: list(
-          'Who may reach Viola and the inventory, as peers of a NetworkPolicy; empty means everybody in the cluster.',
+          'Peers that may reach Viola and the inventory, in NetworkPolicy syntax. Default: everything in the cluster.',
         ),
-        metricsFrom: list('Who may reach the metrics; empty means everybody in the cluster.'),
+        metricsFrom: list('Peers that may reach the metrics. Default: everything in the cluster.'),
       },
     },
     monitoring: {
-      about: 'For the Prometheus operator and Grafana.',
+      about: 'Prometheus operator and Grafana.',
       of: {
-        serviceMonitor: flag(false, 'Make ServiceMonitors, where the cluster has the Prometheus operator.'),
-        prometheusRule: flag(false, 'Make alerts, where the cluster has the Prometheus operator.'),
-        grafanaDashboard: flag(false, 'Make a ConfigMap with a board, labelled grafana_dashboard.'),
-        labels: labels('More labels of these, so that your Prometheus finds them.'),
-        interval: text('30s', 'How often metrics are read.', { pattern: '^[0-9]+(ms|s|m)$' }),
-        runbookUrl: text('', 'Where the documents are served; put before troubleshooting links of alerts.'),
+        serviceMonitor: flag(false, 'Create ServiceMonitors, if the cluster has the Prometheus operator.'),
+        prometheusRule: flag(false, 'Create alerts, if the cluster has the Prometheus operator.'),
+        grafanaDashboard: flag(false, 'Create a ConfigMap with a dashboard, labeled grafana_dashboard.'),
+        labels: labels('Additional labels of these objects, for the selectors of your Prometheus.'),
+        interval: text('30s', 'Scrape interval.', { pattern: '^[0-9]+(ms|s|m)$' }),
+        runbookUrl: text('', 'Base URL of the documents, for the runbook links of the alerts.'),
       },
     },
   },

@@ -10,7 +10,7 @@ import { terminalIo } from './terminal.ts'
 
 export function openProgram(): Command {
   return new Command('multinic')
-    .description('Named, addressed, routed and verified NICs for Kubernetes nodes on OpenStack VMs')
+    .description('Configures additional network interfaces on Kubernetes nodes that are OpenStack VMs')
     .version(`multinic ${version}`, '--version', 'tell the version')
     .showHelpAfterError()
     .enablePositionalOptions()

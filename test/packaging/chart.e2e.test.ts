@@ -260,7 +260,7 @@ test('over definitions that make install brought, helm installs the rest, says s
     cluster.kubeconfig,
   )
   assert.equal(code, 0, stderr)
-  assert.match(stdout, /Left as they are: definitions .*multinicnodeconfigs\.multinic\.io/s)
+  assert.match(stdout, /CRDs not changed, .*multinicnodeconfigs\.multinic\.io/s)
   await kubectl('get', 'deployment', 'multinic-agent-controller', '--namespace', namespace)
   const owned = await kubectl('get', 'customresourcedefinitions', '--output', 'jsonpath={..annotations}')
   assert.doesNotMatch(owned.stdout, /meta\.helm\.sh\/release-name":"multinic-agent/)

@@ -1,4 +1,4 @@
-{{/* Names, labels, images, and the one Deployment that all parts are made from. */}}
+{{/* Names, labels, images, and the Deployment template of all components. */}}
 
 {{- define "multinic.name" -}}
 {{- $names := dict "controller" (printf "%s-controller" .root.Values.fullname) "operator" "multinic-operator" "viola" "viola-api" "inventory" "multinic-inventory" "agent" "multinic-agent" -}}
@@ -39,7 +39,7 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{- end }}
 {{- end }}
 
-{{/* A key of a Secret, mounted as a directory of its own. */}}
+{{/* A Secret as a volume. */}}
 {{- define "multinic.secretVolume" -}}
 - name: {{ .name }}
   secret:
@@ -48,7 +48,7 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{- end }}
 
 {{/*
-root, part, values (of the part), env (map), rawEnv (list), volumes, mounts (lists), ports (list of name and port), health
+root, part, values (of the component), env (map), rawEnv (list), volumes, mounts (lists), ports (list of name and port), health
 (port name), scheme of the probes, recreate.
 */}}
 {{- define "multinic.deployment" -}}
@@ -260,13 +260,13 @@ subjects:
     namespace: {{ .root.Release.Namespace }}
 {{- end }}
 
-{{/* Whether a part shows tokens to Kubernetes, by its settings. */}}
+{{/* Whether the settings of a component turn TokenReview on. */}}
 {{- define "multinic.reviews" -}}
 {{- $said := .VIOLA_TOKEN_REVIEW | default .INVENTORY_TOKEN_REVIEW | toString | lower -}}
 {{- has $said (list "true" "1" "yes" "on" "y" "enabled") -}}
 {{- end }}
 
-{{/* The right to ask whose a token is: root, part. */}}
+{{/* Permission to create TokenReviews: root, part. */}}
 {{- define "multinic.reviewRights" -}}
 {{- $name := printf "%s-%s-token-review" .root.Release.Namespace (include "multinic.name" .) -}}
 apiVersion: rbac.authorization.k8s.io/v1
@@ -316,8 +316,8 @@ spec:
     {{- end }}
 {{- end }}
 
-{{/* Whether a definition is this release's to bring. Helm refuses to install over one that it did not make, and make install, kubectl,
-the Go implementation or another release may have been there before: theirs are left to them. */}}
+{{/* Whether this release manages a CRD. Helm refuses to install over a CRD that it did not create, and make install, kubectl, the Go
+implementation or another release may have created it: such CRDs stay unchanged. */}}
 {{- define "multinic.bringsCrd" -}}
 {{- $release := (index . 0).Release }}
 {{- $there := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" (index . 1) }}

@@ -204,18 +204,16 @@ export const chartValues: Group = {
       of: {
         enabled: flag(false, 'Install the operator.'),
         image: image('multinic-operator'),
-        replicas: count(
-          1,
-          'Number of replicas. Several replicas elect a leader and need a separate inventory.',
-          1,
-        ),
+        replicas: count(1, 'Number of replicas. Several replicas elect a leader and need a separate inventory.', 1),
         settings: settingsOf('Settings, see docs/reference/settings.md and operator-settings.md.', {
           ...syncSettings,
           ...shapeOf(processSettings.shape),
         }),
         encryptKeySecret: secretName('Secret with CONTRABASS_ENCRYPT_KEY, for the Contrabass in these settings.'),
         violaTokenSecret: secretName('Secret with key token: bearer token for the Viola in these settings.'),
-        violaClientCertSecret: secretName('TLS Secret (tls.crt, tls.key): client certificate for the Viola in these settings.'),
+        violaClientCertSecret: secretName(
+          'TLS Secret (tls.crt, tls.key): client certificate for the Viola in these settings.',
+        ),
         inventoryTokenSecret: secretName('Secret with key token: admin token for the inventory of this chart.'),
         ...workload(8081, { request: '128Mi', limit: '512Mi' }),
       },
@@ -226,10 +224,7 @@ export const chartValues: Group = {
         enabled: flag(false, 'Install Viola.'),
         image: image('multinic-viola-test-api'),
         replicas: count(1, 'Number of replicas.', 1),
-        settings: settingsOf(
-          'Settings, see docs/reference/viola-settings.md.',
-          shapeOf(violaSettings.shape),
-        ),
+        settings: settingsOf('Settings, see docs/reference/viola-settings.md.', shapeOf(violaSettings.shape)),
         routingSecret: secretName(
           'Secret with key routing.yaml and the files that it names, mounted at /etc/viola. Without it, all providers use this cluster.',
         ),
@@ -246,21 +241,26 @@ export const chartValues: Group = {
         enabled: flag(false, 'Install a separate inventory. Otherwise the operator contains one.'),
         image: image('multinic-operator'),
         replicas: count(1, 'Number of replicas. Several replicas need PostgreSQL.', 1),
-        settings: settingsOf(
-          'Settings, see docs/reference/inventory-settings.md.',
-          shapeOf(inventorySettings.shape),
+        settings: settingsOf('Settings, see docs/reference/inventory-settings.md.', shapeOf(inventorySettings.shape)),
+        databaseSecret: secretName(
+          'Secret with INVENTORY_DATABASE_URL, to use PostgreSQL instead of the embedded database.',
         ),
-        databaseSecret: secretName('Secret with INVENTORY_DATABASE_URL, to use PostgreSQL instead of the embedded database.'),
         tokensSecret: secretName(
           'Secret with key tokens.yaml: callers and their roles. Without it, everyone may read.',
         ),
         persistence: {
           about: 'Volume of the embedded database, here or in the operator.',
           of: {
-            enabled: flag(false, 'Use a persistent volume. Otherwise the history is lost with the Pod; the configuration is not.'),
+            enabled: flag(
+              false,
+              'Use a persistent volume. Otherwise the history is lost with the Pod; the configuration is not.',
+            ),
             existingClaim: text('', 'Name of an existing PersistentVolumeClaim.'),
             storageClassName: text('', 'StorageClass of a new claim. Default: the default of the cluster.'),
-            size: text('1Gi', 'Size of a new claim. 10,000 nodes with a year of ordinary changes need less than 1 GiB.'),
+            size: text(
+              '1Gi',
+              'Size of a new claim. 10,000 nodes with a year of ordinary changes need less than 1 GiB.',
+            ),
           },
         },
         ...workload(18081, { request: '96Mi', limit: '384Mi' }),

@@ -1,24 +1,26 @@
 /**
- * The app as a whole: which screen is shown, in which language, and what stands over it.
+ * The app: which screen is shown and in which language, the banner above it and the search on top of it.
  */
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { Deviations } from './deviations/deviations.tsx'
 import { History } from './history/history.tsx'
 import { Matrix } from './matrix/matrix.tsx'
-import { sayIn } from './messages/messages.ts'
-import { NodeNamed } from './node/node.tsx'
+import { translator } from './messages/messages.ts'
+import { NodeByName } from './node/node.tsx'
 import { NodeList } from './node/node-list.tsx'
 import { Overview } from './overview/overview.tsx'
 import { Ports } from './ports/ports.tsx'
 import { Palette } from './search/palette.tsx'
-import { Away, Loading, Notices, TokenForm } from './shell/banner.tsx'
+import { Banner, Loading, TokenForm, Unreachable } from './shell/banner.tsx'
 import { Shell } from './shell/shell.tsx'
 import type { Data, DataSource } from './state/data.ts'
-import { keepPreferences, preferences } from './state/preferences.ts'
-import { type Route, routeFrom, stayingThen } from './state/route.ts'
-import { usePast } from './state/snapshot.ts'
+import { preferences, savePreferences } from './state/preferences.ts'
+import { keepSnapshotTime, type Route, routeFrom } from './state/route.ts'
+import { useSnapshot } from './state/snapshot.ts'
 import { Topology } from './topology/topology.tsx'
-import { Blank, Panel, UiContext, useUi } from './ui/ui.tsx'
+import { UiContext, useUi } from './ui/context.ts'
+import { EmptyState } from './ui/empty-state.tsx'
+import { Panel } from './ui/panel.tsx'
 
 export function App({ source }: { source: DataSource }) {
   const [data, setData] = useState(source.data)
@@ -33,60 +35,64 @@ export function App({ source }: { source: DataSource }) {
     return () => clearInterval(timer)
   }, [])
   useEffect(() => {
-    const moved = () => {
-      setRoute(was => {
-        const staying = stayingThen(was, location.hash)
-        if (staying) location.replace(staying)
-        const is = routeFrom(staying ?? location.hash)
-        if (is.screen !== was.screen || is.nodeName !== was.nodeName) scrollTo(0, 0)
-        return is
+    const onHashChange = () => {
+      setRoute(current => {
+        const kept = keepSnapshotTime(current, location.hash)
+        if (kept) location.replace(kept)
+        const next = routeFrom(kept ?? location.hash)
+        if (next.screen !== current.screen || next.nodeName !== current.nodeName) scrollTo(0, 0)
+        return next
       })
       setSearching(false)
     }
-    addEventListener('hashchange', moved)
-    return () => removeEventListener('hashchange', moved)
+    addEventListener('hashchange', onHashChange)
+    return () => removeEventListener('hashchange', onHashChange)
   }, [])
   useEffect(() => {
-    const pressed = (event: KeyboardEvent) => {
-      const typing = event.target instanceof HTMLElement && event.target.closest('input, select, textarea')
-      const wanted =
-        (event.key.toLowerCase() === 'k' && (event.metaKey || event.ctrlKey)) || (event.key === '/' && !typing)
-      if (!wanted) return
+    const onKeyDown = (event: KeyboardEvent) => {
+      const isTyping = event.target instanceof HTMLElement && event.target.closest('input, select, textarea')
+      const opensSearch =
+        (event.key.toLowerCase() === 'k' && (event.metaKey || event.ctrlKey)) || (event.key === '/' && !isTyping)
+      if (!opensSearch) return
       event.preventDefault()
       setSearching(true)
     }
-    addEventListener('keydown', pressed)
-    return () => removeEventListener('keydown', pressed)
+    addEventListener('keydown', onKeyDown)
+    return () => removeEventListener('keydown', onKeyDown)
   }, [])
 
-  const say = useMemo(() => sayIn(chosen.language), [chosen.language])
+  const t = useMemo(() => translator(chosen.language), [chosen.language])
   const { nodeName, screen } = route
   useEffect(() => {
-    document.title = `${nodeName ?? say(`screen.${screen}`)} · MultiNIC`
-  }, [nodeName, screen, say])
+    document.title = `${nodeName ?? t(`screen.${screen}`)} · MultiNIC`
+  }, [nodeName, screen, t])
 
   const { asof } = route
-  const past = usePast(asof)
+  const snapshot = useSnapshot(asof)
   const ui = useMemo(() => {
-    const then: Partial<Data> = { nodes: past?.nodes ?? [], complete: past?.complete ?? false, deviations: [] }
+    const past: Partial<Data> = {
+      nodes: snapshot?.nodes ?? [],
+      complete: snapshot?.complete ?? false,
+      deviations: [],
+    }
     return {
-      say,
+      t,
       language: chosen.language,
-      now: asof ? Date.parse(asof) : Math.max(now, data.heard),
-      data: asof ? { ...data, ...then, ...(past ? {} : { phase: 'loading' as const }) } : data,
+      now: asof ? Date.parse(asof) : Math.max(now, data.lastContact),
+      data: asof ? { ...data, ...past, ...(snapshot ? {} : { phase: 'loading' as const }) } : data,
       route,
       retry: source.retry,
     }
-  }, [say, chosen.language, now, data, asof, past, route, source])
+  }, [t, chosen.language, now, data, asof, snapshot, route, source])
   const choose = (change: Partial<typeof chosen>) => {
     const next = { ...chosen, ...change }
-    keepPreferences(next)
+    savePreferences(next)
     setChosen(next)
   }
   return (
     <UiContext.Provider value={ui}>
       <Shell chosen={chosen} choose={choose} search={() => setSearching(true)}>
-        <Notices />
+        <Banner />
         <Content />
       </Shell>
       {searching && <Palette close={() => setSearching(false)} />}
@@ -95,13 +101,13 @@ export function App({ source }: { source: DataSource }) {
 }
 
 function Content() {
-  const { say, data, route } = useUi()
+  const { t, data, route } = useUi()
   if (data.phase !== 'ready')
     return (
       <>
-        <Head />
-        {data.phase === 'token' && <TokenForm />}
-        {data.phase === 'away' && <Away />}
+        <Heading />
+        {data.phase === 'unauthorized' && <TokenForm />}
+        {data.phase === 'unreachable' && <Unreachable />}
         {data.phase === 'loading' && <Loading />}
       </>
     )
@@ -110,7 +116,7 @@ function Content() {
     case 'history':
       return <History />
     case 'nodes':
-      return nodeName ? <NodeNamed providerId={providerId} nodeName={nodeName} /> : <NodeList />
+      return nodeName ? <NodeByName providerId={providerId} nodeName={nodeName} /> : <NodeList />
     case 'ports':
       return <Ports />
     default:
@@ -118,12 +124,12 @@ function Content() {
   if (data.nodes.length === 0 && data.complete)
     return (
       <>
-        <Head />
+        <Heading />
         <Panel>
-          <Blank
+          <EmptyState
             kind="empty"
-            title={say('empty.first')}
-            text={say('empty.firstText')}
+            title={t('empty.title')}
+            text={t('empty.text')}
             code="kubectl apply -k config/samples/"
           />
         </Panel>
@@ -141,12 +147,12 @@ function Content() {
   }
 }
 
-/** Where there is nothing to show yet, still what would be shown. */
-function Head() {
-  const { say, route } = useUi()
+/** The title of a screen that has no data to show. */
+function Heading() {
+  const { t, route } = useUi()
   return (
     <div class="head">
-      <h1>{route.nodeName ?? say(`screen.${route.screen}`)}</h1>
+      <h1>{route.nodeName ?? t(`screen.${route.screen}`)}</h1>
     </div>
   )
 }

@@ -1,5 +1,5 @@
 /**
- * Bundles the dashboard: one page, one script, one style sheet, each named by its content and compressed beforehand.
+ * Bundles the dashboard: one page, one script, one style sheet, each with its content hash in the name and compressed copies.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, readFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ const here = import.meta.dirname
 
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect x="1" y="1" width="22" height="22" rx="6.5" fill="#2f5bea"/><g fill="none" stroke="#fff" stroke-width="2" stroke-linecap="round"><path d="M6.5 17V9.2a1.7 1.7 0 0 1 3-1.1l5 6a1.7 1.7 0 0 0 3-1.1V7"/></g><circle cx="6.5" cy="17.2" r="1.7" fill="#fff"/><circle cx="17.5" cy="6.8" r="1.7" fill="#fff"/></svg>\n`
 
-/** Writes the dashboard into `outdir`, which it owns, and returns the names of the files. */
+/** Replaces `outdir` with the dashboard and returns the names of its files. */
 export async function buildWeb(outdir: string): Promise<string[]> {
   const { outputFiles } = await build({
     absWorkingDir: here,
@@ -28,8 +28,8 @@ export async function buildWeb(outdir: string): Promise<string[]> {
     legalComments: 'none',
     logLevel: 'error',
   })
-  const made = (suffix: string) => outputFiles.find(({ path }) => path.endsWith(suffix))?.text ?? ''
-  const assets = { icon: ['svg', icon], style: ['css', made('style.css')], script: ['js', made('app.js')] } as const
+  const output = (suffix: string) => outputFiles.find(({ path }) => path.endsWith(suffix))?.text ?? ''
+  const assets = { icon: ['svg', icon], style: ['css', output('style.css')], script: ['js', output('app.js')] } as const
   const files = new Map<string, string>()
   let page = (await readFile(join(here, 'index.html'), 'utf8')).replace(/\n\s*/g, '\n')
   for (const [name, [kind, text]] of Object.entries(assets)) {
@@ -42,28 +42,28 @@ export async function buildWeb(outdir: string): Promise<string[]> {
   await rm(outdir, { recursive: true, force: true })
   await mkdir(join(outdir, 'assets'), { recursive: true })
   for (const [path, text] of files) {
-    const best = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } }
+    const options = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } }
     await writeFile(join(outdir, path), text)
     await writeFile(join(outdir, `${path}.gz`), gzipSync(text, { level: 9 }))
-    await writeFile(join(outdir, `${path}.br`), brotliCompressSync(text, best))
+    await writeFile(join(outdir, `${path}.br`), brotliCompressSync(text, options))
   }
   return [...files.keys()]
 }
 
-/** The directory of a dashboard that was built from the sources as they are now; they are compiled only when they have changed. */
+/** Returns the directory of a dashboard built from the current sources. Builds it only if a source changed. */
 export async function cachedWeb(): Promise<string> {
   const hash = createHash('sha256')
   const patterns = ['**/*.{ts,tsx,css,html}', '../src/contract/reasons/*.ts']
   for (const path of globSync(patterns, { cwd: here }).sort())
-    if (!path.endsWith('.test.ts')) hash.update(`${path}\n`).update(readFileSync(join(here, path)))
+    if (!/\.(test|fixture)\.ts$/.test(path)) hash.update(`${path}\n`).update(readFileSync(join(here, path)))
   const dir = join(here, '../node_modules/.cache/dashboard', hash.digest('hex').slice(0, 16))
   if (existsSync(dir)) return dir
-  // Built aside: whoever starts at the same time sees a whole one or none.
+  // Built in a temporary directory, because other processes may start at the same time.
   await mkdir(dirname(dir), { recursive: true })
-  const aside = await mkdtemp(`${dir}.`)
-  await buildWeb(aside)
-  await rename(aside, dir).catch(async error => {
-    await rm(aside, { recursive: true })
+  const temporary = await mkdtemp(`${dir}.`)
+  await buildWeb(temporary)
+  await rename(temporary, dir).catch(async error => {
+    await rm(temporary, { recursive: true })
     if (!existsSync(dir)) throw error
   })
   return dir

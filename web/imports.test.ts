@@ -1,9 +1,11 @@
-/** House rules of the dashboard: what it may import, and that every file says what it is for. */
+/** Rules for the sources of the dashboard: imports, headers, size, and no inline styles. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isTest, sources } from '../test/repo/sources.ts'
 
-const all = sources('web/**/*.{ts,tsx}').filter(({ path }) => !isTest(path) && path !== 'web/build.ts')
+const all = sources('web/**/*.{ts,tsx}').filter(
+  ({ path }) => !isTest(path) && !path.endsWith('.fixture.ts') && path !== 'web/build.ts',
+)
 
 test('the dashboard imports types of the contract, the catalogue of reasons, Preact, and nothing else', () => {
   const foreign = all.flatMap(({ path, imports }) =>
@@ -15,20 +17,20 @@ test('the dashboard imports types of the contract, the catalogue of reasons, Pre
   assert.deepEqual(foreign, [])
 })
 
-test('every file says what it is for, and can be read in one go', () => {
-  const silent = all.filter(({ text }) => !/^\/\*\*[\s\S]{5,}?\*\//.test(text)).map(({ path }) => path)
-  assert.deepEqual(silent, [])
-  const long = [...all, ...sources('web/styles/*.css')].filter(({ text }) => text.split('\n').length > 401)
+test('every file has a header comment and at most 400 lines', () => {
+  const withoutHeader = all.filter(({ text }) => !/^\/\*\*[\s\S]{5,}?\*\//.test(text)).map(({ path }) => path)
+  assert.deepEqual(withoutHeader, [])
+  const tooLong = [...all, ...sources('web/styles/*.css')].filter(({ text }) => text.split('\n').length > 401)
   assert.deepEqual(
-    long.map(({ path }) => path),
+    tooLong.map(({ path }) => path),
     [],
   )
 })
 
-test('nothing is styled by attribute in the page, which the policy would refuse', () => {
-  const marked = all.filter(({ text }) => /\sstyle="|setAttribute\('style'|dangerouslySetInnerHTML/.test(text))
+test('no file sets style attributes or raw HTML, which the content security policy refuses', () => {
+  const refused = all.filter(({ text }) => /\sstyle="|setAttribute\('style'|dangerouslySetInnerHTML/.test(text))
   assert.deepEqual(
-    marked.map(({ path }) => path),
+    refused.map(({ path }) => path),
     [],
   )
 })

@@ -1,5 +1,5 @@
 /**
- * The dashboard: starts the data and puts the app into the page.
+ * Entry point of the dashboard: starts loading the data and renders the app.
  */
 import { render } from 'preact'
 import { App } from './app.tsx'
@@ -9,5 +9,5 @@ import { applyPreferences, preferences } from './state/preferences.ts'
 applyPreferences(preferences())
 const source = openData()
 source.start()
-const place = document.getElementById('app')
-if (place) render(<App source={source} />, place)
+const root = document.getElementById('app')
+if (root) render(<App source={source} />, root)

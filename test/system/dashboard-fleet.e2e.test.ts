@@ -26,7 +26,7 @@ after(async () => {
   await fleet?.close()
 })
 
-test('a thousand nodes are counted, the worst first', async () => {
+test('the overview counts a thousand nodes and lists the worst first', async () => {
   const { page } = tab
   await soon(async () => {
     assert.match(await page.locator('.strip').innerText(), /Nodes\s*1,000[\s\S]*Failed\s*2\s*Drifted\s*1/)
@@ -35,16 +35,16 @@ test('a thousand nodes are counted, the worst first', async () => {
   await tab.picture('fleet-overview')
 })
 
-test('what is wrong is told with its reason and its remedy, in the words of the API', async () => {
+test('a deviation is shown with the reason and remedy of the API', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/deviations'")
   const row = page.locator('.dev tr', { hasText: 'NicMissing' })
   await row.waitFor()
-  const told = (await (await fetch(`${fleet.url}/v1/inventory/deviations`)).json()) as {
+  const deviations = (await (await fetch(`${fleet.url}/v1/inventory/deviations`)).json()) as {
     reason?: string
     remedy?: string
   }[]
-  const remedy = told.find(({ reason }) => reason === 'NicMissing')?.remedy ?? assert.fail('no remedy')
+  const remedy = deviations.find(({ reason }) => reason === 'NicMissing')?.remedy ?? assert.fail('no remedy')
   assert.ok((await row.innerText()).includes(remedy))
   await tab.picture('fleet-deviations')
   await row.getByRole('link').click()
@@ -55,7 +55,7 @@ test('what is wrong is told with its reason and its remedy, in the words of the 
   await tab.picture('fleet-node')
 })
 
-test('a port that was not taken is told with its verdict, and is found by its id', async () => {
+test('an ignored port is shown with its reason, and the search finds it by its ID', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/nodes/worker-0017'")
   const row = page.locator('.verdicts tr', { hasText: 'BeforeBaseline' })
@@ -71,28 +71,28 @@ test('a port that was not taken is told with its verdict, and is found by its id
   await soon(async () => assert.ok((await page.locator('.verdicts tbody tr').count()) > 10))
   await page.getByRole('button', { name: /^StatusNotAllowed/ }).click()
   await soon(async () => {
-    const told = await page.locator('.verdicts tbody b').allInnerTexts()
-    assert.deepEqual([...new Set(told)], ['StatusNotAllowed'])
+    const reasons = await page.locator('.verdicts tbody b').allInnerTexts()
+    assert.deepEqual([...new Set(reasons)], ['StatusNotAllowed'])
   })
 })
 
-test('who had an address before is answered with its times, and the state of then is opened as a matrix', async () => {
+test('the history names the previous owner of an address, and the matrix shows the state of an earlier time', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/history?q=10.21.0.17'")
-  await page.getByText('worker-0017 multinic1 has it').waitFor()
-  await page.getByText('before: worker-0042 multinic1').waitFor()
+  await page.getByText('Assigned to worker-0017 multinic1').waitFor()
+  await page.getByText('previously: worker-0042 multinic1').waitFor()
   assert.match(
     (await page.locator('.lanes').getAttribute('aria-label')) ?? '',
     /worker-0042 multinic1, worker-0017 multinic1/,
   )
   await soon(async () => assert.match(await page.locator('.ab').innerText(), /State at B\s+1,000 nodes/))
   await tab.picture('fleet-history')
-  await page.getByRole('button', { name: 'B against A' }).click()
+  await page.getByRole('button', { name: 'Compare A and B' }).click()
   await page.locator('.hist tr', { hasText: 'worker-0042' }).first().waitFor()
   await page.locator('.ab a').first().click()
-  await page.getByText('You see the state of').waitFor()
-  const then = () => page.locator('.head .sub').innerText()
-  await soon(async () => assert.match(await then(), /^\d{1,3} nodes/))
+  await page.getByText('Showing the state as of').waitFor()
+  const subtitle = () => page.locator('.head .sub').innerText()
+  await soon(async () => assert.match(await subtitle(), /^\d{1,3} nodes/))
   await page.getByRole('link', { name: 'worker-0042', exact: true }).click()
   await page.getByRole('heading', { level: 1, name: 'worker-0042' }).waitFor()
   await soon(async () => assert.match((await page.locator('.pic > svg').textContent()) ?? '', /10\.21\.0\.17/))
@@ -101,7 +101,7 @@ test('who had an address before is answered with its times, and the state of the
 })
 
 for (const colorScheme of ['light', 'dark'] as const)
-  test(`nobody is kept out of any screen, in ${colorScheme}`, async () => {
+  test(`no screen has an accessibility violation, in ${colorScheme}`, async () => {
     const locale = colorScheme === 'dark' ? 'ko-KR' : 'en-US'
     const other = await browser.open(fleet.url, { colorScheme, locale })
     try {
@@ -122,7 +122,7 @@ for (const colorScheme of ['light', 'dark'] as const)
     }
   })
 
-test('what has the focus shows it, wherever Tab leads', async () => {
+test('every element that Tab reaches shows its focus', async () => {
   const { page } = tab
   for (const screen of ['', 'nodes/worker-0017', 'history']) {
     await page.evaluate(`location.hash = '#/${screen}'`)
@@ -147,10 +147,10 @@ const illustrations: Record<string, [hash: string, ready: string, options: Param
   history: ['history?q=10.21.0.17', '.ans', {}],
 }
 
-// They change with every run: taken anew only by those who want new ones.
-const wanted = environment()['DOCS_PICTURES'] ? Object.entries(illustrations) : []
-for (const [name, [hash, ready, options]] of wanted)
-  test(`the picture of the guide that is called ${name} shows what it says`, async () => {
+// The pictures change with every run, so they are taken only on request.
+const requested = environment()['DOCS_PICTURES'] ? Object.entries(illustrations) : []
+for (const [name, [hash, ready, options]] of requested)
+  test(`the picture ${name} of the guide can be taken`, async () => {
     const other = await browser.open(`${fleet.url}/#/${hash}`, { viewport: { width: 1280, height: 800 }, ...options })
     try {
       await soon(async () => assert.equal(await other.page.locator('.side .live.on').count(), 1))
@@ -167,7 +167,7 @@ for (const [name, [hash, ready, options]] of wanted)
     }
   })
 
-test('printed, a screen is the screen alone', async () => {
+test('the print layout has no navigation', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/deviations'")
   await page.locator('.dev').waitFor()
@@ -177,7 +177,7 @@ test('printed, a screen is the screen alone', async () => {
   await page.emulateMedia({ media: null })
 })
 
-test('the matrix draws only what is in sight, however far it is scrolled', async () => {
+test('the matrix renders only the visible rows while it scrolls', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/matrix'")
   await page.locator('.mxt tbody tr').first().waitFor()
@@ -186,14 +186,14 @@ test('the matrix draws only what is in sight, however far it is scrolled', async
   assert.match((await page.locator('.mxt tbody tr').first().getAttribute('class')) ?? '', /flag/)
   const frames = (await page.evaluate(scrolling)) as { most: number; end: number }
   assert.ok(frames.end > 10_000, `scrolled ${frames.end}`)
-  assert.ok(frames.most < 120, `${frames.most} rows were drawn at once`)
+  assert.ok(frames.most < 120, `${frames.most} rows were rendered at once`)
   const seen = await page
     .locator('.mxt tbody tr')
     .evaluateAll(rows => rows.map(row => Number((row as unknown as { ariaRowIndex: string }).ariaRowIndex)))
-  assert.deepEqual(new Set(seen).size, seen.length, 'a row is there twice')
+  assert.deepEqual(new Set(seen).size, seen.length, 'a row is rendered twice')
 })
 
-test('a filter narrows a thousand nodes while typing', async () => {
+test('the filter of the matrix works while typing', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/matrix'")
   await page.getByRole('textbox', { name: /^Filter/ }).fill('10.30.3.2')
@@ -204,7 +204,7 @@ test('a filter narrows a thousand nodes while typing', async () => {
   await soon(async () => assert.match(await page.locator('.head .sub').innerText(), /^1,000 nodes/))
 })
 
-test('the table is exported as CSV', async () => {
+test('the matrix is exported as CSV', async () => {
   const { page } = tab
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -213,7 +213,7 @@ test('the table is exported as CSV', async () => {
   assert.equal(download.suggestedFilename(), 'node-configs.csv')
 })
 
-test('changes of hundreds of nodes at once are shown, and the page stays usable', async () => {
+test('the page shows changes of hundreds of nodes at once', async () => {
   const { page } = tab
   const all = aFleet({ nodes: 1_000, now: new Date() })
   const changed = all.slice(600, 900).map(write => ({ ...write, reason: 'Applying', state: 'InProgress' as const }))
@@ -223,11 +223,11 @@ test('changes of hundreds of nodes at once are shown, and the page stays usable'
       interfaces: (write.interfaces ?? []).map(nic => ({ ...nic, status: 'InProgress' as const })),
     })),
   )
-  await page.evaluate("location.hash = '#/matrix?look=prog'")
+  await page.evaluate("location.hash = '#/matrix?severity=inProgress'")
   await soon(async () => assert.match(await page.locator('.head .sub').innerText(), /^30\d nodes/))
 })
 
-test('a topology of hundreds of nodes is paged, and a choice stands out', async () => {
+test('a topology of hundreds of nodes has pages and highlights the selection', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/topology?provider=biz-prod-a'")
   await page.locator('.pickable').nth(1).click()
@@ -237,11 +237,11 @@ test('a topology of hundreds of nodes is paged, and a choice stands out', async 
   assert.deepEqual(tab.complaints, [])
 })
 
-test('an inventory without nodes says how to begin', async () => {
+test('an empty inventory shows the first step', async () => {
   const empty = await startFleet(0)
   const other = await browser.open(empty.url)
   try {
-    await other.page.getByText('No node yet').waitFor()
+    await other.page.getByText('No nodes yet').waitFor()
     await other.page.getByText('kubectl apply -k config/samples/').waitFor()
     await other.picture('state-empty')
     assert.deepEqual(await barriersOn(other.page), [])
@@ -252,19 +252,19 @@ test('an inventory without nodes says how to begin', async () => {
   }
 })
 
-test('an inventory that does not answer is told from one that is empty, and is asked again until it does', async () => {
+test('an unreachable inventory is not shown as empty, and Try again loads the data', async () => {
   const other = await browser.open(`${fleet.url}/docs`)
   const { page } = other
   try {
     await page.route('**/v1/inventory/**', route =>
-      route.fulfill({ status: 503, body: '{"detail":"the store is away"}' }),
+      route.fulfill({ status: 503, body: '{"detail":"the store is unreachable"}' }),
     )
     await page.goto(fleet.url)
-    await page.getByText('The inventory does not answer').waitFor()
-    await page.getByText(/^503 · GET .* · the store is away$/).waitFor()
+    await page.getByText('Inventory unreachable').waitFor()
+    await page.getByText(/^503 · GET .* · the store is unreachable$/).waitFor()
     await other.picture('state-away')
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByText('The inventory does not answer').waitFor()
+    await page.getByText('Inventory unreachable').waitFor()
     await page.unroute('**/v1/inventory/**')
     await page.locator('.strip').waitFor()
   } finally {
@@ -272,7 +272,7 @@ test('an inventory that does not answer is told from one that is empty, and is a
   }
 })
 
-test('with a token file the page asks for a token and takes it', async () => {
+test('with a token file the page asks for a token and uses it', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-tokens-'))
   const tokens = join(dir, 'tokens.yaml')
   const token = 'a-token-for-reading-only-0123456789'
@@ -280,7 +280,7 @@ test('with a token file the page asks for a token and takes it', async () => {
   const closed = await startFleet(5, tokens)
   const other = await browser.open(closed.url)
   try {
-    await other.page.getByText('This needs a read token').waitFor()
+    await other.page.getByText('Read token required').waitFor()
     await other.picture('token')
     await other.page.getByLabel('Token').fill(token)
     await other.page.getByRole('button', { name: 'Use token' }).click()

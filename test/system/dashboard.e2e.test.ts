@@ -26,8 +26,8 @@ after(async () => {
 
 const heading = () => tab.page.locator('main h1').textContent()
 
-test('the overview counts what there is and says that nothing waits for a person', async () => {
-  await tab.page.getByText('Nothing needs a person').waitFor()
+test('the overview counts nodes and NICs and reports that all is clear', async () => {
+  await tab.page.getByText('All clear').waitFor()
   await soon(async () => {
     const strip = await tab.page.locator('.strip').innerText()
     assert.match(strip, /Nodes\s*2/)
@@ -36,7 +36,7 @@ test('the overview counts what there is and says that nothing waits for a person
   await tab.picture('overview')
 })
 
-test('the search box finds an address and leads to its node, by keys alone', async () => {
+test('the search finds an address and opens its node with the keyboard alone', async () => {
   await tab.page.keyboard.press('Control+k')
   await tab.page.keyboard.type(address)
   await tab.page.getByRole('option', { name: 'worker-1' }).first().waitFor()
@@ -46,27 +46,27 @@ test('the search box finds an address and leads to its node, by keys alone', asy
   assert.equal(await tab.page.getByRole('dialog').count(), 0)
 })
 
-test('a node is drawn with its NICs and subnets, and each NIC with the times of its stages', async () => {
+test('the page of a node shows its NICs and subnets, and the time of each stage', async () => {
   const { page } = tab
   const drawn = await page.locator('.pic > svg').textContent()
   for (const text of ['primary', 'multinic0', 'multinic1', address, '10.10.0.0/24', '10.20.0.0/24', 'MTU 9000'])
-    assert.ok(drawn?.includes(text), `${text} is not in the picture: ${drawn}`)
+    assert.ok(drawn?.includes(text), `${text} is missing in the picture: ${drawn}`)
   const label = await page.locator('.pic > svg').getAttribute('aria-label')
   assert.match(label ?? '', /multinic0 Configured, multinic1 Configured/)
   await soon(async () => {
-    const way = await page.locator('.pipe .pr').first().innerText()
-    assert.match(way, /multinic0[\s\S]*Configured[\s\S]*\d\d:\d\d:\d\d[\s\S]*\+\d+\.\d s/)
+    const row = await page.locator('.pipe .pr').first().innerText()
+    assert.match(row, /multinic0[\s\S]*Configured[\s\S]*\d\d:\d\d:\d\d[\s\S]*\+\d+\.\d s/)
     assert.equal(await page.locator('.pipe .pr').first().locator('.stg.none, .stg.stop').count(), 0)
   })
   await page.getByRole('tab', { name: 'multinic0' }).click()
   await soon(async () => assert.match(await page.locator('.cmp').innerText(), /MTU\s+9000\s+9000\s+equal/))
   await page.locator('.tl li').first().waitFor()
-  // The primary port of a VM is never ours, and the operator says so.
+  // The operator ignores the primary port of a VM.
   await page.locator('.verdicts tr', { hasText: 'NoAddress' }).waitFor()
   await tab.picture('node')
 })
 
-test('a port that is attached shows up by itself, and one that is detached goes', async () => {
+test('an attached port appears without a reload, and a detached port disappears', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/matrix'")
   await page.getByRole('heading', { level: 1, name: 'Matrix' }).waitFor()
@@ -83,7 +83,7 @@ test('a port that is attached shows up by itself, and one that is detached goes'
   await page.locator('.feed li.new').first().waitFor()
 })
 
-test('the matrix is walked with arrow keys', async () => {
+test('arrow keys move in the matrix', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/matrix?order=name'")
   await page.getByRole('heading', { level: 1, name: 'Matrix' }).waitFor()
@@ -97,17 +97,17 @@ test('the matrix is walked with arrow keys', async () => {
   await page.getByRole('heading', { level: 1, name: 'worker-2' }).waitFor()
 })
 
-test('who had an address is answered from the history, also after it is gone', async () => {
+test('the history shows the owner of an address after the port is detached', async () => {
   const { page } = tab
   const gone = await walk.detach({ vm: 'worker-2', name: 'multinic0' })
   const ip = gone[0]?.fixedIps[0]?.ipAddress ?? assert.fail('nothing was detached')
   await walk.settled()
   await page.evaluate(`location.hash = '#/history?q=${ip}&node=worker-2'`)
-  await page.locator('.hist .op.del').first().waitFor()
+  await page.locator('.hist .op.removed').first().waitFor()
   await tab.picture('history')
 })
 
-test('the language is switched and kept', async () => {
+test('the language can be switched and is kept', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/'")
   await page.locator('.side').getByRole('button', { name: '한국어' }).click()
@@ -115,21 +115,21 @@ test('the language is switched and kept', async () => {
   assert.equal(await page.evaluate('document.documentElement.lang'), 'ko')
   await page.reload()
   await soon(async () => assert.equal(await heading(), '개요'))
-  await page.getByText('조치할 것이 없습니다').waitFor()
+  await page.getByText('이상 없음').waitFor()
   await tab.picture('overview-ko')
   await page.locator('.side').getByRole('button', { name: 'English' }).click()
   await soon(async () => assert.equal(await heading(), 'Overview'))
 })
 
-test('dark and light are switched and kept', async () => {
+test('the theme can be switched and is kept', async () => {
   const { page } = tab
-  const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
-  const light = await ground()
+  const background = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
+  const light = await background()
   await page.locator('.side').getByRole('button', { name: 'Dark' }).click()
-  await soon(async () => assert.notEqual(await ground(), light))
+  await soon(async () => assert.notEqual(await background(), light))
   await page.reload()
   await page.locator('.strip').waitFor()
-  assert.notEqual(await ground(), light)
+  assert.notEqual(await background(), light)
   await tab.picture('overview-dark')
   await page.evaluate("location.hash = '#/topology'")
   await page.locator('.topo .rb').first().waitFor({ state: 'attached' })
@@ -137,10 +137,10 @@ test('dark and light are switched and kept', async () => {
   await page.locator('.insp h3').waitFor()
   await tab.picture('topology-dark')
   await page.locator('.side').getByRole('button', { name: 'Light' }).click()
-  await soon(async () => assert.equal(await ground(), light))
+  await soon(async () => assert.equal(await background(), light))
 })
 
-test('nobody is kept out of any screen', async () => {
+test('no screen has an accessibility violation', async () => {
   const { page } = tab
   for (const screen of ['', 'matrix', 'nodes', 'topology', 'deviations', 'ports', 'history']) {
     await page.evaluate(`location.hash = '#/${screen}'`)
@@ -149,7 +149,7 @@ test('nobody is kept out of any screen', async () => {
   }
 })
 
-test('on a phone nothing is wider than the screen', async () => {
+test('no screen is wider than a phone', async () => {
   const phone = await browser.open(walk.sandbox.urls['dashboard'] ?? '', {
     viewport: { width: 390, height: 844 },
     hasTouch: true,
@@ -171,7 +171,7 @@ test('on a phone nothing is wider than the screen', async () => {
   }
 })
 
-test('when the inventory goes away the page says so, keeps what it knows, and comes back', async () => {
+test('the page keeps its data while the inventory is unreachable, and reconnects', async () => {
   const { page } = tab
   assert.deepEqual(tab.complaints, [])
   await page.evaluate("location.hash = '#/matrix'")

@@ -1,27 +1,31 @@
 /**
- * Every interface that is not as it was asked for: what differs, why, and what to do, in the words of the API.
+ * Every NIC whose state differs from the request: the difference, the reason and the remedy.
  */
 import { useMemo } from 'preact/hooks'
-import { countsOf, lookOf, looks } from '../model/nodes.ts'
-import { notTakenOf } from '../model/verdicts.ts'
+import { countsOf, severities, severityOf } from '../model/nodes.ts'
+import { providerIdsOf } from '../model/providers.ts'
+import { ignoredVerdicts } from '../model/verdicts.ts'
 import { saveCsv } from '../state/api.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
+import { useUi } from '../ui/context.ts'
+import { CsvButton, ProviderFilter } from '../ui/controls.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { count } from '../ui/format.ts'
-import { Blank, CsvButton, Panel, ProviderFilter, StateWord, useUi } from '../ui/ui.tsx'
+import { Panel, SeverityLabel } from '../ui/panel.tsx'
 
 export function Deviations() {
-  const { say, data, route, language } = useUi()
+  const { t, data, route, language } = useUi()
   const { provider = '' } = route.query
-  const providers = useMemo(() => [...new Set(data.nodes.map(({ providerId }) => providerId))].sort(), [data.nodes])
+  const providers = useMemo(() => providerIdsOf(data.nodes), [data.nodes])
   const rows = useMemo(
     () =>
       data.deviations
         .filter(each => !provider || each.providerId === provider)
-        .map(each => ({ ...each, look: lookOf(each.status, each.reason, each.differences) }))
-        .sort((a, b) => looks.indexOf(a.look) - looks.indexOf(b.look)),
+        .map(each => ({ ...each, severity: severityOf(each.status, each.reason, each.differences) }))
+        .sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity)),
     [data.deviations, provider],
   )
-  const notTaken = useMemo(() => notTakenOf(data.verdicts, data.nodes).length, [data.verdicts, data.nodes])
+  const ignored = useMemo(() => ignoredVerdicts(data.verdicts, data.nodes).length, [data.verdicts, data.nodes])
   const save = () =>
     saveCsv(
       [
@@ -33,7 +37,7 @@ export function Deviations() {
           row.portId ?? '',
           row.status ?? '',
           row.differences
-            .map(({ field, wanted, observed }) => `${field}: ${observed || '-'}, wanted ${wanted}`)
+            .map(({ field, wanted, observed }) => `${field}: ${observed || '-'}, requested ${wanted}`)
             .join('; '),
           row.reason ?? '',
           row.remedy ?? '',
@@ -41,16 +45,16 @@ export function Deviations() {
       ],
       'deviations.csv',
     )
-  const nics = say('many.nics', { n: count(countsOf(data.nodes).nics, language) })
+  const nics = t('count.nics', { n: count(countsOf(data.nodes).nics, language) })
   return (
     <>
       <div class="head">
-        <h1>{say('screen.deviations')}</h1>
-        <span class="sub">{say('deviations.note')}</span>
+        <h1>{t('screen.deviations')}</h1>
+        <span class="sub">{t('deviations.note')}</span>
         <div class="right">
-          {notTaken > 0 && (
+          {ignored > 0 && (
             <a class="btn" href={linkTo('ports')}>
-              {say('ports.title')} <b class="dim">{count(notTaken, language)}</b>
+              {t('ports.title')} <b class="dim">{count(ignored, language)}</b>
             </a>
           )}
           {rows.length > 0 && <CsvButton save={save} />}
@@ -63,17 +67,17 @@ export function Deviations() {
       </div>
       <Panel>
         {rows.length === 0 ? (
-          <Blank kind="calm" title={say('deviations.none')} text={say('deviations.noneText', { nics })} />
+          <EmptyState kind="allClear" title={t('deviations.none')} text={t('deviations.noneText', { nics })} />
         ) : (
           <div class="scrollx">
             <table class="tbl rows dev">
               <thead>
                 <tr>
-                  <th>{say('matrix.node')}</th>
-                  <th>{say('overview.health')}</th>
-                  <th>{say('deviations.what')}</th>
-                  <th>{say('deviations.reason')}</th>
-                  <th>{say('deviations.remedy')}</th>
+                  <th>{t('matrix.node')}</th>
+                  <th>{t('overview.health')}</th>
+                  <th>{t('deviations.difference')}</th>
+                  <th>{t('deviations.reason')}</th>
+                  <th>{t('deviations.remedy')}</th>
                 </tr>
               </thead>
               <tbody>
@@ -86,7 +90,7 @@ export function Deviations() {
                       </a>
                     </td>
                     <td>
-                      <StateWord look={row.look} />
+                      <SeverityLabel severity={row.severity} />
                     </td>
                     <td class="full">
                       {row.differences.map(({ field, wanted, observed }) => (

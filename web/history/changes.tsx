@@ -1,46 +1,49 @@
 /**
- * What changed in the chosen time: every change by itself, or B against A.
+ * The changes in the selected period: each change, or the net change from A to B.
  */
 import { useState } from 'preact/hooks'
 import type { Change } from '../model/diff.ts'
-import { Diff } from '../node/timeline.tsx'
 import { linkToNode } from '../state/route.ts'
+import { useUi } from '../ui/context.ts'
+import { Segmented } from '../ui/controls.tsx'
+import { EmptyState, Skeleton } from '../ui/empty-state.tsx'
 import { clock, count, exact } from '../ui/format.ts'
-import { Badge, Blank, Panel, Segmented, Skeleton, useUi } from '../ui/ui.tsx'
-import type { Changed } from './history.tsx'
+import { Badge, Panel } from '../ui/panel.tsx'
+import { ChangeList } from './change-list.tsx'
+import type { NodeChange } from './node-changes.ts'
 
-const page = 50
-const ops = { add: '+', del: '−', chg: '~' } as const
+const pageSize = 50
+const signs = { added: '+', removed: '−', changed: '~' } as const
 const badges = [
-  { op: 'add', tone: 'ok', word: 'history.added' },
-  { op: 'del', tone: 'bad', word: 'history.removed' },
-  { op: 'chg', tone: 'warn', word: 'history.changed' },
+  { op: 'added', tone: 'ok', text: 'history.added' },
+  { op: 'removed', tone: 'bad', text: 'history.removed' },
+  { op: 'changed', tone: 'warn', text: 'history.changed' },
 ] as const
 
-export function Changes({ rows: each, net }: { rows: readonly Changed[]; net: readonly Changed[] | undefined }) {
-  const { say, language } = useUi()
+export function Changes({ each, net }: { each: readonly NodeChange[]; net: readonly NodeChange[] | undefined }) {
+  const { t, language } = useUi()
   const [view, setView] = useState<'each' | 'net'>('each')
-  const [shown, setShown] = useState(page)
+  const [shown, setShown] = useState(pageSize)
   const rows = view === 'each' ? each : net
-  const sums = rows?.flatMap(({ changes }) => changes) ?? []
-  const sum = (op: Change['op']) => sums.filter(change => change.op === op).length
+  const all = rows?.flatMap(({ changes }) => changes) ?? []
+  const countOf = (op: Change['op']) => all.filter(change => change.op === op).length
   return (
     <Panel
-      title={say('history.changes')}
+      title={t('history.changes')}
       badge={badges
-        .filter(({ op }) => sum(op) > 0)
-        .map(({ op, tone, word }) => (
+        .filter(({ op }) => countOf(op) > 0)
+        .map(({ op, tone, text }) => (
           <Badge key={op} tone={tone}>
-            {say(word, { n: count(sum(op), language) })}
+            {t(text, { n: count(countOf(op), language) })}
           </Badge>
         ))}
       right={
         <Segmented<'each' | 'net'>
-          label={say('history.changes')}
+          label={t('history.changes')}
           value={view}
           choices={[
-            { value: 'each', label: say('history.each') },
-            { value: 'net', label: say('history.net') },
+            { value: 'each', label: t('history.each') },
+            { value: 'net', label: t('history.net') },
           ]}
           onChoose={setView}
         />
@@ -49,13 +52,13 @@ export function Changes({ rows: each, net }: { rows: readonly Changed[]; net: re
       {rows === undefined ? (
         <Skeleton />
       ) : rows.length === 0 ? (
-        <Blank kind="search" title={say('history.none')} text={say('history.noneText')} />
+        <EmptyState kind="noMatch" title={t('history.none')} text={t('history.noneText')} />
       ) : (
         <>
           <Table rows={rows.slice(0, shown)} />
           {rows.length > shown && (
-            <button type="button" class="more" onClick={() => setShown(shown + page)}>
-              {say('history.more', { n: count(shown, language), all: count(rows.length, language) })}
+            <button type="button" class="more" onClick={() => setShown(shown + pageSize)}>
+              {t('history.more', { n: count(shown, language), all: count(rows.length, language) })}
             </button>
           )}
         </>
@@ -64,31 +67,31 @@ export function Changes({ rows: each, net }: { rows: readonly Changed[]; net: re
   )
 }
 
-function Table({ rows }: { rows: readonly Changed[] }) {
-  const { say, now, language } = useUi()
+function Table({ rows }: { rows: readonly NodeChange[] }) {
+  const { t, now, language } = useUi()
   return (
     <div class="scrollx">
       <table class="tbl rows hist">
         <thead>
           <tr>
-            <th>{say('matrix.node')}</th>
-            <th>{say('history.what')}</th>
-            <th>{say('history.why')}</th>
-            <th class="num">{say('history.when')}</th>
+            <th>{t('matrix.node')}</th>
+            <th>{t('history.change')}</th>
+            <th>{t('history.cause')}</th>
+            <th class="num">{t('history.time')}</th>
           </tr>
         </thead>
         <tbody>
           {rows.map(({ key, at, nodeName, providerId, why, what, changes }) => (
             <tr key={key}>
               <td class="nowrap">
-                <span class={`op ${changes[0]?.op ?? 'chg'}`} aria-hidden="true">
-                  {ops[changes[0]?.op ?? 'chg']}
+                <span class={`op ${changes[0]?.op ?? 'changed'}`} aria-hidden="true">
+                  {signs[changes[0]?.op ?? 'changed']}
                 </span>{' '}
                 <a class="mono strong" href={linkToNode({ providerId, nodeName })}>
                   {nodeName}
                 </a>
               </td>
-              <td class="full">{changes.length > 0 ? <Diff changes={changes} /> : say(`what.${what}`)}</td>
+              <td class="full">{changes.length > 0 ? <ChangeList changes={changes} /> : t(`change.${what}`)}</td>
               <td class="mid full">{why}</td>
               <td class="num nowrap dim" title={at && exact(at, language)}>
                 {at && clock(at, now, language)}

@@ -1,48 +1,50 @@
 /**
- * Who had this address, MAC or port, now or at a time: one sentence, and the lane that proves it.
+ * Which NIC has or had an IP, a MAC or a port: the answer in one sentence, and the owners over time.
  */
 import { useEffect, useState } from 'preact/hooks'
-import { type Holding, holdingsOf, holdsAny } from '../model/diff.ts'
-import { nodeHistory, recentHistory, recordsWith, search } from '../state/api.ts'
+import type { Ownership } from '../model/ownership.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
+import { useUi } from '../ui/context.ts'
+import { CopyButton } from '../ui/controls.tsx'
 import { clock, localInput, ticksOf, tickText } from '../ui/format.ts'
-import { CopyButton, Icon, useUi } from '../ui/ui.tsx'
+import { Icon } from '../ui/panel.tsx'
+import { findOwnerships } from './find-ownerships.ts'
 import { Axis } from './time-range.tsx'
 
-export function Ask() {
-  const { say, route, now } = useUi()
+export function OwnerSearch() {
+  const { t, route, now } = useUi()
   const { q = '', at = '' } = route.query
   const [text, setText] = useState(q)
   const [time, setTime] = useState(at)
-  const [found, setFound] = useState<{ q: string; holdings: Holding[] }>()
+  const [found, setFound] = useState<{ q: string; ownerships: Ownership[] }>()
   useEffect(() => setText(q), [q])
   useEffect(() => setTime(at), [at])
   useEffect(() => {
     if (q === '') return setFound(undefined)
     const stop = new AbortController()
-    holdersOf(q, at, stop.signal)
-      .then(holdings => setFound({ q, holdings }))
+    findOwnerships(q, at, stop.signal)
+      .then(ownerships => setFound({ q, ownerships }))
       .catch(() => {})
     return () => stop.abort()
   }, [q, at])
-  const ask = (event: Event) => {
+  const onSubmit = (event: Event) => {
     event.preventDefault()
     location.hash = linkTo('history', { ...route.query, q: text.trim(), at: time })
   }
   return (
     <section class="panel ask">
-      <form class="q" onSubmit={ask}>
+      <form class="q" onSubmit={onSubmit}>
         <Icon name="search" />
         <input
           class="mono"
           value={text}
-          aria-label={say('history.ask')}
-          placeholder={say('history.ask')}
+          aria-label={t('history.owner')}
+          placeholder={t('history.owner')}
           spellcheck={false}
           onInput={event => setText(event.currentTarget.value)}
         />
         <label class="when">
-          <span class="dim">{say('history.at')}</span>
+          <span class="dim">{t('history.at')}</span>
           <span class="time">
             <input
               type="datetime-local"
@@ -53,83 +55,76 @@ export function Ask() {
             />
             {time === '' && (
               <span class="any" aria-hidden="true">
-                {say('history.anyTime')}
+                {t('history.anyTime')}
               </span>
             )}
           </span>
         </label>
         <button type="submit" class="btn sm prim" disabled={text.trim() === ''}>
-          {say('history.askButton')}
+          {t('history.search')}
         </button>
       </form>
-      {found && found.q === q && <Answer q={q} at={at} holdings={found.holdings} />}
+      {found && found.q === q && <Answer q={q} at={at} ownerships={found.ownerships} />}
     </section>
   )
 }
 
-/** The nodes that have it now, had it then or had it lately, and all that their histories say of it. */
-export async function holdersOf(q: string, at: string, signal: AbortSignal): Promise<Holding[]> {
-  const [hits, then, recent] = await Promise.all([
-    search(q, signal),
-    at ? recordsWith(q, new Date(at).toISOString()) : [],
-    recentHistory(1_000),
-  ])
-  const had = recent.flatMap(({ before }) => (before && holdsAny(before, q) ? [before] : []))
-  const has = hits.filter(({ value }) => value.split('/')[0]?.toLowerCase() === q.toLowerCase())
-  const nodes = new Map([...has, ...then, ...had].map(each => [`${each.providerId} ${each.nodeName}`, each]))
-  const histories = [...nodes.values()].slice(0, 12).map(each => nodeHistory(each.providerId, each.nodeName, 1_000))
-  return holdingsOf(q, (await Promise.all(histories)).flat())
-}
-
-function Answer({ q, at, holdings }: { q: string; at: string; holdings: readonly Holding[] }) {
-  const { say, now, language } = useUi()
+function Answer({ q, at, ownerships }: { q: string; at: string; ownerships: readonly Ownership[] }) {
+  const { t, now, language } = useUi()
   const moment = at ? Date.parse(at) : now
-  const holder = holdings.find(({ from, to }) => from <= moment + 59_999 && (to ?? Number.POSITIVE_INFINITY) > moment)
-  const until =
-    holder &&
-    (holder.to === undefined
-      ? say('history.hadNow')
-      : say('history.hadUntil', { time: clock(holder.to, now, language) }))
-  const told = holder && `${say('history.hadFrom', { time: clock(holder.from, now, language) })}, ${until}`
-  const others = [...new Set(holdings.filter(each => each !== holder).map(({ nodeName, nic }) => `${nodeName} ${nic}`))]
-  const title = holder
-    ? say(holder.to === undefined && !at ? 'history.has' : 'history.had', { node: holder.nodeName, nic: holder.nic })
-    : holdings.length > 0
-      ? say('history.nobody', { value: q })
-      : say('history.never', { value: q })
+  const owner = ownerships.find(({ from, to }) => from <= moment + 59_999 && (to ?? Number.POSITIVE_INFINITY) > moment)
+  const period = owner && periodOf(owner)
+  const others = [
+    ...new Set(ownerships.filter(each => each !== owner).map(({ nodeName, nic }) => `${nodeName} ${nic}`)),
+  ]
+  const title = owner
+    ? t(owner.to === undefined && !at ? 'history.assigned' : 'history.wasAssigned', {
+        node: owner.nodeName,
+        nic: owner.nic,
+      })
+    : ownerships.length > 0
+      ? t('history.notAssigned', { value: q })
+      : t('history.never', { value: q })
   return (
     <>
       <div class="ans" role="status">
         <div class="bx">
           <b class="big">{title}</b>
           <span class="mid">
-            {holder ? told : holdings.length === 0 && say('history.neverText')}
-            {holder && others.length > 0 && ` · ${say('history.before', { nodes: others.join(', ') })}`}
+            {owner ? period : ownerships.length === 0 && t('history.neverText')}
+            {owner && others.length > 0 && ` · ${t('history.previously', { nics: others.join(', ') })}`}
           </span>
         </div>
-        {holder && (
+        {owner && (
           <div class="right">
-            <a class="btn sm" href={linkToNode(holder, holder.nic)}>
-              {holder.nodeName}
+            <a class="btn sm" href={linkToNode(owner, owner.nic)}>
+              {owner.nodeName}
             </a>
-            <CopyButton text={`${q}: ${title}, ${told}`} label={say('history.copy')} />
+            <CopyButton text={`${q}: ${title}, ${period}`} label={t('history.copyAnswer')} />
           </div>
         )}
       </div>
-      {holdings.length > 0 && <Lane holdings={holdings} moment={moment} />}
+      {ownerships.length > 0 && <OwnershipLane ownerships={ownerships} moment={moment} />}
     </>
   )
+
+  function periodOf({ from, to }: Ownership): string {
+    const start = clock(from, now, language)
+    return to === undefined
+      ? t('history.since', { from: start })
+      : t('history.period', { from: start, to: clock(to, now, language) })
+  }
 }
 
-function Lane({ holdings, moment }: { holdings: readonly Holding[]; moment: number }) {
+function OwnershipLane({ ownerships, moment }: { ownerships: readonly Ownership[]; moment: number }) {
   const { now, language } = useUi()
-  const start = Math.min(...holdings.map(({ from }) => from))
+  const start = Math.min(...ownerships.map(({ from }) => from))
   const length = Math.max(60_000, now - start)
   const x = (time: number) => ((time - start) / length) * 100
   return (
     <>
-      <div class="lanes" role="img" aria-label={holdings.map(({ nodeName, nic }) => `${nodeName} ${nic}`).join(', ')}>
-        {holdings.map(({ nodeName, nic, from, to }) => (
+      <div class="lanes" role="img" aria-label={ownerships.map(({ nodeName, nic }) => `${nodeName} ${nic}`).join(', ')}>
+        {ownerships.map(({ nodeName, nic, from, to }) => (
           <span
             key={`${nodeName} ${nic} ${from}`}
             class={`lane ${to === undefined ? 'a' : 'b'}`}
@@ -143,7 +138,7 @@ function Lane({ holdings, moment }: { holdings: readonly Holding[]; moment: numb
       </div>
       <Axis
         ticks={ticksOf(start, start + length).map(time => ({
-          share: (time - start) / length,
+          fraction: (time - start) / length,
           text: tickText(time, length, language),
         }))}
       />

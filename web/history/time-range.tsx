@@ -1,48 +1,51 @@
 /**
- * The changes over time as bars, with two handles that choose a part of it.
+ * The changes over time as bars, with two handles that select a period.
  */
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
+import { useUi } from '../ui/context.ts'
 import { clock, duration, ticksOf, tickText } from '../ui/format.ts'
-import { Panel, useUi } from '../ui/ui.tsx'
-import type { Changed } from './history.tsx'
+import { Panel } from '../ui/panel.tsx'
+import type { NodeChange } from './node-changes.ts'
 
-/** Shares of the whole time, 0 to 1. */
+/** Fractions of the whole time, 0 to 1. */
 export interface Range {
   a: number
   b: number
 }
 
-interface SpanProps {
-  all: readonly Changed[]
+interface TimeRangeProps {
+  all: readonly NodeChange[]
   range: Range
   setRange: (range: Range) => void
-  timeOf: (share: number) => number
+  timeOf: (fraction: number) => number
   children: ComponentChildren
 }
 
-const bars = 96
+const barCount = 96
 const hour = 3_600_000
 
-export function Span({ all, range, setRange, timeOf, children }: SpanProps) {
-  const { say, now, language } = useUi()
+export function TimeRange({ all, range, setRange, timeOf, children }: TimeRangeProps) {
+  const { t, now, language } = useUi()
   const [first, last] = [timeOf(0), timeOf(1)]
   const counts = useMemo(() => {
-    const found = Array.from({ length: bars }, () => 0)
+    const counted = Array.from({ length: barCount }, () => 0)
     for (const { at = '' } of all) {
-      const bar = Math.min(bars - 1, Math.floor(((Date.parse(at) - first) / Math.max(1, last - first)) * bars))
-      found[bar] = (found[bar] ?? 0) + 1
+      const bar = Math.min(barCount - 1, Math.floor(((Date.parse(at) - first) / Math.max(1, last - first)) * barCount))
+      counted[bar] = (counted[bar] ?? 0) + 1
     }
-    return found
+    return counted
   }, [all, first, last])
-  const most = Math.max(...counts, 1)
+  const max = Math.max(...counts, 1)
   const [a, b] = [clock(timeOf(range.a), now, language), clock(timeOf(range.b), now, language)]
   const choose = (which: 'a' | 'b') => (event: Event) => {
-    const share = Number((event.currentTarget as HTMLInputElement).value) / 1_000
-    setRange(which === 'a' ? { ...range, a: Math.min(share, range.b) } : { ...range, b: Math.max(share, range.a) })
+    const fraction = Number((event.currentTarget as HTMLInputElement).value) / 1_000
+    setRange(
+      which === 'a' ? { ...range, a: Math.min(fraction, range.b) } : { ...range, b: Math.max(fraction, range.a) },
+    )
   }
   const ticks = ticksOf(first, last)
-  const share = (time: number) => Math.max(0, Math.min(1, (time - first) / Math.max(1, last - first)))
+  const fractionOf = (time: number) => Math.max(0, Math.min(1, (time - first) / Math.max(1, last - first)))
   const presets = (
     [
       ['lastHour', hour],
@@ -52,8 +55,8 @@ export function Span({ all, range, setRange, timeOf, children }: SpanProps) {
   ).filter(([, back]) => last - back > first)
   return (
     <Panel
-      title={say('history.between')}
-      badge={<span class="dim">{duration(timeOf(range.b) - timeOf(range.a), say)}</span>}
+      title={t('history.between')}
+      badge={<span class="dim">{duration(timeOf(range.b) - timeOf(range.a), t)}</span>}
       right={
         <>
           {presets.map(([name, back]) => (
@@ -61,13 +64,13 @@ export function Span({ all, range, setRange, timeOf, children }: SpanProps) {
               key={name}
               type="button"
               class="btn sm ghost"
-              onClick={() => setRange({ a: share(last - back), b: 1 })}
+              onClick={() => setRange({ a: fractionOf(last - back), b: 1 })}
             >
-              {say(`history.${name}`)}
+              {t(`history.${name}`)}
             </button>
           ))}
           <button type="button" class="btn sm ghost" onClick={() => setRange({ a: 0, b: 1 })}>
-            {say('app.all')}
+            {t('app.all')}
           </button>
         </>
       }
@@ -75,7 +78,7 @@ export function Span({ all, range, setRange, timeOf, children }: SpanProps) {
       <div class="span">
         <div class="flags" aria-hidden="true">
           {(['a', 'b'] as const).map(which => (
-            <Flag key={which} at={range[which]} text={`${say(`history.${which}`)} · ${which === 'a' ? a : b}`} />
+            <Flag key={which} at={range[which]} text={`${t(`history.${which}`)} · ${which === 'a' ? a : b}`} />
           ))}
         </div>
         <svg
@@ -83,12 +86,12 @@ export function Span({ all, range, setRange, timeOf, children }: SpanProps) {
           viewBox="0 0 960 64"
           preserveAspectRatio="none"
           role="img"
-          aria-label={say('history.bars', { n: all.length, a, b })}
+          aria-label={t('history.bars', { n: all.length, a, b })}
         >
           <rect class="win" x={range.a * 960} width={(range.b - range.a) * 960} height="64" />
           {counts.map((n, index) => {
-            const height = n === 0 ? 1.5 : 4 + (n / most) * 54
-            const middle = (index + 0.5) / bars
+            const height = n === 0 ? 1.5 : 4 + (n / max) * 54
+            const middle = (index + 0.5) / barCount
             const inside = middle >= range.a && middle <= range.b
             return (
               <rect
@@ -115,29 +118,31 @@ export function Span({ all, range, setRange, timeOf, children }: SpanProps) {
               min="0"
               max="1000"
               value={range[which] * 1_000}
-              aria-label={say(`history.${which}`)}
+              aria-label={t(`history.${which}`)}
               aria-valuetext={which === 'a' ? a : b}
               onInput={choose(which)}
             />
           ))}
         </div>
-        <Axis ticks={ticks.map(time => ({ share: share(time), text: tickText(time, last - first, language) }))} />
+        <Axis
+          ticks={ticks.map(time => ({ fraction: fractionOf(time), text: tickText(time, last - first, language) }))}
+        />
       </div>
       {children}
     </Panel>
   )
 }
 
-/** Over its handle, and inside of the panel. */
+/** Above its handle, and always inside the panel. */
 function Flag({ at, text }: { at: number; text: string }) {
   return <span style={{ left: `${at * 100}%`, transform: `translateX(${-at * 100}%)` }}>{text}</span>
 }
 
-export function Axis({ ticks }: { ticks: readonly { share: number; text: string }[] }) {
+export function Axis({ ticks }: { ticks: readonly { fraction: number; text: string }[] }) {
   return (
     <div class="axis" aria-hidden="true">
-      {ticks.map(({ share, text }) => (
-        <span key={text} style={{ left: `${share * 100}%` }}>
+      {ticks.map(({ fraction, text }) => (
+        <span key={text} style={{ left: `${fraction * 100}%` }}>
           {text}
         </span>
       ))}

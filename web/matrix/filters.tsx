@@ -1,25 +1,27 @@
 /**
- * What the matrix is narrowed to: text, provider, subnet, and chips that are legend and filter in one.
+ * The filters of the matrix: text, provider, subnet, time, and chips by state that are also the legend.
  */
 import { useMemo } from 'preact/hooks'
-import { type Counts, looks } from '../model/nodes.ts'
+import { type Counts, severities } from '../model/nodes.ts'
+import { providerIdsOf } from '../model/providers.ts'
 import { subnetsOf } from '../model/subnets.ts'
+import { useUi } from '../ui/context.ts'
+import { FilterInput, ProviderFilter, Select } from '../ui/controls.tsx'
 import { count, shortId } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
-import { Filter, ProviderFilter, Select, useUi } from '../ui/ui.tsx'
 
-/** How long ago a node may have changed last, in milliseconds. */
-export const spans = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 } as const
+/** The choices of the time filter, in milliseconds. */
+export const changedWithin = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 } as const
 
 interface FiltersProps {
   counts: Counts
-  ask: (change: Record<string, string | undefined>) => void
+  setQuery: (change: Record<string, string | undefined>) => void
 }
 
-export function MatrixFilters({ counts, ask }: FiltersProps) {
-  const { say, data, route, language } = useUi()
-  const { provider = '', subnet = '', changed = '', look, q = '' } = route.query
-  const providers = useMemo(() => [...new Set(data.nodes.map(({ providerId }) => providerId))].sort(), [data.nodes])
+export function MatrixFilters({ counts, setQuery }: FiltersProps) {
+  const { t, data, route, language } = useUi()
+  const { provider = '', subnet = '', changed = '', severity, q = '' } = route.query
+  const providers = useMemo(() => providerIdsOf(data.nodes), [data.nodes])
   const subnets = useMemo(
     () => subnetsOf(data.nodes.filter(node => !provider || node.providerId === provider)),
     [data.nodes, provider],
@@ -27,51 +29,54 @@ export function MatrixFilters({ counts, ask }: FiltersProps) {
   return (
     <>
       <div class="bar">
-        <Filter label={say('matrix.filter')} value={q} onChange={text => ask({ q: text })} />
+        <FilterInput label={t('matrix.filter')} value={q} onChange={text => setQuery({ q: text })} />
         <ProviderFilter
           providers={providers}
           value={provider}
-          onChoose={value => ask({ provider: value, subnet: '' })}
+          onChoose={value => setQuery({ provider: value, subnet: '' })}
         />
         <Select
-          label={say('nic.subnet')}
+          label={t('nic.subnet')}
           value={subnet}
           choices={[
-            { value: '', label: say('matrix.anySubnet') },
+            { value: '', label: t('matrix.anySubnet') },
             ...subnets.map(({ key, network }) => ({ value: key, label: network || shortId(key) })),
           ]}
-          onChoose={value => ask({ subnet: value })}
+          onChoose={value => setQuery({ subnet: value })}
         />
         <Select
-          label={say('matrix.changed')}
+          label={t('matrix.changed')}
           value={changed}
           choices={[
-            { value: '', label: say('matrix.anyTime') },
-            ...(Object.keys(spans) as (keyof typeof spans)[]).map(value => ({ value, label: say(`matrix.${value}`) })),
+            { value: '', label: t('matrix.anyTime') },
+            ...(Object.keys(changedWithin) as (keyof typeof changedWithin)[]).map(value => ({
+              value,
+              label: t(`matrix.${value}`),
+            })),
           ]}
-          onChoose={value => ask({ changed: value })}
+          onChoose={value => setQuery({ changed: value })}
         />
       </div>
       <div class="bar">
-        <button type="button" class="chip" aria-pressed={!look} onClick={() => ask({ look: '' })}>
-          {say('app.all')} <b>{count(counts.nics, language)}</b>
+        <button type="button" class="chip" aria-pressed={!severity} onClick={() => setQuery({ severity: '' })}>
+          {t('app.all')} <b>{count(counts.nics, language)}</b>
         </button>
-        {looks.map(each => (
+        {severities.map(each => (
           <button
             key={each}
             type="button"
             class="chip"
-            aria-pressed={look === each}
-            onClick={() => ask({ look: look === each ? '' : each })}
+            aria-pressed={severity === each}
+            onClick={() => setQuery({ severity: severity === each ? '' : each })}
           >
-            <Glyph look={each} />
-            {say(`look.${each}`)} <b>{count(counts[each], language)}</b>
+            <Glyph severity={each} />
+            {t(`severity.${each}`)} <b>{count(counts[each], language)}</b>
           </button>
         ))}
         <span class="legend">
           <span>
-            <Glyph look="none" />
-            {say('look.none')}
+            <Glyph severity="none" />
+            {t('severity.none')}
           </span>
         </span>
       </div>

@@ -1,112 +1,124 @@
 /**
- * The table of the matrix: only the rows in sight are there, and a row that has left becomes the one that comes. Walked with the
- * arrow keys; one card for all cells.
+ * The table of the matrix. Only visible rows are rendered, and their elements are reused. Arrow keys move between cells; one card
+ * shows the details of the current cell.
  */
-
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { type Node, slots } from '../model/nodes.ts'
-import { poolOf, windowOf } from '../node/layout.ts'
+import { maxInterfaces, type Node } from '../model/nodes.ts'
+import { useUi } from '../ui/context.ts'
 import { age } from '../ui/format.ts'
-import { Icon, useUi } from '../ui/ui.tsx'
-import { MatrixCard, type Picked } from './card.tsx'
+import { Icon } from '../ui/panel.tsx'
+import { type HoveredCell, MatrixCard } from './card.tsx'
 import { MiniMap } from './minimap.tsx'
-import { commonStart, Row } from './row.tsx'
-import { watchSight } from './visible-rows.ts'
+import { commonPrefix, Row } from './row.tsx'
+import { observeViewport } from './viewport.ts'
+import { maxVisibleRows, visibleRange } from './visible-rows.ts'
 
 export type Order = 'worst' | 'name' | 'changed'
-const heights = { roomy: 37, standard: 25, tight: 17 } as const
+const heights = { comfortable: 37, standard: 25, compact: 17 } as const
 export type Density = keyof typeof heights
 const headHeight = 36
 
-/** Column -1 is the name of the node. */
-interface Place {
+/** Index -1 is the name of the node. */
+interface Position {
   row: number
-  slot: number
+  index: number
 }
 
 interface GridProps {
   nodes: readonly Node[]
   order: Order
   density: Density
-  ask: (change: Record<string, string>) => void
+  setQuery: (change: Record<string, string>) => void
 }
 
-export function MatrixGrid({ nodes, order, density, ask }: GridProps) {
-  const { say, now } = useUi()
+export function MatrixGrid({ nodes, order, density, setQuery }: GridProps) {
+  const { t, now } = useUi()
   const rowHeight = heights[density]
-  const [picked, setPicked] = useState<Picked>()
-  const [place, setPlace] = useState<Place>({ row: 0, slot: -1 })
-  const { box, first, last, pool } = useWindow(nodes.length, rowHeight)
-  const moveTo = (top: number) => box.current?.scrollTo({ top })
+  const [hovered, setHovered] = useState<HoveredCell>()
+  const [position, setPosition] = useState<Position>({ row: 0, index: -1 })
+  const { box, first, last, pool } = useVisibleRows(nodes.length, rowHeight)
+  const scrollTo = (top: number) => box.current?.scrollTo({ top })
 
-  const focusing = useRef(false)
+  const focusPending = useRef(false)
   useLayoutEffect(() => {
-    if (focusing.current) {
-      focusing.current = false
+    if (focusPending.current) {
+      focusPending.current = false
       box.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus({ preventScroll: true })
     }
-    // The row with the focus has left, and its place was taken by another.
+    // The focused row scrolled out, and its element now shows another row.
     const active = document.activeElement
     if (active instanceof HTMLElement && box.current?.contains(active) && active.dataset['row'] !== undefined)
-      if (Number(active.dataset['row']) !== place.row) active.blur()
+      if (Number(active.dataset['row']) !== position.row) active.blur()
   })
-  const moved = (event: KeyboardEvent) => {
-    if (event.key === 'Escape') return setPicked(undefined)
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Escape') return setHovered(undefined)
     const { scrollTop = 0, clientHeight = 0 } = box.current ?? {}
-    const next = stepFrom(event.key, place, nodes, Math.floor(clientHeight / rowHeight) - 2)
+    const next = positionAfter(event.key, position, nodes, Math.floor(clientHeight / rowHeight) - 2)
     if (!next) return
     event.preventDefault()
-    focusing.current = true
-    setPlace(next)
-    const [top, room] = [next.row * rowHeight, clientHeight - headHeight - rowHeight]
-    if (top < scrollTop) moveTo(top)
-    else if (top > scrollTop + room) moveTo(top - room)
+    focusPending.current = true
+    setPosition(next)
+    const [top, space] = [next.row * rowHeight, clientHeight - headHeight - rowHeight]
+    if (top < scrollTop) scrollTo(top)
+    else if (top > scrollTop + space) scrollTo(top - space)
   }
-  const pick = (event: Event) => {
-    const cell = event.target instanceof Element ? event.target.closest<HTMLElement>('a[data-slot]') : null
+  const hover = (event: Event) => {
+    const cell = event.target instanceof Element ? event.target.closest<HTMLElement>('a[data-index]') : null
     if (cell && event.type === 'focusin')
-      setPlace({ row: Number(cell.dataset['row']), slot: Number(cell.dataset['slot']) })
+      setPosition({ row: Number(cell.dataset['row']), index: Number(cell.dataset['index']) })
     const node = nodes[Number(cell?.dataset['row'])]
-    const nic = node?.nics.find(each => each.slot === Number(cell?.dataset['slot']))
-    setPicked(cell && node && nic ? { node, nic, box: cell.getBoundingClientRect() } : undefined)
+    const nic = node?.nics.find(each => each.index === Number(cell?.dataset['index']))
+    setHovered(cell && node && nic ? { node, nic, box: cell.getBoundingClientRect() } : undefined)
   }
-  const common = useMemo(() => commonStart(nodes), [nodes])
+  const prefix = useMemo(() => commonPrefix(nodes), [nodes])
 
   return (
     <>
       <div class="mx">
-        {/* The scroll box takes wheel and touch; the keys work on the cells in it. */}
+        {/* The scroll box handles wheel and touch; the table handles keys. */}
         <div
           class={`mxbox d-${density}`}
           ref={box}
-          onPointerOver={pick}
-          onPointerLeave={() => setPicked(undefined)}
-          onFocusIn={pick}
+          onPointerOver={hover}
+          onPointerLeave={() => setHovered(undefined)}
+          onFocusIn={hover}
         >
-          <table class="mxt" aria-rowcount={nodes.length + 1} onKeyDown={moved}>
-            <caption class="sr">{say('matrix.caption')}</caption>
+          <table class="mxt" aria-rowcount={nodes.length + 1} onKeyDown={onKeyDown}>
+            <caption class="sr">{t('matrix.caption')}</caption>
             <thead>
               <tr aria-rowindex={1}>
-                <Sorter order="name" now={order} ask={ask} class="c-node" text={say('matrix.node')} />
-                {Array.from({ length: slots }, (_, slot) => (
-                  <th key={slot} class="c" scope="col">
-                    {say('matrix.nic')} <span>{slot}</span>
+                <SortHeader order="name" current={order} setQuery={setQuery} class="c-node" text={t('matrix.node')} />
+                {Array.from({ length: maxInterfaces }, (_, index) => (
+                  <th key={index} class="c" scope="col">
+                    {t('matrix.nic')} <span>{index}</span>
                   </th>
                 ))}
-                <Sorter order="worst" now={order} ask={ask} class="num c-sum" text={say('matrix.worst')} />
-                <Sorter order="changed" now={order} ask={ask} class="num c-chg" text={say('matrix.changed')} />
+                <SortHeader
+                  order="worst"
+                  current={order}
+                  setQuery={setQuery}
+                  class="num c-sum"
+                  text={t('matrix.worst')}
+                />
+                <SortHeader
+                  order="changed"
+                  current={order}
+                  setQuery={setQuery}
+                  class="num c-chg"
+                  text={t('matrix.changed')}
+                />
               </tr>
             </thead>
             <tbody style={{ height: `${nodes.length * rowHeight}px` }}>
-              {nodes.slice(first, last).map((node, index) => (
+              {nodes.slice(first, last).map((node, offset) => (
                 <Row
-                  key={(first + index) % pool}
+                  key={(first + offset) % pool}
                   node={node}
-                  row={first + index}
-                  top={(first + index) * rowHeight}
-                  common={common}
-                  focus={place.row === first + index ? place.slot : undefined}
-                  changed={age(node.updatedAt, now, say)}
+                  row={first + offset}
+                  top={(first + offset) * rowHeight}
+                  prefix={prefix}
+                  focus={position.row === first + offset ? position.index : undefined}
+                  changed={age(node.updatedAt, now, t)}
                 />
               ))}
             </tbody>
@@ -114,72 +126,76 @@ export function MatrixGrid({ nodes, order, density, ask }: GridProps) {
         </div>
         <MiniMap nodes={nodes} box={box} rowHeight={rowHeight} />
       </div>
-      {picked && <MatrixCard picked={picked} />}
+      {hovered && <MatrixCard cell={hovered} />}
     </>
   )
 }
 
-/** The box that scrolls, and the rows that are in sight there. */
-function useWindow(rows: number, rowHeight: number) {
+function useVisibleRows(rows: number, rowHeight: number) {
   const box = useRef<HTMLDivElement>(null)
   const [state, setState] = useState({ first: 0, last: Math.min(rows, 48), pool: 64 })
   useLayoutEffect(() => {
     const element = box.current
     if (!element) return
-    const look = () => {
+    return observeViewport(element, () => {
       const { scrollTop, clientHeight } = element
-      const next = { ...windowOf(rows, rowHeight, scrollTop, clientHeight), pool: poolOf(rowHeight, clientHeight) }
+      const pool = maxVisibleRows(rowHeight, clientHeight)
+      const next = { ...visibleRange(rows, rowHeight, scrollTop, clientHeight), pool }
       setState(was => (was.first === next.first && was.last === next.last && was.pool === next.pool ? was : next))
-    }
-    return watchSight(element, look)
+    })
   }, [rows, rowHeight])
   return { box, ...state }
 }
 
-interface SorterProps {
+interface SortHeaderProps {
   order: Order
-  now: Order
+  current: Order
   class: string
   text: string
-  ask: (change: Record<string, string>) => void
+  setQuery: (change: Record<string, string>) => void
 }
 
-function Sorter({ order, now, class: kind, text, ask }: SorterProps) {
+function SortHeader({ order, current, class: kind, text, setQuery }: SortHeaderProps) {
   return (
     <th
       class={kind}
       scope="col"
-      aria-sort={order === now ? (order === 'changed' ? 'descending' : 'ascending') : undefined}
+      aria-sort={order === current ? (order === 'changed' ? 'descending' : 'ascending') : undefined}
     >
-      <button type="button" onClick={() => ask({ order: order === 'worst' ? '' : order })}>
+      <button type="button" onClick={() => setQuery({ order: order === 'worst' ? '' : order })}>
         {text}
-        {order === now && <Icon name="sort" size={12} />}
+        {order === current && <Icon name="sort" size={12} />}
       </button>
     </th>
   )
 }
 
-function stepFrom(key: string, { row, slot }: Place, nodes: readonly Node[], page: number): Place | undefined {
-  const columns = (at: number) => [-1, ...(nodes[at]?.nics ?? []).map(nic => nic.slot)]
+function positionAfter(
+  key: string,
+  { row, index }: Position,
+  nodes: readonly Node[],
+  pageSize: number,
+): Position | undefined {
+  const indexesIn = (at: number) => [-1, ...(nodes[at]?.nics ?? []).map(nic => nic.index)]
   const clamp = (at: number) => Math.max(0, Math.min(nodes.length - 1, at))
-  const inRow = (at: number): Place => ({ row: at, slot: columns(at).findLast(each => each <= slot) ?? -1 })
+  const inRow = (at: number): Position => ({ row: at, index: indexesIn(at).findLast(each => each <= index) ?? -1 })
   switch (key) {
     case 'ArrowDown':
       return inRow(clamp(row + 1))
     case 'ArrowUp':
       return inRow(clamp(row - 1))
     case 'PageDown':
-      return inRow(clamp(row + page))
+      return inRow(clamp(row + pageSize))
     case 'PageUp':
-      return inRow(clamp(row - page))
+      return inRow(clamp(row - pageSize))
     case 'ArrowRight':
-      return { row, slot: columns(row).find(each => each > slot) ?? slot }
+      return { row, index: indexesIn(row).find(each => each > index) ?? index }
     case 'ArrowLeft':
-      return { row, slot: columns(row).findLast(each => each < slot) ?? slot }
+      return { row, index: indexesIn(row).findLast(each => each < index) ?? index }
     case 'Home':
-      return { row: 0, slot: -1 }
+      return { row: 0, index: -1 }
     case 'End':
-      return { row: nodes.length - 1, slot: -1 }
+      return { row: nodes.length - 1, index: -1 }
     default:
       return undefined
   }

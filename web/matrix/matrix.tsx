@@ -1,26 +1,30 @@
 /**
- * Which of all nodes are not right? Nodes by NIC number, worst first.
+ * The matrix: all nodes by interface index, worst first, with filters.
  */
 import { useMemo, useState } from 'preact/hooks'
-import { byName, countsOf, looks, newestFirst, nodeHas, worstFirst } from '../model/nodes.ts'
+import { countsOf, nodeMatches, severities } from '../model/nodes.ts'
+import { byName, newestFirst, worstFirst } from '../model/order.ts'
 import { subnetKey } from '../model/subnets.ts'
 import { downloadCsv } from '../state/api.ts'
 import { linkTo } from '../state/route.ts'
+import { useUi } from '../ui/context.ts'
+import { CsvButton, Segmented } from '../ui/controls.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { count, shortId } from '../ui/format.ts'
-import { Blank, CsvButton, Panel, Segmented, useUi } from '../ui/ui.tsx'
-import { MatrixFilters, spans } from './filters.tsx'
+import { Panel } from '../ui/panel.tsx'
+import { changedWithin, MatrixFilters } from './filters.tsx'
 import { type Density, MatrixGrid, type Order } from './grid.tsx'
 
 const orders = { worst: worstFirst, name: byName, changed: newestFirst } as const
 
 export function Matrix() {
-  const { say, data, route, language, now } = useUi()
-  const { provider, look, subnet, changed = '', q = '', order: asked } = route.query
-  const since = changed in spans ? now - (spans[changed as keyof typeof spans] ?? 0) : undefined
-  const order: Order = asked === 'name' || asked === 'changed' ? asked : 'worst'
+  const { t, data, route, language, now } = useUi()
+  const { provider, severity, subnet, changed = '', q = '', order: orderName } = route.query
+  const since = changed in changedWithin ? now - (changedWithin[changed as keyof typeof changedWithin] ?? 0) : undefined
+  const order: Order = orderName === 'name' || orderName === 'changed' ? orderName : 'worst'
   const [density, setDensity] = useState<Density>('standard')
 
-  const among = useMemo(
+  const matching = useMemo(
     () =>
       data.nodes
         .filter(
@@ -29,51 +33,54 @@ export function Matrix() {
             (!subnet || node.nics.some(nic => subnetKey(nic) === subnet)),
         )
         .filter(node => since === undefined || Date.parse(node.updatedAt) >= since)
-        .filter(node => q === '' || nodeHas(node, q)),
+        .filter(node => q === '' || nodeMatches(node, q)),
     [data.nodes, provider, subnet, since, q],
   )
   const nodes = useMemo(() => {
-    const chosen = looks.find(each => each === look)
-    return among.filter(node => !chosen || node.nics.some(nic => nic.look === chosen)).sort(orders[order])
-  }, [among, look, order])
-  const counts = useMemo(() => countsOf(among), [among])
-  const ask = (change: Record<string, string | undefined>) => {
+    const chosen = severities.find(each => each === severity)
+    return matching.filter(node => !chosen || node.nics.some(nic => nic.severity === chosen)).sort(orders[order])
+  }, [matching, severity, order])
+  const counts = useMemo(() => countsOf(matching), [matching])
+  const setQuery = (change: Record<string, string | undefined>) => {
     location.replace(linkTo('matrix', { ...route.query, ...change }))
   }
 
   return (
     <>
       <div class="head">
-        <h1>{say('screen.matrix')}</h1>
+        <h1>{t('screen.matrix')}</h1>
         <span class="sub">
           {provider && `${shortId(provider, 18)} · `}
-          {say('many.nodes', { n: count(nodes.length, language) })} ·{' '}
-          {say('many.nics', { n: count(counts.nics, language) })}
+          {t('count.nodes', { n: count(nodes.length, language) })} ·{' '}
+          {t('count.nics', { n: count(counts.nics, language) })}
         </span>
         <div class="right">
           <Segmented<Density>
-            label={say('matrix.density')}
+            label={t('matrix.density')}
             value={density}
-            choices={(['roomy', 'standard', 'tight'] as const).map(value => ({ value, label: say(`matrix.${value}`) }))}
+            choices={(['comfortable', 'standard', 'compact'] as const).map(value => ({
+              value,
+              label: t(`matrix.${value}`),
+            }))}
             onChoose={setDensity}
           />
           <CsvButton save={() => void downloadCsv({ providerId: provider, at: route.asof })} />
         </div>
       </div>
-      <MatrixFilters counts={counts} ask={ask} />
+      <MatrixFilters counts={counts} setQuery={setQuery} />
       <Panel class="fill">
         {nodes.length === 0 ? (
-          <Blank
-            kind="search"
-            title={say('matrix.none')}
-            text={say('matrix.noneText', { nodes: say('many.nodes', { n: data.nodes.length }) })}
+          <EmptyState
+            kind="noMatch"
+            title={t('matrix.none')}
+            text={t('matrix.noneText', { nodes: t('count.nodes', { n: data.nodes.length }) })}
           >
             <a class="btn" href={linkTo('matrix')}>
-              {say('matrix.clear')}
+              {t('matrix.clear')}
             </a>
-          </Blank>
+          </EmptyState>
         ) : (
-          <MatrixGrid nodes={nodes} order={order} ask={ask} density={density} />
+          <MatrixGrid nodes={nodes} order={order} setQuery={setQuery} density={density} />
         )}
       </Panel>
     </>

@@ -1,30 +1,32 @@
 /**
- * One node as a row of the matrix: its name, ten slots, how many are done, when it changed.
+ * One node as a row of the matrix: its name, a cell for each interface index, the number of configured NICs, the last change.
  */
 import { useMemo } from 'preact/hooks'
-import { type Look, type Node, needsPerson, slots } from '../model/nodes.ts'
+import { maxInterfaces, type Node, needsAttention, type Severity } from '../model/nodes.ts'
 import { linkToNode } from '../state/route.ts'
+import { useUi } from '../ui/context.ts'
 import { Glyph } from '../ui/glyph.tsx'
-import { useUi } from '../ui/ui.tsx'
 
 interface RowProps {
   node: Node
   row: number
-  /** From the first row, in pixels. */
+  /** Offset from the first row, in pixels. */
   top: number
-  common: string
+  /** Left out of the addresses. */
+  prefix: string
+  /** The index with the focus, -1 for the name. */
   focus: number | undefined
   changed: string
 }
 
-const cellTone: Partial<Record<Look, string>> = { bad: 'bad-c', drift: 'warn-c', held: 'warn-c' }
+const cellTone: Partial<Record<Severity, string>> = { failed: 'bad-c', drifted: 'warn-c', onHold: 'warn-c' }
 
-export function Row({ node, row, top, common, focus, changed }: RowProps) {
-  const { say } = useUi()
-  // The same element again is not looked into again: a row that stays costs nothing while others come and go.
+export function Row({ node, row, top, prefix, focus, changed }: RowProps) {
+  const { t } = useUi()
+  // Preact skips an identical element: rows that stay cost nothing while others scroll in and out.
   return useMemo(() => {
-    const done = node.nics.filter(({ look }) => look === 'ok').length
-    const flag = node.worst === 'bad' ? 'flag' : needsPerson(node.worst) ? 'flagw' : ''
+    const configured = node.nics.filter(({ severity }) => severity === 'configured').length
+    const flag = node.worst === 'failed' ? 'flag' : needsAttention(node.worst) ? 'flagw' : ''
     return (
       <tr class={flag} aria-rowindex={row + 2} style={{ top: `${top}px` }}>
         <td>
@@ -32,51 +34,52 @@ export function Row({ node, row, top, common, focus, changed }: RowProps) {
             class="mono"
             href={linkToNode(node)}
             data-row={row}
-            data-slot={-1}
+            data-index={-1}
             tabIndex={focus === -1 ? 0 : -1}
             title={node.nodeName}
           >
             {node.nodeName}
           </a>
         </td>
-        {Array.from({ length: slots }, (_, slot) => {
-          const nic = node.nics.find(each => each.slot === slot)
-          if (!nic) return <td key={slot} class="c e" />
+        {Array.from({ length: maxInterfaces }, (_, index) => {
+          const nic = node.nics.find(each => each.index === index)
+          if (!nic) return <td key={index} class="c e" />
+          const reason = nic.reason && nic.severity !== 'configured' ? `, ${nic.reason}` : ''
           return (
-            <td key={slot} class={`c ${cellTone[nic.look] ?? ''}`}>
+            <td key={index} class={`c ${cellTone[nic.severity] ?? ''}`}>
               <a
                 href={linkToNode(node, nic.name)}
                 data-row={row}
-                data-slot={slot}
-                tabIndex={focus === slot ? 0 : -1}
-                aria-label={`${node.nodeName} ${nic.name}: ${say(`look.${nic.look}`)}${nic.reason && nic.look !== 'ok' ? `, ${nic.reason}` : ''}`}
+                data-index={index}
+                tabIndex={focus === index ? 0 : -1}
+                aria-label={`${node.nodeName} ${nic.name}: ${t(`severity.${nic.severity}`)}${reason}`}
               >
-                <Glyph look={nic.look} />
-                <span class="oc">{withoutStart(nic.address, common)}</span>
+                <Glyph severity={nic.severity} />
+                <span class="oc">{withoutPrefix(nic.address, prefix)}</span>
               </a>
             </td>
           )
         })}
         <td class="num">
-          <span class={done < node.nics.length ? 'strong' : 'dim'}>
-            {done} / {node.nics.length}
+          <span class={configured < node.nics.length ? 'strong' : 'dim'}>
+            {configured} / {node.nics.length}
           </span>
         </td>
         <td class="num dim">{changed}</td>
       </tr>
     )
-  }, [node, row, top, common, focus, changed, say])
+  }, [node, row, top, prefix, focus, changed, t])
 }
 
-/** What all addresses begin with says nothing: it is left out of the cells. */
-export function commonStart(nodes: readonly Node[]): string {
+/** The first octet, if all addresses share it. */
+export function commonPrefix(nodes: readonly Node[]): string {
   const [first = '', ...others] = nodes.flatMap(({ nics }) =>
     nics.flatMap(({ address }) => (/^\d+\./.exec(address) ?? []).slice(0, 1)),
   )
   return others.every(each => each === first) ? first : ''
 }
 
-function withoutStart(address: string, common: string): string {
+function withoutPrefix(address: string, prefix: string): string {
   const plain = address.split('/')[0] ?? ''
-  return common && plain.startsWith(common) ? plain.slice(common.length) : plain
+  return prefix && plain.startsWith(prefix) ? plain.slice(prefix.length) : plain
 }

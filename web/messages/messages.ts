@@ -1,20 +1,20 @@
 /**
- * The words of the dashboard in the language that was chosen. What the API says (reasons, messages, remedies) stays as it is.
+ * The texts of the dashboard in the chosen language. Messages from the API are shown as they are.
  */
-import type { Language } from '../ui/format.ts'
-import { en } from './en.ts'
+import { en, type MessageKey } from './en.ts'
 import { ko } from './ko.ts'
 
-export type Word = keyof typeof en
-export type Say = (word: Word, values?: Record<string, string | number>) => string
+export type { MessageKey } from './en.ts'
+export type Language = 'en' | 'ko'
+export type Translate = (key: MessageKey, values?: Record<string, string | number>) => string
 
-export const languages: Record<Language, Record<Word, string>> = { en, ko }
+export const languages: Record<Language, Record<MessageKey, string>> = { en, ko }
 
-/** `{n}` is filled in; `{n|node|nodes}` takes the first for one and the second for others. */
-export function sayIn(language: Language): Say {
-  const words = languages[language]
-  return (word, values = {}) =>
-    words[word].replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (_, name: string, one?: string, many?: string) =>
+/** Replaces `{n}` with its value, and `{n|node|nodes}` with the first form for 1 and the second otherwise. */
+export function translator(language: Language): Translate {
+  const messages = languages[language]
+  return (key, values = {}) =>
+    messages[key].replace(/\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g, (_, name: string, one?: string, many?: string) =>
       one === undefined ? String(values[name] ?? '') : String((Number(values[name]) === 1 ? one : many) ?? ''),
     )
 }

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openstackConfigAnnotations } from '../../src/contract/openstack-config.ts'
-import { againOf, checkNow } from './commands.ts'
+import { reconcileCommand, retryCommand } from './commands.ts'
 
 const { forceReconcile, releaseRemovals } = openstackConfigAnnotations
 
-test('a NIC that stopped is set going by an annotation of its object', () => {
+test('the commands set an annotation on the OpenstackConfig of the NIC', () => {
   const source = 'multinic-system/production'
   const command = (annotation: string) =>
     `kubectl -n multinic-system annotate openstackconfig production --overwrite ${annotation}="$(date +%s)"`
-  assert.equal(checkNow(source), command(forceReconcile))
-  assert.equal(againOf({ look: 'bad', source }), command(forceReconcile))
-  assert.equal(againOf({ look: 'held', source }), command(releaseRemovals))
-  assert.equal(againOf({ look: 'ok', source }), undefined)
+  assert.equal(reconcileCommand(source), command(forceReconcile))
+  assert.equal(retryCommand({ severity: 'failed', source }), command(forceReconcile))
+  assert.equal(retryCommand({ severity: 'onHold', source }), command(releaseRemovals))
+  assert.equal(retryCommand({ severity: 'configured', source }), undefined)
 })
 
-test('nothing that is no name gets into a command', () => {
+test('a source that is not a valid Kubernetes name gives no command', () => {
   for (const source of ['', 'production', 'a/b/c', 'a/$(reboot)', 'a b/c', '-n/x', 'a/;ls'])
-    assert.equal(checkNow(source), undefined, source)
+    assert.equal(reconcileCommand(source), undefined, source)
 })

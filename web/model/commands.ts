@@ -1,5 +1,5 @@
 /**
- * Commands to copy for what the API has no write for: the words of kubectl, on the object that a NIC comes from. Pure.
+ * kubectl commands to copy for actions that the API has no endpoint for, on the OpenstackConfig of a NIC. Pure.
  */
 import type { openstackConfigAnnotations } from '../../src/contract/openstack-config.ts'
 import type { Nic } from './nodes.ts'
@@ -9,18 +9,20 @@ type Annotation = (typeof openstackConfigAnnotations)[keyof typeof openstackConf
 const forceReconcile: Annotation = 'multinic.io/force-reconcile'
 const releaseRemovals: Annotation = 'multinic.io/release-removals'
 
-/** Looks at the object again at once. Undefined where nobody knows which object it is. */
-export const checkNow = (source: string) => annotate(source, forceReconcile)
+/** Reconciles the OpenstackConfig at once. Undefined if the source is unknown. */
+export const reconcileCommand = (source: string) => annotate(source, forceReconcile)
 
-/** What sets a NIC going again that does not go by itself. */
-export function againOf({ look, source }: Pick<Nic, 'look' | 'source'>): string | undefined {
-  if (look === 'held') return annotate(source, releaseRemovals)
-  return look === 'bad' || look === 'drift' || look === 'pend' ? checkNow(source) : undefined
+/** Retries a NIC, or approves its removal. Undefined for a NIC that needs neither. */
+export function retryCommand({ severity, source }: Pick<Nic, 'severity' | 'source'>): string | undefined {
+  if (severity === 'onHold') return annotate(source, releaseRemovals)
+  return severity === 'failed' || severity === 'drifted' || severity === 'pending'
+    ? reconcileCommand(source)
+    : undefined
 }
 
 function annotate(source: string, annotation: Annotation): string | undefined {
-  const [namespace, name, ...more] = source.split('/')
-  // Pasted into a shell: only what Kubernetes itself would take for a name.
-  if (more.length > 0 || ![namespace, name].every(part => /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(part ?? ''))) return
+  const [namespace, name, ...rest] = source.split('/')
+  // People paste this into a shell: accept only valid Kubernetes names.
+  if (rest.length > 0 || ![namespace, name].every(part => /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(part ?? ''))) return
   return `kubectl -n ${namespace} annotate openstackconfig ${name} --overwrite ${annotation}="$(date +%s)"`
 }

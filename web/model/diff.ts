@@ -1,21 +1,21 @@
 /**
- * What one entry of the history changed, NIC by NIC and field by field. Pure.
+ * What an entry of the history changed, NIC by NIC and field by field. Pure.
  */
 import type { HistoryEntry, InventoryRecord } from '../../src/contract/inventory.ts'
-import { type Look, type Nic, nodeOf } from './nodes.ts'
+import { type Nic, nodeOf, type Severity } from './nodes.ts'
 
 export interface Change {
-  op: 'add' | 'del' | 'chg'
+  op: 'added' | 'removed' | 'changed'
   nic: string
-  look: Look
+  severity: Severity
   fields: { field: string; before: string; after: string }[]
 }
 
-const shown: readonly [field: string, of: (nic: Nic) => string][] = [
-  ['state', nic => nic.look],
+const comparedFields: readonly [field: string, of: (nic: Nic) => string][] = [
+  ['state', nic => nic.severity],
   ['reason', nic => nic.reason],
   ['address', nic => nic.addresses.join(' ')],
-  ['mac', nic => nic.mac],
+  ['mac', nic => nic.macAddress],
   ['mtu', nic => (nic.mtu === undefined ? '' : String(nic.mtu))],
   ['gateway', nic => nic.gateway],
   ['routes', nic => nic.routes.map(({ destination, nexthop }) => `${destination} via ${nexthop}`).join(', ')],
@@ -28,38 +28,38 @@ export function changesOf({ before, after }: Pick<HistoryEntry, 'before' | 'afte
 }
 
 export function changesBetween(before: InventoryRecord | undefined, after: InventoryRecord | undefined): Change[] {
-  const [old, now] = [nicsOf(before), nicsOf(after)]
-  const names = [...new Set([...old.keys(), ...now.keys()])].sort()
+  const [oldNics, newNics] = [nicsByName(before), nicsByName(after)]
+  const names = [...new Set([...oldNics.keys(), ...newNics.keys()])].sort()
   return names.flatMap((name): Change[] => {
-    const [was, is] = [old.get(name), now.get(name)]
-    const fields = shown
-      .map(([field, of]) => ({ field, before: was ? of(was) : '', after: is ? of(is) : '' }))
+    const [oldNic, newNic] = [oldNics.get(name), newNics.get(name)]
+    const fields = comparedFields
+      .map(([field, of]) => ({ field, before: oldNic ? of(oldNic) : '', after: newNic ? of(newNic) : '' }))
       .filter(each => each.before !== each.after)
-    if (!was && is) return [{ op: 'add', nic: name, look: is.look, fields }]
-    if (was && !is) return [{ op: 'del', nic: name, look: 'rem', fields }]
-    return is && fields.length > 0 ? [{ op: 'chg', nic: name, look: is.look, fields }] : []
+    if (!oldNic && newNic) return [{ op: 'added', nic: name, severity: newNic.severity, fields }]
+    if (oldNic && !newNic) return [{ op: 'removed', nic: name, severity: 'removing', fields }]
+    return newNic && fields.length > 0 ? [{ op: 'changed', nic: name, severity: newNic.severity, fields }] : []
   })
 }
 
-function nicsOf(record: InventoryRecord | undefined): Map<string, Nic> {
+function nicsByName(record: InventoryRecord | undefined): Map<string, Nic> {
   return new Map(record ? nodeOf(record, []).nics.map(nic => [nic.name, nic]) : [])
 }
 
-/** NICs that went the same way: said once. */
-export interface Turn {
+/** NICs with the same change of state, as one line. */
+export interface Transition {
   nics: string
-  before: Look
-  after: Look
+  before: Severity
+  after: Severity
   reason: string
 }
 
-export function turnsOf(changes: readonly Change[]): Turn[] {
-  const turned = changes.flatMap(({ op, nic, fields }) => {
-    const state = op === 'chg' ? fields.find(({ field }) => field === 'state') : undefined
+export function transitionsOf(changes: readonly Change[]): Transition[] {
+  const transitions = changes.flatMap(({ op, nic, fields }) => {
+    const state = op === 'changed' ? fields.find(({ field }) => field === 'state') : undefined
     const reason = fields.find(({ field }) => field === 'reason')?.after ?? ''
-    return state ? [{ nic, before: state.before as Look, after: state.after as Look, reason }] : []
+    return state ? [{ nic, before: state.before as Severity, after: state.after as Severity, reason }] : []
   })
-  return [...Map.groupBy(turned, ({ before, after, reason }) => `${before} ${after} ${reason}`).values()].flatMap(
+  return [...Map.groupBy(transitions, ({ before, after, reason }) => `${before} ${after} ${reason}`).values()].flatMap(
     group => {
       const [first] = group
       return first ? [{ ...first, nics: nicRange(group.map(({ nic }) => nic)) }] : []
@@ -67,24 +67,24 @@ export function turnsOf(changes: readonly Change[]): Turn[] {
   )
 }
 
-/** Fields that say more than the state: what was there before, and what is there instead. */
-export function detailsOf({ op, fields }: Change): Change['fields'] {
-  if (op !== 'chg') return []
-  const reads = new Set(['observed mtu', 'link'])
+/** The changed fields other than state and reason. The first observation of a field is not a change. */
+export function fieldChangesOf({ op, fields }: Change): Change['fields'] {
+  if (op !== 'changed') return []
+  const observedFields = new Set(['observed mtu', 'link'])
   return fields.filter(
-    ({ field, before }) => field !== 'state' && field !== 'reason' && !(reads.has(field) && before === ''),
+    ({ field, before }) => field !== 'state' && field !== 'reason' && !(observedFields.has(field) && before === ''),
   )
 }
 
 /** multinic0, multinic1, multinic2, multinic5 → multinic0–2, 5 */
 export function nicRange(names: readonly string[]): string {
-  const numbers = names.map(name => Number(/^multinic(\d)$/.exec(name)?.[1])).sort((a, b) => a - b)
-  if (numbers.some(Number.isNaN)) return names.join(', ')
+  const indexes = names.map(name => Number(/^multinic(\d)$/.exec(name)?.[1])).sort((a, b) => a - b)
+  if (indexes.some(Number.isNaN)) return names.join(', ')
   const runs: [from: number, to: number][] = []
-  for (const number of numbers) {
+  for (const index of indexes) {
     const last = runs.at(-1)
-    if (last && last[1] === number - 1) last[1] = number
-    else runs.push([number, number])
+    if (last && last[1] === index - 1) last[1] = index
+    else runs.push([index, index])
   }
   const texts = runs.map(([from, to]) =>
     from === to ? `${from}` : to === from + 1 ? `${from}, ${to}` : `${from}–${to}`,
@@ -92,52 +92,8 @@ export function nicRange(names: readonly string[]): string {
   return texts.length === 0 ? '' : `multinic${texts.join(', ')}`
 }
 
-/** The look of an entry as a whole: the worst of what it changed, or of what is there now. */
-export function entryLook({ what, after }: Pick<HistoryEntry, 'what' | 'after'>): Look {
-  if (what === 'removed' || !after) return 'rem'
-  return nodeOf(after, []).worst ?? 'rem'
-}
-
-export interface Holding {
-  providerId: string
-  nodeName: string
-  nic: string
-  from: number
-  /** Undefined while it lasts. */
-  to: number | undefined
-}
-
-/** Who had this address, MAC or port, and when, from the histories of the nodes that ever had it. Oldest first. */
-export function holdingsOf(value: string, entries: readonly HistoryEntry[]): Holding[] {
-  const open = new Map<string, Holding>()
-  const all: Holding[] = []
-  for (const entry of entries.toSorted((a, b) => a.id - b.id)) {
-    const record = entry.after ?? entry.before
-    if (!record) continue
-    const { providerId, nodeName } = record
-    const had = [...open].filter(([, one]) => one.providerId === providerId && one.nodeName === nodeName)
-    const has = entry.after ? nodeOf(entry.after, []).nics.filter(nic => holds(nic, value)) : []
-    for (const [key, one] of had)
-      if (!has.some(nic => nic.name === one.nic)) {
-        one.to = Date.parse(entry.at)
-        open.delete(key)
-      }
-    for (const { name } of has) {
-      const key = `${providerId} ${nodeName} ${name}`
-      if (open.has(key)) continue
-      const holding = { providerId, nodeName, nic: name, from: Date.parse(entry.at), to: undefined }
-      open.set(key, holding)
-      all.push(holding)
-    }
-  }
-  return all.sort((a, b) => a.from - b.from)
-}
-
-export function holdsAny(record: InventoryRecord, value: string): boolean {
-  return nodeOf(record, []).nics.some(nic => holds(nic, value))
-}
-
-function holds(nic: Nic, value: string): boolean {
-  const wanted = value.trim().toLowerCase()
-  return nic.mac === wanted || nic.portId === wanted || nic.addresses.some(text => text.split('/')[0] === wanted)
+/** The worst severity of the node after the entry. */
+export function entrySeverity({ what, after }: Pick<HistoryEntry, 'what' | 'after'>): Severity {
+  if (what === 'removed' || !after) return 'removing'
+  return nodeOf(after, []).worst ?? 'removing'
 }

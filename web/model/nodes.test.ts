@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Deviation, InventoryRecord } from '../../src/contract/inventory.ts'
-import { countsOf, lookOf, nodeHas, nodeOf, worstFirst } from './nodes.ts'
+import { countsOf, nodeMatches, nodeOf, severityOf } from './nodes.ts'
+import { worstFirst } from './order.ts'
 
 type States = NonNullable<InventoryRecord['interfaces']>
 
@@ -46,22 +47,22 @@ const mtuDiffers: Deviation = {
   differences: [{ field: 'mtu', wanted: '9000', observed: '1500' }],
 }
 
-test('the look of a NIC', () => {
-  const cases: [Parameters<typeof lookOf>, string][] = [
-    [['Configured', 'InSync'], 'ok'],
-    [['Configured', 'InSync', mtuDiffers.differences], 'drift'],
-    [['Pending', 'Drifted'], 'drift'],
-    [['Failed', 'NicMissing'], 'bad'],
-    [['InProgress', 'Applying', mtuDiffers.differences], 'prog'],
-    [[undefined], 'pend'],
-    [['Pending', 'RemovalHeld'], 'held'],
-    [['Configured', 'Removing'], 'rem'],
-    [['Removed'], 'rem'],
+test('status, reason and differences give the severity of a NIC', () => {
+  const cases: [Parameters<typeof severityOf>, string][] = [
+    [['Configured', 'InSync'], 'configured'],
+    [['Configured', 'InSync', mtuDiffers.differences], 'drifted'],
+    [['Pending', 'Drifted'], 'drifted'],
+    [['Failed', 'NicMissing'], 'failed'],
+    [['InProgress', 'Applying', mtuDiffers.differences], 'inProgress'],
+    [[undefined], 'pending'],
+    [['Pending', 'RemovalHeld'], 'onHold'],
+    [['Configured', 'Removing'], 'removing'],
+    [['Removed'], 'removing'],
   ]
-  for (const [given, look] of cases) assert.equal(lookOf(...given), look, JSON.stringify(given))
+  for (const [input, severity] of cases) assert.equal(severityOf(...input), severity, JSON.stringify(input))
 })
 
-test('a node is as bad as its worst NIC, and a state is found by port or MAC', () => {
+test('a node has the severity of its worst NIC, and a state belongs to a NIC by port or MAC', () => {
   const node = nodeOf(
     aRecord([
       { macAddress: 'fa:16:3e:00:00:01', status: 'Configured' },
@@ -70,19 +71,34 @@ test('a node is as bad as its worst NIC, and a state is found by port or MAC', (
     [mtuDiffers],
   )
   assert.deepEqual(
-    node.nics.map(({ slot, look, address, network }) => [slot, look, address, network]),
+    node.nics.map(({ index, severity, address, network }) => [index, severity, address, network]),
     [
-      [0, 'ok', '10.1.0.5/24', '10.1.0.0/24'],
-      [3, 'drift', '10.2.0.5/24', '10.2.0.0/24'],
+      [0, 'configured', '10.1.0.5/24', '10.1.0.0/24'],
+      [3, 'drifted', '10.2.0.5/24', '10.2.0.0/24'],
     ],
   )
-  assert.equal(node.worst, 'drift')
-  assert.deepEqual(countsOf([node]), { nodes: 1, nics: 2, ok: 1, drift: 1, bad: 0, held: 0, pend: 0, prog: 0, rem: 0 })
+  assert.equal(node.worst, 'drifted')
+  assert.deepEqual(countsOf([node]), {
+    nodes: 1,
+    nics: 2,
+    configured: 1,
+    drifted: 1,
+    failed: 0,
+    onHold: 0,
+    pending: 0,
+    inProgress: 0,
+    removing: 0,
+  })
 })
 
-test('what holds the node is said at each NIC that has nothing to say for itself', () => {
-  const held = { state: 'Pending', reason: 'NodeNotFound', message: 'not in this cluster', remedy: 'Join it.' } as const
-  const { nics } = nodeOf(aRecord([{ portId: 'p3', status: 'Failed', reason: 'VerifyFailed' }], held), [])
+test('a NIC without a reason of its own has the reason of the node', () => {
+  const pending = {
+    state: 'Pending',
+    reason: 'NodeNotFound',
+    message: 'not in this cluster',
+    remedy: 'Join it.',
+  } as const
+  const { nics } = nodeOf(aRecord([{ portId: 'p3', status: 'Failed', reason: 'VerifyFailed' }], pending), [])
   assert.deepEqual(
     nics.map(({ reason, remedy }) => [reason, remedy]),
     [
@@ -92,7 +108,7 @@ test('what holds the node is said at each NIC that has nothing to say for itself
   )
 })
 
-test('an interface that nobody wants any more is shown as long as it is there', () => {
+test('an interface that is no longer requested is shown until it is removed', () => {
   const { nics } = nodeOf(
     aRecord([
       { name: 'multinic7', portId: 'p7', status: 'Configured', observed: { addresses: ['10.3.0.9/24'] } },
@@ -101,16 +117,16 @@ test('an interface that nobody wants any more is shown as long as it is there', 
     [],
   )
   assert.deepEqual(
-    nics.map(({ name, look }) => [name, look]),
+    nics.map(({ name, severity }) => [name, severity]),
     [
-      ['multinic0', 'pend'],
-      ['multinic3', 'pend'],
-      ['multinic7', 'rem'],
+      ['multinic0', 'pending'],
+      ['multinic3', 'pending'],
+      ['multinic7', 'removing'],
     ],
   )
 })
 
-test('worst first, then by name as people count', () => {
+test('nodes are sorted worst first, then by name in natural order', () => {
   const node = (nodeName: string, status: States[number]['status']) => {
     const record = aRecord(
       [
@@ -128,9 +144,9 @@ test('worst first, then by name as people count', () => {
   )
 })
 
-test('a node is found by anything on it', () => {
+test('a node matches its names and the values of its NICs', () => {
   const node = nodeOf(aRecord([]), [])
   for (const text of ['WORKER-1', '10.2.0.5', 'fa:16:3e:00:00:02', 'p3', '10.1.0.0/24', 'vm-1'])
-    assert.ok(nodeHas(node, text), text)
-  assert.ok(!nodeHas(node, '10.9'))
+    assert.ok(nodeMatches(node, text), text)
+  assert.ok(!nodeMatches(node, '10.9'))
 })

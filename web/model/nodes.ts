@@ -1,27 +1,28 @@
 /**
- * Records of the inventory as the screens show them: every NIC with one look, every node with its worst. Pure.
+ * Inventory records as the screens show them: each NIC with one severity, each node with the worst of its NICs. Pure.
  */
 import type { Deviation, InventoryRecord, Stage } from '../../src/contract/inventory.ts'
-import { networkOf, withPrefix } from './subnets.ts'
+import { networkOf, withPrefix } from './cidr.ts'
 
 /** Worst first: the order of every list. */
-export const looks = ['bad', 'drift', 'held', 'pend', 'prog', 'rem', 'ok'] as const
-export type Look = (typeof looks)[number]
+export const severities = ['failed', 'drifted', 'onHold', 'pending', 'inProgress', 'removing', 'configured'] as const
+export type Severity = (typeof severities)[number]
 
-export const slots = 10
+export const maxInterfaces = 10
 
-type Wanted = InventoryRecord['config']['interfaces'][number]
-type State = NonNullable<InventoryRecord['interfaces']>[number]
+type RequestedInterface = InventoryRecord['config']['interfaces'][number]
+type InterfaceState = NonNullable<InventoryRecord['interfaces']>[number]
 export type Differences = Deviation['differences']
 
 export interface Nic {
-  slot: number
+  index: number
   name: string
-  look: Look
-  mac: string
+  severity: Severity
+  macAddress: string
   portId: string
-  /** With its prefix. */
+  /** The first of `addresses`. */
   address: string
+  /** With prefix length. */
   addresses: string[]
   network: string
   subnetId: string
@@ -34,94 +35,92 @@ export interface Nic {
   message: string
   remedy: string
   stages: Partial<Record<Stage, string>>
-  checked: string | undefined
-  observed: State['observed']
+  lastChecked: string | undefined
+  observed: InterfaceState['observed']
   differences: Differences
 }
 
 export interface Node {
-  /** Unique among all providers. */
+  /** Unique across providers. */
   key: string
   providerId: string
   nodeName: string
   instanceId: string
   updatedAt: string
   nics: Nic[]
-  /** Undefined for a node without NICs of ours. */
-  worst: Look | undefined
+  /** Undefined for a node without managed NICs. */
+  worst: Severity | undefined
 }
 
 export const nodeKey = (providerId: string, nodeName: string) => `${providerId} ${nodeName}`
 
 export function nodeOf(record: InventoryRecord, deviations: readonly Deviation[]): Node {
   const { providerId, nodeName, instanceId, updatedAt } = record
-  const nics = record.config.interfaces.map((wanted, index) => nicOf(record, wanted, index, deviations))
-  const gone = (record.interfaces ?? [])
-    .filter(state => state.status !== 'Removed' && !nics.some(nic => sameNic(nic, state)))
-    .map((state, index) => leaving(state, nics.length + index))
-  const all = [...nics, ...gone].sort((a, b) => a.slot - b.slot)
-  return {
-    key: nodeKey(providerId, nodeName),
-    providerId,
-    nodeName,
-    instanceId,
-    updatedAt,
-    nics: all,
-    worst: worstOf(all),
-  }
+  const requested = record.config.interfaces.map((each, position) => nicOf(record, each, position, deviations))
+  const removals = (record.interfaces ?? [])
+    .filter(state => state.status !== 'Removed' && !requested.some(nic => isSameNic(nic, state)))
+    .map((state, position) => pendingRemoval(state, requested.length + position))
+  const nics = [...requested, ...removals].sort((a, b) => a.index - b.index)
+  return { key: nodeKey(providerId, nodeName), providerId, nodeName, instanceId, updatedAt, nics, worst: worstOf(nics) }
 }
 
-export function worstOf(nics: readonly { look: Look }[]): Look | undefined {
-  return looks.find(look => nics.some(nic => nic.look === look))
+export function worstOf(nics: readonly { severity: Severity }[]): Severity | undefined {
+  return severities.find(severity => nics.some(nic => nic.severity === severity))
 }
 
-function sameNic({ portId, mac }: { portId: string; mac: string }, state: State): boolean {
-  return (portId !== '' && state.portId === portId) || state.macAddress?.toLowerCase() === mac
+function isSameNic({ portId, macAddress }: { portId: string; macAddress: string }, state: InterfaceState): boolean {
+  return (portId !== '' && state.portId === portId) || state.macAddress?.toLowerCase() === macAddress
 }
 
-function nicOf(record: InventoryRecord, wanted: Wanted, index: number, deviations: readonly Deviation[]): Nic {
-  const slot = wanted.id ?? numberIn(wanted.name) ?? index
-  const name = wanted.name ?? `multinic${slot}`
-  const [mac, portId] = [wanted.macAddress.toLowerCase(), wanted.portId ?? '']
-  const state = record.interfaces?.find(each => sameNic({ portId, mac }, each))
+function nicOf(
+  record: InventoryRecord,
+  requested: RequestedInterface,
+  position: number,
+  deviations: readonly Deviation[],
+): Nic {
+  const index = requested.id ?? indexInName(requested.name) ?? position
+  const name = requested.name ?? `multinic${index}`
+  const [macAddress, portId] = [requested.macAddress.toLowerCase(), requested.portId ?? '']
+  const state = record.interfaces?.find(each => isSameNic({ portId, macAddress }, each))
   const differences = deviations.find(each => each.interface === name)?.differences ?? []
-  const addresses = [...new Set([...withPrefix(wanted.address, wanted.cidr), ...(wanted.addresses ?? [])])]
-  // What holds the whole node holds each of its NICs that has nothing to say for itself.
-  const told = state?.reason ? state : record.state === 'Configured' || state?.status === 'Configured' ? {} : record
+  const addresses = [...new Set([...withPrefix(requested.address, requested.cidr), ...(requested.addresses ?? [])])]
+  // The reason of the node applies to each NIC that is not configured and has no reason of its own.
+  const isConfigured = record.state === 'Configured' || state?.status === 'Configured'
+  const { reason, message, remedy } = state?.reason ? state : isConfigured ? {} : record
   return {
-    slot,
+    index,
     name,
-    look: lookOf(state?.status, told.reason, differences),
-    mac,
+    severity: severityOf(state?.status, reason, differences),
+    macAddress,
     portId,
     address: addresses[0] ?? '',
     addresses,
-    network: networkOf(wanted.cidr ?? addresses[0] ?? ''),
-    subnetId: wanted.subnetId ?? '',
-    networkId: wanted.networkId ?? '',
-    mtu: wanted.mtu,
-    gateway: wanted.gateway ?? '',
-    routes: wanted.routes ?? [],
-    source: wanted.source ?? '',
-    reason: told.reason ?? '',
-    message: told.message ?? '',
-    remedy: told.remedy ?? '',
+    network: networkOf(requested.cidr ?? addresses[0] ?? ''),
+    subnetId: requested.subnetId ?? '',
+    networkId: requested.networkId ?? '',
+    mtu: requested.mtu,
+    gateway: requested.gateway ?? '',
+    routes: requested.routes ?? [],
+    source: requested.source ?? '',
+    reason: reason ?? '',
+    message: message ?? '',
+    remedy: remedy ?? '',
     stages: state?.stages ?? {},
-    checked: state?.lastChecked ?? state?.lastConfigured,
+    lastChecked: state?.lastChecked ?? state?.lastConfigured,
     observed: state?.observed,
     differences,
   }
 }
 
-/** An interface that nobody wants any more and that is still there. */
-function leaving(state: State, index: number): Nic {
-  const slot = state.id ?? numberIn(state.name) ?? index
+/** An interface that is no longer requested and still exists on the node. */
+function pendingRemoval(state: InterfaceState, position: number): Nic {
+  const index = state.id ?? indexInName(state.name) ?? position
   const address = state.observed?.addresses?.[0] ?? ''
   return {
-    slot,
-    name: state.name ?? `multinic${slot}`,
-    look: state.reason === 'RemovalHeld' ? 'held' : state.status === 'Failed' ? 'bad' : 'rem',
-    mac: state.macAddress?.toLowerCase() ?? '',
+    index,
+    name: state.name ?? `multinic${index}`,
+    severity: state.reason === 'RemovalHeld' ? 'onHold' : state.status === 'Failed' ? 'failed' : 'removing',
+    macAddress: state.macAddress?.toLowerCase() ?? '',
     portId: state.portId ?? '',
     address,
     addresses: state.observed?.addresses ?? [],
@@ -136,65 +135,52 @@ function leaving(state: State, index: number): Nic {
     message: state.message ?? '',
     remedy: state.remedy ?? '',
     stages: state.stages ?? {},
-    checked: state.lastChecked,
+    lastChecked: state.lastChecked,
     observed: state.observed,
     differences: [],
   }
 }
 
-export function lookOf(status: State['status'], reason = '', differences: Differences = []): Look {
-  if (reason === 'RemovalHeld') return 'held'
-  if (status === 'Removed' || reason === 'Removing') return 'rem'
-  if (status === 'Failed') return 'bad'
-  if (status === 'InProgress') return 'prog'
-  if (reason === 'Drifted' || (status === 'Configured' && differences.length > 0)) return 'drift'
-  return status === 'Configured' ? 'ok' : 'pend'
+export function severityOf(status: InterfaceState['status'], reason = '', differences: Differences = []): Severity {
+  if (reason === 'RemovalHeld') return 'onHold'
+  if (status === 'Removed' || reason === 'Removing') return 'removing'
+  if (status === 'Failed') return 'failed'
+  if (status === 'InProgress') return 'inProgress'
+  if (reason === 'Drifted' || (status === 'Configured' && differences.length > 0)) return 'drifted'
+  return status === 'Configured' ? 'configured' : 'pending'
 }
 
-function numberIn(name: string | undefined): number | undefined {
+function indexInName(name: string | undefined): number | undefined {
   const digit = /^multinic(\d)$/.exec(name ?? '')?.[1]
   return digit === undefined ? undefined : Number(digit)
 }
 
-export type Counts = Record<Look, number> & { nodes: number; nics: number }
+export type Counts = Record<Severity, number> & { nodes: number; nics: number }
 
 export function countsOf(nodes: readonly Node[]): Counts {
-  const counts: Counts = { bad: 0, drift: 0, held: 0, pend: 0, prog: 0, rem: 0, ok: 0, nodes: nodes.length, nics: 0 }
+  const counts: Counts = {
+    ...{ failed: 0, drifted: 0, onHold: 0, pending: 0, inProgress: 0, removing: 0, configured: 0 },
+    ...{ nodes: nodes.length, nics: 0 },
+  }
   for (const { nics } of nodes)
-    for (const { look } of nics) {
-      counts[look] += 1
+    for (const { severity } of nics) {
+      counts[severity] += 1
       counts.nics += 1
     }
   return counts
 }
 
-export const needsPerson = (look: Look | undefined) => look === 'bad' || look === 'drift' || look === 'held'
+export const needsAttention = (severity: Severity | undefined) =>
+  severity === 'failed' || severity === 'drifted' || severity === 'onHold'
 
-const rank = new Map<Look | undefined, number>(looks.map((look, index) => [look, index]))
-const inOrder = new Intl.Collator('en', { numeric: true }).compare
-
-export function byName(a: Node, b: Node): number {
-  return inOrder(a.nodeName, b.nodeName) || inOrder(a.providerId, b.providerId)
-}
-
-export function worstFirst(a: Node, b: Node): number {
-  return (rank.get(a.worst) ?? looks.length) - (rank.get(b.worst) ?? looks.length) || byName(a, b)
-}
-
-export function newestFirst(a: Node, b: Node): number {
-  return a.updatedAt === b.updatedAt ? byName(a, b) : a.updatedAt < b.updatedAt ? 1 : -1
-}
-
-/** Whether anything that a person would type is in the node or in one of its NICs. */
-export function nodeHas(node: Node, text: string): boolean {
-  const words = [node.nodeName, node.instanceId, node.providerId]
-  const wanted = text.toLowerCase()
+/** Whether the text is part of the node's names or of one of its NICs. */
+export function nodeMatches(node: Node, text: string): boolean {
+  const query = text.toLowerCase()
+  const includesQuery = (value: string) => value.toLowerCase().includes(query)
   return (
-    words.some(word => word.toLowerCase().includes(wanted)) ||
+    [node.nodeName, node.instanceId, node.providerId].some(includesQuery) ||
     node.nics.some(nic =>
-      [nic.address, nic.mac, nic.portId, nic.network, nic.name, nic.reason].some(word =>
-        word.toLowerCase().includes(wanted),
-      ),
+      [nic.address, nic.macAddress, nic.portId, nic.network, nic.name, nic.reason].some(includesQuery),
     )
   )
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Look } from './nodes.ts'
-import { bandsOf, percentile, stagesOf, stuckAt, totalOf } from './stages.ts'
+import type { Severity } from './nodes.ts'
+import { bandsOf, currentStage, percentile, stagesOf, totalDuration } from './stages.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString()
 const all = { seen: at(0), delivered: at(1), cr: at(2), job: at(4), applied: at(5), verified: at(6) }
@@ -9,47 +9,72 @@ const { seen, delivered, cr, job } = all
 
 const cases: Record<
   string,
-  [look: Look, stages: Parameters<typeof totalOf>[0]['stages'], marks: string, stuck: string | undefined]
+  [
+    severity: Severity,
+    stages: Parameters<typeof totalDuration>[0]['stages'],
+    statuses: string,
+    current: string | undefined,
+  ]
 > = {
-  'a configured NIC has passed them all': ['ok', all, 'done done done done done done', undefined],
-  'one that was imported has passed them without times': ['ok', {}, 'done done done done done done', undefined],
-  'a failed one stops after the last that it passed': [
-    'bad',
+  'a configured NIC has passed all stages': ['configured', all, 'done done done done done done', undefined],
+  'an imported NIC has passed all stages without times': ['configured', {}, 'done done done done done done', undefined],
+  'a failed NIC stops after the last stage it passed': [
+    'failed',
     { seen, delivered, cr, job },
-    'done done done done stop none',
+    'done done done done stopped notReached',
     'applied',
   ],
-  'one whose verification failed later stops there': ['bad', all, 'done done done done done stop', 'verified'],
-  'a waiting one waits': ['pend', { seen, delivered }, 'done done wait none none none', 'cr'],
-  'one that nobody has seen yet waits to be seen': ['pend', {}, 'wait none none none none none', 'seen'],
-  'one that is worked on runs': ['prog', { seen, delivered, cr }, 'done done done run none none', 'job'],
-  'a drifted one differs at the end': ['drift', all, 'done done done done done differs', undefined],
+  'a NIC whose verification fails later stops at verified': [
+    'failed',
+    all,
+    'done done done done done stopped',
+    'verified',
+  ],
+  'a pending NIC waits at its next stage': [
+    'pending',
+    { seen, delivered },
+    'done done waiting notReached notReached notReached',
+    'cr',
+  ],
+  'a pending NIC without times waits at seen': [
+    'pending',
+    {},
+    'waiting notReached notReached notReached notReached notReached',
+    'seen',
+  ],
+  'a NIC in progress runs at its next stage': [
+    'inProgress',
+    { seen, delivered, cr },
+    'done done done running notReached notReached',
+    'job',
+  ],
+  'a drifted NIC differs at the last stage': ['drifted', all, 'done done done done done differs', undefined],
 }
 
-for (const [name, [look, stages, marks, stuck]] of Object.entries(cases))
+for (const [name, [severity, stages, statuses, current]] of Object.entries(cases))
   test(name, () => {
     assert.equal(
-      stagesOf({ look, stages })
-        .map(({ mark }) => mark)
+      stagesOf({ severity, stages })
+        .map(({ status }) => status)
         .join(' '),
-      marks,
+      statuses,
     )
-    assert.equal(stuckAt({ look, stages }), stuck)
+    assert.equal(currentStage({ severity, stages }), current)
   })
 
-test('each stage took the time since the one before it that is known', () => {
+test('a stage took the time since the previous stage that has a time', () => {
   const { delivered: _, ...some } = all
   assert.deepEqual(
-    stagesOf({ look: 'ok', stages: some }).map(({ took }) => took),
+    stagesOf({ severity: 'configured', stages: some }).map(({ took }) => took),
     [undefined, undefined, 2_000, 2_000, 1_000, 1_000],
   )
-  assert.equal(totalOf({ stages: all }), 6_000)
-  assert.equal(totalOf({ stages: { seen: at(1), job: at(4), verified: at(3) } }), 3_000)
-  assert.equal(totalOf({ stages: { seen: at(9), verified: at(8) } }), 0)
-  assert.equal(totalOf({ stages: { seen: at(9) } }), undefined)
+  assert.equal(totalDuration({ stages: all }), 6_000)
+  assert.equal(totalDuration({ stages: { seen: at(1), job: at(4), verified: at(3) } }), 3_000)
+  assert.equal(totalDuration({ stages: { seen: at(9), verified: at(8) } }), 0)
+  assert.equal(totalDuration({ stages: { seen: at(9) } }), undefined)
 })
 
-test('percentiles are values that were there', () => {
+test('a percentile is one of the values', () => {
   assert.equal(percentile([5, 1, 3], 0.5), 3)
   assert.equal(
     percentile(
@@ -61,7 +86,7 @@ test('percentiles are values that were there', () => {
   assert.equal(percentile([], 0.5), 0)
 })
 
-test('many attaches become groups in their order, few become none', () => {
+test('many points form bands in their order, few points form none', () => {
   const points = Array.from({ length: 960 }, (_, index) => ({ ms: index }))
   const bands = bandsOf(points)
   assert.equal(bands.length, 48)

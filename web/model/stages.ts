@@ -1,60 +1,61 @@
 /**
- * The way of one NIC from port to verified: when it passed each stage, where it stands, how long each took. Pure.
+ * The stages of one NIC from port to verified: when it passed each, where it stopped, how long each took. Pure.
  */
 import type { Stage } from '../../src/contract/inventory.ts'
 import type { Nic, Node } from './nodes.ts'
 
 export const stages: readonly Stage[] = ['seen', 'delivered', 'cr', 'job', 'applied', 'verified']
 
-export type StageMark = 'done' | 'stop' | 'wait' | 'run' | 'differs' | 'none'
+export type StageStatus = 'done' | 'stopped' | 'waiting' | 'running' | 'differs' | 'notReached'
 
 export interface StageView {
   stage: Stage
-  mark: StageMark
+  status: StageStatus
   at: string | undefined
-  /** Since the stage before it; undefined where either time is not known. */
+  /** Milliseconds since the previous stage with a time. Undefined if either time is unknown. */
   took: number | undefined
 }
 
-const marks: Partial<Record<Nic['look'], StageMark>> = {
-  bad: 'stop',
-  held: 'wait',
-  pend: 'wait',
-  prog: 'run',
-  rem: 'run',
+const currentStatus: Partial<Record<Nic['severity'], StageStatus>> = {
+  failed: 'stopped',
+  onHold: 'waiting',
+  pending: 'waiting',
+  inProgress: 'running',
+  removing: 'running',
 }
 
-export function stagesOf({ look, stages: times }: Pick<Nic, 'look' | 'stages'>): StageView[] {
-  const passed = look === 'ok' || look === 'drift' ? stages.length : passedOf(times)
+export function stagesOf({ severity, stages: times }: Pick<Nic, 'severity' | 'stages'>): StageView[] {
+  const completed = severity === 'configured' || severity === 'drifted' ? stages.length : completedCount(times)
   return stages.map((stage, index) => {
-    const at = index < passed ? times[stage] : undefined
-    const before = stages.slice(0, index).findLast(each => times[each] !== undefined)
-    const took = at && before ? Math.max(0, Date.parse(at) - Date.parse(times[before] ?? at)) : undefined
-    return { stage, at, took, mark: markOf(index) }
+    const at = index < completed ? times[stage] : undefined
+    const previous = stages.slice(0, index).findLast(each => times[each] !== undefined)
+    const took = at && previous ? Math.max(0, Date.parse(at) - Date.parse(times[previous] ?? at)) : undefined
+    return { stage, at, took, status: statusAt(index) }
   })
 
-  function markOf(index: number): StageMark {
-    if (look === 'drift' && index === stages.length - 1) return 'differs'
-    if (index < passed) return 'done'
-    return index === passed ? (marks[look] ?? 'none') : 'none'
+  function statusAt(index: number): StageStatus {
+    if (severity === 'drifted' && index === stages.length - 1) return 'differs'
+    if (index < completed) return 'done'
+    return index === completed ? (currentStatus[severity] ?? 'notReached') : 'notReached'
   }
 }
 
-/** How many stages lie behind: a failed or repeated run may have been verified once, so the last one never counts. */
-function passedOf(times: Nic['stages']): number {
+/** Never counts the last stage: a NIC that failed or runs again may have been verified before. */
+function completedCount(times: Nic['stages']): number {
   const last = stages.findLastIndex(stage => times[stage] !== undefined)
   return Math.min(last + 1, stages.length - 1)
 }
 
-export function stuckAt(nic: Pick<Nic, 'look' | 'stages'>): Stage | undefined {
-  return stagesOf(nic).find(({ mark }) => mark === 'stop' || mark === 'wait' || mark === 'run')?.stage
+/** The stage at which the NIC stopped, waits or runs. */
+export function currentStage(nic: Pick<Nic, 'severity' | 'stages'>): Stage | undefined {
+  return stagesOf(nic).find(({ status }) => status === 'stopped' || status === 'waiting' || status === 'running')?.stage
 }
 
 /**
- * From the port being seen to the NIC being verified. Kubernetes knows whole seconds only: what it timed may seem to lie before
- * what was timed finer, so the latest of all counts.
+ * Milliseconds from port seen to verified. Kubernetes times have a resolution of one second, so that a later stage may seem to
+ * precede an earlier one: the latest time counts.
  */
-export function totalOf({ stages: times }: Pick<Nic, 'stages'>): number | undefined {
+export function totalDuration({ stages: times }: Pick<Nic, 'stages'>): number | undefined {
   const from = times.seen ?? times.delivered
   if (!from || !(times.verified ?? times.applied)) return undefined
   const latest = Math.max(...stages.flatMap(stage => (times[stage] ? [Date.parse(times[stage])] : [])))
@@ -62,11 +63,11 @@ export function totalOf({ stages: times }: Pick<Nic, 'stages'>): number | undefi
 }
 
 export interface Latency {
-  /** One a NIC, by the time its port was seen. */
+  /** One for each configured NIC, sorted by the time its port was seen. */
   points: { at: number; ms: number; node: Node; nic: Nic }[]
   p50: number
   p95: number
-  /** Median of each stage that was timed. */
+  /** Median of each stage that has times. */
   steps: { stage: Stage; ms: number }[]
 }
 
@@ -74,8 +75,8 @@ export function latencyOf(nodes: readonly Node[]): Latency | undefined {
   const points = nodes
     .flatMap(node =>
       node.nics.flatMap(nic => {
-        const [ms, from] = [totalOf(nic), nic.stages.seen ?? nic.stages.delivered]
-        return ms === undefined || from === undefined || nic.look !== 'ok'
+        const [ms, from] = [totalDuration(nic), nic.stages.seen ?? nic.stages.delivered]
+        return ms === undefined || from === undefined || nic.severity !== 'configured'
           ? []
           : [{ at: Date.parse(from), ms, node, nic }]
       }),
@@ -96,11 +97,12 @@ export interface Band {
   p95: number
 }
 
-const [mostBands, leastOfBand] = [48, 8]
+const maxBands = 48
+const minPointsPerBand = 8
 
-/** The points in groups of equal size, in their order; too few for a group make none. */
+/** The points in bands of equal size, in their order. Empty if there are too few points for one band. */
 export function bandsOf(points: readonly { ms: number }[]): Band[] {
-  const bands = Math.min(mostBands, Math.floor(points.length / leastOfBand))
+  const bands = Math.min(maxBands, Math.floor(points.length / minPointsPerBand))
   return Array.from({ length: bands }, (_, band) => {
     const [from, to] = [band, band + 1].map(each => Math.round((each * points.length) / bands))
     const times = points.slice(from, to).map(({ ms }) => ms)
@@ -108,7 +110,7 @@ export function bandsOf(points: readonly { ms: number }[]): Band[] {
   })
 }
 
-export function percentile(values: readonly number[], share: number): number {
+export function percentile(values: readonly number[], fraction: number): number {
   const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? 0
+  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * fraction) - 1)] ?? 0
 }

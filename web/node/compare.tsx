@@ -1,29 +1,30 @@
 /**
- * One NIC at a time: what it was asked for beside what was read back from the kernel.
+ * The requested values of one NIC beside the values observed in the kernel.
  */
 import { useEffect, useState } from 'preact/hooks'
-import type { Word } from '../messages/messages.ts'
+import type { MessageKey } from '../messages/messages.ts'
 import type { Nic, Node } from '../model/nodes.ts'
+import { useUi } from '../ui/context.ts'
 import { age } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
-import { Badge, Panel, useUi } from '../ui/ui.tsx'
+import { Badge, Panel } from '../ui/panel.tsx'
 
 interface Line {
-  field: Word
-  wanted: string
+  field: MessageKey
+  requested: string
   observed: string | undefined
 }
 
 export function Compare({ node, chosen }: { node: Node; chosen: string | undefined }) {
-  const { say, now } = useUi()
+  const { t, now } = useUi()
   const [name, setName] = useState(chosen)
   useEffect(() => setName(chosen), [chosen])
-  const worst = node.nics.find(nic => nic.look === node.worst)
+  const worst = node.nics.find(nic => nic.severity === node.worst)
   const nic = node.nics.find(each => each.name === name) ?? worst ?? node.nics[0]
   if (!nic) return null
-  const differing = (line: Line) => nic.differences.some(({ field }) => `nic.${field}` === line.field)
+  const differs = (line: Line) => nic.differences.some(({ field }) => `nic.${field}` === line.field)
   const lines = linesOf(nic)
-  const moved = (event: KeyboardEvent) => {
+  const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
     const next = step && node.nics[node.nics.indexOf(nic) + step]
     if (!next || !(event.currentTarget instanceof Element)) return
@@ -32,15 +33,13 @@ export function Compare({ node, chosen }: { node: Node; chosen: string | undefin
   }
   return (
     <Panel
-      title={say('node.compare')}
+      title={t('node.compare')}
       badge={
-        nic.differences.length > 0 && (
-          <Badge tone="warn">{say('node.differences', { n: nic.differences.length })}</Badge>
-        )
+        nic.differences.length > 0 && <Badge tone="warn">{t('node.differences', { n: nic.differences.length })}</Badge>
       }
-      right={nic.checked && say('node.readBack', { age: age(nic.checked, now, say) })}
+      right={nic.lastChecked && t('node.lastRead', { age: age(nic.lastChecked, now, t) })}
     >
-      <div class="tabs" role="tablist" aria-label={say('node.compare')} onKeyDown={moved}>
+      <div class="tabs" role="tablist" aria-label={t('node.compare')} onKeyDown={onKeyDown}>
         {node.nics.map(each => (
           <button
             key={each.name}
@@ -51,7 +50,7 @@ export function Compare({ node, chosen }: { node: Node; chosen: string | undefin
             tabIndex={each === nic ? 0 : -1}
             onClick={() => setName(each.name)}
           >
-            <Glyph look={each.look} />
+            <Glyph severity={each.severity} />
             {each.name}
           </button>
         ))}
@@ -60,19 +59,19 @@ export function Compare({ node, chosen }: { node: Node; chosen: string | undefin
         <table class="tbl cmp">
           <thead>
             <tr>
-              <th>{say('node.field')}</th>
-              <th>{say('node.wanted')}</th>
-              <th>{say('node.observed')}</th>
+              <th>{t('node.field')}</th>
+              <th>{t('node.requested')}</th>
+              <th>{t('node.observed')}</th>
               <th class="r" />
             </tr>
           </thead>
           <tbody>
             {lines.map(line => (
-              <tr key={line.field} class={differing(line) ? 'd' : ''}>
-                <td>{say(line.field)}</td>
-                <td>{line.wanted || '–'}</td>
-                <td class={differing(line) ? 'x' : ''}>{line.observed ?? <span class="dim">–</span>}</td>
-                <td class="r">{verdict(line)}</td>
+              <tr key={line.field} class={differs(line) ? 'd' : ''}>
+                <td>{t(line.field)}</td>
+                <td>{line.requested || '–'}</td>
+                <td class={differs(line) ? 'x' : ''}>{line.observed ?? <span class="dim">–</span>}</td>
+                <td class="r">{resultOf(line)}</td>
               </tr>
             ))}
           </tbody>
@@ -81,29 +80,29 @@ export function Compare({ node, chosen }: { node: Node; chosen: string | undefin
     </Panel>
   )
 
-  function verdict(line: Line): string {
-    if (differing(line)) return say('node.differs')
-    return line.observed === undefined ? '' : say('node.equal')
+  function resultOf(line: Line): string {
+    if (differs(line)) return t('node.differs')
+    return line.observed === undefined ? '' : t('node.equal')
   }
 }
 
 function linesOf(nic: Nic): Line[] {
   const { observed } = nic
   const lines: Line[] = [
-    { field: 'nic.name', wanted: nic.name, observed: observed?.name },
-    { field: 'nic.mac', wanted: nic.mac, observed: undefined },
-    { field: 'nic.address', wanted: nic.addresses.join(' '), observed: observed?.addresses?.join(' ') },
-    { field: 'nic.mtu', wanted: nic.mtu?.toString() ?? '', observed: observed?.mtu?.toString() },
-    { field: 'nic.link', wanted: 'up', observed: observed?.link },
-    { field: 'nic.gateway', wanted: nic.gateway, observed: undefined },
+    { field: 'nic.name', requested: nic.name, observed: observed?.name },
+    { field: 'nic.macAddress', requested: nic.macAddress, observed: undefined },
+    { field: 'nic.address', requested: nic.addresses.join(' '), observed: observed?.addresses?.join(' ') },
+    { field: 'nic.mtu', requested: nic.mtu?.toString() ?? '', observed: observed?.mtu?.toString() },
+    { field: 'nic.link', requested: 'up', observed: observed?.link },
+    { field: 'nic.gateway', requested: nic.gateway, observed: undefined },
     {
       field: 'nic.routes',
-      wanted: nic.routes.map(each => `${each.destination} via ${each.nexthop}`).join(', '),
+      requested: nic.routes.map(each => `${each.destination} via ${each.nexthop}`).join(', '),
       observed: undefined,
     },
-    { field: 'nic.network', wanted: [nic.network, nic.networkId].filter(Boolean).join(' '), observed: undefined },
-    { field: 'nic.port', wanted: nic.portId, observed: undefined },
-    { field: 'nic.source', wanted: nic.source, observed: undefined },
+    { field: 'nic.network', requested: [nic.network, nic.networkId].filter(Boolean).join(' '), observed: undefined },
+    { field: 'nic.port', requested: nic.portId, observed: undefined },
+    { field: 'nic.source', requested: nic.source, observed: undefined },
   ]
-  return lines.filter(({ wanted, observed: is }) => wanted !== '' || is !== undefined)
+  return lines.filter(({ requested, observed: value }) => requested !== '' || value !== undefined)
 }

@@ -1,43 +1,47 @@
 /**
- * All nodes, to choose one from: worst first, with what they have.
+ * The list of nodes, worst first, with the states of their NICs.
  */
 import { useMemo, useState } from 'preact/hooks'
-import { type Node, nodeHas, worstFirst } from '../model/nodes.ts'
+import { type Node, nodeMatches } from '../model/nodes.ts'
+import { worstFirst } from '../model/order.ts'
 import { linkToNode } from '../state/route.ts'
+import { useUi } from '../ui/context.ts'
+import { FilterInput } from '../ui/controls.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { age, count, shortId } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
-import { Blank, Filter, Panel, StateWord, useUi } from '../ui/ui.tsx'
+import { Panel, SeverityLabel } from '../ui/panel.tsx'
 
-const most = 100
+const maxRows = 100
 
 export function NodeList() {
-  const { say, data, route, language } = useUi()
+  const { t, data, route, language } = useUi()
   const [text, setText] = useState('')
   const { provider } = route.query
   const nodes = useMemo(
     () =>
       data.nodes
-        .filter(node => (!provider || node.providerId === provider) && (text === '' || nodeHas(node, text)))
+        .filter(node => (!provider || node.providerId === provider) && (text === '' || nodeMatches(node, text)))
         .sort(worstFirst),
     [data.nodes, provider, text],
   )
   return (
     <>
       <div class="head">
-        <h1>{say('screen.nodes')}</h1>
+        <h1>{t('screen.nodes')}</h1>
         <span class="sub">
           {provider && `${shortId(provider, 18)} · `}
-          {say('many.nodes', { n: count(nodes.length, language) })}
+          {t('count.nodes', { n: count(nodes.length, language) })}
         </span>
       </div>
       <div class="bar">
-        <Filter label={say('matrix.filter')} value={text} onChange={setText} />
+        <FilterInput label={t('matrix.filter')} value={text} onChange={setText} />
       </div>
       <Panel>
-        {nodes.length === 0 && <Blank kind="search" title={say('matrix.none')} />}
+        {nodes.length === 0 && <EmptyState kind="noMatch" title={t('matrix.none')} />}
         <ul class="nodelist">
-          {nodes.slice(0, most).map(node => (
-            <NodeLine key={node.key} node={node} />
+          {nodes.slice(0, maxRows).map(node => (
+            <NodeRow key={node.key} node={node} />
           ))}
         </ul>
       </Panel>
@@ -45,23 +49,23 @@ export function NodeList() {
   )
 }
 
-function NodeLine({ node }: { node: Node }) {
-  const { say, now } = useUi()
+function NodeRow({ node }: { node: Node }) {
+  const { t, now } = useUi()
   return (
     <li>
       <a href={linkToNode(node)}>
-        <Glyph look={node.worst ?? 'none'} />
+        <Glyph severity={node.worst ?? 'none'} />
         <span class="who">
           <b class="mono">{node.nodeName}</b>
           <small>{shortId(node.providerId, 18)}</small>
         </span>
         <span class="row" aria-hidden="true">
           {node.nics.map(nic => (
-            <Glyph key={nic.slot} look={nic.look} />
+            <Glyph key={nic.index} severity={nic.severity} />
           ))}
         </span>
-        <span class="hidem">{node.worst && <StateWord look={node.worst} />}</span>
-        <span class="dim nowrap">{age(node.updatedAt, now, say)}</span>
+        <span class="hidem">{node.worst && <SeverityLabel severity={node.worst} />}</span>
+        <span class="dim nowrap">{age(node.updatedAt, now, t)}</span>
       </a>
     </li>
   )

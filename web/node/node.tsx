@@ -1,22 +1,25 @@
 /**
- * One node: what is wrong here, where it is stuck, what to do; what it was asked for beside what it has; what it was before.
+ * The page of one node: its NICs and subnets, the pipeline with remedies, requested and observed values, the timeline.
  */
 import { useMemo } from 'preact/hooks'
-import { checkNow } from '../model/commands.ts'
-import { looks, nodeKey } from '../model/nodes.ts'
+import { reconcileCommand } from '../model/commands.ts'
+import { nodeKey, severities } from '../model/nodes.ts'
 import { NodePorts } from '../ports/ports.tsx'
 import { linkTo, linkToNode } from '../state/route.ts'
+import { useUi } from '../ui/context.ts'
+import { CopyButton } from '../ui/controls.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { age, count, exact, shortId } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
-import { Badge, Blank, CopyButton, Icon, Panel, toneOf, useUi } from '../ui/ui.tsx'
+import { Badge, Icon, Panel, tones } from '../ui/panel.tsx'
 import { Compare } from './compare.tsx'
 import { NodePicture } from './picture.tsx'
 import { Pipeline } from './pipeline.tsx'
 import { Timeline } from './timeline.tsx'
 
-/** By its name alone, as a person would type it: the provider is asked for only where there are two. */
-export function NodeNamed({ providerId, nodeName }: { providerId: string | undefined; nodeName: string }) {
-  const { say, data } = useUi()
+/** Finds a node by its name. Asks for the provider only if several providers have a node of this name. */
+export function NodeByName({ providerId, nodeName }: { providerId: string | undefined; nodeName: string }) {
+  const { t, data } = useUi()
   const same = useMemo(() => data.nodes.filter(node => node.nodeName === nodeName), [data.nodes, nodeName])
   const provider = providerId ?? (same.length > 1 ? undefined : same[0]?.providerId)
   if (provider !== undefined)
@@ -28,16 +31,20 @@ export function NodeNamed({ providerId, nodeName }: { providerId: string | undef
       </div>
       <Panel>
         {same.length > 1 ? (
-          <Blank kind="two" title={say('node.two', { n: same.length, node: nodeName })} text={say('node.twoText')}>
+          <EmptyState
+            kind="choice"
+            title={t('node.ambiguous', { n: same.length, node: nodeName })}
+            text={t('node.ambiguousText')}
+          >
             {same.map(node => (
               <a key={node.key} class="btn" href={linkToNode(node)} title={node.providerId}>
                 {shortId(node.providerId, 18)}
               </a>
             ))}
-          </Blank>
+          </EmptyState>
         ) : (
           data.complete && (
-            <Blank kind="search" title={say('node.gone', { node: nodeName })} text={say('node.goneText')} />
+            <EmptyState kind="noMatch" title={t('node.notFound', { node: nodeName })} text={t('node.notFoundText')} />
           )
         )}
       </Panel>
@@ -46,16 +53,19 @@ export function NodeNamed({ providerId, nodeName }: { providerId: string | undef
 }
 
 function NodePage({ providerId, nodeName }: { providerId: string; nodeName: string }) {
-  const { say, data, route, now, language } = useUi()
+  const { t, data, route, now, language } = useUi()
   const key = nodeKey(providerId, nodeName)
   const node = useMemo(() => data.nodes.find(each => each.key === key), [data.nodes, key])
-  const counts = looks.map(look => ({ look, n: node?.nics.filter(nic => nic.look === look).length ?? 0 }))
+  const counts = severities.map(severity => ({
+    severity,
+    n: node?.nics.filter(nic => nic.severity === severity).length ?? 0,
+  }))
   const nics = node?.nics ?? []
-  const check = checkNow(nics.find(({ source }) => source)?.source ?? '')
+  const command = reconcileCommand(nics.find(({ source }) => source)?.source ?? '')
   return (
     <>
       <div class="head">
-        <nav class="crumb" aria-label={say('overview.provider')}>
+        <nav class="crumb" aria-label={t('overview.provider')}>
           <a href={linkTo('matrix', { provider: providerId })} title={providerId}>
             {shortId(providerId, 12)}
           </a>
@@ -63,33 +73,33 @@ function NodePage({ providerId, nodeName }: { providerId: string; nodeName: stri
         </nav>
         <h1>{nodeName}</h1>
         {counts
-          .filter(({ n, look }) => n > 0 && (look !== 'ok' || n === nics.length))
-          .map(({ look, n }) => (
-            <Badge key={look} tone={toneOf(look)}>
-              <Glyph look={look} />
-              {say(`many.${look}`, { n: count(n, language) })}
+          .filter(({ n, severity }) => n > 0 && (severity !== 'configured' || n === nics.length))
+          .map(({ severity, n }) => (
+            <Badge key={severity} tone={tones[severity]}>
+              <Glyph severity={severity} />
+              {t(`count.${severity}`, { n: count(n, language) })}
             </Badge>
           ))}
         {node && (
           <div class="right dim">
             <span class="hidem" title={node.instanceId}>
-              {say('node.vm')} <span class="mono">{shortId(node.instanceId)}</span>
+              {t('node.vm')} <span class="mono">{shortId(node.instanceId)}</span>
             </span>
             <span title={exact(node.updatedAt, language)}>
-              {say('node.updated', { age: age(node.updatedAt, now, say) })}
+              {t('node.updated', { age: age(node.updatedAt, now, t) })}
             </span>
-            {check && <CopyButton text={check} label={say('node.check')} icon="retry" />}
+            {command && <CopyButton text={command} label={t('node.copyReconcile')} icon="retry" />}
           </div>
         )}
       </div>
       {!node && data.complete && (
         <Panel>
-          <Blank kind="search" title={say('node.gone', { node: nodeName })} text={say('node.goneText')} />
+          <EmptyState kind="noMatch" title={t('node.notFound', { node: nodeName })} text={t('node.notFoundText')} />
         </Panel>
       )}
       {node && nics.length === 0 && (
         <Panel>
-          <Blank kind="empty" title={say('node.none')} text={say('node.noneText')} />
+          <EmptyState kind="empty" title={t('node.empty')} text={t('node.emptyText')} />
         </Panel>
       )}
       {node && nics.length > 0 && (
@@ -100,7 +110,7 @@ function NodePage({ providerId, nodeName }: { providerId: string; nodeName: stri
       )}
       <div class={nics.length > 0 ? 'cols a top' : 'cols'}>
         {node && nics.length > 0 && <Compare node={node} chosen={route.query['nic']} />}
-        <Timeline providerId={providerId} nodeName={nodeName} mark={node?.updatedAt ?? ''} />
+        <Timeline providerId={providerId} nodeName={nodeName} version={node?.updatedAt ?? ''} />
       </div>
       {node && <NodePorts node={node} />}
     </>

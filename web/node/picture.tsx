@@ -1,70 +1,71 @@
 /**
- * A node drawn with its cables: the primary NIC, which is never ours, and every NIC of ours on its way to its subnet.
+ * The picture of a node: the primary NIC, which is not managed, and a cable from each managed NIC to its subnet.
  */
 
-import type { Look, Nic, Node } from '../model/nodes.ts'
+import type { Nic, Node, Severity } from '../model/nodes.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
+import { useUi } from '../ui/context.ts'
 import { shortId } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
-import { Icon, StateWord, useUi } from '../ui/ui.tsx'
+import { Icon, SeverityLabel } from '../ui/panel.tsx'
 import { layoutNode, picture } from './layout.ts'
 
-const cables: Record<Look, string> = {
-  ok: 'ok',
-  bad: 'bad',
-  drift: 'warn',
-  held: 'warn',
-  pend: 'pend',
-  prog: 'prog',
-  rem: 'pend',
+const cables: Record<Severity, string> = {
+  configured: 'ok',
+  failed: 'bad',
+  drifted: 'warn',
+  onHold: 'warn',
+  pending: 'pend',
+  inProgress: 'prog',
+  removing: 'pend',
 }
-const leds: Record<Look, string> = {
-  ok: 'ok',
-  bad: 'bad',
-  drift: 'warn',
-  held: 'warn',
-  pend: 'idle',
-  prog: 'acc',
-  rem: 'idle',
+const leds: Record<Severity, string> = {
+  configured: 'ok',
+  failed: 'bad',
+  drifted: 'warn',
+  onHold: 'warn',
+  pending: 'idle',
+  inProgress: 'acc',
+  removing: 'idle',
 }
 const tones: Record<string, string> = { bad: 'bad', warn: 'warn' }
 
 export function NodePicture({ node, chosen }: { node: Node; chosen: string | undefined }) {
-  const { say } = useUi()
+  const { t } = useUi()
   const { nics } = node
   const { height, primary, rows, boxes, free } = layoutNode(nics)
-  const states = nics.map(nic => `${nic.name} ${say(`look.${nic.look}`)}`).join(', ')
+  const states = nics.map(nic => `${nic.name} ${t(`severity.${nic.severity}`)}`).join(', ')
   return (
     <section class="panel">
       <div class="pic">
         <svg
           viewBox={`0 0 ${picture.width} ${height}`}
           role="img"
-          aria-label={say('node.said', { node: node.nodeName, nics: say('many.nics', { n: nics.length }), states })}
+          aria-label={t('node.description', { node: node.nodeName, nics: t('count.nics', { n: nics.length }), states })}
         >
           <rect class="p-ch" x=".5" y=".5" width={picture.chassis - 1} height={height - 1} rx="14" />
           <text class="p-h" x="20" y="30">
             {node.nodeName.length > 30 ? `${node.nodeName.slice(0, 29)}…` : node.nodeName}
           </text>
           <text class="p-s" x={picture.chassis - 20} y="30" text-anchor="end">
-            {say('node.used', { n: nics.length })}
+            {t('node.used', { n: nics.length })}
           </text>
           <rect class="p-in" x="10.5" y="50" width="431" height="66" rx="9" />
           <use href="#i-lock" x="22" y="69" width="16" height="16" class="mid" />
           <text class="p-n" x="46" y="80">
-            {say('node.primaryName')}
+            {t('node.primaryName')}
           </text>
           <text class="p-s" x="46" y="99">
-            {say('node.primary')}
+            {t('node.primary')}
           </text>
           <Socket y={84} led="idle" />
           {rows.map(({ nic, y }) => (
-            <Port key={nic.slot} nic={nic} y={y} chosen={nic.name === chosen} />
+            <Port key={nic.index} nic={nic} y={y} chosen={nic.name === chosen} />
           ))}
           {free.count > 0 && (
             <>
               <text class="p-s" x="46" y={free.y + 17}>
-                {say('node.free', { n: free.count })}
+                {t('node.free', { n: free.count })}
               </text>
               {Array.from({ length: Math.min(free.count, 6) }, (_, index) => (
                 <rect
@@ -81,17 +82,29 @@ export function NodePicture({ node, chosen }: { node: Node; chosen: string | und
           )}
           <Cable path={primary.cable} tone="idle" y={84} plugged />
           {rows.map(({ nic, cable, y }) => (
-            <Cable key={nic.slot} path={cable} tone={cables[nic.look]} y={y} plugged={nic.look !== 'pend'} />
+            <Cable
+              key={nic.index}
+              path={cable}
+              tone={cables[nic.severity]}
+              y={y}
+              plugged={nic.severity !== 'pending'}
+            />
           ))}
           {rows.map(({ nic, middle }) => (
-            <Pill key={nic.slot} text={pillOf(nic)} tone={tones[cables[nic.look]] ?? ''} x={middle.x} y={middle.y} />
+            <Pill
+              key={nic.index}
+              text={pillOf(nic)}
+              tone={tones[cables[nic.severity]] ?? ''}
+              x={middle.x}
+              y={middle.y}
+            />
           ))}
           <rect class="p-in" x={picture.boxes} y={primary.box} width={picture.boxWidth} height="38" rx="9" />
           <text class="p-b" x={picture.boxes + 16} y={primary.box + 23.5}>
-            {say('node.primaryNet')}
+            {t('node.primaryNetwork')}
           </text>
           <text class="p-s" x={picture.width - 18} y={primary.box + 23.5} text-anchor="end">
-            {say('node.primaryNote')}
+            {t('node.primaryNote')}
           </text>
           {boxes.map(({ key, network, subnetId, mtu, y }) => (
             <a key={key} href={linkTo('topology', { subnet: key, provider: node.providerId })}>
@@ -109,16 +122,16 @@ export function NodePicture({ node, chosen }: { node: Node; chosen: string | und
           <li>
             <PortIcon />
             <div>
-              <span class="mono strong">{say('node.primaryName')}</span>
-              <small>{say('node.primary')}</small>
+              <span class="mono strong">{t('node.primaryName')}</span>
+              <small>{t('node.primary')}</small>
             </div>
             <span class="st dim">
               <Icon name="lock" size={14} />
-              {say('look.foreign')}
+              {t('severity.unmanaged')}
             </span>
           </li>
           {nics.map(nic => (
-            <li key={nic.slot}>
+            <li key={nic.index}>
               <PortIcon />
               <div>
                 <a class="mono strong" href={linkToNode(node, nic.name)}>
@@ -128,7 +141,7 @@ export function NodePicture({ node, chosen }: { node: Node; chosen: string | und
                   {nic.address} · {nic.mtu ? `MTU ${nic.mtu}` : nic.network}
                 </small>
               </div>
-              <StateWord look={nic.look} />
+              <SeverityLabel severity={nic.severity} />
             </li>
           ))}
         </ul>
@@ -137,12 +150,12 @@ export function NodePicture({ node, chosen }: { node: Node; chosen: string | und
   )
 }
 
-/** On the cable: what differs, or why nothing goes through. */
-function pillOf({ look, differences, reason }: Nic): string {
+/** The text on the cable: the first difference, or the reason. */
+function pillOf({ severity, differences, reason }: Nic): string {
   const [first] = differences
-  if (look === 'drift' && first)
+  if (severity === 'drifted' && first)
     return `${first.field === 'mtu' ? 'MTU' : first.field} ${first.observed || '–'} ≠ ${first.wanted}`
-  return look === 'ok' ? '' : reason
+  return severity === 'configured' ? '' : reason
 }
 
 function Pill({ text, tone, x, y }: { text: string; tone: string; x: number; y: number }) {
@@ -163,7 +176,7 @@ function Port({ nic, y, chosen }: { nic: Nic; y: number; chosen: boolean }) {
   return (
     <>
       {chosen && <rect class="p-sel" x="10.5" y={y - 22} width="431" height="44" rx="9" />}
-      <Glyph look={nic.look} at={[22, y - 8, 16]} />
+      <Glyph severity={nic.severity} at={[22, y - 8, 16]} />
       <text class="p-n" x="46" y={y - 3}>
         {nic.name}
       </text>
@@ -171,9 +184,9 @@ function Port({ nic, y, chosen }: { nic: Nic; y: number; chosen: boolean }) {
         {nic.address || '–'}
       </text>
       <text class="p-a p-dim" x="206" y={y + 14}>
-        {nic.mac}
+        {nic.macAddress}
       </text>
-      <Socket y={y} led={leds[nic.look]} />
+      <Socket y={y} led={leds[nic.severity]} />
     </>
   )
 }

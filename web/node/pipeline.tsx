@@ -1,57 +1,61 @@
 /**
- * Each NIC from port to verified: the time of each stage, where it is stuck, and what to do, in the words of the API.
+ * Each NIC from port to verified: the time of each stage, where it is stuck, and what to do.
  */
 import { useEffect, useRef } from 'preact/hooks'
-import { againOf } from '../model/commands.ts'
-import { looks, type Nic, type Node } from '../model/nodes.ts'
-import { type StageMark, type StageView, stages, stagesOf, stuckAt, totalOf } from '../model/stages.ts'
+import { retryCommand } from '../model/commands.ts'
+import { type Nic, type Node, severities } from '../model/nodes.ts'
+import { currentStage, type StageStatus, type StageView, stages, stagesOf, totalDuration } from '../model/stages.ts'
+import { useUi } from '../ui/context.ts'
+import { CopyButton } from '../ui/controls.tsx'
 import { age, clock, duration, exact, timeOfDay } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
-import { CopyButton, Panel, useUi } from '../ui/ui.tsx'
+import { Panel } from '../ui/panel.tsx'
 
 export function Pipeline({ node, chosen }: { node: Node; chosen: string | undefined }) {
-  const { say } = useUi()
-  const nics = node.nics.toSorted((a, b) => looks.indexOf(a.look) - looks.indexOf(b.look) || a.slot - b.slot)
+  const { t } = useUi()
+  const nics = node.nics.toSorted(
+    (a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity) || a.index - b.index,
+  )
   return (
-    <Panel title={say('node.pipeline')} right={<span class="hidem">{say('node.pipelineNote')}</span>}>
+    <Panel title={t('node.pipeline')} right={<span class="hidem">{t('node.pipelineNote')}</span>}>
       <div class="pipe">
         <div class="ph" aria-hidden="true">
-          <span>{say('matrix.nic')}</span>
+          <span>{t('matrix.nic')}</span>
           {stages.map(stage => (
-            <span key={stage}>{say(`stage.${stage}`)}</span>
+            <span key={stage}>{t(`stage.${stage}`)}</span>
           ))}
-          <span>{say('node.total')}</span>
+          <span>{t('node.total')}</span>
         </div>
         {nics.map(nic => (
-          <Way key={nic.name} nic={nic} node={node} chosen={nic.name === chosen} />
+          <PipelineRow key={nic.name} nic={nic} node={node} chosen={nic.name === chosen} />
         ))}
       </div>
     </Panel>
   )
 }
 
-function Way({ nic, node, chosen }: { nic: Nic; node: Node; chosen: boolean }) {
-  const { say, now, language } = useUi()
+function PipelineRow({ nic, node, chosen }: { nic: Nic; node: Node; chosen: boolean }) {
+  const { t, now, language } = useUi()
   const row = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (chosen && row.current && row.current.getBoundingClientRect().top > innerHeight)
       row.current.scrollIntoView({ block: 'center' })
   }, [chosen])
-  const stuck = stuckAt(nic)
-  const look = say(`look.${nic.look}`)
-  const total = totalOf(nic)
+  const stage = currentStage(nic)
+  const severity = t(`severity.${nic.severity}`)
+  const total = totalDuration(nic)
   const since = nic.stages.verified ?? node.updatedAt
   return (
     <>
       <div class={`pr ${chosen ? 'is-on' : ''}`} ref={row}>
         <div class="nm">
-          <Glyph look={nic.look} />
+          <Glyph severity={nic.severity} />
           <div>
             <span class="mono strong">{nic.name}</span>
             <small>
-              {stuck
-                ? say('node.at', { look, stage: say(`stage.${stuck}`) })
-                : say('node.since', { look, age: age(since, now, say) })}
+              {stage
+                ? t('node.stuckAt', { severity, stage: t(`stage.${stage}`) })
+                : t('node.since', { severity, age: age(since, now, t) })}
             </small>
           </div>
         </div>
@@ -59,7 +63,7 @@ function Way({ nic, node, chosen }: { nic: Nic; node: Node; chosen: boolean }) {
           <Stage key={view.stage} view={view} first={index === 0} />
         ))}
         <div class="tot">
-          {total === undefined ? '–' : duration(total, say)}
+          {total === undefined ? '–' : duration(total, t)}
           <small title={exact(since, language)}>{clock(since, now, language)}</small>
         </div>
       </div>
@@ -68,45 +72,47 @@ function Way({ nic, node, chosen }: { nic: Nic; node: Node; chosen: boolean }) {
   )
 }
 
-const classes: Record<StageMark, string> = {
+const classes: Record<StageStatus, string> = {
   done: '',
-  stop: 'stop',
-  wait: 'wait',
-  run: 'run',
+  stopped: 'stop',
+  waiting: 'wait',
+  running: 'run',
   differs: 'dif',
-  none: 'none',
+  notReached: 'none',
 }
 
-function Stage({ view: { stage, mark, at, took }, first }: { view: StageView; first: boolean }) {
-  const { say, language } = useUi()
+function Stage({ view: { stage, status, at, took }, first }: { view: StageView; first: boolean }) {
+  const { t, language } = useUi()
   const done =
     at === undefined
-      ? say('mark.done')
+      ? t('stageStatus.done')
       : first || took === undefined
         ? timeOfDay(at, language)
-        : `+${duration(took, say)}`
-  const text = mark === 'done' ? done : mark === 'none' ? '–' : say(`mark.${mark}`)
+        : `+${duration(took, t)}`
+  const text = status === 'done' ? done : status === 'notReached' ? '–' : t(`stageStatus.${status}`)
   return (
-    <div class={`stg ${classes[mark]}`} title={at && exact(at, language)}>
+    <div class={`stg ${classes[status]}`} title={at && exact(at, language)}>
       <i />
       <span>
-        <span class="sr">{say(`stage.${stage}`)}: </span>
+        <span class="sr">{t(`stage.${stage}`)}: </span>
         {text}
-        <b aria-hidden="true">{say(`stage.${stage}`)}</b>
+        <b aria-hidden="true">{t(`stage.${stage}`)}</b>
       </span>
     </div>
   )
 }
 
 function Advice({ nic }: { nic: Nic }) {
-  const { say } = useUi()
-  if (nic.look === 'ok' || (nic.reason === '' && nic.message === '' && nic.differences.length === 0)) return null
-  const again = againOf(nic)
-  const tone = nic.look === 'bad' ? 'bad' : nic.look === 'prog' || nic.look === 'rem' ? 'acc' : 'warn'
+  const { t } = useUi()
+  if (nic.severity === 'configured' || (nic.reason === '' && nic.message === '' && nic.differences.length === 0))
+    return null
+  const command = retryCommand(nic)
+  const tone =
+    nic.severity === 'failed' ? 'bad' : nic.severity === 'inProgress' || nic.severity === 'removing' ? 'acc' : 'warn'
   return (
     <div class={`advice ${tone}`}>
       <div>
-        <b>{nic.reason || say(`look.${nic.look}`)}</b>
+        <b>{nic.reason || t(`severity.${nic.severity}`)}</b>
         {nic.message && <p>{nic.message}</p>}
         {nic.differences.map(({ field, wanted, observed }) => (
           <p key={`${field} ${wanted}`}>
@@ -117,7 +123,7 @@ function Advice({ nic }: { nic: Nic }) {
         ))}
         {nic.remedy && (
           <p>
-            <strong>{say('node.remedy')}</strong> {nic.remedy}
+            <strong>{t('node.remedy')}</strong> {nic.remedy}
           </p>
         )}
       </div>
@@ -125,11 +131,16 @@ function Advice({ nic }: { nic: Nic }) {
         {nic.remedy && (
           <CopyButton
             text={[nic.reason, nic.message, nic.remedy].filter(Boolean).join('\n')}
-            label={say('node.copyRemedy')}
+            label={t('node.copyRemedy')}
           />
         )}
-        {again && (
-          <CopyButton text={again} label={say(nic.look === 'held' ? 'node.release' : 'node.again')} icon="retry" main />
+        {command && (
+          <CopyButton
+            text={command}
+            label={t(nic.severity === 'onHold' ? 'node.copyApproval' : 'node.copyRetry')}
+            icon="retry"
+            main
+          />
         )}
       </div>
     </div>

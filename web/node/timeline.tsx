@@ -1,46 +1,46 @@
 /**
- * What happened to one node, newest first, each change with what it was before and after.
+ * The changes of one node, newest first, with the values before and after.
  */
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { HistoryEntry } from '../../src/contract/inventory.ts'
-import { type Change, changesOf, detailsOf, entryLook, nicRange, turnsOf } from '../model/diff.ts'
+import { ChangeList } from '../history/change-list.tsx'
+import { changesOf, entrySeverity, nicRange } from '../model/diff.ts'
 import { nodeHistory } from '../state/api.ts'
 import { linkTo } from '../state/route.ts'
+import { useUi } from '../ui/context.ts'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { clock, exact } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
-import { Blank, Panel, StateWord, useUi } from '../ui/ui.tsx'
+import { Panel } from '../ui/panel.tsx'
 
-const page = 12
+const pageSize = 12
 
-/** A new `mark` says that there is something newer. */
-export function Timeline({ providerId, nodeName, mark }: { providerId: string; nodeName: string; mark: string }) {
-  const { say } = useUi()
+/** A new `version` reloads the entries. */
+export function Timeline({ providerId, nodeName, version }: { providerId: string; nodeName: string; version: string }) {
+  const { t } = useUi()
   const [entries, setEntries] = useState<HistoryEntry[]>([])
   const [more, setMore] = useState(false)
   useEffect(() => {
     let current = true
-    nodeHistory(providerId, nodeName, page)
+    nodeHistory(providerId, nodeName, pageSize)
       .then(found => {
         if (!current) return
         setEntries(found)
-        setMore(found.length === page)
+        setMore(found.length === pageSize)
       })
       .catch(() => {})
     return () => {
       current = false
     }
-  }, [providerId, nodeName, mark])
+  }, [providerId, nodeName, version])
   const older = async () => {
-    const found = await nodeHistory(providerId, nodeName, page, entries.at(-1)?.id).catch(() => [])
+    const found = await nodeHistory(providerId, nodeName, pageSize, entries.at(-1)?.id).catch(() => [])
     setEntries([...entries, ...found])
-    setMore(found.length === page)
+    setMore(found.length === pageSize)
   }
   return (
-    <Panel
-      title={say('node.timeline')}
-      right={<a href={linkTo('history', { node: nodeName })}>{say('screen.history')}</a>}
-    >
-      {entries.length === 0 && <Blank kind="calm" title={say('overview.noRecent')} />}
+    <Panel title={t('node.timeline')} right={<a href={linkTo('history', { node: nodeName })}>{t('screen.history')}</a>}>
+      {entries.length === 0 && <EmptyState kind="allClear" title={t('overview.noChanges')} />}
       <ol class="tl">
         {entries.map(entry => (
           <Entry key={entry.id} entry={entry} />
@@ -48,7 +48,7 @@ export function Timeline({ providerId, nodeName, mark }: { providerId: string; n
       </ol>
       {more && (
         <button type="button" class="more" onClick={() => void older()}>
-          {say('node.older')}
+          {t('node.older')}
         </button>
       )}
     </Panel>
@@ -56,63 +56,20 @@ export function Timeline({ providerId, nodeName, mark }: { providerId: string; n
 }
 
 function Entry({ entry }: { entry: HistoryEntry }) {
-  const { say, now, language } = useUi()
+  const { t, now, language } = useUi()
   const changes = useMemo(() => changesOf(entry), [entry])
   const names = nicRange(changes.map(({ nic }) => nic))
   return (
     <li>
-      <Glyph look={entryLook(entry)} />
+      <Glyph severity={entrySeverity(entry)} />
       <div class="h">
-        <b class="strong">{names || say(`what.${entry.what}`)}</b>
+        <b class="strong">{names || t(`change.${entry.what}`)}</b>
         <time datetime={entry.at} title={exact(entry.at, language)}>
           {clock(entry.at, now, language)}
         </time>
       </div>
       <p class="ds">{entry.why}</p>
-      <Diff changes={changes} />
+      <ChangeList changes={changes} />
     </li>
   )
-}
-
-export function Diff({ changes }: { changes: readonly Change[] }) {
-  const { say } = useUi()
-  const turns = turnsOf(changes)
-  const details = changes.flatMap(change => detailsOf(change).map(field => ({ nic: change.nic, ...field })))
-  const whole = changes.filter(({ op }) => op !== 'chg')
-  if (turns.length + details.length + whole.length === 0) return null
-  return (
-    <div class="diff">
-      {turns.map(({ nics, before, after, reason }) => (
-        <div key={`${nics} ${after}`} class="c">
-          <span class="mono">{nics}</span>
-          <span class="dim">{say(`look.${before}`)} →</span>
-          <StateWord look={after} />
-          {reason && after !== 'ok' && <span class="dim">{reason}</span>}
-        </div>
-      ))}
-      {whole.map(change => (
-        <div key={change.nic} class={change.op === 'add' ? 'p' : 'm'}>
-          {wholeText(change)}
-        </div>
-      ))}
-      {details.flatMap(({ nic, field, before, after }) => [
-        before && (
-          <div key={`${nic} ${field} before`} class="m">
-            {nic} {field}: {before}
-          </div>
-        ),
-        after && (
-          <div key={`${nic} ${field} after`} class="p">
-            {nic} {field}: {after}
-          </div>
-        ),
-      ])}
-    </div>
-  )
-}
-
-function wholeText({ op, nic, fields }: Change): string {
-  const of = op === 'add' ? 'after' : 'before'
-  const shown = fields.filter(({ field }) => field === 'address' || field === 'mtu')
-  return [nic, ...shown.map(each => (each.field === 'mtu' ? `mtu ${each[of]}` : each[of]))].filter(Boolean).join('  ')
 }

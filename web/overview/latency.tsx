@@ -1,46 +1,48 @@
 /**
- * From port seen to verified: p50 and p95 in the order of attach, and what each stage takes.
+ * Time to ready, from port seen to verified: p50 and p95 in the order in which ports were seen, and the median of each stage.
  */
 import { useMemo } from 'preact/hooks'
 import { type Band, bandsOf, type Latency, latencyOf } from '../model/stages.ts'
+import { useUi } from '../ui/context.ts'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { clock, count, duration } from '../ui/format.ts'
-import { Blank, Panel, useUi } from '../ui/ui.tsx'
+import { Panel } from '../ui/panel.tsx'
 
 const [left, right, top, bottom] = [34, 436, 14, 190]
 
 export function LatencyPanel() {
-  const { say, data, now, language } = useUi()
+  const { t, data, now, language } = useUi()
   const latency = useMemo(() => latencyOf(data.nodes), [data.nodes])
   if (!latency)
     return (
-      <Panel title={say('overview.attach')}>
-        <Blank kind="empty" title={say('overview.attachNone')} text={say('overview.attachNoneText')} />
+      <Panel title={t('overview.timeToReady')}>
+        <EmptyState kind="empty" title={t('overview.notMeasured')} text={t('overview.notMeasuredText')} />
       </Panel>
     )
   const { p50, p95, steps } = latency
   const { points } = latency
   const bands = bandsOf(points)
-  const most = Math.max(
+  const max = Math.max(
     1_000,
     Math.min(
       points.reduce((top, { ms }) => Math.max(top, ms), 0),
       p95 * 2,
     ) * 1.12,
   )
-  const y = (ms: number) => bottom - (Math.min(ms, most) / most) * (bottom - top)
-  const nics = say('many.nics', { n: count(latency.points.length, language) })
-  const step = niceStep(most)
-  const lines = Array.from({ length: Math.floor(most / step) + 1 }, (_, index) => index * step)
+  const y = (ms: number) => bottom - (Math.min(ms, max) / max) * (bottom - top)
+  const nics = t('count.nics', { n: count(latency.points.length, language) })
+  const step = niceStep(max)
+  const lines = Array.from({ length: Math.floor(max / step) + 1 }, (_, index) => index * step)
   const seconds = (ms: number) => (ms / 1_000).toFixed(ms < 9_950 ? 1 : 0)
   return (
-    <Panel title={say('overview.attach')} right={say('overview.attachOf', { nics })}>
+    <Panel title={t('overview.timeToReady')} right={t('overview.measured', { nics })}>
       <div class="lat">
         <div class="big">
           {[p50, p95].map((ms, index) => (
             <div key={index === 0 ? 'p50' : 'p95'}>
               <b>
                 {seconds(ms)}
-                <small>{say('unit.s', { n: '' }).trim()}</small>
+                <small>{t('unit.s', { n: '' }).trim()}</small>
               </b>
               <span>
                 <svg class="key" viewBox="0 0 14 8" aria-hidden="true">
@@ -55,13 +57,13 @@ export function LatencyPanel() {
           class="chart"
           viewBox="0 0 440 212"
           role="img"
-          aria-label={say('overview.attachSaid', { p50: duration(p50, say), p95: duration(p95, say), nics })}
+          aria-label={t('overview.timeToReadyLabel', { p50: duration(p50, t), p95: duration(p95, t), nics })}
         >
           {lines.map(ms => (
             <g key={ms}>
               <path class="c-grid" d={`M${left} ${y(ms)}H${right}`} />
               <text class="c-t" x="0" y={y(ms) + 4}>
-                {say('unit.s', { n: ms / 1_000 })}
+                {t('unit.s', { n: ms / 1_000 })}
               </text>
             </g>
           ))}
@@ -83,7 +85,7 @@ interface ChartProps {
   y: (ms: number) => number
 }
 
-/** p95 as a surface, p50 as a line, each of a number of NICs in the order of their attach. */
+/** p95 as an area and p50 as a line. */
 function Bands({ bands, y }: ChartProps & { bands: readonly Band[] }) {
   const x = (index: number) => left + ((right - left) * index) / (bands.length - 1)
   const line = (of: (band: Band) => number) =>
@@ -99,7 +101,7 @@ function Bands({ bands, y }: ChartProps & { bands: readonly Band[] }) {
   )
 }
 
-/** Too few to make a line of: each by itself. */
+/** One dot for each NIC, if there are too few for bands. */
 function Dots({ points, y, p50, p95 }: ChartProps & { points: Latency['points']; p50: number; p95: number }) {
   const x = (index: number) =>
     points.length === 1 ? (left + right) / 2 : left + 6 + ((right - left - 12) * index) / (points.length - 1)
@@ -116,10 +118,10 @@ function Dots({ points, y, p50, p95 }: ChartProps & { points: Latency['points'];
 }
 
 function StageBar({ steps }: { steps: NonNullable<ReturnType<typeof latencyOf>>['steps'] }) {
-  const { say } = useUi()
+  const { t } = useUi()
   const widths = steps.map(({ ms }) => Math.max(ms, 1))
   const sum = widths.reduce((total, width) => total + width, 0)
-  const most = Math.max(...widths)
+  const max = Math.max(...widths)
   let at = 0
   return (
     <>
@@ -131,7 +133,7 @@ function StageBar({ steps }: { steps: NonNullable<ReturnType<typeof latencyOf>>[
           return (
             <rect
               key={stage}
-              class={widths[index] === most ? 's4' : `s${(index % 3) + 1}`}
+              class={widths[index] === max ? 's4' : `s${(index % 3) + 1}`}
               x={x}
               width={Math.max(width, 0.6)}
               height="6"
@@ -142,8 +144,8 @@ function StageBar({ steps }: { steps: NonNullable<ReturnType<typeof latencyOf>>[
       <div class="stages">
         {steps.map(({ stage, ms }) => (
           <span key={stage}>
-            <b>{duration(ms, say)}</b>
-            {say(`stage.${stage}`)}
+            <b>{duration(ms, t)}</b>
+            {t(`stage.${stage}`)}
           </span>
         ))}
       </div>
@@ -151,6 +153,6 @@ function StageBar({ steps }: { steps: NonNullable<ReturnType<typeof latencyOf>>[
   )
 }
 
-function niceStep(most: number): number {
-  return [250, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 60_000].find(step => most / step <= 4.5) ?? 120_000
+function niceStep(max: number): number {
+  return [250, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 60_000].find(step => max / step <= 4.5) ?? 120_000
 }

@@ -1,44 +1,54 @@
 /**
- * Why is a port no interface? Every port and VM that was not taken, with its verdict and what would change it, in the words of
- * the operator.
+ * The ports and VMs that the operator ignores, each with its reason and remedy.
  */
 import { useMemo } from 'preact/hooks'
 import type { OperatorVerdict } from '../../src/contract/operator-api.ts'
 import { countsOf, type Node } from '../model/nodes.ts'
-import { isOf, notTakenOf, verdictHas } from '../model/verdicts.ts'
+import { ignoredVerdicts, isVerdictOn, verdictMatches } from '../model/verdicts.ts'
 import { saveCsv } from '../state/api.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
+import { useUi } from '../ui/context.ts'
+import { CsvButton, FilterInput } from '../ui/controls.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { count, shortId } from '../ui/format.ts'
-import { Badge, Blank, CsvButton, Filter, Panel, useUi } from '../ui/ui.tsx'
+import { Badge, Panel } from '../ui/panel.tsx'
 
-const most = 300
+const maxRows = 300
 
 export function Ports() {
-  const { say, data, route, language } = useUi()
+  const { t, data, route, language } = useUi()
   const { q = '', reason = '' } = route.query
-  const all = useMemo(() => notTakenOf(data.verdicts, data.nodes), [data.verdicts, data.nodes])
-  const among = useMemo(() => all.filter(one => q === '' || verdictHas(one, q)), [all, q])
+  const all = useMemo(() => ignoredVerdicts(data.verdicts, data.nodes), [data.verdicts, data.nodes])
+  const matching = useMemo(() => all.filter(verdict => q === '' || verdictMatches(verdict, q)), [all, q])
   const reasons = useMemo(
-    () => [...Map.groupBy(among, one => one.reason)].sort(([, a], [, b]) => b.length - a.length),
-    [among],
+    () => [...Map.groupBy(matching, verdict => verdict.reason)].sort(([, a], [, b]) => b.length - a.length),
+    [matching],
   )
-  const rows = reason ? among.filter(one => one.reason === reason) : among
-  const ask = (change: Record<string, string>) => location.replace(linkTo('ports', { ...route.query, ...change }))
-  const taken = useMemo(() => countsOf(data.nodes).nics, [data.nodes])
+  const rows = reason ? matching.filter(verdict => verdict.reason === reason) : matching
+  const setQuery = (change: Record<string, string>) => location.replace(linkTo('ports', { ...route.query, ...change }))
+  const selected = useMemo(() => countsOf(data.nodes).nics, [data.nodes])
   const save = () =>
     saveCsv(
       [
         ['port', 'vm', 'reason', 'message', 'remedy', 'config'],
-        ...rows.map(one => [one.portId ?? '', one.vm, one.reason, one.message, one.remedy ?? '', one.config]),
+        ...rows.map(verdict => [
+          verdict.portId ?? '',
+          verdict.vm,
+          verdict.reason,
+          verdict.message,
+          verdict.remedy ?? '',
+          verdict.config,
+        ]),
       ],
-      'ports-not-taken.csv',
+      'ignored-ports.csv',
     )
   return (
     <>
       <div class="head">
-        <h1>{say('screen.ports')}</h1>
+        <h1>{t('screen.ports')}</h1>
         <span class="sub">
-          {data.verdicts && say('ports.note', { n: count(all.length, language), taken: count(taken, language) })}
+          {data.verdicts &&
+            t('ports.counts', { ignored: count(all.length, language), selected: count(selected, language) })}
         </span>
         {rows.length > 0 && (
           <div class="right">
@@ -48,94 +58,94 @@ export function Ports() {
       </div>
       {all.length > 0 && (
         <div class="bar">
-          <Filter label={say('ports.filter')} value={q} onChange={value => ask({ q: value })} />
-          <button type="button" class="chip" aria-pressed={reason === ''} onClick={() => ask({ reason: '' })}>
-            {say('app.all')} <b>{count(among.length, language)}</b>
+          <FilterInput label={t('ports.filter')} value={q} onChange={value => setQuery({ q: value })} />
+          <button type="button" class="chip" aria-pressed={reason === ''} onClick={() => setQuery({ reason: '' })}>
+            {t('app.all')} <b>{count(matching.length, language)}</b>
           </button>
-          {reasons.map(([name, ones]) => (
+          {reasons.map(([name, verdicts]) => (
             <button
               key={name}
               type="button"
               class="chip"
               aria-pressed={reason === name}
-              onClick={() => ask({ reason: reason === name ? '' : name })}
+              onClick={() => setQuery({ reason: reason === name ? '' : name })}
             >
-              {name} <b>{count(ones.length, language)}</b>
+              {name} <b>{count(verdicts.length, language)}</b>
             </button>
           ))}
         </div>
       )}
       <Panel>
         {data.verdicts === undefined ? (
-          <Blank
+          <EmptyState
             kind="empty"
-            title={say('ports.unknown')}
-            text={say('ports.unknownText')}
+            title={t('ports.unavailable')}
+            text={t('ports.unavailableText')}
             code="kubectl multinic why PORT"
           />
         ) : rows.length === 0 ? (
-          <Blank
-            kind={all.length === 0 ? 'calm' : 'search'}
-            title={say(all.length === 0 ? 'ports.none' : 'ports.noMatch')}
-            text={say('ports.noneText')}
+          <EmptyState
+            kind={all.length === 0 ? 'allClear' : 'noMatch'}
+            title={t(all.length === 0 ? 'ports.none' : 'ports.noMatch')}
+            text={t('ports.noneText')}
           />
         ) : (
-          <VerdictTable rows={rows.slice(0, most)} nodes={data.nodes} />
+          <VerdictTable rows={rows.slice(0, maxRows)} nodes={data.nodes} />
         )}
       </Panel>
     </>
   )
 }
 
-/** Of one node, where it has any. */
+/** The ignored ports of one node. Renders nothing if there are none. */
 export function NodePorts({ node }: { node: Node }) {
-  const { say, data, language } = useUi()
+  const { t, data, language } = useUi()
   const rows = useMemo(
-    () => notTakenOf(data.verdicts, data.nodes).filter(one => isOf(one, node)),
+    () => ignoredVerdicts(data.verdicts, data.nodes).filter(verdict => isVerdictOn(verdict, node)),
     [data.verdicts, data.nodes, node],
   )
   if (rows.length === 0) return null
   return (
-    <Panel title={say('ports.title')} badge={<Badge>{count(rows.length, language)}</Badge>} right={say('ports.each')}>
+    <Panel title={t('ports.title')} badge={<Badge>{count(rows.length, language)}</Badge>} right={t('ports.note')}>
       <VerdictTable rows={rows} />
     </Panel>
   )
 }
 
 function VerdictTable({ rows, nodes }: { rows: readonly OperatorVerdict[]; nodes?: readonly Node[] }) {
-  const { say } = useUi()
+  const { t } = useUi()
   return (
     <div class="scrollx">
       <table class="tbl rows verdicts">
         <thead>
           <tr>
-            <th>{say('nic.port')}</th>
-            {nodes && <th>{say('node.vm')}</th>}
-            <th>{say('ports.verdict')}</th>
-            <th>{say('ports.remedy')}</th>
-            <th>{say('nic.source')}</th>
+            <th>{t('nic.port')}</th>
+            {nodes && <th>{t('node.vm')}</th>}
+            <th>{t('ports.reason')}</th>
+            <th>{t('ports.remedy')}</th>
+            <th>{t('nic.source')}</th>
           </tr>
         </thead>
         <tbody>
-          {rows.map(one => (
-            <tr key={`${one.config} ${one.vm} ${one.portId} ${one.reason}`}>
+          {rows.map(verdict => (
+            <tr key={`${verdict.config} ${verdict.vm} ${verdict.portId} ${verdict.reason}`}>
               <td class="nowrap">
-                <span class="mono" title={one.portId}>
-                  {one.portId ? shortId(one.portId) : say('ports.vmItself')}
+                <span class="mono" title={verdict.portId}>
+                  {verdict.portId ? shortId(verdict.portId) : t('ports.wholeVm')}
                 </span>
               </td>
               {nodes && (
                 <td class="nowrap">
-                  <VmName one={one} nodes={nodes} />
+                  <VmName verdict={verdict} nodes={nodes} />
                 </td>
               )}
               <td class="full">
-                <b class="strong">{one.reason}</b>
-                <span class="mid block">{one.message}</span>
+                <b class="strong">{verdict.reason}</b>
+                <span class="mid block">{verdict.message}</span>
               </td>
-              <td class="full mid">{one.remedy ?? <span class="dim">–</span>}</td>
+              <td class="full mid">{verdict.remedy ?? <span class="dim">–</span>}</td>
               <td>
-                <span class="mono dim">{one.config}</span>
+                <span class="mono dim">{verdict.config}</span>
               </td>
             </tr>
           ))}
@@ -145,16 +155,16 @@ function VerdictTable({ rows, nodes }: { rows: readonly OperatorVerdict[]; nodes
   )
 }
 
-function VmName({ one, nodes }: { one: OperatorVerdict; nodes: readonly Node[] }) {
-  const node = nodes.find(each => isOf(one, each))
+function VmName({ verdict, nodes }: { verdict: OperatorVerdict; nodes: readonly Node[] }) {
+  const node = nodes.find(each => isVerdictOn(verdict, each))
   if (!node)
     return (
-      <span class="mono" title={one.vm}>
-        {shortId(one.vm, 14)}
+      <span class="mono" title={verdict.vm}>
+        {shortId(verdict.vm, 14)}
       </span>
     )
   return (
-    <a class="mono strong" href={linkToNode(node)} title={one.vm}>
+    <a class="mono strong" href={linkToNode(node)} title={verdict.vm}>
       {node.nodeName}
     </a>
   )

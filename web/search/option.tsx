@@ -1,24 +1,24 @@
 /**
- * One line of what the search box found: a sign, the words, and what opens with it.
+ * One result of the search.
  */
 import type { ComponentChildren } from 'preact'
 
 export interface OptionProps {
   index: number
-  /** The line that Enter opens. */
-  at: number
+  /** The result that Enter opens. */
+  active: number
   open: (href: string) => void
 }
 
-interface LineProps extends OptionProps {
+interface PaletteOptionProps extends OptionProps {
   href: string
-  sign: ComponentChildren
-  /** Where it leads to, or what it is. */
+  icon: ComponentChildren
+  /** The kind of the value, or the screen that opens. */
   kind: string
   children: ComponentChildren
 }
 
-export function PaletteOption({ index, at, open, href, sign, kind, children }: LineProps) {
+export function PaletteOption({ index, active, open, href, icon, kind, children }: PaletteOptionProps) {
   return (
     <button
       type="button"
@@ -26,12 +26,12 @@ export function PaletteOption({ index, at, open, href, sign, kind, children }: L
       class="hit"
       tabIndex={-1}
       id={`hit-${index}`}
-      aria-selected={index === at}
+      aria-selected={index === active}
       onClick={() => open(href)}
     >
-      {sign}
+      {icon}
       <span class="tx">{children}</span>
-      <span class="dim nowrap">{index === at ? <kbd>↵</kbd> : kind}</span>
+      <span class="dim nowrap">{index === active ? <kbd>↵</kbd> : kind}</span>
     </button>
   )
 }

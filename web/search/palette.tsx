@@ -1,5 +1,5 @@
 /**
- * Search over everything, from any screen: addresses, MACs, ports, VMs, nodes by their beginning.
+ * The search on top of any screen: addresses, MACs, ports, VMs and nodes by prefix.
  */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { SearchHit } from '../../src/contract/inventory.ts'
@@ -7,22 +7,24 @@ import { nodeKey } from '../model/nodes.ts'
 import { search } from '../state/api.ts'
 import { commandKey } from '../state/preferences.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
+import { useUi } from '../ui/context.ts'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { kindOf, shortId } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
-import { Blank, Icon, useUi } from '../ui/ui.tsx'
+import { Icon } from '../ui/panel.tsx'
 import { type OptionProps, PaletteOption } from './option.tsx'
-import { type Place, PlaceLine, placesIn, useEarlier } from './places.tsx'
+import { type Suggestion, SuggestionOption, suggestionsIn, usePreviousOwners } from './suggestions.tsx'
 
 export function Palette({ close }: { close: () => void }) {
-  const { say, data } = useUi()
+  const { t, data } = useUi()
   const [text, setText] = useState('')
   const [hits, setHits] = useState<SearchHit[]>()
-  const [at, setAt] = useState(0)
+  const [active, setActive] = useState(0)
   const input = useRef<HTMLInputElement>(null)
   const list = useRef<HTMLDivElement>(null)
   const q = text.trim()
 
-  // Before anything is painted: who types on after the shortcut must not lose a letter.
+  // Before the first paint, so that no key typed right after the shortcut is lost.
   useLayoutEffect(() => {
     const before = document.activeElement
     input.current?.focus()
@@ -31,7 +33,7 @@ export function Palette({ close }: { close: () => void }) {
     }
   }, [])
   useEffect(() => {
-    setAt(0)
+    setActive(0)
     if (q === '') return setHits(undefined)
     const stop = new AbortController()
     const timer = setTimeout(() => {
@@ -45,34 +47,34 @@ export function Palette({ close }: { close: () => void }) {
     }
   }, [q])
 
-  const earlier = useEarlier(q)
-  const places = useMemo(() => placesIn(data, q), [data, q])
+  const previousOwners = usePreviousOwners(q)
+  const suggestions = useMemo(() => suggestionsIn(data, q), [data, q])
   const items = useMemo((): Item[] => {
     const [exact, ...rest] = grouped(hits ?? [], q)
-    return [...exact, ...earlier.map(placeItem), ...rest.flat(), ...places.map(placeItem)]
-  }, [hits, q, earlier, places])
+    return [...exact, ...previousOwners.map(suggestionItem), ...rest.flat(), ...suggestions.map(suggestionItem)]
+  }, [hits, q, previousOwners, suggestions])
   const links = [...items.map(({ href }) => href), ...(q ? [linkTo('history', { q })] : [])]
   const open = (href: string) => {
     close()
     location.hash = href
   }
-  const pressed = (event: KeyboardEvent) => {
+  const onKeyDown = (event: KeyboardEvent) => {
     const move = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (event.key === 'Escape') close()
-    else if (move) setAt((at + move + links.length) % Math.max(1, links.length))
+    else if (move) setActive((active + move + links.length) % Math.max(1, links.length))
     else if (event.key === 'Enter')
-      open((event.metaKey || event.ctrlKey ? links.at(-1) : links[at]) ?? linkTo('overview'))
-    // Nothing else here takes the focus: the list is walked with the arrow keys.
+      open((event.metaKey || event.ctrlKey ? links.at(-1) : links[active]) ?? linkTo('overview'))
+    // Tab is swallowed, because nothing else here can have the focus.
     else if (event.key !== 'Tab') return
     event.preventDefault()
   }
   useEffect(() => {
-    list.current?.querySelector(`#hit-${at}`)?.scrollIntoView({ block: 'nearest' })
-  }, [at])
+    list.current?.querySelector(`#hit-${active}`)?.scrollIntoView({ block: 'nearest' })
+  }, [active])
 
   return (
-    <div class="pal is-open" role="dialog" aria-modal="true" aria-label={say('app.search')}>
-      <button type="button" class="bg" aria-label={say('app.close')} tabIndex={-1} onClick={close} />
+    <div class="pal is-open" role="dialog" aria-modal="true" aria-label={t('app.search')}>
+      <button type="button" class="bg" aria-label={t('app.close')} tabIndex={-1} onClick={close} />
       <div class="box">
         <div class="in">
           <Icon name="search" />
@@ -83,31 +85,33 @@ export function Palette({ close }: { close: () => void }) {
             role="combobox"
             aria-expanded={links.length > 0}
             aria-controls="hits"
-            aria-activedescendant={links.length > 0 ? `hit-${at}` : undefined}
-            aria-label={say('search.hint')}
-            placeholder={say('search.hint')}
+            aria-activedescendant={links.length > 0 ? `hit-${active}` : undefined}
+            aria-label={t('search.hint')}
+            placeholder={t('search.hint')}
             spellcheck={false}
             autocomplete="off"
             onInput={event => setText(event.currentTarget.value)}
-            onKeyDown={pressed}
+            onKeyDown={onKeyDown}
           />
-          {q && <span class="badge acc">{say(`search.${kindOf(q)}`)}</span>}
+          {q && <span class="badge acc">{t(`search.${kindOf(q)}`)}</span>}
         </div>
-        <div class="hits" id="hits" role="listbox" aria-label={say('app.search')} ref={list}>
-          {q === '' && <p class="hint">{say('search.start')}</p>}
+        <div class="hits" id="hits" role="listbox" aria-label={t('app.search')} ref={list}>
+          {q === '' && <p class="hint">{t('search.start')}</p>}
           {items.map((item, index) => (
             <div key={item.key} role="presentation">
               {item.group !== items[index - 1]?.group && (
                 <div class="sec" role="presentation">
-                  {say(`search.${item.group}`)}
+                  {t(`search.${item.group}`)}
                 </div>
               )}
-              {item.hit && <Hit hit={item.hit} q={q} index={index} at={at} open={open} />}
-              {item.place && <PlaceLine place={item.place} index={index} at={at} open={open} />}
+              {item.hit && <Hit hit={item.hit} q={q} index={index} active={active} open={open} />}
+              {item.suggestion && (
+                <SuggestionOption suggestion={item.suggestion} index={index} active={active} open={open} />
+              )}
             </div>
           ))}
           {hits && links.length === 1 && (
-            <Blank kind="search" title={say('search.none', { value: q })} text={say('search.noneText')} />
+            <EmptyState kind="noMatch" title={t('search.none', { value: q })} text={t('search.noneText')} />
           )}
           {q && (
             <button
@@ -116,12 +120,12 @@ export function Palette({ close }: { close: () => void }) {
               class="hit"
               tabIndex={-1}
               id={`hit-${links.length - 1}`}
-              aria-selected={at === links.length - 1}
+              aria-selected={active === links.length - 1}
               onClick={() => open(linkTo('history', { q }))}
             >
               <Icon name="clock" size={14} />
-              <span>{say('search.history')}</span>
-              <span class="dim nowrap">{at === links.length - 1 ? <kbd>↵</kbd> : say('screen.history')}</span>
+              <span>{t('search.history')}</span>
+              <span class="dim nowrap">{active === links.length - 1 ? <kbd>↵</kbd> : t('screen.history')}</span>
             </button>
           )}
         </div>
@@ -129,25 +133,25 @@ export function Palette({ close }: { close: () => void }) {
           <span>
             <kbd>↑</kbd>
             <kbd>↓</kbd>
-            {say('search.move')}
+            {t('search.move')}
           </span>
           <span>
             <kbd>↵</kbd>
-            {say('search.open')}
+            {t('search.open')}
           </span>
           <span class="hidem">
             <kbd>{commandKey}</kbd>
             <kbd>↵</kbd>
-            {say('search.historyKey')}
+            {t('search.openHistory')}
           </span>
           <span class="r">
             <kbd>esc</kbd>
-            {say('search.close')}
+            {t('search.close')}
           </span>
         </div>
         <div class="sr" role="status">
-          {hits && say('search.results', { n: items.length })}
-          {data.live === 'off' && say('live.off')}
+          {hits && t('search.results', { n: items.length })}
+          {data.live === 'off' && t('live.off')}
         </div>
       </div>
     </div>
@@ -158,34 +162,39 @@ const linkOf = (hit: SearchHit) => linkToNode(hit, hit.interface)
 
 interface Item {
   key: string
-  group: Place['group'] | 'exact' | 'nodes' | 'also'
+  group: Suggestion['group'] | 'exact' | 'nodes' | 'prefix'
   href: string
   hit?: SearchHit
-  place?: Place
+  suggestion?: Suggestion
 }
 
-const placeItem = (place: Place): Item => ({ key: place.key, group: place.group, href: place.href, place })
+const suggestionItem = (suggestion: Suggestion): Item => ({
+  key: suggestion.key,
+  group: suggestion.group,
+  href: suggestion.href,
+  suggestion,
+})
 
-/** What was typed in full first; then nodes, and what begins with it. */
+/** Exact matches, then nodes, then other values with the prefix. */
 function grouped(hits: readonly SearchHit[], q: string): [exact: Item[], ...Item[][]] {
   const full = q.toLowerCase()
   const exact = hits.filter(hit => hit.value.split('/')[0]?.toLowerCase() === full)
   const nodes = hits.filter(hit => hit.kind === 'node' && !exact.includes(hit))
-  const also = hits.filter(hit => !exact.includes(hit) && !nodes.includes(hit))
+  const prefix = hits.filter(hit => !exact.includes(hit) && !nodes.includes(hit))
   const items = (group: Item['group'], of: readonly SearchHit[]) =>
     of.map(hit => ({ key: `${hit.kind} ${hit.value} ${hit.nodeName}`, group, href: linkOf(hit), hit }))
-  return [items('exact', exact), items('nodes', nodes.slice(0, 6)), items('also', also.slice(0, 8))]
+  return [items('exact', exact), items('nodes', nodes.slice(0, 6)), items('prefix', prefix.slice(0, 8))]
 }
 
 function Hit({ hit, q, ...option }: OptionProps & { hit: SearchHit; q: string }) {
-  const { say, data } = useUi()
+  const { t, data } = useUi()
   const node = data.nodes.find(({ key }) => key === nodeKey(hit.providerId, hit.nodeName))
   const nic = node?.nics.find(({ name }) => name === hit.interface)
   const marked = hit.value.toLowerCase().startsWith(q.toLowerCase()) ? q.length : 0
   const more = [nic?.network, hit.kind === 'address' ? '' : nic?.address, shortId(hit.providerId, 12)].filter(Boolean)
-  const sign = <Glyph look={nic?.look ?? node?.worst ?? 'none'} />
+  const icon = <Glyph severity={nic?.severity ?? node?.worst ?? 'none'} />
   return (
-    <PaletteOption {...option} href={linkOf(hit)} sign={sign} kind={say(`kind.${hit.kind}`)}>
+    <PaletteOption {...option} href={linkOf(hit)} icon={icon} kind={t(`kind.${hit.kind}`)}>
       <span class="mono">
         <mark>{hit.value.slice(0, marked)}</mark>
         {hit.value.slice(marked)}

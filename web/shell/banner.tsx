@@ -1,21 +1,23 @@
 /**
- * What stands above or instead of a screen: that it is another time than now, that the stream has stopped, that there is no data
- * yet, or none to be had.
+ * What is shown above or instead of a screen: an earlier time, a broken stream, loading, an unreachable inventory, a missing token.
  */
 import { useEffect, useState } from 'preact/hooks'
-import { hasToken, keepToken } from '../state/api.ts'
+import { hasToken, saveToken } from '../state/api.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
+import { useUi } from '../ui/context.ts'
+import { CopyButton } from '../ui/controls.tsx'
+import { EmptyState, Skeleton } from '../ui/empty-state.tsx'
 import { clock, exact } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
-import { Blank, CopyButton, Icon, Panel, Skeleton, useUi } from '../ui/ui.tsx'
+import { Icon, Panel } from '../ui/panel.tsx'
 
-export function Notices() {
-  const { say, data, language, now, route, retry } = useUi()
-  const [gone, setGone] = useState(false)
+export function Banner() {
+  const { t, data, language, now, route, retry } = useUi()
+  const [disconnected, setDisconnected] = useState(false)
   const off = data.live !== 'on' && data.phase === 'ready'
   useEffect(() => {
-    if (!off) return setGone(false)
-    const timer = setTimeout(() => setGone(true), 2_000)
+    if (!off) return setDisconnected(false)
+    const timer = setTimeout(() => setDisconnected(true), 2_000)
     return () => clearTimeout(timer)
   }, [off])
   const { asof, screen, providerId, nodeName } = route
@@ -24,8 +26,8 @@ export function Notices() {
       <div class="notice acc" role="status">
         <Icon name="clock" />
         <div>
-          <b>{say('past.title', { time: exact(asof, language) })}</b>
-          <p>{say('past.text')}</p>
+          <b>{t('snapshot.title', { time: exact(asof, language) })}</b>
+          <p>{t('snapshot.text')}</p>
         </div>
         <a
           class="btn sm"
@@ -35,26 +37,26 @@ export function Notices() {
               : linkTo(screen, { ...route.query, asof: 'now' })
           }
         >
-          {say('past.now')}
+          {t('snapshot.now')}
         </a>
       </div>
     )
-  if (!gone) return null
+  if (!disconnected) return null
   return (
     <div class="notice warn" role="status">
-      <Glyph look="held" large />
+      <Glyph severity="onHold" large />
       <div>
-        <b>{say('live.stopped')}</b>
-        <p>{say('live.since', { time: clock(data.heard, now, language) })}</p>
+        <b>{t('live.stopped')}</b>
+        <p>{t('live.asOf', { time: clock(data.lastContact, now, language) })}</p>
       </div>
       <button type="button" class="btn sm" onClick={retry}>
-        {say('live.retry')}
+        {t('live.reconnect')}
       </button>
     </div>
   )
 }
 
-/** In the shape of what comes, so that nothing jumps. */
+/** In the layout of the screen, so that nothing moves when the data arrives. */
 export function Loading() {
   const { route } = useUi()
   if (route.screen !== 'overview')
@@ -80,49 +82,49 @@ export function Loading() {
   )
 }
 
-export function Away() {
-  const { say, data, retry } = useUi()
+export function Unreachable() {
+  const { t, data, retry } = useUi()
   return (
     <Panel>
-      <Blank kind="away" title={say('error.away')} text={say('error.awayText')} code={data.problem}>
+      <EmptyState kind="unreachable" title={t('error.unreachable')} text={t('error.unreachableText')} code={data.error}>
         <button type="button" class="btn prim" onClick={retry}>
-          {say('error.retry')}
+          {t('error.retry')}
         </button>
-        {data.problem && <CopyButton text={data.problem} label={say('error.copy')} />}
-      </Blank>
+        {data.error && <CopyButton text={data.error} label={t('error.copyDetails')} />}
+      </EmptyState>
     </Panel>
   )
 }
 
 export function TokenForm() {
-  const { say, retry } = useUi()
+  const { t, retry } = useUi()
   const [token, setToken] = useState('')
-  const [refused] = useState(hasToken)
-  const use = (event: Event) => {
+  const [rejected] = useState(hasToken)
+  const onSubmit = (event: Event) => {
     event.preventDefault()
-    keepToken(token.trim())
+    saveToken(token.trim())
     retry()
   }
   return (
     <Panel>
-      <Blank
+      <EmptyState
         kind="token"
-        title={say('error.token')}
-        text={refused ? say('error.tokenWrong') : say('error.tokenText')}
+        title={t('error.token')}
+        text={rejected ? t('error.tokenRejected') : t('error.tokenText')}
       />
-      <form class="tokenform" onSubmit={use}>
+      <form class="tokenform" onSubmit={onSubmit}>
         <label class="field">
-          <span class="sr">{say('error.tokenLabel')}</span>
+          <span class="sr">{t('error.tokenLabel')}</span>
           <input
             type="password"
             autocomplete="off"
-            placeholder={say('error.tokenLabel')}
+            placeholder={t('error.tokenLabel')}
             value={token}
             onInput={event => setToken(event.currentTarget.value)}
           />
         </label>
         <button type="submit" class="btn prim" disabled={token.trim() === ''}>
-          {say('error.tokenUse')}
+          {t('error.tokenUse')}
         </button>
       </form>
     </Panel>

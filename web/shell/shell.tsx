@@ -1,17 +1,21 @@
 /**
- * The frame around every screen: where one can go, how live it is, theme and language.
+ * The frame of every screen: navigation, state of the live connection, theme and language.
  */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { type Look, looks, type Node, needsPerson } from '../model/nodes.ts'
-import { notTakenOf } from '../model/verdicts.ts'
+import type { Language } from '../messages/messages.ts'
+import { needsAttention } from '../model/nodes.ts'
+import { providersOf } from '../model/providers.ts'
+import { ignoredVerdicts } from '../model/verdicts.ts'
 import { commandKey, type Preferences, type Theme } from '../state/preferences.ts'
 import { linkTo, type Screen } from '../state/route.ts'
-import { count, type Language, shortId } from '../ui/format.ts'
+import { useUi } from '../ui/context.ts'
+import { Segmented } from '../ui/controls.tsx'
+import { count, shortId } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
-import { Icon, Segmented, useUi } from '../ui/ui.tsx'
+import { Icon } from '../ui/panel.tsx'
 
-const entries: readonly [screen: Screen, icon: string][] = [
+const screenIcons: readonly [screen: Screen, icon: string][] = [
   ['overview', 'home'],
   ['matrix', 'grid'],
   ['nodes', 'node'],
@@ -29,21 +33,21 @@ interface ShellProps {
 }
 
 export function Shell({ chosen, choose, search, children }: ShellProps) {
-  const { say, data } = useUi()
-  const waiting = useMemo(
-    () => data.nodes.reduce((sum, { nics }) => sum + nics.filter(nic => needsPerson(nic.look)).length, 0),
+  const { t, data } = useUi()
+  const attention = useMemo(
+    () => data.nodes.reduce((sum, { nics }) => sum + nics.filter(nic => needsAttention(nic.severity)).length, 0),
     [data.nodes],
   )
   return (
     <>
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
-        {say('app.skip')}
+        {t('app.skip')}
       </button>
       <div class="topm">
         <Brand />
         <span class="right">
-          <Choices chosen={chosen} choose={choose} short />
-          <button type="button" class="ib" aria-label={say('app.search')} onClick={search}>
+          <PreferenceControls chosen={chosen} choose={choose} short />
+          <button type="button" class="ib" aria-label={t('app.search')} onClick={search}>
             <Icon name="search" size={20} />
           </button>
         </span>
@@ -53,17 +57,17 @@ export function Shell({ chosen, choose, search, children }: ShellProps) {
           <Brand />
           <button type="button" class="searchbtn" onClick={search}>
             <Icon name="search" size={14} />
-            {say('app.search')}
+            {t('app.search')}
             <span class="kbds">
               <kbd>{commandKey}</kbd> <kbd>K</kbd>
             </span>
           </button>
-          <Screens class="nav" waiting={waiting} iconSize={16} />
+          <Screens class="nav" attention={attention} iconSize={16} />
           <Providers />
           <div class="foot">
             <Live />
             <div class="row">
-              <Choices chosen={chosen} choose={choose} />
+              <PreferenceControls chosen={chosen} choose={choose} />
             </div>
           </div>
         </aside>
@@ -71,7 +75,7 @@ export function Shell({ chosen, choose, search, children }: ShellProps) {
           {children}
         </main>
       </div>
-      <Screens class="tabbar" waiting={0} iconSize={20} />
+      <Screens class="tabbar" attention={0} iconSize={20} />
       <Announcer />
     </>
   )
@@ -86,14 +90,14 @@ function Brand() {
   )
 }
 
-function Screens({ class: kind, waiting, iconSize }: { class: string; waiting: number; iconSize: 16 | 20 }) {
-  const { say, route, data, language } = useUi()
-  const notTaken = useMemo(() => notTakenOf(data.verdicts, data.nodes).length, [data.verdicts, data.nodes])
-  // On a phone, the ports are behind the deviations.
-  const shown = kind === 'nav' ? entries : entries.filter(([screen]) => screen !== 'ports')
+function Screens({ class: kind, attention, iconSize }: { class: string; attention: number; iconSize: 16 | 20 }) {
+  const { t, route, data, language } = useUi()
+  const ignored = useMemo(() => ignoredVerdicts(data.verdicts, data.nodes).length, [data.verdicts, data.nodes])
+  // On a phone, the ports are reached from the deviations.
+  const shown = kind === 'nav' ? screenIcons : screenIcons.filter(([screen]) => screen !== 'ports')
   const { providerId: provider } = route.screen === 'nodes' ? route : { providerId: route.query['provider'] }
   return (
-    <nav class={kind} aria-label={say('app.screens')}>
+    <nav class={kind} aria-label={t('app.screens')}>
       {shown.map(([screen, icon]) => (
         <a
           key={screen}
@@ -101,40 +105,30 @@ function Screens({ class: kind, waiting, iconSize }: { class: string; waiting: n
           aria-current={route.screen === screen ? 'page' : undefined}
         >
           <Icon name={icon} size={iconSize} />
-          {say(`screen.${screen}`)}
-          {screen === 'overview' && waiting > 0 && (
-            <span class="ct hot" title={say('overview.needs')}>
-              {waiting}
+          {t(`screen.${screen}`)}
+          {screen === 'overview' && attention > 0 && (
+            <span class="ct hot" title={t('overview.needsAttention')}>
+              {attention}
             </span>
           )}
           {screen === 'deviations' && kind === 'nav' && data.deviations.length > 0 && (
             <span class="ct">{data.deviations.length}</span>
           )}
-          {screen === 'ports' && notTaken > 0 && <span class="ct">{count(notTaken, language)}</span>}
+          {screen === 'ports' && ignored > 0 && <span class="ct">{count(ignored, language)}</span>}
         </a>
       ))}
     </nav>
   )
 }
 
-export function providersOf(nodes: readonly Node[]): { providerId: string; nodes: Node[]; worst: Look }[] {
-  return [...Map.groupBy(nodes, ({ providerId }) => providerId)]
-    .map(([providerId, own]) => ({
-      providerId,
-      nodes: own,
-      worst: looks.find(look => own.some(({ worst }) => worst === look)) ?? ('ok' as const),
-    }))
-    .sort((a, b) => looks.indexOf(a.worst) - looks.indexOf(b.worst) || (a.providerId < b.providerId ? -1 : 1))
-}
-
 function Providers() {
-  const { say, data, route, language } = useUi()
+  const { t, data, route, language } = useUi()
   const providers = useMemo(() => providersOf(data.nodes), [data.nodes])
   if (providers.length === 0) return null
   return (
     <div class="provs">
-      <div class="eyebrow">{say('app.providers')}</div>
-      <nav class="nav" aria-label={say('app.providers')}>
+      <div class="eyebrow">{t('app.providers')}</div>
+      <nav class="nav" aria-label={t('app.providers')}>
         {providers.slice(0, 12).map(({ providerId, nodes, worst }) => (
           <a
             key={providerId}
@@ -142,7 +136,7 @@ function Providers() {
             title={providerId}
             aria-current={route.query['provider'] === providerId && route.screen === 'matrix' ? 'true' : undefined}
           >
-            <Glyph look={worst} />
+            <Glyph severity={worst} />
             <span class="cut">{shortId(providerId, 12)}</span>
             <span class="ct">{count(nodes.length, language)}</span>
           </a>
@@ -153,14 +147,13 @@ function Providers() {
 }
 
 function Live() {
-  const { say, data } = useUi()
-  const word = data.live === 'on' ? 'live.on' : data.live === 'connecting' ? 'live.connecting' : 'live.off'
+  const { t, data } = useUi()
   return (
     <span class={`live ${data.live}`}>
       <i />
-      {say(word)}
+      {t(`live.${data.live}`)}
       <a class="docs" href="/docs">
-        {say('app.docs')}
+        {t('app.docs')}
       </a>
     </span>
   )
@@ -172,23 +165,27 @@ const themes: readonly [Theme, string][] = [
   ['system', 'auto'],
 ]
 
-function Choices({ chosen, choose, short = false }: Pick<ShellProps, 'chosen' | 'choose'> & { short?: boolean }) {
-  const { say } = useUi()
+function PreferenceControls({
+  chosen,
+  choose,
+  short = false,
+}: Pick<ShellProps, 'chosen' | 'choose'> & { short?: boolean }) {
+  const { t } = useUi()
   const shown = short ? themes.slice(0, 2) : themes
   return (
     <>
       <Segmented<Theme>
-        label={say('app.theme')}
+        label={t('app.theme')}
         value={chosen.theme}
         choices={shown.map(([value, icon]) => ({
           value,
-          name: say(`app.${value}`),
+          name: t(`app.${value}`),
           label: <Icon name={icon} size={14} />,
         }))}
         onChoose={theme => choose({ theme })}
       />
       <Segmented<Language>
-        label={say('app.language')}
+        label={t('app.language')}
         value={chosen.language}
         choices={[
           { value: 'en', label: 'EN', name: 'English', lang: 'en' },
@@ -200,22 +197,23 @@ function Choices({ chosen, choose, short = false }: Pick<ShellProps, 'chosen' | 
   )
 }
 
-/** Says changes to those who do not see them: the newest, at most one in five seconds. */
+/** Announces the newest change to screen readers, at most one every five seconds. */
 function Announcer() {
-  const { say, data } = useUi()
+  const { t, data } = useUi()
   const [text, setText] = useState('')
   const newest = data.recent[0]
   const pending = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   const latest = useRef('')
   useEffect(() => {
-    const of = newest?.after ?? newest?.before
-    if (!newest || !of || newest.id <= data.oldest) return
-    latest.current = say('live.said', { node: of.nodeName, what: newest.why || say(`what.${newest.what}`) })
+    const record = newest?.after ?? newest?.before
+    if (!newest || !record || newest.id <= data.newestAtStart) return
+    const change = newest.why || t(`change.${newest.what}`)
+    latest.current = t('live.announcement', { node: record.nodeName, change })
     pending.current ??= setTimeout(() => {
       pending.current = undefined
       setText(latest.current)
     }, 5_000)
-  }, [newest, data.oldest, say])
+  }, [newest, data.newestAtStart, t])
   return (
     <div class="sr" aria-live="polite">
       {text}

@@ -1,29 +1,29 @@
 /**
- * What the dashboard knows, kept up with the inventory: records in pages, deviations, recent changes, and every change as it
- * comes.
+ * The data of the dashboard, kept up to date with the inventory: records, deviations, verdicts, recent changes.
  */
 import type { Deviation, HistoryEntry, InventoryRecord } from '../../src/contract/inventory.ts'
 import type { OperatorVerdict } from '../../src/contract/operator-api.ts'
-import { byName, type Node, nodeKey, nodeOf } from '../model/nodes.ts'
-import { ApiError, changes, deviations, recentHistory, recordOf, recordPages, verdicts } from './api.ts'
+import { type Node, nodeKey, nodeOf } from '../model/nodes.ts'
+import { byName } from '../model/order.ts'
+import { ApiError, deviations, recentHistory, recordOf, recordPages, streamChanges, verdicts } from './api.ts'
 
 export interface Data {
-  phase: 'loading' | 'ready' | 'away' | 'token'
-  problem: string
-  /** In the order of their names. */
+  phase: 'loading' | 'ready' | 'unreachable' | 'unauthorized'
+  error: string
+  /** Sorted by name. */
   nodes: readonly Node[]
-  /** Whether every page is in. */
+  /** Whether all pages are loaded. */
   complete: boolean
   deviations: readonly Deviation[]
-  /** On ports and VMs that were not taken; undefined as long as no operator tells. */
+  /** On ignored ports and VMs. Undefined without an operator. */
   verdicts: readonly OperatorVerdict[] | undefined
   /** Newest first. */
   recent: readonly HistoryEntry[]
-  /** Entries up to this id were there before the page was opened. */
-  oldest: number
+  /** Entries with a greater ID arrived after the page was opened. */
+  newestAtStart: number
   live: 'on' | 'connecting' | 'off'
-  /** When the last sign of the server came. */
-  heard: number
+  /** When the server last answered. */
+  lastContact: number
 }
 
 export interface DataSource {
@@ -36,129 +36,133 @@ export interface DataSource {
 
 export const noData: Data = {
   phase: 'loading',
-  problem: '',
+  error: '',
   nodes: [],
   complete: false,
   deviations: [],
   verdicts: undefined,
   recent: [],
-  oldest: Number.MAX_SAFE_INTEGER,
+  newestAtStart: Number.MAX_SAFE_INTEGER,
   live: 'connecting',
-  heard: 0,
+  lastContact: 0,
 }
 
-const mostRecent = 80
-const mostSingle = 30
-const verdictsEveryMs = 15_000
+const maxRecent = 80
+/** Above this number of changed nodes, all records are read again. */
+const maxSingleReads = 30
+const verdictIntervalMs = 15_000
 
 export function openData(): DataSource {
   const records = new Map<string, InventoryRecord>()
-  const views = new WeakMap<InventoryRecord, { deviations: string; node: Node }>()
+  const cachedNodes = new WeakMap<InventoryRecord, { deviations: string; node: Node }>()
   const listeners = new Set<() => void>()
-  const dirty = new Map<string, { providerId: string; nodeName: string }>()
-  let data: Data = { ...noData, heard: Date.now() }
-  let painting = false
+  const changedNodes = new Map<string, { providerId: string; nodeName: string }>()
+  let data: Data = { ...noData, lastContact: Date.now() }
+  let notifyScheduled = false
   let refreshing = false
   let lastId: string | undefined
-  let pause: { end: () => void } | undefined
+  let endBackoff: (() => void) | undefined
 
-  function set(change: Partial<Data>): void {
+  function update(change: Partial<Data>): void {
     data = { ...data, ...change }
-    if (painting) return
-    painting = true
+    if (notifyScheduled) return
+    notifyScheduled = true
     requestAnimationFrame(() => {
-      painting = false
+      notifyScheduled = false
       for (const listener of listeners) listener()
     })
   }
 
-  function viewed(): Node[] {
+  function buildNodes(): Node[] {
     const byNode = Map.groupBy(data.deviations, each => nodeKey(each.providerId, each.nodeName))
     return [...records]
       .map(([key, record]) => {
         const own = byNode.get(key) ?? []
-        const mark = own.length === 0 ? '' : JSON.stringify(own)
-        const known = views.get(record)
-        if (known?.deviations === mark) return known.node
+        const cacheKey = own.length === 0 ? '' : JSON.stringify(own)
+        const cached = cachedNodes.get(record)
+        if (cached?.deviations === cacheKey) return cached.node
         const node = nodeOf(record, own)
-        views.set(record, { deviations: mark, node })
+        cachedNodes.set(record, { deviations: cacheKey, node })
         return node
       })
       .sort(byName)
   }
 
-  const put = (record: InventoryRecord) => records.set(nodeKey(record.providerId, record.nodeName), record)
+  const putRecord = (record: InventoryRecord) => records.set(nodeKey(record.providerId, record.nodeName), record)
 
-  async function loadAll(first = () => {}): Promise<void> {
+  async function loadRecords(onFirstPage = () => {}): Promise<void> {
     const seen = new Set<string>()
     for await (const page of recordPages()) {
       for (const record of page) {
-        put(record)
+        putRecord(record)
         seen.add(nodeKey(record.providerId, record.nodeName))
       }
-      set({ phase: 'ready', nodes: viewed() })
-      first()
+      update({ phase: 'ready', nodes: buildNodes() })
+      onFirstPage()
     }
     for (const key of records.keys()) if (!seen.has(key)) records.delete(key)
-    set({ phase: 'ready', complete: true, deviations: await deviations() })
-    set({ nodes: viewed() })
+    update({ phase: 'ready', complete: true, deviations: await deviations() })
+    update({ nodes: buildNodes() })
   }
 
-  /** A port that is not taken makes no entry in the history: this is asked for again and again. */
+  /** Polled, because an ignored port makes no entry in the history. */
   async function loadVerdicts(): Promise<void> {
-    const told = await verdicts().catch(() => data.verdicts)
-    if (JSON.stringify(told) !== JSON.stringify(data.verdicts)) set({ verdicts: told })
+    const loaded = await verdicts().catch(() => data.verdicts)
+    if (JSON.stringify(loaded) !== JSON.stringify(data.verdicts)) update({ verdicts: loaded })
   }
 
   async function load(): Promise<void> {
     try {
-      // What is seen first is asked for first.
-      const first = Promise.withResolvers<void>()
-      const recent = first.promise
-        .then(() => recentHistory(mostRecent))
+      // The first page of records is shown first, so it is requested before the history.
+      const firstPage = Promise.withResolvers<void>()
+      const recent = firstPage.promise
+        .then(() => recentHistory(maxRecent))
         .then(entries => {
           const known = new Set(data.recent.map(({ id }) => id))
           const all = [...data.recent, ...entries.filter(({ id }) => !known.has(id))].sort((a, b) => b.id - a.id)
-          set({ recent: all.slice(0, mostRecent), oldest: Math.min(data.oldest, entries[0]?.id ?? 0) })
+          update({
+            recent: all.slice(0, maxRecent),
+            newestAtStart: Math.min(data.newestAtStart, entries[0]?.id ?? 0),
+          })
         })
-      await Promise.all([loadAll(first.resolve).finally(first.resolve), recent])
-      set({ problem: '', heard: Date.now() })
+      await Promise.all([loadRecords(firstPage.resolve).finally(firstPage.resolve), recent])
+      update({ error: '', lastContact: Date.now() })
       await loadVerdicts()
-    } catch (error) {
-      const refused = error instanceof ApiError && (error.status === 401 || error.status === 403)
-      const problem = error instanceof Error ? error.message : String(error)
-      if (refused) set({ phase: 'token', problem })
-      else set({ phase: records.size > 0 ? 'ready' : 'away', problem })
+    } catch (cause) {
+      const isUnauthorized = cause instanceof ApiError && (cause.status === 401 || cause.status === 403)
+      const error = cause instanceof Error ? cause.message : String(cause)
+      if (isUnauthorized) update({ phase: 'unauthorized', error })
+      else update({ phase: records.size > 0 ? 'ready' : 'unreachable', error })
     }
   }
 
-  /** Reads again what the stream said has changed: the stream has no remedies. */
+  /** Reads the changed records again, because the stream carries no remedies. */
   async function refresh(): Promise<void> {
-    while (dirty.size > 0) {
+    while (changedNodes.size > 0) {
       await new Promise(resolve => setTimeout(resolve, 60))
-      const changed = [...dirty.values()]
-      dirty.clear()
-      if (changed.length > mostSingle) await loadAll()
+      const changed = [...changedNodes.values()]
+      changedNodes.clear()
+      if (changed.length > maxSingleReads) await loadRecords()
       else {
         const found = await Promise.all(changed.map(each => recordOf(each.providerId, each.nodeName)))
         found.forEach((record, index) => {
           const { providerId, nodeName } = changed[index] as { providerId: string; nodeName: string }
-          if (record) put(record)
+          if (record) putRecord(record)
           else records.delete(nodeKey(providerId, nodeName))
         })
-        set({ nodes: viewed() })
-        set({ deviations: await deviations() })
-        set({ nodes: viewed(), heard: Date.now() })
+        update({ nodes: buildNodes() })
+        update({ deviations: await deviations() })
+        update({ nodes: buildNodes(), lastContact: Date.now() })
         await loadVerdicts()
       }
     }
   }
 
-  function take(entry: HistoryEntry): void {
-    const of = entry.after ?? entry.before
-    if (!of || data.recent.some(({ id }) => id === entry.id)) return
-    dirty.set(nodeKey(of.providerId, of.nodeName), of)
-    set({ recent: [entry, ...data.recent].slice(0, mostRecent), heard: Date.now() })
+  function addEntry(entry: HistoryEntry): void {
+    const record = entry.after ?? entry.before
+    if (!record || data.recent.some(({ id }) => id === entry.id)) return
+    changedNodes.set(nodeKey(record.providerId, record.nodeName), record)
+    update({ recent: [entry, ...data.recent].slice(0, maxRecent), lastContact: Date.now() })
     if (refreshing) return
     refreshing = true
     refresh()
@@ -168,26 +172,26 @@ export function openData(): DataSource {
       })
   }
 
-  async function follow(): Promise<void> {
-    for (let tries = 0; ; tries++) {
+  async function followChanges(): Promise<void> {
+    for (let attempts = 0; ; attempts++) {
       try {
-        const opened = () => {
-          if (tries > 0 && data.phase !== 'ready') void load()
-          tries = 0
-          set({ live: 'on', heard: Date.now() })
+        const onOpen = () => {
+          if (attempts > 0 && data.phase !== 'ready') void load()
+          attempts = 0
+          update({ live: 'on', lastContact: Date.now() })
         }
-        for await (const { id, data: text } of changes(lastId, opened, new AbortController().signal)) {
+        for await (const { id, data: text } of streamChanges(lastId, onOpen, new AbortController().signal)) {
           lastId = id || lastId
-          take(JSON.parse(text) as HistoryEntry)
+          addEntry(JSON.parse(text) as HistoryEntry)
         }
       } catch {}
-      if (data.live === 'on') set({ heard: Date.now() })
-      set({ live: 'off' })
+      if (data.live === 'on') update({ lastContact: Date.now() })
+      update({ live: 'off' })
       await new Promise<void>(resolve => {
-        pause = { end: resolve }
-        setTimeout(resolve, Math.min(15_000, 500 * 2 ** Math.min(tries, 5)))
+        endBackoff = resolve
+        setTimeout(resolve, Math.min(15_000, 500 * 2 ** Math.min(attempts, 5)))
       })
-      set({ live: 'connecting' })
+      update({ live: 'connecting' })
     }
   }
 
@@ -200,15 +204,15 @@ export function openData(): DataSource {
       return () => listeners.delete(listener)
     },
     start() {
-      void follow()
+      void followChanges()
       void load()
       setInterval(() => {
         if (data.live === 'on' && document.visibilityState === 'visible') void loadVerdicts()
-      }, verdictsEveryMs)
+      }, verdictIntervalMs)
     },
     retry() {
-      if (data.phase !== 'ready') set({ phase: 'loading' })
-      pause?.end()
+      if (data.phase !== 'ready') update({ phase: 'loading' })
+      endBackoff?.()
       void load()
     },
   }

@@ -1,7 +1,7 @@
 /**
- * What the reader chose to keep: theme and language. Without a choice both follow the browser.
+ * Theme and language. Without a saved choice, both follow the browser.
  */
-import type { Language } from '../ui/format.ts'
+import type { Language } from '../messages/messages.ts'
 
 export type Theme = 'light' | 'dark' | 'system'
 
@@ -10,19 +10,19 @@ export interface Preferences {
   language: Language
 }
 
-const name = 'multinic.preferences'
+const storageKey = 'multinic.preferences'
 
 export function preferences(): Preferences {
-  const kept = parsed(localStorage.getItem(name))
-  const { theme } = kept
+  const saved = parse(localStorage.getItem(storageKey))
+  const { theme } = saved
   return {
     theme: theme === 'light' || theme === 'dark' ? theme : 'system',
-    language: kept.language === 'ko' || kept.language === 'en' ? kept.language : ownLanguage(),
+    language: saved.language === 'ko' || saved.language === 'en' ? saved.language : browserLanguage(),
   }
 }
 
-export function keepPreferences(chosen: Preferences): void {
-  localStorage.setItem(name, JSON.stringify(chosen))
+export function savePreferences(chosen: Preferences): void {
+  localStorage.setItem(storageKey, JSON.stringify(chosen))
   applyPreferences(chosen)
 }
 
@@ -33,11 +33,11 @@ export function applyPreferences({ theme, language }: Preferences): void {
   else root.dataset['theme'] = theme
 }
 
-function ownLanguage(): Language {
+function browserLanguage(): Language {
   return navigator.language.toLowerCase().startsWith('ko') ? 'ko' : 'en'
 }
 
-function parsed(text: string | null): Partial<Preferences> {
+function parse(text: string | null): Partial<Preferences> {
   try {
     return text ? (JSON.parse(text) as Partial<Preferences>) : {}
   } catch {
@@ -45,5 +45,5 @@ function parsed(text: string | null): Partial<Preferences> {
   }
 }
 
-/** The key that makes shortcuts, as this keyboard names it. */
+/** The modifier key of shortcuts on this platform. */
 export const commandKey = typeof navigator !== 'undefined' && /Mac|iP/.test(navigator.userAgent) ? '⌘' : 'Ctrl'

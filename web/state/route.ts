@@ -1,46 +1,46 @@
 /**
- * Where the reader is: kept behind the # of the address, so that any file server can serve the page. Pure.
+ * The screen and its filters, kept in the fragment of the address so that any file server can serve the page. Pure.
  */
 export const screens = ['overview', 'matrix', 'nodes', 'topology', 'deviations', 'ports', 'history'] as const
 export type Screen = (typeof screens)[number]
 
 export interface Route {
   screen: Screen
-  /** On the screen `nodes`: which one. */
+  /** Only on the screen `nodes`. */
   providerId?: string
   nodeName?: string
-  /** The time that is looked at instead of now. */
+  /** Shows the state at this time instead of the current state. */
   asof?: string
   query: Record<string, string>
 }
 
 export function routeFrom(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?')
-  const [first = '', ...rest] = path.split('/').map(decoded)
+  const [first = '', ...rest] = path.split('/').map(decode)
   const screen = screens.find(each => each === first) ?? 'overview'
   const query = Object.fromEntries(new URLSearchParams(search))
   const { asof } = query
-  const then = asof && inPast.has(screen) && !Number.isNaN(Date.parse(asof)) ? { asof } : {}
-  if (screen !== 'nodes') return { screen, query, ...then }
+  const snapshot = asof && snapshotScreens.has(screen) && !Number.isNaN(Date.parse(asof)) ? { asof } : {}
+  if (screen !== 'nodes') return { screen, query, ...snapshot }
   const [providerId, nodeName] = rest.length === 1 ? [undefined, rest[0]] : rest
-  return { screen, query, ...then, ...(providerId && { providerId }), ...(nodeName && { nodeName }) }
+  return { screen, query, ...snapshot, ...(providerId && { providerId }), ...(nodeName && { nodeName }) }
 }
 
-/** Screens that can show another time than now. */
-const inPast = new Set<Screen>(['overview', 'matrix', 'nodes', 'topology'])
+/** Screens that can show the state at an earlier time. */
+const snapshotScreens = new Set<Screen>(['overview', 'matrix', 'nodes', 'topology'])
 
-/** Who looks at another time and follows a link stays there, until a link says `asof=now`. */
-export function stayingThen(was: Route, hash: string): string | undefined {
-  const is = routeFrom(hash)
-  if (!was.asof || is.query['asof'] || !inPast.has(is.screen)) return undefined
+/** Adds the time of the current route to a link, unless the link has its own: `asof=now` returns to the current state. */
+export function keepSnapshotTime(current: Route, hash: string): string | undefined {
+  const next = routeFrom(hash)
+  if (!current.asof || next.query['asof'] || !snapshotScreens.has(next.screen)) return undefined
   const [path = '', search = ''] = (hash || '#/').split('?')
-  return `${path}?${new URLSearchParams([...new URLSearchParams(search), ['asof', was.asof]])}`
+  return `${path}?${new URLSearchParams([...new URLSearchParams(search), ['asof', current.asof]])}`
 }
 
-/** Empty values are left out. */
+/** Leaves out empty values. */
 export function linkTo(screen: Screen, query: Record<string, string | undefined> = {}): string {
-  const given = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]))
-  const search = new URLSearchParams(given).toString()
+  const values = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]))
+  const search = new URLSearchParams(values).toString()
   return `#/${screen === 'overview' ? '' : screen}${search ? `?${search}` : ''}`
 }
 
@@ -49,7 +49,7 @@ export function linkToNode({ providerId, nodeName }: { providerId: string; nodeN
   return `#/nodes/${path}${nic ? `?nic=${encodeURIComponent(nic)}` : ''}`
 }
 
-function decoded(part: string): string {
+function decode(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {

@@ -1,47 +1,48 @@
 /**
- * The nodes as they were at a time.
+ * The nodes as they were at a given time.
  */
 import { useEffect, useState } from 'preact/hooks'
 import type { InventoryRecord } from '../../src/contract/inventory.ts'
-import { byName, type Node, nodeOf } from '../model/nodes.ts'
+import { type Node, nodeOf } from '../model/nodes.ts'
+import { byName } from '../model/order.ts'
 import { recordPages } from './api.ts'
 
-export interface Past {
+export interface Snapshot {
   at: string
   records: readonly InventoryRecord[]
   nodes: readonly Node[]
-  /** Whether every page is in. */
+  /** Whether all pages are loaded. */
   complete: boolean
-  problem: string
+  error: string
 }
 
-/** Undefined for now, and as long as nothing is known of then. */
-export function usePast(at: string | undefined, wait = 0): Past | undefined {
-  const [past, setPast] = useState<Past>()
+/** Undefined without a time, and until the first page is loaded. Starts to load after `delayMs`. */
+export function useSnapshot(at: string | undefined, delayMs = 0): Snapshot | undefined {
+  const [snapshot, setSnapshot] = useState<Snapshot>()
   useEffect(() => {
     if (at === undefined) return
     let current = true
     const timer = setTimeout(async () => {
       const records: InventoryRecord[] = []
-      const told = (complete: boolean, problem = '') => {
+      const publish = (complete: boolean, error = '') => {
         const nodes = records.map(record => nodeOf(record, [])).sort(byName)
-        if (current) setPast({ at, records: [...records], nodes, complete, problem })
+        if (current) setSnapshot({ at, records: [...records], nodes, complete, error })
       }
       try {
         for await (const page of recordPages(at)) {
           if (!current) return
           records.push(...page)
-          told(false)
+          publish(false)
         }
-        told(true)
+        publish(true)
       } catch (error) {
-        told(true, error instanceof Error ? error.message : String(error))
+        publish(true, error instanceof Error ? error.message : String(error))
       }
-    }, wait)
+    }, delayMs)
     return () => {
       current = false
       clearTimeout(timer)
     }
-  }, [at, wait])
-  return past?.at === at ? past : undefined
+  }, [at, delayMs])
+  return snapshot?.at === at ? snapshot : undefined
 }

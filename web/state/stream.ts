@@ -18,7 +18,7 @@ export async function* streamEvents(body: ReadableStream<Uint8Array>): AsyncGene
       const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n')
       rest = blocks.pop() ?? ''
       for (const block of blocks) {
-        const event = eventFrom(block)
+        const event = parseEvent(block)
         if (event) yield event
       }
     }
@@ -27,8 +27,8 @@ export async function* streamEvents(body: ReadableStream<Uint8Array>): AsyncGene
   }
 }
 
-/** Undefined for a sign of life. */
-export function eventFrom(block: string): StreamEvent | undefined {
+/** Undefined for a keep-alive comment. */
+export function parseEvent(block: string): StreamEvent | undefined {
   const lines = block.split('\n').filter(line => line !== '' && !line.startsWith(':'))
   const fieldOf = (field: string) =>
     lines

@@ -16,9 +16,9 @@ for (const [, name = '', light = '', dark = ''] of css.matchAll(
 for (const [, name = '', both = ''] of css.matchAll(RegExp(`--([a-z0-9-]+): ${hex};`, 'g')))
   tokens.set(name, { light: both, dark: both })
 
-function luminance(colour: string): number {
+function luminance(color: string): number {
   const [r = 0, g = 0, b = 0] = [1, 3, 5]
-    .map(at => Number.parseInt(colour.slice(at, at + 2), 16) / 255)
+    .map(at => Number.parseInt(color.slice(at, at + 2), 16) / 255)
     .map(part => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
   return 0.2126 * r + 0.7152 * g + 0.0722 * b
 }
@@ -28,12 +28,12 @@ function contrast(one: string, other: string, theme: Theme): number {
   return (Math.max(a ?? 0, b ?? 0) + 0.05) / (Math.min(a ?? 0, b ?? 0) + 0.05)
 }
 
-const plain = ['bg', 'surface', 'surface-2', 'surface-3']
+const surfaces = ['bg', 'surface', 'surface-2', 'surface-3']
 
-/** Text, and what it may stand on. */
+/** Text colors, and the backgrounds they are used on. */
 const texts: Record<string, string[]> = {
-  text: [...plain, 'accent-soft', 'ok-soft', 'bad-soft', 'warn-soft', 'idle-soft'],
-  'text-2': [...plain, 'accent-soft', 'ok-soft', 'bad-soft', 'warn-soft', 'idle-soft'],
+  text: [...surfaces, 'accent-soft', 'ok-soft', 'bad-soft', 'warn-soft', 'idle-soft'],
+  'text-2': [...surfaces, 'accent-soft', 'ok-soft', 'bad-soft', 'warn-soft', 'idle-soft'],
   'text-3': ['bg', 'surface', 'surface-2', 'surface-3', 'accent-soft'],
   accent: ['bg', 'surface', 'surface-2', 'accent-soft'],
   ok: ['bg', 'surface', 'surface-2', 'ok-soft'],
@@ -43,28 +43,28 @@ const texts: Record<string, string[]> = {
   'on-warn': ['warn-solid'],
 }
 
-/** Shapes that say a state, on a panel. */
+/** Colors of the shapes of a state, on a panel. */
 const shapes = ['accent', 'ok-solid', 'bad-solid', 'warn-solid', 'idle']
 
-test('every text can be read on everything that it may stand on, in both themes', () => {
-  const dim = themes.flatMap(theme =>
-    Object.entries(texts).flatMap(([text, grounds]) =>
-      grounds
-        .map(ground => ({ text, ground, theme, ratio: contrast(text, ground, theme) }))
+test('every text color has enough contrast on its backgrounds, in both themes', () => {
+  const tooLow = themes.flatMap(theme =>
+    Object.entries(texts).flatMap(([text, backgrounds]) =>
+      backgrounds
+        .map(background => ({ text, background, theme, ratio: contrast(text, background, theme) }))
         .filter(({ ratio }) => ratio < 4.5),
     ),
   )
-  assert.deepEqual(dim, [])
+  assert.deepEqual(tooLow, [])
 })
 
-test('every shape of a state stands out from the panel, in both themes', () => {
-  const dim = themes.flatMap(theme =>
+test('every shape of a state has enough contrast on a panel, in both themes', () => {
+  const tooLow = themes.flatMap(theme =>
     shapes.map(shape => ({ shape, theme, ratio: contrast(shape, 'surface', theme) })).filter(({ ratio }) => ratio < 3),
   )
-  assert.deepEqual(dim, [])
+  assert.deepEqual(tooLow, [])
 })
 
-test('a contrast is told as the standard tells it', () => {
+test('the contrast ratio follows the WCAG formula', () => {
   tokens.set('black', { light: '#000000', dark: '#000000' })
   tokens.set('white', { light: '#ffffff', dark: '#ffffff' })
   assert.equal(contrast('black', 'white', 'light'), 21)

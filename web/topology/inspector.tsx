@@ -1,43 +1,46 @@
 /**
- * What is known of the subnet or the node that was chosen in the topology.
+ * The details of the subnet or node that is selected in the topology.
  */
 import type { ComponentChildren } from 'preact'
+import { hostCapacity } from '../model/cidr.ts'
 import { nicRange } from '../model/diff.ts'
-import { looks, type Nic, type Node } from '../model/nodes.ts'
-import { capacityOf, type Subnet } from '../model/subnets.ts'
+import { type Nic, type Node, severities } from '../model/nodes.ts'
+import type { Subnet } from '../model/subnets.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
+import { useUi } from '../ui/context.ts'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { count, shortId } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
-import { Blank, Facts, Icon, Panel, StateWord, useUi } from '../ui/ui.tsx'
+import { FactList, Icon, Panel, SeverityLabel } from '../ui/panel.tsx'
 
-const mostAbsent = 4
+const maxAbsent = 4
 
 interface InspectorProps {
   subnet: Subnet | undefined
   node: Node | undefined
-  /** Of the provider, with and without a NIC there. */
+  /** All nodes of the provider, with or without a NIC in the subnet. */
   nodes: readonly Node[]
   close: () => void
 }
 
 export function Inspector({ subnet, node, nodes, close }: InspectorProps) {
-  const { say } = useUi()
+  const { t } = useUi()
   if (subnet) return <Frame close={close}>{<SubnetFacts subnet={subnet} nodes={nodes} />}</Frame>
   if (node) return <Frame close={close}>{<NodeFacts node={node} />}</Frame>
   return (
-    <Panel title={say('topology.selected')}>
-      <Blank kind="empty" title={say('topology.pick')} text={say('topology.pickText')} />
+    <Panel title={t('topology.selected')}>
+      <EmptyState kind="empty" title={t('topology.select')} text={t('topology.selectText')} />
     </Panel>
   )
 }
 
 function Frame({ close, children }: { close: () => void; children: ComponentChildren }) {
-  const { say } = useUi()
+  const { t } = useUi()
   return (
     <Panel
-      title={say('topology.selected')}
+      title={t('topology.selected')}
       right={
-        <button type="button" class="btn sm ghost" aria-label={say('app.close')} onClick={close}>
+        <button type="button" class="btn sm ghost" aria-label={t('app.close')} onClick={close}>
           <Icon name="x" size={14} />
         </button>
       }
@@ -48,56 +51,57 @@ function Frame({ close, children }: { close: () => void; children: ComponentChil
 }
 
 function SubnetFacts({ subnet, nodes }: { subnet: Subnet; nodes: readonly Node[] }) {
-  const { say, language } = useUi()
-  const { network, subnetId, networkId, mtu, gateway, links } = subnet
-  const all = capacityOf(network)
-  const share = all ? Math.min(100, (100 * links.length) / all) : 0
-  const here = new Set(links.map(({ node }) => node.key))
-  const absent = nodes.filter(({ key }) => !here.has(key))
-  const names = nicRange([...new Set(links.map(({ nic }) => nic.name))])
-  const sources = [...new Set(links.map(({ nic }) => nic.source).filter(Boolean))]
-  const wrong = links.filter(({ nic }) => nic.look !== 'ok' && nic.look !== 'prog')
+  const { t, language } = useUi()
+  const { network, subnetId, networkId, mtu, gateway, attachments } = subnet
+  const capacity = hostCapacity(network)
+  const percentUsed = capacity ? Math.min(100, (100 * attachments.length) / capacity) : 0
+  const attached = new Set(attachments.map(({ node }) => node.key))
+  const absent = nodes.filter(({ key }) => !attached.has(key))
+  const names = nicRange([...new Set(attachments.map(({ nic }) => nic.name))])
+  const sources = [...new Set(attachments.map(({ nic }) => nic.source).filter(Boolean))]
+  const problems = attachments.filter(({ nic }) => nic.severity !== 'configured' && nic.severity !== 'inProgress')
   return (
     <>
       <div>
         <h3 class="mono">{network}</h3>
         {subnetId && <p class="mono dim">{shortId(subnetId)}</p>}
       </div>
-      <Facts
+      <FactList
         facts={[
           [
-            say('topology.here'),
-            say('topology.nicsOn', {
-              nics: say('many.nics', { n: count(links.length, language) }),
-              nodes: say('many.nodes', { n: count(here.size, language) }),
+            t('topology.nics'),
+            t('topology.nicsOn', {
+              nics: t('count.nics', { n: count(attachments.length, language) }),
+              nodes: t('count.nodes', { n: count(attached.size, language) }),
             }),
           ],
-          [say('topology.number'), names],
-          [say('nic.mtu'), mtu],
-          [say('nic.gateway'), gateway],
-          [say('nic.network'), networkId && shortId(networkId)],
-          [say('nic.source'), sources.length === 1 ? sources[0] : sources.length || undefined],
+          [t('topology.names'), names],
+          [t('nic.mtu'), mtu],
+          [t('nic.gateway'), gateway],
+          [t('nic.network'), networkId && shortId(networkId)],
+          [t('nic.source'), sources.length === 1 ? sources[0] : sources.length || undefined],
           [
-            say('topology.used'),
-            all && say('topology.usedOf', { n: count(links.length, language), all: count(all, language) }),
+            t('topology.used'),
+            capacity &&
+              t('topology.usedOf', { n: count(attachments.length, language), all: count(capacity, language) }),
           ],
         ]}
       />
-      {all !== undefined && (
+      {capacity !== undefined && (
         <svg class="segbar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
           <rect class="b-bg" width="100" height="6" />
-          <rect class="b-acc" width={Math.max(0.6, share)} height="6" />
+          <rect class="b-acc" width={Math.max(0.6, percentUsed)} height="6" />
         </svg>
       )}
-      <States nics={links.map(({ nic }) => nic)} />
-      {wrong.length > 0 && (
+      <StateCounts nics={attachments.map(({ nic }) => nic)} />
+      {problems.length > 0 && (
         <div>
-          <h4>{say('topology.lookAt')}</h4>
+          <h4>{t('topology.problems')}</h4>
           <ul>
-            {wrong.slice(0, 12).map(({ node, nic }) => (
+            {problems.slice(0, 12).map(({ node, nic }) => (
               <li key={`${node.key} ${nic.name}`}>
                 <a href={linkToNode(node, nic.name)}>
-                  <Glyph look={nic.look} />
+                  <Glyph severity={nic.severity} />
                   <span class="mono">{node.nodeName}</span>
                   <span class="r">{nic.reason || nic.name}</span>
                 </a>
@@ -108,14 +112,14 @@ function SubnetFacts({ subnet, nodes }: { subnet: Subnet; nodes: readonly Node[]
       )}
       {absent.length > 0 && (
         <div>
-          <h4>{say('topology.absent', { n: count(absent.length, language) })}</h4>
+          <h4>{t('topology.absent', { n: count(absent.length, language) })}</h4>
           <ul>
-            {absent.slice(0, mostAbsent).map(node => (
+            {absent.slice(0, maxAbsent).map(node => (
               <li key={node.key}>
                 <a href={linkToNode(node)}>
-                  <Glyph look="none" />
+                  <Glyph severity="none" />
                   <span class="mono">{node.nodeName}</span>
-                  <span class="r">{say('topology.noPort')}</span>
+                  <span class="r">{t('topology.noPort')}</span>
                 </a>
               </li>
             ))}
@@ -123,28 +127,28 @@ function SubnetFacts({ subnet, nodes }: { subnet: Subnet; nodes: readonly Node[]
         </div>
       )}
       <a class="btn" href={linkTo('matrix', { subnet: subnet.key })}>
-        {say('topology.inMatrix')}
+        {t('topology.openMatrix')}
       </a>
     </>
   )
 }
 
 function NodeFacts({ node }: { node: Node }) {
-  const { say } = useUi()
+  const { t } = useUi()
   return (
     <>
       <h3 class="mono">{node.nodeName}</h3>
-      <Facts
+      <FactList
         facts={[
-          [say('node.vm'), shortId(node.instanceId)],
-          [say('overview.provider'), shortId(node.providerId, 12)],
+          [t('node.vm'), shortId(node.instanceId)],
+          [t('overview.provider'), shortId(node.providerId, 12)],
         ]}
       />
       <ul>
         {node.nics.map(nic => (
           <li key={nic.name}>
             <a href={linkToNode(node, nic.name)}>
-              <Glyph look={nic.look} />
+              <Glyph severity={nic.severity} />
               <span class="mono">{nic.name}</span>
               <span class="r mono">{nic.address}</span>
             </a>
@@ -152,24 +156,24 @@ function NodeFacts({ node }: { node: Node }) {
         ))}
       </ul>
       <a class="btn" href={linkToNode(node)}>
-        {say('topology.openNode')}
+        {t('topology.openNode')}
       </a>
     </>
   )
 }
 
-function States({ nics }: { nics: readonly Nic[] }) {
-  const { say, language } = useUi()
+function StateCounts({ nics }: { nics: readonly Nic[] }) {
+  const { t, language } = useUi()
   return (
     <div>
-      <h4>{say('topology.states')}</h4>
+      <h4>{t('topology.states')}</h4>
       <ul class="states">
-        {looks
-          .map(look => ({ look, n: nics.filter(nic => nic.look === look).length }))
+        {severities
+          .map(severity => ({ severity, n: nics.filter(nic => nic.severity === severity).length }))
           .filter(({ n }) => n > 0)
-          .map(({ look, n }) => (
-            <li key={look}>
-              <StateWord look={look} />
+          .map(({ severity, n }) => (
+            <li key={severity}>
+              <SeverityLabel severity={severity} />
               <span class="r">{count(n, language)}</span>
             </li>
           ))}

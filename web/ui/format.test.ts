@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sayIn } from '../messages/messages.ts'
+import { translator } from '../messages/messages.ts'
 import { age, clock, duration, kindOf, shortId } from './format.ts'
 
-const [en, ko] = [sayIn('en'), sayIn('ko')]
+const [en, ko] = [translator('en'), translator('ko')]
 
-test('durations have two digits and the unit that fits', () => {
+test('a duration has two digits and a fitting unit', () => {
   const cases: [number, string, string][] = [
     [0, '0.0 s', '0.0초'],
     [340, '0.3 s', '0.3초'],
@@ -19,7 +19,7 @@ test('durations have two digits and the unit that fits', () => {
   for (const [ms, english, korean] of cases) assert.deepEqual([duration(ms, en), duration(ms, ko)], [english, korean])
 })
 
-test('ages are whole seconds at the finest, and at least one', () => {
+test('an age has whole seconds, at least one', () => {
   const now = Date.parse('2026-01-02T00:00:10Z')
   assert.equal(age('2026-01-02T00:00:09.800Z', now, en), '1 s')
   assert.equal(age('2026-01-02T00:00:04.200Z', now, en), '5 s')
@@ -27,19 +27,19 @@ test('ages are whole seconds at the finest, and at least one', () => {
   assert.equal(age('2025-12-22T00:00:10Z', now, en), '11 d')
 })
 
-test('a time of today has no date, one of another year has all of it', () => {
+test('a time of today has no date, a time of another year has a full date', () => {
   const now = new Date(2026, 5, 1, 12).getTime()
   assert.equal(clock(new Date(2026, 5, 1, 9, 5, 7).getTime(), now, 'en'), '09:05:07')
   assert.match(clock(new Date(2026, 4, 3, 9, 5).getTime(), now, 'en'), /May 3, 09:05/)
   assert.match(clock(new Date(2025, 4, 3, 9, 5).getTime(), now, 'ko'), /2025년 5월 3일/)
 })
 
-test('what was typed is recognised', () => {
+test('the kind of a search text is recognized', () => {
   const cases = { '10.20.': 'ipv4', 'fa:16:3e': 'mac', 'fd00::1': 'ipv6', '7c1e0000-41d0': 'id', 'worker-1': 'name' }
   for (const [text, kind] of Object.entries(cases)) assert.equal(kindOf(text), kind, text)
 })
 
-test('long ids keep both ends', () => {
+test('a long ID keeps both ends', () => {
   assert.equal(shortId('worker-1'), 'worker-1')
   assert.equal(shortId('2f9c41d8-0000-4000-a000-000000006be0'), '2f9c41d8…6be0')
 })

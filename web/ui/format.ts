@@ -1,29 +1,27 @@
 /**
- * Times, ages, ids and addresses as text. Pure: the current time and the language come in.
+ * Times, ages, IDs and addresses as text. Pure: the current time and the language are arguments.
  */
-import type { Say } from '../messages/messages.ts'
-
-export type Language = 'en' | 'ko'
+import type { Language, Translate } from '../messages/messages.ts'
 
 const second = 1_000
 const minute = 60 * second
 const hour = 60 * minute
 const day = 24 * hour
 
-/** 0.3 s, 12 s, 6 min, 3 h, 11 d: two digits are enough to compare by. */
-export function duration(ms: number, say: Say): string {
+/** 0.3 s, 12 s, 6 min, 3 h, 11 d: two digits are enough for a comparison. */
+export function duration(ms: number, t: Translate): string {
   const size = Math.max(0, ms)
-  if (size < 9_950) return say('unit.s', { n: (size / second).toFixed(1) })
-  if (size < minute) return say('unit.s', { n: Math.round(size / second) })
-  if (size < hour) return say('unit.min', { n: Math.floor(size / minute) })
-  if (size < 2 * day) return say('unit.h', { n: Math.floor(size / hour) })
-  return say('unit.d', { n: Math.floor(size / day) })
+  if (size < 9_950) return t('unit.s', { n: (size / second).toFixed(1) })
+  if (size < minute) return t('unit.s', { n: Math.round(size / second) })
+  if (size < hour) return t('unit.min', { n: Math.floor(size / minute) })
+  if (size < 2 * day) return t('unit.h', { n: Math.floor(size / hour) })
+  return t('unit.d', { n: Math.floor(size / day) })
 }
 
-/** How long ago, in whole seconds at the finest. */
-export function age(at: string, now: number, say: Say): string {
+/** How long ago, at least one second. */
+export function age(at: string, now: number, t: Translate): string {
   const ms = Math.max(second, now - Date.parse(at))
-  return ms < 10 * second ? say('unit.s', { n: Math.floor(ms / second) }) : duration(ms, say)
+  return ms < 10 * second ? t('unit.s', { n: Math.floor(ms / second) }) : duration(ms, t)
 }
 
 export function clock(at: string | number, now: number, language: Language): string {
@@ -39,7 +37,7 @@ export function clock(at: string | number, now: number, language: Language): str
   }).format(time)
 }
 
-/** For a place where the day is said elsewhere. */
+/** Without the date. */
 export function timeOfDay(at: string, language: Language): string {
   const form = { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const
   return new Intl.DateTimeFormat(language, form).format(new Date(at))
@@ -58,7 +56,7 @@ const steps = [
   ...[1, 2, 7, 14, 30, 90].map(n => n * day),
 ]
 
-/** Round times between two, some six of them; days begin where the reader is. */
+/** Round times for the ticks of an axis, in the local time zone. */
 export function ticksOf(from: number, to: number): number[] {
   const step = steps.find(each => (to - from) / each <= 8) ?? 365 * day
   const shift = new Date(from).getTimezoneOffset() * minute
@@ -74,26 +72,26 @@ export function tickText(time: number, length: number, language: Language): stri
   return new Intl.DateTimeFormat(language, form).format(time)
 }
 
-/** As an input of type datetime-local wants it. */
+/** The value of an input of type datetime-local. */
 export function localInput(at: number): string {
   const pad = (n: number) => String(n).padStart(2, '0')
   const time = new Date(at)
   return `${time.getFullYear()}-${pad(time.getMonth() + 1)}-${pad(time.getDate())}T${pad(time.getHours())}:${pad(time.getMinutes())}`
 }
 
-// Made once: making one takes longer than drawing a row.
+// Shared, because creating one takes longer than rendering a row.
 const numbers = { en: new Intl.NumberFormat('en'), ko: new Intl.NumberFormat('ko') }
 
 export function count(n: number, language: Language): string {
   return numbers[language].format(n)
 }
 
-/** Both ends of an id that is too long for its place. */
+/** Shortens a long ID to both ends. */
 export function shortId(id: string, ends = 8): string {
   return id.length <= ends + 6 ? id : `${id.slice(0, ends)}…${id.slice(-4)}`
 }
 
-/** What kind of thing was typed. */
+/** Guesses what a search text is. */
 export function kindOf(text: string): 'ipv4' | 'ipv6' | 'mac' | 'id' | 'name' {
   const trimmed = text.trim()
   if (/^\d{1,3}(\.\d{0,3}){1,3}$/.test(trimmed)) return 'ipv4'

@@ -1,25 +1,24 @@
 /**
- * The only place that maps a state to its shape and colour.
+ * The shape and color of each severity; nothing else maps them.
  *
- * Drawn in place, not taken from the sprite by reference: the matrix shows hundreds of them, and a reference costs a tree of its
- * own each time.
+ * The shapes are inline, not references to the sprite: the matrix shows hundreds of them, and every reference adds a shadow tree.
  */
 import type { ComponentChildren } from 'preact'
-import type { Look } from '../model/nodes.ts'
+import type { Severity } from '../model/nodes.ts'
 
-export type Shape = Look | 'none'
+export type Shape = Severity | 'none'
 
 const shapes: Record<Shape, () => ComponentChildren> = {
-  ok: () => [
+  configured: () => [
     <rect key="f" class="f-ok" x="1.75" y="1.75" width="12.5" height="12.5" rx="3.5" />,
     <path key="k" class="k-ok" d="M5 8.3l2.1 2.1L11.2 6" />,
   ],
-  prog: () => [
+  inProgress: () => [
     <circle key="f" class="k-accs" cx="8" cy="8" r="5.75" />,
     <path key="k" class="k-acc" d="M8 2.25A5.75 5.75 0 1 1 2.25 8" />,
   ],
-  pend: () => <circle class="k-pend" cx="8" cy="8" r="5.75" />,
-  bad: () => [
+  pending: () => <circle class="k-pend" cx="8" cy="8" r="5.75" />,
+  failed: () => [
     <path
       key="f"
       class="f-bad"
@@ -27,7 +26,7 @@ const shapes: Record<Shape, () => ComponentChildren> = {
     />,
     <path key="k" class="k-on" d="M5.9 5.9l4.2 4.2M10.1 5.9l-4.2 4.2" />,
   ],
-  drift: () => [
+  drifted: () => [
     <path
       key="f"
       class="f-warn"
@@ -35,11 +34,11 @@ const shapes: Record<Shape, () => ComponentChildren> = {
     />,
     <path key="k" class="k-onw" d="M5.6 8.6h4.8M5.6 11.2h4.8M9.3 7.1l-2.4 5.6" />,
   ],
-  held: () => [
+  onHold: () => [
     <path key="f" class="f-warn" d="M5 1h6l4 4v6l-4 4H5l-4-4V5z" />,
     <path key="k" class="k-onw bold" d="M6.2 5.4v5.2M9.8 5.4v5.2" />,
   ],
-  rem: () => [
+  removing: () => [
     <rect key="f" class="k-idle" x="2" y="2" width="12" height="12" rx="3.5" />,
     <path key="k" class="k-idle bold" d="M5.3 8h5.4" />,
   ],
@@ -47,17 +46,17 @@ const shapes: Record<Shape, () => ComponentChildren> = {
 }
 
 interface GlyphProps {
-  look: Shape
+  severity: Shape
   large?: boolean
-  /** In another picture: where it stands there, and how large. */
+  /** Position and size inside another picture. */
   at?: [x: number, y: number, size: number]
 }
 
-export function Glyph({ look, large = false, at }: GlyphProps) {
+export function Glyph({ severity, large = false, at }: GlyphProps) {
   const [x, y, size] = at ?? []
   return (
     <svg
-      class={`g g-${look}${large ? ' lg' : ''}`}
+      class={`g g-${severity}${large ? ' lg' : ''}`}
       viewBox="0 0 16 16"
       x={x}
       y={y}
@@ -65,7 +64,7 @@ export function Glyph({ look, large = false, at }: GlyphProps) {
       height={size}
       aria-hidden="true"
     >
-      {shapes[look]()}
+      {shapes[severity]()}
     </svg>
   )
 }

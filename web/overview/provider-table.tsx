@@ -1,0 +1,92 @@
+/**
+ * The providers with their health and the number of NICs in each state.
+ */
+import { useMemo } from 'preact/hooks'
+import { type Counts, countsOf, needsAttention, severities } from '../model/nodes.ts'
+import type { Provider } from '../model/providers.ts'
+import { latencyOf } from '../model/stages.ts'
+import { linkTo } from '../state/route.ts'
+import { useUi } from '../ui/context.ts'
+import { age, count, duration, shortId } from '../ui/format.ts'
+import { Panel, SeverityLabel } from '../ui/panel.tsx'
+
+export function ProviderTable({ providers }: { providers: readonly Provider[] }) {
+  const { t, now, language } = useUi()
+  const rows = useMemo(
+    () =>
+      providers.map(({ providerId, nodes }) => ({
+        ...{ providerId, nodes, counts: countsOf(nodes), p95: latencyOf(nodes)?.p95 },
+        changed: nodes.reduce((newest, { updatedAt }) => (updatedAt > newest ? updatedAt : newest), ''),
+      })),
+    [providers],
+  )
+  const columns: readonly [name: string, of: (counts: Counts) => number, tone: string][] = [
+    [t('severity.configured'), counts => counts.configured, ''],
+    [t('overview.notReady'), counts => counts.inProgress + counts.pending + counts.removing, 'acc'],
+    [t('severity.failed'), counts => counts.failed, 'bad'],
+    [t('severity.drifted'), counts => counts.drifted, 'warn'],
+    [t('severity.onHold'), counts => counts.onHold, 'warn'],
+  ]
+  return (
+    <Panel title={t('app.providers')} right={t('overview.byState')}>
+      <div class="scrollx">
+        <table class="tbl rows tall byprov">
+          <thead>
+            <tr>
+              <th>{t('overview.provider')}</th>
+              <th>{t('overview.health')}</th>
+              {columns.map(([name]) => (
+                <th key={name} class="num">
+                  {name}
+                </th>
+              ))}
+              <th class="num">p95</th>
+              <th class="num">{t('overview.changed')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ providerId, nodes, counts, p95, changed }) => (
+              <tr key={providerId}>
+                <td>
+                  <a class="prov" href={linkTo('matrix', { provider: providerId })} title={providerId}>
+                    <b>{shortId(providerId, 10)}</b>
+                    <span>{t('count.nodes', { n: count(nodes.length, language) })}</span>
+                  </a>
+                </td>
+                <td>
+                  <Health counts={counts} />
+                </td>
+                {columns.map(([name, of, tone]) => {
+                  const n = of(counts)
+                  return (
+                    <td key={name} class={`num hidem ${n === 0 ? 'zero' : tone && `${tone} strong`}`}>
+                      {count(n, language)}
+                    </td>
+                  )
+                })}
+                <td class="num hidem nowrap">{p95 === undefined ? '–' : duration(p95, t)}</td>
+                <td class="num hidem nowrap dim">{age(changed, now, t)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Panel>
+  )
+}
+
+function Health({ counts }: { counts: Counts }) {
+  const { t } = useUi()
+  const problems = severities.filter(severity => needsAttention(severity) && counts[severity] > 0)
+  const [worst] = problems
+  if (worst)
+    return (
+      <SeverityLabel
+        severity={worst}
+        text={problems.map(severity => t(`count.${severity}`, { n: counts[severity] })).join(', ')}
+      />
+    )
+  const active = (['pending', 'inProgress', 'removing'] as const).find(severity => counts[severity] > 0)
+  if (active) return <SeverityLabel severity={active} text={t(`count.${active}`, { n: counts[active] })} />
+  return <SeverityLabel severity="configured" text={t('overview.healthy')} />
+}

@@ -1,0 +1,125 @@
+/**
+ * Search results besides values in use: previous owners, subnets and providers, ignored ports.
+ */
+import { useEffect, useState } from 'preact/hooks'
+import { findOwnerships } from '../history/find-ownerships.ts'
+import { providerIdsOf } from '../model/providers.ts'
+import { subnetsOf } from '../model/subnets.ts'
+import { ignoredVerdicts } from '../model/verdicts.ts'
+import type { Data } from '../state/data.ts'
+import { linkTo } from '../state/route.ts'
+import { useUi } from '../ui/context.ts'
+import { clock, kindOf, shortId } from '../ui/format.ts'
+import { Glyph } from '../ui/glyph.tsx'
+import { Icon } from '../ui/panel.tsx'
+import { type OptionProps, PaletteOption } from './option.tsx'
+
+export interface Suggestion {
+  key: string
+  group: 'previous' | 'networks' | 'ignored'
+  title: string
+  more: string
+  href: string
+}
+
+const maxPerGroup = 4
+const minLength = 2
+
+/** The previous owners of a complete address, MAC or ID. */
+export function usePreviousOwners(q: string): Suggestion[] {
+  const { now, language } = useUi()
+  const [found, setFound] = useState<{ q: string; suggestions: Suggestion[] }>()
+  const complete = isComplete(q)
+  useEffect(() => {
+    if (!complete) return
+    const stop = new AbortController()
+    const timer = setTimeout(() => {
+      findOwnerships(q, '', stop.signal)
+        .then(ownerships => {
+          const suggestions = ownerships.flatMap(({ nodeName, nic, from, to }): Suggestion[] =>
+            to === undefined
+              ? []
+              : [
+                  {
+                    key: `${nodeName} ${nic} ${from}`,
+                    group: 'previous',
+                    title: `${nodeName} · ${nic}`,
+                    more: `${clock(from, now, language)} – ${clock(to, now, language)}`,
+                    href: linkTo('history', { q }),
+                  },
+                ],
+          )
+          if (!stop.signal.aborted) setFound({ q, suggestions: suggestions.slice(-maxPerGroup) })
+        })
+        .catch(() => {})
+    }, 250)
+    return () => {
+      clearTimeout(timer)
+      stop.abort()
+    }
+  }, [q, complete])
+  return found?.q === q ? found.suggestions : []
+}
+
+function isComplete(q: string): boolean {
+  const kind = kindOf(q)
+  if (kind === 'ipv4') return /^(\d{1,3}\.){3}\d{1,3}$/.test(q)
+  if (kind === 'mac') return q.length === 17
+  return kind === 'id' && q.length === 36
+}
+
+export function suggestionsIn({ nodes, verdicts }: Data, q: string): Suggestion[] {
+  const prefix = q.toLowerCase()
+  if (prefix.length < minLength) return []
+  const hasPrefix = (text: string) => text.toLowerCase().startsWith(prefix)
+  const providers = providerIdsOf(nodes)
+    .filter(hasPrefix)
+    .map(
+      (providerId): Suggestion => ({
+        key: `provider ${providerId}`,
+        group: 'networks',
+        title: shortId(providerId, 18),
+        more: '',
+        href: linkTo('matrix', { provider: providerId }),
+      }),
+    )
+  const subnets = subnetsOf(nodes)
+    .filter(({ network, subnetId, networkId }) => [network, subnetId, networkId].some(hasPrefix))
+    .map(
+      ({ key, network, subnetId, attachments }): Suggestion => ({
+        key: `subnet ${key}`,
+        group: 'networks',
+        title: network || shortId(key),
+        more: shortId(subnetId),
+        href: linkTo('topology', { provider: attachments[0]?.node.providerId, subnet: key }),
+      }),
+    )
+  const ignored = ignoredVerdicts(verdicts, nodes)
+    .filter(({ portId = '', vm }) => hasPrefix(portId) || hasPrefix(vm))
+    .map(
+      ({ portId = '', vm, reason, message }): Suggestion => ({
+        key: `port ${portId} ${vm} ${reason}`,
+        group: 'ignored',
+        title: `${portId || vm} · ${reason}`,
+        more: message,
+        href: linkTo('ports', { q: portId || vm }),
+      }),
+    )
+  return [...[...providers, ...subnets].slice(0, maxPerGroup), ...ignored.slice(0, maxPerGroup)]
+}
+
+export function SuggestionOption({
+  suggestion: { group, title, more, href },
+  ...option
+}: OptionProps & { suggestion: Suggestion }) {
+  const { t } = useUi()
+  const screen = { previous: 'history', networks: 'topology', ignored: 'ports' } as const
+  const icon =
+    group === 'ignored' ? <Glyph severity="none" /> : <Icon name={group === 'previous' ? 'clock' : 'net'} size={14} />
+  return (
+    <PaletteOption {...option} href={href} icon={icon} kind={t(`screen.${screen[group]}`)}>
+      <span class="mono">{title}</span>
+      <small>{more}</small>
+    </PaletteOption>
+  )
+}

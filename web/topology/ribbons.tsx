@@ -1,0 +1,122 @@
+/**
+ * The picture of the topology: subnets, nodes, and a ribbon for each NIC between them.
+ */
+import { useMemo } from 'preact/hooks'
+import { type Node, needsAttention } from '../model/nodes.ts'
+import type { Subnet } from '../model/subnets.ts'
+import { linkTo, linkToNode } from '../state/route.ts'
+import { useUi } from '../ui/context.ts'
+import { shortId } from '../ui/format.ts'
+import { Glyph } from '../ui/glyph.tsx'
+import { layoutRibbons, type Ribbon, ribbonPicture } from './layout.ts'
+
+interface RibbonsProps {
+  subnets: readonly Subnet[]
+  nodes: readonly Node[]
+  subnet: string | undefined
+  node: string | undefined
+  setQuery: (change: Record<string, string | undefined>) => void
+}
+
+const problemClass: Partial<Record<Ribbon['severity'], string>> = { failed: 'flt', drifted: 'drf', onHold: 'drf' }
+
+export function Ribbons({ subnets, nodes, subnet, node, setQuery }: RibbonsProps) {
+  const { t } = useUi()
+  const layout = useMemo(() => layoutRibbons(subnets, nodes), [subnets, nodes])
+  const { width, subnetWidth, left, right, nodeHeight } = ribbonPicture
+  const isSelected = (ribbon: Ribbon) => ribbon.subnet === subnet || ribbon.node === node
+  const rank = (ribbon: Ribbon) => (problemClass[ribbon.severity] ? 2 : isSelected(ribbon) ? 1 : 0)
+  const selectedNodes = new Set(layout.ribbons.filter(isSelected).map(ribbon => ribbon.node))
+  const selectedSubnets = new Set(layout.ribbons.filter(isSelected).map(ribbon => ribbon.subnet))
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: HTML has no element for a picture with links
+    <svg viewBox={`0 -26 ${width} ${layout.height + 30}`} aria-label={t('topology.description')} role="group">
+      <text class="c-tb" x="0" y="-10">
+        {t('topology.subnet')}
+      </text>
+      <text class="c-tb" x={right + 14} y="-10">
+        {t('matrix.node')}
+      </text>
+      <text class="c-tb" x={width} y="-10" text-anchor="end">
+        {t('matrix.nic')}
+      </text>
+      <g>
+        {layout.ribbons
+          .toSorted((a, b) => rank(a) - rank(b))
+          .map(ribbon => (
+            <path
+              key={ribbon.id}
+              class={`rb ${problemClass[ribbon.severity] ?? (isSelected(ribbon) ? 'sel' : '')}`}
+              d={ribbon.path}
+            />
+          ))}
+      </g>
+      {layout.subnets.map(({ subnet: { key, network, subnetId, attachments }, y, height }) => (
+        <a
+          key={key}
+          class="pickable"
+          href={linkTo('topology')}
+          aria-label={`${network} ${t('count.nics', { n: attachments.length })}`}
+          onClick={event => choose(event, { subnet: key, node: '' })}
+        >
+          <rect
+            class={`nb ${key === subnet ? 'sel' : ''}`}
+            x=".5"
+            y={y}
+            width={subnetWidth - 6}
+            height={height}
+            rx="7"
+          />
+          <rect
+            class={`nbar ${selectedSubnets.has(key) ? 'sel' : ''}`}
+            x={left - 9}
+            y={y}
+            width="6"
+            height={height}
+            rx="2"
+          />
+          <text class="tnm" x="14" y={y + height / 2 - 3}>
+            {network || shortId(key)}
+          </text>
+          <text class="tns" x="14" y={y + height / 2 + 13}>
+            {subnetId ? shortId(subnetId) : ''}
+          </text>
+          <text class="tnc" x={subnetWidth - 18} y={y + height / 2 + 4} text-anchor="end">
+            {layout.ribbons.filter(ribbon => ribbon.subnet === key).length}
+          </text>
+        </a>
+      ))}
+      {layout.nodes.map(({ node: each, y }) => (
+        <a
+          key={each.key}
+          class="pickable"
+          href={linkToNode(each)}
+          aria-label={each.nodeName}
+          onClick={event => choose(event, { node: each.key, subnet: '' })}
+        >
+          <rect
+            class={`nbar ${selectedNodes.has(each.key) ? 'sel' : ''}`}
+            x={right + 2}
+            y={y - 6}
+            width="5"
+            height="12"
+            rx="2"
+          />
+          <text class={`tn ${selectedNodes.has(each.key) || (!subnet && !node) ? 'sel' : ''}`} x={right + 14} y={y + 4}>
+            {each.nodeName.length > 15 ? `${each.nodeName.slice(0, 14)}…` : each.nodeName}
+          </text>
+          {needsAttention(each.worst) && <Glyph severity={each.worst ?? 'none'} at={[width - 30, y - 6, 12]} />}
+          <text class="tns" x={width} y={y + 4} text-anchor="end">
+            {each.nics.length}
+          </text>
+          <rect class="hit" x={right} y={y - nodeHeight / 2} width={width - right} height={nodeHeight} />
+        </a>
+      ))}
+    </svg>
+  )
+
+  function choose(event: Event, change: Record<string, string>): void {
+    event.preventDefault()
+    setQuery(change)
+  }
+}

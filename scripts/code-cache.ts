@@ -8,7 +8,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
-const rehearsal = join(import.meta.dirname, 'rehearse.ts')
+const warmUp = join(import.meta.dirname, 'warm-up.ts')
 
 /** With these the same text gives the same code, byte by byte. */
 const steady = ['--hash-seed=7', '--no-flush-bytecode', '--no-opt', '--no-maglev', '--no-sparkplug']
@@ -21,13 +21,13 @@ const plain = "process.stdout.write(new(require('node:vm').Script)('1').createCa
 const flagsAt = 12
 
 /**
- * The rehearsal is a process of its own, without flags and settings of this one. Text and code stand in comments of a
+ * The warmUp is a process of its own, without flags and settings of this one. Text and code stand in comments of a
  * function: as its text they are read where they are, while V8 would keep a second copy of a literal.
  */
 export function withCompiledCode(path: string): void {
   const text = `(function(require){${readFileSync(path, 'utf8')}\n})`
   writeFileSync(path, text)
-  const code = run(...steady, rehearsal, path)
+  const code = run(...steady, warmUp, path)
   run('-e', plain).copy(code, flagsAt, flagsAt, flagsAt + 4)
   const lines = [
     'const[,text,code]=(()=>{',

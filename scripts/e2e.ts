@@ -6,8 +6,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { environment } from '../src/runtime/env.ts'
+import { isolationUnavailable, removeStaleIsolations, runIsolated } from '../test/rigs/isolation.ts'
 import { bounded } from '../test/rigs/process.ts'
-import { inWorld, sweepWorlds, worldRefused } from '../test/rigs/world.ts'
 import { onRealParts, runTests } from './run-tests.ts'
 import { root, testFiles } from './test-files.ts'
 import { close, none, type Totals } from './totals.ts'
@@ -31,12 +31,12 @@ const longest = ['agent/killed.', 'controller/scale.', 'viola/real.', 'system/sc
 process.chdir(root)
 const files = testFiles(environment()['ONLY']).e2e
 
-const refused = files.length > 0 ? ((await worldRefused()) ?? (await provision())) : undefined
+const refused = files.length > 0 ? ((await isolationUnavailable()) ?? (await provision())) : undefined
 if (refused) console.log(`nothing of this can run: ${refused}`)
 await close(refused ? { ...none, failed: files.length } : await runAll())
 
 async function runAll(): Promise<Totals> {
-  await sweepWorlds()
+  await removeStaleIsolations()
   // Whoever begins with the longest does not end alone with one; among the others the walks are the longer ones.
   const isLong = (file: string) => longest.some(each => file.includes(each))
   const longestFirst = [...files.filter(isLong), ...files.toReversed().filter(file => !isLong(file))]
@@ -59,5 +59,5 @@ async function provision(): Promise<string | undefined> {
 
 /** It takes minutes; the tests start from its state. Where it fails, only the tests of the cloud do, and say why. */
 async function firstCloud(): Promise<void> {
-  await inWorld([process.execPath, 'test/rigs/openstack/prepare.ts'], { within: 20 * 60_000 })
+  await runIsolated([process.execPath, 'test/rigs/openstack/prepare.ts'], { within: 20 * 60_000 })
 }

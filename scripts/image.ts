@@ -12,8 +12,8 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildWeb } from '../web/build.ts'
 import { buildAgent, buildProgram } from './build.ts'
+import { programsFrom } from './image-programs.ts'
 import { type Image, type ImageFile, thisArchitecture, writeArchive, writeRoot } from './oci.ts'
-import { programsFrom } from './programs.ts'
 import { type Component, debianComponents, licenceList, nodeComponent, npmComponents, type Subject } from './sbom.ts'
 
 const root = join(import.meta.dirname, '..')

@@ -6,14 +6,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runIsolated } from '../test/rigs/isolation.ts'
 import { bounded } from '../test/rigs/process.ts'
-import { inWorld } from '../test/rigs/world.ts'
 import { root } from './test-files.ts'
 import { failedAtLeast, none, plus, reporters, sentence, type Totals, totalsOf } from './totals.ts'
 
 export interface Run {
   /** Tests that need root, and those on real parts, get a world each. */
-  world: boolean
+  isolated: boolean
   /** Of one test, unless it names its own. */
   testTimeout: number
   fileTimeout: number
@@ -23,13 +23,13 @@ export interface Run {
 }
 
 export const quick: Run = {
-  world: false,
+  isolated: false,
   testTimeout: 120_000,
   fileTimeout: 5 * 60_000,
   workers: availableParallelism(),
   say: console.log,
 }
-export const asRoot: Run = { ...quick, world: true }
+export const asRoot: Run = { ...quick, isolated: true }
 /** Real parts mostly wait for each other: two worlds at a time need half as long as one after the other. */
 export const onRealParts: Run = { ...asRoot, testTimeout: 10 * 60_000, fileTimeout: 25 * 60_000, workers: 2 }
 
@@ -52,7 +52,7 @@ export async function runTests(files: readonly string[], run: Run): Promise<Tota
   return totals
 }
 
-async function runFile(file: string, { world, testTimeout, fileTimeout, say }: Run): Promise<Totals> {
+async function runFile(file: string, { isolated, testTimeout, fileTimeout, say }: Run): Promise<Totals> {
   const work = await mkdtemp(join(tmpdir(), 'multinic-test-'))
   const started = Date.now()
   const heard: Buffer[] = []
@@ -64,7 +64,7 @@ async function runFile(file: string, { world, testTimeout, fileTimeout, say }: R
     // and what it starts must not take itself for a part of that.
     const env = { TMPDIR: work, NODE_TEST_CONTEXT: '', NODE_COMPILE_CACHE: compiled }
     const options = { within: fileTimeout, env, output }
-    const { code, timedOut } = await (world ? inWorld : bounded)(command, options)
+    const { code, timedOut } = await (isolated ? runIsolated : bounded)(command, options)
     const totals = failedAtLeast(await totalsOf(report), code !== 0)
     say(`\n${withoutSummary(Buffer.concat(heard).toString()).trim()}`)
     if (timedOut) say(`${file} was ended after ${fileTimeout / 60_000} minutes: something stayed open`)

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { SystemPackage } from './programs.ts'
+import type { SystemPackage } from './image-programs.ts'
 
 export interface Component {
   name: string

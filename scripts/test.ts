@@ -4,7 +4,7 @@
  * ONLY=word runs the files with that word in their path.
  */
 import { environment } from '../src/runtime/env.ts'
-import { sweepWorlds, worldRefused } from '../test/rigs/world.ts'
+import { isolationUnavailable, removeStaleIsolations } from '../test/rigs/isolation.ts'
 import { asRoot, quick, runTests } from './run-tests.ts'
 import { root, testFiles } from './test-files.ts'
 import { close, none, plus, type Totals } from './totals.ts'
@@ -14,8 +14,8 @@ const files = testFiles(environment()['ONLY'])
 
 let totals: Totals = await runTests(files.plain, quick)
 if (files.root.length > 0) {
-  const refused = await worldRefused()
-  await sweepWorlds()
+  const refused = await isolationUnavailable()
+  await removeStaleIsolations()
   const more = refused ? { ...none, skipped: files.root.length } : await runTests(files.root, asRoot)
   totals = plus(totals, more)
   if (refused) sayLeftOut(refused, files.root)

@@ -8,7 +8,7 @@ import { nodeConfigAnnotations, nodeConfigs } from '../../src/contract/node-conf
 import { kubeErrorIn } from '../../src/kube/errors.ts'
 import { pods } from '../../src/kube/resources.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { startWalk, type Walk } from '../../test/system/world.ts'
+import { startTestSandbox, type TestSandbox } from '../../test/system/sandbox.fixture.ts'
 import { treeOf } from '../control/status.ts'
 import { ipJson, run } from '../exec.ts'
 import { sandboxNamespace } from '../lifecycle/components.ts'
@@ -17,11 +17,11 @@ import { words } from './catalogue.ts'
 
 const [first, second] = ['worker-1', 'worker-2']
 const checked: Word[] = []
-let walk: Walk
+let walk: TestSandbox
 
 before(
   async () => {
-    walk = await startWalk({ nodes: 2 })
+    walk = await startTestSandbox({ nodes: 2 })
     walk.attach({ vm: first, subnet: 'storage' })
     await walk.settled(60_000)
   },
@@ -241,7 +241,7 @@ test('duplicate-address: a new NIC meets another machine with its address, and g
 
 test('late-nics: what is delivered waits for its NIC', async () => {
   const [port] = await (async () => {
-    let attached: ReturnType<Walk['attach']> = []
+    let attached: ReturnType<TestSandbox['attach']> = []
     await during('late-nics', async () => {
       attached = walk.attach({ vm: second, subnet: 'backup' })
       await until(async () => {

@@ -20,7 +20,13 @@ const directory = (key: string) => join(checkout, 'node_modules', `${bundlePrefi
 
 const sources = [
   ...['src/**/*.ts', 'sandbox/**/*.ts', 'web/**/*.{ts,tsx,css,html}'],
-  ...['scripts/build.ts', 'scripts/code-cache.ts', 'scripts/pieces.ts', 'scripts/rehearse.ts', 'package-lock.json'],
+  ...[
+    'scripts/build.ts',
+    'scripts/code-cache.ts',
+    'scripts/sandbox-bundle.ts',
+    'scripts/warm-up.ts',
+    'package-lock.json',
+  ],
 ]
 
 /** How long one that nobody started lately is kept: what runs may still load of it. */
@@ -59,7 +65,7 @@ function keyOfSources(): string {
 /** Aside: whoever starts at the same time sees a whole one or none. */
 async function build(dir: string): Promise<void> {
   const { buildAgent } = await import('../../scripts/build.ts')
-  const { buildPieces } = await import('../../scripts/pieces.ts')
+  const { buildPieces } = await import('../../scripts/sandbox-bundle.ts')
   const { buildWeb } = await import('../../web/build.ts')
   const aside = await mkdtemp(`${dir}.`)
   try {

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { runner } from '../../test/support/people.ts'
+import { runner } from '../../test/support/cli.ts'
 
 const bash = await runner({})('completion', 'bash')
 const zsh = await runner({})('completion', 'zsh')

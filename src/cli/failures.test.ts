@@ -4,8 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { runner } from '../../test/support/cli.ts'
 import { type HttpStub, json, serve } from '../../test/support/http-stub.ts'
-import { runner } from '../../test/support/people.ts'
 
 let dir: string
 let stub: HttpStub

@@ -16,8 +16,8 @@ import {
 } from '../../sandbox/cloud/state.ts'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
+import { type Run, runner } from '../../test/support/cli.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { type Run, runner } from '../../test/support/people.ts'
 import { type RunningInventory, startInventory } from '../inventory/main.ts'
 import { silent } from '../telemetry/log.ts'
 

@@ -14,14 +14,14 @@ import { allAgents } from '../support/agent-player.ts'
 import { each, readyNode, uuidOf } from '../support/controller-scale.ts'
 import { eventually } from '../support/eventually.ts'
 import { type RealController, startRealController } from '../support/real-controller.ts'
-import { figure, inItsOwnWorld, say, timed } from './figure.ts'
+import { figure, isolatedBench, say, timed } from './figure.ts'
 
 const [count, nics] = [1_000, 5]
 const within = 600_000
 /** What etcd takes of one object. */
 const objectLimit = 1_572_864
 
-export const bench = inItsOwnWorld(import.meta.filename, 25 * 60_000)
+export const bench = isolatedBench(import.meta.filename, 25 * 60_000)
 
 async function measure(): Promise<void> {
   const real = await startRealController()

@@ -15,11 +15,11 @@ import { jobs, pods } from '../../src/kube/resources.ts'
 import { type RigNode, startNode } from '../rigs/kubernetes/rig.ts'
 import { type OpenStack, startOpenStack } from '../rigs/openstack/rig.ts'
 import { run } from '../rigs/process.ts'
-import { type Collector, startCollector } from '../support/collector.ts'
 import { eventually } from '../support/eventually.ts'
+import { type Collector, startCollector } from '../support/otlp-collector.ts'
 import { type RealController, startRealController } from '../support/real-controller.ts'
 import { type RealCloudWalk, startRealCloudWalk } from '../system/real-cloud.ts'
-import { figure, inItsOwnWorld, median, percentile, say, timed } from './figure.ts'
+import { figure, isolatedBench, median, percentile, say, timed } from './figure.ts'
 import { asDeployed } from './part.ts'
 
 const [warmUps, attaches, polled] = [2, 20, 5]
@@ -30,7 +30,7 @@ const [gateway, cidr] = ['10.60.0.1', '10.60.0.0/24']
 /** As the parts name their spans; some lie within others. */
 const stages = ['notice', 'sync', 'viola', 'cr', 'job', 'pod-start', 'agent', 'apply', 'verify', 'status', 'inventory']
 
-export const bench = inItsOwnWorld(import.meta.filename, 20 * 60_000)
+export const bench = isolatedBench(import.meta.filename, 20 * 60_000)
 
 if (import.meta.main) await measure()
 

@@ -28,13 +28,13 @@ import { endedStatus } from '../support/controller-cluster.ts'
 import { each, newConfig, parallel, readyNode, settledStatus, uuidOf } from '../support/controller-scale.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Asked, type RealController, startRealController } from '../support/real-controller.ts'
-import { figure, inItsOwnWorld, median, memoryOf, say, timed } from './figure.ts'
+import { figure, isolatedBench, median, memoryOf, say, timed } from './figure.ts'
 import { asDeployed } from './part.ts'
 
 const [count, rounds, wave, many, tries] = [500, 3, 40, 5_000, 9]
 const within = 180_000
 
-export const bench = inItsOwnWorld(import.meta.filename, 25 * 60_000)
+export const bench = isolatedBench(import.meta.filename, 25 * 60_000)
 
 async function measure(): Promise<void> {
   const real = await startRealController()

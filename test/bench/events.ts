@@ -19,14 +19,14 @@ import { clusterId, startStage } from '../operator/stage.ts'
 import { projectId, standInCloud, standInViola, subnetIds, vmIdOf } from '../operator/stand-ins.ts'
 import { type RabbitMq, startRabbitMq } from '../rigs/rabbitmq/rig.ts'
 import { eventually } from '../support/eventually.ts'
-import { figure, inItsOwnWorld, memoryOf, percentile, say } from './figure.ts'
+import { figure, isolatedBench, memoryOf, percentile, say } from './figure.ts'
 import { startPart } from './part.ts'
 
 const [vms, callMs, notices, queued] = [1_000, 5, 25, 100_000]
 /** Notices that follow each other sooner are folded: they are no lone ones. */
 const loneMs = 2_100
 
-export const bench = inItsOwnWorld(import.meta.filename, 15 * 60_000)
+export const bench = isolatedBench(import.meta.filename, 15 * 60_000)
 
 if (import.meta.main) await measure()
 

@@ -3,7 +3,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
-import { inWorld } from '../rigs/world.ts'
+import { runIsolated } from '../rigs/isolation.ts'
 
 export interface Figure {
   name: string
@@ -56,11 +56,11 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 /** Real parts run in a world of their own: there the file is the program, and prints its figures with `say`. */
-export function inItsOwnWorld(file: string, within: number): Bench {
+export function isolatedBench(file: string, within: number): Bench {
   return async report => {
     const heard: Buffer[] = []
     const output = (chunk: Buffer) => heard.push(chunk)
-    const { code } = await inWorld([process.execPath, file], { within, output })
+    const { code } = await runIsolated([process.execPath, file], { within, output })
     const said = Buffer.concat(heard).toString()
     for (const line of said.split('\n').filter(one => one.startsWith('{"name"'))) report(JSON.parse(line) as Figure)
     if (code !== 0) throw new Error(`the bench ${basename(file)} failed:\n${said}`)

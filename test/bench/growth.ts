@@ -19,7 +19,7 @@ import type { ControlPlane } from '../rigs/kubernetes/rig.ts'
 import { each, newConfig, parallel, readyNode, uuidOf } from '../support/controller-scale.ts'
 import { eventually } from '../support/eventually.ts'
 import { type RealController, startRealController } from '../support/real-controller.ts'
-import { figure, inItsOwnWorld, memoryOf, say, timed } from './figure.ts'
+import { figure, isolatedBench, memoryOf, say, timed } from './figure.ts'
 import { writeOf } from './inventory.ts'
 import { measureOperator } from './operator.ts'
 import { asDeployed, startPart } from './part.ts'
@@ -29,7 +29,7 @@ const sizes = [10, 100, 1_000, 5_000]
 const within = 300_000
 const mostPosted = 1_000
 
-export const bench = inItsOwnWorld(import.meta.filename, 40 * 60_000)
+export const bench = isolatedBench(import.meta.filename, 40 * 60_000)
 
 interface Grown {
   seconds: number

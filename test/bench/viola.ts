@@ -15,14 +15,14 @@ import { appliedObject } from '../../src/viola/plan.ts'
 import { nodesFrom } from '../../src/viola/request.ts'
 import { startControlPlane } from '../rigs/kubernetes/rig.ts'
 import { aNodeOf } from '../support/viola.ts'
-import { figure, inItsOwnWorld, memoryOf, say, timed } from './figure.ts'
+import { figure, isolatedBench, memoryOf, say, timed } from './figure.ts'
 import { type RunningPart, startPart } from './part.ts'
 
 const root = join(import.meta.dirname, '../..')
 const [count, parallel] = [1_000, 16]
 const namespace = 'multinic-system'
 
-export const bench = inItsOwnWorld(import.meta.filename, 10 * 60_000)
+export const bench = isolatedBench(import.meta.filename, 10 * 60_000)
 
 if (import.meta.main) await measure()
 

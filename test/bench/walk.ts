@@ -5,14 +5,14 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Port } from '../../sandbox/cloud/state.ts'
-import { startWalk, type Walk } from '../system/world.ts'
+import { startTestSandbox, type TestSandbox } from '../system/sandbox.fixture.ts'
 import { type Bench, figure, median } from './figure.ts'
 
 const attaches = 10
 
 export const bench: Bench = async report => {
   const nothing = { against: 'a Node process that does nothing', reference: median(repeated(5, startNode)) }
-  const walk = await startWalk({ nodes: 3, nicDelayMs: 300 })
+  const walk = await startTestSandbox({ nodes: 3, nicDelayMs: 300 })
   try {
     await configured(walk, attach(walk, 0))
     const times: number[] = []
@@ -29,12 +29,12 @@ export const bench: Bench = async report => {
   }
 }
 
-function attach(walk: Walk, index: number): Port {
+function attach(walk: TestSandbox, index: number): Port {
   const [port] = walk.attach({ vm: `worker-${(index % 3) + 1}`, subnet: index % 2 === 0 ? 'storage' : 'backup' })
   return port ?? assert.fail('nothing was attached')
 }
 
-async function configured(walk: Walk, port: Port): Promise<void> {
+async function configured(walk: TestSandbox, port: Port): Promise<void> {
   for (;;) {
     const { nodes } = await walk.sandbox.status()
     const nic = nodes.flatMap(node => node.interfaces).find(each => each.portId === port.id)

@@ -1,8 +1,8 @@
 /** Histories of chaos: repeatable, within bounds, and shortened. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { promisedActs, promisedFaults, shortHistory, shortSeeds } from './coverage.ts'
 import { historyOf, type Step, shorter, wordsFor } from './history.ts'
-import { promisedActs, promisedFaults, shortHistory, shortSeeds } from './promised.ts'
 
 const options = {
   steps: 200,

@@ -2,7 +2,7 @@
  * What happens to the world in one run of chaos: acts of people and faults, in an order that a number decides. Pure.
  */
 import { catalogue, type Word, words } from '../../sandbox/faults/catalogue.ts'
-import { indexesOf } from '../support/numbers.ts'
+import { indexesOf } from '../support/random.ts'
 
 export type Act =
   | { act: 'attach'; port: string; vm: string; subnet: string }

@@ -5,8 +5,8 @@
  */
 import { environment } from '../../src/runtime/env.ts'
 import { historyOf, type Step, shorter, told, wordsFor } from './history.ts'
-import { play } from './play.ts'
-import { startStage } from './stage.ts'
+import { play } from './runner.ts'
+import { startStage } from './setup.ts'
 
 const { SEED, ROUNDS = '3', STEPS = '40', RABBITMQ } = environment()
 const [first, rounds, steps] = [

@@ -9,7 +9,7 @@ import { agentImage, sandboxNamespace as namespace, ownProgram } from '../../san
 import { leases } from '../../src/kube/resources.ts'
 import { startDaemon } from '../rigs/process.ts'
 import { eventually } from '../support/eventually.ts'
-import type { Walk } from '../system/world.ts'
+import type { TestSandbox } from '../system/sandbox.fixture.ts'
 import type { ReplicatedPart } from './history.ts'
 
 export interface Replica {
@@ -25,7 +25,7 @@ export interface ReplicaOptions {
 }
 
 export async function startReplica(
-  { sandbox }: Walk,
+  { sandbox }: TestSandbox,
   part: ReplicatedPart,
   { env: given }: ReplicaOptions,
 ): Promise<Replica> {

@@ -6,17 +6,17 @@ import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/component
 import { nodeConfigs } from '../../src/contract/node-config.ts'
 import { jobs } from '../../src/kube/resources.ts'
 import { eventually } from '../support/eventually.ts'
-import { startWalk, type Walk } from '../system/world.ts'
+import { startTestSandbox, type TestSandbox } from '../system/sandbox.fixture.ts'
 import { emptyModel, type Model } from './model.ts'
 import { startWatcher, type Watcher } from './watcher.ts'
 
 const vm = 'worker-1'
-let walk: Walk
+let walk: TestSandbox
 let model: Model
 let watcher: Watcher
 
 before(async () => {
-  walk = await startWalk({ nodes: 1 })
+  walk = await startTestSandbox({ nodes: 1 })
   for (const _ of [1, 2]) walk.attach({ vm, subnet: 'storage' })
   await walk.settled()
   // From here on nobody puts right what is broken.
@@ -37,7 +37,9 @@ afterEach(() => watcher.stop())
 
 const notes = (what: RegExp) => eventually(() => assert.match(watcher.violations.join('\n'), what), { within: 30_000 })
 
-async function put(change: (interfaces: Awaited<ReturnType<Walk['nodeConfig']>>['spec']['interfaces']) => object[]) {
+async function put(
+  change: (interfaces: Awaited<ReturnType<TestSandbox['nodeConfig']>>['spec']['interfaces']) => object[],
+) {
   const { spec } = await walk.nodeConfig(vm)
   const patch = { spec: { interfaces: change(structuredClone(spec.interfaces)) } }
   await walk.sandbox.biz.kube.patch(nodeConfigs, { namespace, name: vm }, patch)

@@ -11,7 +11,7 @@ import { createInformer } from '../../src/kube/informer.ts'
 import { jobs } from '../../src/kube/resources.ts'
 import type { JobObject } from '../../src/kube/types.ts'
 import { silent } from '../../src/telemetry/log.ts'
-import type { NodeState, Walk } from '../system/world.ts'
+import type { NodeState, TestSandbox } from '../system/sandbox.fixture.ts'
 import { isWanted, type Model } from './model.ts'
 
 export interface Watcher {
@@ -28,7 +28,7 @@ const everyMs = 1_000
 const ourTable = /^10\d: /
 const ourRule = /^10[12]\d\d: .* lookup 10\d$/
 
-export async function startWatcher(walk: Walk, model: Model): Promise<Watcher> {
+export async function startWatcher(walk: TestSandbox, model: Model): Promise<Watcher> {
   const { nodes, biz } = walk.sandbox
   const life = new AbortController()
   const violations: string[] = []

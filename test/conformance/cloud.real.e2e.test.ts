@@ -1,4 +1,4 @@
-import { rigCases } from '../rigs/openstack/cases.ts'
+import { rigCases } from '../rigs/openstack/port-states.ts'
 import { type OpenStack, startOpenStack } from '../rigs/openstack/rig.ts'
 import { realCloud } from './cloud/real.ts'
 import { cloudConformance } from './cloud.ts'

@@ -6,8 +6,8 @@ import { test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
 import { run } from '../rigs/process.ts'
 import { bare, blocksIn, blocksOf, commandsOf, english, isShell, pages, root, spansIn, stages } from './blocks.ts'
-import { elsewhere } from './elsewhere.ts'
-import { linesOf, mistakeIn } from './typed.ts'
+import { linesOf, mistakeIn } from './command-check.ts'
+import { elsewhere } from './not-run.ts'
 
 const all = pages.flatMap(page => blocksIn(page))
 const place = ({ page, line }: { page: string; line: number }) => `${page}:${line}`

@@ -14,7 +14,7 @@ export const stages = {
   node: 'test/docs/sandbox.e2e.test.ts: a node of the sandbox',
   shell: 'test/docs/blocks.test.ts: any machine',
   ci: '.ci/run itself, or the workflow that calls it',
-  elsewhere: 'nowhere here; test/docs/elsewhere.ts says why, and what is checked instead',
+  elsewhere: 'nowhere here; test/docs/not-run.ts says why, and what is checked instead',
 } as const
 export type Stage = keyof typeof stages
 

@@ -12,7 +12,7 @@ import { version } from '../../src/runtime/version.ts'
 import { helmHomes, helmProgram } from '../rigs/helm/rig.ts'
 import { type ControlPlane, startControlPlane } from '../rigs/kubernetes/rig.ts'
 import { type Block, blocksOf, root } from './blocks.ts'
-import { openStage, type Stage } from './stage.ts'
+import { openStage, type Stage } from './run-block.ts'
 
 const namespace = 'multinic-system'
 let cluster: ControlPlane

@@ -9,11 +9,11 @@ import { after, before, test } from 'node:test'
 import type { SandboxStatus } from '../../sandbox/control/status.ts'
 import { buildAgent } from '../../scripts/build.ts'
 import { environment } from '../../src/runtime/env.ts'
+import { currentIsolation } from '../rigs/isolation.ts'
 import { binary } from '../rigs/kubernetes/binaries.ts'
 import { run } from '../rigs/process.ts'
-import { thisWorld } from '../rigs/world.ts'
 import { type Block, blocksOf, commandsOf, english, root, spansIn } from './blocks.ts'
-import { openStage, type Stage } from './stage.ts'
+import { openStage, type Stage } from './run-block.ts'
 
 let stage: Stage
 let status: SandboxStatus
@@ -33,7 +33,7 @@ curl() { case " $* " in *' -sN '*) look curl "$@" ;; *) command curl --fail-with
 `
 
 before(async () => {
-  thisWorld()
+  currentIsolation()
   const env: Record<string, string> = {
     PATH: [join(root, 'bin'), dirname(binary('kubectl')), environment()['PATH']].join(':'),
   }

@@ -12,7 +12,7 @@ import { kubeconfigFrom } from '../../src/kube/config.ts'
 import { readNotice } from '../../src/openstack/notice.ts'
 import { nodesFrom } from '../../src/viola/request.ts'
 import { routingFrom } from '../../src/viola/routing.ts'
-import { runner } from '../support/people.ts'
+import { runner } from '../support/cli.ts'
 import { type Servers, startServers } from './servers.ts'
 
 let servers: Servers

@@ -22,7 +22,7 @@ import { events, jobs, leases, nodes, pods, secrets } from '../../src/kube/resou
 import type { Resource } from '../../src/kube/types.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { eventually } from '../support/eventually.ts'
-import { startWalk, type Walk } from '../system/world.ts'
+import { startTestSandbox, type TestSandbox } from '../system/sandbox.fixture.ts'
 import { type Collector, collectTraces, type Recording, recordSecrets } from './recording.ts'
 
 const configMaps: Resource = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true }
@@ -40,7 +40,7 @@ const planted = {
   deprecatedKey: canary('key-in-object').slice(0, 32),
 }
 
-let walk: Walk
+let walk: TestSandbox
 let recording: Recording
 let collector: Collector
 let dir: string
@@ -55,7 +55,7 @@ before(async () => {
     stringify({ tokens: [{ name: 'operator', token, providers: ['*'], roles: ['admin'] }] })
   recording = await recordSecrets(() => walk.sandbox.cloud.urls.contrabass)
   collector = await collectTraces()
-  walk = await startWalk({
+  walk = await startTestSandbox({
     nodes: 1,
     withConfig: false,
     env: {

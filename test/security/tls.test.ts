@@ -21,7 +21,7 @@ import { listen } from '../../src/server/server.ts'
 import { busTrouble } from '../openstack/sessions.ts'
 import { type Authority, certificateAuthority, type Pair } from '../rigs/kubernetes/certificates.ts'
 import { aBizCluster } from '../support/biz-cluster.ts'
-import { runner } from '../support/people.ts'
+import { runner } from '../support/cli.ts'
 import { aViola } from '../support/viola.ts'
 
 let dir: string

@@ -1,7 +1,7 @@
 /**
  * What people do to a fleet all day, in an order that a number decides. Pure.
  */
-import { indexesOf } from '../support/numbers.ts'
+import { indexesOf } from '../support/random.ts'
 
 export type Deed =
   | { act: 'attach' | 'detach' | 'rename' | 'reboot'; vm: number }

@@ -2,7 +2,7 @@
  * Short faults of a soak, one after the other, and the times in which parts may complain of them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { SoakStage } from './stage.ts'
+import type { SoakStage } from './setup.ts'
 import type { Shadow } from './verdict.ts'
 
 export const faultNames = [

@@ -5,9 +5,9 @@ import { statSync } from 'node:fs'
 import { memoryOf } from '../bench/figure.ts'
 import type { Family } from '../support/exposition.ts'
 import type { SandboxCluster } from '../support/sandbox-cluster.ts'
-import { nodeConfigId, openstackConfigId } from './deeds.ts'
+import { nodeConfigId, openstackConfigId } from './actions.ts'
 import { partNames, type Values } from './names.ts'
-import type { SoakStage } from './stage.ts'
+import type { SoakStage } from './setup.ts'
 
 /** Takes one after the other: some numbers are about the time between two of them. */
 export function createSampler(stage: SoakStage): () => Promise<Values> {

@@ -2,15 +2,15 @@
  * One soak: a fleet that has come to rest, steady churn with short faults for so many minutes, rest again, and verdicts.
  */
 import { eventually } from '../support/eventually.ts'
+import { createDeeds } from './actions.ts'
 import { churnOf } from './churn.ts'
-import { createDeeds } from './deeds.ts'
 import { createFaults } from './faults.ts'
-import { judgeRest, judgeRig, judgeSamples } from './judged.ts'
+import { judgeRest, judgeRig, judgeSamples } from './limits.ts'
 import { partNames, quiet, type Values } from './names.ts'
 import { startProbe } from './probe.ts'
 import { inRounds } from './rounds.ts'
 import { createSampler } from './samples.ts'
-import { groupCount, portsAtFirst, type SoakStage, startSoakStage } from './stage.ts'
+import { groupCount, portsAtFirst, type SoakStage, startSoakStage } from './setup.ts'
 import {
   type Bound,
   type Complaint,

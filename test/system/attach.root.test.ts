@@ -6,19 +6,19 @@ import { parse } from 'yaml'
 import type { Port } from '../../sandbox/cloud/state.ts'
 import { run } from '../../sandbox/exec.ts'
 import { openstackConfigs } from '../../src/contract/openstack-config.ts'
-import { type Collector, startCollector } from '../support/collector.ts'
 import { eventually } from '../support/eventually.ts'
 import { isCatalogue } from '../support/exposition.ts'
+import { type Collector, startCollector } from '../support/otlp-collector.ts'
+import { startTestSandbox, type TestSandbox } from './sandbox.fixture.ts'
 import { isOneTrace, linesOf, traceIdOf } from './trace.ts'
-import { startWalk, type Walk } from './world.ts'
 
-let walk: Walk
+let walk: TestSandbox
 let first: Port
 let collector: Collector
 
 before(async () => {
   collector = await startCollector()
-  walk = await startWalk({ nodes: 2, env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } })
+  walk = await startTestSandbox({ nodes: 2, env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } })
 })
 after(async () => {
   await walk.end()

@@ -6,12 +6,12 @@ import { nodeConfigs } from '../../src/contract/node-config.ts'
 import { type OpenstackConfig, openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { KubeError } from '../../src/kube/errors.ts'
 import { eventually } from '../support/eventually.ts'
-import { startWalk, type Walk } from './world.ts'
+import { startTestSandbox, type TestSandbox } from './sandbox.fixture.ts'
 
-let walk: Walk
+let walk: TestSandbox
 
 before(async () => {
-  walk = await startWalk({ nodes: 1 })
+  walk = await startTestSandbox({ nodes: 1 })
 })
 after(() => walk.end())
 

@@ -4,12 +4,12 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { run } from '../../sandbox/exec.ts'
 import { eventually } from '../support/eventually.ts'
-import { startWalk, type Walk } from './world.ts'
+import { startTestSandbox, type TestSandbox } from './sandbox.fixture.ts'
 
-let walk: Walk
+let walk: TestSandbox
 
 before(async () => {
-  walk = await startWalk({ nodes: 2 })
+  walk = await startTestSandbox({ nodes: 2 })
 })
 after(() => walk.end())
 

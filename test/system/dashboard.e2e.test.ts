@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { barriersOn } from '../rigs/browser/accessibility.ts'
 import { type Chromium, soon, startChromium, type Tab } from '../rigs/browser/rig.ts'
-import { startWalk, type Walk } from './world.ts'
+import { startTestSandbox, type TestSandbox } from './sandbox.fixture.ts'
 
-let walk: Walk
+let walk: TestSandbox
 let browser: Chromium
 let tab: Tab
 let address: string
 
 before(async () => {
-  walk = await startWalk({ nodes: 3 })
+  walk = await startTestSandbox({ nodes: 3 })
   const [port] = walk.attach({ vm: 'worker-1', subnet: 'storage' })
   walk.attach({ vm: 'worker-1', subnet: 'backup' })
   walk.attach({ vm: 'worker-2', subnet: 'storage' })

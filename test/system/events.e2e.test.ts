@@ -13,9 +13,9 @@ import { meddlings } from '../operator/meddling.ts'
 import { type NotifiedStage, startNotifiedStage, within } from '../operator/notified-stage.ts'
 import { type RabbitMq, startRabbitMq } from '../rigs/rabbitmq/rig.ts'
 import { type Listener, listenToSharedQueue } from '../rigs/rabbitmq/shared-queue.ts'
-import { type Collector, startCollector } from '../support/collector.ts'
 import { eventually } from '../support/eventually.ts'
-import { startWalk } from './world.ts'
+import { type Collector, startCollector } from '../support/otlp-collector.ts'
+import { startTestSandbox } from './sandbox.fixture.ts'
 
 /** Far longer than any of these tests: what happens, happens by events. */
 const rarely = { pollFastInterval: '10m', pollSlowInterval: '10m', pollErrorInterval: '1s' }
@@ -255,7 +255,7 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
 
 describe('the whole world', { timeout: 5 * 60_000 }, () => {
   test('a port that is attached becomes a NIC, and goes as it came, though the cloud is polled twice a minute', async t => {
-    const walk = await startWalk({ nodes: 1, rabbitmq: rabbit.url })
+    const walk = await startTestSandbox({ nodes: 1, rabbitmq: rabbit.url })
     const timed = async (what: string, work: () => unknown) => {
       const started = performance.now()
       await work()

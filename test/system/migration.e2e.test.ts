@@ -12,7 +12,7 @@ import { type RigNode, startNode } from '../rigs/kubernetes/rig.ts'
 import { type Daemon, run } from '../rigs/process.ts'
 import { eventually } from '../support/eventually.ts'
 import { type RealController, startRealController } from '../support/real-controller.ts'
-import { goConfig, goDefinition, goStatus } from './go-definition.ts'
+import { goConfig, goDefinition, goStatus } from './go-crd.ts'
 import { type MigratingNode, type MigrationStage, migrates } from './migration.ts'
 
 const namespace = 'multinic-system'

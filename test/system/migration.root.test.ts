@@ -4,14 +4,14 @@ import { after, before } from 'node:test'
 import { subnetNamed } from '../../sandbox/cloud/state.ts'
 import { sandboxNamespace } from '../../sandbox/lifecycle/components.ts'
 import { type MigrationStage, migrates } from './migration.ts'
+import { startTestSandbox, type TestSandbox } from './sandbox.fixture.ts'
 import { upgrades } from './upgrade.ts'
-import { startWalk, type Walk } from './world.ts'
 
-let walk: Walk
+let walk: TestSandbox
 let stage: MigrationStage
 
 before(async () => {
-  walk = await startWalk({ nodes: 4, withConfig: false })
+  walk = await startTestSandbox({ nodes: 4, withConfig: false })
   const { sandbox } = walk
   const { api, kube } = sandbox.biz
   const nodes = [...sandbox.nodes.values()].slice(0, 3).map(({ name, server, namespace }) => ({

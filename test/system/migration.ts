@@ -8,8 +8,8 @@ import { type BizConfig, type BizNode, bizConfigs } from '../../src/contract/leg
 import { nodeConfigs } from '../../src/contract/node-config.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { jobs } from '../../src/kube/resources.ts'
+import { type Ran, runner } from '../support/cli.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Ran, runner } from '../support/people.ts'
 import { type Ping, startPing } from './ping.ts'
 
 export interface MigratingNode {

@@ -18,7 +18,7 @@ import { type Daemon, run } from '../rigs/process.ts'
 import { readyNode } from '../support/controller-scale.ts'
 import { eventually } from '../support/eventually.ts'
 import { type RealController, startRealController } from '../support/real-controller.ts'
-import { type Lack, readOnly, runWithout, withoutMount } from './lesser-agent.ts'
+import { type Lack, readOnly, runWithout, withoutMount } from './reduced-job.ts'
 
 const namespace = 'multinic-system'
 const within = 180_000

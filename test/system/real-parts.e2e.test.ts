@@ -13,7 +13,7 @@ import { connectControl } from '../../sandbox/control/client.ts'
 import { processesOf, stateDir } from '../../sandbox/lifecycle/state-dir.ts'
 import { binary } from '../rigs/kubernetes/binaries.ts'
 import { run } from '../rigs/process.ts'
-import { typing } from './typed.ts'
+import { typing } from './run-command.ts'
 
 let parent: string
 let dir: string

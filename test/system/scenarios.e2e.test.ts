@@ -11,7 +11,7 @@ import { type Control, connectControl } from '../../sandbox/control/client.ts'
 import { stateDir } from '../../sandbox/lifecycle/state-dir.ts'
 import { findScenario, shippedScenarios } from '../../sandbox/scenarios/find.ts'
 import { eventually } from '../support/eventually.ts'
-import { typing } from './typed.ts'
+import { typing } from './run-command.ts'
 
 let parent: string
 let dir: string

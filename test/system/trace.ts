@@ -6,21 +6,21 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { nodeConfigAnnotations } from '../../src/contract/node-config.ts'
 import { parseTraceparent } from '../../src/telemetry/trace.ts'
-import type { Collector, TakenSpan } from '../support/collector.ts'
 import { eventually } from '../support/eventually.ts'
-import type { Walk } from './world.ts'
+import type { Collector, TakenSpan } from '../support/otlp-collector.ts'
+import type { TestSandbox } from './sandbox.fixture.ts'
 
 type Line = Record<string, unknown>
 
 /** The trace of the delivery that last changed the node. */
-export async function traceIdOf(walk: Walk, node: string): Promise<string> {
+export async function traceIdOf(walk: TestSandbox, node: string): Promise<string> {
   const { annotations } = (await walk.nodeConfig(node)).metadata
   const place = parseTraceparent(annotations?.[nodeConfigAnnotations.traceparent])
   return place?.traceId ?? assert.fail(`no trace leads to ${node}`)
 }
 
 /** `part: message` of every line with the id, in the order of their times. */
-export function linesOf(walk: Walk, traceId: string): string[] {
+export function linesOf(walk: TestSandbox, traceId: string): string[] {
   const { state } = walk.sandbox
   const files = [...globSync('logs/*.log', { cwd: state.dir }), ...globSync('**/log', { cwd: state.dir })]
   const lines = files.flatMap(file =>

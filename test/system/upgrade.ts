@@ -12,9 +12,9 @@ import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/component
 import { nodeConfigs } from '../../src/contract/node-config.ts'
 import { jobs } from '../../src/kube/resources.ts'
 import { eventually } from '../support/eventually.ts'
-import { goConfig, goStatus } from './go-definition.ts'
+import { goConfig, goStatus } from './go-crd.ts'
 import { startPing } from './ping.ts'
-import type { Walk } from './world.ts'
+import type { TestSandbox } from './sandbox.fixture.ts'
 
 interface OldNic {
   id: number
@@ -30,7 +30,7 @@ const within = 60_000
 /** Numbers by MAC address, as the Go operator gave them: not the order in which ours would. */
 const numbers = { storage: 1, backup: 0 } as const
 
-export function upgrades(walkOf: () => Walk, node: string): void {
+export function upgrades(walkOf: () => TestSandbox, node: string): void {
   let nics: OldNic[]
   const place = () => walkOf().sandbox.nodes.get(node) ?? assert.fail(`there is no ${node}`)
   const devices = async () => {
@@ -104,7 +104,7 @@ export function upgrades(walkOf: () => Walk, node: string): void {
   })
 }
 
-async function attached(walk: Walk, node: string): Promise<OldNic[]> {
+async function attached(walk: TestSandbox, node: string): Promise<OldNic[]> {
   const { world, nodes } = walk.sandbox
   const nics = Object.entries(numbers).map(([subnet, id]) => {
     const { cidr, gatewayIp, networkId } = subnetNamed(world, subnet)
@@ -156,7 +156,7 @@ async function asGoLeftIt(netns: string, root: string, nics: OldNic[]): Promise<
 }
 
 /** Ended, with the labels that the Go controller gave, and without a TTL. */
-async function anOldJob(walk: Walk, node: string): Promise<string> {
+async function anOldJob(walk: TestSandbox, node: string): Promise<string> {
   const { kube } = walk.sandbox.biz
   const name = `multinic-agent-${node}-g1`
   const labels = {

@@ -9,8 +9,8 @@ import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { environment } from '../../../src/runtime/env.ts'
+import { currentIsolation } from '../isolation.ts'
 import { answers, type Daemon, type Ran, type RunOptions, run, startDaemon } from '../process.ts'
-import { thisWorld } from '../world.ts'
 import { binary } from './binaries.ts'
 import { type Authority, certificateAuthority, signingKey } from './certificates.ts'
 
@@ -57,7 +57,7 @@ export interface ControlPlane {
 
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const { loopback } = options
-  const world = loopback ? '' : thisWorld()
+  const world = loopback ? '' : currentIsolation()
   const dir = await mkdtemp(join(loopback?.dir ?? tmpdir(), 'control-plane-'))
   const ownBridge = !options.beside && !loopback
   const daemons: Daemon[] = []

@@ -4,9 +4,9 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { eventually } from '../../support/eventually.ts'
 import { run } from '../process.ts'
+import { computeHost, host, type Places, passwords, ports, urlOf } from './addresses.ts'
 import { type Account, type Api, send } from './api.ts'
 import { cleanEnvironment, holdFile } from './parts.ts'
-import { computeHost, host, type Places, passwords, ports, urlOf } from './places.ts'
 import { python } from './programs.ts'
 import { flavorId, imageName } from './seed.ts'
 

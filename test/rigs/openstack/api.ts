@@ -2,7 +2,7 @@
  * Requests to the cloud as an account in a project, for what a test does to it. Raw answers, so that shapes can be compared.
  */
 import { request } from 'undici'
-import { passwords, urlOf } from './places.ts'
+import { passwords, urlOf } from './addresses.ts'
 
 export type ApiName = 'keystone' | 'neutron' | 'nova' | 'placement' | 'glance'
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

@@ -3,7 +3,7 @@
  */
 import { join } from 'node:path'
 import { brokerConf } from '../../../sandbox/cloud/rabbitmq.ts'
-import { computeHost, host, type Places, passwords, ports, rabbitLogin, region, urlOf } from './places.ts'
+import { computeHost, host, type Places, passwords, ports, rabbitLogin, region, urlOf } from './addresses.ts'
 import type { Programs } from './programs.ts'
 
 export interface Choices {

@@ -7,8 +7,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { answers, type Daemon, startDaemon } from '../process.ts'
+import { host, type Places, passwords, ports, urlOf } from './addresses.ts'
 import { databases, rabbitmqEnvironment } from './configuration.ts'
-import { host, type Places, passwords, ports, urlOf } from './places.ts'
 import { type Programs, python } from './programs.ts'
 
 export type Part =

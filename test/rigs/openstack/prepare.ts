@@ -2,7 +2,7 @@
  * Makes the state that every cloud of the rig starts from, once a machine and version. `make e2e` runs it before the tests.
  */
 import { messageOf } from '../../../src/runtime/errors.ts'
-import { layGround, usual } from './ground.ts'
+import { layGround, usual } from './directories.ts'
 import { programs } from './programs.ts'
 import { ensureState, stateIsKept } from './seed.ts'
 

@@ -5,10 +5,10 @@
  * Only in a world of its own (scripts/e2e.ts makes one a test file): all of it is on the loopback address, on the usual ports.
  */
 import { type Actions, actionsOn } from './actions.ts'
+import { host, passwords, ports, rabbitLogin, region, urlOf } from './addresses.ts'
 import { type Api, administrator, apiAs } from './api.ts'
 import type { Choices } from './configuration.ts'
-import { layGround, usual } from './ground.ts'
-import { host, passwords, ports, rabbitLogin, region, urlOf } from './places.ts'
+import { layGround, usual } from './directories.ts'
 import { ensureState, novaIsUp, project } from './seed.ts'
 
 export interface OpenStackOptions extends Partial<Choices> {

@@ -10,11 +10,11 @@ import { dirname, join } from 'node:path'
 import { environment } from '../../../src/runtime/env.ts'
 import { eventually } from '../../support/eventually.ts'
 import { run } from '../process.ts'
+import { type Places, passwords, region, urlOf } from './addresses.ts'
 import { type Api, administrator, apiAs } from './api.ts'
 import { cell0 } from './configuration.ts'
-import type { Ground } from './ground.ts'
+import type { Ground } from './directories.ts'
 import { cleanEnvironment } from './parts.ts'
-import { type Places, passwords, region, urlOf } from './places.ts'
 import { type Programs, versions } from './programs.ts'
 
 /** Of the accounts that a test works with. */
@@ -50,7 +50,7 @@ async function keptState(): Promise<string> {
 /** Other versions, or another way to make it, give another state. */
 async function stateName(): Promise<string> {
   const hash = createHash('sha256').update(await versions())
-  for (const file of ['seed.ts', 'places.ts']) hash.update(await readFile(join(import.meta.dirname, file)))
+  for (const file of ['seed.ts', 'addresses.ts']) hash.update(await readFile(join(import.meta.dirname, file)))
   return `state-${hash.digest('hex').slice(0, 16)}`
 }
 

@@ -9,8 +9,8 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import { currentIsolation } from '../isolation.ts'
 import { answers, type Daemon, run, startDaemon } from '../process.ts'
-import { thisWorld } from '../world.ts'
 
 export interface Postgres {
   /** A new database, empty; its address. */
@@ -33,7 +33,7 @@ const place = '/run/multinic-postgres'
 const password = 'a p@ss/word:of#the?rig'
 
 export async function startPostgres(): Promise<Postgres> {
-  thisWorld()
+  currentIsolation()
   const programs = programsOf()
   // It refuses to run as root, and must reach its files: a file system of its own, that goes with the world.
   await mkdir(place, { recursive: true })

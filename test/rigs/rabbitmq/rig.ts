@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Connection } from 'rabbitmq-client'
 import { type Broker, startBroker } from '../../../sandbox/cloud/rabbitmq.ts'
+import { currentIsolation } from '../isolation.ts'
 import { run } from '../process.ts'
-import { thisWorld } from '../world.ts'
 
 export interface RabbitMq {
   host: string
@@ -34,7 +34,7 @@ const ports = { amqp: 5672, tls: 5671, node: 25672, names: 4369 }
 const account = { user: 'openstack', password: 'rabbit-secret' }
 
 export async function startRabbitMq(): Promise<RabbitMq> {
-  thisWorld()
+  currentIsolation()
   const dir = await mkdtemp(join(tmpdir(), 'rabbitmq-'))
   const tls = await certificates(join(dir, 'tls'))
   const url = `amqp://${account.user}:${account.password}@${host}:${ports.amqp}/`

@@ -6,12 +6,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { startWalk, type Walk } from '../system/world.ts'
+import { startTestSandbox, type TestSandbox } from '../system/sandbox.fixture.ts'
 import { type Clocks, clocksIn } from './clocks.ts'
 import { type ReplicatedPart, replicatedParts } from './history.ts'
 
 export interface ChaosStage {
-  walk: Walk
+  walk: TestSandbox
   clocks: Clocks
   /** What the second of a part is told. */
   replicaEnv: Record<ReplicatedPart, Record<string, string>>
@@ -34,7 +34,7 @@ export async function startStage(options: { nodes: number; rabbitmq?: string | u
   const { nodes, rabbitmq } = options
   try {
     const env = { ...every, ...clocks.env() }
-    const walk = await startWalk({ nodes, env, ...(rabbitmq !== undefined && { rabbitmq }) })
+    const walk = await startTestSandbox({ nodes, env, ...(rabbitmq !== undefined && { rabbitmq }) })
     return {
       walk,
       clocks,

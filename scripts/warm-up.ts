@@ -1,6 +1,6 @@
 /**
  * Runs the agent's bundle once on a node that is not there, and prints the code that V8 compiled for it:
- * `rehearse.ts BUNDLE`.
+ * `warm-up.ts BUNDLE`.
  *
  * Code that never ran is left out: it would cost more to read at every start than it saves.
  */

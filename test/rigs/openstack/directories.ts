@@ -5,10 +5,10 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { thisWorld } from '../world.ts'
+import { currentIsolation } from '../isolation.ts'
+import { host, type Places, placesIn, ports } from './addresses.ts'
 import { type Choices, configFiles } from './configuration.ts'
 import { createParts, type Parts } from './parts.ts'
-import { host, type Places, placesIn, ports } from './places.ts'
 import { type Programs, programs } from './programs.ts'
 
 export interface Ground {
@@ -23,7 +23,7 @@ export const usual: Choices = { tokenSeconds: 3600, pageLimit: 0 }
 
 /** In a world; or outside of one below a directory that is given, and then its ports must be free. */
 export async function layGround(choices: Choices, dir?: string): Promise<Ground> {
-  if (dir === undefined) thisWorld()
+  if (dir === undefined) currentIsolation()
   else await portsAreFree()
   const installed = await programs()
   const places = placesIn(await mkdtemp(join(dir ?? tmpdir(), 'openstack-')))

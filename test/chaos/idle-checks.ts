@@ -12,17 +12,17 @@ import { events, jobs } from '../../src/kube/resources.ts'
 import type { Resource } from '../../src/kube/types.ts'
 import { messageOf } from '../../src/runtime/errors.ts'
 import { eventually } from '../support/eventually.ts'
-import type { Walk } from '../system/world.ts'
+import type { TestSandbox } from '../system/sandbox.fixture.ts'
 
 /** Longer than our parts wait for each other, and than the operator waits while nodes are being configured. */
 const stillMs = 3_000
 const stillWithin = 90_000
 
-export async function wrongAtRest(walk: Walk): Promise<string[]> {
+export async function wrongAtRest(walk: TestSandbox): Promise<string[]> {
   return [...(await unrest(walk)), ...(await secretsTold(walk))]
 }
 
-async function unrest(walk: Walk): Promise<string[]> {
+async function unrest(walk: TestSandbox): Promise<string[]> {
   try {
     await eventually(
       async () => {
@@ -39,7 +39,7 @@ async function unrest(walk: Walk): Promise<string[]> {
 }
 
 /** Equal as long as nobody writes an object, a file or the kernel's state. */
-async function marksOf(walk: Walk): Promise<Record<string, string>> {
+async function marksOf(walk: TestSandbox): Promise<Record<string, string>> {
   const { biz, nodes } = walk.sandbox
   const marks: Record<string, string> = {}
   for (const resource of [nodeConfigs, jobs] as Resource[])
@@ -49,7 +49,7 @@ async function marksOf(walk: Walk): Promise<Record<string, string>> {
   return marks
 }
 
-async function secretsTold({ sandbox }: Walk): Promise<string[]> {
+async function secretsTold({ sandbox }: TestSandbox): Promise<string[]> {
   const { world, management, biz, state } = sandbox
   const logs = readdirSync(state.path('logs'))
   const told = new Map(logs.map(name => [name, readFileSync(join(state.path('logs'), name), 'utf8')]))

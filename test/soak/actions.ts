@@ -11,7 +11,7 @@ import { isNotFound } from '../../src/kube/errors.ts'
 import { nodes } from '../../src/kube/resources.ts'
 import { eventually } from '../support/eventually.ts'
 import type { Deed } from './churn.ts'
-import type { Group, SoakStage } from './stage.ts'
+import type { Group, SoakStage } from './setup.ts'
 
 /** A deleted OpenstackConfig waits for its nodes, and 15 minutes for a Viola that does not answer. */
 const remakeWithin = 16 * 60_000

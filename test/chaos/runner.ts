@@ -14,12 +14,12 @@ import { jobs, secrets } from '../../src/kube/resources.ts'
 import { messageOf } from '../../src/runtime/errors.ts'
 import { memoryOf } from '../bench/figure.ts'
 import { eventually } from '../support/eventually.ts'
-import type { Walk } from '../system/world.ts'
-import { wrongAtRest } from './at-rest.ts'
+import type { TestSandbox } from '../system/sandbox.fixture.ts'
 import { type Act, type ReplicatedPart, replicatedParts, type Step } from './history.ts'
+import { wrongAtRest } from './idle-checks.ts'
 import { emptyModel, type Model, wantedOf } from './model.ts'
 import { type Replica, startReplica } from './replica.ts'
-import type { ChaosStage } from './stage.ts'
+import type { ChaosStage } from './setup.ts'
 import { startWatcher, type Watcher } from './watcher.ts'
 
 /** How long the world may take to come to rest once all faults have ended. */
@@ -129,14 +129,14 @@ async function asPerson(work: () => Promise<void>): Promise<void> {
   await eventually(work, { within: 60_000, every: 500 })
 }
 
-function nameVms({ sandbox }: Walk, { away }: Pick<Model, 'away'>): Promise<void> {
+function nameVms({ sandbox }: TestSandbox, { away }: Pick<Model, 'away'>): Promise<void> {
   const vmNames = [...sandbox.nodes.keys()].filter(vm => !away.has(vm)).map(vm => serverNamed(sandbox.world, vm).id)
   return asPerson(async () => {
     await sandbox.management.kube.patch(openstackConfigs, { namespace, name: 'sandbox' }, { spec: { vmNames } })
   })
 }
 
-function annotate({ sandbox }: Walk, name: string, annotations: Record<string, string | null>): Promise<void> {
+function annotate({ sandbox }: TestSandbox, name: string, annotations: Record<string, string | null>): Promise<void> {
   return asPerson(async () => {
     if (await sandbox.biz.kube.get(nodeConfigs, { namespace, name }))
       await sandbox.biz.kube.patch(nodeConfigs, { namespace, name }, { metadata: { annotations } })
@@ -144,13 +144,13 @@ function annotate({ sandbox }: Walk, name: string, annotations: Record<string, s
 }
 
 /** All that people halted goes on. */
-async function comeBack(walk: Walk, model: Model): Promise<void> {
+async function comeBack(walk: TestSandbox, model: Model): Promise<void> {
   model.away.clear()
   await nameVms(walk, model)
   for (const vm of walk.sandbox.nodes.keys()) await annotate(walk, vm, { [nodeConfigAnnotations.paused]: null })
 }
 
-async function rest(walk: Walk, model: Model): Promise<void> {
+async function rest(walk: TestSandbox, model: Model): Promise<void> {
   const { sandbox } = walk
   const over = new AbortController()
   const helping = help(walk, over.signal)
@@ -170,7 +170,7 @@ async function rest(walk: Walk, model: Model): Promise<void> {
 }
 
 /** A person who lets held removals go, and failed nodes try again. */
-async function help({ sandbox }: Walk, signal: AbortSignal): Promise<void> {
+async function help({ sandbox }: TestSandbox, signal: AbortSignal): Promise<void> {
   const { management, biz } = sandbox
   while (!signal.aborted) {
     await sleep(patienceMs, undefined, { signal }).catch(() => {})
@@ -187,7 +187,7 @@ async function help({ sandbox }: Walk, signal: AbortSignal): Promise<void> {
 }
 
 /** The object, the kernel and the inventory have just the ports that are wanted, with the MTU of their networks. */
-async function equalsModel(walk: Walk, model: Model, vm: string): Promise<void> {
+async function equalsModel(walk: TestSandbox, model: Model, vm: string): Promise<void> {
   const { world } = walk.sandbox
   const wanted = wantedOf(model, vm)
     .map(port => `${port.mac} ${world.networks.get(subnetNamed(world, port.subnet).networkId)?.mtu}`)
@@ -212,7 +212,7 @@ interface Held {
   mounts: number
 }
 
-async function held({ sandbox }: Walk): Promise<Held> {
+async function held({ sandbox }: TestSandbox): Promise<Held> {
   // Others on this machine have worlds of their own.
   const [mark = ''] = [...sandbox.nodes.values()].map(node => node.namespace.slice(0, -node.name.length))
   const ours = (text: string) =>
@@ -226,7 +226,7 @@ async function held({ sandbox }: Walk): Promise<Held> {
 
 const most = { mib: 250, descriptors: 100, jobsOfANode: 4 }
 
-async function leaked(walk: Walk, before: Held): Promise<string[]> {
+async function leaked(walk: TestSandbox, before: Held): Promise<string[]> {
   const { sandbox } = walk
   const found: string[] = []
   const now = await held(walk)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# PID 1 of a world (world.ts starts it in new network, mount and pid namespaces): runs one command in it and ends with its
-# exit code. The kernel then ends every process that is left, and with the last one go the mounts and network namespaces.
+# PID 1 of an isolation (isolation.ts starts it in new network, mount and PID namespaces): runs one command and exits with
+# its code. The kernel then ends all remaining processes, and with the last one the mounts and network namespaces.
 set -eu
 mount --make-rprivate /
 # Copies of network namespaces that belong to others would keep them alive; ours must not be seen by others.

@@ -3,12 +3,12 @@ import { after, before, test } from 'node:test'
 import { sandboxNamespace } from '../../sandbox/lifecycle/components.ts'
 import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { eventually } from '../support/eventually.ts'
-import { startWalk, type Walk } from './world.ts'
+import { startTestSandbox, type TestSandbox } from './sandbox.fixture.ts'
 
-let walk: Walk
+let walk: TestSandbox
 
 before(async () => {
-  walk = await startWalk({ nodes: 1, withConfig: false })
+  walk = await startTestSandbox({ nodes: 1, withConfig: false })
 })
 after(() => walk.end())
 

@@ -12,12 +12,12 @@ import { processesOf, stateDir } from '../../sandbox/lifecycle/state-dir.ts'
 import { findScenario } from '../../sandbox/scenarios/find.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { eventually } from '../support/eventually.ts'
-import { typing } from './typed.ts'
+import { typing } from './run-command.ts'
 
 const parent = await mkdtemp(join(tmpdir(), 'multinic-elsewhere-'))
 const state = stateDir(join(parent, 'sandbox'))
 const elsewhere = {
-  NODE_OPTIONS: `--import=${join(import.meta.dirname, 'elsewhere.ts')}`,
+  NODE_OPTIONS: `--import=${join(import.meta.dirname, 'not-linux.ts')}`,
   // What builds the parts would look for a program of that other system.
   ESBUILD_BINARY_PATH: join(checkout, 'node_modules/@esbuild', `${process.platform}-${process.arch}`, 'bin/esbuild'),
 }

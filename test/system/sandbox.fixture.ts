@@ -19,7 +19,7 @@ import { type OpenstackConfig, openstackConfigs } from '../../src/contract/opens
 import { createLog } from '../../src/telemetry/log.ts'
 import { eventually } from '../support/eventually.ts'
 
-export interface WalkOptions {
+export interface TestSandboxOptions {
   nodes?: number
   nicDelayMs?: number
   withConfig?: boolean
@@ -50,7 +50,7 @@ export interface NodeState {
   files: Record<string, string>
 }
 
-export interface Walk {
+export interface TestSandbox {
   readonly sandbox: Sandbox
   attach: Sandbox['attach']
   detach: Sandbox['detach']
@@ -75,7 +75,7 @@ export interface Answer {
   body: unknown
 }
 
-export async function startWalk(options: WalkOptions = {}): Promise<Walk> {
+export async function startTestSandbox(options: TestSandboxOptions = {}): Promise<TestSandbox> {
   const { nodes = 3, nicDelayMs = 100, withConfig = true, rabbitmq, env } = options
   const state = stateDir(await mkdtemp(join(tmpdir(), 'multinic-walk-')))
   await makeStateDir(state)
@@ -89,7 +89,7 @@ export async function startWalk(options: WalkOptions = {}): Promise<Walk> {
   const { management, biz, world, urls } = sandbox
   const placeOf = (name: string) => sandbox.nodes.get(name) ?? assert.fail(`there is no node ${name}`)
 
-  async function call(url: string, init: Parameters<Walk['call']>[1] = {}): Promise<Answer> {
+  async function call(url: string, init: Parameters<TestSandbox['call']>[1] = {}): Promise<Answer> {
     const { method = 'GET', body, headers = {} } = init
     const answer = await request(url, {
       method,

@@ -1,7 +1,7 @@
 /** What a soak is judged by. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { judgeRest, judgeRig, judgeSamples } from './judged.ts'
+import { judgeRest, judgeRig, judgeSamples } from './limits.ts'
 import { partNames, quiet } from './names.ts'
 
 const bounds = { nodes: 1_000, pollSeconds: 20, memory: { share: 0.1, slack: 0 } }

@@ -53,6 +53,7 @@ for (const name of names) {
         (await store.list()).map(({ providerId, nodeName, state }) => `${providerId}/${nodeName} ${state}`),
         ['p1/w1 undefined', 'p1/w2 Failed'],
       )
+      assert.equal((await store.get('p1', 'w2'))?.interfaces?.[0]?.reason, 'InterfaceNameInUse')
       assert.deepEqual(
         (await store.history({ nodeName: 'w1', providerId: 'p2' })).map(({ what, why }) => `${what}: ${why}`),
         ['removed: detached', 'created: a port was attached'],

@@ -5,7 +5,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { Kysely, PostgresDialect, sql } from 'kysely'
+import { Migrator } from 'kysely/migration'
+import pg from 'pg'
 import { request } from 'undici'
+import { inventoryReasonsConformance } from '../../test/conformance/inventory-reasons.ts'
 import { inventoryStoreConformance } from '../../test/conformance/inventory-store.ts'
 import { type Postgres, startPostgres } from '../../test/rigs/postgres/rig.ts'
 import { eventually } from '../../test/support/eventually.ts'
@@ -13,6 +17,7 @@ import { aWrite } from '../../test/support/inventory.ts'
 import { fuzzInventory, seeds } from '../../test/support/inventory-fuzz.ts'
 import { createLog, silent } from '../telemetry/log.ts'
 import { type RunningInventory, startInventory } from './main.ts'
+import { migrations } from './migrations/all.ts'
 import { openStore, type Store } from './store.ts'
 
 const within = 60_000
@@ -36,6 +41,28 @@ after(async () => {
 inventoryStoreConformance(async now =>
   openStore({ path: noFile(), databaseUrl: await newDatabase(), log: silent, now }),
 )
+
+let oldDatabase = ''
+async function withOldDatabase<T>(work: (db: Kysely<unknown>) => Promise<T>): Promise<T> {
+  const pool = new pg.Pool({ connectionString: oldDatabase })
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
+  try {
+    return await work(db)
+  } finally {
+    await db.destroy()
+  }
+}
+inventoryReasonsConformance({
+  async create() {
+    oldDatabase = await newDatabase()
+    const { error } = await withOldDatabase(db =>
+      new Migrator({ db, provider: { getMigrations: async () => migrations } }).migrateTo('0002-times-of-nodes'),
+    )
+    assert.equal(error, undefined)
+  },
+  query: statement => withOldDatabase(async db => (await sql.raw<Record<string, unknown>>(statement).execute(db)).rows),
+  open: () => openStore({ path: noFile(), databaseUrl: oldDatabase, log: silent }),
+})
 
 test('a dump that is taken while it runs is an inventory again, with history', async () => {
   const [here, there] = [await newDatabase(), await newDatabase()]

@@ -26,7 +26,9 @@ export async function dumpOfThisVersion(): Promise<string> {
       status: 'Failed',
       reason: 'InterfaceNameInUse',
     } as const
-    await store.put([aWrite('w2', { state: 'Failed', reason: 'ApplyFailed', interfaces: [failed], why: 'told' })])
+    await store.put([
+      aWrite('w2', { state: 'Failed', reason: 'ApplyFailed', interfaces: [failed], why: 'status reported' }),
+    ])
     await store.put([aWrite('w1', { providerId: 'p2', removed: true, why: 'detached' })])
     await store.close()
     const file = new DatabaseSync(path, { readOnly: true })

@@ -1,11 +1,13 @@
 /**
- * Every migration by name, in order. Forward only: there is no way back but a backup.
+ * Every migration by name, in order. Forward only: to return to an older version, restore a backup.
  */
 import type { Migration } from 'kysely/migration'
 import * as firstTables from './0001-first-tables.ts'
 import * as timesOfNodes from './0002-times-of-nodes.ts'
+import * as reasonNames from './0003-reason-names.ts'
 
 export const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
   '0002-times-of-nodes': timesOfNodes,
+  '0003-reason-names': reasonNames,
 }

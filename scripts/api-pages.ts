@@ -1,10 +1,11 @@
 /**
- * The reference pages of our objects and calls, made of the same schemas as the CRDs and the OpenAPI documents.
+ * The reference pages of objects and calls, from the schemas of the CRDs and the OpenAPI documents.
  */
 import { crdOf, kinds } from '../src/contract/crd.ts'
 import { openApiDocument } from '../src/contract/openapi.ts'
 import { inventoryApi } from '../src/inventory/api.ts'
 import { violaApi } from '../src/viola/api.ts'
+import { introduction, type Language, table } from './reference.ts'
 
 interface Schema {
   type?: string
@@ -23,32 +24,73 @@ interface Schema {
   'x-kubernetes-validations'?: { rule: string; message?: string }[]
 }
 
-const made = (from: string) => `<!-- Made by \`make generate\` from ${from}. Do not edit. -->\n`
-/** One line of a table. */
+/** Text for one table cell. */
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
-/** Every field of every object of ours. */
-export function objectsPage(): string {
-  const parts = kinds.map(kind => {
+interface ObjectTexts {
+  title: string
+  text: string
+  columns: readonly string[]
+  versions: (versions: string) => string
+  names: (command: string, short: string) => string
+  rules: string
+  rulesText: string
+  listOf: (type: string) => string
+  atMost: (count: number) => string
+  range: (from: string, to: string) => string
+  byDefault: (value: string) => string
+  any: string
+}
+
+const objectTexts: Record<Language, ObjectTexts> = {
+  en: {
+    title: 'Objects',
+    text: 'All fields of the kinds that MultiNIC adds to Kubernetes; * marks a required field. [reasons.md](reasons.md) lists the reasons in conditions. The guides of the [operator](../guides/operator.md) and the [controller](../guides/controller.md) describe the annotations. `kubectl explain mnnc.spec` shows the same.',
+    columns: ['field', 'type', 'meaning'],
+    versions: versions => `versions ${versions} (the first one is stored).`,
+    names: (command, short) => `${command}, short: ${short}.`,
+    rules: 'validation rules',
+    rulesText: 'Besides wrong types, the API server rejects an object that breaks one of these rules:',
+    listOf: type => `list of ${type}`,
+    atMost: count => `, at most ${count}`,
+    range: (from, to) => `, ${from} to ${to}`,
+    byDefault: value => `, default ${value}`,
+    any: 'any',
+  },
+  ko: {
+    title: '오브젝트',
+    text: 'MultiNIC이 Kubernetes에 추가하는 종류의 모든 필드입니다. *는 필수 필드입니다. 조건의 사유는 [reasons.ko.md](reasons.ko.md)에 있습니다. 어노테이션은 [operator](../guides/operator.ko.md)와 [controller](../guides/controller.ko.md) 가이드를 보십시오. `kubectl explain mnnc.spec`으로도 같은 내용을 볼 수 있습니다. 필드 설명은 영어입니다.',
+    columns: ['필드', '유형', '설명'],
+    versions: versions => `버전 ${versions}(첫 번째 버전으로 저장).`,
+    names: (command, short) => `${command}, 짧은 이름: ${short}.`,
+    rules: '검증 규칙',
+    rulesText: 'API 서버는 유형이 잘못된 오브젝트 외에도 다음 규칙을 어긴 오브젝트를 거부합니다.',
+    listOf: type => `${type} 목록`,
+    atMost: count => `, 최대 ${count}개`,
+    range: (from, to) => `, ${from}~${to}`,
+    byDefault: value => `, 기본값 ${value}`,
+    any: '임의',
+  },
+}
+
+export function objectsPage(language: Language): string {
+  const texts = objectTexts[language]
+  const sections = kinds.map(kind => {
     const { group, plural, shortNames, description, versions } = kind
     const schema = schemaOf(crdOf(kind))
     const { spec = {}, status = {} } = schema.properties ?? {}
-    const said = `${description} \`${group}\`, versions ${versions.map(one => `\`${one}\``).join(', ')} (the first is stored).`
-    const names = `\`kubectl get ${plural}\`, or ${shortNames.map(name => `\`${name}\``).join(', ')}.`
+    const about = `${description} \`${group}\`, ${texts.versions(versions.map(one => `\`${one}\``).join(', '))}`
+    const names = texts.names(`\`kubectl get ${plural}\``, shortNames.map(name => `\`${name}\``).join(', '))
     const rules = rulesIn(schema).map(rule => `- ${rule}\n`)
-    const held =
-      rules.length > 0
-        ? `\n### ${kind.kind}: rules\n\nWhat the API server refuses, beside wrong types:\n\n${rules.join('')}`
-        : ''
-    return `## ${kind.kind}\n\n${said} ${names}\n\n### ${kind.kind}: spec\n\n${table(spec)}\n### ${kind.kind}: status\n\n${table(status)}${held}`
+    return [
+      `## ${kind.kind}\n\n${about} ${names}\n`,
+      `### ${kind.kind}: spec\n\n${fieldTable(spec, language)}`,
+      `### ${kind.kind}: status\n\n${fieldTable(status, language)}`,
+      ...(rules.length > 0 ? [`### ${kind.kind}: ${texts.rules}\n\n${texts.rulesText}\n\n${rules.join('')}`] : []),
+    ].join('\n')
   })
-  return `${made('src/contract')}# Objects
-
-The kinds that MultiNIC adds to Kubernetes, field by field. Reasons in conditions are in [reasons.md](reasons.md), annotations in the
-guides of the [operator](../guides/operator.md) and the [controller](../guides/controller.md). \`kubectl explain mnnc.spec\` tells the
-same.
-
-${parts.join('\n')}`
+  const { title, text } = texts
+  return [introduction({ name: 'objects', source: 'src/contract', language, title, text }), ...sections].join('\n')
 }
 
 function schemaOf(crd: object): Schema {
@@ -56,12 +98,13 @@ function schemaOf(crd: object): Schema {
   return spec.versions[0]?.schema.openAPIV3Schema ?? {}
 }
 
-function table(schema: Schema): string {
-  const rows = fieldsOf(schema, '').map(
-    ([name, required, field]) =>
-      `| \`${name}\`${required ? ' *' : ''} | ${cell(typeOf(field))} | ${cell(field.description ?? '')} |`,
-  )
-  return `| field | type | meaning |\n|---|---|---|\n${rows.join('\n')}\n`
+function fieldTable(schema: Schema, language: Language): string {
+  const rows = fieldsOf(schema, '').map(([name, required, field]) => [
+    `\`${name}\`${required ? ' *' : ''}`,
+    cell(typeOf(field, language)),
+    cell(field.description ?? ''),
+  ])
+  return table(objectTexts[language].columns, rows)
 }
 
 function fieldsOf(schema: Schema, before: string): [name: string, required: boolean, field: Schema][] {
@@ -72,18 +115,13 @@ function fieldsOf(schema: Schema, before: string): [name: string, required: bool
   }) as [string, boolean, Schema][]
 }
 
-function typeOf(field: Schema): string {
-  if (field.type === 'array') {
-    const most = field.maxItems === undefined ? '' : `, at most ${field.maxItems}`
-    return `list of ${typeOf(field.items ?? {})}${most}`
-  }
+function typeOf(field: Schema, language: Language): string {
+  const { listOf, atMost, range, byDefault, any } = objectTexts[language]
+  const { type = any, format = type, items = {}, maxItems, minimum, maximum } = field
+  if (type === 'array') return `${listOf(typeOf(items, language))}${maxItems === undefined ? '' : atMost(maxItems)}`
   if (field.enum) return field.enum.map(value => `\`${value}\``).join(', ')
-  const range =
-    field.minimum === undefined && field.maximum === undefined
-      ? ''
-      : `, ${field.minimum ?? '…'} to ${field.maximum ?? '…'}`
-  const standard = field.default === undefined ? '' : `, \`${JSON.stringify(field.default)}\` when absent`
-  return `${field.format ?? field.type ?? 'any'}${range}${standard}`
+  const bounds = minimum === undefined && maximum === undefined ? '' : range(`${minimum ?? '…'}`, `${maximum ?? '…'}`)
+  return `${format}${bounds}${field.default === undefined ? '' : byDefault(`\`${JSON.stringify(field.default)}\``)}`
 }
 
 function rulesIn(schema: Schema): string[] {
@@ -98,32 +136,57 @@ interface Operation {
   responses?: Record<string, { description?: string }>
 }
 
-/** Every call of the parts that answer to others. */
-export function callsPage(): string {
-  const apis = { viola: violaApi, inventory: inventoryApi }
-  const parts = Object.entries(apis).map(([name, api]) => {
+interface CallTexts {
+  title: string
+  text: string
+  bodies: (page: string) => string
+  places: Record<string, string>
+  required: string
+}
+
+const callTexts: Record<Language, CallTexts> = {
+  en: {
+    title: 'API calls',
+    text: 'The HTTP calls of Viola and the inventory. Each component serves its OpenAPI document at `/openapi.yaml`, and as a page at `/docs` that needs no internet access. Errors are `application/problem+json` (RFC 9457).',
+    bodies: page => `All fields of the bodies are in [${page}](${page}).`,
+    places: { query: 'query', header: 'header', path: 'path' },
+    required: 'required',
+  },
+  ko: {
+    title: 'API 호출',
+    text: 'Viola와 인벤토리의 HTTP 호출입니다. 각 구성 요소가 `/openapi.yaml`에서 OpenAPI 문서를, `/docs`에서 인터넷 없이 볼 수 있는 페이지를 제공합니다. 오류는 `application/problem+json`(RFC 9457) 형식입니다. 호출 설명은 영어입니다.',
+    bodies: page => `본문의 모든 필드는 [${page}](${page})에 있습니다.`,
+    places: { query: '쿼리', header: '헤더', path: '경로' },
+    required: '필수',
+  },
+}
+
+export function callsPage(language: Language): string {
+  const { title, text, bodies } = callTexts[language]
+  const sections = Object.entries({ viola: violaApi, inventory: inventoryApi }).map(([name, api]) => {
     const { info, paths } = openApiDocument(api) as {
       info: { title: string; description: string }
       paths: Record<string, Record<string, Operation>>
     }
     const calls = Object.entries(paths).flatMap(([path, operations]) =>
-      Object.entries(operations).map(([method, operation]) => callText(`${method.toUpperCase()} ${path}`, operation)),
+      Object.entries(operations).map(([method, operation]) =>
+        callText(`${method.toUpperCase()} ${path}`, operation, language),
+      ),
     )
-    return `## ${info.title}\n\n${info.description} The bodies, field by field, are in [${name}.openapi.yaml](${name}.openapi.yaml).\n\n${calls.join('\n')}`
+    const about = `${info.description} ${bodies(`${name}.openapi.yaml`)}`
+    return `## ${info.title}\n\n${about}\n\n${calls.join('\n')}`
   })
-  return `${made('src/viola/api.ts and src/inventory/api.ts')}# Calls
-
-What Viola and the inventory answer to. Each serves its document at \`/openapi.yaml\` and as a page at \`/docs\`, without the internet;
-errors are \`application/problem+json\` (RFC 9457).
-
-${parts.join('\n')}`
+  const source = 'src/viola/api.ts and src/inventory/api.ts'
+  return [introduction({ name: 'calls', source, language, title, text }), ...sections].join('\n')
 }
 
-function callText(title: string, { summary = '', parameters = [], responses = {} }: Operation): string {
-  const taken = parameters.map(
-    ({ name, in: where, required, description = '' }) =>
-      `- \`${name}\` (${where}${required ? ', required' : ''}) ${description}\n`,
+function callText(title: string, operation: Operation, language: Language): string {
+  const { summary = '', parameters = [], responses = {} } = operation
+  const { places, required } = callTexts[language]
+  const inputs = parameters.map(
+    one =>
+      `- \`${one.name}\` (${places[one.in] ?? one.in}${one.required ? `, ${required}` : ''}) ${one.description ?? ''}\n`,
   )
   const answers = Object.entries(responses).map(([status, { description = '' }]) => `- **${status}** ${description}\n`)
-  return `### \`${title}\`\n\n${summary}\n\n${taken.join('')}${answers.join('')}`
+  return `### \`${title}\`\n\n${summary}\n\n${inputs.join('')}${answers.join('')}`
 }

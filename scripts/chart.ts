@@ -1,10 +1,11 @@
 /**
- * The generated files of the Helm chart: what it shares with the rest of the project is never written twice.
+ * The generated files of the Helm chart, and the reference page of its values.
  */
 import { readFileSync } from 'node:fs'
 import { parseAllDocuments, stringify } from 'yaml'
 import { crdOf, kinds } from '../src/contract/crd.ts'
 import { chartValues, type Group, type Leaf } from './chart-values.ts'
+import { introduction, type Language, referencePages, table } from './reference.ts'
 
 const chart = 'deployments/helm'
 const header = '# Made by `make generate`. Do not edit.\n'
@@ -30,7 +31,7 @@ export function chartFiles(): Map<string, string> {
     ],
     [`${chart}/values.schema.json`, `${JSON.stringify(valuesSchema(), null, 2)}\n`],
     [`${chart}/files/rules.yaml`, header + yaml(rules())],
-    ['docs/reference/helm-values.md', valuesPage()],
+    ...referencePages('helm-values', valuesPage),
   ])
   for (const kind of kinds)
     files.set(`${chart}/files/crds/${kind.group}_${kind.plural}.yaml`, header + yaml(crdOf(kind)))
@@ -63,20 +64,28 @@ function schemaOf(value: Leaf | Group): object {
   return { description: value.about, type: 'object', additionalProperties: false, properties }
 }
 
-function valuesPage(): string {
-  const rows = leavesOf(chartValues, '').map(
-    ([name, { is, about }]) => `| \`${name}\` | \`${JSON.stringify(is)}\` | ${about} |`,
-  )
-  return `<!-- Made by \`make generate\` from scripts/chart-values.ts. Do not edit. -->
-# Values of the Helm chart
+const pageTexts: Record<Language, { title: string; text: string; columns: string[] }> = {
+  en: {
+    title: 'Helm chart values',
+    text: '`helm` rejects unknown names and wrong types. `settings` take the environment variables of a component under the same names.',
+    columns: ['value', 'default', 'meaning'],
+  },
+  ko: {
+    title: 'Helm 차트 값',
+    text: '`helm`은 알 수 없는 이름과 잘못된 유형을 거부합니다. `settings`에는 구성 요소의 환경 변수를 같은 이름으로 적습니다.',
+    columns: ['값', '기본값', '설명'],
+  },
+}
 
-A name that is not in this table is refused by \`helm\`, and so is one of the wrong kind. \`settings\` take the environment
-variables of a part under their own names.
-
-| value | default | meaning |
-|---|---|---|
-${rows.join('\n')}
-`
+function valuesPage(language: Language): string {
+  const { columns, ...texts } = pageTexts[language]
+  const rows = leavesOf(chartValues, '').map(([name, { is, about }]) => [
+    `\`${name}\``,
+    `\`${JSON.stringify(is)}\``,
+    about,
+  ])
+  const source = 'scripts/chart-values.ts'
+  return `${introduction({ name: 'helm-values', source, language, ...texts })}\n${table(columns, rows)}`
 }
 
 function leavesOf({ of }: Group, before: string): [string, Leaf][] {

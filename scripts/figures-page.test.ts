@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { Figure } from '../test/bench/figure.ts'
 import { type Figures, figureFiles } from './figures-page.ts'
 
+const pages = ['docs/reference/figures.md', 'docs/reference/figures.ko.md']
 const machine = { cores: 2, memoryGiB: 24, architecture: 'x64', kernel: '6.1.0', node: 'v24.0.0' }
 
 function aFigure(name: string, value: number, more: Partial<Figure> = {}): Figure {
@@ -37,7 +38,7 @@ test('growth becomes a plot of each measure, a line a part, in which linear grow
   ])
   assert.deepEqual(
     [...files.keys()],
-    ['docs/reference/figures.md', ...['seconds', 'calls', 'mib'].map(each => `docs/images/growth-${each}.svg`)],
+    [...pages, ...['seconds', 'calls', 'mib'].map(each => `docs/images/growth-${each}.svg`)],
   )
   const [, drawn = ''] = /polyline points="([^"]+)"/.exec(files.get('docs/images/growth-seconds.svg') ?? '') ?? []
   const [first = [], second = [], third = []] = drawn.split(' ').map(point => point.split(',').map(Number))
@@ -46,7 +47,7 @@ test('growth becomes a plot of each measure, a line a part, in which linear grow
 })
 
 test('where growth was not measured there is no plot', () => {
-  assert.deepEqual([...filesOf('agent', [aFigure('agent.fast', 3)]).keys()], ['docs/reference/figures.md'])
+  assert.deepEqual([...filesOf('agent', [aFigure('agent.fast', 3)]).keys()], pages)
 })
 
 test('names of lines that end at the same height do not lie upon each other, nor outside', () => {

@@ -1,10 +1,11 @@
 /**
- * The page and the plots of the figures that were measured last (docs/reference/figures.json, kept by scripts/figures.ts).
+ * The reference page and the plots of the last benchmark run (docs/reference/figures.json, written by scripts/figures.ts).
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Figure } from '../test/bench/figure.ts'
 import { plotOf, shown } from './plot.ts'
+import { introduction, type Language, referencePages, table } from './reference.ts'
 
 export const figuresFile = 'docs/reference/figures.json'
 /** Where `make bench` writes, one JSON object a line. */
@@ -39,42 +40,64 @@ export function readFigures(): Figures | undefined {
 
 /** By path. */
 export function figureFiles(figures: Figures): Map<string, string> {
-  return new Map([['docs/reference/figures.md', pageOf(figures)], ...plots(figures)])
+  return new Map([...referencePages('figures', language => pageOf(figures, language)), ...plots(figures)])
 }
 
-function pageOf({ machine, benches }: Figures): string {
-  const { cores, memoryGiB, architecture, kernel, node } = machine
+interface Texts {
+  title: string
+  text: string
+  machine: (machine: Figures['machine']) => string
+  run: (run: Measured) => string
+  columns: readonly string[]
+  met: string
+  missed: string
+}
+
+const texts: Record<Language, Texts> = {
+  en: {
+    title: 'Figures',
+    text: 'Results of the last `make bench`. [Benchmarks](../guides/measured.md) explains what they mean.',
+    machine: ({ cores, memoryGiB, architecture, kernel, node }) =>
+      `Machine: ${cores} cores (${architecture}), ${memoryGiB} GiB, Linux ${kernel}, Node ${node}.`,
+    run: ({ on, commit, load }) => `${on}, commit \`${commit}\`, load ${load.toFixed(1)} at the start.`,
+    columns: ['figure', 'value', 'reference', 'ratio', 'goal'],
+    met: 'met',
+    missed: '**missed**',
+  },
+  ko: {
+    title: '측정 수치',
+    text: '마지막 `make bench`의 결과입니다. 수치의 뜻은 [벤치마크](../guides/measured.ko.md)를 보십시오.',
+    machine: ({ cores, memoryGiB, architecture, kernel, node }) =>
+      `머신: 코어 ${cores}개(${architecture}), ${memoryGiB} GiB, Linux ${kernel}, Node ${node}.`,
+    run: ({ on, commit, load }) => `${on}, 커밋 \`${commit}\`, 시작할 때의 부하 ${load.toFixed(1)}.`,
+    columns: ['수치', '값', '기준값', '비율', '목표'],
+    met: '달성',
+    missed: '**미달**',
+  },
+}
+
+function pageOf({ machine, benches }: Figures, language: Language): string {
+  const { title, text, columns, ...say } = texts[language]
+  const sections = Object.entries(benches).map(
+    ([bench, run]) =>
+      `## ${bench}\n\n${say.run(run)}\n\n${table(
+        columns,
+        run.figures.map(figure => rowOf(figure, language)),
+      )}`,
+  )
+  const intro = introduction({ name: 'figures', source: figuresFile, language, title, text })
+  return [intro, `${say.machine(machine)}\n`, ...sections].join('\n')
+}
+
+function rowOf({ name, value, unit, against, reference, ratio, goal }: Figure, language: Language): string[] {
+  const { met, missed } = texts[language]
   return [
-    '<!-- Made by `make generate` from docs/reference/figures.json. Do not edit. -->',
-    '# Figures',
-    '',
-    'What `make bench` measured last. [How it was measured](../guides/measured.md) tells what each means.',
-    '',
-    `The machine: ${cores} cores (${architecture}), ${memoryGiB} GiB, Linux ${kernel}, Node ${node}.`,
-    '',
-    ...Object.entries(benches).flatMap(([bench, { on, commit, load, figures }]) => [
-      `## ${bench}`,
-      '',
-      `${on}, commit \`${commit}\`, load ${load.toFixed(1)} at the start.`,
-      '',
-      '| figure | value | reference | ratio | goal |',
-      '|---|---|---|---|---|',
-      ...figures.map(rowOf),
-      '',
-    ]),
-  ].join('\n')
-}
-
-function rowOf({ name, value, unit, against, reference, ratio, goal }: Figure): string {
-  const meets = goal && (value <= goal.atMost ? 'met' : '**missed**')
-  const cells = [
     `\`${name}\``,
     `${shown(value)} ${unit}`,
     `${against}: ${shown(reference)} ${unit}`,
     shown(ratio),
-    goal ? `≤ ${shown(goal.atMost)} ${unit}, ${meets}` : '',
+    goal ? `≤ ${shown(goal.atMost)} ${unit}, ${value <= goal.atMost ? met : missed}` : '',
   ]
-  return `| ${cells.join(' | ')} |`
 }
 
 const measures = { seconds: ['Time', 'seconds'], calls: ['Calls', 'calls'], mib: ['Memory', 'MiB'] } as const

@@ -1,35 +1,36 @@
 /**
- * The page about the inventory's database, with its diagram: read from the tables that the migrations make.
+ * The reference page of the inventory's database with its diagram, from the tables that the migrations create.
  */
 import { sql } from 'kysely'
 import type { Tables } from '../src/inventory/schema.ts'
 import { openSqlite } from '../src/inventory/sqlite.ts'
 import { silent } from '../src/telemetry/log.ts'
+import { introduction, type Language, referencePages } from './reference.ts'
 
 type Table = keyof Tables
 type Remarks = { [T in Table]?: { [C in keyof Tables[T]]?: string } }
 
 const remarks: Remarks = {
   nodes: {
-    config: 'JSON: what was delivered',
+    config: 'JSON: delivered config',
     statuses: 'JSON: state and stages of each interface',
   },
   interfaces: { number: '0 to 9', source: 'namespace/name of the OpenstackConfig' },
   addresses: { address: 'canonical, without prefix length' },
   events: { what: 'stage/verified, status/Failed, …' },
-  history: { what: 'created, config, status, removed', after: 'JSON: the record since then' },
-  sequences: { value: 'of changes: the version of the whole' },
+  history: { what: 'created, config, status, removed', after: 'JSON: the record after the change' },
+  sequences: { value: 'last change id, the version of all data' },
   milestones: { name: 'inventory.json imported' },
 }
 
-/** What a key between tables means. Those that outlive their node (..) are not held by a key. */
+/** Labels of the relations. Records that outlive their node (..) have no foreign key. */
 const meanings: [one: Table, line: '--' | '..', many: Table, meaning: string][] = [
   ['providers', '--', 'nodes', 'has'],
-  ['nodes', '--', 'interfaces', 'was given'],
-  ['nodes', '--', 'addresses', 'answers to'],
-  ['nodes', '..', 'deliveries', 'was sent'],
-  ['nodes', '..', 'events', 'went through'],
-  ['nodes', '..', 'history', 'was'],
+  ['nodes', '--', 'interfaces', 'has'],
+  ['nodes', '--', 'addresses', 'has'],
+  ['nodes', '..', 'deliveries', 'received'],
+  ['nodes', '..', 'events', 'recorded'],
+  ['nodes', '..', 'history', 'changed'],
 ]
 
 interface Column {
@@ -39,7 +40,12 @@ interface Column {
   remark: string
 }
 
-export async function inventorySchemaPage(): Promise<string> {
+export async function inventorySchemaPages(): Promise<[path: string, text: string][]> {
+  const diagram = await diagramOfTables()
+  return referencePages('inventory-schema', language => page(diagram, language))
+}
+
+async function diagramOfTables(): Promise<string> {
   const { db, close } = await openSqlite(':memory:', silent, () => new Date(0))
   try {
     const rows = async <T>(text: string) => (await sql.raw<T>(text).execute(db)).rows
@@ -61,24 +67,24 @@ export async function inventorySchemaPage(): Promise<string> {
         const said = (remarks[name] as Record<string, string> | undefined)?.[column]
         const facts = [
           said,
-          !notnull && pk === 0 ? 'may be absent' : undefined,
+          !notnull && pk === 0 ? 'optional' : undefined,
           indexed.some(one => one.column === column) ? 'indexed' : undefined,
         ]
         return { name: column, type, marks, remark: facts.filter(Boolean).join('; ') }
       })
       boxes.push(boxOf(name, columns))
     }
-    return page([...relationsOf(keys), '', ...boxes].join('\n'))
+    return [...relationsOf(keys), '', ...boxes].join('\n')
   } finally {
     await close()
   }
 }
 
-/** Fails where a key of the schema has no meaning here, or a meaning no key: then this file is what is out of date. */
+/** Throws if the foreign keys of the schema differ from the relations above. */
 function relationsOf(keys: readonly string[]): string[] {
   const held = meanings.filter(([, line]) => line === '--').map(([one, , many]) => `${one} ${many}`)
   const odd = [...keys.filter(key => !held.includes(key)), ...held.filter(key => !keys.includes(key))]
-  if (odd.length > 0) throw new Error(`scripts/inventory-schema.ts does not know what is between: ${odd.join(', ')}`)
+  if (odd.length > 0) throw new Error(`scripts/inventory-schema.ts: update the relations of ${odd.join(', ')}`)
   return meanings.map(([one, line, many, meaning]) => `  ${one} ||${line}o{ ${many} : "${meaning}"`)
 }
 
@@ -89,25 +95,42 @@ function boxOf(name: string, columns: readonly Column[]): string {
   return [`  ${name} {`, ...lines, '  }'].join('\n')
 }
 
-function page(diagram: string): string {
-  return `<!-- Made by \`make generate\` from src/inventory/migrations. Do not edit. -->
-# The inventory's database
+const texts: Record<Language, { title: string; text: string; notes: readonly string[] }> = {
+  en: {
+    title: 'Inventory database',
+    text: 'The default is one SQLite file (WAL, `synchronous = FULL`: acknowledged writes are on the disk). With `INVENTORY_DATABASE_URL` it is PostgreSQL 12 or newer. Both have the same tables and the same [migrations](../../src/inventory/migrations/all.ts), which run at the start and only forward. Text is in byte order on both (`collate "C"`). [schema.ts](../../src/inventory/schema.ts) has the types of the tables.',
+    notes: [
+      'The documents in `nodes` are authoritative. `interfaces` and `addresses` are derived from `config`, for search and for your own queries. They are deleted with their node.',
+      'Only differences are written. A write without changes does not touch the file. The time of a check (`lastChecked`) is stored in `nodes` and creates no history.',
+      'The state of a node before a change is the `after` of its previous entry.',
+      '`history`, `deliveries` and `events` outlive their node (dotted lines). Their ids come from one sequence that is locked until the commit. A client that has seen id n has therefore missed nothing below n, and server-sent events resume from it.',
+      'Times are UTC text of a fixed width, so text order is time order.',
+      'History is kept for `INVENTORY_HISTORY_DAYS` (365), together with the entries that describe the state at that time.',
+      'Size in SQLite: a node with 10 interfaces takes 36 KiB with its first history entry, and 10 KiB for each further change. A node with one interface takes 6 KiB and 2.5 KiB. 10,000 nodes with 10 interfaces take 360 MiB, and one change per day on each adds 95 MiB per day.',
+      'If `INVENTORY_DB_PATH` ends in `.json`, it names the file of older versions. The database is next to it with the ending `.db`. The records are imported once, and the file is not changed.',
+      'A damaged file is renamed to `….damaged-<time>` and a new one is created. The operator restores the records with the next syncs. No node depends on the inventory.',
+    ],
+  },
+  ko: {
+    title: '인벤토리 데이터베이스',
+    text: '기본값은 SQLite 파일 하나입니다(WAL, `synchronous = FULL`: 응답한 쓰기는 디스크에 있습니다). `INVENTORY_DATABASE_URL`을 설정하면 PostgreSQL 12 이상을 사용합니다. 둘 다 같은 테이블과 같은 [마이그레이션](../../src/inventory/migrations/all.ts)을 사용하며, 마이그레이션은 시작할 때 앞으로만 실행됩니다. 텍스트는 둘 다 바이트 순서로 정렬됩니다(`collate "C"`). 테이블의 타입은 [schema.ts](../../src/inventory/schema.ts)에 있습니다.',
+    notes: [
+      '`nodes`의 문서가 기준입니다. `interfaces`와 `addresses`는 검색과 사용자 쿼리를 위해 `config`에서 만들며, 노드와 함께 삭제됩니다.',
+      '차이만 씁니다. 변경이 없는 쓰기는 파일을 건드리지 않습니다. 점검 시각(`lastChecked`)은 `nodes`에 저장되며 이력을 만들지 않습니다.',
+      '변경 전 노드의 상태는 이전 항목의 `after`입니다.',
+      '`history`, `deliveries`, `events`는 노드가 삭제되어도 남습니다(점선). id는 커밋할 때까지 잠기는 시퀀스 하나에서 나오므로, id n을 본 클라이언트는 n 아래를 놓치지 않으며 server-sent events를 거기서 이어 받습니다.',
+      '시각은 길이가 고정된 UTC 텍스트이므로 텍스트 순서가 시간 순서입니다.',
+      '이력은 `INVENTORY_HISTORY_DAYS`(365)일 동안 보관하며, 그 시점의 상태를 나타내는 항목도 함께 보관합니다.',
+      'SQLite에서의 크기: 인터페이스가 10개인 노드는 첫 이력을 포함해 36 KiB, 이후 변경마다 10 KiB를 씁니다. 인터페이스가 하나인 노드는 6 KiB와 2.5 KiB입니다. 인터페이스가 10개인 노드 10,000개는 360 MiB이고, 노드마다 하루에 한 번 변경하면 하루에 95 MiB가 늘어납니다.',
+      '`INVENTORY_DB_PATH`가 `.json`으로 끝나면 이전 버전의 파일입니다. 데이터베이스는 같은 위치에 확장자 `.db`로 만들어집니다. 레코드를 한 번 가져오며 원본 파일은 바꾸지 않습니다.',
+      '손상된 파일은 `….damaged-<time>`으로 이름을 바꾸고 새 파일을 만듭니다. operator가 다음 동기화에서 기록을 복원합니다. 인벤토리에 의존하는 노드는 없습니다.',
+    ],
+  },
+}
 
-SQLite in one file by default (WAL, \`synchronous = FULL\`: what was acknowledged is on the disk), PostgreSQL 12 or newer with \`INVENTORY_DATABASE_URL\`: the same tables and the same [migrations](../../src/inventory/migrations/all.ts), forward only, which run by themselves at the start. Text is in byte order on both (\`collate "C"\`). The tables are typed in [schema.ts](../../src/inventory/schema.ts).
-
-\`\`\`mermaid
-erDiagram
-${diagram}
-\`\`\`
-
-- The documents in \`nodes\` are the truth. \`interfaces\` and \`addresses\` are made of \`config\` for search and for joins of your own; they go with their node.
-- Only differences are written. A write that changes nothing touches no page of the file. The time of a check (\`lastChecked\`) is kept in \`nodes\` and makes no history.
-- What a node was before a change is the \`after\` of its entry before.
-- \`history\`, \`deliveries\` and \`events\` outlive their node (dotted). Their numbers come from one sequence that is locked until the commit, so a reader that has seen number n misses nothing below n: server-sent events resume by it.
-- Times are UTC text of one width: the order of text is the order of time.
-- History is kept for \`INVENTORY_HISTORY_DAYS\` (365). What is needed to tell how a node has been since then stays.
-- Size, measured in SQLite: a node of 10 interfaces takes 36 KiB with its first history, and 10 KiB more for each change that is kept; a node of one interface 6 KiB and 2.5 KiB. 10,000 nodes of 10 interfaces are 360 MiB, and one change a day on each of them adds 95 MiB a day.
-- \`INVENTORY_DB_PATH\` that ends in \`.json\` names the file of older versions: the database is beside it under the same name with \`.db\`, the records are imported once, the file is left as it is.
-- A file that is damaged is put aside as \`….damaged-<time>\` and a new one begun: the operator fills it again with its next syncs. Nothing on a node depends on the inventory.
-`
+function page(diagram: string, language: Language): string {
+  const { title, text, notes } = texts[language]
+  const intro = introduction({ name: 'inventory-schema', source: 'src/inventory/migrations', language, title, text })
+  const drawn = `\`\`\`mermaid\nerDiagram\n${diagram}\n\`\`\`\n`
+  return [intro, drawn, notes.map(note => `- ${note}\n`).join('')].join('\n')
 }

@@ -1,6 +1,6 @@
 /**
- * The commands of the documents that need a cluster: on a real kube-apiserver, with the real kubectl and helm. Nothing of ours
- * runs in it: test/packaging/deployed.e2e.test.ts has the parts as Pods.
+ * Runs the cluster commands of the documents with a real kube-apiserver, kubectl and helm. No component runs in this
+ * cluster; test/packaging/deployed.e2e.test.ts runs them as Pods.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -12,23 +12,23 @@ import { version } from '../../src/runtime/version.ts'
 import { helmHomes, helmProgram } from '../rigs/helm/rig.ts'
 import { type ControlPlane, startControlPlane } from '../rigs/kubernetes/rig.ts'
 import { type Block, blocksOf, root } from './blocks.ts'
-import { openStage, type Stage } from './run-block.ts'
+import { openShell, type Shell } from './run-block.ts'
 
 const namespace = 'multinic-system'
 let cluster: ControlPlane
-let stage: Stage
+let shell: Shell
 let home: string
 
 /**
- * A watch is looked at for a moment. Where no Pod runs, a port can be forwarded when its Service has it, and the doctor is right to
- * say no.
+ * Watches end after a moment. No Pod runs here, so a port-forward only checks that the Service has the port, and
+ * `multinic doctor` may exit with 1.
  */
-const programs = `
+const functions = `
 kubectl() {
   local words=("$@") at
   for at in "\${!words[@]}"; do
     case "\${words[at]}" in
-      -w) look kubectl "$@"; return ;;
+      -w) briefly kubectl "$@"; return ;;
       port-forward)
         command kubectl "\${words[@]:0:at}" get "\${words[at+1]}" --output 'jsonpath={.spec.ports[*].port}' | grep --word-regexp "\${words[at+2]}"
         return ;;
@@ -48,15 +48,15 @@ before(async () => {
     KUBECONFIG: cluster.kubeconfig,
     PATH: [join(root, 'bin'), dirname(await helmProgram()), path].join(':'),
   }
-  stage = await openStage({ env, before: programs })
-  await writeLightArtefacts(stage.dir)
-  // What a person has ready before: how Viola gets into the Biz cluster, and the key of Contrabass.
+  shell = await openShell({ env, functions })
+  await writeLightArtefacts(shell.dir)
+  // Files that the reader has: the routing of Viola and the encryption key of Contrabass.
   const routing = 'targets:\n  - { providerId: cluster-a, kubeconfig: a.kubeconfig }\n'
   const files = { 'routing.yaml': routing, 'a.kubeconfig': '{}\n', CONTRABASS_ENCRYPT_KEY: '0123456789abcdef' }
-  for (const [name, text] of Object.entries(files)) await writeFile(join(stage.dir, name), text)
+  for (const [name, text] of Object.entries(files)) await writeFile(join(shell.dir, name), text)
 })
 after(async () => {
-  await stage?.close()
+  await shell?.close()
   await cluster?.close()
   await rm(home, { recursive: true, force: true })
 })
@@ -67,17 +67,17 @@ async function kubectl(...args: string[]): Promise<void> {
 
 const all = blocksOf('cluster')
 const [isFirst, isLast] = [/guides\/install/, /guides\/operations/]
-/** The installation first, taking it away last. */
+/** The installation runs first, the removal last. */
 const installing = all.filter(({ page }) => isFirst.test(page))
 const using = all.filter(({ page }) => !isFirst.test(page) && !isLast.test(page))
 const operating = all.filter(({ page }) => isLast.test(page))
 
-/** A block that is meant for a cluster of its own finds none of ours. */
-async function emptied(): Promise<void> {
-  await stage.play({ ...aside, text: `helm uninstall multinic-agent -n ${namespace} --ignore-not-found\n` })
+/** Blocks tagged `new` start in a cluster without MultiNIC. */
+async function emptyCluster(): Promise<void> {
+  await shell.run({ ...extraBlock, text: `helm uninstall multinic-agent -n ${namespace} --ignore-not-found\n` })
   await kubectl('delete', 'namespace', namespace, '--ignore-not-found', '--wait')
 }
-const aside: Block = { page: 'this test', line: 0, language: 'sh', stage: 'cluster', marks: [], text: '' }
+const extraBlock: Block = { page: 'this test', line: 0, language: 'sh', environment: 'cluster', options: [], text: '' }
 
 const nodeConfig = `
 apiVersion: multinic.io/v1
@@ -86,37 +86,37 @@ metadata: { name: worker-1, namespace: ${namespace} }
 spec: { nodeName: worker-1, interfaces: [] }
 `
 
-function plays(blocks: readonly Block[]): void {
+function testBlocks(blocks: readonly Block[]): void {
   for (const block of blocks)
-    test(`${block.page}:${block.line} does what it says on a cluster`, async () => {
-      if (block.marks.includes('new')) await emptied()
+    test(`${block.page}:${block.line} runs on a cluster`, async () => {
+      if (block.options.includes('new')) await emptyCluster()
       if (/mnnc worker-1/.test(block.text))
         await cluster.exec('kubectl', ['apply', '--filename', '-'], { input: nodeConfig })
       const restores = /apply -f delivered/.test(block.text)
-      for (const one of restores ? backedUp : []) await kubectl('delete', one, '--namespace', namespace)
+      for (const object of restores ? backedUp : []) await kubectl('delete', object, '--namespace', namespace)
       if (/make uninstall/.test(block.text)) await kubectl('delete', 'mnnc', '--all', '--all-namespaces')
-      await stage.play(block)
-      for (const one of restores ? backedUp : []) await kubectl('get', one, '--namespace', namespace)
+      await shell.run(block)
+      for (const object of restores ? backedUp : []) await kubectl('get', object, '--namespace', namespace)
     })
 }
-/** What is lost before it is restored. */
+/** Deleted before the restore. */
 const backedUp = ['osc/openstackconfig-sample', 'mnnc/worker-1', 'secret/viola-routing']
 
-plays(installing)
-plays(using)
+testBlocks(installing)
+testBlocks(using)
 
-test('kubectl finds the packaged commands, and they find the cluster', async () => {
+test('kubectl finds the packaged commands, and they reach the cluster', async () => {
   const cli = `multinic-cli-${version}`
   const text = `tar -xzf ${cli}.tgz\nPATH=$PWD/${cli}:$PATH\nkubectl multinic version\nkubectl multinic doctor || [ $? = 1 ]\n`
-  const said = await stage.play({ ...aside, text })
-  assert.match(said, new RegExp(`^multinic ${version.replaceAll('.', '\\.')}$`, 'm'))
-  assert.match(said, /Kubernetes 1\.\d+ answers/)
-  assert.match(said, /CRD multinicnodeconfigs\.multinic\.io serves v1, v1alpha1/)
+  const output = await shell.run({ ...extraBlock, text })
+  assert.match(output, new RegExp(`^multinic ${version.replaceAll('.', '\\.')}$`, 'm'))
+  assert.match(output, /Kubernetes 1\.\d+ answers/)
+  assert.match(output, /CRD multinicnodeconfigs\.multinic\.io serves v1, v1alpha1/)
 })
 
-plays(operating)
+testBlocks(operating)
 
-test('in the end nothing of it is left', async () => {
+test('make uninstall removes the CRDs', async () => {
   const { stdout } = await cluster.exec('kubectl', ['get', 'customresourcedefinitions', '--output', 'name'])
-  assert.doesNotMatch(stdout, /multinic/, 'make uninstall has taken the definitions away')
+  assert.doesNotMatch(stdout, /multinic/, 'CRDs are left')
 })

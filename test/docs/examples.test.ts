@@ -1,4 +1,4 @@
-/** The examples that are not for helm: our own programs read them, and what others read is well formed. */
+/** The examples that are not Helm values: our programs can read them, and the others are well formed. */
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ async function documentsOf(name: string): Promise<Record<string, unknown>[]> {
   })
 }
 
-test('the kubeconfig of the routing example is read as one, with its proxy', async t => {
+test('the routing example contains a valid kubeconfig with a proxy', async t => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-examples-'))
   t.after(() => rm(dir, { recursive: true }))
   const [routing, kubeconfig] = await documentsOf('routing-proxy.yaml')
@@ -34,7 +34,7 @@ for (const [file, type] of [
   ['pods-ipvlan.yaml', 'ipvlan'],
   ['pods-macvlan.yaml', 'macvlan'],
 ] as const)
-  test(`${file} attaches a Pod to multinic0 by ${type}`, async () => {
+  test(`${file} attaches a Pod to multinic0 with ${type}`, async () => {
     const [network, pod] = await documentsOf(file)
     const { config } = network?.['spec'] as { config: string }
     const plugin = JSON.parse(config) as { type: string; master: string }

@@ -1,69 +1,66 @@
 /**
- * Commands of the documents that no test of the documents can run, each with the reason and with what stands in for it. Their
- * files, targets and options are checked like those of all others.
+ * Command blocks that no test of the documents can run, each with the reason and the test that covers it. Their files,
+ * targets and options are checked like those of all other blocks.
  */
-export interface Elsewhere {
-  /** How the block begins. */
+export interface UntestedBlock {
+  /** First words of the block. */
   begins: string
-  because: string
+  reason: string
 }
 
-export const elsewhere: readonly Elsewhere[] = [
+export const untestedBlocks: readonly UntestedBlock[] = [
   {
     begins: 'make images',
-    because:
-      'Packs every image anew, for minutes, and those of another processor from the network. test/system/images.e2e.test.ts types it, with make images-load on a node and make release, and runs what they made.',
+    reason:
+      'Takes minutes, and downloads packages for another architecture. Covered by test/system/images.e2e.test.ts.',
   },
   {
     begins: 'docker build',
-    because: 'Needs an engine. test/system/images.e2e.test.ts builds the Dockerfiles with buildah and compares.',
+    reason: 'Needs a container engine. test/system/images.e2e.test.ts builds the Dockerfiles with buildah.',
   },
-  { begins: './images-load.sh', because: 'Runs on a node. test/system/images.e2e.test.ts runs it there.' },
+  { begins: './images-load.sh', reason: 'Runs on a node. Covered by test/system/images.e2e.test.ts.' },
   {
     begins: 'sha256sum --check',
-    because:
-      'Runs on a node, with a whole release. test/system/images.e2e.test.ts does so there with what make release made.',
+    reason: 'Runs on a node with a complete release. Covered by test/system/images.e2e.test.ts.',
   },
   {
     begins: 'tar -xzf multinic-cli',
-    because: 'Puts files into your system. test/packaging/release.test.ts unpacks and runs them elsewhere.',
+    reason: 'Installs files into the system. test/packaging/release.test.ts runs them from another directory.',
   },
   {
     begins: 'npm version',
-    because:
-      'Changes the tree and packs images for minutes. test/system/images.e2e.test.ts types make release; test/packaging/release.test.ts makes all but the images, twice.',
+    reason:
+      'Changes the working tree and takes minutes. Covered by test/system/images.e2e.test.ts and test/packaging/release.test.ts.',
   },
-  { begins: 'skopeo copy', because: 'Needs a registry of yours.' },
+  { begins: 'skopeo copy', reason: 'Needs a registry of the reader.' },
   {
     begins: 'multinic migrate',
-    because:
-      'Needs a cluster of the older world. test/system/migration.ts makes one and goes the whole way by these commands.',
+    reason: 'Needs a cluster with legacy objects. test/system/migration.ts runs these commands in one.',
   },
   {
     begins: 'rabbitmqctl',
-    because: 'The broker is the one of the cloud. test/system/events.e2e.test.ts gives such rights on a real one.',
+    reason: 'Needs the broker of a cloud. test/system/events.e2e.test.ts grants the same rights on a real broker.',
   },
   {
     begins: 'sudo ./bin/multinic sandbox up --rabbitmq',
-    because: 'Needs a broker. test/system/events.e2e.test.ts runs the sandbox with a real one.',
+    reason: 'Needs a broker. test/system/events.e2e.test.ts runs the sandbox with a real one.',
   },
   {
     begins: 'make bench',
-    because: 'Measures for minutes and changes the tree. scripts/figures-page.test.ts makes a page of figures.',
+    reason:
+      'Takes minutes on an idle machine and changes the working tree. scripts/figures-page.test.ts renders a page.',
   },
   {
     begins: 'id=$(kubectl get mnnc',
-    because:
-      'Needs the logs of parts that have run as Pods for a while. Tests beside the parts hold the id on every wire.',
+    reason: 'Needs logs of components that run as Pods. Tests of each component check the trace ID on every call.',
   },
-  { begins: 'make bench', because: 'Measures for minutes, on a machine that has nothing else to do.' },
   {
     begins: './bin/multinic sandbox up --nodes 500',
-    because: 'Takes a minute of both processors. Tests of the sandbox run simulated nodes, fewer of them.',
+    reason: 'Takes a minute of CPU time. Tests of the sandbox run fewer simulated nodes.',
   },
-  { begins: 'openstack port set', because: 'Needs the OpenStack client and a cloud of yours.' },
+  { begins: 'openstack port set', reason: 'Needs the OpenStack client and a cloud of the reader.' },
   {
     begins: 'source <(multinic completion',
-    because: 'Belongs into files of three shells. src/cli/completion.test.ts lets each of them read its script.',
+    reason: 'Belongs into files of three shells. src/cli/completion.test.ts loads the script in each of them.',
   },
 ]

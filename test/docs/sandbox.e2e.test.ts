@@ -1,6 +1,5 @@
 /**
- * The commands of the documents that need all parts at work: on a sandbox, with the real kubectl. Those for a node run on a node
- * of it.
+ * Runs the sandbox commands of the documents in a sandbox with the real kubectl, and the node commands on one of its nodes.
  */
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
@@ -13,23 +12,23 @@ import { currentIsolation } from '../rigs/isolation.ts'
 import { binary } from '../rigs/kubernetes/binaries.ts'
 import { run } from '../rigs/process.ts'
 import { type Block, blocksOf, commandsOf, english, root, spansIn } from './blocks.ts'
-import { openStage, type Stage } from './run-block.ts'
+import { openShell, type Shell } from './run-block.ts'
 
-let stage: Stage
+let shell: Shell
 let status: SandboxStatus
 let running = false
-let given: Record<string, string> = {}
+let replacements: Record<string, string> = {}
 
-/** Two clusters: OpenstackConfigs are in the one for management. What watches for ever is looked at for a moment. */
-const programs = `
+/** OpenstackConfigs are in the management cluster, everything else in the Biz cluster. Watches end after a moment. */
+const functions = `
 kubectl() {
   case " $* " in
     *' osc '*) local -x KUBECONFIG=$MANAGEMENT ;;
     *) local -x KUBECONFIG=$BIZ ;;
   esac
-  case " $* " in *' -w '*) look kubectl "$@" ;; *) command kubectl "$@" ;; esac
+  case " $* " in *' -w '*) briefly kubectl "$@" ;; *) command kubectl "$@" ;; esac
 }
-curl() { case " $* " in *' -sN '*) look curl "$@" ;; *) command curl --fail-with-body "$@" ;; esac; }
+curl() { case " $* " in *' -sN '*) briefly curl "$@" ;; *) command curl --fail-with-body "$@" ;; esac; }
 `
 
 before(async () => {
@@ -37,22 +36,26 @@ before(async () => {
   const env: Record<string, string> = {
     PATH: [join(root, 'bin'), dirname(binary('kubectl')), environment()['PATH']].join(':'),
   }
-  stage = await openStage({ env, before: `${programs}[ ! -f stage.env ] || source ./stage.env\n`, given: () => given })
-  env['MULTINIC_SANDBOX_DIR'] = join(stage.dir, 'sandbox')
-  await buildAgent(join(stage.dir, 'agent.cjs'))
+  shell = await openShell({
+    env,
+    functions: `${functions}[ ! -f shell.env ] || source ./shell.env\n`,
+    replacements: () => replacements,
+  })
+  env['MULTINIC_SANDBOX_DIR'] = join(shell.dir, 'sandbox')
+  await buildAgent(join(shell.dir, 'agent.cjs'))
 })
 after(async () => {
-  if (!stage) return
+  if (!shell) return
   await multinic('down')
-  await stage.close()
+  await shell.close()
 })
 
 function multinic(...words: string[]): Promise<string> {
-  const env = { MULTINIC_SANDBOX_DIR: join(stage.dir, 'sandbox') }
+  const env = { MULTINIC_SANDBOX_DIR: join(shell.dir, 'sandbox') }
   return run(join(root, 'bin/multinic'), ['sandbox', ...words], { env }).then(({ stdout }) => stdout)
 }
 
-/** It is there, and the reader has looked where: addresses, kubeconfigs, a port. */
+/** Starts the sandbox and learns what a reader would see: addresses, kubeconfigs, a port. */
 async function up(): Promise<void> {
   if (running) return
   await multinic('up')
@@ -68,13 +71,13 @@ async function up(): Promise<void> {
     PORT: nic?.portId,
   }
   const lines = Object.entries(variables).map(([name, value]) => `export ${name}='${value}'\n`)
-  await writeFile(join(stage.dir, 'stage.env'), lines.join(''))
+  await writeFile(join(shell.dir, 'shell.env'), lines.join(''))
   const cluster = await clusterId()
   const here = await kubectl('get', 'osc', 'sandbox', '--namespace', 'multinic-system', '--output', 'yaml')
-  await writeFile(join(stage.dir, 'openstackconfig.yaml'), here)
+  await writeFile(join(shell.dir, 'openstackconfig.yaml'), here)
   const config = { nodeName: 'worker-9', instanceId: 'worker-9', interfaces: [] }
-  await writeFile(join(stage.dir, 'body.json'), JSON.stringify([config]))
-  given = {
+  await writeFile(join(shell.dir, 'body.json'), JSON.stringify([config]))
+  replacements = {
     NAME: 'sandbox',
     NODE: 'worker-1',
     'osc storage': 'osc sandbox',
@@ -90,8 +93,8 @@ async function up(): Promise<void> {
   running = true
 }
 
-async function play(block: Block): Promise<void> {
-  await stage.play(block)
+async function runBlock(block: Block): Promise<void> {
+  await shell.run(block)
   if (/make down/.test(block.text)) running = false
 }
 
@@ -105,7 +108,7 @@ async function kubectl(...args: string[]): Promise<string> {
   return (await run(binary('kubectl'), args, { env })).stdout
 }
 
-/** What takes the sandbox down comes last, and the quick start begins with nothing. */
+/** The sandbox guide stops the sandbox, so it runs last; the README starts from nothing after it. */
 const [starts, others] = [/^README/, /guides\/sandbox/]
 const sandbox = blocksOf('sandbox')
 const blocks = [
@@ -114,41 +117,41 @@ const blocks = [
 ]
 
 for (const block of blocks)
-  test(`${block.page}:${block.line} does what it says in the sandbox`, async () => {
+  test(`${block.page}:${block.line} runs in the sandbox`, async () => {
     await up()
-    await play(block)
+    await runBlock(block)
   })
 
-/** Those that a sentence names in full; of what is in the cluster, not of the cluster itself. */
-const spoken = english.flatMap(page =>
+/** Complete kubectl commands in inline code that name our objects. */
+const inline = english.flatMap(page =>
   spansIn(page)
     .filter(span => /^kubectl (?!.*…).*\b(osc|mnnc|multinicclusterconfigs)\b/.test(span))
-    .map((span): Block => ({ page, line: 0, language: 'sh', stage: 'sandbox', marks: [], text: `${span}\n` })),
+    .map((span): Block => ({ page, line: 0, language: 'sh', environment: 'sandbox', options: [], text: `${span}\n` })),
 )
-test('what sentences say to do with kubectl can be done in the sandbox', async () => {
+test('kubectl commands in inline code run in the sandbox', async () => {
   await up()
-  assert.ok(spoken.length > 5)
-  for (const block of spoken) await play(block)
+  assert.ok(inline.length > 5)
+  for (const block of inline) await runBlock(block)
 })
 
-/** On worker-2: what a person takes away by hand there is of no use to anybody after it. */
+/** Runs on worker-2: the block removes a NIC by hand, and no later block uses that node. */
 function onNode(block: Block): Block {
   const mac = status.nodes.find(({ name }) => name === 'worker-2')?.interfaces[0]?.macAddress ?? ''
   const text = commandsOf(block)
     .replaceAll('…', '')
     .replaceAll('MAC.json', `${mac.replaceAll(':', '')}.json`)
-  const script = `multinic sandbox shell worker-2 bash -euo pipefail <<'EOF'\ncd ${stage.dir}\n${text}EOF\n`
+  const script = `multinic sandbox shell worker-2 bash -euo pipefail <<'EOF'\ncd ${shell.dir}\n${text}EOF\n`
   return { ...block, language: 'sh', text: script }
 }
 
 for (const block of blocksOf('node'))
-  test(`${block.page}:${block.line} does what it says on a node`, async () => {
+  test(`${block.page}:${block.line} runs on a node`, async () => {
     await up()
-    await play(onNode(block))
+    await runBlock(onNode(block))
   })
 
 for (const block of sandbox.filter(({ page }) => starts.test(page)))
-  test(`${block.page}:${block.line} does what it says, from nothing`, async () => {
+  test(`${block.page}:${block.line} runs without a sandbox`, async () => {
     if (/make up/.test(block.text)) await multinic('down')
-    await play(block)
+    await runBlock(block)
   })

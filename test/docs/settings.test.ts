@@ -1,4 +1,4 @@
-/** Tables of settings that stand in guides say what the generated pages say: the same names, the same defaults. */
+/** Settings tables in guides have the names and defaults of the generated pages. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { root } from './blocks.ts'
 
 type Defaults = Map<string, string>
 
-/** Rows whose first cell names variables; the default is in the cell before the last. */
+/** Rows that begin with variables; the last cell but one is the default. */
 function settingsIn(page: string): Defaults {
   const text = readFileSync(join(root, page), 'utf8')
   const rows = [...text.matchAll(/^\| (`[A-Z].*) \|$/gm)].map(([, row = '']) => row.split(' | '))
@@ -21,29 +21,32 @@ function settingsIn(page: string): Defaults {
   )
 }
 
-/** A value is between backticks, everything else is said in words of the language. */
+/** A value in backticks; other defaults are described in the language of the page. */
 const literalIn = (cell: string | undefined) => /^`.*`$/.exec(cell ?? '')?.[0]
 
-/** What nobody sets. */
-const ofKubernetes = (name: string) => name.startsWith('KUBERNETES_')
+/** Kubernetes sets these. */
+const isKubernetes = (name: string) => name.startsWith('KUBERNETES_')
 const viola = settingsIn('docs/reference/viola-settings.md')
 const controller = settingsIn('docs/reference/controller-settings.md')
-const ofAgent = (name: string) => /^(NETWORK_|NIC_WAIT$|PREFLIGHT_)/.test(name)
+const isAgentSetting = (name: string) => /^(NETWORK_|NIC_WAIT$|PREFLIGHT_)/.test(name)
 const sorted = (names: Iterable<string>) => [...names].sort()
 
 for (const ending of ['md', 'ko.md']) {
-  test(`docs/guides/viola.${ending} has every setting with its default, and no other`, () => {
-    const told = settingsIn(`docs/guides/viola.${ending}`)
-    assert.ok(told.size > 15)
-    assert.deepEqual(sorted(told.keys()), sorted([...viola.keys()].filter(name => !ofKubernetes(name))))
-    for (const [name, cell] of told) assert.equal(literalIn(cell), literalIn(viola.get(name)), name)
+  test(`docs/guides/viola.${ending} lists every setting with its default`, () => {
+    const documented = settingsIn(`docs/guides/viola.${ending}`)
+    assert.ok(documented.size > 15)
+    assert.deepEqual(sorted(documented.keys()), sorted([...viola.keys()].filter(name => !isKubernetes(name))))
+    for (const [name, cell] of documented) assert.equal(literalIn(cell), literalIn(viola.get(name)), name)
   })
 
-  test(`docs/guides/agent.${ending} has every setting with its default, and no other`, () => {
-    const told = settingsIn(`docs/guides/agent.${ending}`)
-    // The backend is told by a label of the Node, not by a setting of the controller.
-    assert.deepEqual(sorted(told.keys()), sorted([...[...controller.keys()].filter(ofAgent), 'MULTINIC_BACKEND']))
-    const literals = [...told].flatMap(([name, cell]) => {
+  test(`docs/guides/agent.${ending} lists every setting with its default`, () => {
+    const documented = settingsIn(`docs/guides/agent.${ending}`)
+    // A label of the Node sets the backend, not a setting of the controller.
+    assert.deepEqual(
+      sorted(documented.keys()),
+      sorted([...[...controller.keys()].filter(isAgentSetting), 'MULTINIC_BACKEND']),
+    )
+    const literals = [...documented].flatMap(([name, cell]) => {
       const literal = literalIn(cell)
       return literal ? [[name, literal.slice(1, -1)] as const] : []
     })

@@ -15,6 +15,7 @@ import { Banner, Loading, TokenForm, Unreachable } from './shell/banner.tsx'
 import { Shell } from './shell/shell.tsx'
 import type { Data, DataSource } from './state/data.ts'
 import { preferences, savePreferences } from './state/preferences.ts'
+import { useExplain } from './state/reasons.ts'
 import { keepSnapshotTime, type Route, routeFrom } from './state/route.ts'
 import { useSnapshot } from './state/snapshot.ts'
 import { Topology } from './topology/topology.tsx'
@@ -62,6 +63,7 @@ export function App({ source }: { source: DataSource }) {
   }, [])
 
   const t = useMemo(() => translator(chosen.language), [chosen.language])
+  const explain = useExplain(chosen.language)
   const { nodeName, screen } = route
   useEffect(() => {
     document.title = `${nodeName ?? t(`screen.${screen}`)} · MultiNIC`
@@ -77,13 +79,14 @@ export function App({ source }: { source: DataSource }) {
     }
     return {
       t,
+      explain,
       language: chosen.language,
       now: asof ? Date.parse(asof) : Math.max(now, data.lastContact),
       data: asof ? { ...data, ...past, ...(snapshot ? {} : { phase: 'loading' as const }) } : data,
       route,
       retry: source.retry,
     }
-  }, [t, chosen.language, now, data, asof, snapshot, route, source])
+  }, [t, explain, chosen.language, now, data, asof, snapshot, route, source])
   const choose = (change: Partial<typeof chosen>) => {
     const next = { ...chosen, ...change }
     savePreferences(next)

@@ -1,10 +1,11 @@
 /**
- * Bundles the dashboard: one page, one script, one style sheet, each with its content hash in the name and compressed copies.
+ * Bundles the dashboard: one page, one script with chunks that it loads on demand, one style sheet. Names contain a content hash,
+ * and every file has compressed copies.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
@@ -16,10 +17,13 @@ const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><rect 
 export async function buildWeb(outdir: string): Promise<string[]> {
   const { outputFiles } = await build({
     absWorkingDir: here,
-    entryPoints: { app: 'main.tsx', style: 'styles/all.css' },
+    entryPoints: { script: 'main.tsx', style: 'styles/all.css' },
+    entryNames: 'assets/[name]-[hash]',
+    chunkNames: 'assets/[name]-[hash]',
     outdir,
     write: false,
     bundle: true,
+    splitting: true,
     minify: true,
     format: 'esm',
     target: ['chrome123', 'firefox121', 'safari17.5'],
@@ -28,15 +32,14 @@ export async function buildWeb(outdir: string): Promise<string[]> {
     legalComments: 'none',
     logLevel: 'error',
   })
-  const output = (suffix: string) => outputFiles.find(({ path }) => path.endsWith(suffix))?.text ?? ''
-  const assets = { icon: ['svg', icon], style: ['css', output('style.css')], script: ['js', output('app.js')] } as const
-  const files = new Map<string, string>()
+  const iconHash = createHash('sha256').update(icon).digest('hex').slice(0, 10)
+  const files = new Map([
+    [`assets/icon-${iconHash}.svg`, icon],
+    ...outputFiles.map(({ path, text }) => [relative(outdir, path), text] as const),
+  ])
   let page = (await readFile(join(here, 'index.html'), 'utf8')).replace(/\n\s*/g, '\n')
-  for (const [name, [kind, text]] of Object.entries(assets)) {
-    const path = `assets/${name}-${createHash('sha256').update(text).digest('hex').slice(0, 10)}.${kind}`
-    files.set(path, text)
-    page = page.replace(`%${name}%`, `/${path}`)
-  }
+  for (const path of files.keys())
+    page = page.replace(`%${path.slice('assets/'.length, path.lastIndexOf('-'))}%`, `/${path}`)
   files.set('index.html', page)
 
   await rm(outdir, { recursive: true, force: true })

@@ -35,9 +35,12 @@ test('the page is served with a policy that allows nothing inline and nothing fr
   assert.equal(answer.headers['cache-control'], 'no-cache')
 })
 
-test('everything the page asks for is there, by a name that changes with its content, for good', async () => {
+test('every file that the page or its script loads is served, with a content hash in its name', async () => {
   const page = (await app.inject('/')).body
-  const wanted = [...page.matchAll(/(?:src|href)="(\/assets[^"]+)"/g)].map(([, path = '']) => path)
+  const assets = [...page.matchAll(/(?:src|href)="(\/assets[^"]+)"/g)].map(([, path = '']) => path)
+  const script = (await app.inject(assets.find(path => path.endsWith('.js')) ?? '')).body
+  const chunks = [...script.matchAll(/import\("\.(\/[^"]+)"\)/g)].map(([, path = '']) => `/assets${path}`)
+  const wanted = [...assets, ...chunks]
   assert.deepEqual(wanted.map(path => path.slice(1)).sort(), files.filter(path => path !== 'index.html').sort())
   for (const path of wanted) {
     const answer = await app.inject(path)

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { stringify } from 'yaml'
+import { reasonText } from '../../src/contract/reasons/catalogue.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { barriersOn, unseenFocus } from '../rigs/browser/accessibility.ts'
 import { type Chromium, scrolling, soon, startChromium, type Tab } from '../rigs/browser/rig.ts'
@@ -53,6 +54,22 @@ test('a deviation is shown with the reason and remedy of the API', async () => {
     assert.match(await page.locator('.pipe .pr').first().innerText(), /Pending at Job[\s\S]*waiting/),
   )
   await tab.picture('fleet-node')
+})
+
+test('in Korean, meaning and remedy come from the catalogue of reasons', async () => {
+  const { meaning, remedy } = reasonText('NicMissing', 'ko') ?? assert.fail('unknown reason')
+  const korean = await browser.open(`${fleet.url}/#/deviations`, { locale: 'ko-KR' })
+  try {
+    const row = korean.page.locator('.dev tr', { hasText: remedy })
+    await row.waitFor()
+    assert.ok((await row.innerText()).includes(meaning))
+    await row.getByRole('link').click()
+    await korean.page.locator('.advice', { hasText: remedy }).waitFor()
+    await korean.picture('fleet-node-ko')
+    assert.deepEqual(korean.complaints, [])
+  } finally {
+    await korean.close()
+  }
 })
 
 test('an ignored port is shown with its reason, and the search finds it by its ID', async () => {

@@ -14,16 +14,20 @@ import { count } from '../ui/format.ts'
 import { Panel, SeverityLabel } from '../ui/panel.tsx'
 
 export function Deviations() {
-  const { t, data, route, language } = useUi()
+  const { t, explain, data, route, language } = useUi()
   const { provider = '' } = route.query
   const providers = useMemo(() => providerIdsOf(data.nodes), [data.nodes])
   const rows = useMemo(
     () =>
       data.deviations
         .filter(each => !provider || each.providerId === provider)
-        .map(each => ({ ...each, severity: severityOf(each.status, each.reason, each.differences) }))
+        .map(each => ({
+          ...each,
+          ...explain(each),
+          severity: severityOf(each.status, each.reason, each.differences),
+        }))
         .sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity)),
-    [data.deviations, provider],
+    [data.deviations, provider, explain],
   )
   const ignored = useMemo(() => ignoredVerdicts(data.verdicts, data.nodes).length, [data.verdicts, data.nodes])
   const save = () =>
@@ -40,7 +44,7 @@ export function Deviations() {
             .map(({ field, wanted, observed }) => `${field}: ${observed || '-'}, requested ${wanted}`)
             .join('; '),
           row.reason ?? '',
-          row.remedy ?? '',
+          row.remedy,
         ]),
       ],
       'deviations.csv',
@@ -101,8 +105,11 @@ export function Deviations() {
                       ))}
                       {row.differences.length === 0 && <span class="dim">–</span>}
                     </td>
-                    <td class="full">{row.reason ?? <span class="dim">–</span>}</td>
-                    <td class="full mid">{row.remedy ?? <span class="dim">–</span>}</td>
+                    <td class="full">
+                      {row.reason ?? <span class="dim">–</span>}
+                      {row.meaning && <span class="mid block">{row.meaning}</span>}
+                    </td>
+                    <td class="full mid">{row.remedy || <span class="dim">–</span>}</td>
                   </tr>
                 ))}
               </tbody>

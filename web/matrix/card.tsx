@@ -14,7 +14,7 @@ export interface HoveredCell {
 }
 
 export function MatrixCard({ cell: { node, nic, box } }: { cell: HoveredCell }) {
-  const { t, now, language } = useUi()
+  const { t, explain, now, language } = useUi()
   const card = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {
     const element = card.current
@@ -38,7 +38,8 @@ export function MatrixCard({ cell: { node, nic, box } }: { cell: HoveredCell }) 
     [t('nic.macAddress'), nic.macAddress],
     [t('nic.since'), clock(nic.stages.verified ?? node.updatedAt, now, language)],
   ]
-  const why = nic.severity === 'configured' ? '' : [nic.reason, nic.message].filter(Boolean).join(': ')
+  const explanation = explain(nic).meaning || nic.message
+  const why = nic.severity === 'configured' ? '' : [nic.reason, explanation].filter(Boolean).join(': ')
   return (
     <div class="card float" role="tooltip" ref={card}>
       <div class="hd">

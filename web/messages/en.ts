@@ -88,7 +88,7 @@ export const en = {
   'overview.provider': 'Provider',
   'overview.changed': 'Changed',
   'overview.byState': 'NICs by state',
-  'overview.notReady': 'Not ready yet',
+  'overview.notReady': 'Not ready',
   'overview.recent': 'Recent changes',
   'overview.noChanges': 'No changes yet',
   'change.created': 'new node',

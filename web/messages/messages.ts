@@ -1,11 +1,12 @@
 /**
  * The texts of the dashboard in the chosen language. Messages from the API are shown as they are.
  */
+import type { Language } from '../../src/contract/reasons/reason.ts'
 import { en, type MessageKey } from './en.ts'
 import { ko } from './ko.ts'
 
+export type { Language } from '../../src/contract/reasons/reason.ts'
 export type { MessageKey } from './en.ts'
-export type Language = 'en' | 'ko'
 export type Translate = (key: MessageKey, values?: Record<string, string | number>) => string
 
 export const languages: Record<Language, Record<MessageKey, string>> = { en, ko }

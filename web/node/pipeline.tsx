@@ -103,16 +103,18 @@ function Stage({ view: { stage, status, at, took }, first }: { view: StageView; 
 }
 
 function Advice({ nic }: { nic: Nic }) {
-  const { t } = useUi()
+  const { t, explain } = useUi()
   if (nic.severity === 'configured' || (nic.reason === '' && nic.message === '' && nic.differences.length === 0))
     return null
   const command = retryCommand(nic)
+  const { meaning, remedy } = explain(nic)
   const tone =
     nic.severity === 'failed' ? 'bad' : nic.severity === 'inProgress' || nic.severity === 'removing' ? 'acc' : 'warn'
   return (
     <div class={`advice ${tone}`}>
       <div>
         <b>{nic.reason || t(`severity.${nic.severity}`)}</b>
+        {meaning && <p>{meaning}</p>}
         {nic.message && <p>{nic.message}</p>}
         {nic.differences.map(({ field, wanted, observed }) => (
           <p key={`${field} ${wanted}`}>
@@ -121,16 +123,16 @@ function Advice({ nic }: { nic: Nic }) {
             </span>
           </p>
         ))}
-        {nic.remedy && (
+        {remedy && (
           <p>
-            <strong>{t('node.remedy')}</strong> {nic.remedy}
+            <strong>{t('node.remedy')}</strong> {remedy}
           </p>
         )}
       </div>
       <div class="bt">
-        {nic.remedy && (
+        {remedy && (
           <CopyButton
-            text={[nic.reason, nic.message, nic.remedy].filter(Boolean).join('\n')}
+            text={[nic.reason, meaning, nic.message, remedy].filter(Boolean).join('\n')}
             label={t('node.copyRemedy')}
           />
         )}

@@ -19,7 +19,7 @@ interface Item {
 const maxListed = 7
 
 export function AttentionList({ nics }: { nics: number }) {
-  const { t, data, now, language } = useUi()
+  const { t, explain, data, now, language } = useUi()
   const items = useMemo(() => {
     const found = data.nodes.flatMap(node =>
       node.nics
@@ -51,7 +51,9 @@ export function AttentionList({ nics }: { nics: number }) {
               <p class="tt">
                 {node.nodeName} {nic.name} · {nic.reason || t(`severity.${nic.severity}`)}
               </p>
-              <p class="ds">{nic.differences[0] ? differenceText(nic) : nic.message || nic.remedy}</p>
+              <p class="ds">
+                {nic.differences[0] ? differenceText(nic) : explain(nic).meaning || nic.message || nic.remedy}
+              </p>
             </div>
             <div class="ac">
               <span class="age" title={exact(since, language)}>

@@ -16,7 +16,7 @@ import { Badge, Panel } from '../ui/panel.tsx'
 const maxRows = 300
 
 export function Ports() {
-  const { t, data, route, language } = useUi()
+  const { t, explain, data, route, language } = useUi()
   const { q = '', reason = '' } = route.query
   const all = useMemo(() => ignoredVerdicts(data.verdicts, data.nodes), [data.verdicts, data.nodes])
   const matching = useMemo(() => all.filter(verdict => q === '' || verdictMatches(verdict, q)), [all, q])
@@ -36,7 +36,7 @@ export function Ports() {
           verdict.vm,
           verdict.reason,
           verdict.message,
-          verdict.remedy ?? '',
+          explain(verdict).remedy,
           verdict.config,
         ]),
       ],
@@ -113,7 +113,7 @@ export function NodePorts({ node }: { node: Node }) {
 }
 
 function VerdictTable({ rows, nodes }: { rows: readonly OperatorVerdict[]; nodes?: readonly Node[] }) {
-  const { t } = useUi()
+  const { t, explain } = useUi()
   return (
     <div class="scrollx">
       <table class="tbl rows verdicts">
@@ -141,9 +141,10 @@ function VerdictTable({ rows, nodes }: { rows: readonly OperatorVerdict[]; nodes
               )}
               <td class="full">
                 <b class="strong">{verdict.reason}</b>
+                {explain(verdict).meaning && <span class="mid block">{explain(verdict).meaning}</span>}
                 <span class="mid block">{verdict.message}</span>
               </td>
-              <td class="full mid">{verdict.remedy ?? <span class="dim">–</span>}</td>
+              <td class="full mid">{explain(verdict).remedy || <span class="dim">–</span>}</td>
               <td>
                 <span class="mono dim">{verdict.config}</span>
               </td>

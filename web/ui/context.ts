@@ -5,10 +5,12 @@ import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { type Language, type Translate, translator } from '../messages/messages.ts'
 import { type Data, noData } from '../state/data.ts'
+import { type Explain, explainInEnglish } from '../state/reasons.ts'
 import type { Route } from '../state/route.ts'
 
 export interface Ui {
   t: Translate
+  explain: Explain
   language: Language
   /** Updated every few seconds. */
   now: number
@@ -19,6 +21,7 @@ export interface Ui {
 
 export const UiContext = createContext<Ui>({
   t: translator('en'),
+  explain: explainInEnglish,
   language: 'en',
   now: 0,
   data: noData,

@@ -34,7 +34,7 @@ test('an isolation that exceeds its time limit ends as a whole', async () => {
 test('the isolation of a killed starter ends with it, and the next run removes its directory', async () => {
   const before = await leftovers()
   const module = join(import.meta.dirname, 'isolation.ts')
-  const code = `import { inWorld } from '${module}'; await inWorld(['sh', '-c', 'sleep 4714'], { within: ${within} })`
+  const code = `import { runIsolated } from '${module}'; await runIsolated(['sh', '-c', 'sleep 4714'], { within: ${within} })`
   const owner = spawn(process.execPath, ['--input-type=module-typescript', '--eval', code], { stdio: 'ignore' })
   await eventually(async () => assert.notDeepEqual((await leftovers()).sleeps, before.sleeps), { within })
   owner.kill('SIGKILL')

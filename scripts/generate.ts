@@ -23,7 +23,7 @@ const header = '# Made by `make generate` from src/contract. Do not edit.\n'
 const files = new Map<string, string>()
 
 files.set('src/runtime/version.ts', versionFile())
-files.set('src/cli/part-rights.ts', partRightsFile())
+files.set('src/cli/doctor/component-rights.ts', partRightsFile())
 
 for (const kind of kinds) {
   const text = header + stringify(crdOf(kind), { lineWidth: 0, aliasDuplicateObjects: false })

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { status } from '../src/cli/commands.ts'
+import { status } from '../src/cli/actions.ts'
 import { terminalIo } from '../src/cli/terminal.ts'
 import { environment } from '../src/runtime/env.ts'
 

@@ -1,190 +1,127 @@
 /**
- * What the commands do: ask the APIs, then show. Loaded only when one of them runs.
+ * The people's commands: what they are called and take. What they do is loaded when one of them runs.
  */
-import { type OpenstackConfig, openstackConfigs } from '../contract/openstack-config.ts'
-import type { OperatorVerdict } from '../contract/operator-api.ts'
-import { messageOf } from '../runtime/errors.ts'
-import { type AccessFlags, accessFrom } from './access.ts'
-import { type Api, connectApi, type Query } from './api.ts'
-import { planned } from './dry-run.ts'
-import { hitsIn } from './hits.ts'
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { version } from '../runtime/version.ts'
+import type { Flags } from './actions.ts'
+import { clusterCommands } from './cluster-commands.ts'
+import { type Shell, shells } from './completion.ts'
 import { CliError, type Ending, type Io } from './io.ts'
-import { type Format, print, timeFrom } from './print.ts'
-import { historyLines } from './render/history-text.ts'
-import { deviationColumns, deviationLines, deviationRow, hitColumns, hitLines } from './render/lists.ts'
-import { planLines } from './render/plan-text.ts'
-import { historyRows, nicTable, statusRows, whyRows } from './render/rows.ts'
-import { statusTree } from './render/status-tree.ts'
-import { whyLines } from './render/why-text.ts'
-import { statusOf } from './status.ts'
-import { nodesAbout, whyOf } from './why.ts'
+import { migrateCommand } from './legacy/migrate-commands.ts'
 
-export interface Flags extends AccessFlags {
-  output?: Format
-  provider?: string
-  at?: string
-  limit?: number
-  kubeconfig?: string
-  context?: string
-  namespace?: string
-  filename?: string
-}
+type Commands = typeof import('./actions.ts')
 
-export async function status(io: Io, flags: Flags, nodeName?: string): Promise<Ending> {
-  const { provider, kubeconfig, context } = flags
-  const [records, configs] = await Promise.all([
-    apiOf(io, flags).records({ providerId: provider, nodeName }),
-    kubeconfig === undefined || nodeName !== undefined ? [] : configsIn(kubeconfig, context),
-  ])
-  if (nodeName !== undefined && records.length === 0) return unknown(io, `no node is called ${nodeName}`)
-  const view = statusOf(records, configs).filter(({ providerId }) => provider === undefined || providerId === provider)
-  await print(io, flags.output, {
-    data: { providers: view },
-    lines: look => (view.length > 0 ? statusTree(view, look) : ['nothing was delivered to any node yet']),
-    rows: () => statusRows(view),
-  })
-  return 'yes'
-}
+const allForms = ['wide', 'json', 'yaml', 'csv']
 
-export async function why(io: Io, flags: Flags, word: string): Promise<Ending> {
-  const api = apiOf(io, flags)
-  const nodes = nodesAbout(word, await api.records({ q: word, providerId: flags.provider }))
-  const vms = new Set([word, ...nodes.filter(({ nodeName }) => nodeName === word).map(({ instanceId }) => instanceId)])
-  const verdicts = await verdictsOf(io, api, [{ port: word }, ...[...vms].map(vm => ({ vm }))])
-  const answer = whyOf(nodes, verdicts)
-  if (nodes.length === 0 && verdicts.length === 0)
-    return unknown(io, `nothing is known of ${word}: no node, VM, port or address is called so`)
-  await print(io, flags.output, {
-    data: answer,
-    lines: look => whyLines(answer, look),
-    rows: () => whyRows(answer),
-  })
-  return 'yes'
-}
-
-export async function plan(io: Io, flags: Flags): Promise<Ending> {
-  const plans = await planned(io, apiOf(io, flags), flags)
-  await print(io, flags.output, {
-    data: plans.length === 1 ? plans[0]?.plan : plans,
-    lines: ({ paint }) =>
-      plans.flatMap(({ name, plan }, at) => [...(at > 0 ? [''] : []), ...planLines(name, plan, paint)]),
-  })
-  return plans.some(({ plan }) => plan.error) ? 'no' : 'yes'
-}
-
-export async function history(io: Io, flags: Flags, nodeName: string): Promise<Ending> {
-  const { provider: providerId, limit } = flags
-  const api = apiOf(io, flags)
-  const at = timeFrom(flags.at, io.now())
-  if (at !== undefined) {
-    const record = await api.record(nodeName, { providerId, at })
-    if (!record) return unknown(io, `${nodeName} had nothing of ours at ${at}`)
-    const view = statusOf([record])
-    await print(io, flags.output, {
-      data: record,
-      lines: look => statusTree(view, look),
-      rows: () => statusRows(view),
-    })
-    return 'yes'
-  }
-  const entries = await api.history(nodeName, { providerId, limit })
-  if (entries.length === 0) return unknown(io, `there was never a node called ${nodeName}`)
-  await print(io, flags.output, {
-    data: entries,
-    lines: look => historyLines(entries, look),
-    rows: () => historyRows(entries),
-  })
-  return 'yes'
-}
-
-export async function find(io: Io, flags: Flags, word: string): Promise<Ending> {
-  const api = apiOf(io, flags)
-  const at = timeFrom(flags.at, io.now())
-  const limit = flags.limit ?? 50
-  const records = at !== undefined || flags.output === 'wide' ? await api.records({ q: word, at }) : []
-  const hits = at === undefined ? await api.search(word, limit) : hitsIn(records, word).slice(0, limit)
-  if (hits.length === 0) return unknown(io, `nothing begins with ${word}${at === undefined ? '' : ` at ${at}`}`)
-  await print(io, flags.output, {
-    data: hits,
-    lines: ({ paint, wide }) => hitLines(hits, paint, wide ? records : undefined),
-    rows: () => [hitColumns, ...hits.map(hit => hitColumns.map(column => hit[column]))],
-  })
-  return 'yes'
-}
-
-export async function check(io: Io, flags: Flags): Promise<Ending> {
-  const api = apiOf(io, flags)
-  const { provider } = flags
-  const [deviations, providers] = await Promise.all([api.deviations({ providerId: provider }), api.providers()])
-  const nodes = providers.filter(one => provider === undefined || one.providerId === provider).flatMap(one => one.nodes)
-  const nics = nodes.reduce((sum, node) => sum + node.interfaceCount, 0)
-  const fine = `${nics} interfaces of ${nodes.length} nodes are as they were asked for`
-  await print(io, flags.output, {
-    data: deviations,
-    lines: look => (deviations.length === 0 ? [look.paint('good', fine)] : deviationLines(deviations, look)),
-    rows: () => [
-      deviationColumns,
-      ...deviations.map(one => {
-        const row = deviationRow(one)
-        return deviationColumns.map(column => row[column])
-      }),
-    ],
-  })
-  return deviations.length > 0 ? 'no' : 'yes'
-}
-
-export async function exported(io: Io, flags: Flags): Promise<Ending> {
-  const api = apiOf(io, flags)
-  const query = { providerId: flags.provider, at: timeFrom(flags.at, io.now()) }
-  if (flags.output === undefined || flags.output === 'csv') {
-    io.out(await api.csv(query))
-    return 'yes'
-  }
-  const records = await api.records(query)
-  await print(io, flags.output, { data: records, lines: ({ paint }) => nicTable(statusOf(records), paint) })
-  return 'yes'
-}
-
-function apiOf(io: Io, flags: Flags): Api {
-  return connectApi(accessFrom(flags, io))
-}
-
-/** The inventory answers without the operator too: what is known is shown, and what is not is said. */
-async function verdictsOf(io: Io, api: Api, queries: readonly Query[]): Promise<OperatorVerdict[]> {
-  try {
-    const lists = await Promise.all(queries.map(api.verdicts))
-    if (!lists[0]) io.note('no operator answers here, so ports that were not taken are not known; see --operator')
-    return lists.flatMap(list => list ?? [])
-  } catch (error) {
-    if (!(error instanceof CliError)) throw error
-    io.note(messageOf(error))
-    return []
-  }
-}
-
-function unknown(io: Io, words: string): Ending {
-  io.note(words)
-  return 'no'
-}
-
-async function configsIn(kubeconfig: string, context: string | undefined): Promise<OpenstackConfig[]> {
-  const [{ loadKubeconfig }, { connectKube }, { isNotFound }] = await Promise.all([
-    import('../kube/config.ts'),
-    import('../kube/client.ts'),
-    import('../kube/errors.ts'),
-  ])
-  try {
-    const kube = connectKube(await loadKubeconfig(kubeconfig, context), { attempts: 1 })
-    try {
-      return (await kube.list(openstackConfigs)).items
-    } finally {
-      await kube.close()
+export function peopleCommands(io: Io, ended: (ending: Ending) => void): Command[] {
+  const run =
+    <T extends unknown[]>(act: (commands: Commands, flags: Flags, ...given: T) => Promise<Ending>) =>
+    async (...given: unknown[]) => {
+      const [flags, ...rest] = given.slice(0, -1).reverse() as [Flags, ...unknown[]]
+      ended(await act(await import('./actions.ts'), flags, ...(rest.reverse() as T)))
     }
-  } catch (error) {
-    if (isNotFound(error))
-      throw new CliError(
-        `the cluster of ${kubeconfig} has no OpenstackConfigs; name the kubeconfig of the management cluster`,
-      )
-    throw new CliError(`reading the OpenstackConfigs: ${messageOf(error)}`, { cause: error })
-  }
+
+  const status = asking('status', 'show providers, OpenstackConfigs, nodes and NICs as a tree', ...allForms)
+    .argument('[node]', 'only this node')
+    .addOption(ofProvider())
+    .option('--kubeconfig <file>', 'of the management cluster: also show how its OpenstackConfigs are')
+    .option('--context <name>', 'context of the kubeconfig')
+    .action(run((commands, flags, node?: string) => commands.status(io, flags, node)))
+
+  const why = asking('why', 'tell why a port, node or VM is as it is, and what to do', ...allForms)
+    .argument('<what>', 'port id, node name, VM id, IP or MAC address')
+    .addOption(ofProvider())
+    .addOption(ofOperator())
+    .action(run((commands, flags, what: string) => commands.why(io, flags, what)))
+
+  const plan = asking(
+    'plan',
+    'tell what an OpenstackConfig would send and remove, and why; changes nothing',
+    'json',
+    'yaml',
+  )
+    .requiredOption('-f, --filename <file>', 'the OpenstackConfig, YAML or JSON; - is the standard input')
+    .option('-n, --namespace <name>', 'where the object names none')
+    .addOption(ofOperator())
+    .action(run((commands, flags) => commands.plan(io, flags)))
+
+  const history = asking('history', 'show what changed on a node, newest first', ...allForms)
+    .argument('<node>', 'name of the node')
+    .addOption(at('what the node had at this time instead'))
+    .addOption(ofProvider())
+    .option('--limit <count>', 'at most so many changes (100)', wholeNumber)
+    .action(run((commands, flags, node: string) => commands.history(io, flags, node)))
+
+  const find = asking('find', 'find an IP, MAC, port, VM or node by its beginning', ...allForms)
+    .argument('<what>', 'how the address, id or name begins')
+    .addOption(at('who had it at this time'))
+    .option('--limit <count>', 'at most so many hits (50)', wholeNumber)
+    .action(run((commands, flags, what: string) => commands.find(io, flags, what)))
+
+  const check = asking(
+    'check',
+    'list NICs that are not as they were asked for; ends with 1 when there are any',
+    ...allForms,
+  )
+    .addOption(ofProvider())
+    .action(run((commands, flags) => commands.check(io, flags)))
+
+  const exported = asking('export', 'write all nodes and NICs, as CSV unless told otherwise', ...allForms)
+    .addOption(ofProvider())
+    .addOption(at('as it was at this time'))
+    .action(run((commands, flags) => commands.exported(io, flags)))
+
+  const completion = new Command('completion')
+    .description('write the completion script of a shell')
+    .addArgument(new Argument('<shell>', 'whose').choices(shells))
+    .addHelpText(
+      'after',
+      '\nTry it:\n  source <(multinic completion bash)\n  source <(multinic completion zsh)\n  multinic completion fish | source',
+    )
+    .exitOverride()
+    .action(async (shell: Shell, _flags, command: Command) => {
+      const { completionScript, wordsOf } = await import('./completion.ts')
+      io.out(completionScript(shell, wordsOf(command.parent ?? command)))
+    })
+
+  const told = new Command('version')
+    .description('tell the version of this program')
+    .exitOverride()
+    .action(() => io.out(`multinic ${version}\n`))
+
+  const others = [migrateCommand(io, ended), ...clusterCommands(io, ended), completion, told]
+  return [status, why, plan, history, find, check, exported, ...others]
+}
+
+/** 0 and 1 are answers, yes and no; 2 is no answer. A part that fails ends with 1. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+  return error instanceof CliError ? 2 : 1
+}
+
+function asking(name: string, description: string, ...formats: string[]): Command {
+  return new Command(name)
+    .description(description)
+    .addOption(new Option('-o, --output <format>', 'another form than words').choices(formats))
+    .option('--inventory <url>', 'address of the inventory ($MULTINIC_INVENTORY_URL)')
+    .option('--token-file <file>', 'file with the bearer token ($MULTINIC_TOKEN_FILE)')
+    .showHelpAfterError(`(multinic ${name} --help tells more)`)
+    .exitOverride()
+}
+
+function ofProvider(): Option {
+  return new Option('--provider <id>', 'only of this provider')
+}
+
+function ofOperator(): Option {
+  return new Option('--operator <url>', 'where the operator answers, unless at the inventory ($MULTINIC_OPERATOR_URL)')
+}
+
+function at(what: string): Option {
+  return new Option('--at <time>', `${what}: 2026-01-31T10:00:00Z, or 90m for so long ago`)
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,2}$|^1000$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 to 1000.')
+  return Number(text)
 }

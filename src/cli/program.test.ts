@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join, normalize } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type HttpStub, json, serve } from '../../test/support/http-stub.ts'
@@ -55,21 +55,25 @@ test('kubectl multinic is completed too: kubectl asks a program for it', async (
   assert.match((await program('kubectl_complete-multinic', 'check', '-o', '')).out, /^wide\njson\nyaml\ncsv\n:4\n$/)
 })
 
-test('a command loads neither a room nor the sandbox before it runs', async () => {
-  const own = ['program', 'main', 'cluster-main', 'migrate-main', 'io', 'completion', 'terminal']
-  const imports = await Promise.all(own.map(name => readFile(join(root, `src/cli/${name}.ts`), 'utf8')))
-  const loaded = imports.flatMap(text =>
-    [...text.matchAll(/^import (?!type)[^;]*? from '(.*)'$/gm)].map(([, from]) => from),
+test('a command loads neither a component nor the sandbox before it runs', async () => {
+  const own = ['program', 'commands', 'cluster-commands', 'legacy/migrate-commands', 'io', 'completion', 'terminal']
+  const loaded = await Promise.all(
+    own.map(async name => {
+      const path = `src/cli/${name}.ts`
+      const text = await readFile(join(root, path), 'utf8')
+      const imports = [...text.matchAll(/^import (?!type)[^;]*? from '(.*)'$/gm)].map(([, from = '']) => from)
+      return imports.map(from => (from.startsWith('.') ? normalize(join(dirname(path), from)) : from))
+    }),
   )
   const light = [
     'commander',
-    ...own.map(name => `./${name}.ts`),
-    ...['env', 'errors', 'version'].map(name => `../runtime/${name}.ts`),
+    ...own.map(name => `src/cli/${name}.ts`),
+    ...['env', 'errors', 'version'].map(name => `src/runtime/${name}.ts`),
     'node:fs/promises',
     'node:stream/consumers',
   ]
   assert.deepEqual(
-    [...new Set(loaded)].filter(from => !light.includes(from ?? '')),
+    [...new Set(loaded.flat())].filter(from => !light.includes(from)),
     [],
   )
 })

@@ -5,7 +5,7 @@ import { Command, CommanderError } from 'commander'
 import { environment } from '../runtime/env.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { version } from '../runtime/version.ts'
-import { exitCodeOf, peopleCommands } from './main.ts'
+import { exitCodeOf, peopleCommands } from './commands.ts'
 import { terminalIo } from './terminal.ts'
 
 export function openProgram(): Command {

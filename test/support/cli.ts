@@ -3,8 +3,8 @@
  */
 import { readFile } from 'node:fs/promises'
 import { Command, CommanderError } from 'commander'
+import { exitCodeOf, peopleCommands } from '../../src/cli/commands.ts'
 import type { Io } from '../../src/cli/io.ts'
-import { exitCodeOf, peopleCommands } from '../../src/cli/main.ts'
 import { messageOf } from '../../src/runtime/errors.ts'
 
 export interface Ran {

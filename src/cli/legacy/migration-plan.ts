@@ -3,18 +3,23 @@
  * the way. Pure: what is done already is read from the cluster, so an interrupted migration goes on where it was.
  */
 
-import { completeInterfaces, type Interface, interfaceFields } from '../contract/interfaces.ts'
+import { completeInterfaces, type Interface, interfaceFields } from '../../contract/interfaces.ts'
 import {
   type BizConfig,
   type BizNode,
   type BizNodeStatus,
   bizConfigAnnotations,
-} from '../contract/legacy/biz-config.ts'
-import { nodeSpecOf, parseIndexes } from '../contract/legacy/biz-nodes.ts'
-import { isSameMachine } from '../contract/machine.ts'
-import { type NodeConfig, nodeConfigAnnotations, nodeConfigGroup, nodeConfigLabels } from '../contract/node-config.ts'
-import { labelsOf, objectName } from '../contract/node-names.ts'
-import type { NodeObject } from '../kube/types.ts'
+} from '../../contract/legacy/biz-config.ts'
+import { nodeSpecOf, parseIndexes } from '../../contract/legacy/biz-nodes.ts'
+import { isSameMachine } from '../../contract/machine.ts'
+import {
+  type NodeConfig,
+  nodeConfigAnnotations,
+  nodeConfigGroup,
+  nodeConfigLabels,
+} from '../../contract/node-config.ts'
+import { labelsOf, objectName } from '../../contract/node-names.ts'
+import type { NodeObject } from '../../kube/types.ts'
 
 /** A BizConfig, and whether the cluster has it. */
 export interface Document {

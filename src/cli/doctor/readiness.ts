@@ -2,9 +2,9 @@
  * What the parts that are installed say of themselves at /readyz, asked through the API server: nothing has to be forwarded.
  */
 
-import type { KubeClient } from '../kube/client.ts'
-import { messageOf } from '../runtime/errors.ts'
-import type { PartWords, Workload } from './doctor-checks.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { messageOf } from '../../runtime/errors.ts'
+import type { PartWords, Workload } from './checks.ts'
 
 /** Parts without a ready replica are told of otherwise, and have nobody who could answer. */
 export async function wordsOfParts(

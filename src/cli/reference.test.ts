@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Command, Option } from 'commander'
+import { peopleCommands } from './commands.ts'
 import type { Io } from './io.ts'
-import { peopleCommands } from './main.ts'
 
 const page = await readFile(fileURLToPath(new URL('../../docs/reference/cli.md', import.meta.url)), 'utf8')
 const commands = peopleCommands({} as Io, () => {}).flatMap(command =>

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { NodeConfig } from '../contract/node-config.ts'
-import { aBiz, aBizNode, aMac } from '../controller/legacy/biz-config.fixture.ts'
-import type { NodeObject } from '../kube/types.ts'
-import { differences, planMigration } from './migrate-plan.ts'
+import type { NodeConfig } from '../../contract/node-config.ts'
+import { aBiz, aBizNode, aMac } from '../../controller/legacy/biz-config.fixture.ts'
+import type { NodeObject } from '../../kube/types.ts'
+import { differences, planMigration } from './migration-plan.ts'
 
 const uuid = '6f1c2a10-0001-4aaa-8bbb-000000000001'
 /** The same machine, as older firmware spells it. */

@@ -1,9 +1,9 @@
 /**
  * What `multinic doctor` makes of a cluster. Pure: facts in, findings with remedies out.
  */
-import type { NodeConfig } from '../contract/node-config.ts'
-import type { OpenstackConfig } from '../contract/openstack-config.ts'
-import type { NodeObject } from '../kube/types.ts'
+import type { NodeConfig } from '../../contract/node-config.ts'
+import type { OpenstackConfig } from '../../contract/openstack-config.ts'
+import type { NodeObject } from '../../kube/types.ts'
 
 export interface Finding {
   level: 'ok' | 'warn' | 'bad'

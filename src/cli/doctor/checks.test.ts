@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { NodeObject } from '../kube/types.ts'
-import { type ClusterFacts, findingsOf } from './doctor-checks.ts'
+import type { NodeObject } from '../../kube/types.ts'
+import { type ClusterFacts, findingsOf } from './checks.ts'
 
 function aNode(name: string, nodeInfo: object = {}): NodeObject {
   return {

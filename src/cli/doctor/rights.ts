@@ -2,11 +2,11 @@
  * Asks the cluster whether each part that is installed may do what it has to (SubjectAccessReview).
  */
 import { parse } from 'yaml'
-import type { KubeClient } from '../kube/client.ts'
-import { KubeError } from '../kube/errors.ts'
-import { messageOf } from '../runtime/errors.ts'
-import type { PartRights, Workload } from './doctor-checks.ts'
-import { partRights } from './part-rights.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { KubeError } from '../../kube/errors.ts'
+import { messageOf } from '../../runtime/errors.ts'
+import type { PartRights, Workload } from './checks.ts'
+import { partRights } from './component-rights.ts'
 
 interface Rule {
   apiGroups: string[]

@@ -3,7 +3,7 @@
  * runs.
  */
 import { Command, Option } from 'commander'
-import type { DoctorFlags } from './doctor.ts'
+import type { DoctorFlags } from './doctor/doctor.ts'
 import type { Ending, Io } from './io.ts'
 import type { SupportFlags } from './support-bundle.ts'
 
@@ -14,7 +14,7 @@ export function clusterCommands(io: Io, ended: (ending: Ending) => void): Comman
   )
     .option('--url <address...>', 'also ask this part whether it is ready')
     .addOption(new Option('-o, --output <format>', 'another form than words').choices(['json', 'yaml']))
-    .action(async (flags: DoctorFlags) => ended(await (await import('./doctor.ts')).doctor(io, flags)))
+    .action(async (flags: DoctorFlags) => ended(await (await import('./doctor/doctor.ts')).doctor(io, flags)))
 
   const bundle = ofCluster(
     'support-bundle',

@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parse } from 'yaml'
-import { allAgents } from '../../test/support/agent-player.ts'
-import { type Run, runner } from '../../test/support/cli.ts'
-import { type ControllerCluster, inputOf, startControllerCluster } from '../../test/support/controller-cluster.ts'
-import { eventually } from '../../test/support/eventually.ts'
-import { type BizConfig, bizConfigs, oldBizConfigGroup } from '../contract/legacy/biz-config.ts'
-import { nodeConfigAnnotations, nodeConfigs } from '../contract/node-config.ts'
-import { aBiz, aBizNode } from '../controller/legacy/biz-config.fixture.ts'
+import { allAgents } from '../../../test/support/agent-player.ts'
+import { type Run, runner } from '../../../test/support/cli.ts'
+import { type ControllerCluster, inputOf, startControllerCluster } from '../../../test/support/controller-cluster.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { type BizConfig, bizConfigs, oldBizConfigGroup } from '../../contract/legacy/biz-config.ts'
+import { nodeConfigAnnotations, nodeConfigs } from '../../contract/node-config.ts'
+import { aBiz, aBizNode } from '../../controller/legacy/biz-config.fixture.ts'
 
 const within = 60_000
 let dir: string
@@ -165,7 +165,7 @@ test('a rollback gives every node back to its document, even one that was delete
 
 /** The program in a process of its own, killed after a while: true when it had ended before. */
 async function runFor(ms: number, ...words: string[]): Promise<boolean> {
-  const program = join(import.meta.dirname, '../main.ts')
+  const program = join(import.meta.dirname, '../../main.ts')
   const child = spawn(process.execPath, [program, 'migrate', ...words, '--kubeconfig', cluster.api.kubeconfig], {
     stdio: 'ignore',
   })

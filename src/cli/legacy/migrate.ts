@@ -5,23 +5,23 @@
  * agent that only looks; one that is not as wanted is left as it is until a person says otherwise.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseDuration } from '../contract/duration.ts'
+import { parseDuration } from '../../contract/duration.ts'
 import {
   admissionPolicies,
   admissionPolicyBindings,
   readOnlyPolicy,
   readOnlyPolicyBinding,
-} from '../contract/legacy/biz-admission.ts'
-import { bizConfigAnnotations, bizConfigs } from '../contract/legacy/biz-config.ts'
-import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../contract/node-config.ts'
-import { isNotFound } from '../kube/errors.ts'
-import { type Cluster, withCluster } from './cluster.ts'
-import { CliError, type Ending, type Io } from './io.ts'
-import { isSettled, type Migration, planMigration } from './migrate-plan.ts'
-import { type MigrateSourceFlags, readAll } from './migrate-read.ts'
-import { type Format, print } from './print.ts'
-import { migrationLines } from './render/migrate-text.ts'
-import { harmless } from './render/paint.ts'
+} from '../../contract/legacy/biz-admission.ts'
+import { bizConfigAnnotations, bizConfigs } from '../../contract/legacy/biz-config.ts'
+import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../../contract/node-config.ts'
+import { isNotFound } from '../../kube/errors.ts'
+import { type Cluster, withCluster } from '../cluster.ts'
+import { CliError, type Ending, type Io } from '../io.ts'
+import { type Format, print } from '../output.ts'
+import { harmless } from '../render/paint.ts'
+import { type MigrateSourceFlags, readAll } from './migration-input.ts'
+import { isSettled, type Migration, planMigration } from './migration-plan.ts'
+import { migrationLines } from './migration-text.ts'
 
 export interface MigrateFlags extends MigrateSourceFlags {
   output?: Format

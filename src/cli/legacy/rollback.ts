@@ -3,15 +3,15 @@
  *
  * A MultiNicNodeConfig is deleted only after its BizConfig has said that it would have the node otherwise.
  */
-import { type BizConfig, bizConfigAnnotations, bizConfigs } from '../contract/legacy/biz-config.ts'
-import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../contract/node-config.ts'
-import { isAlreadyExists } from '../kube/errors.ts'
-import { type Cluster, withCluster } from './cluster.ts'
-import type { Ending, Io } from './io.ts'
+import { type BizConfig, bizConfigAnnotations, bizConfigs } from '../../contract/legacy/biz-config.ts'
+import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../../contract/node-config.ts'
+import { isAlreadyExists } from '../../kube/errors.ts'
+import { type Cluster, withCluster } from '../cluster.ts'
+import type { Ending, Io } from '../io.ts'
+import { harmless } from '../render/paint.ts'
 import { hasPolicy, type MigrateFlags, waitFor } from './migrate.ts'
-import { differences, isFrom, isReadOnly, type Migration, planMigration, recordFor } from './migrate-plan.ts'
-import { readAll } from './migrate-read.ts'
-import { harmless } from './render/paint.ts'
+import { readAll } from './migration-input.ts'
+import { differences, isFrom, isReadOnly, type Migration, planMigration, recordFor } from './migration-plan.ts'
 
 interface Told {
   ok: boolean

@@ -3,9 +3,9 @@
  */
 import { addressesOf, completeInterfaces, type Interface } from '../../contract/interfaces.ts'
 import type { NodeConfig } from '../../contract/node-config.ts'
-import type { Migration } from '../migrate-plan.ts'
-import { harmless, type Paint, type Tone } from './paint.ts'
-import { aligned } from './table.ts'
+import { harmless, type Paint, type Tone } from '../render/paint.ts'
+import { aligned } from '../render/table.ts'
+import type { Migration } from './migration-plan.ts'
 
 const signs: Record<Migration['action'], { sign: string; tone: Tone; words: string }> = {
   create: { sign: '+', tone: 'good', words: 'a MultiNicNodeConfig would be made' },

@@ -2,7 +2,7 @@
  * `multinic migrate`: what its commands are called and take. What they do is loaded when one of them runs.
  */
 import { Command, Option } from 'commander'
-import type { Ending, Io } from './io.ts'
+import type { Ending, Io } from '../io.ts'
 import type { MigrateFlags } from './migrate.ts'
 
 export function migrateCommand(io: Io, ended: (ending: Ending) => void): Command {
@@ -28,7 +28,7 @@ export function migrateCommand(io: Io, ended: (ending: Ending) => void): Command
   const rollback = migrating('rollback', 'give the nodes back to their documents')
     .option('--allow-changes', 'also where a document now asks for something else')
     .addOption(patience())
-    .action(async (flags: MigrateFlags) => ended(await (await import('./migrate-back.ts')).rollback(io, flags)))
+    .action(async (flags: MigrateFlags) => ended(await (await import('./rollback.ts')).rollback(io, flags)))
 
   const migrate = new Command('migrate')
     .description('from MultiNicBizConfigs to a MultiNicNodeConfig a node, and back, without touching a NIC')

@@ -8,15 +8,15 @@ import {
   bizConfigStatus,
   bizConfigs,
   oldBizConfigGroup,
-} from '../contract/legacy/biz-config.ts'
-import { nodeConfigGroup, nodeConfigs } from '../contract/node-config.ts'
-import type { KubeClient } from '../kube/client.ts'
-import { isNotFound } from '../kube/errors.ts'
-import { nodes } from '../kube/resources.ts'
-import type { Cluster, ClusterFlags } from './cluster.ts'
-import { readObjects, type Source } from './dry-run.ts'
-import { CliError, type Io } from './io.ts'
-import type { Document, Found } from './migrate-plan.ts'
+} from '../../contract/legacy/biz-config.ts'
+import { nodeConfigGroup, nodeConfigs } from '../../contract/node-config.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { isNotFound } from '../../kube/errors.ts'
+import { nodes } from '../../kube/resources.ts'
+import type { Cluster, ClusterFlags } from '../cluster.ts'
+import { readObjects, type Source } from '../dry-run.ts'
+import { CliError, type Io } from '../io.ts'
+import type { Document, Found } from './migration-plan.ts'
 
 export interface MigrateSourceFlags extends ClusterFlags {
   filename?: string

@@ -1,16 +1,16 @@
 /**
- * Runs the system's own tools, and says what they said when they fail.
+ * Runs programs of the system; an error contains their output.
  */
 import { spawn } from 'node:child_process'
 import { explain } from '../src/runtime/errors.ts'
 
 export interface RunOptions {
   input?: string
-  /** The only variables that the program sees besides PATH. */
+  /** The only environment variables besides PATH and LC_ALL. */
   env?: Record<string, string>
 }
 
-/** Directories such as /usr/sbin are not in everybody's PATH. */
+/** The PATH of a normal user often lacks /usr/sbin. */
 export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 export function run(file: string, args: string[], options: RunOptions = {}): Promise<string> {
@@ -19,26 +19,26 @@ export function run(file: string, args: string[], options: RunOptions = {}): Pro
       stdio: ['pipe', 'pipe', 'pipe'],
       env: { PATH: systemPath, LC_ALL: 'C', ...options.env },
     })
-    let out = ''
-    let said = ''
+    let stdout = ''
+    let stderr = ''
     child.stdout.setEncoding('utf8').on('data', text => {
-      out += text
+      stdout += text
     })
     child.stderr.setEncoding('utf8').on('data', text => {
-      said += text
+      stderr += text
     })
     child.once('error', error => reject(explain(file, error)))
     child.once('close', (code, signal) => {
-      if (code === 0) resolve(out)
-      else
-        reject(new Error(`${file} ${args.join(' ')}: ${said.trim() || out.trim() || `ended with ${code ?? signal}`}`))
+      if (code === 0) return resolve(stdout)
+      const reason = stderr.trim() || stdout.trim() || `exit ${code ?? signal}`
+      reject(new Error(`${file} ${args.join(' ')}: ${reason}`))
     })
     child.stdin.on('error', () => {})
     child.stdin.end(options.input ?? '')
   })
 }
 
-/** One `ip` process for many changes in a namespace: it stops at the first that fails. */
+/** Runs `ip -batch` in a namespace; stops at the first line that fails. */
 export async function ipBatch(namespace: string, lines: string[]): Promise<void> {
   if (lines.length === 0) return
   try {

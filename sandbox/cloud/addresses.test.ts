@@ -12,7 +12,7 @@ import { createLog } from '../../src/telemetry/log.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type KubeApi, startKubeApi } from '../kube/server.ts'
 import { type Cloud, startCloud } from './cloud.ts'
-import { createWorld } from './state.ts'
+import { createCloudState } from './state.ts'
 
 const failures: string[] = []
 const log = createLog({}, { level: 'error', write: line => failures.push(line) })
@@ -22,7 +22,7 @@ let api: KubeApi
 
 before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-addresses-'))
-  cloud = await startCloud(createWorld(), log)
+  cloud = await startCloud(createCloudState(), log)
   api = await startKubeApi({ name: 'addresses', dir, log })
 })
 after(async () => {

@@ -1,10 +1,19 @@
 /**
- * Attaching and detaching ports, as people ask for it.
+ * Attaches and detaches ports by the names of VM, subnet and interface.
  */
 import { nodeConfigs } from '../../src/contract/node-config.ts'
 import type { Kube } from '../../src/kube/api.ts'
-import type { CloudHands } from './cloud.ts'
-import { addPort, type Port, portsOf, removePort, type Server, serverNamed, subnetNamed, type World } from './state.ts'
+import type { PortAttacher } from './cloud.ts'
+import {
+  addPort,
+  type CloudState,
+  findServer,
+  findSubnet,
+  type Port,
+  portsOf,
+  removePort,
+  type Server,
+} from './state.ts'
 
 export interface AttachInput {
   vm: string
@@ -13,46 +22,51 @@ export interface AttachInput {
   macAddress?: string
 }
 
-/** Which of a VM's ports: one by its id, one by the name of its interface, or all. */
+/** One port of a VM by its id or by the name of its interface, or all. */
 export type DetachInput = { vm: string } & ({ port: string } | { name: string } | { all: true })
 
-/** The subnet where the nodes themselves live: its ports are their primary NICs. */
-export const homeSubnet = 'nodes'
+/** Subnet of the primary NICs. */
+export const primarySubnet = 'nodes'
 
-export function attachPorts(world: World, { vm, subnet: name, count = 1, macAddress }: AttachInput): Port[] {
-  const [server, subnet] = [serverNamed(world, vm), subnetNamed(world, name)]
-  return Array.from({ length: count }, () => addPort(world, { server, subnet, ...(macAddress && { macAddress }) }))
+export function attachPorts(cloudState: CloudState, { vm, subnet: name, count = 1, macAddress }: AttachInput): Port[] {
+  const [server, subnet] = [findServer(cloudState, vm), findSubnet(cloudState, name)]
+  return Array.from({ length: count }, () => addPort(cloudState, { server, subnet, ...(macAddress && { macAddress }) }))
 }
 
-/** The same in a cloud that has hands of its own. */
-export async function attachBy(hands: CloudHands, world: World, input: AttachInput): Promise<Port[]> {
-  if (input.macAddress !== undefined) throw new Error('a real cloud chooses the MAC addresses itself')
-  const [server, subnet] = [serverNamed(world, input.vm), subnetNamed(world, input.subnet)]
+/** The same in a real cloud. */
+export async function attachThroughNova(
+  attacher: PortAttacher,
+  cloudState: CloudState,
+  input: AttachInput,
+): Promise<Port[]> {
+  if (input.macAddress !== undefined)
+    throw new Error('macAddress: not available with --openstack real, where Neutron chooses it')
+  const [server, subnet] = [findServer(cloudState, input.vm), findSubnet(cloudState, input.subnet)]
   const ports: Port[] = []
-  for (let count = input.count ?? 1; count > 0; count--) ports.push(await hands.attach(server, subnet))
+  for (let count = input.count ?? 1; count > 0; count--) ports.push(await attacher.attach(server, subnet))
   return ports
 }
 
 export async function detachPorts(
-  world: World,
+  cloudState: CloudState,
   biz: Pick<Kube, 'list'>,
   input: DetachInput,
-  hands?: CloudHands,
+  attacher?: PortAttacher,
 ): Promise<Port[]> {
-  const server = serverNamed(world, input.vm)
-  const attached = attachedPorts(world, server)
+  const server = findServer(cloudState, input.vm)
+  const attached = attachedPorts(cloudState, server)
   const chosen = 'all' in input ? attached : [await portFor(attached, server.name, biz, input)]
   for (const port of chosen) {
-    if (hands) await hands.detach(port)
-    else removePort(world, port.id)
+    if (attacher) await attacher.detach(port)
+    else removePort(cloudState, port.id)
   }
   return chosen
 }
 
-/** All ports of a VM but its primary one. */
-export function attachedPorts(world: World, server: Server): Port[] {
-  const home = subnetNamed(world, homeSubnet).id
-  return portsOf(world, server).filter(port => port.fixedIps[0]?.subnetId !== home)
+/** All ports of a VM except the primary one. */
+export function attachedPorts(cloudState: CloudState, server: Server): Port[] {
+  const primary = findSubnet(cloudState, primarySubnet).id
+  return portsOf(cloudState, server).filter(port => port.fixedIps[0]?.subnetId !== primary)
 }
 
 async function portFor(
@@ -67,7 +81,7 @@ async function portFor(
   return found
 }
 
-/** Which port an interface of a node is: its config in the cluster knows. */
+/** Looks the interface up in the MultiNicNodeConfig of the node. */
 async function portIdOf(biz: Pick<Kube, 'list'>, node: string, name: string): Promise<string | undefined> {
   const { items } = await biz.list(nodeConfigs)
   const config = items.find(each => each.spec.nodeName === node)

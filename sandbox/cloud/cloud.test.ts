@@ -4,27 +4,36 @@ import { after, before, beforeEach, test } from 'node:test'
 import { request } from 'undici'
 import { silent } from '../../src/telemetry/log.ts'
 import { type Cloud, startCloud } from './cloud.ts'
-import { addPort, addServer, addSubnet, createWorld, noFaults, type Port, type Service, type World } from './state.ts'
+import {
+  addPort,
+  addServer,
+  addSubnet,
+  type CloudState,
+  createCloudState,
+  noFaults,
+  type Port,
+  type Service,
+} from './state.ts'
 
-let world: World
+let cloudState: CloudState
 let cloud: Cloud
 let ports: Port[]
 let now = new Date('2026-11-15T01:00:00Z')
 
 before(async () => {
-  world = createWorld(() => now)
-  const storage = addSubnet(world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
-  const backup = addSubnet(world, { name: 'backup', cidr: '10.20.0.0/24', mtu: 1450 })
-  const servers = ['worker-1', 'worker-2', 'worker-3'].map(name => addServer(world, name))
+  cloudState = createCloudState(() => now)
+  const storage = addSubnet(cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+  const backup = addSubnet(cloudState, { name: 'backup', cidr: '10.20.0.0/24', mtu: 1450 })
+  const servers = ['worker-1', 'worker-2', 'worker-3'].map(name => addServer(cloudState, name))
   ports = servers.flatMap(server => [
-    addPort(world, { server, subnet: storage }),
-    addPort(world, { server, subnet: backup }),
+    addPort(cloudState, { server, subnet: storage }),
+    addPort(cloudState, { server, subnet: backup }),
   ])
-  cloud = await startCloud(world, silent)
+  cloud = await startCloud(cloudState, silent)
 })
 after(() => cloud.close())
 beforeEach(() => {
-  world.faults = { ...noFaults }
+  cloudState.faults = { ...noFaults }
 })
 
 interface Got {
@@ -49,8 +58,8 @@ async function call(
   return { status: answer.statusCode, headers: answer.headers, text, json: text ? JSON.parse(text) : undefined }
 }
 
-function loginBody(password = world.user.password, project = world.project.id) {
-  const user = { name: world.user.name, domain: { name: 'Default' }, password }
+function loginBody(password = cloudState.user.password, project = cloudState.project.id) {
+  const user = { name: cloudState.user.name, domain: { name: 'Default' }, password }
   return { auth: { identity: { methods: ['password'], password: { user } }, scope: { project: { id: project } } } }
 }
 
@@ -65,14 +74,14 @@ async function neutron(path: string): Promise<Got> {
 }
 
 test('Contrabass gives the same cloud under both paths, its password encrypted with the key of the provider', async () => {
-  const newer = await call('contrabass', `/v1/contrabass/admin/infra/provider/${world.provider.id}`)
-  const older = await call('contrabass', `/api/providers/${world.provider.id}`)
+  const newer = await call('contrabass', `/v1/contrabass/admin/infra/provider/${cloudState.provider.id}`)
+  const older = await call('contrabass', `/api/providers/${cloudState.provider.id}`)
   assert.equal(newer.json.data.url, `${cloud.urls.keystone}/v3`)
   assert.equal(older.json.data.url, newer.json.data.url)
   const raw = Buffer.from(newer.json.data.attributes.adminPw, 'base64')
-  const decipher = createDecipheriv('aes-128-cbc', Buffer.from(world.provider.encryptKey), raw.subarray(0, 16))
+  const decipher = createDecipheriv('aes-128-cbc', Buffer.from(cloudState.provider.encryptKey), raw.subarray(0, 16))
   const opened = Buffer.concat([decipher.update(raw.subarray(16)), decipher.final()]).toString()
-  assert.equal(opened, world.user.password)
+  assert.equal(opened, cloudState.user.password)
   assert.equal((await call('contrabass', '/api/providers/other')).status, 404)
 })
 
@@ -208,21 +217,21 @@ test('Nova tells servers by page, by name and by id, with their interfaces', asy
 })
 
 test('a lost role is 200 and empty, as the real ones answer', async () => {
-  world.faults.roleLost = true
+  cloudState.faults.roleLost = true
   assert.deepEqual((await neutron('/v2.0/ports')).json, { ports: [] })
   assert.equal((await neutron(`/v2.0/ports/${ports[0]?.id}`)).status, 404)
 })
 
 test('a failing service answers 500 in its own words', async () => {
   const auth = await token()
-  world.faults.failing = ['neutron']
+  cloudState.faults.failing = ['neutron']
   const answer = await call('neutron', '/v2.0/ports', { token: auth })
   assert.equal(answer.status, 500)
   assert.equal(answer.json.NeutronError.type, 'HTTPInternalServerError')
 })
 
 test('a page limit of the cloud counts without being asked for', async () => {
-  world.faults.pageLimit = 4
+  cloudState.faults.pageLimit = 4
   const { json } = await neutron('/v2.0/ports')
   assert.equal(json.ports.length, 4)
   assert.equal(json.ports_links[0].rel, 'next')

@@ -1,43 +1,46 @@
 /**
- * The cloud of the sandbox: Keystone, Neutron, Nova and Contrabass over the world, each on a port of its own.
+ * The simulated cloud: Keystone, Neutron, Nova and Contrabass over one cloud state, each on its own TCP port.
  */
 import type { Log } from '../../src/telemetry/log.ts'
-import { contrabassBroken, createContrabass } from './contrabass.ts'
-import { type CloudServer, serve } from './http-server.ts'
-import { createKeystone, keystoneBroken } from './keystone.ts'
-import { createNeutron, neutronBroken } from './neutron.ts'
-import { createNova, novaBroken } from './nova.ts'
-import type { Port, Server, Service, Subnet, World } from './state.ts'
+import { contrabassInternalError, createContrabass } from './contrabass.ts'
+import { type CloudServer, startHttpServer } from './http-server.ts'
+import { createKeystone, keystoneInternalError } from './keystone.ts'
+import { createNeutron, neutronInternalError } from './neutron.ts'
+import { createNova, novaInternalError } from './nova.ts'
+import type { CloudState, Port, Server, Service, Subnet } from './state.ts'
 
 export interface Cloud {
   urls: Record<Service, string>
-  /** Requests so far. */
+  /** Number of requests so far. */
   calls(): Record<Service, number>
   revokeTokens(): void
-  /** Of a real cloud: who attaches and detaches there. Without it the world itself is changed. */
-  hands?: CloudHands
+  /** Only in a real cloud; in a simulated one the caller changes the cloud state. */
+  attacher?: PortAttacher
   close(): Promise<void>
 }
 
-export interface CloudHands {
+export interface PortAttacher {
   attach(server: Server, subnet: Subnet): Promise<Port>
   detach(port: Port): Promise<void>
 }
 
-/** With `host`, at that address of this machine instead of its loopback. */
-export async function startCloud(world: World, log: Log, host?: string): Promise<Cloud> {
+/** `host` is an address of this machine; default is the loopback address. */
+export async function startCloud(cloudState: CloudState, log: Log, host?: string): Promise<Cloud> {
   const urls: Partial<Record<Service, string>> = {}
   const at = (service: Service) => () => urls[service] ?? ''
-  const keystone = createKeystone(world, () => ({ network: at('neutron')(), compute: at('nova')() }))
-  const parts = {
-    keystone: { handler: keystone.handler, broken: keystoneBroken },
-    neutron: { handler: createNeutron(world, keystone.tokens, at('keystone')), broken: neutronBroken },
-    nova: { handler: createNova(world, keystone.tokens, at('keystone')), broken: novaBroken },
-    contrabass: { handler: createContrabass(world, at('keystone')), broken: contrabassBroken },
+  const keystone = createKeystone(cloudState, () => ({ network: at('neutron')(), compute: at('nova')() }))
+  const services = {
+    keystone: { handler: keystone.handler, internalError: keystoneInternalError },
+    neutron: {
+      handler: createNeutron(cloudState, keystone.tokens, at('keystone')),
+      internalError: neutronInternalError,
+    },
+    nova: { handler: createNova(cloudState, keystone.tokens, at('keystone')), internalError: novaInternalError },
+    contrabass: { handler: createContrabass(cloudState, at('keystone')), internalError: contrabassInternalError },
   }
   const started: Partial<Record<Service, CloudServer>> = {}
-  for (const [service, part] of Object.entries(parts) as [Service, (typeof parts)[Service]][]) {
-    const server = await serve({ service, world, log, ...part, ...(host !== undefined && { host }) })
+  for (const [service, options] of Object.entries(services) as [Service, (typeof services)[Service]][]) {
+    const server = await startHttpServer({ service, cloudState, log, ...options, ...(host !== undefined && { host }) })
     started[service] = server
     urls[service] = server.url
   }

@@ -1,36 +1,36 @@
 /**
- * Contrabass: what it knows of the cloud under its provider id, under the newer and the older path, the password encrypted.
+ * Contrabass: returns the provider of the cloud on the newer and the older path, with encrypted passwords.
  */
 import { createCipheriv, randomBytes } from 'node:crypto'
-import type { Handler } from './http-server.ts'
-import type { World } from './state.ts'
+import type { Handler } from './messages.ts'
+import type { CloudState } from './state.ts'
 
-export const contrabassBroken = { returnCode: '500', returnMessage: 'internal error', data: null }
+export const contrabassInternalError = { returnCode: '500', returnMessage: 'internal error', data: null }
 
-export function createContrabass(world: World, keystone: () => string): Handler {
+export function createContrabass(cloudState: CloudState, keystone: () => string): Handler {
   return ({ method, path }) => {
     const id = /^(?:\/v1\/contrabass\/admin\/infra\/provider|\/api\/providers)\/([^/]+)$/.exec(path)?.[1]
-    if (method !== 'GET' || id === undefined || decodeURIComponent(id) !== world.provider.id)
+    if (method !== 'GET' || id === undefined || decodeURIComponent(id) !== cloudState.provider.id)
       return { status: 404, body: { returnCode: '404', returnMessage: 'no such provider', data: null } }
-    const { name, password, domain } = world.user
+    const { name, password, domain } = cloudState.user
     return {
       status: 200,
       body: {
         returnCode: '200',
         returnMessage: 'success',
         data: {
-          id: world.provider.id,
+          id: cloudState.provider.id,
           name: 'sandbox',
           type: 'openstack',
           url: `${keystone()}/v3`,
           attributes: {
             adminId: name,
-            adminPw: encrypted(password, world.provider.encryptKey),
+            adminPw: encrypted(password, cloudState.provider.encryptKey),
             domain,
-            ...(world.bus && {
-              rabbitMQUrls: world.bus.urls,
-              rabbitMQId: world.bus.user,
-              rabbitMQPw: encrypted(world.bus.password, world.provider.encryptKey),
+            ...(cloudState.bus && {
+              rabbitMQUrls: cloudState.bus.urls,
+              rabbitMQId: cloudState.bus.user,
+              rabbitMQPw: encrypted(cloudState.bus.password, cloudState.provider.encryptKey),
             }),
           },
         },
@@ -39,7 +39,7 @@ export function createContrabass(world: World, keystone: () => string): Handler 
   }
 }
 
-/** Base64 of a 16-byte IV and the AES-128-CBC text, as Contrabass keeps its passwords. */
+/** Base64 of a 16-byte IV and the AES-128-CBC ciphertext, the format of Contrabass. */
 export function encrypted(text: string, key: string): string {
   const iv = randomBytes(16)
   const cipher = createCipheriv('aes-128-cbc', Buffer.from(key), iv)

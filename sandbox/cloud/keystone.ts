@@ -2,13 +2,13 @@
  * Keystone v3: password login scoped to a project, tokens that expire, the catalog.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import type { Answer, Handler, Request } from './http-server.ts'
-import type { World } from './state.ts'
+import type { CloudRequest, CloudResponse, Handler } from './messages.ts'
+import type { CloudState } from './state.ts'
 
 export interface Tokens {
-  /** Reports whether a request carries a token that still counts. */
-  valid(request: Request): boolean
-  /** Forgets all tokens, as a restarted cloud with new keys does. */
+  /** Reports whether a request has a valid token. */
+  isValid(request: CloudRequest): boolean
+  /** As after a rotation of all Fernet keys. */
   revokeAll(): void
 }
 
@@ -22,7 +22,7 @@ export interface Keystone {
   tokens: Tokens
 }
 
-export const keystoneBroken = {
+export const keystoneInternalError = {
   error: {
     code: 500,
     message: 'An unexpected error prevented the server from fulfilling your request.',
@@ -30,41 +30,43 @@ export const keystoneBroken = {
   },
 }
 
-/** The catalog is asked for late: the other servers learn their addresses after this one. */
-export function createKeystone(world: World, catalog: () => { network: string; compute: string }): Keystone {
+/** `catalog` is a function because the other servers start after this one. */
+export function createKeystone(cloudState: CloudState, catalog: () => { network: string; compute: string }): Keystone {
   const issued = new Map<string, Token>()
 
-  function live(id: string | undefined): Token | undefined {
+  function validToken(id: string | undefined): Token | undefined {
     const token = id ? issued.get(id) : undefined
-    if (token && token.expiresAt.getTime() > world.now().getTime()) return token
+    if (token && token.expiresAt.getTime() > cloudState.now().getTime()) return token
     if (id) issued.delete(id)
     return undefined
   }
 
-  function login(request: Request): Answer {
+  function login(request: CloudRequest): CloudResponse {
     const auth = parsed(request.body)?.auth
     if (!auth?.identity) return failure(400, 'Bad Request', "'auth' is a required property")
     const user = auth.identity.password?.user
     const known =
-      user?.name === world.user.name && user.password === world.user.password && isOurDomain(user.domain, world)
-    if (!known || auth.scope?.project?.id !== world.project.id) return unauthorized(request)
+      user?.name === cloudState.user.name &&
+      user.password === cloudState.user.password &&
+      isOurDomain(user.domain, cloudState)
+    if (!known || auth.scope?.project?.id !== cloudState.project.id) return unauthorized(request)
 
-    const now = world.now()
-    const expiresAt = new Date(Math.floor(now.getTime() / 1000 + world.faults.tokenSeconds) * 1000)
+    const now = cloudState.now()
+    const expiresAt = new Date(Math.floor(now.getTime() / 1000 + cloudState.faults.tokenSeconds) * 1000)
     const id = `gAAAAA${randomBytes(90).toString('base64url')}`
-    const body = tokenBody(world, catalog(), now, expiresAt)
+    const body = tokenBody(cloudState, catalog(), now, expiresAt)
     issued.set(id, { expiresAt, body })
     return { status: 201, body, headers: { 'x-subject-token': id, vary: 'X-Auth-Token' } }
   }
 
-  function check(request: Request): Answer {
-    if (!live(header(request, 'x-auth-token'))) return unauthorized(request)
-    const token = live(header(request, 'x-subject-token'))
+  function check(request: CloudRequest): CloudResponse {
+    if (!validToken(header(request, 'x-auth-token'))) return unauthorized(request)
+    const token = validToken(header(request, 'x-subject-token'))
     return token ? { status: 200, body: token.body } : noToken(request)
   }
 
-  function revoke(request: Request): Answer {
-    if (!live(header(request, 'x-auth-token'))) return unauthorized(request)
+  function revoke(request: CloudRequest): CloudResponse {
+    if (!validToken(header(request, 'x-auth-token'))) return unauthorized(request)
     const id = header(request, 'x-subject-token')
     if (id === undefined || !issued.delete(id)) return noToken(request)
     return { status: 204 }
@@ -80,14 +82,14 @@ export function createKeystone(world: World, catalog: () => { network: string; c
       return failure(404, 'Not Found', 'The resource could not be found.')
     },
     tokens: {
-      valid: request => live(header(request, 'x-auth-token')) !== undefined,
+      isValid: request => validToken(header(request, 'x-auth-token')) !== undefined,
       revokeAll: () => issued.clear(),
     },
   }
 }
 
-/** How Neutron and Nova refuse a request: their middleware says the same for every reason. */
-export function refused(keystone: string): Answer {
+/** The 401 of Neutron and Nova: their middleware sends the same for every cause. */
+export function unauthenticated(keystone: string): CloudResponse {
   return {
     status: 401,
     body: {
@@ -114,19 +116,24 @@ function parsed(body: string): Login | undefined {
   }
 }
 
-function isOurDomain(domain: { name?: string; id?: string } | undefined, world: World): boolean {
-  return domain?.id === 'default' || domain?.name?.toLowerCase() === world.user.domain.toLowerCase()
+function isOurDomain(domain: { name?: string; id?: string } | undefined, cloudState: CloudState): boolean {
+  return domain?.id === 'default' || domain?.name?.toLowerCase() === cloudState.user.domain.toLowerCase()
 }
 
-function tokenBody(world: World, urls: { network: string; compute: string }, issuedAt: Date, expiresAt: Date): unknown {
-  const domain = { id: 'default', name: world.user.domain }
+function tokenBody(
+  cloudState: CloudState,
+  urls: { network: string; compute: string },
+  issuedAt: Date,
+  expiresAt: Date,
+): unknown {
+  const domain = { id: 'default', name: cloudState.user.domain }
   const service = (type: string, name: string, url: string) => ({
     endpoints: ['public', 'internal', 'admin'].map(each => ({
       id: idOf(`${type} ${each}`),
       interface: each,
-      region_id: world.region,
+      region_id: cloudState.region,
       url,
-      region: world.region,
+      region: cloudState.region,
     })),
     id: idOf(type),
     type,
@@ -135,11 +142,11 @@ function tokenBody(world: World, urls: { network: string; compute: string }, iss
   return {
     token: {
       methods: ['password'],
-      user: { domain, id: world.user.id, name: world.user.name, password_expires_at: null },
+      user: { domain, id: cloudState.user.id, name: cloudState.user.name, password_expires_at: null },
       audit_ids: [randomBytes(16).toString('base64url')],
       expires_at: micros(expiresAt),
       issued_at: micros(issuedAt),
-      project: { domain, id: world.project.id, name: world.project.name },
+      project: { domain, id: cloudState.project.id, name: cloudState.project.name },
       is_domain: false,
       roles: [
         { id: idOf('admin'), name: 'admin' },
@@ -151,7 +158,7 @@ function tokenBody(world: World, urls: { network: string; compute: string }, iss
   }
 }
 
-function versions({ base, path }: Request): Answer {
+function versions({ base, path }: CloudRequest): CloudResponse {
   const version = {
     id: 'v3.14',
     status: 'stable',
@@ -162,22 +169,22 @@ function versions({ base, path }: Request): Answer {
   return path === '/' ? { status: 300, body: { versions: { values: [version] } } } : { status: 200, body: { version } }
 }
 
-function unauthorized({ base }: Request): Answer {
+function unauthorized({ base }: CloudRequest): CloudResponse {
   return {
     ...failure(401, 'Unauthorized', 'The request you have made requires authentication.'),
     headers: { 'www-authenticate': `Keystone uri="${base}/v3"` },
   }
 }
 
-function noToken(request: Request): Answer {
+function noToken(request: CloudRequest): CloudResponse {
   return failure(404, 'Not Found', `Could not find token: ${header(request, 'x-subject-token') ?? ''}.`)
 }
 
-function failure(code: number, title: string, message: string): Answer {
+function failure(code: number, title: string, message: string): CloudResponse {
   return { status: code, body: { error: { code, message, title } } }
 }
 
-function header(request: Request, name: string): string | undefined {
+function header(request: CloudRequest, name: string): string | undefined {
   const value = request.headers[name]
   return Array.isArray(value) ? value[0] : value
 }

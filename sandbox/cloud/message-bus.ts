@@ -1,29 +1,38 @@
 /**
- * The message bus of a sandbox: one that a person names, or `local`, a RabbitMQ from the system's package. The simulated
- * cloud sends its notifications there, and Contrabass tells of it.
+ * The message bus of a sandbox: a RabbitMQ by its URL, or `local` to start one. The simulated cloud sends its notifications
+ * there, and Contrabass returns its address.
  */
 import { randomBytes } from 'node:crypto'
 import { busAddresses, hostText } from '../../src/openstack/bus-address.ts'
 import type { Log } from '../../src/telemetry/log.ts'
 import { freeAddresses } from '../lifecycle/components.ts'
-import { partMark, type StateDir } from '../lifecycle/state-dir.ts'
-import { meddling } from './notification-faults.ts'
+import { processMarker, type StateDir } from '../lifecycle/state-dir.ts'
+import { applyNotificationFaults } from './notification-faults.ts'
 import { startNotifications } from './notifications.ts'
 import { type Broker, startBroker } from './rabbitmq.ts'
-import type { World } from './state.ts'
+import type { CloudState } from './state.ts'
 
-export interface SandboxBus {
-  /** Of a broker that is the sandbox's own: kills it, and starts it again from what it had kept. */
+export interface MessageBus {
+  /** Only of a local broker. `start` continues with the durable data. */
   broker?: { kill(): Promise<void>; start(): Promise<void> }
   close(): Promise<void>
 }
 
-export async function openBus(wanted: string, state: StateDir, world: World, log: Log): Promise<SandboxBus> {
-  const local = wanted === 'local' ? await startLocal(state) : undefined
+export async function startMessageBus(
+  urlOrLocal: string,
+  state: StateDir,
+  cloudState: CloudState,
+  log: Log,
+): Promise<MessageBus> {
+  const local = urlOrLocal === 'local' ? await startLocal(state) : undefined
   try {
-    const url = local?.url ?? wanted
-    world.bus = accountOf(url)
-    const notifications = await startNotifications(world, { url, log, meddle: meddling(() => world.faults.notices) })
+    const url = local?.url ?? urlOrLocal
+    cloudState.bus = accountOf(url)
+    const notifications = await startNotifications(cloudState, {
+      url,
+      log,
+      intercept: applyNotificationFaults(() => cloudState.faults.notifications),
+    })
     return {
       ...(local && { broker: { kill: () => local.stop('SIGKILL'), start: local.start } }),
       async close() {
@@ -37,12 +46,12 @@ export async function openBus(wanted: string, state: StateDir, world: World, log
   }
 }
 
-function accountOf(url: string): NonNullable<World['bus']> {
+function accountOf(url: string): NonNullable<CloudState['bus']> {
   const read = busAddresses([url])
   if ('mistake' in read) throw new Error(`--rabbitmq: ${read.mistake}`)
   const { hosts, vhost, user, password } = read
   if (user === undefined || password === undefined)
-    throw new Error('--rabbitmq: name the account too, like amqp://user:password@host:5672/')
+    throw new Error('--rabbitmq: user and password are missing, as in amqp://user:password@host:5672/')
   const urls = hosts.map(host => `amqp${host.tls ? 's' : ''}://${hostText(host)}/${encodeURIComponent(vhost)}`)
   return { urls, user, password }
 }
@@ -62,7 +71,7 @@ async function startLocal(state: StateDir): Promise<LocalBroker> {
       dir: state.path('rabbitmq'),
       ports: { amqp, node, names },
       ...account,
-      env: { [partMark]: state.dir },
+      env: { [processMarker]: state.dir },
     })
   }
   await start()

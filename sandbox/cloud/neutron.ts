@@ -1,12 +1,13 @@
 /**
- * Neutron's ports, subnets and networks: filters, fields, pages and errors as the real one has them. Read only, as our parts are.
+ * Neutron: ports, subnets and networks with the filters, fields, pages and errors of the real API. Read-only, because the
+ * components only read.
  */
 
-import { type Answer, type Handler, pageLink, type Request, seconds } from './http-server.ts'
-import { refused, type Tokens } from './keystone.ts'
-import type { Network, Port, Subnet, World } from './state.ts'
+import { type Tokens, unauthenticated } from './keystone.ts'
+import { type CloudRequest, type CloudResponse, type Handler, pageLink, seconds } from './messages.ts'
+import type { CloudState, Network, Port, Subnet } from './state.ts'
 
-export const neutronBroken = {
+export const neutronInternalError = {
   NeutronError: {
     type: 'HTTPInternalServerError',
     message: 'Request Failed: internal server error while processing your request.',
@@ -17,18 +18,18 @@ export const neutronBroken = {
 type Entry = Record<string, unknown> & { id: string }
 
 interface Collection {
-  /** As errors name one. */
+  /** Used in error messages. */
   kind: string
-  entries(world: World): Entry[]
+  entries(cloudState: CloudState): Entry[]
   filters: readonly string[]
 }
 
-const everywhere = ['id', 'name', 'project_id', 'tenant_id', 'description', 'revision_number']
+const commonFilters = ['id', 'name', 'project_id', 'tenant_id', 'description', 'revision_number']
 
 const collections: Record<string, Collection> = {
   ports: {
     kind: 'Port',
-    entries: world => [...world.ports.values()].map(portBody),
+    entries: cloudState => [...cloudState.ports.values()].map(portBody),
     filters: [
       ...['network_id', 'mac_address', 'admin_state_up', 'status', 'device_id', 'device_owner', 'fixed_ips'],
       ...['binding:host_id', 'binding:vnic_type', 'security_groups'],
@@ -36,62 +37,72 @@ const collections: Record<string, Collection> = {
   },
   subnets: {
     kind: 'Subnet',
-    entries: world => [...world.subnets.values()].map(subnet => subnetBody(world, subnet)),
+    entries: cloudState => [...cloudState.subnets.values()].map(subnet => subnetBody(cloudState, subnet)),
     filters: ['network_id', 'cidr', 'gateway_ip', 'ip_version', 'enable_dhcp', 'segment_id', 'subnetpool_id'],
   },
   networks: {
     kind: 'Network',
-    entries: world => [...world.networks.values()].map(network => networkBody(world, network)),
+    entries: cloudState => [...cloudState.networks.values()].map(network => networkBody(cloudState, network)),
     filters: ['status', 'admin_state_up', 'shared', 'mtu', 'router:external'],
   },
 }
 
-const controls = ['fields', 'limit', 'marker', 'page_reverse', 'sort_key', 'sort_dir']
+const pagingParameters = ['fields', 'limit', 'marker', 'page_reverse', 'sort_key', 'sort_dir']
 
-export function createNeutron(world: World, tokens: Tokens, keystone: () => string): Handler {
+export function createNeutron(cloudState: CloudState, tokens: Tokens, keystone: () => string): Handler {
   return request => {
-    if (!tokens.valid(request)) return refused(keystone())
+    if (!tokens.isValid(request)) return unauthenticated(keystone())
     const [, version, plural, id, ...rest] = request.path.split('/')
     const collection = plural ? collections[plural] : undefined
     if (version !== 'v2.0' || !plural || !collection || rest.length > 0)
       return failure(404, 'HTTPNotFound', 'The resource could not be found.')
     if (request.method !== 'GET')
-      return failure(501, 'HTTPNotImplemented', 'The sandbox changes ports through its own commands.')
-    const entries = world.faults.roleLost ? [] : collection.entries(world)
-    if (!id) return listed(world, request, plural, collection, entries)
+      return failure(
+        501,
+        'HTTPNotImplemented',
+        'The sandbox is read-only here; use "multinic sandbox attach" and "detach".',
+      )
+    const entries = cloudState.faults.roleLost ? [] : collection.entries(cloudState)
+    if (!id) return listPage(cloudState, request, plural, collection, entries)
     const found = entries.find(entry => entry.id === id)
-    if (!found) return missing(collection.kind, id)
-    return { status: 200, body: { [plural.slice(0, -1)]: chosen(found, request.query.getAll('fields')) } }
+    if (!found) return notFound(collection.kind, id)
+    return { status: 200, body: { [plural.slice(0, -1)]: selectFields(found, request.query.getAll('fields')) } }
   }
 }
 
-function listed(world: World, request: Request, plural: string, collection: Collection, entries: Entry[]): Answer {
+function listPage(
+  cloudState: CloudState,
+  request: CloudRequest,
+  plural: string,
+  collection: Collection,
+  entries: Entry[],
+): CloudResponse {
   const { query } = request
-  const allowed = [...controls, ...everywhere, ...collection.filters]
+  const allowed = [...pagingParameters, ...commonFilters, ...collection.filters]
   const unknown = [...new Set(query.keys())].filter(name => !allowed.includes(name))
   if (unknown.length > 0) {
     const list = unknown.map(name => `'${name}'`).join(', ')
     return failure(400, 'HTTPBadRequest', `[${list}] is invalid attribute for filtering`)
   }
-  const asked = query.get('limit')
-  if (asked !== null && !/^\d+$/.test(asked)) {
-    const message = `Bad limit request: Limit must be an integer 0 or greater and not '${asked}'.`
+  const requested = query.get('limit')
+  if (requested !== null && !/^\d+$/.test(requested)) {
+    const message = `Bad limit request: Limit must be an integer 0 or greater and not '${requested}'.`
     return failure(400, 'BadRequest', message)
   }
-  const limit = pageSize(Number(asked ?? 0), world.faults.pageLimit)
+  const limit = pageSize(Number(requested ?? 0), cloudState.faults.pageLimit)
   const marker = query.get('marker')
   if (limit > 0 && marker !== null && !entries.some(entry => entry.id === marker))
-    return missing(collection.kind, marker)
+    return notFound(collection.kind, marker)
 
   const matching = entries.filter(entry => matches(entry, query)).sort((a, b) => (a.id < b.id ? -1 : 1))
   const page = limit > 0 ? pageOf(matching, limit, marker, query.get('page_reverse') === 'True') : matching
-  const body: Record<string, unknown> = { [plural]: page.map(entry => chosen(entry, query.getAll('fields'))) }
+  const body: Record<string, unknown> = { [plural]: page.map(entry => selectFields(entry, query.getAll('fields'))) }
   if (limit > 0) body[`${plural}_links`] = links(request, page, limit)
   return { status: 200, body }
 }
 
-function pageSize(asked: number, most: number): number {
-  return asked > 0 && most > 0 ? Math.min(asked, most) : asked || most
+function pageSize(requested: number, max: number): number {
+  return requested > 0 && max > 0 ? Math.min(requested, max) : requested || max
 }
 
 function pageOf(entries: Entry[], limit: number, marker: string | null, reverse: boolean): Entry[] {
@@ -99,8 +110,8 @@ function pageOf(entries: Entry[], limit: number, marker: string | null, reverse:
   return entries.filter(entry => marker === null || entry.id > marker).slice(0, limit)
 }
 
-/** A full page always has a next one, even when that turns out empty: so does Neutron. */
-function links(request: Request, page: Entry[], limit: number): { rel: string; href: string }[] {
+/** As in Neutron, a full page always has a next link, even if that page is empty. */
+function links(request: CloudRequest, page: Entry[], limit: number): { rel: string; href: string }[] {
   const reverse = request.query.get('page_reverse') === 'True'
   const full = page.length >= limit
   const next = pageLink(request, 'next', { marker: page.at(-1)?.id, page_reverse: undefined })
@@ -108,32 +119,32 @@ function links(request: Request, page: Entry[], limit: number): { rel: string; h
   return [...(full || reverse ? [next] : []), ...(full || !reverse ? [previous] : [])]
 }
 
-/** Values of one attribute are alternatives, attributes must all fit. */
+/** One of the values of each attribute must match, for all attributes. */
 function matches(entry: Entry, query: URLSearchParams): boolean {
-  const names = [...new Set(query.keys())].filter(name => !controls.includes(name))
+  const names = [...new Set(query.keys())].filter(name => !pagingParameters.includes(name))
   return names.every(name => {
-    const wanted = query.getAll(name)
-    if (name === 'fixed_ips') return fixedIpsMatch(entry['fixed_ips'] as Record<string, string>[], wanted)
-    const value = entry[name]
-    if (typeof value === 'boolean') return wanted.some(want => /^(true|1)$/i.test(want) === value)
-    return wanted.includes(String(value ?? ''))
+    const values = query.getAll(name)
+    if (name === 'fixed_ips') return fixedIpsMatch(entry['fixed_ips'] as Record<string, string>[], values)
+    const actual = entry[name]
+    if (typeof actual === 'boolean') return values.some(value => /^(true|1)$/i.test(value) === actual)
+    return values.includes(String(actual ?? ''))
   })
 }
 
-function fixedIpsMatch(ips: Record<string, string>[], wanted: string[]): boolean {
-  const byKey = Map.groupBy(wanted, want => want.split('=', 1)[0] ?? '')
-  return [...byKey].every(([key, wants]) => ips.some(ip => wants.includes(`${key}=${ip[key]}`)))
+function fixedIpsMatch(ips: Record<string, string>[], filters: string[]): boolean {
+  const byKey = Map.groupBy(filters, filter => filter.split('=', 1)[0] ?? '')
+  return [...byKey].every(([key, values]) => ips.some(ip => values.includes(`${key}=${ip[key]}`)))
 }
 
-function chosen(entry: Entry, fields: string[]): Record<string, unknown> {
+function selectFields(entry: Entry, fields: string[]): Record<string, unknown> {
   return fields.length === 0 ? entry : Object.fromEntries(Object.entries(entry).filter(([key]) => fields.includes(key)))
 }
 
-function missing(kind: string, id: string): Answer {
+function notFound(kind: string, id: string): CloudResponse {
   return failure(404, `${kind}NotFound`, `${kind} ${id} could not be found.`)
 }
 
-function failure(status: number, type: string, message: string): Answer {
+function failure(status: number, type: string, message: string): CloudResponse {
   return { status, body: { NeutronError: { type, message, detail: '' } } }
 }
 
@@ -179,8 +190,8 @@ export function portBody(port: Port): Entry {
   }
 }
 
-export function subnetBody(world: World, subnet: Subnet): Entry {
-  const at = seconds(world.startedAt)
+export function subnetBody(cloudState: CloudState, subnet: Subnet): Entry {
+  const at = seconds(cloudState.startedAt)
   return {
     id: subnet.id,
     name: subnet.name,
@@ -206,8 +217,8 @@ export function subnetBody(world: World, subnet: Subnet): Entry {
   }
 }
 
-export function networkBody(world: World, network: Network): Entry {
-  const at = seconds(world.startedAt)
+export function networkBody(cloudState: CloudState, network: Network): Entry {
+  const at = seconds(cloudState.startedAt)
   return {
     id: network.id,
     name: network.name,
@@ -215,7 +226,9 @@ export function networkBody(world: World, network: Network): Entry {
     admin_state_up: true,
     mtu: network.mtu,
     status: 'ACTIVE',
-    subnets: [...world.subnets.values()].filter(subnet => subnet.networkId === network.id).map(subnet => subnet.id),
+    subnets: [...cloudState.subnets.values()]
+      .filter(subnet => subnet.networkId === network.id)
+      .map(subnet => subnet.id),
     shared: false,
     'router:external': false,
     ipv4_address_scope: null,
@@ -231,6 +244,6 @@ export function networkBody(world: World, network: Network): Entry {
     project_id: network.projectId,
     'provider:network_type': 'vxlan',
     'provider:physical_network': null,
-    'provider:segmentation_id': 1 + [...world.networks.keys()].indexOf(network.id),
+    'provider:segmentation_id': 1 + [...cloudState.networks.keys()].indexOf(network.id),
   }
 }

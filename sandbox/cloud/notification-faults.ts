@@ -1,27 +1,27 @@
 /**
- * What becomes of notifications between the cloud and its bus while a fault says so: lost, sent twice, in another order.
+ * Drops, duplicates or reorders notifications on their way to the bus while a fault is active.
  */
-
 import type { Notification, NotificationsOptions } from './notifications.ts'
-import type { NoticeFault } from './state.ts'
+import type { NotificationFault } from './state.ts'
 
-/** How long notifications are held back before they go, the last one first. */
-const heldMs = 300
+const reorderDelayMs = 300
 
-export function meddling(faults: () => NoticeFault[]): NonNullable<NotificationsOptions['meddle']> {
-  const held: Notification[] = []
+export function applyNotificationFaults(
+  activeFaults: () => NotificationFault[],
+): NonNullable<NotificationsOptions['intercept']> {
+  const delayed: Notification[] = []
   return (notification, send) => {
-    const now = faults()
-    if (now.includes('lost')) return
-    const copies = now.includes('duplicated') ? [notification, notification] : [notification]
-    if (!now.includes('reordered')) {
+    const faults = activeFaults()
+    if (faults.includes('lost')) return
+    const copies = faults.includes('duplicated') ? [notification, notification] : [notification]
+    if (!faults.includes('reordered')) {
       for (const copy of copies) send(copy)
       return
     }
-    if (held.length === 0)
+    if (delayed.length === 0)
       setTimeout(() => {
-        for (const each of held.splice(0).reverse()) send(each)
-      }, heldMs)
-    held.push(...copies)
+        for (const each of delayed.splice(0).reverse()) send(each)
+      }, reorderDelayMs)
+    delayed.push(...copies)
   }
 }

@@ -1,14 +1,14 @@
 /**
- * What Neutron and Nova tell on the message bus when the world changes: the same events, exchanges and envelope as the real
- * ones. A change of a port's status alone is not told: neither do they.
+ * Notifications of Neutron and Nova about changes of the cloud state: the same events, exchanges and envelope as the real ones.
+ * As in real services, a change of only the port status sends nothing.
  */
 import { randomUUID } from 'node:crypto'
 import { Connection } from 'rabbitmq-client'
 import { messageOf } from '../../src/runtime/errors.ts'
 import type { Log } from '../../src/telemetry/log.ts'
-import { seconds } from './http-server.ts'
+import { seconds } from './messages.ts'
 import { networkBody, portBody, subnetBody } from './neutron.ts'
-import type { Network, Port, Server, Subnet, World } from './state.ts'
+import type { CloudState, Network, Port, Server, Subnet } from './state.ts'
 
 export interface Notification {
   exchange: 'neutron' | 'nova'
@@ -20,50 +20,53 @@ export interface Notification {
 export interface NotificationsOptions {
   url: string
   log: Log
-  /** What may become of a notification on its way; without it each is sent once and at once. */
-  meddle?: (notification: Notification, send: (notification: Notification) => void) => void
+  /** Decides what is sent; by default each notification is sent once and immediately. */
+  intercept?: (notification: Notification, send: (notification: Notification) => void) => void
 }
 
 export interface Notifications {
-  /** Resolves when all that was told so far is with the broker. */
+  /** Resolves when the broker has confirmed all notifications so far. */
   sent(): Promise<void>
   close(): Promise<void>
 }
 
-export async function startNotifications(world: World, options: NotificationsOptions): Promise<Notifications> {
-  const { url, log, meddle = (notification, send) => send(notification) } = options
+export async function startNotifications(
+  cloudState: CloudState,
+  options: NotificationsOptions,
+): Promise<Notifications> {
+  const { url, log, intercept = (notification, send) => send(notification) } = options
   const connection = new Connection({ url, connectionName: 'sandbox-cloud', retryLow: 200, retryHigh: 2_000 })
-  connection.on('error', error => log.warn('the cloud has lost its message bus', { error: messageOf(error) }))
-  // As the services declare them.
+  connection.on('error', error => log.warn('message bus connection failed', { error: messageOf(error) }))
+  // Declared like in the real services.
   const exchanges = ['neutron', 'nova'].map(exchange => ({ exchange, type: 'topic', durable: false }))
   const publisher = connection.createPublisher({ confirm: true, maxAttempts: 2, exchanges })
-  const underway = new Set<Promise<void>>()
+  const unconfirmed = new Set<Promise<void>>()
 
   function send({ exchange, routingKey, body }: Notification): void {
     const properties = { contentType: 'application/json', contentEncoding: 'utf-8', durable: true }
     const sending = publisher
       .send({ exchange, routingKey, ...properties }, body)
-      .catch(error => log.warn('a notification is lost', { error: messageOf(error) }))
-      .finally(() => underway.delete(sending))
-    underway.add(sending)
+      .catch(error => log.warn('cannot send notification', { error: messageOf(error) }))
+      .finally(() => unconfirmed.delete(sending))
+    unconfirmed.add(sending)
   }
 
-  let before = pictureOf(world)
-  world.onPorts(() => {
-    const now = pictureOf(world)
-    const news = newsOf(world, before, now)
+  let before = snapshotOf(cloudState)
+  cloudState.onPortsChange(() => {
+    const now = snapshotOf(cloudState)
+    const notifications = notificationsFor(cloudState, before, now)
     before = now
-    for (const notification of news) meddle(notification, send)
+    for (const notification of notifications) intercept(notification, send)
   })
   await connection.onConnect(20_000)
-  // An exchange exists from the first message on; who listens may come before it.
+  // Declare the exchanges now: a consumer may bind to them before the first notification.
   await connection.acquire().then(async channel => {
     for (const exchange of exchanges) await channel.exchangeDeclare(exchange)
     await channel.close()
   })
   return {
     sent: async () => {
-      await Promise.all(underway)
+      await Promise.all(unconfirmed)
     },
     async close() {
       await Promise.race([publisher.close(), new Promise(resolve => setTimeout(resolve, 500).unref())])
@@ -72,14 +75,14 @@ export async function startNotifications(world: World, options: NotificationsOpt
   }
 }
 
-interface Picture {
+interface Snapshot {
   ports: ReadonlyMap<string, Port>
   servers: ReadonlyMap<string, Server>
   subnets: ReadonlyMap<string, Subnet>
   networks: ReadonlyMap<string, Network>
 }
 
-function pictureOf({ ports, servers, subnets, networks }: World): Picture {
+function snapshotOf({ ports, servers, subnets, networks }: CloudState): Snapshot {
   return { ports: copied(ports), servers: copied(servers), subnets: copied(subnets), networks: copied(networks) }
 }
 
@@ -95,35 +98,35 @@ interface Difference<V> {
 function differences<V extends object>(
   before: ReadonlyMap<string, V>,
   now: ReadonlyMap<string, V>,
-  mark: (entry: V) => string,
+  keyOf: (entry: V) => string,
 ): Difference<V>[] {
-  const gone = [...before.entries()].filter(([id]) => !now.has(id)).map(([, old]) => ({ old, now: undefined }))
-  const moved = [...now.entries()].flatMap(([id, entry]) => {
+  const removed = [...before.entries()].filter(([id]) => !now.has(id)).map(([, old]) => ({ old, now: undefined }))
+  const changed = [...now.entries()].flatMap(([id, entry]) => {
     const old = before.get(id)
-    return old && mark(old) === mark(entry) ? [] : [{ old, now: entry }]
+    return old && keyOf(old) === keyOf(entry) ? [] : [{ old, now: entry }]
   })
-  return [...gone, ...moved]
+  return [...removed, ...changed]
 }
 
-function newsOf(world: World, before: Picture, now: Picture): Notification[] {
-  const portMark = ({ status: _, updatedAt: __, revision: ___, ...told }: Port) => JSON.stringify(told)
+function notificationsFor(cloudState: CloudState, before: Snapshot, now: Snapshot): Notification[] {
+  const portKey = ({ status: _, updatedAt: __, revision: ___, ...compared }: Port) => JSON.stringify(compared)
   return [
     ...differences(before.networks, now.networks, JSON.stringify).flatMap(change =>
-      ended('network', change, network => networkBody(world, network)),
+      neutronNotifications('network', change, network => networkBody(cloudState, network)),
     ),
     ...differences(before.subnets, now.subnets, JSON.stringify).flatMap(change =>
-      ended('subnet', change, subnet => subnetBody(world, subnet)),
+      neutronNotifications('subnet', change, subnet => subnetBody(cloudState, subnet)),
     ),
-    ...differences(before.ports, now.ports, portMark).flatMap(change => [
-      ...ended('port', change, portBody),
-      ...interfaceNews(now.servers, change),
+    ...differences(before.ports, now.ports, portKey).flatMap(change => [
+      ...neutronNotifications('port', change, portBody),
+      ...interfaceNotifications(now.servers, change),
     ]),
-    ...differences(before.servers, now.servers, JSON.stringify).flatMap(serverNews),
+    ...differences(before.servers, now.servers, JSON.stringify).flatMap(serverNotifications),
   ]
 }
 
-/** `port.create.start` and `.end`, and so on. */
-function ended<V extends { id: string }>(
+/** Start and end notifications of Neutron, such as `port.create.start` and `port.create.end`. */
+function neutronNotifications<V extends { id: string }>(
   kind: string,
   { old, now }: Difference<V>,
   bodyOf: (entry: V) => object,
@@ -143,19 +146,19 @@ function ended<V extends { id: string }>(
   ]
 }
 
-function interfaceNews(servers: ReadonlyMap<string, Server>, { old, now }: Difference<Port>): Notification[] {
+function interfaceNotifications(servers: ReadonlyMap<string, Server>, { old, now }: Difference<Port>): Notification[] {
   if (old?.deviceId === now?.deviceId) return []
-  const versioned = (port: Port | undefined, action: string) => {
+  const forPort = (port: Port | undefined, action: string) => {
     const server = servers.get(port?.deviceId ?? '')
     if (!server) return []
     return ['start', 'end'].map(step =>
-      notification('nova', 'versioned_notifications.info', `instance.${action}.${step}`, wrapped(server)),
+      notification('nova', 'versioned_notifications.info', `instance.${action}.${step}`, versionedPayload(server)),
     )
   }
-  return [...versioned(old, 'interface_detach'), ...versioned(now, 'interface_attach')]
+  return [...forPort(old, 'interface_detach'), ...forPort(now, 'interface_attach')]
 }
 
-function serverNews({ old, now }: Difference<Server>): Notification[] {
+function serverNotifications({ old, now }: Difference<Server>): Notification[] {
   const server = now ?? old
   if (!server) return []
   const action = !old ? 'create.end' : !now ? 'delete.end' : 'update'
@@ -163,11 +166,11 @@ function serverNews({ old, now }: Difference<Server>): Notification[] {
   const flat = { tenant_id: projectId, instance_id: id, display_name: name, state: status.toLowerCase(), metadata }
   return [
     notification('nova', 'notifications.info', `compute.instance.${action}`, flat),
-    notification('nova', 'versioned_notifications.info', `instance.${action}`, wrapped(server)),
+    notification('nova', 'versioned_notifications.info', `instance.${action}`, versionedPayload(server)),
   ]
 }
 
-function wrapped({ id, name, projectId, metadata, status, createdAt }: Server): object {
+function versionedPayload({ id, name, projectId, metadata, status, createdAt }: Server): object {
   return {
     'nova_object.name': 'InstanceActionPayload',
     'nova_object.namespace': 'nova',

@@ -1,12 +1,12 @@
 /**
- * Nova's servers and their interfaces, as the real one shows them to an administrator. Read only.
+ * Nova: servers and their interfaces, as the real API shows them to an administrator. Read-only.
  */
 import { createHash } from 'node:crypto'
-import { type Answer, type Handler, pageLink, type Request, seconds } from './http-server.ts'
-import { refused, type Tokens } from './keystone.ts'
-import { type Port, portsOf, type Server, type World } from './state.ts'
+import { type Tokens, unauthenticated } from './keystone.ts'
+import { type CloudRequest, type CloudResponse, type Handler, pageLink, seconds } from './messages.ts'
+import { type CloudState, type Port, portsOf, type Server } from './state.ts'
 
-export const novaBroken = {
+export const novaInternalError = {
   computeFault: {
     code: 500,
     message:
@@ -14,61 +14,63 @@ export const novaBroken = {
   },
 }
 
-const mostPerPage = 1000
+const maxPageSize = 1000
 const subresources = ['os-interface', 'os-instance-actions']
 
-export function createNova(world: World, tokens: Tokens, keystone: () => string): Handler {
+export function createNova(cloudState: CloudState, tokens: Tokens, keystone: () => string): Handler {
   return request => {
-    if (!tokens.valid(request)) return refused(keystone())
-    const answered = answer(world, request)
-    return { ...answered, headers: { ...headers(request), ...answered.headers } }
+    if (!tokens.isValid(request)) return unauthenticated(keystone())
+    const response = respond(cloudState, request)
+    return { ...response, headers: { ...headers(request), ...response.headers } }
   }
 }
 
-function answer(world: World, request: Request): Answer {
-  // The catalog of an older cloud carries the project in the path.
-  const [version, ...parts] = request.path.slice(1).split('/')
-  const [plural, id, sub, ...rest] = parts[0] === world.project.id ? parts.slice(1) : parts
+function respond(cloudState: CloudState, request: CloudRequest): CloudResponse {
+  // In the catalog of older clouds the path contains the project.
+  const [version, ...segments] = request.path.slice(1).split('/')
+  const [plural, id, sub, ...rest] = segments[0] === cloudState.project.id ? segments.slice(1) : segments
   if (version !== 'v2.1' || rest.length > 0) return noSuchPath
   if (!plural) return { status: 200, body: { version: apiVersion(request) } }
   if (plural !== 'servers' || request.method !== 'GET' || (sub && !subresources.includes(sub))) return noSuchPath
-  if (world.faults.roleLost) return forbidden(id, sub)
+  if (cloudState.faults.roleLost) return forbidden(id, sub)
 
-  if (!id || id === 'detail') return listed(world, request, [...world.servers.values()], id === 'detail')
-  if (sub === 'os-instance-actions') return actions(world, request, id)
-  const server = world.servers.get(id)
+  if (!id || id === 'detail') return serverList(cloudState, request, [...cloudState.servers.values()], id === 'detail')
+  if (sub === 'os-instance-actions') return actions(cloudState, request, id)
+  const server = cloudState.servers.get(id)
   if (!server) return notFound(`Instance ${id} could not be found.`)
-  if (sub) return { status: 200, body: { interfaceAttachments: attachments(world, server) } }
-  return { status: 200, body: { server: serverBody(world, request, server, portsOf(world, server)) } }
+  if (sub) return { status: 200, body: { interfaceAttachments: attachments(cloudState, server) } }
+  return { status: 200, body: { server: serverBody(cloudState, request, server, portsOf(cloudState, server)) } }
 }
 
-/** From 2.21 on also of a server that was deleted. */
-function actions(world: World, request: Request, id: string): Answer {
+/** From microversion 2.21 on also for deleted servers. */
+function actions(cloudState: CloudState, request: CloudRequest, id: string): CloudResponse {
   const [, minor = 0] = microversion(request)
-  const deleted = minor >= 21 ? world.deletedServers.get(id) : undefined
-  const server = world.servers.get(id) ?? deleted
+  const deleted = minor >= 21 ? cloudState.deletedServers.get(id) : undefined
+  const server = cloudState.servers.get(id) ?? deleted
   if (!server) return notFound(`Instance ${id} could not be found.`)
-  const one = (action: string) => ({
+  const actionBody = (action: string) => ({
     action,
     instance_uuid: id,
     project_id: server.projectId,
-    user_id: world.user.id,
+    user_id: cloudState.user.id,
     request_id: `req-${id}`,
     start_time: `${seconds(server.createdAt).slice(0, -1)}.000000`,
     message: null,
   })
-  return { status: 200, body: { instanceActions: (deleted ? ['delete', 'create'] : ['create']).map(one) } }
+  return { status: 200, body: { instanceActions: (deleted ? ['delete', 'create'] : ['create']).map(actionBody) } }
 }
 
-function listed(world: World, request: Request, servers: Server[], detail: boolean): Answer {
+function serverList(cloudState: CloudState, request: CloudRequest, servers: Server[], detail: boolean): CloudResponse {
   const { query } = request
-  const asked = query.get('limit')
-  if (asked !== null && !/^\d+$/.test(asked))
-    return badRequest(`Invalid input for query parameters limit. Value: ${asked}. '${asked}' does not match '^[0-9]*$'`)
+  const requested = query.get('limit')
+  if (requested !== null && !/^\d+$/.test(requested))
+    return badRequest(
+      `Invalid input for query parameters limit. Value: ${requested}. '${requested}' does not match '^[0-9]*$'`,
+    )
   const name = query.getAll('name').at(-1)
   if (name !== undefined && !isPattern(name))
     return badRequest(`Invalid input for query parameters name. Value: ${name}. '${name}' is not a 'regex'`)
-  const limit = Math.min(Number(asked ?? mostPerPage), world.faults.pageLimit || mostPerPage)
+  const limit = Math.min(Number(requested ?? maxPageSize), cloudState.faults.pageLimit || maxPageSize)
 
   const all = servers.filter(server => matches(server, query)).sort(newestFirst)
   const marker = query.get('marker')
@@ -76,11 +78,11 @@ function listed(world: World, request: Request, servers: Server[], detail: boole
   if (marker !== null && after < 0) return badRequest(`marker [${marker}] not found`)
   const page = all.slice(after + 1, after + 1 + limit)
 
-  const ports = Map.groupBy(world.ports.values(), port => port.deviceId)
+  const ports = Map.groupBy(cloudState.ports.values(), port => port.deviceId)
   const body: Record<string, unknown> = {
     servers: page.map(server =>
       detail
-        ? serverBody(world, request, server, ports.get(server.id) ?? [])
+        ? serverBody(cloudState, request, server, ports.get(server.id) ?? [])
         : { id: server.id, name: server.name, links: links(request, server) },
     ),
   }
@@ -89,7 +91,7 @@ function listed(world: World, request: Request, servers: Server[], detail: boole
   return { status: 200, body }
 }
 
-/** Of a repeated filter only the last counts: so does Nova. */
+/** As in Nova, only the last value of a repeated filter applies. */
 function matches(server: Server, query: URLSearchParams): boolean {
   const uuid = query.getAll('uuid').at(-1)
   const name = query.getAll('name').at(-1)
@@ -115,7 +117,7 @@ function newestFirst(a: Server, b: Server): number {
   return b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1)
 }
 
-function serverBody(world: World, request: Request, server: Server, ports: readonly Port[]): unknown {
+function serverBody(cloudState: CloudState, request: CloudRequest, server: Server, ports: readonly Port[]): unknown {
   const at = seconds(server.createdAt)
   const image = '5b3d270b-e05d-4b40-8fec-d6d741f78f8b'
   return {
@@ -123,14 +125,14 @@ function serverBody(world: World, request: Request, server: Server, ports: reado
     name: server.name,
     status: server.status,
     tenant_id: server.projectId,
-    user_id: world.user.id,
+    user_id: cloudState.user.id,
     metadata: server.metadata,
     hostId: createHash('sha224').update(server.projectId).digest('hex'),
     image: { id: image, links: [{ rel: 'bookmark', href: `${request.base}/images/${image}` }] },
     flavor: flavor(request),
     created: at,
     updated: at,
-    addresses: addresses(world, ports),
+    addresses: addresses(cloudState, ports),
     accessIPv4: '',
     accessIPv6: '',
     links: links(request, server),
@@ -152,17 +154,17 @@ function serverBody(world: World, request: Request, server: Server, ports: reado
   }
 }
 
-/** From 2.47 on the flavor is told in full instead of linked. */
-function flavor(request: Request): unknown {
+/** From microversion 2.47 on the flavor is embedded instead of linked. */
+function flavor(request: CloudRequest): unknown {
   const [, minor = 0] = microversion(request)
   if (minor < 47) return { id: '1', links: [{ rel: 'bookmark', href: `${request.base}/flavors/1` }] }
   return { vcpus: 1, ram: 512, disk: 1, ephemeral: 0, swap: 0, original_name: 'm1.tiny', extra_specs: {} }
 }
 
-function addresses(world: World, ports: readonly Port[]): Record<string, unknown[]> {
+function addresses(cloudState: CloudState, ports: readonly Port[]): Record<string, unknown[]> {
   const byNetwork: Record<string, unknown[]> = {}
   for (const port of ports) {
-    const name = world.networks.get(port.networkId)?.name ?? port.networkId
+    const name = cloudState.networks.get(port.networkId)?.name ?? port.networkId
     byNetwork[name] ??= []
     for (const { ipAddress } of port.fixedIps)
       byNetwork[name].push({
@@ -175,8 +177,8 @@ function addresses(world: World, ports: readonly Port[]): Record<string, unknown
   return byNetwork
 }
 
-function attachments(world: World, server: Server): unknown[] {
-  return portsOf(world, server).map(port => ({
+function attachments(cloudState: CloudState, server: Server): unknown[] {
+  return portsOf(cloudState, server).map(port => ({
     net_id: port.networkId,
     port_id: port.id,
     mac_addr: port.macAddress,
@@ -185,19 +187,19 @@ function attachments(world: World, server: Server): unknown[] {
   }))
 }
 
-function links({ base }: Request, { id }: Server) {
+function links({ base }: CloudRequest, { id }: Server) {
   return [
     { rel: 'self', href: `${base}/v2.1/servers/${id}` },
     { rel: 'bookmark', href: `${base}/servers/${id}` },
   ]
 }
 
-function microversion({ headers }: Request): number[] {
-  const asked = String(headers['openstack-api-version'] ?? headers['x-openstack-nova-api-version'] ?? '')
-  return (/(\d+)\.(\d+)\s*$/.exec(asked)?.slice(1) ?? ['2', '1']).map(Number)
+function microversion({ headers }: CloudRequest): number[] {
+  const requested = String(headers['openstack-api-version'] ?? headers['x-openstack-nova-api-version'] ?? '')
+  return (/(\d+)\.(\d+)\s*$/.exec(requested)?.slice(1) ?? ['2', '1']).map(Number)
 }
 
-function headers(request: Request): Record<string, string> {
+function headers(request: CloudRequest): Record<string, string> {
   const version = microversion(request).join('.')
   return {
     'openstack-api-version': `compute ${version}`,
@@ -206,34 +208,34 @@ function headers(request: Request): Record<string, string> {
   }
 }
 
-function apiVersion({ base }: Request): unknown {
+function apiVersion({ base }: CloudRequest): unknown {
   const links = [{ rel: 'self', href: `${base}/v2.1/` }]
   return { id: 'v2.1', status: 'CURRENT', version: '2.93', min_version: '2.1', updated: '2013-07-23T11:33:21Z', links }
 }
 
-const noSuchPath: Answer = {
+const noSuchPath: CloudResponse = {
   status: 404,
   body: '404 Not Found\n\nThe resource could not be found.\n\n   ',
   headers: { 'content-type': 'text/plain; charset=UTF-8' },
 }
 
-function notFound(message: string): Answer {
+function notFound(message: string): CloudResponse {
   return failure(404, 'itemNotFound', message)
 }
 
-function badRequest(message: string): Answer {
+function badRequest(message: string): CloudResponse {
   return failure(400, 'badRequest', message)
 }
 
-/** Unlike Neutron, which shows an empty list. */
-function forbidden(id: string | undefined, sub: string | undefined): Answer {
+/** Neutron returns an empty list instead. */
+function forbidden(id: string | undefined, sub: string | undefined): CloudResponse {
   const servers = id === undefined ? 'index' : id === 'detail' ? 'detail' : 'show'
   const list = sub === 'os-interface' ? 'os-attach-interfaces:list' : 'os-instance-actions:list'
   const rule = sub ? list : `servers:${servers}`
   return failure(403, 'forbidden', `Policy doesn't allow os_compute_api:${rule} to be performed.`)
 }
 
-function failure(code: number, kind: string, message: string): Answer {
+function failure(code: number, kind: string, message: string): CloudResponse {
   return {
     status: code,
     body: { [kind]: { code, message } },

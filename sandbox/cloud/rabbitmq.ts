@@ -1,6 +1,6 @@
 /**
- * A RabbitMQ of one's own from the system's package (`rabbitmq-server`): an ordinary process with its own directory, node
- * name, cookie and ports, all on the loopback address. It shares nothing with a broker that the machine may run.
+ * Starts a RabbitMQ from the system package (`rabbitmq-server`) as a normal process with its own directory, node name, cookie
+ * and ports, all on the loopback address. It shares nothing with the broker service of the machine.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -19,51 +19,51 @@ export interface BrokerConf {
 }
 
 export interface BrokerOptions extends BrokerConf {
-  /** Kept between starts: what is durable survives. */
+  /** Durable data survives a restart with the same directory. */
   dir: string
-  /** AMQP, then the ones that its parts find each other by. */
+  /** `node` is the Erlang distribution port, `names` the port of epmd. */
   ports: { amqp: number; tls?: number; node: number; names: number }
-  /** Variables by which its processes are known. */
+  /** Environment that marks its processes. */
   env?: Record<string, string>
 }
 
 export interface Broker {
   pid: number
-  /** rabbitmqctl of this broker. */
+  /** Runs rabbitmqctl for this broker. */
   control(...args: string[]): Promise<string>
   stop(signal?: NodeJS.Signals): Promise<void>
 }
 
 const host = '127.0.0.1'
 const programs = '/usr/lib/rabbitmq/bin'
-const startsWithinMs = 240_000
+const startTimeoutMs = 240_000
 
-/** Why there can be no broker on this machine, or undefined. */
-export function brokerRefused(): string | undefined {
+/** Why a broker cannot be started on this machine; undefined if it can. */
+export function brokerUnavailable(): string | undefined {
   return existsSync(join(programs, 'rabbitmq-server'))
     ? undefined
     : 'RabbitMQ is not installed; as root: apt-get install rabbitmq-server (its service need not run)'
 }
 
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
-  const refused = brokerRefused()
-  if (refused) throw new Error(refused)
+  const unavailable = brokerUnavailable()
+  if (unavailable) throw new Error(unavailable)
   const { dir, ports } = options
   const log = join(dir, 'broker.out')
   const env = { PATH: systemPath, LC_ALL: 'C.UTF-8', ...options.env, ...environmentOf(options) }
-  await layOut(options)
+  await writeFiles(options)
   const names = start('epmd', ['-address', host, '-port', String(ports.names)], { env, log })
   const server = start(join(programs, 'rabbitmq-server'), [], { env, log })
   const broker: Broker = {
     pid: server.pid ?? 0,
     control: (...args) => run(join(programs, 'rabbitmqctl'), ['--quiet', ...args], { env }),
     async stop(signal = 'SIGTERM') {
-      await ended(server, signal)
-      await ended(names, 'SIGKILL')
+      await terminate(server, signal)
+      await terminate(names, 'SIGKILL')
     },
   }
   try {
-    await greets(server, ports.amqp, log)
+    await waitForGreeting(server, ports.amqp, log)
     return broker
   } catch (error) {
     await broker.stop('SIGKILL')
@@ -71,7 +71,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   }
 }
 
-async function layOut(options: BrokerOptions): Promise<void> {
+async function writeFiles(options: BrokerOptions): Promise<void> {
   const { dir } = options
   for (const name of ['home', 'mnesia', 'log']) await mkdir(join(dir, name), { recursive: true })
   const cookie = join(dir, 'home', '.erlang.cookie')
@@ -81,7 +81,7 @@ async function layOut(options: BrokerOptions): Promise<void> {
   await writeFile(join(dir, 'rabbitmq-env.conf'), '')
 }
 
-/** The text of rabbitmq.conf: one account that may do everything, on the loopback address only. */
+/** The text of rabbitmq.conf: one administrator account, on the loopback address only. */
 export function brokerConf({ ports, user, password, tls }: BrokerConf): string {
   const settings: Record<string, string | number | boolean> = {
     'listeners.tcp.1': `${host}:${ports.amqp}`,
@@ -106,7 +106,7 @@ export function brokerConf({ ports, user, password, tls }: BrokerConf): string {
   return `${lines.join('\n')}\n`
 }
 
-/** RUNNING_UNDER_SYSTEMD: its script then becomes the server instead of staying beside it. */
+/** With RUNNING_UNDER_SYSTEMD the start script execs the server instead of waiting for it. */
 function environmentOf({ dir, ports }: BrokerOptions): Record<string, string> {
   return {
     HOME: join(dir, 'home'),
@@ -128,10 +128,10 @@ function environmentOf({ dir, ports }: BrokerOptions): Record<string, string> {
 
 function start(program: string, args: string[], { env, log }: { env: Record<string, string>; log: string }) {
   const output = openSync(log, 'a')
-  // It starts processes of its own: a signal is for all of them.
+  // Own process group: a signal must reach the processes that it starts, too.
   const child = spawn(program, args, { env, stdio: ['ignore', output, output], detached: true })
   closeSync(output)
-  child.once('error', () => {}) // seen by whoever waits for it
+  child.once('error', () => {}) // waitForGreeting detects the missing process
   child.unref()
   return child
 }
@@ -140,40 +140,40 @@ function isAlive({ pid, exitCode, signalCode }: ChildProcess): boolean {
   return pid !== undefined && exitCode === null && signalCode === null
 }
 
-async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+async function terminate(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   const until = performance.now() + 10_000
-  for (let say = signal; isAlive(child); say = performance.now() > until ? 'SIGKILL' : say) {
+  for (let name = signal; isAlive(child); name = performance.now() > until ? 'SIGKILL' : name) {
     try {
-      process.kill(-(child.pid ?? 0), say)
+      process.kill(-(child.pid ?? 0), name)
     } catch {
-      // It has ended meanwhile.
+      // The process has exited meanwhile.
     }
     await sleep(50)
   }
 }
 
-/** Its first word after ours; the port alone is open before it listens. */
-async function greets(server: ChildProcess, port: number, log: string): Promise<void> {
-  const until = performance.now() + startsWithinMs
+/** Waits for a reply to the AMQP protocol header: the TCP port is open before the broker is ready. */
+async function waitForGreeting(server: ChildProcess, port: number, log: string): Promise<void> {
+  const until = performance.now() + startTimeoutMs
   while (isAlive(server) && performance.now() < until) {
-    if (await heard(port)) return
+    if (await answersAmqp(port)) return
     await sleep(100)
   }
-  const said = (await readFile(log, 'utf8').catch(() => '')).trimEnd().split('\n').slice(-20).join('\n')
-  throw new Error(`RabbitMQ ${isAlive(server) ? 'does not answer' : 'has ended'}:\n${said}`)
+  const lastLines = (await readFile(log, 'utf8').catch(() => '')).trimEnd().split('\n').slice(-20).join('\n')
+  throw new Error(`RabbitMQ ${isAlive(server) ? 'does not answer' : 'exited'}; its log ends with:\n${lastLines}`)
 }
 
-function heard(port: number): Promise<boolean> {
+function answersAmqp(port: number): Promise<boolean> {
   return new Promise(resolve => {
     const socket = connect({ host, port, timeout: 3_000 })
-    const end = (answered: boolean) => {
+    const finish = (answered: boolean) => {
       socket.destroy()
       resolve(answered)
     }
     socket.write('AMQP\0\0\u0009\u0001', 'latin1')
-    socket.once('data', () => end(true))
-    socket.once('timeout', () => end(false))
-    socket.once('error', () => end(false))
-    socket.once('close', () => end(false))
+    socket.once('data', () => finish(true))
+    socket.once('timeout', () => finish(false))
+    socket.once('error', () => finish(false))
+    socket.once('close', () => finish(false))
   })
 }

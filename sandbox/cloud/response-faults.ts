@@ -1,15 +1,15 @@
 /**
- * How a service of the cloud answers when it is told to misbehave: what stands between it and its callers in bad hours.
+ * Faulty responses of a cloud service: what a proxy, a load balancer or an overloaded service would send.
  */
 import type { ServerResponse } from 'node:http'
-import { type Answer, textOf } from './http-server.ts'
-import type { Faults, Manner, Service } from './state.ts'
+import { bodyText, type CloudResponse } from './messages.ts'
+import type { CloudFaults, ResponseFault, Service } from './state.ts'
 
-/** Well below the time-outs of callers: slow is not silent. */
+/** Below the timeouts of all clients. */
 export const slowMs = 2_000
 
-/** In the order in which one hides the other. */
-export const manners: readonly Manner[] = [
+/** In order of precedence. */
+export const responseFaults: readonly ResponseFault[] = [
   'silent',
   'unauthorized',
   'throttled',
@@ -20,17 +20,17 @@ export const manners: readonly Manner[] = [
   'slow',
 ]
 
-export function mannerOf(faults: Faults, service: Service): Manner | undefined {
-  return manners.find(manner => faults[manner].includes(service))
+export function activeResponseFault(faults: CloudFaults, service: Service): ResponseFault | undefined {
+  return responseFaults.find(fault => faults[fault].includes(service))
 }
 
-/** A gateway's page, with the status of success: no caller may take it for an answer. */
+/** The page of a misconfigured gateway, with a success status. */
 const garbage = '<html><body><h1>It works!</h1></body></html>\u0000\u0001{"ports": [,'
 
-/** Sends another answer than the service meant. Reports whether it did. */
-export function ruined(manner: Manner, answer: Answer, outgoing: ServerResponse): boolean {
+/** Sends a faulty response instead of the given one. Reports whether it did: `slow` and `failing` do not need it. */
+export function sendFaultyResponse(fault: ResponseFault, response: CloudResponse, outgoing: ServerResponse): boolean {
   const json = { 'content-type': 'application/json' }
-  switch (manner) {
+  switch (fault) {
     case 'unauthorized':
       outgoing.writeHead(401, json).end(JSON.stringify({ error: { code: 401, title: 'Unauthorized', message: 'no' } }))
       return true
@@ -40,16 +40,20 @@ export function ruined(manner: Manner, answer: Answer, outgoing: ServerResponse)
         .end(JSON.stringify({ overLimit: { code: 429, message: 'This request was rate-limited.', retryAfter: '1' } }))
       return true
     case 'garbled':
-      outgoing.writeHead(answer.status, json).end(garbage)
+      outgoing.writeHead(response.status, json).end(garbage)
       return true
     case 'truncated': {
-      const payload = Buffer.from(textOf(answer.body))
-      outgoing.writeHead(answer.status, { ...json, ...answer.headers, 'content-length': String(payload.length + 1) })
+      const payload = Buffer.from(bodyText(response.body))
+      outgoing.writeHead(response.status, {
+        ...json,
+        ...response.headers,
+        'content-length': String(payload.length + 1),
+      })
       outgoing.write(payload.subarray(0, Math.floor(payload.length / 2)), () => outgoing.destroy())
       return true
     }
     case 'empty':
-      outgoing.writeHead(answer.status, { ...json, 'content-length': '0' }).end()
+      outgoing.writeHead(response.status, { ...json, 'content-length': '0' }).end()
       return true
     default:
       return false

@@ -1,6 +1,6 @@
 /**
- * The cloud as plain data: projects, networks, subnets, servers, ports and a clock. Keystone, Neutron, Nova and Contrabass
- * are views of it; the nodes are wired after it.
+ * The state of the simulated cloud: project, networks, subnets, servers, ports and a clock. Keystone, Neutron, Nova and
+ * Contrabass serve it; the nodes get their NICs from it.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type Cidr, formatIp, parseCidr } from '../../src/contract/address.ts'
@@ -46,49 +46,57 @@ export interface Port {
   revision: number
 }
 
-/** How a service of the cloud can answer instead of as it should. */
-export type Manner = 'failing' | 'unauthorized' | 'throttled' | 'garbled' | 'truncated' | 'empty' | 'slow' | 'silent'
-/** What can become of a notification on its way to the bus. */
-export type NoticeFault = 'lost' | 'duplicated' | 'reordered'
+/** How a service misbehaves. */
+export type ResponseFault =
+  | 'failing'
+  | 'unauthorized'
+  | 'throttled'
+  | 'garbled'
+  | 'truncated'
+  | 'empty'
+  | 'slow'
+  | 'silent'
+/** What happens to a notification on its way to the bus. */
+export type NotificationFault = 'lost' | 'duplicated' | 'reordered'
 
-/** What a test or a person can break: for each manner the services that answer so, and what else the cloud can do wrong. */
-export interface Faults extends Record<Manner, Service[]> {
-  /** The user's role no longer counts: Neutron answers 200 and nothing, Nova 403. */
+/** Active faults: the services that have each response fault, and other misbehaviour of the cloud. */
+export interface CloudFaults extends Record<ResponseFault, Service[]> {
+  /** The user has no role: Neutron answers 200 with an empty list, Nova 403. */
   roleLost: boolean
-  /** The most entries a page, as the people who run the cloud would set it; 0 leaves the services' own. */
+  /** Maximum page size, as configured by a cloud administrator; 0 for the default of each service. */
   pageLimit: number
-  /** How long a token lives. */
+  /** Lifetime of a token. */
   tokenSeconds: number
-  notices: NoticeFault[]
-  /** How far the cloud's clock is ahead. */
+  notifications: NotificationFault[]
+  /** How far the clock of the cloud is ahead. */
   clockAheadSeconds: number
 }
 
 export type Service = 'keystone' | 'neutron' | 'nova' | 'contrabass'
 export const services: readonly Service[] = ['keystone', 'neutron', 'nova', 'contrabass']
 
-export interface World {
+export interface CloudState {
   region: string
   project: { id: string; name: string }
   user: { id: string; name: string; password: string; domain: string }
   provider: { id: string; encryptKey: string }
-  /** The broker that Neutron and Nova send their notifications to, where there is one. */
+  /** Broker for the notifications of Neutron and Nova, if any. */
   bus?: { urls: string[]; user: string; password: string }
   networks: Map<string, Network>
   subnets: Map<string, Subnet>
   servers: Map<string, Server>
-  /** Servers that were deleted: Nova remembers what was done to them. */
+  /** Nova still shows the actions of deleted servers. */
   deletedServers: Map<string, Server>
   ports: Map<string, Port>
-  faults: Faults
+  faults: CloudFaults
   startedAt: Date
   now(): Date
-  /** Told after each change of ports, and of whatever else a test changes by hand. */
-  onPorts(listener: () => void): void
-  portsChanged(): void
+  onPortsChange(listener: () => void): void
+  /** Call after changing networks, subnets, servers or ports directly. */
+  emitPortsChange(): void
 }
 
-export const noFaults: Faults = {
+export const noFaults: CloudFaults = {
   failing: [],
   unauthorized: [],
   throttled: [],
@@ -100,18 +108,18 @@ export const noFaults: Faults = {
   roleLost: false,
   pageLimit: 0,
   tokenSeconds: 3600,
-  notices: [],
+  notifications: [],
   clockAheadSeconds: 0,
 }
 
-/** Always the same, so that documents can name them: config/samples does. */
+/** Constant, because config/samples refers to them. */
 export const sandboxProjectId = '9f1c2d3e4b5a69788796a5b4c3d2e1f0'
 export const sandboxProviderId = '3f5b8f6e-6a6f-4a53-8a1c-0d5f3a1b7c21'
 export const sandboxClusterId = 'b7d0a6c4-52c1-4f0e-9f1d-6a8e2b3c4d5e'
 
-export function createWorld(now: () => Date = () => new Date()): World {
+export function createCloudState(now: () => Date = () => new Date()): CloudState {
   const listeners: (() => void)[] = []
-  const world: World = {
+  const cloudState: CloudState = {
     region: 'RegionOne',
     project: { id: sandboxProjectId, name: 'sandbox' },
     user: { id: hex(32), name: 'admin', password: hex(24), domain: 'Default' },
@@ -123,13 +131,13 @@ export function createWorld(now: () => Date = () => new Date()): World {
     ports: new Map(),
     faults: { ...noFaults },
     startedAt: now(),
-    now: () => new Date(now().getTime() + world.faults.clockAheadSeconds * 1000),
-    onPorts: listener => listeners.push(listener),
-    portsChanged: () => {
+    now: () => new Date(now().getTime() + cloudState.faults.clockAheadSeconds * 1000),
+    onPortsChange: listener => listeners.push(listener),
+    emitPortsChange: () => {
       for (const listener of listeners) listener()
     },
   }
-  return world
+  return cloudState
 }
 
 export interface SubnetInput {
@@ -139,43 +147,43 @@ export interface SubnetInput {
   gatewayIp?: string | null
 }
 
-/** A subnet on a network of its own. */
-export function addSubnet(world: World, { name, cidr, mtu, gatewayIp }: SubnetInput): Subnet {
-  const network: Network = { id: randomUUID(), name: `${name}-net`, projectId: world.project.id, mtu }
+/** Adds a subnet and a network for it. */
+export function addSubnet(cloudState: CloudState, { name, cidr, mtu, gatewayIp }: SubnetInput): Subnet {
+  const network: Network = { id: randomUUID(), name: `${name}-net`, projectId: cloudState.project.id, mtu }
   const subnet: Subnet = {
     id: randomUUID(),
     name,
     networkId: network.id,
-    projectId: world.project.id,
+    projectId: cloudState.project.id,
     cidr,
-    gatewayIp: gatewayIp === undefined ? firstRouter(rangeOf(cidr)) : gatewayIp,
+    gatewayIp: gatewayIp === undefined ? defaultGateway(rangeOf(cidr)) : gatewayIp,
     hostRoutes: [],
   }
-  world.networks.set(network.id, network)
-  world.subnets.set(subnet.id, subnet)
+  cloudState.networks.set(network.id, network)
+  cloudState.subnets.set(subnet.id, subnet)
   return subnet
 }
 
-export function addServer(world: World, name: string): Server {
+export function addServer(cloudState: CloudState, name: string): Server {
   const server: Server = {
     id: randomUUID(),
     name,
-    projectId: world.project.id,
+    projectId: cloudState.project.id,
     status: 'ACTIVE',
     metadata: {},
-    createdAt: world.now(),
+    createdAt: cloudState.now(),
   }
-  world.servers.set(server.id, server)
+  cloudState.servers.set(server.id, server)
   return server
 }
 
-/** With the ports that Nova made for it. */
-export function removeServer(world: World, id: string): void {
-  const server = world.servers.get(id)
+/** Also removes the ports of the server. */
+export function removeServer(cloudState: CloudState, id: string): void {
+  const server = cloudState.servers.get(id)
   if (!server) return
-  world.servers.delete(id)
-  world.deletedServers.set(id, server)
-  for (const port of portsOf(world, server)) removePort(world, port.id)
+  cloudState.servers.delete(id)
+  cloudState.deletedServers.set(id, server)
+  for (const port of portsOf(cloudState, server)) removePort(cloudState, port.id)
 }
 
 export interface PortInput {
@@ -185,89 +193,89 @@ export interface PortInput {
   address?: string
 }
 
-/** A port as Nova makes it for `server add network`: with its device, and DOWN until the NIC is wired. */
-export function addPort(world: World, { server, subnet, macAddress, address }: PortInput): Port {
-  const at = world.now()
+/** Adds a port like Nova does for `server add network`: bound to its device, and DOWN until the NIC is plugged. */
+export function addPort(cloudState: CloudState, { server, subnet, macAddress, address }: PortInput): Port {
+  const at = cloudState.now()
   const port: Port = {
     id: randomUUID(),
     name: '',
     networkId: subnet.networkId,
     projectId: subnet.projectId,
-    macAddress: macAddress ?? freeMac(world),
+    macAddress: macAddress ?? freeMacAddress(cloudState),
     status: 'DOWN',
     deviceId: server.id,
     deviceOwner: 'compute:nova',
-    fixedIps: [{ subnetId: subnet.id, ipAddress: address ?? freeAddress(world, subnet) }],
+    fixedIps: [{ subnetId: subnet.id, ipAddress: address ?? freeAddress(cloudState, subnet) }],
     createdAt: at,
     updatedAt: at,
     revision: 1,
   }
-  world.ports.set(port.id, port)
-  world.portsChanged()
+  cloudState.ports.set(port.id, port)
+  cloudState.emitPortsChange()
   return port
 }
 
-export function removePort(world: World, id: string): void {
-  if (world.ports.delete(id)) world.portsChanged()
+export function removePort(cloudState: CloudState, id: string): void {
+  if (cloudState.ports.delete(id)) cloudState.emitPortsChange()
 }
 
-/** Told by the fabric once the NIC is in the guest. */
-export function setPortStatus(world: World, id: string, status: Port['status']): void {
-  const port = world.ports.get(id)
+/** Called when the NIC is plugged. */
+export function setPortStatus(cloudState: CloudState, id: string, status: Port['status']): void {
+  const port = cloudState.ports.get(id)
   if (!port || port.status === status) return
   port.status = status
-  port.updatedAt = world.now()
+  port.updatedAt = cloudState.now()
   port.revision++
 }
 
-export function serverNamed(world: World, name: string): Server {
-  const found = [...world.servers.values()].find(server => server.name === name || server.id === name)
-  if (!found) throw new Error(`there is no VM ${name}; there are ${names(world.servers)}`)
+export function findServer(cloudState: CloudState, name: string): Server {
+  const found = [...cloudState.servers.values()].find(server => server.name === name || server.id === name)
+  if (!found) throw new Error(`VM ${name} not found; the VMs are ${names(cloudState.servers)}`)
   return found
 }
 
-export function subnetNamed(world: World, name: string): Subnet {
-  const found = [...world.subnets.values()].find(subnet => subnet.name === name || subnet.id === name)
-  if (!found) throw new Error(`there is no subnet ${name}; there are ${names(world.subnets)}`)
+export function findSubnet(cloudState: CloudState, name: string): Subnet {
+  const found = [...cloudState.subnets.values()].find(subnet => subnet.name === name || subnet.id === name)
+  if (!found) throw new Error(`subnet ${name} not found; the subnets are ${names(cloudState.subnets)}`)
   return found
 }
 
-export function portsOf(world: World, server: Server): Port[] {
-  return [...world.ports.values()].filter(port => port.deviceId === server.id)
+export function portsOf(cloudState: CloudState, server: Server): Port[] {
+  return [...cloudState.ports.values()].filter(port => port.deviceId === server.id)
 }
 
 function names(all: Map<string, { name: string }>): string {
   return [...all.values()].map(one => one.name).join(', ') || 'none'
 }
 
-function freeMac(world: World): string {
-  const taken = new Set([...world.ports.values()].map(port => port.macAddress))
+function freeMacAddress(cloudState: CloudState): string {
+  const used = new Set([...cloudState.ports.values()].map(port => port.macAddress))
   for (;;) {
     const tail = [...randomBytes(3)].map(byte => byte.toString(16).padStart(2, '0'))
-    const mac = ['fa', '16', '3e', ...tail].join(':')
-    if (!taken.has(mac)) return mac
+    const macAddress = ['fa', '16', '3e', ...tail].join(':')
+    if (!used.has(macAddress)) return macAddress
   }
 }
 
-export function freeAddress(world: World, subnet: Subnet): string {
+export function freeAddress(cloudState: CloudState, subnet: Subnet): string {
   const range = rangeOf(subnet.cidr)
-  const taken = new Set([...world.ports.values()].flatMap(port => port.fixedIps.map(ip => ip.ipAddress)))
+  const used = new Set([...cloudState.ports.values()].flatMap(port => port.fixedIps.map(ip => ip.ipAddress)))
   const size = 1n << BigInt((range.family === 4 ? 32 : 128) - range.prefix)
   for (let host = 10n; host < size - 1n; host++) {
     const address = hostAddress(range, host)
-    if (!taken.has(address)) return address
+    if (!used.has(address)) return address
   }
   throw new Error(`subnet ${subnet.name} has no free address`)
 }
 
 function rangeOf(cidr: string): Cidr {
   const parsed = parseCidr(cidr)
-  if (!parsed) throw new Error(`"${cidr}" is not a network`)
+  if (!parsed) throw new Error(`"${cidr}" is not a CIDR`)
   return parsed
 }
 
-/** Neutron takes the first address; of IPv6 that is the network's own, which any router there answers to. */
-function firstRouter(range: Cidr): string {
+/** As in Neutron: the first address. For IPv6 that is the subnet-router anycast address. */
+function defaultGateway(range: Cidr): string {
   return hostAddress(range, range.family === 4 ? 1n : 0n)
 }
 

@@ -1,45 +1,53 @@
 /**
- * What the commands of the sandbox have in common: which sandbox is meant, how it is spoken to, how arguments are read.
+ * Options shared by the sandbox commands: the state directory, the connection to the running sandbox, and argument parsers.
  */
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseDuration } from '../../src/contract/duration.ts'
 import { environment } from '../../src/runtime/env.ts'
-import { type Control, connectControl } from '../control/client.ts'
-import { ownerOf, type StateDir, stateDir } from '../lifecycle/state-dir.ts'
+import { type ControlClient, connectControl } from '../control/client.ts'
+import { findOwner, type StateDir, stateDir } from '../lifecycle/state-dir.ts'
 
-export interface Where {
+export interface SandboxLocation {
   dir?: string
 }
 
-export function command(parent: Command, name: string, description: string): Command {
-  const usual = '$MULTINIC_SANDBOX_DIR, or one of yours in the directory for temporary files'
-  return parent.command(name).description(description).option('--dir <directory>', `where its state is (${usual})`)
+export function addCommand(parent: Command, name: string, description: string): Command {
+  const fallback = '$MULTINIC_SANDBOX_DIR, or a directory per user below the temporary directory'
+  return parent
+    .command(name)
+    .description(description)
+    .option('--dir <directory>', `state directory of the sandbox (default: ${fallback})`)
 }
 
-export function stateOf({ dir }: Where): StateDir {
-  const named = dir ?? environment()['MULTINIC_SANDBOX_DIR']
-  return stateDir(named || join(tmpdir(), `multinic-sandbox-${process.getuid?.() ?? 0}`))
+export function stateDirOf({ dir }: SandboxLocation): StateDir {
+  const chosen = dir ?? environment()['MULTINIC_SANDBOX_DIR']
+  return stateDir(chosen || join(tmpdir(), `multinic-sandbox-${process.getuid?.() ?? 0}`))
 }
 
-export async function running<T>(where: Where, act: (control: Control) => Promise<T>): Promise<T> {
-  const state = stateOf(where)
-  if (!(await ownerOf(state))) throw new Error(`no sandbox runs in ${state.dir}; start one with "multinic sandbox up"`)
+/** Runs an action on the running sandbox. */
+export async function withControl<T>(
+  location: SandboxLocation,
+  action: (control: ControlClient) => Promise<T>,
+): Promise<T> {
+  const state = stateDirOf(location)
+  if (!(await findOwner(state)))
+    throw new Error(`no sandbox is running in ${state.dir}; start one with "multinic sandbox up"`)
   const control = connectControl(state)
   try {
-    return await act(control)
+    return await action(control)
   } finally {
     await control.close()
   }
 }
 
-export function wholeNumber(text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('must be a whole number above zero')
+export function positiveInteger(text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('must be a positive integer')
   return Number(text)
 }
 
-export function milliseconds(text: string): number {
+export function parseMilliseconds(text: string): number {
   if (/^0(ms|s)?$/.test(text)) return 0
   const ms = parseDuration(text)
   if (ms === undefined) throw new InvalidArgumentError('must be a duration, such as 300ms')

@@ -1,12 +1,12 @@
 /**
- * A shell on a node: its network, its hostname, its /etc and its /var/lib/multinic; all else is this machine's.
+ * A shell on a node: with its network, hostname, /etc and /var/lib; everything else comes from this machine.
  */
 import { execFile, spawn } from 'node:child_process'
 import { environment } from '../../src/runtime/env.ts'
-import type { NodePlace } from '../control/client.ts'
-import { beside } from '../lifecycle/rootless.ts'
+import type { NodeLocation } from '../control/client.ts'
+import { inUserNamespaceOf } from '../lifecycle/rootless.ts'
 
-/** Directories are rebuilt from links to the machine's own entries, so that the node's can take their place. */
+/** Rebuilds a directory from symlinks to the entries of the machine, then mounts the entries of the node over them. */
 const init = `
 root=$1 name=$2
 shift 2
@@ -31,8 +31,8 @@ over /var/lib
 exec "$@"
 `
 
-/** What has to be started so that a command runs on a node. */
-function onNode(name: string, { namespace, root, holder }: NodePlace, command: string[]) {
+/** The process that runs a command on a node. */
+function nodeCommand(name: string, { namespace, root, userNamespacePid }: NodeLocation, command: string[]) {
   const into = [
     'nsenter',
     `--net=/run/netns/${namespace}`,
@@ -45,15 +45,15 @@ function onNode(name: string, { namespace, root, holder }: NodePlace, command: s
     init,
     'shell',
   ]
-  const there = [...into, root, name, ...command]
-  const [file = '', ...args] = holder === undefined ? there : beside(holder, there)
+  const inside = [...into, root, name, ...command]
+  const [file = '', ...args] = userNamespacePid === undefined ? inside : inUserNamespaceOf(userNamespacePid, inside)
   return { file, args, env: { ...environment(), PS1: `${name}# ` } }
 }
 
-/** The shell's exit code. */
-export function openShell(name: string, place: NodePlace, command: string[]): Promise<number> {
+/** Resolves with the exit code of the shell. */
+export function openShell(name: string, location: NodeLocation, command: string[]): Promise<number> {
   const shell = command.length > 0 ? command : [environment()['SHELL'] ?? '/bin/sh']
-  const { file, args, env } = onNode(name, place, shell)
+  const { file, args, env } = nodeCommand(name, location, shell)
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, { stdio: 'inherit', env })
     child.once('error', reject)
@@ -61,9 +61,9 @@ export function openShell(name: string, place: NodePlace, command: string[]): Pr
   })
 }
 
-/** What a line of shell says on a node; it may fail, and then its error is part of that. */
-export function saidOn(name: string, place: NodePlace, line: string): Promise<string> {
-  const { file, args, env } = onNode(name, place, ['/bin/sh', '-c', line])
+/** Output of a shell command on a node, stderr included; a failing command is not an error. */
+export function runOnNode(name: string, location: NodeLocation, line: string): Promise<string> {
+  const { file, args, env } = nodeCommand(name, location, ['/bin/sh', '-c', line])
   return new Promise((resolve, reject) => {
     execFile(file, args, { env, timeout: 60_000 }, (error, out, err) => {
       if (error && error.code === 'ENOENT') reject(error)

@@ -1,6 +1,6 @@
 /**
- * `sandbox up`: in the foreground, or as a process of its own that outlives the command. Either way its progress is shown, and
- * it is up when every attached port is a configured NIC.
+ * `sandbox up`: runs the sandbox in the foreground or as a background process. Prints the progress and finishes when every
+ * attached port is a configured NIC.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,13 +10,22 @@ import { environment } from '../../src/runtime/env.ts'
 import { messageOf } from '../../src/runtime/errors.ts'
 import { createLog, type Level, type Log } from '../../src/telemetry/log.ts'
 import { connectControl } from '../control/client.ts'
-import { nextSteps, type SandboxStatus, treeOf } from '../control/status.ts'
-import { builtParts } from '../lifecycle/bundles.ts'
-import { type Namespaces, possibleNamespaces } from '../lifecycle/capabilities.ts'
-import { ownProgram } from '../lifecycle/components.ts'
-import { asRootOfItsOwn, isUsersOwn } from '../lifecycle/rootless.ts'
-import { claim, clean, isKept, makeStateDir, ownerOf, partMark, type StateDir, sweep } from '../lifecycle/state-dir.ts'
-import type { Attachable, Sandbox, SandboxOptions } from '../sandbox.ts'
+import { nextSteps, type SandboxStatus, statusTree } from '../control/status.ts'
+import { ensureBundles } from '../lifecycle/bundles.ts'
+import { detectNamespaceSupport, type NamespaceSupport } from '../lifecycle/capabilities.ts'
+import { programCommand } from '../lifecycle/components.ts'
+import { inNewUserNamespace, isInUserNamespace } from '../lifecycle/rootless.ts'
+import {
+  findOwner,
+  hasSavedState,
+  makeStateDir,
+  processMarker,
+  removeLeftovers,
+  type StateDir,
+  stopAndRemove,
+  writeOwner,
+} from '../lifecycle/state-dir.ts'
+import type { AttachTarget, Sandbox, SandboxOptions } from '../sandbox.ts'
 
 export interface UpOptions {
   state: StateDir
@@ -26,40 +35,39 @@ export interface UpOptions {
   real?: SandboxOptions['real']
   simulated?: boolean | undefined
   keep?: boolean | undefined
-  /** How the program is called, for what to try next. */
+  /** Path of the program, for the printed examples. */
   program: string
-  say: (line: string) => void
+  print: (line: string) => void
 }
 
-/** `--rabbitmq` for the process behind the command. */
+/** Passes `--rabbitmq` to the background process. */
 export const rabbitmqVariable = 'MULTINIC_SANDBOX_RABBITMQ'
 
-/** However many nodes there are. */
 const readyWithinMs = (nodes: number) => 90_000 + nodes * 500
 
-/** What the process behind the command tells it. */
-type Told = { progress: string } | { up: SandboxStatus } | { failed: string }
+/** From the background process to the command. */
+type UpMessage = { progress: string } | { up: SandboxStatus } | { failed: string }
 
-/** Resolves once the sandbox is up; its process goes on. */
-export async function upDetached(wanted: UpOptions): Promise<void> {
-  const { state, say, nodes, nicDelayMs, rabbitmq } = wanted
-  if (await showRunning(wanted)) return
-  const of = await whereItRuns(wanted)
-  await prepare(wanted)
+/** Resolves when the sandbox is up; its process keeps running. */
+export async function upDetached(options: UpOptions): Promise<void> {
+  const { state, print, nodes, nicDelayMs, rabbitmq } = options
+  if (await showRunning(options)) return
+  const namespaces = await chooseHost(options)
+  await prepare(options)
   const logFile = state.path('sandbox.log')
   const output = openSync(logFile, 'a')
-  const options = ['--dir', state.dir, '--nodes', `${nodes}`, '--nic-delay', `${nicDelayMs}ms`]
-  for (const [part, real] of Object.entries(wanted.real ?? {})) if (real) options.push(`--${part}`, 'real')
-  if (of === 'none') options.push('--simulated')
-  if (wanted.keep) options.push('--keep')
-  const { program } = await builtParts(say)
-  const { command, env } = ownProgram(program, 'sandbox', 'up', '--foreground', ...options)
-  const [file = '', ...args] = of === 'user' ? asRootOfItsOwn(command) : command
+  const flags = ['--dir', state.dir, '--nodes', `${nodes}`, '--nic-delay', `${nicDelayMs}ms`]
+  for (const [name, real] of Object.entries(options.real ?? {})) if (real) flags.push(`--${name}`, 'real')
+  if (namespaces === 'none') flags.push('--simulated')
+  if (options.keep) flags.push('--keep')
+  const { program } = await ensureBundles(print)
+  const { command, env } = programCommand(program, 'sandbox', 'up', '--foreground', ...flags)
+  const [file = '', ...args] = namespaces === 'user' ? inNewUserNamespace(command) : command
   const child = spawn(file, args, {
     stdio: ['ignore', output, output, 'ipc'],
     detached: true,
-    // An address with a password is not for the list of processes.
-    env: { ...environment(), ...env, [partMark]: state.dir, ...(rabbitmq && { [rabbitmqVariable]: rabbitmq }) },
+    // The URL contains a password: as a flag it would be visible in the process list.
+    env: { ...environment(), ...env, [processMarker]: state.dir, ...(rabbitmq && { [rabbitmqVariable]: rabbitmq }) },
   })
   closeSync(output)
   const ended = new Promise<string>(resolve => child.once('exit', (code, signal) => resolve(signal ?? `exit ${code}`)))
@@ -67,20 +75,21 @@ export async function upDetached(wanted: UpOptions): Promise<void> {
   process.once('SIGINT', interrupt)
   try {
     const status = await new Promise<SandboxStatus>((resolve, reject) => {
-      child.on('message', (told: Told) => {
-        if ('progress' in told) say(told.progress)
-        else if ('up' in told) resolve(told.up)
-        else reject(new Error(told.failed))
+      child.on('message', (message: UpMessage) => {
+        if ('progress' in message) print(message.progress)
+        else if ('up' in message) resolve(message.up)
+        else reject(new Error(message.failed))
       })
-      ended.then(how => reject(new Error(`the sandbox ended (${how})`)))
+      ended.then(how => reject(new Error(`the sandbox process ended (${how}); see ${logFile}`)))
     })
     child.disconnect()
     child.unref()
-    showUp(status, wanted)
-    if (!status.ready) throw new Error(`not everything was configured in time; it keeps running, ${logFile} tells more`)
+    showUp(status, options)
+    if (!status.ready)
+      throw new Error(`not all NICs were configured in time; the sandbox keeps running, see ${logFile}`)
   } catch (error) {
     if (child.connected) {
-      await clean(state)
+      await stopAndRemove(state)
       await ended
     }
     throw error
@@ -89,43 +98,44 @@ export async function upDetached(wanted: UpOptions): Promise<void> {
   }
 }
 
-function showUp(status: SandboxStatus, { say, program }: UpOptions): void {
-  for (const text of ['', treeOf(status), '', nextSteps(status, program)]) say(text)
+function showUp(status: SandboxStatus, { print, program }: UpOptions): void {
+  for (const text of ['', statusTree(status), '', nextSteps(status, program)]) print(text)
 }
 
-/** Resolves when a signal has ended it and all is gone. */
+/** Resolves after a signal has stopped the sandbox and everything is removed. */
 export async function upForeground(options: UpOptions): Promise<void> {
   const { state } = options
   let simulated = options.simulated
-  const tell = process.send ? (told: Told) => void process.send?.(told) : undefined
-  if (!tell) {
+  /** Set in the background process: reports to the command that started it. */
+  const report = process.send ? (message: UpMessage) => void process.send?.(message) : undefined
+  if (!report) {
     if (await showRunning(options)) return
-    const of = await whereItRuns(options)
-    if (of === 'user' && !isUsersOwn()) return sameAsRootOfItsOwn(state)
-    simulated = of === 'none'
+    const namespaces = await chooseHost(options)
+    if (namespaces === 'user' && !isInUserNamespace()) return rerunInUserNamespace(state)
+    simulated = namespaces === 'none'
     await prepare(options)
   }
-  await claim(state)
-  const say = tell ? (line: string) => tell({ progress: line }) : options.say
+  await writeOwner(state)
+  const print = report ? (line: string) => report({ progress: line }) : options.print
   const log = createLog(
     { part: 'sandbox' },
-    { level: (environment()['LOG_LEVEL'] as Level | undefined) ?? (tell ? 'info' : 'error') },
+    { level: (environment()['LOG_LEVEL'] as Level | undefined) ?? (report ? 'info' : 'error') },
   )
   const stop = new AbortController()
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
   process.on('disconnect', () => {})
   let close = async () => {}
   try {
-    // Loaded only here: the command that stays in front of it needs nothing of the world.
+    // Load these only in the process that runs the sandbox: the command itself must start fast.
     const [{ startSandbox }, { serveControl }] = await Promise.all([
       import('../sandbox.ts'),
       import('../control/server.ts'),
     ])
-    const progress = (line: string) => say(`starting ${line}`)
+    const progress = (line: string) => print(`starting ${line}`)
     let attaching: Promise<void> | undefined
-    const onNodes = (it: Attachable) => {
-      attaching = attachSome(it, say)
-      // Told below; until then it must not end the process.
+    const onNodes = (target: AttachTarget) => {
+      attaching = attachFirstPorts(target, print)
+      // Awaited below; until then a rejection must not end the process.
       attaching.catch(() => {})
     }
     const sandbox = await startSandbox({ ...options, simulated, log, progress, onNodes })
@@ -136,41 +146,41 @@ export async function upForeground(options: UpOptions): Promise<void> {
       await sandbox.stop()
     }
     await attaching
-    const status = await whenReady(sandbox, stop.signal)
-    if (tell && status) tell({ up: status })
+    const status = await waitUntilReady(sandbox, stop.signal)
+    if (report && status) report({ up: status })
     else if (status) showUp(status, options)
     await untilAborted(stop.signal)
   } catch (error) {
-    tell?.({ failed: messageOf(error) })
+    report?.({ failed: messageOf(error) })
     throw error
   } finally {
-    await finish(close, state, log)
+    await closeAndRemove(close, state, log)
   }
 }
 
-/** This very command once more, in the same terminal. */
-async function sameAsRootOfItsOwn(state: StateDir): Promise<void> {
-  const [file = '', ...args] = asRootOfItsOwn([process.execPath, ...process.execArgv, ...process.argv.slice(1)])
-  // It has the signals of the terminal too, and ends by them.
+/** Runs the same command again in the same terminal, as root of a new user namespace. */
+async function rerunInUserNamespace(state: StateDir): Promise<void> {
+  const [file = '', ...args] = inNewUserNamespace([process.execPath, ...process.execArgv, ...process.argv.slice(1)])
+  // The child receives SIGINT from the terminal too and stops by itself.
   process.on('SIGINT', () => {})
-  const child = spawn(file, args, { stdio: 'inherit', env: { ...environment(), [partMark]: state.dir } })
+  const child = spawn(file, args, { stdio: 'inherit', env: { ...environment(), [processMarker]: state.dir } })
   process.on('SIGTERM', () => child.kill('SIGTERM'))
   const [code] = await once(child, 'exit')
   process.exitCode = Number(code ?? 1)
 }
 
-async function finish(close: () => Promise<void>, state: StateDir, log: Log): Promise<void> {
-  await close().catch(error => log.error('the sandbox did not end well', { error }))
-  await sweep(state)
+async function closeAndRemove(close: () => Promise<void>, state: StateDir, log: Log): Promise<void> {
+  await close().catch(error => log.error('cannot stop sandbox cleanly', { error }))
+  await removeLeftovers(state)
 }
 
 async function showRunning(options: UpOptions): Promise<boolean> {
-  const { state, say } = options
-  const pid = await ownerOf(state)
+  const { state, print } = options
+  const pid = await findOwner(state)
   if (!pid) return false
   const control = connectControl(state)
   try {
-    say(`a sandbox runs already (process ${pid}, ${state.dir})`)
+    print(`a sandbox is already running (process ${pid}, ${state.dir})`)
     showUp(await control.status(), options)
   } finally {
     await control.close()
@@ -178,47 +188,48 @@ async function showRunning(options: UpOptions): Promise<boolean> {
   return true
 }
 
-/** Said in one line, with the reason, where it is not in namespaces of root. */
-async function whereItRuns({ simulated, say }: UpOptions): Promise<Namespaces['of']> {
+/** Prints the reason when the nodes are not namespaces of root. */
+async function chooseHost({ simulated, print }: UpOptions): Promise<NamespaceSupport['owner']> {
   if (simulated) {
-    say('simulated, as asked: nodes are in memory')
+    print('nodes are simulated in memory (--simulated)')
     return 'none'
   }
-  const possible = await possibleNamespaces()
-  if (possible.of === 'none') say(`simulated, nodes are in memory: ${possible.why}`)
-  if (possible.of === 'user') say('without root: nodes are network namespaces in a user namespace of yours')
-  return possible.of
+  const support = await detectNamespaceSupport()
+  if (support.owner === 'none') print(`nodes are simulated in memory: ${support.reason}`)
+  if (support.owner === 'user') print('running without root: nodes are network namespaces in your own user namespace')
+  return support.owner
 }
 
-async function prepare({ state, say, keep, real }: UpOptions): Promise<void> {
-  if (keep && (real?.kubernetes || real?.openstack)) throw new Error('--keep keeps simulated parts only, not real ones')
-  if (existsSync(state.path('owner.json')) || (existsSync(state.dir) && !isKept(state))) {
-    say('cleaning up after a sandbox that did not end well')
-    await clean(state)
+async function prepare({ state, print, keep, real }: UpOptions): Promise<void> {
+  if (keep && (real?.kubernetes || real?.openstack))
+    throw new Error('--keep cannot save real services; leave out --kubernetes real and --openstack real')
+  if (existsSync(state.path('owner.json')) || (existsSync(state.dir) && !hasSavedState(state))) {
+    print('cleaning up after a sandbox that crashed')
+    await stopAndRemove(state)
   }
-  if (isKept(state)) {
+  if (hasSavedState(state)) {
     if (!keep)
       throw new Error(
-        `${state.dir} holds a sandbox that is kept; go on with it: up --keep, or remove it: down --forget`,
+        `${state.dir} contains a saved sandbox; continue it with "up --keep" or delete it with "down --forget"`,
       )
-    say('going on with the sandbox that was kept')
+    print('continuing the saved sandbox')
   }
   await makeStateDir(state)
 }
 
-/** A first picture: two ports on the first node, one on each of the others, on both subnets. */
-async function attachSome({ nodes, attach }: Attachable, say: (line: string) => void): Promise<void> {
+/** Two ports on the first node and one on each of the others, spread over both subnets. */
+async function attachFirstPorts({ nodes, attach }: AttachTarget, print: (line: string) => void): Promise<void> {
   const [first, ...others] = nodes
-  const wanted = [
+  const inputs = [
     ...(first ? ['storage', 'backup'].map(subnet => ({ vm: first, subnet })) : []),
     ...others.map((vm, index) => ({ vm, subnet: index % 2 === 0 ? 'storage' : 'backup' })),
   ]
-  await Promise.all(wanted.map(attach))
-  say(`attached ${wanted.length} ports; waiting for their NICs`)
+  await Promise.all(inputs.map(attach))
+  print(`attached ${inputs.length} ports; waiting for their NICs`)
 }
 
-/** The status when all is configured, or as it is when that takes too long. */
-async function whenReady(sandbox: Sandbox, signal: AbortSignal): Promise<SandboxStatus | undefined> {
+/** The status once all NICs are configured, or at the timeout. */
+async function waitUntilReady(sandbox: Sandbox, signal: AbortSignal): Promise<SandboxStatus | undefined> {
   const until = performance.now() + readyWithinMs(sandbox.nodes.size)
   while (!signal.aborted) {
     const status = await sandbox.status()
@@ -230,6 +241,6 @@ async function whenReady(sandbox: Sandbox, signal: AbortSignal): Promise<Sandbox
 
 async function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
-  // A signal listener alone keeps no process alive; the servers do.
+  // The open servers keep the process alive; a signal listener alone would not.
   await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
 }

@@ -1,5 +1,5 @@
 /**
- * How the commands speak to a running sandbox, over the socket in its directory. Loads little: commands are short.
+ * Client of the control API, used by the commands. Imports little: a command must start fast.
  */
 import { Agent, request } from 'undici'
 import type { AttachInput, DetachInput } from '../cloud/attach.ts'
@@ -13,38 +13,39 @@ export interface PortView {
   address: string
 }
 
-export interface NodePlace {
+export interface NodeLocation {
   namespace: string
   root: string
-  /** The process whose user namespace they are in; absent where they are root's. */
-  holder?: number
+  /** A process in the user namespace of the node; absent for a sandbox of root. */
+  userNamespacePid?: number
 }
 
-export interface Control {
+export interface ControlClient {
   status(): Promise<SandboxStatus>
   attach(input: AttachInput): Promise<PortView[]>
   detach(input: DetachInput): Promise<PortView[]>
   reboot(node: string): Promise<void>
-  /** Those that are on; after `faultOn` and `faultOff` those that are still on. */
+  /** Active faults. `startFault` and `stopFault` return those that remain active. */
   faults(): Promise<ActiveFault[]>
-  faultOn(input: FaultInput): Promise<ActiveFault[]>
-  faultOff(word?: string): Promise<ActiveFault[]>
-  node(name: string): Promise<NodePlace>
+  startFault(input: FaultInput): Promise<ActiveFault[]>
+  stopFault(name?: string): Promise<ActiveFault[]>
+  node(name: string): Promise<NodeLocation>
   close(): Promise<void>
 }
 
-export function connectControl(state: StateDir): Control {
+export function connectControl(state: StateDir): ControlClient {
   const dispatcher = new Agent({ connect: { socketPath: state.socket }, headersTimeout: 120_000 })
 
   async function send<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<T> {
-    const answer = await request(`http://sandbox${path}`, {
+    const response = await request(`http://sandbox${path}`, {
       method,
       dispatcher,
       ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
     })
-    const said = await answer.body.json()
-    if (answer.statusCode >= 400) throw new Error((said as { detail?: string }).detail ?? `HTTP ${answer.statusCode}`)
-    return said as T
+    const result = await response.body.json()
+    if (response.statusCode >= 400)
+      throw new Error((result as { detail?: string }).detail ?? `HTTP ${response.statusCode}`)
+    return result as T
   }
 
   return {
@@ -55,8 +56,8 @@ export function connectControl(state: StateDir): Control {
       await send('POST', '/reboot', { node })
     },
     faults: () => send('GET', '/faults'),
-    faultOn: input => send('POST', '/faults', input),
-    faultOff: word => send('DELETE', `/faults${word === undefined ? '' : `/${encodeURIComponent(word)}`}`),
+    startFault: input => send('POST', '/faults', input),
+    stopFault: name => send('DELETE', `/faults${name === undefined ? '' : `/${encodeURIComponent(name)}`}`),
     node: name => send('GET', `/nodes/${encodeURIComponent(name)}`),
     close: () => dispatcher.close(),
   }

@@ -1,13 +1,13 @@
 /**
- * How a running sandbox is commanded: a small HTTP API on a socket in its directory, for its owner only.
+ * Control API of a running sandbox: HTTP on a Unix socket in its state directory, for its owner only.
  */
 import { z } from 'zod'
 import { messageOf } from '../../src/runtime/errors.ts'
 import { createApp, HttpProblem } from '../../src/server/server.ts'
 import type { Log } from '../../src/telemetry/log.ts'
-import { isUsersOwn } from '../lifecycle/rootless.ts'
+import { isInUserNamespace } from '../lifecycle/rootless.ts'
 import type { Sandbox } from '../sandbox.ts'
-import type { NodePlace, PortView } from './client.ts'
+import type { NodeLocation, PortView } from './client.ts'
 
 const attachBody = z.object({
   vm: z.string(),
@@ -21,48 +21,47 @@ const detachBody = z.union([
   z.object({ vm: z.string(), all: z.literal(true) }),
 ])
 const rebootBody = z.object({ node: z.string() })
-const faultBody = z.object({ word: z.string(), node: z.string().optional(), forMs: z.int().min(1).optional() })
+const faultBody = z.object({ name: z.string(), node: z.string().optional(), forMs: z.int().min(1).optional() })
 
 export async function serveControl(sandbox: Sandbox, log: Log): Promise<() => Promise<void>> {
   const app = createApp({ log })
   app.get('/status', () => sandbox.status())
   app.post('/attach', async ({ body }) => {
-    const { macAddress, ...input } = read(attachBody, body)
-    return asked(async () => (await sandbox.askAttach({ ...input, ...(macAddress && { macAddress }) })).map(portView))
+    const { macAddress, ...input } = parseBody(attachBody, body)
+    return asBadRequest(async () =>
+      (await sandbox.requestAttach({ ...input, ...(macAddress && { macAddress }) })).map(portView),
+    )
   })
   app.post('/detach', async ({ body }) => {
-    const input = read(detachBody, body)
-    return asked(async () => (await sandbox.detach(input)).map(portView))
+    const input = parseBody(detachBody, body)
+    return asBadRequest(async () => (await sandbox.detach(input)).map(portView))
   })
   app.post('/reboot', async ({ body }) => {
-    const { node } = read(rebootBody, body)
-    await asked(() => sandbox.reboot(node))
+    const { node } = parseBody(rebootBody, body)
+    await asBadRequest(() => sandbox.reboot(node))
     return {}
   })
   app.get('/faults', () => sandbox.faults.active())
   app.post('/faults', async ({ body }) => {
-    const input = read(faultBody, body)
-    await asked(() => sandbox.faults.on(input))
+    const input = parseBody(faultBody, body)
+    await asBadRequest(() => sandbox.faults.start(input))
     return sandbox.faults.active()
   })
-  app.delete<{ Params: { word?: string } }>('/faults/:word?', async ({ params }) => {
-    await asked(() => sandbox.faults.off(params.word))
+  app.delete<{ Params: { name?: string } }>('/faults/:name?', async ({ params }) => {
+    await asBadRequest(() => sandbox.faults.stop(params.name))
     return sandbox.faults.active()
   })
   app.get<{ Params: { name: string } }>('/nodes/:name', async ({ params }) => {
     const node = sandbox.nodes.get(params.name)
     if (!node)
-      throw new HttpProblem(404, `there is no node ${params.name}; there are ${[...sandbox.nodes.keys()].join(', ')}`)
+      throw new HttpProblem(404, `node ${params.name} not found; the nodes are ${[...sandbox.nodes.keys()].join(', ')}`)
     if (sandbox.simulated)
-      throw new HttpProblem(
-        400,
-        'nodes are simulated here: there is no shell on them; "sandbox status" shows their NICs',
-      )
+      throw new HttpProblem(400, 'simulated nodes have no shell; "multinic sandbox status" shows their NICs')
     return {
       namespace: node.namespace,
       root: node.root,
-      ...(isUsersOwn() && { holder: process.pid }),
-    } satisfies NodePlace
+      ...(isInUserNamespace() && { userNamespacePid: process.pid }),
+    } satisfies NodeLocation
   })
   await app.listen({ path: sandbox.state.socket })
   return () => app.close()
@@ -72,14 +71,14 @@ function portView(port: { id: string; macAddress: string; fixedIps: { ipAddress:
   return { id: port.id, macAddress: port.macAddress, address: port.fixedIps[0]?.ipAddress ?? '' }
 }
 
-function read<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
+function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
   const parsed = schema.safeParse(body)
   if (!parsed.success) throw new HttpProblem(400, z.prettifyError(parsed.error))
   return parsed.data
 }
 
-/** What a person asked for and cannot be done is their mistake, not the sandbox's. */
-async function asked<T>(act: () => T | Promise<T>): Promise<T> {
+/** Errors of an action come from its input: 400 instead of 500. */
+async function asBadRequest<T>(act: () => T | Promise<T>): Promise<T> {
   try {
     return await act()
   } catch (error) {

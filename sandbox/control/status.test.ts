@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeConfig } from '../../src/contract/node-config.ts'
 import type { OpenstackConfig } from '../../src/contract/openstack-config.ts'
-import { type Observed, statusOf, treeOf } from './status.ts'
+import { type ObservedSandbox, sandboxStatus, statusTree } from './status.ts'
 
 const port = { id: 'port-1', macAddress: 'fa:16:3e:00:00:01', subnet: 'storage' }
 const nic = {
@@ -59,29 +59,29 @@ interface Given {
 
 const cases: Record<string, [given: Given, tree: string]> = {
   'a node without ports is ready': [{ ports: [], configs: [] }, 'sandbox ready\n└─ worker-1  no ports attached'],
-  'a port that nobody has taken yet is shown as new': [
+  'a port without a MultiNicNodeConfig is shown as new': [
     { configs: [] },
-    'sandbox not ready yet\n└─ worker-1  waits for the operator\n   └─ new port   Attached                                fa:16:3e:00:00:01  storage',
+    'sandbox not ready yet\n└─ worker-1  waiting for the operator\n   └─ new port   Attached                                fa:16:3e:00:00:01  storage',
   ],
   'a configured interface is shown with its address and MTU': [
     { configs: [aConfig(configured)] },
     'sandbox ready\n└─ worker-1  Configured\n   └─ multinic0  Configured  10.10.0.10       mtu 9000   fa:16:3e:00:00:01  storage',
   ],
-  'a status of an older generation counts no more': [
+  'a status of an older generation is ignored': [
     { configs: [aConfig(configured, [nic], 2)] },
     'sandbox not ready yet\n└─ worker-1  Pending\n   └─ multinic0  Pending     10.10.0.10       mtu 9000   fa:16:3e:00:00:01  storage',
   ],
-  'an interface whose port is gone is on its way out': [
+  'an interface whose port is gone is shown as Removing': [
     { ports: [], configs: [aConfig(configured)] },
     'sandbox not ready yet\n└─ worker-1  Configured\n   └─ multinic0  Removing    10.10.0.10       mtu 9000   fa:16:3e:00:00:01',
   ],
-  'an OpenstackConfig that cannot be synced is not ready': [
+  'the sandbox is not ready while an OpenstackConfig is not synced': [
     { ports: [], configs: [], source: aSource('False') },
     'sandbox not ready yet\n└─ worker-1  no ports attached',
   ],
 }
 
-function observed({ ports = [port], configs = [], source = aSource('True') }: Given): Observed {
+function observed({ ports = [port], configs = [], source = aSource('True') }: Given): ObservedSandbox {
   return {
     nodes: [{ name: 'worker-1', ports }],
     nodeConfigs: configs,
@@ -89,31 +89,31 @@ function observed({ ports = [port], configs = [], source = aSource('True') }: Gi
     kubeconfigs: { management: 'm', biz: 'b' },
     tokenFile: 't',
     urls: {},
-    away: [],
+    unreachable: [],
     faults: [],
     host: 'namespaces',
   }
 }
 
 for (const [name, [given, tree]] of Object.entries(cases))
-  test(name, () => assert.equal(treeOf(statusOf(observed(given))), tree))
+  test(name, () => assert.equal(statusTree(sandboxStatus(observed(given))), tree))
 
-test('a removal that is held says how to let it go', () => {
+test('a removal on hold shows the command that approves it', () => {
   const source = aSource('True', ['worker-1 multinic0 (port port-1)'])
-  const { nodes } = statusOf(observed({ ports: [], configs: [aConfig(configured)], source }))
-  assert.equal(nodes[0]?.interfaces[0]?.status, 'Held')
-  assert.match(nodes[0]?.interfaces[0]?.message ?? '', /annotate osc .*multinic\.example\.com\/release-removals=/)
+  const { nodes } = sandboxStatus(observed({ ports: [], configs: [aConfig(configured)], source }))
+  assert.equal(nodes[0]?.interfaces[0]?.status, 'OnHold')
+  assert.match(nodes[0]?.interfaces[0]?.message ?? '', /annotate osc .*multinic\.io\/release-removals=/)
 })
 
-test('many nodes are folded: the first, those that are not Configured, and how many more', () => {
-  const { nodes, ...rest } = statusOf(observed({ configs: [aConfig(configured)] }))
+test('the tree of many nodes shows the first ones, those not Configured, and a count of the rest', () => {
+  const { nodes, ...rest } = sandboxStatus(observed({ configs: [aConfig(configured)] }))
   const [node] = nodes
   assert.ok(node)
   const many = Array.from({ length: 500 }, (_, index) => ({ ...node, name: `worker-${index + 1}`, interfaces: [] }))
   const late = many.map((each, index) => (index === 400 ? { ...each, state: 'Failed', reason: 'NicMissing' } : each))
-  assert.deepEqual(treeOf({ ...rest, host: 'simulated', nodes: late }).split('\n'), [
+  assert.deepEqual(statusTree({ ...rest, host: 'simulated', nodes: late }).split('\n'), [
     'sandbox ready (simulated)',
-    ...['├─ worker-1  nothing of ours', '├─ worker-2  nothing of ours', '├─ worker-3  nothing of ours'],
+    ...['├─ worker-1  no interfaces', '├─ worker-2  no interfaces', '├─ worker-3  no interfaces'],
     '├─ worker-401  Failed  NicMissing',
     '└─ 496 more  496 Configured',
   ])

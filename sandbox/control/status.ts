@@ -1,5 +1,5 @@
 /**
- * How the sandbox is, as data and as a tree. Pure.
+ * The status of the sandbox, as data and as a tree. Pure.
  */
 import type { NodeConfig } from '../../src/contract/node-config.ts'
 import { type OpenstackConfig, openstackConfigAnnotations } from '../../src/contract/openstack-config.ts'
@@ -25,7 +25,7 @@ export interface NodeView {
   interfaces: InterfaceView[]
 }
 
-/** What its nodes are: of root, of a user, or in memory. */
+/** What the nodes run on: namespaces of root, namespaces of a user, or memory. */
 export type HostKind = 'namespaces' | 'user namespace' | 'simulated'
 
 export interface SandboxStatus {
@@ -35,18 +35,18 @@ export interface SandboxStatus {
   /** Holds the bearer token of a caller who may request plans. */
   tokenFile: string
   urls: Record<string, string>
-  /** What was switched on and has not ended. */
+  /** Active faults. */
   faults: ActiveFault[]
   host: HostKind
 }
 
-export interface Observed {
-  /** In the order in which they are shown. */
+export interface ObservedSandbox {
+  /** In display order. */
   nodes: { name: string; ports: { id: string; macAddress: string; subnet: string }[] }[]
   nodeConfigs: NodeConfig[]
   openstackConfigs: OpenstackConfig[]
-  /** Which clusters could not be asked: nothing is known of what they hold. */
-  away: string[]
+  /** API servers that did not answer. */
+  unreachable: string[]
   kubeconfigs: SandboxStatus['kubeconfigs']
   tokenFile: string
   urls: SandboxStatus['urls']
@@ -54,51 +54,57 @@ export interface Observed {
   host: HostKind
 }
 
-export function statusOf(observed: Observed): SandboxStatus {
-  const held = observed.openstackConfigs.flatMap(config => config.status?.heldRemovals ?? [])
-  const { away } = observed
+export function sandboxStatus(observed: ObservedSandbox): SandboxStatus {
+  const onHold = observed.openstackConfigs.flatMap(config => config.status?.heldRemovals ?? [])
+  const { unreachable } = observed
   const nodes = observed.nodes.map(node => {
-    if (away.length > 0) return unknownNode(node, `${away.join(' and ')} cannot be asked`)
+    if (unreachable.length > 0) return unknownNode(node, `${unreachable.join(' and ')} cannot be reached`)
     const config = observed.nodeConfigs.find(each => each.spec.nodeName === node.name)
-    return nodeView(node, config, held)
+    return nodeView(node, config, onHold)
   })
   const synced = observed.openstackConfigs.every(
     config =>
       config.status?.observedGeneration === config.metadata.generation &&
       config.status?.conditions?.some(condition => condition.type === 'Ready' && condition.status === 'True'),
   )
-  const settled = nodes.every(
+  const allConfigured = nodes.every(
     ({ state, interfaces }) =>
       interfaces.every(each => each.status === 'Configured') && (interfaces.length === 0 || state === 'Configured'),
   )
   const { kubeconfigs, tokenFile, urls, faults, host } = observed
-  return { ready: away.length === 0 && synced && settled, nodes, kubeconfigs, tokenFile, urls, faults, host }
+  const ready = unreachable.length === 0 && synced && allConfigured
+  return { ready, nodes, kubeconfigs, tokenFile, urls, faults, host }
 }
 
-function unknownNode({ name, ports }: Observed['nodes'][number], message: string): NodeView {
-  return { name, state: 'Unknown', message, interfaces: ports.map(port => ({ ...unnamed(port), status: 'Unknown' })) }
+function unknownNode({ name, ports }: ObservedSandbox['nodes'][number], message: string): NodeView {
+  return {
+    name,
+    state: 'Unknown',
+    message,
+    interfaces: ports.map(port => ({ ...newPortView(port), status: 'Unknown' })),
+  }
 }
 
-function unnamed({ id, macAddress, subnet }: Observed['nodes'][number]['ports'][number]): InterfaceView {
+function newPortView({ id, macAddress, subnet }: ObservedSandbox['nodes'][number]['ports'][number]): InterfaceView {
   return { name: '', status: 'Attached', macAddress, portId: id, subnet }
 }
 
-function nodeView(node: Observed['nodes'][number], config: NodeConfig | undefined, held: string[]): NodeView {
-  // What was told of an older generation is not why this one waits.
+function nodeView(node: ObservedSandbox['nodes'][number], config: NodeConfig | undefined, onHold: string[]): NodeView {
+  // A status of an older generation does not explain the state of this one.
   const status = config?.status?.observedGeneration === config?.metadata.generation ? config?.status : undefined
-  const told = status?.conditions?.find(condition => condition.type === 'Ready')
-  const wanted = config?.spec.interfaces ?? []
-  const views = wanted.map((nic, index) => {
+  const ready = status?.conditions?.find(condition => condition.type === 'Ready')
+  const requested = config?.spec.interfaces ?? []
+  const views = requested.map((nic, index) => {
     const name = nic.name ?? `multinic${nic.id ?? index}`
     const report = status?.interfaceStatuses?.find(each => each.name === name && each.portId === nic.portId)
     const port = node.ports.find(each => each.id === nic.portId)
-    const isHeld = !port && held.some(each => nic.portId && each.includes(nic.portId))
-    const told = port ? report : isHeld ? heldBack : undefined
+    const isOnHold = !port && onHold.some(each => nic.portId && each.includes(nic.portId))
+    const shown = port ? report : isOnHold ? removalOnHold : undefined
     return {
       name,
-      status: port ? (report?.status ?? 'Pending') : isHeld ? 'Held' : 'Removing',
-      ...present('reason', told?.reason),
-      ...present('message', told?.message),
+      status: port ? (report?.status ?? 'Pending') : isOnHold ? 'OnHold' : 'Removing',
+      ...present('reason', shown?.reason),
+      ...present('message', shown?.message),
       ...present('address', nic.address),
       ...present('mtu', nic.mtu),
       macAddress: nic.macAddress,
@@ -106,27 +112,27 @@ function nodeView(node: Observed['nodes'][number], config: NodeConfig | undefine
       subnet: port?.subnet ?? '',
     }
   })
-  const unseen = node.ports.filter(port => !wanted.some(nic => nic.portId === port.id)).map(unnamed)
+  const unseen = node.ports.filter(port => !requested.some(nic => nic.portId === port.id)).map(newPortView)
   return {
     name: node.name,
     state: config ? (status?.state ?? 'Pending') : 'None',
-    ...present('reason', told?.reason),
-    ...present('message', told?.message),
+    ...present('reason', ready?.reason),
+    ...present('message', ready?.message),
     interfaces: [...views, ...unseen].sort((a, b) => (a.name < b.name ? -1 : 1)),
   }
 }
 
-/** The brake of the operator: a person has to say that so many were meant to go. */
-const heldBack = {
+/** The operator puts many removals at once on hold until a user approves them. */
+const removalOnHold = {
   reason: 'RemovalHeld',
-  message: `many went at once; let them go: kubectl -n multinic-system annotate osc --all --overwrite ${openstackConfigAnnotations.releaseRemovals}=$(date +%s)`,
+  message: `many interfaces removed at once; to approve: kubectl -n multinic-system annotate osc --all --overwrite ${openstackConfigAnnotations.releaseRemovals}=$(date +%s)`,
 }
 
 function present<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
   return (value === undefined ? {} : { [key]: value }) as { [P in K]?: V }
 }
 
-export function treeOf(status: SandboxStatus): string {
+export function statusTree(status: SandboxStatus): string {
   const kinds = { namespaces: '', 'user namespace': ' (in a user namespace)', simulated: ' (simulated)' }
   const lines = [`sandbox ${status.ready ? 'ready' : 'not ready yet'}${kinds[status.host]}`]
   const { shown, folded } = fold(status.nodes)
@@ -143,25 +149,25 @@ export function treeOf(status: SandboxStatus): string {
   return lines.join('\n')
 }
 
-/** More than a screen of them: then only the first, and those that are not as they should be. */
-const manyNodes = 30
+/** Above this number the tree shows only the first nodes and those that are not Configured. */
+const maxShownNodes = 30
 
 function fold(nodes: NodeView[]): { shown: NodeView[]; folded: string } {
-  if (nodes.length <= manyNodes) return { shown: nodes, folded: '' }
-  const shown = nodes.filter((node, index) => index < 3 || node.state !== 'Configured').slice(0, manyNodes)
+  if (nodes.length <= maxShownNodes) return { shown: nodes, folded: '' }
+  const shown = nodes.filter((node, index) => index < 3 || node.state !== 'Configured').slice(0, maxShownNodes)
   const rest = nodes.filter(node => !shown.includes(node))
   const configured = rest.filter(({ state }) => state === 'Configured').length
-  const waiting = rest.length - configured
-  return { shown, folded: `${rest.length} more  ${configured} Configured${waiting ? `, ${waiting} not yet` : ''}` }
+  const others = rest.length - configured
+  return { shown, folded: `${rest.length} more  ${configured} Configured${others ? `, ${others} not Configured` : ''}` }
 }
 
-function faultLine({ word, node, does, until }: ActiveFault): string {
-  return `  ${word}${node ? ` on ${node}` : ''}  ${does}${until ? ` (until ${until})` : ''}`
+function faultLine({ name, node, effect, until }: ActiveFault): string {
+  return `  ${name}${node ? ` on ${node}` : ''}  ${effect}${until ? ` (until ${until})` : ''}`
 }
 
 function headline({ state, reason, message, interfaces }: NodeView): string {
-  if (state === 'None') return interfaces.length === 0 ? 'no ports attached' : 'waits for the operator'
-  if (state === 'Configured') return interfaces.length === 0 ? 'nothing of ours' : 'Configured'
+  if (state === 'None') return interfaces.length === 0 ? 'no ports attached' : 'waiting for the operator'
+  if (state === 'Configured') return interfaces.length === 0 ? 'no interfaces' : 'Configured'
   return [state, reason, message].filter(Boolean).join('  ')
 }
 
@@ -181,7 +187,7 @@ function nicLine(nic: InterfaceView): string {
     .trimEnd()
 }
 
-/** What a person may want to type next. */
+/** Addresses and commands to try next. */
 export function nextSteps(status: SandboxStatus, program: string): string {
   const { urls, kubeconfigs, tokenFile } = status
   return `addresses
@@ -192,7 +198,7 @@ export function nextSteps(status: SandboxStatus, program: string): string {
   keystone     ${urls['keystone']}/v3
   contrabass   ${urls['contrabass']}
 
-ask
+query
   export MULTINIC_INVENTORY_URL=${urls['inventory']}   # then: ${program} status, why, find, check
   export MULTINIC_TOKEN_FILE=${tokenFile}   # for ${program} plan
 

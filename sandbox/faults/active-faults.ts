@@ -1,116 +1,117 @@
 /**
- * Switches faults on and off by their words, and knows which are on. A fault with a time ends by itself.
+ * Starts and stops faults by name and records which are active. A fault with a duration stops when it has elapsed.
  */
 import { messageOf } from '../../src/runtime/errors.ts'
 import type { Log } from '../../src/telemetry/log.ts'
-import { catalogue, isWord, type Word, words } from './catalogue.ts'
+import { catalogue, type FaultName, faultNames, isFaultName } from './catalogue.ts'
 
-/** Whom a fault of the nodes is for. */
-export interface Target {
-  /** All nodes when absent. */
+export interface FaultTarget {
+  /** For faults of nodes; all nodes when absent. */
   node?: string | undefined
 }
 
-/** Begins a fault. What it gives ends it. */
-export type Switch = (target: Target) => Promise<() => Promise<void>>
-export type Switches = Record<Word, Switch>
+/** Starts a fault and returns the function that stops it. */
+export type FaultInjector = (target: FaultTarget) => Promise<() => Promise<void>>
+export type FaultInjectors = Record<FaultName, FaultInjector>
 
-export interface FaultInput extends Target {
-  word: string
+export interface FaultInput extends FaultTarget {
+  name: string
   forMs?: number | undefined
 }
 
 export interface ActiveFault {
-  word: Word
-  does: string
+  name: FaultName
+  effect: string
   node?: string
   since: string
   until?: string
 }
 
-export interface FaultSwitchboard {
-  /** Resolves when the fault is there; of one that happens once, when it has happened. */
-  on(input: FaultInput): Promise<void>
-  /** One of them, or all. Resolves when it is over. */
-  off(word?: string): Promise<void>
+export interface FaultControl {
+  /** Resolves when the fault is active; a one-shot fault has happened by then. */
+  start(input: FaultInput): Promise<void>
+  /** Stops one fault, or all. Resolves when it is over. */
+  stop(name?: string): Promise<void>
   active(): ActiveFault[]
 }
 
 interface Entry extends ActiveFault {
-  end: () => Promise<void>
+  stop: () => Promise<void>
   timer?: NodeJS.Timeout
 }
 
-export function createSwitchboard(switches: Switches, nodes: () => Iterable<string>, log: Log): FaultSwitchboard {
-  const entries = new Map<Word, Entry>()
-  let work: Promise<unknown> = Promise.resolve()
+export function createFaultControl(injectors: FaultInjectors, nodes: () => Iterable<string>, log: Log): FaultControl {
+  const entries = new Map<FaultName, Entry>()
+  let queue: Promise<unknown> = Promise.resolve()
 
-  /** One at a time: two switches at the same mount or process would meet. */
-  function inTurn<T>(task: () => Promise<T>): Promise<T> {
-    const done = work.then(task)
-    work = done.catch(() => {})
+  /** One at a time: two faults may change the same mount or process. */
+  function enqueue<T>(task: () => Promise<T>): Promise<T> {
+    const done = queue.then(task)
+    queue = done.catch(() => {})
     return done
   }
 
-  async function begin(word: Word, { node, forMs }: FaultInput): Promise<void> {
-    await finish(word)
-    const { does, once } = catalogue[word]
-    const end = await switches[word]({ node })
-    log.info('a fault begins', { word, node })
-    if (once) return end()
+  async function startFault(name: FaultName, { node, forMs }: FaultInput): Promise<void> {
+    await stopFault(name)
+    const { component, effect, oneShot } = catalogue[name]
+    const stop = await injectors[name]({ node })
+    log.info('fault started', { fault: name, node })
+    if (oneShot) return stop()
     const now = Date.now()
-    entries.set(word, {
-      word,
-      does: `${catalogue[word].part} ${does}`,
+    entries.set(name, {
+      name,
+      effect: `${component} ${effect}`,
       ...(node && { node }),
       since: new Date(now).toISOString(),
-      ...(forMs && { until: new Date(now + forMs).toISOString(), timer: later(word, forMs) }),
-      end,
+      ...(forMs && { until: new Date(now + forMs).toISOString(), timer: stopAfter(name, forMs) }),
+      stop,
     })
   }
 
-  function later(word: Word, ms: number): NodeJS.Timeout {
-    const over = () => inTurn(() => finish(word)).catch(error => log.error('a fault does not end', { word, error }))
-    return setTimeout(over, ms).unref()
+  function stopAfter(name: FaultName, ms: number): NodeJS.Timeout {
+    const stop = () =>
+      enqueue(() => stopFault(name)).catch(error => log.error('cannot stop fault', { fault: name, error }))
+    return setTimeout(stop, ms).unref()
   }
 
-  async function finish(word: Word): Promise<void> {
-    const entry = entries.get(word)
+  async function stopFault(name: FaultName): Promise<void> {
+    const entry = entries.get(name)
     if (!entry) return
     clearTimeout(entry.timer)
-    await entry.end()
-    entries.delete(word)
-    log.info('a fault ends', { word })
+    await entry.stop()
+    entries.delete(name)
+    log.info('fault stopped', { fault: name })
   }
 
   return {
-    async on(input) {
-      const word = known(input.word)
-      const { once, ofNodes } = catalogue[word]
-      if (once && input.forMs) throw new Error(`${word} happens once; it has no duration`)
+    async start(input) {
+      const name = parseFaultName(input.name)
+      const { oneShot, perNode } = catalogue[name]
+      if (oneShot && input.forMs) throw new Error(`${name} happens once and takes no duration; leave out --for`)
       if (input.node !== undefined) {
-        if (!ofNodes) throw new Error(`${word} is not of a node; leave the node out`)
-        const there = [...nodes()]
-        if (!there.includes(input.node))
-          throw new Error(`there is no node ${input.node}; there are ${there.join(', ')}`)
+        if (!perNode) throw new Error(`${name} does not affect single nodes; leave out --node`)
+        const known = [...nodes()]
+        if (!known.includes(input.node))
+          throw new Error(`node ${input.node} not found; the nodes are ${known.join(', ')}`)
       }
-      await inTurn(() => begin(word, input))
+      await enqueue(() => startFault(name, input))
     },
-    off: word =>
-      inTurn(async () => {
-        if (word !== undefined) return finish(known(word))
+    stop: name =>
+      enqueue(async () => {
+        if (name !== undefined) return stopFault(parseFaultName(name))
         const failures: string[] = []
         for (const each of [...entries.keys()].reverse())
-          await finish(each).catch(error => failures.push(`${each}: ${messageOf(error)}`))
-        if (failures.length > 0) throw new Error(`not every fault ended: ${failures.join('; ')}`)
+          await stopFault(each).catch(error => failures.push(`${each}: ${messageOf(error)}`))
+        if (failures.length > 0) throw new Error(`cannot stop every fault: ${failures.join('; ')}`)
       }),
-    active: () => [...entries.values()].map(({ end: _, timer: __, ...shown }) => shown),
+    active: () => [...entries.values()].map(({ stop: _, timer: __, ...fault }) => fault),
   }
 }
 
-function known(word: string): Word {
-  if (isWord(word)) return word
-  const near = words.filter(each => word.split('-').some(piece => piece !== '' && each.split('-').includes(piece)))
-  const hint = near.length > 0 ? `did you mean ${near.slice(0, 8).join(', ')}?` : '"multinic sandbox fault" lists all'
-  throw new Error(`there is no fault "${word}"; ${hint}`)
+function parseFaultName(text: string): FaultName {
+  if (isFaultName(text)) return text
+  const similar = faultNames.filter(name => text.split('-').some(part => part !== '' && name.split('-').includes(part)))
+  const hint =
+    similar.length > 0 ? `did you mean ${similar.slice(0, 8).join(', ')}?` : '"multinic sandbox fault" lists all faults'
+  throw new Error(`fault "${text}" not found; ${hint}`)
 }

@@ -1,41 +1,40 @@
 /**
- * The faults of the message bus: what becomes of notifications, and a broker that goes away.
+ * Faults of the message bus: lost, duplicated and reordered notifications, and a broker that is down.
  */
-import type { SandboxBus } from '../cloud/message-bus.ts'
-import type { NoticeFault, World } from '../cloud/state.ts'
-import type { Switch } from './active-faults.ts'
-import type { BusFault } from './catalogue.ts'
+import type { MessageBus } from '../cloud/message-bus.ts'
+import type { CloudState, NotificationFault } from '../cloud/state.ts'
+import type { FaultInjector } from './active-faults.ts'
+import type { BusFaultName } from './catalogue.ts'
 
-const nothing = async () => {}
-
-export function busSwitches(world: World, bus: SandboxBus | undefined): Record<BusFault, Switch> {
-  const notices =
-    (fault: NoticeFault): Switch =>
+export function busInjectors(cloudState: CloudState, bus: MessageBus | undefined): Record<BusFaultName, FaultInjector> {
+  const { faults } = cloudState
+  const notifications =
+    (fault: NotificationFault): FaultInjector =>
     async () => {
-      if (!bus) throw new Error('this sandbox has no message bus: start it with --rabbitmq local, or with an address')
-      world.faults.notices = [...world.faults.notices, fault]
+      if (!bus) throw new Error('this sandbox has no message bus; start it with --rabbitmq local or --rabbitmq URL')
+      faults.notifications = [...faults.notifications, fault]
       return async () => {
-        world.faults.notices = world.faults.notices.filter(each => each !== fault)
+        faults.notifications = faults.notifications.filter(each => each !== fault)
       }
     }
-  const broker = () => {
-    if (!bus?.broker) throw new Error('this sandbox has no broker of its own: start it with --rabbitmq local')
+  const ownBroker = () => {
+    if (!bus?.broker) throw new Error('this sandbox does not run its own broker; start it with --rabbitmq local')
     return bus.broker
   }
   return {
-    'lost-notices': notices('lost'),
-    'duplicated-notices': notices('duplicated'),
-    'reordered-notices': notices('reordered'),
+    'lost-notifications': notifications('lost'),
+    'duplicated-notifications': notifications('duplicated'),
+    'reordered-notifications': notifications('reordered'),
     'lost-broker': async () => {
-      const own = broker()
-      await own.kill()
-      return () => own.start()
+      const broker = ownBroker()
+      await broker.kill()
+      return () => broker.start()
     },
     'restarted-broker': async () => {
-      const own = broker()
-      await own.kill()
-      await own.start()
-      return nothing
+      const broker = ownBroker()
+      await broker.kill()
+      await broker.start()
+      return async () => {}
     },
   }
 }

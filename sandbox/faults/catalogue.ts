@@ -1,19 +1,24 @@
 /**
- * Every fault that the sandbox can be told to have: the word, which part has it, what it does and how it ends. Pure data; the
- * switches behind the words are beside this file.
+ * Every fault that the sandbox can inject: its name, the component it affects, what happens and how it recovers. Data only; the
+ * injectors are in the files beside this one.
  */
-import { type Manner, type Service, services } from '../cloud/state.ts'
+import { type ResponseFault, type Service, services } from '../cloud/state.ts'
 
-export type AnswerFault = `${Manner}-${Service}`
-export type CloudFault = 'revoked-tokens' | 'short-tokens' | 'lost-role' | 'small-pages' | 'wrong-clock'
-export type BusFault = 'lost-notices' | 'duplicated-notices' | 'reordered-notices' | 'lost-broker' | 'restarted-broker'
-export type ClusterFault =
-  | 'away-management-api'
-  | 'away-biz-api'
+export type ResponseFaultName = `${ResponseFault}-${Service}`
+export type CloudFaultName = 'revoked-tokens' | 'short-tokens' | 'lost-role' | 'small-pages' | 'wrong-clock'
+export type BusFaultName =
+  | 'lost-notifications'
+  | 'duplicated-notifications'
+  | 'reordered-notifications'
+  | 'lost-broker'
+  | 'restarted-broker'
+export type ClusterFaultName =
+  | 'unreachable-management-api'
+  | 'unreachable-biz-api'
   | 'conflicts'
   | 'compacted-watches'
-  | `${'killed' | 'frozen' | 'away'}-${'operator' | 'viola' | 'controller'}`
-export type NodeFault =
+  | `${'killed' | 'frozen' | 'stopped'}-${'operator' | 'viola' | 'controller'}`
+export type NodeFaultName =
   | 'killed-agent'
   | 'full-disk'
   | 'read-only-etc'
@@ -22,195 +27,201 @@ export type NodeFault =
   | 'no-carrier'
   | 'duplicate-address'
   | 'cut-off-node'
-export type Word = AnswerFault | CloudFault | BusFault | ClusterFault | NodeFault
+export type FaultName = ResponseFaultName | CloudFaultName | BusFaultName | ClusterFaultName | NodeFaultName
 
 export interface Fault {
-  part: string
-  does: string
-  ends: string
-  /** An act, not a state: it is over when it is done. */
-  once?: true
-  /** It is of the nodes: one of them can be named, otherwise all have it. */
-  ofNodes?: true
+  component: string
+  effect: string
+  recovery: string
+  /** An event rather than a state: it is over as soon as it has happened. */
+  oneShot?: true
+  /** Affects nodes: either the named one or all of them. */
+  perNode?: true
 }
 
-const names: Record<Service, string> = {
+const serviceNames: Record<Service, string> = {
   keystone: 'Keystone',
   neutron: 'Neutron',
   nova: 'Nova',
   contrabass: 'Contrabass',
 }
-const asBefore = 'it answers as before'
 
-const answers: Record<Manner, string> = {
+const responseEffects: Record<ResponseFault, string> = {
   failing: 'answers 500',
-  unauthorized: 'answers 401, whatever the token',
+  unauthorized: 'answers 401 to every token',
   throttled: 'answers 429 with Retry-After: 1',
-  garbled: 'answers with the status of success and a page that is no JSON',
-  truncated: 'breaks the connection in the middle of each answer',
-  empty: 'answers with the status of success and no body',
-  slow: 'takes 2 seconds for each answer',
-  silent: 'takes requests and never answers',
+  garbled: 'answers with a success status and a body that is not JSON',
+  truncated: 'closes the connection in the middle of each response',
+  empty: 'answers with a success status and an empty body',
+  slow: 'takes 2 seconds for each response',
+  silent: 'accepts requests and never answers',
 }
 
-const answerFaults = Object.fromEntries(
+const responseFaults = Object.fromEntries(
   services.flatMap(service =>
-    (Object.keys(answers) as Manner[]).map(manner => [
-      `${manner}-${service}`,
-      { part: names[service], does: answers[manner], ends: asBefore },
+    (Object.keys(responseEffects) as ResponseFault[]).map(fault => [
+      `${fault}-${service}`,
+      { component: serviceNames[service], effect: responseEffects[fault], recovery: 'it answers normally' },
     ]),
   ),
-) as Record<AnswerFault, Fault>
+) as Record<ResponseFaultName, Fault>
 
-const cloudFaults: Record<CloudFault, Fault> = {
+const cloudFaults: Record<CloudFaultName, Fault> = {
   'revoked-tokens': {
-    part: 'Keystone',
-    does: 'forgets all tokens that it issued',
-    ends: 'at once: whoever logs in again has a new one',
-    once: true,
+    component: 'Keystone',
+    effect: 'revokes all tokens',
+    recovery: 'immediately: clients log in again',
+    oneShot: true,
   },
   'short-tokens': {
-    part: 'Keystone',
-    does: 'issues tokens that live 2 seconds, and forgets the older ones',
-    ends: 'new tokens live an hour',
+    component: 'Keystone',
+    effect: 'revokes all tokens and issues new ones that expire after 2 seconds',
+    recovery: 'new tokens last an hour',
   },
   'lost-role': {
-    part: 'Keystone',
-    does: 'no longer counts the role of the user: Neutron answers 200 and an empty list, Nova 403',
-    ends: 'the role counts again',
+    component: 'Keystone',
+    effect: 'ignores the role of the user: Neutron answers 200 with an empty list, Nova 403',
+    recovery: 'the role is back',
   },
   'small-pages': {
-    part: 'Neutron',
-    does: 'gives 2 entries a page, and so does Nova',
-    ends: 'pages are as long as before',
+    component: 'Neutron',
+    effect: 'returns 2 entries per page, and so does Nova',
+    recovery: 'pages have their usual size',
   },
   'wrong-clock': {
-    part: 'the cloud',
-    does: 'has a clock that is an hour ahead',
-    ends: 'the clock is right again: what was issued meanwhile is an hour in the future',
+    component: 'the cloud',
+    effect: 'has a clock that is an hour fast',
+    recovery: 'the clock is right; timestamps issued meanwhile are an hour in the future',
   },
 }
 
-const needsBus = 'the bus of a sandbox that has one (--rabbitmq local)'
+const bus = 'the message bus (requires --rabbitmq local)'
 
-const busFaults: Record<BusFault, Fault> = {
-  'lost-notices': { part: needsBus, does: 'loses every notification', ends: 'those to come arrive' },
-  'duplicated-notices': { part: needsBus, does: 'delivers each notification twice', ends: 'each comes once' },
-  'reordered-notices': {
-    part: needsBus,
-    does: 'holds notifications back for a moment and delivers the last one first',
-    ends: 'what was held back arrives',
+const busFaults: Record<BusFaultName, Fault> = {
+  'lost-notifications': { component: bus, effect: 'drops every notification', recovery: 'new ones arrive' },
+  'duplicated-notifications': {
+    component: bus,
+    effect: 'delivers each notification twice',
+    recovery: 'each arrives once',
   },
-  'lost-broker': { part: needsBus, does: 'is killed and stays away', ends: 'the broker starts again' },
-  'restarted-broker': { part: needsBus, does: 'is killed and starts again', ends: 'when it is up', once: true },
+  'reordered-notifications': {
+    component: bus,
+    effect: 'delays notifications and delivers them in reverse order',
+    recovery: 'delayed ones arrive',
+  },
+  'lost-broker': { component: bus, effect: 'is killed and stays down', recovery: 'the broker starts' },
+  'restarted-broker': { component: bus, effect: 'is killed and restarted', recovery: 'when it is up', oneShot: true },
 }
 
-const partNames = { operator: 'the operator', viola: 'Viola', controller: 'the controller' }
-const parts = Object.keys(partNames) as (keyof typeof partNames)[]
+const componentNames = { operator: 'the operator', viola: 'Viola', controller: 'the controller' }
+const components = Object.keys(componentNames) as (keyof typeof componentNames)[]
 
 const clusterFaults = {
-  'away-management-api': {
-    part: 'the API server of the management cluster',
-    does: 'breaks every connection',
-    ends: 'it serves again',
+  'unreachable-management-api': {
+    component: 'the API server of the management cluster',
+    effect: 'closes every connection',
+    recovery: 'it serves requests',
   },
-  'away-biz-api': {
-    part: 'the API server of the Biz cluster',
-    does: 'breaks every connection',
-    ends: 'it serves again',
+  'unreachable-biz-api': {
+    component: 'the API server of the Biz cluster',
+    effect: 'closes every connection',
+    recovery: 'it serves requests',
   },
   conflicts: {
-    part: 'both API servers',
-    does: 'answer every second change of an object with 409',
-    ends: 'changes are taken',
+    component: 'both API servers',
+    effect: 'answer every second update of an object with 409',
+    recovery: 'updates are accepted',
   },
   'compacted-watches': {
-    part: 'both API servers',
-    does: 'end all watches and forget what happened before: who resumes is told 410',
-    ends: 'at once: whoever lists again goes on',
-    once: true,
+    component: 'both API servers',
+    effect: 'end all watches and compact their history: clients that resume get 410',
+    recovery: 'immediately: clients list again',
+    oneShot: true,
   },
   ...Object.fromEntries(
-    parts.flatMap((part): [string, Fault][] => [
-      [
-        `killed-${part}`,
-        { part: partNames[part], does: 'is killed (SIGKILL)', ends: 'it is started again at once', once: true },
-      ],
-      [
-        `frozen-${part}`,
-        { part: partNames[part], does: 'stands still (SIGSTOP): connections stay open', ends: 'it goes on (SIGCONT)' },
-      ],
-      [`away-${part}`, { part: partNames[part], does: 'is killed and not started again', ends: 'it is started again' }],
-    ]),
+    components.flatMap((name): [string, Fault][] => {
+      const component = componentNames[name]
+      return [
+        [
+          `killed-${name}`,
+          { component, effect: 'is killed (SIGKILL)', recovery: 'it restarts immediately', oneShot: true },
+        ],
+        [
+          `frozen-${name}`,
+          { component, effect: 'is frozen (SIGSTOP): connections stay open', recovery: 'it continues (SIGCONT)' },
+        ],
+        [`stopped-${name}`, { component, effect: 'is killed and not restarted', recovery: 'it starts' }],
+      ]
+    }),
   ),
-} as Record<ClusterFault, Fault>
+} as Record<ClusterFaultName, Fault>
 
-const nodeFaults: Record<NodeFault, Fault> = {
+const nodeFaults: Record<NodeFaultName, Fault> = {
   'killed-agent': {
-    part: 'the agent',
-    does: 'is killed (SIGKILL) within a quarter of a second of each start, a little later each time',
-    ends: 'the kubelet starts it again, and it is left alone',
-    ofNodes: true,
+    component: 'the agent',
+    effect: 'is killed (SIGKILL) within 250 ms of each start, a little later each time',
+    recovery: 'the kubelet restarts it and it runs to completion',
+    perNode: true,
   },
   'full-disk': {
-    part: 'nodes',
-    does: 'have no room on the disk: nothing can be made, written or removed in /etc and /var/lib',
-    ends: 'there is room again',
-    ofNodes: true,
+    component: 'nodes',
+    effect: 'have a full disk: no file in /etc or /var/lib can be created, written or removed',
+    recovery: 'the disk has free space',
+    perNode: true,
   },
-  'read-only-etc': { part: 'nodes', does: 'have a read-only /etc', ends: 'it can be written again', ofNodes: true },
+  'read-only-etc': { component: 'nodes', effect: 'have a read-only /etc', recovery: '/etc is writable', perNode: true },
   'late-nics': {
-    part: 'nodes',
-    does: 'get a hot-plugged NIC only after 20 seconds',
-    ends: 'NICs to come take as long as before',
+    component: 'nodes',
+    effect: 'detect a hot-plugged NIC only after 20 seconds',
+    recovery: 'new NICs appear with the usual delay',
   },
   'unplugged-nics': {
-    part: 'nodes',
-    does: 'lose a new NIC at the moment when the agent sets it up; the port stays attached',
-    ends: 'the NICs are back, bare',
-    ofNodes: true,
+    component: 'nodes',
+    effect: 'lose a new NIC while the agent configures it; the port stays attached',
+    recovery: 'the NICs are back, unconfigured',
+    perNode: true,
   },
   'no-carrier': {
-    part: 'nodes',
-    does: 'have no carrier on their multinic NICs, new ones included',
-    ends: 'the cables are in again',
-    ofNodes: true,
+    component: 'nodes',
+    effect: 'have no carrier on their multinic NICs, including new ones',
+    recovery: 'the carrier is back',
+    perNode: true,
   },
   'duplicate-address': {
-    part: 'nodes',
-    does: 'share the addresses of their multinic NICs, new ones included, with another machine on the wire',
-    ends: 'the other machine is gone',
-    ofNodes: true,
+    component: 'nodes',
+    effect: 'share the addresses of their multinic NICs, including new ones, with another host on the network',
+    recovery: 'the other host is gone',
+    perNode: true,
   },
   'cut-off-node': {
-    part: 'nodes',
-    does: 'have no carrier on their primary NIC',
-    ends: 'the cable is in again',
-    ofNodes: true,
+    component: 'nodes',
+    effect: 'have no carrier on their primary NIC',
+    recovery: 'the carrier is back',
+    perNode: true,
   },
 }
 
-export const catalogue: Record<Word, Fault> = {
-  ...answerFaults,
+export const catalogue: Record<FaultName, Fault> = {
+  ...responseFaults,
   ...cloudFaults,
   ...busFaults,
   ...clusterFaults,
   ...nodeFaults,
 }
 
-export const words = Object.keys(catalogue) as Word[]
+export const faultNames = Object.keys(catalogue) as FaultName[]
 
-export function isWord(text: string): text is Word {
+export function isFaultName(text: string): text is FaultName {
   return Object.hasOwn(catalogue, text)
 }
 
-/** One line a word, for people. */
+/** One line per fault, for the terminal. */
 export function catalogueText(): string {
-  const longest = Math.max(...words.map(word => word.length))
-  return words
-    .map(word => {
-      const { part, does, ends, ofNodes } = catalogue[word]
-      return `${word.padEnd(longest)}  ${part} ${does}; ends: ${ends}${ofNodes ? ' [--node]' : ''}`
+  const width = Math.max(...faultNames.map(name => name.length))
+  return faultNames
+    .map(name => {
+      const { component, effect, recovery, perNode } = catalogue[name]
+      return `${name.padEnd(width)}  ${component} ${effect}; recovery: ${recovery}${perNode ? ' [--node]' : ''}`
     })
     .join('\n')
 }

@@ -3,31 +3,32 @@ import { after, before, test } from 'node:test'
 import { request } from 'undici'
 import { silent } from '../../src/telemetry/log.ts'
 import { type Cloud, startCloud } from '../cloud/cloud.ts'
-import { meddling } from '../cloud/notification-faults.ts'
+import { applyNotificationFaults } from '../cloud/notification-faults.ts'
 import type { Notification } from '../cloud/notifications.ts'
 import {
   addPort,
   addServer,
   addSubnet,
-  createWorld,
-  type Manner,
-  type NoticeFault,
+  type CloudState,
+  createCloudState,
+  type NotificationFault,
+  type ResponseFault,
   type Service,
   services,
-  type World,
 } from '../cloud/state.ts'
-import { cloudSwitches } from './cloud.ts'
+import { cloudInjectors } from './cloud.ts'
 
-let world: World
+let cloudState: CloudState
 let cloud: Cloud
-let switches: ReturnType<typeof cloudSwitches>
+let switches: ReturnType<typeof cloudInjectors>
 
 before(async () => {
-  world = createWorld()
-  const subnet = addSubnet(world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
-  for (const name of ['worker-1', 'worker-2', 'worker-3']) addPort(world, { server: addServer(world, name), subnet })
-  cloud = await startCloud(world, silent)
-  switches = cloudSwitches(world, cloud)
+  cloudState = createCloudState()
+  const subnet = addSubnet(cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+  for (const name of ['worker-1', 'worker-2', 'worker-3'])
+    addPort(cloudState, { server: addServer(cloudState, name), subnet })
+  cloud = await startCloud(cloudState, silent)
+  switches = cloudInjectors(cloudState, cloud)
 })
 after(() => cloud.close())
 
@@ -39,9 +40,12 @@ interface Got {
 }
 
 async function login(): Promise<{ token: string; expires: Date }> {
-  const user = { name: world.user.name, domain: { name: 'Default' }, password: world.user.password }
+  const user = { name: cloudState.user.name, domain: { name: 'Default' }, password: cloudState.user.password }
   const body = {
-    auth: { identity: { methods: ['password'], password: { user } }, scope: { project: { id: world.project.id } } },
+    auth: {
+      identity: { methods: ['password'], password: { user } },
+      scope: { project: { id: cloudState.project.id } },
+    },
   }
   const answer = await request(`${cloud.urls.keystone}/v3/auth/tokens`, { method: 'POST', body: JSON.stringify(body) })
   assert.equal(answer.statusCode, 201)
@@ -57,7 +61,7 @@ const paths: Record<Service, string> = {
 }
 
 async function ask(service: Service, token: string, path = paths[service], within = 30_000): Promise<Got> {
-  const url = `${cloud.urls[service]}${path}${service === 'contrabass' ? world.provider.id : ''}`
+  const url = `${cloud.urls[service]}${path}${service === 'contrabass' ? cloudState.provider.id : ''}`
   const { statusCode, headers, body } = await request(url, {
     headers: { 'x-auth-token': token },
     signal: AbortSignal.timeout(within),
@@ -71,7 +75,7 @@ async function ask(service: Service, token: string, path = paths[service], withi
   }
 }
 
-const expected: Record<Manner, (asking: Promise<Got>) => Promise<unknown>> = {
+const expected: Record<ResponseFault, (asking: Promise<Got>) => Promise<unknown>> = {
   failing: async asking => assert.equal((await asking).status, 500),
   unauthorized: async asking => assert.equal((await asking).status, 401),
   async throttled(asking) {
@@ -96,7 +100,7 @@ const expected: Record<Manner, (asking: Promise<Got>) => Promise<unknown>> = {
   silent: asking => assert.rejects(asking, { name: 'TimeoutError' }),
 }
 
-for (const [manner, holds] of Object.entries(expected) as [Manner, (typeof expected)[Manner]][])
+for (const [manner, holds] of Object.entries(expected) as [ResponseFault, (typeof expected)[ResponseFault]][])
   test(`${manner}-SERVICE does so to that service alone, until it ends`, async () => {
     const { token } = await login()
     // All at once: each waits for itself.
@@ -108,7 +112,7 @@ for (const [manner, holds] of Object.entries(expected) as [Manner, (typeof expec
         assert.equal((await ask(service, token)).status, 200)
       }),
     )
-    assert.deepEqual(world.faults[manner], [])
+    assert.deepEqual(cloudState.faults[manner], [])
   })
 
 test('one service in trouble leaves the others alone', async () => {
@@ -167,7 +171,7 @@ test('wrong-clock is an hour ahead', async () => {
   assert.equal((await ask('neutron', (await login()).token)).status, 200)
 })
 
-const sent: [fault: NoticeFault, told: string[]][] = [
+const sent: [fault: NotificationFault, told: string[]][] = [
   ['lost', []],
   ['duplicated', ['a', 'a', 'b', 'b']],
   ['reordered', ['b', 'a']],
@@ -176,10 +180,10 @@ for (const [fault, told] of sent)
   test(`${fault}-notices: of a and b arrives ${told.join(' ') || 'nothing'}`, t => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const arrived: string[] = []
-    let faults: NoticeFault[] = [fault]
-    const meddle = meddling(() => faults)
+    let faults: NotificationFault[] = [fault]
+    const intercept = applyNotificationFaults(() => faults)
     const tell = (event: string) =>
-      meddle({ exchange: 'neutron', routingKey: '', event, body: Buffer.alloc(0) } satisfies Notification, each =>
+      intercept({ exchange: 'neutron', routingKey: '', event, body: Buffer.alloc(0) } satisfies Notification, each =>
         arrived.push(each.event),
       )
     for (const event of ['a', 'b']) tell(event)

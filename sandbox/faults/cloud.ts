@@ -1,45 +1,45 @@
 /**
- * The faults of the cloud: each is a value in the world's own record of faults, or an act of Keystone.
+ * Faults of the cloud: most set a value in the fault record of the cloud state; some are actions of Keystone.
  */
-
 import type { Cloud } from '../cloud/cloud.ts'
-import { manners } from '../cloud/response-faults.ts'
-import { type Faults, noFaults, services, type World } from '../cloud/state.ts'
-import type { Switch } from './active-faults.ts'
-import type { AnswerFault, CloudFault } from './catalogue.ts'
+import { responseFaults } from '../cloud/response-faults.ts'
+import { type CloudFaults, type CloudState, noFaults, services } from '../cloud/state.ts'
+import type { FaultInjector } from './active-faults.ts'
+import type { CloudFaultName, ResponseFaultName } from './catalogue.ts'
 
-const nothing = async () => {}
-
-export function cloudSwitches(world: World, cloud: Cloud): Record<AnswerFault | CloudFault, Switch> {
-  const value =
-    <K extends keyof Faults>(key: K, wrong: Faults[K], also: () => void = () => {}): Switch =>
+export function cloudInjectors(
+  { faults }: CloudState,
+  cloud: Cloud,
+): Record<ResponseFaultName | CloudFaultName, FaultInjector> {
+  const setting =
+    <K extends keyof CloudFaults>(key: K, value: CloudFaults[K], also: () => void = () => {}): FaultInjector =>
     async () => {
-      world.faults[key] = wrong
+      faults[key] = value
       also()
       return async () => {
-        world.faults[key] = noFaults[key]
+        faults[key] = noFaults[key]
       }
     }
-  const answers = services.flatMap(service =>
-    manners.map((manner): [string, Switch] => [
-      `${manner}-${service}`,
+  const responses = services.flatMap(service =>
+    responseFaults.map((fault): [string, FaultInjector] => [
+      `${fault}-${service}`,
       async () => {
-        world.faults[manner] = [...world.faults[manner], service]
+        faults[fault] = [...faults[fault], service]
         return async () => {
-          world.faults[manner] = world.faults[manner].filter(each => each !== service)
+          faults[fault] = faults[fault].filter(each => each !== service)
         }
       },
     ]),
   )
   return {
-    ...(Object.fromEntries(answers) as Record<AnswerFault, Switch>),
+    ...(Object.fromEntries(responses) as Record<ResponseFaultName, FaultInjector>),
     'revoked-tokens': async () => {
       cloud.revokeTokens()
-      return nothing
+      return async () => {}
     },
-    'short-tokens': value('tokenSeconds', 2, () => cloud.revokeTokens()),
-    'lost-role': value('roleLost', true),
-    'small-pages': value('pageLimit', 2),
-    'wrong-clock': value('clockAheadSeconds', 3600),
+    'short-tokens': setting('tokenSeconds', 2, () => cloud.revokeTokens()),
+    'lost-role': setting('roleLost', true),
+    'small-pages': setting('pageLimit', 2),
+    'wrong-clock': setting('clockAheadSeconds', 3600),
   }
 }

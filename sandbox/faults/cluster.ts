@@ -1,66 +1,65 @@
 /**
- * The faults of the two API servers and of our own parts.
+ * Faults of the two API servers and of the operator, Viola and the controller.
  */
 import type { ClusterFaults } from '../lifecycle/clusters.ts'
 import type { Supervisor } from '../lifecycle/supervisor.ts'
-import type { Switch } from './active-faults.ts'
-import type { ClusterFault } from './catalogue.ts'
+import type { FaultInjector } from './active-faults.ts'
+import type { ClusterFaultName } from './catalogue.ts'
 
-export interface ClusterPlaces {
+export interface ClusterFaultContext {
   management: ClusterFaults
   biz: ClusterFaults
-  parts: Supervisor
+  components: Supervisor
 }
 
-type PartName = 'operator' | 'viola' | 'controller'
+type ComponentName = 'operator' | 'viola' | 'controller'
 
-const nothing = async () => {}
-
-export function clusterSwitches({ management, biz, parts }: ClusterPlaces): Record<ClusterFault, Switch> {
-  const away =
-    (cluster: ClusterFaults): Switch =>
+export function clusterInjectors(context: ClusterFaultContext): Record<ClusterFaultName, FaultInjector> {
+  const { management, biz, components } = context
+  const unreachable =
+    (cluster: ClusterFaults): FaultInjector =>
     async () => {
-      await cluster.away(true)
-      return () => cluster.away(false)
+      await cluster.setUnreachable(true)
+      return () => cluster.setUnreachable(false)
     }
-  const signal = (name: PartName, what: NodeJS.Signals) => {
-    const pid = parts.pidOf(name)
-    if (pid === undefined) throw new Error(`${name} does not run at the moment`)
+  const signal = (name: ComponentName, what: NodeJS.Signals) => {
+    const pid = components.pidOf(name)
+    if (pid === undefined) throw new Error(`${name} is not running; try again when it has restarted`)
     process.kill(pid, what)
   }
   const killed =
-    (name: PartName): Switch =>
+    (name: ComponentName): FaultInjector =>
     async () => {
       signal(name, 'SIGKILL')
-      return nothing
+      return async () => {}
     }
   const frozen =
-    (name: PartName): Switch =>
+    (name: ComponentName): FaultInjector =>
     async () => {
       signal(name, 'SIGSTOP')
       return async () => {
-        // One that was killed meanwhile was started anew and never stood still.
-        if (parts.pidOf(name) !== undefined) signal(name, 'SIGCONT')
+        // If it was killed meanwhile, this signals its successor, which ignores SIGCONT.
+        if (components.pidOf(name) !== undefined) signal(name, 'SIGCONT')
       }
     }
-  const gone =
-    (name: PartName): Switch =>
+  const stopped =
+    (name: ComponentName): FaultInjector =>
     async () => {
-      parts.hold(name)
-      return async () => parts.letGo(name)
+      components.suspend(name)
+      return async () => components.resume(name)
     }
   return {
-    'away-management-api': away(management),
-    'away-biz-api': away(biz),
+    'unreachable-management-api': unreachable(management),
+    'unreachable-biz-api': unreachable(biz),
     conflicts: async () => {
-      for (const cluster of [management, biz]) cluster.conflicts(true)
+      for (const cluster of [management, biz]) cluster.setConflicts(true)
       return async () => {
-        for (const cluster of [management, biz]) cluster.conflicts(false)
+        for (const cluster of [management, biz]) cluster.setConflicts(false)
       }
     },
     'compacted-watches': async () => {
       for (const cluster of [management, biz]) cluster.compact()
-      return nothing
+      return async () => {}
     },
     'killed-operator': killed('operator'),
     'killed-viola': killed('viola'),
@@ -68,8 +67,8 @@ export function clusterSwitches({ management, biz, parts }: ClusterPlaces): Reco
     'frozen-operator': frozen('operator'),
     'frozen-viola': frozen('viola'),
     'frozen-controller': frozen('controller'),
-    'away-operator': gone('operator'),
-    'away-viola': gone('viola'),
-    'away-controller': gone('controller'),
+    'stopped-operator': stopped('operator'),
+    'stopped-viola': stopped('viola'),
+    'stopped-controller': stopped('controller'),
   }
 }

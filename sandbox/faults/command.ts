@@ -1,38 +1,40 @@
 /**
- * `multinic sandbox fault`: lists what can go wrong, switches it on by a word, and off again.
+ * `multinic sandbox fault`: lists faults, starts them and stops them.
  */
 import type { Command } from 'commander'
-import { command, milliseconds, running, type Where } from '../commands/cli-options.ts'
+import { addCommand, parseMilliseconds, type SandboxLocation, withControl } from '../commands/cli-options.ts'
 import type { ActiveFault } from './active-faults.ts'
-import { catalogue, catalogueText, isWord } from './catalogue.ts'
+import { catalogue, catalogueText, type FaultName, isFaultName } from './catalogue.ts'
 
-interface Flags extends Where {
+interface Flags extends SandboxLocation {
   for?: number
   node?: string
 }
 
 export function addFaultCommand(sandbox: Command): void {
-  command(sandbox, 'fault', 'let something go wrong, by a word; without one, lists all words')
-    .argument('[word]', 'such as slow-neutron; or off')
-    .argument('[which]', 'after off: the word that is to end (without it: all)')
-    .option('--for <duration>', 'ends by itself after this time, such as 30s', milliseconds)
-    .option('--node <name>', 'of this node only (for faults of nodes)')
-    .action(async (word: string | undefined, which: string | undefined, flags: Flags) => {
-      const { for: forMs, node, ...where } = flags
-      if (word === undefined) return console.log(catalogueText())
-      if (word === 'off') return console.log(leftText(await running(where, control => control.faultOff(which))))
-      if (which !== undefined) throw new Error(`"${which}" is one word too many; a fault is one word, such as ${word}`)
-      await running(where, control => control.faultOn({ word, node, forMs }))
-      if (isWord(word)) console.log(begunText(word, catalogue[word].once === true, forMs))
+  addCommand(sandbox, 'fault', 'inject a fault by name; without a name, list all faults')
+    .argument('[name]', 'fault to start, such as slow-neutron; or off')
+    .argument('[which]', 'after off: fault to stop (default: all)')
+    .option('--for <duration>', 'stop the fault after this time, such as 30s', parseMilliseconds)
+    .option('--node <name>', 'affect this node only (for faults of nodes)')
+    .action(async (name: string | undefined, which: string | undefined, flags: Flags) => {
+      const { for: forMs, node, ...location } = flags
+      if (name === undefined) return console.log(catalogueText())
+      if (name === 'off')
+        return console.log(activeText(await withControl(location, control => control.stopFault(which))))
+      if (which !== undefined)
+        throw new Error(`unexpected argument "${which}"; name one fault at a time, such as ${name}`)
+      await withControl(location, control => control.startFault({ name, node, forMs }))
+      if (isFaultName(name)) console.log(startedText(name, forMs))
     })
 }
 
-function begunText(word: keyof typeof catalogue, once: boolean, forMs: number | undefined): string {
-  const { part, does, ends } = catalogue[word]
-  const when = once ? 'it ends' : forMs ? `it ends after ${forMs / 1000} s` : `"fault off ${word}" ends it`
-  return `${part} ${does}\n${when}: ${ends}`
+function startedText(name: FaultName, forMs: number | undefined): string {
+  const { component, effect, recovery, oneShot } = catalogue[name]
+  const end = oneShot ? '' : forMs ? ` after ${forMs / 1000} s` : ` with "fault off ${name}"`
+  return `${component} ${effect}\nrecovery${end}: ${recovery}`
 }
 
-function leftText(left: ActiveFault[]): string {
-  return left.length === 0 ? 'no fault is on' : `still on: ${left.map(({ word }) => word).join(', ')}`
+function activeText(active: ActiveFault[]): string {
+  return active.length === 0 ? 'no active faults' : `still active: ${active.map(({ name }) => name).join(', ')}`
 }

@@ -1,4 +1,4 @@
-/** Each word does what it says, and is over when it ends: on a whole sandbox with the real kernel. */
+/** Each fault has its effect and recovers, on a complete sandbox with the real kernel. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
@@ -9,14 +9,14 @@ import { kubeErrorIn } from '../../src/kube/errors.ts'
 import { pods } from '../../src/kube/resources.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { startTestSandbox, type TestSandbox } from '../../test/system/sandbox.fixture.ts'
-import { treeOf } from '../control/status.ts'
+import { statusTree } from '../control/status.ts'
 import { ipJson, run } from '../exec.ts'
 import { sandboxNamespace } from '../lifecycle/components.ts'
-import type { Word } from './catalogue.ts'
-import { words } from './catalogue.ts'
+import type { FaultName } from './catalogue.ts'
+import { faultNames } from './catalogue.ts'
 
 const [first, second] = ['worker-1', 'worker-2']
-const checked: Word[] = []
+const checked: FaultName[] = []
 let walk: TestSandbox
 
 before(
@@ -29,68 +29,68 @@ before(
 )
 after(() => walk.end())
 
-/** Switches a fault on, looks at it, switches it off: what follows is as if it had never been. */
-async function during(word: Word, look: () => Promise<unknown>, node?: string): Promise<void> {
+/** Runs checks while a fault is active. */
+async function during(name: FaultName, check: () => Promise<unknown>, node?: string): Promise<void> {
   const { faults } = walk.sandbox
-  await faults.on({ word, node })
-  checked.push(word)
+  await faults.start({ name, node })
+  checked.push(name)
   try {
-    await look()
+    await check()
   } finally {
-    await faults.off(word)
+    await faults.stop(name)
   }
-  assert.ok(!faults.active().some(fault => fault.word === word))
+  assert.ok(!faults.active().some(fault => fault.name === name))
 }
 
-const parts = ['operator', 'viola', 'controller'] as const
-const placeOf = (name: string) => walk.sandbox.nodes.get(name) ?? assert.fail(name)
+const components = ['operator', 'viola', 'controller'] as const
+const nodeNamed = (name: string) => walk.sandbox.nodes.get(name) ?? assert.fail(name)
 const until = (check: () => unknown) => eventually(check, { within: 60_000, every: 25 })
-const isHealthy = async (part: string) =>
-  assert.equal((await walk.call(`${walk.sandbox.urls[part]}/healthz`)).status, 200)
+const isHealthy = async (component: string) =>
+  assert.equal((await walk.call(`${walk.sandbox.urls[component]}/healthz`)).status, 200)
 
-test('killed and away: a part is killed, stays away as long as it is told to, and comes back', async () => {
-  const { parts: kept, faults } = walk.sandbox
+test('killed and stopped: a killed component restarts, a stopped one stays down until the fault stops', async () => {
+  const { components: supervisor, faults } = walk.sandbox
   await Promise.all(
-    parts.map(async part => {
-      const pid = kept.pidOf(part)
-      await faults.on({ word: `killed-${part}` })
-      checked.push(`killed-${part}`)
-      await until(() => assert.ok(kept.pidOf(part) !== undefined && kept.pidOf(part) !== pid))
-      await during(`away-${part}`, async () => {
-        await until(() => assert.equal(kept.pidOf(part), undefined))
-        await assert.rejects(isHealthy(part), /ECONNREFUSED/)
+    components.map(async name => {
+      const pid = supervisor.pidOf(name)
+      await faults.start({ name: `killed-${name}` })
+      checked.push(`killed-${name}`)
+      await until(() => assert.ok(supervisor.pidOf(name) !== undefined && supervisor.pidOf(name) !== pid))
+      await during(`stopped-${name}`, async () => {
+        await until(() => assert.equal(supervisor.pidOf(name), undefined))
+        await assert.rejects(isHealthy(name), /ECONNREFUSED/)
       })
-      await until(() => isHealthy(part))
+      await until(() => isHealthy(name))
     }),
   )
 })
 
-test('frozen: a part stands still and goes on as the same process', async () => {
-  for (const part of parts) {
-    const pid = walk.sandbox.parts.pidOf(part)
+test('frozen: a component is stopped by SIGSTOP and continues as the same process', async () => {
+  for (const name of components) {
+    const pid = walk.sandbox.components.pidOf(name)
     const state = () => /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]
-    await during(`frozen-${part}`, () => until(() => assert.equal(state(), 'T')))
-    await until(() => isHealthy(part))
-    assert.equal(walk.sandbox.parts.pidOf(part), pid)
+    await during(`frozen-${name}`, () => until(() => assert.equal(state(), 'T')))
+    await until(() => isHealthy(name))
+    assert.equal(walk.sandbox.components.pidOf(name), pid)
   }
 })
 
 for (const cluster of ['management', 'biz'] as const)
-  test(`away-${cluster}-api: nobody gets an answer, and the status says so instead of guessing`, async () => {
+  test(`unreachable-${cluster}-api: requests fail and the status shows the nodes as Unknown`, async () => {
     const { kube } = walk.sandbox[cluster]
-    await during(`away-${cluster}-api`, async () => {
+    await during(`unreachable-${cluster}-api`, async () => {
       await assert.rejects(kube.list(nodeConfigs))
       const status = await walk.sandbox.status()
       assert.equal(status.ready, false)
-      assert.match(treeOf(status), /worker-1 {2}Unknown {2}the API server of the .* cannot be asked/)
-      assert.match(treeOf(status), new RegExp(`faults\n {2}away-${cluster}-api {2}the API server`))
+      assert.match(statusTree(status), /worker-1 {2}Unknown {2}the API server of the .* cannot be reached/)
+      assert.match(statusTree(status), new RegExp(`faults\n {2}unreachable-${cluster}-api {2}the API server`))
     })
     await until(() => kube.list(nodeConfigs))
     await walk.settled(60_000)
   })
 
 const change = (value: string) => {
-  const labels = { tried: value }
+  const labels = { attempt: value }
   return walk.sandbox.biz.kube.patch(
     nodeConfigs,
     { namespace: sandboxNamespace, name: first },
@@ -98,28 +98,28 @@ const change = (value: string) => {
   )
 }
 
-test('conflicts: every second change is refused with 409, and all still comes to its end', async () => {
+test('conflicts: every second update fails with 409, and ports are still configured', async () => {
   await during('conflicts', async () => {
     const outcomes = []
     for (let tries = 0; tries < 20; tries++)
       outcomes.push(
         await change(`${tries}`).then(
-          () => 'taken',
+          () => 'accepted',
           error => kubeErrorIn(error)?.reason,
         ),
       )
-    assert.deepEqual([...new Set(outcomes)].sort(), ['Conflict', 'taken'])
+    assert.deepEqual([...new Set(outcomes)].sort(), ['Conflict', 'accepted'])
     walk.attach({ vm: second, subnet: 'backup' })
     await walk.settled(60_000)
   })
 })
 
-test('compacted-watches: who resumes is told 410, and our parts list again', async () => {
+test('compacted-watches: a resumed watch gets 410, and the components list again', async () => {
   const { biz, faults } = walk.sandbox
   const { resourceVersion } = await biz.kube.list(nodeConfigs)
   await change('again')
   walk.attach({ vm: second, subnet: 'storage' })
-  await faults.on({ word: 'compacted-watches' })
+  await faults.start({ name: 'compacted-watches' })
   checked.push('compacted-watches')
   await assert.rejects(
     async () => {
@@ -130,7 +130,7 @@ test('compacted-watches: who resumes is told 410, and our parts list again', asy
   await walk.settled(60_000)
 })
 
-test('killed-agent: agents die again and again, and the last one finishes', async () => {
+test('killed-agent: agents are killed repeatedly, and the last one finishes after the fault stops', async () => {
   await during(
     'killed-agent',
     async () => {
@@ -148,27 +148,27 @@ test('killed-agent: agents die again and again, and the last one finishes', asyn
   await walk.settled(90_000)
 })
 
-/** A person's word that it is worth another try: sooner than by itself. */
-async function retried(name: string): Promise<void> {
+/** Requests a retry instead of waiting for the backoff. */
+async function retry(name: string): Promise<void> {
   const annotations = { [nodeConfigAnnotations.retry]: 'now' }
   const key = { namespace: sandboxNamespace, name }
   await walk.sandbox.biz.kube.patch(nodeConfigs, key, { metadata: { annotations } })
   await walk.settled(90_000)
 }
 
-const disks: [word: Word, code: string, writable: string, said: RegExp][] = [
+const disks: [name: FaultName, code: string, writable: string, message: RegExp][] = [
   ['full-disk', 'ENOSPC', 'worker-2', /no space left|ENOSPC/i],
   ['read-only-etc', 'EROFS', 'worker-2', /read-only|EROFS/i],
 ]
-for (const [word, code, other, said] of disks)
-  test(`${word}: nothing of the node can be changed, its files are read, other nodes are spared`, async () => {
-    const file = (node: string) => join(placeOf(node).root, 'etc/netplan/99-try.yaml')
+for (const [name, code, other, message] of disks)
+  test(`${name}: files of the node are readable but cannot be changed, other nodes are not affected`, async () => {
+    const file = (node: string) => join(nodeNamed(node).root, 'etc/netplan/99-try.yaml')
     const before = await walk.nodeState(first)
     await during(
-      word,
+      name,
       async () => {
         await assert.rejects(writeFile(file(first), 'x'), { code })
-        await assert.rejects(rm(join(placeOf(first).root, 'etc/netplan/90-multinic0.yaml')), { code })
+        await assert.rejects(rm(join(nodeNamed(first).root, 'etc/netplan/90-multinic0.yaml')), { code })
         assert.deepEqual((await walk.nodeState(first)).files, before.files)
         await writeFile(file(other), 'x')
         await rm(file(other))
@@ -176,18 +176,18 @@ for (const [word, code, other, said] of disks)
         await until(async () => {
           const { status } = await walk.nodeConfig(first)
           assert.equal(status?.state, 'Failed')
-          assert.match(JSON.stringify(status.interfaceStatuses), said)
+          assert.match(JSON.stringify(status.interfaceStatuses), message)
         })
       },
       first,
     )
-    await retried(first)
+    await retry(first)
     await walk.sandbox.detach({ vm: first, name: 'multinic1' })
     await walk.settled(60_000)
     assert.deepEqual((await walk.nodeState(first)).files, before.files)
   })
 
-test('unplugged-nics: a NIC goes while it is being configured, its port stays, and it is configured once it is back', async () => {
+test('unplugged-nics: a NIC disappears while the agent configures it, and is configured after it is back', async () => {
   await during(
     'unplugged-nics',
     async () => {
@@ -197,16 +197,16 @@ test('unplugged-nics: a NIC goes while it is being configured, its port stays, a
       await until(async () => assert.ok(!(await macs()).includes(port?.macAddress ?? '')))
       const { status } = await walk.nodeConfig(first)
       assert.equal(status?.interfaceStatuses?.find(each => each.portId === port?.id)?.status === 'Configured', false)
-      assert.ok(walk.sandbox.world.ports.has(port?.id ?? ''))
+      assert.ok(walk.sandbox.cloudState.ports.has(port?.id ?? ''))
     },
     first,
   )
   await walk.settled(90_000)
 })
 
-test('no-carrier: the NICs of a node lose their carrier, and have it again', async () => {
+test('no-carrier and cut-off-node: NICs of a node lose their carrier and get it back', async () => {
   const carriers = async (node: string) => {
-    const links = await ipJson<{ ifname: string; flags: string[] }>(placeOf(node).namespace, ['link', 'show'])
+    const links = await ipJson<{ ifname: string; flags: string[] }>(nodeNamed(node).namespace, ['link', 'show'])
     return links.filter(({ flags }) => flags.includes('NO-CARRIER')).map(({ ifname }) => ifname)
   }
   await during(
@@ -222,7 +222,7 @@ test('no-carrier: the NICs of a node lose their carrier, and have it again', asy
   await until(async () => assert.deepEqual(await carriers(first), []))
 })
 
-test('duplicate-address: a new NIC meets another machine with its address, and gets it when that one is gone', async () => {
+test('duplicate-address: a new NIC fails with AddressConflict and is configured after the other host is gone', async () => {
   await during(
     'duplicate-address',
     async () => {
@@ -236,10 +236,10 @@ test('duplicate-address: a new NIC meets another machine with its address, and g
     first,
   )
   assert.doesNotMatch(await run('ip', ['netns', 'list']), /not-worker-1/)
-  await retried(first)
+  await retry(first)
 })
 
-test('late-nics: what is delivered waits for its NIC', async () => {
+test('late-nics: a delivered interface waits for its NIC', async () => {
   const [port] = await (async () => {
     let attached: ReturnType<TestSandbox['attach']> = []
     await during('late-nics', async () => {
@@ -248,45 +248,46 @@ test('late-nics: what is delivered waits for its NIC', async () => {
         const { spec } = await walk.nodeConfig(second)
         assert.ok(spec.interfaces.some(nic => nic.portId === attached[0]?.id))
       })
-      assert.equal(walk.sandbox.world.ports.get(attached[0]?.id ?? '')?.status, 'DOWN')
+      assert.equal(walk.sandbox.cloudState.ports.get(attached[0]?.id ?? '')?.status, 'DOWN')
     })
     return attached
   })()
   await walk.settled(60_000)
-  assert.equal(walk.sandbox.world.ports.get(port?.id ?? '')?.status, 'ACTIVE')
+  assert.equal(walk.sandbox.cloudState.ports.get(port?.id ?? '')?.status, 'ACTIVE')
 })
 
-test('a fault with a time ends by itself, and mistakes are told', async () => {
-  const { faults, world } = walk.sandbox
-  await faults.on({ word: 'lost-role', forMs: 200 })
-  assert.equal(world.faults.roleLost, true)
+test('a fault with a duration stops when it has elapsed, and invalid input is rejected', async () => {
+  const { faults, cloudState } = walk.sandbox
+  await faults.start({ name: 'lost-role', forMs: 200 })
+  assert.equal(cloudState.faults.roleLost, true)
   assert.ok(faults.active()[0]?.until)
-  await until(() => assert.equal(world.faults.roleLost, false))
-  const mistakes: [Parameters<typeof faults.on>[0], RegExp][] = [
-    [{ word: 'slow-nuetron' }, /there is no fault "slow-nuetron"; did you mean slow-keystone/],
-    [{ word: 'mayhem' }, /there is no fault "mayhem"; "multinic sandbox fault" lists all/],
-    [{ word: 'full-disk', node: 'worker-9' }, /there is no node worker-9; there are worker-1, worker-2/],
-    [{ word: 'slow-nova', node: first }, /slow-nova is not of a node; leave the node out/],
-    [{ word: 'revoked-tokens', forMs: 5 }, /revoked-tokens happens once; it has no duration/],
-    [{ word: 'lost-notices' }, /this sandbox has no message bus: start it with --rabbitmq local/],
-    [{ word: 'restarted-broker' }, /this sandbox has no broker of its own/],
+  await until(() => assert.equal(cloudState.faults.roleLost, false))
+  const mistakes: [Parameters<typeof faults.start>[0], RegExp][] = [
+    [{ name: 'slow-nuetron' }, /fault "slow-nuetron" not found; did you mean slow-keystone/],
+    [{ name: 'mayhem' }, /fault "mayhem" not found; "multinic sandbox fault" lists all faults/],
+    [{ name: 'full-disk', node: 'worker-9' }, /node worker-9 not found; the nodes are worker-1, worker-2/],
+    [{ name: 'slow-nova', node: first }, /slow-nova does not affect single nodes; leave out --node/],
+    [{ name: 'revoked-tokens', forMs: 5 }, /revoked-tokens happens once and takes no duration/],
+    [{ name: 'lost-notifications' }, /this sandbox has no message bus; start it with --rabbitmq local/],
+    [{ name: 'restarted-broker' }, /this sandbox does not run its own broker/],
   ]
-  for (const [input, said] of mistakes) await assert.rejects(faults.on(input), said)
+  for (const [input, message] of mistakes) await assert.rejects(faults.start(input), message)
   assert.deepEqual(faults.active(), [])
 })
 
-test('a fault that needs an API server does not keep that server from coming back', async () => {
+test('a fault that watches an API server does not block the recovery of that server', async () => {
   const { faults, biz } = walk.sandbox
-  await faults.on({ word: 'away-biz-api', forMs: 500 })
-  await faults.on({ word: 'killed-agent' })
+  await faults.start({ name: 'unreachable-biz-api', forMs: 500 })
+  await faults.start({ name: 'killed-agent' })
   await until(() => biz.kube.list(pods, { namespace: sandboxNamespace }))
-  await faults.off()
+  await faults.stop()
 })
 
-test('no word is left unchecked', () => {
-  const elsewhere = /-(keystone|neutron|nova|contrabass)$|tokens|lost-role|small-pages|wrong-clock|notices|broker/
+test('every fault of nodes and clusters is tested here', () => {
+  const testedElsewhere =
+    /-(keystone|neutron|nova|contrabass)$|tokens|lost-role|small-pages|wrong-clock|notifications|broker/
   assert.deepEqual(
-    words.filter(word => !checked.includes(word) && !elsewhere.test(word)),
+    faultNames.filter(name => !checked.includes(name) && !testedElsewhere.test(name)),
     [],
   )
 })

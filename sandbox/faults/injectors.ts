@@ -1,42 +1,41 @@
 /**
- * The switch behind each word, for a sandbox that is up.
+ * Fault injection for a running sandbox: one injector per fault name.
  */
-
 import type { Cloud } from '../cloud/cloud.ts'
-import type { SandboxBus } from '../cloud/message-bus.ts'
-import { createSwitchboard, type FaultSwitchboard, type Switch } from './active-faults.ts'
-import { busSwitches } from './bus.ts'
-import { cloudSwitches } from './cloud.ts'
-import { type ClusterPlaces, clusterSwitches } from './cluster.ts'
-import { type NodePlaces, nodeSwitches } from './node.ts'
+import type { MessageBus } from '../cloud/message-bus.ts'
+import { createFaultControl, type FaultControl, type FaultInjector } from './active-faults.ts'
+import { busInjectors } from './bus.ts'
+import { cloudInjectors } from './cloud.ts'
+import { type ClusterFaultContext, clusterInjectors } from './cluster.ts'
+import { type NodeFaultContext, nodeInjectors } from './node.ts'
 
-export interface FaultPlaces extends NodePlaces {
+export interface FaultContext extends NodeFaultContext {
   cloud: Cloud
-  bus: SandboxBus | undefined
-  cluster: ClusterPlaces
+  bus: MessageBus | undefined
+  cluster: ClusterFaultContext
 }
 
-export function openFaults(places: FaultPlaces): FaultSwitchboard {
-  const { world, cloud, bus, cluster, nodes, log } = places
-  const ofCloud = { ...cloudSwitches(world, cloud), ...busSwitches(world, bus) }
-  const switches = {
-    ...(cloud.hands ? refusing(ofCloud) : ofCloud),
-    ...clusterSwitches(cluster),
-    ...nodeSwitches(places),
+export function createFaults(context: FaultContext): FaultControl {
+  const { cloudState, cloud, bus, cluster, nodes, log } = context
+  const ofCloud = { ...cloudInjectors(cloudState, cloud), ...busInjectors(cloudState, bus) }
+  const injectors = {
+    ...(cloud.attacher ? onlyContrabass(ofCloud) : ofCloud),
+    ...clusterInjectors(cluster),
+    ...nodeInjectors(context),
   }
-  return createSwitchboard(switches, () => nodes.keys(), log)
+  return createFaultControl(injectors, () => nodes.keys(), log)
 }
 
-/** Contrabass is ours in any case. */
-function refusing<S extends Record<string, Switch>>(switches: S): S {
-  const refuse = (word: string): Switch => {
+/** Contrabass is simulated even when the rest of the cloud is real. */
+function onlyContrabass<S extends Record<string, FaultInjector>>(injectors: S): S {
+  const refuse = (name: string): FaultInjector => {
     return async () => {
-      throw new Error(`${word}: this cloud is a real one, which cannot be told to do that`)
+      throw new Error(`${name}: not available with --openstack real`)
     }
   }
-  const changed = Object.entries(switches).map(([word, own]) => [
-    word,
-    word.endsWith('-contrabass') ? own : refuse(word),
+  const changed = Object.entries(injectors).map(([name, injector]) => [
+    name,
+    name.endsWith('-contrabass') ? injector : refuse(name),
   ])
   return Object.fromEntries(changed) as S
 }

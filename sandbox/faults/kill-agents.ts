@@ -1,5 +1,5 @@
 /**
- * Kills the agents on nodes, again and again, each time a little later in their work.
+ * Kills the agents on nodes again and again, each time a little later in their run.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,29 +10,29 @@ import type { PodObject } from '../../src/kube/types.ts'
 import type { Log } from '../../src/telemetry/log.ts'
 import { run } from '../exec.ts'
 
-const longestMs = 250
-/** Has no divisor in common with the above, so that every moment has its turn. */
+const maxDelayMs = 250
+/** Coprime to maxDelayMs, so that the delays cover every millisecond. */
 const stepMs = 37
 
-export interface AgentPlace {
+export interface AgentNode {
   name: string
   namespace: string
 }
 
-export function killAgents(kube: KubeClient, nodes: AgentPlace[], log: Log): () => Promise<void> {
+export function killAgents(kube: KubeClient, nodes: AgentNode[], log: Log): () => Promise<void> {
   const life = new AbortController()
   const seen = new Set<string>()
   let count = 0
 
-  async function heed(pod: PodObject): Promise<void> {
+  async function killAgentOf(pod: PodObject): Promise<void> {
     const node = nodes.find(({ name }) => name === pod.spec.nodeName)
     const startedAt = pod.status?.containerStatuses?.[0]?.state?.running?.startedAt
     const start = `${pod.metadata.uid} ${pod.status?.containerStatuses?.[0]?.restartCount}`
     if (!node || !startedAt || seen.has(start)) return
     seen.add(start)
-    await sleep((count++ * stepMs) % longestMs, undefined, { signal: life.signal })
+    await sleep((count++ * stepMs) % maxDelayMs, undefined, { signal: life.signal })
     for (const pid of await agentsIn(node.namespace)) {
-      log.info('an agent is killed', { node: node.name, pid })
+      log.info('killing agent', { node: node.name, pid })
       process.kill(pid, 'SIGKILL')
     }
   }
@@ -40,16 +40,16 @@ export function killAgents(kube: KubeClient, nodes: AgentPlace[], log: Log): () 
   const informer = createInformer(kube, pods, { labelSelector: 'app.kubernetes.io/name=multinic-agent', log })
   informer.on(({ type, object }) => {
     if (type !== 'deleted')
-      heed(object).catch(error => {
-        if (!life.signal.aborted) log.warn('an agent was not killed', { pod: object.metadata.name, error })
+      killAgentOf(object).catch(error => {
+        if (!life.signal.aborted) log.warn('cannot kill agent', { pod: object.metadata.name, error })
       })
   })
-  // Not waited for: while the API server is away too, that fault could not end behind this one.
-  informer.start(life.signal).catch(error => log.error('agents are not watched', { error }))
+  // Do not await: while the API server is unreachable this would block the queue and that fault could never stop.
+  informer.start(life.signal).catch(error => log.error('cannot watch agents', { error }))
   return async () => life.abort()
 }
 
-/** A person's shell on the node is left alone. */
+/** Only agents: a user may have a shell open on the node. */
 async function agentsIn(namespace: string): Promise<number[]> {
   const pids = (await run('ip', ['netns', 'pids', namespace])).split('\n').filter(Boolean)
   return pids.filter(pid => commandOf(pid).startsWith('/multinic/node')).map(Number)

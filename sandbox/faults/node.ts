@@ -1,23 +1,23 @@
 /**
- * The faults of nodes: their disk, their cables, their NICs and the agents that run on them.
+ * Faults of nodes: their disk, their links, their NICs and the agents that run on them.
  */
 import type { KubeClient } from '../../src/kube/client.ts'
 import type { Log } from '../../src/telemetry/log.ts'
 import { attachedPorts } from '../cloud/attach.ts'
-import { type Port, portsOf, type World } from '../cloud/state.ts'
+import { type CloudState, type Port, portsOf } from '../cloud/state.ts'
 import type { StateDir } from '../lifecycle/state-dir.ts'
-import { cableOf, type Fabric } from '../nodes/fabric.ts'
+import { type Fabric, fabricLinkOf } from '../nodes/fabric.ts'
 import type { SandboxNode } from '../nodes/node.ts'
-import type { Switch, Target } from './active-faults.ts'
-import type { NodeFault } from './catalogue.ts'
+import type { FaultInjector, FaultTarget } from './active-faults.ts'
+import type { NodeFaultName } from './catalogue.ts'
 import { fillDisk, makeReadOnly } from './disk.ts'
-import { addIntruder } from './duplicate-address.ts'
+import { addDuplicateHost } from './duplicate-address.ts'
 import { killAgents } from './kill-agents.ts'
-import { pullWhenUp } from './unplug.ts'
+import { unplugWhenUp } from './unplug.ts'
 
-export interface NodePlaces {
+export interface NodeFaultContext {
   state: StateDir
-  world: World
+  cloudState: CloudState
   fabric: Fabric
   nodes: ReadonlyMap<string, SandboxNode>
   biz: KubeClient
@@ -28,62 +28,63 @@ export interface NodePlaces {
 
 const lateMs = 20_000
 
-export function nodeSwitches(places: NodePlaces): Record<NodeFault, Switch> {
-  const { state, world, fabric, nodes, biz, nicDelay, log } = places
-  const chosen = ({ node }: Target) => [...nodes.values()].filter(({ name }) => node === undefined || name === node)
+export function nodeInjectors(context: NodeFaultContext): Record<NodeFaultName, FaultInjector> {
+  const { state, cloudState, fabric, nodes, biz, nicDelay, log } = context
+  const targets = ({ node }: FaultTarget) =>
+    [...nodes.values()].filter(({ name }) => node === undefined || name === node)
 
-  /** The same for each chosen node; when one cannot have it, none keeps it. */
-  const each =
-    (begin: (node: SandboxNode) => Promise<() => Promise<void>>): Switch =>
+  /** Starts the fault on each target node; if one fails, stops it on all. */
+  const onEachNode =
+    (start: (node: SandboxNode) => Promise<() => Promise<void>>): FaultInjector =>
     async target => {
-      const ends: (() => Promise<void>)[] = []
-      const endAll = async () => {
-        for (const end of ends.splice(0)) await end()
+      const stops: (() => Promise<void>)[] = []
+      const stopAll = async () => {
+        for (const stop of stops.splice(0)) await stop()
       }
       try {
-        for (const node of chosen(target)) ends.push(await begin(node))
+        for (const node of targets(target)) stops.push(await start(node))
       } catch (error) {
-        await endAll()
+        await stopAll()
         throw error
       }
-      return endAll
+      return stopAll
     }
 
-  /** Told of each port that comes while the fault is there, once its NIC is in the guest. */
-  function following(node: SandboxNode, heed: (port: Port) => Promise<void>): () => void {
-    let over = false
-    const known = new Set(attachedPorts(world, node.server).map(({ id }) => id))
-    world.onPorts(() => {
-      for (const port of over ? [] : attachedPorts(world, node.server)) {
+  /** Calls back for each port attached while the fault is active. */
+  function onNewPort(node: SandboxNode, affect: (port: Port) => Promise<void>): () => void {
+    let stopped = false
+    const known = new Set(attachedPorts(cloudState, node.server).map(({ id }) => id))
+    cloudState.onPortsChange(() => {
+      for (const port of stopped ? [] : attachedPorts(cloudState, node.server)) {
         if (known.has(port.id)) continue
         known.add(port.id)
-        heed(port).catch(error => log.warn('a fault missed a new port', { port: port.id, error }))
+        affect(port).catch(error => log.warn('fault does not affect new port', { port: port.id, error }))
       }
     })
     return () => {
-      over = true
+      stopped = true
     }
   }
 
-  const cable = (port: Pick<Port, 'id'>, way: 'up' | 'down') =>
-    fabric.machine.ip(fabric.namespace, [`link set ${cableOf(port.id)} ${way}`])
+  const setCarrier = (port: Pick<Port, 'id'>, state: 'up' | 'down') =>
+    fabric.machine.ip(fabric.namespace, [`link set ${fabricLinkOf(port.id)} ${state}`])
 
-  /** Of processes, disks and messages of a kernel, which a machine in memory does not have. */
-  const ofRealNodes = (begin: Switch): Switch =>
+  /** For faults that need processes, mounts or netlink events, which simulated nodes do not have. */
+  const notSimulated = (injector: FaultInjector): FaultInjector =>
     fabric.machine.simulated
-      ? () => Promise.reject(new Error('this fault needs real nodes; those of this sandbox are simulated'))
-      : begin
+      ? () => Promise.reject(new Error('this fault is not available on simulated nodes'))
+      : injector
 
   return {
-    'killed-agent': ofRealNodes(async target =>
+    'killed-agent': notSimulated(async target =>
       killAgents(
         biz,
-        chosen(target).map(({ name, namespace }) => ({ name, namespace })),
+        targets(target).map(({ name, namespace }) => ({ name, namespace })),
         log,
       ),
     ),
-    'full-disk': ofRealNodes(each(node => fillDisk(state, node))),
-    'read-only-etc': ofRealNodes(each(makeReadOnly)),
+    'full-disk': notSimulated(onEachNode(node => fillDisk(state, node))),
+    'read-only-etc': notSimulated(onEachNode(makeReadOnly)),
     'late-nics': async () => {
       const usual = nicDelay.ms
       nicDelay.ms = lateMs
@@ -91,35 +92,35 @@ export function nodeSwitches(places: NodePlaces): Record<NodeFault, Switch> {
         nicDelay.ms = usual
       }
     },
-    'unplugged-nics': ofRealNodes(each(node => pullWhenUp(world, node, log))),
-    'no-carrier': each(async node => {
+    'unplugged-nics': notSimulated(onEachNode(node => unplugWhenUp(cloudState, node, log))),
+    'no-carrier': onEachNode(async node => {
       const down = new Set<string>()
-      const take = async (port: Port) => {
+      const takeDown = async (port: Port) => {
         down.add(port.id)
-        await node.wire()
-        await cable(port, 'down')
+        await node.syncNics()
+        await setCarrier(port, 'down')
       }
-      for (const port of attachedPorts(world, node.server)) await take(port)
-      const stop = following(node, take)
+      for (const port of attachedPorts(cloudState, node.server)) await takeDown(port)
+      const stop = onNewPort(node, takeDown)
       return async () => {
         stop()
-        for (const id of down) if (world.ports.has(id)) await cable({ id }, 'up')
+        for (const id of down) if (cloudState.ports.has(id)) await setCarrier({ id }, 'up')
       }
     }),
-    'duplicate-address': each(async node => {
-      const intruder = await addIntruder(state, fabric, node)
-      const stop = following(node, intruder.take)
-      for (const port of attachedPorts(world, node.server)) await intruder.take(port)
+    'duplicate-address': onEachNode(async node => {
+      const duplicate = await addDuplicateHost(state, fabric, node)
+      const stop = onNewPort(node, duplicate.addAddresses)
+      for (const port of attachedPorts(cloudState, node.server)) await duplicate.addAddresses(port)
       return async () => {
         stop()
-        await intruder.remove()
+        await duplicate.remove()
       }
     }),
-    'cut-off-node': each(async node => {
-      const primary = portsOf(world, node.server).find(port => port.fixedIps[0]?.ipAddress === node.address)
+    'cut-off-node': onEachNode(async node => {
+      const primary = portsOf(cloudState, node.server).find(port => port.fixedIps[0]?.ipAddress === node.address)
       if (!primary) throw new Error(`${node.name} has no primary port`)
-      await cable(primary, 'down')
-      return () => cable(primary, 'up')
+      await setCarrier(primary, 'down')
+      return () => setCarrier(primary, 'up')
     }),
   }
 }

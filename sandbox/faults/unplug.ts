@@ -1,10 +1,10 @@
 /**
- * Pulls a NIC out of its node at the worst moment: when the agent has begun with it and sets it up.
+ * Unplugs a NIC from its node while the agent is configuring it.
  */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Log } from '../../src/telemetry/log.ts'
-import { portsOf, type World } from '../cloud/state.ts'
+import { type CloudState, portsOf } from '../cloud/state.ts'
 import { ipJson, systemPath } from '../exec.ts'
 import type { SandboxNode } from '../nodes/node.ts'
 
@@ -13,18 +13,18 @@ interface Link {
   flags: string[]
 }
 
-export async function pullWhenUp(world: World, node: SandboxNode, log: Log): Promise<() => Promise<void>> {
+export async function unplugWhenUp(cloudState: CloudState, node: SandboxNode, log: Log): Promise<() => Promise<void>> {
   const up = async () =>
     (await ipJson<Link>(node.namespace, ['link', 'show'])).filter(({ flags }) => flags.includes('UP'))
-  // What is configured already stays.
-  const spared = new Set((await up()).map(({ address }) => address))
+  // NICs that are already configured stay.
+  const configured = new Set((await up()).map(({ address }) => address))
 
-  async function look(): Promise<void> {
+  async function unplugNew(): Promise<void> {
     for (const { address } of await up()) {
-      const port = portsOf(world, node.server).find(({ macAddress }) => macAddress === address)
-      if (!port || spared.has(address)) continue
-      log.info('a NIC is pulled out', { node: node.name, mac: address })
-      await node.pull(port.id)
+      const port = portsOf(cloudState, node.server).find(({ macAddress }) => macAddress === address)
+      if (!port || configured.has(address)) continue
+      log.info('unplugging NIC', { node: node.name, macAddress: address })
+      await node.unplugNic(port.id)
     }
   }
 
@@ -32,15 +32,15 @@ export async function pullWhenUp(world: World, node: SandboxNode, log: Log): Pro
     stdio: ['ignore', 'pipe', 'ignore'],
     env: { PATH: systemPath },
   })
-  monitor.once('error', error => log.error('links are not watched', { error }))
+  monitor.once('error', error => log.error('cannot watch links', { error }))
   const gone = new Promise(resolve => monitor.once('close', resolve))
   createInterface({ input: monitor.stdout }).on('line', line => {
     if (/^\d+: .*[<,]UP[,>]/.test(line))
-      look().catch(error => log.warn('a NIC was not pulled out', { node: node.name, error }))
+      unplugNew().catch(error => log.warn('cannot unplug NIC', { node: node.name, error }))
   })
   return async () => {
     monitor.kill('SIGKILL')
     await gone
-    await node.putBack()
+    await node.replugNics()
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The program, the agent and the dashboard as they are shipped, made from this very checkout: bundles start in a third of the
- * time and take half of the memory of their sources. They are made when a source has changed, and kept.
+ * Bundles of the program, the agent and the dashboard, built from this checkout as for production. A bundle starts in a third
+ * of the time and needs half of the memory of its sources. Rebuilt when a source has changed.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, statSync } from 'node:fs'
@@ -8,11 +8,11 @@ import { chmod, mkdtemp, readdir, rename, rm, stat, utimes } from 'node:fs/promi
 import { dirname, join } from 'node:path'
 import { bundlePrefix, checkout, ownBundle } from '../checkout.ts'
 
-export interface Built {
-  /** Our parts and the sandbox itself. */
+export interface Bundles {
+  /** The components and the sandbox itself. */
   program: string
   agent: string
-  /** Of the dashboard. */
+  /** Files of the dashboard. */
   webDir: string
 }
 
@@ -29,30 +29,30 @@ const sources = [
   ],
 ]
 
-/** How long one that nobody started lately is kept: what runs may still load of it. */
-const keptMs = 7 * 24 * 3_600_000
+/** Unused bundles are removed after this time: a running process may still load files of them. */
+const unusedRetentionMs = 7 * 24 * 3_600_000
 
-export async function builtParts(say: (line: string) => void = () => {}): Promise<Built> {
-  if (ownBundle) return partsIn(ownBundle)
-  const dir = directory(keyOfSources())
+export async function ensureBundles(print: (line: string) => void = () => {}): Promise<Bundles> {
+  if (ownBundle) return bundlesIn(ownBundle)
+  const dir = directory(sourcesKey())
   if (existsSync(dir)) {
     const now = new Date()
-    // A checkout of somebody else: they keep it.
+    // Fails in a checkout of another user, who keeps the time up to date.
     await utimes(dir, now, now).catch(() => {})
-    return partsIn(dir)
+    return bundlesIn(dir)
   }
-  say('building the program, the agent and the dashboard from these sources (once for each change)')
+  print('building the program, the agent and the dashboard (once after each source change)')
   await build(dir)
-  await forgetOld(dir)
-  return partsIn(dir)
+  await removeUnused(dir)
+  return bundlesIn(dir)
 }
 
-function partsIn(dir: string): Built {
+function bundlesIn(dir: string): Bundles {
   return { program: join(dir, 'main.mjs'), agent: join(dir, 'agent.cjs'), webDir: join(dir, 'web') }
 }
 
-/** By when they were changed and how long they are: to read them all would take a tenth of the start. */
-function keyOfSources(): string {
+/** Uses modification times and sizes: reading all files would take a tenth of the start time. */
+function sourcesKey(): string {
   const hash = createHash('sha256').update(process.version)
   const paths = sources.flatMap(pattern => globSync(pattern, { cwd: checkout }))
   for (const path of paths.filter(each => !each.endsWith('.test.ts')).sort()) {
@@ -62,15 +62,15 @@ function keyOfSources(): string {
   return hash.digest('hex').slice(0, 16)
 }
 
-/** Aside: whoever starts at the same time sees a whole one or none. */
+/** Builds beside the target and renames: a concurrent start sees a complete bundle or none. */
 async function build(dir: string): Promise<void> {
   const { buildAgent } = await import('../../scripts/build.ts')
   const { buildPieces } = await import('../../scripts/sandbox-bundle.ts')
   const { buildWeb } = await import('../../web/build.ts')
   const aside = await mkdtemp(`${dir}.`)
   try {
-    const made = partsIn(aside)
-    await Promise.all([buildPieces(aside), buildAgent(made.agent), buildWeb(made.webDir)])
+    const { agent, webDir } = bundlesIn(aside)
+    await Promise.all([buildPieces(aside), buildAgent(agent), buildWeb(webDir)])
     await chmod(aside, 0o755)
     await rename(aside, dir)
   } catch (error) {
@@ -79,12 +79,12 @@ async function build(dir: string): Promise<void> {
   }
 }
 
-async function forgetOld(current: string): Promise<void> {
+async function removeUnused(current: string): Promise<void> {
   const all = dirname(current)
   for (const name of await readdir(all)) {
     const path = join(all, name)
     if (!name.startsWith(bundlePrefix) || path === current) continue
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }))
-    if (Date.now() - mtimeMs > keptMs) await rm(path, { recursive: true, force: true })
+    if (Date.now() - mtimeMs > unusedRetentionMs) await rm(path, { recursive: true, force: true })
   }
 }

@@ -1,20 +1,20 @@
 /**
- * What this machine can hold a sandbox in: namespaces of root, namespaces of a user, or neither.
+ * What this machine supports: namespaces as root, namespaces as a normal user, or none.
  */
 import { access, constants } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../../src/runtime/errors.ts'
 import { run, systemPath } from '../exec.ts'
-import { asRootOfItsOwn } from './rootless.ts'
+import { inNewUserNamespace } from './rootless.ts'
 
-/** `user`: in a user namespace, without root. `none`: with what stands in the way, in words for people. */
-export type Namespaces = { of: 'root' } | { of: 'user' } | { of: 'none'; why: string }
+/** `user`: in a user namespace, without root. */
+export type NamespaceSupport = { owner: 'root' } | { owner: 'user' } | { owner: 'none'; reason: string }
 
 const tools = ['ip', 'nsenter', 'unshare', 'mount', 'chroot', 'setpriv']
 
-/** All that a node and a container are made of, once. */
-const trial = `
-at=/run/netns/multinic-trial-$$
+/** Creates everything that a node and a container need, once. */
+const probe = `
+at=/run/netns/multinic-probe-$$
 mkdir -p /run/netns
 : > $at
 trap 'umount $at 2>/dev/null || :; rm -f $at' EXIT
@@ -23,39 +23,39 @@ nsenter --net=$at unshare --mount --uts --ipc --pid --fork sh -e -c '
 mount --make-rprivate /
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
-ip link add multinic-trial type veth'
+ip link add multinic-probe type veth'
 `
 
-export async function possibleNamespaces(): Promise<Namespaces> {
-  const none = (why: string): Namespaces => ({ of: 'none', why })
-  if (process.platform !== 'linux') return none('namespaces need Linux')
+export async function detectNamespaceSupport(): Promise<NamespaceSupport> {
+  const none = (reason: string): NamespaceSupport => ({ owner: 'none', reason })
+  if (process.platform !== 'linux') return none('namespaces require Linux')
   const missing = []
-  for (const tool of tools) if (!(await found(tool))) missing.push(tool)
+  for (const tool of tools) if (!(await isInstalled(tool))) missing.push(tool)
   if (missing.length > 0)
     return none(`${missing.join(', ')} not found; on Debian and Ubuntu: apt-get install iproute2 util-linux`)
-  // The root of a user namespace counts as root: whoever made it has seen that it may.
+  // Root of a user namespace counts as root: the process that created the namespace has run this probe already.
   const isRoot = process.getuid?.() === 0
-  const command = ['sh', '-e', '-c', trial]
-  const [file = '', ...args] = isRoot ? command : asRootOfItsOwn(command)
+  const command = ['sh', '-e', '-c', probe]
+  const [file = '', ...args] = isRoot ? command : inNewUserNamespace(command)
   try {
     await run(file, args)
-    return { of: isRoot ? 'root' : 'user' }
+    return { owner: isRoot ? 'root' : 'user' }
   } catch (error) {
-    const said = messageOf(error)
+    const lastLine = messageOf(error)
       .split('\n')
       .at(-1)
       ?.replace(/^[\s:]+/, '')
-    return none(`this system does not allow namespaces${isRoot ? '' : ' to users'} (${said})`)
+    return none(`this system does not allow ${isRoot ? '' : 'users to create '}namespaces (${lastLine})`)
   }
 }
 
-async function found(tool: string): Promise<boolean> {
+async function isInstalled(tool: string): Promise<boolean> {
   for (const directory of systemPath.split(':')) {
-    const there = await access(join(directory, tool), constants.X_OK).then(
+    const executable = await access(join(directory, tool), constants.X_OK).then(
       () => true,
       () => false,
     )
-    if (there) return true
+    if (executable) return true
   }
   return false
 }

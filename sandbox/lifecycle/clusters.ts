@@ -1,5 +1,5 @@
 /**
- * The two clusters of a sandbox, management and Biz: APIs of our own, unless real ones are asked for.
+ * The two simulated clusters of a sandbox, management and Biz. real/kubernetes.ts has the real ones.
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { type KubeApi, startKubeApi } from '../kube/server.ts'
 import type { StateDir } from './state-dir.ts'
 
 export interface Cluster {
-  /** Of a simulated cluster; a real one has none and says so. */
+  /** Only of a simulated cluster: the getter of a real one throws. */
   readonly api: KubeApi
   kube: KubeClient
   url: string
@@ -19,11 +19,11 @@ export interface Cluster {
   podLogs: KubeApi['podLogs']
 }
 
-/** What the API server of a cluster can be made to do. */
+/** Faults of the API server of a cluster. */
 export interface ClusterFaults {
-  away(on: boolean): Promise<void>
-  conflicts(on: boolean): void
-  /** Forgets what happened, and ends all watches. */
+  setUnreachable(on: boolean): Promise<void>
+  setConflicts(on: boolean): void
+  /** Compacts the history and ends all watches. */
   compact(): void
 }
 
@@ -33,10 +33,10 @@ export interface Clusters {
   close(): Promise<void>
 }
 
-/** Those that are kept go on from their objects. */
-export async function openClusters(state: StateDir, log: Log, kept = false): Promise<Clusters> {
-  const open = (name: string) => openCluster(state, name, log, kept)
-  const [management, biz] = await Promise.all([open('management'), open('biz')])
+/** With `keep` the objects are saved and restored at the next start. */
+export async function startClusters(state: StateDir, log: Log, keep = false): Promise<Clusters> {
+  const start = (name: string) => startCluster(state, name, log, keep)
+  const [management, biz] = await Promise.all([start('management'), start('biz')])
   return {
     management,
     biz,
@@ -49,21 +49,21 @@ export async function openClusters(state: StateDir, log: Log, kept = false): Pro
   }
 }
 
-async function openCluster(state: StateDir, name: string, log: Log, kept: boolean): Promise<Cluster> {
+async function startCluster(state: StateDir, name: string, log: Log, keep: boolean): Promise<Cluster> {
   const dir = state.path(name)
   await mkdir(dir, { recursive: true })
-  const api = await startKubeApi({ name, dir, log, ...(kept && { snapshot: join(dir, 'objects.json') }) })
+  const api = await startKubeApi({ name, dir, log, ...(keep && { snapshot: join(dir, 'objects.json') }) })
   return {
     api,
     kube: connectKube(await loadKubeconfig(api.kubeconfig), { log }),
     url: api.url,
     kubeconfig: api.kubeconfig,
     faults: {
-      async away(on) {
+      async setUnreachable(on) {
         api.faults.away = on
         if (on) api.cut()
       },
-      conflicts(on) {
+      setConflicts(on) {
         api.faults.conflicts = on
       },
       compact() {

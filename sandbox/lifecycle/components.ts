@@ -1,5 +1,5 @@
 /**
- * Our own parts in the sandbox: the same program as in production, with the settings that it would have there.
+ * The operator, Viola and the controller in the sandbox: the same program as in production, with production settings.
  */
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -10,85 +10,88 @@ import { request } from 'undici'
 import { stringify } from 'yaml'
 import { environment } from '../../src/runtime/env.ts'
 import { checkout } from '../checkout.ts'
-import type { Built } from './bundles.ts'
-import { partMark, type StateDir } from './state-dir.ts'
-import type { Part } from './supervisor.ts'
+import type { Bundles } from './bundles.ts'
+import { processMarker, type StateDir } from './state-dir.ts'
+import type { Component } from './supervisor.ts'
 
 export const sandboxNamespace = 'multinic-system'
 export const agentImage = 'multinic-agent:sandbox'
 
 /**
- * For processes that mostly wait: V8 looks for garbage before it grows its heap, and does not optimise the WebAssembly of
- * undici's parser.
+ * For processes that mostly wait: V8 collects garbage before it grows the heap, and does not optimise the WebAssembly of the
+ * undici parser.
  */
 const smallHeap = [
   ...['--max-semi-space-size=1', '--semi-space-growth-factor=1', '--heap-growing-percent=20'],
   '--liftoff-only',
 ]
 
-/** Runs one command of the program. What Node compiles is kept, which halves the start of the next process. */
-export function ownProgram(program: string, ...args: string[]): Pick<Part, 'command' | 'env'> {
+/** Runs one command of the program. The compile cache halves the start time of the next process. */
+export function programCommand(program: string, ...args: string[]): Pick<Component, 'command' | 'env'> {
   const cache = environment()['NODE_COMPILE_CACHE'] ?? join(checkout, 'node_modules/.cache/compiled')
   return {
     command: [process.execPath, '--disable-warning=ExperimentalWarning', ...smallHeap, program, ...args],
-    // The C library would keep a heap of its own for each thread.
+    // By default glibc keeps a heap per thread.
     env: { NODE_COMPILE_CACHE: cache, MALLOC_ARENA_MAX: '1' },
   }
 }
 
-export interface PartsOptions {
+export interface ComponentsOptions {
   state: StateDir
   kubeconfigs: { management: string; biz: string }
   contrabass: string
-  /** Under which Viola knows the Biz cluster. */
+  /** Provider id of the Biz cluster in Viola. */
   clusterId: string
-  built: Pick<Built, 'program' | 'webDir'>
-  /** What every part is told besides; it wins. */
+  bundles: Pick<Bundles, 'program' | 'webDir'>
+  /** Settings for every component; they take precedence. */
   env?: Record<string, string> | undefined
 }
 
-export interface PartAddresses {
+export interface ComponentAddresses {
   inventory: string
   operator: string
   viola: string
   controller: string
 }
 
-export interface Parts {
-  parts: Part[]
-  addresses: PartAddresses
-  /** Holds the bearer token of a caller who may request plans. */
+export interface Components {
+  components: Component[]
+  addresses: ComponentAddresses
+  /** Contains the bearer token of a caller who may request plans. */
   tokenFile: string
 }
 
-export async function partsOf(options: PartsOptions): Promise<Parts> {
+export async function componentsFor(options: ComponentsOptions): Promise<Components> {
   const { state, kubeconfigs } = options
   const [inventory, operator, viola, controller] = await freeAddresses(4)
-  if (!inventory || !operator || !viola || !controller) throw new Error('this machine has no free port')
+  if (!inventory || !operator || !viola || !controller) throw new Error('no free TCP port on this machine')
   const routing = state.path('viola-routing.yaml')
   const target = { providerId: options.clusterId, namespace: sandboxNamespace, kubeconfig: kubeconfigs.biz }
   await writeFile(routing, stringify({ strict: true, targets: [target] }), { mode: 0o600 })
   const tokens = await writeTokens(state)
 
-  const part = (name: string, env: Record<string, string>): Part => {
-    const own = ownProgram(options.built.program, name)
-    const given = { ...own.env, ...tracing(), [partMark]: state.dir, ...env, ...options.env }
-    return { name, command: own.command, env: given }
+  const component = (name: string, env: Record<string, string>): Component => {
+    const program = programCommand(options.bundles.program, name)
+    return {
+      name,
+      command: program.command,
+      env: { ...program.env, ...tracing(), [processMarker]: state.dir, ...env, ...options.env },
+    }
   }
-  const parts = [
-    part('viola', { LISTEN_ADDR: viola, ROUTING_CONFIG: routing, KUBECONFIG: kubeconfigs.management }),
-    part('operator', {
+  const components = [
+    component('viola', { LISTEN_ADDR: viola, ROUTING_CONFIG: routing, KUBECONFIG: kubeconfigs.management }),
+    component('operator', {
       KUBECONFIG: kubeconfigs.management,
       POD_NAMESPACE: sandboxNamespace,
       OPERATOR_ADDR: operator,
       OPERATOR_TOKENS_FILE: tokens.callers,
       INVENTORY_ADDR: inventory,
       INVENTORY_DB_PATH: state.path('inventory.db'),
-      INVENTORY_WEB_DIR: options.built.webDir,
+      INVENTORY_WEB_DIR: options.bundles.webDir,
       CONTRABASS_ENDPOINT: options.contrabass,
       VIOLA_ENDPOINT: `http://${viola}`,
     }),
-    part('controller', {
+    component('controller', {
       KUBECONFIG: kubeconfigs.biz,
       CONTROLLER_NAMESPACE: sandboxNamespace,
       AGENT_IMAGE: agentImage,
@@ -96,10 +99,10 @@ export async function partsOf(options: PartsOptions): Promise<Parts> {
       HEALTH_ADDR: controller,
     }),
   ]
-  return { parts, addresses: { inventory, operator, viola, controller }, tokenFile: tokens.token }
+  return { components, addresses: { inventory, operator, viola, controller }, tokenFile: tokens.token }
 }
 
-/** The operator answers plans only to a caller with a token. */
+/** The operator serves plans only to callers with a token. */
 async function writeTokens(state: StateDir): Promise<{ callers: string; token: string }> {
   const [callers, file] = [state.path('operator-tokens.yaml'), state.path('operator-token')]
   const token = randomBytes(24).toString('hex')
@@ -108,29 +111,29 @@ async function writeTokens(state: StateDir): Promise<{ callers: string; token: s
   return { callers, token: file }
 }
 
-/** Whoever starts a sandbox with a collector sees the traces of its parts there. */
+/** Passes the OpenTelemetry collector of the caller on to the components. */
 function tracing(): Record<string, string> {
-  const named = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_HEADERS']
-  const given = environment()
-  return Object.fromEntries(named.flatMap(name => (given[name] ? [[name, given[name]]] : [])))
+  const names = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_HEADERS']
+  const env = environment()
+  return Object.fromEntries(names.flatMap(name => (env[name] ? [[name, env[name]]] : [])))
 }
 
-/** Resolves when all of them answer. One that does not is named with its last words. */
-export async function whenUp(addresses: PartAddresses, logs: string, withinMs = 60_000): Promise<void> {
+/** Resolves when all components answer; throws with the last log line of one that does not. */
+export async function waitUntilHealthy(addresses: ComponentAddresses, logs: string, withinMs = 60_000): Promise<void> {
   const until = performance.now() + withinMs
   for (const [name, address] of Object.entries(addresses)) {
-    while (!(await answers(address))) {
+    while (!(await isHealthy(address))) {
       if (performance.now() > until) {
         const file = join(logs, `${name === 'inventory' ? 'operator' : name}.log`)
-        const said = (await readFile(file, 'utf8').catch(() => '')).trimEnd().split('\n').at(-1)
-        throw new Error(`${name} does not start; its log ends with: ${said}`)
+        const lastLine = (await readFile(file, 'utf8').catch(() => '')).trimEnd().split('\n').at(-1)
+        throw new Error(`${name} does not start; its log ends with: ${lastLine}`)
       }
       await sleep(25)
     }
   }
 }
 
-async function answers(address: string): Promise<boolean> {
+async function isHealthy(address: string): Promise<boolean> {
   try {
     const { statusCode, body } = await request(`http://${address}/healthz`)
     await body.dump()
@@ -140,7 +143,7 @@ async function answers(address: string): Promise<boolean> {
   }
 }
 
-/** Chosen before the parts start, because they must know each other. Held together, so that no two are the same. */
+/** Chosen before the components start, because they need each other's address. All are bound at once, so no two are equal. */
 export async function freeAddresses(count: number): Promise<string[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {

@@ -1,5 +1,5 @@
 /**
- * What a person would install with kubectl: our CRDs, the namespace, the Secret that opens Contrabass' passwords, and an
+ * What a user would install with kubectl: the CRDs, the namespace, the Secret with the key for Contrabass passwords, and an
  * OpenstackConfig.
  */
 import { readdir, readFile } from 'node:fs/promises'
@@ -11,19 +11,19 @@ import type { KubeClient } from '../../src/kube/client.ts'
 import { isNotFound } from '../../src/kube/errors.ts'
 import { crds, leases, namespaces, secrets } from '../../src/kube/resources.ts'
 import { checkout } from '../checkout.ts'
-import type { World } from '../cloud/state.ts'
+import type { CloudState } from '../cloud/state.ts'
 import { sandboxNamespace } from './components.ts'
 
 const definitions = join(checkout, 'config/crd/bases')
 const fieldManager = 'multinic-sandbox'
 
-/** Once for all clusters of a start: to read their YAML takes longer than to install them. */
+/** Read once for both clusters: parsing the YAML takes longer than installing it. */
 export async function readDefinitions(): Promise<KubeObject[]> {
   const files = (await readdir(definitions)).filter(name => name.endsWith('.yaml'))
   return Promise.all(files.map(async file => parse(await readFile(join(definitions, file), 'utf8')) as KubeObject))
 }
 
-/** Both clusters get all CRDs; each part uses its own. */
+/** Both clusters get all CRDs. */
 export async function installDefinitions(kube: KubeClient, read?: readonly KubeObject[]): Promise<void> {
   for (const definition of read ?? (await readDefinitions()))
     await kube.apply(crds, definition, { fieldManager, force: true })
@@ -34,13 +34,13 @@ export async function installDefinitions(kube: KubeClient, read?: readonly KubeO
   )
 }
 
-/** Leases of parts that were killed with the sandbox before: nobody holds them, and nobody need wait for their end. */
-export async function freeLeases(kube: KubeClient): Promise<void> {
+/** Leases of components that were killed with the previous sandbox: nobody holds them, so nobody needs to wait for them. */
+export async function deleteLeases(kube: KubeClient): Promise<void> {
   const { items } = await kube.list(leases, { namespace: sandboxNamespace })
   for (const { metadata } of items) await kube.delete(leases, { namespace: sandboxNamespace, name: metadata.name })
 }
 
-export async function installEncryptKey(kube: KubeClient, world: World): Promise<void> {
+export async function installEncryptKey(kube: KubeClient, cloudState: CloudState): Promise<void> {
   await kube.apply(
     secrets,
     {
@@ -48,7 +48,7 @@ export async function installEncryptKey(kube: KubeClient, world: World): Promise
       kind: 'Secret',
       metadata: { name: 'contrabass-encrypt-key', namespace: sandboxNamespace },
       type: 'Opaque',
-      data: { CONTRABASS_ENCRYPT_KEY: Buffer.from(world.provider.encryptKey).toString('base64') },
+      data: { CONTRABASS_ENCRYPT_KEY: Buffer.from(cloudState.provider.encryptKey).toString('base64') },
     },
     { fieldManager, force: true },
   )
@@ -61,9 +61,9 @@ export interface ConfigInput {
   clusterId: string
 }
 
-/** Without a broker that tells of changes, the cloud is polled every 500 ms. */
+/** Without a message bus the operator polls the cloud every 500 ms. */
 export function openstackConfigFor(
-  world: World,
+  cloudState: CloudState,
   { name, vmNames, subnetIDs, clusterId }: ConfigInput,
 ): OpenstackConfig {
   return {
@@ -74,13 +74,13 @@ export function openstackConfigFor(
       subnetIDs,
       vmNames,
       credentials: {
-        openstackProviderID: world.provider.id,
+        openstackProviderID: cloudState.provider.id,
         k8sProviderID: clusterId,
-        projectID: world.project.id,
+        projectID: cloudState.project.id,
       },
       settings: {
-        pollFastInterval: world.bus ? '5s' : '500ms',
-        pollSlowInterval: world.bus ? '30s' : '500ms',
+        pollFastInterval: cloudState.bus ? '5s' : '500ms',
+        pollSlowInterval: cloudState.bus ? '30s' : '500ms',
         pollErrorInterval: '500ms',
         openstackPortBaseline: 'none',
       },
@@ -88,7 +88,7 @@ export function openstackConfigFor(
   }
 }
 
-/** The CRD is there, but its collection may take a moment to be served. */
+/** A real API server serves the collection only some time after the CRD is stored. */
 export async function createConfig(kube: KubeClient, config: OpenstackConfig): Promise<void> {
   const until = performance.now() + 30_000
   for (;;) {

@@ -1,60 +1,60 @@
 /**
- * What a sandbox with `--keep` leaves in its directory when it stops: the cloud as data, beside the objects of both clusters,
- * the inventory and the files of the nodes. The next one goes on from there.
+ * Saves and restores the cloud state of a sandbox with `--keep`. Its directory also keeps the objects of both clusters, the
+ * inventory and the files of the nodes.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import type { Port, Server, World } from '../cloud/state.ts'
-import { type StateDir, worldFile } from './state-dir.ts'
+import type { CloudState, Port, Server } from '../cloud/state.ts'
+import { cloudStateFile, type StateDir } from './state-dir.ts'
 
-type Saved = Pick<World, 'user' | 'provider'> & {
-  [K in 'networks' | 'subnets' | 'servers' | 'deletedServers' | 'ports']: World[K] extends Map<string, infer T>
+type SavedCloudState = Pick<CloudState, 'user' | 'provider'> & {
+  [K in 'networks' | 'subnets' | 'servers' | 'deletedServers' | 'ports']: CloudState[K] extends Map<string, infer T>
     ? T[]
     : never
 }
 
 const saveAfterMs = 300
 
-/** Reports whether there was anything to go on from. */
-export function resumeWorld(state: StateDir, world: World): boolean {
-  const file = state.path(worldFile)
+/** Reports whether there was a saved state. */
+export function restoreCloudState(state: StateDir, cloudState: CloudState): boolean {
+  const file = state.path(cloudStateFile)
   if (!existsSync(file)) return false
-  const saved = JSON.parse(readFileSync(file, 'utf8')) as Saved
-  Object.assign(world, { user: saved.user, provider: saved.provider })
-  const fill = <T extends { id: string }>(into: Map<string, T>, from: T[]) => {
-    for (const each of from) into.set(each.id, each)
+  const saved = JSON.parse(readFileSync(file, 'utf8')) as SavedCloudState
+  Object.assign(cloudState, { user: saved.user, provider: saved.provider })
+  const fill = <T extends { id: string }>(target: Map<string, T>, entries: T[]) => {
+    for (const entry of entries) target.set(entry.id, entry)
   }
-  fill(world.networks, saved.networks)
-  fill(world.subnets, saved.subnets)
-  fill(world.servers, saved.servers.map(withDates))
-  fill(world.deletedServers, saved.deletedServers.map(withDates))
-  // NICs are plugged anew: until then nothing is there.
+  fill(cloudState.networks, saved.networks)
+  fill(cloudState.subnets, saved.subnets)
+  fill(cloudState.servers, saved.servers.map(withDates))
+  fill(cloudState.deletedServers, saved.deletedServers.map(withDates))
+  // NICs are plugged again after the restart.
   fill(
-    world.ports,
+    cloudState.ports,
     saved.ports.map(port => ({ ...withDates(port), updatedAt: new Date(port.updatedAt), status: 'DOWN' as const })),
   )
   return true
 }
 
-/** Written soon after each change, beside and renamed: a crash leaves the last whole one. Ends with one more. */
-export function keepWorld(state: StateDir, world: World): () => Promise<void> {
-  let due: NodeJS.Timeout | undefined
+/** Saves soon after each change. Writes beside and renames: a crash leaves the last complete file. The result saves once more. */
+export function saveCloudState(state: StateDir, cloudState: CloudState): () => Promise<void> {
+  let timer: NodeJS.Timeout | undefined
   const save = () => {
-    clearTimeout(due)
-    due = undefined
-    const { user, provider, networks, subnets, servers, deletedServers, ports } = world
+    clearTimeout(timer)
+    timer = undefined
+    const { user, provider, networks, subnets, servers, deletedServers, ports } = cloudState
     const lists = { networks, subnets, servers, deletedServers, ports }
     const saved = Object.fromEntries(Object.entries(lists).map(([name, all]) => [name, [...all.values()]]))
-    const file = state.path(worldFile)
+    const file = state.path(cloudStateFile)
     writeFileSync(`${file}.new`, JSON.stringify({ user, provider, ...saved }), { mode: 0o600 })
     renameSync(`${file}.new`, file)
   }
-  world.onPorts(() => {
-    due ??= setTimeout(save, saveAfterMs)
+  cloudState.onPortsChange(() => {
+    timer ??= setTimeout(save, saveAfterMs)
   })
   save()
   return async () => save()
 }
 
-function withDates<T extends Port | Server>(each: T): T {
-  return { ...each, createdAt: new Date(each.createdAt) }
+function withDates<T extends Port | Server>(entry: T): T {
+  return { ...entry, createdAt: new Date(entry.createdAt) }
 }

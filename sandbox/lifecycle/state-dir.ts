@@ -1,9 +1,9 @@
 /**
- * What a sandbox leaves on the machine while it runs: a directory, network namespaces, processes. Each can be found again
- * from the directory alone, so that `down` cleans up after a crash too.
+ * What a sandbox creates on the machine: a state directory, network namespaces, processes. All of it can be found from the
+ * directory alone, so that `down` also cleans up after a crash.
  *
- * Namespaces are written down before they are made, and their names begin with a mark of the directory. Processes carry the
- * directory in their environment or live in one of the namespaces; on other systems than Linux they are written down.
+ * Namespaces are recorded before they are created, and their names begin with a hash of the directory. Processes carry the
+ * directory in their environment or run in one of the namespaces; on systems without /proc they are recorded in a file.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -14,15 +14,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { run } from '../exec.ts'
 
-/** Only Linux tells of processes in files. */
 const hasProc = process.platform === 'linux'
 
-/** The variable by which a process of a sandbox is known. */
-export const partMark = 'MULTINIC_SANDBOX_PART'
+/** Environment variable that marks the processes of a sandbox. */
+export const processMarker = 'MULTINIC_SANDBOX_PROCESS'
 
 export interface StateDir {
   readonly dir: string
-  /** Of all network namespaces of this sandbox. */
+  /** Prefix of all network namespaces of this sandbox. */
   readonly prefix: string
   readonly socket: string
   path(...parts: string[]): string
@@ -33,72 +32,72 @@ export function stateDir(dir: string): StateDir {
   return {
     dir: absolute,
     prefix: `mn${createHash('sha256').update(absolute).digest('hex').slice(0, 6)}-`,
-    // The longest path of a socket is 107 bytes.
+    // The path of a Unix socket is limited to 107 bytes.
     socket: join(absolute, 'control.sock'),
     path: (...parts) => join(absolute, ...parts),
   }
 }
 
-/** Where `ip` looks for network namespaces by name. */
+/** Where `ip netns` keeps named network namespaces. */
 const namespaceNames = '/run/netns'
 
-/** Says that a directory is a sandbox's and may be removed with all that is in it. */
-const signName = '.multinic-sandbox'
+/** Marks a directory as a sandbox directory that may be removed with its contents. */
+const markerFile = '.multinic-sandbox'
 
-/** The cloud of a sandbox that is kept. */
-export const worldFile = 'world.json'
+/** The saved cloud state of a sandbox with `--keep`. */
+export const cloudStateFile = 'cloud.json'
 
-/** What stays of a sandbox that is kept; all else is of its processes. */
-const staying = /^(\.multinic-sandbox|world\.json|inventory\.db.*|management|biz|nodes|logs|sandbox\.log)$/
+/** What `--keep` saves; everything else belongs to the running processes. */
+const savedFiles = /^(\.multinic-sandbox|cloud\.json|inventory\.db.*|management|biz|nodes|logs|sandbox\.log)$/
 
-/** Reports whether a sandbox that was kept can go on from this directory. */
-export function isKept(state: StateDir): boolean {
-  return existsSync(state.path(worldFile))
+/** Reports whether the directory contains a saved sandbox. */
+export function hasSavedState(state: StateDir): boolean {
+  return existsSync(state.path(cloudStateFile))
 }
 
-/** Makes the directory, or takes an empty one: never one that somebody else keeps something in. */
+/** Creates the directory, or uses an empty one; refuses a directory with other contents. */
 export async function makeStateDir(state: StateDir): Promise<void> {
   await mkdir(state.dir, { recursive: true })
-  await refuseForeign(state)
+  await assertSandboxDirectory(state)
   await chmod(state.dir, 0o700)
-  await writeFile(state.path(signName), '')
+  await writeFile(state.path(markerFile), '')
 }
 
-async function refuseForeign(state: StateDir): Promise<void> {
+async function assertSandboxDirectory(state: StateDir): Promise<void> {
   const found = await lstat(state.dir).catch(() => undefined)
   if (!found) return
   const entries = found.isDirectory() ? await readdir(state.dir) : []
   const ours = found.isDirectory() && found.uid === process.getuid?.()
-  if (!ours || (entries.length > 0 && !entries.includes(signName)))
-    throw new Error(`${state.dir} is not a directory of a sandbox; it is left alone`)
+  if (!ours || (entries.length > 0 && !entries.includes(markerFile)))
+    throw new Error(`${state.dir} is not a sandbox directory; choose a new or an empty directory`)
 }
 
 const ownerFile = z.object({ pid: z.int(), started: z.string() })
 
-/** Who runs the sandbox of this directory: written by that process itself. */
-export async function claim(state: StateDir): Promise<void> {
+/** Records this process as the owner of the directory. */
+export async function writeOwner(state: StateDir): Promise<void> {
   const owner = { pid: process.pid, started: startTime(process.pid) ?? '' }
   await writeFile(state.path('owner.json'), JSON.stringify(owner), { flag: 'wx' })
 }
 
-/** The process that runs the sandbox of this directory, when it still lives. */
-export async function ownerOf(state: StateDir): Promise<number | undefined> {
+/** The process that runs the sandbox of this directory; undefined if it is not running. */
+export async function findOwner(state: StateDir): Promise<number | undefined> {
   const text = await readFile(state.path('owner.json'), 'utf8').catch(() => undefined)
-  const owner = text === undefined ? undefined : ownerFile.safeParse(jsonOf(text)).data
+  const owner = text === undefined ? undefined : ownerFile.safeParse(parseJson(text)).data
   return owner && startTime(owner.pid) === owner.started ? owner.pid : undefined
 }
 
 export async function addNamespace(state: StateDir, name: string): Promise<void> {
   appendFileSync(state.path('namespaces'), `${name}\n`)
-  const at = join(namespaceNames, name)
+  const path = join(namespaceNames, name)
   await mkdir(namespaceNames, { recursive: true })
-  await writeFile(at, '', { flag: 'wx' })
-  // `ip netns add` would go back to the network that it came from, which the root of a user namespace may not enter.
-  await run('unshare', [`--net=${at}`, 'true'])
+  await writeFile(path, '', { flag: 'wx' })
+  // Not `ip netns add`: it returns to the original network namespace, which root of a user namespace may not enter.
+  await run('unshare', [`--net=${path}`, 'true'])
   await run('ip', ['-n', name, 'link', 'set', 'lo', 'up'])
 }
 
-/** Ends what runs in a namespace and removes it. */
+/** Kills the processes in a namespace and removes it. */
 export async function removeNamespace(name: string): Promise<void> {
   if (!existsSync(join(namespaceNames, name))) return
   for (let tries = 0; tries < 40; tries++) {
@@ -110,19 +109,19 @@ export async function removeNamespace(name: string): Promise<void> {
   await run('ip', ['netns', 'delete', name])
 }
 
-/** Stops all, by id, and removes all that the directory tells of, the directory last. Reports whether there was anything. */
-export async function clean(state: StateDir, { forget = false } = {}): Promise<boolean> {
-  await refuseForeign(state)
-  const owner = await ownerOf(state)
-  if (owner) await end(owner, 15_000)
-  return (await sweep(state, { forget })) || owner !== undefined
+/** Stops the sandbox and removes everything it created, the directory last. Reports whether there was anything. */
+export async function stopAndRemove(state: StateDir, { deleteSaved = false } = {}): Promise<boolean> {
+  await assertSandboxDirectory(state)
+  const owner = await findOwner(state)
+  if (owner) await terminate(owner, 15_000)
+  return (await removeLeftovers(state, { deleteSaved })) || owner !== undefined
 }
 
-/** The same for a sandbox whose own process is this one, or gone. One that is kept loses only what its processes had. */
-export async function sweep(state: StateDir, { forget = false } = {}): Promise<boolean> {
-  await refuseForeign(state)
+/** The same if the owner is this process or gone. Files saved by `--keep` stay unless `deleteSaved` is set. */
+export async function removeLeftovers(state: StateDir, { deleteSaved = false } = {}): Promise<boolean> {
+  await assertSandboxDirectory(state)
   const processes = await processesOf(state)
-  // Again: one that was about to start another may have done so.
+  // Repeat: a process may have started another one meanwhile.
   for (let left = processes, rounds = 0; left.length > 0 && rounds < 40; rounds++) {
     for (const pid of left) signal(pid, 'SIGKILL')
     await sleep(25)
@@ -132,52 +131,53 @@ export async function sweep(state: StateDir, { forget = false } = {}): Promise<b
   for (const name of namespaces) await removeNamespace(name)
   for (const mount of mountsUnder(state.dir)) await run('umount', ['--lazy', mount])
   const existed = existsSync(state.dir)
-  const passing = isKept(state) && !forget ? (await readdir(state.dir)).filter(name => !staying.test(name)) : ['']
-  for (const name of passing)
+  const keepsSaved = hasSavedState(state) && !deleteSaved
+  const removable = keepsSaved ? (await readdir(state.dir)).filter(name => !savedFiles.test(name)) : ['']
+  for (const name of removable)
     await rm(join(state.dir, name), { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
   return existed || processes.length > 0 || namespaces.length > 0
 }
 
 async function namespacesOf(state: StateDir): Promise<string[]> {
-  const written = await readFile(state.path('namespaces'), 'utf8').catch(() => '')
-  const there = await readdir(namespaceNames).catch(() => [])
-  const ours = [...written.split('\n'), ...there].filter(name => name.startsWith(state.prefix))
-  return [...new Set(ours)]
+  const recorded = await readFile(state.path('namespaces'), 'utf8').catch(() => '')
+  const existing = await readdir(namespaceNames).catch(() => [])
+  const own = [...recorded.split('\n'), ...existing].filter(name => name.startsWith(state.prefix))
+  return [...new Set(own)]
 }
 
-/** Processes that this sandbox started, found by their environment, or by where they work. */
+/** Processes that this sandbox started, found by their environment or their working directory. */
 export async function processesOf(state: StateDir): Promise<number[]> {
-  if (!hasProc) return writtenProcesses(state)
+  if (!hasProc) return recordedProcesses(state)
   const found: number[] = []
   for (const name of await readdir('/proc').catch(() => [])) {
     if (!/^\d+$/.test(name)) continue
     const environ = await readFile(`/proc/${name}/environ`, 'utf8').catch(() => '')
-    const marked = environ.split('\0').includes(`${partMark}=${state.dir}`)
-    if (marked || (await isRealPart(state, name))) found.push(Number(name))
+    const marked = environ.split('\0').includes(`${processMarker}=${state.dir}`)
+    if (marked || (await isRealService(state, name))) found.push(Number(name))
   }
   return found.filter(pid => pid !== process.pid)
 }
 
-/** Elsewhere the environment of a process cannot be read: what a sandbox starts is written down with when it was started. */
-export function writeDown(state: StateDir, pid: number): void {
+/** Without /proc the environment of a process cannot be read: records the process with its start time. */
+export function recordProcess(state: StateDir, pid: number): void {
   if (!hasProc) appendFileSync(state.path('processes'), `${pid} ${startTime(pid) ?? ''}\n`)
 }
 
-async function writtenProcesses(state: StateDir): Promise<number[]> {
-  const written = await readFile(state.path('processes'), 'utf8').catch(() => '')
-  return written.split('\n').flatMap(line => {
+async function recordedProcesses(state: StateDir): Promise<number[]> {
+  const recorded = await readFile(state.path('processes'), 'utf8').catch(() => '')
+  return recorded.split('\n').flatMap(line => {
     const [, pid = '', started = ''] = /^(\d+) (.+)$/.exec(line) ?? []
     return started !== '' && startTime(Number(pid)) === started ? [Number(pid)] : []
   })
 }
 
-/** Services of a real cloud write their titles over their environment. A person who looks around has a terminal. */
-async function isRealPart(state: StateDir, pid: string): Promise<boolean> {
-  const works = await readlink(`/proc/${pid}/cwd`).catch(() => '')
-  return works.startsWith(state.path('real-')) && statOf(Number(pid))?.[4] === '0'
+/** OpenStack services overwrite their environment with their title. A shell of a user in the directory has a terminal. */
+async function isRealService(state: StateDir, pid: string): Promise<boolean> {
+  const directory = await readlink(`/proc/${pid}/cwd`).catch(() => '')
+  return directory.startsWith(state.path('real-')) && statOf(Number(pid))?.[4] === '0'
 }
 
-async function end(pid: number, graceMs: number): Promise<void> {
+async function terminate(pid: number, graceMs: number): Promise<void> {
   const started = startTime(pid)
   signal(pid, 'SIGTERM')
   const until = Date.now() + graceMs
@@ -191,30 +191,30 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
-    // It has ended meanwhile.
+    // The process has exited meanwhile.
   }
 }
 
-/** When a process started, in clock ticks since boot: with the pid it names one process for good. Undefined for a dead one. */
+/** Start time in clock ticks since boot: together with the pid it identifies a process. Undefined for a dead one. */
 export function startTime(pid: number): string | undefined {
-  if (!hasProc) return startedBy(pid)
+  if (!hasProc) return startTimeFromPs(pid)
   const fields = statOf(pid)
   return fields?.[0] === 'Z' ? undefined : fields?.[19]
 }
 
-/** The fields of /proc/PID/stat from the third on: state, parent, group, session, terminal. Undefined for a dead one. */
+/** Fields of /proc/PID/stat from the third on: state, parent, group, session, terminal. Undefined for a dead process. */
 function statOf(pid: number): string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name is in parentheses and may contain anything.
+    // The process name is in parentheses and may contain any character.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   } catch {
     return undefined
   }
 }
 
-/** Where there is no /proc. */
-function startedBy(pid: number): string | undefined {
+/** For systems without /proc. */
+function startTimeFromPs(pid: number): string | undefined {
   const { stdout } = spawnSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' })
   const [, state = 'Z', started] = /^\s*(\S+)\s+(.+)$/m.exec(stdout ?? '') ?? []
   return state.startsWith('Z') ? undefined : started?.trim()
@@ -227,7 +227,7 @@ function mountsUnder(dir: string): string[] {
   return points.filter(point => point.startsWith(`${dir}/`)).reverse()
 }
 
-function jsonOf(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

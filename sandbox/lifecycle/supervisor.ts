@@ -1,5 +1,5 @@
 /**
- * Keeps our parts running as processes of the real program: one that dies is started again, as Kubernetes would.
+ * Runs the components as processes of the program and restarts one that exits, as Kubernetes would.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../src/telemetry/log.ts'
 import { systemPath } from '../exec.ts'
 
-export interface Part {
+export interface Component {
   name: string
   command: string[]
   env: Record<string, string>
@@ -16,90 +16,94 @@ export interface Part {
 
 export interface Supervisor {
   pidOf(name: string): number | undefined
-  /** How often a part was started again. */
   restartsOf(name: string): number
-  /** Kills a part and does not start it again until it is let go. */
-  hold(name: string): void
-  letGo(name: string): void
+  /** Kills a component and does not restart it before `resume`. */
+  suspend(name: string): void
+  resume(name: string): void
   stop(): Promise<void>
 }
 
 export interface SupervisorOptions {
-  /** Where each part's output goes: DIR/NAME.log. */
+  /** Directory for the output of the components: NAME.log. */
   logs: string
   log: Log
-  /** Told of every process at once. */
+  /** Called for every process right after it started. */
   onStart?: (pid: number) => void
 }
 
 const firstPauseMs = 100
-const longestPauseMs = 5_000
-/** After so long a part counts as healthy again. */
+const maxPauseMs = 5_000
+/** A component that ran this long restarts with the first pause again. */
 const healthyMs = 10_000
 
-export function supervise(parts: Part[], { logs, log, onStart }: SupervisorOptions): Supervisor {
+export function supervise(components: Component[], { logs, log, onStart }: SupervisorOptions): Supervisor {
   const life = new AbortController()
   const running = new Map<string, ChildProcess>()
   const restarts = new Map<string, number>()
-  const held = new Map<string, AbortController>()
+  const suspended = new Map<string, AbortController>()
 
-  async function keep(part: Part): Promise<void> {
+  async function keepRunning({ name, ...component }: Component): Promise<void> {
     let pause = firstPauseMs
     while (!life.signal.aborted) {
       const started = performance.now()
-      const child = start(part, join(logs, `${part.name}.log`))
-      running.set(part.name, child)
+      const child = start(component, join(logs, `${name}.log`))
+      running.set(name, child)
       if (child.pid !== undefined) onStart?.(child.pid)
-      const how = await endOf(child)
-      running.delete(part.name)
+      const exit = await exitOf(child)
+      running.delete(name)
       if (life.signal.aborted) return
       pause = performance.now() - started > healthyMs ? firstPauseMs : pause
-      log.warn('a part ended and is started again', { part: part.name, how, pauseMs: pause })
-      restarts.set(part.name, (restarts.get(part.name) ?? 0) + 1)
+      log.warn('component exited, restarting', { component: name, exit, pauseMs: pause })
+      restarts.set(name, (restarts.get(name) ?? 0) + 1)
       await sleep(pause, undefined, { signal: life.signal }).catch(() => {})
-      await freed(part.name)
-      pause = Math.min(pause * 2, longestPauseMs)
+      await resumed(name)
+      pause = Math.min(pause * 2, maxPauseMs)
     }
   }
 
-  async function freed(name: string): Promise<void> {
-    const holding = held.get(name)
-    if (!holding || life.signal.aborted) return
-    const either = AbortSignal.any([holding.signal, life.signal])
+  async function resumed(name: string): Promise<void> {
+    const suspension = suspended.get(name)
+    if (!suspension || life.signal.aborted) return
+    const either = AbortSignal.any([suspension.signal, life.signal])
     await new Promise<void>(resolve => either.addEventListener('abort', () => resolve(), { once: true }))
   }
 
-  const kept = parts.map(part => keep(part).catch(error => log.error('a part cannot be kept', { error })))
+  const loops = components.map(component =>
+    keepRunning(component).catch(error => log.error('cannot run component', { component: component.name, error })),
+  )
   return {
     pidOf: name => running.get(name)?.pid,
     restartsOf: name => restarts.get(name) ?? 0,
-    hold(name) {
-      if (!held.has(name)) held.set(name, new AbortController())
+    suspend(name) {
+      if (!suspended.has(name)) suspended.set(name, new AbortController())
       running.get(name)?.kill('SIGKILL')
     },
-    letGo(name) {
-      held.get(name)?.abort()
-      held.delete(name)
+    resume(name) {
+      suspended.get(name)?.abort()
+      suspended.delete(name)
     },
     async stop() {
       life.abort()
       const left = [...running.values()]
-      // One that was made to stand still hears nothing else before.
+      // A process stopped by SIGSTOP handles no other signal before SIGCONT.
       for (const child of left) child.kill('SIGCONT')
       for (const child of left) child.kill('SIGTERM')
-      const patience = setTimeout(() => {
+      const timeout = setTimeout(() => {
         for (const child of left) child.kill('SIGKILL')
       }, 3_000)
-      await Promise.all(kept)
-      clearTimeout(patience)
+      await Promise.all(loops)
+      clearTimeout(timeout)
     },
   }
 }
 
-function start({ command: [program = '', ...args], env }: Part, logFile: string): ChildProcess {
+function start(
+  { command: [program = '', ...args], env }: Pick<Component, 'command' | 'env'>,
+  logFile: string,
+): ChildProcess {
   const output = openSync(logFile, 'a')
   try {
-    // Own process group: a Ctrl-C in the terminal is for the sandbox, which then ends its parts in order.
+    // Own process group: Ctrl-C in the terminal reaches only the sandbox, which stops its components in order.
     return spawn(program, args, {
       stdio: ['ignore', output, output],
       env: { PATH: systemPath, ...env },
@@ -110,7 +114,7 @@ function start({ command: [program = '', ...args], env }: Part, logFile: string)
   }
 }
 
-function endOf(child: ChildProcess): Promise<string> {
+function exitOf(child: ChildProcess): Promise<string> {
   return new Promise(resolve => {
     child.once('error', error => resolve(error.message))
     child.once('exit', (code, signal) => resolve(signal ?? `exit ${code}`))

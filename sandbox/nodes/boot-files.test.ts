@@ -13,7 +13,7 @@ const match = '      match: {macaddress: "FA:16:3E:00:00:01"}\n      set-name: m
 
 type Expected = Partial<BootPlan>
 const cases: Record<string, [files: Record<string, string>, expected: Expected]> = {
-  'a .link file names a NIC by its MAC, and gives it an alias': [
+  'a .link file renames the NIC with its MAC address and adds an altname': [
     {
       'etc/systemd/network/05-multinic0.link':
         '[Match]\nMACAddress=fa:16:3e:00:00:01\nType=ether\n[Link]\nName=multinic0\nAlternativeName=port-1\nMTUBytes=9000\n',
@@ -26,11 +26,11 @@ const cases: Record<string, [files: Record<string, string>, expected: Expected]>
       ],
     },
   ],
-  'a .link file for a MAC that is not there does nothing': [
+  'a .link file for an absent MAC address has no effect': [
     { 'etc/systemd/network/05-x.link': '[Match]\nMACAddress=fa:16:3e:00:00:99\n[Link]\nName=multinic9\n' },
     {},
   ],
-  'Netplan brings a NIC up with addresses, routes and rules': [
+  'Netplan configures addresses, routes and rules and brings the NIC up': [
     {
       'etc/netplan/90-multinic0.yaml': netplan(
         `${match}      mtu: 1450
@@ -58,7 +58,7 @@ const cases: Record<string, [files: Record<string, string>, expected: Expected]>
       ],
     },
   ],
-  'a drop-in takes the route of an address out of the main table': [
+  'a drop-in removes the prefix route of an address': [
     {
       'etc/netplan/90-multinic0.yaml': netplan(`${match}      addresses: [10.0.1.5/24]\n`),
       'etc/systemd/network/10-netplan-multinic0.network.d/50-multinic.conf':
@@ -72,14 +72,14 @@ const cases: Record<string, [files: Record<string, string>, expected: Expected]>
       ],
     },
   ],
-  'the NIC that DHCP leads is left alone': [
+  'a NIC with DHCP is not changed': [
     {
       'etc/netplan/50-cloud-init.yaml':
         'network: {version: 2, ethernets: {ens3: {match: {macaddress: "fa:16:3e:00:00:00"}, dhcp4: true, set-name: ens3}}}',
     },
     {},
   ],
-  'sysctls count for NICs that are there, under their new names': [
+  'sysctls apply to present NICs, by their new names': [
     {
       'etc/systemd/network/05-multinic0.link': '[Match]\nMACAddress=fa:16:3e:00:00:01\n[Link]\nName=multinic0\n',
       'etc/sysctl.d/90-multinic0.conf':
@@ -101,7 +101,7 @@ for (const [name, [files, expected]] of Object.entries(cases))
     assert.deepEqual(plan, { ip: [], sysctls: [], unknown: [], ...expected })
   })
 
-test('what it does not know is told, not guessed', () => {
+test('unsupported keys are reported', () => {
   const files = new Map([
     ['etc/netplan/90-a.yaml', netplan(`${match}      wakeonlan: true\n`)],
     ['etc/netplan/91-b.yaml', 'network: {version: 1}'],

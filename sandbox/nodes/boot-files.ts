@@ -1,13 +1,13 @@
 /**
- * Reads a node's own network files the way a boot would: what udev (.link), Netplan with networkd, and systemd-sysctl make of
- * them. Only the keys that our files and cloud-init's use are known; any other is told, never guessed.
+ * Interprets the network files of a node as udev (.link), Netplan with networkd, and systemd-sysctl do at boot. Knows only the
+ * keys that the agent and cloud-init write, and reports all others.
  *
- * Pure: file texts go in, commands come out.
+ * Pure: takes file contents, returns commands.
  */
 import { parse } from 'yaml'
 import { z } from 'zod'
 
-/** Path below / and text. */
+/** Content by path below /. */
 export type Files = ReadonlyMap<string, string>
 
 export interface Link {
@@ -20,7 +20,7 @@ export interface BootPlan {
   ip: string[]
   /** Paths below /proc/sys. */
   sysctls: { path: string; value: string }[]
-  /** What a real boot would do and this one did not understand. */
+  /** Keys that are not supported here. */
   unknown: string[]
 }
 
@@ -83,7 +83,7 @@ export function readBoot(files: Files, links: Link[]): BootPlan {
     const mac = (sections.get('Match.MACAddress') ?? sections.get('Match.PermanentMACAddress'))?.[0]?.toLowerCase()
     const name = sections.get('Link.Name')?.[0]
     const mtu = sections.get('Link.MTUBytes')?.[0]
-    if (!mac) plan.unknown.push(`${path}: a match without a MAC address`)
+    if (!mac) plan.unknown.push(`${path}: [Match] without MACAddress`)
     if (!mac || !names.has(mac)) continue
     if (name) rename(mac, name)
     if (mtu) plan.ip.push(`link set dev ${names.get(mac)} mtu ${mtu}`)
@@ -114,7 +114,7 @@ export function readBoot(files: Files, links: Link[]): BootPlan {
         continue
       }
       const mac = parsed.data.match?.macaddress?.toLowerCase()
-      // A NIC that is led by DHCP is the primary one: it was up before this.
+      // A NIC with DHCP is the primary one, which is up already.
       if (parsed.data.dhcp4 || (mac && !names.has(mac))) continue
       if (mac && parsed.data['set-name']) rename(mac, parsed.data['set-name'])
       const device = mac ? names.get(mac) : id
@@ -136,7 +136,7 @@ function bringUp(device: string, nic: Ethernet, bare: Set<string>): string[] {
     ),
     ...(nic.routes ?? []).map(each => routeLine(device, each)),
     ...(nic['routing-policy'] ?? []).map(({ from, to, table, priority }) =>
-      words(
+      commandLine(
         `${familyOf(from ?? to)}rule add`,
         { from: from ?? (to ? undefined : 'all'), to, table, priority },
         'protocol static',
@@ -148,19 +148,23 @@ function bringUp(device: string, nic: Ethernet, bare: Set<string>): string[] {
 function routeLine(device: string, { to, via, from, table, metric, scope, mtu, ...rest }: Route): string {
   const target = to === 'default' || to === '0.0.0.0/0' || to === '::/0' ? 'default' : to
   const more = { via, dev: device, src: from, table, metric, scope, mtu }
-  return words(`${familyOf(via ?? to)}route add ${target}`, more, `proto static${rest['on-link'] ? ' onlink' : ''}`)
+  return commandLine(
+    `${familyOf(via ?? to)}route add ${target}`,
+    more,
+    `proto static${rest['on-link'] ? ' onlink' : ''}`,
+  )
 }
 
 function familyOf(address: string | undefined): string {
   return address?.includes(':') ? '-6 ' : ''
 }
 
-function words(head: string, options: Record<string, string | undefined>, tail: string): string {
+function commandLine(head: string, options: Record<string, string | undefined>, tail: string): string {
   const given = Object.entries(options).flatMap(([key, value]) => (value === undefined ? [] : [`${key} ${value}`]))
   return [head, ...given, tail].join(' ')
 }
 
-/** Addresses that a network file before Netplan's, or a drop-in beside that, asks to have without a route in the main table. */
+/** Addresses with AddPrefixRoute=no in a .network file that precedes the Netplan one, or in a drop-in of it. */
 function withoutPrefixRoute(files: Files, id: string, plan: BootPlan): Set<string> {
   const found = new Set<string>()
   const pattern = new RegExp(`^etc/systemd/network/(05-${id}\\.network|10-netplan-${id}\\.network\\.d/[^/]+\\.conf)$`)
@@ -179,7 +183,7 @@ const knownLink = [
   ...['Match.MACAddress', 'Match.PermanentMACAddress', 'Match.Type'],
   ...['Link.Name', 'Link.MTUBytes', 'Link.AlternativeName', 'Link.Description'],
 ]
-/** What the agent's network file says as its Netplan file does, which is read. */
+/** Keys that the .network file of the agent repeats from its Netplan file, which is read. */
 const asInNetplan = /^(Match|Link|Route|RoutingPolicyRule)\./
 const knownDropIn = ['Address.Address', 'Address.AddPrefixRoute', 'Network.LinkLocalAddressing', 'Network.IPv6AcceptRA']
 

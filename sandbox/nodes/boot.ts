@@ -1,7 +1,7 @@
 /**
- * The boot of a node: applies the node's own network files to its bare NICs, without any controller or agent.
+ * Boots a node: applies its network files to its unconfigured NICs, without controller or agent.
  *
- * It stands in for udev, Netplan's generator, networkd and systemd-sysctl, which a namespace on a laptop does not have.
+ * Replaces udev, the Netplan generator, systemd-networkd and systemd-sysctl, which do not run in a namespace.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
@@ -19,7 +19,7 @@ export interface BootOptions {
 export async function boot({ machine, namespace, root, log }: BootOptions): Promise<void> {
   const links = await machine.ipJson<Link>(namespace, ['link', 'show'])
   const plan = readBoot(await filesOf(root), links)
-  for (const what of plan.unknown) log.warn('a network file says what the boot of the sandbox does not know', { what })
+  for (const what of plan.unknown) log.warn('unsupported key in network file ignored', { key: what })
   await machine.ip(namespace, plan.ip.filter(isRename))
   await machine.writeSettings(namespace, plan.sysctls)
   await machine.ip(
@@ -29,7 +29,7 @@ export async function boot({ machine, namespace, root, log }: BootOptions): Prom
   log.info('booted', { changes: plan.ip.length + plan.sysctls.length })
 }
 
-/** NICs have their names before the sysctls that are called after them. */
+/** Renames come first: sysctl paths contain the new names. */
 function isRename(line: string): boolean {
   return /^link set dev \S+ name /.test(line)
 }

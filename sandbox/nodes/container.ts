@@ -1,6 +1,6 @@
 /**
- * A container, as small as it can be and still honest: the node's network namespace, mount, pid and hostname namespaces of its
- * own, a read-only root with this machine's programs, the Pod's volumes at their paths, and no more capabilities than asked for.
+ * A minimal container: the network namespace of the node, its own mount, pid and hostname namespaces, a read-only root with the
+ * programs of this machine, the volumes of the Pod, and only the requested capabilities.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
@@ -8,33 +8,33 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { systemPath } from '../exec.ts'
-import { partMark } from '../lifecycle/state-dir.ts'
+import { processMarker } from '../lifecycle/state-dir.ts'
 
 export interface Mount {
-  /** On this machine. */
+  /** Path on this machine. */
   source: string
-  /** In the container. */
+  /** Path in the container. */
   target: string
   readOnly: boolean
   kind: 'directory' | 'file'
 }
 
 export interface ContainerOptions {
-  /** Where the container keeps its root, its log and its last words. */
+  /** For the root, the log and the termination message of the container. */
   dir: string
   namespace: string
   hostname: string
-  /** What the processes around it are known by; itself it does not see it. */
-  mark: Record<string, string>
+  /** Environment that marks the processes around the container; the container itself does not get it. */
+  marker: Record<string, string>
   command: string[]
   env: Record<string, string>
   mounts: Mount[]
   capabilities: string[]
-  /** The file in the container that takes its last words. */
+
   terminationMessagePath: string
 }
 
-export interface Ended {
+export interface ContainerExit {
   exitCode: number
   signal?: NodeJS.Signals
 }
@@ -43,15 +43,15 @@ export interface RunningContainer {
   readonly startedAt: Date
   readonly logFile: string
   readonly messageFile: string
-  readonly ended: Promise<Ended>
-  /** To the first process in the container, as a container runtime does. */
+  readonly ended: Promise<ContainerExit>
+  /** Sends a signal to the first process in the container, as a container runtime does. */
   signal(name: NodeJS.Signals): void
 }
 
 const systemDirectories = ['usr', 'bin', 'sbin', 'lib', 'lib64'].filter(name => existsSync(`/${name}`))
 const devices = ['null', 'zero', 'full', 'random', 'urandom']
 
-/** Runs as the first process of the new namespaces; hostname, fstab, root and the command are its arguments. */
+/** First process in the new namespaces. Arguments: hostname, fstab, root, capabilities, command. */
 const init = `
 hostname "$1" 2>/dev/null || echo "$1" > /proc/sys/kernel/hostname
 mount --all --fstab "$2"
@@ -59,12 +59,12 @@ root=$3 caps=$4
 shift 4
 echo >&3
 exec 3>&-
-unset ${partMark}
+unset ${processMarker}
 exec chroot "$root" /usr/bin/setpriv --no-new-privs --bounding-set="$caps" --inh-caps="$caps" -- "$@"
 `
 
 export async function startContainer(options: ContainerOptions): Promise<RunningContainer> {
-  const { dir, namespace, hostname, mark, command, env, capabilities } = options
+  const { dir, namespace, hostname, marker, command, env, capabilities } = options
   const root = join(dir, 'root')
   const messageFile = join(dir, 'termination-log')
   const logFile = join(dir, 'log')
@@ -76,7 +76,7 @@ export async function startContainer(options: ContainerOptions): Promise<Running
   await writeFile(fstab, fstabOf(root, mounts))
 
   const output = openSync(logFile, 'a')
-  // Own process group: a Ctrl-C in the terminal of the sandbox is not meant for it.
+  // Own process group: Ctrl-C in the terminal of the sandbox must not reach the container.
   const child = spawn(
     'nsenter',
     [
@@ -84,11 +84,11 @@ export async function startContainer(options: ContainerOptions): Promise<Running
       ...['unshare', '--mount', '--uts', '--ipc', '--pid', '--fork', '--kill-child'],
       ...['sh', '-e', '-c', init, 'init', hostname, fstab, root, capabilitySet(capabilities), ...command],
     ],
-    { stdio: ['ignore', output, output, 'pipe'], env: { PATH: systemPath, ...env, ...mark }, detached: true },
+    { stdio: ['ignore', output, output, 'pipe'], env: { PATH: systemPath, ...env, ...marker }, detached: true },
   )
   closeSync(output)
-  const ended = endOf(child)
-  await Promise.race([saidOn(child, 3), ended])
+  const ended = exitOf(child)
+  await Promise.race([firstOutputOn(child, 3), ended])
   return {
     startedAt: new Date(),
     logFile,
@@ -113,15 +113,15 @@ async function makeMountPoints(root: string, mounts: Mount[]): Promise<void> {
   }
 }
 
-/** One `mount` for all: a process each would cost more than the container itself. */
+/** One `mount --all` for all entries: a process per mount would cost more than the container itself. */
 function fstabOf(root: string, mounts: Mount[]): string {
   const points = mountPoints()
   const bind = (source: string, target: string, options: string) => {
-    const kept = options.endsWith('ro') ? restrictionsOf(source, points) : []
-    return `${escaped(source)} ${escaped(target)} none ${[options, ...kept].join(',')} 0 0`
+    const inherited = options.endsWith('ro') ? restrictionsOf(source, points) : []
+    return `${escaped(source)} ${escaped(target)} none ${[options, ...inherited].join(',')} 0 0`
   }
   return [
-    // First, so that what is mounted in it stays writable where it may be.
+    // Must come first: mounts below it may be writable.
     bind(root, root, 'bind,ro'),
     ...systemDirectories.map(name => bind(`/${name}`, join(root, name), 'rbind,ro')),
     `proc ${escaped(join(root, 'proc'))} proc nosuid,nodev,noexec 0 0`,
@@ -134,7 +134,7 @@ function fstabOf(root: string, mounts: Mount[]): string {
 }
 
 interface MountPoint {
-  at: string
+  path: string
   options: string[]
 }
 
@@ -142,15 +142,15 @@ function mountPoints(): MountPoint[] {
   const lines = readFileSync('/proc/self/mountinfo', 'utf8').trimEnd().split('\n')
   return lines.map(line => {
     const fields = line.split(' ')
-    return { at: (fields[4] ?? '').replaceAll('\\040', ' '), options: (fields[5] ?? '').split(',') }
+    return { path: (fields[4] ?? '').replaceAll('\\040', ' '), options: (fields[5] ?? '').split(',') }
   })
 }
 
-/** The root of a user namespace may not drop them when it makes something read-only. */
+/** Root of a user namespace may not drop these options when it remounts read-only. */
 function restrictionsOf(path: string, points: MountPoint[]): string[] {
-  const under = points.filter(({ at }) => at === '/' || path === at || path.startsWith(`${at}/`))
-  const nearest = under.reduce<MountPoint | undefined>(
-    (best, each) => (best && best.at.length > each.at.length ? best : each),
+  const above = points.filter(point => point.path === '/' || path === point.path || path.startsWith(`${point.path}/`))
+  const nearest = above.reduce<MountPoint | undefined>(
+    (best, each) => (best && best.path.length > each.path.length ? best : each),
     undefined,
   )
   return ['nosuid', 'nodev', 'noexec'].filter(option => nearest?.options.includes(option))
@@ -164,7 +164,7 @@ function capabilitySet(names: string[]): string {
   return ['-all', ...names.map(name => `+${name.toLowerCase()}`)].join(',')
 }
 
-function endOf(child: ChildProcess): Promise<Ended> {
+function exitOf(child: ChildProcess): Promise<ContainerExit> {
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', (code, signal) =>
@@ -173,18 +173,18 @@ function endOf(child: ChildProcess): Promise<Ended> {
   })
 }
 
-/** The first word on a descriptor: all is mounted, and the container's own program comes next. */
-function saidOn(child: ChildProcess, descriptor: number): Promise<void> {
+/** Resolves at the first output on a descriptor: the mounts are done and the program of the container starts next. */
+function firstOutputOn(child: ChildProcess, descriptor: number): Promise<void> {
   return new Promise(resolve => child.stdio[descriptor]?.once('data', () => resolve()))
 }
 
-/** `unshare` waits outside of the pid namespace; its only child is the container's first process. */
+/** `unshare` runs outside of the pid namespace; its only child is the first process of the container. */
 function signalFirst({ pid }: ChildProcess, name: NodeJS.Signals): void {
   try {
     const first = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0])
-    // Zero would be our own process group.
+    // Pid 0 would signal our own process group.
     if (first > 0) process.kill(first, name)
   } catch {
-    // It has ended meanwhile.
+    // The container has exited meanwhile.
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The network between the nodes: one namespace with a bridge and the gateway's address for each subnet, so that all NICs of a
+ * The network between the nodes: a namespace with a bridge and the gateway address for each subnet, so that all NICs of a
  * subnet reach each other and their gateway.
  */
 import { createHash } from 'node:crypto'
@@ -15,27 +15,25 @@ export interface FabricSubnet {
 }
 
 export interface Nic {
-  /** Of the port: what the NIC is unplugged by. */
   portId: string
   subnetId: string
-  mac: string
+  macAddress: string
   mtu: number
-  /** In the guest. */
+  /** Name on the node. */
   name: string
 }
 
 export interface Fabric {
-  /** What it and the nodes on it are made of. */
   readonly machine: Machine
   readonly namespace: string
   addSubnet(subnet: FabricSubnet): Promise<void>
-  /** Puts the NIC into a guest: DOWN and without any configuration, as a hot-plugged one is. */
-  plug(guest: string, nic: Nic): Promise<void>
+  /** Adds a NIC to a node: DOWN and unconfigured, like a hot-plugged one. */
+  plug(node: string, nic: Nic): Promise<void>
   unplug(portId: string): Promise<void>
   remove(): Promise<void>
 }
 
-/** Nothing listens there, but packets arrive: a node's way to its API server ends with a refusal, not in silence. */
+/** Nothing listens on this address, but it answers: a connection of a node to its API server is refused instead of timing out. */
 export const serviceAddress = '10.96.0.1'
 
 export async function createFabric(state: StateDir, machine: Machine = namespaceMachine(state)): Promise<Fabric> {
@@ -53,25 +51,25 @@ export async function createFabric(state: StateDir, machine: Machine = namespace
         `link set ${bridge} mtu ${mtu} up`,
       ])
     },
-    plug: (guest, { portId, subnetId, mac, mtu, name }) =>
+    plug: (node, { portId, subnetId, macAddress, mtu, name }) =>
       machine.ip(namespace, [
-        `link add ${cableOf(portId)} mtu ${mtu} type veth peer name ${name} address ${mac} netns ${guest}`,
-        `link set ${cableOf(portId)} master ${bridgeOf(subnetId)} up`,
+        `link add ${fabricLinkOf(portId)} mtu ${mtu} type veth peer name ${name} address ${macAddress} netns ${node}`,
+        `link set ${fabricLinkOf(portId)} master ${bridgeOf(subnetId)} up`,
       ]),
-    unplug: portId => machine.ip(namespace, [`link delete ${cableOf(portId)}`]),
+    unplug: portId => machine.ip(namespace, [`link delete ${fabricLinkOf(portId)}`]),
     remove: () => machine.removeNamespace(namespace),
   }
 }
 
 export function bridgeOf(subnetId: string): string {
-  return `br-${short(subnetId)}`
+  return `br-${shortHash(subnetId)}`
 }
 
-/** The fabric's end of a NIC. */
-export function cableOf(portId: string): string {
-  return `p-${short(portId)}`
+/** The end of a NIC in the fabric. */
+export function fabricLinkOf(portId: string): string {
+  return `p-${shortHash(portId)}`
 }
 
-function short(id: string): string {
+function shortHash(id: string): string {
   return createHash('sha256').update(id).digest('hex').slice(0, 11)
 }

@@ -11,9 +11,9 @@ import { events, nodes, pods } from '../../src/kube/resources.ts'
 import type { Container, PodObject, PodSpec } from '../../src/kube/types.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { addPort, addServer, addSubnet, createWorld } from '../cloud/state.ts'
+import { addPort, addServer, addSubnet, createCloudState } from '../cloud/state.ts'
 import { type KubeApi, startKubeApi } from '../kube/server.ts'
-import { clean, makeStateDir, type StateDir, stateDir } from '../lifecycle/state-dir.ts'
+import { makeStateDir, type StateDir, stateDir, stopAndRemove } from '../lifecycle/state-dir.ts'
 import { createFabric } from './fabric.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import { createNode, type SandboxNode } from './node.ts'
@@ -29,15 +29,15 @@ before(async () => {
   await makeStateDir(state)
   api = await startKubeApi({ name: 'biz', dir: state.dir, log: silent })
   kube = connectKube(await loadKubeconfig(api.kubeconfig), { log: silent })
-  const world = createWorld()
+  const cloudState = createCloudState()
   const fabric = await createFabric(state)
-  const home = addSubnet(world, { name: 'nodes', cidr: '10.0.0.0/24', mtu: 1500 })
+  const home = addSubnet(cloudState, { name: 'nodes', cidr: '10.0.0.0/24', mtu: 1500 })
   await fabric.addSubnet({ ...home, mtu: 1500 })
-  const server = addServer(world, 'worker-1')
-  const primary = addPort(world, { server, subnet: home })
-  node = await createNode({ state, world, fabric, server, primary, nicDelayMs: () => 0, log: silent })
+  const server = addServer(cloudState, 'worker-1')
+  const primary = addPort(cloudState, { server, subnet: home })
+  node = await createNode({ state, cloudState, fabric, server, primary, nicDelayMs: () => 0, log: silent })
   const image = { entrypoint: ['/bin/sh', '-c'], mounts: [] }
-  const backoff = { firstMs: 50, longestMs: 200 }
+  const backoff = { firstMs: 50, maxMs: 200 }
   kubelet = await startKubelet({ kube, node, image, dir: state.path('pods'), log: silent, backoff })
   api.podLogs((namespace, name) => {
     const file = kubelet.logFile(namespace, name, false)
@@ -49,12 +49,12 @@ after(async () => {
   await kubelet.stop()
   await kube.close()
   await api.close()
-  await clean(state)
+  await stopAndRemove(state)
 })
 
 let count = 0
 
-/** A Pod on the node that runs a line of shell, and what it becomes. */
+/** Runs a Pod with a shell command on the node. */
 async function run(script: string, container: Partial<Container> = {}, spec: Partial<PodSpec> = {}): Promise<string> {
   const name = `pod-${++count}`
   await kube.create(pods, {
@@ -87,15 +87,15 @@ function ended(of: PodObject) {
   return of.status?.containerStatuses?.[0]?.state?.terminated
 }
 
-test('the Node says which machine it is, and that it is ready', async () => {
+test('the Node has the ids of its machine and is Ready', async () => {
   const found = await kube.get(nodes, { name: 'worker-1' })
   assert.equal(found?.status?.nodeInfo?.systemUUID, node.server.id)
-  assert.equal(found?.status?.nodeInfo?.bootID, node.bootId)
+  assert.equal(found?.status?.nodeInfo?.bootID, node.bootID)
   assert.deepEqual(found?.status?.addresses?.[0], { type: 'InternalIP', address: '10.0.0.10' })
   assert.equal(found?.status?.conditions?.find(each => each.type === 'Ready')?.status, 'True')
 })
 
-test('a container sees its node alone: NICs, hostname, volumes, identity, and a read-only root', async () => {
+test('a container sees only its node: NICs, hostname, volumes, identity, and a read-only root', async () => {
   const name = await run(
     [
       'hostname; ls /sys/class/net; cat /host/product_uuid',
@@ -129,14 +129,14 @@ test('a container sees its node alone: NICs, hostname, volumes, identity, and a 
   assert.equal(readFileSync(join(node.root, 'etc/netplan/90-x.yaml'), 'utf8'), '')
 })
 
-test('a container has the capabilities that it asks for and no others', async () => {
+test('a container has exactly the requested capabilities', async () => {
   const name = await run('grep CapEff /proc/self/status > /dev/termination-log', {
     securityContext: { capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] } },
   })
   assert.equal(ended(await whenPhase(name, 'Succeeded'))?.message, 'CapEff:\t0000000000001000\n')
 })
 
-test('a container that fails is restarted, and its last words come from its log', async () => {
+test('a failed container is restarted, and its termination message comes from its log', async () => {
   const name = await run('echo broken; exit 3', { terminationMessagePolicy: 'FallbackToLogsOnError' })
   const restarted = await eventually(async () => {
     const found = await pod(name)
@@ -149,12 +149,12 @@ test('a container that fails is restarted, and its last words come from its log'
   await eventually(async () => assert.equal(await kube.get(pods, { namespace: 'default', name }), undefined))
 })
 
-test('a container that fails with restartPolicy Never makes a failed Pod', async () => {
+test('a container that fails with restartPolicy Never fails the Pod', async () => {
   const name = await run('exit 1', {}, { restartPolicy: 'Never' })
   assert.equal(ended(await whenPhase(name, 'Failed'))?.exitCode, 1)
 })
 
-test('a deleted Pod gets SIGTERM, and goes when its container has ended', async () => {
+test('a deleted Pod gets SIGTERM and is removed after its container has exited', async () => {
   const name = await run("trap 'sleep 0.2; exit 0' TERM; echo ready; while :; do sleep 0.05; done")
   await eventually(() => assert.equal(readFileSync(kubelet.logFile('default', name, false) ?? '', 'utf8'), 'ready\n'))
   await kube.delete(pods, { namespace: 'default', name })
@@ -162,7 +162,7 @@ test('a deleted Pod gets SIGTERM, and goes when its container has ended', async 
   await eventually(async () => assert.equal(await kube.get(pods, { namespace: 'default', name }), undefined))
 })
 
-test('a directory that is missing on the node is told in an Event, and mounted once it is there', async () => {
+test('a missing hostPath directory is reported in an Event and mounted once it exists', async () => {
   const name = await run(
     'ls /data > /dev/termination-log',
     { volumeMounts: [{ name: 'data', mountPath: '/data' }] },
@@ -181,10 +181,10 @@ test('a directory that is missing on the node is told in an Event, and mounted o
   await rm(join(node.root, 'srv'), { recursive: true })
 })
 
-test('a reboot ends containers, changes the boot id, and starts them again', async () => {
+test('a reboot kills containers, changes the boot id, and starts them again', async () => {
   const name = await run('test "$(cat /count 2>/dev/null)" || sleep 60', {}, {})
   await whenPhase(name, 'Running')
-  const before = node.bootId
+  const before = node.bootID
   await kubelet.reboot()
   const found = await kube.get(nodes, { name: 'worker-1' })
   assert.notEqual(found?.status?.nodeInfo?.bootID, before)
@@ -195,19 +195,19 @@ test('a reboot ends containers, changes the boot id, and starts them again', asy
   })
 })
 
-test('a node that starts while the API is away tells so when it is back', async () => {
-  const before = node.bootId
+test('a node that boots while the API server is unreachable reports the boot later', async () => {
+  const before = node.bootID
   api.faults.away = true
   const rebooted = kubelet.reboot()
-  await eventually(() => assert.notEqual(node.bootId, before))
+  await eventually(() => assert.notEqual(node.bootID, before))
   api.faults.away = false
   await rebooted
   const { status } = (await kube.get(nodes, { name: 'worker-1' })) ?? {}
-  assert.equal(status?.nodeInfo?.bootID, node.bootId)
+  assert.equal(status?.nodeInfo?.bootID, node.bootID)
   assert.equal(status?.conditions?.find(({ type }) => type === 'Ready')?.status, 'True')
 })
 
-test('a Pod is run and done within 150 ms, or as fast as a busy machine starts three processes', async () => {
+test('a Pod runs to completion within 150 ms, or as fast as a busy machine starts three processes', async () => {
   const took: number[] = []
   const starts: number[] = []
   for (let i = 0; i < 5; i++) {

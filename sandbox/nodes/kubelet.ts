@@ -1,5 +1,5 @@
 /**
- * The kubelet of one node: registers the Node, keeps saying that it is alive, and runs the Pods that are bound to it.
+ * The kubelet of one node: registers the Node, sends heartbeats, and runs the Pods that are bound to it.
  */
 import { rm } from 'node:fs/promises'
 import { release } from 'node:os'
@@ -20,96 +20,97 @@ export interface KubeletOptions {
   kube: KubeClient
   node: SandboxNode
   image: Image
-  /** For containers: their roots, logs and last words. */
+  /** For roots, logs and termination messages of containers. */
   dir: string
   log: Log
-  /** Where many kubelets share one watch: whoever starts it does so when all are there. */
+  /** A Pod informer shared by many kubelets; the caller starts it after all of them. */
   pods?: Pick<Informer<PodObject>, 'on'> | undefined
-  backoff?: { firstMs: number; longestMs: number }
+  backoff?: { firstMs: number; maxMs: number }
   heartbeatMs?: number
 }
 
 export interface Kubelet {
-  /** The output of a Pod's container, the file it is in; undefined when there is none. */
+  /** File with the output of the container of a Pod; undefined when there is none. */
   logFile(namespace: string, name: string, previous: boolean): string | undefined
-  /** Restarts the node: its Pods' containers end and start again after the boot. */
+  /** Reboots the node: containers are killed and start again after the boot. */
   reboot(): Promise<void>
-  /** Ends the containers and stops; the Node stays in the API. */
+  /** Kills the containers and stops; the Node object stays. */
   stop(): Promise<void>
 }
 
-/** At 10 s each: the whole status every 5 min. */
-const beatsPerReport = 30
+/** With a heartbeat every 10 s: the full status every 5 min. */
+const beatsPerStatus = 30
 
-const bootEveryMs = 500
+const bootReportRetryMs = 500
 
-/** As the real one: 10 s doubling to 5 min. */
-const usualBackoff = { firstMs: 10_000, longestMs: 300_000 }
+/** As in a real kubelet: 10 s, doubling up to 5 min. */
+const defaultBackoff = { firstMs: 10_000, maxMs: 300_000 }
 
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
-  const { kube, node, image, dir, backoff = usualBackoff, heartbeatMs = 10_000 } = options
+  const { kube, node, image, dir, backoff = defaultBackoff, heartbeatMs = 10_000 } = options
   const log = options.log.with({ node: node.name })
   const life = new AbortController()
   const events = createEventRecorder({ kube, component: 'kubelet', log })
   const workers = new Map<string, { worker: PodWorker; pod: PodObject }>()
   let nodeUp: Promise<void> = Promise.resolve()
   const started = seconds()
-  let ready = { holds: true, since: started }
+  let ready = { status: true, since: started }
 
-  function look(pod: PodObject): void {
+  function syncPod(pod: PodObject): void {
     const uid = pod.metadata.uid ?? ''
     const known = workers.get(uid)
-    const ends = pod.metadata.deletionTimestamp !== undefined
+    const isDeleted = pod.metadata.deletionTimestamp !== undefined
     if (known) {
-      if (ends) known.worker.stop(graceOf(pod))
+      if (isDeleted) known.worker.stop(graceOf(pod))
       return
     }
-    if (!ends && isFinished(pod)) return
-    const at = join(dir, uid)
-    const worker = startPodWorker(pod, { kube, node, image, dir: at, events, log, backoff, nodeUp: () => nodeUp })
-    if (ends) worker.stop(0)
+    if (!isDeleted && isFinished(pod)) return
+    const podDir = join(dir, uid)
+    const worker = startPodWorker(pod, { kube, node, image, dir: podDir, events, log, backoff, nodeUp: () => nodeUp })
+    if (isDeleted) worker.stop(0)
     workers.set(uid, { worker, pod })
   }
 
-  async function forget(pod: PodObject): Promise<void> {
+  async function removePod(pod: PodObject): Promise<void> {
     const uid = pod.metadata.uid ?? ''
     const known = workers.get(uid)
     if (!known) return
-    // Deleted by force: nobody waits for it any more, but it must not go on.
+    // A force-deleted Pod may still be running.
     known.worker.kill()
     await known.worker.done
     workers.delete(uid)
     await rm(join(dir, uid), { recursive: true, force: true })
   }
 
-  function statusOf(): NonNullable<NodeObject['status']> {
+  function nodeStatus(): NonNullable<NodeObject['status']> {
     const now = seconds()
-    const condition = (type: string, holds: boolean, reason: string, message: string, since: string) => ({
+    const condition = (type: string, status: boolean, reason: string, message: string, since: string) => ({
       type,
-      status: holds ? 'True' : 'False',
+      status: status ? 'True' : 'False',
       reason,
       message,
       lastHeartbeatTime: now,
       lastTransitionTime: since,
     })
-    const fine = (type: string, reason: string, message: string) => condition(type, false, reason, message, started)
+    const noPressure = (type: string, reason: string, message: string) =>
+      condition(type, false, reason, message, started)
     return {
       addresses: [
         { type: 'InternalIP', address: node.address },
         { type: 'Hostname', address: node.name },
       ],
       conditions: [
-        fine('MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'),
-        fine('DiskPressure', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'),
-        fine('PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'),
-        ready.holds
+        noPressure('MemoryPressure', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'),
+        noPressure('DiskPressure', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'),
+        noPressure('PIDPressure', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'),
+        ready.status
           ? condition('Ready', true, 'KubeletReady', 'kubelet is posting ready status', ready.since)
           : condition('Ready', false, 'KubeletNotReady', 'node is shutting down', ready.since),
       ],
       nodeInfo: {
         systemUUID: node.server.id,
         machineID: node.server.id.replaceAll('-', ''),
-        bootID: node.bootId,
+        bootID: node.bootID,
         osImage: node.osImage,
         kernelVersion: release(),
         ...{ kubeletVersion: 'v1.34.0-sandbox', containerRuntimeVersion: 'sandbox://1' },
@@ -125,20 +126,20 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     } catch (error) {
       if (!isAlreadyExists(error)) throw error
     }
-    await report()
+    await updateStatus()
   }
 
-  async function report(): Promise<void> {
+  async function updateStatus(): Promise<void> {
     try {
-      await kube.patchStatus(nodes, { name: node.name }, statusOf())
+      await kube.patchStatus(nodes, { name: node.name }, nodeStatus())
     } catch (error) {
       if (!isNotFound(error)) throw error
       await register()
     }
   }
 
-  /** Between reports of the whole status, a Lease says that somebody is there: so do real kubelets. */
-  async function renew(): Promise<void> {
+  /** The heartbeat between status updates. */
+  async function renewLease(): Promise<void> {
     const metadata = { name: node.name, namespace: 'kube-node-lease' }
     const spec = { holderIdentity: node.name, leaseDurationSeconds: 40, renewTime: microTime(new Date()) }
     await kube.apply(
@@ -148,48 +149,48 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     )
   }
 
-  async function beat(): Promise<void> {
+  async function sendHeartbeats(): Promise<void> {
     let beats = 0
     for await (const _ of every(heartbeatMs, undefined, { signal: life.signal })) {
-      const sent = ++beats % beatsPerReport === 0 ? report() : renew()
-      await sent.catch(error => log.warn('the heartbeat was not heard', { error }))
+      const heartbeat = ++beats % beatsPerStatus === 0 ? updateStatus() : renewLease()
+      await heartbeat.catch(error => log.warn('cannot send heartbeat', { error }))
     }
   }
 
-  async function turn(holds: boolean): Promise<void> {
-    ready = { holds, since: seconds() }
-    await report()
+  async function setReady(status: boolean): Promise<void> {
+    ready = { status, since: seconds() }
+    await updateStatus()
   }
 
-  /** A machine that starts tells so until it is heard. */
-  async function tellBoot(): Promise<void> {
+  /** Retries until the API server has accepted the new boot id. */
+  async function reportBoot(): Promise<void> {
     while (!life.signal.aborted) {
       try {
-        await turn(true)
+        await setReady(true)
         const object = await kube.get(nodes, { name: node.name })
         if (object)
-          events.event(object, 'Warning', 'Rebooted', `Node ${node.name} has been rebooted, boot id: ${node.bootId}`)
+          events.event(object, 'Warning', 'Rebooted', `Node ${node.name} has been rebooted, boot id: ${node.bootID}`)
         return
       } catch (error) {
-        log.warn('the boot was not heard', { error })
-        await sleep(bootEveryMs, undefined, { signal: life.signal }).catch(() => {})
+        log.warn('cannot report boot, retrying', { error })
+        await sleep(bootReportRetryMs, undefined, { signal: life.signal }).catch(() => {})
       }
     }
   }
 
   await register()
-  await renew()
-  const own = options.pods
+  await renewLease()
+  const ownInformer = options.pods
     ? undefined
     : createInformer(kube, pods, { fieldSelector: `spec.nodeName=${node.name}`, log })
-  const heard = options.pods ?? own
-  heard?.on(({ type, object }) => {
+  const informer = options.pods ?? ownInformer
+  informer?.on(({ type, object }) => {
     if (object.spec.nodeName !== node.name || life.signal.aborted) return
-    if (type !== 'deleted') look(object)
-    else forget(object).catch(error => log.error('a deleted Pod could not be forgotten', { error }))
+    if (type !== 'deleted') syncPod(object)
+    else removePod(object).catch(error => log.error('cannot remove Pod', { pod: object.metadata.name, error }))
   })
-  await own?.start(life.signal)
-  beat().catch(() => {})
+  await ownInformer?.start(life.signal)
+  sendHeartbeats().catch(() => {})
 
   return {
     logFile(namespace, name, previous) {
@@ -204,10 +205,10 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
         up = resolve
       })
       try {
-        // One that loses its power need not be heard.
-        await turn(false).catch(error => log.warn('the end was not heard', { error }))
+        // Like a power failure: the reboot does not depend on the API server.
+        await setReady(false).catch(error => log.warn('cannot report shutdown', { error }))
         await node.reboot()
-        await tellBoot()
+        await reportBoot()
       } finally {
         up()
       }
@@ -222,8 +223,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
 }
 
 function graceOf(pod: PodObject): number {
-  const asked = (pod.metadata as { deletionGracePeriodSeconds?: number }).deletionGracePeriodSeconds
-  return asked ?? pod.spec.terminationGracePeriodSeconds ?? 30
+  const requested = (pod.metadata as { deletionGracePeriodSeconds?: number }).deletionGracePeriodSeconds
+  return requested ?? pod.spec.terminationGracePeriodSeconds ?? 30
 }
 
 function isFinished(pod: PodObject): boolean {

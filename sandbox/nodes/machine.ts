@@ -1,24 +1,24 @@
 /**
- * What nodes are made of: network namespaces of this machine's kernel, or of one in memory (simulated/machine.ts). Fabric and
- * nodes are the same on both.
+ * What nodes run on: network namespaces of this kernel, or a kernel simulated in memory (simulated/machine.ts). Fabric and nodes
+ * are the same code on both.
  */
 import { join } from 'node:path'
 import { ipBatch, ipJson, run } from '../exec.ts'
-import { addNamespace, partMark, removeNamespace, type StateDir } from '../lifecycle/state-dir.ts'
+import { addNamespace, processMarker, removeNamespace, type StateDir } from '../lifecycle/state-dir.ts'
 import { type ContainerOptions, type RunningContainer, startContainer } from './container.ts'
 
 export interface Machine {
   readonly simulated: boolean
   addNamespace(name: string): Promise<void>
-  /** Ends what runs in it, too. */
+  /** Kills the processes in it first. */
   removeNamespace(name: string): Promise<void>
-  /** Changes in a namespace, in order, up to the first that fails. */
+  /** Runs lines of `ip -batch` in a namespace, up to the first that fails. */
   ip(namespace: string, lines: string[]): Promise<void>
   ipJson<T>(namespace: string, args: string[]): Promise<T[]>
   /** Paths are below /proc/sys. */
   writeSettings(namespace: string, settings: readonly { path: string; value: string }[]): Promise<void>
-  start(container: Omit<ContainerOptions, 'mark'>): Promise<RunningContainer>
-  /** Where a path of a node with this root is. */
+  start(container: Omit<ContainerOptions, 'marker'>): Promise<RunningContainer>
+  /** Path on this machine of a path on a node with this root. */
   hostPath(root: string, path: string): string
 }
 
@@ -34,8 +34,8 @@ export function namespaceMachine(state: StateDir): Machine {
       const writes = settings.map(({ path, value }) => `echo '${value}' > '/proc/sys/${path}'`)
       await run('nsenter', [`--net=/run/netns/${namespace}`, 'sh', '-e'], { input: writes.join('\n') })
     },
-    start: container => startContainer({ ...container, mark: { [partMark]: state.dir } }),
-    // The kernel's own: /proc/sys/net shows the network namespace of whoever looks.
+    start: container => startContainer({ ...container, marker: { [processMarker]: state.dir } }),
+    // /proc/sys/net shows the network namespace of the reading process.
     hostPath: (root, path) => (path.startsWith('/proc/sys/net/') ? path : join(root, path)),
   }
 }

@@ -5,14 +5,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { silent } from '../../src/telemetry/log.ts'
-import { addPort, addServer, addSubnet, createWorld, removePort, type Subnet, type World } from '../cloud/state.ts'
+import {
+  addPort,
+  addServer,
+  addSubnet,
+  type CloudState,
+  createCloudState,
+  removePort,
+  type Subnet,
+} from '../cloud/state.ts'
 import { ipBatch, ipJson, run } from '../exec.ts'
-import { clean, makeStateDir, type StateDir, stateDir } from '../lifecycle/state-dir.ts'
+import { makeStateDir, type StateDir, stateDir, stopAndRemove } from '../lifecycle/state-dir.ts'
 import { createFabric, type Fabric } from './fabric.ts'
 import { createNode, type SandboxNode } from './node.ts'
 
 let state: StateDir
-let world: World
+let cloudState: CloudState
 let fabric: Fabric
 let storage: Subnet
 let nodes: SandboxNode[]
@@ -20,22 +28,22 @@ let nodes: SandboxNode[]
 before(async () => {
   state = stateDir(await mkdtemp(join(tmpdir(), 'multinic-nodes-')))
   await makeStateDir(state)
-  world = createWorld()
+  cloudState = createCloudState()
   fabric = await createFabric(state)
-  const home = addSubnet(world, { name: 'nodes', cidr: '10.0.0.0/24', mtu: 1500 })
-  storage = addSubnet(world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+  const home = addSubnet(cloudState, { name: 'nodes', cidr: '10.0.0.0/24', mtu: 1500 })
+  storage = addSubnet(cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
   for (const { id, cidr, gatewayIp, networkId } of [home, storage])
-    await fabric.addSubnet({ id, cidr, gatewayIp, mtu: world.networks.get(networkId)?.mtu ?? 1500 })
+    await fabric.addSubnet({ id, cidr, gatewayIp, mtu: cloudState.networks.get(networkId)?.mtu ?? 1500 })
   nodes = []
   for (const name of ['worker-1', 'worker-2']) {
-    const server = addServer(world, name)
-    const primary = addPort(world, { server, subnet: home })
-    nodes.push(await createNode({ state, world, fabric, server, primary, nicDelayMs: () => 0, log: silent }))
+    const server = addServer(cloudState, name)
+    const primary = addPort(cloudState, { server, subnet: home })
+    nodes.push(await createNode({ state, cloudState, fabric, server, primary, nicDelayMs: () => 0, log: silent }))
   }
 })
 
 after(async () => {
-  await clean(state)
+  await stopAndRemove(state)
   assert.deepEqual(
     (await readdir('/run/netns')).filter(name => name.startsWith(state.prefix)),
     [],
@@ -56,7 +64,7 @@ const at = (index: number) => nodes[index] ?? assert.fail(`no node ${index}`)
 const inNode = (node: SandboxNode, ...command: string[]) =>
   run('nsenter', [`--net=/run/netns/${node.namespace}`, ...command])
 
-test('a node has a primary NIC with a default route, and reaches its gateway and the other node', async () => {
+test('a node has a primary NIC with a default route and reaches its gateway and the other node', async () => {
   const [first, second] = [at(0), at(1)]
   assert.deepEqual(
     (await linksOf(first)).map(link => link.ifname),
@@ -70,12 +78,12 @@ test('a node has a primary NIC with a default route, and reaches its gateway and
   for (const address of ['10.0.0.1', second.address]) await inNode(first, 'ping', '-c1', '-W2', address)
 })
 
-test('NICs come and go with the ports of the VM, in slots of their own', async () => {
+test('NICs follow the ports of the VM, each in its own slot', async () => {
   const node = at(0)
-  const first = addPort(world, { server: node.server, subnet: storage })
-  const second = addPort(world, { server: node.server, subnet: storage })
+  const first = addPort(cloudState, { server: node.server, subnet: storage })
+  const second = addPort(cloudState, { server: node.server, subnet: storage })
   assert.equal(first.status, 'DOWN')
-  await node.wire()
+  await node.syncNics()
   assert.equal(first.status, 'ACTIVE')
   assert.deepEqual(
     (await linksOf(node)).map(({ ifname, address, operstate }) => [ifname, address, operstate]).slice(1),
@@ -84,21 +92,21 @@ test('NICs come and go with the ports of the VM, in slots of their own', async (
       ['ens5', second.macAddress, 'DOWN'],
     ],
   )
-  removePort(world, first.id)
-  await node.wire()
+  removePort(cloudState, first.id)
+  await node.syncNics()
   assert.deepEqual(
     (await linksOf(node)).map(link => link.ifname),
     ['ens3', 'ens5'],
   )
-  removePort(world, second.id)
-  await node.wire()
+  removePort(cloudState, second.id)
+  await node.syncNics()
 })
 
-test('a reboot gives bare NICs and a new boot id, and applies the files of the node alone', async () => {
+test('a reboot creates unconfigured NICs and a new boot id, and applies only the files of the node', async () => {
   const node = at(1)
-  const port = addPort(world, { server: node.server, subnet: storage })
-  const bare = addPort(world, { server: node.server, subnet: storage })
-  await node.wire()
+  const port = addPort(cloudState, { server: node.server, subnet: storage })
+  const bare = addPort(cloudState, { server: node.server, subnet: storage })
+  await node.syncNics()
   await ipBatch(node.namespace, ['link set ens4 name multinic7', 'rule add from 1.2.3.4 lookup 107 priority 9'])
   const address = port.fixedIps[0]?.ipAddress
   await writeFile(
@@ -124,11 +132,11 @@ test('a reboot gives bare NICs and a new boot id, and applies the files of the n
 `,
   )
   await writeFile(join(node.root, 'etc/sysctl.d/90-multinic0.conf'), 'net.ipv4.conf.multinic0.arp_ignore = 1\n')
-  const before = node.bootId
+  const before = node.bootID
   await node.reboot()
 
-  assert.notEqual(node.bootId, before)
-  assert.equal((await readFile(join(node.root, 'proc/sys/kernel/random/boot_id'), 'utf8')).trim(), node.bootId)
+  assert.notEqual(node.bootID, before)
+  assert.equal((await readFile(join(node.root, 'proc/sys/kernel/random/boot_id'), 'utf8')).trim(), node.bootID)
   assert.deepEqual(
     (await linksOf(node)).map(({ ifname, address, mtu, operstate }) => [ifname, address, mtu, operstate]).slice(1),
     [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PodObject } from '../../src/kube/types.ts'
-import { fieldOf, lastWords, podStatus } from './pod-status.ts'
+import { fieldOf, podStatus, terminationMessage } from './pod-status.ts'
 
 const pod: PodObject = {
   apiVersion: 'v1',
@@ -13,19 +13,19 @@ const place = { hostIP: '10.0.0.10', startTime: '2026-11-15T00:00:00Z' }
 
 const words: Record<
   string,
-  [message: string, log: string, policy: string | undefined, exitCode: number, said: string]
+  [message: string, log: string, policy: string | undefined, exitCode: number, expected: string]
 > = {
-  'the message wins': ['done', 'log', 'FallbackToLogsOnError', 1, 'done'],
-  'without one, the end of the log of a failure': ['', 'boom\n', 'FallbackToLogsOnError', 1, 'boom\n'],
-  'a success needs no words': ['', 'fine\n', 'FallbackToLogsOnError', 0, ''],
-  'without that policy the log stays a log': ['', 'boom\n', 'File', 1, ''],
-  'a message is cut at 4096 bytes': ['x'.repeat(5000), '', 'File', 0, 'x'.repeat(4096)],
-  'the end of a log is cut at 2048 bytes': ['', 'y'.repeat(5000), 'FallbackToLogsOnError', 1, 'y'.repeat(2048)],
+  'the termination message takes precedence': ['done', 'log', 'FallbackToLogsOnError', 1, 'done'],
+  'without a message, the end of the log of a failed container': ['', 'boom\n', 'FallbackToLogsOnError', 1, 'boom\n'],
+  'no message for a successful container': ['', 'fine\n', 'FallbackToLogsOnError', 0, ''],
+  'the File policy does not fall back to the log': ['', 'boom\n', 'File', 1, ''],
+  'a message is truncated at 4096 bytes': ['x'.repeat(5000), '', 'File', 0, 'x'.repeat(4096)],
+  'the end of a log is truncated at 2048 bytes': ['', 'y'.repeat(5000), 'FallbackToLogsOnError', 1, 'y'.repeat(2048)],
 }
-for (const [name, [message, log, policy, exitCode, said]] of Object.entries(words))
-  test(name, () => assert.equal(lastWords(message, log, policy, exitCode), said))
+for (const [name, [message, log, policy, exitCode, expected]] of Object.entries(words))
+  test(name, () => assert.equal(terminationMessage(message, log, policy, exitCode), expected))
 
-test('a restarted container shows how the last one ended', () => {
+test('a restarted container shows the last state', () => {
   const last = { terminated: { exitCode: 137 } }
   const state = { phase: 'Running' as const, container: { running: { startedAt: 'now' } }, last, restarts: 1 }
   const status = podStatus(pod, state, place, 'now')
@@ -37,7 +37,7 @@ test('a restarted container shows how the last one ended', () => {
   )
 })
 
-test('a condition keeps the time of its last change', () => {
+test('a condition keeps its last transition time', () => {
   const running = { phase: 'Running' as const, container: { running: {} }, restarts: 0 }
   const before = { ...pod, status: podStatus(pod, running, place, 'first') }
   const after = podStatus(
@@ -57,7 +57,7 @@ test('a condition keeps the time of its last change', () => {
   )
 })
 
-test('fields of the Pod become variables', () => {
+test('fieldRef values come from the Pod', () => {
   const paths = [
     'metadata.name',
     'metadata.namespace',

@@ -1,5 +1,5 @@
 /**
- * What a kubelet says of a Pod with one container. Pure.
+ * The status of a Pod with one container, as a kubelet computes it. Pure.
  */
 import type { ContainerState, ContainerStatus, PodObject } from '../../src/kube/types.ts'
 
@@ -10,7 +10,7 @@ export interface PodState {
   restarts: number
 }
 
-export interface PodPlace {
+export interface PodHost {
   hostIP: string
   startTime: string
 }
@@ -18,12 +18,12 @@ export interface PodPlace {
 export function podStatus(
   pod: PodObject,
   state: PodState,
-  place: PodPlace,
+  host: PodHost,
   now: string,
 ): NonNullable<PodObject['status']> {
   const [container] = pod.spec.containers
   const running = state.container.running !== undefined
-  const done = state.phase === 'Succeeded'
+  const completed = state.phase === 'Succeeded'
   const status: ContainerStatus = {
     name: container?.name ?? '',
     image: container?.image ?? '',
@@ -40,12 +40,12 @@ export function podStatus(
     ...(!holds && reason && { reason }),
     lastTransitionTime: since.get(`${type} ${holds ? 'True' : 'False'}`) ?? now,
   })
-  const unready = done ? 'PodCompleted' : 'ContainersNotReady'
+  const unready = completed ? 'PodCompleted' : 'ContainersNotReady'
   return {
     phase: state.phase,
-    hostIP: place.hostIP,
-    podIP: place.hostIP,
-    startTime: place.startTime,
+    hostIP: host.hostIP,
+    podIP: host.hostIP,
+    startTime: host.startTime,
     conditions: [
       condition('Initialized', true),
       condition('Ready', running, unready),
@@ -56,14 +56,14 @@ export function podStatus(
   }
 }
 
-/** The kubelet's own words and limits for what a container leaves behind. */
-export function lastWords(message: string, log: string, policy: string | undefined, exitCode: number): string {
-  const said = cut(message, 4096)
-  if (said || policy !== 'FallbackToLogsOnError' || exitCode === 0) return said
+/** With the limits of a real kubelet. */
+export function terminationMessage(message: string, log: string, policy: string | undefined, exitCode: number): string {
+  const written = head(message, 4096)
+  if (written || policy !== 'FallbackToLogsOnError' || exitCode === 0) return written
   return tail(log.split('\n').slice(-81).join('\n'), 2048)
 }
 
-function cut(text: string, bytes: number): string {
+function head(text: string, bytes: number): string {
   return Buffer.from(text).subarray(0, bytes).toString('utf8')
 }
 
@@ -71,7 +71,7 @@ function tail(text: string, bytes: number): string {
   return Buffer.from(text).subarray(-bytes).toString('utf8')
 }
 
-/** The value of a `fieldRef`, as the downward API gives it. */
+/** The value of a `fieldRef` (downward API). */
 export function fieldOf(pod: PodObject, path: string, hostIP: string): string | undefined {
   const { metadata, spec } = pod
   const keyed = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(path)

@@ -1,5 +1,5 @@
 /**
- * The life of one Pod on its node: mount, start, restart with backoff, end, and say so at each step.
+ * Runs one Pod on its node: mounts volumes, starts the container, restarts it with backoff, stops it, and updates the status.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,13 +11,13 @@ import { objectPath } from '../../src/kube/paths.ts'
 import { pods } from '../../src/kube/resources.ts'
 import type { ContainerState, PodObject } from '../../src/kube/types.ts'
 import type { Log } from '../../src/telemetry/log.ts'
-import type { Ended, Mount, RunningContainer } from './container.ts'
+import type { ContainerExit, Mount, RunningContainer } from './container.ts'
 import { serviceAddress } from './fabric.ts'
 import type { SandboxNode } from './node.ts'
-import { fieldOf, lastWords, type PodState, podStatus } from './pod-status.ts'
+import { fieldOf, type PodState, podStatus, terminationMessage } from './pod-status.ts'
 import { MountFailure, mountsOf } from './volumes.ts'
 
-/** What stands for the container image: its own start, and what is in it besides this machine's programs. */
+/** Replaces a container image: its entrypoint, and its files beyond the programs of this machine. */
 export interface Image {
   entrypoint: string[]
   mounts: Mount[]
@@ -30,19 +30,19 @@ export interface PodWorkerOptions {
   dir: string
   events: EventRecorder
   log: Log
-  /** Resolves while the node is up: containers start only then. */
+  /** Resolves when the node is up: containers start only then. */
   nodeUp: () => Promise<void>
-  /** Pauses before a second, third … restart; the first is at once. */
-  backoff: { firstMs: number; longestMs: number }
+  /** Pauses before the second and later restarts; the first restart is immediate. */
+  backoff: { firstMs: number; maxMs: number }
 }
 
 export interface PodWorker {
-  /** The Pod is to end: SIGTERM, its grace, SIGKILL. Asking again changes nothing. */
+  /** Sends SIGTERM, waits for the grace period, sends SIGKILL. Idempotent. */
   stop(graceSeconds: number): void
-  /** Ends it at once and says nothing: the API server has forgotten the Pod, or the kubelet itself ends. */
+  /** Kills the container without a status update: the Pod object is gone, or the kubelet stops. */
   kill(): void
   readonly done: Promise<void>
-  /** Files of the current and of the previous container's output. */
+  /** File with the output of the current or the previous container. */
   logFile(previous: boolean): string | undefined
 }
 
@@ -50,76 +50,76 @@ export function startPodWorker(pod: PodObject, options: PodWorkerOptions): PodWo
   const { kube, node, image, dir, events } = options
   const key = { name: pod.metadata.name, namespace: pod.metadata.namespace ?? 'default' }
   const log = options.log.with({ pod: key.name })
-  const ending = new AbortController()
-  const forgotten = new AbortController()
+  const stopping = new AbortController()
+  const abandoned = new AbortController()
   const startTime = seconds()
   const [container] = pod.spec.containers
   const logFiles: string[] = []
   let grace = 30
   let state: PodState = { phase: 'Pending', container: { waiting: { reason: 'ContainerCreating' } }, restarts: 0 }
-  let said: Promise<void> = Promise.resolve()
-  let unsaid = false
+  let statusSent: Promise<void> = Promise.resolve()
+  let isPending = false
 
-  /** Status is sent in the background, in order, and only as it is by then. */
-  function say(next: Partial<PodState>): void {
+  /** Sends status updates in the background, in order; several changes may become one update. */
+  function updateStatus(next: Partial<PodState>): void {
     state = { ...state, ...next }
-    if (unsaid) return
-    unsaid = true
-    said = said.then(async () => {
-      await heard(() => {
-        unsaid = false
+    if (isPending) return
+    isPending = true
+    statusSent = statusSent.then(async () => {
+      await untilAccepted(() => {
+        isPending = false
         return kube.patchStatus(pods, key, podStatus(pod, state, { hostIP: node.address, startTime }, seconds()))
       })
     })
   }
 
-  /** What the API server does not take is said again, until it does or the Pod is no more. */
-  async function heard(saying: () => Promise<unknown>): Promise<void> {
-    for (let pause = 100; !forgotten.signal.aborted; pause = Math.min(pause * 2, 5_000)) {
+  /** Retries until the API server accepts the request or the Pod object is gone. */
+  async function untilAccepted(send: () => Promise<unknown>): Promise<void> {
+    for (let pause = 100; !abandoned.signal.aborted; pause = Math.min(pause * 2, 5_000)) {
       try {
-        await saying()
+        await send()
         return
       } catch (error) {
         if (isNotFound(error)) return
-        log.warn('the API server did not hear of a Pod', { error })
+        log.warn('cannot update Pod, retrying', { error })
       }
-      await sleep(pause, undefined, { signal: forgotten.signal }).catch(() => {})
+      await sleep(pause, undefined, { signal: abandoned.signal }).catch(() => {})
     }
   }
 
   async function run(): Promise<void> {
-    say({})
-    const mounts = await mounted()
-    for (let failures = 0; mounts && !ending.signal.aborted; failures++) {
+    updateStatus({})
+    const mounts = await mountVolumes()
+    for (let failures = 0; mounts && !stopping.signal.aborted; failures++) {
       if (failures > 1) await backOff(failures)
       await options.nodeUp()
-      if (ending.signal.aborted) break
-      const ended = await runOnce(mounts, join(dir, String(state.restarts)))
-      const again =
-        pod.spec.restartPolicy === 'Always' || (ended.exitCode !== 0 && pod.spec.restartPolicy === 'OnFailure')
-      if (!again || ending.signal.aborted) break
-      say({ restarts: state.restarts + 1, last: state.container })
+      if (stopping.signal.aborted) break
+      const exit = await runOnce(mounts, join(dir, String(state.restarts)))
+      const restarts =
+        pod.spec.restartPolicy === 'Always' || (exit.exitCode !== 0 && pod.spec.restartPolicy === 'OnFailure')
+      if (!restarts || stopping.signal.aborted) break
+      updateStatus({ restarts: state.restarts + 1, last: state.container })
     }
-    if (ending.signal.aborted && !forgotten.signal.aborted) await confirmDeletion()
-    await said
+    if (stopping.signal.aborted && !abandoned.signal.aborted) await confirmDeletion()
+    await statusSent
   }
 
-  async function mounted(): Promise<Mount[] | undefined> {
-    for (let pause = 500; !ending.signal.aborted; pause = Math.min(pause * 2, 120_000)) {
+  async function mountVolumes(): Promise<Mount[] | undefined> {
+    for (let pause = 500; !stopping.signal.aborted; pause = Math.min(pause * 2, 120_000)) {
       try {
         return await mountsOf(pod, node)
       } catch (error) {
         if (!(error instanceof MountFailure)) throw error
         events.event(pod, 'Warning', 'FailedMount', error.message)
-        await waited(pause)
+        await wait(pause)
       }
     }
     return undefined
   }
 
-  async function runOnce(mounts: Mount[], at: string): Promise<Ended> {
+  async function runOnce(mounts: Mount[], containerDir: string): Promise<ContainerExit> {
     const running = await node.start({
-      dir: at,
+      dir: containerDir,
       command: [...(container?.command ?? image.entrypoint), ...(container?.args ?? [])],
       env: environmentOf(),
       mounts: [...image.mounts, ...mounts],
@@ -128,39 +128,42 @@ export function startPodWorker(pod: PodObject, options: PodWorkerOptions): PodWo
     })
     logFiles.push(running.logFile)
     const startedAt = seconds(running.startedAt)
-    say({ phase: 'Running', container: { running: { startedAt } } })
-    const ended = await Promise.race([running.ended, untilEnding().then(() => stopped(running))])
-    const terminated = await terminatedState(running, ended, startedAt)
-    // A container that is restarted leaves its Pod Running.
-    const retries = ended.exitCode !== 0 && pod.spec.restartPolicy !== 'Never' && !ending.signal.aborted
-    say({ container: { terminated }, ...(!retries && { phase: ended.exitCode === 0 ? 'Succeeded' : 'Failed' }) })
-    log.debug('a container ended', { exitCode: ended.exitCode })
-    return ended
+    updateStatus({ phase: 'Running', container: { running: { startedAt } } })
+    const exit = await Promise.race([running.ended, untilStopping().then(() => stopContainer(running))])
+    const terminated = await terminatedState(running, exit, startedAt)
+    // The Pod of a restarted container stays Running.
+    const retries = exit.exitCode !== 0 && pod.spec.restartPolicy !== 'Never' && !stopping.signal.aborted
+    updateStatus({
+      container: { terminated },
+      ...(!retries && { phase: exit.exitCode === 0 ? 'Succeeded' : 'Failed' }),
+    })
+    log.debug('container exited', { exitCode: exit.exitCode })
+    return exit
   }
 
-  async function stopped(running: RunningContainer): Promise<Ended> {
+  async function stopContainer(running: RunningContainer): Promise<ContainerExit> {
     running.signal('SIGTERM')
-    const late = new AbortController()
-    const killed = sleep(grace * 1000, undefined, { signal: late.signal })
+    const timeout = new AbortController()
+    const killed = sleep(grace * 1000, undefined, { signal: timeout.signal })
       .then(() => running.signal('SIGKILL'))
       .catch(() => {})
-    const ended = await running.ended
-    late.abort()
+    const exit = await running.ended
+    timeout.abort()
     await killed
-    return ended
+    return exit
   }
 
   async function terminatedState(
     running: RunningContainer,
-    ended: Ended,
+    exit: ContainerExit,
     startedAt: string,
   ): Promise<NonNullable<ContainerState['terminated']>> {
-    const words = await readFile(running.messageFile, 'utf8')
+    const written = await readFile(running.messageFile, 'utf8')
     const output = await readFile(running.logFile, 'utf8')
-    const message = lastWords(words, output, container?.terminationMessagePolicy, ended.exitCode)
+    const message = terminationMessage(written, output, container?.terminationMessagePolicy, exit.exitCode)
     return {
-      exitCode: ended.exitCode,
-      reason: ended.exitCode === 0 ? 'Completed' : 'Error',
+      exitCode: exit.exitCode,
+      reason: exit.exitCode === 0 ? 'Completed' : 'Error',
       ...(message && { message }),
       startedAt,
       finishedAt: seconds(),
@@ -168,18 +171,18 @@ export function startPodWorker(pod: PodObject, options: PodWorkerOptions): PodWo
   }
 
   async function backOff(failures: number): Promise<void> {
-    const { firstMs, longestMs } = options.backoff
-    const pause = Math.min(longestMs, firstMs * 2 ** (failures - 2))
+    const { firstMs, maxMs } = options.backoff
+    const pause = Math.min(maxMs, firstMs * 2 ** (failures - 2))
     const message = `back-off ${Math.round(pause / 1000)}s restarting failed container=${container?.name} pod=${key.name}_${key.namespace}(${pod.metadata.uid})`
-    say({ container: { waiting: { reason: 'CrashLoopBackOff', message } } })
+    updateStatus({ container: { waiting: { reason: 'CrashLoopBackOff', message } } })
     events.event(pod, 'Warning', 'BackOff', message)
-    await waited(pause)
+    await wait(pause)
   }
 
-  /** The API server keeps a deleted Pod until its kubelet says that nothing of it runs any more. */
+  /** The API server keeps a deleted Pod until its kubelet confirms that no container is running. */
   async function confirmDeletion(): Promise<void> {
-    await said
-    await heard(() =>
+    await statusSent
+    await untilAccepted(() =>
       kube
         .raw('DELETE', `${objectPath(pods, key)}?gracePeriodSeconds=0`, {
           apiVersion: 'v1',
@@ -187,21 +190,21 @@ export function startPodWorker(pod: PodObject, options: PodWorkerOptions): PodWo
           preconditions: { uid: pod.metadata.uid },
         })
         .catch(error => {
-          // Another Pod has its name by now.
+          // Meanwhile another Pod with the same name exists.
           if (!isConflict(error)) throw error
         }),
     )
   }
 
-  function untilEnding(): Promise<void> {
+  function untilStopping(): Promise<void> {
     return new Promise(resolve => {
-      if (ending.signal.aborted) resolve()
-      else ending.signal.addEventListener('abort', () => resolve(), { once: true })
+      if (stopping.signal.aborted) resolve()
+      else stopping.signal.addEventListener('abort', () => resolve(), { once: true })
     })
   }
 
-  async function waited(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: ending.signal }).catch(() => {})
+  async function wait(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: stopping.signal }).catch(() => {})
   }
 
   function environmentOf(): Record<string, string> {
@@ -217,33 +220,36 @@ export function startPodWorker(pod: PodObject, options: PodWorkerOptions): PodWo
   }
 
   const done = run().catch(error => {
-    log.error('a Pod could not be run', { error })
-    say({ phase: 'Failed', container: { waiting: { reason: 'CreateContainerError', message: String(error) } } })
+    log.error('cannot run Pod', { error })
+    updateStatus({
+      phase: 'Failed',
+      container: { waiting: { reason: 'CreateContainerError', message: String(error) } },
+    })
   })
   return {
     stop(seconds) {
       grace = seconds
-      ending.abort()
+      stopping.abort()
     },
     kill() {
       grace = 0
-      forgotten.abort()
-      ending.abort()
+      abandoned.abort()
+      stopping.abort()
     },
     done,
     logFile: previous => logFiles.at(previous ? -2 : -1),
   }
 }
 
-/** Docker's and containerd's usual set, for a container that does not say what it wants. */
-const usualCapabilities = [
+/** Default capabilities of Docker and containerd. */
+const defaultCapabilities = [
   ...['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'MKNOD', 'NET_BIND_SERVICE', 'NET_RAW'],
   ...['SETFCAP', 'SETGID', 'SETPCAP', 'SETUID', 'SYS_CHROOT', 'AUDIT_WRITE'],
 ]
 
 function capabilitiesOf(context: Record<string, unknown> | undefined): string[] {
   const { add = [], drop = [] } = (context?.['capabilities'] ?? {}) as { add?: string[]; drop?: string[] }
-  const kept = drop.includes('ALL') ? [] : usualCapabilities.filter(name => !drop.includes(name))
+  const kept = drop.includes('ALL') ? [] : defaultCapabilities.filter(name => !drop.includes(name))
   return [...new Set([...kept, ...add])]
 }
 

@@ -1,5 +1,5 @@
 /**
- * The hostPath volumes of a Pod: checked by their type as a kubelet does, and turned into mounts.
+ * The hostPath volumes of a Pod: checks their type as a kubelet does, and returns mounts.
  */
 import { type Stats, statSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -8,46 +8,47 @@ import type { PodObject } from '../../src/kube/types.ts'
 import type { Mount } from './container.ts'
 import type { SandboxNode } from './node.ts'
 
-/** A volume that cannot be mounted, in the kubelet's words. */
+/** A volume that cannot be mounted; the message is that of a kubelet. */
 export class MountFailure extends Error {}
 
 type Volume = NonNullable<PodObject['spec']['volumes']>[number]
 
-/** Mounts of the Pod's first container. Directories that may be created are. */
+/** Mounts of the first container. Creates directories and files of the types *OrCreate. */
 export async function mountsOf(pod: PodObject, node: Pick<SandboxNode, 'hostPath'>): Promise<Mount[]> {
   const mounts: Mount[] = []
   for (const { name, mountPath, readOnly = false } of pod.spec.containers[0]?.volumeMounts ?? []) {
     const volume = pod.spec.volumes?.find(each => each.name === name)
-    if (!volume?.hostPath) throw new MountFailure(`MountVolume.SetUp failed for volume "${name}" : it is no hostPath`)
-    const { source, kind } = await prepared(volume, volume.hostPath, node)
+    if (!volume?.hostPath)
+      throw new MountFailure(`MountVolume.SetUp failed for volume "${name}" : only hostPath is supported`)
+    const { source, kind } = await prepareVolume(volume, volume.hostPath, node)
     mounts.push({ source, target: mountPath, readOnly, kind })
   }
   return mounts
 }
 
-async function prepared(
+async function prepareVolume(
   { name }: Volume,
   { path, type = '' }: { path: string; type?: string },
   node: Pick<SandboxNode, 'hostPath'>,
 ): Promise<Pick<Mount, 'source' | 'kind'>> {
   const source = node.hostPath(path)
-  if (type.endsWith('OrCreate') && !found(source)) {
+  if (type.endsWith('OrCreate') && !statIfPresent(source)) {
     if (type === 'DirectoryOrCreate') await mkdir(source, { recursive: true })
     else {
       await mkdir(dirname(source), { recursive: true })
       await writeFile(source, '', { flag: 'a' })
     }
   }
-  const there = found(source)
+  const stat = statIfPresent(source)
   const refuse = (what: string) =>
     new MountFailure(`MountVolume.SetUp failed for volume "${name}" : hostPath type check failed: ${path} ${what}`)
-  if (type.startsWith('Directory') && !there?.isDirectory()) throw refuse('is not a directory')
-  if (type.startsWith('File') && !there?.isFile()) throw refuse('is not a file')
-  if (type === 'Socket' && !there?.isSocket()) throw refuse('is not a socket file')
-  if (!there) throw refuse('does not exist')
-  return { source, kind: there.isDirectory() ? 'directory' : 'file' }
+  if (type.startsWith('Directory') && !stat?.isDirectory()) throw refuse('is not a directory')
+  if (type.startsWith('File') && !stat?.isFile()) throw refuse('is not a file')
+  if (type === 'Socket' && !stat?.isSocket()) throw refuse('is not a socket file')
+  if (!stat) throw refuse('does not exist')
+  return { source, kind: stat.isDirectory() ? 'directory' : 'file' }
 }
 
-function found(path: string): Stats | undefined {
+function statIfPresent(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false })
 }

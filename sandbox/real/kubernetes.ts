@@ -1,5 +1,5 @@
 /**
- * The two clusters of a sandbox on real parts: etcd, and a kube-apiserver and kube-controller-manager each.
+ * The two clusters of a sandbox with real services: etcd, and a kube-apiserver and kube-controller-manager each.
  */
 import { connectKube } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/config.ts'
@@ -20,15 +20,10 @@ const serviceAccounts: Resource = {
   namespaced: true,
 }
 
-interface Place {
-  url: string
-  kubeconfig: string
-}
+type RigInfo = Record<'management' | 'biz', { url: string; kubeconfig: string }>
 
-type Told = Record<'management' | 'biz', Place>
-
-export async function openRealClusters(state: StateDir, log: Log): Promise<Clusters> {
-  const rig = await startRig<Told>('kubernetes', state)
+export async function startRealClusters(state: StateDir, log: Log): Promise<Clusters> {
+  const rig = await startRig<RigInfo>('kubernetes', state)
   const [management, biz] = await Promise.all([realCluster(rig, 'management', log), realCluster(rig, 'biz', log)])
   const close = async () => {
     await Promise.all([management.kube.close(), biz.kube.close()])
@@ -43,7 +38,7 @@ export async function openRealClusters(state: StateDir, log: Log): Promise<Clust
   return { management, biz, close }
 }
 
-/** Real admission lets no Pod in whose ServiceAccount is not there; the chart installs the agent's. */
+/** A real API server rejects Pods whose ServiceAccount does not exist; in production the chart installs the one of the agent. */
 async function installAccount({ kube }: Cluster): Promise<void> {
   const options = { fieldManager: 'multinic-sandbox', force: true }
   const v1 = { apiVersion: 'v1' } as const
@@ -52,26 +47,26 @@ async function installAccount({ kube }: Cluster): Promise<void> {
   await kube.apply(serviceAccounts, { ...v1, kind: 'ServiceAccount', metadata }, options)
 }
 
-async function realCluster(rig: Rig<Told>, name: 'management' | 'biz', log: Log): Promise<Cluster> {
-  const { url, kubeconfig } = rig.told[name]
-  const refuse = (word: string) => {
-    throw new Error(`${word}: these clusters are real ones, which cannot be told to do that`)
+async function realCluster(rig: Rig<RigInfo>, name: 'management' | 'biz', log: Log): Promise<Cluster> {
+  const { url, kubeconfig } = rig.info[name]
+  const refuse = (fault: string) => {
+    throw new Error(`${fault}: not available with --kubernetes real`)
   }
   return {
     get api(): never {
-      throw new Error('this cluster is a real one')
+      throw new Error('a real cluster has no simulated API')
     },
     url,
     kubeconfig,
     kube: connectKube(await loadKubeconfig(kubeconfig), { log }),
     faults: {
-      away: async on => {
+      setUnreachable: async on => {
         await rig.call(on ? 'away' : 'back', name)
       },
-      conflicts: () => refuse('conflicts'),
+      setConflicts: () => refuse('conflicts'),
       compact: () => refuse('compacted-watches'),
     },
-    // It asks the kubelet itself, and ours has no door for that.
+    // A real API server reads logs from the kubelet, and the simulated kubelet has no HTTP server.
     podLogs: () => {},
   }
 }

@@ -1,60 +1,65 @@
 /**
- * The cloud of a sandbox on real parts: Keystone, Neutron, Nova and RabbitMQ. Contrabass stays ours, and the world becomes a
- * picture of what Neutron holds, so that the nodes are wired after the real ports, whoever attached them.
+ * The cloud of a sandbox with real services: Keystone, Neutron, Nova and RabbitMQ. Contrabass stays simulated. The cloud state
+ * mirrors the ports in Neutron, so that nodes get NICs for them no matter who attached them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Log } from '../../src/telemetry/log.ts'
 import type { Cloud } from '../cloud/cloud.ts'
-import { contrabassBroken, createContrabass } from '../cloud/contrabass.ts'
-import { serve } from '../cloud/http-server.ts'
-import type { Port, Service, SubnetInput, World } from '../cloud/state.ts'
+import { contrabassInternalError, createContrabass } from '../cloud/contrabass.ts'
+import { startHttpServer } from '../cloud/http-server.ts'
+import type { CloudState, Port, Service, SubnetInput } from '../cloud/state.ts'
 import type { StateDir } from '../lifecycle/state-dir.ts'
 import { type Rig, startRig } from './rig.ts'
 
-interface Told {
+interface RigInfo {
   urls: Omit<Record<Service, string>, 'contrabass'>
   region: string
   projectId: string
   user: { name: string; password: string; domain: string }
-  bus: NonNullable<World['bus']>
+  bus: NonNullable<CloudState['bus']>
 }
 
-export interface Wanted {
+export interface CloudLayout {
   subnets: SubnetInput[]
-  /** Names; each gets its first port in the first subnet. */
+  /** Names; each server gets its primary port in the first subnet. */
   servers: string[]
 }
 
-const lookMs = 500
-const arrivesWithinMs = 30_000
+const pollMs = 500
+const portTimeoutMs = 30_000
 
-export async function openRealCloud(world: World, wanted: Wanted, state: StateDir, log: Log): Promise<Cloud> {
-  const rig = await startRig<Told>('openstack', state)
+export async function startRealCloud(
+  cloudState: CloudState,
+  layout: CloudLayout,
+  state: StateDir,
+  log: Log,
+): Promise<Cloud> {
+  const rig = await startRig<RigInfo>('openstack', state)
   const life = new AbortController()
   try {
-    const { urls, region, projectId, user, bus } = rig.told
-    Object.assign(world, { region, bus, user: { ...world.user, ...user } })
-    world.project = { id: projectId, name: 'multinic' }
-    await build(rig, world, wanted)
-    await look(rig, world)
-    const contrabass = await serve({
-      ...{ service: 'contrabass', world, log, broken: contrabassBroken },
-      handler: createContrabass(world, () => urls.keystone),
+    const { urls, region, projectId, user, bus } = rig.info
+    Object.assign(cloudState, { region, bus, user: { ...cloudState.user, ...user } })
+    cloudState.project = { id: projectId, name: 'multinic' }
+    await createResources(rig, cloudState, layout)
+    await syncPorts(rig, cloudState)
+    const contrabass = await startHttpServer({
+      ...{ service: 'contrabass', cloudState, log, internalError: contrabassInternalError },
+      handler: createContrabass(cloudState, () => urls.keystone),
     })
-    const follows = follow(rig, world, life.signal, log)
+    const polling = pollPorts(rig, cloudState, life.signal, log)
     return {
       urls: { ...urls, contrabass: contrabass.url },
       calls: () => {
-        throw new Error('the services of a real cloud do not count their calls')
+        throw new Error('a real cloud does not count its calls')
       },
       revokeTokens: () => {
-        throw new Error('the tokens of a real cloud are revoked in its Keystone')
+        throw new Error('tokens of a real cloud can be revoked only in its Keystone')
       },
-      hands: {
+      attacher: {
         async attach(server, subnet) {
           const id = String(await rig.call('attach', server.id, { networkId: subnet.networkId }))
-          return arrived(world, id)
+          return waitForPort(cloudState, id)
         },
         detach: async port => {
           await rig.call('detach', port.deviceId, port.id)
@@ -62,7 +67,7 @@ export async function openRealCloud(world: World, wanted: Wanted, state: StateDi
       },
       async close() {
         life.abort()
-        await follows
+        await polling
         await contrabass.close()
         await rig.stop()
       },
@@ -74,10 +79,14 @@ export async function openRealCloud(world: World, wanted: Wanted, state: StateDi
   }
 }
 
-/** Networks, subnets and servers, as the simulated cloud has them. */
-async function build(rig: Rig<Told>, world: World, { subnets, servers }: Wanted): Promise<void> {
-  const projectId = rig.told.projectId
-  const made = await Promise.all(
+/** Creates the same networks, subnets and servers as in the simulated cloud. */
+async function createResources(
+  rig: Rig<RigInfo>,
+  cloudState: CloudState,
+  { subnets, servers }: CloudLayout,
+): Promise<void> {
+  const projectId = rig.info.projectId
+  const created = await Promise.all(
     subnets.map(async ({ name, cidr, mtu }) => {
       const networkId = String(await rig.call('createNetwork', { name: `${name}-net`, mtu }))
       const id = String(await rig.call('createSubnet', { name, networkId, cidr }))
@@ -87,15 +96,15 @@ async function build(rig: Rig<Told>, world: World, { subnets, servers }: Wanted)
       return { id, name, networkId, projectId, cidr, mtu, gatewayIp: shown.subnet.gateway_ip, hostRoutes: [] }
     }),
   )
-  for (const { mtu, ...subnet } of made) {
-    world.networks.set(subnet.networkId, { id: subnet.networkId, name: `${subnet.name}-net`, projectId, mtu })
-    world.subnets.set(subnet.id, subnet)
+  for (const { mtu, ...subnet } of created) {
+    cloudState.networks.set(subnet.networkId, { id: subnet.networkId, name: `${subnet.name}-net`, projectId, mtu })
+    cloudState.subnets.set(subnet.id, subnet)
   }
-  const nics = [{ networkId: made[0]?.networkId }]
+  const nics = [{ networkId: created[0]?.networkId }]
   const ids = await Promise.all(servers.map(async name => String(await rig.call('bootServer', { name, nics }))))
   for (const [index, name] of servers.entries()) {
     const id = ids[index] ?? ''
-    world.servers.set(id, { id, name, projectId, status: 'ACTIVE', metadata: {}, createdAt: world.now() })
+    cloudState.servers.set(id, { id, name, projectId, status: 'ACTIVE', metadata: {}, createdAt: cloudState.now() })
   }
 }
 
@@ -118,19 +127,19 @@ const portList = z.object({
   ),
 })
 
-/** Takes over what Neutron says; whoever is to be told is told when ports have come or gone. */
-async function look(rig: Rig<Told>, world: World): Promise<void> {
-  const { ports } = portList.parse(await rig.call('neutron', `/v2.0/ports?project_id=${rig.told.projectId}`))
-  const before = [...world.ports.keys()].sort().join()
+/** Copies the ports of Neutron into the cloud state, and notifies listeners when ports were added or removed. */
+async function syncPorts(rig: Rig<RigInfo>, cloudState: CloudState): Promise<void> {
+  const { ports } = portList.parse(await rig.call('neutron', `/v2.0/ports?project_id=${rig.info.projectId}`))
+  const before = [...cloudState.ports.keys()].sort().join()
   const now = new Map(
     ports
-      // Neutron's own, and those that a server is still being given, are nobody's NIC.
-      .filter(port => world.servers.has(port.device_id) && port.device_owner.startsWith('compute:'))
+      // Skip ports of Neutron itself and those that are not bound to a server yet.
+      .filter(port => cloudState.servers.has(port.device_id) && port.device_owner.startsWith('compute:'))
       .map((port): [string, Port] => [port.id, portOf(port)]),
   )
-  world.ports.clear()
-  for (const [id, port] of now) world.ports.set(id, port)
-  if ([...now.keys()].sort().join() !== before) world.portsChanged()
+  cloudState.ports.clear()
+  for (const [id, port] of now) cloudState.ports.set(id, port)
+  if ([...now.keys()].sort().join() !== before) cloudState.emitPortsChange()
 }
 
 function portOf(port: z.infer<typeof portList>['ports'][number]): Port {
@@ -150,19 +159,19 @@ function portOf(port: z.infer<typeof portList>['ports'][number]): Port {
   }
 }
 
-async function follow(rig: Rig<Told>, world: World, signal: AbortSignal, log: Log): Promise<void> {
+async function pollPorts(rig: Rig<RigInfo>, cloudState: CloudState, signal: AbortSignal, log: Log): Promise<void> {
   while (!signal.aborted) {
-    await sleep(lookMs, undefined, { signal }).catch(() => {})
-    if (!signal.aborted) await look(rig, world).catch(error => log.warn('the ports could not be looked at', { error }))
+    await sleep(pollMs, undefined, { signal }).catch(() => {})
+    if (!signal.aborted) await syncPorts(rig, cloudState).catch(error => log.warn('cannot list ports', { error }))
   }
 }
 
-async function arrived(world: World, id: string): Promise<Port> {
-  const until = performance.now() + arrivesWithinMs
+async function waitForPort(cloudState: CloudState, id: string): Promise<Port> {
+  const until = performance.now() + portTimeoutMs
   for (;;) {
-    const port = world.ports.get(id)
+    const port = cloudState.ports.get(id)
     if (port) return port
-    if (performance.now() > until) throw new Error(`Neutron does not show port ${id}, which Nova has attached`)
+    if (performance.now() > until) throw new Error(`port ${id}: attached by Nova, but Neutron does not list it`)
     await sleep(50)
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Real parts beside the sandbox: a program of the checkout starts them, and this process speaks to it over a channel.
+ * Real services for the sandbox: a program of the checkout (test/rigs/serve.ts) starts them, and this process calls it over IPC.
  *
- * It is started, never imported: the program that is shipped must not carry what only tests and sandboxes need. Why:
+ * The program is started, never imported: the bundle of the sandbox must not contain the rigs. Why:
  * docs/decisions/0023-real-software-in-sandbox.md
  */
 import { spawn } from 'node:child_process'
@@ -10,57 +10,57 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { environment } from '../../src/runtime/env.ts'
 import { checkout } from '../checkout.ts'
-import { partMark, type StateDir } from '../lifecycle/state-dir.ts'
+import { processMarker, type StateDir } from '../lifecycle/state-dir.ts'
 
 export interface Rig<T> {
-  /** What it said when all was up. */
-  readonly told: T
+  /** URLs and credentials of the running services. */
+  readonly info: T
   call(method: string, ...args: unknown[]): Promise<unknown>
   stop(): Promise<void>
 }
 
-type Said = { up: unknown } | { failed: string } | { id: number; result?: unknown; error?: string }
+type RigMessage = { up: unknown } | { failed: string } | { id: number; result?: unknown; error?: string }
 
-const patienceMs = 10_000
+const stopTimeoutMs = 10_000
 
-export async function startRig<T>(what: 'kubernetes' | 'openstack', state: StateDir): Promise<Rig<T>> {
+export async function startRig<T>(name: 'kubernetes' | 'openstack', state: StateDir): Promise<Rig<T>> {
   const program = join(checkout, 'test/rigs/serve.ts')
-  if (!existsSync(program)) throw new Error(`real ${what} is started from a checkout of the project, and this is none`)
-  const dir = state.path(`real-${what}`)
+  if (!existsSync(program)) throw new Error(`--${name} real requires a checkout of the project: ${program} not found`)
+  const dir = state.path(`real-${name}`)
   await mkdir(dir, { recursive: true })
-  const logFile = state.path(`real-${what}.log`)
+  const logFile = state.path(`real-${name}.log`)
   const output = openSync(logFile, 'a')
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, what, dir], {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, name, dir], {
     stdio: ['ignore', output, output, 'ipc'],
-    env: { ...environment(), [partMark]: state.dir },
+    env: { ...environment(), [processMarker]: state.dir },
     detached: true,
   })
   closeSync(output)
-  const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
-  const waiting = new Map<number, (said: { result?: unknown; error?: string }) => void>()
-  let asked = 0
+  const exited = new Promise<void>(resolve => child.once('exit', () => resolve()))
+  const pending = new Map<number, (reply: { result?: unknown; error?: string }) => void>()
+  let calls = 0
 
-  const told = await new Promise<T>((resolve, reject) => {
-    child.on('message', (said: Said) => {
-      if ('up' in said) resolve(said.up as T)
-      else if ('failed' in said) reject(new Error(`real ${what} does not start: ${said.failed}`))
-      else waiting.get(said.id)?.(said)
+  const info = await new Promise<T>((resolve, reject) => {
+    child.on('message', (message: RigMessage) => {
+      if ('up' in message) resolve(message.up as T)
+      else if ('failed' in message) reject(new Error(`cannot start real ${name}: ${message.failed}`))
+      else pending.get(message.id)?.(message)
     })
     child.once('error', reject)
-    ended.then(async () => {
-      const last = (await readFile(logFile, 'utf8').catch(() => '')).trimEnd().split('\n').slice(-5).join('\n')
-      reject(new Error(`real ${what} has ended; ${logFile} ends with:\n${last}`))
-      for (const answer of waiting.values()) answer({ error: `real ${what} has ended` })
+    exited.then(async () => {
+      const lastLines = (await readFile(logFile, 'utf8').catch(() => '')).trimEnd().split('\n').slice(-5).join('\n')
+      reject(new Error(`real ${name} exited; ${logFile} ends with:\n${lastLines}`))
+      for (const settle of pending.values()) settle({ error: `real ${name} exited` })
     })
   })
 
   return {
-    told,
+    info,
     call: (method, ...args) =>
       new Promise((resolve, reject) => {
-        const id = ++asked
-        waiting.set(id, ({ result, error }) => {
-          waiting.delete(id)
+        const id = ++calls
+        pending.set(id, ({ result, error }) => {
+          pending.delete(id)
           if (error === undefined) resolve(result)
           else reject(new Error(error))
         })
@@ -68,9 +68,9 @@ export async function startRig<T>(what: 'kubernetes' | 'openstack', state: State
       }),
     async stop() {
       child.kill('SIGTERM')
-      const late = setTimeout(() => child.kill('SIGKILL'), patienceMs)
-      await ended
-      clearTimeout(late)
+      const timeout = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
+      await exited
+      clearTimeout(timeout)
     },
   }
 }

@@ -1,91 +1,88 @@
 /**
- * `multinic sandbox play` and `multinic sandbox tour`: scenarios on a sandbox, for people with or without a terminal.
+ * `multinic sandbox play` and `multinic sandbox tour`: run scenarios on a sandbox, interactively or not.
  */
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
-import { command, running, stateOf, type Where } from '../commands/cli-options.ts'
-import { clean, ownerOf } from '../lifecycle/state-dir.ts'
-import { findScenario, shippedScenarios } from './find.ts'
-import { play } from './runner.ts'
+import { addCommand, type SandboxLocation, stateDirOf, withControl } from '../commands/cli-options.ts'
+import { findOwner, stopAndRemove } from '../lifecycle/state-dir.ts'
+import { findScenario, scenarioNames } from './find.ts'
+import { runScenario } from './runner.ts'
 
-export function addPlayCommands(sandbox: Command): void {
-  command(sandbox, 'play', 'play a scenario on it; without one, lists those that come with the project')
-    .argument('[file]', 'a YAML file, or a name such as reboot')
-    .action(async (file: string | undefined, where: Where) => {
-      if (file === undefined) return console.log(await listed())
-      const scenario = await findScenario(file)
-      await running(where, async control => {
+export function addScenarioCommands(sandbox: Command): void {
+  addCommand(sandbox, 'play', 'run a scenario; without one, list the scenarios of the project')
+    .argument('[scenario]', 'YAML file, or a name such as reboot')
+    .action(async (scenarioName: string | undefined, location: SandboxLocation) => {
+      if (scenarioName === undefined) return console.log(await scenarioList())
+      const scenario = await findScenario(scenarioName)
+      await withControl(location, async control => {
         console.log(`${scenario.name}: ${scenario.about.trimEnd()}`)
-        const person = audience()
+        const prompt = openPrompt()
         try {
-          await play(scenario, { control, say: console.log, next: person?.next })
+          await runScenario(scenario, { control, print: console.log, confirm: prompt?.confirm })
         } finally {
-          person?.leave()
+          prompt?.close()
         }
       })
-      console.log(`\nplayed to the end: ${scenario.name}`)
+      console.log(`\nfinished: ${scenario.name}`)
     })
 
-  command(sandbox, 'tour', 'a guided tour for newcomers: starts a sandbox, shows it, takes it down').action(
-    async (where: Where) => tour(where),
+  addCommand(sandbox, 'tour', 'guided tour: start a sandbox, explain it step by step, remove it').action(
+    async (location: SandboxLocation) => tour(location),
   )
 }
 
-async function listed(): Promise<string> {
-  const names = await shippedScenarios()
+async function scenarioList(): Promise<string> {
+  const names = await scenarioNames()
   const found = await Promise.all(names.map(findScenario))
-  const longest = Math.max(...names.map(name => name.length))
+  const width = Math.max(...names.map(name => name.length))
   return found
-    .map(({ about }, index) => `${(names[index] ?? '').padEnd(longest)}  ${about.trim().split('\n').join(' ')}`)
+    .map(({ about }, index) => `${(names[index] ?? '').padEnd(width)}  ${about.trim().split('\n').join(' ')}`)
     .join('\n')
 }
 
-/** One that ran before the tour is left running after it. */
-async function tour(where: Where): Promise<void> {
-  const state = stateOf(where)
+/** A sandbox that was running before the tour keeps running after it. */
+async function tour(location: SandboxLocation): Promise<void> {
+  const state = stateDirOf(location)
   const scenario = await findScenario('tour')
-  const ownSandbox = (await ownerOf(state)) === undefined
-  const person = audience()
-  const say = console.log
-  say(`${scenario.name}: ${scenario.about.trimEnd()}\n`)
+  const startsSandbox = (await findOwner(state)) === undefined
+  const prompt = openPrompt()
+  const print = console.log
+  print(`${scenario.name}: ${scenario.about.trimEnd()}\n`)
   try {
-    if (ownSandbox) {
+    if (startsSandbox) {
       const { upDetached } = await import('../commands/up.ts')
-      await upDetached({ state, nodes: 3, nicDelayMs: 300, program: './bin/multinic', say: quietly(say) })
+      await upDetached({ state, nodes: 3, nicDelayMs: 300, program: './bin/multinic', print: onlyProgress(print) })
     }
-    await running(where, control => play(scenario, { control, say, next: person?.next }))
-    if (ownSandbox) await person?.next('\nEnter takes the sandbox down (Ctrl-C leaves it running; "make down" ends it)')
+    await withControl(location, control => runScenario(scenario, { control, print, confirm: prompt?.confirm }))
+    if (startsSandbox)
+      await prompt?.confirm('Press Enter to remove the sandbox (Ctrl-C keeps it running; "make down" removes it)')
   } finally {
-    person?.leave()
-    if (ownSandbox && !person?.interrupted()) {
-      await clean(state)
-      say('the sandbox is gone: processes, namespaces, files')
+    prompt?.close()
+    if (startsSandbox && !prompt?.interrupted()) {
+      await stopAndRemove(state)
+      print('sandbox removed: processes, namespaces, files')
     }
   }
 }
 
-/** The steps of the start; what a person could type next comes later. */
-function quietly(say: (line: string) => void): (line: string) => void {
+/** Keeps the progress lines of `up` and drops the status tree and the commands to try. */
+function onlyProgress(print: (line: string) => void): (line: string) => void {
   return line => {
-    if (!line.includes('\n') && line !== '') say(`  ${line}`)
+    if (!line.includes('\n') && line !== '') print(`  ${line}`)
   }
 }
 
-/** Whoever sits at the terminal; nobody where there is none, and then nothing waits. */
-function audience() {
+/** Waits for Enter at each pause. Undefined without a terminal: the scenario then runs without pauses. */
+function openPrompt() {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return undefined
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
-  const left = new AbortController()
-  let stopped = false
-  terminal.once('SIGINT', () => {
-    stopped = true
-    left.abort(new Error('left by Ctrl-C'))
-  })
+  const interrupt = new AbortController()
+  terminal.once('SIGINT', () => interrupt.abort(new Error('interrupted by Ctrl-C')))
   return {
-    async next(prompt: string) {
-      await terminal.question(`\n  ${prompt.trim()} `, { signal: left.signal })
+    async confirm(text: string) {
+      await terminal.question(`\n  ${text.trim()} `, { signal: interrupt.signal })
     },
-    leave: () => terminal.close(),
-    interrupted: () => stopped,
+    close: () => terminal.close(),
+    interrupted: () => interrupt.signal.aborted,
   }
 }

@@ -1,51 +1,56 @@
 /**
- * Plays a scenario on a running sandbox, step by step, and ends the faults that it began, whatever happens.
+ * Runs a scenario on a running sandbox, step by step, and stops the faults that it started even if a step fails.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../src/runtime/errors.ts'
-import { saidOn } from '../commands/shell.ts'
-import type { Control } from '../control/client.ts'
-import { type InterfaceView, type SandboxStatus, treeOf } from '../control/status.ts'
+import { runOnNode } from '../commands/shell.ts'
+import type { ControlClient } from '../control/client.ts'
+import { type InterfaceView, type SandboxStatus, statusTree } from '../control/status.ts'
 import type { Scenario, Step } from './scenario.ts'
 
-export interface Stage {
-  control: Control
-  say: (line: string) => void
-  /** At a pause: resolves when whoever watches wants to go on. */
-  next?: ((prompt: string) => Promise<void>) | undefined
+export interface RunOptions {
+  control: ControlClient
+  print: (line: string) => void
+  /** Called at a pause; resolves when the user continues. */
+  confirm?: ((prompt: string) => Promise<void>) | undefined
 }
 
-const usualMs = 60_000
-const lookMs = 100
+const defaultTimeoutMs = 60_000
+const pollMs = 100
 
-export async function play(scenario: Scenario, stage: Stage): Promise<void> {
+export async function runScenario(scenario: Scenario, options: RunOptions): Promise<void> {
   const ports = new Map<string, string>()
-  const begun = new Set<string>()
+  const faults = new Set<string>()
   try {
     for (const step of scenario.steps) {
       try {
-        await playStep(step, stage, ports, begun)
+        await runStep(step, options, ports, faults)
       } catch (error) {
         throw new Error(`${scenario.file}:${step.line}: ${step.kind}: ${messageOf(error)}`, { cause: error })
       }
     }
   } finally {
-    for (const word of [...begun].reverse()) await stage.control.faultOff(word)
+    for (const name of [...faults].reverse()) await options.control.stopFault(name)
   }
 }
 
-async function playStep(step: Step, stage: Stage, ports: Map<string, string>, begun: Set<string>): Promise<void> {
-  const { control, say } = stage
+async function runStep(
+  step: Step,
+  options: RunOptions,
+  ports: Map<string, string>,
+  faults: Set<string>,
+): Promise<void> {
+  const { control, print } = options
   const idOf = (name: string) => ports.get(name) ?? ''
   switch (step.kind) {
     case 'say':
-      return say(`\n▸ ${step.value.trimEnd().replaceAll('\n', '\n  ')}`)
+      return print(`\n▸ ${step.value.trimEnd().replaceAll('\n', '\n  ')}`)
     case 'attach': {
       const { vm, subnet, count = 1, as } = step.value
       const attached = await control.attach({ vm, subnet, count })
       if (as !== undefined && attached[0]) ports.set(as, attached[0].id)
       for (const { macAddress, address } of attached)
-        say(`  attached ${as ? `${as}: ` : ''}${macAddress} ${address} to ${vm}`)
+        print(`  attached ${as ? `${as}: ` : ''}${macAddress} ${address} to ${vm}`)
       return
     }
     case 'detach': {
@@ -53,111 +58,114 @@ async function playStep(step: Step, stage: Stage, ports: Map<string, string>, be
       const gone = await control.detach(
         port === undefined ? { vm, name } : { vm: await vmOf(control, idOf(port)), port: idOf(port) },
       )
-      for (const { macAddress, address } of gone) say(`  detached ${port ?? name}: ${macAddress} ${address}`)
+      for (const { macAddress, address } of gone) print(`  detached ${port ?? name}: ${macAddress} ${address}`)
       return
     }
     case 'reboot':
       await control.reboot(step.value)
-      return say(`  ${step.value} is up again`)
+      return print(`  ${step.value} rebooted`)
     case 'fault': {
-      const { word, node, for: forMs } = { node: undefined, for: undefined, ...step.value }
-      const active = await control.faultOn({ word, node, forMs })
-      const on = active.find(fault => fault.word === word)
-      if (on) begun.add(word)
-      return say(`  fault ${word}${on ? `: ${on.does}` : ' happened'}`)
+      const { name, node, for: forMs } = { node: undefined, for: undefined, ...step.value }
+      const active = await control.startFault({ name, node, forMs })
+      const started = active.find(fault => fault.name === name)
+      if (started) faults.add(name)
+      return print(`  fault ${name}${started ? `: ${started.effect}` : ' injected'}`)
     }
     case 'end':
-      await control.faultOff(step.value === 'all' ? undefined : step.value)
-      if (step.value === 'all') begun.clear()
-      else begun.delete(step.value)
-      return say(`  ended ${step.value === 'all' ? 'all faults' : step.value}`)
+      await control.stopFault(step.value === 'all' ? undefined : step.value)
+      if (step.value === 'all') faults.clear()
+      else faults.delete(step.value)
+      return print(`  stopped ${step.value === 'all' ? 'all faults' : step.value}`)
     case 'expect': {
-      const { within = usualMs, port, node, ...wanted } = step.value
-      const what = port ?? node ?? ''
-      const told = await until(within, control, status =>
-        port === undefined ? nodeMeets(status, what, wanted) : portMeets(status, idOf(port), wanted),
+      const { within = defaultTimeoutMs, port, node, ...expected } = step.value
+      const subject = port ?? node ?? ''
+      const observed = await waitFor(within, control, status =>
+        port === undefined ? checkNode(status, subject, expected) : checkPort(status, idOf(port), expected),
       )
-      return say(`  ✔ ${what}: ${told}`)
+      return print(`  ✔ ${subject}: ${observed}`)
     }
     case 'ready':
-      await until(step.value, control, status => ({ met: status.ready, told: treeOf(status) }))
-      return say('  ✔ everything that is attached is configured')
+      await waitFor(step.value, control, status => ({ met: status.ready, observed: statusTree(status) }))
+      return print('  ✔ all attached ports are configured')
     case 'run': {
       const { node, line, shows } = step.value
       const { host, nodes } = await control.status()
-      if (host === 'simulated') return say(withoutShell(node, line, nodes))
-      const said = await saidOn(node, await control.node(node), line)
-      say(`  ${node}$ ${line}`)
-      if (said) say(`    ${said.replaceAll('\n', '\n    ')}`)
-      if (shows !== undefined && !said.includes(shows)) throw new Error(`"${shows}" is not in what it said`)
+      if (host === 'simulated') return print(withoutShell(node, line, nodes))
+      const output = await runOnNode(node, await control.node(node), line)
+      print(`  ${node}$ ${line}`)
+      if (output) print(`    ${output.replaceAll('\n', '\n    ')}`)
+      if (shows !== undefined && !output.includes(shows)) throw new Error(`the output does not contain "${shows}"`)
       return
     }
     case 'show':
-      return say(`  ${treeOf(await control.status()).replaceAll('\n', '\n  ')}`)
+      return print(`  ${statusTree(await control.status()).replaceAll('\n', '\n  ')}`)
     case 'pause':
-      return stage.next?.(step.value ?? 'Enter goes on')
+      return options.confirm?.(step.value ?? 'Press Enter to continue')
   }
 }
 
-interface Look {
+interface Check {
   met: boolean
-  told: string
+  observed: string
 }
 
-interface Wanted {
+interface Expectation {
   state?: string | undefined
   reason?: string | undefined
   nic?: string | undefined
   gone?: true | undefined
 }
 
-/** What was told when it was met; fails with what was told last. */
-async function until(withinMs: number, control: Control, look: (status: SandboxStatus) => Look): Promise<string> {
+/** Polls until the check is met and returns what it observed; throws with the last observation. */
+async function waitFor(
+  withinMs: number,
+  control: ControlClient,
+  check: (status: SandboxStatus) => Check,
+): Promise<string> {
   const end = performance.now() + withinMs
   for (;;) {
-    const { met, told } = look(await control.status())
-    if (met) return told
-    if (performance.now() > end) throw new Error(`not within ${withinMs / 1000} s; it is:\n${told}`)
-    await sleep(lookMs)
+    const { met, observed } = check(await control.status())
+    if (met) return observed
+    if (performance.now() > end) throw new Error(`not met within ${withinMs / 1000} s; observed:\n${observed}`)
+    await sleep(pollMs)
   }
 }
 
-function portMeets(status: SandboxStatus, id: string, wanted: Wanted): Look {
+function checkPort(status: SandboxStatus, id: string, expected: Expectation): Check {
   const nic = status.nodes.flatMap(node => node.interfaces).find(each => each.portId === id)
-  if (wanted.gone) return { met: nic === undefined, told: nic ? shown(nic) : 'gone' }
-  if (!nic) return { met: false, told: 'no such port' }
+  if (expected.gone) return { met: nic === undefined, observed: nic ? nicText(nic) : 'gone' }
+  if (!nic) return { met: false, observed: 'port not found' }
   const met =
-    (wanted.state ?? nic.status) === nic.status &&
-    (wanted.reason ?? nic.reason) === nic.reason &&
-    (wanted.nic ?? nic.name) === nic.name
-  return { met, told: shown(nic) }
+    (expected.state ?? nic.status) === nic.status &&
+    (expected.reason ?? nic.reason) === nic.reason &&
+    (expected.nic ?? nic.name) === nic.name
+  return { met, observed: nicText(nic) }
 }
 
-function shown({ name, status, reason, message, address }: InterfaceView): string {
+function nicText({ name, status, reason, message, address }: InterfaceView): string {
   const why = status === 'Configured' ? [] : [reason, message]
-  return [name || 'a port', status, address, ...why].filter(Boolean).join('  ')
+  return [name || 'port', status, address, ...why].filter(Boolean).join('  ')
 }
 
-/** There is nothing to run a line on: what is known of the node stands for what it would have said. */
+/** Simulated nodes cannot run commands: shows the NICs of the node instead. */
 function withoutShell(node: string, line: string, nodes: SandboxStatus['nodes']): string {
   const nics = nodes.find(({ name }) => name === node)?.interfaces ?? []
-  const told = [`  ${node} is simulated and has no shell for "${line}"; its NICs:`, ...nics.map(shown)]
-  return told.join('\n    ')
+  return [`  ${node} is simulated and cannot run "${line}"; its NICs:`, ...nics.map(nicText)].join('\n    ')
 }
 
-function nodeMeets(status: SandboxStatus, name: string, wanted: Wanted): Look {
+function checkNode(status: SandboxStatus, name: string, expected: Expectation): Check {
   const node = status.nodes.find(each => each.name === name)
-  if (!node) return { met: wanted.gone === true, told: `there is no node ${name}` }
+  if (!node) return { met: expected.gone === true, observed: `node ${name} not found` }
   const { state, reason, message } = node
   const met =
-    !wanted.gone &&
-    (wanted.state ?? state) === state &&
-    (wanted.reason ?? reason) === reason &&
-    (wanted.nic === undefined || node.interfaces.some(nic => nic.name === wanted.nic))
-  return { met, told: [state, reason, message].filter(Boolean).join('  ') }
+    !expected.gone &&
+    (expected.state ?? state) === state &&
+    (expected.reason ?? reason) === reason &&
+    (expected.nic === undefined || node.interfaces.some(nic => nic.name === expected.nic))
+  return { met, observed: [state, reason, message].filter(Boolean).join('  ') }
 }
 
-async function vmOf(control: Control, portId: string): Promise<string> {
+async function vmOf(control: ControlClient, portId: string): Promise<string> {
   const { nodes } = await control.status()
   return nodes.find(node => node.interfaces.some(nic => nic.portId === portId))?.name ?? ''
 }

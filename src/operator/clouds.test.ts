@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Cloud as SandboxCloud, startCloud } from '../../sandbox/cloud/cloud.ts'
-import { addPort, addServer, addSubnet, createWorld, type Server } from '../../sandbox/cloud/state.ts'
+import { addPort, addServer, addSubnet, createCloudState, type Server } from '../../sandbox/cloud/state.ts'
 import { silent } from '../telemetry/log.ts'
 import { type CloudRequest, type Clouds, createClouds } from './clouds.ts'
 import { resolveSettings } from './config.ts'
 
 const minute = 60_000
-const world = createWorld()
+const world = createCloudState()
 let sandbox: SandboxCloud
 let clouds: Clouds
 let server: Server

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Cloud, startCloud } from '../../sandbox/cloud/cloud.ts'
-import { addPort, addServer, addSubnet, createWorld, setPortStatus } from '../../sandbox/cloud/state.ts'
+import { addPort, addServer, addSubnet, createCloudState, setPortStatus } from '../../sandbox/cloud/state.ts'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import type { Answering } from '../../test/openstack/answering.ts'
 import { startPostOnlyViola, startTellingViola } from '../../test/operator/viola-stand-ins.ts'
@@ -26,7 +26,7 @@ import { wellKnownSecret } from './credentials.ts'
 import { runOperator } from './main.ts'
 
 const within = 40_000
-const world = createWorld()
+const world = createCloudState()
 let cluster: AuditedCluster
 let cloud: Cloud
 let viola: Answering

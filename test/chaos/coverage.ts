@@ -1,7 +1,7 @@
 /**
  * What chaos is promised to bring about, and the faults and acts that do it; and the short form of it, which has them all.
  */
-import type { Word } from '../../sandbox/faults/catalogue.ts'
+import type { FaultName } from '../../sandbox/faults/catalogue.ts'
 import { type Act, historyOf, type Step } from './history.ts'
 
 const answers = (manner: 'unauthorized' | 'throttled' | 'failing' | 'garbled' | 'truncated' | 'empty' | 'slow') =>
@@ -9,9 +9,9 @@ const answers = (manner: 'unauthorized' | 'throttled' | 'failing' | 'garbled' | 
 
 export const promisedFaults = {
   'kill -9 of each part': ['killed-operator', 'killed-viola', 'killed-controller', 'killed-agent'],
-  'lost notices': ['lost-notices'],
-  'duplicated notices': ['duplicated-notices'],
-  'reordered notices': ['reordered-notices'],
+  'lost notices': ['lost-notifications'],
+  'duplicated notices': ['duplicated-notifications'],
+  'reordered notices': ['reordered-notifications'],
   'broker restarts': ['restarted-broker'],
   'a token that is revoked': ['revoked-tokens'],
   'Neutron and Nova answer 401': answers('unauthorized'),
@@ -21,8 +21,8 @@ export const promisedFaults = {
   'Neutron and Nova break off': answers('truncated'),
   'Neutron and Nova answer nothing': answers('empty'),
   'Neutron and Nova are slow': answers('slow'),
-  'Viola is away': ['away-viola'],
-  'an API server is away': ['away-management-api', 'away-biz-api'],
+  'Viola is away': ['stopped-viola'],
+  'an API server is away': ['unreachable-management-api', 'unreachable-biz-api'],
   conflicts: ['conflicts'],
   'compacted watches': ['compacted-watches'],
   'the cloud’s clock jumps': ['wrong-clock'],
@@ -31,7 +31,7 @@ export const promisedFaults = {
   'a NIC is unplugged while it is configured': ['unplugged-nics'],
   'carrier loss': ['no-carrier'],
   'a duplicate IP': ['duplicate-address'],
-} satisfies Record<string, readonly Word[]>
+} satisfies Record<string, readonly FaultName[]>
 
 export const promisedActs: Record<string, (act: Act) => boolean> = {
   'a port is attached': ({ act }) => act === 'attach',

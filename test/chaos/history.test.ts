@@ -79,7 +79,7 @@ for (const [what, isIt] of Object.entries(promisedActs))
   test(`the short form has it: ${what}`, () => assert.ok(short.some(isIt)))
 
 test('without a broker none of its faults is chosen', () => {
-  assert.ok(!wordsFor({ broker: false }).some(word => /notices|broker/.test(word)))
+  assert.ok(!wordsFor({ broker: false }).some(word => /notifications|broker/.test(word)))
   assert.ok(wordsFor({ broker: false }).includes('slow-neutron'))
 })
 

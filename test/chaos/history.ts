@@ -1,7 +1,7 @@
 /**
  * What happens to the world in one run of chaos: acts of people and faults, in an order that a number decides. Pure.
  */
-import { catalogue, type Word, words } from '../../sandbox/faults/catalogue.ts'
+import { catalogue, type FaultName, faultNames } from '../../sandbox/faults/catalogue.ts'
 import { indexesOf } from '../support/random.ts'
 
 export type Act =
@@ -20,7 +20,7 @@ export type Act =
   | { act: 'partition'; part: ReplicatedPart; forMs: number }
   /** The clock of a part is set, and put right again. */
   | { act: 'clock'; part: ClockedPart; offMs: number; forMs: number }
-  | { act: 'fault'; word: Word; vm?: string; forMs: number }
+  | { act: 'fault'; word: FaultName; vm?: string; forMs: number }
 
 /** Those of which two run. */
 export const replicatedParts = ['operator', 'controller'] as const
@@ -37,7 +37,7 @@ export interface HistoryOptions {
   vms: readonly string[]
   subnets: readonly string[]
   /** Faults, dealt like cards: each has its turn before one comes again. */
-  words: readonly Word[]
+  words: readonly FaultName[]
 }
 
 /** The cloud's numbers and ours leave room for this many. */
@@ -47,8 +47,8 @@ const hour = 3_600_000
 const jumps = [-24 * hour, -hour, hour, 24 * hour]
 
 /** All that a sandbox can have; without a broker of its own those of the bus are left out. */
-export function wordsFor({ broker }: { broker: boolean }): Word[] {
-  return words.filter(word => broker || !/notices|broker/.test(word))
+export function wordsFor({ broker }: { broker: boolean }): FaultName[] {
+  return faultNames.filter(word => broker || !/notifications|broker/.test(word))
 }
 
 export function historyOf(seed: number, { steps, vms, subnets, words: known }: HistoryOptions): Step[] {
@@ -58,20 +58,20 @@ export function historyOf(seed: number, { steps, vms, subnets, words: known }: H
   const attached = new Map<string, string>()
   const [away, paused] = [new Set<string>(), new Set<string>()]
   let made = 0
-  let cards: Word[] = []
+  let cards: FaultName[] = []
 
   const toggled = (set: Set<string>, vm: string): boolean => {
     const was = set.delete(vm)
     if (!was) set.add(vm)
     return was
   }
-  const dealt = (): Word => {
+  const dealt = (): FaultName => {
     if (cards.length === 0) cards = [...known]
-    return cards.splice(below(cards.length), 1)[0] as Word
+    return cards.splice(below(cards.length), 1)[0] as FaultName
   }
   const fault = (): Act => {
     const word = dealt()
-    return { act: 'fault', word, ...(catalogue[word].ofNodes && { vm: pick(vms) }), forMs: 500 + below(5_000) }
+    return { act: 'fault', word, ...(catalogue[word].perNode && { vm: pick(vms) }), forMs: 500 + below(5_000) }
   }
   const attach = (): Act => {
     const vm = pick(vms)

@@ -50,15 +50,15 @@ async function marksOf(walk: TestSandbox): Promise<Record<string, string>> {
 }
 
 async function secretsTold({ sandbox }: TestSandbox): Promise<string[]> {
-  const { world, management, biz, state } = sandbox
+  const { cloudState, management, biz, state } = sandbox
   const logs = readdirSync(state.path('logs'))
   const told = new Map(logs.map(name => [name, readFileSync(join(state.path('logs'), name), 'utf8')]))
   for (const [cluster, { kube }] of Object.entries({ management, biz }))
     for (const resource of [openstackConfigs, nodeConfigs, events] as Resource[])
       told.set(`${cluster} ${resource.plural}`, JSON.stringify((await kube.list(resource, { namespace })).items))
   const secrets = {
-    'the password of the cloud': world.user.password,
-    'the key of Contrabass': world.provider.encryptKey,
+    'the password of the cloud': cloudState.user.password,
+    'the key of Contrabass': cloudState.provider.encryptKey,
   }
   return [...told].flatMap(([where, text]) =>
     Object.entries(secrets).flatMap(([what, secret]) => (text.includes(secret) ? [`G9: ${where} tells ${what}`] : [])),

@@ -4,8 +4,8 @@
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { builtParts } from '../../sandbox/lifecycle/bundles.ts'
-import { agentImage, sandboxNamespace as namespace, ownProgram } from '../../sandbox/lifecycle/components.ts'
+import { ensureBundles } from '../../sandbox/lifecycle/bundles.ts'
+import { agentImage, sandboxNamespace as namespace, programCommand } from '../../sandbox/lifecycle/components.ts'
 import { leases } from '../../src/kube/resources.ts'
 import { startDaemon } from '../rigs/process.ts'
 import { eventually } from '../support/eventually.ts'
@@ -29,15 +29,15 @@ export async function startReplica(
   part: ReplicatedPart,
   { env: given }: ReplicaOptions,
 ): Promise<Replica> {
-  const { state, urls, parts } = sandbox
+  const { state, urls, components: parts } = sandbox
   const cluster = part === 'operator' ? sandbox.management : sandbox.biz
   const name = `second-${part}`
   const way = await wayTo(Number(new URL(cluster.url).port))
   const kubeconfig = state.path(`${name}.kubeconfig`)
   const own = await readFile(cluster.kubeconfig, 'utf8')
   await writeFile(kubeconfig, own.replaceAll(new URL(cluster.url).host, `127.0.0.1:${way.port}`), { mode: 0o600 })
-  const { program } = await builtParts()
-  const { command, env } = ownProgram(program, part)
+  const { program } = await ensureBundles()
+  const { command, env } = programCommand(program, part)
   const [node = '', ...args] = command
   const told = {
     operator: {
@@ -67,14 +67,14 @@ export async function startReplica(
         async () => {
           const holder = (await cluster.kube.get(leases, lease))?.spec?.holderIdentity
           if (holder?.startsWith(name)) return
-          parts.hold(part)
+          parts.suspend(part)
           await cluster.kube.patch(leases, lease, { spec: { holderIdentity: '', leaseDurationSeconds: 1 } })
           throw new Error(`${name} does not come to lead`)
         },
         { within: 90_000, every: 500 },
       )
     } finally {
-      parts.letGo(part)
+      parts.resume(part)
     }
   }
 

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { serverNamed, subnetNamed } from '../../sandbox/cloud/state.ts'
+import { findServer, findSubnet } from '../../sandbox/cloud/state.ts'
 import { run } from '../../sandbox/exec.ts'
 import { catalogue } from '../../sandbox/faults/catalogue.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
@@ -45,7 +45,7 @@ export async function play(stage: ChaosStage, history: readonly Step[]): Promise
     }
     for (const part of replicatedParts) replicas[part].heal()
     clocks.putRight()
-    await walk.sandbox.faults.off()
+    await walk.sandbox.faults.stop()
     await comeBack(walk, model)
     await rest(walk, model)
     await watcher.look()
@@ -86,10 +86,10 @@ async function actOut({ walk, clocks, model, watcher, replicas }: Playing, step:
     case 'reboot':
       return watcher.without(step.vm, () => sandbox.reboot(step.vm))
     case 'mtu': {
-      const { networkId } = subnetNamed(sandbox.world, step.subnet)
-      const network = sandbox.world.networks.get(networkId)
+      const { networkId } = findSubnet(sandbox.cloudState, step.subnet)
+      const network = sandbox.cloudState.networks.get(networkId)
       if (network) network.mtu = step.mtu
-      return sandbox.world.portsChanged()
+      return sandbox.cloudState.emitPortsChange()
     }
     case 'leave':
       model.away.add(step.vm)
@@ -115,13 +115,13 @@ async function actOut({ walk, clocks, model, watcher, replicas }: Playing, step:
       return clocks.set(step.part, step.offMs, step.forMs)
     case 'fault':
       // A part that is just away can be neither killed nor made to stand still.
-      return asPerson(() => sandbox.faults.on({ word: step.word, node: step.vm, ...untilOver(step) }))
+      return asPerson(() => sandbox.faults.start({ name: step.word, node: step.vm, ...untilOver(step) }))
   }
 }
 
 /** A fault that happens once has no duration. */
 function untilOver({ word, forMs }: Extract<Act, { act: 'fault' }>): { forMs?: number } {
-  return catalogue[word].once ? {} : { forMs }
+  return catalogue[word].oneShot ? {} : { forMs }
 }
 
 /** Whoever types at a cluster that is away tries again. */
@@ -130,7 +130,7 @@ async function asPerson(work: () => Promise<void>): Promise<void> {
 }
 
 function nameVms({ sandbox }: TestSandbox, { away }: Pick<Model, 'away'>): Promise<void> {
-  const vmNames = [...sandbox.nodes.keys()].filter(vm => !away.has(vm)).map(vm => serverNamed(sandbox.world, vm).id)
+  const vmNames = [...sandbox.nodes.keys()].filter(vm => !away.has(vm)).map(vm => findServer(sandbox.cloudState, vm).id)
   return asPerson(async () => {
     await sandbox.management.kube.patch(openstackConfigs, { namespace, name: 'sandbox' }, { spec: { vmNames } })
   })
@@ -188,9 +188,9 @@ async function help({ sandbox }: TestSandbox, signal: AbortSignal): Promise<void
 
 /** The object, the kernel and the inventory have just the ports that are wanted, with the MTU of their networks. */
 async function equalsModel(walk: TestSandbox, model: Model, vm: string): Promise<void> {
-  const { world } = walk.sandbox
+  const { cloudState } = walk.sandbox
   const wanted = wantedOf(model, vm)
-    .map(port => `${port.mac} ${world.networks.get(subnetNamed(world, port.subnet).networkId)?.mtu}`)
+    .map(port => `${port.mac} ${cloudState.networks.get(findSubnet(cloudState, port.subnet).networkId)?.mtu}`)
     .sort()
   const { nics } = await walk.nodeState(vm)
   const ours = nics.filter(nic => nic.name.startsWith('multinic'))
@@ -233,7 +233,7 @@ async function leaked(walk: TestSandbox, before: Held): Promise<string[]> {
   for (const what of ['secrets', 'namespaces', 'mounts'] as const)
     if (now[what] > before[what]) found.push(`leak: ${now[what]} ${what} instead of ${before[what]}`)
   for (const part of ['operator', 'viola', 'controller']) {
-    const pid = sandbox.parts.pidOf(part)
+    const pid = sandbox.components.pidOf(part)
     if (pid === undefined) {
       found.push(`${part} does not run`)
       continue

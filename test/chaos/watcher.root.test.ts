@@ -20,7 +20,7 @@ before(async () => {
   for (const _ of [1, 2]) walk.attach({ vm, subnet: 'storage' })
   await walk.settled()
   // From here on nobody puts right what is broken.
-  for (const part of ['operator', 'viola', 'controller'] as const) walk.sandbox.parts.hold(part)
+  for (const part of ['operator', 'viola', 'controller'] as const) walk.sandbox.components.suspend(part)
 })
 after(() => walk?.end())
 

@@ -1,5 +1,5 @@
 /** The suite for nodes, on network namespaces of this kernel. */
-import { builtParts } from '../../sandbox/lifecycle/bundles.ts'
+import { ensureBundles } from '../../sandbox/lifecycle/bundles.ts'
 import { file } from '../../sandbox/nodes/container.ts'
 import { namespaceMachine } from '../../sandbox/nodes/machine.ts'
 import { hostConformance } from './host.ts'
@@ -8,6 +8,6 @@ hostConformance({
   machine: namespaceMachine,
   image: async () => ({
     entrypoint: ['/multinic/node', '/multinic/agent.cjs'],
-    mounts: [file(process.execPath, '/multinic/node'), file((await builtParts()).agent, '/multinic/agent.cjs')],
+    mounts: [file(process.execPath, '/multinic/node'), file((await ensureBundles()).agent, '/multinic/agent.cjs')],
   }),
 })

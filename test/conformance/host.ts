@@ -12,14 +12,14 @@ import {
   addPort,
   addServer,
   addSubnet,
-  createWorld,
+  type CloudState,
+  createCloudState,
   type Port,
   removePort,
   type Subnet,
-  type World,
 } from '../../sandbox/cloud/state.ts'
-import { clean, makeStateDir, type StateDir, stateDir } from '../../sandbox/lifecycle/state-dir.ts'
-import { cableOf, createFabric, type Fabric, serviceAddress } from '../../sandbox/nodes/fabric.ts'
+import { makeStateDir, type StateDir, stateDir, stopAndRemove } from '../../sandbox/lifecycle/state-dir.ts'
+import { createFabric, type Fabric, fabricLinkOf, serviceAddress } from '../../sandbox/nodes/fabric.ts'
 import type { Machine } from '../../sandbox/nodes/machine.ts'
 import { createNode, type SandboxNode } from '../../sandbox/nodes/node.ts'
 import type { Image } from '../../sandbox/nodes/pod-worker.ts'
@@ -48,7 +48,7 @@ const mounted: [path: string, target: string, kind: 'directory' | 'file'][] = [
 
 export function hostConformance(place: HostPlace): void {
   let state: StateDir
-  let world: World
+  let cloudState: CloudState
   let fabric: Fabric
   let image: Image
   let [storage, wide]: [Subnet?, Subnet?] = []
@@ -59,18 +59,18 @@ export function hostConformance(place: HostPlace): void {
   before(async () => {
     state = stateDir(await mkdtemp(join(tmpdir(), 'multinic-host-')))
     await makeStateDir(state)
-    world = createWorld()
+    cloudState = createCloudState()
     fabric = await createFabric(state, place.machine(state))
     image = await place.image()
-    const home = addSubnet(world, { name: 'nodes', cidr: '10.0.0.0/24', mtu: 1500 })
-    storage = addSubnet(world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
-    wide = addSubnet(world, { name: 'wide', cidr: 'fd00:10::/64', mtu: 1500, gatewayIp: 'fd00:10::1' })
+    const home = addSubnet(cloudState, { name: 'nodes', cidr: '10.0.0.0/24', mtu: 1500 })
+    storage = addSubnet(cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+    wide = addSubnet(cloudState, { name: 'wide', cidr: 'fd00:10::/64', mtu: 1500, gatewayIp: 'fd00:10::1' })
     for (const { id, cidr, gatewayIp, networkId } of [home, storage, wide])
-      await fabric.addSubnet({ id, cidr, gatewayIp, mtu: world.networks.get(networkId)?.mtu ?? 1500 })
+      await fabric.addSubnet({ id, cidr, gatewayIp, mtu: cloudState.networks.get(networkId)?.mtu ?? 1500 })
     const made = async (name: string) => {
-      const server = addServer(world, name)
-      const primary = addPort(world, { server, subnet: home })
-      return createNode({ state, world, fabric, server, primary, nicDelayMs: () => 0, log: silent })
+      const server = addServer(cloudState, name)
+      const primary = addPort(cloudState, { server, subnet: home })
+      return createNode({ state, cloudState, fabric, server, primary, nicDelayMs: () => 0, log: silent })
     }
     ;[node, other] = [await made('worker-1'), await made('worker-2')]
   })
@@ -78,7 +78,7 @@ export function hostConformance(place: HostPlace): void {
   after(async () => {
     for (const each of [node, other]) await each?.remove()
     await fabric.remove()
-    await clean(state)
+    await stopAndRemove(state)
   })
 
   /** One run of the agent on a node, as its Pod would be. */
@@ -105,7 +105,7 @@ export function hostConformance(place: HostPlace): void {
 
   const wish = (port: Port, id: number, more: Partial<Wish> = {}): Wish => {
     const [ip] = port.fixedIps
-    const subnet = the(world.subnets.get(ip?.subnetId ?? ''))
+    const subnet = the(cloudState.subnets.get(ip?.subnetId ?? ''))
     return {
       ...{ id, name: `multinic${id}`, macAddress: port.macAddress, portId: port.id, mtu: 1450 },
       ...{ address: ip?.ipAddress ?? '', cidr: subnet.cidr, ...(subnet.gatewayIp && { gateway: subnet.gatewayIp }) },
@@ -179,10 +179,10 @@ export function hostConformance(place: HostPlace): void {
     wanted: [on: SandboxNode, subnet: Subnet][],
     act: (...ports: [Port, Port]) => Promise<void>,
   ): Promise<void> {
-    const ports = wanted.map(([{ server }, subnet]) => addPort(world, { server, subnet }))
+    const ports = wanted.map(([{ server }, subnet]) => addPort(cloudState, { server, subnet }))
     const hosts = [...new Set(wanted.map(([on]) => on))]
     const wired = async () => {
-      for (const on of hosts) await on.wire()
+      for (const on of hosts) await on.syncNics()
     }
     await wired()
     try {
@@ -190,7 +190,7 @@ export function hostConformance(place: HostPlace): void {
       await act(the(first), second ?? the(first))
     } finally {
       for (const on of hosts) await agent(on, [], { mode: 'cleanup' })
-      for (const port of ports) removePort(world, port.id)
+      for (const port of ports) removePort(cloudState, port.id)
       await wired()
     }
   }
@@ -306,16 +306,16 @@ export function hostConformance(place: HostPlace): void {
     const on = the(node)
     await withPorts([[on, the(storage)]], async port => {
       await agent(on, [wish(port, 0)])
-      await fabric.machine.ip(fabric.namespace, [`link set ${cableOf(port.id)} down`])
+      await fabric.machine.ip(fabric.namespace, [`link set ${fabricLinkOf(port.id)} down`])
       const seen = (await fabric.machine.ipJson<LinkView>(on.namespace, ['link', 'show'])).at(-1)
       assert.ok(seen?.flags.includes('UP') && !seen.flags.includes('LOWER_UP'), seen?.flags.join())
-      await fabric.machine.ip(fabric.namespace, [`link set ${cableOf(port.id)} up`])
+      await fabric.machine.ip(fabric.namespace, [`link set ${fabricLinkOf(port.id)} up`])
     })
   })
 
   test('the primary NIC and another machine are never touched', async () => {
     const on = the(node)
-    const primary = [...world.ports.values()].find(({ deviceId }) => deviceId === on.server.id)
+    const primary = [...cloudState.ports.values()].find(({ deviceId }) => deviceId === on.server.id)
     const before = await all(on)
     assert.deepEqual(verdicts(await agent(on, [wish(the(primary), 0)])), ['multinic0 Failed DefaultRoute'])
     assert.equal((await agent(on, [], { instanceId: '00000000-0000-0000-0000-000000000000' })).verdict, 'Failed')
@@ -327,10 +327,10 @@ export function hostConformance(place: HostPlace): void {
     await withPorts([[on, the(storage)]], async port => {
       await agent(on, [wish(port, 0)])
       const before = await all(on)
-      const { bootId } = on
+      const { bootID: bootId } = on
       await on.reboot()
-      assert.notEqual(on.bootId, bootId)
-      assert.equal((await readFile(join(on.root, 'proc/sys/kernel/random/boot_id'), 'utf8')).trim(), on.bootId)
+      assert.notEqual(on.bootID, bootId)
+      assert.equal((await readFile(join(on.root, 'proc/sys/kernel/random/boot_id'), 'utf8')).trim(), on.bootID)
       assert.deepEqual(await all(on), before)
       assert.equal((await agent(on, [wish(port, 0)])).changed, 0)
     })

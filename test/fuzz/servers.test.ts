@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { stringify } from 'yaml'
-import { createWorld } from '../../sandbox/cloud/state.ts'
+import { createCloudState } from '../../sandbox/cloud/state.ts'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import { recordsPath } from '../../src/contract/inventory.ts'
 import { planPath, verdictsPath } from '../../src/contract/operator-api.ts'
@@ -114,7 +114,7 @@ test('the inventory: writes', async () => {
 })
 
 test('the operator: dry runs and verdicts', async () => {
-  const world = createWorld()
+  const world = createCloudState()
   const config = openstackConfigFor(world, { name: 'main', vmNames: ['vm-1'], subnetIDs: ['s-1'], clusterId: 'biz-1' })
   const { log, failures } = listening()
   const token = 'a-token-for-plans'

@@ -4,7 +4,7 @@
 import type { Notification } from '../../sandbox/cloud/notifications.ts'
 
 export interface Meddling {
-  meddle: (notification: Notification, send: (notification: Notification) => void) => void
+  intercept: (notification: Notification, send: (notification: Notification) => void) => void
   /** After the end is reached: lets out what was held back. */
   release?: () => void
   /** While it is waited for. */
@@ -15,7 +15,7 @@ export interface Meddling {
 function losing(share: number): Meddling {
   let count = 0
   return {
-    meddle(notification, send) {
+    intercept(notification, send) {
       if (((count++ * 37) % 100) / 100 >= share) send(notification)
     },
   }
@@ -26,7 +26,7 @@ type Held = [notification: Notification, send: (notification: Notification) => v
 function holding(order: (held: Held) => Held): Meddling & { release: () => void } {
   const held: Held = []
   return {
-    meddle: (notification, send) => void held.push([notification, send]),
+    intercept: (notification, send) => void held.push([notification, send]),
     release: () => {
       for (const [notification, send] of order(held.splice(0))) send(notification)
     },
@@ -40,7 +40,7 @@ export const meddlings: Record<string, () => Meddling> = {
   '50 % are lost': () => losing(0.5),
   'all are lost': () => losing(1),
   'each comes twice': () => ({
-    meddle(notification, send) {
+    intercept(notification, send) {
       send(notification)
       send(notification)
     },

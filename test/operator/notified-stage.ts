@@ -38,13 +38,13 @@ export interface NotifiedStage extends Stage {
 
 export const within = 90_000
 
-export interface NotifiedStageOptions extends Pick<NotificationsOptions, 'meddle'> {
+export interface NotifiedStageOptions extends Pick<NotificationsOptions, 'intercept'> {
   /** False: nobody tells anything. */
   notifications?: boolean
 }
 
 export async function startNotifiedStage(rabbit: RabbitMq, options: NotifiedStageOptions = {}): Promise<NotifiedStage> {
-  const { meddle, notifications = true } = options
+  const { intercept, notifications = true } = options
   const stage = await startStage()
   const { world } = stage
   const storage = addSubnet(world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
@@ -56,7 +56,7 @@ export async function startNotifiedStage(rabbit: RabbitMq, options: NotifiedStag
     password: rabbit.password,
   }
   const told = notifications
-    ? await startNotifications(world, { url: rabbit.url, log: silent, ...(meddle && { meddle }) })
+    ? await startNotifications(world, { url: rabbit.url, log: silent, ...(intercept && { intercept }) })
     : undefined
   const playing = playNodes(stage)
 
@@ -72,7 +72,7 @@ export async function startNotifiedStage(rabbit: RabbitMq, options: NotifiedStag
     },
     detach(port) {
       Object.assign(port, { deviceId: '', deviceOwner: '' })
-      world.portsChanged()
+      world.emitPortsChange()
     },
     async picture() {
       return (await stage.nodes()).map(lineOf).sort()

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { type Cloud, startCloud } from '../../sandbox/cloud/cloud.ts'
-import { createWorld, type World } from '../../sandbox/cloud/state.ts'
+import { type CloudState, createCloudState } from '../../sandbox/cloud/state.ts'
 import { type KubeApi, startKubeApi } from '../../sandbox/kube/server.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { installDefinitions, installEncryptKey, openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
@@ -28,7 +28,7 @@ export const clusterId = 'biz-1'
 export const otherClusterId = 'biz-2'
 
 export interface Stage {
-  world: World
+  world: CloudState
   cloud: Cloud
   api: KubeApi
   kube: KubeClient
@@ -56,7 +56,7 @@ export async function startStage(
   violaEnv: Record<string, string> = {},
 ): Promise<Stage> {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-operator-'))
-  const world = createWorld()
+  const world = createCloudState()
   const cloud = await startCloud(world, log)
   const api = await startKubeApi({ name: 'management', dir, log })
   const kube = connectKube(await loadKubeconfig(api.kubeconfig), { log })

@@ -16,10 +16,10 @@ import {
   addPort,
   addServer,
   addSubnet,
-  createWorld,
+  type CloudState,
+  createCloudState,
   type Port,
   setPortStatus,
-  type World,
 } from '../../sandbox/cloud/state.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { installEncryptKey, openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
@@ -46,7 +46,7 @@ let helm: Helm
 let cp: ControlPlane
 let node: RigNode
 let kube: KubeClient
-let world: World
+let world: CloudState
 let cloud: Cloud
 let port: Port
 let vm: string
@@ -57,7 +57,7 @@ before(async () => {
   helm = await openHelm(home)
   cp = await startControlPlane()
   kube = connectKube(await loadKubeconfig(cp.kubeconfig))
-  world = createWorld()
+  world = createCloudState()
   cloud = await startCloud(world, silent, new URL(cp.server).hostname)
   const server = addServer(world, 'w1')
   vm = server.id

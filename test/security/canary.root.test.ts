@@ -73,7 +73,7 @@ before(async () => {
     },
   })
   // Nobody is there: the account is shown to no one, and the trouble is told.
-  walk.sandbox.world.bus = { urls: ['amqp://127.0.0.1:1/'], user: 'cloud', password: planted.busPassword }
+  walk.sandbox.cloudState.bus = { urls: ['amqp://127.0.0.1:1/'], user: 'cloud', password: planted.busPassword }
 })
 after(async () => {
   await walk.end()
@@ -141,14 +141,14 @@ async function ready(): Promise<string> {
 const becomes = (said: RegExp) => eventually(async () => assert.match(await ready(), said), { within: 60_000 })
 
 test('a walk in which everything fails once', async () => {
-  const { world, management, cloud } = walk.sandbox
+  const { cloudState, management, cloud } = walk.sandbox
   await walk.addConfig('canary', ['worker-1'], ['storage', 'backup'])
   walk.attach({ vm: 'worker-1', subnet: 'storage' })
   await becomes(/^True/)
   await walk.settled(60_000)
 
   for (const service of ['contrabass', 'keystone', 'neutron', 'nova'] as const) {
-    world.faults.failing = [service]
+    cloudState.faults.failing = [service]
     cloud.revokeTokens()
     await management.kube.patch(
       openstackConfigs,
@@ -160,7 +160,7 @@ test('a walk in which everything fails once', async () => {
     await becomes(/^(False|True \w+: .*(Nova|nova))/)
     await everything()
   }
-  world.faults.failing = []
+  cloudState.faults.failing = []
   await becomes(/^True/)
 
   const name = { namespace, name: 'contrabass-encrypt-key' }
@@ -176,15 +176,15 @@ test('a walk in which everything fails once', async () => {
     { spec: { settings: { contrabassEncryptKey: planted.deprecatedKey } } },
   )
   await everything()
-  await installEncryptKey(management.kube, world)
+  await installEncryptKey(management.kube, cloudState)
   await becomes(/^True/)
 
-  const knownUser = { ...world.user }
-  world.user.password = canary('new-password')
-  recording.secrets.add(world.user.password)
+  const knownUser = { ...cloudState.user }
+  cloudState.user.password = canary('new-password')
+  recording.secrets.add(cloudState.user.password)
   cloud.revokeTokens()
   await becomes(/^False KeystoneError|^True/)
-  Object.assign(world.user, knownUser)
+  Object.assign(cloudState.user, knownUser)
 
   for (const part of ['operator', 'viola', 'controller'] as const) walk.killPart(part)
   await eventually(everything, { within: 60_000, every: 500 })
@@ -280,12 +280,12 @@ test('support bundles', async () => {
 
 test('none of the secrets is anywhere', async () => {
   await everything()
-  const { world, state } = walk.sandbox
+  const { cloudState, state } = walk.sandbox
   const all = new Set([
     ...Object.values(planted),
     ...recording.secrets,
-    world.user.password,
-    world.provider.encryptKey,
+    cloudState.user.password,
+    cloudState.provider.encryptKey,
     await readFile(state.path('management', 'token'), 'utf8'),
     await readFile(state.path('biz', 'token'), 'utf8'),
   ])
@@ -342,7 +342,7 @@ for (const [sink, looks] of Object.entries(sinks))
   })
 
 test('the search finds what is there', () => {
-  for (const word of ['worker-1', walk.sandbox.world.project.id])
+  for (const word of ['worker-1', walk.sandbox.cloudState.project.id])
     assert.ok(
       [...seen.values()].some(content => isIn(word, content)),
       word,
@@ -356,7 +356,7 @@ test('the search finds what is there', () => {
 
 test('a core dump of a part holds none of its memory', () => {
   for (const part of ['operator', 'viola', 'controller']) {
-    const pid = walk.sandbox.parts.pidOf(part) ?? assert.fail(`${part} does not run`)
+    const pid = walk.sandbox.components.pidOf(part) ?? assert.fail(`${part} does not run`)
     assert.match(readFileSync(`/proc/${pid}/coredump_filter`, 'utf8'), /^0+\n$/)
   }
 })

@@ -11,11 +11,11 @@ import {
   addPort,
   addServer,
   addSubnet,
-  createWorld,
+  type CloudState,
+  createCloudState,
   type Server,
   type Subnet,
   sandboxClusterId,
-  type World,
 } from '../../sandbox/cloud/state.ts'
 import { agentImage, freeAddresses, sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import {
@@ -52,7 +52,7 @@ export interface Group {
 }
 
 export interface SoakStage {
-  world: World
+  world: CloudState
   cloud: Cloud
   management: SandboxCluster
   biz: SandboxCluster
@@ -80,7 +80,7 @@ export async function startSoakStage(options: StageOptions): Promise<SoakStage> 
     for (const end of ends.splice(0).toReversed()) await end()
   }
   try {
-    const world = createWorld()
+    const world = createCloudState()
     const cloud = await startCloud(world, silent)
     ends.push(() => cloud.close())
     const cluster = async (name: string): Promise<SandboxCluster> => {
@@ -132,7 +132,7 @@ export async function startSoakStage(options: StageOptions): Promise<SoakStage> 
   }
 }
 
-function layOut(world: World, count: number, attach: SoakStage['attach']): Pick<SoakStage, 'groups' | 'shared'> {
+function layOut(world: CloudState, count: number, attach: SoakStage['attach']): Pick<SoakStage, 'groups' | 'shared'> {
   const shared = addSubnet(world, { name: 'shared', cidr: '10.100.0.0/16', mtu: 1_500 })
   const groups: Group[] = Array.from({ length: groupCount }, (_, index) => ({
     name: `group-${index}`,

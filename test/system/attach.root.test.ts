@@ -93,7 +93,7 @@ test('a collector is told one trace of the port, from the sync to the inventory'
     spans.filter(({ failed }) => failed),
     [],
   )
-  const { user, provider } = walk.sandbox.world
+  const { user, provider } = walk.sandbox.cloudState
   const told = JSON.stringify(collector.asked.map(({ body }) => body))
   for (const secret of [user.password, provider.encryptKey]) assert.ok(!told.includes(secret))
 })
@@ -164,7 +164,7 @@ test('after a reboot the files alone bring the same NICs back', async () => {
 test('a reboot that the cluster hears of ends Configured again', async () => {
   const before = await walk.nodeState(other)
   await walk.sandbox.reboot(other)
-  const boot = walk.sandbox.nodes.get(other)?.bootId
+  const boot = walk.sandbox.nodes.get(other)?.bootID
   await eventually(async () => assert.equal((await walk.nodeConfig(other)).status?.bootID, boot), { within: 20_000 })
   await walk.settled()
   assert.deepEqual(await walk.nodeState(other), before)

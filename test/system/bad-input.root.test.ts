@@ -39,9 +39,14 @@ const refusedConfigs: Record<string, [change: (config: OpenstackConfig) => void,
 }
 for (const [name, [change, said]] of Object.entries(refusedConfigs))
   test(`an OpenstackConfig ${name} is refused with the field named`, async () => {
-    const { world, management, clusterId } = walk.sandbox
-    const input = { name: 'bad', vmNames: [...world.servers.keys()], subnetIDs: [...world.subnets.keys()], clusterId }
-    const config = openstackConfigFor(world, input)
+    const { cloudState, management, clusterId } = walk.sandbox
+    const input = {
+      name: 'bad',
+      vmNames: [...cloudState.servers.keys()],
+      subnetIDs: [...cloudState.subnets.keys()],
+      clusterId,
+    }
+    const config = openstackConfigFor(cloudState, input)
     change(config)
     await assert.rejects(management.kube.create(openstackConfigs, config), error => {
       assert.ok(error instanceof KubeError)

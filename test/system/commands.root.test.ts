@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { SandboxStatus } from '../../sandbox/control/status.ts'
-import { partMark, processesOf, stateDir } from '../../sandbox/lifecycle/state-dir.ts'
+import { processesOf, processMarker, stateDir } from '../../sandbox/lifecycle/state-dir.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -63,7 +63,7 @@ function leftovers(): string[] {
     .split('\n')
     .filter(line => line.includes(dir))
   const processes = readdirSync('/proc').filter(
-    pid => /^\d+$/.test(pid) && environOf(pid).includes(`${partMark}=${dir}`),
+    pid => /^\d+$/.test(pid) && environOf(pid).includes(`${processMarker}=${dir}`),
   )
   return [...namespaces, ...mounts, ...processes, ...(existsSync(dir) ? [dir] : [])]
 }
@@ -97,7 +97,7 @@ test('up returns when four ports on three nodes are configured NICs, and says wh
 test('a second up says that one runs already, and shows it', async () => {
   const { code, out } = await sandbox('up')
   assert.equal(code, 0)
-  assert.match(out, /a sandbox runs already/)
+  assert.match(out, /a sandbox is already running/)
   assert.match(out, /sandbox ready/)
 })
 
@@ -128,7 +128,7 @@ test('attach, detach, reboot and shell do what they say', async () => {
     ['multinic0', 'multinic1'],
   )
 
-  assert.equal((await sandbox('reboot', 'worker-3')).out, 'worker-3 is up again\n')
+  assert.equal((await sandbox('reboot', 'worker-3')).out, 'worker-3 rebooted\n')
   const shell = await sandbox('shell', 'worker-3', 'sh', '-c', 'hostname; ls /sys/class/net /etc/netplan')
   assert.equal(shell.code, 0, shell.err)
   assert.match(shell.out, /^worker-3\n/)
@@ -137,18 +137,18 @@ test('attach, detach, reboot and shell do what they say', async () => {
 
 test('a fault is switched on by its word, shown, and ends by itself or by a word', async () => {
   const listed = await sandbox('fault')
-  assert.match(listed.out, /^slow-neutron +Neutron takes 2 seconds for each answer; ends: it answers as before$/m)
+  assert.match(listed.out, /^slow-neutron +Neutron takes 2 seconds for each response; recovery: it answers normally$/m)
   const on = await sandbox('fault', 'full-disk', '--node', 'worker-2')
-  assert.match(on.out, /"fault off full-disk" ends it: there is room again/, on.err)
-  assert.match((await sandbox('fault', 'slow-neutron', '--for', '1s')).out, /it ends after 1 s/)
-  assert.match((await sandbox('status')).out, /\nfaults\n {2}full-disk on worker-2 {2}nodes have no room/)
+  assert.match(on.out, /recovery with "fault off full-disk": the disk has free space/, on.err)
+  assert.match((await sandbox('fault', 'slow-neutron', '--for', '1s')).out, /recovery after 1 s: it answers normally/)
+  assert.match((await sandbox('status')).out, /\nfaults\n {2}full-disk on worker-2 {2}nodes have a full disk/)
   await eventually(async () =>
     assert.deepEqual(
-      (await status()).faults.map(fault => fault.word),
+      (await status()).faults.map(fault => fault.name),
       ['full-disk'],
     ),
   )
-  assert.equal((await sandbox('fault', 'off')).out, 'no fault is on\n')
+  assert.equal((await sandbox('fault', 'off')).out, 'no active faults\n')
   assert.deepEqual((await ready()).faults, [])
 })
 
@@ -156,15 +156,18 @@ test('mistakes are told, not thrown about', async () => {
   const cases: [args: string[], said: RegExp][] = [
     [
       ['attach', '--vm', 'worker-9', '--subnet', 'storage'],
-      /there is no VM worker-9; there are worker-1, worker-2, worker-3/,
+      /VM worker-9 not found; the VMs are worker-1, worker-2, worker-3/,
     ],
-    [['attach', '--vm', 'worker-1', '--subnet', 'home'], /there is no subnet home; there are nodes, storage, backup/],
-    [['detach', '--vm', 'worker-1'], /say which: --port ID, --name multinic1 or --all/],
+    [
+      ['attach', '--vm', 'worker-1', '--subnet', 'home'],
+      /subnet home not found; the subnets are nodes, storage, backup/,
+    ],
+    [['detach', '--vm', 'worker-1'], /specify one of --port ID, --name multinic1 and --all/],
     [['detach', '--vm', 'worker-1', '--name', 'multinic7'], /worker-1 has no attached port multinic7/],
-    [['reboot', 'worker-9'], /there is no node worker-9/],
-    [['fault', 'slow-nuetron'], /there is no fault "slow-nuetron"; did you mean slow-keystone, slow-neutron/],
+    [['reboot', 'worker-9'], /node worker-9 not found/],
+    [['fault', 'slow-nuetron'], /fault "slow-nuetron" not found; did you mean slow-keystone, slow-neutron/],
     [['fault', 'slow-neutron', '--for', 'ever'], /must be a duration, such as 300ms/],
-    [['up', '--nodes', 'none'], /must be a whole number above zero/],
+    [['up', '--nodes', 'none'], /must be a positive integer/],
   ]
   for (const [args, said] of cases) {
     const { code, err } = await sandbox(...args)
@@ -179,8 +182,8 @@ test('down leaves nothing behind, and is content when there is nothing', async (
   assert.equal((await sandbox('down')).code, 0)
   assert.deepEqual(leftovers(), [])
   const again = await sandbox('down')
-  assert.deepEqual([again.code, again.out], [0, `no sandbox runs in ${dir}\n`])
-  assert.match((await sandbox('status')).err, /no sandbox runs in/)
+  assert.deepEqual([again.code, again.out], [0, `no sandbox is running in ${dir}\n`])
+  assert.match((await sandbox('status')).err, /no sandbox is running in/)
 })
 
 test('a directory that is not a sandbox is never emptied', async () => {
@@ -190,7 +193,7 @@ test('a directory that is not a sandbox is never emptied', async () => {
   for (const command of ['up', 'down']) {
     const { code, err } = await sandbox(command, '--dir', precious)
     assert.equal(code, 1)
-    assert.match(err, /precious is not a directory of a sandbox; it is left alone/)
+    assert.match(err, /precious is not a sandbox directory; choose a new or an empty directory/)
   }
   assert.equal(readFileSync(join(precious, 'thesis.txt'), 'utf8'), 'years of work')
   await rm(precious, { recursive: true })
@@ -199,16 +202,16 @@ test('a directory that is not a sandbox is never emptied', async () => {
 test('where namespaces are not allowed, nodes are simulated, and up says so and why', async () => {
   const without = ['--bounding-set=-sys_admin', program, 'sandbox', 'up', '--nodes', '2', '--dir', dir]
   const said = await new Promise<string>(resolve => execFile('setpriv', without, (_error, out) => resolve(out)))
-  assert.match(said, /^simulated, nodes are in memory: this system does not allow namespaces \(.*not permitted\)\n/)
+  assert.match(said, /^nodes are simulated in memory: this system does not allow namespaces \(.*not permitted\)\n/)
   assert.match(
     said,
     /sandbox ready \(simulated\)\n├─ worker-1 {2}Configured\n│ {2}├─ multinic0 +Configured +10\.10\.0\.10/,
   )
-  assert.equal((await sandbox('reboot', 'worker-1')).out, 'worker-1 is up again\n')
+  assert.equal((await sandbox('reboot', 'worker-1')).out, 'worker-1 rebooted\n')
   await sandbox('attach', '--vm', 'worker-2', '--subnet', 'backup')
   const { host, nodes } = await ready()
   assert.deepEqual([host, ...nodes.map(({ interfaces }) => interfaces.length)], ['simulated', 2, 2])
-  assert.match((await sandbox('shell', 'worker-1')).err, /nodes are simulated here/)
+  assert.match((await sandbox('shell', 'worker-1')).err, /simulated nodes have no shell/)
   assert.equal((await sandbox('down')).code, 0)
   assert.deepEqual(leftovers(), [])
 })
@@ -234,17 +237,17 @@ test('with --keep a sandbox goes on where it was, even after kill -9, until it i
     )
   })
   for (const pid of await processesOf(state)) kill(pid)
-  assert.match((await sandbox('down')).out, /^the sandbox is stopped and kept in /)
+  assert.match((await sandbox('down')).out, /^sandbox stopped and saved in /)
   assert.deepEqual(leftovers(), [dir])
-  assert.match((await sandbox('up')).err, /holds a sandbox that is kept; go on with it: up --keep/)
+  assert.match((await sandbox('up')).err, /contains a saved sandbox; continue it with "up --keep"/)
 
   const again = await sandbox('up', '--keep', '--simulated')
   assert.equal(again.code, 0, again.err)
-  assert.match(again.out, /going on with the sandbox that was kept\n/)
+  assert.match(again.out, /continuing the saved sandbox\n/)
   assert.deepEqual((await ready()).nodes, [node])
   await sandbox('detach', '--vm', 'worker-1', '--name', 'multinic2')
   assert.equal((await ready()).nodes[0]?.interfaces.length, 2)
-  assert.equal((await sandbox('down', '--forget')).out, 'the sandbox is gone: processes, namespaces, files\n')
+  assert.equal((await sandbox('down', '--forget')).out, 'sandbox removed: processes, namespaces, files\n')
   assert.deepEqual(leftovers(), [])
 })
 
@@ -258,7 +261,7 @@ test('up after a crash cleans up and starts', async () => {
   await new Promise(resolve => cut.once('exit', resolve))
   const { code, out } = await sandbox('up', '--nodes', '1')
   assert.equal(code, 0, out)
-  assert.match(out, /cleaning up after a sandbox that did not end well/)
+  assert.match(out, /cleaning up after a sandbox that crashed/)
 })
 
 test('down after kill -9 of all the processes of that one leaves nothing behind either', async () => {

@@ -42,7 +42,7 @@ for (const part of ['operator', 'viola', 'controller'] as const)
       await sleep(afterMs)
       walk.killPart(part)
       await walk.settled(40_000)
-      assert.ok(walk.sandbox.parts.restartsOf(part) > 0)
+      assert.ok(walk.sandbox.components.restartsOf(part) > 0)
       await asAttached(node)
       await asAttached(other)
     })
@@ -65,7 +65,7 @@ test('an agent that is killed in its work is run again, and ends the work', asyn
 
 test('a failing Neutron and a lost role take nothing away, and what is new waits for it', async () => {
   const before = await walk.nodeState(node)
-  const { faults } = walk.sandbox.world
+  const { faults } = walk.sandbox.cloudState
   faults.failing = ['neutron']
   await eventually(
     async () => {
@@ -86,7 +86,7 @@ test('a failing Neutron and a lost role take nothing away, and what is new waits
 
 test('revoked and expiring tokens are renewed', async () => {
   walk.sandbox.cloud.revokeTokens()
-  walk.sandbox.world.faults.tokenSeconds = 2
+  walk.sandbox.cloudState.faults.tokenSeconds = 2
   walk.attach({ vm: other, subnet: 'storage' })
   await walk.settled(40_000)
 })

@@ -37,7 +37,7 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
 
   before(async () => {
     stage = await startNotifiedStage(rabbit, {
-      meddle(notification, send) {
+      intercept(notification, send) {
         if (notification.routingKey === 'notifications.info') published++
         send(notification)
       },
@@ -101,7 +101,7 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
     await stage.settled(2)
     const network = stage.world.networks.get(stage.backup.networkId) ?? assert.fail()
     network.mtu = 1400
-    stage.world.portsChanged()
+    stage.world.emitPortsChange()
     await pictures(one, 'worker-2: multinic0=10.20.0.10 mtu 1400')
   })
 
@@ -109,7 +109,7 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
     await stage.settled(2)
     const server = stage.workers[1] ?? assert.fail()
     server.name = 'renamed'
-    stage.world.portsChanged()
+    stage.world.emitPortsChange()
     await eventually(
       async () => {
         const verdicts = await (await request(`${stage.operatorUrl()}/v1/operator/verdicts`)).body.text()
@@ -118,7 +118,7 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
       { within },
     )
     server.name = 'worker-2'
-    stage.world.portsChanged()
+    stage.world.emitPortsChange()
   })
 
   test('poison is counted and dropped, and what comes after it is heard', async () => {
@@ -339,8 +339,8 @@ describe('whatever becomes of the messages', { timeout: 10 * 60_000 }, () => {
 
   for (const [name, meddling] of Object.entries(meddlings))
     test(`${name}: the end is the same`, async t => {
-      const { meddle, release = () => {}, during = () => {} } = meddling()
-      const stage = await startNotifiedStage(rabbit, { meddle })
+      const { intercept, release = () => {}, during = () => {} } = meddling()
+      const stage = await startNotifiedStage(rabbit, { intercept })
       try {
         const { picture, came, went } = await story(stage, during)
         t.diagnostic(`${name}: ports came in ${Math.round(came)} ms, went in ${Math.round(went)} ms`)

@@ -4,10 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { serverNamed, subnetNamed } from '../../sandbox/cloud/state.ts'
-import { treeOf } from '../../sandbox/control/status.ts'
+import { findServer, findSubnet } from '../../sandbox/cloud/state.ts'
+import { statusTree } from '../../sandbox/control/status.ts'
 import { createConfig, openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
-import { clean, makeStateDir, stateDir } from '../../sandbox/lifecycle/state-dir.ts'
+import { makeStateDir, stateDir, stopAndRemove } from '../../sandbox/lifecycle/state-dir.ts'
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts'
 import { nodes as nodeResource } from '../../src/kube/resources.ts'
 import { silent } from '../../src/telemetry/log.ts'
@@ -29,7 +29,7 @@ before(async () => {
 }, patient)
 after(async () => {
   await sandbox?.stop()
-  if (sandbox) await clean(sandbox.state)
+  if (sandbox) await stopAndRemove(sandbox.state)
   await rm(parent, { recursive: true })
 }, patient)
 
@@ -48,13 +48,13 @@ test(
   'the first, one in the middle and the last get their NICs, and the tree tells of many in few lines',
   patient,
   async () => {
-    const { world, clusterId } = sandbox
+    const { cloudState, clusterId } = sandbox
     for (const vm of some) sandbox.attach({ vm, subnet: 'storage' })
-    const vmNames = some.map(name => serverNamed(world, name).id)
-    const subnetIDs = [subnetNamed(world, 'storage').id]
+    const vmNames = some.map(name => findServer(cloudState, name).id)
+    const subnetIDs = [findSubnet(cloudState, 'storage').id]
     await createConfig(
       sandbox.management.kube,
-      openstackConfigFor(world, { name: 'some', vmNames, subnetIDs, clusterId }),
+      openstackConfigFor(cloudState, { name: 'some', vmNames, subnetIDs, clusterId }),
     )
     const status = await eventually(
       async () => {
@@ -68,6 +68,6 @@ test(
       { within: 120_000, every: 200 },
     )
     assert.equal(status.nodes.length, count)
-    assert.ok(treeOf(status).split('\n').length < 100, treeOf(status))
+    assert.ok(statusTree(status).split('\n').length < 100, statusTree(status))
   },
 )

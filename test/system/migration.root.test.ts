@@ -1,7 +1,7 @@
 /** The ways out of the old world on the sandbox: real NICs in namespaces, real agents, our own API server. */
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
-import { subnetNamed } from '../../sandbox/cloud/state.ts'
+import { findSubnet } from '../../sandbox/cloud/state.ts'
 import { sandboxNamespace } from '../../sandbox/lifecycle/components.ts'
 import { type MigrationStage, migrates } from './migration.ts'
 import { startTestSandbox, type TestSandbox } from './sandbox.fixture.ts'
@@ -19,7 +19,7 @@ before(async () => {
     id: server.id,
     netns: namespace,
     nics: ['storage', 'backup'].map(subnet => {
-      const { cidr, gatewayIp } = subnetNamed(sandbox.world, subnet)
+      const { cidr, gatewayIp } = findSubnet(sandbox.cloudState, subnet)
       const [port] = walk.attach({ vm: name, subnet })
       const address = port?.fixedIps[0]?.ipAddress
       assert.ok(port && address && gatewayIp)

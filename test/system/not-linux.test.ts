@@ -91,7 +91,7 @@ test('who leaves the tour by Ctrl-C keeps its sandbox, with nodes in memory, and
 test('there it is commanded as anywhere', patient, async () => {
   const { code, out } = await sandbox('up')
   assert.equal(code, 0, out)
-  assert.match(out, lent ? /a sandbox runs already/ : /simulated, nodes are in memory/)
+  assert.match(out, lent ? /a sandbox is already running/ : /nodes are simulated in memory/)
   const attached = await sandbox('attach', '--vm', 'worker-2', '--subnet', 'backup')
   assert.match(attached.out, /^attached port \S+ {2}fa:16:3e:/)
   await eventually(
@@ -101,7 +101,7 @@ test('there it is commanded as anywhere', patient, async () => {
     },
     { within: 60_000, every: 100 },
   )
-  assert.equal((await sandbox('reboot', 'worker-2')).out, 'worker-2 is up again\n')
+  assert.equal((await sandbox('reboot', 'worker-2')).out, 'worker-2 rebooted\n')
 })
 
 test('down after kill -9 leaves nothing behind there either', patient, async () => {
@@ -110,7 +110,7 @@ test('down after kill -9 leaves nothing behind there either', patient, async () 
   // We look at them as Linux tells of them, which they themselves are not told.
   await eventually(async () => assert.ok(!(await processesOf(state)).includes(owner)))
   assert.ok((await processesOf(state)).length >= 3, 'the parts still run')
-  assert.match((await sandbox('down')).out, /the sandbox is gone/)
+  assert.match((await sandbox('down')).out, /sandbox removed/)
   await eventually(async () => assert.deepEqual(await processesOf(state), []))
   assert.equal(existsSync(state.dir), false)
 })
@@ -124,13 +124,13 @@ test('the tour goes on by Enter, step by step, and takes its sandbox down', seat
       person.press('\r')
       await person.reads(next)
     }
-    await person.reads('Enter takes the sandbox down')
-    assert.match(person.read(), /worker-2 is simulated and has no shell for "ip -brief address"; its NICs:/)
+    await person.reads('Press Enter to remove the sandbox')
+    assert.match(person.read(), /worker-2 is simulated and cannot run "ip -brief address"; its NICs:/)
     person.press('\r')
     assert.equal(await person.ended, 0, person.read())
   } finally {
     person.leave()
   }
-  assert.match(person.read(), /the sandbox is gone: processes, namespaces, files/)
+  assert.match(person.read(), /sandbox removed: processes, namespaces, files/)
   assert.deepEqual([existsSync(state.dir), await processesOf(state)], [false, []])
 })

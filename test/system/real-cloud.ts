@@ -7,11 +7,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { contrabassBroken, createContrabass } from '../../sandbox/cloud/contrabass.ts'
-import { serve } from '../../sandbox/cloud/http-server.ts'
-import { createWorld } from '../../sandbox/cloud/state.ts'
-import { builtParts } from '../../sandbox/lifecycle/bundles.ts'
-import { sandboxNamespace as namespace, ownProgram } from '../../sandbox/lifecycle/components.ts'
+import { contrabassInternalError, createContrabass } from '../../sandbox/cloud/contrabass.ts'
+import { startHttpServer } from '../../sandbox/cloud/http-server.ts'
+import { createCloudState } from '../../sandbox/cloud/state.ts'
+import { ensureBundles } from '../../sandbox/lifecycle/bundles.ts'
+import { sandboxNamespace as namespace, programCommand } from '../../sandbox/lifecycle/components.ts'
 import {
   createConfig,
   installDefinitions,
@@ -77,13 +77,13 @@ export async function startRealCloudWalk(cloud: OpenStack, options: RealCloudOpt
   }
   try {
     const account = await cloud.createUser('multinic-operator', ['admin'])
-    const world = { ...createWorld(), project: { id: cloud.projectId, name: 'multinic' } }
-    world.user = { ...world.user, name: account.user, password: account.password, domain: 'Default' }
-    const contrabass = await serve({
+    const cloudState = { ...createCloudState(), project: { id: cloud.projectId, name: 'multinic' } }
+    cloudState.user = { ...cloudState.user, name: account.user, password: account.password, domain: 'Default' }
+    const contrabass = await startHttpServer({
       service: 'contrabass',
-      world,
-      handler: createContrabass({ ...world, bus: busOf(cloud) }, () => cloud.keystoneUrl),
-      broken: contrabassBroken,
+      cloudState,
+      handler: createContrabass({ ...cloudState, bus: busOf(cloud) }, () => cloud.keystoneUrl),
+      internalError: contrabassInternalError,
       log: silent,
     })
     ends.push(() => contrabass.close())
@@ -95,13 +95,13 @@ export async function startRealCloudWalk(cloud: OpenStack, options: RealCloudOpt
     const management = options.cluster ?? (await ownCluster('management'))
     const biz = options.cluster ?? (await ownCluster('biz'))
     for (const { kube } of new Set([management, biz])) await installDefinitions(kube)
-    await installEncryptKey(management.kube, world)
+    await installEncryptKey(management.kube, cloudState)
     const routing = join(dir, 'viola-routing.yaml')
     const target = { providerId: clusterId, namespace, kubeconfig: biz.kubeconfig }
     await writeFile(routing, stringify({ strict: true, targets: [target] }), { mode: 0o600 })
-    const built = await builtParts()
+    const built = await ensureBundles()
     const start = (part: 'viola' | 'operator', env: Record<string, string>): Daemon => {
-      const { command, env: usual } = ownProgram(built.program, part)
+      const { command, env: usual } = programCommand(built.program, part)
       const [program = '', ...args] = command
       const daemon = startDaemon(program, args, {
         log: join(dir, `${part}.log`),
@@ -132,7 +132,7 @@ export async function startRealCloudWalk(cloud: OpenStack, options: RealCloudOpt
       account,
       config,
       async create(name, spec) {
-        const usual = openstackConfigFor(world, { name, vmNames: [], subnetIDs: [], clusterId })
+        const usual = openstackConfigFor(cloudState, { name, vmNames: [], subnetIDs: [], clusterId })
         const { settings = {}, credentials, ...rest } = spec
         await createConfig(management.kube, {
           ...usual,

@@ -61,15 +61,12 @@ test('on a real Kubernetes a port becomes a NIC, and a killed API server is wait
   assert.match(await kubectl('version'), /Server Version: v1\.\d+\.\d+\n/)
   assert.match(await kubectl('get', 'nodes', '--no-headers'), /worker-1 +Ready.*\nworker-2 +Ready/)
 
-  await done('fault', 'away-biz-api')
-  assert.match(await done('status'), /Unknown {2}the API server of the Biz cluster cannot be asked/)
+  await done('fault', 'unreachable-biz-api')
+  assert.match(await done('status'), /Unknown {2}the API server of the Biz cluster cannot be reached/)
   await done('fault', 'off')
   await done('play', 'attach')
   assert.match(await kubectl('get', 'mnnc', '-n', 'multinic-system', '--no-headers'), /worker-2 .* Configured +1\/1/)
-  assert.match(
-    (await sandbox('fault', 'conflicts')).out,
-    /these clusters are real ones, which cannot be told to do that/,
-  )
+  assert.match((await sandbox('fault', 'conflicts')).out, /conflicts: not available with --kubernetes real/)
   await crashed(/kube-apiserver/)
 })
 
@@ -79,6 +76,6 @@ test('on a real OpenStack Nova attaches and detaches what becomes a NIC', { time
   assert.match(up, /keystone +http:\/\/127\.0\.0\.1:5000\/v3/)
   await done('play', 'attach')
   const refused = await sandbox('fault', 'slow-neutron')
-  assert.match(refused.out, /this cloud is a real one, which cannot be told to do that/)
+  assert.match(refused.out, /slow-neutron: not available with --openstack real/)
   await crashed(/neutron-server/)
 })

@@ -5,8 +5,8 @@ import { existsSync, readdirSync } from 'node:fs'
 import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { builtParts } from '../../sandbox/lifecycle/bundles.ts'
-import { ownerOf, processesOf, stateDir } from '../../sandbox/lifecycle/state-dir.ts'
+import { ensureBundles } from '../../sandbox/lifecycle/bundles.ts'
+import { findOwner, processesOf, stateDir } from '../../sandbox/lifecycle/state-dir.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -21,7 +21,7 @@ before(async () => {
   await chown(parent, nobody, nobody)
   await chmod(parent, 0o755)
   // They could not write into this checkout.
-  await builtParts()
+  await ensureBundles()
 })
 after(async () => {
   await sandbox('down')
@@ -64,7 +64,7 @@ const skip = forbidden() ?? false
 test('a user without root has the same nodes with real NICs, in a user namespace', { skip }, async () => {
   const { code, out, err } = await sandbox('up', '--nodes', '2')
   assert.equal(code, 0, `${out}\n${err}`)
-  assert.match(out, /^without root: nodes are network namespaces in a user namespace of yours\n/)
+  assert.match(out, /^running without root: nodes are network namespaces in your own user namespace\n/)
   assert.match(out, /├─ worker-1 {2}Configured\n│ {2}├─ multinic0 +Configured +10\.10\.0\.10 +mtu 9000/)
   assert.equal(existsSync(`/run/netns/${state.prefix}worker-1`), false, 'its namespaces have no name on this machine')
 
@@ -72,13 +72,13 @@ test('a user without root has the same nodes with real NICs, in a user namespace
   assert.equal(shell.code, 0, shell.err)
   assert.match(shell.out, /^0\nworker-1\n[\s\S]*90-multinic0\.yaml[\s\S]*\nmultinic0\S* +UP +10\.10\.0\.10\/24/)
 
-  assert.equal((await sandbox('reboot', 'worker-1')).out, 'worker-1 is up again\n')
+  assert.equal((await sandbox('reboot', 'worker-1')).out, 'worker-1 rebooted\n')
   const again = await sandbox('shell', 'worker-1', 'ip', '-br', 'address')
   assert.match(again.out, /multinic1\S* +UP +10\.20\.0\.10\/24/)
 })
 
 test('down after kill -9 of its first process leaves nothing of it behind', { skip }, async () => {
-  const owner = (await ownerOf(state)) ?? assert.fail('it does not run')
+  const owner = (await findOwner(state)) ?? assert.fail('it does not run')
   process.kill(owner, 'SIGKILL')
   await eventually(async () => assert.ok(!(await processesOf(state)).includes(owner)))
   assert.ok((await processesOf(state)).length >= 3, 'the parts still run')

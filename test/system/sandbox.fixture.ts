@@ -7,11 +7,11 @@ import { mkdtemp, readdir, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { request } from 'undici'
-import { serverNamed, subnetNamed } from '../../sandbox/cloud/state.ts'
+import { findServer, findSubnet } from '../../sandbox/cloud/state.ts'
 import { ipJson } from '../../sandbox/exec.ts'
 import { sandboxNamespace } from '../../sandbox/lifecycle/components.ts'
 import { createConfig, openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
-import { clean, makeStateDir, stateDir } from '../../sandbox/lifecycle/state-dir.ts'
+import { makeStateDir, stateDir, stopAndRemove } from '../../sandbox/lifecycle/state-dir.ts'
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts'
 import type { InventoryRecord } from '../../src/contract/inventory.ts'
 import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
@@ -82,11 +82,11 @@ export async function startTestSandbox(options: TestSandboxOptions = {}): Promis
   const log = createLog({ part: 'sandbox' }, { level: 'error' })
   const sandbox = await startSandbox({ state, nodes, nicDelayMs, withConfig, rabbitmq, env, log }).catch(
     async error => {
-      await clean(state)
+      await stopAndRemove(state)
       throw error
     },
   )
-  const { management, biz, world, urls } = sandbox
+  const { management, biz, cloudState, urls } = sandbox
   const placeOf = (name: string) => sandbox.nodes.get(name) ?? assert.fail(`there is no node ${name}`)
 
   async function call(url: string, init: Parameters<TestSandbox['call']>[1] = {}): Promise<Answer> {
@@ -118,10 +118,10 @@ export async function startTestSandbox(options: TestSandboxOptions = {}): Promis
       return found ?? assert.fail(`there is no OpenstackConfig ${name}`)
     },
     async addConfig(name, vms, subnets) {
-      const vmNames = vms.map(vm => serverNamed(world, vm).id)
-      const subnetIDs = subnets.map(subnet => subnetNamed(world, subnet).id)
+      const vmNames = vms.map(vm => findServer(cloudState, vm).id)
+      const subnetIDs = subnets.map(subnet => findSubnet(cloudState, subnet).id)
       const { clusterId } = sandbox
-      await createConfig(management.kube, openstackConfigFor(world, { name, vmNames, subnetIDs, clusterId }))
+      await createConfig(management.kube, openstackConfigFor(cloudState, { name, vmNames, subnetIDs, clusterId }))
     },
     async inventory(node) {
       const { status, body } = await call(`${urls['inventory']}/v1/inventory/node-configs/${node}`)
@@ -138,12 +138,12 @@ export async function startTestSandbox(options: TestSandboxOptions = {}): Promis
       )
     },
     killPart(name) {
-      const pid = sandbox.parts.pidOf(name) ?? assert.fail(`${name} does not run`)
+      const pid = sandbox.components.pidOf(name) ?? assert.fail(`${name} does not run`)
       process.kill(pid, 'SIGKILL')
     },
     async end() {
       await sandbox.stop()
-      await clean(state)
+      await stopAndRemove(state)
     },
   }
 }

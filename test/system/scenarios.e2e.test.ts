@@ -7,15 +7,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { type Control, connectControl } from '../../sandbox/control/client.ts'
+import { type ControlClient, connectControl } from '../../sandbox/control/client.ts'
 import { stateDir } from '../../sandbox/lifecycle/state-dir.ts'
-import { findScenario, shippedScenarios } from '../../sandbox/scenarios/find.ts'
+import { findScenario, scenarioNames } from '../../sandbox/scenarios/find.ts'
 import { eventually } from '../support/eventually.ts'
 import { typing } from './run-command.ts'
 
 let parent: string
 let dir: string
-let control: Control
+let control: ControlClient
 let sandbox: ReturnType<typeof typing>
 
 before(
@@ -35,11 +35,11 @@ after(async () => {
   await rm(parent, { recursive: true })
 })
 
-for (const name of (await shippedScenarios()).filter(each => each !== 'tour'))
+for (const name of (await scenarioNames()).filter(each => each !== 'tour'))
   test(`the scenario ${name} comes to its end, and leaves no fault behind`, { timeout: 300_000 }, async () => {
     const { code, out } = await sandbox('play', name)
     assert.equal(code, 0, out)
-    assert.match(out, /played to the end/)
+    assert.match(out, /finished: /)
     assert.deepEqual(await control.faults(), [])
   })
 
@@ -57,24 +57,24 @@ test('a step that is not met ends the play with its line, and its faults end too
   await writeFile(file, `name: x\nabout: y\nsteps:\n${steps.map(step => `  - ${step}\n`).join('')}`)
   const { code, out } = await sandbox('play', file)
   assert.equal(code, 1)
-  assert.match(out, /wrong\.yaml:5: expect: not within 0\.3 s; it is:\nConfigured/)
+  assert.match(out, /wrong\.yaml:5: expect: not met within 0\.3 s; observed:\nConfigured/)
   assert.doesNotMatch(out, /never/)
   assert.deepEqual(await control.faults(), [])
 })
 
 /** How often each has heard of a port: what is lost is found by looking, what comes twice changes nothing. */
-for (const word of ['lost-notices', 'duplicated-notices', 'reordered-notices'])
-  test(`${word}: a port still becomes a NIC`, { timeout: 120_000 }, async () => {
-    await control.faultOn({ word })
+for (const name of ['lost-notifications', 'duplicated-notifications', 'reordered-notifications'])
+  test(`${name}: a port still becomes a NIC`, { timeout: 120_000 }, async () => {
+    await control.startFault({ name })
     const [port] = await control.attach({ vm: 'worker-1', subnet: 'storage' })
     await becomes(port?.id, 'Configured')
-    assert.deepEqual(await control.faultOff(word), [])
+    assert.deepEqual(await control.stopFault(name), [])
     await control.detach({ vm: 'worker-1', port: port?.id ?? '' })
     await becomes(port?.id, undefined)
   })
 
 test('restarted-broker: it is back when the command returns, and is listened to again', async () => {
-  await control.faultOn({ word: 'restarted-broker' })
+  await control.startFault({ name: 'restarted-broker' })
   const [port] = await control.attach({ vm: 'worker-1', subnet: 'storage' })
   await becomes(port?.id, 'Configured')
 })

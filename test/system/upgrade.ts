@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { subnetNamed } from '../../sandbox/cloud/state.ts'
+import { findSubnet } from '../../sandbox/cloud/state.ts'
 import { ipBatch, ipJson } from '../../sandbox/exec.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { nodeConfigs } from '../../src/contract/node-config.ts'
@@ -67,7 +67,7 @@ export function upgrades(walkOf: () => TestSandbox, node: string): void {
       await eventually(
         async () => {
           const { status } = await walkOf().nodeConfig(node)
-          assert.equal(`${status?.state} ${status?.nics} ${status?.bootID}`, `Configured 2/2 ${place().bootId}`)
+          assert.equal(`${status?.state} ${status?.nics} ${status?.bootID}`, `Configured 2/2 ${place().bootID}`)
         },
         { within },
       )
@@ -105,16 +105,16 @@ export function upgrades(walkOf: () => TestSandbox, node: string): void {
 }
 
 async function attached(walk: TestSandbox, node: string): Promise<OldNic[]> {
-  const { world, nodes } = walk.sandbox
+  const { cloudState, nodes } = walk.sandbox
   const nics = Object.entries(numbers).map(([subnet, id]) => {
-    const { cidr, gatewayIp, networkId } = subnetNamed(world, subnet)
+    const { cidr, gatewayIp, networkId } = findSubnet(cloudState, subnet)
     const [port] = walk.attach({ vm: node, subnet })
     const address = port?.fixedIps[0]?.ipAddress
     assert.ok(port && address && gatewayIp)
-    const mtu = world.networks.get(networkId)?.mtu ?? 1500
+    const mtu = cloudState.networks.get(networkId)?.mtu ?? 1500
     return { id, name: `multinic${id}`, macAddress: port.macAddress, address, cidr, gateway: gatewayIp, mtu }
   })
-  await nodes.get(node)?.wire()
+  await nodes.get(node)?.syncNics()
   return nics.sort((a, b) => a.id - b.id)
 }
 

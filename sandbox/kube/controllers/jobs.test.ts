@@ -51,10 +51,10 @@ async function started(spec: Fields = {}) {
 }
 
 test('a Job gets one Pod, known by its labels, its owner and its name', async t => {
-  const world = await started()
-  t.after(world.close)
-  const { metadata } = world.pod()
-  const uid = world.job().metadata.uid
+  const cloudState = await started()
+  t.after(cloudState.close)
+  const { metadata } = cloudState.pod()
+  const uid = cloudState.job().metadata.uid
   assert.match(metadata.name, /^j-[a-z0-9]{5}$/)
   assert.deepEqual(metadata.labels, {
     app: 'agent',
@@ -66,7 +66,7 @@ test('a Job gets one Pod, known by its labels, its owner and its name', async t 
   assert.deepEqual(metadata.ownerReferences, [
     { apiVersion: 'batch/v1', kind: 'Job', name: 'j', uid, controller: true, blockOwnerDeletion: true },
   ])
-  assert.deepEqual(statusOf(world.job()), {
+  assert.deepEqual(statusOf(cloudState.job()), {
     active: 1,
     ready: 0,
     startTime: '2026-01-01T00:00:00Z',
@@ -76,110 +76,113 @@ test('a Job gets one Pod, known by its labels, its owner and its name', async t 
 })
 
 test('a Pod that succeeds completes the Job', async t => {
-  const world = await started()
-  t.after(world.close)
-  world.pass(5)
-  await world.report({ phase: 'Succeeded' })
-  assert.deepEqual(world.conditions(), [
+  const cloudState = await started()
+  t.after(cloudState.close)
+  cloudState.pass(5)
+  await cloudState.report({ phase: 'Succeeded' })
+  assert.deepEqual(cloudState.conditions(), [
     'SuccessCriteriaMet=True CompletionsReached',
     'Complete=True CompletionsReached',
   ])
-  const { succeeded, completionTime, active } = statusOf(world.job())
+  const { succeeded, completionTime, active } = statusOf(cloudState.job())
   assert.deepEqual([succeeded, completionTime, active], [1, '2026-01-01T00:00:05Z', undefined])
-  assert.equal(world.pods().length, 1)
+  assert.equal(cloudState.pods().length, 1)
 })
 
 test('restart number L is one too many, and the Pod is deleted', async t => {
-  const world = await started({ backoffLimit: 2 })
-  t.after(world.close)
+  const cloudState = await started({ backoffLimit: 2 })
+  t.after(cloudState.close)
   const restarted = (restartCount: number) => ({ phase: 'Running', containerStatuses: [{ name: 'c', restartCount }] })
-  await world.report(restarted(1))
-  assert.deepEqual(world.conditions(), [])
-  await world.report(restarted(2))
-  assert.deepEqual(world.conditions(), ['FailureTarget=True BackoffLimitExceeded'])
-  assert.ok(world.pod().metadata.deletionTimestamp)
-  world.remove('/pods', world.pod().metadata.name, { gracePeriodSeconds: 0 })
+  await cloudState.report(restarted(1))
+  assert.deepEqual(cloudState.conditions(), [])
+  await cloudState.report(restarted(2))
+  assert.deepEqual(cloudState.conditions(), ['FailureTarget=True BackoffLimitExceeded'])
+  assert.ok(cloudState.pod().metadata.deletionTimestamp)
+  cloudState.remove('/pods', cloudState.pod().metadata.name, { gracePeriodSeconds: 0 })
   await settled()
-  assert.deepEqual(world.conditions(), ['FailureTarget=True BackoffLimitExceeded', 'Failed=True BackoffLimitExceeded'])
-  assert.deepEqual(world.pods(), [])
-  assert.equal(statusOf(world.job())['failed'], 1)
+  assert.deepEqual(cloudState.conditions(), [
+    'FailureTarget=True BackoffLimitExceeded',
+    'Failed=True BackoffLimitExceeded',
+  ])
+  assert.deepEqual(cloudState.pods(), [])
+  assert.equal(statusOf(cloudState.job())['failed'], 1)
 })
 
 test('with a limit of 0 the first restart is one too many', async t => {
-  const world = await started({ backoffLimit: 0 })
-  t.after(world.close)
-  await world.report({ phase: 'Running', containerStatuses: [{ name: 'c', restartCount: 1 }] })
-  assert.deepEqual(world.conditions(), ['FailureTarget=True BackoffLimitExceeded'])
+  const cloudState = await started({ backoffLimit: 0 })
+  t.after(cloudState.close)
+  await cloudState.report({ phase: 'Running', containerStatuses: [{ name: 'c', restartCount: 1 }] })
+  assert.deepEqual(cloudState.conditions(), ['FailureTarget=True BackoffLimitExceeded'])
 })
 
 test('a Job that takes too long fails, and its Pod goes', async t => {
-  const world = await started({ activeDeadlineSeconds: 10 })
-  t.after(world.close)
-  world.pass(11)
-  await world.report({ phase: 'Running' })
-  world.remove('/pods', world.pod().metadata.name, { gracePeriodSeconds: 0 })
+  const cloudState = await started({ activeDeadlineSeconds: 10 })
+  t.after(cloudState.close)
+  cloudState.pass(11)
+  await cloudState.report({ phase: 'Running' })
+  cloudState.remove('/pods', cloudState.pod().metadata.name, { gracePeriodSeconds: 0 })
   await settled()
-  assert.deepEqual(world.conditions(), ['FailureTarget=True DeadlineExceeded', 'Failed=True DeadlineExceeded'])
+  assert.deepEqual(cloudState.conditions(), ['FailureTarget=True DeadlineExceeded', 'Failed=True DeadlineExceeded'])
 })
 
 test('a Pod that is taken away is replaced only when it is gone, and not at once', async t => {
-  const world = await started()
-  t.after(world.close)
-  await world.report({ phase: 'Running' })
-  const first = world.pod().metadata.name
-  world.remove('/pods', first)
+  const cloudState = await started()
+  t.after(cloudState.close)
+  await cloudState.report({ phase: 'Running' })
+  const first = cloudState.pod().metadata.name
+  cloudState.remove('/pods', first)
   await settled()
   assert.deepEqual(
-    world.pods().map(pod => pod.metadata.name),
+    cloudState.pods().map(pod => pod.metadata.name),
     [first],
   )
-  world.remove('/pods', first, { gracePeriodSeconds: 0 })
+  cloudState.remove('/pods', first, { gracePeriodSeconds: 0 })
   await settled()
-  assert.deepEqual(world.pods(), [])
-  world.pass(11)
-  world.patch(jobsId, 'j', 'merge', { metadata: { labels: { touched: 'yes' } } })
+  assert.deepEqual(cloudState.pods(), [])
+  cloudState.pass(11)
+  cloudState.patch(jobsId, 'j', 'merge', { metadata: { labels: { touched: 'yes' } } })
   await settled()
-  assert.notEqual(world.pod().metadata.name, first)
-  assert.equal(statusOf(world.job())['failed'], 1)
+  assert.notEqual(cloudState.pod().metadata.name, first)
+  assert.equal(statusOf(cloudState.job())['failed'], 1)
 })
 
 test('a finished Job goes when its time has come', async t => {
-  const world = await started({ ttlSecondsAfterFinished: 60 })
-  t.after(world.close)
-  await world.report({ phase: 'Succeeded' })
-  world.patch(jobsId, 'j', 'merge', { metadata: { labels: { a: 'b' } } })
+  const cloudState = await started({ ttlSecondsAfterFinished: 60 })
+  t.after(cloudState.close)
+  await cloudState.report({ phase: 'Succeeded' })
+  cloudState.patch(jobsId, 'j', 'merge', { metadata: { labels: { a: 'b' } } })
   await settled()
-  assert.equal(world.has(jobsId, 'j'), true)
-  world.pass(61)
-  world.patch(jobsId, 'j', 'merge', { metadata: { labels: { a: 'c' } } })
+  assert.equal(cloudState.has(jobsId, 'j'), true)
+  cloudState.pass(61)
+  cloudState.patch(jobsId, 'j', 'merge', { metadata: { labels: { a: 'c' } } })
   await settled()
-  assert.equal(world.has(jobsId, 'j'), false)
-  assert.deepEqual(world.pods(), [])
+  assert.equal(cloudState.has(jobsId, 'j'), false)
+  assert.deepEqual(cloudState.pods(), [])
 })
 
 test('the Pods of a deleted Job go with it', async t => {
-  const world = await started()
-  t.after(world.close)
-  world.remove(jobsId, 'j', { propagationPolicy: 'Background' })
+  const cloudState = await started()
+  t.after(cloudState.close)
+  cloudState.remove(jobsId, 'j', { propagationPolicy: 'Background' })
   await settled()
-  assert.equal(world.has(jobsId, 'j'), false)
-  assert.ok(world.pod().metadata.deletionTimestamp)
-  world.remove('/pods', world.pod().metadata.name, { gracePeriodSeconds: 0 })
+  assert.equal(cloudState.has(jobsId, 'j'), false)
+  assert.ok(cloudState.pod().metadata.deletionTimestamp)
+  cloudState.remove('/pods', cloudState.pod().metadata.name, { gracePeriodSeconds: 0 })
   await settled()
-  assert.deepEqual(world.pods(), [])
+  assert.deepEqual(cloudState.pods(), [])
 })
 
 test('a suspended Job has no Pod', async t => {
-  const world = await started({ suspend: true })
-  t.after(world.close)
-  assert.deepEqual(world.pods(), [])
-  assert.deepEqual(world.conditions(), ['Suspended=True JobSuspended'])
+  const cloudState = await started({ suspend: true })
+  t.after(cloudState.close)
+  assert.deepEqual(cloudState.pods(), [])
+  assert.deepEqual(cloudState.conditions(), ['Suspended=True JobSuspended'])
 })
 
 test('what happened is told in Events', async t => {
-  const world = await started()
-  t.after(world.close)
-  await world.report({ phase: 'Succeeded' })
-  const told = world.store.list('/events').map(event => `${event['type']} ${event['reason']}`)
+  const cloudState = await started()
+  t.after(cloudState.close)
+  await cloudState.report({ phase: 'Succeeded' })
+  const told = cloudState.store.list('/events').map(event => `${event['type']} ${event['reason']}`)
   assert.deepEqual(told.sort(), ['Normal Completed', 'Normal SuccessfulCreate'])
 })

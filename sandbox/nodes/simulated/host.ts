@@ -1,6 +1,6 @@
 /**
- * The agent's host on a node that is a kernel in memory and a directory: the same record of functions as on a real one. Paths
- * are those of the agent's container, led to the node by the mounts of its Pod.
+ * The Host interface of the agent on a simulated node: a kernel in memory and a directory. Paths are those in the container of
+ * the agent, translated by the mounts of its Pod.
  */
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,39 +10,39 @@ import type { FileState } from '../../../src/agent/observed.ts'
 import { parseIp } from '../../../src/contract/address.ts'
 import type { Mount } from '../container.ts'
 import { type Namespaces, runIp } from './ip.ts'
-import { arrives, type Namespace } from './network.ts'
+import { isReachable, type Namespace } from './network.ts'
 
 export interface SimulatedHostOptions {
   all: Namespaces
   namespace: Namespace
-  /** Of the Pod; whatever is not below one of them is not there. */
+  /** Mounts of the Pod; paths outside of them do not exist. */
   mounts: readonly Mount[]
-  /** Namespaces on which an agent works right now. */
+  /** Namespaces with a running agent. */
   busy: Set<Namespace>
 }
 
-/** A setting of a device: `/proc/sys/net/ipv4/conf/ens4/rp_filter`. */
+/** Setting of a device, such as `/proc/sys/net/ipv4/conf/ens4/rp_filter`. */
 const settings = /\/proc\/sys\/net\/(ipv[46])\/conf(?:\/([^/]+)(?:\/([^/]+))?)?$/
 
 export function simulatedHost({ all, namespace, mounts, busy }: SimulatedHostOptions): Host {
-  /** Where a path of the container is; one that is nowhere does not exist. */
-  function placeOf(path: string): string {
+  /** Path on this machine of a path in the container. */
+  function hostPathOf(path: string): string {
     const mount = mounts.find(({ target }) => path === target || path.startsWith(`${target}/`))
     return mount ? join(mount.source, path.slice(mount.target.length)) : join('/nonexistent', path)
   }
 
   function setting(path: string): { values: Map<string, string>; key: string } | undefined {
-    const [, family, name, key] = settings.exec(placeOf(path)) ?? []
+    const [, family, name, key] = settings.exec(hostPathOf(path)) ?? []
     const device = namespace.devices.find(each => each.name === name)
     return device && key !== undefined ? { values: device.settings, key: `${family}.${key}` } : undefined
   }
 
   function readFile(path: string): FileState | undefined {
-    const at = placeOf(path)
-    const found = fs.lstatSync(at, { throwIfNoEntry: false })
-    if (!found?.isFile()) return undefined
-    // Whoever runs the sandbox stands for root of the node.
-    return { text: fs.readFileSync(at, 'utf8'), mode: found.mode & 0o7777, uid: 0, gid: 0 }
+    const hostPath = hostPathOf(path)
+    const stat = fs.lstatSync(hostPath, { throwIfNoEntry: false })
+    if (!stat?.isFile()) return undefined
+    // The user who runs the sandbox acts as root of the node.
+    return { text: fs.readFileSync(hostPath, 'utf8'), mode: stat.mode & 0o7777, uid: 0, gid: 0 }
   }
 
   return {
@@ -53,20 +53,20 @@ export function simulatedHost({ all, namespace, mounts, busy }: SimulatedHostOpt
       return known ? known.values.get(known.key) : readFile(path)?.text.trim()
     },
     list(directory) {
-      if (settings.test(placeOf(directory))) return ['all', 'default', ...namespace.devices.map(({ name }) => name)]
-      const at = placeOf(directory)
-      return fs.statSync(at, { throwIfNoEntry: false })?.isDirectory() ? fs.readdirSync(at).sort() : undefined
+      if (settings.test(hostPathOf(directory))) return ['all', 'default', ...namespace.devices.map(({ name }) => name)]
+      const path = hostPathOf(directory)
+      return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() ? fs.readdirSync(path).sort() : undefined
     },
     writeFile(path, { text, mode }) {
-      fs.writeFileSync(placeOf(path), text, { mode })
-      fs.chmodSync(placeOf(path), mode)
+      fs.writeFileSync(hostPathOf(path), text, { mode })
+      fs.chmodSync(hostPathOf(path), mode)
     },
-    rename: (from, to) => fs.renameSync(placeOf(from), placeOf(to)),
-    removeFile: path => fs.rmSync(placeOf(path), { force: true }),
-    makeDirectory: path => void fs.mkdirSync(placeOf(path), { recursive: true, mode: 0o755 }),
+    rename: (from, to) => fs.renameSync(hostPathOf(from), hostPathOf(to)),
+    removeFile: path => fs.rmSync(hostPathOf(path), { force: true }),
+    makeDirectory: path => void fs.mkdirSync(hostPathOf(path), { recursive: true, mode: 0o755 }),
     removeDirectory(path) {
-      const at = placeOf(path)
-      if (fs.existsSync(at) && fs.readdirSync(at).length === 0) fs.rmdirSync(at)
+      const hostPath = hostPathOf(path)
+      if (fs.existsSync(hostPath) && fs.readdirSync(hostPath).length === 0) fs.rmdirSync(hostPath)
     },
     writeValue(path, value) {
       const known = setting(path)
@@ -74,14 +74,14 @@ export function simulatedHost({ all, namespace, mounts, busy }: SimulatedHostOpt
       known.values.set(known.key, value.trim())
     },
     writeReport(path, text) {
-      fs.mkdirSync(dirname(placeOf(path)), { recursive: true })
-      fs.writeFileSync(placeOf(path), text)
+      fs.mkdirSync(dirname(hostPathOf(path)), { recursive: true })
+      fs.writeFileSync(hostPathOf(path), text)
     },
     connect: async () => undefined,
     resolve: async () => undefined,
     async reach(address) {
       const ip = parseIp(address)
-      return ip !== undefined && arrives(namespace, ip)
+      return ip !== undefined && isReachable(namespace, ip)
     },
     async lock() {
       if (busy.has(namespace)) return undefined

@@ -1,6 +1,6 @@
 /**
- * `ip` over a kernel in memory: lines of a batch in, what iproute2 would print out. It knows what the agent and the sandbox
- * ask for; anything else is refused as iproute2 refuses what it does not know.
+ * `ip` for the simulated kernel: executes command lines and prints what iproute2 would print. Knows the commands of the agent and
+ * the sandbox; others fail with the error of iproute2 for unknown arguments.
  */
 import { type Family, parseIp } from '../../../src/contract/address.ts'
 import {
@@ -21,26 +21,26 @@ import {
 import { type Device, type Namespace, type Route, routeTo, whoHas } from './network.ts'
 import { linkViews, neighbourViews, routeViews, ruleViews, type Style } from './views.ts'
 
-export interface Answer {
+export interface IpResult {
   code: number
   stdout: string
   stderr: string
 }
 
-/** Namespaces by name: a cable leads from one into another. */
+/** Namespaces by name: the ends of a veth pair may be in different ones. */
 export type Namespaces = Map<string, Namespace>
 
 const protocols: Record<string, number> = { kernel: 2, boot: 3, static: 4, dhcp: 16 }
 const tables: Record<string, number> = { local: 255, main: 254, default: 253 }
 const scopes: Record<string, number> = { global: 0, link: 253, host: 254 }
 
-/** With `-batch -` each line is a command; a failure ends it, unless it is forced. */
+/** With `-batch -` each line is a command; the first failure ends the batch unless `-force` is given. */
 export function runIp(
   all: Namespaces,
   namespace: Namespace,
   args: readonly string[],
   lines: readonly string[],
-): Answer {
+): IpResult {
   const options = args.filter(arg => arg.startsWith('-'))
   const words = args.filter(arg => !arg.startsWith('-'))
   const family: Family = options.includes('-6') ? 6 : 4
@@ -118,25 +118,27 @@ function addLink(all: Namespaces, namespace: Namespace, words: string[]): undefi
   const [own, peer] = [words.slice(0, words.indexOf('type')), words.slice(words.indexOf('peer') + 1)]
   const [name = '', ...options] = own
   const mtu = Number(pairs(options).get('mtu') ?? 1500)
-  const device = (kind: Device['kind']) => addDevice(namespace, { name, kind, mac: ownMac(namespace), mtu })
+  const device = (kind: Device['kind']) =>
+    addDevice(namespace, { name, kind, macAddress: generatedMacAddress(namespace), mtu })
   if (words[words.indexOf('type') + 1] === 'bridge') {
     device('bridge')
     return
   }
-  const there = pairs(peer)
-  const into = all.get(there.get('netns') ?? namespace.name)
-  if (!into) throw new KernelError(`Cannot open network namespace "${there.get('netns')}": No such file or directory`)
-  const mac = there.get('address') ?? ownMac(into)
-  const guest = addDevice(into, { name: there.get('name') ?? '', kind: 'veth', mac, mtu: 1500 })
-  const cable = device('veth')
-  cable.peer = guest
-  guest.peer = cable
+  const peerOptions = pairs(peer)
+  const target = all.get(peerOptions.get('netns') ?? namespace.name)
+  if (!target)
+    throw new KernelError(`Cannot open network namespace "${peerOptions.get('netns')}": No such file or directory`)
+  const macAddress = peerOptions.get('address') ?? generatedMacAddress(target)
+  const far = addDevice(target, { name: peerOptions.get('name') ?? '', kind: 'veth', macAddress, mtu: 1500 })
+  const near = device('veth')
+  near.peer = far
+  far.peer = near
 }
 
-/** For ends of cables that nobody asks for. */
-function ownMac({ name, nextIndex }: Namespace): string {
-  const mark = [...name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) >>> 0, 7)
-  const bytes = [2, mark >>> 24, mark >>> 16, mark >>> 8, nextIndex >>> 8, nextIndex].map(byte => byte & 0xff)
+/** A stable address for devices created without one. */
+function generatedMacAddress({ name, nextIndex }: Namespace): string {
+  const hash = [...name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) >>> 0, 7)
+  const bytes = [2, hash >>> 24, hash >>> 16, hash >>> 8, nextIndex >>> 8, nextIndex].map(byte => byte & 0xff)
   return bytes.map(byte => byte.toString(16).padStart(2, '0')).join(':')
 }
 
@@ -207,13 +209,16 @@ function runRule(namespace: Namespace, verb: string, words: string[], family: Fa
   return undefined
 }
 
-/** Whoever answers does so at once. */
+/** Neighbour resolution is immediate. */
 function runNeighbour(namespace: Namespace, verb: string, [address = '', ...words]: string[]) {
   if (verb === 'show') return neighbourViews(namespace)
   const device = deviceOf(namespace, pairs(words).get('dev'))
   const others = namespace.neighbours.filter(each => each.device !== device || each.address !== address)
-  const mac = verb === 'del' ? undefined : whoHas(device, address)
-  namespace.neighbours = [...others, ...(verb === 'del' ? [] : [{ address, device, ...(mac && { mac }) }])]
+  const macAddress = verb === 'del' ? undefined : whoHas(device, address)
+  namespace.neighbours = [
+    ...others,
+    ...(verb === 'del' ? [] : [{ address, device, ...(macAddress && { macAddress }) }]),
+  ]
   return undefined
 }
 

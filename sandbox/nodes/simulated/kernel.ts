@@ -1,6 +1,5 @@
 /**
- * A kernel in memory: what can be done to its devices, addresses, routes and rules, what it refuses, and what it does by
- * itself when one of them changes. Where namespaces are not allowed, nodes are made of it.
+ * A simulated kernel: operations on devices, addresses, routes and rules, with the errors and side effects of the Linux kernel.
  */
 import { bitsOf, type Family, networkOf, parseCidr } from '../../../src/contract/address.ts'
 import {
@@ -18,10 +17,10 @@ import {
   routesOf,
 } from './network.ts'
 
-/** A refusal in the kernel's words. */
+/** An error with the message of the kernel or iproute2. */
 export class KernelError extends Error {}
 
-const usualSettings: Record<string, string> = {
+const defaultSettings: Record<string, string> = {
   'ipv4.arp_announce': '0',
   'ipv4.arp_ignore': '0',
   'ipv4.rp_filter': '0',
@@ -42,7 +41,7 @@ export function createNamespace(name: string): Namespace {
     neighbours: [],
     nextIndex: 1,
   }
-  const lo = addDevice(namespace, { name: 'lo', kind: 'loopback', mac: '00:00:00:00:00:00', mtu: 65_536 })
+  const lo = addDevice(namespace, { name: 'lo', kind: 'loopback', macAddress: '00:00:00:00:00:00', mtu: 65_536 })
   lo.up = true
   lo.linkLocal = false
   for (const text of ['127.0.0.1/8', '::1/128']) lo.addresses.push(addressOf(text))
@@ -51,18 +50,18 @@ export function createNamespace(name: string): Namespace {
 
 export function addDevice(
   namespace: Namespace,
-  { name, kind, mac, mtu }: Pick<Device, 'name' | 'kind' | 'mac' | 'mtu'>,
+  { name, kind, macAddress, mtu }: Pick<Device, 'name' | 'kind' | 'macAddress' | 'mtu'>,
 ): Device {
-  refuseTaken(namespace, name)
+  assertNameFree(namespace, name)
   const device: Device = {
-    ...{ namespace, ifindex: namespace.nextIndex++, name, kind, mac, mtu },
-    ...{ up: false, linkLocal: true, altnames: [], addresses: [], settings: new Map(Object.entries(usualSettings)) },
+    ...{ namespace, ifindex: namespace.nextIndex++, name, kind, macAddress, mtu },
+    ...{ up: false, linkLocal: true, altnames: [], addresses: [], settings: new Map(Object.entries(defaultSettings)) },
   }
   namespace.devices.push(device)
   return device
 }
 
-/** Its cable has two ends: both go. */
+/** Removes both ends of a veth pair. */
 export function removeDevice(device: Device): void {
   const { namespace, peer } = device
   namespace.devices = namespace.devices.filter(each => each !== device)
@@ -74,12 +73,12 @@ export function removeDevice(device: Device): void {
 
 export function rename(device: Device, name: string): void {
   if (device.name === name) return
-  refuseTaken(device.namespace, name)
+  assertNameFree(device.namespace, name)
   device.name = name
 }
 
 export function addAltname(device: Device, altname: string): void {
-  refuseTaken(device.namespace, altname)
+  assertNameFree(device.namespace, altname)
   device.altnames.push(altname)
 }
 
@@ -93,14 +92,14 @@ export function setUp(device: Device, up: boolean): void {
   if (device.up === up) return
   device.up = up
   if (up) {
-    if (device.linkLocal) device.addresses.push(addressOf(`${linkLocalOf(device.mac)}/64`))
+    if (device.linkLocal) device.addresses.push(addressOf(`${linkLocalOf(device.macAddress)}/64`))
     for (const address of device.addresses) address.dadFailed = isDuplicate(device, address)
     return
   }
   const { namespace } = device
   namespace.routes = namespace.routes.filter(route => route.device !== device)
   namespace.neighbours = namespace.neighbours.filter(each => each.device !== device)
-  // The kernel forgets those of IPv6, and keeps those of IPv4.
+  // When a device goes down, the kernel removes its IPv6 addresses and keeps its IPv4 addresses.
   device.addresses = device.addresses.filter(({ cidr }) => cidr.family === 4)
 }
 
@@ -136,17 +135,17 @@ export function addRoute(namespace: Namespace, route: Route): void {
     throw new KernelError(
       route.family === 4 ? 'Error: Nexthop has invalid gateway.' : 'RTNETLINK answers: No route to host',
     )
-  const taken = routesOf(namespace).some(
+  const exists = routesOf(namespace).some(
     each => sameTarget(each, route) && (route.family === 4 || (each.device === device && each.gateway === gateway)),
   )
-  if (taken) throw new KernelError('RTNETLINK answers: File exists')
+  if (exists) throw new KernelError('RTNETLINK answers: File exists')
   namespace.routes.push(route)
 }
 
-/** By all that the caller names. */
-export function removeRoute(namespace: Namespace, wanted: Partial<Route> & Pick<Route, 'destination' | 'table'>): void {
-  const keys = Object.keys(wanted) as (keyof Route)[]
-  const found = namespace.routes.find(route => keys.every(key => route[key] === wanted[key]))
+/** Removes the first route with all given properties. */
+export function removeRoute(namespace: Namespace, match: Partial<Route> & Pick<Route, 'destination' | 'table'>): void {
+  const keys = Object.keys(match) as (keyof Route)[]
+  const found = namespace.routes.find(route => keys.every(key => route[key] === match[key]))
   if (!found) throw new KernelError('RTNETLINK answers: No such process')
   namespace.routes = namespace.routes.filter(route => route !== found)
 }
@@ -163,7 +162,7 @@ export function removeRule(namespace: Namespace, rule: Rule): void {
   namespace.rules.splice(found, 1)
 }
 
-function refuseTaken(namespace: Namespace, name: string): void {
+function assertNameFree(namespace: Namespace, name: string): void {
   if (namespace.devices.some(each => each.name === name || each.altnames.includes(name)))
     throw new KernelError('RTNETLINK answers: File exists')
 }
@@ -188,8 +187,8 @@ function sameRule(a: Rule, b: Rule): boolean {
   return key(a) === key(b)
 }
 
-function linkLocalOf(mac: string): string {
-  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = mac.split(':').map(pair => Number.parseInt(pair, 16))
+function linkLocalOf(macAddress: string): string {
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = macAddress.split(':').map(pair => Number.parseInt(pair, 16))
   const groups = [((a ^ 2) << 8) | b, (c << 8) | 0xff, 0xfe00 | d, (e << 8) | f]
   return `fe80::${groups.map(group => group.toString(16)).join(':')}`
 }

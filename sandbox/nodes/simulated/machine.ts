@@ -1,6 +1,6 @@
 /**
- * A machine in memory, for where namespaces are not allowed and for more nodes than a machine has room for. The agent runs
- * on it as it is shipped, planner, renderers, journal and all; only its host is another one.
+ * A simulated machine in memory: for systems that do not allow namespaces, and for many nodes. Runs the production agent with
+ * planner, renderers and journal; only its Host implementation differs.
  */
 import { appendFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -8,14 +8,14 @@ import { join } from 'node:path'
 import type { Host } from '../../../src/agent/host.ts'
 import { runAgent } from '../../../src/agent/main.ts'
 import { createLog } from '../../../src/telemetry/log.ts'
-import { type ContainerOptions, type Ended, file, type RunningContainer } from '../container.ts'
+import { type ContainerExit, type ContainerOptions, file, type RunningContainer } from '../container.ts'
 import type { Machine } from '../machine.ts'
 import { simulatedHost } from './host.ts'
 import { type Namespaces, runIp } from './ip.ts'
 import { createNamespace } from './kernel.ts'
 import type { Namespace } from './network.ts'
 
-/** The program of the agent's image; there is no other on a node in memory. */
+/** Entrypoint of the agent image, the only program on a simulated node. */
 export const agentEntrypoint = 'multinic-agent'
 
 export function simulatedMachine(): Machine {
@@ -25,11 +25,11 @@ export function simulatedMachine(): Machine {
 
   function found(name: string): Namespace {
     const namespace = all.get(name)
-    if (!namespace) throw new Error(`there is no namespace ${name}`)
+    if (!namespace) throw new Error(`namespace ${name} not found`)
     return namespace
   }
 
-  async function start(options: Omit<ContainerOptions, 'mark'>): Promise<RunningContainer> {
+  async function start(options: Omit<ContainerOptions, 'marker'>): Promise<RunningContainer> {
     const { dir, env, command, terminationMessagePath } = options
     const namespace = found(options.namespace)
     const messageFile = join(dir, 'termination-log')
@@ -40,19 +40,19 @@ export function simulatedMachine(): Machine {
     const stop = { requested: false }
     const log = createLog({ part: 'agent' }, { write: line => appendFileSync(logFile, line) })
     let kill = () => {}
-    const killed = new Promise<Ended>(resolve => {
+    const killed = new Promise<ContainerExit>(resolve => {
       kill = () => resolve({ exitCode: 137, signal: 'SIGKILL' })
     })
     const host = untilKilled(simulatedHost({ all, namespace, mounts, busy }), killed)
     const agents = running.get(namespace) ?? new Set()
     running.set(namespace, agents.add(kill))
-    const run = async (): Promise<Ended> => {
+    const run = async (): Promise<ContainerExit> => {
       if (command[0] === agentEntrypoint) return { exitCode: await runAgent({ env, host, log, stop }) }
-      log.error('this node is simulated: it runs the agent and nothing else', { command })
+      log.error('simulated nodes run only the agent', { command })
       return { exitCode: 127 }
     }
-    const done = run().catch((error): Ended => {
-      log.error('the agent ended by an error', { error })
+    const done = run().catch((error): ContainerExit => {
+      log.error('agent failed', { error })
       return { exitCode: 1 }
     })
     const ended = Promise.race([done, killed]).finally(() => agents.delete(kill))
@@ -104,7 +104,7 @@ export function simulatedMachine(): Machine {
   }
 }
 
-/** Nothing that a killed agent still does has an effect; its lock is free. */
+/** After the kill every host function throws, and the lock is released. */
 function untilKilled(host: Host, killed: Promise<unknown>): Host {
   let dead = false
   let release = () => {}
@@ -112,7 +112,7 @@ function untilKilled(host: Host, killed: Promise<unknown>): Host {
     dead = true
     release()
   })
-  const alive = Object.entries(host).map(([name, act]) => {
+  const functions = Object.entries(host).map(([name, act]) => {
     const guarded = (...args: unknown[]) => {
       if (dead) throw new Error('killed')
       return (act as (...args: unknown[]) => unknown)(...args)
@@ -120,11 +120,11 @@ function untilKilled(host: Host, killed: Promise<unknown>): Host {
     return [name, guarded]
   })
   return {
-    ...(Object.fromEntries(alive) as unknown as Host),
+    ...(Object.fromEntries(functions) as unknown as Host),
     async lock() {
-      const held = await host.lock()
-      if (held) release = held
-      return held
+      const unlock = await host.lock()
+      if (unlock) release = unlock
+      return unlock
     },
   }
 }

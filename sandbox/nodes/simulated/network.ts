@@ -1,8 +1,8 @@
 /**
- * The network of a kernel in memory: namespaces with devices, addresses, routes, rules and settings; which routes follow
- * from them, and who answers whom on the wires between them.
+ * The network of the simulated kernel: namespaces with devices, addresses, routes, rules and settings, route lookup, and neighbour
+ * resolution over veth pairs and bridges.
  *
- * Only what is done to a node is kept; connected and local routes are made whenever somebody looks.
+ * Stores only what was added; connected and local routes are computed on each read.
  */
 import {
   bitsOf,
@@ -17,7 +17,7 @@ import {
 
 export interface Address {
   cidr: Cidr
-  /** The address alone, as the kernel prints it. */
+  /** The address without prefix length, as the kernel prints it. */
   text: string
   noPrefixRoute: boolean
   linkLocal: boolean
@@ -29,14 +29,14 @@ export interface Device {
   readonly namespace: Namespace
   readonly ifindex: number
   readonly kind: 'loopback' | 'veth' | 'bridge'
-  readonly mac: string
+  readonly macAddress: string
   name: string
   mtu: number
   up: boolean
   master?: Device
-  /** The other end of a cable. */
+  /** The other end of a veth pair. */
   peer?: Device
-  /** Whether it gives itself a link-local address. */
+  /** Whether it generates a link-local address (addrgenmode). */
   linkLocal: boolean
   altnames: string[]
   addresses: Address[]
@@ -70,13 +70,13 @@ export interface Rule {
 export interface Neighbour {
   address: string
   device: Device
-  mac?: string
+  macAddress?: string
 }
 
 export interface Namespace {
   readonly name: string
   devices: Device[]
-  /** Those that somebody added. */
+  /** Added routes only. */
   routes: Route[]
   rules: Rule[]
   neighbours: Neighbour[]
@@ -89,7 +89,7 @@ const [unicast, local, broadcast, multicast] = [1, 2, 3, 5]
 export const kernelProtocol = 2
 const [scopeUniverse, scopeLink, scopeHost] = [0, 253, 254]
 
-/** What was added, and what the kernel adds by itself. */
+/** Added routes and those that the kernel adds for addresses. */
 export function routesOf(namespace: Namespace): Route[] {
   return [
     ...namespace.routes,
@@ -129,7 +129,7 @@ function ownRoutes(device: Device, { cidr, text, noPrefixRoute }: Address): Rout
   ]
 }
 
-/** The way to an address, as the rules and tables have it for a packet without a source. */
+/** Route lookup through rules and tables for a packet without a source address. */
 export function routeTo(namespace: Namespace, ip: Ip): Route | undefined {
   const routes = routesOf(namespace).filter(route => route.family === ip.family && route.type !== broadcast)
   for (const { family, table, from, to } of namespace.rules) {
@@ -142,15 +142,15 @@ export function routeTo(namespace: Namespace, ip: Ip): Route | undefined {
   return undefined
 }
 
-/** The MAC of whoever answers for an address on the wire of a device. */
+/** The MAC address of the neighbour that answers for an address on the link of a device. */
 export function whoHas(device: Device, address: string): string | undefined {
   const ip = parseIp(address)
   if (!ip || !hasCarrier(device)) return undefined
-  return neighboursOf(device).find(other => answers(other, ip))?.mac
+  return neighboursOf(device).find(other => answers(other, ip))?.macAddress
 }
 
-/** Reports whether a packet to an address arrives anywhere: here, or at the router that it goes to. */
-export function arrives(namespace: Namespace, ip: Ip): boolean {
+/** Reports whether an address is reachable: local, or owned by the next hop. */
+export function isReachable(namespace: Namespace, ip: Ip): boolean {
   const route = routeTo(namespace, ip)
   if (!route) return false
   if (route.type === local) return true
@@ -164,7 +164,7 @@ export function hasCarrier(device: Device): boolean {
   return device.up && (device.peer === undefined || device.peer.up)
 }
 
-/** Of the kernel at the other end of its cable, be it directly or through a bridge. */
+/** Devices on the same link: the peer, or all devices behind its bridge. */
 function neighboursOf(device: Device): Device[] {
   const { peer } = device
   if (!peer) return []
@@ -174,7 +174,7 @@ function neighboursOf(device: Device): Device[] {
   return [bridge, ...others.flatMap(each => (each.up && each.peer ? [each.peer] : []))]
 }
 
-/** A machine answers on every NIC for all it has, unless it is told not to. */
+/** As in Linux: a host answers ARP for all of its addresses on every NIC unless arp_ignore is set. */
 function answers(device: Device, ip: Ip): boolean {
   if (!hasCarrier(device)) return false
   const strict = ip.family === 6 || Number(device.settings.get('ipv4.arp_ignore')) > 0

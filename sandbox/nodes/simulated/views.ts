@@ -1,11 +1,11 @@
 /**
- * What `ip -j` shows of a kernel in memory, in the words of iproute2, or in numbers where it is asked to.
+ * The JSON output of `ip -j` for the simulated kernel, with names or (`-N`) numbers.
  */
 import type { Family } from '../../../src/contract/address.ts'
 import { type Address, type Device, hasCarrier, type Namespace, type Route, type Rule, routesOf } from './network.ts'
 
 export interface Style {
-  /** `-N`: numbers instead of the names that files of the host give them. */
+  /** `-N`: numbers instead of the names from rt_tables and similar files. */
   numeric: boolean
   addresses?: boolean
 }
@@ -25,7 +25,7 @@ export function linkViews({ devices }: Namespace, style: Style): View[] {
 }
 
 function linkView(device: Device, style: Style): View {
-  const { ifindex, name, kind, mac, mtu, up, master, altnames, addresses } = device
+  const { ifindex, name, kind, macAddress, mtu, up, master, altnames, addresses } = device
   const carrier = hasCarrier(device)
   const isLoopback = kind === 'loopback'
   const [ethernet, loopback] = style.numeric ? ['[1]', '[772]'] : ['ether', 'loopback']
@@ -39,7 +39,7 @@ function linkView(device: Device, style: Style): View {
     mtu,
     ...(master && { master: master.name }),
     operstate: isLoopback ? 'UNKNOWN' : carrier ? 'UP' : up ? 'LOWERLAYERDOWN' : 'DOWN',
-    ...{ link_type: isLoopback ? loopback : ethernet, address: mac },
+    ...{ link_type: isLoopback ? loopback : ethernet, address: macAddress },
     ...(isLoopback ? { min_mtu: 0, max_mtu: 0 } : { min_mtu: 68, max_mtu: 65_535, linkinfo: { info_kind: kind } }),
     ...(altnames.length > 0 && { altnames: [...altnames] }),
     ...(style.addresses && { addr_info: addresses.map(each => addressView(each, isLoopback, style)) }),
@@ -53,7 +53,7 @@ function addressView(
 ) {
   return {
     ...{ family: cidr.family === 4 ? 'inet' : 'inet6', local: text, prefixlen: cidr.prefix },
-    scope: word('scope', isHost ? 254 : linkLocal ? 253 : 0, style),
+    scope: nameOf('scope', isHost ? 254 : linkLocal ? 253 : 0, style),
     ...(noPrefixRoute && { noprefixroute: true }),
     ...(dadFailed && { dadfailed: true }),
     ...{ valid_life_time: lifetime?.valid ?? forever, preferred_life_time: lifetime?.preferred ?? forever },
@@ -71,13 +71,13 @@ export function routeViews(
     .map(route => {
       const { family, type, destination, gateway, device, source, metric, onlink, protocol, scope } = route
       return {
-        ...((style.numeric || type !== 1) && { type: word('type', type, style) }),
+        ...((style.numeric || type !== 1) && { type: nameOf('type', type, style) }),
         dst: destination.replace(family === 4 ? /\/32$/ : /\/128$/, ''),
         ...(gateway !== undefined && { gateway }),
         dev: device.name,
-        ...((style.numeric || route.table !== 254) && { table: word('table', route.table, style) }),
-        protocol: word('protocol', protocol, style),
-        ...((style.numeric || scope !== 0) && { scope: word('scope', scope, style) }),
+        ...((style.numeric || route.table !== 254) && { table: nameOf('table', route.table, style) }),
+        protocol: nameOf('protocol', protocol, style),
+        ...((style.numeric || scope !== 0) && { scope: nameOf('scope', scope, style) }),
         ...(source !== undefined && { prefsrc: source }),
         ...((metric > 0 || family === 6) && { metric }),
         flags: onlink ? ['onlink'] : [],
@@ -91,31 +91,31 @@ export function ruleViews({ rules }: Namespace, style: Style, family: Family): V
 }
 
 function ruleView({ priority, from, to, table, protocol }: Rule, style: Style): View {
-  const [source, target] = [part(from), part(to)]
+  const [source, target] = [splitPrefix(from), splitPrefix(to)]
   return {
     priority,
     ...{ src: source?.address ?? 'all', ...(source?.length !== undefined && { srclen: source.length }) },
     ...(target && { dst: target.address, ...(target.length !== undefined && { dstlen: target.length }) }),
-    table: word('table', table, style),
-    ...((style.numeric || protocol !== 2) && { protocol: word('protocol', protocol, style) }),
+    table: nameOf('table', table, style),
+    ...((style.numeric || protocol !== 2) && { protocol: nameOf('protocol', protocol, style) }),
   }
 }
 
 export function neighbourViews({ neighbours }: Namespace): View[] {
-  return neighbours.map(({ address, device, mac }) => ({
+  return neighbours.map(({ address, device, macAddress }) => ({
     ...{ dst: address, dev: device.name },
-    ...(mac ? { lladdr: mac, state: ['REACHABLE'] } : { state: ['FAILED'] }),
+    ...(macAddress ? { lladdr: macAddress, state: ['REACHABLE'] } : { state: ['FAILED'] }),
   }))
 }
 
-/** A host's prefix is not shown. */
-function part(cidr: string | undefined): { address: string; length?: number } | undefined {
+/** iproute2 omits the prefix length of a host address. */
+function splitPrefix(cidr: string | undefined): { address: string; length?: number } | undefined {
   if (cidr === undefined) return undefined
   const [address = '', length = ''] = cidr.split('/')
   return Number(length) === (address.includes(':') ? 128 : 32) ? { address } : { address, length: Number(length) }
 }
 
-function word(kind: keyof typeof names, number: number, { numeric }: Style): string {
+function nameOf(kind: keyof typeof names, number: number, { numeric }: Style): string {
   const known: Record<number, string> = names[kind]
   return numeric ? String(number) : (known[number] ?? String(number))
 }

@@ -5,7 +5,7 @@ import {
   addPort,
   addServer,
   addSubnet,
-  createWorld,
+  createCloudState,
   freeAddress,
   type Port,
   portsOf,
@@ -19,25 +19,25 @@ import { silent } from '../../../src/telemetry/log.ts'
 import type { CloudUnderTest } from './place.ts'
 
 export async function sandboxCloud(): Promise<CloudUnderTest> {
-  const world = createWorld()
-  const cloud = await startCloud(world, silent)
-  const { password } = world.user
+  const cloudState = createCloudState()
+  const cloud = await startCloud(cloudState, silent)
+  const { password } = cloudState.user
   /** Made by people, not by Nova: they stay when their server goes. */
   const own = new Set<string>()
   let held: Set<string> | undefined
 
-  const server = (id: string): Server => existing(world.servers.get(id), `server ${id}`)
-  const port = (id: string): Port => existing(world.ports.get(id), `port ${id}`)
-  const subnetsIn = (networkId: string) => [...world.subnets.values()].filter(one => one.networkId === networkId)
-  const wire = (id: string) => (held ? held.add(id) : setPortStatus(world, id, 'ACTIVE'))
+  const server = (id: string): Server => existing(cloudState.servers.get(id), `server ${id}`)
+  const port = (id: string): Port => existing(cloudState.ports.get(id), `port ${id}`)
+  const subnetsIn = (networkId: string) => [...cloudState.subnets.values()].filter(one => one.networkId === networkId)
+  const wire = (id: string) => (held ? held.add(id) : setPortStatus(cloudState, id, 'ACTIVE'))
 
   /** An address of each family, as Neutron gives them. */
   function makePort(networkId: string, device: Pick<Server, 'id'>, chosen?: Subnet, address?: string): Port {
     const inNetwork = subnetsIn(networkId)
     const four = existing(chosen ?? inNetwork.find(one => !one.cidr.includes(':')), 'an IPv4 subnet')
-    const made = addPort(world, { server: { ...nobody, ...device }, subnet: four, ...(address && { address }) })
+    const made = addPort(cloudState, { server: { ...nobody, ...device }, subnet: four, ...(address && { address }) })
     const six = chosen ? undefined : inNetwork.find(one => one.cidr.includes(':'))
-    if (six) made.fixedIps.push({ subnetId: six.id, ipAddress: freeAddress(world, six) })
+    if (six) made.fixedIps.push({ subnetId: six.id, ipAddress: freeAddress(cloudState, six) })
     return made
   }
 
@@ -55,40 +55,40 @@ export async function sandboxCloud(): Promise<CloudUnderTest> {
   function detach(id: string): void {
     if (own.has(id)) {
       Object.assign(port(id), { deviceId: '', deviceOwner: '' })
-      setPortStatus(world, id, 'DOWN')
-    } else removePort(world, id)
+      setPortStatus(cloudState, id, 'DOWN')
+    } else removePort(cloudState, id)
   }
 
   return {
     urls: cloud.urls,
-    login: { url: cloud.urls.keystone, user: world.user.name, password, domain: world.user.domain },
-    projectId: world.project.id,
-    region: world.region,
+    login: { url: cloud.urls.keystone, user: cloudState.user.name, password, domain: cloudState.user.domain },
+    projectId: cloudState.project.id,
+    region: cloudState.region,
 
     async createNetwork({ name, mtu = 1450 }) {
-      const { networkId } = addSubnet(world, { name, cidr: '10.0.0.0/24', mtu })
-      for (const one of subnetsIn(networkId)) world.subnets.delete(one.id)
-      existing(world.networks.get(networkId), 'the network').name = name
+      const { networkId } = addSubnet(cloudState, { name, cidr: '10.0.0.0/24', mtu })
+      for (const one of subnetsIn(networkId)) cloudState.subnets.delete(one.id)
+      existing(cloudState.networks.get(networkId), 'the network').name = name
       return networkId
     },
     async createSubnet({ name, networkId, cidr, gateway, routes = [] }) {
-      const made = addSubnet(world, { name, cidr, mtu: 0, ...(gateway !== undefined && { gatewayIp: gateway }) })
-      world.networks.delete(made.networkId)
+      const made = addSubnet(cloudState, { name, cidr, mtu: 0, ...(gateway !== undefined && { gatewayIp: gateway }) })
+      cloudState.networks.delete(made.networkId)
       Object.assign(made, { networkId, hostRoutes: routes })
       return made.id
     },
     async createPort({ networkId, name = '', fixedIps, deviceId = '', deviceOwner = '' }) {
       const [first] = fixedIps ?? []
-      const chosen = first && world.subnets.get(first.subnetId)
+      const chosen = first && cloudState.subnets.get(first.subnetId)
       const made = makePort(networkId, { id: deviceId }, chosen, first?.address)
       Object.assign(made, { name, deviceOwner })
       own.add(made.id)
       return made.id
     },
-    deletePort: async id => removePort(world, id),
+    deletePort: async id => removePort(cloudState, id),
 
     async bootServer({ name, nics = [], metadata = {} }) {
-      const made = addServer(world, name)
+      const made = addServer(cloudState, name)
       made.metadata = metadata
       for (const nic of nics) attach(made, nic)
       return made.id
@@ -100,8 +100,8 @@ export async function sandboxCloud(): Promise<CloudUnderTest> {
       Object.assign(server(id).metadata, metadata)
     },
     async deleteServer(id) {
-      for (const one of portsOf(world, server(id))) detach(one.id)
-      removeServer(world, id)
+      for (const one of portsOf(cloudState, server(id))) detach(one.id)
+      removeServer(cloudState, id)
     },
     attach: async (id, what) => attach(server(id), what),
     detach: async (_, id) => detach(id),
@@ -115,20 +115,20 @@ export async function sandboxCloud(): Promise<CloudUnderTest> {
     },
 
     async tokensLive(seconds) {
-      world.faults.tokenSeconds = seconds
+      cloudState.faults.tokenSeconds = seconds
     },
     async loseRole() {
-      world.user.password = randomBytes(8).toString('hex')
+      cloudState.user.password = randomBytes(8).toString('hex')
       cloud.revokeTokens()
     },
     async regainRole() {
-      world.user.password = password
+      cloudState.user.password = password
     },
     async loseSight() {
-      world.faults.roleLost = true
+      cloudState.faults.roleLost = true
     },
     async regainSight() {
-      world.faults.roleLost = false
+      cloudState.faults.roleLost = false
     },
     close: () => cloud.close(),
   }

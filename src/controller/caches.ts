@@ -1,5 +1,5 @@
 /**
- * What the controller follows: configs, Nodes, and its own Jobs and Pods, each with the ways it is looked up.
+ * The informers of the controller, with their indexes: configs, Nodes, agent Jobs and Pods, and its own namespace.
  */
 import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
 import type { Kube } from '../kube/api.ts'
@@ -9,15 +9,15 @@ import type { JobObject, KubeObject, NodeObject, PodObject } from '../kube/types
 import type { Log } from '../telemetry/log.ts'
 import { agentSelector, jobAnnotations, jobLabels } from './job.ts'
 import { instanceIdOf, spellingsOf } from './machine.ts'
-import { hasFailedChange } from './plan/work.ts'
-import { keptConfig, keptJob, keptNamespace, keptNode, keptPod } from './trim.ts'
+import { hasFailedChange } from './plan/config-status.ts'
+import { trimConfig, trimJob, trimNamespace, trimNode, trimPod } from './trim.ts'
 
 export interface Caches {
   configs: Informer<NodeConfig>
   nodes: Informer<NodeObject>
   jobs: Informer<JobObject>
   pods: Informer<PodObject>
-  /** Our own one. */
+  /** The namespace of the controller only. */
   namespaces: Informer<KubeObject>
 }
 
@@ -30,47 +30,48 @@ export const configIndex: Record<string, (config: NodeConfig) => string[]> = {
 export function createCaches(kube: Pick<Kube, 'list' | 'watch'>, namespace: string, log: Log): Caches {
   const agents = { namespace, labelSelector: agentSelector, log }
   return {
-    configs: createInformer(kube, nodeConfigs, { namespace, log, keep: keptConfig, index: configIndex }),
+    configs: createInformer(kube, nodeConfigs, { namespace, log, keep: trimConfig, index: configIndex }),
     nodes: createInformer(kube, nodes, {
       log,
-      keep: keptNode,
+      keep: trimNode,
       index: { machine: node => spellingsOf(node.status?.nodeInfo?.systemUUID ?? '') },
     }),
     jobs: createInformer(kube, jobs, {
       ...agents,
-      keep: keptJob,
+      keep: trimJob,
       index: {
         node: job => [nodeOf(job)],
-        // Jobs of the cluster-wide version name the machine alone.
+        // Jobs of the older, cluster-wide version name only the machine.
         instance: job => (nodeOf(job) ? [] : spellingsOf(job.metadata.labels?.[jobLabels.legacyInstance] ?? '')),
         config: job => [job.metadata.annotations?.[jobAnnotations.config] ?? ''],
         live: job => (finishOf(job) ? [] : ['yes']),
-        // What counts in a rollout, so that nobody goes through all Jobs to count a few.
-        counted: job => (finishOf(job) ? [] : countedAs(job)),
+        rollout: job => [finishOf(job) ? undefined : rolloutKindOf(job)].filter(kind => kind !== undefined),
       },
     }),
     pods: createInformer(kube, pods, {
       ...agents,
-      keep: keptPod,
+      keep: trimPod,
       index: { job: pod => [jobUidOf(pod)], node: pod => [pod.spec.nodeName ?? ''] },
     }),
     namespaces: createInformer(kube, namespaces, {
       log,
       fieldSelector: `metadata.name=${namespace}`,
-      keep: keptNamespace,
+      keep: trimNamespace,
     }),
   }
 }
 
-/** Jobs of the Go implementation, which an upgrade may meet, have the node's name as a label only. */
+/** Jobs of the Go implementation, which an upgrade may find, carry the node name only as a label. */
 export function nodeOf(job: JobObject): string {
   return job.spec.template.spec.nodeName ?? job.metadata.labels?.[jobLabels.node] ?? ''
 }
 
-/** A live Job that changes a node, or checks one. */
-export function countedAs({ metadata: { annotations, labels } }: JobObject): ('change' | 'check')[] {
-  if (labels?.[jobLabels.action] === 'check') return ['check']
-  return annotations?.[jobAnnotations.rollout] === 'change' ? ['change'] : []
+export type RolloutKind = 'change' | 'check'
+
+/** How a live Job counts against the limits of the rollout; undefined for one that does not count. */
+export function rolloutKindOf({ metadata: { annotations, labels } }: JobObject): RolloutKind | undefined {
+  if (labels?.[jobLabels.action] === 'check') return 'check'
+  return annotations?.[jobAnnotations.rollout] === 'change' ? 'change' : undefined
 }
 
 export function jobUidOf(pod: PodObject): string {

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { controllerConfig, controllerSettings } from './config.ts'
 import { amountOf } from './rollout.ts'
 
-test('nothing needs to be set', () => {
+test('every setting has a default', () => {
   const config = controllerConfig({})
   assert.equal(config.namespace, 'multinic-system')
   assert.deepEqual(config.agent, {
@@ -18,34 +18,34 @@ test('nothing needs to be set', () => {
   })
   assert.deepEqual(config.rollout, { maxUnavailable: { percent: 10 }, failureBudget: { percent: 20 } })
   assert.deepEqual(config.drift, { policy: 'report', maxChecks: 10 })
-  assert.equal(config.marksNodes, false)
+  assert.equal(config.setsNodeCondition, false)
   assert.deepEqual([config.healthAddr, config.leaderElect], [':8080', false])
 })
 
-test('the namespace is the one that is set, else the one of the Pod', () => {
+test('the namespace is CONTROLLER_NAMESPACE, else that of the Pod', () => {
   assert.equal(controllerConfig({ POD_NAMESPACE: 'pod' }).namespace, 'pod')
   assert.equal(controllerConfig({ POD_NAMESPACE: 'pod', CONTROLLER_NAMESPACE: 'set' }).namespace, 'set')
 })
 
-test('a TTL is a duration, or seconds as older charts have it', () => {
+test('a TTL is a duration, or a number of seconds as in older charts', () => {
   assert.equal(controllerConfig({ JOB_TTL: '3600' }).agent.jobTtlSeconds, 3_600)
   assert.equal(controllerConfig({ JOB_TTL: '1h' }).agent.jobTtlSeconds, 3_600)
 })
 
-test('drift is off by a word, on by an interval', () => {
+test('drift checks are off, or on with an interval', () => {
   assert.deepEqual(controllerConfig({ DRIFT_INTERVAL: 'off' }).drift, { policy: 'report', maxChecks: 10 })
   const on = { DRIFT_INTERVAL: '30m', DRIFT_POLICY: 'repair' }
   assert.deepEqual(controllerConfig(on).drift, { policy: 'repair', intervalMs: 1_800_000, maxChecks: 10 })
 })
 
-test('whatever can be set of the agent can be set here, and nothing else', async () => {
+test('the controller has every setting of the agent and no other', async () => {
   const agent = await readFile(join(import.meta.dirname, '../agent/config.ts'), 'utf8')
   const names = /\b(NETWORK|NIC|PREFLIGHT)_[A-Z_]+\b/g
   const here = Object.keys(controllerSettings.shape).filter(name => name.match(names))
   assert.deepEqual(here.toSorted(), [...new Set(agent.match(names))].toSorted())
 })
 
-test('every mistake is named at once', () => {
+test('all invalid settings are named in one error', () => {
   const env = {
     NIC_WAIT: 'soon',
     NETWORK_PROBE: 'often,multinic2=off',
@@ -68,7 +68,7 @@ const amounts: [amount: string, nodes: number, allowed: number][] = [
 ]
 
 for (const [amount, nodes, allowed] of amounts)
-  test(`of ${nodes} nodes ${amount} are ${allowed}`, () => {
+  test(`${amount} of ${nodes} nodes is ${allowed}`, () => {
     const { maxUnavailable } = controllerConfig({ MAX_UNAVAILABLE: amount }).rollout
     assert.equal(amountOf(maxUnavailable, nodes, 1), allowed)
   })

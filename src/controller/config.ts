@@ -1,14 +1,13 @@
 /**
- * The settings of the controller, from its environment. Settings of the agent are checked here too, because a Job that
- * fails on a typing mistake would fail on every node.
+ * The settings of the controller, from its environment. It validates those of the agent too: a typing error would
+ * otherwise fail the Jobs on all nodes.
  */
 import { z } from 'zod'
 import { parseDuration } from '../contract/duration.ts'
 import { type Environment, settingsFrom } from '../runtime/env.ts'
 import { type TraceSettings, traceSettings } from '../telemetry/trace-export.ts'
-import type { BizMode } from './legacy/expand.ts'
 
-/** A number of nodes, or a share of them. */
+/** A number of nodes, or a percentage of all nodes. */
 export type Amount = { count: number } | { percent: number }
 
 export interface AgentSettings {
@@ -17,10 +16,13 @@ export interface AgentSettings {
   serviceAccount: string
   pullSecrets: string[]
   priorityClass?: string
-  /** Handed to the Job's container as they are. */
+  /** Environment of the agent container. */
   environment: Record<string, string>
   jobTtlSeconds: number
 }
+
+const bizConfigModes = ['dual', 'node-only', 'biz-read-only'] as const
+export type BizConfigMode = (typeof bizConfigModes)[number]
 
 export interface ControllerConfig {
   kubeconfig?: string
@@ -31,9 +33,9 @@ export interface ControllerConfig {
   rollout: { maxUnavailable: Amount; failureBudget: Amount }
   drift: { policy: 'report' | 'repair'; intervalMs?: number; maxChecks: number }
   cleanupTimeoutMs: number
-  bizMode: BizMode
-  /** Nodes get the condition MultiNicReady. */
-  marksNodes: boolean
+  bizConfigMode: BizConfigMode
+  /** Set the condition MultiNicReady on Nodes. */
+  setsNodeCondition: boolean
   healthAddr: string
   leaderElect: boolean
   workers: number
@@ -49,98 +51,119 @@ const durationText = z
 const probeText = /^(required|reported|off)(,multinic[0-9]=(required|reported|off))*$/
 const durationMs = durationText.transform(text => parseDuration(text) ?? 0)
 
-function said<T extends z.ZodType>(description: string, setting: T): T {
+function described<T extends z.ZodType>(description: string, setting: T): T {
   return setting.meta({ description })
 }
 
-/** Everything of the agent that may be set for a cluster: it reaches the Job under the same name. */
+/** Settings of the agent for the whole cluster: the Job gets them under the same names. */
 const agentEnvironment = {
-  NETWORK_POLICY_ROUTING_ENABLED: said('A routing table and rules for every NIC.', flagText.optional()),
-  NETWORK_ROUTING_TABLE_BASE: said('Number of the first of these tables.', numberText.optional()),
-  NETWORK_ROUTE_METRIC: said('Metric of the routes of our NICs.', numberText.optional()),
-  NETWORK_NOPREFIXROUTE: said('No connected route of our NICs in the main table.', flagText.optional()),
-  NETWORK_SET_ARP_SYSCTLS: said('arp_ignore and arp_announce of our NICs.', flagText.optional()),
-  NETWORK_SET_RP_FILTER_LOOSE: said('Loose reverse path filter on our NICs.', flagText.optional()),
-  NETWORK_ACCEPT_RA: said(
-    'Whether router advertisements count on our NICs; a default route never comes of one.',
+  NETWORK_POLICY_ROUTING_ENABLED: described('Use a routing table and rules for each NIC.', flagText.optional()),
+  NETWORK_ROUTING_TABLE_BASE: described('Number of the first of these routing tables.', numberText.optional()),
+  NETWORK_ROUTE_METRIC: described('Metric of the routes of the managed NICs.', numberText.optional()),
+  NETWORK_NOPREFIXROUTE: described(
+    'Keep connected routes of the managed NICs out of the main table.',
     flagText.optional(),
   ),
-  NETWORK_RELOAD: said('Whether files are also loaded when they are written.', z.enum(['none', 'apply']).optional()),
-  NIC_WAIT: said('How long an agent waits for a NIC that is not in the guest yet.', durationText.optional()),
-  NETWORK_PROBE: said(
-    'Whether the gateway of a NIC has to answer; for single NICs as in reported,multinic2=required.',
+  NETWORK_SET_ARP_SYSCTLS: described('Set arp_ignore and arp_announce of the managed NICs.', flagText.optional()),
+  NETWORK_SET_RP_FILTER_LOOSE: described(
+    'Set the reverse path filter of the managed NICs to loose mode.',
+    flagText.optional(),
+  ),
+  NETWORK_ACCEPT_RA: described(
+    'Accept router advertisements on the managed NICs, but never a default route from them.',
+    flagText.optional(),
+  ),
+  NETWORK_RELOAD: described(
+    'Whether the agent also loads the files that it writes: none, or apply.',
+    z.enum(['none', 'apply']).optional(),
+  ),
+  NIC_WAIT: described('How long an agent waits for a NIC that is not in the guest yet.', durationText.optional()),
+  NETWORK_PROBE: described(
+    'Whether the gateway of a NIC must answer: required, reported or off. Per NIC: reported,multinic2=required.',
     z.string().regex(probeText, 'must be required, reported or off, then multinicN=… for single NICs').optional(),
   ),
-  NETWORK_PROBE_PEERS: said('Addresses to ask instead of a gateway, separated by commas.', z.string().optional()),
-  NETWORK_PROBE_TIMEOUT: said('How long an answer may take.', durationText.optional()),
-  NETWORK_DUPLICATE_CHECK: said('Ask the wire whether another machine has the address.', flagText.optional()),
-  PREFLIGHT_ALLOW_UP: said('Take NICs that are up with addresses of others.', flagText.optional()),
+  NETWORK_PROBE_PEERS: described(
+    'Addresses to probe instead of the gateway, separated by commas.',
+    z.string().optional(),
+  ),
+  NETWORK_PROBE_TIMEOUT: described('Timeout of a probe.', durationText.optional()),
+  NETWORK_DUPLICATE_CHECK: described(
+    'Probe the network for another machine with the same address before using it.',
+    flagText.optional(),
+  ),
+  PREFLIGHT_ALLOW_UP: described(
+    'Also configure NICs that are up and have addresses that MultiNIC did not set.',
+    flagText.optional(),
+  ),
 }
 
 const amount = z
   .string()
-  .regex(/^[0-9]{1,6}%?$/, 'must be a number of nodes, or a share such as 10%')
+  .regex(/^[0-9]{1,6}%?$/, 'must be a number of nodes, or a percentage such as 10%')
   .transform((text): Amount => (text.endsWith('%') ? { percent: Number.parseInt(text, 10) } : { count: Number(text) }))
 
-/** `10m`, or a bare number of seconds as older charts have it. */
+/** `10m`, or a plain number of seconds as in older charts. */
 const seconds = z
   .string()
   .refine(text => /^[0-9]{1,9}$/.test(text) || parseDuration(text) !== undefined, 'must be a duration, such as 10m')
   .transform(text => Math.ceil(/^[0-9]+$/.test(text) ? Number(text) : (parseDuration(text) ?? 0) / 1_000))
 
-/** The defaults are written as they would be typed, so that the reference page can show them. */
+/** Defaults have the form that a user types, so that the reference page can show them. */
 export const controllerSettings = z.object({
-  KUBECONFIG: said('Access to the cluster; without it the ServiceAccount of the Pod is used.', z.string().optional()),
-  KUBERNETES_SERVICE_HOST: said('Set by Kubernetes in every Pod.', z.string().optional()),
-  KUBERNETES_SERVICE_PORT: said('Set by Kubernetes in every Pod.', z.string().optional()),
-  CONTROLLER_NAMESPACE: said(
-    'Where the configs and Jobs are; else POD_NAMESPACE, else multinic-system.',
+  KUBECONFIG: described('Path of a kubeconfig file. Default: the ServiceAccount of the Pod.', z.string().optional()),
+  KUBERNETES_SERVICE_HOST: described('Set by Kubernetes in every Pod.', z.string().optional()),
+  KUBERNETES_SERVICE_PORT: described('Set by Kubernetes in every Pod.', z.string().optional()),
+  CONTROLLER_NAMESPACE: described(
+    'Namespace of the configs and Jobs. Default: POD_NAMESPACE, else multinic-system.',
     z.string().optional(),
   ),
-  POD_NAMESPACE: said('The namespace of the Pod, from the downward API.', z.string().optional()),
-  POD_NAME: said('Name of this replica in the Lease; else the host name.', z.string().optional()),
-  AGENT_IMAGE: said("Image of the agent's Jobs.", z.string().prefault('multinic-agent:latest')),
-  AGENT_IMAGE_PULL_POLICY: said(
-    'When the image is pulled.',
+  POD_NAMESPACE: described('Namespace of the Pod, from the downward API.', z.string().optional()),
+  POD_NAME: described('Name of this replica in the Lease. Default: the host name.', z.string().optional()),
+  AGENT_IMAGE: described('Image of the agent Jobs.', z.string().prefault('multinic-agent:latest')),
+  AGENT_IMAGE_PULL_POLICY: described(
+    'Image pull policy of the agent Jobs.',
     z.enum(['Always', 'IfNotPresent', 'Never']).prefault('IfNotPresent'),
   ),
-  AGENT_SERVICE_ACCOUNT: said(
-    'ServiceAccount of the Jobs; it needs no rights.',
+  AGENT_SERVICE_ACCOUNT: described(
+    'ServiceAccount of the agent Jobs. It needs no permissions.',
     z.string().prefault('multinic-agent-job'),
   ),
-  AGENT_PULL_SECRETS: said('Names of pull Secrets, separated by commas.', z.string().prefault('')),
-  AGENT_PRIORITY_CLASS: said('PriorityClass of the Jobs.', z.string().optional()),
-  JOB_TTL: said('How long an ended Job stays.', seconds.prefault('10m')),
-  MAX_UNAVAILABLE: said(
-    'How many nodes may change at once: a number, or a share of all nodes (at least 1).',
+  AGENT_PULL_SECRETS: described('Names of image pull Secrets, separated by commas.', z.string().prefault('')),
+  AGENT_PRIORITY_CLASS: described('PriorityClass of the agent Jobs.', z.string().optional()),
+  JOB_TTL: described('How long to keep an ended Job.', seconds.prefault('10m')),
+  MAX_UNAVAILABLE: described(
+    'How many nodes may change at the same time: a number, or a percentage of all nodes (at least 1).',
     amount.prefault('10%'),
   ),
-  FAILURE_BUDGET: said(
-    'How many nodes may fail with a new spec before the others wait: a number, or a share (at least 3).',
+  FAILURE_BUDGET: described(
+    'How many nodes may fail with a new spec before the rollout stops: a number, or a percentage of all nodes (at least 3).',
     amount.prefault('20%'),
   ),
-  DRIFT_INTERVAL: said(
-    'How often a settled node is checked, or off.',
+  DRIFT_INTERVAL: described(
+    'How often to check a configured node for drift, or off.',
     z.union([z.literal('off').transform(() => undefined), durationMs]).prefault('off'),
   ),
-  DRIFT_POLICY: said(
-    'What follows from drift: it is told, or repaired.',
+  DRIFT_POLICY: described(
+    'What to do about drift: report it, or repair it.',
     z.enum(['report', 'repair']).prefault('report'),
   ),
-  DRIFT_MAX_CHECKS: said('How many checks may run at once.', z.coerce.number().int().min(1).max(1_000).prefault('10')),
-  CLEANUP_TIMEOUT: said('How long a deleted config waits for its node to clean up.', durationMs.prefault('10m')),
-  BIZ_CONFIG_MODE: said(
-    'MultiNicBizConfigs: dual serves them beside MultiNicNodeConfigs, biz-read-only ignores changes of them, node-only does not look at them.',
-    z.enum(['dual', 'node-only', 'biz-read-only']).prefault('dual'),
+  DRIFT_MAX_CHECKS: described(
+    'How many drift checks may run at the same time.',
+    z.coerce.number().int().min(1).max(1_000).prefault('10'),
   ),
-  NODE_CONDITION: said(
-    'Whether each Node gets the condition MultiNicReady (needs the right to patch nodes/status).',
+  CLEANUP_TIMEOUT: described('How long a deleted config waits for its node to clean up.', durationMs.prefault('10m')),
+  BIZ_CONFIG_MODE: described(
+    'How to handle MultiNicBizConfigs: dual reconciles them beside MultiNicNodeConfigs, biz-read-only ignores changes to them, node-only ignores them.',
+    z.enum(bizConfigModes).prefault('dual'),
+  ),
+  NODE_CONDITION: described(
+    'Set the condition MultiNicReady on Nodes. Needs permission to patch nodes/status.',
     flag.prefault('false'),
   ),
-  HEALTH_ADDR: said('Where /healthz, /readyz and /metrics are served.', z.string().prefault(':8080')),
-  LEADER_ELECT: said('Whether replicas elect a leader; needed for more than one.', flag.prefault('false')),
-  CONTROLLER_WORKERS: said(
-    'How many configs are worked on at once.',
+  HEALTH_ADDR: described('Listen address of /healthz, /readyz and /metrics.', z.string().prefault(':8080')),
+  LEADER_ELECT: described('Use leader election. Required for more than one replica.', flag.prefault('false')),
+  CONTROLLER_WORKERS: described(
+    'How many configs to reconcile at the same time.',
     z.coerce.number().int().min(1).max(256).prefault('16'),
   ),
   ...traceSettings,
@@ -176,8 +199,8 @@ export function controllerConfig(env: Environment): Readonly<ControllerConfig> {
       ...(given.DRIFT_INTERVAL !== undefined && { intervalMs: given.DRIFT_INTERVAL }),
     },
     cleanupTimeoutMs: given.CLEANUP_TIMEOUT,
-    bizMode: given.BIZ_CONFIG_MODE,
-    marksNodes: given.NODE_CONDITION,
+    bizConfigMode: given.BIZ_CONFIG_MODE,
+    setsNodeCondition: given.NODE_CONDITION,
     healthAddr: given.HEALTH_ADDR,
     leaderElect: given.LEADER_ELECT,
     workers: given.CONTROLLER_WORKERS,

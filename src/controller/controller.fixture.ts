@@ -1,5 +1,5 @@
 /**
- * Builders for tests: a config, a node, a Job, a report; everything that a case does not speak of is as usual.
+ * Test builders: a config, a node, a Job, a report. Every value has a default.
  */
 import type { AgentReport, InterfaceReport } from '../contract/agent-report.ts'
 import { completeInterfaces, specHash } from '../contract/interfaces.ts'
@@ -9,7 +9,7 @@ import type { AgentJob, NodeFacts, Observed } from './plan/observed.ts'
 export const machine = '6f1c2a10-0001-4aaa-8bbb-000000000001'
 export const start = Date.parse('2026-01-01T00:00:00Z')
 
-export interface GivenConfig {
+export interface ConfigValues {
   name?: string
   nodeName?: string
   generation?: number
@@ -19,8 +19,8 @@ export interface GivenConfig {
   status?: NodeConfigStatus
 }
 
-export function aConfig(given: GivenConfig = {}): NodeConfig {
-  const { name = 'w1', nodeName = name, generation = 3, nics = 2, instanceId = machine, metadata, status } = given
+export function aConfig(values: ConfigValues = {}): NodeConfig {
+  const { name = 'w1', nodeName = name, generation = 3, nics = 2, instanceId = machine, metadata, status } = values
   return {
     apiVersion: 'multinic.io/v1',
     kind: 'MultiNicNodeConfig',
@@ -50,15 +50,15 @@ export function aConfig(given: GivenConfig = {}): NodeConfig {
   }
 }
 
-export function aNode(given: Partial<NodeFacts> = {}): NodeFacts {
+export function aNode(values: Partial<NodeFacts> = {}): NodeFacts {
   return {
     name: 'w1',
     systemUUID: machine,
     bootID: 'boot-1',
-    heard: true,
+    reachable: true,
     addresses: ['10.0.0.11'],
     backend: 'netplan',
-    ...given,
+    ...values,
   }
 }
 
@@ -67,7 +67,7 @@ export function hashFor({ spec }: NodeConfig): string {
   return specHash({ nodeName: spec.nodeName, instanceId: spec.instanceId, interfaces })
 }
 
-export function aReport(config: NodeConfig, given: Partial<AgentReport> = {}): AgentReport {
+export function aReport(config: NodeConfig, values: Partial<AgentReport> = {}): AgentReport {
   return {
     version: 1,
     node: config.spec.nodeName,
@@ -77,29 +77,29 @@ export function aReport(config: NodeConfig, given: Partial<AgentReport> = {}): A
     verdict: 'Configured',
     reason: 'Configured',
     message: '',
-    interfaces: completeInterfaces(config.spec.interfaces).interfaces.map(({ index: id }) => aNic(id)),
+    interfaces: completeInterfaces(config.spec.interfaces).interfaces.map(({ index }) => aNic(index)),
     changed: 4,
     removed: [],
     undone: [],
     timings: {},
-    ...given,
+    ...values,
   }
 }
 
-export function aNic(id: number, given: Partial<InterfaceReport> = {}): InterfaceReport {
+export function aNic(index: number, values: Partial<InterfaceReport> = {}): InterfaceReport {
   return {
-    id,
-    name: `multinic${id}`,
-    macAddress: `fa:16:3e:00:00:0${id}`,
-    portId: `port-${id}`,
+    id: index,
+    name: `multinic${index}`,
+    macAddress: `fa:16:3e:00:00:0${index}`,
+    portId: `port-${index}`,
     status: 'Configured',
     reason: 'Configured',
-    observed: { name: `multinic${id}`, mtu: 1450, addresses: [`192.168.${id}.10/24`], link: 'up' },
-    ...given,
+    observed: { name: `multinic${index}`, mtu: 1450, addresses: [`192.168.${index}.10/24`], link: 'up' },
+    ...values,
   }
 }
 
-export function aJob(config: NodeConfig, given: Partial<AgentJob> = {}): AgentJob {
+export function aJob(config: NodeConfig, values: Partial<AgentJob> = {}): AgentJob {
   return {
     name: 'multinic-agent-w1-g3-job',
     uid: 'job-uid',
@@ -112,27 +112,27 @@ export function aJob(config: NodeConfig, given: Partial<AgentJob> = {}): AgentJo
     podUids: [],
     createdAt: start - 5_000,
     phase: 'running',
-    ...given,
+    ...values,
   }
 }
 
-export function anEndedJob(config: NodeConfig, report: Partial<AgentReport> = {}, given: Partial<AgentJob> = {}) {
-  const told = aReport(config, report)
-  return aJob(config, { phase: 'ended', endedAt: start - 1_000, result: { report: told }, ...given })
+export function anEndedJob(config: NodeConfig, report: Partial<AgentReport> = {}, values: Partial<AgentJob> = {}) {
+  const result = { report: aReport(config, report) }
+  return aJob(config, { phase: 'ended', endedAt: start - 1_000, result, ...values })
 }
 
-/** A `node` that is given as undefined is not there. */
-export type Given = Omit<Partial<Observed>, 'node'> & { node?: NodeFacts | undefined }
+/** With `node: undefined` there is no node. */
+export type ObservedValues = Omit<Partial<Observed>, 'node'> & { node?: NodeFacts | undefined }
 
-export function seen(given: Given = {}): Observed {
-  const { node = 'node' in given ? undefined : aNode(), ...rest } = given
+export function observedWith(values: ObservedValues = {}): Observed {
+  const { node = 'node' in values ? undefined : aNode(), ...rest } = values
   return {
     config: aConfig(),
     now: start,
     ...(node && { node }),
-    twins: [],
+    duplicates: [],
     jobs: [],
-    rollout: { room: true, because: '' },
+    rollout: { available: true, message: '' },
     policy: { drift: { policy: 'report' }, cleanupTimeoutMs: 600_000, jobTtlMs: 600_000 },
     ...rest,
   }

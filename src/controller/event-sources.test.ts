@@ -12,7 +12,7 @@ import type { JobObject } from '../kube/types.ts'
 import { silent } from '../telemetry/log.ts'
 import { createCaches, finishOf } from './caches.ts'
 import { controllerConfig } from './config.ts'
-import { followCluster } from './event-sources.ts'
+import { wakeOnEvents } from './event-sources.ts'
 import { agentJob } from './job.ts'
 
 const many = 40
@@ -30,7 +30,7 @@ before(async () => {
   caches = createCaches(cluster.kube, cluster.namespace, silent)
   await Promise.all(Object.values(caches).map(cache => cache.start(end.signal)))
   machine = await cluster.addNode('shared')
-  followCluster(caches, key => woken.push(key.replace(`${cluster.namespace}/`, '')))
+  wakeOnEvents(caches, key => woken.push(key.replace(`${cluster.namespace}/`, '')))
 })
 
 after(async () => {
@@ -61,7 +61,7 @@ const saysDuplicate = {
   conditions: [{ type: 'Ready', status: 'False' as const, reason: 'DuplicateNode' }],
 }
 
-test('so many configs for one node wake as many keys, not each other', async () => {
+test('each of many configs for one node wakes itself, not the others', async () => {
   await wakesOf(
     async () => {
       for (const name of names) await cluster.addConfig(name, machine, { nodeName: 'shared' })
@@ -71,15 +71,15 @@ test('so many configs for one node wake as many keys, not each other', async () 
   assert.equal(woken.length, many)
 })
 
-test('a controller that starts among them looks at each a few times at most', () => {
+test('a starting controller wakes each of them a few times at most', () => {
   const seen: string[] = []
-  followCluster(caches, key => seen.push(key))()
+  wakeOnEvents(caches, key => seen.push(key))()
   assert.equal(new Set(seen).size, many)
   // For itself, for the oldest one, for the Node, for the namespace.
   assert.ok(seen.length <= 4 * many, `${seen.length}`)
 })
 
-test('a controller that starts looks at settled configs after new work, whatever else it meets of them', async () => {
+test('a starting controller wakes settled configs with low priority, whatever other objects they have', async () => {
   const settled = await cluster.addConfig('settled', await cluster.addNode('settled'))
   await cluster.kube.create(jobs, jobFor(settled, 'settled'))
   const status = { state: 'Configured' as const, observedGeneration: settled.metadata.generation }
@@ -89,7 +89,7 @@ test('a controller that starts looks at settled configs after new work, whatever
     assert.equal(caches.pods.list().length, 1)
   })
   const priorities: Record<string, Set<string | undefined>> = {}
-  followCluster(caches, (key, priority) => {
+  wakeOnEvents(caches, (key, priority) => {
     const of = priorities[key] ?? new Set()
     priorities[key] = of.add(priority)
   })()
@@ -100,7 +100,7 @@ test('a controller that starts looks at settled configs after new work, whatever
   await eventually(() => assert.deepEqual([caches.jobs.list(), caches.pods.list()], [[], []]))
 })
 
-test('an agent on the node wakes its own config, and nobody who stands back', async () => {
+test('an agent on the node wakes its own config, and no config that yields to an older one', async () => {
   const others = names.slice(1)
   for (const name of others) await cluster.kube.patchStatus(nodeConfigs, keyOf(name), saysDuplicate)
   await eventually(() => assert.ok(others.every(name => shown(name)?.status)))
@@ -135,7 +135,7 @@ test('an agent on the node wakes its own config, and nobody who stands back', as
   assert.deepEqual(gone, [first, third])
 })
 
-test('the end of one in the middle wakes nobody else, the end of the oldest one wakes all', async () => {
+test('deleting a config in the middle wakes no other one, deleting the oldest one wakes all', async () => {
   const remove = (name: string) =>
     wakesOf(
       () => cluster.kube.delete(nodeConfigs, keyOf(name)),
@@ -145,7 +145,7 @@ test('the end of one in the middle wakes nobody else, the end of the oldest one 
   assert.deepEqual(await remove(first), [first, ...names.slice(2)])
 })
 
-test('a config that is corrected to another machine lets the next one have the node', async () => {
+test('correcting a config to another machine wakes the next config for the node', async () => {
   const other = await cluster.addNode('elsewhere')
   for (const name of ['e1', 'e2']) await cluster.addConfig(name, other, { nodeName: name })
   await eventually(() => assert.ok(shown('e1') && shown('e2')))

@@ -1,8 +1,8 @@
 /**
- * Which events wake which config. An event only wakes a key: what happened is read from the caches.
+ * Which watch events wake which configs. An event only wakes a key: the reconcile reads the caches.
  *
- * Many configs may name one node, by mistake. What happens to one of them, or to a Job there, wakes only those whose plan can
- * change by it: all of them are woken when another one gets the node, and when the Node itself changes.
+ * Several configs may name one node by mistake. An event of one of them, or of a Job on the node, wakes only the configs
+ * whose plan can change. All of them wake when the Node changes, or when another config starts to manage the node.
  */
 import { equalJson } from '../contract/json.ts'
 import type { NodeConfig } from '../contract/node-config.ts'
@@ -13,59 +13,64 @@ import type { JobObject, NodeObject } from '../kube/types.ts'
 import { type Caches, finishOf, nodeOf } from './caches.ts'
 import { jobAnnotations, jobLabels } from './job.ts'
 import { factsOf, instanceIdOf } from './machine.ts'
-import { configsOf, keysBehind } from './observe.ts'
-import { isPaused, isSettled, standsBack } from './plan/work.ts'
+import { configsForNode, keysWaitingBehind } from './node-claims.ts'
+import { isPaused, isSettled, yieldsToOlder } from './plan/config-status.ts'
 
-type News = Change<unknown>['type']
+type ChangeType = Change<unknown>['type']
 
-export function followCluster(caches: Caches, wake: (key: string, priority?: Priority) => void): () => void {
+/** Returns a function that unsubscribes. */
+export function wakeOnEvents(caches: Caches, wake: (key: string, priority?: Priority) => void): () => void {
   const machineOf = (name: string) => caches.nodes.get(name)?.status?.nodeInfo?.systemUUID
-  /** What we meet at the start of a settled config is only looked at again: new work goes first. */
-  const look = (type: News, config: NodeConfig) =>
+  /** Settled configs in the first list get the lower priority: new work goes first. */
+  const wakeConfig = (type: ChangeType, config: NodeConfig) =>
     wake(keyOf(config), type === 'added' && isSettled(config) ? 'recheck' : 'new')
-  const wakeOwner = (type: News, { metadata: { annotations, namespace } }: JobObject) => {
+  const wakeOwner = (type: ChangeType, { metadata: { annotations, namespace } }: JobObject) => {
     const name = annotations?.[jobAnnotations.config]
     if (!name) return
     const key = keyText({ ...(namespace && { namespace }), name })
     const config = caches.configs.get(key)
-    if (config) look(type, config)
+    if (config) wakeConfig(type, config)
     else wake(key)
   }
-  /** After news of an agent there. Who stands back wakes by its own status when it does so no longer. */
-  const wakeWorkers = (type: News, name: string, uuid?: string) => {
+  /** After a change of an agent on the node. A config that yields to an older one wakes when the older one goes. */
+  const wakeManagers = (type: ChangeType, name: string, uuid?: string) => {
     for (const job of caches.jobs.by('node', name)) wakeOwner(type, job)
-    for (const config of configsOf(caches, name, uuid)) if (!standsBack(config)) look(type, config)
+    for (const config of configsForNode(caches, name, uuid)) if (!yieldsToOlder(config)) wakeConfig(type, config)
   }
   const stops = [
     caches.configs.on(({ type, object, old }) => {
-      look(type, object)
+      wakeConfig(type, object)
       if (type === 'updated' && old && equalJson(claimOf(object), claimOf(old))) return
-      // Its twins may take over, or have to step back.
-      const behind = [object, ...(old ? [old] : [])].flatMap(claim => keysBehind(caches, claim))
+      // Other configs for the node may take over, or have to yield.
+      const behind = [object, ...(old ? [old] : [])].flatMap(claim => keysWaitingBehind(caches, claim))
       for (const key of new Set(behind)) wake(key)
     }),
     caches.nodes.on(({ type, object, old }) => {
-      // Kubelets report every few seconds; most of it is not our business.
+      // Kubelets update their Node every few seconds, mostly fields that the planner does not read.
       if (type === 'updated' && old && sameFacts(object, old)) return
       const { name } = object.metadata
-      for (const config of configsOf(caches, name, object.status?.nodeInfo?.systemUUID)) look(type, config)
+      for (const config of configsForNode(caches, name, object.status?.nodeInfo?.systemUUID)) wakeConfig(type, config)
     }),
     caches.jobs.on(({ type, object, old }) => {
-      // The Job controller counts in it; only its end is news.
+      // The Job controller updates its counters; only the end of the Job matters.
       if (type === 'updated' && old && equalJson(finishOf(object), finishOf(old))) return
       wakeOwner(type, object)
-      wakeWorkers(type, nodeOf(object), machineOf(nodeOf(object)) ?? object.metadata.labels?.[jobLabels.legacyInstance])
+      wakeManagers(
+        type,
+        nodeOf(object),
+        machineOf(nodeOf(object)) ?? object.metadata.labels?.[jobLabels.legacyInstance],
+      )
     }),
     caches.pods.on(({ type, object, old }) => {
       if (type === 'updated' && old && equalJson(object.status, old.status)) return
       const name = object.spec.nodeName ?? ''
-      wakeWorkers(type, name, machineOf(name))
+      wakeManagers(type, name, machineOf(name))
     }),
     caches.namespaces.on(({ type, object, old }) => {
-      const ends = object.metadata.deletionTimestamp
-      if (type === 'updated' && old && isPaused(object) === isPaused(old) && ends === old.metadata.deletionTimestamp)
-        return
-      for (const config of caches.configs.list()) wake(keyOf(config), ends ? 'new' : 'recheck')
+      const deletedAt = object.metadata.deletionTimestamp
+      const isUnchanged = old && isPaused(object) === isPaused(old) && deletedAt === old.metadata.deletionTimestamp
+      if (type === 'updated' && isUnchanged) return
+      for (const config of caches.configs.list()) wake(keyOf(config), deletedAt ? 'new' : 'recheck')
     }),
   ]
   return () => {
@@ -73,9 +78,9 @@ export function followCluster(caches: Caches, wake: (key: string, priority?: Pri
   }
 }
 
-/** What a config has to do with others. */
+/** What decides which config manages a node. */
 function claimOf(config: NodeConfig): object {
-  return { node: config.spec.nodeName, machine: instanceIdOf(config), ends: config.metadata.deletionTimestamp }
+  return { node: config.spec.nodeName, machine: instanceIdOf(config), deletedAt: config.metadata.deletionTimestamp }
 }
 
 function sameFacts(a: NodeObject, b: NodeObject): boolean {

@@ -1,5 +1,5 @@
 /**
- * What the controller says of itself over HTTP: with a cluster, and before it has seen one.
+ * The health endpoints of the controller, with a cluster and before it has reached one.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -17,12 +17,12 @@ async function ask(url: string): Promise<Record<string, unknown>> {
   return { code: answer.status, ...((await answer.json()) as object) }
 }
 
-test('a controller that has not seen its cluster yet answers, is unhealthy, and names what it misses', async () => {
+test('a controller that has not reached its cluster is unhealthy and names what is missing', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'controller-health-'))
-  const busy = await serve((_, response) => json(response, 503, { kind: 'Status', message: 'later' }))
+  const unavailable = await serve((_, response) => json(response, 503, { kind: 'Status', message: 'later' }))
   const kubeconfig = join(dir, 'kubeconfig')
   const contexts = [{ name: 'here', context: { cluster: 'c', user: 'u' } }]
-  const clusters = [{ name: 'c', cluster: { server: busy.url } }]
+  const clusters = [{ name: 'c', cluster: { server: unavailable.url } }]
   const users = [{ name: 'u', user: { token: 't' } }]
   await writeFile(kubeconfig, JSON.stringify({ 'current-context': 'here', contexts, clusters, users }))
   const stop = new AbortController()
@@ -38,42 +38,42 @@ test('a controller that has not seen its cluster yet answers, is unhealthy, and 
     const kinds = ['configs', 'nodes', 'jobs', 'pods', 'namespaces']
     assert.deepEqual(
       missing,
-      kinds.map(kind => `the ${kind} are not listed yet`),
+      kinds.map(kind => `${kind}: not listed yet`),
     )
   } finally {
     stop.abort()
     await ended
-    await busy.close()
+    await unavailable.close()
     await rm(dir, { recursive: true })
   }
 })
 
-test('a controller that follows its cluster is ready and healthy, and degraded while a node has failed', async () => {
+test('a controller with synced caches is healthy, and degraded while a node is Failed', async () => {
   const cluster = await startControllerCluster()
   const controller = await cluster.startController()
   const health = () => ask(`${controller.health}/healthz`)
   try {
     await eventually(async () => assert.equal((await ask(`${controller.health}/readyz`))['code'], 200))
     assert.equal((await health())['status'], 'healthy')
-    await cluster.addConfig('well', await cluster.addNode('well'))
-    await cluster.finishPod(await cluster.endAgent('well'))
-    await cluster.expectConfigured('well')
-    await cluster.addConfig('ill', await cluster.addNode('ill'))
-    await cluster.endAgent('ill', { verdict: 'Failed', message: 'no', interfaces: [] })
-    const told = await eventually(async () => {
+    await cluster.addConfig('good', await cluster.addNode('good'))
+    await cluster.finishPod(await cluster.endAgent('good'))
+    await cluster.expectConfigured('good')
+    await cluster.addConfig('bad', await cluster.addNode('bad'))
+    await cluster.endAgent('bad', { verdict: 'Failed', message: 'no', interfaces: [] })
+    const degraded = await eventually(async () => {
       const body = await health()
       assert.equal(body['status'], 'degraded')
       return body
     })
-    assert.equal(told['code'], 200)
+    assert.equal(degraded['code'], 200)
     assert.deepEqual(
-      Object.keys(told)
+      Object.keys(degraded)
         .filter(key => key !== 'code')
         .toSorted(),
       ['active_jobs', 'crd_watcher_status', 'last_crd_processed', 'processed_configs', 'status', 'uptime'],
     )
-    assert.match(String(told['last_crd_processed']), /^\d{4}-\d\d-\d\dT/)
-    assert.equal(told['processed_configs'], 2)
+    assert.match(String(degraded['last_crd_processed']), /^\d{4}-\d\d-\d\dT/)
+    assert.equal(degraded['processed_configs'], 2)
   } finally {
     await controller.stop()
     await cluster.close()

@@ -1,5 +1,5 @@
 /**
- * What the controller says of itself over HTTP: /healthz in the words that monitoring knows, /readyz, /metrics.
+ * The HTTP endpoints of the controller: /healthz in the format of the Go implementation, /readyz and /metrics.
  */
 import type { FastifyInstance } from 'fastify'
 import { formatDuration } from '../contract/duration.ts'
@@ -14,7 +14,7 @@ export interface HealthOptions {
   metrics: Metrics<'controller'>
   log: Log
   now: () => Date
-  /** Aborted when the controller is stopping. */
+  /** Aborted when the controller stops. */
   signal: AbortSignal
   queue: () => { depth: number; active: number; waiting: number; stopped: boolean } | undefined
 }
@@ -26,9 +26,8 @@ export function healthApp(options: HealthOptions): FastifyInstance {
 
   return createApp({
     log,
-    metrics: { ...metrics, text: () => measured(options) },
-    ready: () =>
-      Object.entries(caches).flatMap(([name, { synced }]) => (synced ? [] : [`the ${name} are not listed yet`])),
+    metrics: { ...metrics, text: () => exposition(options) },
+    ready: () => Object.entries(caches).flatMap(([name, { synced }]) => (synced ? [] : [`${name}: not listed yet`])),
     health() {
       const processed = caches.configs.list().flatMap(({ status }) => status?.lastProcessed ?? [])
       const failed = caches.configs.list().some(({ status }) => status?.state === 'Failed')
@@ -48,8 +47,8 @@ export function healthApp(options: HealthOptions): FastifyInstance {
   })
 }
 
-/** Gauges are counted when they are asked for. */
-async function measured({ caches, metrics, queue }: HealthOptions): Promise<string> {
+/** Gauges are computed for each scrape. */
+async function exposition({ caches, metrics, queue }: HealthOptions): Promise<string> {
   const configs = caches.configs.list()
   for (const state of states) {
     const count = configs.filter(({ status }) => (status?.state ?? 'Pending') === state).length

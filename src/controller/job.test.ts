@@ -4,19 +4,27 @@ import { agentInput } from '../contract/agent-input.ts'
 import { controllerConfig } from './config.ts'
 import { aConfig, aNode, hashFor, machine } from './controller.fixture.ts'
 import { agentJob, agentJobName, type JobIdentity, type JobRequest, labelValue } from './job.ts'
-import { workOf } from './plan/work.ts'
+import { requestedOf } from './plan/requested.ts'
 
 const config = aConfig({ generation: 7 })
 const env = { AGENT_IMAGE: 'multinic-agent:dev', AGENT_IMAGE_PULL_POLICY: 'Never' }
 
-function given(request: Partial<JobRequest> = {}, more: Record<string, string> = {}) {
-  const { interfaces, specHash } = workOf(config)
-  const usual = { config, node: aNode(), interfaces, specHash, action: 'apply', attempt: 0, takesSlot: false } as const
-  return agentJob({ ...usual, ...request }, controllerConfig({ ...env, ...more }).agent)
+function jobFor(request: Partial<JobRequest> = {}, more: Record<string, string> = {}) {
+  const { interfaces, specHash } = requestedOf(config)
+  const defaults = {
+    config,
+    node: aNode(),
+    interfaces,
+    specHash,
+    action: 'apply',
+    attempt: 0,
+    takesSlot: false,
+  } as const
+  return agentJob({ ...defaults, ...request }, controllerConfig({ ...env, ...more }).agent)
 }
 
-test('the Job has the shape that ran on a real kubelet', () => {
-  const { metadata, spec } = given()
+test('the manifest of the Job is the one that ran on a real kubelet', () => {
+  const { metadata, spec } = jobFor()
   const [container] = spec.template.spec.containers
   const labels = {
     'app.kubernetes.io/name': 'multinic-agent',
@@ -103,8 +111,8 @@ test('the Job has the shape that ran on a real kubelet', () => {
   })
 })
 
-test('the Job carries the work, and the settings of the agent', () => {
-  const job = given({ action: 'cleanup' }, { NIC_WAIT: '20s', NETWORK_RELOAD: 'apply', PREFLIGHT_ALLOW_UP: 'true' })
+test('the Job contains the input and the settings of the agent', () => {
+  const job = jobFor({ action: 'cleanup' }, { NIC_WAIT: '20s', NETWORK_RELOAD: 'apply', PREFLIGHT_ALLOW_UP: 'true' })
   const [input, ...settings] = job.spec.template.spec.containers[0]?.env ?? []
   assert.equal(input?.name, 'MULTINIC_INPUT')
   assert.deepEqual(agentInput.parse(JSON.parse(input?.value ?? '')), {
@@ -125,7 +133,7 @@ test('the Job carries the work, and the settings of the agent', () => {
 })
 
 test('pull secrets, priority and TTL reach the Job', () => {
-  const { spec } = given(
+  const { spec } = jobFor(
     {},
     { AGENT_PULL_SECRETS: 'one, two', AGENT_PRIORITY_CLASS: 'system-node-critical', JOB_TTL: '1h' },
   )
@@ -134,9 +142,9 @@ test('pull secrets, priority and TTL reach the Job', () => {
   assert.equal(spec.ttlSecondsAfterFinished, 3600)
 })
 
-test('a node of the Red Hat family gives its own directories and the bus', () => {
+test('a node of the Red Hat family mounts its own directories and D-Bus', () => {
   const paths = (backend: 'networkmanager' | 'ifcfg') =>
-    given({ node: aNode({ backend }) })
+    jobFor({ node: aNode({ backend }) })
       .spec.template.spec.volumes?.slice(0, 3)
       .map(({ hostPath }) => hostPath)
   assert.deepEqual(paths('networkmanager'), [
@@ -147,9 +155,9 @@ test('a node of the Red Hat family gives its own directories and the bus', () =>
   assert.deepEqual(paths('ifcfg')?.[0], { path: '/etc/sysconfig/network-scripts', type: 'Directory' })
 })
 
-test('a node with Netplan gives the bus only when Netplan is to be asked to apply', () => {
+test('a node with Netplan mounts D-Bus only with NETWORK_RELOAD=apply', () => {
   const bus = (env: Record<string, string>) =>
-    given({}, env).spec.template.spec.volumes?.some(({ hostPath }) => hostPath?.path.includes('dbus'))
+    jobFor({}, env).spec.template.spec.volumes?.some(({ hostPath }) => hostPath?.path.includes('dbus'))
   assert.deepEqual([bus({}), bus({ NETWORK_RELOAD: 'apply' })], [false, true])
 })
 
@@ -163,10 +171,10 @@ const identity: JobIdentity = {
   attempt: 0,
 }
 
-test('the same work has the same name, and all other work another', () => {
+test('the same work has the same Job name, and different work a different one', () => {
   const others: Partial<JobIdentity>[] = [
     { generation: 8 },
-    { configUid: 'made-again' },
+    { configUid: 'created-again' },
     { specHash: 'other' },
     { action: 'cleanup' },
     { bootID: 'boot-2' },
@@ -178,9 +186,9 @@ test('the same work has the same name, and all other work another', () => {
   assert.equal(agentJobName({ ...identity }), names[0])
 })
 
-test('a trace goes with the Job, and changes neither its name nor its work', () => {
+test('a trace in the Job changes neither its name nor its input', () => {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
-  const [plain, traced] = [given(), given({ traceparent })]
+  const [plain, traced] = [jobFor(), jobFor({ traceparent })]
   assert.equal(traced.metadata.annotations?.['multinic.io/traceparent'], traceparent)
   const [, second, ...rest] = traced.spec.template.spec.containers[0]?.env ?? []
   assert.deepEqual(second, { name: 'TRACEPARENT', value: traceparent })
@@ -189,7 +197,7 @@ test('a trace goes with the Job, and changes neither its name nor its work', () 
   assert.deepEqual([first, ...others], [traced.spec.template.spec.containers[0]?.env?.[0], ...rest])
 })
 
-test('very long node names make valid names and labels', () => {
+test('very long node names give valid names and labels', () => {
   const long = `${'very-long.'.repeat(25)}w1`
   const name = agentJobName({ ...identity, nodeName: long, generation: 1234567 })
   assert.ok(name.length <= 63, name)

@@ -1,8 +1,8 @@
 /**
- * The agent's Job, as data. Every line of it ran to the end on a real kubelet and Job controller.
+ * The manifest of an agent Job. Every line of it was tested on a real kubelet and Job controller.
  *
- * It has no owner reference: foreground deletion of the config would kill the Jobs that must clean up after it. It ends
- * by its TTL and by our own sweep.
+ * It has no owner reference: foreground deletion of the config would kill the Jobs that must clean up after it. Its TTL or
+ * the controller deletes it.
  */
 import { type AgentInput, agentInputVariable, agentTraceVariable } from '../contract/agent-input.ts'
 import { hashOf } from '../contract/hash.ts'
@@ -23,7 +23,7 @@ export const jobLabels = {
   node: 'multinic.io/node-name',
   action: 'multinic.io/action',
   instanceId: 'multinic.io/instance-id',
-  /** As the older, cluster-wide version has it. */
+  /** The label of the older, cluster-wide version. */
   legacyInstance: 'instance',
   configUid: 'multinic.io/config-uid',
 } as const
@@ -32,9 +32,9 @@ export const jobAnnotations = {
   config: 'multinic.io/config',
   generation: 'multinic.io/generation',
   specHash: 'multinic.io/spec-hash',
-  bootId: 'multinic.io/boot-id',
+  bootID: 'multinic.io/boot-id',
   attempt: 'multinic.io/attempt',
-  /** `change` takes a slot of the rollout window; `first` and `cleanup` do not. */
+  /** `change` takes a rollout slot; `first` and `cleanup` do not. */
   rollout: 'multinic.io/rollout',
   traceparent: nodeConfigAnnotations.traceparent,
 } as const
@@ -57,19 +57,19 @@ export interface JobRequest {
   action: Action
   attempt: number
   takesSlot: boolean
-  /** What the work belongs to, for people who follow it. Neither the name nor the work depends on it. */
+  /** The trace that the Job belongs to. Neither its name nor its work depends on it. */
   traceparent?: string
 }
 
-const longestName = 63
+const maxNameLength = 63
 
-/** The same work has the same name, so the API server refuses it twice. Another attempt is other work. */
+/** The same work has the same name, so the API server rejects a duplicate. Each attempt has a name of its own. */
 export function agentJobName(identity: JobIdentity): string {
   const { nodeName, generation, configUid, specHash, action, bootID, attempt } = identity
-  const mark = hashOf([configUid, specHash, action, bootID, attempt]).slice(0, 8)
-  const tail = `-g${generation}-${mark}`
-  const room = longestName - agentName.length - 1 - tail.length
-  return `${agentName}-${nodeName.slice(0, room).replace(/[^a-z0-9]+$/, '')}${tail}`
+  const suffix = hashOf([configUid, specHash, action, bootID, attempt]).slice(0, 8)
+  const tail = `-g${generation}-${suffix}`
+  const maxNodeLength = maxNameLength - agentName.length - 1 - tail.length
+  return `${agentName}-${nodeName.slice(0, maxNodeLength).replace(/[^a-z0-9]+$/, '')}${tail}`
 }
 
 export function identityOf({
@@ -104,7 +104,7 @@ export function agentJob(request: JobRequest, settings: AgentSettings): JobObjec
         [jobAnnotations.config]: config.metadata.name,
         [jobAnnotations.generation]: `${config.metadata.generation ?? 0}`,
         [jobAnnotations.specHash]: specHash,
-        [jobAnnotations.bootId]: node.bootID,
+        [jobAnnotations.bootID]: node.bootID,
         [jobAnnotations.attempt]: `${attempt}`,
         [jobAnnotations.rollout]: request.takesSlot ? 'change' : action === 'cleanup' ? 'cleanup' : 'first',
         ...(traceparent && { [jobAnnotations.traceparent]: traceparent }),
@@ -113,9 +113,9 @@ export function agentJob(request: JobRequest, settings: AgentSettings): JobObjec
     spec: {
       completions: 1,
       parallelism: 1,
-      // The Job controller kills restart number L as it starts.
+      // With backoffLimit L the Job controller kills restart number L as it starts.
       backoffLimit: 6,
-      // Otherwise a Pod that is still ending and its replacement run at once.
+      // Otherwise a terminating Pod and its replacement run at the same time.
       podReplacementPolicy: 'Failed',
       activeDeadlineSeconds: 600,
       ttlSecondsAfterFinished: settings.jobTtlSeconds,
@@ -140,7 +140,7 @@ function labelsFor({ config, node, action }: JobRequest): Record<string, string>
   }
 }
 
-/** Long or odd texts become a label by their start and a hash. */
+/** A text that is too long or has invalid characters becomes its start and a hash. */
 export function labelValue(text: string): string {
   if (/^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/.test(text)) return text
   const start = text
@@ -192,7 +192,7 @@ function podSpec(request: JobRequest, settings: AgentSettings): PodSpec {
   }
 }
 
-/** The work itself, inside the Job: the Pod needs no credentials, and nobody can change it on the way. */
+/** The Job contains the whole input: the Pod needs no credentials, and the input cannot change later. */
 function inputFor({ config, node, action, specHash, interfaces }: JobRequest): AgentInput {
   const instanceId = instanceIdOf(config)
   return {
@@ -215,15 +215,15 @@ interface Mount {
   readOnly?: true
 }
 
-/** Directories of others have type Directory: another type would create them on a host that does not use them. */
-function mountsFor(backend: Backend, reloads: boolean): Mount[] {
+/** Directories of the host have type Directory: DirectoryOrCreate would create them on a host that does not use them. */
+function mountsFor(backend: Backend, appliesNetplan: boolean): Mount[] {
   return [
     ...directories[backend],
-    // Netplan is asked to apply over the host's bus.
-    ...(reloads && backend === 'netplan' ? [dbus] : []),
+    // `netplan apply` runs over the D-Bus of the host.
+    ...(appliesNetplan && backend === 'netplan' ? [dbus] : []),
     directory('sysctld', '/etc/sysctl.d'),
     { name: 'state', path: '/var/lib/multinic', at: '/var/lib/multinic', type: 'DirectoryOrCreate' },
-    // At another path, because the Pod's own /proc/sys is read-only.
+    // Mounted elsewhere, because /proc/sys of the Pod is read-only.
     { name: 'conf4', path: '/proc/sys/net/ipv4/conf', at: '/host/proc/ipv4-conf', type: 'Directory' },
     { name: 'conf6', path: '/proc/sys/net/ipv6/conf', at: '/host/proc/ipv6-conf', type: 'Directory' },
     { name: 'uuid', path: '/sys/class/dmi/id/product_uuid', at: '/host/product_uuid', type: 'File', readOnly: true },

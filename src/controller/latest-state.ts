@@ -1,28 +1,30 @@
 /**
- * What we wrote and the caches do not show yet. Without it a second look right after a write would do the work again.
+ * Reads the controller's own writes: the caches, plus what it wrote and the caches do not show yet. Without it, a
+ * reconcile right after a write would repeat the work.
  */
 import type { NodeConfig } from '../contract/node-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { JobObject } from '../kube/types.ts'
-import { type Caches, countedAs, nodeOf } from './caches.ts'
-import { hasFailedChange, keepWork } from './plan/work.ts'
-import { keptConfig, keptJob } from './trim.ts'
+import { type Caches, nodeOf, type RolloutKind, rolloutKindOf } from './caches.ts'
+import { hasFailedChange } from './plan/config-status.ts'
+import { carryOver } from './plan/requested.ts'
+import { trimConfig, trimJob } from './trim.ts'
 
-export interface Memory {
+export interface LatestState {
   config(key: string): NodeConfig | undefined
   jobsOn(node: string): JobObject[]
-  /** Live Jobs that count in a rollout. */
-  counted(as: 'change' | 'check'): JobObject[]
+  /** Live Jobs that count in the rollout. */
+  rolloutJobs(kind: RolloutKind): JobObject[]
   /** How many nodes failed with a new spec. */
   failedChanges(): number
-  /** Returns the config as it is kept. */
+  /** Returns the config as the cache will hold it. */
   wroteConfig(before: NodeConfig, after: NodeConfig): NodeConfig
   createdJob(job: JobObject): void
   deletedJob(key: string, uid: string): void
 }
 
-export function createMemory({ configs, jobs }: Pick<Caches, 'configs' | 'jobs'>): Memory {
-  /** The newest state by our own writes, and the versions that are known to be older. */
+export function createLatestState({ configs, jobs }: Pick<Caches, 'configs' | 'jobs'>): LatestState {
+  /** The newest version that we wrote, and the resource versions that are older than it. */
   const written = new Map<string, { config: NodeConfig; older: Set<string> }>()
   const created = new Map<string, JobObject>()
   const deleted = new Set<string>()
@@ -33,36 +35,36 @@ export function createMemory({ configs, jobs }: Pick<Caches, 'configs' | 'jobs'>
   })
   configs.on(({ object, old }) => {
     const key = keyOf(object)
-    if (old) keepWork(old, object)
+    if (old) carryOver(old, object)
     if (!written.get(key)?.older.has(object.metadata.resourceVersion ?? '')) written.delete(key)
   })
 
-  const withOwn = (shown: JobObject[], fits: (job: JobObject) => boolean): JobObject[] =>
-    [...shown, ...[...created.values()].filter(fits)].filter(job => !deleted.has(job.metadata.uid ?? ''))
+  const withOwnWrites = (cached: JobObject[], matches: (job: JobObject) => boolean): JobObject[] =>
+    [...cached, ...[...created.values()].filter(matches)].filter(job => !deleted.has(job.metadata.uid ?? ''))
 
   return {
     config(key) {
-      const shown = configs.get(key)
+      const cached = configs.get(key)
       const own = written.get(key)
-      return shown && own?.older.has(shown.metadata.resourceVersion ?? '') ? own.config : shown
+      return cached && own?.older.has(cached.metadata.resourceVersion ?? '') ? own.config : cached
     },
-    jobsOn: node => withOwn(jobs.by('node', node), job => nodeOf(job) === node),
-    counted: as => withOwn(jobs.by('counted', as), job => countedAs(job).includes(as)),
+    jobsOn: node => withOwnWrites(jobs.by('node', node), job => nodeOf(job) === node),
+    rolloutJobs: kind => withOwnWrites(jobs.by('rollout', kind), job => rolloutKindOf(job) === kind),
     failedChanges() {
-      const shown = configs.by('failed', 'yes').filter(config => !written.has(keyOf(config)))
-      return shown.length + [...written.values()].filter(({ config }) => hasFailedChange(config)).length
+      const cached = configs.by('failed', 'yes').filter(config => !written.has(keyOf(config)))
+      return cached.length + [...written.values()].filter(({ config }) => hasFailedChange(config)).length
     },
     wroteConfig(before, after) {
       const key = keyOf(after)
       const older = written.get(key)?.older ?? new Set()
       older.add(before.metadata.resourceVersion ?? '')
-      const config = keptConfig(after)
-      keepWork(before, config)
+      const config = trimConfig(after)
+      carryOver(before, config)
       written.set(key, { config, older })
       return config
     },
     createdJob(job) {
-      if (jobs.get(keyOf(job))?.metadata.uid !== job.metadata.uid) created.set(keyOf(job), keptJob(job))
+      if (jobs.get(keyOf(job))?.metadata.uid !== job.metadata.uid) created.set(keyOf(job), trimJob(job))
     },
     deletedJob(key, uid) {
       created.delete(key)

@@ -1,6 +1,6 @@
 /**
- * What ends a config or the controller itself, over HTTP: a namespace that is deleted, a leader that is replaced, Pods
- * that never start; and how few writes a config costs.
+ * The lifecycle of configs and of the controller, over HTTP: a deleted namespace, a new leader, Pods that never start, and
+ * the number of writes per config.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -15,7 +15,7 @@ import { events, jobs, leases, namespaces, pods } from '../kube/resources.ts'
 import type { EventObject, ObjectMeta } from '../kube/types.ts'
 import { silent } from '../telemetry/log.ts'
 import { aConfig, aJob, start } from './controller.fixture.ts'
-import { createTroubles } from './pod-start-errors.ts'
+import { createPodStartErrors } from './pod-start-errors.ts'
 
 let cluster: ControllerCluster
 
@@ -24,7 +24,7 @@ before(async () => {
 })
 after(() => cluster.close())
 
-test('a config costs a finalizer, a Job and one status; then nothing', async () => {
+test('a config costs a finalizer, a Job and one status write, then nothing', async () => {
   const controller = await cluster.startController()
   try {
     const writes: string[] = []
@@ -46,7 +46,7 @@ test('a config costs a finalizer, a Job and one status; then nothing', async () 
   }
 })
 
-test('the second replica takes over where the first one stopped, and no Job runs twice', async () => {
+test('the second replica continues where the first one stopped, and no Job runs twice', async () => {
   const env = { LEADER_ELECT: 'true' }
   const first = await cluster.startController(env)
   const names = ['r1', 'r2', 'r3', 'r4']
@@ -67,23 +67,23 @@ test('the second replica takes over where the first one stopped, and no Job runs
   }
 })
 
-test('a controller that is told to stop has stopped within a second', async () => {
-  // A machine that is busy may take longer now and then: one that waits for something of its own always does.
+test('a controller stops within a second', async () => {
+  // A busy machine may exceed the limit once. A controller that waits for something exceeds it every time.
   let tries = 0
   await eventually(async () => {
     const name = `stopping-${++tries}`
     const controller = await cluster.startController()
     await cluster.addConfig(name, await cluster.addNode(name))
     await eventually(async () => assert.equal((await cluster.jobsOn(name)).length, 1))
-    const began = performance.now()
+    const stoppedAt = performance.now()
     await controller.stop()
-    const took = performance.now() - began
+    const took = performance.now() - stoppedAt
     await cluster.finishPod(await cluster.endAgent(name))
     assert.ok(took < 1_000, `${took} ms`)
   })
 })
 
-test('a Pod that does not start is explained by its Events', async () => {
+test('Events explain a Pod that does not start', async () => {
   const uid = 'a-job-that-waits'
   const event = (reason: string, message: string): EventObject => ({
     apiVersion: 'v1',
@@ -98,39 +98,39 @@ test('a Pod that does not start is explained by its Events', async () => {
   const forbidden = 'Error creating: pods "late" is forbidden: violates PodSecurity "restricted:latest"'
   await cluster.kube.create(events, event('FailedCreate', forbidden))
   await cluster.kube.create(events, event('FailedMount', 'hostPath type check failed: /etc/netplan is not a directory'))
-  const troubles = createTroubles(cluster.kube, cluster.namespace, silent)
-  const late = aJob(aConfig(), { uid, phase: 'waiting', createdAt: start })
-  assert.deepEqual(troubles.late([late], start + 1_000), [])
-  assert.deepEqual(troubles.late([late], start + 6_000), [late])
-  await troubles.ask([late], start + 6_000)
-  assert.deepEqual(troubles.late([late], start + 7_000), [])
-  assert.deepEqual(troubles.of(uid), { reason: 'PodForbidden', message: forbidden })
-  assert.deepEqual(troubles.late([late], start + 50_000), [])
+  const errors = createPodStartErrors(cluster.kube, cluster.namespace, silent)
+  const job = aJob(aConfig(), { uid, phase: 'waiting', createdAt: start })
+  assert.deepEqual(errors.overdue([job], start + 1_000), [])
+  assert.deepEqual(errors.overdue([job], start + 6_000), [job])
+  await errors.readEvents([job], start + 6_000)
+  assert.deepEqual(errors.overdue([job], start + 7_000), [])
+  assert.deepEqual(errors.of(uid), { reason: 'PodForbidden', message: forbidden })
+  assert.deepEqual(errors.overdue([job], start + 50_000), [])
 
-  // A kubelet that is slow to tell is asked before its node is said to be away.
-  const untold = { ...late, uid: 'a-job-of-which-nobody-tells' }
-  await troubles.ask([untold], start + 6_000)
-  assert.equal(troubles.of(untold.uid), undefined)
-  assert.deepEqual(troubles.late([untold], start + 10_000), [])
-  assert.deepEqual(troubles.late([untold], start + 30_000), [untold])
+  // Events of a slow kubelet are read again before the Pod counts as not starting.
+  const unexplained = { ...job, uid: 'a-job-without-events' }
+  await errors.readEvents([unexplained], start + 6_000)
+  assert.equal(errors.of(unexplained.uid), undefined)
+  assert.deepEqual(errors.overdue([unexplained], start + 10_000), [])
+  assert.deepEqual(errors.overdue([unexplained], start + 30_000), [unexplained])
 })
 
-test('a node that is full and a directory that cannot be mounted are told by the status', async () => {
+test('the status shows a node out of resources and a directory that cannot be mounted', async () => {
   const controller = await cluster.startController()
   const { kube, namespace } = cluster
   const podOn = async (node: string) => {
     await cluster.addConfig(node, await cluster.addNode(node))
-    const first = async () => (await cluster.podsOn(node))[0] ?? assert.fail(`no Pod is made for ${node}`)
+    const first = async () => (await cluster.podsOn(node))[0] ?? assert.fail(`there is no Pod for ${node}`)
     return (await eventually(first)).metadata
   }
-  const saysIn = (name: string, line: string) =>
+  const expectReady = (name: string, line: string) =>
     eventually(async () => {
       const { state, conditions } = (await cluster.configOf(name))?.status ?? {}
       const ready = conditions?.find(({ type }) => type === 'Ready')
       assert.equal(`${state} ${ready?.reason}: ${ready?.message}`, line)
     })
-  /** As the Job controller sends another Pod after a while: when this one runs, the trouble of the first is over. */
-  const runsAfter = async ({ labels, ownerReferences }: ObjectMeta, node: string) => {
+  /** The Job controller creates another Pod after a while. Once it runs, the error of the first one no longer counts. */
+  const startNextPod = async ({ labels, ownerReferences }: ObjectMeta, node: string) => {
     const metadata = {
       name: `${node}-again`,
       namespace,
@@ -142,11 +142,11 @@ test('a node that is full and a directory that cannot be mounted are told by the
     const agent = { name: 'agent', restartCount: 0, ready: true, image: '', imageID: '', state: { running: {} } }
     await kube.patchStatus(pods, { namespace, name: metadata.name }, { phase: 'Running', containerStatuses: [agent] })
     const [job] = await cluster.jobsOn(node)
-    await saysIn(node, `InProgress Applying: ${job?.metadata.name} is running`)
+    await expectReady(node, `InProgress Applying: ${job?.metadata.name} is running`)
   }
   try {
     const { name, uid = '' } = await podOn('unmounted')
-    // As a kubelet tells it: in an Event, while the Pod waits.
+    // A kubelet reports this in an Event while the Pod waits.
     await kube.create(events, {
       apiVersion: 'v1',
       kind: 'Event',
@@ -158,17 +158,20 @@ test('a node that is full and a directory that cannot be mounted are told by the
       lastTimestamp: '2026-01-01T00:00:01Z',
     })
     const full = await podOn('full')
-    const refused = { phase: 'Failed', reason: 'OutOfcpu', message: 'Node didn’t have enough resource: cpu' }
-    await kube.patchStatus(pods, { namespace, name: full.name }, refused)
-    await saysIn('full', `InProgress NodeOutOfResources: OutOfcpu: ${refused.message}`)
-    await runsAfter(full, 'full')
-    await saysIn('unmounted', 'InProgress MountFailed: hostPath type check failed: /etc/netplan is not a directory')
+    const rejected = { phase: 'Failed', reason: 'OutOfcpu', message: 'Node didn’t have enough resource: cpu' }
+    await kube.patchStatus(pods, { namespace, name: full.name }, rejected)
+    await expectReady('full', `InProgress NodeOutOfResources: OutOfcpu: ${rejected.message}`)
+    await startNextPod(full, 'full')
+    await expectReady(
+      'unmounted',
+      'InProgress MountFailed: hostPath type check failed: /etc/netplan is not a directory',
+    )
   } finally {
     await controller.stop()
   }
 })
 
-test('Jobs of a config that is gone, which no TTL controller removes, are swept some time after their end', async () => {
+test('ended Jobs of a deleted config, which no TTL controller removes, are deleted after a while', async () => {
   const { kube, namespace } = cluster
   const hourAgo = new Date(Date.now() - 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z')
   const endedJob = async (name: string, config: string, at: string) => {
@@ -179,40 +182,40 @@ test('Jobs of a config that is gone, which no TTL controller removes, are swept 
     const conditions = [{ type: 'Complete', status: 'True', lastTransitionTime: at }]
     await kube.patchStatus(jobs, { namespace, name }, { completionTime: at, succeeded: 1, conditions })
   }
-  await endedJob('left-long-ago', 'gone-since', hourAgo)
-  await endedJob('left-just-now', 'gone-since', new Date().toISOString().replace(/\.\d+Z$/, 'Z'))
+  await endedJob('ended-long-ago', 'deleted', hourAgo)
+  await endedJob('ended-just-now', 'deleted', new Date().toISOString().replace(/\.\d+Z$/, 'Z'))
   const controller = await cluster.startController()
-  const isThere = async (name: string) => (await kube.get(jobs, { namespace, name })) !== undefined
+  const exists = async (name: string) => (await kube.get(jobs, { namespace, name })) !== undefined
   try {
-    await eventually(async () => assert.equal(await isThere('left-long-ago'), false))
-    assert.equal(await isThere('left-just-now'), true)
+    await eventually(async () => assert.equal(await exists('ended-long-ago'), false))
+    assert.equal(await exists('ended-just-now'), true)
   } finally {
     await controller.stop()
   }
 })
 
-test('a controller that is told to stop while its namespace goes lets all of its configs go first', async () => {
-  const namespace = 'ending'
+test('a controller that stops while its namespace is deleted removes all finalizers first', async () => {
+  const namespace = 'terminating'
   await cluster.kube.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
-  const ending = controllerStage(cluster.kube, cluster.api.kubeconfig, namespace)
-  const held = async () => (await cluster.kube.list(nodeConfigs, { namespace })).items.length
+  const stage = controllerStage(cluster.kube, cluster.api.kubeconfig, namespace)
+  const remaining = async () => (await cluster.kube.list(nodeConfigs, { namespace })).items.length
   for (let index = 0; index < 60; index++) {
-    const { apiVersion, kind, spec } = aConfig({ name: `held-${index}` })
-    const metadata = { name: `held-${index}`, namespace, finalizers: [nodeConfigFinalizer] }
+    const { apiVersion, kind, spec } = aConfig({ name: `config-${index}` })
+    const metadata = { name: `config-${index}`, namespace, finalizers: [nodeConfigFinalizer] }
     await cluster.kube.create(nodeConfigs, { apiVersion, kind, metadata, spec })
   }
-  const controller = await ending.startController({ CONTROLLER_WORKERS: '1' })
+  const controller = await stage.startController({ CONTROLLER_WORKERS: '1' })
   try {
     await cluster.kube.delete(namespaces, { name: namespace })
-    await eventually(async () => assert.ok((await held()) < 60), { within: 30_000, every: 1 })
+    await eventually(async () => assert.ok((await remaining()) < 60), { within: 30_000, every: 1 })
     await controller.stop()
-    assert.equal(await held(), 0)
+    assert.equal(await remaining(), 0)
   } finally {
     await controller.stop()
   }
 })
 
-test('a namespace that is deleted takes its configs with it', async () => {
+test('a deleted namespace takes its configs with it', async () => {
   const controller = await cluster.startController()
   try {
     await cluster.addConfig('last', await cluster.addNode('last'))

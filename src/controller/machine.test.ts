@@ -27,7 +27,7 @@ for (const [name, [a, b, same]] of Object.entries(pairs))
     assert.equal(isSameMachine(b, a), same)
   })
 
-test('the label names the machine where the spec does not', () => {
+test('the label names the machine if the spec does not', () => {
   const labels = { 'multinic.io/instance-id': 'from-label' }
   assert.equal(instanceIdOf(aConfig({ instanceId: '', metadata: { labels } })), 'from-label')
   assert.equal(instanceIdOf(aConfig({ instanceId: 'from-spec', metadata: { labels } })), 'from-spec')
@@ -46,12 +46,12 @@ const images: Record<string, string> = {
 for (const [osImage, backend] of Object.entries(images))
   test(`${osImage || 'an unknown system'} is ${backend}`, () => assert.equal(backendOf(osImage), backend))
 
-test('the label on the Node overrides the system', () => {
+test('the label on the Node overrides the operating system', () => {
   assert.equal(backendOf('Ubuntu 24.04 LTS', 'networkmanager'), 'networkmanager')
   assert.equal(backendOf('Ubuntu 24.04 LTS', 'nonsense'), 'netplan')
 })
 
-test('only a node that the control plane has lost is unheard', () => {
+test('only a node whose Ready condition is Unknown is unreachable', () => {
   const ready = (status: string): NodeObject => ({
     apiVersion: 'v1',
     kind: 'Node',
@@ -65,7 +65,7 @@ test('only a node that the control plane has lost is unheard', () => {
     },
   })
   assert.deepEqual(
-    ['True', 'False', 'Unknown'].map(status => factsOf(ready(status)).heard),
+    ['True', 'False', 'Unknown'].map(status => factsOf(ready(status)).reachable),
     [true, true, false],
   )
   assert.deepEqual(factsOf(ready('True')).addresses, ['10.0.0.1'])

@@ -1,5 +1,5 @@
 /**
- * Which machine a config is for, and what a Node tells of its machine.
+ * The machine that a config names, and the facts that a Node reports about its machine.
  */
 import { type NodeConfig, nodeConfigLabels } from '../contract/node-config.ts'
 import type { NodeObject } from '../kube/types.ts'
@@ -8,10 +8,10 @@ import type { Backend, NodeFacts } from './plan/observed.ts'
 
 export { isSameMachine, spellingsOf } from '../contract/machine.ts'
 
-/** On a Node: overrides what its osImage tells. */
+/** A label on the Node: overrides the backend that its osImage implies. */
 export const backendLabel = 'multinic.io/backend'
 
-/** Older configs carry the id as a label only. */
+/** Older configs have the id only as a label. */
 export function instanceIdOf(config: NodeConfig): string {
   return config.spec.instanceId || config.metadata.labels?.[nodeConfigLabels.instanceId] || ''
 }
@@ -23,14 +23,14 @@ export function factsOf(node: NodeObject): NodeFacts {
     name: node.metadata.name,
     systemUUID: nodeInfo.systemUUID ?? '',
     bootID: nodeInfo.bootID ?? '',
-    heard: !conditions.some(({ type, status }) => type === 'Ready' && status === 'Unknown'),
+    reachable: !conditions.some(({ type, status }) => type === 'Ready' && status === 'Unknown'),
     addresses: addresses.filter(({ type }) => /^(Internal|External)IP$/.test(type)).map(({ address }) => address),
     backend: backendOf(nodeInfo.osImage ?? '', node.metadata.labels?.[backendLabel]),
     ...(condition && { condition }),
   }
 }
 
-/** The label on the Node wins. Anything that is not of the Red Hat family gets Netplan; the agent refuses what it is not. */
+/** The label on the Node wins. Every distribution outside the Red Hat family counts as Netplan; the agent rejects a mismatch. */
 export function backendOf(osImage: string, label?: string): Backend {
   if (label === 'netplan' || label === 'networkmanager' || label === 'ifcfg') return label
   const family = /red hat|rhel|centos|rocky|alma|oracle|fedora/i

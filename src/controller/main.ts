@@ -1,5 +1,5 @@
 /**
- * The controller: settings → caches → (leader) → reconciles → stop. Nothing else.
+ * Runs the controller: settings → caches → leader election → reconciles → stop.
  */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -18,15 +18,16 @@ import { createMetrics } from '../telemetry/metrics.ts'
 import { openTracer } from '../telemetry/trace-export.ts'
 import { type Caches, configIndex, createCaches } from './caches.ts'
 import { type ControllerConfig, controllerConfig } from './config.ts'
-import { followCluster } from './event-sources.ts'
+import { apiConfigWriter } from './config-writer.ts'
+import { wakeOnEvents } from './event-sources.ts'
 import { healthApp } from './health.ts'
-import { createMemory } from './latest-state.ts'
-import { entryEvents, entryHands } from './legacy/entry-writer.ts'
+import { createLatestState } from './latest-state.ts'
+import { entryEvents, entryWriter } from './legacy/entry-writer.ts'
 import { runBizConfigs } from './legacy/run.ts'
-import { type BizSource, followBizConfigs } from './legacy/source.ts'
-import { createTally } from './metrics.ts'
-import { isEnding } from './observe.ts'
-import { createTroubles } from './pod-start-errors.ts'
+import { type BizConfigSource, createBizConfigSource } from './legacy/source.ts'
+import { createControllerMetrics } from './metrics.ts'
+import { isNamespaceDeleting } from './observe.ts'
+import { createPodStartErrors } from './pod-start-errors.ts'
 import { nodeConfigReconciler } from './reconcile.ts'
 import { createRollout, type Rollout } from './rollout.ts'
 import { createTraces } from './traces.ts'
@@ -35,11 +36,11 @@ export interface NodeControllerOptions {
   env: Environment
   log: Log
   signal: AbortSignal
-  /** Told once, with the address of the health server. */
+  /** Called once, with the address of the health server. */
   onListening?: (address: string) => void
 }
 
-/** Runs until the signal. Rejects when the settings cannot be used or the cluster cannot be reached at all. */
+/** Runs until the signal. Rejects when the settings are invalid or the API server is unreachable at the start. */
 export async function runNodeController(options: NodeControllerOptions): Promise<void> {
   const { env, log, onListening } = options
   const end = new AbortController()
@@ -47,19 +48,17 @@ export async function runNodeController(options: NodeControllerOptions): Promise
   const config = controllerConfig(env)
   const now = () => new Date()
   const kube = connectKube(await accessFor(config), { log })
-  const own = createCaches(kube, config.namespace, log)
-  const biz = bizSourceFor(config, kube, own, log)
-  const caches = biz ? { ...own, configs: biz.configs } : own
-  const memory = createMemory(caches)
-  const troubles = createTroubles(kube, config.namespace, log)
+  const apiCaches = createCaches(kube, config.namespace, log)
+  const bizConfigs = bizConfigSourceFor(config, kube, apiCaches, log)
+  const caches = bizConfigs ? { ...apiCaches, configs: bizConfigs.configs } : apiCaches
+  const latest = createLatestState(caches)
+  const podStartErrors = createPodStartErrors(kube, config.namespace, log)
   const metrics = createMetrics('controller', { process: true })
-  const tally = createTally(metrics, now)
   const tracer = openTracer(config.tracing, {
     component: 'controller',
     log,
     count: (outcome, spans) => metrics.count('multinic_trace_spans_total', spans, { outcome }),
   })
-  const traces = createTraces(tracer, now)
   const events = createEventRecorder({ kube, component: 'multinic-controller', log })
   const policy = {
     drift: config.drift,
@@ -67,7 +66,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     jobTtlMs: config.agent.jobTtlSeconds * 1_000,
   }
   const stop = async () => {
-    if (leading) await released(caches, biz)
+    if (leading) await finalizersRemoved(caches, bizConfigs)
     end.abort()
   }
   if (options.signal.aborted) end.abort()
@@ -88,15 +87,18 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     },
   })
 
-  async function lead(reign: AbortSignal): Promise<void> {
-    biz?.begin()
-    const rollout = createRollout(caches, memory, { ...config.rollout, maxChecks: config.drift.maxChecks })
+  async function lead(leaderSignal: AbortSignal): Promise<void> {
+    bizConfigs?.reload()
+    const rollout = createRollout(caches, latest, { ...config.rollout, maxChecks: config.drift.maxChecks })
+    const configs = apiConfigWriter(kube)
     const reconcile = nodeConfigReconciler({
-      ...{ memory, rollout, troubles, tally, traces, now, agent: config.agent },
-      kube: biz ? entryHands(kube, biz) : kube,
-      events: biz ? entryEvents(events, biz) : events,
-      view: { caches, memory, rollout, troubles, policy },
-      marksNodes: config.marksNodes,
+      ...{ kube, latest, rollout, podStartErrors, now, agent: config.agent },
+      configs: bizConfigs ? entryWriter(kube, bizConfigs, configs) : configs,
+      events: bizConfigs ? entryEvents(events, bizConfigs) : events,
+      sources: { caches, latest, rollout, podStartErrors, policy },
+      metrics: createControllerMetrics(metrics, now),
+      traces: createTraces(tracer, now),
+      setsNodeCondition: config.setsNodeCondition,
       wake: key => leading?.controller.wake(key),
     })
     const controller = runController({
@@ -104,14 +106,16 @@ export async function runNodeController(options: NodeControllerOptions): Promise
       workers: config.workers,
       reconcile,
       log,
-      signal: reign,
+      signal: leaderSignal,
       drainMs: 700,
     })
     leading = { controller, rollout }
-    const stopFollowing = followCluster(caches, controller.wake)
-    const documents = biz && runBizConfigs({ kube, source: biz, mode: config.bizMode, now, log, signal: reign })
-    await Promise.all([controller.stopped, documents?.stopped])
-    stopFollowing()
+    const unsubscribe = wakeOnEvents(caches, controller.wake)
+    const bizConfigController =
+      bizConfigs &&
+      runBizConfigs({ kube, source: bizConfigs, mode: config.bizConfigMode, now, log, signal: leaderSignal })
+    await Promise.all([controller.stopped, bizConfigController?.stopped])
+    unsubscribe()
     leading = undefined
   }
 
@@ -119,7 +123,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     const address = await listen(health, config.healthAddr)
     onListening?.(address)
     await Promise.all(Object.values(caches).map(cache => cache.start(signal)))
-    log.info('following the cluster', { namespace: config.namespace, configs: caches.configs.list().length })
+    log.info('caches synced', { namespace: config.namespace, configs: caches.configs.list().length })
     if (!config.leaderElect) await lead(signal)
     else
       await runLeaderElection({
@@ -137,29 +141,35 @@ export async function runNodeController(options: NodeControllerOptions): Promise
   }
 }
 
-function bizSourceFor(
-  { bizMode: mode, namespace }: ControllerConfig,
+function bizConfigSourceFor(
+  { bizConfigMode: mode, namespace }: ControllerConfig,
   kube: Pick<Kube, 'list' | 'watch'>,
-  { configs: real, nodes }: Caches,
+  { configs: nodeConfigs, nodes }: Caches,
   log: Log,
-): BizSource | undefined {
+): BizConfigSource | undefined {
   if (mode === 'node-only') return undefined
   const machineOf = (name: string) => nodes.get(name)?.status?.nodeInfo?.systemUUID
-  return followBizConfigs({ kube, namespace, mode, real, index: configIndex, machineOf, log })
+  return createBizConfigSource({ kube, namespace, mode, nodeConfigs, index: configIndex, machineOf, log })
 }
 
-/** Who deletes the whole namespace ends us with it. What we hold of it is let go first, or it would never end. */
-async function released({ configs, namespaces }: Caches, biz: BizSource | undefined): Promise<void> {
-  const held = () =>
-    [...configs.list(), ...(biz?.list() ?? [])].some(({ metadata }) =>
+/**
+ * Deleting the whole namespace stops the controller too. It removes its finalizers first: otherwise the namespace would
+ * never go.
+ */
+async function finalizersRemoved(
+  { configs, namespaces }: Caches,
+  bizConfigs: BizConfigSource | undefined,
+): Promise<void> {
+  const isPending = () =>
+    [...configs.list(), ...(bizConfigs?.list() ?? [])].some(({ metadata }) =>
       metadata.finalizers?.includes(nodeConfigFinalizer),
     )
-  const until = performance.now() + releaseWithinMs
-  while (isEnding({ namespaces }) && held() && performance.now() < until) await sleep(50)
+  const until = performance.now() + finalizerTimeoutMs
+  while (isNamespaceDeleting({ namespaces }) && isPending() && performance.now() < until) await sleep(50)
 }
 
-/** Less than the grace that Kubernetes gives a Pod. */
-const releaseWithinMs = 20_000
+/** Shorter than the default grace period of a Pod. */
+const finalizerTimeoutMs = 20_000
 
 async function accessFor({ kubeconfig, serviceHost }: ControllerConfig): Promise<ClusterAccess> {
   return kubeconfig ? loadKubeconfig(kubeconfig) : inClusterAccess(serviceHost)

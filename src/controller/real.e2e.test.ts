@@ -71,7 +71,7 @@ test('kubectl waits for a config, and shows it in one line', async () => {
   )
 })
 
-test('the Node says so too, beside its own conditions', async () => {
+test('the Node gets the condition beside its own conditions', async () => {
   const conditions = await eventually(
     async () => {
       const shown = (await real.kube.get(nodes, { name: 'w1' }))?.status?.conditions ?? []
@@ -102,7 +102,7 @@ for (const propagation of ['Foreground', 'Background', 'Orphan'] as const)
     )
   })
 
-test('the longest names that Kubernetes takes are served', async () => {
+test('names of the maximum length in Kubernetes work', async () => {
   const long = [...Array.from({ length: 4 }, (_, part) => `${part}`.repeat(60)), 'cluster'].join('.')
   await stage.addConfig(long, await stage.addNode(long))
   await stage.finishPod(await stage.endAgent(long))
@@ -112,7 +112,7 @@ test('the longest names that Kubernetes takes are served', async () => {
   await gone(stage, long)
 })
 
-test('a config is deleted while the controller is away, and cleaned up when it is back', async () => {
+test('a config that is deleted while the controller is stopped is cleaned up after its start', async () => {
   await configured(stage, 'away')
   await controller.stop()
   await real.kube.delete(nodeConfigs, { namespace: stage.namespace, name: 'away' })
@@ -123,7 +123,7 @@ test('a config is deleted while the controller is away, and cleaned up when it i
 
 /** Each in a namespace of its own: they wait for other parts, not for each other. */
 suite('at the same time', { concurrency: true }, () => {
-  test('a namespace that does not allow the agent says so, and goes on when it does', async () => {
+  test('a namespace that rejects the agent shows in the status, and works once it allows it', async () => {
     const strict = await real.install('strict', { enforce: 'restricted' })
     const own = await strict.startController()
     try {
@@ -149,7 +149,7 @@ suite('at the same time', { concurrency: true }, () => {
     }
   })
 
-  test('a namespace that is deleted as a whole ends, and the controller with it', async () => {
+  test('a deleted namespace goes, together with its controller', async () => {
     const doomed = await real.install('doomed')
     const own = real.startProcess('doomed', { KUBECONFIG: doomed.kubeconfig, CONTROLLER_NAMESPACE: 'doomed' })
     try {
@@ -187,7 +187,7 @@ suite('at the same time', { concurrency: true }, () => {
     }
   })
 
-  test('drift is found by a check Job, told per interface, and repaired where that is wanted', async () => {
+  test('a check Job finds drift, which is reported per interface and repaired if the policy says so', async () => {
     const drifting = await real.install('drifting')
     const first = await drifting.startController()
     await configured(drifting, 'drifts')

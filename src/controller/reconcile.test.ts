@@ -39,7 +39,7 @@ async function eventsOf(name: string): Promise<string[]> {
   return items.filter(event => event.involvedObject.name === name).map(({ reason }) => reason)
 }
 
-test('a config is Configured before its Job is Complete, and is then left alone', async () => {
+test('a config is Configured before its Job is Complete, and then stays unchanged', async () => {
   await cluster.addConfig('walk', await cluster.addNode('walk'), { nics: 2 })
   const pod = await cluster.endAgent('walk')
   const config = await cluster.expectStatus(
@@ -56,7 +56,7 @@ test('a config is Configured before its Job is Complete, and is then left alone'
   assert.equal((await cluster.jobsOn('walk')).length, 1)
 })
 
-test('a config without its node waits, and goes on when the node joins', async () => {
+test('a config waits for its node, and proceeds when the node joins', async () => {
   await cluster.addConfig('late', '')
   await cluster.expectStatus('late', 'Pending 0/1 False NodeNotFound: node late is not in this cluster')
   assert.equal((await cluster.configOf('late'))?.metadata.finalizers, undefined)
@@ -65,7 +65,7 @@ test('a config without its node waits, and goes on when the node joins', async (
   await cluster.expectConfigured('late')
 })
 
-test('a node is found by its machine, whatever the config calls it', async () => {
+test('a node is found by its machine, whatever name the config has', async () => {
   const machine = await cluster.addNode('real-name')
   await cluster.addConfig('other-name', machine)
   await cluster.endAgent('real-name')
@@ -83,11 +83,11 @@ test('a config for another machine is never applied', async () => {
   })
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')
   assert.equal(ready?.reason, 'WrongMachine')
-  assert.match(ready?.message ?? '', new RegExp(`^node taken is machine .*, not ${wanted}$`))
+  assert.match(ready?.message ?? '', new RegExp(`^node taken has system UUID .*, not ${wanted}$`))
   assert.deepEqual(await cluster.jobsOn('taken'), [])
 })
 
-test('of two configs for one node the older one wins, and the other takes over', async () => {
+test('of two configs for one node, the older one wins and the other one takes over later', async () => {
   const machine = await cluster.addNode('shared')
   await cluster.addConfig('shared', machine)
   await cluster.finishPod(await cluster.endAgent('shared'))
@@ -101,7 +101,7 @@ test('of two configs for one node the older one wins, and the other takes over',
   await cluster.expectConfigured('shared-too')
 })
 
-test('a deleted config goes after its interfaces', async () => {
+test('a deleted config goes after its interfaces are removed', async () => {
   await configured('gone')
   await remove('gone')
   assert.equal(inputOf(await cluster.endAgent('gone')).mode, 'cleanup')
@@ -113,14 +113,14 @@ test('a deleted config goes after its interfaces', async () => {
   })
 })
 
-test('a deleted config of a node that is gone does not wait', async () => {
+test('a deleted config does not wait for a node that no longer exists', async () => {
   await configured('lost')
   await cluster.kube.delete(nodes, { name: 'lost' })
   await remove('lost')
   await eventually(async () => assert.equal(await cluster.configOf('lost'), undefined))
 })
 
-test('a config that was made again gets a Job of its own', async () => {
+test('a config that is deleted and created again gets a new Job', async () => {
   await configured('again')
   const [first] = await cluster.jobsOn('again')
   await annotate('again', { 'multinic.io/force-delete': 'true' })
@@ -132,7 +132,7 @@ test('a config that was made again gets a Job of its own', async () => {
   assert.notEqual(config.status?.lastJobName, first?.metadata.name)
 })
 
-test('a new spec waits for the agent of the old one, and an old report never counts for it', async () => {
+test('a new spec waits for the agent of the old one, whose report does not count for it', async () => {
   await cluster.addConfig('busy', await cluster.addNode('busy'))
   await eventually(async () => assert.equal((await cluster.podsOn('busy')).length, 1))
   await cluster.changeSpec('busy', 'another')
@@ -145,7 +145,7 @@ test('a new spec waits for the agent of the old one, and an old report never cou
   assert.equal((await cluster.expectConfigured('busy')).status?.observedGeneration, 2)
 })
 
-test('a NIC that is not there yet is looked for again soon', async () => {
+test('a NIC that is not in the guest yet is retried soon', async () => {
   await cluster.addConfig('early', await cluster.addNode('early'))
   const message = 'multinic0 is not in the guest yet'
   const interfaces = [aNic(0, { status: 'Pending', reason: 'NicMissing' })]
@@ -157,7 +157,7 @@ test('a NIC that is not there yet is looked for again soon', async () => {
   assert.equal((await cluster.jobsOn('early')).length, 1)
 })
 
-test('a failure is told in the words of the agent, and tried again on a personâ€™s word', async () => {
+test('a failure shows the message of the agent, and the retry annotation retries it', async () => {
   await cluster.addConfig('bad', await cluster.addNode('bad'), { nics: 2 })
   const interfaces = [
     aNic(0),
@@ -166,7 +166,7 @@ test('a failure is told in the words of the agent, and tried again on a personâ€
   await cluster.endAgent('bad', { verdict: 'Failed', message: 'multinic1: eth9 has the name', interfaces })
   const config = await cluster.expectStatus(
     'bad',
-    'Failed 1/2 False ApplyFailed: multinic1: eth9 has the name; it is tried again after 10s',
+    'Failed 1/2 False ApplyFailed: multinic1: eth9 has the name; retrying in 10s',
   )
   assert.equal(config.status?.failedAttempts, 1)
   await annotate('bad', { 'multinic.io/retry': 'now' })
@@ -178,7 +178,7 @@ test('a failure is told in the words of the agent, and tried again on a personâ€
   assert.equal(healed.metadata.annotations?.['multinic.io/retry'], undefined)
 })
 
-test('whoever else writes to a config meanwhile loses nothing, and neither does its status', async () => {
+test('concurrent writes to a config are not lost, and neither is its status', async () => {
   const machine = await cluster.addNode('written')
   await cluster.addConfig('written', machine)
   const marks = Array.from({ length: 40 }, (_, index) => `example.com/mark-${index}`)
@@ -194,7 +194,7 @@ test('whoever else writes to a config meanwhile loses nothing, and neither does 
   assert.equal((await cluster.jobsOn('written')).length, 1)
 })
 
-test('a reboot is followed by a look at the node', async () => {
+test('a reboot starts an agent on the node', async () => {
   const machine = await cluster.addNode('rebooted')
   await cluster.addConfig('rebooted', machine)
   await cluster.finishPod(await cluster.endAgent('rebooted'))
@@ -204,7 +204,7 @@ test('a reboot is followed by a look at the node', async () => {
   await eventually(async () => assert.equal((await cluster.configOf('rebooted'))?.status?.bootID, 'boot-2'))
 })
 
-test('a restart finds everything done and writes nothing', async () => {
+test('a restarted controller writes nothing for settled configs', async () => {
   const before = await cluster.kube.list(nodeConfigs, { namespace: cluster.namespace })
   await controller.stop()
   controller = await cluster.startController({ LEADER_ELECT: 'true' })

@@ -12,7 +12,7 @@ import { nodeConfigs } from '../contract/node-config.ts'
 import { jobs, nodes } from '../kube/resources.ts'
 import { aConfig } from './controller.fixture.ts'
 import { agentJobName } from './job.ts'
-import { workOf } from './plan/work.ts'
+import { requestedOf } from './plan/requested.ts'
 
 type Stage = Awaited<ReturnType<RealController['install']>>
 type Restart = () => Promise<void>
@@ -71,7 +71,7 @@ const stories: Record<string, (stage: Stage, name: string, restart: Restart) => 
       spec,
     })
     const identity = { nodeName: name, generation: 1, configUid: config.metadata.uid ?? '', bootID: 'boot-1' }
-    const job = agentJobName({ ...identity, specHash: workOf(config).specHash, action: 'apply', attempt: 0 })
+    const job = agentJobName({ ...identity, specHash: requestedOf(config).specHash, action: 'apply', attempt: 0 })
     const containers = [{ name: 'stranger', image: 'stranger' }]
     const template = { spec: { restartPolicy: 'Never' as const, containers } }
     await kube.create(jobs, {
@@ -134,7 +134,7 @@ async function tellAll(namespace: string, change?: Lessen) {
   return { ended, stop }
 }
 
-test('the controller works with its rights, is never refused, and uses every one of them', async () => {
+test('the controller works with its permissions, is never denied, and uses all of them', async () => {
   const telling = await tellAll('whole')
   const results = await telling.ended
   await telling.stop()

@@ -48,7 +48,7 @@ async function rolloutMetrics() {
   return { failed: value('failed'), stopped: value('stopped') }
 }
 
-test('at most so many nodes change at once, in the order in which they were changed, until all have', async () => {
+test('no more nodes than the limit change at the same time, in the order of their changes', async () => {
   const done: string[] = []
   const started = new Set<string>()
   while (done.length < names.length) {
@@ -69,7 +69,7 @@ test('at most so many nodes change at once, in the order in which they were chan
   assert.deepEqual([...started], names)
 })
 
-test('a new node does not wait behind the wave', async () => {
+test('a new node does not wait for the rollout', async () => {
   await eventually(async () => assert.equal(await count('RolloutWaiting'), 4))
   await cluster.addConfig('new', await cluster.addNode('new'))
   await cluster.finishPod(await cluster.endAgent('new'))
@@ -85,7 +85,7 @@ test('a new node does not wait behind the wave', async () => {
   for (const name of names) await cluster.expectConfigured(name)
 })
 
-test('a wave stops when its failure budget is spent, and goes on when the nodes are good again', async () => {
+test('a rollout stops when its failure budget is used up, and resumes when the nodes recover', async () => {
   const waitingNodes = async () => (await cluster.waitingPods()).map(pod => inputOf(pod).nodeName)
   const failing = await eventually(async () => {
     const open = await waitingNodes()
@@ -115,7 +115,7 @@ test('a wave stops when its failure budget is spent, and goes on when the nodes 
     cluster.kube.patch(nodeConfigs, key(node), { metadata: { annotations: { 'multinic.io/retry': 'now' } } })
   for (const node of failing) await retry(node)
   await eventually(async () => assert.equal(await count('Applying'), 2))
-  assert.deepEqual(await rolloutMetrics(), { failed: 2, stopped: 1 }, 'to be tried again is not to be good again')
+  assert.deepEqual(await rolloutMetrics(), { failed: 2, stopped: 1 }, 'a retry in progress is not a recovery')
   assert.deepEqual(await others(), [])
 
   for (const node of failing) {

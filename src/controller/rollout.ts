@@ -1,33 +1,34 @@
 /**
- * How many nodes may change at once, and who is next. Order is the order in which configs began to wait.
+ * Limits how many nodes change at the same time, in the order in which their configs began to wait.
  *
- * A first configuration takes no slot, so a new node never waits behind a wave. A Job whose agent does not start gives
- * its slot back, and so does a node that nobody hears from.
+ * A first configuration takes no slot, so a new node never waits for a rollout. A Job whose Pod does not start gives its
+ * slot back, and so does an unreachable node.
  */
-
 import { keyText } from '../kube/keys.ts'
 import type { JobObject } from '../kube/types.ts'
-import { type Caches, nodeOf } from './caches.ts'
+import { progressOf } from './agent-jobs.ts'
+import { type Caches, nodeOf, type RolloutKind } from './caches.ts'
 import type { Amount } from './config.ts'
 import { jobAnnotations } from './job.ts'
-import type { Memory } from './latest-state.ts'
+import type { LatestState } from './latest-state.ts'
 import { factsOf } from './machine.ts'
-import { progressOf } from './observe.ts'
-import { isTaken, startWithinMs } from './plan/work.ts'
+import { isResultRecorded } from './plan/config-status.ts'
+import { podStartTimeoutMs } from './plan/delays.ts'
+import type { RolloutSlot } from './plan/observed.ts'
 
 export interface Rollout {
-  look(key: string, now: number): { room: boolean; because: string; stopped?: boolean }
-  /** As many check Jobs as may be are under way. */
-  checksFull(): boolean
-  /** Between the decision and the Job. */
-  reserve(key: string, what: 'change' | 'check'): void
-  free(key: string): void
-  /** A config that waits keeps its place. */
-  queue(key: string, waits: boolean): void
-  /** Configs to look at: those that may start now; all that wait when the wave stops or goes on. */
-  next(now: number): string[]
+  slotFor(key: string, now: number): RolloutSlot
+  /** The maximum number of check Jobs is running. */
+  checkLimitReached(): boolean
+  /** Holds a slot between the decision and the Job. */
+  reserve(key: string, kind: RolloutKind): void
+  release(key: string): void
+  /** A config that keeps waiting keeps its place in the queue. */
+  setWaiting(key: string, waiting: boolean): void
+  /** Configs to reconcile: those that may start now, or all that wait when the rollout stops or resumes. */
+  keysToWake(now: number): string[]
   waiting(): number
-  /** The failure budget is spent: nobody who has something to lose goes on. */
+  /** The failure budget is used up: no node that was configured before changes. */
   stopped(): boolean
 }
 
@@ -37,72 +38,72 @@ export interface RolloutLimits {
   maxChecks: number
 }
 
-export function createRollout(caches: Caches, memory: Memory, limits: RolloutLimits): Rollout {
-  const reserved = new Map<string, 'change' | 'check'>()
+export function createRollout(caches: Caches, latest: LatestState, limits: RolloutLimits): Rollout {
+  const reserved = new Map<string, RolloutKind>()
   const queue = new Set<string>()
-  let wasHalted = false
+  let wasStopped = false
 
   function changing(now: number): number {
-    const counted = memory.counted('change').filter(job => {
+    const counted = latest.rolloutJobs('change').filter(job => {
       const { phase, createdAt } = progressOf(job, caches, now)
-      // An ended one keeps its slot until its result is told: it may be the failure that stops the wave.
-      if (phase === 'ended') return !isToldOf(job)
-      if (phase === 'waiting' && now - createdAt >= startWithinMs) return false
+      // An ended Job keeps its slot until its result is in the status: it may be the failure that stops the rollout.
+      if (phase === 'ended') return !isRecorded(job)
+      if (phase === 'waiting' && now - createdAt >= podStartTimeoutMs) return false
       const node = caches.nodes.get(nodeOf(job))
-      return node !== undefined && factsOf(node).heard
+      return node !== undefined && factsOf(node).reachable
     })
     return counted.length + reservedFor('change')
   }
 
-  const reservedFor = (what: 'change' | 'check') => [...reserved.values()].filter(other => other === what).length
+  const reservedFor = (kind: RolloutKind) => [...reserved.values()].filter(other => other === kind).length
 
-  function isToldOf({ metadata }: JobObject): boolean {
+  function isRecorded({ metadata }: JobObject): boolean {
     const name = metadata.annotations?.[jobAnnotations.config] ?? ''
-    const config = memory.config(keyText({ ...metadata, name }))
+    const config = latest.config(keyText({ ...metadata, name }))
     return (
       !config ||
-      isTaken(config, metadata.name) ||
+      isResultRecorded(config, metadata.name) ||
       `${config.metadata.generation}` !== metadata.annotations?.[jobAnnotations.generation]
     )
   }
 
   function whyStopped(): string | undefined {
-    const failed = memory.failedChanges()
+    const failed = latest.failedChanges()
     const budget = amountOf(limits.failureBudget, caches.nodes.list().length, 3)
     if (failed < budget) return undefined
-    return `${failed} nodes failed with their new spec, and ${budget} are enough to stop`
+    return `${failed} nodes failed with their new spec, which uses up the failure budget of ${budget}`
   }
 
-  function slots(now: number): { window: number; free: number } {
-    const window = amountOf(limits.maxUnavailable, caches.nodes.list().length, 1)
-    return { window, free: window - changing(now) }
+  function slots(now: number): { max: number; free: number } {
+    const max = amountOf(limits.maxUnavailable, caches.nodes.list().length, 1)
+    return { max, free: max - changing(now) }
   }
 
   return {
-    look(key, now) {
-      const halt = whyStopped()
-      if (halt) return { room: false, because: halt, stopped: true }
-      const { window, free } = slots(now)
+    slotFor(key, now) {
+      const stopped = whyStopped()
+      if (stopped) return { available: false, message: stopped, stopped: true }
+      const { max, free } = slots(now)
       const place = [...queue].indexOf(key)
       const ahead = place < 0 ? queue.size : place
-      return { room: free > ahead, because: `${window} other nodes may change at once, and they are changing` }
+      return { available: free > ahead, message: `other nodes are changing, at most ${max} at a time` }
     },
-    checksFull() {
-      return memory.counted('check').length + reservedFor('check') >= limits.maxChecks
+    checkLimitReached() {
+      return latest.rolloutJobs('check').length + reservedFor('check') >= limits.maxChecks
     },
-    reserve: (key, what) => void reserved.set(key, what),
-    free: key => void reserved.delete(key),
-    queue(key, waits) {
-      if (waits) queue.add(key)
+    reserve: (key, kind) => void reserved.set(key, kind),
+    release: key => void reserved.delete(key),
+    setWaiting(key, waiting) {
+      if (waiting) queue.add(key)
       else queue.delete(key)
     },
-    next(now) {
+    keysToWake(now) {
       if (!queue.size) return []
-      const halted = whyStopped() !== undefined
-      const turned = halted !== wasHalted
-      wasHalted = halted
-      if (turned) return [...queue]
-      if (halted) return []
+      const isStopped = whyStopped() !== undefined
+      const changed = isStopped !== wasStopped
+      wasStopped = isStopped
+      if (changed) return [...queue]
+      if (isStopped) return []
       return [...queue].slice(0, Math.max(0, slots(now).free))
     },
     waiting: () => queue.size,
@@ -110,7 +111,7 @@ export function createRollout(caches: Caches, memory: Memory, limits: RolloutLim
   }
 }
 
-/** A share is rounded down and never less than the floor; a number is taken as it is. */
-export function amountOf(amount: Amount, total: number, floor: number): number {
-  return 'count' in amount ? amount.count : Math.max(floor, Math.floor((total * amount.percent) / 100))
+/** A percentage is rounded down and never below `min`; a count is used as it is. */
+export function amountOf(amount: Amount, total: number, min: number): number {
+  return 'count' in amount ? amount.count : Math.max(min, Math.floor((total * amount.percent) / 100))
 }

@@ -14,7 +14,7 @@ import { nodeConfigFinalizer, nodeConfigs } from '../contract/node-config.ts'
 import { createInformer } from '../kube/informer.ts'
 import { leases, nodes, pods } from '../kube/resources.ts'
 import { silent } from '../telemetry/log.ts'
-import { isSettled } from './plan/work.ts'
+import { isSettled } from './plan/config-status.ts'
 
 const within = 120_000
 const namespace = 'multinic-system'
@@ -50,7 +50,7 @@ async function allSettle(where: string, count: number): Promise<void> {
 
 const patient = { timeout: 15 * 60_000 }
 
-test('a leader that is killed in the middle of 200 Jobs leaves none twice and none undone', patient, async t => {
+test('killing the leader in the middle of 200 Jobs neither repeats nor loses one', patient, async t => {
   const { kubeconfig } = await real.install(namespace)
   const env = { KUBECONFIG: kubeconfig, LEADER_ELECT: 'true' }
   for (const name of ['one', 'two']) replicas.set(name, real.startProcess(name, { ...env, POD_NAME: name }))
@@ -74,7 +74,7 @@ test('a leader that is killed in the middle of 200 Jobs leaves none twice and no
   assert.deepEqual(worked.toSorted(), names.toSorted())
 })
 
-test('a change of 1,000 nodes goes through the window, and a new node does not wait for it', patient, async t => {
+test('a change of 1,000 nodes respects the rollout limit, and a new node does not wait for it', patient, async t => {
   const wave = await real.install('wave')
   const names = Array.from({ length: 1_000 }, (_, index) => `w${index}`)
   await each(names, async (name, index) => {
@@ -112,7 +112,7 @@ test('a change of 1,000 nodes goes through the window, and a new node does not w
     t.diagnostic(`the new node was Configured when ${before} Jobs had been made`)
     await allSettle('wave', names.length + 1)
     const worked = player.seen().map(pod => inputOf(pod).nodeName)
-    assert.deepEqual(worked.toSorted(), [...names, 'newcomer'].toSorted(), 'each node was changed once')
+    assert.deepEqual(worked.toSorted(), [...names, 'newcomer'].toSorted(), 'each node changed once')
     assert.equal(most, 50)
   } finally {
     over.abort()

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { mergePatch } from '../contract/json.ts'
 import { type NodeConfigStatus, nodeConfigStatus } from '../contract/node-config.ts'
 import { aConfig, aNic, aReport, hashFor, start } from './controller.fixture.ts'
-import type { Said } from './plan/work.ts'
+import type { StatusUpdate } from './plan/step.ts'
 import { nextStatus } from './status.ts'
 
 const at = new Date(start)
@@ -11,7 +11,7 @@ const now = '2026-01-01T00:00:00Z'
 const before = '2025-12-31T00:00:00Z'
 const config = aConfig()
 
-const good: Said = {
+const success: StatusUpdate = {
   state: 'Configured',
   reason: 'AllInterfacesConfigured',
   message: 'All 2 interfaces configured successfully',
@@ -20,7 +20,7 @@ const good: Said = {
   job: 'job-1',
   result: { bootID: 'boot-1', report: aReport(config) },
 }
-const waiting: Said = {
+const waiting: StatusUpdate = {
   state: 'Pending',
   reason: 'NodeNotFound',
   message: 'node w1 is not in this cluster',
@@ -28,15 +28,15 @@ const waiting: Said = {
   failedAttempts: 0,
 }
 
-function told(status: NodeConfigStatus | undefined, said: Said, generation = 3): NodeConfigStatus {
-  const next = nextStatus(aConfig({ generation, ...(status && { status }) }), said, at)
-  assert.ok(next, 'nothing was said')
+function updated(status: NodeConfigStatus | undefined, update: StatusUpdate, generation = 3): NodeConfigStatus {
+  const next = nextStatus(aConfig({ generation, ...(status && { status }) }), update, at)
+  assert.ok(next, 'no new status')
   nodeConfigStatus.parse(next)
   return next
 }
-const settled = told(undefined, good)
+const settled = updated(undefined, success)
 
-test('a good report fills the whole status', () => {
+test('a successful report fills the whole status', () => {
   const nic = (id: number) => ({
     id,
     name: `multinic${id}`,
@@ -48,7 +48,7 @@ test('a good report fills the whole status', () => {
     lastChecked: now,
     observed: { name: `multinic${id}`, mtu: 1450, addresses: [`192.168.${id}.10/24`], link: 'up' },
   })
-  const same = { reason: good.reason, message: good.message, lastTransitionTime: now, observedGeneration: 3 }
+  const same = { reason: success.reason, message: success.message, lastTransitionTime: now, observedGeneration: 3 }
   assert.deepEqual(settled, {
     observedGeneration: 3,
     observedSpecHash: hashFor(config),
@@ -67,21 +67,21 @@ test('a good report fills the whole status', () => {
   })
 })
 
-test('what is said already is not written', () => {
-  assert.equal(nextStatus(aConfig({ status: settled }), good, at), undefined)
-  const wait = told(undefined, waiting)
+test('a status that is up to date is not written', () => {
+  assert.equal(nextStatus(aConfig({ status: settled }), success, at), undefined)
+  const wait = updated(undefined, waiting)
   assert.equal(nextStatus(aConfig({ status: wait }), waiting, new Date(start + 60_000)), undefined)
 })
 
-test('the hash of the spec is repeated where it is given', () => {
-  const given = aConfig()
-  given.spec.specHash = 'a1b2'
-  assert.equal(nextStatus(given, waiting, at)?.observedSpecHash, 'a1b2')
+test('observedSpecHash repeats the specHash of the spec', () => {
+  const hashed = aConfig()
+  hashed.spec.specHash = 'a1b2'
+  assert.equal(nextStatus(hashed, waiting, at)?.observedSpecHash, 'a1b2')
 })
 
-test('a transition has its time, and only a transition', () => {
+test('only a transition changes lastTransitionTime', () => {
   const earlier = { ...settled, conditions: settled.conditions?.map(one => ({ ...one, lastTransitionTime: before })) }
-  const { conditions } = told(earlier, waiting)
+  const { conditions } = updated(earlier, waiting)
   assert.deepEqual(
     conditions?.map(one => [one.type, one.status, one.lastTransitionTime]),
     [
@@ -92,27 +92,32 @@ test('a transition has its time, and only a transition', () => {
   )
 })
 
-test('a wait keeps what is known of the interfaces', () => {
-  const { interfaceStatuses, nics, lastProcessed, bootID } = told(settled, waiting)
+test('a wait keeps the interface statuses', () => {
+  const { interfaceStatuses, nics, lastProcessed, bootID } = updated(settled, waiting)
   assert.deepEqual(interfaceStatuses, settled.interfaceStatuses)
   assert.deepEqual([nics, lastProcessed, bootID], ['2/2', now, 'boot-1'])
 })
 
-test('a new spec makes every interface open again, with the times it had', () => {
-  const applying: Said = { ...waiting, state: 'InProgress', reason: 'Applying', message: 'job-2 is running' }
-  const { interfaceStatuses, nics } = told(settled, applying, 4)
+test('a new spec resets the interface statuses and keeps their times', () => {
+  const applying: StatusUpdate = { ...waiting, state: 'InProgress', reason: 'Applying', message: 'job-2 is running' }
+  const { interfaceStatuses, nics } = updated(settled, applying, 4)
   assert.equal(nics, '0/2')
   const [first] = interfaceStatuses ?? []
   assert.deepEqual([first?.status, first?.reason, first?.lastConfigured], ['InProgress', 'Applying', now])
 })
 
-test('one bad interface does not hide the good one', () => {
+test('one failed interface does not hide the configured one', () => {
   const report = aReport(config, {
     verdict: 'Failed',
     interfaces: [aNic(0), aNic(1, { status: 'Failed', reason: 'InterfaceNameInUse', message: 'eth9 has the name' })],
   })
-  const said: Said = { ...good, state: 'Failed', reason: 'ApplyFailed', result: { bootID: 'boot-1', report } }
-  const { nics, interfaceStatuses, conditions } = told(undefined, said)
+  const failure: StatusUpdate = {
+    ...success,
+    state: 'Failed',
+    reason: 'ApplyFailed',
+    result: { bootID: 'boot-1', report },
+  }
+  const { nics, interfaceStatuses, conditions } = updated(undefined, failure)
   assert.equal(nics, '1/2')
   assert.deepEqual(
     interfaceStatuses?.map(({ status, reason, message }) => [status, reason, message]),
@@ -124,11 +129,11 @@ test('one bad interface does not hide the good one', () => {
   assert.equal(conditions?.find(({ type }) => type === 'Degraded')?.status, 'True')
 })
 
-test('a lost report leaves no interface in progress', () => {
-  const applying = told(undefined, { ...waiting, state: 'InProgress', reason: 'Applying' })
-  const lost: Said = { ...good, state: 'Failed', reason: 'ReportMissing', result: { bootID: 'boot-1' } }
+test('a missing report leaves no interface InProgress', () => {
+  const applying = updated(undefined, { ...waiting, state: 'InProgress', reason: 'Applying' })
+  const missing: StatusUpdate = { ...success, state: 'Failed', reason: 'ReportMissing', result: { bootID: 'boot-1' } }
   assert.deepEqual(
-    told(applying, lost).interfaceStatuses?.map(({ status, reason }) => [status, reason]),
+    updated(applying, missing).interfaceStatuses?.map(({ status, reason }) => [status, reason]),
     [
       ['Failed', 'ReportMissing'],
       ['Failed', 'ReportMissing'],
@@ -136,16 +141,16 @@ test('a lost report leaves no interface in progress', () => {
   )
 })
 
-test('a run that changed nothing moves the time of the check only', () => {
+test('a run without changes updates only lastChecked', () => {
   const earlier = settled.interfaceStatuses?.map(one => ({ ...one, lastConfigured: before, lastChecked: before }))
-  const again = { ...good, result: { bootID: 'boot-1', report: aReport(config, { changed: 0 }) } }
-  const [first] = told({ ...settled, interfaceStatuses: earlier }, again).interfaceStatuses ?? []
+  const again = { ...success, result: { bootID: 'boot-1', report: aReport(config, { changed: 0 }) } }
+  const [first] = updated({ ...settled, interfaceStatuses: earlier }, again).interfaceStatuses ?? []
   assert.deepEqual([first?.lastConfigured, first?.lastChecked], [before, now])
 })
 
-test('an interface that was taken away is told once', () => {
+test('a removed interface is in the status once', () => {
   const report = aReport(config, { interfaces: [aNic(0), aNic(1), aNic(4, { status: 'Removed', reason: 'Removed' })] })
-  const { interfaceStatuses, nics } = told(undefined, { ...good, result: { bootID: 'boot-1', report } })
+  const { interfaceStatuses, nics } = updated(undefined, { ...success, result: { bootID: 'boot-1', report } })
   assert.equal(nics, '2/2')
   assert.deepEqual(interfaceStatuses?.[2], {
     id: 4,
@@ -157,7 +162,7 @@ test('an interface that was taken away is told once', () => {
   })
 })
 
-test('a patch holds only what differs', () => {
+test('a patch contains only the differences', () => {
   const next = { ...settled, failedAttempts: 2 }
   assert.deepEqual(mergePatch(settled, next), { failedAttempts: 2 })
   const { bootID: _, ...without } = settled

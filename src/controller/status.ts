@@ -1,47 +1,49 @@
 /**
- * What the status of a config says next. Pure: undefined when it says so already, so that nothing is written twice.
+ * Computes the next status of a config. Pure: undefined when the status is up to date, so that nothing is written twice.
  */
 import type { AgentReport, InterfaceReport } from '../contract/agent-report.ts'
 import type { Interface } from '../contract/interfaces.ts'
 import { equalJson } from '../contract/json.ts'
 import type { ConditionStatus, InterfaceStatus, NodeConfig, NodeConfigStatus } from '../contract/node-config.ts'
-import { type Said, type Work, workOf } from './plan/work.ts'
+import { isCurrent } from './plan/config-status.ts'
+import { type Requested, requestedOf } from './plan/requested.ts'
+import type { StatusUpdate } from './plan/step.ts'
 
-export function nextStatus(config: NodeConfig, said: Said, now: Date): NodeConfigStatus | undefined {
+export function nextStatus(config: NodeConfig, update: StatusUpdate, now: Date): NodeConfigStatus | undefined {
   const before = config.status ?? {}
   const at = `${now.toISOString().slice(0, 19)}Z`
-  const work = workOf(config)
-  const interfaceStatuses = interfacesAfter(config, work, said, at)
+  const requested = requestedOf(config)
+  const interfaceStatuses = nextInterfaces(config, requested, update, at)
   const configured = interfaceStatuses.filter(({ status }) => status === 'Configured').length
-  const lastProcessed = said.result ? at : before.lastProcessed
-  const lastJobName = said.job ?? before.lastJobName
-  const bootID = said.result?.bootID ?? before.bootID
+  const lastProcessed = update.result ? at : before.lastProcessed
+  const lastJobName = update.job ?? before.lastJobName
+  const bootID = update.result?.bootID ?? before.bootID
   const generation = config.metadata.generation
 
   const next: NodeConfigStatus = {
     ...(generation !== undefined && { observedGeneration: generation }),
-    observedSpecHash: config.spec.specHash || work.specHash,
+    observedSpecHash: config.spec.specHash || requested.specHash,
     ...(lastProcessed !== undefined && { lastProcessed }),
     ...(lastJobName !== undefined && { lastJobName }),
-    state: said.state,
-    nics: `${configured}/${work.interfaces.length}`,
-    conditions: conditionsAfter(before.conditions ?? [], said, generation, at),
+    state: update.state,
+    nics: `${configured}/${requested.interfaces.length}`,
+    conditions: nextConditions(before.conditions ?? [], update, generation, at),
     interfaceStatuses,
-    failedAttempts: said.failedAttempts,
+    failedAttempts: update.failedAttempts,
     ...(bootID !== undefined && { bootID }),
   }
   return equalJson(before, next) ? undefined : next
 }
 
-function conditionsAfter(
+function nextConditions(
   before: ConditionStatus[],
-  { state, reason, message, progressing }: Said,
+  { state, reason, message, progressing }: StatusUpdate,
   generation: number | undefined,
   at: string,
 ): ConditionStatus[] {
-  const holds = { Ready: state === 'Configured', Progressing: progressing, Degraded: state === 'Failed' }
-  return Object.entries(holds).map(([type, holding]) => {
-    const status = holding ? 'True' : 'False'
+  const isTrue = { Ready: state === 'Configured', Progressing: progressing, Degraded: state === 'Failed' }
+  return Object.entries(isTrue).map(([type, value]) => {
+    const status = value ? 'True' : 'False'
     const old = before.find(condition => condition.type === type)
     const since = old?.status === status ? old.lastTransitionTime : undefined
     return {
@@ -55,50 +57,58 @@ function conditionsAfter(
   })
 }
 
-function interfacesAfter(config: NodeConfig, work: Work, said: Said, at: string): InterfaceStatus[] {
+function nextInterfaces(
+  config: NodeConfig,
+  { interfaces }: Requested,
+  update: StatusUpdate,
+  at: string,
+): InterfaceStatus[] {
   const before = config.status?.interfaceStatuses ?? []
-  const report = said.result?.report
-  const sameSpec = config.status?.observedGeneration === config.metadata.generation
-  const wanted = work.interfaces.map(nic => {
+  const report = update.result?.report
+  const requested = interfaces.map(nic => {
     const old = before.find(({ id, macAddress }) => id === nic.index && macAddress === nic.macAddress)
-    const told = report?.interfaces.find(
-      ({ id, macAddress: mac }) => id === nic.index && mac.toLowerCase() === nic.macAddress,
+    const found = report?.interfaces.find(
+      ({ id, macAddress }) => id === nic.index && macAddress.toLowerCase() === nic.macAddress,
     )
-    if (report && told) return reported(nic, told, report, old, at)
-    const stands = sameSpec && (old?.status === 'Configured' || (old?.status === 'Failed' && !said.result))
-    return old && stands ? old : untold(nic, said, old)
+    if (report && found) return reported(nic, found, report, old, at)
+    const isValid = isCurrent(config) && (old?.status === 'Configured' || (old?.status === 'Failed' && !update.result))
+    return old && isValid ? old : notReported(nic, update, old)
   })
-  if (!report) return wanted
+  if (!report) return requested
   const removed = report.interfaces.filter(
-    ({ status, id }) => status === 'Removed' && !work.interfaces.some(nic => nic.index === id),
+    ({ status, id }) => status === 'Removed' && !interfaces.some(nic => nic.index === id),
   )
-  return [...wanted, ...removed.map(gone)]
+  return [...requested, ...removed.map(removedInterface)]
 }
 
 function reported(
   nic: Interface,
-  told: InterfaceReport,
+  found: InterfaceReport,
   { changed }: AgentReport,
   old: InterfaceStatus | undefined,
   at: string,
 ): InterfaceStatus {
   const unchanged = old?.status === 'Configured' && changed === 0 ? old.lastConfigured : undefined
-  const lastConfigured = told.status === 'Configured' ? (unchanged ?? at) : old?.lastConfigured
+  const lastConfigured = found.status === 'Configured' ? (unchanged ?? at) : old?.lastConfigured
   return {
-    ...named(nic),
-    status: told.status,
-    reason: told.reason,
-    ...(told.message && { message: told.message.slice(0, 1_024) }),
+    ...identityOf(nic),
+    status: found.status,
+    reason: found.reason,
+    ...(found.message && { message: found.message.slice(0, 1_024) }),
     ...(lastConfigured !== undefined && { lastConfigured }),
     lastChecked: at,
-    ...(told.observed && { observed: told.observed }),
+    ...(found.observed && { observed: found.observed }),
   }
 }
 
-/** Nobody has looked at it since it was asked for. */
-function untold(nic: Interface, { state, reason }: Said, old: InterfaceStatus | undefined): InterfaceStatus {
+/** No agent has reported on the interface since it was requested. */
+function notReported(
+  nic: Interface,
+  { state, reason }: StatusUpdate,
+  old: InterfaceStatus | undefined,
+): InterfaceStatus {
   return {
-    ...named(nic),
+    ...identityOf(nic),
     status: state === 'Configured' ? 'Pending' : state,
     reason,
     ...(old?.lastConfigured !== undefined && { lastConfigured: old.lastConfigured }),
@@ -107,11 +117,11 @@ function untold(nic: Interface, { state, reason }: Said, old: InterfaceStatus | 
   }
 }
 
-function gone({ id, name, macAddress: mac, portId, reason, message }: InterfaceReport): InterfaceStatus {
+function removedInterface({ id, name, macAddress, portId, reason, message }: InterfaceReport): InterfaceStatus {
   return {
     id,
     name,
-    macAddress: mac.toLowerCase(),
+    macAddress: macAddress.toLowerCase(),
     ...(portId && { portId }),
     status: 'Removed',
     reason,
@@ -119,6 +129,6 @@ function gone({ id, name, macAddress: mac, portId, reason, message }: InterfaceR
   }
 }
 
-function named({ index: id, name, portId, macAddress }: Interface): InterfaceStatus {
-  return { id, name, ...(portId && { portId }), macAddress }
+function identityOf({ index, name, portId, macAddress }: Interface): InterfaceStatus {
+  return { id: index, name, ...(portId && { portId }), macAddress }
 }

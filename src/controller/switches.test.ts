@@ -1,5 +1,5 @@
 /**
- * What an administrator can switch, over HTTP: the pause of everything, checks for drift, the condition on Nodes.
+ * Optional behaviour, over HTTP: a paused namespace, drift checks, the condition on Nodes.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -30,16 +30,16 @@ async function conditionOf(name: string): Promise<string | undefined> {
   return found && `${found.status} ${found.reason}`
 }
 
-test('a paused namespace holds all of its configs until it goes on', async () => {
+test('a paused namespace stops all of its configs until the annotation is removed', async () => {
   const controller = await cluster.startController()
   try {
     await pauseAll('true')
-    for (const name of ['held-1', 'held-2']) await cluster.addConfig(name, await cluster.addNode(name))
+    for (const name of ['paused-1', 'paused-2']) await cluster.addConfig(name, await cluster.addNode(name))
     const line = `Pending 0/1 False Paused: annotation multinic.io/paused is set on namespace ${cluster.namespace}`
-    for (const name of ['held-1', 'held-2']) await cluster.expectStatus(name, line)
-    assert.deepEqual(await cluster.jobsOn('held-1'), [])
+    for (const name of ['paused-1', 'paused-2']) await cluster.expectStatus(name, line)
+    assert.deepEqual(await cluster.jobsOn('paused-1'), [])
     await pauseAll(null)
-    for (const name of ['held-1', 'held-2']) {
+    for (const name of ['paused-1', 'paused-2']) {
       await cluster.finishPod(await cluster.endAgent(name))
       await cluster.expectConfigured(name)
     }
@@ -48,7 +48,7 @@ test('a paused namespace holds all of its configs until it goes on', async () =>
   }
 })
 
-test('a Node says what its config says, where that is wanted, beside what others say', async () => {
+test('a Node gets the condition of its config beside the conditions of others', async () => {
   const controller = await cluster.startController({ NODE_CONDITION: 'true' })
   try {
     await cluster.addConfig('marked', await cluster.addNode('marked'))
@@ -65,16 +65,16 @@ test('a Node says what its config says, where that is wanted, beside what others
   }
 })
 
-test('settled nodes are checked, so many at once, and drift is told per interface', async () => {
+test('settled nodes are checked with a limit, and drift is reported per interface', async () => {
   const names = ['drift-1', 'drift-2', 'drift-3']
-  const quiet = await cluster.startController()
+  const first = await cluster.startController()
   for (const name of names) {
     await cluster.addConfig(name, await cluster.addNode(name))
     await cluster.finishPod(await cluster.endAgent(name))
     await cluster.expectConfigured(name)
   }
-  await quiet.stop()
-  // Every one of them is due within the first two seconds.
+  await first.stop()
+  // All of them are due within the first two seconds.
   const controller = await cluster.startController({ DRIFT_INTERVAL: '2s', DRIFT_MAX_CHECKS: '1' })
   try {
     const [pod] = await eventually(async () => {
@@ -89,8 +89,8 @@ test('settled nodes are checked, so many at once, and drift is told per interfac
     const interfaces = [aNic(0, { status: 'Failed', reason: 'Drifted', message })]
     await cluster.endAgent(name, { verdict: 'Drifted', message: `multinic0: ${message}`, interfaces })
     const config = await cluster.expectStatus(name, `Failed 0/1 False Drifted: multinic0: ${message}`)
-    const [shown] = config.status?.interfaceStatuses ?? []
-    assert.equal(`${shown?.status} ${shown?.reason}: ${shown?.message}`, `Failed Drifted: ${message}`)
+    const [nic] = config.status?.interfaceStatuses ?? []
+    assert.equal(`${nic?.status} ${nic?.reason}: ${nic?.message}`, `Failed Drifted: ${message}`)
   } finally {
     await controller.stop()
   }

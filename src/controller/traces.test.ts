@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import type { AgentReport } from '../contract/agent-report.ts'
 import { nodeConfigAnnotations } from '../contract/node-config.ts'
 import { noTracer, parseTraceparent, type Span } from '../telemetry/trace.ts'
-import { aConfig, aJob, aReport, seen, start } from './controller.fixture.ts'
-import type { Said } from './plan/work.ts'
-import { createTraces, traceFacts } from './traces.ts'
+import { aConfig, aJob, aReport, observedWith, start } from './controller.fixture.ts'
+import type { StatusUpdate } from './plan/step.ts'
+import { createTraces, traceIdOf } from './traces.ts'
 
 const [traceId, spanId] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331']
 const annotations = { [nodeConfigAnnotations.traceparent]: `00-${traceId}-${spanId}-01` }
@@ -18,10 +18,10 @@ function collected(at = start) {
   return { spans, traces: createTraces(tracer, () => new Date(at)) }
 }
 
-test('the Job of a spec that is not settled goes on with the trace of its delivery', () => {
+test('the Job of a spec that is not settled continues the trace of its delivery', () => {
   const { traces, spans } = collected()
   const trace = traces.forJob(config, 'apply')
-  trace.made('job-1', start - 7)
+  trace.created('job-1', start - 7)
   const place = parseTraceparent(trace.traceparent)
   assert.equal(trace.traceId, traceId)
   assert.deepEqual(
@@ -33,41 +33,44 @@ test('the Job of a spec that is not settled goes on with the trace of its delive
 for (const [what, one, action] of [
   ['a check', config, 'check'],
   ['a cleanup', config, 'cleanup'],
-  ['a look after a reboot', settled, 'apply'],
+  ['a run after a reboot', settled, 'apply'],
   ['a config that was delivered without a trace', aConfig(), 'apply'],
 ] as const)
-  test(`${what} is a story of its own`, () => {
+  test(`${what} gets a trace of its own`, () => {
     const { traces, spans } = collected()
     const trace = traces.forJob(one, action)
-    trace.made('job-1', start)
+    trace.created('job-1', start)
     assert.notEqual(trace.traceId, traceId)
     assert.equal(parseTraceparent(trace.traceparent)?.traceId, trace.traceId)
     assert.equal(spans[0]?.parentSpanId, undefined)
   })
 
-test('without a collector the Job still has an id to follow', () => {
-  const traces = createTraces(noTracer, () => assert.fail('looked at the clock'))
+test('without a collector the Job still has a trace ID', () => {
+  const traces = createTraces(noTracer, () => assert.fail('read the clock'))
   const trace = traces.forJob(config, 'apply')
-  trace.made('job-1', start)
-  traces.told(seen({ config }), aResult({}))
+  trace.created('job-1', start)
+  traces.resultWritten(observedWith({ config }), aResult({}))
   assert.deepEqual(parseTraceparent(trace.traceparent), { traceId, spanId })
 })
 
-function aResult(timings: AgentReport['timings'], given: Partial<Said> = {}): Said {
+function aResult(timings: AgentReport['timings'], values: Partial<StatusUpdate> = {}): StatusUpdate {
   const report = aReport(config, { timings })
-  const said = { state: 'Configured', reason: 'AllInterfacesConfigured', message: '', progressing: false } as const
-  return { ...said, failedAttempts: 0, job: 'job-1', result: { bootID: 'boot-1', report }, ...given }
+  const update = { state: 'Configured', reason: 'AllInterfacesConfigured', message: '', progressing: false } as const
+  return { ...update, failedAttempts: 0, job: 'job-1', result: { bootID: 'boot-1', report }, ...values }
 }
 
 const jobPlace = '00-0af7651916cd43dd8448eb211c80319c-1111111111111111-01'
-const observed = seen({ config, jobs: [aJob(config, { name: 'job-1', createdAt: start, traceparent: jobPlace })] })
+const observed = observedWith({
+  config,
+  jobs: [aJob(config, { name: 'job-1', createdAt: start, traceparent: jobPlace })],
+})
 const short = ({ name, start: from, end, service, error }: Span) =>
-  [name, from - start, end - start, service, error].filter(word => word !== undefined).join(' ')
+  [name, from - start, end - start, service, error].filter(part => part !== undefined).join(' ')
 
-test('the report of an agent tells when it started and what it did', () => {
+test('the timings of a report become spans of the agent', () => {
   const { traces, spans } = collected(start + 2_000)
   const timings = { startedAt: start + 1_000, applyAt: start + 1_100, apply: 50, verify: 300, total: 600 }
-  traces.told(observed, aResult(timings))
+  traces.resultWritten(observed, aResult(timings))
   assert.deepEqual(spans.map(short), [
     'pod-start 0 1000',
     'agent 1000 1600 multinic-agent',
@@ -80,11 +83,11 @@ test('the report of an agent tells when it started and what it did', () => {
   for (const span of [apply, verify]) assert.equal(span?.parentSpanId, agent?.spanId)
 })
 
-test('an agent that applied nothing has no such stages, and a lost report tells of the status alone', () => {
+test('an agent that applied nothing has no apply span, and a missing report leaves only the status span', () => {
   const { traces, spans } = collected(start + 2_000)
-  traces.told(observed, aResult({ startedAt: start + 1_000, total: 20, apply: 0, verify: 0 }))
-  const lost = aResult({}, { state: 'Failed', reason: 'ReportMissing', result: { bootID: 'boot-1' } })
-  traces.told(observed, lost)
+  traces.resultWritten(observed, aResult({ startedAt: start + 1_000, total: 20, apply: 0, verify: 0 }))
+  const missing = aResult({}, { state: 'Failed', reason: 'ReportMissing', result: { bootID: 'boot-1' } })
+  traces.resultWritten(observed, missing)
   assert.deepEqual(spans.map(short), [
     'pod-start 0 1000',
     'agent 1000 1020 multinic-agent',
@@ -93,17 +96,17 @@ test('an agent that applied nothing has no such stages, and a lost report tells 
   ])
 })
 
-test('what is no result, or of a Job without a trace, is told to nobody', () => {
+test('an update without a result, or of a Job without a trace, makes no span', () => {
   const { traces, spans } = collected()
   const { result: _, ...waiting } = aResult({})
-  traces.told(observed, waiting)
-  traces.told(seen({ config, jobs: [aJob(config, { name: 'job-1' })] }), aResult({}))
+  traces.resultWritten(observed, waiting)
+  traces.resultWritten(observedWith({ config, jobs: [aJob(config, { name: 'job-1' })] }), aResult({}))
   assert.deepEqual(spans, [])
 })
 
-test('a line of the log has the trace of the Job that it speaks of, else that of the config', () => {
+test('a log line has the trace ID of its Job, else that of the config', () => {
   const other = aJob(config, { name: 'job-1', traceparent: `00-${'a'.repeat(32)}-1111111111111111-01` })
-  assert.deepEqual(traceFacts(seen({ config, jobs: [other] }), aResult({})), { traceId: 'a'.repeat(32) })
-  assert.deepEqual(traceFacts(seen({ config }), undefined), { traceId })
-  assert.deepEqual(traceFacts(seen({ config: aConfig() }), undefined), {})
+  assert.equal(traceIdOf(observedWith({ config, jobs: [other] }), aResult({})), 'a'.repeat(32))
+  assert.equal(traceIdOf(observedWith({ config }), undefined), traceId)
+  assert.equal(traceIdOf(observedWith({ config: aConfig() }), undefined), undefined)
 })

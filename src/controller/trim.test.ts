@@ -3,21 +3,21 @@ import { test } from 'node:test'
 import { aConfig, aNode as facts } from './controller.fixture.ts'
 import { agentJob } from './job.ts'
 import { factsOf } from './machine.ts'
-import { workOf } from './plan/work.ts'
-import { endingOf } from './report.ts'
-import { keptConfig, keptJob, keptNode, keptPod } from './trim.ts'
+import { requestedOf } from './plan/requested.ts'
+import { exitOf } from './report.ts'
+import { trimConfig, trimJob, trimNode, trimPod } from './trim.ts'
 
 const managedFields = [{ manager: 'kubelet', fieldsV1: { 'f:status': {} } }]
 const metadata = { name: 'w1', uid: 'u1', resourceVersion: '7', managedFields }
 
-test('a config is kept without what kubectl and the server note for themselves', () => {
+test('a trimmed config has no managedFields and no copy by kubectl', () => {
   const config = aConfig({ metadata: { annotations: { 'multinic.io/paused': 'true' } } })
   const copy = { 'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(config) }
-  const noted = { ...config.metadata, managedFields, annotations: { ...config.metadata.annotations, ...copy } }
-  assert.deepEqual(keptConfig({ ...config, metadata: noted }), config)
+  const full = { ...config.metadata, managedFields, annotations: { ...config.metadata.annotations, ...copy } }
+  assert.deepEqual(trimConfig({ ...config, metadata: full }), config)
 })
 
-test('a Node is kept as far as it tells which machine it is and how it is', () => {
+test('a trimmed Node keeps the facts about its machine', () => {
   const node = {
     apiVersion: 'v1',
     kind: 'Node',
@@ -32,23 +32,26 @@ test('a Node is kept as far as it tells which machine it is and how it is', () =
       images: [{ names: ['long'], sizeBytes: 1 }],
     },
   }
-  const kept = keptNode(node)
-  assert.deepEqual(factsOf(kept), factsOf(node))
-  assert.doesNotMatch(JSON.stringify(kept), /managedFields|images|zone|MemoryPressure|Hostname/)
+  const trimmed = trimNode(node)
+  assert.deepEqual(factsOf(trimmed), factsOf(node))
+  assert.doesNotMatch(JSON.stringify(trimmed), /managedFields|images|zone|MemoryPressure|Hostname/)
 })
 
-test('a Job is kept without its Pod, and says of itself what it said', () => {
+test('a trimmed Job keeps its labels and annotations but not its Pod template', () => {
   const config = aConfig()
-  const { interfaces, specHash } = workOf(config)
+  const { interfaces, specHash } = requestedOf(config)
   const request = { config, node: facts(), interfaces, specHash, action: 'apply', attempt: 1, takesSlot: true } as const
   const settings = { image: 'i', pullPolicy: 'Never', serviceAccount: 's', pullSecrets: [], environment: {} } as const
   const job = agentJob(request, { ...settings, pullSecrets: [], jobTtlSeconds: 600 })
-  const kept = keptJob(job)
-  assert.deepEqual([kept.metadata.labels, kept.metadata.annotations], [job.metadata.labels, job.metadata.annotations])
-  assert.deepEqual(kept.spec, { template: { spec: { nodeName: 'w1', containers: [] } } })
+  const trimmed = trimJob(job)
+  assert.deepEqual(
+    [trimmed.metadata.labels, trimmed.metadata.annotations],
+    [job.metadata.labels, job.metadata.annotations],
+  )
+  assert.deepEqual(trimmed.spec, { template: { spec: { nodeName: 'w1', containers: [] } } })
 })
 
-test('a Pod is kept with its end and its Job', () => {
+test('a trimmed Pod keeps its exit and its owner', () => {
   const terminated = { exitCode: 0, message: '{}', finishedAt: '2026-01-01T00:00:00Z' }
   const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'j', uid: 'job' }
   const pod = {
@@ -62,8 +65,8 @@ test('a Pod is kept with its end and its Job', () => {
       containerStatuses: [{ name: 'agent', image: 'i', state: { terminated } }],
     },
   }
-  const kept = keptPod(pod)
-  assert.deepEqual(endingOf(kept), endingOf(pod))
-  assert.deepEqual(kept.metadata.ownerReferences, [owner])
-  assert.doesNotMatch(JSON.stringify(kept), /managedFields|hostNetwork|podIP/)
+  const trimmed = trimPod(pod)
+  assert.deepEqual(exitOf(trimmed), exitOf(pod))
+  assert.deepEqual(trimmed.metadata.ownerReferences, [owner])
+  assert.doesNotMatch(JSON.stringify(trimmed), /managedFields|hostNetwork|podIP/)
 })

@@ -1,29 +1,29 @@
 /**
- * What the caches keep of each object: 5,000 nodes fit into little memory when nobody keeps what nobody reads. Pure.
+ * Trims objects to the fields that the controller reads, so that the caches of 5,000 nodes stay small. Pure.
  */
 import type { ContainerStatus, JobObject, KubeObject, NodeObject, ObjectMeta, PodObject } from '../kube/types.ts'
 import { jobAnnotations, jobLabels } from './job.ts'
 import { backendLabel } from './machine.ts'
 import { nodeCondition } from './node-condition.ts'
 
-/** Written by and for others; often as long as the rest. */
-function withoutManagers({ managedFields: _, ...metadata }: ObjectMeta & { managedFields?: unknown }): ObjectMeta {
+/** Nothing reads managedFields, and they are often as long as the rest. */
+function withoutManagedFields({ managedFields: _, ...metadata }: ObjectMeta & { managedFields?: unknown }): ObjectMeta {
   return metadata
 }
 
-export function keptConfig<T extends KubeObject>(config: T): T {
-  const { annotations = {}, ...metadata } = withoutManagers(config.metadata)
-  // A copy of the whole spec, for kubectl alone.
+export function trimConfig<T extends KubeObject>(config: T): T {
+  const { annotations = {}, ...metadata } = withoutManagedFields(config.metadata)
+  // A copy of the whole spec, which only kubectl reads.
   const { 'kubectl.kubernetes.io/last-applied-configuration': _, ...kept } = annotations
   return { ...config, metadata: { ...metadata, ...(Object.keys(kept).length && { annotations: kept }) } }
 }
 
-export function keptNode({ apiVersion, kind, metadata, status = {} }: NodeObject): NodeObject {
+export function trimNode({ apiVersion, kind, metadata, status = {} }: NodeObject): NodeObject {
   const { systemUUID = '', bootID = '', osImage = '' } = status.nodeInfo ?? {}
   return {
     apiVersion,
     kind,
-    metadata: identified(metadata, { labels: chosen(metadata.labels, [backendLabel]) }),
+    metadata: identityOf(metadata, { labels: pick(metadata.labels, [backendLabel]) }),
     status: {
       addresses: (status.addresses ?? []).filter(({ type }) => /IP$/.test(type)),
       conditions: (status.conditions ?? []).filter(({ type }) => type === 'Ready' || type === nodeCondition),
@@ -32,33 +32,33 @@ export function keptNode({ apiVersion, kind, metadata, status = {} }: NodeObject
   }
 }
 
-export function keptNamespace({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+export function trimNamespace({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   const { annotations = {} } = metadata
-  return { apiVersion, kind, metadata: identified(metadata, { annotations }) }
+  return { apiVersion, kind, metadata: identityOf(metadata, { annotations }) }
 }
 
-export function keptJob({ apiVersion, kind, metadata, spec, status }: JobObject): JobObject {
+export function trimJob({ apiVersion, kind, metadata, spec, status }: JobObject): JobObject {
   const { nodeName } = spec.template.spec
   return {
     apiVersion,
     kind,
-    metadata: identified(metadata, {
-      labels: chosen(metadata.labels, Object.values(jobLabels)),
-      annotations: chosen(metadata.annotations, Object.values(jobAnnotations)),
+    metadata: identityOf(metadata, {
+      labels: pick(metadata.labels, Object.values(jobLabels)),
+      annotations: pick(metadata.annotations, Object.values(jobAnnotations)),
     }),
     spec: { template: { spec: { ...(nodeName && { nodeName }), containers: [] } } },
     ...(status && { status }),
   }
 }
 
-export function keptPod({ apiVersion, kind, metadata, spec, status }: PodObject): PodObject {
+export function trimPod({ apiVersion, kind, metadata, spec, status }: PodObject): PodObject {
   const { phase, reason, message, containerStatuses } = status ?? {}
   const owner = metadata.ownerReferences
   return {
     apiVersion,
     kind,
-    metadata: identified(metadata, {
-      labels: chosen(metadata.labels, ['job-name', 'batch.kubernetes.io/controller-uid', 'controller-uid']),
+    metadata: identityOf(metadata, {
+      labels: pick(metadata.labels, ['job-name', 'batch.kubernetes.io/controller-uid', 'controller-uid']),
       ...(owner && { ownerReferences: owner }),
     }),
     spec: { ...(spec.nodeName && { nodeName: spec.nodeName }), containers: [] },
@@ -66,16 +66,16 @@ export function keptPod({ apiVersion, kind, metadata, spec, status }: PodObject)
       ...(phase && { phase }),
       ...(reason && { reason }),
       ...(message && { message }),
-      ...(containerStatuses && { containerStatuses: containerStatuses.map(keptContainer) }),
+      ...(containerStatuses && { containerStatuses: containerStatuses.map(trimContainer) }),
     },
   }
 }
 
-function keptContainer({ name, restartCount = 0, state, lastState }: ContainerStatus): ContainerStatus {
+function trimContainer({ name, restartCount = 0, state, lastState }: ContainerStatus): ContainerStatus {
   return { name, restartCount, ...(state && { state }), ...(lastState && { lastState }) }
 }
 
-function identified(metadata: ObjectMeta, more: Partial<ObjectMeta>): ObjectMeta {
+function identityOf(metadata: ObjectMeta, more: Partial<ObjectMeta>): ObjectMeta {
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } = metadata
   return {
     name,
@@ -88,6 +88,6 @@ function identified(metadata: ObjectMeta, more: Partial<ObjectMeta>): ObjectMeta
   }
 }
 
-function chosen(all: Record<string, string> | undefined, names: readonly string[]): Record<string, string> {
+function pick(all: Record<string, string> | undefined, names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.flatMap(name => (all?.[name] === undefined ? [] : [[name, all[name]]])))
 }

@@ -15,7 +15,7 @@ import { type NodeConfig, nodeConfigFinalizer, nodeConfigs } from '../../src/con
 import { controllerConfig } from '../../src/controller/config.ts'
 import { agentJob } from '../../src/controller/job.ts'
 import { factsOf } from '../../src/controller/machine.ts'
-import { workOf } from '../../src/controller/plan/work.ts'
+import { requestedOf } from '../../src/controller/plan/requested.ts'
 import { connectKube, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/config.ts'
 import { createInformer, type Informer } from '../../src/kube/informer.ts'
@@ -235,12 +235,9 @@ async function startController(real: RealController, laid: Laid, env: Record<str
     // As the image starts it.
     [...flags, programIn(real)],
   )
-  await eventually(
-    async () => assert.ok((await daemon.tail()).includes('following the cluster'), await daemon.tail()),
-    {
-      within,
-    },
-  )
+  await eventually(async () => assert.ok((await daemon.tail()).includes('caches synced'), await daemon.tail()), {
+    within,
+  })
   return daemon
 }
 
@@ -251,7 +248,7 @@ async function bareCreate(kube: KubeClient, config: NodeConfig): Promise<void> {
   const { name, namespace = '', resourceVersion } = config.metadata
   const metadata = { finalizers: [nodeConfigFinalizer], resourceVersion }
   await kube.patch(nodeConfigs, { namespace, name }, { metadata })
-  const { interfaces, specHash } = workOf(config)
+  const { interfaces, specHash } = requestedOf(config)
   const node = factsOf(readyNode(name, config.spec.instanceId ?? ''))
   const work = { config, node, interfaces, specHash, action: 'apply', attempt: 0, takesSlot: false } as const
   await kube.create(jobs, agentJob(work, agent))

@@ -130,7 +130,7 @@ async function controllerWith(real: RealController, program: string, size: numbe
   const over = new AbortController()
   const seen = createInformer(real.kube, jobs, { namespace, log: silent })
   try {
-    await eventually(async () => assert.ok((await daemon.tail()).includes('following the cluster')), { within })
+    await eventually(async () => assert.ok((await daemon.tail()).includes('caches synced')), { within })
     await seen.start(over.signal)
     const names = Array.from({ length: size }, (_, index) => `${namespace}-n${index}`)
     await each(names, (name, index) => real.kube.create(nodes, readyNode(name, uuidOf(size % 97, index))))

@@ -3,9 +3,9 @@
  */
 import type { NodeConfig } from '../../src/contract/node-config.ts'
 import { factsOf } from '../../src/controller/machine.ts'
-import { workOf } from '../../src/controller/plan/work.ts'
+import { requestedOf } from '../../src/controller/plan/requested.ts'
 import type { NodeObject } from '../../src/kube/types.ts'
 
 export function firstApply(config: NodeConfig, node: NodeObject) {
-  return { config, node: factsOf(node), ...workOf(config), action: 'apply', attempt: 0, takesSlot: false } as const
+  return { config, node: factsOf(node), ...requestedOf(config), action: 'apply', attempt: 0, takesSlot: false } as const
 }

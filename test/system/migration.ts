@@ -214,7 +214,7 @@ export function migrates(stage: () => MigrationStage): void {
       { ...entryOf(second), attachedNodeId: 'i-0123456789abcdef0', attachedNodeName: 'nobody' },
     ])
     await whenTold('wrong', 'Pending WrongMachine', 'Pending NodeNotFound')
-    assert.match((await biz('wrong')).status?.nodeStatuses?.[0]?.message ?? '', /is machine .*, not 6f1c2a10-ffff/)
+    assert.match((await biz('wrong')).status?.nodeStatuses?.[0]?.message ?? '', /has system UUID .*, not 6f1c2a10-ffff/)
     assert.deepEqual(await states(), before)
     assert.equal((await actions()).size, known)
     await stage().kube.delete(bizConfigs, { ...key(), name: 'wrong' })

@@ -1,10 +1,10 @@
 /**
- * Builders for tests of the BizConfig rooms: a document of some nodes, and what it was told before.
+ * Test builders of MultiNicBizConfigs and their nodes.
  */
 import type { BizConfig, BizConfigStatus, BizNode } from '../../contract/legacy/biz-config.ts'
 import type { ObjectMeta } from '../../contract/object.ts'
 
-export interface GivenBiz {
+export interface BizConfigValues {
   name?: string
   nodes?: BizNode[]
   generation?: number
@@ -12,7 +12,7 @@ export interface GivenBiz {
   status?: BizConfigStatus
 }
 
-export function aBiz({ name = 'all', nodes = [], generation = 1, metadata, status }: GivenBiz = {}): BizConfig {
+export function aBiz({ name = 'all', nodes = [], generation = 1, metadata, status }: BizConfigValues = {}): BizConfig {
   return {
     apiVersion: 'multinic.io/v1',
     kind: 'MultiNicBizConfig',
@@ -22,7 +22,7 @@ export function aBiz({ name = 'all', nodes = [], generation = 1, metadata, statu
   }
 }
 
-/** A node whose interfaces are named by the last byte of their MAC addresses. */
+/** Each interface is given by the last byte of its MAC address. */
 export function aBizNode(attachedNodeId: string, macs: number[], attachedNodeName?: string): BizNode {
   return {
     attachedNodeId,

@@ -1,98 +1,92 @@
 /**
- * Where the writes for an entry go: what it says into this process and then, folded, into the status of its BizConfig; what it
- * needs held (the finalizer) onto the BizConfig; its Events about the BizConfig. Everything else passes unchanged.
+ * Writes to the entries of a MultiNicBizConfig. An entry exists only in this process: its status goes to the source, which
+ * adds it to the status of the BizConfig later, and its finalizer goes to the BizConfig.
  */
-
 import { interfaceIndex } from '../../contract/interfaces.ts'
 import { applyMergePatch } from '../../contract/json.ts'
 import { bizConfigs } from '../../contract/legacy/biz-config.ts'
 import { withIndexes } from '../../contract/legacy/biz-nodes.ts'
-import { type NodeConfig, nodeConfigAnnotations, nodeConfigFinalizer, nodeConfigs } from '../../contract/node-config.ts'
+import {
+  type NodeConfig,
+  type NodeConfigStatus,
+  nodeConfigAnnotations,
+  nodeConfigFinalizer,
+} from '../../contract/node-config.ts'
 import type { ObjectMeta } from '../../contract/object.ts'
 import type { Kube } from '../../kube/api.ts'
 import type { EventRecorder } from '../../kube/events.ts'
-import { keyOf, keyText, parseKey } from '../../kube/keys.ts'
-import type { Key, KubeObject, Resource } from '../../kube/types.ts'
+import { keyOf, parseKey } from '../../kube/keys.ts'
+import type { ConfigWriter, MetadataPatch } from '../config-writer.ts'
+import { isLegacyEntry } from '../plan/config-status.ts'
 import { bizKeyOf } from './entry.ts'
-import type { BizSource } from './source.ts'
+import type { BizConfigSource } from './source.ts'
 
-export function entryHands(kube: Kube, source: BizSource): Kube {
-  const holding = new Map<string, Promise<unknown>>()
+/** Passes writes to configs that are no entries on to `others`. */
+export function entryWriter(kube: Pick<Kube, 'patch'>, source: BizConfigSource, others: ConfigWriter): ConfigWriter {
+  const pendingFinalizers = new Map<string, Promise<unknown>>()
 
-  function entryAt(resource: Resource, key: Key): NodeConfig | undefined {
-    if (resource.plural !== nodeConfigs.plural || bizKeyOf(keyText(key)) === undefined) return undefined
-    return source.configs.get(keyText(key))
-  }
-
-  /** Many entries want it at once: it is asked for once. */
-  function hold(bizKey: string): Promise<unknown> {
+  /** Many entries need it at the same time: one request serves all. */
+  function addFinalizer(bizKey: string): Promise<unknown> {
     const biz = source.get(bizKey)
     const { finalizers = [], resourceVersion, uid = '' } = biz?.metadata ?? {}
     if (!biz || finalizers.includes(nodeConfigFinalizer)) return Promise.resolve()
     const metadata = { finalizers: [...finalizers, nodeConfigFinalizer], resourceVersion }
-    const asked = holding.get(uid) ?? kube.patch(bizConfigs, parseKey(bizKey), { metadata })
-    holding.set(uid, asked)
-    // A refusal may be tried again; where it went well the cache shows it soon.
-    asked.catch(() => holding.delete(uid))
-    return asked
+    const request = pendingFinalizers.get(uid) ?? kube.patch(bizConfigs, parseKey(bizKey), { metadata })
+    pendingFinalizers.set(uid, request)
+    // A failed request may be repeated; after a successful one the cache soon shows the finalizer.
+    request.catch(() => pendingFinalizers.delete(uid))
+    return request
   }
 
-  async function patchEntry(entry: NodeConfig, { metadata = {} }: { metadata?: MetadataPatch }): Promise<NodeConfig> {
-    const { finalizers, annotations } = metadata
+  async function patchMetadata(config: NodeConfig, { finalizers, annotations }: MetadataPatch): Promise<NodeConfig> {
+    const key = keyOf(config)
     if (finalizers && !finalizers.includes(nodeConfigFinalizer)) {
-      source.drop(entry)
-      return entry
+      const entry = source.configs.get(key)
+      if (entry) source.drop(entry)
+      return config
     }
-    if (finalizers) await hold(bizKeyOf(keyOf(entry)) ?? '')
-    const now = source.configs.get(keyOf(entry))
-    // The document was edited meanwhile: an agent for this node would come too late.
-    if (!now) throw new Error(`${entry.metadata.name} has left its document`)
-    return source.put({
-      ...now,
-      metadata: applyMergePatch(now.metadata, {
-        ...(finalizers && { finalizers }),
-        ...(annotations && { annotations }),
-      }) as ObjectMeta,
-    })
+    if (finalizers) await addFinalizer(bizKeyOf(key) ?? '')
+    const entry = source.configs.get(key)
+    // An edit removed the node from the BizConfig meanwhile: it must not get an agent.
+    if (!entry) throw new Error(`${config.metadata.name} is no longer in its MultiNicBizConfig`)
+    const patch = { ...(finalizers && { finalizers }), ...(annotations && { annotations }) }
+    return source.put({ ...entry, metadata: applyMergePatch(entry.metadata, patch) as ObjectMeta })
+  }
+
+  async function patchStatus(config: NodeConfig, patch: object): Promise<NodeConfig> {
+    const entry = source.configs.get(keyOf(config))
+    if (!entry) return config
+    const status = applyMergePatch(entry.status, patch) as NodeConfigStatus
+    return source.put(adoptIndexes({ ...entry, status }))
   }
 
   return {
-    ...kube,
-    async patch<T extends KubeObject>(resource: Resource<T>, key: Key, patch: object, options = {}): Promise<T> {
-      const entry = entryAt(resource, key)
-      if (!entry) return kube.patch(resource, key, patch, options)
-      return (await patchEntry(entry, patch)) as KubeObject as T
-    },
-    async patchStatus<T extends KubeObject>(resource: Resource<T>, key: Key, patch: object, options = {}): Promise<T> {
-      const entry = entryAt(resource, key)
-      if (!entry) return kube.patchStatus(resource, key, patch, options)
-      const status = applyMergePatch(entry.status, patch) as NonNullable<NodeConfig['status']>
-      return source.put(withNumbers({ ...entry, status })) as KubeObject as T
-    },
+    patchMetadata: (config, patch) =>
+      isLegacyEntry(config) ? patchMetadata(config, patch) : others.patchMetadata(config, patch),
+    patchStatus: (config, patch) =>
+      isLegacyEntry(config) ? patchStatus(config, patch) : others.patchStatus(config, patch),
   }
 }
 
-type MetadataPatch = Omit<Partial<ObjectMeta>, 'annotations'> & { annotations?: Record<string, string | null> }
-
 /**
- * An older controller configured the node and told no numbers. A first look has found the interfaces under the names they
- * have: these are their numbers from now on, and the agent that follows renames nothing.
+ * An older controller configured the node without recording interface indexes. The first check found the interfaces under
+ * their current names: the entry adopts those indexes, so that the next agent renames nothing.
  */
-function withNumbers(entry: NodeConfig): NodeConfig {
+function adoptIndexes(entry: NodeConfig): NodeConfig {
   const { annotations = {} } = entry.metadata
   const { adopt } = nodeConfigAnnotations
-  const seen = entry.status?.interfaceStatuses ?? []
-  if (annotations[adopt] === undefined || !seen.some(({ observed }) => observed)) return entry
+  const statuses = entry.status?.interfaceStatuses ?? []
+  if (annotations[adopt] === undefined || !statuses.some(({ observed }) => observed)) return entry
   const found = new Map(
-    seen.flatMap(({ macAddress = '', observed }) => {
-      const id = interfaceIndex(observed?.name ?? '')
-      return id === undefined ? [] : [[macAddress, id]]
+    statuses.flatMap(({ macAddress = '', observed }) => {
+      const index = interfaceIndex(observed?.name ?? '')
+      return index === undefined ? [] : [[macAddress, index]]
     }),
   )
   const { [adopt]: _, ...rest } = annotations
-  // Neither a state nor a generation: the next plan is an agent that applies.
+  // Without state and observedGeneration the next plan is an apply.
   const { lastJobName, lastProcessed } = entry.status ?? {}
-  const interfaceStatuses = seen.map(nic => ({ ...nic, lastConfigured: nic.lastChecked }))
+  const interfaceStatuses = statuses.map(nic => ({ ...nic, lastConfigured: nic.lastChecked }))
   return {
     ...entry,
     metadata: { ...entry.metadata, annotations: rest, generation: (entry.metadata.generation ?? 0) + 1 },
@@ -105,8 +99,8 @@ function withNumbers(entry: NodeConfig): NodeConfig {
   }
 }
 
-/** Events about an entry are Events about its BizConfig, and name the node. */
-export function entryEvents(events: EventRecorder, source: BizSource): EventRecorder {
+/** Events about an entry become Events about its BizConfig, and name the node. */
+export function entryEvents(events: EventRecorder, source: BizConfigSource): EventRecorder {
   return {
     ...events,
     event(object, type, reason, message) {

@@ -1,9 +1,8 @@
 /**
- * One node of a MultiNicBizConfig in the shape of a MultiNicNodeConfig, so that the same planner and the same Jobs serve it.
+ * One node of a MultiNicBizConfig in the shape of a MultiNicNodeConfig, so that the same planner and Jobs handle it.
  *
- * An entry is in no API server. What must outlive this process is its record in the status of the BizConfig. Pure.
+ * An entry exists in no API server. Its record in the status of the BizConfig holds what must survive a restart. Pure.
  */
-
 import { hashOf } from '../../contract/hash.ts'
 import { interfaceName } from '../../contract/interfaces.ts'
 import type { BizConfig, BizNode, BizNodeStatus } from '../../contract/legacy/biz-config.ts'
@@ -15,41 +14,37 @@ import {
   nodeConfigAnnotations,
   nodeConfigFinalizer,
 } from '../../contract/node-config.ts'
-import { workOf } from '../plan/work.ts'
+import { requestedOf } from '../plan/requested.ts'
 
-/** What is known of a node from before, in this process or in the status. */
-export interface Past {
-  numbers: Indexes
+/** The previous state of an entry, from this process or from the status of its BizConfig. */
+export interface PreviousState {
+  indexes: Indexes
   hash?: string
   generation?: number
   status?: NodeConfigStatus
   annotations?: Record<string, string>
-  /** An agent was sent to it, so there may be something to clean up. */
-  held?: boolean
-  /** An older controller configured it, and nobody has told which numbers its interfaces have. */
-  unnumbered?: boolean
+  /** An agent ran on the node, so there may be something to clean up. */
+  touched?: boolean
+  /** An older controller configured the node without recording the indexes of its interfaces. */
+  indexesUnknown?: boolean
 }
 
-export function isEntry({ kind }: Pick<NodeConfig, 'kind'>): boolean {
-  return kind === bizConfigs.kind
+/** Objects in Kubernetes have no colon in their name. A repeated node gets a suffix. */
+export function entryName(biz: string, nodeId: string, occurrence = 1): string {
+  return occurrence > 1 ? `${biz}:${nodeId}:${occurrence}` : `${biz}:${nodeId}`
 }
 
-/** No object of Kubernetes has a colon in its name. A node that is named again has its turn behind. */
-export function entryName(biz: string, nodeId: string, turn = 1): string {
-  return turn > 1 ? `${biz}:${nodeId}:${turn}` : `${biz}:${nodeId}`
+/** The key of the BizConfig of an entry; undefined for the key of a MultiNicNodeConfig. */
+export function bizKeyOf(entryKey: string): string | undefined {
+  const colon = entryKey.indexOf(':')
+  return colon < 0 ? undefined : entryKey.slice(0, colon)
 }
 
-/** The key of its BizConfig; undefined for the key of a MultiNicNodeConfig. */
-export function bizKeyOf(key: string): string | undefined {
-  const colon = key.indexOf(':')
-  return colon < 0 ? undefined : key.slice(0, colon)
+export function entryHash(entry: NodeConfig): string {
+  return requestedOf(entry).specHash.slice(0, 16)
 }
 
-export function hashOfEntry(entry: NodeConfig): string {
-  return workOf(entry).specHash.slice(0, 16)
-}
-
-export function entryOf(biz: BizConfig, node: BizNode, name: string, past: Past): NodeConfig {
+export function entryOf(biz: BizConfig, node: BizNode, name: string, previous: PreviousState): NodeConfig {
   const { metadata } = biz
   const entry: NodeConfig = {
     apiVersion: biz.apiVersion,
@@ -59,62 +54,66 @@ export function entryOf(biz: BizConfig, node: BizNode, name: string, past: Past)
       ...(metadata.namespace && { namespace: metadata.namespace }),
       uid: `${metadata.uid}-${hashOf(name).slice(0, 8)}`,
       ...(metadata.creationTimestamp && { creationTimestamp: metadata.creationTimestamp }),
-      ...(past.held && { finalizers: [nodeConfigFinalizer] }),
-      annotations: annotationsFor(biz, past),
+      ...(previous.touched && { finalizers: [nodeConfigFinalizer] }),
+      annotations: annotationsFor(biz, previous),
     },
     spec: nodeSpecOf(biz, node, {
       nodeName: node.attachedNodeName || node.attachedNodeId,
-      known: past.numbers,
+      known: previous.indexes,
     }),
   }
-  const same = past.hash !== undefined && past.hash === hashOfEntry(entry)
-  // The first look of an entry without numbers is of a generation before the document's own.
-  const looks = entry.metadata.annotations?.[nodeConfigAnnotations.adopt] !== undefined
-  const generation = same ? past.generation : (metadata.generation ?? 1) - (looks ? 1 : 0)
-  const { observedGeneration, ...status } = past.status ?? {}
-  // The part of this node is another one, whatever the number of the document says.
-  const current = same || observedGeneration !== generation
+  const isUnchanged = previous.hash !== undefined && previous.hash === entryHash(entry)
+  // An entry without known indexes starts with a check, in the generation before that of the BizConfig.
+  const startsWithCheck = entry.metadata.annotations?.[nodeConfigAnnotations.adopt] !== undefined
+  const generation = isUnchanged ? previous.generation : (metadata.generation ?? 1) - (startsWithCheck ? 1 : 0)
+  const { observedGeneration, ...status } = previous.status ?? {}
+  // The part of this node changed, even if the generation looks the same.
+  const isCurrent = isUnchanged || observedGeneration !== generation
   return {
     ...entry,
     metadata: { ...entry.metadata, ...(generation !== undefined && { generation }) },
-    ...(past.status && {
-      status: { ...status, ...(current && observedGeneration !== undefined && { observedGeneration }) },
+    ...(previous.status && {
+      status: { ...status, ...(isCurrent && observedGeneration !== undefined && { observedGeneration }) },
     }),
   }
 }
 
-/** What a person says of the whole document holds for each of its nodes. */
-function annotationsFor({ metadata: { annotations = {} } }: BizConfig, past: Past): Record<string, string> {
+/** Annotations of the BizConfig apply to each of its nodes. */
+function annotationsFor(
+  { metadata: { annotations = {} } }: BizConfig,
+  previous: PreviousState,
+): Record<string, string> {
   const { paused, retry, forceDelete, adopt } = nodeConfigAnnotations
-  const said = [paused, retry, forceDelete].flatMap(name => {
-    // A retry that was copied stays until it is carried out: on the document it is gone by then.
-    const value = annotations[name] ?? (name === retry ? past.annotations?.[retry] : undefined)
+  const inherited = [paused, retry, forceDelete].flatMap(name => {
+    // An entry keeps its copy of the retry annotation until the retry starts: the BizConfig has lost it by then.
+    const value = annotations[name] ?? (name === retry ? previous.annotations?.[retry] : undefined)
     return value === undefined ? [] : [[name, value] as const]
   })
-  const looks = past.unnumbered || past.annotations?.[adopt] !== undefined
-  return Object.fromEntries([...said, ...(looks ? [[adopt, 'numbers'] as const] : [])])
+  const startsWithCheck = previous.indexesUnknown || previous.annotations?.[adopt] !== undefined
+  return Object.fromEntries([...inherited, ...(startsWithCheck ? [[adopt, 'numbers'] as const] : [])])
 }
 
-export function pastOf(entry: NodeConfig): Past {
+export function previousStateOf(entry: NodeConfig): PreviousState {
   const { generation, annotations, finalizers } = entry.metadata
   return {
-    numbers: parseIndexes(formatIndexes(entry.spec.interfaces)),
-    hash: hashOfEntry(entry),
+    indexes: parseIndexes(formatIndexes(entry.spec.interfaces)),
+    hash: entryHash(entry),
     ...(generation !== undefined && { generation }),
     ...(entry.status && { status: entry.status }),
     ...(annotations && { annotations }),
-    held: finalizers !== undefined,
+    touched: finalizers !== undefined,
   }
 }
 
-export function pastIn(record: BizNodeStatus | undefined, elsewhere: Indexes): Past {
-  const numbers = record?.numbers?.length ? parseIndexes(record.numbers) : elsewhere
-  const held = record?.lastJobName !== undefined
+/** `otherwise` are the indexes for a record that has none. */
+export function previousStateIn(record: BizNodeStatus | undefined, otherwise: Indexes): PreviousState {
+  const indexes = record?.numbers?.length ? parseIndexes(record.numbers) : otherwise
+  const touched = record?.lastJobName !== undefined
   if (record?.specHash === undefined)
-    return { numbers, held, unnumbered: record?.state === 'Configured' && numbers.size === 0 }
+    return { indexes, touched, indexesUnknown: record?.state === 'Configured' && indexes.size === 0 }
   return {
-    numbers,
-    held,
+    indexes,
+    touched,
     hash: record.specHash,
     ...(record.observedGeneration !== undefined && { generation: record.observedGeneration }),
     status: statusIn(record),
@@ -123,8 +122,8 @@ export function pastIn(record: BizNodeStatus | undefined, elsewhere: Indexes): P
 
 function statusIn(record: BizNodeStatus): NodeConfigStatus {
   const { state = 'Pending', reason, message, numbers, lastProcessed } = record
-  const done = state === 'Configured'
-  const ready = reason ?? (done ? 'AllInterfacesConfigured' : 'Applying')
+  const isConfigured = state === 'Configured'
+  const readyReason = reason ?? (isConfigured ? 'AllInterfacesConfigured' : 'Applying')
   return {
     ...(record.observedGeneration !== undefined && { observedGeneration: record.observedGeneration }),
     ...(lastProcessed !== undefined && { lastProcessed }),
@@ -133,34 +132,38 @@ function statusIn(record: BizNodeStatus): NodeConfigStatus {
     failedAttempts: record.failedAttempts ?? 0,
     state,
     conditions: [
-      { type: 'Ready', status: done ? 'True' : 'False', reason: ready, ...(message !== undefined && { message }) },
+      {
+        type: 'Ready',
+        status: isConfigured ? 'True' : 'False',
+        reason: readyReason,
+        ...(message !== undefined && { message }),
+      },
     ],
-    interfaceStatuses: [...parseIndexes(numbers)].map(([macAddress, id]) => ({
-      id,
-      name: interfaceName(id),
+    interfaceStatuses: [...parseIndexes(numbers)].map(([macAddress, index]) => ({
+      id: index,
+      name: interfaceName(index),
       macAddress,
-      status: done ? 'Configured' : 'Pending',
-      reason: done ? 'Configured' : ready,
-      ...(done && lastProcessed !== undefined && { lastConfigured: lastProcessed }),
+      status: isConfigured ? 'Configured' : 'Pending',
+      reason: isConfigured ? 'Configured' : readyReason,
+      ...(isConfigured && lastProcessed !== undefined && { lastConfigured: lastProcessed }),
     })),
   }
 }
 
-/** What the status of the BizConfig keeps of the entry: little, because there may be thousands. */
+/** The record of an entry in the status of its BizConfig: short, because a BizConfig may have thousands of nodes. */
 export function recordOf(entry: NodeConfig): BizNodeStatus {
   const { spec, status = {} } = entry
   const { state = 'Pending', lastProcessed, lastJobName, bootID, failedAttempts, observedGeneration } = status
-  const ready = status.conditions?.find(({ type }) => type === 'Ready')
-  const told = state !== 'Configured' && ready !== undefined
+  const ready = state === 'Configured' ? undefined : status.conditions?.find(({ type }) => type === 'Ready')
   return {
     attachedNodeId: spec.instanceId ?? '',
     ...(spec.nodeName !== spec.instanceId && { attachedNodeName: spec.nodeName }),
     state,
-    ...(told && ready.reason !== undefined && { reason: ready.reason }),
-    ...(told && ready.message && { message: ready.message.slice(0, 256) }),
+    ...(ready?.reason !== undefined && { reason: ready.reason }),
+    ...(ready?.message && { message: ready.message.slice(0, 256) }),
     ...(lastProcessed !== undefined && { lastProcessed }),
     ...(lastJobName !== undefined && { lastJobName }),
-    ...(observedGeneration !== undefined && { observedGeneration, specHash: hashOfEntry(entry) }),
+    ...(observedGeneration !== undefined && { observedGeneration, specHash: entryHash(entry) }),
     ...(bootID !== undefined && { bootID }),
     ...(failedAttempts && { failedAttempts }),
     numbers: formatIndexes(spec.interfaces),

@@ -1,102 +1,105 @@
-/** What the planner does when a node changes hands: from a BizConfig, back to it, and from the Go implementation. */
+/** Plans for a node that another config managed before: a BizConfig, a MultiNicNodeConfig, or the Go implementation. */
 import { aConfig, aJob, anEndedJob } from '../controller.fixture.ts'
-import { config, configured, create, finalizer, holdsFor, told, withStatus } from '../plan/plan.fixture.ts'
+import { addFinalizer, aStatus, config, configured, createJob, testPlans, withStatus } from '../plan/plan.fixture.ts'
 
 const adopting = { annotations: { 'multinic.io/adopt': 'true' } }
 const adopted = aConfig({ metadata: adopting })
-const look = create(0, { action: 'check' })
-const { bootID: _, interfaceStatuses: __, ...ofGo } = told('Configured', 'JobSucceeded', 60)
+const check = createJob(0, { action: 'check' })
+const { bootID: _, interfaceStatuses: __, ...byGo } = aStatus('Configured', 'JobSucceeded', 60)
 const entry = { ...config, kind: 'MultiNicBizConfig' }
 const owner = { name: 'w1', older: true, deleting: false }
 const oldJob = aJob(config, { configUid: '', name: 'multinic-agent-w1-g3', uid: 'old' })
-const cleared = { do: 'deleteJob', name: 'multinic-agent-w1-g3', uid: 'old' } as const
+const deleteOldJob = { do: 'deleteJob', name: 'multinic-agent-w1-g3', uid: 'old' } as const
 
-holdsFor({
-  'a node of a BizConfig that a MultiNicNodeConfig names waits, whoever is older': [
-    { config: entry, twins: [owner] },
-    'Pending OwnedByNodeConfig: MultiNicNodeConfig w1 has node w1',
+testPlans({
+  'a node of a BizConfig waits for a MultiNicNodeConfig of the same node, whichever is older': [
+    { config: entry, duplicates: [owner] },
+    'Pending OwnedByNodeConfig: MultiNicNodeConfig w1 manages node w1',
   ],
-  'of two documents that name a node the older one has it': [
-    { config: entry, twins: [{ ...owner, name: 'other:vm', entry: true }] },
+  'of two BizConfigs that name a node, the older one manages it': [
+    { config: entry, duplicates: [{ ...owner, name: 'other:vm', legacy: true }] },
     'Pending DuplicateNode: other:vm is older and names the same node w1',
   ],
-  'a config that takes a node over looks before it changes anything': [
+  'a config that takes over a node checks it first': [
     { config: adopted },
-    'as it is (again in 2s)',
-    finalizer,
-    look,
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    check,
   ],
-  'a look waits for the agent that is at work': [
-    { config: adopted, jobs: [aJob(config, { configUid: 'of-another', name: 'busy' })] },
-    'Pending PreviousJobRunning: busy must end before the next agent starts',
+  'a first check waits for a running agent': [
+    { config: adopted, jobs: [aJob(config, { configUid: 'another', name: 'running' })] },
+    'Pending PreviousJobRunning: running must end before the next agent starts',
   ],
-  'not more looks than checks may run at once': [{ config: adopted, checksFull: true }, 'as it is (again in 1s)'],
-  'a node that is as wanted is taken over by that look': [
+  'first checks count against the check limit': [
+    { config: adopted, checkLimitReached: true },
+    'no status update (requeue after 1s)',
+  ],
+  'a node that matches is taken over by the check': [
     { config: adopted, jobs: [anEndedJob(adopted, { verdict: 'InSync', mode: 'check' }, { action: 'check' })] },
     'Configured AllInterfacesConfigured: All 2 interfaces configured successfully',
   ],
-  'one that differs is left as it is': [
-    withStatus(told('Failed', 'Drifted', 60, { interfaceStatuses: [] }), adopting),
-    'as it is',
+  'a node that differs is left unchanged': [
+    withStatus(aStatus('Failed', 'Drifted', 60, { interfaceStatuses: [] }), adopting),
+    'no status update',
   ],
-  'until a person says so': [
-    withStatus(told('Failed', 'Drifted', 60, { interfaceStatuses: [] }), {
+  'the retry annotation applies the spec to a node that differs': [
+    withStatus(aStatus('Failed', 'Drifted', 60, { interfaceStatuses: [] }), {
       annotations: { ...adopting.annotations, 'multinic.io/retry': 'now' },
     }),
-    'as it is (again in 2s)',
-    finalizer,
-    create(0),
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(0),
     { do: 'clearRetry' },
   ],
-  'or drift is to be repaired': [
+  'the repair policy applies the spec to a node that differs': [
     {
-      ...withStatus(told('Failed', 'Drifted', 60, { interfaceStatuses: [] }), adopting),
+      ...withStatus(aStatus('Failed', 'Drifted', 60, { interfaceStatuses: [] }), adopting),
       policy: { drift: { policy: 'repair' }, cleanupTimeoutMs: 600_000, jobTtlMs: 600_000 },
     },
-    'as it is (again in 2s)',
-    finalizer,
-    create(0),
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(0),
   ],
-  'a look that was lost is made again, under another name': [
-    withStatus(told('Failed', 'ReportMissing', 60, { failedAttempts: 1, interfaceStatuses: [] }), adopting),
-    'as it is (again in 2s)',
-    finalizer,
-    create(1, { action: 'check' }),
+  'a first check without a report is repeated with a new Job name': [
+    withStatus(aStatus('Failed', 'ReportMissing', 60, { failedAttempts: 1, interfaceStatuses: [] }), adopting),
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(1, { action: 'check' }),
   ],
-  'after that a new spec is applied like any other': [
+  'after the takeover a new spec is applied': [
     withStatus({ ...configured, observedGeneration: 2 }, adopting),
-    'as it is (again in 2s)',
-    finalizer,
-    create(0, { takesSlot: true }),
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(0, { takesSlot: true }),
   ],
-  'a node that comes back from a MultiNicNodeConfig is looked at first': [
-    { config: { ...entry, status: told('Pending', 'OwnedByNodeConfig', 60) } },
-    'as it is (again in 2s)',
-    finalizer,
-    look,
+  'a node that returns from a MultiNicNodeConfig to its BizConfig is checked first': [
+    { config: { ...entry, status: aStatus('Pending', 'OwnedByNodeConfig', 60) } },
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    check,
   ],
-  'a node that the Go implementation configured is changed in its turn': [
-    { ...withStatus(ofGo), rollout: { room: false, because: 'enough are changing' } },
-    'Pending RolloutWaiting: enough are changing',
+  'a node configured by the Go implementation waits for a rollout slot': [
+    { ...withStatus(byGo), rollout: { available: false, message: 'slots in use' } },
+    'Pending RolloutWaiting: slots in use',
   ],
-  'and so is one whose spec has changed since': [
-    { ...withStatus({ ...ofGo, observedGeneration: 2 }), rollout: { room: false, because: 'enough are changing' } },
-    'Pending RolloutWaiting: enough are changing',
+  'a node configured by the Go implementation with another spec waits for a rollout slot': [
+    { ...withStatus({ ...byGo, observedGeneration: 2 }), rollout: { available: false, message: 'slots in use' } },
+    'Pending RolloutWaiting: slots in use',
   ],
-  'an ended Job of the Go implementation goes before ours starts': [
-    { ...withStatus(ofGo), jobs: [{ ...oldJob, phase: 'ended' }] },
-    'as it is (again in 2s)',
-    finalizer,
-    cleared,
-    create(0, { takesSlot: true }),
+  'an ended Job of the Go implementation is deleted before ours starts': [
+    { ...withStatus(byGo), jobs: [{ ...oldJob, phase: 'ended' }] },
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    deleteOldJob,
+    createJob(0, { takesSlot: true }),
   ],
-  'one that still runs is left to end': [
-    { ...withStatus(ofGo), jobs: [oldJob] },
+  'a running Job of the Go implementation keeps running': [
+    { ...withStatus(byGo), jobs: [oldJob] },
     'Pending PreviousJobRunning: multinic-agent-w1-g3 must end before the next agent starts',
   ],
-  'one that is found beside a settled config goes at once': [
+  'an ended Job of the Go implementation beside a settled config is deleted': [
     { ...withStatus(configured), jobs: [{ ...oldJob, phase: 'ended' }] },
-    'as it is',
-    cleared,
+    'no status update',
+    deleteOldJob,
   ],
 })

@@ -1,11 +1,11 @@
 /**
- * The MultiNicBizConfigs of the cluster and their entries, in step. To the rest of the controller the entries stand among the
+ * The MultiNicBizConfigs of the cluster and their entries. The rest of the controller sees the entries among the
  * MultiNicNodeConfigs.
  *
- * While this process leads, what it knows of an entry is ahead of the status in the cluster, which is written folded.
+ * While this process leads, its entries are newer than the status in the cluster, which is written in batches.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { canonicalJson } from '../../contract/hash.ts'
+import { equalJson } from '../../contract/json.ts'
 import { type BizConfig, bizConfigs } from '../../contract/legacy/biz-config.ts'
 import { type Indexes, indexesOf } from '../../contract/legacy/biz-nodes.ts'
 import type { NodeConfig } from '../../contract/node-config.ts'
@@ -15,105 +15,108 @@ import { isForbidden, isNotFound } from '../../kube/errors.ts'
 import { createInformer, type Informer } from '../../kube/informer.ts'
 import { keyOf } from '../../kube/keys.ts'
 import type { Log } from '../../telemetry/log.ts'
+import type { BizConfigMode } from '../config.ts'
 import { spellingsOf } from '../machine.ts'
-import { keptConfig } from '../trim.ts'
+import { trimConfig } from '../trim.ts'
 import { bizKeyOf } from './entry.ts'
-import { type BizMode, type Unfolded, unfold } from './expand.ts'
+import { type Expanded, expandBizConfig } from './expand.ts'
 
-export interface BizSource {
-  /** The MultiNicNodeConfigs, and the entries among them. */
+export interface BizConfigSource {
+  /** The MultiNicNodeConfigs of the API server, and the entries. */
   configs: Informer<NodeConfig>
   get(bizKey: string): BizConfig | undefined
   list(): BizConfig[]
-  unfolded(bizKey: string): Unfolded
-  /** An entry as this process has just made it. */
+  expanded(bizKey: string): Expanded
+  /** Stores a new version of an entry. */
   put(entry: NodeConfig): NodeConfig
-  /** An entry that needs nothing any more. */
+  /** Removes an entry that is cleaned up. */
   drop(entry: NodeConfig): void
-  /** The MultiNicNodeConfig of the same machine, unless it is going. */
+  /** The MultiNicNodeConfig of the same machine, unless it is being deleted. */
   ownerOf(entry: NodeConfig): NodeConfig | undefined
-  /** Told with the key of a BizConfig whose status may have to say more. */
+  /** Calls the listener with the key of each BizConfig whose status may be out of date. */
   onStale(listener: (bizKey: string) => void): () => void
-  /** Another process may have led meanwhile: the status of the cluster counts again. */
-  begin(): void
+  /** For a new leader: another process may have led since, so the entries start again from the status in the cluster. */
+  reload(): void
 }
 
-export interface BizOptions {
+export interface BizConfigSourceOptions {
   kube: Pick<Kube, 'list' | 'watch'>
   namespace: string
-  mode: BizMode
-  /** Those of the API server. */
-  real: Informer<NodeConfig>
+  mode: BizConfigMode
+  nodeConfigs: Informer<NodeConfig>
   index: Record<string, (config: NodeConfig) => string[]>
   /** The SystemUUID of a Node, by its name. */
   machineOf(nodeName: string): string | undefined
   log: Log
 }
 
-/** A cluster without the definition is asked again after this long. */
-const askAgainMs = 30_000
+/** How often a cluster without the CRD is asked for it. */
+const crdPollMs = 30_000
 
-export function followBizConfigs(options: BizOptions): BizSource {
-  const { kube, namespace, mode, real } = options
-  // A definition that was removed after the migration is no trouble.
+export function createBizConfigSource(options: BizConfigSourceOptions): BizConfigSource {
+  const { kube, namespace, mode, nodeConfigs } = options
+  // After a migration the CRD may be gone, which is no reason for warnings.
   const log: Log = { ...options.log, warn: options.log.debug, with: () => log }
-  const documents = createInformer(kube, bizConfigs, { namespace, log, keep: keptConfig })
-  const cache = createCache<NodeConfig>({ ...options.index, biz: entry => [bizKeyOf(keyOf(entry)) ?? ''] })
+  const documents = createInformer(kube, bizConfigs, { namespace, log, keep: trimConfig })
+  const entries = createCache<NodeConfig>({ ...options.index, biz: entry => [bizKeyOf(keyOf(entry)) ?? ''] })
   const listeners = new Set<(change: Change<NodeConfig>) => void>()
-  const stale = new Set<(bizKey: string) => void>()
-  /** What else a document was unfolded into, and its entries in their order. */
-  const rests = new Map<string, Omit<Unfolded, 'entries'> & { names: Set<string> }>()
+  const staleListeners = new Set<(bizKey: string) => void>()
+  /** What each BizConfig expanded to, with the names of its entries in order. */
+  const expansions = new Map<string, Omit<Expanded, 'entries'> & { names: Set<string> }>()
   let versions = 0
 
-  const tell = (changes: Change<NodeConfig>[]) => {
+  const notify = (changes: Change<NodeConfig>[]) => {
     for (const change of changes) for (const listener of listeners) listener(change)
   }
-  const fade = (bizKey: string) => {
-    for (const listener of stale) listener(bizKey)
+  const markStale = (bizKey: string) => {
+    for (const listener of staleListeners) listener(bizKey)
   }
-  const entriesOf = (bizKey: string) => cache.by('biz', bizKey)
+  const entriesOf = (bizKey: string) => entries.by('biz', bizKey)
   const machineOf = ({ spec }: NodeConfig) => spec.instanceId || options.machineOf(spec.nodeName) || ''
-  const entriesAt = (machine: string) => [...new Set(spellingsOf(machine).flatMap(text => cache.by('machine', text)))]
+  const entriesAt = (machine: string) => [...new Set(spellingsOf(machine).flatMap(text => entries.by('machine', text)))]
 
-  function numbersOf(nodeId: string): Indexes {
-    const [found] = spellingsOf(nodeId).flatMap(spelling => real.by('machine', spelling))
+  function knownIndexes(nodeId: string): Indexes {
+    const [found] = spellingsOf(nodeId).flatMap(spelling => nodeConfigs.by('machine', spelling))
     return indexesOf(found?.spec.interfaces ?? [])
   }
 
   function put(entry: NodeConfig): NodeConfig {
-    const own = { ...entry, metadata: { ...entry.metadata, resourceVersion: `entry-${++versions}` } }
-    tell(cache.put(own))
-    return own
+    const stored = { ...entry, metadata: { ...entry.metadata, resourceVersion: `entry-${++versions}` } }
+    notify(entries.put(stored))
+    return stored
   }
 
-  function enter(biz: BizConfig, entries: readonly NodeConfig[]): void {
+  function expand(biz: BizConfig, current: readonly NodeConfig[]): void {
     const key = keyOf(biz)
     const before = entriesOf(key)
-    const { entries: wanted, ...rest } = unfold({ biz, entries, mode, numbersOf, now: new Date() })
-    const names = new Set(wanted.map(({ metadata }) => metadata.name))
-    rests.set(key, { ...rest, names })
-    for (const entry of before) if (!names.has(entry.metadata.name)) tell(cache.remove(entry))
+    const { entries: after, ...rest } = expandBizConfig({
+      ...{ biz, entries: current, mode },
+      indexesOf: knownIndexes,
+      now: new Date(),
+    })
+    const names = new Set(after.map(({ metadata }) => metadata.name))
+    expansions.set(key, { ...rest, names })
+    for (const entry of before) if (!names.has(entry.metadata.name)) notify(entries.remove(entry))
     const known = new Set(before)
-    for (const entry of wanted) if (!known.has(entry)) put(entry)
-    fade(key)
+    for (const entry of after) if (!known.has(entry)) put(entry)
+    markStale(key)
   }
 
   documents.on(({ type, object, old }) => {
     const key = keyOf(object)
     if (type === 'deleted') {
-      rests.delete(key)
-      for (const entry of entriesOf(key)) tell(cache.remove(entry))
-    } else if (!old || saysMore(object, old)) enter(object, entriesOf(key))
+      expansions.delete(key)
+      for (const entry of entriesOf(key)) notify(entries.remove(entry))
+    } else if (!old || hasChanged(object, old)) expand(object, entriesOf(key))
   })
-  real.on(({ object }) => {
-    for (const entry of entriesAt(machineOf(object))) fade(bizKeyOf(keyOf(entry)) ?? '')
+  nodeConfigs.on(({ object }) => {
+    for (const entry of entriesAt(machineOf(object))) markStale(bizKeyOf(keyOf(entry)) ?? '')
   })
 
-  /** Resolves when all documents are known, or the cluster has no such kind. */
+  /** Resolves when all BizConfigs are listed, or when the cluster has no such CRD. */
   async function start(signal: AbortSignal): Promise<void> {
-    const exists = await isServed(signal)
-    if (exists) return documents.start(signal)
-    void comesLater(signal)
+    if (await isServed(signal)) return documents.start(signal)
+    void waitForCrd(signal)
   }
 
   async function isServed(signal: AbortSignal): Promise<boolean> {
@@ -121,15 +124,15 @@ export function followBizConfigs(options: BizOptions): BizSource {
       await kube.list(bizConfigs, { namespace, signal, fieldSelector: 'metadata.name=none' })
       return true
     } catch (error) {
-      if (isForbidden(error)) options.log.warn('MultiNicBizConfigs may not be read, so none is served', { error })
-      // Any other failure is the informer's work.
+      if (isForbidden(error)) options.log.warn('no permission to list MultiNicBizConfigs, ignoring them', { error })
+      // The informer retries all other errors.
       return !isNotFound(error) && !isForbidden(error)
     }
   }
 
-  async function comesLater(signal: AbortSignal): Promise<void> {
+  async function waitForCrd(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await sleep(askAgainMs, undefined, { signal, ref: false }).catch(() => {})
+      await sleep(crdPollMs, undefined, { signal, ref: false }).catch(() => {})
       if (signal.aborted || !(await isServed(signal))) continue
       await documents.start(signal).catch(() => {})
       return
@@ -139,73 +142,73 @@ export function followBizConfigs(options: BizOptions): BizSource {
   return {
     configs: {
       async start(signal) {
-        // The numbers of a node may stand in its MultiNicNodeConfig alone.
-        await real.start(signal)
+        // First, because the interface indexes of a node may be known only from its MultiNicNodeConfig.
+        await nodeConfigs.start(signal)
         await start(signal)
       },
-      get: key => real.get(key) ?? cache.get(key),
-      list: () => [...real.list(), ...cache.list()],
-      by: (name, value) => [...real.by(name, value), ...cache.by(name, value)],
+      get: key => nodeConfigs.get(key) ?? entries.get(key),
+      list: () => [...nodeConfigs.list(), ...entries.list()],
+      by: (name, value) => [...nodeConfigs.by(name, value), ...entries.by(name, value)],
       on(listener) {
-        const stop = real.on(listener)
+        const stop = nodeConfigs.on(listener)
         listeners.add(listener)
-        for (const object of cache.list()) listener({ type: 'added', object })
+        for (const object of entries.list()) listener({ type: 'added', object })
         return () => {
           stop()
           listeners.delete(listener)
         }
       },
       get synced() {
-        return real.synced
+        return nodeConfigs.synced
       },
       get lastEventAt() {
-        return real.lastEventAt
+        return nodeConfigs.lastEventAt
       },
     },
     get: key => documents.get(key),
     list: () => documents.list(),
-    unfolded(key) {
-      const { frozen = [], ignored = 0, names = [] } = rests.get(key) ?? {}
-      const own = new Map(entriesOf(key).map(entry => [entry.metadata.name, entry]))
-      return { frozen, ignored, entries: [...names].flatMap(name => own.get(name) ?? []) }
+    expanded(key) {
+      const { frozen = [], ignored = 0, names = [] } = expansions.get(key) ?? {}
+      const byName = new Map(entriesOf(key).map(entry => [entry.metadata.name, entry]))
+      return { frozen, ignored, entries: [...names].flatMap(name => byName.get(name) ?? []) }
     },
     put(entry) {
-      const own = put(entry)
-      fade(bizKeyOf(keyOf(own)) ?? '')
-      return own
+      const stored = put(entry)
+      markStale(bizKeyOf(keyOf(stored)) ?? '')
+      return stored
     },
     drop(entry) {
-      tell(cache.remove(entry))
-      fade(bizKeyOf(keyOf(entry)) ?? '')
+      notify(entries.remove(entry))
+      markStale(bizKeyOf(keyOf(entry)) ?? '')
     },
     ownerOf(entry) {
       const spellings = spellingsOf(entry.spec.instanceId ?? '')
-      const claiming = spellings.flatMap(spelling => real.by('machine', spelling))
-      const named = real.list().length ? real.by('node', nodeNameOf(entry)) : []
-      const found = [...claiming, ...named.filter(({ spec }) => !spec.instanceId)]
+      const byMachine = spellings.flatMap(spelling => nodeConfigs.by('machine', spelling))
+      const byName = nodeConfigs.list().length ? nodeConfigs.by('node', nodeNameOf(entry)) : []
+      const found = [...byMachine, ...byName.filter(({ spec }) => !spec.instanceId)]
       return found.find(({ metadata }) => !metadata.deletionTimestamp)
     },
     onStale(listener) {
-      stale.add(listener)
-      return () => stale.delete(listener)
+      staleListeners.add(listener)
+      return () => staleListeners.delete(listener)
     },
-    begin() {
-      for (const biz of documents.list()) enter(biz, [])
+    reload() {
+      for (const biz of documents.list()) expand(biz, [])
     },
   }
 
   function nodeNameOf({ spec }: NodeConfig): string {
-    // The name in the document is a hint: it counts where that Node is this machine.
+    // The node name in a BizConfig is a hint: it counts only if that Node is this machine.
     const machine = options.machineOf(spec.nodeName) ?? ''
     return spellingsOf(machine).includes((spec.instanceId ?? '').toLowerCase()) ? spec.nodeName : ''
   }
 }
 
-/** Our own status comes back as an event, and is no news. */
-function saysMore(object: BizConfig, old: BizConfig): boolean {
-  const said = ({ metadata }: BizConfig) => {
+/** Our own status writes come back as events: only metadata and the generation of the spec count. */
+function hasChanged(object: BizConfig, old: BizConfig): boolean {
+  const relevant = ({ metadata }: BizConfig) => {
     const { uid, generation, deletionTimestamp, finalizers, annotations } = metadata
-    return canonicalJson([uid, generation, deletionTimestamp, finalizers, annotations])
+    return { uid, generation, deletionTimestamp, finalizers, annotations }
   }
-  return said(object) !== said(old)
+  return !equalJson(relevant(object), relevant(old))
 }

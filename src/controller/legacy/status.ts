@@ -1,29 +1,28 @@
 /**
- * What the status of a MultiNicBizConfig says of all its nodes together. Pure: undefined when it says so already.
+ * Computes the next status of a MultiNicBizConfig from its entries. Pure: undefined when the status is up to date.
  */
-
 import { hashOf } from '../../contract/hash.ts'
 import { equalJson } from '../../contract/json.ts'
 import type { BizConfig, BizConfigStatus, BizNodeStatus } from '../../contract/legacy/biz-config.ts'
 import type { ConditionStatus, NodeConfig } from '../../contract/node-config.ts'
 import type { BizConfigReason } from '../../contract/reasons/catalogue.ts'
 import { recordOf } from './entry.ts'
-import type { Unfolded } from './expand.ts'
+import type { Expanded } from './expand.ts'
 
-export interface Folding extends Unfolded {
+export interface BizConfigStatusInput extends Expanded {
   biz: BizConfig
-  /** What the status says now, as far as we know. */
+  /** The last known status. */
   before: BizConfigStatus
   readOnly: boolean
   now: Date
-  /** The MultiNicNodeConfig that has the node of an entry. */
+  /** The MultiNicNodeConfig that manages the node of an entry. */
   ownerOf(entry: NodeConfig): NodeConfig | undefined
 }
 
-export function nextBizStatus(folding: Folding): BizConfigStatus | undefined {
-  const { biz, before, frozen } = folding
-  const told = folding.entries.map(entry => ({ entry, owner: folding.ownerOf(entry) }))
-  const nodeStatuses = [...told.map(({ entry, owner }) => toldOf(entry, owner)), ...frozen]
+export function nextBizConfigStatus(input: BizConfigStatusInput): BizConfigStatus | undefined {
+  const { biz, before, frozen } = input
+  const nodes = input.entries.map(entry => ({ entry, owner: input.ownerOf(entry) }))
+  const nodeStatuses = [...nodes.map(({ entry, owner }) => nodeStatusOf(entry, owner)), ...frozen]
   const count = (state: BizNodeStatus['state']) => nodeStatuses.filter(node => node.state === state).length
   const summary: Counts = {
     totalNodes: nodeStatuses.length,
@@ -32,19 +31,19 @@ export function nextBizStatus(folding: Folding): BizConfigStatus | undefined {
     pendingNodes: count('Pending') + count('InProgress'),
   }
   const { generation } = biz.metadata
-  const owners = told.flatMap(({ owner }) => owner?.metadata.name ?? [])
+  const owners = nodes.flatMap(({ owner }) => owner?.metadata.name ?? [])
   const next: BizConfigStatus = {
     ...(generation !== undefined && { observedGeneration: generation }),
     observedSpecHash: biz.spec.specHash || hashOf(biz.spec.nodeConfigs).slice(0, 64),
-    conditions: conditionsAfter(folding, summary, owners),
+    conditions: nextConditions(input, summary, owners),
     nodeStatuses,
     summary,
   }
   return equalJson(next, before) ? undefined : next
 }
 
-/** A node that a MultiNicNodeConfig has is as that one says. */
-function toldOf(entry: NodeConfig, owner: NodeConfig | undefined): BizNodeStatus {
+/** A node that a MultiNicNodeConfig manages shows the state of that config. */
+function nodeStatusOf(entry: NodeConfig, owner: NodeConfig | undefined): BizNodeStatus {
   const { message: _, ...record } = recordOf(entry)
   if (!owner) return recordOf(entry)
   const { state = 'Pending', lastProcessed, lastJobName } = owner.status ?? {}
@@ -52,7 +51,7 @@ function toldOf(entry: NodeConfig, owner: NodeConfig | undefined): BizNodeStatus
     ...record,
     state,
     reason: 'OwnedByNodeConfig',
-    message: `MultiNicNodeConfig ${owner.metadata.name} has it`.slice(0, 256),
+    message: `managed by MultiNicNodeConfig ${owner.metadata.name}`.slice(0, 256),
     ...(lastProcessed !== undefined && { lastProcessed }),
     ...(lastJobName !== undefined && { lastJobName }),
   }
@@ -65,15 +64,15 @@ interface Counts {
   pendingNodes: number
 }
 
-interface Said {
+interface Condition {
   type: string
-  holds: boolean
+  isTrue: boolean
   reason: BizConfigReason
   message: string
 }
 
-function conditionsAfter(
-  { biz, before, ignored, readOnly, now }: Folding,
+function nextConditions(
+  { biz, before, ignored, readOnly, now }: BizConfigStatusInput,
   { totalNodes, configuredNodes, failedNodes, pendingNodes }: Counts,
   owners: readonly string[],
 ): ConditionStatus[] {
@@ -82,38 +81,41 @@ function conditionsAfter(
   const ready: [BizConfigReason, string] = all
     ? [totalNodes ? 'AllNodesConfigured' : 'NoNodes', `${configuredNodes} of ${nodes(totalNodes)} configured`]
     : failedNodes
-      ? ['NodesFailed', `${failedNodes} of ${nodes(totalNodes)} failed; nodeStatuses tells of each`]
+      ? ['NodesFailed', `${failedNodes} of ${nodes(totalNodes)} failed: see status.nodeStatuses`]
       : ['ProcessingNodes', `${configuredNodes} of ${nodes(totalNodes)} configured`]
-  const said: Said[] = [
+  const conditions: Condition[] = [
     {
       type: 'InProgress',
-      holds: pendingNodes > 0,
+      isTrue: pendingNodes > 0,
       reason: pendingNodes > 0 ? 'ProcessingNodes' : 'AllNodesProcessed',
-      message: pendingNodes > 0 ? `Processing network configurations for ${nodes(pendingNodes)}` : 'no node waits',
+      message:
+        pendingNodes > 0 ? `Processing network configurations for ${nodes(pendingNodes)}` : 'all nodes processed',
     },
     {
       type: 'Applied',
-      holds: pendingNodes === 0,
+      isTrue: pendingNodes === 0,
       reason: pendingNodes === 0 ? 'AllNodesProcessed' : 'ProcessingNodes',
-      message: `${nodes(totalNodes - pendingNodes)} of ${totalNodes} were worked on`,
+      message: `${totalNodes - pendingNodes} of ${nodes(totalNodes)} processed`,
     },
-    { type: 'Ready', holds: all, reason: ready[0], message: ready[1] },
+    { type: 'Ready', isTrue: all, reason: ready[0], message: ready[1] },
     {
       type: 'Overridden',
-      holds: owners.length > 0,
+      isTrue: owners.length > 0,
       reason: owners.length ? 'OwnedByNodeConfig' : 'NotOverridden',
-      message: owners.length ? `${nodes(owners.length)} of ${totalNodes}: ${someOf(owners)}` : '',
+      message: owners.length
+        ? `${owners.length} of ${nodes(totalNodes)} managed by MultiNicNodeConfigs: ${someOf(owners)}`
+        : '',
     },
     {
       type: 'ReadOnly',
-      holds: readOnly,
+      isTrue: readOnly,
       reason: readOnly ? 'ReadOnly' : 'Writable',
-      message: ignored ? `a change of ${nodes(ignored)} is ignored` : '',
+      message: ignored ? `a change to ${nodes(ignored)} is ignored` : '',
     },
   ]
   const at = `${now.toISOString().slice(0, 19)}Z`
-  return said.map(({ type, holds, reason, message }) => {
-    const status = holds ? 'True' : 'False'
+  return conditions.map(({ type, isTrue, reason, message }) => {
+    const status = isTrue ? 'True' : 'False'
     const old = before.conditions?.find(condition => condition.type === type)
     const since = old?.status === status ? old.lastTransitionTime : undefined
     const { generation } = biz.metadata

@@ -1,24 +1,24 @@
 /**
- * When a settled config is checked again. Each has its own place in the interval, so that a thousand nodes which were
- * configured in one minute are not checked in one minute. Pure.
+ * When a settled config is checked for drift. Each config has its own offset in the interval, so that a thousand nodes
+ * configured in the same minute are not checked in the same minute. Pure.
  */
 import { hashOf } from '../../contract/hash.ts'
 
-export interface Turn {
-  /** Which check this is: every check of one turn has one name. */
+export interface CheckRound {
+  /** Part of the Job name: one check per round. */
   number: number
   due: boolean
-  /** Until the next turn begins. */
+  /** Time until the next round. */
   nextMs: number
 }
 
-export function checkTurn(uid: string, intervalMs: number, now: number, lastProcessed: number | undefined): Turn {
-  const place = Number.parseInt(hashOf(uid).slice(0, 8), 16) % intervalMs
-  const turnAt = (ms: number) => Math.floor((ms - place) / intervalMs)
-  const number = turnAt(now)
+export function checkRound(uid: string, intervalMs: number, now: number, lastProcessed?: number): CheckRound {
+  const offset = Number.parseInt(hashOf(uid).slice(0, 8), 16) % intervalMs
+  const roundAt = (ms: number) => Math.floor((ms - offset) / intervalMs)
+  const number = roundAt(now)
   return {
     number,
-    due: lastProcessed === undefined || turnAt(lastProcessed) < number,
-    nextMs: place + (number + 1) * intervalMs - now,
+    due: lastProcessed === undefined || roundAt(lastProcessed) < number,
+    nextMs: offset + (number + 1) * intervalMs - now,
   }
 }

@@ -1,10 +1,7 @@
-import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import type { AgentReport } from '../../contract/agent-report.ts'
-import { aConfig, aJob, aNode, anEndedJob, type Given, machine, seen, start } from '../controller.fixture.ts'
-import { agentJobName, identityOf } from '../job.ts'
-import { planNodeConfig } from './plan.ts'
-import { type Step, workOf } from './work.ts'
+import { aConfig, aJob, aNode, anEndedJob, machine, start } from '../controller.fixture.ts'
+import { jobName, type PlanCase, testPlans } from './plan.fixture.ts'
+import type { Step } from './step.ts'
 
 const deleted = (secondsAgo = 5, annotations?: Record<string, string>) =>
   aConfig({
@@ -15,15 +12,13 @@ const deleted = (secondsAgo = 5, annotations?: Record<string, string>) =>
     },
   })
 const config = deleted()
-const cleaning = aJob(config, { action: 'cleanup' })
+const running = aJob(config, { action: 'cleanup' })
 const removed: Partial<AgentReport> = { mode: 'cleanup', verdict: 'Removed', interfaces: [] }
 const failed = { mode: 'cleanup', verdict: 'Failed', message: 'the disk is full' } as const
 
-const create = (attempt: number): Step => ({
+const createJob = (attempt: number): Step => ({
   do: 'createJob',
-  name: agentJobName(
-    identityOf({ config, node: aNode(), specHash: workOf(config).specHash, action: 'cleanup', attempt }),
-  ),
+  name: jobName(attempt, { action: 'cleanup', of: config }),
   action: 'cleanup',
   attempt,
   takesSlot: false,
@@ -34,100 +29,104 @@ const release = (reason: (Step & { do: 'removeFinalizer' })['reason'], message: 
   message,
 })
 
-type Case = [given: Given, line: string, ...steps: Step[]]
-
-const cases: Record<string, Case> = {
-  'a deleted config gets a cleanup job': [{}, 'as it is (again in 2s)', create(0)],
-  'a config without our finalizer is not held': [
+const cases: Record<string, PlanCase> = {
+  'a deleted config gets a cleanup Job': [{}, 'no status update (requeue after 2s)', createJob(0)],
+  'a config without our finalizer needs no cleanup': [
     { config: aConfig({ metadata: { deletionTimestamp: '2025-12-31T23:59:00Z' } }) },
-    'as it is',
+    'no status update',
   ],
-  'a cleanup that took everything away lets the config go': [
+  'a successful cleanup removes the finalizer': [
     { jobs: [anEndedJob(config, removed, { action: 'cleanup' })] },
-    'as it is',
-    release('Removed', 'the interfaces were taken from node w1'),
+    'no status update',
+    release('Removed', 'interfaces removed from node w1'),
   ],
-  'a running cleanup is left alone': [
-    { jobs: [cleaning] },
-    `InProgress Removing: ${cleaning.name} is running (again in 595s)`,
+  'a running cleanup keeps running': [
+    { jobs: [running] },
+    `InProgress Removing: ${running.name} is running (requeue after 595s)`,
   ],
-  'a cleanup whose Pod does not start is told, and looked at before the time is up': [
+  'a cleanup whose Pod does not start is in the status, and checked again before the timeout': [
     { jobs: [aJob(config, { action: 'cleanup', phase: 'waiting', createdAt: start - 31_000 })] },
-    `InProgress PodNotStarting: the Pod of ${cleaning.name} does not start on its node (again in 60s)`,
+    `InProgress PodNotStarting: ${running.name}: Pod has not started within 30s (requeue after 60s)`,
   ],
-  'a cleanup that never ended does not hold the config for ever': [
-    { config: deleted(601), jobs: [cleaning] },
-    'as it is',
-    release('CleanupAbandoned', `node w1 did not clean up in time: ${cleaning.name} has not ended`),
+  'a cleanup that never ends does not block the deletion forever': [
+    { config: deleted(601), jobs: [running] },
+    'no status update',
+    release('CleanupAbandoned', `node w1 did not clean up in time: ${running.name} has not ended`),
   ],
-  'a cleanup without a report is tried again': [
-    { jobs: [aJob(config, { action: 'cleanup', phase: 'ended', endedAt: start, result: { lost: 'it was cut' } })] },
-    `Pending CleanupFailed: ${cleaning.name}: it was cut (again in 1s)`,
+  'a cleanup without a report is retried': [
+    {
+      jobs: [
+        aJob(config, {
+          action: 'cleanup',
+          phase: 'ended',
+          endedAt: start,
+          result: { missing: 'the report is truncated' },
+        }),
+      ],
+    },
+    `Pending CleanupFailed: ${running.name}: the report is truncated (requeue after 1s)`,
   ],
-  'an apply that still runs must end first': [
+  'a running apply must end before the cleanup': [
     { jobs: [aJob(config, { generation: 2 })] },
-    `Pending PreviousJobRunning: ${cleaning.name} must end before the next agent starts (again in 595s)`,
+    `Pending PreviousJobRunning: ${running.name} must end before the next agent starts (requeue after 595s)`,
   ],
-  'a config of a node that is gone goes at once': [
+  'a config goes at once if its node no longer exists': [
     { node: undefined },
-    'as it is',
-    release('NodeNotFound', 'node w1 is gone: there is nothing to clean up'),
+    'no status update',
+    release('NodeNotFound', 'node w1 no longer exists: nothing to clean up'),
   ],
-  'a config whose node is another machine now goes at once': [
-    { node: undefined, namesake: aNode({ systemUUID: 'uuid-9' }) },
-    'as it is',
-    release('WrongMachine', `node w1 is machine uuid-9, not ${machine}`),
+  'a config goes at once if its node is another machine': [
+    { node: undefined, otherMachine: aNode({ systemUUID: 'uuid-9' }) },
+    'no status update',
+    release('WrongMachine', `node w1 has system UUID uuid-9, not ${machine}`),
   ],
-  'a config whose node has not told its machine is not let go yet': [
-    { node: undefined, namesake: aNode({ systemUUID: '' }) },
-    'Pending NodeUnreachable: node w1 has not told which machine it is (again in 595s)',
+  'a config stays while its node has not reported its system UUID': [
+    { node: undefined, otherMachine: aNode({ systemUUID: '' }) },
+    'Pending NodeUnreachable: node w1 has not reported its system UUID (requeue after 595s)',
   ],
-  'the interfaces stay when another config names the node': [
-    { twins: [{ name: 'heir', older: false, deleting: false }] },
-    'as it is',
-    release('Released', 'heir names the same node w1: the interfaces are its own now'),
+  'the interfaces stay if another config names the node': [
+    { duplicates: [{ name: 'successor', older: false, deleting: false }] },
+    'no status update',
+    release('Released', 'successor names the same node w1 and takes over its interfaces'),
   ],
-  'a forced deletion leaves the interfaces': [
+  'a forced deletion leaves the interfaces on the node': [
     { config: deleted(5, { 'multinic.io/force-delete': 'true' }) },
-    'as it is',
+    'no status update',
     release('Released', 'annotation multinic.io/force-delete is set: the interfaces stay on the node'),
   ],
-  'a paused config is not cleaned up': [
+  'a paused config gets no cleanup Job': [
     { config: deleted(5, { 'multinic.io/paused': 'true' }) },
-    'Pending Paused: annotation multinic.io/paused is set (again in 595s)',
+    'Pending Paused: annotation multinic.io/paused is set (requeue after 595s)',
   ],
-  'a node that nobody hears from is waited for': [
-    { node: aNode({ heard: false }) },
-    'Pending NodeUnreachable: nobody hears from node w1 (again in 595s)',
+  'a cleanup waits for an unreachable node': [
+    { node: aNode({ reachable: false }) },
+    'Pending NodeUnreachable: node w1 is unreachable: its Ready condition is Unknown (requeue after 595s)',
   ],
-  'a node that does not come back does not hold the config for ever': [
-    { config: deleted(601), node: aNode({ heard: false }) },
-    'as it is',
+  'a node that stays unreachable does not block the deletion forever': [
+    { config: deleted(601), node: aNode({ reachable: false }) },
+    'no status update',
     release('CleanupAbandoned', 'node w1 did not clean up in time: no agent could be started'),
   ],
-  'a failed cleanup is tried again after a pause': [
+  'a failed cleanup is retried after a delay': [
     { jobs: [anEndedJob(config, failed, { action: 'cleanup', attempt: 1, endedAt: start - 500 })] },
-    `Pending CleanupFailed: ${cleaning.name}: the disk is full (again in 1.5s)`,
+    `Pending CleanupFailed: ${running.name}: the disk is full (requeue after 1.5s)`,
   ],
-  'a failed cleanup of a node whose clock is ahead is tried again at once': [
+  'a failed cleanup is retried at once if the clock of the node is ahead': [
     { jobs: [anEndedJob(config, failed, { action: 'cleanup', attempt: 1, endedAt: start + 3_600_000 })] },
-    'as it is (again in 2s)',
-    { do: 'deleteJob', name: cleaning.name, uid: 'job-uid' },
-    create(2),
+    'no status update (requeue after 2s)',
+    { do: 'deleteJob', name: running.name, uid: 'job-uid' },
+    createJob(2),
   ],
-  'a failed cleanup is tried again under a new name': [
+  'a failed cleanup is retried with a new Job name': [
     { jobs: [anEndedJob(config, failed, { action: 'cleanup', attempt: 1, endedAt: start - 3_000 })] },
-    'as it is (again in 2s)',
-    { do: 'deleteJob', name: cleaning.name, uid: 'job-uid' },
-    create(2),
+    'no status update (requeue after 2s)',
+    { do: 'deleteJob', name: running.name, uid: 'job-uid' },
+    createJob(2),
   ],
 }
 
-for (const [name, [given, expected, ...steps]] of Object.entries(cases)) {
-  test(name, () => {
-    const plan = planNodeConfig(seen({ config, ...given }))
-    const words = plan.said ? `${plan.said.state} ${plan.said.reason}: ${plan.said.message}` : 'as it is'
-    assert.equal(plan.after === undefined ? words : `${words} (again in ${plan.after / 1_000}s)`, expected)
-    assert.deepEqual(plan.steps, steps)
-  })
-}
+testPlans(
+  Object.fromEntries(
+    Object.entries(cases).map(([name, [values, ...rest]]) => [name, [{ config, ...values }, ...rest]]),
+  ),
+)

@@ -1,16 +1,19 @@
 /**
- * Decides what a deleted config needs before it may go: its interfaces are taken from the node first. Pure.
+ * Decides what a deleted config needs before its finalizer goes: an agent removes its interfaces from the node. Pure.
  *
- * Bounded: neither a node that is gone nor one that never answers holds the config for ever.
+ * The cleanup timeout bounds the wait, so that neither a lost node nor a failing one blocks the deletion forever.
  */
 import { nodeConfigAnnotations, nodeConfigFinalizer } from '../../contract/node-config.ts'
 import { instanceIdOf } from '../machine.ts'
-import { watchJob } from './job-progress.ts'
+import { newestJob, reportProgress, startJob, unreachableMessage, waitForRunningAgent } from './agent-job.ts'
+import { pausedBy } from './config-status.ts'
+import { nicMissingDelay } from './delays.ts'
 import type { AgentJob, Observed } from './observed.ts'
-import { makeRoom, newest, type Plan, pauseOf, pendingWait, type Reason, start, wait, workOf } from './work.ts'
+import { requestedOf } from './requested.ts'
+import { type Plan, pending, type Reason } from './step.ts'
 
-export function planRemoval(seen: Observed): Plan {
-  const { config, node, namesake, now, policy } = seen
+export function planDeletion(observed: Observed): Plan {
+  const { config, node, otherMachine, now, policy } = observed
   const { annotations, deletionTimestamp = '', finalizers = [], uid } = config.metadata
   const { nodeName } = config.spec
   if (!finalizers.includes(nodeConfigFinalizer)) return { steps: [] }
@@ -20,43 +23,50 @@ export function planRemoval(seen: Observed): Plan {
       `annotation ${nodeConfigAnnotations.forceDelete} is set: the interfaces stay on the node`,
     )
 
-  // The rights of the controller and its Pod go too: a config that waits would hold the namespace for ever.
-  if (seen.namespaceEnding) return release('Released', namespaceEndingMessage)
+  // The controller and its permissions are deleted too: a config that waits would block the namespace forever.
+  if (observed.namespaceDeleting) return release('Released', namespaceDeletingMessage)
 
-  // Its agent takes away what it does not want, so a cleanup between the two would only interrupt the node.
-  const heir = seen.twins.find(twin => !twin.deleting)
-  if (heir) return release('Released', `${heir.name} names the same node ${nodeName}: the interfaces are its own now`)
-  const left = Date.parse(deletionTimestamp) + policy.cleanupTimeoutMs - now
-  if (!node && namesake?.systemUUID === '' && left > 0)
-    return wait(seen, 'NodeUnreachable', `node ${nodeName} has not told which machine it is`, left)
-  if (!node && namesake)
-    return release('WrongMachine', `node ${nodeName} is machine ${namesake.systemUUID}, not ${instanceIdOf(config)}`)
-  if (!node) return release('NodeNotFound', `node ${nodeName} is gone: there is nothing to clean up`)
+  // The agent of the other config removes what that one does not request: a cleanup in between would only cut traffic.
+  const successor = observed.duplicates.find(duplicate => !duplicate.deleting)
+  if (successor)
+    return release('Released', `${successor.name} names the same node ${nodeName} and takes over its interfaces`)
+  const timeLeft = Date.parse(deletionTimestamp) + policy.cleanupTimeoutMs - now
+  if (!node && otherMachine?.systemUUID === '' && timeLeft > 0)
+    return pending(observed, 'NodeUnreachable', `node ${nodeName} has not reported its system UUID`, timeLeft)
+  if (!node && otherMachine)
+    return release(
+      'WrongMachine',
+      `node ${nodeName} has system UUID ${otherMachine.systemUUID}, not ${instanceIdOf(config)}`,
+    )
+  if (!node) return release('NodeNotFound', `node ${nodeName} no longer exists: nothing to clean up`)
 
-  const job = newest(seen.jobs.filter(one => one.configUid === uid && one.action === 'cleanup'))
-  if (job && verdictOf(job) === 'Removed') return release('Removed', `the interfaces were taken from node ${node.name}`)
-  if (left <= 0) return release('CleanupAbandoned', `node ${node.name} did not clean up in time: ${whyNot(job)}`)
+  const job = newestJob(observed.jobs.filter(one => one.configUid === uid && one.action === 'cleanup'))
+  if (job && verdictOf(job) === 'Removed') return release('Removed', `interfaces removed from node ${node.name}`)
+  if (timeLeft <= 0) return release('CleanupAbandoned', `node ${node.name} did not clean up in time: ${whyNot(job)}`)
 
-  const busy = newest(seen.jobs.filter(one => one.phase !== 'ended' && one !== job))
-  if (busy) return within(left, makeRoom(seen, busy))
-  if (job && job.phase !== 'ended') return within(left, watchJob(seen, job))
-  const paused = pauseOf(seen)
-  if (paused) return wait(seen, 'Paused', paused, left)
-  if (!node.heard) return wait(seen, 'NodeUnreachable', `nobody hears from node ${node.name}`, left)
-  if (!job) return start(seen, node, workOf(config), { action: 'cleanup', attempt: 0, takesSlot: false })
+  const running = newestJob(observed.jobs.filter(one => one.phase !== 'ended' && one !== job))
+  if (running) return within(timeLeft, waitForRunningAgent(observed, running))
+  if (job && job.phase !== 'ended') return within(timeLeft, reportProgress(observed, job))
+  const paused = pausedBy(observed)
+  if (paused) return pending(observed, 'Paused', paused, timeLeft)
+  if (!node.reachable) return pending(observed, 'NodeUnreachable', unreachableMessage(node), timeLeft)
+  const cleanup = (attempt: number) =>
+    startJob(observed, node, requestedOf(config), { action: 'cleanup', attempt, takesSlot: false })
+  if (!job) return cleanup(0)
 
-  const pause = pendingWait(job.attempt)
-  const again = (job.endedAt ?? now) + pause - now
-  // More than a pause: the node's clock is ahead of ours.
-  if (again > 0 && again <= pause) return wait(seen, 'CleanupFailed', whyNot(job), Math.min(left, again))
-  return start(seen, node, workOf(config), { action: 'cleanup', attempt: job.attempt + 1, takesSlot: false })
+  const delay = nicMissingDelay(job.attempt)
+  const retryIn = (job.endedAt ?? now) + delay - now
+  // More than the delay: the clock of the node is ahead of ours.
+  if (retryIn > 0 && retryIn <= delay)
+    return pending(observed, 'CleanupFailed', whyNot(job), Math.min(timeLeft, retryIn))
+  return cleanup(job.attempt + 1)
 }
 
-export const namespaceEndingMessage =
+export const namespaceDeletingMessage =
   'the namespace is being deleted, so no agent can clean up: the interfaces stay on the node'
 
-function within(left: number, plan: Plan): Plan {
-  return { ...plan, after: Math.min(left, plan.after ?? left) }
+function within(timeLeft: number, plan: Plan): Plan {
+  return { ...plan, requeueAfterMs: Math.min(timeLeft, plan.requeueAfterMs ?? timeLeft) }
 }
 
 function release(reason: Reason, message: string): Plan {
@@ -72,5 +82,5 @@ function whyNot(job: AgentJob | undefined): string {
   if (job.phase !== 'ended') return `${job.name} has not ended`
   const { result } = job
   if (!result) return `${job.name} left no report`
-  return `${job.name}: ${'lost' in result ? result.lost : result.report.message || result.report.reason}`
+  return `${job.name}: ${'missing' in result ? result.missing : result.report.message || result.report.reason}`
 }

@@ -1,31 +1,35 @@
 /**
- * What the end of an agent's Job means for its config. Pure. A completed Job is no success by itself: only its report is.
+ * The status that follows from an ended agent Job. Only a report counts as success; a completed Job without one does not.
+ * Pure.
  */
 import type { AgentReport } from '../../contract/agent-report.ts'
 import { formatDuration } from '../../contract/duration.ts'
 import { nodeConfigAnnotations } from '../../contract/node-config.ts'
-import { unreported } from '../report.ts'
+import { missingInterfaces } from '../report.ts'
+import { failedAttemptsOf } from './config-status.ts'
+import { failureDelay, nicMissingDelay } from './delays.ts'
 import type { AgentJob, Observed } from './observed.ts'
-import { failuresOf, failureWait, type Plan, pendingWait, type Reason, type Said, type Work } from './work.ts'
+import type { Requested } from './requested.ts'
+import type { Plan, Reason, StatusUpdate } from './step.ts'
 
-export function takeResult(seen: Observed, work: Work, job: AgentJob): Plan {
-  const result = job.result ?? { lost: 'the agent left no report' }
-  if ('lost' in result) return failed(seen, job, 'ReportMissing', `${job.name}: ${result.lost}`)
+export function recordResult(observed: Observed, { interfaces }: Requested, job: AgentJob): Plan {
+  const result = job.result ?? { missing: 'the agent left no report' }
+  if ('missing' in result) return failed(observed, job, 'ReportMissing', `${job.name}: ${result.missing}`)
   const { report } = result
-  const missing = unreported(report, work.interfaces)
+  const missing = missingInterfaces(report, interfaces)
 
   switch (report.verdict) {
     case 'Configured':
     case 'InSync':
     case 'Removed':
-      if (report.verdict === 'Removed' && work.interfaces.length)
-        return failed(seen, job, 'ReportMissing', `${job.name} removed what it was asked to configure`, report)
+      if (report.verdict === 'Removed' && interfaces.length)
+        return failed(observed, job, 'ReportMissing', `${job.name}: reports a removal instead of an apply`, report)
       if (missing.length)
-        return failed(seen, job, 'ReportMissing', `${job.name}: the report leaves out ${missing.join(', ')}`)
+        return failed(observed, job, 'ReportMissing', `${job.name}: report does not mention ${missing.join(', ')}`)
       return ended(job, report, {
         state: 'Configured',
         reason: 'AllInterfacesConfigured',
-        message: configuredMessage(work.interfaces.length),
+        message: configuredMessage(interfaces.length),
         progressing: false,
         failedAttempts: 0,
       })
@@ -36,54 +40,55 @@ export function takeResult(seen: Observed, work: Work, job: AgentJob): Plan {
           reason: 'NicMissing',
           message: messageOf(report),
           progressing: true,
-          failedAttempts: failuresOf(seen.config),
+          failedAttempts: failedAttemptsOf(observed.config),
         }),
-        after: pendingWait(job.attempt),
+        requeueAfterMs: nicMissingDelay(job.attempt),
       }
     case 'Drifted':
       return ended(job, report, {
         state: 'Failed',
         reason: 'Drifted',
         message: messageOf(report),
-        progressing: seen.policy.drift.policy === 'repair',
-        failedAttempts: failuresOf(seen.config),
+        progressing: observed.policy.drift.policy === 'repair',
+        failedAttempts: failedAttemptsOf(observed.config),
       })
     default:
-      return failed(seen, job, 'ApplyFailed', messageOf(report), report)
+      return failed(observed, job, 'ApplyFailed', messageOf(report), report)
   }
 }
 
-function failed(seen: Observed, job: AgentJob, reason: Reason, message: string, report?: AgentReport): Plan {
-  const failedAttempts = failuresOf(seen.config) + 1
-  const after = failureWait(failedAttempts)
+function failed({ config }: Observed, job: AgentJob, reason: Reason, message: string, report?: AgentReport): Plan {
+  const failedAttempts = failedAttemptsOf(config) + 1
+  const delay = failureDelay(failedAttempts)
   const next =
-    after === undefined
-      ? `it failed ${failedAttempts} times and waits for a new spec or the annotation ${nodeConfigAnnotations.retry}`
-      : `it is tried again after ${formatDuration(after)}`
+    delay === undefined
+      ? `no retry after ${failedAttempts} failures: change the spec or set annotation ${nodeConfigAnnotations.retry}`
+      : `retrying in ${formatDuration(delay)}`
   return {
     ...ended(job, report, {
       state: 'Failed',
       reason,
       message: `${message.replace(/[.;\s]+$/, '')}; ${next}`,
-      progressing: after !== undefined,
+      progressing: delay !== undefined,
       failedAttempts,
     }),
-    ...(after !== undefined && { after }),
+    ...(delay !== undefined && { requeueAfterMs: delay }),
   }
 }
 
-function ended(job: AgentJob, report: AgentReport | undefined, said: Said): Plan {
-  return { steps: [], said: { ...said, job: job.name, result: { bootID: job.bootID, ...(report && { report }) } } }
+function ended(job: AgentJob, report: AgentReport | undefined, update: StatusUpdate): Plan {
+  const result = { bootID: job.bootID, ...(report && { report }) }
+  return { steps: [], statusUpdate: { ...update, job: job.name, result } }
 }
 
 function configuredMessage(count: number): string {
-  if (count === 0) return 'No interfaces are wanted, and none of ours is left'
+  if (count === 0) return 'No interfaces requested, and none is left on the node'
   return count === 1 ? '1 interface configured successfully' : `All ${count} interfaces configured successfully`
 }
 
 function messageOf({ message, interfaces, reason }: AgentReport): string {
   if (message) return message
   const bad = interfaces.filter(({ status }) => status !== 'Configured' && status !== 'Removed')
-  const said = bad.map(nic => [nic.name, nic.reason, nic.message].filter(Boolean).join(': '))
-  return said.join('; ') || reason
+  const texts = bad.map(nic => [nic.name, nic.reason, nic.message].filter(Boolean).join(': '))
+  return texts.join('; ') || reason
 }

@@ -1,5 +1,5 @@
 /**
- * All that a decision about one MultiNicNodeConfig may depend on, in plain words.
+ * Everything that a decision about one MultiNicNodeConfig may depend on.
  */
 import type { AgentMode } from '../../contract/agent-input.ts'
 import type { AgentReport } from '../../contract/agent-report.ts'
@@ -10,46 +10,54 @@ export interface Observed {
   config: NodeConfig
   /** Milliseconds since 1970. */
   now: number
-  /** The machine that the config is for. */
+  /** The Node whose machine the config names. */
   node?: NodeFacts
-  /** A Node that has the config's name and is another machine. */
-  namesake?: NodeFacts
-  /** Other configs that name the same node, the oldest first. */
-  twins: Twin[]
-  /** Every agent Job on this node, whoever asked for it. */
+  /** A Node with the name in the config, on another machine. */
+  otherMachine?: NodeFacts
+  /** Other configs that name the same node, oldest first. */
+  duplicates: Duplicate[]
+  /** All agent Jobs on this node, whichever config they belong to. */
   jobs: AgentJob[]
-  rollout: { room: boolean; because: string; stopped?: boolean }
-  /** A person paused everything. */
-  allPaused?: boolean
-  /** The namespace is being deleted: nothing can be created in it. */
-  namespaceEnding?: boolean
-  /** As many checks as may run at once are running. */
-  checksFull?: boolean
+  rollout: RolloutSlot
+  /** The namespace has the paused annotation. */
+  namespacePaused?: boolean
+  /** The namespace is being deleted: the API server rejects every create in it. */
+  namespaceDeleting?: boolean
+  /** The maximum number of check Jobs is running. */
+  checkLimitReached?: boolean
   policy: Policy
+}
+
+export interface RolloutSlot {
+  available: boolean
+  /** Why there is no slot. */
+  message: string
+  /** The failure budget is used up. */
+  stopped?: boolean
 }
 
 export interface NodeFacts {
   name: string
   systemUUID: string
   bootID: string
-  /** False when the control plane has lost the node (Ready=Unknown). NotReady alone is heard. */
-  heard: boolean
+  /** False when the control plane lost contact (Ready=Unknown). A NotReady node still counts as reachable. */
+  reachable: boolean
   addresses: string[]
   backend: Backend
-  /** What the Node says of our NICs, where that is wanted. */
+  /** Our condition on the Node, if it has one. */
   condition?: NodeCondition
 }
 
-/** Who manages the network of the node: it decides which directories the agent gets. */
+/** The network manager of the node: it decides which host directories the agent mounts. */
 export type Backend = 'netplan' | 'networkmanager' | 'ifcfg'
 
-export interface Twin {
+export interface Duplicate {
   name: string
-  /** It came first, so the node is its own. */
+  /** The older config manages the node. */
   older: boolean
   deleting: boolean
   /** A node of a MultiNicBizConfig: every MultiNicNodeConfig counts as older. */
-  entry?: true
+  legacy?: true
 }
 
 export type Action = Exclude<AgentMode, 'plan'>
@@ -65,24 +73,24 @@ export interface AgentJob {
   attempt: number
   podUids: string[]
   createdAt: number
-  /** waiting: its agent has not started; ended: it will not run again. */
+  /** waiting: the agent has not started. ended: the agent will not run again. */
   phase: 'waiting' | 'running' | 'ended'
   /** What keeps the Pod from running. */
-  trouble?: Trouble
+  podStartError?: PodStartError
   endedAt?: number
-  /** The Job has ended and its Pod was not seen yet: look again after so many ms. */
-  lookAgainMs?: number
-  result?: Reading
+  /** The Job ended and the Pod cache does not show the Pod yet: observe again after this time. */
+  recheckAfterMs?: number
+  result?: JobResult
   traceparent?: string
 }
 
-export interface Trouble {
+export interface PodStartError {
   reason: 'ImagePullFailed' | 'MountFailed' | 'NodeOutOfResources' | 'PodForbidden'
   message: string
 }
 
-/** The report of an ended Job, or why there is none that counts. */
-export type Reading = { report: AgentReport } | { lost: string }
+/** The report of an ended Job, or why it has no valid one. */
+export type JobResult = { report: AgentReport } | { missing: string }
 
 export interface Policy {
   drift: { policy: 'report' | 'repair'; intervalMs?: number }

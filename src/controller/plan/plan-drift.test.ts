@@ -1,44 +1,47 @@
 import { aJob, aNode, anEndedJob, start } from '../controller.fixture.ts'
-import { checkTurn } from './check-schedule.ts'
-import { config, configured, create, finalizer, holdsFor, told, withStatus } from './plan.fixture.ts'
+import { checkRound } from './check-schedule.ts'
+import { addFinalizer, aStatus, config, configured, createJob, testPlans, withStatus } from './plan.fixture.ts'
 
 const drift = (intervalMs: number, policy: 'report' | 'repair' = 'report') => ({
   policy: { drift: { policy, intervalMs }, cleanupTimeoutMs: 600_000, jobTtlMs: 600_000 },
 })
-const turn = (intervalMs: number) => checkTurn(config.metadata.uid ?? '', intervalMs, start, start - 60_000)
-const inSeconds = (ms: number) => `as it is (again in ${ms / 1_000}s)`
-const check = create(turn(30_000).number, { action: 'check' })
+const round = (intervalMs: number) => checkRound(config.metadata.uid ?? '', intervalMs, start, start - 60_000)
+const requeueAfter = (ms: number) => `no status update (requeue after ${ms / 1_000}s)`
+const check = createJob(round(30_000).number, { action: 'check' })
 const drifted = { mode: 'check', verdict: 'Drifted', message: 'multinic0: mtu is 1500, not 1450' } as const
 
-holdsFor({
-  'a check is due after the interval': [
+testPlans({
+  'a check runs when its interval has passed': [
     { ...withStatus(configured), ...drift(30_000) },
-    'as it is (again in 2s)',
-    finalizer,
+    'no status update (requeue after 2s)',
+    addFinalizer,
     check,
   ],
-  'a check is not due before': [{ ...withStatus(configured), ...drift(3_600_000) }, inSeconds(turn(3_600_000).nextMs)],
-  'a check waits while enough others run': [
-    { ...withStatus(configured), ...drift(30_000), checksFull: true },
-    'as it is (again in 60s)',
+  'a check does not run before its interval has passed': [
+    { ...withStatus(configured), ...drift(3_600_000) },
+    requeueAfter(round(3_600_000).nextMs),
   ],
-  'a check waits while everything is paused': [
-    { ...withStatus(configured), ...drift(30_000), allPaused: true },
-    'as it is (again in 60s)',
+  'a check waits while the check limit is reached': [
+    { ...withStatus(configured), ...drift(30_000), checkLimitReached: true },
+    'no status update (requeue after 60s)',
   ],
-  'a check that cannot be made now does not make a config unready': [
-    { ...withStatus(configured), ...drift(30_000), node: aNode({ heard: false }) },
-    'as it is (again in 60s)',
+  'a check waits while the namespace is paused': [
+    { ...withStatus(configured), ...drift(30_000), namespacePaused: true },
+    'no status update (requeue after 60s)',
+  ],
+  'a check that cannot run now leaves the config ready': [
+    { ...withStatus(configured), ...drift(30_000), node: aNode({ reachable: false }) },
+    'no status update (requeue after 60s)',
   ],
   'a check does not run beside another agent': [
     { ...withStatus(configured), ...drift(30_000), jobs: [aJob(config, { configUid: 'another' })] },
-    'as it is (again in 60s)',
+    'no status update (requeue after 60s)',
   ],
-  'a running check does not make a config unready': [
+  'a running check leaves the config ready': [
     { ...withStatus(configured), ...drift(30_000), jobs: [aJob(config, { action: 'check' })] },
-    'as it is',
+    'no status update',
   ],
-  'a check that finds all as it should be keeps the config ready': [
+  'a check without findings leaves the config ready': [
     {
       ...withStatus(configured),
       jobs: [anEndedJob(config, { mode: 'check', verdict: 'InSync' }, { action: 'check' })],
@@ -49,14 +52,14 @@ holdsFor({
     { ...withStatus(configured), jobs: [anEndedJob(config, drifted, { action: 'check' })] },
     'Failed Drifted: multinic0: mtu is 1500, not 1450',
   ],
-  'reported drift is left to people': [
-    { ...withStatus(told('Failed', 'Drifted', 1)), ...drift(30_000) },
-    inSeconds(turn(30_000).nextMs),
+  'reported drift is not repaired': [
+    { ...withStatus(aStatus('Failed', 'Drifted', 1)), ...drift(30_000) },
+    requeueAfter(round(30_000).nextMs),
   ],
-  'drift is repaired where that is wanted': [
-    { ...withStatus(told('Failed', 'Drifted', 1)), ...drift(30_000, 'repair') },
-    'as it is (again in 2s)',
-    finalizer,
-    create(0, { takesSlot: true }),
+  'drift is repaired if the policy says so': [
+    { ...withStatus(aStatus('Failed', 'Drifted', 1)), ...drift(30_000, 'repair') },
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(0, { takesSlot: true }),
   ],
 })

@@ -1,19 +1,20 @@
 /**
- * How a row of the planner's tables reads, and what the rows are made of. For tests only.
+ * Test tables of the planner: how a row reads, and the values that rows share.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeConfigStatus } from '../../contract/node-config.ts'
-import { aConfig, aNode, type Given, seen, start } from '../controller.fixture.ts'
+import { aConfig, aNode, type ObservedValues, observedWith, start } from '../controller.fixture.ts'
 import { agentJobName, identityOf } from '../job.ts'
 import { planNodeConfig } from './plan.ts'
-import { type Plan, type Step, workOf } from './work.ts'
+import { requestedOf } from './requested.ts'
+import type { Plan, Step } from './step.ts'
 
 export const config = aConfig()
 export const node = aNode()
 
-/** A status at the wanted generation, some seconds after its last result. */
-export function told(
+/** A status of the current generation, written this many seconds ago. */
+export function aStatus(
   state: NodeConfigStatus['state'],
   reason: string,
   secondsAgo: number,
@@ -27,36 +28,38 @@ export function told(
   return { observedGeneration: 3, bootID: 'boot-1', state, conditions, lastProcessed, interfaceStatuses, ...more }
 }
 export const withStatus = (status: NodeConfigStatus, metadata = {}) => ({ config: aConfig({ status, metadata }) })
-export const configured = told('Configured', 'AllInterfacesConfigured', 60)
+export const configured = aStatus('Configured', 'AllInterfacesConfigured', 60)
 
-export function named(attempt: number, { action = 'apply', bootID = 'boot-1', of = config } = {}): string {
-  const at = { ...node, bootID }
+export function jobName(attempt: number, { action = 'apply', bootID = 'boot-1', of = config } = {}): string {
+  const { specHash } = requestedOf(of)
   return agentJobName(
-    identityOf({ config: of, node: at, specHash: workOf(of).specHash, action: action as 'apply', attempt }),
+    identityOf({ config: of, node: { ...node, bootID }, specHash, action: action as 'apply', attempt }),
   )
 }
-export const create = (attempt: number, more: Partial<Step & { do: 'createJob' }> = {}): Step => ({
+export const createJob = (attempt: number, more: Partial<Step & { do: 'createJob' }> = {}): Step => ({
   do: 'createJob',
-  name: named(attempt, { action: more.action ?? 'apply' }),
+  name: jobName(attempt, { action: more.action ?? 'apply' }),
   action: 'apply',
   attempt,
   takesSlot: false,
   ...more,
 })
-export const finalizer: Step = { do: 'addFinalizer' }
+export const addFinalizer: Step = { do: 'addFinalizer' }
 
-function line({ said, after }: Plan): string {
-  const words = said ? `${said.state} ${said.reason}: ${said.message}` : 'as it is'
-  return after === undefined ? words : `${words} (again in ${after / 1_000}s)`
+function textOf({ statusUpdate, requeueAfterMs }: Plan): string {
+  const text = statusUpdate
+    ? `${statusUpdate.state} ${statusUpdate.reason}: ${statusUpdate.message}`
+    : 'no status update'
+  return requeueAfterMs === undefined ? text : `${text} (requeue after ${requeueAfterMs / 1_000}s)`
 }
 
-export type Case = [given: Given, line: string, ...steps: Step[]]
+export type PlanCase = [values: ObservedValues, text: string, ...steps: Step[]]
 
-export function holdsFor(cases: Record<string, Case>): void {
-  for (const [name, [given, expected, ...steps]] of Object.entries(cases)) {
+export function testPlans(cases: Record<string, PlanCase>): void {
+  for (const [name, [values, expected, ...steps]] of Object.entries(cases)) {
     test(name, () => {
-      const plan = planNodeConfig(seen(given))
-      assert.equal(line(plan), expected)
+      const plan = planNodeConfig(observedWith(values))
+      assert.equal(textOf(plan), expected)
       assert.deepEqual(plan.steps, steps)
     })
   }

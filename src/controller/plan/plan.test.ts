@@ -1,147 +1,151 @@
 import { aConfig, aJob, aNic, aNode, anEndedJob, machine, start } from '../controller.fixture.ts'
-import { config, configured, create, finalizer, holdsFor, named, told, withStatus } from './plan.fixture.ts'
+import { addFinalizer, aStatus, config, configured, createJob, jobName, testPlans, withStatus } from './plan.fixture.ts'
 
 const running = aJob(config)
 const bad = { verdict: 'Failed', message: 'no device has fa:16:3e:00:00:01' } as const
 const missing = { verdict: 'Pending', message: 'multinic1 is not in the guest yet' } as const
 
-holdsFor({
-  'a config without its node waits for the node': [
+testPlans({
+  'a config waits for a node that is not in the cluster': [
     { node: undefined },
     'Pending NodeNotFound: node w1 is not in this cluster',
   ],
-  'a config for another machine is never applied': [
-    { node: undefined, namesake: aNode({ systemUUID: 'uuid-9' }) },
-    `Pending WrongMachine: node w1 is machine uuid-9, not ${machine}`,
+  'a config is never applied to another machine': [
+    { node: undefined, otherMachine: aNode({ systemUUID: 'uuid-9' }) },
+    `Pending WrongMachine: node w1 has system UUID uuid-9, not ${machine}`,
   ],
-  'a node that has not told which machine it is is waited for': [
-    { node: undefined, namesake: aNode({ systemUUID: '' }) },
-    'Pending NodeUnreachable: node w1 has not told which machine it is',
+  'a config waits for a node that has not reported its system UUID': [
+    { node: undefined, otherMachine: aNode({ systemUUID: '' }) },
+    'Pending NodeUnreachable: node w1 has not reported its system UUID',
   ],
-  'of two configs for one node the younger one says why it waits': [
-    { twins: [{ name: 'first', older: true, deleting: false }] },
+  'of two configs for one node, the younger one waits and says why': [
+    { duplicates: [{ name: 'first', older: true, deleting: false }] },
     'Pending DuplicateNode: first is older and names the same node w1',
   ],
-  'the older one of two goes on': [
-    { twins: [{ name: 'second', older: false, deleting: false }] },
-    'as it is (again in 2s)',
-    finalizer,
-    create(0),
+  'of two configs for one node, the older one proceeds': [
+    { duplicates: [{ name: 'second', older: false, deleting: false }] },
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(0),
   ],
-  'the younger one takes over when the older one is deleted': [
-    { twins: [{ name: 'first', older: true, deleting: true }] },
-    'as it is (again in 2s)',
-    finalizer,
-    create(0),
+  'the younger config takes over when the older one is deleted': [
+    { duplicates: [{ name: 'first', older: true, deleting: true }] },
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(0),
   ],
-  'a spec that cannot be used names every field': [
+  'an invalid spec names every invalid field': [
     { config: { ...config, spec: { nodeName: 'w1', interfaces: [{ macAddress: 'nonsense', mtu: 5 }] } } },
     'Failed SpecInvalid: interfaces[0].macAddress: "nonsense" is not a MAC address; write six hex pairs with colons; interfaces[0].mtu: 5 is not a whole number from 68 to 9216',
   ],
-  'a paused config is not started': [
+  'a paused config gets no Job': [
     { config: aConfig({ metadata: { annotations: { 'multinic.io/paused': 'true' } } }) },
     'Pending Paused: annotation multinic.io/paused is set',
   ],
-  'nothing is started while everything is paused': [
-    { allPaused: true },
+  'a paused namespace gets no Jobs': [
+    { namespacePaused: true },
     'Pending Paused: annotation multinic.io/paused is set on namespace multinic-system',
   ],
   'a pause does not make a settled config unready': [
     withStatus(configured, { annotations: { 'multinic.io/paused': 'true' } }),
-    'as it is',
+    'no status update',
   ],
-  'a node that nobody hears from gets no job': [
-    { node: aNode({ heard: false }) },
-    'Pending NodeUnreachable: nobody hears from node w1',
+  'an unreachable node gets no Job': [
+    { node: aNode({ reachable: false }) },
+    'Pending NodeUnreachable: node w1 is unreachable: its Ready condition is Unknown',
   ],
-  'a settled config stays settled when nobody hears from its node': [
-    { ...withStatus(configured), node: aNode({ heard: false }) },
-    'as it is',
+  'a settled config stays settled while its node is unreachable': [
+    { ...withStatus(configured), node: aNode({ reachable: false }) },
+    'no status update',
   ],
-  'a node gets one job per generation': [{}, 'as it is (again in 2s)', finalizer, create(0)],
-  'a job that has just begun is not told yet': [
+  'a node gets one Job per generation': [{}, 'no status update (requeue after 2s)', addFinalizer, createJob(0)],
+  'a Job that just started is not in the status yet': [
     { jobs: [aJob(config, { createdAt: start - 500 })] },
-    'as it is (again in 1.5s)',
+    'no status update (requeue after 1.5s)',
   ],
-  'a job that has just begun is told at once where the status says that nothing happens': [
-    { ...withStatus(told('Pending', 'RolloutWaiting', 60)), jobs: [aJob(config, { createdAt: start - 500 })] },
+  'a Job that just started replaces a status that says Pending': [
+    { ...withStatus(aStatus('Pending', 'RolloutWaiting', 60)), jobs: [aJob(config, { createdAt: start - 500 })] },
     `InProgress Applying: ${running.name} is running`,
   ],
-  'a job that looks for a NIC again is told by its result only': [
-    { ...withStatus(told('Pending', 'NicMissing', 60)), jobs: [aJob(config, { createdAt: start - 500 })] },
-    'as it is (again in 1.5s)',
+  'a Job that retries after NicMissing writes only its result': [
+    { ...withStatus(aStatus('Pending', 'NicMissing', 60)), jobs: [aJob(config, { createdAt: start - 500 })] },
+    'no status update (requeue after 1.5s)',
   ],
-  'a wait of an older spec is no reason to tell more': [
+  'a Pending status of an older spec is not replaced early': [
     {
-      ...withStatus(told('Pending', 'RolloutWaiting', 60, { observedGeneration: 2 })),
+      ...withStatus(aStatus('Pending', 'RolloutWaiting', 60, { observedGeneration: 2 })),
       jobs: [aJob(config, { createdAt: start - 500 })],
     },
-    'as it is (again in 1.5s)',
+    'no status update (requeue after 1.5s)',
   ],
-  'a job whose node has gone before it started is told': [
+  'a Job whose node disappeared before it started is in the status': [
     { node: undefined, jobs: [aJob(config, { phase: 'waiting' })] },
-    'InProgress NodeNotFound: node w1 is not in this cluster (again in 25s)',
+    'InProgress NodeNotFound: node w1 is not in this cluster (requeue after 25s)',
   ],
-  'a job that has no Pod yet is told, and looked at when it should run': [
+  'a Job without a Pod is in the status, and checked again at the start timeout': [
     { jobs: [aJob(config, { phase: 'waiting' })] },
-    `InProgress Applying: ${running.name} is starting (again in 25s)`,
+    `InProgress Applying: ${running.name} is starting (requeue after 25s)`,
   ],
-  'a running job is left alone': [{ jobs: [running] }, `InProgress Applying: ${running.name} is running`],
-  'a Pod that does not start is told': [
+  'a running Job keeps running': [{ jobs: [running] }, `InProgress Applying: ${running.name} is running`],
+  'a Pod that does not start is in the status': [
     { jobs: [aJob(config, { phase: 'waiting', createdAt: start - 31_000 })] },
-    `InProgress PodNotStarting: the Pod of ${running.name} does not start on its node (again in 60s)`,
+    `InProgress PodNotStarting: ${running.name}: Pod has not started within 30s (requeue after 60s)`,
   ],
-  'a job on a node that nobody hears from is told': [
-    { node: aNode({ heard: false }), jobs: [running] },
-    'InProgress NodeUnreachable: nobody hears from node w1',
+  'a Job on an unreachable node is in the status': [
+    { node: aNode({ reachable: false }), jobs: [running] },
+    'InProgress NodeUnreachable: node w1 is unreachable: its Ready condition is Unknown',
   ],
-  'a Pod that admission forbids is told': [
+  'a Pod that admission rejects is in the status': [
     {
-      jobs: [aJob(config, { phase: 'waiting', trouble: { reason: 'PodForbidden', message: 'violates PodSecurity' } })],
+      jobs: [
+        aJob(config, { phase: 'waiting', podStartError: { reason: 'PodForbidden', message: 'violates PodSecurity' } }),
+      ],
     },
-    'InProgress PodForbidden: violates PodSecurity (again in 25s)',
+    'InProgress PodForbidden: violates PodSecurity (requeue after 25s)',
   ],
-  'a node without room is told': [
-    { jobs: [aJob(config, { phase: 'waiting', trouble: { reason: 'NodeOutOfResources', message: 'OutOfpods' } })] },
-    'InProgress NodeOutOfResources: OutOfpods (again in 25s)',
+  'a node out of resources is in the status': [
+    {
+      jobs: [aJob(config, { phase: 'waiting', podStartError: { reason: 'NodeOutOfResources', message: 'OutOfpods' } })],
+    },
+    'InProgress NodeOutOfResources: OutOfpods (requeue after 25s)',
   ],
-  'a directory that is not there is told': [
-    { jobs: [aJob(config, { phase: 'waiting', trouble: { reason: 'MountFailed', message: '/etc/netplan' } })] },
-    'InProgress MountFailed: /etc/netplan (again in 25s)',
+  'a missing host directory is in the status': [
+    { jobs: [aJob(config, { phase: 'waiting', podStartError: { reason: 'MountFailed', message: '/etc/netplan' } })] },
+    'InProgress MountFailed: /etc/netplan (requeue after 25s)',
   ],
-  'a Job that ended before its Pod was seen is looked at again': [
-    { jobs: [aJob(config, { lookAgainMs: 3_000 })] },
-    'as it is (again in 3s)',
+  'a Job that ended before the cache shows its Pod is checked again': [
+    { jobs: [aJob(config, { recheckAfterMs: 3_000 })] },
+    'no status update (requeue after 3s)',
   ],
-  'a running job of an older generation is not killed': [
+  'a running Job of an older generation is not killed': [
     { jobs: [aJob(config, { generation: 2 })] },
     `Pending PreviousJobRunning: ${running.name} must end before the next agent starts`,
   ],
-  'a running job of a config that was deleted and made again is not killed': [
+  'a running Job of a config that was deleted and created again is not killed': [
     { jobs: [aJob(config, { configUid: 'another' })] },
     `Pending PreviousJobRunning: ${running.name} must end before the next agent starts`,
   ],
-  'an older job whose agent never started makes room': [
+  'an older Job whose agent never started is deleted': [
     { jobs: [aJob(config, { generation: 2, phase: 'waiting', createdAt: start - 31_000 })] },
     `Pending PreviousJobRunning: ${running.name} must end before the next agent starts`,
     { do: 'deleteJob', name: running.name, uid: 'job-uid' },
   ],
-  'an ended job of an older generation is cleared, and its report is not used': [
+  'an ended Job of an older generation is deleted, and its report ignored': [
     { jobs: [anEndedJob(config, {}, { generation: 2 })] },
-    'as it is (again in 2s)',
-    finalizer,
+    'no status update (requeue after 2s)',
+    addFinalizer,
     { do: 'deleteJob', name: running.name, uid: 'job-uid' },
-    create(0),
+    createJob(0),
   ],
-  'a job that ends silently is a failure': [
-    { jobs: [aJob(config, { phase: 'ended', result: { lost: 'the agent left no report (exit code 137)' } })] },
-    `Failed ReportMissing: ${running.name}: the agent left no report (exit code 137); it is tried again after 10s (again in 10s)`,
+  'a Job that ends without a report is a failure': [
+    { jobs: [aJob(config, { phase: 'ended', result: { missing: 'the agent left no report (exit code 137)' } })] },
+    `Failed ReportMissing: ${running.name}: the agent left no report (exit code 137); retrying in 10s (requeue after 10s)`,
   ],
-  'a failure is told in the words of the agent': [
+  'a failure shows the message of the agent': [
     { jobs: [anEndedJob(config, bad)] },
-    'Failed ApplyFailed: no device has fa:16:3e:00:00:01; it is tried again after 10s (again in 10s)',
+    'Failed ApplyFailed: no device has fa:16:3e:00:00:01; retrying in 10s (requeue after 10s)',
   ],
-  'a failure without words is told by its interfaces': [
+  'a failure without a message shows the messages of its interfaces': [
     {
       jobs: [
         anEndedJob(config, {
@@ -150,157 +154,159 @@ holdsFor({
         }),
       ],
     },
-    'Failed ApplyFailed: multinic1: InterfaceNameInUse: by eth9; it is tried again after 10s (again in 10s)',
+    'Failed ApplyFailed: multinic1: InterfaceNameInUse: by eth9; retrying in 10s (requeue after 10s)',
   ],
-  'a good report makes the config ready': [
+  'a successful report makes the config ready': [
     { jobs: [anEndedJob(config)] },
     'Configured AllInterfacesConfigured: All 2 interfaces configured successfully',
   ],
-  'a good report that leaves an interface out is no success': [
+  'a successful report that lacks an interface is a failure': [
     { jobs: [anEndedJob(config, { interfaces: [aNic(0)] })] },
-    `Failed ReportMissing: ${running.name}: the report leaves out multinic1; it is tried again after 10s (again in 10s)`,
+    `Failed ReportMissing: ${running.name}: report does not mention multinic1; retrying in 10s (requeue after 10s)`,
   ],
-  'a good report counts even when the node has gone since': [
+  'a successful report counts even if the node disappeared since': [
     { node: undefined, jobs: [anEndedJob(config)] },
     'Configured AllInterfacesConfigured: All 2 interfaces configured successfully',
   ],
-  'a settled config needs nothing': [withStatus(configured), 'as it is'],
-  'a result is taken once': [
+  'a settled config needs no step': [withStatus(configured), 'no status update'],
+  'a result is recorded once': [
     {
       ...withStatus({ ...configured, lastJobName: running.name }),
       jobs: [anEndedJob(config, {}, { endedAt: start - 10_000 })],
     },
-    'as it is (again in 650s)',
+    'no status update (requeue after 650s)',
   ],
-  'an ended job that no TTL controller removed is swept': [
+  'an ended Job that no TTL controller removed is deleted': [
     {
       ...withStatus({ ...configured, lastJobName: running.name }),
       jobs: [anEndedJob(config, {}, { endedAt: start - 700_000 })],
     },
-    'as it is',
+    'no status update',
     { do: 'deleteJob', name: running.name, uid: 'job-uid' },
   ],
-  'a wait that is over is followed by the work at once': [
-    withStatus(told('Pending', 'Paused', 1, { failedAttempts: 6 })),
-    'as it is (again in 2s)',
-    finalizer,
-    create(6, { takesSlot: true }),
+  'a Job starts as soon as a wait is over': [
+    withStatus(aStatus('Pending', 'Paused', 1, { failedAttempts: 6 })),
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(6, { takesSlot: true }),
   ],
-  'a job of another config is not swept': [
+  'an ended Job of another config is not deleted': [
     { ...withStatus(configured), jobs: [anEndedJob(config, {}, { configUid: 'another', endedAt: start - 700_000 })] },
-    'as it is',
+    'no status update',
   ],
-  'a rebooted node is configured again, outside the window': [
-    { ...withStatus(configured), node: aNode({ bootID: 'boot-2' }), rollout: { room: false, because: 'full' } },
-    'as it is (again in 2s)',
-    finalizer,
-    create(0, { name: named(0, { bootID: 'boot-2' }) }),
+  'a rebooted node is configured again without a rollout slot': [
+    { ...withStatus(configured), node: aNode({ bootID: 'boot-2' }), rollout: { available: false, message: 'full' } },
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(0, { name: jobName(0, { bootID: 'boot-2' }) }),
   ],
-  'a NIC that is not there yet is waited for': [
+  'a config waits for a NIC that is not in the guest yet': [
     { jobs: [anEndedJob(config, missing)] },
-    'Pending NicMissing: multinic1 is not in the guest yet (again in 1s)',
+    'Pending NicMissing: multinic1 is not in the guest yet (requeue after 1s)',
   ],
-  'the waits for a NIC grow': [
+  'the delay for a missing NIC grows': [
     { jobs: [anEndedJob(config, missing, { attempt: 3 })] },
-    'Pending NicMissing: multinic1 is not in the guest yet (again in 10s)',
+    'Pending NicMissing: multinic1 is not in the guest yet (requeue after 10s)',
   ],
-  'a NIC is not looked for before its time': [
+  'a missing NIC is not retried before its delay': [
     {
-      ...withStatus(told('Pending', 'NicMissing', 3, { lastJobName: running.name })),
+      ...withStatus(aStatus('Pending', 'NicMissing', 3, { lastJobName: running.name })),
       jobs: [anEndedJob(config, missing, { attempt: 2, endedAt: start - 3_000 })],
     },
-    'as it is (again in 2s)',
+    'no status update (requeue after 2s)',
   ],
-  'a NIC is looked for again under a new name, outside the window': [
+  'a missing NIC is retried with a new Job name and without a rollout slot': [
     {
-      ...withStatus(told('Pending', 'NicMissing', 6, { lastJobName: running.name })),
+      ...withStatus(aStatus('Pending', 'NicMissing', 6, { lastJobName: running.name })),
       jobs: [anEndedJob(config, missing, { attempt: 2 })],
-      rollout: { room: false, because: 'full' },
+      rollout: { available: false, message: 'full' },
     },
-    'as it is (again in 2s)',
-    finalizer,
+    'no status update (requeue after 2s)',
+    addFinalizer,
     { do: 'deleteJob', name: running.name, uid: 'job-uid' },
-    create(3),
+    createJob(3),
   ],
-  'a spec that failed waits its time': [
-    withStatus(told('Failed', 'ApplyFailed', 4, { failedAttempts: 1 })),
-    'as it is (again in 6s)',
+  'a failed spec waits for its retry delay': [
+    withStatus(aStatus('Failed', 'ApplyFailed', 4, { failedAttempts: 1 })),
+    'no status update (requeue after 6s)',
   ],
-  'a failure that a clock told which was set back since is not waited for': [
-    withStatus(told('Failed', 'ApplyFailed', -3_600, { failedAttempts: 1 })),
-    'as it is (again in 2s)',
-    finalizer,
-    create(1, { takesSlot: true }),
+  'a failure time in the future, from a clock set back since, causes no wait': [
+    withStatus(aStatus('Failed', 'ApplyFailed', -3_600, { failedAttempts: 1 })),
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(1, { takesSlot: true }),
   ],
-  'a job of a server whose clock is ahead is told as one that has just begun': [
+  'a Job with a creation time in the future counts as just started': [
     { jobs: [aJob(config, { createdAt: start + 3_600_000 })] },
-    'as it is (again in 2s)',
+    'no status update (requeue after 2s)',
   ],
-  'a spec that failed is tried again under a new name': [
-    withStatus(told('Failed', 'ApplyFailed', 31, { failedAttempts: 2 })),
-    'as it is (again in 2s)',
-    finalizer,
-    create(2, { takesSlot: true }),
+  'a failed spec is retried with a new Job name': [
+    withStatus(aStatus('Failed', 'ApplyFailed', 31, { failedAttempts: 2 })),
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(2, { takesSlot: true }),
   ],
-  'a name whose result was taken is never used again': [
-    withStatus(told('Failed', 'ApplyFailed', 31, { failedAttempts: 2, lastJobName: named(2) })),
-    'as it is (again in 2s)',
-    finalizer,
-    create(3, { takesSlot: true }),
+  'a Job name whose result is recorded is never used again': [
+    withStatus(aStatus('Failed', 'ApplyFailed', 31, { failedAttempts: 2, lastJobName: jobName(2) })),
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(3, { takesSlot: true }),
   ],
-  'the sixth failure waits for a person': [
-    { ...withStatus(told('Failed', 'ApplyFailed', 0, { failedAttempts: 5 })), jobs: [anEndedJob(config, bad)] },
-    'Failed ApplyFailed: no device has fa:16:3e:00:00:01; it failed 6 times and waits for a new spec or the annotation multinic.io/retry',
+  'the sixth failure is not retried': [
+    { ...withStatus(aStatus('Failed', 'ApplyFailed', 0, { failedAttempts: 5 })), jobs: [anEndedJob(config, bad)] },
+    'Failed ApplyFailed: no device has fa:16:3e:00:00:01; no retry after 6 failures: change the spec or set annotation multinic.io/retry',
   ],
-  'a known-bad spec is not tried again': [
-    withStatus(told('Failed', 'ApplyFailed', 99_999, { failedAttempts: 6 })),
-    'as it is',
+  'a spec that used up its retries is not retried': [
+    withStatus(aStatus('Failed', 'ApplyFailed', 99_999, { failedAttempts: 6 })),
+    'no status update',
   ],
-  'a known-bad spec is tried again on a person’s word': [
-    withStatus(told('Failed', 'ApplyFailed', 1, { failedAttempts: 6 }), { annotations: { 'multinic.io/retry': '1' } }),
-    'as it is (again in 2s)',
-    finalizer,
-    create(6, { takesSlot: true }),
+  'the retry annotation retries a spec that used up its retries': [
+    withStatus(aStatus('Failed', 'ApplyFailed', 1, { failedAttempts: 6 }), {
+      annotations: { 'multinic.io/retry': '1' },
+    }),
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(6, { takesSlot: true }),
     { do: 'clearRetry' },
   ],
-  'a new spec is tried whatever failed before': [
-    withStatus(told('Failed', 'ApplyFailed', 1, { failedAttempts: 6, observedGeneration: 2 })),
-    'as it is (again in 2s)',
-    finalizer,
-    create(0, { takesSlot: true }),
+  'a new spec is tried after any number of failures': [
+    withStatus(aStatus('Failed', 'ApplyFailed', 1, { failedAttempts: 6, observedGeneration: 2 })),
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(0, { takesSlot: true }),
   ],
-  'a change waits for its turn': [
+  'a change waits for a rollout slot': [
     {
       ...withStatus({ ...configured, observedGeneration: 2 }),
-      rollout: { room: false, because: '1 other nodes may change at once, and they are changing' },
+      rollout: { available: false, message: 'other nodes are changing, at most 1 at a time' },
     },
-    'Pending RolloutWaiting: 1 other nodes may change at once, and they are changing',
+    'Pending RolloutWaiting: other nodes are changing, at most 1 at a time',
   ],
-  'a wave that failed too often stops': [
+  'a change waits while the rollout is stopped': [
     {
       ...withStatus({ ...configured, observedGeneration: 2 }),
-      rollout: { room: false, because: '3 nodes failed', stopped: true },
+      rollout: { available: false, message: '3 nodes failed', stopped: true },
     },
     'Pending RolloutStopped: 3 nodes failed',
   ],
-  'a retry does not wait for its turn': [
+  'a retry does not wait for a rollout slot': [
     {
-      ...withStatus(told('Failed', 'ApplyFailed', 31, { failedAttempts: 2 })),
-      rollout: { room: false, because: '3 nodes failed', stopped: true },
+      ...withStatus(aStatus('Failed', 'ApplyFailed', 31, { failedAttempts: 2 })),
+      rollout: { available: false, message: '3 nodes failed', stopped: true },
     },
-    'as it is (again in 2s)',
-    finalizer,
-    create(2, { takesSlot: true }),
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(2, { takesSlot: true }),
   ],
-  'a first configuration does not wait behind a wave': [
-    { rollout: { room: false, because: 'full' } },
-    'as it is (again in 2s)',
-    finalizer,
-    create(0),
+  'a first configuration does not wait for a rollout slot': [
+    { rollout: { available: false, message: 'full' } },
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(0),
   ],
   'a finalizer is added once': [
     { config: aConfig({ metadata: { finalizers: ['multinic.io/node-cleanup'] } }) },
-    'as it is (again in 2s)',
-    create(0),
+    'no status update (requeue after 2s)',
+    createJob(0),
   ],
 })

@@ -1,83 +1,103 @@
 /**
- * Decides what one MultiNicNodeConfig needs next: the state machine, from top to bottom.
+ * Decides what one MultiNicNodeConfig needs next. `planNodeConfig` is the state machine, to be read from top to bottom.
  *
- * Pure: all that the decision may depend on is in `Observed`. No clock, no environment, no API calls, so the test is a
- * table and needs no cluster.
+ *                     new spec, reboot
+ *            +-----------------------------------+
+ *            v                                   |
+ *     +-> Pending --Job--> InProgress --ok--> Configured
+ *     |                     |      |             |
+ *     +--- NIC missing -----+      | report      | check finds
+ *     |    (1s to 30s)             | failed or   | drift
+ *     |                            v missing     v
+ *     +--- retry (10s to 5m) ---- Failed <-------+
+ *
+ * A Pending config may also wait: for its Node, an older config, a running agent, the end of a pause, a rollout slot.
+ * An invalid spec is Failed without a Job. A deleted config runs a cleanup Job, then loses its finalizer (deletion.ts).
+ *
+ * Pure: `Observed` holds everything that the decision depends on, so the tests are tables and need no cluster.
  */
-import { type NodeConfig, nodeConfigAnnotations } from '../../contract/node-config.ts'
-import { agentJobName, identityOf } from '../job.ts'
-import { isEntry } from '../legacy/entry.ts'
+import { nodeConfigAnnotations } from '../../contract/node-config.ts'
 import { instanceIdOf } from '../machine.ts'
-import { checkTurn } from './check-schedule.ts'
-import { planRemoval } from './deletion.ts'
-import { watchJob } from './job-progress.ts'
-import { takeResult } from './job-result.ts'
-import type { Action, AgentJob, NodeFacts, Observed } from './observed.ts'
 import {
-  failuresOf,
-  failureWait,
-  isNobodys,
-  isTaken,
-  makeRoom,
-  newest,
-  type Plan,
-  pauseOf,
-  pendingWait,
-  start,
-  sweep,
-  type Work,
-  wait,
-  workOf,
-} from './work.ts'
+  deleteJob,
+  expiredJobs,
+  isOrphanedLegacyJob,
+  newestJob,
+  nextAttempt,
+  reportProgress,
+  startJob,
+  unreachableMessage,
+  waitForRunningAgent,
+} from './agent-job.ts'
+import { checkRound } from './check-schedule.ts'
+import {
+  failedAttemptsOf,
+  isCurrent,
+  isLegacyEntry,
+  isResultRecorded,
+  pausedBy,
+  readyReasonOf,
+  wasConfigured,
+} from './config-status.ts'
+import { checkRetryMs, failureDelay, firstCheckRetryMs, nicMissingDelay } from './delays.ts'
+import { planDeletion } from './deletion.ts'
+import { recordResult } from './job-result.ts'
+import type { AgentJob, NodeFacts, Observed } from './observed.ts'
+import { type Requested, requestedOf } from './requested.ts'
+import { type Plan, pending } from './step.ts'
 
-export function planNodeConfig(seen: Observed): Plan {
-  const { config, node, namesake } = seen
+export function planNodeConfig(observed: Observed): Plan {
+  const { config, node, otherMachine, rollout } = observed
   const { nodeName } = config.spec
-  if (config.metadata.deletionTimestamp || seen.namespaceEnding) return planRemoval(seen)
+  if (config.metadata.deletionTimestamp || observed.namespaceDeleting) return planDeletion(observed)
 
-  const work = workOf(config)
-  const job = currentJob(seen, work)
-  if (job && job.phase !== 'ended') return watchJob(seen, job)
-  // What an agent found out counts, whatever else happened meanwhile.
-  if (job && !isTaken(config, job.name)) return takeResult(seen, work, job)
+  const requested = requestedOf(config)
+  const job = currentJob(observed, requested)
+  if (job && job.phase !== 'ended') return reportProgress(observed, job)
+  // The result of an agent counts, whatever happened since.
+  if (job && !isResultRecorded(config, job.name)) return recordResult(observed, requested, job)
 
-  const older = seen.twins.find(twin => twin.older && !twin.deleting)
-  if (older && isEntry(config) && !older.entry)
-    return wait(seen, 'OwnedByNodeConfig', `MultiNicNodeConfig ${older.name} has node ${nodeName}`)
-  if (older) return wait(seen, 'DuplicateNode', `${older.name} is older and names the same node ${nodeName}`)
-  if (!node && namesake?.systemUUID === '')
-    return wait(seen, 'NodeUnreachable', `node ${nodeName} has not told which machine it is`)
-  if (!node && namesake)
-    return wait(seen, 'WrongMachine', `node ${nodeName} is machine ${namesake.systemUUID}, not ${instanceIdOf(config)}`)
-  if (!node) return wait(seen, 'NodeNotFound', `node ${nodeName} is not in this cluster`)
-  if (work.errors.length) return refuse(seen, work)
+  const older = observed.duplicates.find(duplicate => duplicate.older && !duplicate.deleting)
+  if (older && isLegacyEntry(config) && !older.legacy)
+    return pending(observed, 'OwnedByNodeConfig', `MultiNicNodeConfig ${older.name} manages node ${nodeName}`)
+  if (older) return pending(observed, 'DuplicateNode', `${older.name} is older and names the same node ${nodeName}`)
+  if (!node && otherMachine?.systemUUID === '')
+    return pending(observed, 'NodeUnreachable', `node ${nodeName} has not reported its system UUID`)
+  if (!node && otherMachine)
+    return pending(
+      observed,
+      'WrongMachine',
+      `node ${nodeName} has system UUID ${otherMachine.systemUUID}, not ${instanceIdOf(config)}`,
+    )
+  if (!node) return pending(observed, 'NodeNotFound', `node ${nodeName} is not in this cluster`)
+  if (requested.errors.length) return rejectSpec(observed, requested)
 
-  const due = lookingFirst(seen, whatIsDue(seen, node), action => nextAttempt(seen, node, work, action))
-  if (due.action === 'nothing') return keep(seen, due.after)
-  const busy = newest(seen.jobs.filter(other => other.phase !== 'ended'))
-  const paused = pauseOf(seen)
-  if (due.action === 'check' && due.first && seen.checksFull) return { steps: [], after: lookLaterMs }
-  // A check that cannot be made now says nothing about the node.
-  if (due.action === 'check' && !due.first && (busy || paused || !node.heard || seen.checksFull))
-    return keep(seen, checkLaterMs)
-  if (paused) return wait(seen, 'Paused', paused)
-  if (busy) return makeRoom(seen, busy)
-  if (!node.heard) return wait(seen, 'NodeUnreachable', `nobody hears from node ${node.name}`)
-  const waits = due.takesSlot && !due.retry
-  if (waits && seen.rollout.stopped) return wait(seen, 'RolloutStopped', seen.rollout.because)
-  if (waits && !seen.rollout.room) return wait(seen, 'RolloutWaiting', seen.rollout.because)
+  const next = checkBeforeTakeover(observed, nextAction(observed, node), node, requested)
+  if (next.action === 'none') return keepSettled(observed, next.requeueAfterMs)
+  const running = newestJob(observed.jobs.filter(other => other.phase !== 'ended'))
+  const paused = pausedBy(observed)
+  if (next.action === 'check') {
+    if (next.first && observed.checkLimitReached) return { steps: [], requeueAfterMs: firstCheckRetryMs }
+    // A drift check that cannot run now says nothing about the node.
+    if (!next.first && (running || paused || !node.reachable || observed.checkLimitReached))
+      return keepSettled(observed, checkRetryMs)
+  }
+  if (paused) return pending(observed, 'Paused', paused)
+  if (running) return waitForRunningAgent(observed, running)
+  if (!node.reachable) return pending(observed, 'NodeUnreachable', unreachableMessage(node))
+  if (next.takesSlot && !next.retry) {
+    if (rollout.stopped) return pending(observed, 'RolloutStopped', rollout.message)
+    if (!rollout.available) return pending(observed, 'RolloutWaiting', rollout.message)
+  }
 
-  const attempt = due.action === 'check' ? due.number : nextAttempt(seen, node, work, 'apply')
-  return start(seen, node, work, { action: due.action, attempt, takesSlot: due.takesSlot })
+  const attempt = next.action === 'check' ? next.number : nextAttempt(observed, node, requested, 'apply')
+  return startJob(observed, node, requested, { action: next.action, attempt, takesSlot: next.takesSlot })
 }
 
-const checkLaterMs = 60_000
-const lookLaterMs = 1_000
-
-/** The newest Job for what is wanted now. */
-function currentJob({ config, jobs }: Observed, { specHash }: Work): AgentJob | undefined {
+/** The newest Job for the current spec. */
+function currentJob({ config, jobs }: Observed, { specHash }: Requested): AgentJob | undefined {
   const { uid, generation } = config.metadata
-  return newest(
+  return newestJob(
     jobs.filter(
       job =>
         job.configUid === uid && job.generation === generation && job.specHash === specHash && job.action !== 'cleanup',
@@ -85,87 +105,80 @@ function currentJob({ config, jobs }: Observed, { specHash }: Work): AgentJob | 
   )
 }
 
-function refuse(seen: Observed, { errors }: Work): Plan {
+function rejectSpec(observed: Observed, { errors }: Requested): Plan {
   const message = errors.map(({ path, message }) => `${path}: ${message}`).join('; ')
-  const { said } = wait(seen, 'SpecInvalid', message)
-  return said ? { steps: [], said: { ...said, state: 'Failed', progressing: false } } : { steps: [] }
+  const { statusUpdate } = pending(observed, 'SpecInvalid', message)
+  return { steps: [], statusUpdate: { ...statusUpdate, state: 'Failed', progressing: false } }
 }
 
-/** A retry takes a slot and does not wait for one: it makes the wave no wider, and the node may be good again by it. */
-type Due =
-  | { action: 'nothing'; after?: number }
+/** A retry counts as a change and waits for no slot: its node is in the rollout already, and may recover by it. */
+type NextAction =
+  | { action: 'none'; requeueAfterMs?: number }
   | { action: 'apply'; takesSlot: boolean; retry?: boolean }
   | { action: 'check'; takesSlot: false; retry?: false; number: number; first?: true }
 
-/** Whoever takes a node over looks at it before it changes anything: most often it is as wanted. */
-function lookingFirst({ config }: Observed, due: Due, nextOf: (action: Action) => number): Due {
-  if (due.action !== 'apply' || !looksFirst(config)) return due
-  return { action: 'check', takesSlot: false, number: nextOf('check'), first: true }
+/** A config that takes over a node checks it before it changes anything: most often the node needs no change. */
+function checkBeforeTakeover(observed: Observed, next: NextAction, node: NodeFacts, requested: Requested): NextAction {
+  if (next.action !== 'apply' || !isTakeover(observed)) return next
+  return { action: 'check', takesSlot: false, number: nextAttempt(observed, node, requested, 'check'), first: true }
 }
 
-function looksFirst({ metadata: { annotations = {} }, status = {} }: NodeConfig): boolean {
-  const reason = status.conditions?.find(({ type }) => type === 'Ready')?.reason
-  if (reason === 'OwnedByNodeConfig') return true
-  const untouched = !(status.interfaceStatuses ?? []).some(({ lastConfigured }) => lastConfigured !== undefined)
+function isTakeover({ config }: Observed): boolean {
+  const { annotations = {} } = config.metadata
   const { adopt, retry } = nodeConfigAnnotations
-  return annotations[adopt] !== undefined && annotations[retry] === undefined && untouched && reason !== 'Drifted'
+  const reason = readyReasonOf(config)
+  if (reason === 'OwnedByNodeConfig') return true
+  const isAdopting = annotations[adopt] !== undefined && annotations[retry] === undefined
+  return isAdopting && !wasConfigured(config) && reason !== 'Drifted'
 }
 
-function whatIsDue({ config, jobs, now, policy }: Observed, node: NodeFacts): Due {
+function nextAction({ config, jobs, now, policy }: Observed, node: NodeFacts): NextAction {
   const { status = {}, metadata } = config
-  const current = status.observedGeneration === metadata.generation
-  const sameBoot = (status.bootID ?? '') === node.bootID
-  // The Go implementation told neither when an interface was configured nor in which boot.
-  const ofGo = status.state === 'Configured' && status.bootID === undefined
-  const takesSlot = ofGo || (status.interfaceStatuses ?? []).some(({ lastConfigured }) => lastConfigured !== undefined)
-  const toldAt = status.lastProcessed ? Date.parse(status.lastProcessed) : undefined
-  // A time to come was told by a clock that was set back since: nobody waits for it.
-  const processedAt = toldAt !== undefined && toldAt > now ? undefined : toldAt
-  const since = processedAt === undefined ? Number.POSITIVE_INFINITY : now - processedAt
-  const later = (ms: number): Due => ({ action: 'nothing', after: ms - since })
-  const reason = status.conditions?.find(({ type }) => type === 'Ready')?.reason
+  // The Go implementation recorded neither when an interface was configured nor in which boot.
+  const byGo = status.state === 'Configured' && status.bootID === undefined
+  const takesSlot = byGo || wasConfigured(config)
+  const recordedAt = status.lastProcessed ? Date.parse(status.lastProcessed) : undefined
+  // A time in the future comes from a clock that was set back since: ignore it.
+  const processedAt = recordedAt !== undefined && recordedAt > now ? undefined : recordedAt
+  const elapsed = processedAt === undefined ? Number.POSITIVE_INFINITY : now - processedAt
+  const reason = readyReasonOf(config)
 
-  if (!current) return { action: 'apply', takesSlot }
+  if (!isCurrent(config)) return { action: 'apply', takesSlot }
   if (metadata.annotations?.[nodeConfigAnnotations.retry] !== undefined && status.state !== 'Configured')
     return { action: 'apply', takesSlot, retry: true }
-  if (!sameBoot) return { action: 'apply', takesSlot: ofGo }
+  const rebooted = (status.bootID ?? '') !== node.bootID
+  if (rebooted) return { action: 'apply', takesSlot: byGo }
 
   if (status.state === 'Configured' || reason === 'Drifted') {
     if (reason === 'Drifted' && policy.drift.policy === 'repair') return { action: 'apply', takesSlot }
     const { intervalMs } = policy.drift
-    if (intervalMs === undefined) return { action: 'nothing' }
-    const { number, due, nextMs } = checkTurn(metadata.uid ?? '', intervalMs, now, processedAt)
-    return due ? { action: 'check', takesSlot: false, number } : { action: 'nothing', after: nextMs }
+    if (intervalMs === undefined) return { action: 'none' }
+    const { number, due, nextMs } = checkRound(metadata.uid ?? '', intervalMs, now, processedAt)
+    return due ? { action: 'check', takesSlot: false, number } : { action: 'none', requeueAfterMs: nextMs }
   }
   if (reason === 'NicMissing') {
-    const ms = pendingWait(newest(jobs)?.attempt)
-    return since >= ms ? { action: 'apply', takesSlot: false } : later(ms)
+    const delay = nicMissingDelay(newestJob(jobs)?.attempt)
+    return elapsed >= delay
+      ? { action: 'apply', takesSlot: false }
+      : { action: 'none', requeueAfterMs: delay - elapsed }
   }
   if (status.state === 'Failed' && reason !== 'SpecInvalid') {
-    const ms = failureWait(failuresOf(config))
-    if (ms === undefined) return { action: 'nothing' }
-    return since >= ms ? { action: 'apply', takesSlot, retry: true } : later(ms)
+    const delay = failureDelay(failedAttemptsOf(config))
+    if (delay === undefined) return { action: 'none' }
+    return elapsed >= delay
+      ? { action: 'apply', takesSlot, retry: true }
+      : { action: 'none', requeueAfterMs: delay - elapsed }
   }
   return { action: 'apply', takesSlot }
 }
 
-/** Settled. */
-function keep({ config, jobs, now, policy }: Observed, after = Number.POSITIVE_INFINITY): Plan {
+/** Leaves the config as it is, and deletes Jobs that expired. */
+function keepSettled({ config, jobs, now, policy }: Observed, after = Number.POSITIVE_INFINITY): Plan {
   const ended = jobs.filter(job => job.configUid === config.metadata.uid && job.phase === 'ended')
-  const { old, after: sweepAfter = Number.POSITIVE_INFINITY } = sweep(ended, now, policy.jobTtlMs)
-  const next = Math.min(after, sweepAfter)
+  const { expired, requeueAfterMs = Number.POSITIVE_INFINITY } = expiredJobs(ended, now, policy.jobTtlMs)
+  const next = Math.min(after, requeueAfterMs)
   return {
-    steps: [...old, ...jobs.filter(isNobodys)].map(({ name, uid }) => ({ do: 'deleteJob', name, uid })),
-    ...(Number.isFinite(next) && { after: next }),
+    steps: [...expired, ...jobs.filter(isOrphanedLegacyJob)].map(deleteJob),
+    ...(Number.isFinite(next) && { requeueAfterMs: next }),
   }
-}
-
-/** A name that was never used for this work, so that an old result is not taken for a new one. */
-function nextAttempt({ config, jobs }: Observed, node: NodeFacts, { specHash }: Work, action: Action): number {
-  const { uid, generation } = config.metadata
-  const before = jobs.filter(job => job.configUid === uid && job.generation === generation && job.action === action)
-  const name = (attempt: number) => agentJobName(identityOf({ config, node, specHash, action, attempt }))
-  let attempt = Math.max(failuresOf(config), ...before.map(job => job.attempt + 1))
-  while (name(attempt) === config.status?.lastJobName) attempt++
-  return attempt
 }

@@ -1,0 +1,122 @@
+/**
+ * Plans around an agent Job: start one, wait for a running one, report its progress, delete expired ones. Pure.
+ */
+import { formatDuration } from '../../contract/duration.ts'
+import { nodeConfigAnnotations, nodeConfigFinalizer } from '../../contract/node-config.ts'
+import { agentJobName, identityOf } from '../job.ts'
+import { failedAttemptsOf, isCurrent, readyReasonOf } from './config-status.ts'
+import { jobExpiryMs, podStartDelay, podStartTimeoutMs, progressDelayMs } from './delays.ts'
+import type { Action, AgentJob, NodeFacts, Observed } from './observed.ts'
+import type { Requested } from './requested.ts'
+import { type Plan, pending, type Reason, type Step } from './step.ts'
+
+export function newestJob(jobs: AgentJob[]): AgentJob | undefined {
+  return jobs.toSorted((a, b) => b.createdAt - a.createdAt || b.attempt - a.attempt)[0]
+}
+
+export interface JobStart {
+  action: Action
+  attempt: number
+  takesSlot: boolean
+}
+
+/** Creates the Job, after everything that must exist before it. */
+export function startJob(
+  { config, jobs }: Observed,
+  node: NodeFacts,
+  { specHash }: Requested,
+  { action, attempt, takesSlot }: JobStart,
+): Plan {
+  const { annotations, finalizers = [], uid } = config.metadata
+  const name = agentJobName(identityOf({ config, node, specHash, action, attempt }))
+  // The Job controller would restart an ended Job beside the new one if it loses the Pod before it counted it.
+  const ended = jobs.filter(job => (job.configUid === uid && job.phase === 'ended') || isOrphanedLegacyJob(job))
+  return {
+    steps: [
+      ...(finalizers.includes(nodeConfigFinalizer) || action === 'cleanup' ? [] : [{ do: 'addFinalizer' } as const]),
+      ...ended.map(deleteJob),
+      { do: 'createJob', name, action, attempt, takesSlot },
+      ...(annotations?.[nodeConfigAnnotations.retry] !== undefined ? [{ do: 'clearRetry' } as const] : []),
+    ],
+    requeueAfterMs: progressDelayMs,
+  }
+}
+
+/** An attempt whose Job name was never used, so that the result of an old Job cannot pass for that of the new one. */
+export function nextAttempt(
+  { config, jobs }: Observed,
+  node: NodeFacts,
+  { specHash }: Requested,
+  action: Action,
+): number {
+  const { uid, generation } = config.metadata
+  const before = jobs.filter(job => job.configUid === uid && job.generation === generation && job.action === action)
+  const name = (attempt: number) => agentJobName(identityOf({ config, node, specHash, action, attempt }))
+  let attempt = Math.max(failedAttemptsOf(config), ...before.map(job => job.attempt + 1))
+  while (name(attempt) === config.status?.lastJobName) attempt++
+  return attempt
+}
+
+/** Another agent runs on the node. It must finish or roll back: killing it can leave the node half configured. */
+export function waitForRunningAgent(observed: Observed, running: AgentJob): Plan {
+  const age = Math.max(0, observed.now - running.createdAt)
+  const plan = pending(observed, 'PreviousJobRunning', `${running.name} must end before the next agent starts`)
+  if (running.phase === 'running') return plan
+  if (age < podStartTimeoutMs) return { ...plan, requeueAfterMs: podStartTimeoutMs - age }
+  // The agent never started, so there is nothing to roll back. Without a uid only a terminating Pod is left.
+  return running.uid ? { ...plan, steps: [deleteJob(running)] } : plan
+}
+
+/** The status of a Job that has not ended. */
+export function reportProgress(observed: Observed, job: AgentJob): Plan {
+  if (job.recheckAfterMs !== undefined) return { steps: [], requeueAfterMs: job.recheckAfterMs }
+  if (job.action === 'check') return { steps: [] }
+  const { config, node, now } = observed
+  const age = Math.max(0, now - job.createdAt)
+  const isWaiting = job.phase === 'waiting'
+  const inProgress = (reason: Reason, message: string): Plan => {
+    const plan = pending(observed, reason, message, isWaiting ? podStartDelay(age) : undefined)
+    return { ...plan, statusUpdate: { ...plan.statusUpdate, state: 'InProgress', job: job.name } }
+  }
+
+  if (job.podStartError) return inProgress(job.podStartError.reason, job.podStartError.message)
+  if (isWaiting && !node) return inProgress('NodeNotFound', `node ${config.spec.nodeName} is not in this cluster`)
+  if (node?.reachable === false) return inProgress('NodeUnreachable', unreachableMessage(node))
+  if (isWaiting && age >= podStartTimeoutMs)
+    return inProgress('PodNotStarting', `${job.name}: Pod has not started within ${formatDuration(podStartTimeoutMs)}`)
+  if (age < progressDelayMs && !showsWait(observed)) return { steps: [], requeueAfterMs: progressDelayMs - age }
+  const reason = job.action === 'cleanup' ? 'Removing' : 'Applying'
+  return inProgress(reason, `${job.name} is ${isWaiting ? 'starting' : 'running'}`)
+}
+
+export function unreachableMessage({ name }: NodeFacts): string {
+  return `node ${name} is unreachable: its Ready condition is Unknown`
+}
+
+/** The status shows a wait that is over. NicMissing is a result and stays until the next result. */
+function showsWait({ config }: Observed): boolean {
+  return isCurrent(config) && config.status?.state === 'Pending' && readyReasonOf(config) !== 'NicMissing'
+}
+
+/** Ended Jobs whose TTL passed, and when the next one expires. */
+export function expiredJobs(
+  ended: AgentJob[],
+  now: number,
+  ttlMs: number,
+): { expired: AgentJob[]; requeueAfterMs?: number } {
+  const timeLeft = (job: AgentJob) => (job.endedAt ?? job.createdAt) + ttlMs + jobExpiryMs - now
+  const later = ended.map(timeLeft).filter(ms => ms > 0)
+  return {
+    expired: ended.filter(job => timeLeft(job) <= 0),
+    ...(later.length && { requeueAfterMs: Math.min(...later) }),
+  }
+}
+
+/** An ended Job of the Go implementation: it has no report, and nothing else deletes it. */
+export function isOrphanedLegacyJob({ configUid, phase, uid }: AgentJob): boolean {
+  return configUid === '' && uid !== '' && phase === 'ended'
+}
+
+export function deleteJob({ name, uid }: AgentJob): Step {
+  return { do: 'deleteJob', name, uid }
+}

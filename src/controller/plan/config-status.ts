@@ -1,0 +1,70 @@
+/**
+ * Questions about a config that its metadata and status answer. Pure.
+ */
+import { bizConfigs } from '../../contract/legacy/biz-config.ts'
+import { type NodeConfig, nodeConfigAnnotations } from '../../contract/node-config.ts'
+import type { KubeObject } from '../../contract/object.ts'
+import type { Observed } from './observed.ts'
+
+/** A node of a MultiNicBizConfig, which legacy/ presents in the shape of a MultiNicNodeConfig. */
+export function isLegacyEntry({ kind }: Pick<NodeConfig, 'kind'>): boolean {
+  return kind === bizConfigs.kind
+}
+
+/** The status describes the current spec. */
+export function isCurrent({ metadata, status }: NodeConfig): boolean {
+  return status?.observedGeneration === metadata.generation
+}
+
+/** Failed runs of the current generation. */
+export function failedAttemptsOf(config: NodeConfig): number {
+  return isCurrent(config) ? (config.status?.failedAttempts ?? 0) : 0
+}
+
+/** All requested interfaces are configured. */
+export function isSettled(config: NodeConfig): boolean {
+  return config.status?.state === 'Configured' && isCurrent(config)
+}
+
+/** Reason of the Ready condition. */
+export function readyReasonOf({ status }: NodeConfig): string | undefined {
+  return status?.conditions?.find(({ type }) => type === 'Ready')?.reason
+}
+
+/** An agent configured an interface of this node before, so a change can interrupt its traffic. */
+export function wasConfigured({ status }: NodeConfig): boolean {
+  return (status?.interfaceStatuses ?? []).some(({ lastConfigured }) => lastConfigured !== undefined)
+}
+
+/** An older config manages the node. */
+export function yieldsToOlder(config: NodeConfig): boolean {
+  return readyReasonOf(config) === 'DuplicateNode' && config.metadata.deletionTimestamp === undefined
+}
+
+/** While a Job of the current generation runs, the status stays InProgress; any other state means its result is written. */
+export function isResultRecorded({ status }: NodeConfig, jobName: string): boolean {
+  return status?.lastJobName === jobName && status.state !== 'InProgress'
+}
+
+/**
+ * The config failed with a spec after its first one. It counts against the failure budget until it is Configured: a retry
+ * in progress does not let the rollout continue.
+ */
+export function hasFailedChange(config: NodeConfig): boolean {
+  const { generation = 0 } = config.metadata
+  const state = config.status?.state
+  if (!isCurrent(config) || generation <= 1) return false
+  return state === 'Failed' || (state !== 'Configured' && failedAttemptsOf(config) > 0)
+}
+
+export function isPaused({ metadata }: KubeObject): boolean {
+  const value = metadata.annotations?.[nodeConfigAnnotations.paused]
+  return value !== undefined && value !== 'false'
+}
+
+/** Which annotation pauses the config; undefined when it is not paused. */
+export function pausedBy({ config, namespacePaused }: Observed): string | undefined {
+  const { paused } = nodeConfigAnnotations
+  if (isPaused(config)) return `annotation ${paused} is set`
+  return namespacePaused ? `annotation ${paused} is set on namespace ${config.metadata.namespace}` : undefined
+}

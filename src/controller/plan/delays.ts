@@ -1,0 +1,36 @@
+/**
+ * All delays of the planner, in milliseconds.
+ */
+
+/** A Job that ends within this time gets one status write, for its result, instead of two. */
+export const progressDelayMs = 2_000
+/** A Pod that has not started by then: read its Events, and again later; sooner when they explained nothing. */
+export const podOverdueMs = 5_000
+export const eventsRetryMs = 20_000
+export const eventsRefreshMs = 60_000
+/** A Pod that has not started by then gives its rollout slot back. */
+export const podStartTimeoutMs = 30_000
+/** Delay of a drift check that cannot run now, and of a first check that waits for the check limit. */
+export const checkRetryMs = 60_000
+export const firstCheckRetryMs = 1_000
+/** A server without a TTL controller keeps ended Jobs: the controller deletes them this long after their TTL. */
+export const jobExpiryMs = 60_000
+
+const nicMissingDelays = [1_000, 2_000, 5_000, 10_000, 30_000]
+/** After the first, second, … failure. After the last one only a new spec or the retry annotation starts another run. */
+const failureDelays = [10_000, 30_000, 60_000, 120_000, 300_000]
+
+/** Before the next look for a NIC that is not in the guest yet, or before the next cleanup. */
+export function nicMissingDelay(attempt = nicMissingDelays.length): number {
+  return nicMissingDelays[attempt] ?? 30_000
+}
+
+export function failureDelay(failures: number): number | undefined {
+  return failureDelays[failures - 1]
+}
+
+/** When to plan again for a Job of this age whose Pod has not started. */
+export function podStartDelay(ageMs: number): number {
+  const next = [podOverdueMs, podStartTimeoutMs].find(ms => ms > ageMs)
+  return next === undefined ? eventsRefreshMs : next - ageMs
+}

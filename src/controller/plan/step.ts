@@ -1,0 +1,57 @@
+/**
+ * The output of the planner: steps to apply, a status to write, and when to plan again. Pure.
+ */
+import type { AgentReport } from '../../contract/agent-report.ts'
+import type { State } from '../../contract/node-config.ts'
+import type { NodeReason } from '../../contract/reasons/catalogue.ts'
+import { failedAttemptsOf } from './config-status.ts'
+import type { Action, Observed } from './observed.ts'
+
+export type Step =
+  | { do: 'addFinalizer' }
+  | { do: 'removeFinalizer'; reason: Reason; message: string }
+  | { do: 'clearRetry' }
+  | { do: 'createJob'; name: string; action: Action; attempt: number; takesSlot: boolean }
+  | { do: 'deleteJob'; name: string; uid: string }
+
+export type Reason = NodeReason | 'Drifted' | 'Removed'
+
+export interface StatusUpdate {
+  state: State
+  reason: Reason
+  message: string
+  /** Work is in progress, or the controller will retry. */
+  progressing: boolean
+  failedAttempts: number
+  job?: string
+  /** A Job has ended. Without a report the interface statuses stay as they were. */
+  result?: { bootID: string; report?: AgentReport }
+}
+
+export interface Plan {
+  steps: Step[]
+  /** Absent when the status needs no change, or when it is too early to write one. */
+  statusUpdate?: StatusUpdate
+  /** Plan again after this time, because no event announces what is due then. */
+  requeueAfterMs?: number
+}
+
+/** No step now: the status says what the config waits for. */
+export function pending(
+  { config }: Observed,
+  reason: Reason,
+  message: string,
+  requeueAfterMs?: number,
+): Plan & { statusUpdate: StatusUpdate } {
+  return {
+    steps: [],
+    statusUpdate: {
+      state: 'Pending',
+      reason,
+      message,
+      progressing: true,
+      failedAttempts: failedAttemptsOf(config),
+    },
+    ...(requeueAfterMs !== undefined && { requeueAfterMs: Math.max(0, requeueAfterMs) }),
+  }
+}

@@ -2,6 +2,7 @@
  * What an entry of the history changed, NIC by NIC and field by field. Pure.
  */
 import type { HistoryEntry, InventoryRecord } from '../../src/contract/inventory.ts'
+import { requestedFields } from './fields.ts'
 import { type Nic, nodeOf, type Severity } from './nodes.ts'
 
 export interface Change {
@@ -11,15 +12,11 @@ export interface Change {
   fields: { field: string; before: string; after: string }[]
 }
 
-const comparedFields: readonly [field: string, of: (nic: Nic) => string][] = [
+const comparedFields: readonly [field: string, textOf: (nic: Nic) => string][] = [
   ['state', nic => nic.severity],
   ['reason', nic => nic.reason],
-  ['address', nic => nic.addresses.join(' ')],
-  ['mac', nic => nic.macAddress],
-  ['mtu', nic => (nic.mtu === undefined ? '' : String(nic.mtu))],
-  ['gateway', nic => nic.gateway],
-  ['routes', nic => nic.routes.map(({ destination, nexthop }) => `${destination} via ${nexthop}`).join(', ')],
-  ['observed mtu', nic => (nic.observed?.mtu === undefined ? '' : String(nic.observed.mtu))],
+  ...Object.entries(requestedFields).map(([field, { requested }]) => [field, requested] as [string, typeof requested]),
+  ['observed mtu', nic => nic.observed?.mtu?.toString() ?? ''],
   ['link', nic => nic.observed?.link ?? ''],
 ]
 
@@ -33,7 +30,11 @@ export function changesBetween(before: InventoryRecord | undefined, after: Inven
   return names.flatMap((name): Change[] => {
     const [oldNic, newNic] = [oldNics.get(name), newNics.get(name)]
     const fields = comparedFields
-      .map(([field, of]) => ({ field, before: oldNic ? of(oldNic) : '', after: newNic ? of(newNic) : '' }))
+      .map(([field, textOf]) => ({
+        field,
+        before: oldNic ? textOf(oldNic) : '',
+        after: newNic ? textOf(newNic) : '',
+      }))
       .filter(each => each.before !== each.after)
     if (!oldNic && newNic) return [{ op: 'added', nic: name, severity: newNic.severity, fields }]
     if (oldNic && !newNic) return [{ op: 'removed', nic: name, severity: 'removing', fields }]

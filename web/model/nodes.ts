@@ -1,6 +1,7 @@
 /**
  * Inventory records as the screens show them: each NIC with one severity, each node with the worst of its NICs. Pure.
  */
+import type { maxInterfaces as limit } from '../../src/contract/interfaces.ts'
 import type { Deviation, InventoryRecord, Stage } from '../../src/contract/inventory.ts'
 import { networkOf, withPrefix } from './cidr.ts'
 
@@ -8,7 +9,8 @@ import { networkOf, withPrefix } from './cidr.ts'
 export const severities = ['failed', 'drifted', 'onHold', 'pending', 'inProgress', 'removing', 'configured'] as const
 export type Severity = (typeof severities)[number]
 
-export const maxInterfaces = 10
+/** Typed by the contract, whose code does not run in a browser. */
+export const maxInterfaces: typeof limit = 10
 
 type RequestedInterface = InventoryRecord['config']['interfaces'][number]
 type InterfaceState = NonNullable<InventoryRecord['interfaces']>[number]

@@ -2,7 +2,7 @@
  * The requested values of one NIC beside the values observed in the kernel.
  */
 import { useEffect, useState } from 'preact/hooks'
-import type { MessageKey } from '../messages/messages.ts'
+import { requestedFields } from '../model/fields.ts'
 import type { Nic, Node } from '../model/nodes.ts'
 import { useUi } from '../ui/context.ts'
 import { age } from '../ui/format.ts'
@@ -10,7 +10,7 @@ import { Glyph } from '../ui/glyph.tsx'
 import { Badge, Panel } from '../ui/panel.tsx'
 
 interface Line {
-  field: MessageKey
+  field: keyof typeof requestedFields | 'link'
   requested: string
   observed: string | undefined
 }
@@ -22,7 +22,7 @@ export function Compare({ node, chosen }: { node: Node; chosen: string | undefin
   const worst = node.nics.find(nic => nic.severity === node.worst)
   const nic = node.nics.find(each => each.name === name) ?? worst ?? node.nics[0]
   if (!nic) return null
-  const differs = (line: Line) => nic.differences.some(({ field }) => `nic.${field}` === line.field)
+  const differs = (line: Line) => nic.differences.some(({ field }) => field === line.field)
   const lines = linesOf(nic)
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
@@ -68,7 +68,7 @@ export function Compare({ node, chosen }: { node: Node; chosen: string | undefin
           <tbody>
             {lines.map(line => (
               <tr key={line.field} class={differs(line) ? 'd' : ''}>
-                <td>{t(line.field)}</td>
+                <td>{t(`nic.${line.field}`)}</td>
                 <td>{line.requested || '–'}</td>
                 <td class={differs(line) ? 'x' : ''}>{line.observed ?? <span class="dim">–</span>}</td>
                 <td class="r">{resultOf(line)}</td>
@@ -87,22 +87,13 @@ export function Compare({ node, chosen }: { node: Node; chosen: string | undefin
 }
 
 function linesOf(nic: Nic): Line[] {
-  const { observed } = nic
-  const lines: Line[] = [
-    { field: 'nic.name', requested: nic.name, observed: observed?.name },
-    { field: 'nic.macAddress', requested: nic.macAddress, observed: undefined },
-    { field: 'nic.address', requested: nic.addresses.join(' '), observed: observed?.addresses?.join(' ') },
-    { field: 'nic.mtu', requested: nic.mtu?.toString() ?? '', observed: observed?.mtu?.toString() },
-    { field: 'nic.link', requested: 'up', observed: observed?.link },
-    { field: 'nic.gateway', requested: nic.gateway, observed: undefined },
-    {
-      field: 'nic.routes',
-      requested: nic.routes.map(each => `${each.destination} via ${each.nexthop}`).join(', '),
-      observed: undefined,
-    },
-    { field: 'nic.network', requested: [nic.network, nic.networkId].filter(Boolean).join(' '), observed: undefined },
-    { field: 'nic.port', requested: nic.portId, observed: undefined },
-    { field: 'nic.source', requested: nic.source, observed: undefined },
-  ]
-  return lines.filter(({ requested, observed: value }) => requested !== '' || value !== undefined)
+  const { name, macAddress, address, mtu, ...rest } = requestedFields
+  const link = { requested: () => 'up', observed: ({ observed }: Nic) => observed?.link }
+  const fields = Object.entries({ name, macAddress, address, mtu, link, ...rest }) as [
+    Line['field'],
+    (typeof requestedFields)['name'],
+  ][]
+  return fields
+    .map(([field, { requested, observed }]) => ({ field, requested: requested(nic), observed: observed?.(nic) }))
+    .filter(({ requested, observed }) => requested !== '' || observed !== undefined)
 }

@@ -74,7 +74,7 @@ const agentEnvironment = {
     flagText.optional(),
   ),
   NETWORK_RELOAD: described(
-    'Whether the agent also loads the files that it writes: none, or apply.',
+    'With apply, the agent asks the Netplan service of the host to apply the files that it wrote.',
     z.enum(['none', 'apply']).optional(),
   ),
   NIC_WAIT: described('How long an agent waits for a NIC that is not in the guest yet.', durationText.optional()),

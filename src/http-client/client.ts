@@ -6,9 +6,9 @@
  */
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request as send } from 'undici'
 import { isLinkLocal, urlOf } from '../contract/url.ts'
+import { retry } from '../runtime/retry.ts'
 import { cut, isWorthRetrying, ServiceError, wordsOf } from './errors.ts'
 
 export interface Call {
@@ -159,18 +159,12 @@ export function createHttp(options: HttpOptions): Http {
     service,
     async request(request) {
       const repeatable = request.repeatable ?? (request.method === 'GET' || request.method === 'DELETE')
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await once(request)
-        } catch (error) {
-          if (attempt >= attempts || !isWorthRetrying(error, repeatable) || request.signal?.aborted) throw error
-          const asked = error instanceof ServiceError ? (error.retryAfterMs ?? 0) : 0
-          // A service that asks for more patience than we have is asked again by the next sync.
-          if (asked > longestWaitMs) throw error
-          const pause = Math.max(asked, 200 * 2 ** (attempt - 1) * (0.5 + random() / 2))
-          await sleep(pause, undefined, { signal: request.signal })
-        }
-      }
+      const retryAfterMs = (error: unknown) => (error instanceof ServiceError ? error.retryAfterMs : undefined)
+      return retry(() => once(request), {
+        ...{ attempts, firstMs: 200, maxMs: longestWaitMs, signal: request.signal, random, retryAfterMs },
+        // After a longer Retry-After the next sync repeats the request.
+        isRetryable: error => isWorthRetrying(error, repeatable) && (retryAfterMs(error) ?? 0) <= longestWaitMs,
+      })
     },
     close: () => dispatcher.destroy(),
   }

@@ -13,7 +13,7 @@ async function withServer(
   options: ConnectOptions & { access?: Partial<ClusterAccess> } = {},
 ): Promise<void> {
   const server = await serve(handler)
-  const kube = connectKube({ server: server.url, ...options.access }, { longestWaitMs: 50, ...options })
+  const kube = connectKube({ server: server.url, ...options.access }, { maxRetryDelayMs: 50, ...options })
   try {
     await use(kube, server)
   } finally {
@@ -184,7 +184,7 @@ test('a server that asks for time gets it', async () => {
       const took = performance.now() - began
       assert.ok(took >= 395 && took < 2_000, `${took} ms`)
     },
-    { longestWaitMs: 10_000 },
+    { maxRetryDelayMs: 10_000 },
   )
 })
 

@@ -18,7 +18,7 @@ export interface ConnectOptions {
   /** Tries of a read in all, the first included. */
   attempts?: number
   /** The longest wait before a read is tried again, whatever the server asks for. */
-  longestWaitMs?: number
+  maxRetryDelayMs?: number
   /** How long watches last: for tests. */
   watchTimes?: WatchTimes
   /** Objects a page of a list. */
@@ -42,11 +42,11 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
     log = silent,
     requestTimeoutMs = 30_000,
     attempts = 4,
-    longestWaitMs = 10_000,
+    maxRetryDelayMs = 10_000,
     watchTimes = usualTimes,
     pageSize = 500,
   } = options
-  const transport = createTransport(access, { log, requestTimeoutMs, attempts, longestWaitMs })
+  const transport = createTransport(access, { log, requestTimeoutMs, attempts, maxRetryDelayMs })
 
   async function object<T extends KubeObject>(resource: Resource<T>, request: Request): Promise<T> {
     return tidied(resource, (await transport.send(request)).body as T)

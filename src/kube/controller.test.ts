@@ -10,7 +10,7 @@ import { createQueue } from './queue.ts'
 
 function start(reconcile: Reconcile, options: Partial<ControllerOptions> = {}) {
   const stop = new AbortController()
-  const queue = createQueue({ backoff: { firstMs: 5, longestMs: 20 } })
+  const queue = createQueue({ backoff: { firstMs: 5, maxMs: 20 } })
   const controller = runController({
     ...{ name: 'test', workers: 2, log: silent, signal: stop.signal, queue, reconcile },
     ...options,
@@ -66,7 +66,7 @@ test('a failure is tried again, for good it is not', async () => {
 
 test('a server that asks for time gets it', async () => {
   const at: number[] = []
-  const queue = createQueue({ backoff: { firstMs: 1, longestMs: 60_000 } })
+  const queue = createQueue({ backoff: { firstMs: 1, maxMs: 60_000 } })
   const controller = start(
     async () => {
       at.push(performance.now())

@@ -71,8 +71,8 @@ export function runController(options: ControllerOptions): Controller {
   }
 
   function tryAgain(key: string, error: unknown, own: Log): void {
-    const atLeastMs = (kubeErrorIn(error)?.retryAfter ?? 0) * 1_000
-    const delay = queue.retry(key, { atLeastMs })
+    const retryAfterMs = (kubeErrorIn(error)?.retryAfter ?? 0) * 1_000
+    const delay = queue.retry(key, { retryAfterMs })
     // A stale read is everyday life: the next look sees the new state.
     const say = isConflict(error) ? own.debug : own.warn
     say('failed, will be tried again', { error, afterMs: Math.round(delay) })

@@ -74,7 +74,7 @@ async function withInformer(
   server.world.items = items
   const kube = connectKube({ server: server.url }, { attempts: 1 })
   const over = new AbortController()
-  const backoff = { firstMs: 10, longestMs: 50 }
+  const backoff = { firstMs: 10, maxMs: 50 }
   const informer = createInformer(kube, nodes, { log: silent, backoff, ...options })
   const heard: string[] = []
   informer.on(({ type, object, old }) => {
@@ -213,7 +213,7 @@ test('a list that fails at first is tried again until it works', async () => {
 })
 
 test('a server that refuses watches is not listed in a tight loop', async () => {
-  const backoff = { firstMs: 30, longestMs: 1_000 }
+  const backoff = { firstMs: 30, maxMs: 1_000 }
   await withInformer(
     [],
     async ({ server, start }) => {
@@ -229,7 +229,7 @@ test('a server that refuses watches is not listed in a tight loop', async () => 
 })
 
 test('after a long outage a server that has forgotten our place is listed at once', async () => {
-  const backoff = { firstMs: 20, longestMs: 60_000 }
+  const backoff = { firstMs: 20, maxMs: 60_000 }
   await withInformer(
     [],
     async ({ server, start }) => {

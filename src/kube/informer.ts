@@ -6,6 +6,7 @@
  * Objects are shared: readers do not change them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Backoff, backoffMs } from '../runtime/retry.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { CollectionOptions, Kube } from './api.ts'
 import { type Change, createCache } from './cache.ts'
@@ -20,8 +21,8 @@ export interface InformerOptions<T> extends Omit<CollectionOptions<T>, 'signal'>
   index?: Record<string, (object: T) => string[]>
   /** Every so many ms each object is told again as `updated`, with itself as `old`. */
   resync?: number
-  /** The pause after a first failure and the longest one. */
-  backoff?: { firstMs: number; longestMs: number }
+  /** Delays between failed watches. */
+  backoff?: Backoff
 }
 
 export interface Informer<T> {
@@ -42,7 +43,7 @@ export function createInformer<T extends KubeObject>(
   resource: Resource<T>,
   options: InformerOptions<T>,
 ): Informer<T> {
-  const { log: outer, index = {}, resync, backoff = { firstMs: 200, longestMs: 10_000 }, ...collection } = options
+  const { log: outer, index = {}, resync, backoff = { firstMs: 200, maxMs: 10_000 }, ...collection } = options
   const { keep = (object: T) => object, ...selection } = collection
   const log = outer.with({ resource: resource.plural })
   const cache = createCache<T>(index)
@@ -120,9 +121,8 @@ export function createInformer<T extends KubeObject>(
     }
   }
 
-  async function pauseAfter(failures: number, atLeastMs: number, signal: AbortSignal): Promise<void> {
-    const pause = Math.min(backoff.longestMs, backoff.firstMs * 2 ** Math.min(failures - 1, 20)) * jitter()
-    await sleep(Math.max(pause, Math.min(atLeastMs, backoff.longestMs)), undefined, { signal }).catch(() => {})
+  async function pauseAfter(failures: number, retryAfterMs: number, signal: AbortSignal): Promise<void> {
+    await sleep(backoffMs(failures, backoff, { retryAfterMs }), undefined, { signal }).catch(() => {})
   }
 
   return {
@@ -173,8 +173,4 @@ function canResume(cause: unknown): boolean {
 
 function resourceVersionOf(event: { resourceVersion: string } | { object: KubeObject }): string | undefined {
   return 'object' in event ? event.object.metadata.resourceVersion : event.resourceVersion || undefined
-}
-
-function jitter(): number {
-  return 0.5 + Math.random() / 2
 }

@@ -6,7 +6,7 @@ import { createQueue, type Priority, type Queue, type QueueOptions, type Work } 
 
 function given(options: QueueOptions = {}) {
   const clock = manualClock()
-  const queue = createQueue({ clock, random: () => 1, backoff: { firstMs: 100, longestMs: 1_000 }, ...options })
+  const queue = createQueue({ clock, random: () => 1, backoff: { firstMs: 100, maxMs: 1_000 }, ...options })
   return { clock, queue }
 }
 
@@ -90,7 +90,7 @@ test('each retry waits longer, up to the longest, and forget starts over', () =>
   )
   queue.forget('a')
   assert.equal(queue.retry('a'), 100)
-  assert.equal(queue.retry('b', { atLeastMs: 700 }), 700)
+  assert.equal(queue.retry('b', { retryAfterMs: 700 }), 700)
 })
 
 test('a retry is spread by chance', () => {

@@ -4,6 +4,7 @@
  * A key waits once however often it is added, and is with one worker at a time; added while it runs, it runs again
  * afterwards. New work goes before re-checks; a re-check that has waited long gets every fourth turn, so neither starves.
  */
+import { type Backoff, backoffMs } from '../runtime/retry.ts'
 import { type Clock, monotonic } from './clock.ts'
 
 export type Priority = 'new' | 'recheck'
@@ -22,7 +23,7 @@ export interface Queue {
   /** Adds the key later. Of two wake-ups of a key the earlier one stays. */
   addAfter(key: string, ms: number, options?: { priority?: Priority }): void
   /** Adds the key later, each time later than before until `forget`. Returns the delay in ms. */
-  retry(key: string, options?: { priority?: Priority; atLeastMs?: number }): number
+  retry(key: string, options?: { priority?: Priority; retryAfterMs?: number }): number
   /** The key went well: its next `retry` starts from the shortest delay. */
   forget(key: string): void
   /** The next key that nobody works on; undefined after `shutdown`. */
@@ -38,8 +39,8 @@ export interface Queue {
 export interface QueueOptions {
   clock?: Clock
   random?: () => number
-  /** The first delay of `retry` and the longest. */
-  backoff?: { firstMs: number; longestMs: number }
+  /** Delays of `retry`. */
+  backoff?: Backoff
   /** A re-check that waited this long gets its share of turns. */
   ageMs?: number
 }
@@ -49,7 +50,7 @@ const turns = 4
 
 export function createQueue(options: QueueOptions = {}): Queue {
   const { clock = monotonic, random = Math.random, ageMs = 5_000 } = options
-  const { firstMs, longestMs } = options.backoff ?? { firstMs: 200, longestMs: 300_000 }
+  const { backoff = { firstMs: 200, maxMs: 300_000 } } = options
   const lanes: Record<Priority, Map<string, number>> = { new: new Map(), recheck: new Map() }
   const running = new Set<string>()
   const again = new Map<string, Priority>()
@@ -129,13 +130,12 @@ export function createQueue(options: QueueOptions = {}): Queue {
   return {
     add,
     addAfter,
-    retry(key, { priority = 'recheck', atLeastMs = 0 } = {}) {
-      const before = failures.get(key) ?? 0
-      failures.set(key, before + 1)
-      const delay = Math.min(longestMs, firstMs * 2 ** Math.min(before, 30)) * (0.5 + random() / 2)
-      const wait = Math.max(delay, Math.min(atLeastMs, longestMs))
-      addAfter(key, wait, { priority })
-      return wait
+    retry(key, { priority = 'recheck', retryAfterMs } = {}) {
+      const count = (failures.get(key) ?? 0) + 1
+      failures.set(key, count)
+      const delay = backoffMs(count, backoff, { retryAfterMs, random })
+      addAfter(key, delay, { priority })
+      return delay
     },
     forget: key => void failures.delete(key),
     async next() {

@@ -3,10 +3,10 @@
  *
  * Watches have connections of their own, as many as they need: however many are open, a request never queues behind one.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { withoutSlash } from '../contract/url.ts'
 import { explain } from '../runtime/errors.ts'
+import { retry } from '../runtime/retry.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { ClusterAccess } from './config.ts'
 import { isRetryable, KubeError, kubeErrorFrom, timedOut } from './errors.ts'
@@ -16,10 +16,10 @@ import { parseUnmanaged } from './managed-fields.ts'
 export interface TransportOptions {
   log: Log
   requestTimeoutMs: number
-  /** Tries of a read in all. */
+  /** Attempts of a read in total. */
   attempts: number
-  /** The longest wait before another try, whatever the server asks for. */
-  longestWaitMs: number
+  /** The maximum delay before a retry, whatever Retry-After says. */
+  maxRetryDelayMs: number
 }
 
 export interface Request {
@@ -140,18 +140,15 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
 
   return {
     async send(request) {
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await once(request)
-        } catch (error) {
-          const again = request.method === 'GET' && attempt < options.attempts && isRetryable(error)
-          if (!again || request.signal?.aborted) throw error
-          const asked = error instanceof KubeError ? error.retryAfter : undefined
-          const wait = asked !== undefined ? asked * 1_000 : 100 * 2 ** attempt * (0.5 + Math.random())
-          options.log.debug('reading again', { path: request.path, attempt, error })
-          await sleep(Math.min(wait, options.longestWaitMs), undefined, request.signal && { signal: request.signal })
-        }
-      }
+      return retry(() => once(request), {
+        attempts: request.method === 'GET' ? options.attempts : 1,
+        firstMs: 300,
+        maxMs: options.maxRetryDelayMs,
+        isRetryable,
+        retryAfterMs: error => (error instanceof KubeError ? (error.retryAfter ?? 0) * 1_000 : undefined),
+        onRetry: (error, attempt) => options.log.debug('retrying a read', { path: request.path, attempt, error }),
+        signal: request.signal,
+      })
     },
 
     async stream(request) {

@@ -10,6 +10,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Channel, Connection } from 'rabbitmq-client'
 import { messageOf } from '../runtime/errors.ts'
+import { backoffMs } from '../runtime/retry.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type BusHost, hostText } from './bus-address.ts'
 
@@ -94,7 +95,7 @@ export function listenToBus(access: BusAccess, options: BusListenerOptions): Bus
         // Of a list the next host is tried before anybody is told.
         if (is === 'refused' || failures >= access.hosts.length) tell({ is, message })
         const rounds = Math.floor((failures - 1) / access.hosts.length)
-        const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(rounds, 20)) * (0.75 + Math.random() / 2)
+        const pause = backoffMs(rounds + 1, { firstMs: firstPauseMs, maxMs: longestPauseMs })
         await sleep(pause, undefined, { signal: life.signal, ref: false }).catch(() => {})
       }
     }

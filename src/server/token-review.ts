@@ -87,7 +87,7 @@ export function openOwnReviews(
 ): TokenReviews {
   const connect = async () => {
     const access = env.KUBECONFIG ? await loadKubeconfig(env.KUBECONFIG) : inClusterAccess(env)
-    return connectKube(access, { attempts: 2, longestWaitMs: 1_000 })
+    return connectKube(access, { attempts: 2, maxRetryDelayMs: 1_000 })
   }
   return openTokenReviews(connect, audience)
 }

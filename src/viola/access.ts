@@ -34,7 +34,7 @@ export function localRoute(settings: ViolaSettings): Route & { access: OwnAccess
 
 export async function connectLocal(settings: ViolaSettings, log: Log): Promise<KubeClient> {
   const access = await clusterAccess(localRoute(settings).access, '.', settings)
-  return connectKube(access, { log, requestTimeoutMs: settings.KUBE_TIMEOUT, attempts: 2, longestWaitMs: 1_000 })
+  return connectKube(access, { log, requestTimeoutMs: settings.KUBE_TIMEOUT, attempts: 2, maxRetryDelayMs: 1_000 })
 }
 
 /** A client that is made when it is first needed; one that could not be made is tried again. */

@@ -80,7 +80,7 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
   function open({ access, namespace }: Door): Cluster {
     const { KUBE_TIMEOUT: requestTimeoutMs, VIOLA_PARALLEL: parallel } = settings
     // Whoever asks has a time limit too: a dead cluster is better told than tried again and again.
-    const kube = connectKube(access, { log, requestTimeoutMs, attempts: 2, longestWaitMs: 1_000 })
+    const kube = connectKube(access, { log, requestTimeoutMs, attempts: 2, maxRetryDelayMs: 1_000 })
     return openCluster({ kube, namespace, parallel, log: log.with({ server: access.server }) })
   }
 

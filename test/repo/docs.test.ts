@@ -1,4 +1,4 @@
-/** The documents: links lead somewhere, generated pages are up to date, the manual knows every target. */
+/** The documents: links point to files, generated pages are up to date, `make help` lists every target. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { root } from './sources.ts'
 
 const pages = globSync(['*.md', 'docs/**/*.md', 'config/**/*.md', 'deployments/**/*.md'], { cwd: root }).sort()
 
-test('links in the documents lead to files that exist', () => {
+test('links in the documents point to files that exist', () => {
   const broken = pages.flatMap(page =>
     linksOf(readFileSync(join(root, page), 'utf8'))
       .filter(link => !/^[a-z]+:/.test(link) && !link.startsWith('#'))
@@ -18,29 +18,29 @@ test('links in the documents lead to files that exist', () => {
   assert.deepEqual(broken, [])
 })
 
-test('a link to nowhere would be found', () => {
+test('the check finds a link and skips code', () => {
   assert.deepEqual(linksOf('see [x](src/none.ts) and `[no](code)`'), ['src/none.ts'])
 })
 
-test('every page of the documents is in the index of its language', () => {
+test('the index of each language lists every page', () => {
   const indexed = (index: string) => linksOf(readFileSync(join(root, index), 'utf8')).map(link => join('docs', link))
   const [inEnglish, inKorean] = [indexed('docs/README.md'), indexed('docs/README.ko.md')]
-  // Figures and how they were measured come with the benches.
-  const meant = [...pages, ...globSync('docs/reference/*.yaml', { cwd: root })].filter(
+  // The benches write the pages of figures and of how they were measured.
+  const expected = [...pages, ...globSync('docs/reference/*.yaml', { cwd: root })].filter(
     page =>
       /^docs\/(guides|reference|examples)\/|^docs\/decisions\/README|^ARCHITECTURE/.test(page) &&
       !/^docs\/(reference\/figures|guides\/measured)\b/.test(page),
   )
-  const lost = meant.filter(page => {
+  const missing = expected.filter(page => {
     const korean = page.replace(/\.md$/, '.ko.md')
     if (page.endsWith('.ko.md')) return !inKorean.includes(page)
-    // A page that is in one language only is in both.
+    // Both indexes list a page that exists in English only.
     return !inEnglish.includes(page) || (!pages.includes(korean) && !inKorean.includes(page))
   })
-  assert.deepEqual(lost, [])
+  assert.deepEqual(missing, [])
 })
 
-test('the front page leads to the index', () => {
+test('the README links to the index', () => {
   for (const [page, index] of [
     ['README.md', 'docs/README.md'],
     ['README.ko.md', 'docs/README.ko.md'],
@@ -60,12 +60,12 @@ test('make help lists every target', () => {
   assert.deepEqual(missing, [])
 })
 
-test('every Korean page stands beside its English one', () => {
+test('every Korean page has an English page', () => {
   const alone = pages.filter(page => page.endsWith('.ko.md') && !pages.includes(page.replace('.ko.md', '.md')))
   assert.deepEqual(alone, [])
 })
 
-test('the tree speaks of no machine of its own', () => {
+test('no file contains a path of a developer machine', () => {
   const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' })
     .split('\n')
     .filter(path => path && path !== 'package-lock.json')

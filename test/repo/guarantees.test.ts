@@ -1,4 +1,4 @@
-/** The pages of guarantees and of the track record: every test that they name exists, in both languages. */
+/** The pages of guarantees and track record name only tests that exist, in both languages. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { root } from './sources.ts'
 
 const pageOf = (name: string) => readFileSync(join(root, 'docs/guides', name), 'utf8')
 
-/** `- [src/x.test.ts](../../src/x.test.ts): ` and the name of the test in backticks; words may stand before the link. */
+/** `- [src/x.test.ts](../../src/x.test.ts): ` and the name of the test in backticks; text may precede the link. */
 function proofsIn(page: string): { file: string; name: string }[] {
   return [...page.matchAll(/^- .*?\[([^\]]+\.test\.ts)\]\([^)]*\): `(.+)`$/gm)].map(([, file = '', name = '']) => ({
     file,
@@ -15,7 +15,7 @@ function proofsIn(page: string): { file: string; name: string }[] {
   }))
 }
 
-function isThere({ file, name }: { file: string; name: string }): boolean {
+function exists({ file, name }: { file: string; name: string }): boolean {
   const path = join(root, file)
   if (!existsSync(path)) return false
   const text = readFileSync(path, 'utf8')
@@ -27,12 +27,12 @@ for (const page of ['guarantees', 'track-record']) {
     const proofs = proofsIn(pageOf(`${page}.md`))
     assert.ok(proofs.length > 5)
     assert.deepEqual(
-      proofs.filter(proof => !isThere(proof)),
+      proofs.filter(proof => !exists(proof)),
       [],
     )
   })
 
-  test(`${page} says the same in Korean`, () => {
+  test(`${page} names the same tests in Korean`, () => {
     const [english, korean] = [pageOf(`${page}.md`), pageOf(`${page}.ko.md`)]
     assert.deepEqual(proofsIn(korean), proofsIn(english))
     const heads = (text: string) => text.split('\n').filter(line => line.startsWith('## ')).length
@@ -40,7 +40,7 @@ for (const page of ['guarantees', 'track-record']) {
   })
 }
 
-test('every guarantee of the design has its section, with what is not promised and at least two tests', () => {
+test('every guarantee has a section with its limits and at least two tests', () => {
   const sections = pageOf('guarantees.md').split(/^## /m).slice(1)
   assert.deepEqual(
     sections.map(section => /^G\d+/.exec(section)?.[0]),
@@ -52,7 +52,7 @@ test('every guarantee of the design has its section, with what is not promised a
   }
 })
 
-test('every entry of the track record can be reproduced, names its change and the test that holds it', () => {
+test('every entry of the track record has steps to reproduce, a commit and one test', () => {
   const entries = pageOf('track-record.md').split(/^## /m).slice(1)
   for (const entry of entries) {
     assert.match(entry, /^- Reproduce: .{20,}/m)
@@ -61,8 +61,8 @@ test('every entry of the track record can be reproduced, names its change and th
   }
 })
 
-test('a test that is not there would be found', () => {
-  const [proof] = proofsIn('- [src/kube/queue.test.ts](../../src/kube/queue.test.ts): `a key flies away`')
-  assert.deepEqual(proof, { file: 'src/kube/queue.test.ts', name: 'a key flies away' })
-  assert.equal(proof && isThere(proof), false)
+test('the check finds a missing test', () => {
+  const [proof] = proofsIn('- [src/kube/queue.test.ts](../../src/kube/queue.test.ts): `no such test`')
+  assert.deepEqual(proof, { file: 'src/kube/queue.test.ts', name: 'no such test' })
+  assert.equal(proof && exists(proof), false)
 })

@@ -1,4 +1,4 @@
-/** The catalogue of metrics keeps to the conventions of Prometheus, and alerts and board to the catalogue. */
+/** The metric catalogue follows the naming rules of Prometheus; alerts and dashboard use only metrics of the catalogue. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,10 +7,10 @@ import { parse } from 'yaml'
 import { type Metric, metricCatalogue, processMetrics } from '../../src/contract/metrics.ts'
 import { root } from './sources.ts'
 
-const own: [string, Metric][] = Object.values(metricCatalogue).flatMap(part => Object.entries<Metric>(part))
+const own: [string, Metric][] = Object.values(metricCatalogue).flatMap(component => Object.entries<Metric>(component))
 const known = new Map<string, Metric>([...own, ...Object.entries(processMetrics)])
 
-test('metrics are named as Prometheus asks: a prefix, the unit last, counters in _total', () => {
+test('metric names follow Prometheus: a prefix, the unit last, counters end in _total', () => {
   const wrong = [...known].filter(([name, { type }]) => {
     const bare = name.replace(/_total$/, '')
     return (
@@ -24,7 +24,7 @@ test('metrics are named as Prometheus asks: a prefix, the unit last, counters in
   assert.deepEqual(wrong, [])
 })
 
-test('every metric has words, and every label a bound', () => {
+test('every metric has a help text, and every label a set of values', () => {
   const wrong = own.filter(
     ([, { help, labels }]) =>
       !/^[A-Z0-9].*\.$/.test(help) ||
@@ -33,11 +33,11 @@ test('every metric has words, and every label a bound', () => {
   assert.deepEqual(wrong, [])
 })
 
-/** What Prometheus itself adds. */
+/** Labels that Prometheus adds. */
 const always = ['job', 'instance', 'namespace', 'pod', 'le']
-const words = /^(by|without|on|ignoring|group_left|group_right|and|or|unless|bool|offset|inf|nan)$/i
+const keywords = /^(by|without|on|ignoring|group_left|group_right|and|or|unless|bool|offset|inf|nan)$/i
 
-/** Every metric of an expression with the labels that it is asked for; labels in `by (…)` go to all of them. */
+/** The metrics of an expression, each with the labels that it uses; labels in `by (…)` count for all of them. */
 function metricsIn(expression: string): { name: string; labels: string[] }[] {
   const grouped = [...expression.matchAll(/\b(?:by|without|on|ignoring)\s*\(([^)]*)\)/g)].flatMap(([, list = '']) =>
     list.split(',').map(label => label.trim()),
@@ -47,7 +47,7 @@ function metricsIn(expression: string): { name: string; labels: string[] }[] {
     .replace(/\[[^\]]*\]/g, ' ')
     .replace(/\$__\w+/g, ' ')
   return [...bare.matchAll(/\b([a-zA-Z_:][a-zA-Z0-9_:]*)\s*(\(|\{[^}]*\})?/g)].flatMap(([, name = '', next = '']) => {
-    if (next === '(' || words.test(name) || /"[^"]*$/.test(bare.slice(0, bare.indexOf(name)))) return []
+    if (next === '(' || keywords.test(name) || /"[^"]*$/.test(bare.slice(0, bare.indexOf(name)))) return []
     const matched = [...next.matchAll(/([a-zA-Z_]\w*)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label)
     return [{ name, labels: [...matched, ...grouped] }]
   })
@@ -55,11 +55,11 @@ function metricsIn(expression: string): { name: string; labels: string[] }[] {
 
 function unknownIn(expression: string): string[] {
   const found = metricsIn(expression)
-  if (found.length === 0) return [`${expression}: asks for nothing`]
+  if (found.length === 0) return [`${expression}: has no metric`]
   return found.flatMap(({ name, labels }) => {
     if (name === 'up') return []
     const metric = known.get(name) ?? known.get(name.replace(/_(bucket|sum|count)$/, ''))
-    if (!metric) return [`${expression}: ${name} is no metric`]
+    if (!metric) return [`${expression}: ${name} is not a metric`]
     return labels
       .filter(label => !always.includes(label) && !Object.hasOwn(metric.labels, label))
       .map(label => `${expression}: ${name} has no label ${label}`)
@@ -72,7 +72,7 @@ interface Alerts {
 const alerts: Alerts = parse(readFileSync(join(root, 'deployments/helm/files/alerts.yaml'), 'utf8'))
 const rules = alerts.groups.flatMap(group => group.rules)
 
-test('alerts ask for metrics and labels that there are', () => {
+test('alerts use metrics and labels that exist', () => {
   assert.ok(rules.length > 5)
   assert.deepEqual(
     rules.flatMap(({ expr }) => unknownIn(expr)),
@@ -80,13 +80,13 @@ test('alerts ask for metrics and labels that there are', () => {
   )
 })
 
-test('alerts speak only of values that a label can have, and of labels that are left', () => {
+test('alerts use only possible label values and labels that the expression keeps', () => {
   const wrong = rules.flatMap(({ alert, expr, annotations = {} }) => {
     const values = [...expr.matchAll(/([a-z_]\w*)="([^"]*)"/g)].filter(([, label = '', value = '']) => {
       const bounds = metricsIn(expr).map(({ name }) => known.get(name)?.labels[label])
       return !bounds.some(bound => typeof bound === 'string' || bound?.includes(value))
     })
-    const told = [
+    const annotated = [
       ...Object.values(annotations)
         .join(' ')
         .matchAll(/\$labels\.(\w+)/g),
@@ -95,19 +95,21 @@ test('alerts speak only of values that a label can have, and of labels that are 
       .exec(expr)?.[1]
       ?.split(',')
       .map(label => label.trim())
-    const left = by ?? metricsIn(expr).flatMap(({ name }) => Object.keys(known.get(name)?.labels ?? {}))
+    const remaining = by ?? metricsIn(expr).flatMap(({ name }) => Object.keys(known.get(name)?.labels ?? {}))
     return [
       ...values.map(([matcher]) => `${alert}: ${matcher}`),
-      ...told.filter(label => ![...left, ...always].includes(label)).map(label => `${alert}: $labels.${label}`),
+      ...annotated
+        .filter(label => ![...remaining, ...always].includes(label))
+        .map(label => `${alert}: $labels.${label}`),
     ]
   })
   assert.deepEqual(wrong, [])
 })
 
-test('the board asks for metrics and labels that there are', () => {
-  const board = readFileSync(join(root, 'deployments/helm/files/grafana.json'), 'utf8')
+test('the Grafana dashboard uses metrics and labels that exist', () => {
+  const dashboard = readFileSync(join(root, 'deployments/helm/files/grafana.json'), 'utf8')
   const expressions: string[] = []
-  JSON.parse(board, (key, value) => {
+  JSON.parse(dashboard, (key, value) => {
     if (key === 'expr') expressions.push(String(value))
     return value
   })
@@ -115,10 +117,10 @@ test('the board asks for metrics and labels that there are', () => {
   assert.deepEqual(expressions.flatMap(unknownIn), [])
 })
 
-test('a metric or label that is not there would be found', () => {
+test('the check finds an unknown metric and an unknown label', () => {
   assert.deepEqual(unknownIn('sum by (state) (rate(multinic_results_total{reason="x"}[5m])) > 0'), [])
   assert.deepEqual(unknownIn('sum(multinic_gone) by (state)'), [
-    'sum(multinic_gone) by (state): multinic_gone is no metric',
+    'sum(multinic_gone) by (state): multinic_gone is not a metric',
   ])
   assert.deepEqual(unknownIn('multinic_configs{color="red"}'), [
     'multinic_configs{color="red"}: multinic_configs has no label color',

@@ -1,4 +1,4 @@
-/** The threat model: every threat has a bound, and tests that exist. */
+/** The threat model: every threat has a limit and names tests that exist. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -7,22 +7,22 @@ import { root } from './sources.ts'
 
 interface Threat {
   threat: string
-  bound: string
+  limit: string
   tests: { name: string; file: string }[]
 }
 
 /** Rows of the table whose last column holds links to tests. */
 function threatsIn(markdown: string): Threat[] {
   return [...markdown.matchAll(/^\| ([^|\n]+) \| ([^|\n]+) \| (\[[^\n]+\)) \|$/gm)].map(
-    ([, threat = '', bound = '', proofs = '']) => ({
+    ([, threat = '', limit = '', proofs = '']) => ({
       threat,
-      bound,
+      limit,
       tests: [...proofs.matchAll(/\[([^\]]+)\]\(([^)]+)\)/g)].map(([, name = '', file = '']) => ({ name, file })),
     }),
   )
 }
 
-/** Names are kept in texts of one kind or another, some of them with parts that are filled in: `${name} is refused`. */
+/** The name stands in any kind of string, also in a template: `${name} is refused`. */
 function hasTest(file: string, name: string): boolean {
   return existsSync(file) && readFileSync(file, 'utf8').replaceAll("\\'", "'").includes(name)
 }
@@ -31,11 +31,11 @@ const pages = ['docs/guides/security.md', 'docs/guides/security.ko.md']
 const read = (page: string) => threatsIn(readFileSync(join(root, page), 'utf8'))
 
 for (const page of pages)
-  test(`${page}: each threat has a bound and names tests that exist`, () => {
+  test(`${page}: each threat has a limit and names tests that exist`, () => {
     const threats = read(page)
     assert.ok(threats.length >= 20, `${threats.length} threats`)
-    for (const { threat, bound, tests } of threats) {
-      assert.ok(bound.length > 10 && tests.length > 0, threat)
+    for (const { threat, limit, tests } of threats) {
+      assert.ok(limit.length > 10 && tests.length > 0, threat)
       for (const { name, file } of tests)
         assert.ok(hasTest(join(root, dirname(page), file), name), `${threat}: ${file} has no test "${name}"`)
     }
@@ -46,8 +46,8 @@ test('both pages name the same tests', () => {
   assert.deepEqual(korean, english)
 })
 
-test('a test that is not there would be missed', () => {
-  const [one] = threatsIn('| a threat | a bound of some kind | [no such test](../x.test.ts) |')
+test('the check finds a missing test', () => {
+  const [one] = threatsIn('| a threat | a limit of some kind | [no such test](../x.test.ts) |')
   assert.deepEqual(one?.tests, [{ name: 'no such test', file: '../x.test.ts' }])
   assert.equal(hasTest(join(root, 'test/repo/docs.test.ts'), 'no such test'), false)
 })

@@ -1,18 +1,18 @@
-/** House rules: who may import whom, which files stay pure, what the agent carries. */
+/** Layout of the source tree: which folder imports which, which files are pure, which packages the bundles contain. */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { buildAgent, buildProgram } from '../../scripts/build.ts'
-import { isTest, root, type Source, sources } from './sources.ts'
+import { importsOf, isTest, root, type Source, sources } from './sources.ts'
 
 const all = sources()
 const code = all.filter(({ path }) => !isTest(path))
 
-/** What each folder of src may import of ours, besides itself. */
 const process = ['runtime', 'telemetry']
+/** The folders that each folder of src may import, besides itself. */
 const mayImport: Record<string, string[]> = {
   contract: [],
   runtime: [],
@@ -29,17 +29,17 @@ const mayImport: Record<string, string[]> = {
   cli: ['contract', 'kube', ...process],
   program: ['agent', 'cli', 'controller', 'inventory', 'operator', 'server', 'viola', ...process],
 }
-/** The agent carries no packages, so it takes only what needs none. */
-const forAgent = ['src/runtime/errors.ts', 'src/telemetry/log.ts', 'src/runtime/env.ts']
+/** The agent bundles no packages, so it imports only files that need none. */
+const agentFiles = ['src/runtime/errors.ts', 'src/telemetry/log.ts', 'src/runtime/env.ts']
 
 const folderOf = (path: string) => /^src\/([^/]+)\//.exec(path)?.[1]
 
-test('folders of src import only what lies below them', () => {
+test('a folder of src imports only the folders below it', () => {
   const broken = code.flatMap(({ path, imports }) => {
     const folder = folderOf(path)
     if (!folder) return []
     const allowed = mayImport[folder] ?? assert.fail(`${path}: no rule names its folder`)
-    const files = folder === 'agent' ? forAgent : []
+    const files = folder === 'agent' ? agentFiles : []
     return imports
       .filter(({ of }) => /^(src|sandbox|web|test|scripts)\//.test(of))
       .filter(({ of }) => folderOf(of) !== folder && !allowed.includes(folderOf(of) ?? '') && !files.includes(of))
@@ -48,14 +48,18 @@ test('folders of src import only what lies below them', () => {
   assert.deepEqual(broken, [])
 })
 
-test('the words import zod and nothing else, and the files for the agent not even that', () => {
-  const free = ['address', 'duration', 'hash', 'interfaces', 'json', 'object'].map(name => `src/contract/${name}.ts`)
-  const isFree = (path: string) => free.includes(path) || path.startsWith('src/contract/reasons/')
+test('the contract imports zod only, and its files for the agent import nothing', () => {
+  const withoutZod = ['address', 'duration', 'hash', 'interfaces', 'json', 'object'].map(
+    name => `src/contract/${name}.ts`,
+  )
+  const needsNothing = (path: string) => withoutZod.includes(path) || path.startsWith('src/contract/reasons/')
   const foreign = code
     .filter(({ path }) => folderOf(path) === 'contract')
     .flatMap(({ path, imports }) =>
       imports
-        .filter(({ of }) => !of.startsWith('src/contract/') && of !== 'node:crypto' && (of !== 'zod' || isFree(path)))
+        .filter(
+          ({ of }) => !of.startsWith('src/contract/') && of !== 'node:crypto' && (of !== 'zod' || needsNothing(path)),
+        )
         .map(({ of }) => `${path} imports ${of}`),
     )
   assert.deepEqual(foreign, [])
@@ -63,67 +67,93 @@ test('the words import zod and nothing else, and the files for the agent not eve
 
 const isPure = (path: string) => /\/(plan|status|verify|detect)\.ts$|\/render\/|^src\/controller\/plan\//.test(path)
 
-test('files that decide are pure: no clock, no environment, no I/O', () => {
+test('files that decide are pure: no clock, environment or I/O', () => {
   const broken = code.filter(({ path }) => isPure(path)).flatMap(impurities)
   assert.deepEqual(broken, [])
 })
 
 function impurities({ path, text, imports }: Source): string[] {
   const modules = imports.filter(({ of, types }) => !types && of.startsWith('node:')).map(({ of }) => of)
-  const words = [/\bprocess\./, /\bDate\.now\b/, /\bnew Date\(\)/, /\bfetch\(/, /\bMath\.random\b/, /\bsetTimeout\b/]
-    .filter(word => word.test(text))
+  const calls = [/\bprocess\./, /\bDate\.now\b/, /\bnew Date\(\)/, /\bfetch\(/, /\bMath\.random\b/, /\bsetTimeout\b/]
+    .filter(call => call.test(text))
     .map(String)
-  return [...modules, ...words].map(what => `${path}: ${what}`)
+  return [...modules, ...calls].map(impurity => `${path}: ${impurity}`)
 }
 
-test('a planted impurity and a planted import are caught', () => {
+test('the check finds a planted clock and a planted module', () => {
   const planted: Source = {
     path: 'src/x/plan.ts',
     text: 'const now = Date.now()',
-    imports: [{ of: 'node:fs', types: false }],
+    imports: importsOf('src/x/plan.ts', "import { readFileSync } from 'node:fs'"),
   }
   assert.deepEqual(impurities(planted), ['src/x/plan.ts: node:fs', 'src/x/plan.ts: /\\bDate\\.now\\b/'])
 })
 
-test('only one file reads the environment', () => {
+test('only src/runtime/env.ts reads the environment', () => {
   const readers = code.filter(({ text }) => /\bprocess\.env\b|\bprocess\[['"]env/.test(text)).map(({ path }) => path)
   assert.deepEqual(readers, ['src/runtime/env.ts'])
 })
 
-test('every source file says what it is for', () => {
-  const silent = code.filter(({ text }) => !/^(#!.*\n)?\/\*\*[\s\S]{20,}?\*\//.test(text)).map(({ path }) => path)
-  assert.deepEqual(silent, [])
+test('every source file begins with a comment that says what it is for', () => {
+  const missing = code.filter(({ text }) => !/^(#!.*\n)?\/\*\*[\s\S]{20,}?\*\//.test(text)).map(({ path }) => path)
+  assert.deepEqual(missing, [])
 })
 
-test('files are short enough to read in one go', () => {
-  const long = [...all, ...sources('sandbox/**/*.ts'), ...sources('test/**/*.ts'), ...sources('scripts/**/*.ts')]
+test('no file has more than 400 lines', () => {
+  const long = sources('{src,sandbox,web,test,scripts}/**/*.{ts,tsx}')
     .map(({ path, text }) => [path, text.split('\n').length - 1] as const)
     .filter(([, lines]) => lines > 400)
     .map(([path, lines]) => `${path}: ${lines} lines`)
   assert.deepEqual(long, [])
 })
 
-test('no room without a name', () => {
+test('src holds folders and one entry point', () => {
+  const loose = readdirSync(join(root, 'src'), { withFileTypes: true }).filter(entry => !entry.isDirectory())
+  assert.deepEqual(
+    loose.map(({ name }) => name),
+    ['main.ts'],
+  )
+})
+
+test('test holds folders and at most two files', () => {
+  const loose = readdirSync(join(root, 'test'), { withFileTypes: true }).filter(entry => !entry.isDirectory())
+  assert.ok(loose.length <= 2, loose.map(({ name }) => name).join(', '))
+})
+
+test('product code imports no test fixture', () => {
+  const product = sources('{src,sandbox,web,scripts}/**/*.{ts,tsx}').filter(({ path }) => !isTest(path))
+  assert.deepEqual(product.flatMap(fixturesIn), [])
+  const planted = importsOf('src/x/run.ts', "import type { aConfig } from '../controller/controller.fixture.ts'")
+  assert.deepEqual(fixturesIn({ path: 'src/x/run.ts', imports: planted }), [
+    'src/x/run.ts imports src/controller/controller.fixture.ts',
+  ])
+})
+
+function fixturesIn({ path, imports }: Pick<Source, 'path' | 'imports'>): string[] {
+  return imports.filter(({ of }) => of.endsWith('.fixture.ts')).map(({ of }) => `${path} imports ${of}`)
+}
+
+test('no file or folder has a name without a meaning', () => {
   const vague = all
     .filter(({ path }) => /\/(utils?|helpers?|common|misc|shared)(\.ts|\/)/.test(path))
     .map(({ path }) => path)
   assert.deepEqual(vague, [])
 })
 
-test('the bundles hold just the packages that were agreed on, the agent none', async () => {
+test('the program bundles only the listed packages, the agent none', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-bundle-'))
   try {
     assert.deepEqual(await buildAgent(join(dir, 'agent.cjs')), [])
     assert.equal(readFileSync(join(root, 'deployments/images/agent.deps.txt'), 'utf8'), '')
     const packages = await buildProgram(join(dir, 'multinic.mjs'))
-    const agreed = readFileSync(join(root, 'deployments/images/multinic.deps.txt'), 'utf8').trimEnd().split('\n')
-    assert.deepEqual(packages, agreed, 'run make generate and look at what came in')
+    const listed = readFileSync(join(root, 'deployments/images/multinic.deps.txt'), 'utf8').trimEnd().split('\n')
+    assert.deepEqual(packages, listed, 'run make generate and review the new packages')
   } finally {
     rmSync(dir, { recursive: true })
   }
 })
 
-test('lock files name no registry', () => {
+test('package-lock.json names no registry and is the only lock file', () => {
   assert.doesNotMatch(readFileSync(join(root, 'package-lock.json'), 'utf8'), /"resolved"/)
   for (const other of ['yarn.lock', 'pnpm-lock.yaml', 'npm-shrinkwrap.json'])
     assert.ok(!existsSync(join(root, other)), other)

@@ -5,8 +5,8 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { after, suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { kernel, macsOf, table } from '../../test/rigs/host/kernel-state.ts'
 import { diskOf, foreignState, nodesUntil, wish } from '../../test/rigs/host/node.ts'
-import { kernel, macsOf, table } from '../../test/rigs/host/seen.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
 const node = nodesUntil(after)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { aNode } from './agent.fixture.ts'
 import { applyUnits } from './apply.ts'
-import { aNode } from './given.ts'
 import type { Host, Ran } from './host.ts'
 import { hostPaths } from './paths.ts'
 import type { Unit } from './unit.ts'

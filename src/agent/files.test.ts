@@ -4,11 +4,11 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { macOf } from './agent.fixture.ts'
 import type { Change } from './change.ts'
 import { commitFiles } from './files.ts'
-import { macOf } from './given.ts'
 import { kernelHost } from './host.ts'
-import { filesOfId, recordPath } from './owned.ts'
+import { filesOfId, recordPath } from './ownership.ts'
 import { pathsUnder } from './paths.ts'
 import type { Unit } from './unit.ts'
 

@@ -6,7 +6,7 @@ import { basename, dirname } from 'node:path'
 import type { Change } from './change.ts'
 import type { Host } from './host.ts'
 import { directoriesOf } from './observe.ts'
-import { recordsDirectory } from './owned.ts'
+import { recordsDirectory } from './ownership.ts'
 import type { Paths } from './paths.ts'
 import type { Unit } from './unit.ts'
 

@@ -2,7 +2,7 @@
  * The same as in `killed.root.test.ts` where it takes longer: ten NICs, and NICs that take over each other's numbers.
  */
 import { test } from 'node:test'
-import { killEverywhere } from '../../test/rigs/host/killed.ts'
+import { killEverywhere } from '../../test/rigs/host/kill-at-every-step.ts'
 import { wish } from '../../test/rigs/host/node.ts'
 
 test('ten NICs that come, and go, may be killed after every single step', { timeout: 20 * 60_000 }, () =>

@@ -2,7 +2,7 @@
  * Killed at any step, every NIC ends in its old good state or in its new one, and nothing foreign is touched (G1, G6).
  */
 import { test } from 'node:test'
-import { killEverywhere } from '../../test/rigs/host/killed.ts'
+import { killEverywhere } from '../../test/rigs/host/kill-at-every-step.ts'
 import { wish } from '../../test/rigs/host/node.ts'
 
 test('two NICs that come, and go, may be killed after every single step', { timeout: 280_000 }, () =>

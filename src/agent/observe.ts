@@ -4,10 +4,9 @@
  * Two processes: one `ip -batch` for everything, and one for the IPv6 rules, which need a switch of their own.
  */
 
-import { refusedAltnames } from './altnames.ts'
 import type { Host } from './host.ts'
-import type { NetworkManager } from './manager.ts'
-import { sysctlKeys } from './nic.ts'
+import type { NetworkManager } from './network-manager.ts'
+import { sysctlKeys } from './nic-state.ts'
 import {
   type FileState,
   jsonArrays,
@@ -21,8 +20,9 @@ import {
   parseRules,
   type RuleSeen,
 } from './observed.ts'
-import { allIds, filesOfId, macIn, parseRecord, recordsDirectory } from './owned.ts'
+import { allIds, filesOfId, macIn, parseRecord, recordsDirectory } from './ownership.ts'
 import type { Paths } from './paths.ts'
+import { refusedAltnames } from './refused-altnames.ts'
 
 export interface Question {
   paths: Paths

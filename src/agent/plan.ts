@@ -7,10 +7,9 @@ import { type Cidr, canonical, contains, overlaps, parseCidr, parseIp } from '..
 import { type Interface, interfaceName, outsideItsCidr } from '../contract/interfaces.ts'
 import { type Change, type RouteSpec, routeText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
+import { altnameOf, priorityOf, type WantedNic, wantedNics } from './desired.ts'
 import { type Backend, detectBackend } from './detect.ts'
-import { afterUnits } from './model.ts'
-import { joinGroups, parkNames } from './naming.ts'
-import { changesBetween, type NicState, nicState, type Scope } from './nic.ts'
+import { changesBetween, type NicState, nicState, type Scope } from './nic-state.ts'
 import { type Link, linksByMac, type Observed, protocolKernel, type RuleSeen } from './observed.ts'
 import {
   allIds,
@@ -21,14 +20,15 @@ import {
   recordPath,
   recordText,
   sysctlFileOf,
-} from './owned.ts'
+} from './ownership.ts'
 import type { Paths } from './paths.ts'
+import { afterUnits } from './predict.ts'
 import { carriesNode, type Ground, type Refusal, refuse } from './preflight.ts'
 import { planRemovals } from './removal.ts'
+import { joinGroups, parkNames } from './renames.ts'
 import { setsKey } from './render/device.ts'
 import { filesFor } from './render/files.ts'
 import type { Unit } from './unit.ts'
-import { altnameOf, priorityOf, type WantedNic, wantedNics } from './wanted.ts'
 
 export interface Question {
   interfaces: readonly Interface[]

@@ -6,6 +6,7 @@
 import { overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
 import type { Settings } from './config.ts'
+import { priorityOf, type WantedNic } from './desired.ts'
 import {
   type FileState,
   type Link,
@@ -15,9 +16,8 @@ import {
   type RouteSeen,
   tableMain,
 } from './observed.ts'
-import { filesOfId, isForeign, macIn, type OwnedNic } from './owned.ts'
+import { filesOfId, isForeign, macIn, type OwnedNic } from './ownership.ts'
 import type { Paths } from './paths.ts'
-import { priorityOf, type WantedNic } from './wanted.ts'
 
 export interface Refusal {
   reason: InterfaceReason

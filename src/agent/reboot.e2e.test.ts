@@ -7,9 +7,9 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hasNetworkd, hasUdev, runUdev, startNetworkd } from '../../test/rigs/host/boot.ts'
+import { kernel, table } from '../../test/rigs/host/kernel-state.ts'
 import { hasNetworkManager, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
 import { type RigNode, wish, withNode } from '../../test/rigs/host/node.ts'
-import { kernel, table } from '../../test/rigs/host/seen.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
 const primary =

@@ -7,11 +7,11 @@ import { inWords } from './change.ts'
 import { commitFiles, dropLeftovers, stageFiles } from './files.ts'
 import type { Host } from './host.ts'
 import { clearJournal, readJournal } from './journal.ts'
-import type { NetworkManager } from './manager.ts'
+import type { NetworkManager } from './network-manager.ts'
 import { observe } from './observe.ts'
 import type { Observed } from './observed.ts'
 import type { Paths } from './paths.ts'
-import { planUndo } from './undo.ts'
+import { planUndo } from './rollback-plan.ts'
 import type { Unit } from './unit.ts'
 
 interface Ground {

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { hasBus, startBus } from '../../test/rigs/host/bus.ts'
+import { hasBus, startBus } from '../../test/rigs/host/dbus.ts'
 import { wish, withNode } from '../../test/rigs/host/node.ts'
 
 const program = ['/usr/libexec/netplan/netplan-dbus', '/usr/lib/netplan/netplan-dbus'].find(path => existsSync(path))

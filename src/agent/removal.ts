@@ -7,13 +7,13 @@ import type { Interface } from '../contract/interfaces.ts'
 import { interfaceName } from '../contract/interfaces.ts'
 import type { Change } from './change.ts'
 import type { Settings } from './config.ts'
-import { changesBetween, fileChanges, type NicState, nicState, nodeState, type Scope } from './nic.ts'
+import { altnameOf, priorityOf } from './desired.ts'
+import { changesBetween, fileChanges, type NicState, nicState, nodeState, type Scope } from './nic-state.ts'
 import { type Link, linksByMac, type Observed, protocolStatic, type RuleSeen } from './observed.ts'
-import { allIds, filesOfId, isForeign, macIn, type OwnedNic, recordPath } from './owned.ts'
+import { allIds, filesOfId, isForeign, macIn, type OwnedNic, recordPath } from './ownership.ts'
 import type { Paths } from './paths.ts'
 import { carriesNode, foreignOwner, type Ground, type Refusal } from './preflight.ts'
 import type { Unit } from './unit.ts'
-import { altnameOf, priorityOf } from './wanted.ts'
 
 export interface RemovalQuestion {
   interfaces: readonly Interface[]

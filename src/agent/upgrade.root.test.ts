@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { after, suite, test } from 'node:test'
+import { kernel } from '../../test/rigs/host/kernel-state.ts'
 import { diskOf, nodesUntil, wish } from '../../test/rigs/host/node.ts'
-import { kernel } from '../../test/rigs/host/seen.ts'
 
 const node = nodesUntil(after)
 

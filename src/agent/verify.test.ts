@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aNode, anAddress, anInterface, aRoute, aRule, theSettings } from './given.ts'
-import { afterUnits } from './model.ts'
+import { aNode, anAddress, anInterface, aRoute, aRule, theSettings } from './agent.fixture.ts'
 import type { Observed } from './observed.ts'
 import { hostPaths } from './paths.ts'
 import { planRun } from './plan.ts'
+import { afterUnits } from './predict.ts'
 import { differences, fileDifferences } from './verify.ts'
 
 const start = aNode(1)

@@ -5,9 +5,9 @@
  */
 import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
 import { routeText, ruleText } from './change.ts'
-import { routeSpec, ruleSpec } from './nic.ts'
+import type { WantedNic } from './desired.ts'
+import { routeSpec, ruleSpec } from './nic-state.ts'
 import { type FileState, linkByIndex, type Observed, ownMac, protocolStatic, tableMain } from './observed.ts'
-import type { WantedNic } from './wanted.ts'
 
 export interface Difference {
   reason: InterfaceReason

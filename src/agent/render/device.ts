@@ -3,7 +3,7 @@
  *
  * Pure.
  */
-import type { WantedNic } from '../wanted.ts'
+import type { WantedNic } from '../desired.ts'
 
 /** udev takes the first file that matches; 05 sorts before those of Netplan and of the system. */
 export function linkFile(nic: WantedNic): string {

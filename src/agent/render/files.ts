@@ -4,10 +4,10 @@
  * Pure. A directory that is not on the host gets no file.
  */
 import type { BackendKind } from '../config.ts'
+import type { WantedNic } from '../desired.ts'
 import type { FileState } from '../observed.ts'
-import { profileUuid } from '../owned.ts'
+import { profileUuid } from '../ownership.ts'
 import type { Paths } from '../paths.ts'
-import type { WantedNic } from '../wanted.ts'
 import { linkFile, sysctlFile } from './device.ts'
 import { ifcfgFiles } from './ifcfg.ts'
 import { netplanFile } from './netplan.ts'

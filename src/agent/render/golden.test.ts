@@ -11,10 +11,10 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Interface } from '../../contract/interfaces.ts'
 import { environment } from '../../runtime/env.ts'
+import { theSettings } from '../agent.fixture.ts'
 import { type BackendKind, backends } from '../config.ts'
-import { theSettings } from '../given.ts'
+import { wantedNics } from '../desired.ts'
 import { hostPaths } from '../paths.ts'
-import { wantedNics } from '../wanted.ts'
 import { filesFor } from './files.ts'
 
 const golden = fileURLToPath(new URL('../../../test/golden/', import.meta.url))

@@ -5,7 +5,7 @@
  */
 import type { Family } from '../../contract/address.ts'
 import { familyOf, type RouteSpec, type RuleSpec } from '../change.ts'
-import type { WantedNic } from '../wanted.ts'
+import type { WantedNic } from '../desired.ts'
 
 export function ifcfgFiles(nic: WantedNic, uuid: string): Record<string, string> {
   const of = <T>(items: readonly T[], family: Family, familyOfItem: (item: T) => Family) =>

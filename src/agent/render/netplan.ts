@@ -4,7 +4,7 @@
  * Pure. Every text is in quotes: a MAC of digits alone would be a number in YAML.
  */
 import type { RouteSpec, RuleSpec } from '../change.ts'
-import type { WantedNic } from '../wanted.ts'
+import type { WantedNic } from '../desired.ts'
 
 export function netplanFile(nic: WantedNic): string {
   return [

@@ -6,7 +6,7 @@
  * networkd that is restarted before the next boot of our rules, which it would drop.
  */
 import type { RouteSpec, RuleSpec } from '../change.ts'
-import type { WantedNic } from '../wanted.ts'
+import type { WantedNic } from '../desired.ts'
 
 export function networkFile(nic: WantedNic): string {
   const sections = [

@@ -6,7 +6,7 @@
  */
 import type { Family } from '../../contract/address.ts'
 import { familyOf, type RouteSpec, type RuleSpec } from '../change.ts'
-import type { WantedNic } from '../wanted.ts'
+import type { WantedNic } from '../desired.ts'
 
 export function keyfile(nic: WantedNic, uuid: string): string {
   return [

@@ -6,7 +6,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually } from '../../support/eventually.ts'
-import { ended, hasBus, startBus } from './bus.ts'
+import { ended, hasBus, startBus } from './dbus.ts'
 import type { RigNode } from './node.ts'
 
 export const hasNetworkManager = existsSync('/usr/sbin/NetworkManager') && hasBus

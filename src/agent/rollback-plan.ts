@@ -5,9 +5,9 @@
  */
 import { equalJson } from '../contract/json.ts'
 import { type Change, routeText, ruleText } from './change.ts'
-import { parkingName, parkNames } from './naming.ts'
-import { changesBetween, fileChanges, type NicState, routeSpec, ruleSpec } from './nic.ts'
+import { changesBetween, fileChanges, type NicState, routeSpec, ruleSpec } from './nic-state.ts'
 import { type Link, linkByIndex, type Observed, ownMac } from './observed.ts'
+import { parkingName, parkNames } from './renames.ts'
 import type { Unit } from './unit.ts'
 
 export interface Undo {

@@ -7,10 +7,10 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { AgentInput } from '../../../src/contract/agent-input.ts'
 import { bundled } from './bundle.ts'
+import { macsOf } from './kernel-state.ts'
 import { createNode, foreignState, type RigNic } from './node.ts'
-import { macsOf } from './seen.ts'
 
-const program = fileURLToPath(new URL('./killed-everywhere.ts', import.meta.url))
+const program = fileURLToPath(new URL('./kill-worker.ts', import.meta.url))
 
 export interface Way {
   nics: number
@@ -21,7 +21,7 @@ export interface Way {
 }
 
 export async function killEverywhere(way: Way): Promise<void> {
-  const victim = await bundled('test/rigs/host/victim.ts')
+  const victim = await bundled('test/rigs/host/killable-agent.ts')
   const of = Math.min(4, availableParallelism())
   await Promise.all(Array.from({ length: of }, (_, part) => killOn(way, victim, { part, of })))
 }

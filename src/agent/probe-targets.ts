@@ -6,9 +6,9 @@
  */
 import { contains, parseCidr, parseIp } from '../contract/address.ts'
 import type { ProbeMode, Settings } from './config.ts'
+import type { WantedNic } from './desired.ts'
+import { type Answers, type Target, targetKey } from './neighbour-probe.ts'
 import { linkByIndex, type Observed } from './observed.ts'
-import type { WantedNic } from './wanted.ts'
-import { type Answers, type Target, targetKey } from './wire.ts'
 
 export interface Ours {
   tables: ReadonlySet<number>

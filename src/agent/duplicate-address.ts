@@ -9,11 +9,11 @@
 import { type Applied, applyUnits, type Failures } from './apply.ts'
 import { type Change, familyOf } from './change.ts'
 import type { Host } from './host.ts'
-import type { NetworkManager } from './manager.ts'
+import { askWire, forget, type Target, targetKey } from './neighbour-probe.ts'
+import type { NetworkManager } from './network-manager.ts'
 import { linkByIndex, type Observed, ownMac } from './observed.ts'
 import type { Paths } from './paths.ts'
 import type { Unit } from './unit.ts'
-import { askWire, forget, type Target, targetKey } from './wire.ts'
 
 interface Ground {
   host: Host

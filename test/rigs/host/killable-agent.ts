@@ -7,7 +7,7 @@ import { runAgent } from '../../../src/agent/main.ts'
 import { pathsUnder } from '../../../src/agent/paths.ts'
 import { recover } from '../../../src/agent/recover.ts'
 import { silent } from '../../../src/telemetry/log.ts'
-import { dyingHost } from './dying-host.ts'
+import { dyingHost } from './killable-host.ts'
 
 const [root = '', steps = '', input] = process.argv.slice(2)
 const host = dyingHost(kernelHost(), Number(steps))

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { type Host, kernelHost } from './host.ts'
-import { askWire, targetKey } from './wire.ts'
+import { askWire, targetKey } from './neighbour-probe.ts'
 
 const target = { ifindex: 2, address: '10.0.0.1' }
 const links = [{ name: 'ens3', ifindex: 2 }] as unknown as Parameters<typeof askWire>[2]

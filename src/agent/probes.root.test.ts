@@ -5,8 +5,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { hasNetworkd, startRouter } from '../../test/rigs/host/boot.ts'
+import { kernel, macsOf } from '../../test/rigs/host/kernel-state.ts'
 import { diskOf, foreignState, type Ran, wish, withNode } from '../../test/rigs/host/node.ts'
-import { kernel, macsOf } from '../../test/rigs/host/seen.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
 const outcome = (ran: Ran) => ran.report?.interfaces.map(nic => [nic.status, nic.reason, nic.message])

@@ -4,7 +4,7 @@
  * Pure. Removals are planned first, and everything else on the node as they will leave it; tests hold it to a real kernel.
  */
 import { type Change, familyOf, routeText, ruleKey } from './change.ts'
-import { routeSpec, ruleSpec } from './nic.ts'
+import { routeSpec, ruleSpec } from './nic-state.ts'
 import { type Observed, scopeLink } from './observed.ts'
 import type { Unit } from './unit.ts'
 

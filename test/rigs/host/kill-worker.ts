@@ -16,7 +16,7 @@ import { recover } from '../../../src/agent/recover.ts'
 import type { AgentInput } from '../../../src/contract/agent-input.ts'
 import { canonicalJson } from '../../../src/contract/hash.ts'
 import { silent } from '../../../src/telemetry/log.ts'
-import { hurried } from './dying-host.ts'
+import { hurried } from './killable-host.ts'
 
 const [root = '', victim = '', textFrom = '', textTo = '', ...share] = process.argv.slice(2)
 const [part = 0, of = 1, ways = 1] = share.map(Number)

@@ -6,7 +6,7 @@
 import { type Bus, BusError, openBus } from './dbus.ts'
 import type { Host } from './host.ts'
 import type { Manager } from './observed.ts'
-import { profileUuid } from './owned.ts'
+import { profileUuid } from './ownership.ts'
 import type { Paths } from './paths.ts'
 
 export interface NetworkManager {

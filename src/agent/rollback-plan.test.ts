@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { aNode, anInterface, theSettings } from './agent.fixture.ts'
 import { inWords } from './change.ts'
-import { aNode, anInterface, theSettings } from './given.ts'
-import { afterUnits } from './model.ts'
 import type { Observed } from './observed.ts'
 import { hostPaths } from './paths.ts'
 import { planRun } from './plan.ts'
-import { planUndo } from './undo.ts'
+import { afterUnits } from './predict.ts'
+import { planUndo } from './rollback-plan.ts'
 
 const before = aNode(1)
 const { units } = planRun({

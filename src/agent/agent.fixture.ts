@@ -1,9 +1,9 @@
 /**
- * Builders for tests of the agent: a node as it is observed, with a primary NIC and NICs that nobody uses yet.
+ * Builders for tests of the agent: the observed state of a node with a primary NIC and unused NICs.
  */
 import type { Interface } from '../contract/interfaces.ts'
 import { parseSettings, type Settings } from './config.ts'
-import type { Address, Link, Observed, RouteSeen, RuleSeen } from './observed.ts'
+import type { Address, Link, Observed, ObservedRoute, ObservedRule } from './observed.ts'
 import { hostPaths } from './paths.ts'
 
 export const primaryMac = 'fa:16:3e:ff:00:00'
@@ -16,7 +16,7 @@ export function aLink(values: Partial<Link> = {}): Link {
   return {
     ifindex: 3,
     name: 'ens4',
-    mac: macOf(0),
+    macAddress: macOf(0),
     ethernet: true,
     mtu: 1500,
     minMtu: 68,
@@ -34,26 +34,26 @@ export function anAddress(ifindex: number, cidr: string, values: Partial<Address
   return { ifindex, family, cidr, ...state, ...values }
 }
 
-export function aRoute(ifindex: number, destination: string, values: Partial<RouteSeen> = {}): RouteSeen {
+export function aRoute(ifindex: number, destination: string, values: Partial<ObservedRoute> = {}): ObservedRoute {
   const family = destination.includes(':') ? 6 : 4
   const common = { table: 254, type: 1, devices: [ifindex], protocol: 3, metric: 0, scope: 0, onlink: false }
   return { family, destination, ...common, ...values }
 }
 
-export function aRule(values: Partial<RuleSeen> = {}): RuleSeen {
+export function aRule(values: Partial<ObservedRule> = {}): ObservedRule {
   return { family: 4, priority: 10_100, table: 100, protocol: 4, plain: true, ...values }
 }
 
 /** A node with Netplan, a primary NIC and unused NICs `ens4`, `ens5`, … */
 export function aNode(nics: number, values: Partial<Observed> = {}): Observed {
   const free = Array.from({ length: nics }, (_, index) =>
-    aLink({ ifindex: index + 3, name: `ens${index + 4}`, mac: macOf(index) }),
+    aLink({ ifindex: index + 3, name: `ens${index + 4}`, macAddress: macOf(index) }),
   )
   const settings = { 'ipv4.arp_announce': '0', 'ipv4.arp_ignore': '0', 'ipv4.rp_filter': '0' }
   return {
     links: [
-      aLink({ ifindex: 1, name: 'lo', mac: '00:00:00:00:00:00', ethernet: false, up: true }),
-      aLink({ ifindex: 2, name: 'ens3', mac: primaryMac, up: true, carrier: true }),
+      aLink({ ifindex: 1, name: 'lo', macAddress: '00:00:00:00:00:00', ethernet: false, up: true }),
+      aLink({ ifindex: 2, name: 'ens3', macAddress: primaryMac, up: true, carrier: true }),
       ...free,
     ],
     addresses: [anAddress(1, '127.0.0.1/8'), anAddress(2, '10.0.0.10/24')],
@@ -69,8 +69,8 @@ export function aNode(nics: number, values: Partial<Observed> = {}): Observed {
     ),
     managers: {},
     refusedAltnames: [],
-    bootId: 'boot-1',
-    systemUuid: '11111111-2222-3333-4444-555555555555',
+    bootID: 'boot-1',
+    systemUUID: '11111111-2222-3333-4444-555555555555',
     ...values,
   }
 }
@@ -89,6 +89,6 @@ export function anInterface(index: number, values: Partial<Interface> = {}): Int
   }
 }
 
-export function theSettings(env: Record<string, string> = {}): Settings {
+export function settingsFrom(env: Record<string, string> = {}): Settings {
   return parseSettings(env).settings
 }

@@ -1,24 +1,24 @@
 /**
- * The agent as a process, on a real kernel: what it makes of a node, and that it takes it back.
+ * The agent as a process, on a real kernel: it configures a node, and cleans it up.
  */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { after, suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { kernel, macsOf, table } from '../../test/rigs/host/kernel-state.ts'
-import { diskOf, foreignState, nodesUntil, wish } from '../../test/rigs/host/node.ts'
+import { kernelState, macsOf, routesInTable } from '../../test/rigs/host/kernel-state.ts'
+import { diskOf, foreignState, nodeFactory, requestedInterface } from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
-const node = nodesUntil(after)
+const node = nodeFactory(after)
 
-/** They mostly wait for the wire and for processes: each has its own node, and they need not wait for each other. */
-suite('a node', { concurrency: 3 }, () => {
-  test('two NICs are named, addressed, routed, verified and written down; a second run changes nothing', async () => {
+/** The tests mostly wait for packets and processes, and each has a node of its own, so they run concurrently. */
+suite('agent', { concurrency: 3 }, () => {
+  test('two NICs get names, addresses, routes and files, and are verified; a second run changes nothing', async () => {
     const vm = await node({ nics: 2 })
     const [a, b] = vm.nics
     assert.ok(a && b)
     const before = foreignState(vm, macsOf(vm))
-    const interfaces = [wish(a, 0, { addresses: [a.address6] }), wish(b, 1)]
+    const interfaces = [requestedInterface(a, 0, { addresses: [a.address6] }), requestedInterface(b, 1)]
 
     const first = await vm.agent({ interfaces })
     assert.equal(first.code, 0, first.log)
@@ -31,7 +31,7 @@ suite('a node', { concurrency: 3 }, () => {
         ['multinic1', 'Configured', 1450, 'up'],
       ],
     )
-    assert.deepEqual(kernel(vm), {
+    assert.deepEqual(kernelState(vm), {
       links: ['lo up 65536', 'ens3 up 1500', 'multinic0 up 1450', 'multinic1 up 1450'],
       addresses: [
         'ens3 10.0.0.10/24',
@@ -49,7 +49,7 @@ suite('a node', { concurrency: 3 }, () => {
         '10100: from all to fd00::/64 lookup 100 proto static',
       ],
     })
-    assert.deepEqual(table(vm, 100), [
+    assert.deepEqual(routesInTable(vm, 100), [
       'default via 10.100.0.1 dev multinic0 proto static metric 100',
       '10.100.0.0/24 dev multinic0 proto static scope link src 10.100.0.10 metric 100',
     ])
@@ -74,40 +74,45 @@ suite('a node', { concurrency: 3 }, () => {
       assert.equal(vm.exec('cat', `/proc/sys/net/${setting}`).trim(), value, setting)
     assert.equal(foreignState(vm, macsOf(vm)), before)
     assert.deepEqual(readdirSync(vm.path('var/lib/multinic')), ['nics'])
-    assert.match(vm.ip('link', 'show', `port-${b.mac.replaceAll(':', '')}`), /multinic1/)
+    assert.match(vm.ip('link', 'show', `port-${b.macAddress.replaceAll(':', '')}`), /multinic1/)
 
-    // From the NIC's address its own gateway answers; without one the rule `to` leads there.
+    // Traffic from the NIC's address reaches its gateway; without a source address the rule `to` applies.
     vm.exec('ping', '-c1', '-W2', '-I', a.address, a.gateway)
     vm.exec('ping', '-c1', '-W2', b.gateway)
 
     const disk = () => Object.keys(diskOf(vm)).map(path => `${path} ${statSync(vm.path(path)).mtimeMs}`)
-    const [files, state] = [disk(), kernel(vm)]
+    const [files, state] = [disk(), kernelState(vm)]
     mkdirSync(vm.path('bin'))
-    writeFileSync(vm.path('bin/ip'), `#!/bin/sh\necho "$@" >> ${vm.path('asked')}\nexec /sbin/ip "$@"\n`, {
+    writeFileSync(vm.path('bin/ip'), `#!/bin/sh\necho "$@" >> ${vm.path('commands')}\nexec /sbin/ip "$@"\n`, {
       mode: 0o755,
     })
     const second = await vm.agent({ interfaces }, { PATH: `${vm.path('bin')}:/usr/sbin:/usr/bin:/sbin:/bin` })
     assert.equal(second.report?.verdict, 'Configured', second.log)
     assert.equal(second.report?.changed, 0, second.log)
-    // It looked, and that was all.
-    assert.deepEqual(readFileSync(vm.path('asked'), 'utf8').split('\n'), [
+    // The agent observed the node and ran no other command.
+    assert.deepEqual(readFileSync(vm.path('commands'), 'utf8').split('\n'), [
       '-N -j -d -force -batch -',
       '-6 -N -j -d -force -batch -',
       '',
     ])
     assert.deepEqual(disk(), files)
-    assert.deepEqual(kernel(vm), state)
+    assert.deepEqual(kernelState(vm), state)
   })
 
-  test('MTU, address, gateway and number can change; what was there before does not stay', async () => {
+  test('MTU, address, gateway and index can change; nothing of the old configuration stays', async () => {
     const vm = await node({ nics: 1 })
     const [a] = vm.nics
     assert.ok(a)
-    await vm.agent({ interfaces: [wish(a, 0)] })
-    const moved = wish(a, 3, { name: 'multinic3', address: '10.100.0.77', mtu: 1400, gateway: '10.100.0.254' })
+    await vm.agent({ interfaces: [requestedInterface(a, 0)] })
+    const moved = requestedInterface(a, 3, {
+      name: 'multinic3',
+      address: '10.100.0.77',
+      mtu: 1400,
+      gateway: '10.100.0.254',
+    })
     const ran = await vm.agent({ interfaces: [moved] })
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
-    assert.deepEqual(kernel(vm), {
+    assert.deepEqual(kernelState(vm), {
       links: ['lo up 65536', 'ens3 up 1500', 'multinic3 up 1400'],
       addresses: ['ens3 10.0.0.10/24', 'multinic3 10.100.0.77/24 noprefixroute'],
       main: ['default via 10.0.0.1 dev ens3', '10.0.0.0/24 dev ens3 proto kernel scope link src 10.0.0.10'],
@@ -116,22 +121,22 @@ suite('a node', { concurrency: 3 }, () => {
         '10103: from all to 10.100.0.0/24 lookup 103 proto static',
       ],
     })
-    assert.deepEqual(table(vm, 100), [])
-    assert.equal(table(vm, 103)[0], 'default via 10.100.0.254 dev multinic3 proto static metric 103')
+    assert.deepEqual(routesInTable(vm, 100), [])
+    assert.equal(routesInTable(vm, 103)[0], 'default via 10.100.0.254 dev multinic3 proto static metric 103')
     assert.deepEqual(Object.keys(diskOf(vm, path => /netplan\/9/.test(path))), ['/etc/netplan/93-multinic3.yaml'])
   })
 
-  test('a NIC that is no longer wanted gets its former name and state back; cleanup takes the rest', async () => {
+  test('a NIC that is no longer requested gets its former name and state back; cleanup removes the rest', async () => {
     const vm = await node({ nics: 2 })
     const [a, b] = vm.nics
     assert.ok(a && b)
-    const untouched = { ...kernel(vm), files: diskOf(vm) }
-    await vm.agent({ interfaces: [wish(a, 0), wish(b, 1)] })
-    const ran = await vm.agent({ interfaces: [wish(a, 0)] })
+    const untouched = { ...kernelState(vm), files: diskOf(vm) }
+    await vm.agent({ interfaces: [requestedInterface(a, 0), requestedInterface(b, 1)] })
+    const ran = await vm.agent({ interfaces: [requestedInterface(a, 0)] })
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
     assert.deepEqual(ran.report?.removed.slice(0, 1), ['multinic1'])
-    assert.deepEqual(kernel(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'multinic0 up 1450', 'ens5 down 1500'])
-    assert.deepEqual(table(vm, 101), [])
+    assert.deepEqual(kernelState(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'multinic0 up 1450', 'ens5 down 1500'])
+    assert.deepEqual(routesInTable(vm, 101), [])
     assert.match(ran.log, /CleanupOrphanedConfigs.*orphaned/)
 
     const clean = await vm.agent({ mode: 'cleanup', interfaces: [] })
@@ -142,42 +147,42 @@ suite('a node', { concurrency: 3 }, () => {
       Object.keys(left).join(),
     )
     assert.ok(Object.keys(left).some(path => path.startsWith('/etc/netplan/backup/90-multinic0.yaml.')))
-    assert.deepEqual({ ...kernel(vm), files: diskOf(vm, path => !path.includes('backup')) }, untouched)
+    assert.deepEqual({ ...kernelState(vm), files: diskOf(vm, path => !path.includes('backup')) }, untouched)
     assert.equal(vm.exec('cat', '/proc/sys/net/ipv6/conf/ens4/accept_ra').trim(), '1')
 
     const again = await vm.agent({ mode: 'cleanup', interfaces: [] })
     assert.deepEqual([again.report?.verdict, again.report?.changed], ['Removed', 0])
   })
 
-  test('a NIC that was unplugged loses its files and rules', async () => {
+  test('files and rules of a detached NIC are removed', async () => {
     const vm = await node({ nics: 2 })
     const [a, b] = vm.nics
     assert.ok(a && b)
-    await vm.agent({ interfaces: [wish(a, 0), wish(b, 1)] })
+    await vm.agent({ interfaces: [requestedInterface(a, 0), requestedInterface(b, 1)] })
     vm.unplug(1)
-    await eventually(() => assert.equal(kernel(vm)['links']?.length, 3))
-    const ran = await vm.agent({ interfaces: [wish(a, 0)] })
+    await eventually(() => assert.equal(kernelState(vm)['links']?.length, 3))
+    const ran = await vm.agent({ interfaces: [requestedInterface(a, 0)] })
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
-    assert.ok(kernel(vm)['rules']?.every(rule => rule.startsWith('10100:')))
+    assert.ok(kernelState(vm)['rules']?.every(rule => rule.startsWith('10100:')))
     assert.deepEqual(Object.keys(diskOf(vm, path => /9\d-/.test(path) && !path.includes('backup'))), [
       '/etc/netplan/90-multinic0.yaml',
       '/etc/sysctl.d/90-multinic0.conf',
     ])
   })
 
-  test('a NIC that is late is waited for, while the others are done', async () => {
+  test('the agent configures the NICs that are present and waits for a late one', async () => {
     const vm = await node({ nics: 1 })
     const [a] = vm.nics
     assert.ok(a)
     const late = {
-      ...wish(a, 1),
+      ...requestedInterface(a, 1),
       macAddress: 'fa:16:3e:00:00:02',
       portId: 'late',
       address: '10.101.0.10',
       cidr: '10.101.0.0/24',
       gateway: '10.101.0.1',
     }
-    const missing = await vm.agent({ interfaces: [wish(a, 0), late] })
+    const missing = await vm.agent({ interfaces: [requestedInterface(a, 0), late] })
     assert.equal(missing.report?.verdict, 'Pending', missing.log)
     assert.deepEqual(
       missing.report?.interfaces.map(nic => [nic.status, nic.reason]),
@@ -186,41 +191,41 @@ suite('a node', { concurrency: 3 }, () => {
         ['Pending', 'NicMissing'],
       ],
     )
-    const waiting = vm.start({ interfaces: [wish(a, 0), late] }, { NIC_WAIT: '100s' })
+    const waiting = vm.start({ interfaces: [requestedInterface(a, 0), late] }, { NIC_WAIT: '100s' })
     await eventually(() => assert.match(waiting.log(), /waiting for NICs/), { within: 60_000 })
     vm.plug()
     const ran = await waiting.done
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
-    assert.ok((ran.report?.timings['total'] ?? Number.NaN) < 100_000, 'it came, and was waited for no longer')
-    assert.ok(kernel(vm)['links']?.includes('multinic1 up 1450'))
+    assert.ok((ran.report?.timings['total'] ?? Number.NaN) < 100_000, 'the agent must not wait longer than necessary')
+    assert.ok(kernelState(vm)['links']?.includes('multinic1 up 1450'))
   })
 
-  test('two NICs trade their numbers', async () => {
+  test('two NICs exchange their indexes', async () => {
     const vm = await node({ nics: 2 })
     const [a, b] = vm.nics
     assert.ok(a && b)
-    await vm.agent({ interfaces: [wish(a, 0), wish(b, 1)] })
-    const ran = await vm.agent({ interfaces: [wish(b, 0), wish(a, 1)] })
+    await vm.agent({ interfaces: [requestedInterface(a, 0), requestedInterface(b, 1)] })
+    const ran = await vm.agent({ interfaces: [requestedInterface(b, 0), requestedInterface(a, 1)] })
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
-    assert.deepEqual(kernel(vm)['addresses'], [
+    assert.deepEqual(kernelState(vm)['addresses'], [
       'ens3 10.0.0.10/24',
       'multinic1 10.100.0.10/24 noprefixroute',
       'multinic0 10.101.0.10/24 noprefixroute',
     ])
-    assert.deepEqual(kernel(vm)['rules'], [
+    assert.deepEqual(kernelState(vm)['rules'], [
       '10100: from 10.101.0.10 lookup 100 proto static',
       '10100: from all to 10.101.0.0/24 lookup 100 proto static',
       '10101: from 10.100.0.10 lookup 101 proto static',
       '10101: from all to 10.100.0.0/24 lookup 101 proto static',
     ])
-    const again = await vm.agent({ interfaces: [wish(b, 0), wish(a, 1)] })
+    const again = await vm.agent({ interfaces: [requestedInterface(b, 0), requestedInterface(a, 1)] })
     assert.equal(again.report?.changed, 0, again.log)
     const clean = await vm.agent({ mode: 'cleanup', interfaces: [] })
     assert.equal(clean.report?.verdict, 'Removed', clean.log)
-    assert.deepEqual(kernel(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'ens4 down 1500', 'ens5 down 1500'])
+    assert.deepEqual(kernelState(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'ens4 down 1500', 'ens5 down 1500'])
   })
 
-  test('an address that somebody gave a NIC first is adopted; a default route that came with one is refused', async () => {
+  test('an address that DHCP configured first is adopted; a NIC with a default route is refused', async () => {
     const vm = await node({ nics: 2 })
     const [a, b] = vm.nics
     assert.ok(a && b)
@@ -232,7 +237,7 @@ suite('a node', { concurrency: 3 }, () => {
       `route add default via ${b.gateway} dev ens5 metric 200`,
     ])
       vm.ip(...line.split(' '))
-    const ran = await vm.agent({ interfaces: [wish(a, 0), wish(b, 1)] })
+    const ran = await vm.agent({ interfaces: [requestedInterface(a, 0), requestedInterface(b, 1)] })
     assert.deepEqual(
       ran.report?.interfaces.map(nic => [nic.status, nic.reason, nic.message]),
       [
@@ -241,7 +246,7 @@ suite('a node', { concurrency: 3 }, () => {
       ],
       ran.log,
     )
-    const { links, addresses, main } = kernel(vm)
+    const { links, addresses, main } = kernelState(vm)
     assert.deepEqual(links?.slice(2), ['multinic0 up 1450', 'ens5 up 1500'])
     assert.deepEqual(addresses?.slice(1), ['multinic0 10.100.0.10/24 noprefixroute', 'ens5 10.101.0.10/24'])
     assert.match(vm.ip('address', 'show', 'multinic0'), /10\.100\.0\.10\/24 .*\n +valid_lft forever/)
@@ -251,13 +256,13 @@ suite('a node', { concurrency: 3 }, () => {
     )
   })
 
-  test('a run that is asked to end in the middle completes what it began', async () => {
+  test('a run that gets SIGTERM while applying completes the changes', async () => {
     const vm = await node({ nics: 1 })
     const [a] = vm.nics
     assert.ok(a)
-    // A router that is asked in vain keeps it in the middle for a while.
+    // Probing a gateway that does not reply keeps the run between journal and commit.
     vm.fabricIp('address', 'del', `${a.gateway}/24`, 'dev', 'br1')
-    const run = vm.start({ interfaces: [wish(a, 0)] }, { NETWORK_PROBE_TIMEOUT: '2s' })
+    const run = vm.start({ interfaces: [requestedInterface(a, 0)] }, { NETWORK_PROBE_TIMEOUT: '2s' })
     await eventually(() => assert.ok(existsSync(vm.path('var/lib/multinic/journal/0001.json'))), {
       within: 60_000,
       every: 1,
@@ -265,7 +270,7 @@ suite('a node', { concurrency: 3 }, () => {
     process.kill(run.pid, 'SIGTERM')
     const ran = await run.done
     assert.deepEqual([ran.code, ran.report?.verdict], [0, 'Configured'], ran.log)
-    assert.ok(kernel(vm)['links']?.includes('multinic0 up 1450'))
+    assert.ok(kernelState(vm)['links']?.includes('multinic0 up 1450'))
     assert.deepEqual(readdirSync(vm.path('var/lib/multinic')), ['nics'])
   })
 
@@ -278,14 +283,14 @@ suite('a node', { concurrency: 3 }, () => {
     ],
   } as const
   for (const [backend, [directory, backup, names]] of Object.entries(families))
-    test(`cleanup takes all files of a host with ${backend} away, keeps copies, and tells of each`, async () => {
+    test(`cleanup on a host with ${backend} removes all files, keeps backups and reports each file`, async () => {
       const vm = await node({ nics: 1, files: { [`${directory}/ifcfg-ens3`]: 'DEVICE=ens3\n' } })
       const [a] = vm.nics
       assert.ok(a)
       rmSync(vm.path('etc/netplan'), { recursive: true })
-      const untouched = { ...kernel(vm), files: diskOf(vm) }
+      const untouched = { ...kernelState(vm), files: diskOf(vm) }
       const quick = { NETWORK_PROBE: 'off', NETWORK_DUPLICATE_CHECK: 'false' }
-      const ran = await vm.agent({ interfaces: [wish(a, 0, { addresses: [a.address6] })] }, quick)
+      const ran = await vm.agent({ interfaces: [requestedInterface(a, 0, { addresses: [a.address6] })] }, quick)
       assert.deepEqual([ran.report?.verdict, ran.report?.backend?.kind], ['Configured', backend], ran.log)
       const ours = [
         ...names.map(name => `${directory}/${name}`),
@@ -296,17 +301,17 @@ suite('a node', { concurrency: 3 }, () => {
       const clean = await vm.agent({ mode: 'cleanup', interfaces: [] }, quick)
       assert.equal(clean.report?.verdict, 'Removed', clean.log)
       assert.deepEqual(clean.report?.removed.toSorted(), ['multinic0', ...ours.map(path => vm.path(path))].toSorted())
-      assert.deepEqual({ ...kernel(vm), files: diskOf(vm, path => !path.includes('backup')) }, untouched)
+      assert.deepEqual({ ...kernelState(vm), files: diskOf(vm, path => !path.includes('backup')) }, untouched)
       const copies = readdirSync(vm.path(backup)).map(name => name.replace(/\.\d{8}T\d{6}Z$/, ''))
       for (const name of names) assert.ok(copies.includes(name), copies.join())
     })
 
-  test('a run that is killed between journal and commit is taken back by the next one, which then goes on', async () => {
+  test('the next run rolls back a run that was killed between journal and commit, and then continues', async () => {
     const vm = await node({ nics: 2 })
     const [a, b] = vm.nics
     assert.ok(a && b)
-    const untouched = { ...kernel(vm), files: diskOf(vm) }
-    const interfaces = [wish(a, 0), wish(b, 1)]
+    const untouched = { ...kernelState(vm), files: diskOf(vm) }
+    const interfaces = [requestedInterface(a, 0), requestedInterface(b, 1)]
     const journal = vm.path('var/lib/multinic/journal')
     const entries = () => (existsSync(journal) ? readdirSync(journal) : [])
     let hit = 0
@@ -319,9 +324,9 @@ suite('a node', { concurrency: 3 }, () => {
       if (entries().some(name => /^\d+\.json$/.test(name))) hit++
       const clean = await vm.agent({ mode: 'cleanup', interfaces: [] })
       assert.equal(clean.report?.verdict, 'Removed', clean.log)
-      assert.deepEqual({ ...kernel(vm), files: diskOf(vm, path => !path.includes('backup')) }, untouched)
+      assert.deepEqual({ ...kernelState(vm), files: diskOf(vm, path => !path.includes('backup')) }, untouched)
     }
-    assert.ok(hit > 0, 'no run was killed in the middle')
+    assert.ok(hit > 0, 'no run was killed between journal and commit')
     const ran = await vm.agent({ interfaces })
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
   })

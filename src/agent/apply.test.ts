@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { silent } from '../telemetry/log.ts'
 import { aNode } from './agent.fixture.ts'
 import { applyUnits } from './apply.ts'
-import type { Host, Ran } from './host.ts'
+import type { CommandResult, Host } from './host.ts'
 import { hostPaths } from './paths.ts'
 import type { Unit } from './unit.ts'
 
-const ok: Ran = { code: 0, stdout: '', stderr: '' }
+const ok: CommandResult = { code: 0, stdout: '', stderr: '' }
 
-/** A kernel that answers a line with an error, once. */
+/** A kernel that refuses each of these commands once. */
 function kernel(refuses: Record<string, string>): { host: Host; done: string[] } {
   const left = new Map(Object.entries(refuses))
   const done: string[] = []
   const unused = () => {
-    throw new Error('not used here')
+    throw new Error('not used in this test')
   }
   const host: Host = {
     async ip(_args, lines = []) {
@@ -39,7 +40,7 @@ function kernel(refuses: Record<string, string>): { host: Host; done: string[] }
     writeReport: unused,
     connect: unused,
     resolve: unused,
-    reach: unused,
+    canConnect: unused,
     lock: unused,
     now: () => 0,
     sleep: async () => {},
@@ -47,46 +48,43 @@ function kernel(refuses: Record<string, string>): { host: Host; done: string[] }
   return { host, done }
 }
 
-const unit = (id: number, group = `multinic${id}`): Unit => ({
+const unit = (index: number, group = `multinic${index}`): Unit => ({
   purpose: 'apply',
-  id,
-  name: `multinic${id}`,
-  mac: `fa:16:3e:00:00:0${id + 1}`,
-  ifindex: id + 3,
+  index,
+  name: `multinic${index}`,
+  macAddress: `fa:16:3e:00:00:0${index + 1}`,
+  ifindex: index + 3,
   group,
   changes: [
-    { kind: 'name', from: `ens${id + 4}`, to: `multinic${id}` },
+    { kind: 'name', from: `ens${index + 4}`, to: `multinic${index}` },
     { kind: 'mtu', from: 1500, to: 1450 },
-    { kind: 'altname', op: 'add', altname: `port-${id}` },
+    { kind: 'altname', op: 'add', altname: `port-${index}` },
   ],
 })
 
-const all = (id: number) => [
-  `link set dev if${id + 3} name multinic${id}`,
-  `link set dev if${id + 3} mtu 1450`,
-  `link property add dev if${id + 3} altname port-${id}`,
+const all = (index: number) => [
+  `link set dev if${index + 3} name multinic${index}`,
+  `link set dev if${index + 3} mtu 1450`,
+  `link property add dev if${index + 3} altname port-${index}`,
 ]
 
 async function run(units: Unit[], refuses: Record<string, string>, up = false) {
   const observed = aNode(2)
   const links = observed.links.map(link => ({ ...link, up }))
   const { host, done } = kernel(refuses)
-  const { failures, refusedAltnames } = await applyUnits(units, {
-    host,
-    paths: hostPaths,
-    observed: { ...observed, links },
-  })
-  const told = [...failures].map(([group, { reason, message }]) => `${group} ${reason}: ${message}`)
-  return { failures: told, refusedAltnames, done }
+  const context = { host, paths: hostPaths, log: silent }
+  const { failures, refusedAltnames } = await applyUnits(units, { ...observed, links }, context)
+  const messages = [...failures].map(([group, { reason, message }]) => `${group} ${reason}: ${message}`)
+  return { failures: messages, refusedAltnames, done }
 }
 
-test('a line that fails ends its NIC; the others go on', async () => {
+test('a command that fails fails its NIC; the other NICs continue', async () => {
   const { failures, done } = await run([unit(0), unit(1)], { 'link set dev if3 mtu 1450': 'Invalid argument' })
   assert.deepEqual(failures, ['multinic0 CommandFailed: mtu 1500 to 1450: Invalid argument'])
   assert.deepEqual(done, [all(0)[0], ...all(1)])
 })
 
-test('NICs that trade names fail together', async () => {
+test('NICs that exchange names fail together', async () => {
   const { failures, done } = await run([unit(0, 'both'), unit(1, 'both')], {
     'link set dev if3 mtu 1450': 'Invalid argument',
   })
@@ -94,19 +92,19 @@ test('NICs that trade names fail together', async () => {
   assert.deepEqual(done, [all(0)[0]])
 })
 
-test('an older kernel that does not rename a link that is up gets down, rename, up', async () => {
+test('on a kernel that cannot rename a link that is up, the link goes down, is renamed and goes up', async () => {
   const rename = 'link set dev if3 name multinic0'
   const { failures, done } = await run([unit(0)], { [rename]: 'Device or resource busy' }, true)
   assert.deepEqual(failures, [])
   assert.deepEqual(done, ['link set dev if3 down', rename, 'link set dev if3 up', ...all(0).slice(1)])
 })
 
-test('a name that somebody took meanwhile is told as such', async () => {
+test('a name that another device took meanwhile fails with InterfaceNameInUse', async () => {
   const { failures } = await run([unit(0)], { 'link set dev if3 name multinic0': 'File exists' })
   assert.deepEqual(failures, ['multinic0 InterfaceNameInUse: rename ens4 to multinic0: File exists'])
 })
 
-test('a kernel without altnames does without, and it is told which', async () => {
+test('altnames that the kernel refuses fail nothing and are returned', async () => {
   const { failures, refusedAltnames, done } = await run([unit(0), unit(1)], {
     [all(0)[2] ?? '']: 'Operation not supported',
   })

@@ -1,8 +1,8 @@
 /**
- * A change of a NIC as data: what is there and what is to be, so that both ways are known. Prints as a line for `ip -batch`
- * and in words.
+ * A change of a NIC as data, with the old and the new value, so that it can be reversed. Prints as a command for
+ * `ip -batch` and as text for people. The journal stores changes: never rename a key or a kind.
  *
- * Pure. Devices are named by ifindex (`if5`): a rename in the same batch cannot miss.
+ * Pure. Commands name devices by ifindex (`if5`), so they survive a rename in the same batch.
  */
 import { type Family, parseCidr } from '../contract/address.ts'
 import type { FileState, Manager } from './observed.ts'
@@ -36,7 +36,7 @@ export interface RuleSpec {
 type Op = 'add' | 'remove'
 
 export type Change =
-  /** `park` frees a name that another NIC of the same run is waiting for. */
+  /** `park` marks a rename to a temporary name: another NIC of the same run needs the old one. */
   | { kind: 'name'; from: string; to: string; park?: true }
   | { kind: 'mtu'; from: number; to: number }
   | { kind: 'link'; from: 'up' | 'down'; to: 'up' | 'down' }
@@ -44,10 +44,10 @@ export type Change =
   | { kind: 'route'; op: Op; route: RouteSpec }
   | { kind: 'rule'; op: Op; rule: RuleSpec }
   | { kind: 'altname'; op: Op; altname: string }
-  /** Setting `ipv4.rp_filter` and the like, of this device only. */
+  /** `ipv4.rp_filter` and the like, of this device only. */
   | { kind: 'sysctl'; key: string; from: string; to: string }
   | { kind: 'file'; path: string; from?: FileState; to?: FileState }
-  /** Taking the device out of NetworkManager's hands, or giving it back. */
+  /** NetworkManager releases the device, or manages it again. */
   | { kind: 'manager'; from: Manager; to: Manager }
 
 export type KernelChange = Exclude<Change, { kind: 'sysctl' | 'file' | 'manager' }>
@@ -56,12 +56,12 @@ export function fileChange(path: string, from: FileState | undefined, to: FileSt
   return { kind: 'file', path, ...(from ? { from } : {}), ...(to ? { to } : {}) }
 }
 
-export function isKernel(change: Change): change is KernelChange {
+export function isKernelChange(change: Change): change is KernelChange {
   return change.kind !== 'sysctl' && change.kind !== 'file' && change.kind !== 'manager'
 }
 
-/** The line that `ip -batch` is given. */
-export function ipLine(change: KernelChange, ifindex: number): string {
+/** One line for `ip -batch`. */
+export function ipCommand(change: KernelChange, ifindex: number): string {
   const device = `if${ifindex}`
   const verb = 'op' in change && change.op === 'remove' ? 'del' : 'add'
   switch (change.kind) {
@@ -82,8 +82,8 @@ export function ipLine(change: KernelChange, ifindex: number): string {
   }
 }
 
-/** What a person reads in a plan, a check or the log. */
-export function inWords(change: Change): string {
+/** For plans, checks and the log. */
+export function describeChange(change: Change): string {
   const verb = 'op' in change && change.op === 'remove' ? 'remove' : 'add'
   switch (change.kind) {
     case 'name':
@@ -103,7 +103,7 @@ export function inWords(change: Change): string {
     case 'sysctl':
       return `${change.key} ${change.from} to ${change.to}`
     case 'manager':
-      return change.to === 'none' ? 'take it from NetworkManager' : 'give it back to NetworkManager'
+      return change.to === 'none' ? 'release from NetworkManager' : 'return to NetworkManager'
     case 'file':
       return `${change.to ? (change.from ? 'rewrite' : 'write') : 'remove'} ${change.path}`
   }
@@ -136,7 +136,7 @@ export function familyOf(cidr: string): Family {
   return parseCidr(cidr)?.family ?? 4
 }
 
-/** One text for equal rules, whoever made them. */
+/** Equal for equal rules. */
 export function ruleKey(rule: RuleSpec): string {
   return `${rule.family} ${ruleText(rule)} ${rule.protocol}`
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseSettings } from './config.ts'
 
-test('without an environment the documented defaults count', () => {
+test('an empty environment gives the documented defaults', () => {
   assert.deepEqual(parseSettings({}), {
     settings: {
       policyRouting: true,
@@ -16,14 +16,14 @@ test('without an environment the documented defaults count', () => {
       nicWait: 15_000,
       allowUp: false,
       apiPort: 443,
-      probe: { mode: 'reported', of: {}, peers: [], timeout: 800 },
+      probe: { mode: 'reported', perInterface: {}, peers: [], timeout: 800 },
       duplicateCheck: true,
     },
     errors: [],
   })
 })
 
-test('every variable is read, in the spellings that charts use', () => {
+test('every variable is parsed, in the notations that Helm charts use', () => {
   const { settings, errors } = parseSettings({
     NETWORK_POLICY_ROUTING_ENABLED: 'False',
     NETWORK_ROUTING_TABLE_BASE: '300',
@@ -58,12 +58,17 @@ test('every variable is read, in the spellings that charts use', () => {
     backend: 'netplan',
     apiServer: '10.96.0.1',
     apiPort: 6443,
-    probe: { mode: 'off', of: { 2: 'required', 9: 'reported' }, peers: ['10.9.0.7', 'fd00::7'], timeout: 300 },
+    probe: {
+      mode: 'off',
+      perInterface: { 2: 'required', 9: 'reported' },
+      peers: ['10.9.0.7', 'fd00::7'],
+      timeout: 300,
+    },
     duplicateCheck: false,
   })
 })
 
-test('all mistakes are told at once, each with the name of its variable; an empty variable is absent', () => {
+test('all errors are reported at once, each with its variable; an empty variable counts as not set', () => {
   const { errors } = parseSettings({
     NETWORK_POLICY_ROUTING_ENABLED: 'perhaps',
     NETWORK_ROUTING_TABLE_BASE: '250',
@@ -93,7 +98,7 @@ test('all mistakes are told at once, each with the name of its variable; an empt
   )
 })
 
-test('an API server may be a name: it is resolved later', () => {
+test('the API server may be a host name, to be resolved later', () => {
   const { settings, errors } = parseSettings({ KUBERNETES_SERVICE_HOST: 'api.example.com' })
   assert.deepEqual([settings.apiServer, errors], ['api.example.com', []])
 })

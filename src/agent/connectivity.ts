@@ -1,129 +1,157 @@
 /**
- * Hears who answers before a change and after it: the node's gateways, the API server, and each NIC's own gateway or peer.
- * What answered before must answer after. All are asked at once.
+ * Measures connectivity before and after a change and compares the two: the node's gateways, the API server, and the
+ * gateway or a peer of each changed NIC. Whatever answered before the change must answer after it.
  */
 import { parseIp } from '../contract/address.ts'
-import type { Log } from '../telemetry/log.ts'
-import type { Failures } from './apply.ts'
-import type { Settings } from './config.ts'
-import type { WantedNic } from './desired.ts'
-import type { Host } from './host.ts'
-import type { Work } from './input.ts'
-import { type Answers, askWire, type Target, targetKey } from './neighbour-probe.ts'
-import type { Observed } from './observed.ts'
-import { allIds } from './ownership.ts'
+import type { Failure, Failures } from './apply.ts'
+import type { ProbeMode } from './config.ts'
+import type { AgentContext } from './context.ts'
+import type { DesiredNic } from './desired.ts'
+import { type NeighbourReplies, type ProbeTarget, probeNeighbours, targetKey } from './neighbour-probe.ts'
+import { linkByIndex, type Observed } from './observed.ts'
+import { allIndexes } from './ownership.ts'
 import type { Plan } from './plan.ts'
-import { gatewayTargets, judgeSilence, lifelines, lost, nicTarget, type Ours, probeModeOf } from './probe-targets.ts'
+import { gatewayTargets, nicTarget, type OwnedNetwork, probeModeOf } from './probe-targets.ts'
 import type { Unit } from './unit.ts'
 
-export interface Heard {
-  answers: Answers
+export interface Replies {
+  neighbours: NeighbourReplies
   apiServer: boolean
 }
 
-const nothingHeard: Heard = { answers: new Map(), apiServer: false }
-
-/** Whose answers count in a run. */
-export interface Watch {
-  host: Host
-  settings: Settings
-  nics: readonly { nic: WantedNic; ifindex: number }[]
-  ours: Ours
+/** What a run probes: the NICs that it changes, and the node itself. */
+export interface ProbeScope {
+  nics: readonly { nic: DesiredNic; ifindex: number }[]
+  owned: OwnedNetwork
 }
 
-/** Who answered before a change is given so much longer after it: a good NIC must not be taken back for a lost packet. */
-const patience = 3_000
-
-/** With what was heard `before` a change, those that have fallen silent are asked again. */
-export async function listen({
-  host,
-  settings,
-  observed,
-  nics,
-  ours,
-  before = nothingHeard,
-}: Watch & { observed: Observed; before?: Heard }): Promise<Heard> {
-  const { probe, apiServer, apiPort } = settings
-  if (probe.mode === 'off' && Object.values(probe.of).every(mode => mode === 'off')) return nothingHeard
-  const targets = [
-    ...gatewayTargets(observed, ours),
-    ...nics.flatMap(({ nic, ifindex }) => nicTarget(nic, ifindex, settings) ?? []),
-  ]
-  const reached = async (within: number) =>
-    apiServer !== undefined && parseIp(apiServer) !== undefined && (await host.reach(apiServer, apiPort, within))
-  const [answers, answered] = await Promise.all([
-    askWire(host, targets, observed.links, probe.timeout),
-    reached(probe.timeout),
-  ])
-  const fallen = targets.filter(target => before.answers.has(targetKey(target)) && !answers.has(targetKey(target)))
-  const [late, answeredLate] = await Promise.all([
-    fallen.length > 0 ? askWire(host, fallen, observed.links, patience) : [],
-    answered || (before.apiServer && reached(patience)),
-  ])
-  return { answers: new Map([...answers, ...late]), apiServer: answeredLate }
-}
-
-/** In words: those of the node that answered before and do not any more. */
-function fallenSilent(observed: Observed, ours: Ours, before: Heard, after: Heard): string[] {
-  const silent = ({ ifindex, address }: Target) =>
-    before.answers.has(targetKey({ ifindex, address })) && !after.answers.has(targetKey({ ifindex, address }))
-  return [
-    ...gatewayTargets(observed, ours)
-      .filter(silent)
-      .map(({ address }) => `the answer of gateway ${address}`),
-    ...(before.apiServer && !after.apiServer ? ['the answer of the API server'] : []),
-  ]
-}
-
-interface Probed {
+/** The node and its replies at one point in time. */
+export interface Connectivity {
   observed: Observed
-  after: Observed
-  heard: Heard
-  now: Heard
-  watch: Watch
-  work: Work
-  settings: Settings
-  log: Log
+  replies: Replies
 }
 
-/** A node that lost what it lives on gets everything back, whichever NIC it was; a NIC that fell silent goes alone. */
-export function judge(units: readonly Unit[], probed: Probed, failures: Failures): Map<number, string> {
-  const { observed, after, heard, now, watch, work, settings, log } = probed
-  const missing = [
-    ...lost(lifelines(observed, work.nodeAddresses, watch.ours), lifelines(after, work.nodeAddresses, watch.ours)),
-    ...fallenSilent(observed, watch.ours, heard, now),
-  ]
-  const notes = new Map<number, string>()
-  if (missing.length > 0) {
-    log.error('the node lost what it lives on; everything is taken back', { missing })
-    for (const unit of units)
-      failures.set(unit.group, { reason: 'ProbeFailed', message: `lost ${missing.join(', ')}; all was taken back` })
-    return notes
-  }
-  for (const { nic, ifindex } of watch.nics) {
-    const group = units.find(unit => unit.purpose === 'apply' && unit.id === nic.id)?.group
-    const target = nicTarget(nic, ifindex, settings)
-    if (group === undefined || !target || failures.has(group)) continue
-    const answers = { before: heard.answers, after: now.answers }
-    const { note, failure } = judgeSilence(target, probeModeOf(nic.id, settings), answers)
-    if (note) notes.set(nic.id, note)
-    if (failure) failures.set(group, { reason: 'GatewayUnreachable', message: failure })
-  }
-  return notes
-}
+const noReplies: Replies = { neighbours: new Map(), apiServer: false }
 
-/** Whose answers count in this run: NICs that are changed, and what the node lives on. */
-export function watching(
-  plan: Plan,
-  units: readonly Unit[],
-  { host, settings }: Pick<Watch, 'host' | 'settings'>,
-): Watch {
-  const changed = plan.accepted.filter(({ nic }) => units.some(unit => unit.purpose === 'apply' && unit.id === nic.id))
+/** Milliseconds. Targets that answered before the change get this much longer: one lost packet must not cause a rollback. */
+const retryTimeout = 3_000
+
+export function probeScope(plan: Plan, units: readonly Unit[], { settings }: AgentContext): ProbeScope {
+  const changed = plan.accepted.filter(({ nic }) => applyUnitOf(units, nic) !== undefined)
   const devices = [...plan.accepted.map(({ link }) => link.ifindex), ...units.flatMap(unit => unit.ifindex ?? [])]
   return {
-    host,
-    settings,
     nics: changed.map(({ nic, link }) => ({ nic, ifindex: link.ifindex })),
-    ours: { tables: new Set(allIds.map(id => settings.tableBase + id)), devices: new Set(devices) },
+    owned: { tables: new Set(allIndexes.map(index => settings.tableBase + index)), devices: new Set(devices) },
   }
+}
+
+/** Probes all targets at once. Targets that replied `before` and do not now are probed again. */
+export async function probeConnectivity(
+  { nics, owned }: ProbeScope,
+  observed: Observed,
+  { host, settings }: AgentContext,
+  before: Replies = noReplies,
+): Promise<Replies> {
+  const { probe, apiServer, apiPort } = settings
+  if (probe.mode === 'off' && Object.values(probe.perInterface).every(mode => mode === 'off')) return noReplies
+  const targets = [
+    ...gatewayTargets(observed, owned),
+    ...nics.flatMap(({ nic, ifindex }) => nicTarget(nic, ifindex, settings) ?? []),
+  ]
+  const reachApiServer = async (timeout: number) =>
+    apiServer !== undefined && parseIp(apiServer) !== undefined && (await host.canConnect(apiServer, apiPort, timeout))
+  const [neighbours, reached] = await Promise.all([
+    probeNeighbours(host, targets, observed.links, probe.timeout),
+    reachApiServer(probe.timeout),
+  ])
+  const silent = targets.filter(
+    target => before.neighbours.has(targetKey(target)) && !neighbours.has(targetKey(target)),
+  )
+  const [late, reachedLate] = await Promise.all([
+    silent.length > 0 ? probeNeighbours(host, silent, observed.links, retryTimeout) : [],
+    reached || (before.apiServer && reachApiServer(retryTimeout)),
+  ])
+  return { neighbours: new Map([...neighbours, ...late]), apiServer: reachedLate }
+}
+
+/**
+ * A node that lost connectivity fails every unit, whichever NIC caused it. A NIC whose target does not reply fails alone,
+ * or gets a note. Units that are in `failures` already are not checked again.
+ */
+export function compareConnectivity(
+  units: readonly Unit[],
+  { nics, owned }: ProbeScope,
+  before: Connectivity,
+  after: Connectivity,
+  { request, settings, log }: AgentContext,
+  failures: Failures,
+): { failures: Failures; notes: Map<number, string> } {
+  const describe = ({ observed }: Connectivity) => describeConnectivity(observed, request.nodeAddresses, owned)
+  const present = describe(after)
+  const lost = [...describe(before).filter(line => !present.includes(line)), ...lostReplies(owned, before, after)]
+  if (lost.length > 0) {
+    log.error('node lost connectivity, rolling back all changes', { lost })
+    const failure: Failure = {
+      reason: 'ProbeFailed',
+      message: `lost ${lost.join(', ')}; all changes were rolled back`,
+    }
+    return { failures: new Map(units.map(unit => [unit.group, failure])), notes: new Map() }
+  }
+  const unreachable = new Map<string, Failure>()
+  const notes = new Map<number, string>()
+  for (const { nic, ifindex } of nics) {
+    const group = applyUnitOf(units, nic)?.group
+    const target = nicTarget(nic, ifindex, settings)
+    if (group === undefined || !target || failures.has(group) || unreachable.has(group)) continue
+    const { note, failure } = judgeReply(target, probeModeOf(nic.index, settings), before.replies, after.replies)
+    if (note) notes.set(nic.index, note)
+    if (failure) unreachable.set(group, { reason: 'GatewayUnreachable', message: failure })
+  }
+  return { failures: unreachable, notes }
+}
+
+function applyUnitOf(units: readonly Unit[], nic: DesiredNic): Unit | undefined {
+  return units.find(unit => unit.purpose === 'apply' && unit.index === nic.index)
+}
+
+/** The node's default routes, its own addresses and its route to the API server, one line each. */
+function describeConnectivity(observed: Observed, nodeAddresses: readonly string[], owned: OwnedNetwork): string[] {
+  const device = (ifindex: number | undefined) => linkByIndex(observed, ifindex ?? 0)?.name ?? 'no device'
+  const gateways = observed.routes
+    .filter(route => route.destination === 'default' && !owned.tables.has(route.table))
+    .map(route => `default route via ${route.gateway ?? 'link'} on ${device(route.devices[0])}, table ${route.table}`)
+  const known = new Set(nodeAddresses.flatMap(text => parseIp(text)?.value ?? []))
+  const addresses = observed.addresses
+    .filter(
+      ({ cidr, ifindex }) => !owned.devices.has(ifindex) && known.has(parseIp(cidr.split('/')[0] ?? '')?.value ?? -1n),
+    )
+    .map(({ cidr, ifindex }) => `node address ${cidr} on ${device(ifindex)}`)
+  const { apiPath } = observed
+  const path = apiPath ? [`route to the API server via ${apiPath.gateway ?? 'link'} on ${device(apiPath.ifindex)}`] : []
+  return [...gateways, ...addresses, ...path]
+}
+
+/** The node's own targets that replied before and do not now. */
+function lostReplies(owned: OwnedNetwork, before: Connectivity, after: Connectivity): string[] {
+  const replied = (target: ProbeTarget, { replies }: Connectivity) => replies.neighbours.has(targetKey(target))
+  return [
+    ...gatewayTargets(before.observed, owned)
+      .filter(target => replied(target, before) && !replied(target, after))
+      .map(({ address }) => `reply from gateway ${address}`),
+    ...(before.replies.apiServer && !after.replies.apiServer ? ['reply from the API server'] : []),
+  ]
+}
+
+/** A missing reply of a NIC's own gateway or peer is a failure or a note in the report, depending on the mode. */
+function judgeReply(
+  target: ProbeTarget,
+  mode: ProbeMode,
+  before: Replies,
+  after: Replies,
+): { note?: string; failure?: string } {
+  const key = targetKey(target)
+  if (after.neighbours.has(key)) return {}
+  if (before.neighbours.has(key)) return { failure: `${target.address} replied before the change but not after it` }
+  const message = `no reply from ${target.address}`
+  return mode === 'required' ? { failure: message } : { note: message }
 }

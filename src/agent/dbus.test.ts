@@ -3,7 +3,7 @@ import { Duplex } from 'node:stream'
 import { test } from 'node:test'
 import { BusError, openBus, typesIn } from './dbus.ts'
 
-test('a signature falls apart into whole types', () => {
+test('a signature is split into complete types', () => {
   assert.deepEqual(typesIn('sa{sv}u(ya(yv))as'), ['s', 'a{sv}', 'u', '(ya(yv))', 'as'])
 })
 
@@ -48,7 +48,7 @@ function reply(type: number, serial: number, text: string, errorName?: string): 
 
 const call = { destination: 'a.b', path: '/a/b', interface: 'a.b', member: 'Set' }
 
-test('a call is written as the specification has it, and its answer read', async () => {
+test('a call is encoded as specified, and its reply is decoded', async () => {
   const { stream, sent } = answering([reply(2, 1, ':1.5'), reply(2, 2, 'done')])
   const bus = await openBus(stream)
   const answer = await bus.call({ ...call, signature: 'ssv', body: ['x', 'Managed', ['b', false]] })
@@ -64,7 +64,7 @@ test('a call is written as the specification has it, and its answer read', async
   bus.close()
 })
 
-test('an error answer has its name', async () => {
+test('an error reply rejects with its D-Bus name', async () => {
   const { stream } = answering([reply(2, 1, ':1.5'), reply(3, 2, 'no such device', 'org.Unknown')])
   const bus = await openBus(stream)
   await assert.rejects(
@@ -74,7 +74,7 @@ test('an error answer has its name', async () => {
   bus.close()
 })
 
-test('a bus that goes away fails the calls that wait', async () => {
+test('pending calls fail when the connection closes', async () => {
   const { stream } = answering([reply(2, 1, ':1.5')])
   const bus = await openBus(stream)
   const waiting = bus.call(call)

@@ -1,7 +1,7 @@
 /**
- * As much of D-Bus as it takes to ask NetworkManager something: log in as root, call a method, read the answer.
+ * A minimal D-Bus client for NetworkManager and Netplan: authenticate as root, call a method, read the reply.
  *
- * Free of dependencies, as all of the agent. Values are JavaScript's own; a signature says how they are written.
+ * Free of dependencies, like the whole agent. Values are plain JavaScript; the signature says how to encode them.
  */
 import type { Duplex } from 'node:stream'
 
@@ -12,10 +12,10 @@ export interface Call {
   member: string
   signature?: string
   body?: unknown[]
-  /** A service that does not run is started by the bus. */
-  starts?: true
-  /** Milliseconds for the answer. */
-  within?: number
+  /** The bus starts the service if it does not run. */
+  autoStart?: true
+  /** Milliseconds. */
+  timeout?: number
 }
 
 export interface Bus {
@@ -23,7 +23,7 @@ export interface Bus {
   close(): void
 }
 
-/** An error that the other side answered, by its D-Bus name. */
+/** An error reply, with its D-Bus name. */
 export class BusError extends Error {
   readonly errorName: string
 
@@ -36,13 +36,13 @@ export class BusError extends Error {
 const methodCall = 1
 const methodReturn = 2
 const errorReply = 3
-/** Unless asked for, a service that does not run is not to be started because of us. */
+/** NO_AUTO_START: the bus does not start a service that is not running. */
 const noAutoStart = 2
 const field = { path: 1, interface: 2, member: 3, errorName: 4, replySerial: 5, destination: 6, signature: 8 }
-const timeout = 10_000
+const defaultTimeout = 10_000
 
 export async function openBus(stream: Duplex): Promise<Bus> {
-  await logIn(stream)
+  await authenticate(stream)
   let serial = 0
   let buffer = Buffer.alloc(0)
   const waiting = new Map<number, { resolve: (body: unknown[]) => void; reject: (error: Error) => void }>()
@@ -51,28 +51,28 @@ export async function openBus(stream: Duplex): Promise<Bus> {
     waiting.clear()
   }
   stream.on('error', fail)
-  stream.on('close', () => fail(new Error('the bus closed the connection')))
+  stream.on('close', () => fail(new Error('D-Bus closed the connection')))
   stream.on('data', (chunk: Buffer) => {
     buffer = Buffer.concat([buffer, chunk])
     for (;;) {
       const message = readMessage(buffer)
       if (!message) return
       buffer = buffer.subarray(message.size)
-      const asked = waiting.get(message.replyTo)
-      if (!asked) continue
+      const call = waiting.get(message.replyTo)
+      if (!call) continue
       waiting.delete(message.replyTo)
-      if (message.type === errorReply) asked.reject(new BusError(message.errorName, String(message.body[0] ?? '')))
-      else if (message.type === methodReturn) asked.resolve(message.body)
+      if (message.type === errorReply) call.reject(new BusError(message.errorName, String(message.body[0] ?? '')))
+      else if (message.type === methodReturn) call.resolve(message.body)
     }
   })
   const call = (request: Call) =>
     new Promise<unknown[]>((resolve, reject) => {
       const own = ++serial
-      const { within = timeout } = request
+      const { timeout = defaultTimeout } = request
       const timer = setTimeout(() => {
         waiting.delete(own)
-        reject(new Error(`${request.member}: no answer within ${within / 1000} s`))
-      }, within)
+        reject(new Error(`${request.member}: no reply within ${timeout / 1000} s`))
+      }, timeout)
       const settle =
         <T>(then: (value: T) => void) =>
         (value: T) => {
@@ -87,15 +87,15 @@ export async function openBus(stream: Duplex): Promise<Bus> {
   return { call, close: () => void stream.destroy() }
 }
 
-/** EXTERNAL: the kernel tells the other side who we are; we only repeat our number. */
-function logIn(stream: Duplex): Promise<void> {
+/** EXTERNAL: the bus gets our uid from the kernel; we only repeat it. */
+function authenticate(stream: Duplex): Promise<void> {
   return new Promise((resolve, reject) => {
     const uid = Buffer.from(String(process.getuid?.() ?? 0)).toString('hex')
     const failed = (error: Error) => reject(error)
     stream.once('error', failed)
-    stream.once('data', (answer: Buffer) => {
+    stream.once('data', (reply: Buffer) => {
       stream.off('error', failed)
-      if (!answer.toString().startsWith('OK')) return reject(new Error('the bus refused the login'))
+      if (!reply.toString().startsWith('OK')) return reject(new Error('D-Bus refused the authentication'))
       stream.write('BEGIN\r\n')
       resolve()
     })
@@ -108,7 +108,7 @@ function writeCall(call: Call, serial: number): Buffer {
   const content = new Writer()
   for (const [index, type] of typesIn(signature).entries()) content.write(type, body[index])
   const header = new Writer()
-  for (const byte of [0x6c, methodCall, call.starts ? 0 : noAutoStart, 1]) header.write('y', byte)
+  for (const byte of [0x6c, methodCall, call.autoStart ? 0 : noAutoStart, 1]) header.write('y', byte)
   header.write('u', content.size)
   header.write('u', serial)
   const fields: [number, [string, unknown]][] = [
@@ -137,7 +137,7 @@ function readMessage(buffer: Buffer): Message | undefined {
   const bodyAt = Math.ceil((16 + fieldsSize) / 8) * 8
   const size = bodyAt + buffer.readUInt32LE(4)
   if (buffer.length < size) return undefined
-  if (buffer[0] !== 0x6c) throw new Error('the bus speaks in another byte order')
+  if (buffer[0] !== 0x6c) throw new Error('D-Bus uses big-endian byte order, which is not supported')
   const fields = new Map(new Reader(buffer.subarray(0, bodyAt), 12).read('a(yv)') as [number, unknown][])
   const reader = new Reader(buffer.subarray(bodyAt, size), 0)
   const body = typesIn(String(fields.get(field.signature) ?? '')).map(type => reader.read(type))

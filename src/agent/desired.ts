@@ -1,7 +1,7 @@
 /**
- * What a NIC is asked to be, in the kernel's own terms: addresses, routes, rules and settings.
+ * The desired state of each NIC, derived from the request: addresses, routes, rules and sysctls.
  *
- * Pure. `reserved` says which networks must keep their way out (the primary's subnet, the node's and the API server's).
+ * Pure.
  */
 import {
   bitsOf,
@@ -18,10 +18,10 @@ import type { AddressSpec, RouteSpec, RuleSpec } from './change.ts'
 import type { Settings } from './config.ts'
 import { protocolStatic } from './observed.ts'
 
-export interface WantedNic {
-  id: number
+export interface DesiredNic {
+  index: number
   name: string
-  mac: string
+  macAddress: string
   portId?: string
   mtu?: number
   table: number
@@ -33,19 +33,20 @@ export interface WantedNic {
   altname?: string
 }
 
-/** Rules of table T have this priority, before the kernel's main table (32766). */
+/** The priority of all rules of a table; lower than that of the main table (32766), so they come first. */
 export function priorityOf(table: number): number {
   return 10_000 + table
 }
 
-/** IPv6 has no metric 0: the kernel makes it 1024. */
-const metricOfZeroV6 = 1024
+/** IPv6 has no metric 0: the kernel uses this one instead. */
+const defaultMetric6 = 1024
 
-export function wantedNics(
+/** A NIC gets no rule `to` a reserved network: it would divert the node's own traffic. */
+export function desiredNics(
   interfaces: readonly Interface[],
   settings: Settings,
   reserved: (network: Cidr) => boolean,
-): WantedNic[] {
+): DesiredNic[] {
   const claimed = new Set<string>()
   return [...interfaces]
     .sort((a, b) => a.index - b.index)
@@ -54,9 +55,9 @@ export function wantedNics(
       const table = settings.tableBase + nic.index
       const altname = altnameOf(nic.portId)
       return {
-        id: nic.index,
+        index: nic.index,
         name: nic.name,
-        mac: nic.macAddress,
+        macAddress: nic.macAddress,
         ...(nic.portId === undefined ? {} : { portId: nic.portId }),
         ...(nic.mtu === undefined ? {} : { mtu: nic.mtu }),
         table,
@@ -73,7 +74,7 @@ export function wantedNics(
     })
 }
 
-/** Altnames are limited by the kernel (127 characters), and by us to what needs no quoting. */
+/** The kernel limits altnames to 127 characters; only characters that need no quoting are used. */
 export function altnameOf(portId: string | undefined): string | undefined {
   return portId !== undefined && /^[A-Za-z0-9][A-Za-z0-9._-]{0,126}$/.test(portId) ? portId : undefined
 }
@@ -87,7 +88,7 @@ function routesOf(nic: Interface, cidrs: readonly Cidr[], table: number, metric:
       family,
       table,
       destination,
-      metric: family === 6 && metric === 0 ? metricOfZeroV6 : metric,
+      metric: family === 6 && metric === 0 ? defaultMetric6 : metric,
       onlink: false,
       protocol: protocolStatic,
       ...more,
@@ -95,11 +96,11 @@ function routesOf(nic: Interface, cidrs: readonly Cidr[], table: number, metric:
   }
   for (const cidr of cidrs) {
     if (cidr.prefix === bitsOf(cidr.family)) continue
-    // The kernel refuses a tentative IPv6 address as a preferred source, and picks it by itself once DAD is over.
+    // The kernel refuses a tentative IPv6 address as preferred source, and selects it on its own once DAD has ended.
     const source = cidr.family === 4 ? { source: hostOf(cidr) } : {}
     add(cidr.family, networkOf(cidr), source)
   }
-  for (const { destination, nexthop } of throughRouters(nic)) {
+  for (const { destination, nexthop } of gatewayRoutes(nic)) {
     const [to, via] = [parseCidr(destination), parseIp(nexthop)]
     if (!to || !via || !cidrs.some(cidr => cidr.family === via.family)) continue
     const direct = cidrs.some(cidr => contains(cidr, via)) || isLinkLocal(via.family, via.value)
@@ -111,7 +112,7 @@ function routesOf(nic: Interface, cidrs: readonly Cidr[], table: number, metric:
   return [...routes.values()]
 }
 
-function throughRouters(nic: Interface): { destination: string; nexthop: string }[] {
+function gatewayRoutes(nic: Interface): { destination: string; nexthop: string }[] {
   const everything = nic.gateway?.includes(':') ? '::/0' : '0.0.0.0/0'
   return [...(nic.gateway ? [{ destination: everything, nexthop: nic.gateway }] : []), ...(nic.routes ?? [])]
 }
@@ -138,7 +139,7 @@ function sysctlsOf(settings: Settings): Record<string, string> {
   return {
     ...(settings.arpSysctls ? { 'ipv4.arp_ignore': '1', 'ipv4.arp_announce': '2' } : {}),
     ...(settings.looseRpFilter ? { 'ipv4.rp_filter': '2' } : {}),
-    // One router advertisement would put a default route into the main table.
+    // A single router advertisement would add a default route to the main table.
     ...(settings.acceptRa ? { 'ipv6.accept_ra_defrtr': '0' } : { 'ipv6.accept_ra': '0', 'ipv6.autoconf': '0' }),
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Decides who manages the network of this node, and says because of what.
+ * Detects the backend that manages the network of this node, and records why.
  *
- * Pure. By what is on the disk, never by a list of distributions; a person's word (`MULTINIC_BACKEND`) comes first.
+ * Pure. The decision depends on the files on disk, never on the distribution; `MULTINIC_BACKEND` overrides it.
  */
 import type { BackendKind, Settings } from './config.ts'
 import type { Observed } from './observed.ts'
@@ -21,15 +21,15 @@ export function detectBackend(
   const count = (directory: string, name: RegExp) =>
     Object.keys(observed.files).filter(path => path.startsWith(`${directory}/`) && name.test(path)).length
 
-  if (settings.backend) return { kind: settings.backend, because: [`MULTINIC_BACKEND is ${settings.backend}`] }
-  if (has(paths.netplan)) return { kind: 'netplan', because: [`${paths.netplan} is there`] }
+  if (settings.backend) return { kind: settings.backend, because: [`MULTINIC_BACKEND=${settings.backend}`] }
+  if (has(paths.netplan)) return { kind: 'netplan', because: [`${paths.netplan} exists`] }
   const keyfiles = count(paths.networkManager, /\.nmconnection$/)
   const scripts = count(paths.networkScripts, /\/ifcfg-(?!lo$)/)
   if (has(paths.networkScripts) && scripts > 0 && keyfiles === 0)
     return { kind: 'ifcfg', because: [`${paths.networkScripts} has ${scripts} ifcfg files`, 'no .nmconnection files'] }
   if (has(paths.networkManager))
-    return { kind: 'networkmanager', because: [`no ${paths.netplan}`, `${paths.networkManager} is there`] }
-  if (has(paths.networkScripts)) return { kind: 'ifcfg', because: [`only ${paths.networkScripts} is there`] }
-  const looked = [paths.netplan, paths.networkManager, paths.networkScripts]
-  return { kind: 'unknown', because: looked.map(directory => `no ${directory}`) }
+    return { kind: 'networkmanager', because: [`no ${paths.netplan}`, `${paths.networkManager} exists`] }
+  if (has(paths.networkScripts)) return { kind: 'ifcfg', because: [`only ${paths.networkScripts} exists`] }
+  const checked = [paths.netplan, paths.networkManager, paths.networkScripts]
+  return { kind: 'unknown', because: checked.map(directory => `no ${directory}`) }
 }

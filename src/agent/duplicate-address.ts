@@ -1,78 +1,72 @@
 /**
- * Looks for another machine that already has an IPv4 address that a NIC is to get; the kernel does the same for IPv6 by
- * itself (DAD).
+ * IPv4 duplicate address detection: does another host already use an address that a NIC is about to get? The kernel does
+ * it for IPv6 itself (DAD).
  *
- * The question needs a link that is up, and a sender: a NIC without an address would ask in the name of the primary, and
- * neighbours in one network with it would then send the node's traffic here. So the NIC gets one of its own for that time,
- * in the journal like every change. Why it is made so: docs/decisions/0013-probes.md
+ * An ARP probe needs a link that is up and a source address. A NIC without an address would send the probe from the
+ * primary's address, and neighbours in the same network would then send the node's traffic to this NIC. So the NIC
+ * temporarily gets a link-local address of its own, journaled like every change. See docs/decisions/0013-probes.md
  */
-import { type Applied, applyUnits, type Failures } from './apply.ts'
+import { applyUnits, type Failure, type Failures } from './apply.ts'
 import { type Change, familyOf } from './change.ts'
-import type { Host } from './host.ts'
-import { askWire, forget, type Target, targetKey } from './neighbour-probe.ts'
-import type { NetworkManager } from './network-manager.ts'
-import { linkByIndex, type Observed, ownMac } from './observed.ts'
-import type { Paths } from './paths.ts'
+import type { HostContext } from './context.ts'
+import { type ProbeTarget, probeNeighbours, removeNeighbourEntries, targetKey } from './neighbour-probe.ts'
+import { linkByIndex, type Observed, permanentMacOf } from './observed.ts'
 import type { Unit } from './unit.ts'
 
-interface Ground {
-  host: Host
-  manager?: NetworkManager | undefined
-  paths: Paths
-  observed: Observed
-}
-
-/** What is done to a NIC so that it can ask; a unit without an IPv4 address to add asks nothing. */
-export function askingUnits(units: readonly Unit[], observed: Observed): Unit[] {
+/** The changes that let a NIC probe. A unit that adds no IPv4 address has none. */
+export function probeUnits(units: readonly Unit[], observed: Observed): Unit[] {
   return units.flatMap(unit => {
     const link = linkByIndex(observed, unit.ifindex ?? 0)
     if (!link || targetsOf(unit, observed).length === 0) return []
-    // Settings first: a router advertisement must find them set.
-    const before = unit.changes.filter(change => change.kind === 'sysctl' || change.kind === 'manager')
-    const sender: Change = { kind: 'address', op: 'add', address: { cidr: senderOf(unit.mac), noPrefixRoute: true } }
+    // Sysctls come first: they must be set before the link can receive a router advertisement.
+    const first = unit.changes.filter(change => change.kind === 'sysctl' || change.kind === 'manager')
+    const address = { cidr: probeSource(unit.macAddress), noPrefixRoute: true }
+    const source: Change = { kind: 'address', op: 'add', address }
     const up: Change[] = link.up ? [] : [{ kind: 'link', from: 'down', to: 'up' }]
-    return [{ ...unit, changes: [...before, sender, ...up] }]
+    return [{ ...unit, changes: [...first, source, ...up] }]
   })
 }
 
-/** Failures of NICs whose address somebody else has. The NICs are left as they were, but for their settings. */
-export async function findDuplicates(
-  asking: readonly Unit[],
+/** Failures of NICs whose address another host uses. Leaves the NICs as they were, except for sysctls. */
+export async function findDuplicateAddresses(
+  probing: readonly Unit[],
   units: readonly Unit[],
-  ground: Ground,
-  within: number,
+  observed: Observed,
+  context: HostContext,
+  timeout: number,
 ): Promise<Failures> {
-  const { host, observed } = ground
-  const { failures }: Applied = await applyUnits(asking, ground)
-  const own = new Set(observed.links.flatMap(link => [link.mac, ownMac(link)]))
-  const questions = units
-    .filter(unit => asking.some(({ name }) => name === unit.name) && !failures.has(unit.group))
+  const { host } = context
+  const { failures } = await applyUnits(probing, observed, context)
+  const own = new Set(observed.links.flatMap(link => [link.macAddress, permanentMacOf(link)]))
+  const probes = units
+    .filter(unit => probing.some(({ name }) => name === unit.name) && !failures.has(unit.group))
     .flatMap(unit => targetsOf(unit, observed).map(target => ({ unit, target })))
-  const targets = questions.map(({ target }) => target)
-  const answers = await askWire(host, targets, observed.links, within)
-  await forget(host, targets)
-  await applyUnits(asking.map(backwards), ground)
-  const found: Failures = new Map()
-  for (const { unit, target } of questions) {
-    const mac = answers.get(targetKey(target))
-    if (mac === undefined || own.has(mac)) continue
-    found.set(unit.group, { reason: 'AddressConflict', message: `${mac} on the wire has ${target.address}` })
+  const targets = probes.map(({ target }) => target)
+  const replies = await probeNeighbours(host, targets, observed.links, timeout)
+  await removeNeighbourEntries(host, targets)
+  await applyUnits(probing.map(reversed), observed, context)
+  const duplicates = new Map<string, Failure>()
+  for (const { unit, target } of probes) {
+    const macAddress = replies.get(targetKey(target))
+    if (macAddress === undefined || own.has(macAddress)) continue
+    const message = `another host with MAC address ${macAddress} uses ${target.address}`
+    duplicates.set(unit.group, { reason: 'AddressConflict', message })
   }
-  return found
+  return duplicates
 }
 
-function targetsOf(unit: Unit, observed: Observed): Target[] {
+function targetsOf(unit: Unit, observed: Observed): ProbeTarget[] {
   const { ifindex } = unit
   if (unit.purpose !== 'apply' || ifindex === undefined) return []
   return unit.changes.flatMap(change => {
     if (change.kind !== 'address' || change.op !== 'add' || familyOf(change.address.cidr) !== 4) return []
-    // It is there already, and only its flags change.
-    const there = observed.addresses.some(entry => entry.ifindex === ifindex && entry.cidr === change.address.cidr)
-    return there ? [] : [{ ifindex, address: change.address.cidr.split('/')[0] ?? '' }]
+    // The NIC already has the address; only its flags change.
+    const present = observed.addresses.some(entry => entry.ifindex === ifindex && entry.cidr === change.address.cidr)
+    return present ? [] : [{ ifindex, address: change.address.cidr.split('/')[0] ?? '' }]
   })
 }
 
-function backwards(unit: Unit): Unit {
+function reversed(unit: Unit): Unit {
   const changes = unit.changes.flatMap((change): Change[] => {
     if (change.kind === 'address') return [{ ...change, op: 'remove' }]
     return change.kind === 'link' ? [{ ...change, from: 'up', to: 'down' }] : []
@@ -80,9 +74,9 @@ function backwards(unit: Unit): Unit {
   return { ...unit, changes }
 }
 
-/** A link-local address of this NIC alone, from its MAC; never the one of the metadata service. */
-function senderOf(mac: string): string {
-  const [high = 0, low = 0] = mac
+/** A link-local address derived from the MAC address; never that of the metadata service (169.254.169.254). */
+function probeSource(macAddress: string): string {
+  const [high = 0, low = 0] = macAddress
     .split(':')
     .slice(-2)
     .map(pair => Number.parseInt(pair, 16))

@@ -1,5 +1,5 @@
 /**
- * The program of the agent's image: the real host, the real environment.
+ * Entry point of the agent's image: runs the agent on the real host with the process environment.
  */
 import { writeSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
@@ -9,15 +9,16 @@ import { kernelHost } from './host.ts'
 import { runAgent } from './main.ts'
 import { pathsUnder } from './paths.ts'
 
-/** A run is over before any code of it is hot: compiling it again, in other threads, would only cost. */
+/** A run ends before any of its code is hot: optimizing compilers and their threads only cost time. */
 const forShortRuns = ['--no-sparkplug', '--no-maglev', '--no-opt', '--no-parallel-scavenge']
-// Not before everything is loaded: V8 takes no compiled code of other flags. This one comes with the first server, unasked.
+// Set the flags after everything is loaded: V8 rejects cached code that was compiled with other flags. node:cluster is
+// loaded with the first server.
 process.getBuiltinModule('node:cluster')
 for (const flag of forShortRuns) setFlagsFromString(flag)
 
-/** Milliseconds that a reader who does not read is waited for. */
-const longestWait = 1_000
-const still = new Int32Array(new SharedArrayBuffer(4))
+/** Milliseconds to wait for a reader of the log that does not read. */
+const maxWait = 1_000
+const waitBuffer = new Int32Array(new SharedArrayBuffer(4))
 
 const stop = { requested: false }
 process.on('SIGTERM', () => {
@@ -25,21 +26,21 @@ process.on('SIGTERM', () => {
 })
 
 const env = environment()
-const log = createLog({ part: 'agent' }, { write: say })
+const log = createLog({ part: 'agent' }, { write: writeLine })
 const paths = pathsUnder(env['MULTINIC_HOST_PREFIX'] ?? '')
-// All is written and synced: taking the process apart piece by piece would only cost.
+// Everything is written and synced; an orderly shutdown would only cost time.
 runAgent({ env, host: kernelHost(), log, paths, stop }).then(code => process.exit(code))
 
-/** Straight to the descriptor: the stream around it would cost more than all that it carries. */
-function say(line: string): void {
+/** Writes to the file descriptor: creating the stdout stream costs more than all log lines. */
+function writeLine(line: string): void {
   let rest = Buffer.from(line)
-  for (let waits = 0; rest.length > 0 && waits < longestWait; ) {
+  for (let waits = 0; rest.length > 0 && waits < maxWait; ) {
     try {
       rest = rest.subarray(writeSync(1, rest))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
       waits++
-      Atomics.wait(still, 0, 0, 1)
+      Atomics.wait(waitBuffer, 0, 0, 1)
     }
   }
 }

@@ -8,7 +8,7 @@ import { macOf } from './agent.fixture.ts'
 import type { Change } from './change.ts'
 import { commitFiles } from './files.ts'
 import { kernelHost } from './host.ts'
-import { filesOfId, recordPath } from './ownership.ts'
+import { filesOfIndex, recordPath } from './ownership.ts'
 import { pathsUnder } from './paths.ts'
 import type { Unit } from './unit.ts'
 
@@ -21,10 +21,10 @@ function going(files: readonly string[]): Unit {
     writeFileSync(path, path, { mode: about.mode })
     return { kind: 'file', path, from: { text: path, ...about } }
   })
-  return { purpose: 'remove', id: 0, name: 'multinic0', mac: macOf(0), group: 'remove multinic0', changes }
+  return { purpose: 'remove', index: 0, name: 'multinic0', macAddress: macOf(0), group: 'remove multinic0', changes }
 }
 
-test('a file that is taken away is kept in the place of its kind, and of all only the last 500', t => {
+test('a removed file is kept in the backup directory of its kind, at most 500 per directory', t => {
   const root = mkdtempSync(join(tmpdir(), 'multinic-files-'))
   t.after(() => rmSync(root, { recursive: true, force: true }))
   const paths = pathsUnder(root)
@@ -36,7 +36,7 @@ test('a file that is taken away is kept in the place of its kind, and of all onl
   for (const day of old) writeFileSync(join(backups, `93-multinic3.yaml.${day}T000000Z`), '')
   writeFileSync(join(backups, 'notes of a person'), '')
 
-  const files = filesOfId(paths, 0)
+  const files = filesOfIndex(paths, 0)
   commitFiles(kernelHost(), paths, going([...files, recordPath(paths, macOf(0))]))
 
   const copiesIn = (directory: string) =>

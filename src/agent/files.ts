@@ -1,28 +1,28 @@
 /**
- * Puts files in their place: staged beside it and synced first, then moved over it, so that a full disk fails early and a
- * crash leaves the old file or the new one. What is taken away is kept in a backup directory.
+ * Writes configuration files in two steps: stage beside the target and sync, then rename over it. A full disk fails early,
+ * and a crash leaves the old file or the new one. Removed files are kept in a backup directory.
  */
 import { basename, dirname } from 'node:path'
 import type { Change } from './change.ts'
 import type { Host } from './host.ts'
-import { directoriesOf } from './observe.ts'
+import { configDirectories } from './observe.ts'
 import { recordsDirectory } from './ownership.ts'
 import type { Paths } from './paths.ts'
 import type { Unit } from './unit.ts'
 
 type FileChange = Change & { kind: 'file' }
 
-/** Some ten removals of a node with ten NICs. */
-const backupsKept = 500
-const stagedEnd = '.multinic-new'
+/** Per directory: about ten removals of a node with ten NICs. */
+const maxBackups = 500
+const stagedSuffix = '.multinic-new'
 
 export function fileChangesOf(unit: Unit): FileChange[] {
   return unit.changes.filter(change => change.kind === 'file')
 }
 
-/** Hidden, and with an ending that none of the readers of these directories knows. */
+/** Hidden, and with a suffix that no reader of these directories uses. */
 function stagedPath(path: string): string {
-  return `${dirname(path)}/.${basename(path)}${stagedEnd}`
+  return `${dirname(path)}/.${basename(path)}${stagedSuffix}`
 }
 
 export function stageFiles(host: Host, unit: Unit): void {
@@ -33,32 +33,31 @@ export function stageFiles(host: Host, unit: Unit): void {
   }
 }
 
-/** What was staged and is not wanted any more. */
-export function dropStaged(host: Host, unit: Unit): void {
+export function removeStaged(host: Host, unit: Unit): void {
   for (const { path, to } of fileChangesOf(unit)) {
     if (to) host.removeFile(stagedPath(path))
   }
 }
 
 export function commitFiles(host: Host, paths: Paths, unit: Unit): void {
-  const backedUp = new Set<string>()
+  const backupDirectories = new Set<string>()
   for (const { path, from, to } of fileChangesOf(unit)) {
     if (to) host.rename(stagedPath(path), path)
     else {
       const backup = from && unit.purpose === 'remove' ? backUp(host, paths, path) : undefined
-      if (backup !== undefined) backedUp.add(backup)
+      if (backup !== undefined) backupDirectories.add(backup)
       host.removeFile(path)
     }
   }
-  for (const directory of backedUp) dropOldest(host, directory)
+  for (const directory of backupDirectories) removeOldestBackups(host, directory)
 }
 
-/** What a run that was cut short before its journal left behind. */
-export function dropLeftovers(host: Host, paths: Paths): void {
-  const directories = [...directoriesOf(paths), recordsDirectory(paths)]
+/** Removes staged files of a run that was killed before it wrote its journal. */
+export function removeStaleStaged(host: Host, paths: Paths): void {
+  const directories = [...configDirectories(paths), recordsDirectory(paths)]
   for (const directory of directories)
     for (const name of host.list(directory) ?? [])
-      if (name.startsWith('.') && name.endsWith(stagedEnd)) host.removeFile(`${directory}/${name}`)
+      if (name.startsWith('.') && name.endsWith(stagedSuffix)) host.removeFile(`${directory}/${name}`)
 }
 
 function backupDirectory(paths: Paths, path: string): string | undefined {
@@ -69,21 +68,21 @@ function backupDirectory(paths: Paths, path: string): string | undefined {
   return `${paths.netplan}/backup`
 }
 
-/** The directory that has the copy now. */
+/** Returns the directory of the copy; undefined when there is nothing to keep. */
 function backUp(host: Host, paths: Paths, path: string): string | undefined {
   const file = host.readFile(path)
-  const wanted = backupDirectory(paths, path)
-  if (!file || !wanted) return undefined
-  // On a host without Netplan its directory is not ours to make.
-  const directory = host.list(dirname(wanted)) === undefined ? `${paths.state}/backup` : wanted
+  const preferred = backupDirectory(paths, path)
+  if (!file || !preferred) return undefined
+  // The agent does not create /etc/netplan on a host without Netplan.
+  const directory = host.list(dirname(preferred)) === undefined ? `${paths.state}/backup` : preferred
   host.makeDirectory(directory)
   const time = new Date(host.now()).toISOString().replace(/[-:]/g, '').replace(/\..*/, 'Z')
   host.writeFile(`${directory}/${basename(path)}.${time}`, { ...file, mode: 0o600 })
   return directory
 }
 
-function dropOldest(host: Host, directory: string): void {
+function removeOldestBackups(host: Host, directory: string): void {
   const backups = (host.list(directory) ?? []).filter(name => /\.\d{8}T\d{6}Z$/.test(name))
-  const oldest = backups.sort((a, b) => (a.slice(-16) < b.slice(-16) ? -1 : 1)).slice(0, -backupsKept)
+  const oldest = backups.sort((a, b) => (a.slice(-16) < b.slice(-16) ? -1 : 1)).slice(0, -maxBackups)
   for (const name of oldest) host.removeFile(`${directory}/${name}`)
 }

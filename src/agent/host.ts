@@ -1,5 +1,5 @@
 /**
- * The only file that touches the kernel and the disk. Everything else gets this record of functions.
+ * The only file that accesses the kernel and the disk. All other files get it as a record of functions.
  */
 import { spawnSync } from 'node:child_process'
 import {
@@ -23,49 +23,49 @@ import { dirname } from 'node:path'
 import type { Duplex } from 'node:stream'
 import type { FileState } from './observed.ts'
 
-export interface Ran {
+export interface CommandResult {
   code: number
   stdout: string
   stderr: string
 }
 
 export interface Host {
-  /** Runs `ip`; lines go to its standard input. */
-  ip(args: readonly string[], lines?: readonly string[]): Promise<Ran>
-  /** Undefined when there is no such file. */
+  /** Runs `ip` with the lines as standard input. */
+  ip(args: readonly string[], lines?: readonly string[]): Promise<CommandResult>
+  /** Undefined when the file does not exist. */
   readFile(path: string): FileState | undefined
-  /** The trimmed text of a setting of the kernel; undefined when there is none. */
+  /** The trimmed text of a sysctl or another one-line file; undefined when it does not exist. */
   readValue(path: string): string | undefined
-  /** Names in a directory; undefined when there is none. */
+  /** Names in a directory; undefined when it does not exist. */
   list(directory: string): string[] | undefined
-  /** Writes a file and syncs it. Not atomic: the name must be one that nobody reads. */
+  /** Writes and syncs a file. Not atomic: use a name that no other program reads. */
   writeFile(path: string, file: FileState): void
-  /** Moves a file over another one, and syncs the directory. */
+  /** Atomic; syncs the directory. */
   rename(from: string, to: string): void
   removeFile(path: string): void
   makeDirectory(path: string): void
   /** Removes a directory if it is empty. */
   removeDirectory(path: string): void
-  /** Kernel settings: written in place, as the kernel wants them. */
+  /** Writes a sysctl: in place, as the kernel requires. */
   writeValue(path: string, value: string): void
-  /** Reports what is to be read by others when we end. */
+  /** Writes the termination message of the container. */
   writeReport(path: string, text: string): void
-  /** A local socket; undefined when there is none or nobody listens. */
+  /** Connects to a Unix socket; undefined when that fails. */
   connect(path: string): Promise<Duplex | undefined>
-  /** The first address of a name, by the node's files and name servers; undefined when there is none in time. */
-  resolve(name: string, within: number): Promise<string | undefined>
-  /** Reports whether somebody answers there, be it by a refusal. */
-  reach(address: string, port: number, within: number): Promise<boolean>
-  /** One agent a node: undefined when another one holds it. Ends with the process, whatever ends it. */
+  /** The first address of a host name; undefined when there is none within the timeout. */
+  resolve(name: string, timeout: number): Promise<string | undefined>
+  /** Reports whether a host replies on TCP; a refused connection counts. */
+  canConnect(address: string, port: number, timeout: number): Promise<boolean>
+  /** One agent per node: undefined when another one holds the lock. The kernel frees it when the process ends. */
   lock(): Promise<(() => void) | undefined>
   now(): number
   sleep(ms: number): Promise<void>
 }
 
-/** Milliseconds. A kernel that does not answer for so long will not answer at all. */
-const longestRun = 60_000
+/** Milliseconds. */
+const commandTimeout = 60_000
 
-/** `ip` runs in this process's own network namespace, or through a prefix such as `ip -n node`. */
+/** `ip` runs in the network namespace of this process, or in the named one (`ip -n`). */
 export function kernelHost({
   namespace,
   lockName = 'multinic-agent',
@@ -93,22 +93,22 @@ export function kernelHost({
     writeReport: (path, text) => writeFileSync(path, text),
     connect: path => connectTo(path),
     resolve,
-    reach,
+    canConnect,
     lock: () => lock(lockName),
     now: () => Date.now(),
     sleep,
   }
 }
 
-/** A child that is waited for costs a third of one that is listened to, and nothing else is to be done meanwhile. */
-async function run(command: string, args: readonly string[], lines?: readonly string[]): Promise<Ran> {
+/** spawnSync costs a third of spawn, and there is nothing to do meanwhile. */
+async function run(command: string, args: readonly string[], lines?: readonly string[]): Promise<CommandResult> {
   const { error, status, stdout, stderr } = spawnSync(command, args, {
     ...(lines ? { input: `${lines.join('\n')}\n` } : { stdio: ['ignore', 'pipe', 'pipe'] }),
     encoding: 'utf8',
     maxBuffer: 1 << 28,
-    timeout: longestRun,
+    timeout: commandTimeout,
   })
-  // A batch that stops at its first error closes its end: the rest of the lines has no reader.
+  // `ip -batch` stops reading at the first error.
   if (error && !isCode(error, 'EPIPE')) throw new Error(`${command}: ${error.message}`)
   return { code: status ?? 255, stdout, stderr }
 }
@@ -125,10 +125,10 @@ function readValue(path: string): string | undefined {
 function readFile(path: string): FileState | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (!found) return undefined
-  const about = { mode: found.mode & 0o7777, uid: found.uid, gid: found.gid }
-  if (found.isFile()) return { text: readFileSync(path, 'utf8'), ...about }
+  const attributes = { mode: found.mode & 0o7777, uid: found.uid, gid: found.gid }
+  if (found.isFile()) return { text: readFileSync(path, 'utf8'), ...attributes }
   const text = statSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path, 'utf8') : ''
-  return { text, ...about, special: true }
+  return { text, ...attributes, special: true }
 }
 
 function list(directory: string): string[] | undefined {
@@ -180,15 +180,15 @@ function connectTo(path: string): Promise<Duplex | undefined> {
   })
 }
 
-async function resolve(name: string, within: number): Promise<string | undefined> {
-  // Only few need it: it is loaded when it is.
+async function resolve(name: string, timeout: number): Promise<string | undefined> {
+  // Loaded on demand: most runs do not need it.
   const { lookup } = process.getBuiltinModule('node:dns/promises')
   return new Promise(resolve => {
-    const late = setTimeout(resolve, within, undefined)
+    const timer = setTimeout(resolve, timeout, undefined)
     lookup(name, { order: 'verbatim' })
       .then(({ address }) => resolve(address))
       .catch(() => resolve(undefined))
-      .finally(() => clearTimeout(late))
+      .finally(() => clearTimeout(timer))
   })
 }
 
@@ -198,23 +198,23 @@ function sleep(ms: number): Promise<void> {
   })
 }
 
-function reach(address: string, port: number, within: number): Promise<boolean> {
+function canConnect(address: string, port: number, timeout: number): Promise<boolean> {
   return new Promise(resolve => {
     const socket = connect({ host: address, port })
-    const end = (answered: boolean) => {
+    const end = (replied: boolean) => {
       socket.destroy()
-      resolve(answered)
+      resolve(replied)
     }
-    // While `ip` runs nobody looks at sockets: an answer that came meanwhile is heard first.
-    socket.setTimeout(within, () => setImmediate(end, false))
+    // `ip` blocks the event loop: handle a reply that arrived meanwhile before the timeout.
+    socket.setTimeout(timeout, () => setImmediate(end, false))
     socket.once('connect', () => end(true))
     socket.once('error', error => end(isCode(error, 'ECONNREFUSED', 'ECONNRESET')))
   })
 }
 
 /**
- * A socket without a file: its name belongs to the network namespace, which is the node's, and the kernel frees it when
- * the process ends. A lock file would need a guess about the process that left it.
+ * An abstract Unix socket: its name belongs to the network namespace of the node, and the kernel frees it when the process
+ * ends. With a lock file the agent would have to guess whether the process that wrote it still runs.
  */
 function lock(name: string): Promise<(() => void) | undefined> {
   return new Promise((resolve, reject) => {

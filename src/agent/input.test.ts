@@ -13,8 +13,8 @@ const good = {
   interfaces: [{ macAddress: 'FA:16:3E:00:00:01', address: '10.1.0.5', cidr: '10.1.0.0/24' }],
 }
 
-test('a good input is completed: number, name, MAC in lower case', () => {
-  const { work, errors } = parseInput(JSON.stringify(good))
+test('a valid input is completed with index, name and lower-case MAC address', () => {
+  const { request: work, errors } = parseInput(JSON.stringify(good))
   assert.deepEqual(errors, [])
   assert.deepEqual(work?.interfaces, [
     { id: 0, name: 'multinic0', macAddress: 'fa:16:3e:00:00:01', address: '10.1.0.5', cidr: '10.1.0.0/24' },
@@ -23,47 +23,47 @@ test('a good input is completed: number, name, MAC in lower case', () => {
 
 const nic = (more: object) => ({ ...good, interfaces: [{ ...good.interfaces[0], ...more }] })
 
-const refused: Record<string, [input: unknown, ...told: string[]]> = {
-  'nothing at all': [undefined, 'MULTINIC_INPUT: is not set'],
-  'a text that is no JSON': ['{', 'MULTINIC_INPUT: is not JSON'],
-  'another version and mode, both named': [{ ...good, version: 2, mode: 'destroy' }, 'version:', 'mode:'],
+const refused: Record<string, [input: unknown, ...expected: string[]]> = {
+  'no input': [undefined, 'MULTINIC_INPUT: is not set'],
+  'input that is not JSON': ['{', 'MULTINIC_INPUT: is not JSON'],
+  'an unknown version and mode': [{ ...good, version: 2, mode: 'destroy' }, 'version:', 'mode:'],
   'eleven interfaces': [
     { ...good, interfaces: Array.from({ length: 11 }, () => good.interfaces[0]) },
     'interfaces: must have at most 10 entries',
   ],
-  'two interfaces with one MAC': [
+  'two interfaces with one MAC address': [
     { ...good, interfaces: [good.interfaces[0], { ...good.interfaces[0], id: 1, address: '10.1.0.6' }] },
     'interfaces[1].macAddress',
   ],
   'two interfaces with one address': [
     { ...good, interfaces: [good.interfaces[0], { ...good.interfaces[0], macAddress: 'fa:16:3e:00:00:02' }] },
-    'multinic1.address: 10.1.0.5 is used by multinic0 too',
+    'multinic1.address: 10.1.0.5 is also used by multinic0',
   ],
-  'an impossible MTU': [nic({ mtu: 67 }), 'interfaces[0].mtu'],
+  'an MTU out of range': [nic({ mtu: 67 }), 'interfaces[0].mtu'],
   'a name that is a command line': [nic({ name: 'a; rm -rf /' }), 'interfaces[0].name'],
   'an address that is a command line': [nic({ address: '10.1.0.5 dev lo' }), 'interfaces[0].address'],
-  'a route through a router of the other family': [
+  'a route via a gateway of the other address family': [
     nic({ routes: [{ destination: '10.9.0.0/16', nexthop: 'fd00::1' }] }),
     'multinic0.routes[0].nexthop',
   ],
 }
 
-for (const [name, [input, ...told]] of Object.entries(refused)) {
-  test(`${name} is refused, with the field named`, () => {
+for (const [name, [input, ...expected]] of Object.entries(refused)) {
+  test(`${name}: refused, and the error names the field`, () => {
     const text = typeof input === 'string' || input === undefined ? input : JSON.stringify(input)
-    const { work, errors } = parseInput(text)
+    const { request: work, errors } = parseInput(text)
     assert.equal(work, undefined)
     const all = errors.map(({ path, message }) => `${path}: ${message}`).join('\n')
-    for (const part of told) assert.ok(all.includes(part), `${part} is not in: ${all}`)
+    for (const part of expected) assert.ok(all.includes(part), `${part} is not in: ${all}`)
   })
 }
 
-test('an address outside its network is left to the NIC it is for: the others are done', () => {
-  const { work, errors } = parseInput(JSON.stringify(nic({ address: '10.2.0.5' })))
+test('an address outside its CIDR is accepted here: the planner refuses only that NIC', () => {
+  const { request: work, errors } = parseInput(JSON.stringify(nic({ address: '10.2.0.5' })))
   assert.deepEqual([work?.interfaces[0]?.address, errors], ['10.2.0.5', []])
 })
 
-/** Good values, near misses and anything at all, so that both parsers are led to every branch. */
+/** Valid values, almost valid ones and anything else, so that both parsers reach every branch. */
 const odd = fc.oneof(
   fc.constantFrom<unknown>(undefined, null, '', 'x', 0, 1, -1, 1.5, 9, 10, 67, 68, 9216, 9217, true, [], {}),
   fc.anything(),

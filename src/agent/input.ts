@@ -1,13 +1,13 @@
 /**
- * Reads the work that the Job carries: JSON in, a checked value or every mistake at once, by path, out.
+ * Parses and validates the request that the Job carries as JSON. All errors are reported at once, by path.
  *
- * The schema is `contract/agent-input.ts`; this parser has no dependency, and a property test holds the two together.
+ * The schema is `contract/agent-input.ts`. This parser has no dependency; a property test compares the two.
  */
 import { parseCidr, parseIp } from '../contract/address.ts'
 import type { AgentInput, AgentMode } from '../contract/agent-input.ts'
 import { completeInterfaces, type FieldError, type Interface } from '../contract/interfaces.ts'
 
-export interface Work {
+export interface AgentRequest {
   mode: AgentMode
   nodeName: string
   instanceId?: string
@@ -21,15 +21,14 @@ const modes: readonly AgentMode[] = ['apply', 'cleanup', 'check', 'plan']
 
 type Fail = (path: string, message: string) => void
 
-export function parseInput(text: string | undefined): { work?: Work; errors: FieldError[] } {
-  const shaped = parseShape(text)
-  if (!shaped.input) return { errors: shaped.errors }
-  const { input } = shaped
+export function parseInput(text: string | undefined): { request?: AgentRequest; errors: FieldError[] } {
+  const { input, errors: invalid } = parseShape(text)
+  if (!input) return { errors: invalid }
   const { interfaces, errors } = completeInterfaces(input.interfaces, 'interfaces', { outsideCidr: 'kept' })
-  checkFamilies(interfaces, (path, message) => errors.push({ path, message }))
+  checkAddresses(interfaces, (path, message) => errors.push({ path, message }))
   if (errors.length > 0) return { errors }
   return {
-    work: {
+    request: {
       mode: input.mode,
       nodeName: input.nodeName,
       ...(input.instanceId ? { instanceId: input.instanceId } : {}),
@@ -42,7 +41,7 @@ export function parseInput(text: string | undefined): { work?: Work; errors: Fie
   }
 }
 
-/** Exactly what the schema accepts; unknown keys are ignored, as the schema ignores them. */
+/** Accepts exactly what the schema accepts, and ignores unknown keys like the schema. */
 export function parseShape(text: string | undefined): { input?: AgentInput; errors: FieldError[] } {
   const errors: FieldError[] = []
   const fail: Fail = (path, message) => errors.push({ path, message })
@@ -73,10 +72,10 @@ function checkInput(document: unknown, fail: Fail): void {
   if (!modes.some(mode => mode === document['mode'])) fail('mode', `must be one of ${modes.join(', ')}`)
   text(document, 'nodeName', fail, { min: 1, max: 253 })
   text(document, 'instanceId', fail, { max: 253, optional: true })
-  whole(document, 'generation', fail, { max: Number.MAX_SAFE_INTEGER })
+  integer(document, 'generation', fail, { max: Number.MAX_SAFE_INTEGER })
   text(document, 'specHash', fail, { max: 128 })
   list(document, 'nodeAddresses', fail, { max: 16, optional: true }, (item, path) => {
-    if (typeof item !== 'string' || item.length > 45) fail(path, 'must be a text of at most 45 characters')
+    if (typeof item !== 'string' || item.length > 45) fail(path, 'must be a string of at most 45 characters')
   })
   list(document, 'interfaces', fail, { max: 10 }, (item, path) => checkInterface(item, path, fail))
 }
@@ -89,13 +88,13 @@ function checkInterface(nic: unknown, at: string, fail: Fail): void {
   const failAt: Fail = (path, message) => fail(`${at}.${path}`, message)
   for (const key of ['portId', 'networkId', 'subnetId']) text(nic, key, failAt, { min: 1, max: 253, optional: true })
   text(nic, 'source', failAt, { max: 507, optional: true })
-  whole(nic, 'id', failAt, { max: 9, optional: true })
-  whole(nic, 'mtu', failAt, { min: 68, max: 9216, optional: true })
+  integer(nic, 'id', failAt, { max: 9, optional: true })
+  integer(nic, 'mtu', failAt, { min: 68, max: 9216, optional: true })
   text(nic, 'name', failAt, { max: 9, optional: true, pattern: /^multinic[0-9]$/, as: 'multinic0 to multinic9' })
   text(nic, 'macAddress', failAt, {
     max: 17,
     pattern: /^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$/,
-    as: 'six hex pairs with colons',
+    as: 'six hex pairs separated by colons',
   })
   for (const key of ['address', 'gateway']) ip(nic, key, failAt, true)
   cidr(nic, 'cidr', failAt, true)
@@ -110,19 +109,22 @@ function checkInterface(nic: unknown, at: string, fail: Fail): void {
   })
 }
 
-/** A route whose router is of the other family, or an address twice, cannot be meant. */
-function checkFamilies(interfaces: readonly Interface[], fail: Fail): void {
+/** The gateway of a route must have the family of its destination, and an address may occur only once. */
+function checkAddresses(interfaces: readonly Interface[], fail: Fail): void {
   const seen = new Map<string, string>()
   for (const nic of interfaces) {
     for (const [index, route] of (nic.routes ?? []).entries())
       if (parseCidr(route.destination)?.family !== parseIp(route.nexthop)?.family)
-        fail(`${nic.name}.routes[${index}].nexthop`, `${route.nexthop} is not of the family of ${route.destination}`)
+        fail(
+          `${nic.name}.routes[${index}].nexthop`,
+          `${route.nexthop} and ${route.destination} must be of the same address family`,
+        )
     for (const address of [nic.address, ...(nic.addresses ?? []).map(entry => entry.split('/')[0])]) {
       const ip = address === undefined ? undefined : parseIp(address)
       if (!ip) continue
       const key = `${ip.family}:${ip.value}`
       const other = seen.get(key)
-      if (other && other !== nic.name) fail(`${nic.name}.address`, `${address} is used by ${other} too`)
+      if (other && other !== nic.name) fail(`${nic.name}.address`, `${address} is also used by ${other}`)
       seen.set(key, nic.name)
     }
   }
@@ -139,7 +141,7 @@ interface TextRule {
 function text(record: Record<string, unknown>, key: string, fail: Fail, rule: TextRule): void {
   const value = record[key]
   if (value === undefined && rule.optional) return
-  if (typeof value !== 'string') fail(key, 'must be a text')
+  if (typeof value !== 'string') fail(key, 'must be a string')
   else if (value.length < (rule.min ?? 0)) fail(key, 'must not be empty')
   else if (value.length > rule.max) fail(key, `must have at most ${rule.max} characters`)
   else if (rule.pattern && !rule.pattern.test(value)) fail(key, `must be ${rule.as}`)
@@ -155,10 +157,10 @@ function cidr(record: Record<string, unknown>, key: string, fail: Fail, optional
   const value = record[key]
   if (value === undefined && optional) return
   if (typeof value !== 'string' || value.length > 49 || !parseCidr(value))
-    fail(key, 'must be in CIDR form, such as 192.168.1.0/24')
+    fail(key, 'must be in CIDR notation, such as 192.168.1.0/24')
 }
 
-function whole(
+function integer(
   record: Record<string, unknown>,
   key: string,
   fail: Fail,
@@ -167,7 +169,7 @@ function whole(
   const value = record[key]
   if (value === undefined && optional) return
   if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max)
-    fail(key, `must be a whole number from ${min} to ${max}`)
+    fail(key, `must be an integer from ${min} to ${max}`)
 }
 
 function list(

@@ -1,54 +1,64 @@
 /**
- * What a run is about to change, on disk before the first change and gone after the last: a run that was cut short is
- * found by the next one, and taken back.
+ * The journal: the changes that a run is about to make, written before the first change and removed after the last one.
+ * The next run finds the journal of a run that did not finish, and rolls its changes back.
  *
- * A directory, one file a round. It holds the boot id: after a reboot the kernel has forgotten, and only files are undone.
+ * A directory with one file per round. It holds the boot ID: after a reboot the kernel state is gone, and only files are
+ * rolled back. An agent must read the journal of an older one: never change the keys of the JSON.
  */
 import type { Host } from './host.ts'
 import type { Paths } from './paths.ts'
 import type { Unit } from './unit.ts'
 
 export interface JournalEntry {
+  bootID: string
+  units: readonly Unit[]
+}
+
+interface EntryOnDisk {
   version: 1
   bootId: string
-  units: Unit[]
+  units: UnitOnDisk[]
 }
+
+type UnitOnDisk = Omit<Unit, 'index' | 'macAddress'> & { id: number; mac: string }
 
 function directoryOf(paths: Paths): string {
   return `${paths.state}/journal`
 }
 
-export function writeJournal(host: Host, paths: Paths, entry: JournalEntry): void {
+export function writeJournal(host: Host, paths: Paths, { bootID, units }: JournalEntry): void {
   const directory = directoryOf(paths)
   host.makeDirectory(directory)
   const number = String(names(host, paths).length + 1).padStart(4, '0')
   const path = `${directory}/${number}.json`
+  const entry: EntryOnDisk = { version: 1, bootId: bootID, units: units.map(toDisk) }
   host.writeFile(`${path}.new`, { text: JSON.stringify(entry), mode: 0o600, uid: 0, gid: 0 })
   host.rename(`${path}.new`, path)
 }
 
-/** In the order of writing. An entry that cannot be read was never finished: nothing was changed after it. */
+/** In the order of writing. An unreadable entry was never completed, so no change followed it. */
 export function readJournal(host: Host, paths: Paths): JournalEntry[] {
   return names(host, paths).flatMap(name => {
     try {
-      const entry = JSON.parse(host.readFile(`${directoryOf(paths)}/${name}`)?.text ?? '') as JournalEntry
-      return entry.version === 1 && Array.isArray(entry.units) ? [entry] : []
+      const entry = JSON.parse(host.readFile(`${directoryOf(paths)}/${name}`)?.text ?? '') as EntryOnDisk
+      if (entry.version !== 1 || !Array.isArray(entry.units)) return []
+      return [{ bootID: entry.bootId, units: entry.units.map(fromDisk) }]
     } catch {
       return []
     }
   })
 }
 
-/** One rename ends it, however many rounds it has: half a journal would undo half a run. */
+/** One rename ends all rounds at once: a partial journal would roll back part of a run. */
 export function clearJournal(host: Host, paths: Paths): void {
   const [directory, done] = [directoryOf(paths), `${directoryOf(paths)}.done`]
-  dropDone(host, done)
+  removeDirectory(host, done)
   if (!host.list(directory)) return
   host.rename(directory, done)
-  dropDone(host, done)
+  removeDirectory(host, done)
 }
 
-function dropDone(host: Host, directory: string): void {
+function removeDirectory(host: Host, directory: string): void {
   const names = host.list(directory)
   if (!names) return
   for (const name of names) host.removeFile(`${directory}/${name}`)
@@ -57,4 +67,12 @@ function dropDone(host: Host, directory: string): void {
 
 function names(host: Host, paths: Paths): string[] {
   return (host.list(directoryOf(paths)) ?? []).filter(name => /^\d{4}\.json$/.test(name)).sort()
+}
+
+function toDisk({ purpose, index, name, macAddress, ...rest }: Unit): UnitOnDisk {
+  return { purpose, id: index, name, mac: macAddress, ...rest }
+}
+
+function fromDisk({ id, mac, ...rest }: UnitOnDisk): Unit {
+  return { ...rest, index: id, macAddress: mac }
 }

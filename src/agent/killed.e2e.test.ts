@@ -1,31 +1,31 @@
 /**
- * The same as in `killed.root.test.ts` where it takes longer: ten NICs, and NICs that take over each other's numbers.
+ * The slow cases of `killed.root.test.ts`: ten NICs, and NICs that take over each other's index.
  */
 import { test } from 'node:test'
-import { killEverywhere } from '../../test/rigs/host/kill-at-every-step.ts'
-import { wish } from '../../test/rigs/host/node.ts'
+import { killAtEveryStep } from '../../test/rigs/host/kill-at-every-step.ts'
+import { requestedInterface } from '../../test/rigs/host/node.ts'
 
-test('ten NICs that come, and go, may be killed after every single step', { timeout: 20 * 60_000 }, () =>
-  killEverywhere({
+test('a run that adds or removes ten NICs may be killed after every step', { timeout: 20 * 60_000 }, () =>
+  killAtEveryStep({
     nics: 10,
     from: () => [],
-    to: nics => nics.map((nic, id) => wish(nic, id)),
-    steps: [200, 200],
+    to: nics => nics.map((nic, id) => requestedInterface(nic, id)),
+    minSteps: [200, 200],
   }),
 )
 
-test('a NIC that takes over the number of one that goes may be killed after every single step', () =>
-  killEverywhere({
+test('a run in which a NIC takes over the index of a removed one may be killed after every step', () =>
+  killAtEveryStep({
     nics: 2,
-    from: ([a]) => (a ? [wish(a, 0)] : []),
-    to: ([, b]) => (b ? [wish(b, 0, { mtu: 1400 })] : []),
-    steps: [40, 40],
+    from: ([a]) => (a ? [requestedInterface(a, 0)] : []),
+    to: ([, b]) => (b ? [requestedInterface(b, 0, { mtu: 1400 })] : []),
+    minSteps: [40, 40],
   }))
 
-test('two NICs that trade their numbers may be killed after every single step', () =>
-  killEverywhere({
+test('a run in which two NICs exchange their indexes may be killed after every step', () =>
+  killAtEveryStep({
     nics: 2,
-    from: nics => nics.map((nic, id) => wish(nic, id)),
-    to: nics => nics.map((nic, id) => wish(nic, 1 - id)),
-    steps: [30],
+    from: nics => nics.map((nic, id) => requestedInterface(nic, id)),
+    to: nics => nics.map((nic, id) => requestedInterface(nic, 1 - id)),
+    minSteps: [30],
   }))

@@ -1,15 +1,15 @@
 /**
- * Killed at any step, every NIC ends in its old good state or in its new one, and nothing foreign is touched (G1, G6).
+ * Wherever the agent is killed, every NIC ends in its old or its new state, and nothing foreign changes (G1, G6).
  */
 import { test } from 'node:test'
-import { killEverywhere } from '../../test/rigs/host/kill-at-every-step.ts'
-import { wish } from '../../test/rigs/host/node.ts'
+import { killAtEveryStep } from '../../test/rigs/host/kill-at-every-step.ts'
+import { requestedInterface } from '../../test/rigs/host/node.ts'
 
-test('two NICs that come, and go, may be killed after every single step', { timeout: 280_000 }, () =>
-  killEverywhere({
+test('a run that adds or removes two NICs may be killed after every step', { timeout: 280_000 }, () =>
+  killAtEveryStep({
     nics: 2,
     from: () => [],
-    to: nics => nics.map((nic, id) => wish(nic, id, id === 0 ? { addresses: [nic.address6] } : {})),
-    steps: [50, 50],
+    to: nics => nics.map((nic, id) => requestedInterface(nic, id, id === 0 ? { addresses: [nic.address6] } : {})),
+    minSteps: [50, 50],
   }),
 )

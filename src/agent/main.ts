@@ -1,6 +1,6 @@
 /**
- * The agent: settings and work in, a report out. Exits 0 with every final report, whatever its verdict; anything else
- * only means "run me again".
+ * The agent: settings and request in, a report out. Exits 0 with every final report, whatever its verdict; any other exit
+ * code only means that the Job must retry.
  */
 import { canonical, parseIp } from '../contract/address.ts'
 import type { AgentReport } from '../contract/agent-report.ts'
@@ -9,131 +9,142 @@ import type { Environment } from '../runtime/env.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import { parseSettings, type Settings } from './config.ts'
+import type { AgentContext } from './context.ts'
 import type { Host } from './host.ts'
 import { parseInput } from './input.ts'
-import { networkManager } from './network-manager.ts'
-import { observeLinks, observeMachine, unseen } from './observe.ts'
+import { connectNetworkManager } from './network-manager.ts'
+import { missingHostPaths, observeLinks, readSystemUUID } from './observe.ts'
 import { linksByMac } from './observed.ts'
+import type { PassResult } from './pass-result.ts'
 import { hostPaths, type Paths } from './paths.ts'
 import { notMounted, wrongMachine } from './preflight.ts'
 import { recover } from './recover.ts'
 import { appliedReport, checkedReport, fitReport, invalidReport, refusedReport } from './report.ts'
-import { type Ground, inspect, type Pass, pass } from './run.ts'
+import { inspect, runPass } from './run.ts'
 
 export interface Agent {
   env: Environment
   host: Host
   log: Log
   paths?: Paths
-  /** Set when somebody asks us to end: waits are cut short, changes are finished. */
+  /** Set on SIGTERM: the agent stops waiting, and finishes changes that it has begun. */
   stop?: { requested: boolean }
 }
 
 const exitDone = 0
-const exitAgain = 75
-const pollEvery = 200
-const lockWait = 20_000
-const resolveWithin = 3_000
+const exitRetry = 75
+/** Milliseconds. */
+const pollInterval = 200
+const lockTimeout = 20_000
+const resolveTimeout = 3_000
 
 type Stop = NonNullable<Agent['stop']>
 
 export async function runAgent(agent: Agent): Promise<number> {
   const { env, host, paths = hostPaths, stop = { requested: false } } = agent
-  const started = host.now()
-  const traceId = traceIn(env['TRACEPARENT'])
+  const startedAt = host.now()
+  const traceId = traceIdOf(env['TRACEPARENT'])
   const log = traceId === undefined ? agent.log : agent.log.with({ traceId })
   const finish = (report: AgentReport): number => {
-    const timings = { ...report.timings, total: host.now() - started, startedAt: started }
+    const timings = { ...report.timings, total: host.now() - startedAt, startedAt }
     const timed = { ...report, timings, ...(traceId === undefined ? {} : { traceId }) }
     log.info('report', { report: timed })
     host.writeReport(env['MULTINIC_TERMINATION_LOG'] || paths.terminationLog, fitReport(timed))
     return exitDone
   }
 
-  const { settings, errors: mistakes } = parseSettings(env)
-  const { work, errors } = parseInput(env['MULTINIC_INPUT'])
-  if (!work || mistakes.length > 0) return finish(invalidReport(work, [...mistakes, ...errors]))
+  const { settings, errors: invalidSettings } = parseSettings(env)
+  const { request, errors: invalidInput } = parseInput(env['MULTINIC_INPUT'])
+  if (!request || invalidSettings.length > 0)
+    return finish(invalidReport(request, [...invalidSettings, ...invalidInput]))
 
-  const release = await takeLock(host, log, stop)
-  if (!release) {
-    log.warn('another agent works on this node; this one is to be run again')
-    return exitAgain
+  const releaseLock = await takeLock(host, log, stop)
+  if (!releaseLock) {
+    log.warn('another agent is running on this node, exiting so that the Job retries')
+    return exitRetry
   }
-  const onNetworkManager = [paths.networkManager, paths.networkScripts].some(path => host.list(path) !== undefined)
-  const manager = onNetworkManager ? await networkManager(host, paths) : undefined
-  const known = await withApiServer(settings, host, log)
-  const ground: Ground = { host, manager, paths, settings: known, work, log: log.with({ node: work.nodeName }) }
+  const mayHaveNetworkManager = [paths.networkManager, paths.networkScripts].some(path => host.list(path) !== undefined)
+  const networkManager = mayHaveNetworkManager ? await connectNetworkManager(host, paths) : undefined
+  const context: AgentContext = {
+    host,
+    networkManager,
+    paths,
+    settings: await resolveApiServer(settings, host, log),
+    request,
+    log: log.with({ node: request.nodeName }),
+  }
   try {
-    return finish(await carryOut(ground, started, stop))
+    return finish(await handle(context, startedAt, stop))
   } catch (error) {
-    log.error('the run was cut short; it is to be run again', { error: messageOf(error) })
-    return exitAgain
+    log.error('run failed, exiting so that the Job retries', { error: messageOf(error) })
+    return exitRetry
   } finally {
-    manager?.close()
-    release()
+    networkManager?.close()
+    releaseLock()
   }
 }
 
-/** The id that all parts log for one piece of work, from a W3C traceparent. */
-function traceIn(text = ''): string | undefined {
-  return /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/.exec(text)?.[1]
+/** The trace ID of a W3C traceparent; all components log it. */
+function traceIdOf(traceparent = ''): string | undefined {
+  return /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/.exec(traceparent)?.[1]
 }
 
-async function carryOut(ground: Ground, started: number, stop: Stop): Promise<AgentReport> {
-  const { host, paths, work } = ground
-  const wrong = wrongMachine(work.instanceId, observeMachine(host, paths)) ?? notMounted(unseen(host, paths))
-  if (wrong) return refusedReport(work, wrong)
-  if (work.mode === 'check' || work.mode === 'plan') return checkedReport(work, await inspect(ground))
+async function handle(context: AgentContext, startedAt: number, stop: Stop): Promise<AgentReport> {
+  const { host, paths, request } = context
+  const refusal =
+    wrongMachine(request.instanceId, readSystemUUID(host, paths)) ?? notMounted(missingHostPaths(host, paths))
+  if (refusal) return refusedReport(request, refusal)
+  if (request.mode === 'check' || request.mode === 'plan') return checkedReport(request, await inspect(context))
 
-  tellOfLabels(ground)
-  const recovered = await recover(ground)
-  const passes = await passUntilAllAreIn(ground, started, stop)
-  return appliedReport(work, passes, recovered)
+  logSELinux(context)
+  const recovered = await recover(context)
+  return appliedReport(request, await runPasses(context, startedAt, stop), recovered)
 }
 
-/** Only what is staged in its own directory gets the label that SELinux gives to files there; nothing else is needed. */
-function tellOfLabels({ host, log }: Ground): void {
-  const context = host.readValue('/proc/self/attr/current')?.replace(/\0/g, '')
-  // AppArmor answers in the same place, in other words.
-  if (context && /^[^:\s]+:[^:\s]+:[^:\s]+:/.test(context))
-    log.info('SELinux is on: files get the label of their directory', { context })
+/** Files are staged in their final directory because they get the SELinux label of the directory they are created in. */
+function logSELinux({ host, log }: AgentContext): void {
+  const label = host.readValue('/proc/self/attr/current')?.replace(/\0/g, '')
+  // AppArmor uses the same file, in another format.
+  if (label && /^[^:\s]+:[^:\s]+:[^:\s]+:/.test(label))
+    log.info('SELinux enabled, files get the label of their directory', { context: label })
 }
 
-/** NICs that are there are done at once; those that are late get a pass of their own when they appear. */
-async function passUntilAllAreIn(ground: Ground, started: number, stop: Stop): Promise<Pass[]> {
-  const passes: Pass[] = []
+/** Configures the NICs that are present at once. NICs that appear later, within NIC_WAIT, get a pass of their own. */
+async function runPasses(context: AgentContext, startedAt: number, stop: Stop): Promise<PassResult[]> {
+  const results: PassResult[] = []
   for (;;) {
-    const skip = new Set(passes.flatMap(({ failed }) => [...failed.keys()]))
-    const done = await pass(ground, skip)
-    passes.push(done)
-    if (!(await appears(ground, done.plan.missing, started + ground.settings.nicWait, stop))) return passes
+    const failed = new Set(results.flatMap(result => [...result.failed.keys()]))
+    const result = await runPass(context, failed)
+    results.push(result)
+    const until = startedAt + context.settings.nicWait
+    if (!(await waitForNic(context, result.plan.missing, until, stop))) return results
   }
 }
 
-/** The guard of the way to the API server needs an address; a name that does not resolve stays one, and closes the guard. */
-async function withApiServer(settings: Settings, host: Host, log: Log): Promise<Settings> {
+/** The guard of the route to the API server needs an address. Without one, it refuses every NIC with a foreign route. */
+async function resolveApiServer(settings: Settings, host: Host, log: Log): Promise<Settings> {
   const { apiServer } = settings
   if (apiServer === undefined || parseIp(apiServer)) return settings
-  const address = await host.resolve(apiServer, resolveWithin)
+  const address = await host.resolve(apiServer, resolveTimeout)
   if (address) return { ...settings, apiServer: canonical(address) ?? address }
-  log.warn('the API server has a name that does not resolve; NICs with routes of others are refused', { apiServer })
+  log.warn('cannot resolve the API server, refusing NICs that have foreign routes', { apiServer })
   return settings
 }
 
 async function takeLock(host: Host, log: Log, stop: Stop): Promise<(() => void) | undefined> {
-  const started = host.now()
+  const startedAt = host.now()
   let release = await host.lock()
-  if (!release) log.info('another agent works on this node; waiting for it', { ms: lockWait })
-  while (!release && host.now() < started + lockWait && !stop.requested) {
-    await host.sleep(pollEvery)
+  if (!release) log.info('another agent is running on this node, waiting for it', { ms: lockTimeout })
+  while (!release && host.now() < startedAt + lockTimeout && !stop.requested) {
+    await host.sleep(pollInterval)
     release = await host.lock()
   }
   return release
 }
 
-/** Reports whether one of the missing NICs came in time. */
-async function appears(
-  { host, log }: Ground,
+/** Reports whether one of the missing NICs appeared in time. */
+async function waitForNic(
+  { host, log }: AgentContext,
   missing: readonly Interface[],
   until: number,
   stop: Stop,
@@ -141,7 +152,7 @@ async function appears(
   if (missing.length === 0) return false
   log.info('waiting for NICs', { missing: missing.map(nic => nic.macAddress), ms: Math.max(0, until - host.now()) })
   while (host.now() < until && !stop.requested) {
-    await host.sleep(Math.min(pollEvery, Math.max(1, until - host.now())))
+    await host.sleep(Math.min(pollInterval, Math.max(1, until - host.now())))
     const links = await observeLinks(host)
     if (missing.some(nic => linksByMac(links, nic.macAddress).length > 0)) return true
   }

@@ -1,67 +1,70 @@
 /**
- * Asks on the wire whether somebody answers for an address, by neighbour entries of the kernel (`ip neigh … use`): no raw
- * socket, and no capability beyond NET_ADMIN. All questions are asked at once.
+ * Probes whether a host replies for an address (ARP, NDP), using neighbour entries of the kernel (`ip neigh … use`): no raw
+ * socket, and no capability beyond NET_ADMIN. All targets are probed at once.
  */
 import type { Host } from './host.ts'
 import { jsonArrays, type Link } from './observed.ts'
 
-export interface Target {
+export interface ProbeTarget {
   ifindex: number
   address: string
 }
 
-/** MACs that answered, by `targetKey`. */
-export type Answers = ReadonlyMap<string, string>
+/** MAC addresses that replied, by `targetKey`. */
+export type NeighbourReplies = ReadonlyMap<string, string>
 
-interface Entry {
-  mac?: string
+interface NeighbourEntry {
+  macAddress?: string
   states: string[]
 }
 
-/** A packet may be lost while a link settles: who is silent is asked again. */
-const asks = 4
+/** Packets may be lost right after a link goes up. */
+const maxAttempts = 4
+/** Milliseconds. */
 const firstPoll = 20
-const sayNothing = ['PERMANENT', 'NOARP']
+const staticStates = ['PERMANENT', 'NOARP']
 
-export function targetKey({ ifindex, address }: Target): string {
+export function targetKey({ ifindex, address }: ProbeTarget): string {
   return `${ifindex} ${address}`
 }
 
-export async function askWire(
+export async function probeNeighbours(
   host: Host,
-  targets: readonly Target[],
+  targets: readonly ProbeTarget[],
   links: readonly Link[],
-  within: number,
-): Promise<Answers> {
-  const answers = new Map<string, string>()
+  timeout: number,
+): Promise<NeighbourReplies> {
+  const replies = new Map<string, string>()
   let silent = [...new Map(targets.map(target => [targetKey(target), target])).values()]
-  const until = host.now() + within
-  let entries = silent.length > 0 ? await neighbours(host, links) : new Map<string, Entry>()
-  for (let ask = 1; ask <= asks && silent.length > 0; ask++) {
-    // An entry that a person made says nothing about the wire, and is not ours to change.
-    silent = silent.filter(target => !sayNothing.some(state => entries.get(targetKey(target))?.states.includes(state)))
+  const until = host.now() + timeout
+  let entries = silent.length > 0 ? await readNeighbours(host, links) : new Map<string, NeighbourEntry>()
+  for (let attempt = 1; attempt <= maxAttempts && silent.length > 0; attempt++) {
+    // A static entry proves nothing and must not be changed.
+    silent = silent.filter(
+      target => !staticStates.some(state => entries.get(targetKey(target))?.states.includes(state)),
+    )
     await host.ip(
       ['-force', '-batch', '-'],
-      silent.flatMap(target => question(target, entries.get(targetKey(target)))),
+      silent.flatMap(target => probeCommands(target, entries.get(targetKey(target)))),
     )
-    const next = ask === asks ? until : until - (within * (asks - ask)) / asks
-    // Once at least: on a busy machine the asking alone may take all of the time, and the answer is there.
+    const next = attempt === maxAttempts ? until : until - (timeout * (maxAttempts - attempt)) / maxAttempts
+    // At least once: on a busy machine the commands alone may take all of the time, and the reply is there already.
     for (let pause = firstPoll; silent.length > 0 && (pause === firstPoll || host.now() < next); pause *= 2) {
       await host.sleep(Math.min(pause, Math.max(firstPoll, next - host.now())))
-      entries = await neighbours(host, links)
+      entries = await readNeighbours(host, links)
       silent = silent.filter(target => {
-        const { mac, states = [] } = entries.get(targetKey(target)) ?? {}
-        if (mac === undefined || !states.includes('REACHABLE')) return true
-        answers.set(targetKey(target), mac)
+        const { macAddress, states = [] } = entries.get(targetKey(target)) ?? {}
+        if (macAddress === undefined || !states.includes('REACHABLE')) return true
+        replies.set(targetKey(target), macAddress)
         return false
       })
     }
   }
-  return answers
+  return replies
 }
 
-/** Entries that were made by asking are of no use to anybody. */
-export async function forget(host: Host, targets: readonly Target[]): Promise<void> {
+/** Removes the entries that probing created. */
+export async function removeNeighbourEntries(host: Host, targets: readonly ProbeTarget[]): Promise<void> {
   if (targets.length === 0) return
   await host.ip(
     ['-force', '-batch', '-'],
@@ -70,23 +73,23 @@ export async function forget(host: Host, targets: readonly Target[]): Promise<vo
 }
 
 /**
- * Who is known is asked by its MAC and stays known meanwhile; who is not is asked of everybody. The kernel would repeat a
- * question without an answer only after a second: a new entry asks at once.
+ * A known neighbour is probed by unicast and stays usable meanwhile; an unknown one by broadcast. The kernel repeats a
+ * failed resolution only after a second, so the entry is replaced: a new one is resolved at once.
  */
-function question({ ifindex, address }: Target, entry: Entry | undefined): string[] {
-  const place = `${address} dev if${ifindex}`
-  if (entry?.mac !== undefined) return [`neigh replace ${place} lladdr ${entry.mac} nud probe`]
-  return [...(entry ? [`neigh del ${place}`] : []), `neigh replace ${place} use`]
+function probeCommands({ ifindex, address }: ProbeTarget, entry: NeighbourEntry | undefined): string[] {
+  const neighbour = `${address} dev if${ifindex}`
+  if (entry?.macAddress !== undefined) return [`neigh replace ${neighbour} lladdr ${entry.macAddress} nud probe`]
+  return [...(entry ? [`neigh del ${neighbour}`] : []), `neigh replace ${neighbour} use`]
 }
 
-async function neighbours(host: Host, links: readonly Link[]): Promise<Map<string, Entry>> {
+async function readNeighbours(host: Host, links: readonly Link[]): Promise<Map<string, NeighbourEntry>> {
   const { stdout } = await host.ip(['-j', 'neigh', 'show'])
   const [raw = []] = jsonArrays(stdout)
   const index = new Map(links.map(link => [link.name, link.ifindex]))
   return new Map(
     (raw as { dst: string; dev: string; lladdr?: string; state?: string[] }[]).map(({ dst, dev, lladdr, state }) => [
       targetKey({ ifindex: index.get(dev) ?? 0, address: dst }),
-      { ...(lladdr === undefined ? {} : { mac: lladdr }), states: state ?? [] },
+      { ...(lladdr === undefined ? {} : { macAddress: lladdr }), states: state ?? [] },
     ]),
   )
 }

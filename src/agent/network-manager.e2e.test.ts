@@ -1,19 +1,21 @@
 /**
- * The agent beside a real NetworkManager with its automatic connections on: it must not wipe our work, our work must not
- * fight it, and a restart of it changes nothing.
+ * The agent next to a real NetworkManager with automatic connections: neither overwrites the other, and a restart of
+ * NetworkManager changes nothing.
  */
 import assert from 'node:assert/strict'
 import { mkdirSync, rmSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { kernel, macsOf, table } from '../../test/rigs/host/kernel-state.ts'
+import { kernelState, macsOf, routesInTable } from '../../test/rigs/host/kernel-state.ts'
 import { hasNetworkManager, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
-import { createNode, diskOf, foreignState, wish } from '../../test/rigs/host/node.ts'
+import { createNode, diskOf, foreignState, requestedInterface } from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
 const skip = !hasNetworkManager && 'NetworkManager is not installed'
 
-test('a NIC is taken from an automatic connection, kept through a restart, and given back', { skip }, async () => {
+test('a NIC is released from an automatic connection, survives a restart of NetworkManager, and is returned', {
+  skip,
+}, async () => {
   const node = await createNode({ nics: 1 })
   rmSync(node.path('etc/netplan'), { recursive: true })
   mkdirSync(node.path('etc/NetworkManager/system-connections'), { recursive: true })
@@ -26,12 +28,12 @@ test('a NIC is taken from an automatic connection, kept through a restart, and g
       within: 60_000,
     })
 
-    const interfaces = [wish(a, 0, { addresses: [a.address6] })]
+    const interfaces = [requestedInterface(a, 0, { addresses: [a.address6] })]
     const first = await node.agent({ interfaces })
     assert.equal(first.report?.verdict, 'Configured', first.log)
     assert.equal(first.report?.backend?.kind, 'networkmanager')
-    const state = { ...kernel(node), table: table(node, 100) }
-    assert.ok(kernel(node)['addresses']?.includes('multinic0 10.100.0.10/24 noprefixroute'))
+    const state = { ...kernelState(node), table: routesInTable(node, 100) }
+    assert.ok(kernelState(node)['addresses']?.includes('multinic0 10.100.0.10/24 noprefixroute'))
     assert.deepEqual(Object.keys(diskOf(node, path => path.includes('multinic'))), [
       '/etc/NetworkManager/system-connections/multinic0.nmconnection',
       '/etc/sysctl.d/90-multinic0.conf',
@@ -41,9 +43,9 @@ test('a NIC is taken from an automatic connection, kept through a restart, and g
 
     await manager.restart()
     await eventually(() => assert.match(manager.nmcli('-t', '-f', 'STARTUP', 'general'), /started/), { within: 60_000 })
-    // It is up, and has time to do what it should not.
+    // NetworkManager would react within this time.
     await sleep(3_000)
-    assert.deepEqual({ ...kernel(node), table: table(node, 100) }, state)
+    assert.deepEqual({ ...kernelState(node), table: routesInTable(node, 100) }, state)
     const second = await node.agent({ interfaces })
     assert.deepEqual([second.report?.verdict, second.report?.changed], ['Configured', 0], second.log)
 
@@ -53,7 +55,7 @@ test('a NIC is taken from an automatic connection, kept through a restart, and g
       within: 60_000,
     })
     assert.doesNotMatch(manager.nmcli('-t', '-f', 'NAME', 'connection'), /multinic/)
-    assert.deepEqual(kernel(node)['rules'], [])
+    assert.deepEqual(kernelState(node)['rules'], [])
   } finally {
     await manager.stop()
     node.remove()

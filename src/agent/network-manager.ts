@@ -1,7 +1,7 @@
 /**
- * NetworkManager, as far as it concerns a NIC of ours: who has it, and taking it out of its hands or giving it back.
+ * The part of NetworkManager's D-Bus API that the agent needs: which profile manages a NIC, release it, manage it again.
  *
- * NetworkManager gives a hot-plugged NIC to an automatic connection, which wipes what others configure within a second.
+ * NetworkManager activates an automatic connection on a hot-plugged NIC, which removes foreign configuration within a second.
  */
 import { type Bus, BusError, openBus } from './dbus.ts'
 import type { Host } from './host.ts'
@@ -10,10 +10,11 @@ import { profileUuid } from './ownership.ts'
 import type { Paths } from './paths.ts'
 
 export interface NetworkManager {
-  managerOf(device: string, mac: string): Promise<Manager>
+  managerOf(device: string, macAddress: string): Promise<Manager>
+  /** Sets the device unmanaged and waits until it is. */
   release(device: string): Promise<void>
-  handBack(device: string): Promise<void>
-  /** Reads the profiles on disk again. */
+  manage(device: string): Promise<void>
+  /** Reloads the profiles from disk. */
   reload(): Promise<void>
   close(): void
 }
@@ -21,16 +22,16 @@ export interface NetworkManager {
 const service = 'org.freedesktop.NetworkManager'
 const root = '/org/freedesktop/NetworkManager'
 const stateUnmanaged = 10
-/** Flag of an active connection that NetworkManager made up to show what somebody else configured. */
+/** Flag of an active connection that only mirrors what others configured. */
 const flagExternal = 0x80
-const settleWithin = 5_000
+const releaseTimeout = 5_000
 
-/** Undefined on a host where no bus can be reached or nobody answers to the name. */
-export async function networkManager(host: Host, paths: Paths): Promise<NetworkManager | undefined> {
+/** Undefined on a host without D-Bus or without NetworkManager. */
+export async function connectNetworkManager(host: Host, paths: Paths): Promise<NetworkManager | undefined> {
   const stream = await host.connect(paths.bus)
   if (!stream) return undefined
   const bus = await openBus(stream)
-  const runs = await bus
+  const running = await bus
     .call({
       destination: 'org.freedesktop.DBus',
       path: '/org/freedesktop/DBus',
@@ -40,19 +41,19 @@ export async function networkManager(host: Host, paths: Paths): Promise<NetworkM
       body: [service],
     })
     .then(([owned]) => owned === true)
-  if (runs) return overBus(bus, host)
+  if (running) return createClient(bus, host)
   bus.close()
   return undefined
 }
 
-function overBus(bus: Bus, host: Host): NetworkManager {
+function createClient(bus: Bus, host: Host): NetworkManager {
   const property = async (path: string, of: string, name: string) => {
     const get = { interface: 'org.freedesktop.DBus.Properties', member: 'Get', signature: 'ss', body: [of, name] }
     return (await bus.call({ destination: service, path, ...get }))[0]
   }
   const deviceOf = async (name: string) => {
-    const ask = { interface: service, member: 'GetDeviceByIpIface', signature: 's', body: [name] }
-    const [path] = await bus.call({ destination: service, path: root, ...ask }).catch(error => {
+    const get = { interface: service, member: 'GetDeviceByIpIface', signature: 's', body: [name] }
+    const [path] = await bus.call({ destination: service, path: root, ...get }).catch(error => {
       if (error instanceof BusError) return []
       throw error
     })
@@ -65,7 +66,7 @@ function overBus(bus: Bus, host: Host): NetworkManager {
     await bus.call({ destination: service, path: device, ...set })
   }
   return {
-    async managerOf(name, mac) {
+    async managerOf(name, macAddress) {
       const device = await deviceOf(name)
       if (!device || (await stateOf(device)) <= stateUnmanaged) return 'none'
       const active = String(await property(device, `${service}.Device`, 'ActiveConnection'))
@@ -73,23 +74,23 @@ function overBus(bus: Bus, host: Host): NetworkManager {
       const of = `${service}.Connection.Active`
       const [uuid, flags] = await Promise.all([property(active, of, 'Uuid'), property(active, of, 'StateFlags')])
       if ((Number(flags) & flagExternal) !== 0) return 'none'
-      return uuid === profileUuid(mac) ? 'ours' : 'other'
+      return uuid === profileUuid(macAddress) ? 'ours' : 'other'
     },
     async release(name) {
       const device = await deviceOf(name)
       if (!device) return
       await setManaged(device, false)
-      for (const until = host.now() + settleWithin; host.now() < until; await host.sleep(20))
+      for (const until = host.now() + releaseTimeout; host.now() < until; await host.sleep(20))
         if ((await stateOf(device)) <= stateUnmanaged) return
-      throw new Error(`NetworkManager does not let go of ${name}`)
+      throw new Error(`NetworkManager did not release ${name} within ${releaseTimeout / 1000} s`)
     },
-    async handBack(name) {
+    async manage(name) {
       const device = await deviceOf(name)
       if (device) await setManaged(device, true)
     },
     async reload() {
-      const ask = { interface: `${service}.Settings`, member: 'ReloadConnections' }
-      await bus.call({ destination: service, path: `${root}/Settings`, ...ask })
+      const reload = { interface: `${service}.Settings`, member: 'ReloadConnections' }
+      await bus.call({ destination: service, path: `${root}/Settings`, ...reload })
     },
     close: () => bus.close(),
   }

@@ -1,5 +1,5 @@
 /**
- * The state of one NIC, and the ordered changes that turn one state into another: forward to apply, backward to undo.
+ * The state of one NIC, and the ordered changes from one state to another: forward to apply, backward to roll back.
  *
  * Pure.
  */
@@ -18,9 +18,9 @@ import {
   type Link,
   type Manager,
   type Observed,
+  type ObservedRoute,
+  type ObservedRule,
   protocolKernel,
-  type RouteSeen,
-  type RuleSeen,
 } from './observed.ts'
 
 export interface NicState {
@@ -33,7 +33,7 @@ export interface NicState {
   altnames: string[]
   sysctls: Record<string, string>
   manager: Manager
-  /** An absent file is a path without a state. */
+  /** By path; undefined for a file that does not exist. */
   files: Record<string, FileState | undefined>
 }
 
@@ -46,15 +46,15 @@ export const sysctlKeys = [
   'ipv6.autoconf',
 ] as const
 
-/** What of a node belongs to one NIC: tables whose routes on this device are ours, and rules that are ours. */
-export interface Scope {
+/** What belongs to one NIC: routes of these tables on its device, and these rules, altnames and files. */
+export interface NicScope {
   tables: ReadonlySet<number>
-  rule: (rule: RuleSeen) => boolean
+  rule: (rule: ObservedRule) => boolean
   altnames: ReadonlySet<string>
   files: readonly string[]
 }
 
-export function nicState(observed: Observed, link: Link, scope: Scope): NicState {
+export function nicState(observed: Observed, link: Link, scope: NicScope): NicState {
   return {
     name: link.name,
     mtu: link.mtu,
@@ -63,7 +63,7 @@ export function nicState(observed: Observed, link: Link, scope: Scope): NicState
       .filter(address => address.ifindex === link.ifindex && !address.linkLocal)
       .map(({ cidr, noPrefixRoute, lifetime }) => ({ cidr, noPrefixRoute, ...(lifetime ? { lifetime } : {}) })),
     routes: observed.routes
-      .filter(route => scope.tables.has(route.table) && onlyOn(route, link.ifindex) && !ofLinkLocal(route))
+      .filter(route => scope.tables.has(route.table) && onlyOn(route, link.ifindex) && !isLinkLocal(route))
       .map(routeSpec),
     ...nodeState(observed, scope),
     altnames: link.altnames.filter(altname => scope.altnames.has(altname)),
@@ -72,13 +72,13 @@ export function nicState(observed: Observed, link: Link, scope: Scope): NicState
   }
 }
 
-/** NetworkManager puts the link-local network of a device into our table too. */
-function ofLinkLocal(route: RouteSeen): boolean {
+/** NetworkManager adds the link-local network of a device to our table too. */
+function isLinkLocal(route: ObservedRoute): boolean {
   return route.protocol === protocolKernel && route.destination === 'fe80::/64'
 }
 
-/** What stays on a node when the device is gone: rules and files. */
-export function nodeState(observed: Observed, scope: Scope): Pick<NicState, 'rules' | 'files'> {
+/** The part that outlives the device. */
+export function nodeState(observed: Observed, scope: NicScope): Pick<NicState, 'rules' | 'files'> {
   return {
     rules: observed.rules.filter(rule => rule.plain && scope.rule(rule)).map(ruleSpec),
     files: Object.fromEntries(scope.files.map(path => [path, observed.files[path]])),
@@ -86,8 +86,8 @@ export function nodeState(observed: Observed, scope: Scope): Pick<NicState, 'rul
 }
 
 /**
- * The order is the point: settings that must hold before the link is up come first, what points to an address goes before
- * the address, and a link that goes down does so before its settings are given back.
+ * The order matters: sysctls are set before the link goes up, rules and routes are removed before the address that they
+ * refer to, and a link goes down before its sysctls are restored.
  */
 export function changesBetween(current: NicState, target: NicState): Change[] {
   const sysctls = Object.entries(target.sysctls)
@@ -106,10 +106,10 @@ export function changesBetween(current: NicState, target: NicState): Change[] {
   return [
     ...(released ? manager : []),
     ...(goesDown ? [] : sysctls),
-    ...rules.gone.map((rule): Change => ({ kind: 'rule', op: 'remove', rule })),
-    ...routes.gone.map((route): Change => ({ kind: 'route', op: 'remove', route })),
-    ...addresses.gone.map((address): Change => ({ kind: 'address', op: 'remove', address })),
-    ...altnames.gone.map((altname): Change => ({ kind: 'altname', op: 'remove', altname })),
+    ...rules.removed.map((rule): Change => ({ kind: 'rule', op: 'remove', rule })),
+    ...routes.removed.map((route): Change => ({ kind: 'route', op: 'remove', route })),
+    ...addresses.removed.map((address): Change => ({ kind: 'address', op: 'remove', address })),
+    ...altnames.removed.map((altname): Change => ({ kind: 'altname', op: 'remove', altname })),
     ...(goesDown ? [{ kind: 'link', from: 'up', to: 'down' } satisfies Change] : []),
     ...(current.name === target.name ? [] : [{ kind: 'name', from: current.name, to: target.name } satisfies Change]),
     ...(current.mtu === target.mtu ? [] : [{ kind: 'mtu', from: current.mtu, to: target.mtu } satisfies Change]),
@@ -120,12 +120,12 @@ export function changesBetween(current: NicState, target: NicState): Change[] {
     ...altnames.added.map((altname): Change => ({ kind: 'altname', op: 'add', altname })),
     ...(goesDown ? sysctls : []),
     ...fileChanges(current, target),
-    // Not before it can no longer find our profile, or finds its own again.
+    // After the files: NetworkManager must not find our profile any more, or must find its own again.
     ...(released ? [] : manager),
   ]
 }
 
-/** A router must be reachable before a route may lead through it. */
+/** The kernel refuses a route via a gateway that is not reachable yet. */
 function directFirst(routes: readonly RouteSpec[]): RouteSpec[] {
   return [...routes.filter(route => !route.gateway), ...routes.filter(route => route.gateway)]
 }
@@ -140,7 +140,7 @@ function sameFile(a: FileState | undefined, b: FileState | undefined): boolean {
   return a?.text === b?.text && a?.mode === b?.mode && a?.uid === b?.uid && a?.gid === b?.gid
 }
 
-export function routeSpec(route: RouteSeen): RouteSpec {
+export function routeSpec(route: ObservedRoute): RouteSpec {
   const { family, table, destination, gateway, source, metric, onlink, protocol } = route
   return {
     family,
@@ -154,7 +154,7 @@ export function routeSpec(route: RouteSeen): RouteSpec {
   }
 }
 
-export function ruleSpec(rule: RuleSeen): RuleSpec {
+export function ruleSpec(rule: ObservedRule): RuleSpec {
   const { family, priority, table, from, to, protocol } = rule
   return {
     family,
@@ -166,7 +166,7 @@ export function ruleSpec(rule: RuleSeen): RuleSpec {
   }
 }
 
-function onlyOn(route: RouteSeen, ifindex: number): boolean {
+function onlyOn(route: ObservedRoute, ifindex: number): boolean {
   return route.devices.length > 0 && route.devices.every(device => device === ifindex)
 }
 
@@ -174,11 +174,11 @@ function difference<T>(
   current: readonly T[],
   target: readonly T[],
   key: (item: T) => string,
-): { gone: T[]; added: T[] } {
-  const had = new Set(current.map(item => key(item)))
-  const wants = new Set(target.map(item => key(item)))
+): { removed: T[]; added: T[] } {
+  const currentKeys = new Set(current.map(item => key(item)))
+  const targetKeys = new Set(target.map(item => key(item)))
   return {
-    gone: current.filter(item => !wants.has(key(item))),
-    added: target.filter(item => !had.has(key(item))),
+    removed: current.filter(item => !targetKeys.has(key(item))),
+    added: target.filter(item => !currentKeys.has(key(item))),
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Reads all that a decision may depend on: links, addresses, routes and rules of the kernel, files, settings, identity.
+ * Observes the node: links, addresses, routes and rules of the kernel, configuration files, sysctls, machine and boot ID.
  *
- * Two processes: one `ip -batch` for everything, and one for the IPv6 rules, which need a switch of their own.
+ * Runs two processes: one `ip -batch` for everything except IPv6 rules, and `ip -6` for those.
  */
-
+import type { HostContext } from './context.ts'
 import type { Host } from './host.ts'
 import type { NetworkManager } from './network-manager.ts'
 import { sysctlKeys } from './nic-state.ts'
@@ -14,45 +14,45 @@ import {
   linksByMac,
   type Manager,
   type Observed,
-  ownMac,
+  type ObservedRule,
   parseLinks,
   parseRoutes,
   parseRules,
-  type RuleSeen,
+  permanentMacOf,
 } from './observed.ts'
-import { allIds, filesOfId, macIn, parseRecord, recordsDirectory } from './ownership.ts'
+import { allIndexes, filesOfIndex, macAddressIn, parseRecord, recordsDirectory } from './ownership.ts'
 import type { Paths } from './paths.ts'
-import { refusedAltnames } from './refused-altnames.ts'
+import { readRefusedAltnames } from './refused-altnames.ts'
 
-export interface Question {
-  paths: Paths
-  /** MACs whose kernel settings are wanted, besides those that are ours already. */
-  macs: readonly string[]
+export interface ObserveOptions {
+  /** NICs whose sysctls to read, in addition to those that multinic has configured. */
+  macAddresses: readonly string[]
+  /** An address. */
   apiServer?: string
-  manager?: NetworkManager | undefined
-  /** What cannot have changed since it was read: the disk, or rules of IPv6, which take a process of their own. */
-  known?: Disk & { rules6?: RuleSeen[] }
+  /** What cannot have changed since it was observed: the files, or the IPv6 rules. */
+  known?: ObservedFiles & { rules6?: ObservedRule[] }
 }
 
-export type Disk = Pick<Observed, 'files' | 'directories'>
+export type ObservedFiles = Pick<Observed, 'files' | 'directories'>
 
 const asJson = ['-N', '-j', '-d', '-force', '-batch', '-']
 
-export async function observe(host: Host, question: Question): Promise<Observed> {
-  const { paths, macs, apiServer, manager } = question
-  const ask = ['address show', 'route show table all', 'rule list', ...(apiServer ? [`route get ${apiServer}`] : [])]
-  const all = await host.ip(asJson, ask)
-  const rules6 = question.known?.rules6 ?? (await readRules6(host))
+export async function observe(context: HostContext, options: ObserveOptions): Promise<Observed> {
+  const { host, networkManager, paths } = context
+  const { macAddresses, apiServer, known } = options
+  const commands = ['address show', 'route show table all', 'rule list']
+  const all = await host.ip(asJson, apiServer ? [...commands, `route get ${apiServer}`] : commands)
+  const rules6 = known?.rules6 ?? (await readRules6(host))
   const [rawLinks, rawRoutes, rawRules, rawPath] = jsonArrays(all.stdout)
-  // Fail closed: a node that cannot be read is not touched. A kernel without a single rule does not exist.
+  // Fail closed: a node that cannot be observed is not changed. Every kernel has at least one rule.
   if (!rawLinks || !rawRoutes || !rawRules || !parseRules(rawRules, 4)[0])
-    throw new Error(`ip did not answer: ${all.stderr.trim()}`)
+    throw new Error(`cannot read network state: ip: ${all.stderr.trim()}`)
   const { links, addresses } = parseLinks(rawLinks)
   const [path] = rawPath ? parseRoutes(rawPath, links) : []
-  const { files, directories } = question.known ?? observeDisk(host, paths)
-  const bootId = host.readValue(paths.bootId) ?? ''
-  const owned = Object.values(files).flatMap(file => parseRecord(file.text)?.mac ?? macIn(file.text) ?? [])
-  const ours = [...new Set([...macs, ...owned])].flatMap(mac => linksByMac(links, mac))
+  const { files, directories } = known ?? observeFiles(host, paths)
+  const bootID = host.readValue(paths.bootID) ?? ''
+  const owned = Object.values(files).flatMap(file => parseRecord(file.text)?.mac ?? macAddressIn(file.text) ?? [])
+  const ours = [...new Set([...macAddresses, ...owned])].flatMap(macAddress => linksByMac(links, macAddress))
   return {
     links,
     addresses,
@@ -61,44 +61,44 @@ export async function observe(host: Host, question: Question): Promise<Observed>
     files,
     directories,
     sysctls: readSysctls(host, paths, ours),
-    managers: manager ? await readManagers(manager, ours) : {},
+    managers: networkManager ? await readManagers(networkManager, ours) : {},
     ...(path?.devices[0] === undefined
       ? {}
       : { apiPath: { ifindex: path.devices[0], ...(path.gateway === undefined ? {} : { gateway: path.gateway }) } }),
-    refusedAltnames: refusedAltnames(host, paths, bootId),
-    bootId,
-    systemUuid: observeMachine(host, paths),
+    refusedAltnames: readRefusedAltnames(host, paths, bootID),
+    bootID,
+    systemUUID: readSystemUUID(host, paths),
   }
 }
 
-async function readRules6(host: Host): Promise<RuleSeen[]> {
+async function readRules6(host: Host): Promise<ObservedRule[]> {
   const { stdout } = await host.ip(['-6', ...asJson], ['rule list'])
   return parseRules(jsonArrays(stdout)[0] ?? [], 6)
 }
 
-/** Files alone: read again after they were put in their place. */
-export function observeDisk(host: Host, paths: Paths): Disk {
-  const directories = directoriesOf(paths).filter(directory => host.list(directory) !== undefined)
+/** The files alone. */
+export function observeFiles(host: Host, paths: Paths): ObservedFiles {
+  const directories = configDirectories(paths).filter(directory => host.list(directory) !== undefined)
   return { files: readFiles(host, paths), directories }
 }
 
-/** The SystemUUID; empty when it cannot be read. */
-export function observeMachine(host: Host, paths: Paths): string {
+/** Empty when it cannot be read. */
+export function readSystemUUID(host: Host, paths: Paths): string {
   return host.readValue(paths.productUuid) ?? ''
 }
 
-/** Paths of every host, whoever manages its network, that we were not given. */
-export function unseen(host: Host, paths: Paths): string[] {
+/** Paths that every host has and that are not mounted. */
+export function missingHostPaths(host: Host, paths: Paths): string[] {
   const directories = [paths.networkd, paths.sysctl, paths.state, paths.ipv4Conf, paths.ipv6Conf]
   const missing = directories.filter(path => host.list(path) === undefined)
-  return host.readValue(paths.bootId) ? missing : [...missing, paths.bootId]
+  return host.readValue(paths.bootID) ? missing : [...missing, paths.bootID]
 }
 
-/** The links alone: what the wait for a late NIC looks at. */
+/** The links alone, to wait for a NIC that is not attached yet. */
 export async function observeLinks(host: Host): Promise<Link[]> {
   const { stdout, stderr } = await host.ip(['-N', '-j', '-d', 'link', 'show'])
   const [raw] = jsonArrays(stdout)
-  if (!raw) throw new Error(`ip did not answer: ${stderr.trim()}`)
+  if (!raw) throw new Error(`cannot read links: ip: ${stderr.trim()}`)
   return parseLinks(raw).links
 }
 
@@ -107,11 +107,11 @@ export function sysctlPath(paths: Paths, key: string, device: string): string {
   return `${family === 'ipv4' ? paths.ipv4Conf : paths.ipv6Conf}/${device}/${setting}`
 }
 
-export function directoriesOf(paths: Paths): string[] {
+export function configDirectories(paths: Paths): string[] {
   return [paths.netplan, paths.networkd, paths.networkManager, paths.networkScripts, paths.sysctl, paths.state]
 }
 
-/** Every file that could configure a NIC, ours and others', and our records. */
+/** Every file that may configure a NIC, ours or foreign, and our records. */
 function readFiles(host: Host, paths: Paths): Record<string, FileState> {
   const files: Record<string, FileState> = {}
   const read = (path: string) => {
@@ -119,21 +119,23 @@ function readFiles(host: Host, paths: Paths): Record<string, FileState> {
     if (file) files[path] = file
   }
   for (const directory of [paths.netplan, paths.networkManager, paths.networkScripts, recordsDirectory(paths)])
-    for (const name of host.list(directory) ?? []) if (isConfiguration(name)) read(`${directory}/${name}`)
+    for (const name of host.list(directory) ?? []) if (isConfigFile(name)) read(`${directory}/${name}`)
   for (const name of host.list(paths.networkd) ?? []) if (name.endsWith('.network')) read(`${paths.networkd}/${name}`)
-  for (const id of allIds)
-    for (const path of filesOfId(paths, id))
+  for (const index of allIndexes)
+    for (const path of filesOfIndex(paths, index))
       if (path.startsWith(paths.networkd) || path.startsWith(paths.sysctl)) read(path)
   return files
 }
 
-function isConfiguration(name: string): boolean {
+function isConfigFile(name: string): boolean {
   return !name.startsWith('.') && /(\.(yaml|nmconnection|json)$)|^(ifcfg|route|route6|rule|rule6)-/.test(name)
 }
 
-async function readManagers(manager: NetworkManager, links: readonly Link[]): Promise<Record<number, Manager>> {
-  const answers = links.map(async link => [link.ifindex, await manager.managerOf(link.name, ownMac(link))] as const)
-  return Object.fromEntries(await Promise.all(answers))
+async function readManagers(networkManager: NetworkManager, links: readonly Link[]): Promise<Record<number, Manager>> {
+  const managers = links.map(
+    async link => [link.ifindex, await networkManager.managerOf(link.name, permanentMacOf(link))] as const,
+  )
+  return Object.fromEntries(await Promise.all(managers))
 }
 
 function readSysctls(host: Host, paths: Paths, links: readonly Link[]): Record<number, Record<string, string>> {

@@ -1,18 +1,18 @@
 /**
- * What the agent sees of a node, as plain values, and how they are read from `ip -j`.
+ * The observed state of a node as plain values, and how it is parsed from `ip -j`.
  *
- * Everything is asked for in numbers (`ip -N`): names of tables and protocols depend on files of the host.
+ * Tables, protocols and scopes are numbers (`ip -N`): their names depend on files of the host.
  */
 import { bitsOf, canonical, type Family, parseIp } from '../contract/address.ts'
 
 export interface Link {
   ifindex: number
   name: string
-  mac: string
-  /** Only where it differs from `mac`: a bond gives its members its own. */
-  permanentMac?: string
+  macAddress: string
+  /** Set where it differs from `macAddress`: members of a bond take the bond's. */
+  permanentMacAddress?: string
   ethernet: boolean
-  /** The driver kind of a device made by software (veth, bond, vlan); absent for hardware and virtio. */
+  /** The kind of a software device (veth, bond, vlan); absent for hardware and virtio. */
   kind?: string
   master?: string
   mtu: number
@@ -30,19 +30,19 @@ export interface Address {
   linkLocal: boolean
   noPrefixRoute: boolean
   dadFailed: boolean
-  /** The kernel still asks whether somebody else has it. */
+  /** Duplicate address detection has not ended. */
   tentative: boolean
-  /** Seconds that are left to a leased address. */
+  /** Remaining seconds of a leased address. */
   lifetime?: { valid: number; preferred: number }
 }
 
-export interface RouteSeen {
+export interface ObservedRoute {
   family: Family
   table: number
-  /** 1 is unicast; others (blackhole, local, …) are never ours. */
+  /** 1 is unicast. Other types (blackhole, local, …) are never ours. */
   type: number
   destination: string
-  /** Every device that the route leaves by. */
+  /** Outgoing devices, by ifindex; several for a multipath route. */
   devices: number[]
   gateway?: string
   protocol: number
@@ -52,14 +52,14 @@ export interface RouteSeen {
   onlink: boolean
 }
 
-export interface RuleSeen {
+export interface ObservedRule {
   family: Family
   priority: number
   table: number
   from?: string
   to?: string
   protocol: number
-  /** Nothing but from, to and the table: a rule that could be ours. */
+  /** Has no selector but from and to: the rule may be ours. */
   plain: boolean
 }
 
@@ -68,35 +68,35 @@ export interface FileState {
   mode: number
   uid: number
   gid: number
-  /** Not a plain file (a symbolic link, say): read through, and never written. */
+  /** Not a regular file but a symbolic link, for example: the agent follows it to read and never writes it. */
   special?: true
 }
 
 /**
- * What NetworkManager does with a device. `none`: it leaves it alone (unmanaged, or it only watches what others made).
- * `ours`: it runs our own profile. `other`: it will do with it as it likes.
+ * What NetworkManager does with a device. `none`: does not manage it, or only mirrors what others configured. `ours`: has
+ * activated our profile. `other`: manages it with another profile, or may do so at any time.
  */
 export type Manager = 'none' | 'ours' | 'other'
 
 export interface Observed {
   links: Link[]
   addresses: Address[]
-  routes: RouteSeen[]
-  rules: RuleSeen[]
-  /** Files of the directories that we write to, by path; with their text. */
+  routes: ObservedRoute[]
+  rules: ObservedRule[]
+  /** Files in the directories that the agent writes to, by path. */
   files: Record<string, FileState>
-  /** Those of our directories that are on the host. */
+  /** The directories of these that exist on the host. */
   directories: string[]
-  /** Kernel settings of the devices that were asked for: `ifindex` → `ipv4.rp_filter` → value. */
+  /** Sysctls of the requested and of our NICs: ifindex → `ipv4.rp_filter` → value. */
   sysctls: Record<number, Record<string, string>>
-  /** On hosts with NetworkManager: what it does with the devices that were asked for, by ifindex. */
+  /** The same NICs, by ifindex; empty on hosts without NetworkManager. */
   managers: Record<number, Manager>
-  /** The device and router towards the API server, where its address is known. */
+  /** The route to the API server, if its address is known. */
   apiPath?: { ifindex: number; gateway?: string }
-  /** Altnames that the kernel refused since it was booted. */
+  /** Altnames that the kernel has refused since boot. */
   refusedAltnames: string[]
-  bootId: string
-  systemUuid: string
+  bootID: string
+  systemUUID: string
 }
 
 export const tableMain = 254
@@ -161,7 +161,7 @@ type RawRule = Record<string, unknown> & {
 const forever = 0xffffffff
 const ruleKeys = new Set(['priority', 'src', 'srclen', 'dst', 'dstlen', 'table', 'protocol'])
 
-/** `ip -batch` prints one JSON array a command, each on its own line. */
+/** `ip -j -batch` prints one JSON array per command, each on a line of its own. */
 export function jsonArrays(output: string): unknown[][] {
   return output
     .split('\n')
@@ -174,7 +174,7 @@ export function parseLinks(raw: unknown[]): { links: Link[]; addresses: Address[
   return { links: entries.map(parseLink), addresses: entries.flatMap(parseAddresses) }
 }
 
-export function parseRoutes(raw: unknown[], links: readonly Link[]): RouteSeen[] {
+export function parseRoutes(raw: unknown[], links: readonly Link[]): ObservedRoute[] {
   const index = new Map(links.map(link => [link.name, link.ifindex]))
   return (raw as RawRoute[]).map(entry => {
     const gateway = entry.gateway ?? entry.via?.host
@@ -196,7 +196,7 @@ export function parseRoutes(raw: unknown[], links: readonly Link[]): RouteSeen[]
   })
 }
 
-export function parseRules(raw: unknown[], family: Family): RuleSeen[] {
+export function parseRules(raw: unknown[], family: Family): ObservedRule[] {
   return (raw as RawRule[]).map(entry => ({
     family,
     priority: entry.priority,
@@ -212,20 +212,20 @@ export function linkByIndex(observed: Observed, ifindex: number): Link | undefin
   return observed.links.find(link => link.ifindex === ifindex)
 }
 
-/** The MAC that a device was made with. */
-export function ownMac(link: Link): string {
-  return link.permanentMac ?? link.mac
+/** Identifies the NIC even while it is a member of a bond. */
+export function permanentMacOf(link: Link): string {
+  return link.permanentMacAddress ?? link.macAddress
 }
 
-/** Kinds that stand for a NIC: hardware (none) and, where a node is a namespace, the end of a cable into it. */
+/** Kinds of devices that are NICs: hardware has none; in tests a node is a namespace and its NICs are veth devices. */
 const nicKinds = new Set([undefined, 'veth', 'ifb'])
 
-/** The devices that a MAC may mean: real ones first; a VLAN, bond or bridge with the same MAC is never it. */
-export function linksByMac(links: readonly Link[], mac: string): Link[] {
-  const found = links.filter(link => link.ethernet && nicKinds.has(link.kind) && ownMac(link) === mac)
-  const real = found.filter(link => link.kind === undefined)
-  const candidates = real.length > 0 ? real : found
-  // A failover device and its two members have one MAC: the members have a master.
+/** The NICs with this MAC address, hardware first. Never a VLAN, bond or bridge that has the same one. */
+export function linksByMac(links: readonly Link[], macAddress: string): Link[] {
+  const found = links.filter(link => link.ethernet && nicKinds.has(link.kind) && permanentMacOf(link) === macAddress)
+  const hardware = found.filter(link => link.kind === undefined)
+  const candidates = hardware.length > 0 ? hardware : found
+  // A failover device and its two members share one MAC address; the members have a master.
   const free = candidates.filter(link => link.master === undefined)
   return free.length > 0 ? free : candidates
 }
@@ -235,8 +235,8 @@ function parseLink(raw: RawLink): Link {
   return {
     ifindex: raw.ifindex,
     name: raw.ifname,
-    mac: (raw.address ?? '').toLowerCase(),
-    ...(raw.permaddr === undefined ? {} : { permanentMac: raw.permaddr.toLowerCase() }),
+    macAddress: (raw.address ?? '').toLowerCase(),
+    ...(raw.permaddr === undefined ? {} : { permanentMacAddress: raw.permaddr.toLowerCase() }),
     ethernet: raw.link_type === '[1]' || raw.link_type === 'ether',
     ...(kind === undefined ? {} : { kind }),
     ...(raw.master === undefined ? {} : { master: raw.master }),

@@ -1,23 +1,25 @@
 /**
- * What on a node is ours: files by their names, and one record a NIC that says what was there before us.
+ * What multinic owns on a node: files, known by their names, and one record per NIC with the state from before it was
+ * configured.
  *
- * Pure. Files and names that the Go implementation left count as ours too.
+ * Pure. Files and names of the Go implementation are owned too.
  */
 import { parseMac } from '../contract/address.ts'
 import { interfaceName } from '../contract/interfaces.ts'
 import type { FileState, Observed } from './observed.ts'
 import type { Paths } from './paths.ts'
 
-/** The state that a NIC goes back to when it is no longer wanted. */
-export interface Former {
+/** The state that a NIC gets back when it is removed from the request. */
+export interface FormerState {
   name: string
   mtu: number
   up: boolean
   sysctls: Record<string, string>
-  /** NetworkManager had it. */
+  /** NetworkManager managed the NIC. */
   managed?: true
 }
 
+/** As on disk. An agent must read the record of an older one: never change the keys. */
 export interface NicRecord {
   version: 1
   id: number
@@ -25,65 +27,65 @@ export interface NicRecord {
   table: number
   portId?: string
   addresses: string[]
-  former?: Former
+  former?: FormerState
 }
 
-/** A NIC that we configured before: known by its record, or only by a file of ours that has its MAC. */
+/** A NIC that was configured before: known by its record, or only by the MAC address in one of our files. */
 export interface OwnedNic {
-  id: number
-  mac: string
+  index: number
+  macAddress: string
   record?: NicRecord
 }
 
-export function recordPath(paths: Paths, mac: string): string {
-  return `${recordsDirectory(paths)}/${mac.replaceAll(':', '')}.json`
+export function recordPath(paths: Paths, macAddress: string): string {
+  return `${recordsDirectory(paths)}/${macAddress.replaceAll(':', '')}.json`
 }
 
 export function recordsDirectory(paths: Paths): string {
   return `${paths.state}/nics`
 }
 
-/** Every path that we may write for one number, and those of the Go implementation. */
-export function filesOfId(paths: Paths, id: number): string[] {
-  const name = interfaceName(id)
+/** Every path that the agent may write for one index, and those of the Go implementation. */
+export function filesOfIndex(paths: Paths, index: number): string[] {
+  const name = interfaceName(index)
   return [
-    `${paths.netplan}/9${id}-${name}.yaml`,
+    `${paths.netplan}/9${index}-${name}.yaml`,
     `${paths.networkd}/05-${name}.link`,
-    `${paths.networkd}/9${id}-${name}.link`,
+    `${paths.networkd}/9${index}-${name}.link`,
     `${paths.networkd}/05-${name}.network`,
     `${paths.networkManager}/${name}.nmconnection`,
-    `${paths.networkManager}/9${id}-${name}.nmconnection`,
+    `${paths.networkManager}/9${index}-${name}.nmconnection`,
     ...['ifcfg', 'route', 'route6', 'rule', 'rule6'].map(kind => `${paths.networkScripts}/${kind}-${name}`),
-    sysctlFileOf(paths, id),
+    sysctlFileOf(paths, index),
   ]
 }
 
-export function sysctlFileOf(paths: Paths, id: number): string {
-  return `${paths.sysctl}/9${id}-${interfaceName(id)}.conf`
+export function sysctlFileOf(paths: Paths, index: number): string {
+  return `${paths.sysctl}/9${index}-${interfaceName(index)}.conf`
 }
 
-/** By one of our names, and still somebody else's: neither written nor taken away. */
+/** Has one of our names but is not ours: the agent neither writes nor removes it. */
 export function isForeign(file: FileState): boolean {
   return file.special === true || file.uid !== 0
 }
 
-export const allIds = Array.from({ length: 10 }, (_, id) => id)
+export const allIndexes = Array.from({ length: 10 }, (_, index) => index)
 
 export function ownedNics(observed: Observed, paths: Paths): OwnedNic[] {
   const owned = new Map<string, OwnedNic>()
   for (const [path, file] of Object.entries(observed.files)) {
     if (!path.startsWith(`${recordsDirectory(paths)}/`)) continue
     const record = parseRecord(file.text)
-    if (record) owned.set(record.mac, { id: record.id, mac: record.mac, record })
+    if (record) owned.set(record.mac, { index: record.id, macAddress: record.mac, record })
   }
-  for (const id of allIds) {
-    for (const path of filesOfId(paths, id)) {
+  for (const index of allIndexes) {
+    for (const path of filesOfIndex(paths, index)) {
       const file = observed.files[path]
-      const mac = file && !isForeign(file) ? macIn(file.text) : undefined
-      if (mac && !owned.has(mac)) owned.set(mac, { id, mac })
+      const macAddress = file && !isForeign(file) ? macAddressIn(file.text) : undefined
+      if (macAddress && !owned.has(macAddress)) owned.set(macAddress, { index, macAddress })
     }
   }
-  return [...owned.values()].sort((a, b) => a.id - b.id)
+  return [...owned.values()].sort((a, b) => a.index - b.index)
 }
 
 export function parseRecord(text: string): NicRecord | undefined {
@@ -105,13 +107,13 @@ export function recordText(record: NicRecord): string {
   return `${JSON.stringify(record, undefined, 2)}\n`
 }
 
-/** The MAC that a file of ours, or of the Go implementation, is about. */
-export function macIn(text: string | undefined): string | undefined {
+/** The MAC address that a file of ours, or of the Go implementation, configures. */
+export function macAddressIn(text: string | undefined): string | undefined {
   const found = /(?:macaddress|mac-address|hwaddr)"?\s*[:=]\s*["']?((?:[0-9a-f]{2}:){5}[0-9a-f]{2})/i.exec(text ?? '')
   return found?.[1]?.toLowerCase()
 }
 
-/** The id of our profile in NetworkManager: the same for the same NIC for ever, so that it is never there twice. */
-export function profileUuid(mac: string): string {
-  return `6d756c74-696e-8963-8000-${mac.replaceAll(':', '')}`
+/** The UUID of our NetworkManager profile. It depends on the MAC address alone, so a NIC never gets two profiles. */
+export function profileUuid(macAddress: string): string {
+  return `6d756c74-696e-8963-8000-${macAddress.replaceAll(':', '')}`
 }

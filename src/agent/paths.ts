@@ -1,20 +1,20 @@
 /**
- * Where the agent finds the host: the directories that the Job mounts, as one record.
+ * The paths of the host as the Job mounts them into the agent's container.
  */
 export interface Paths {
-  /** Records of what is ours, and the journal. */
+  /** Records of our NICs, and the journal. */
   state: string
   netplan: string
   networkd: string
   networkManager: string
   networkScripts: string
   sysctl: string
-  /** The kernel's own settings by device; the Pod's own /proc/sys is read-only. */
+  /** Sysctls by device. The Pod's own /proc/sys is read-only. */
   ipv4Conf: string
   ipv6Conf: string
   productUuid: string
-  bootId: string
-  /** The host's D-Bus, where NetworkManager answers. */
+  bootID: string
+  /** The socket of the host's system bus. */
   bus: string
   terminationLog: string
 }
@@ -29,12 +29,12 @@ export const hostPaths: Paths = {
   ipv4Conf: '/host/proc/ipv4-conf',
   ipv6Conf: '/host/proc/ipv6-conf',
   productUuid: '/host/product_uuid',
-  bootId: '/host/boot_id',
+  bootID: '/host/boot_id',
   bus: '/run/dbus/system_bus_socket',
   terminationLog: '/dev/termination-log',
 }
 
-/** All paths below another root, for a host that is a directory. */
+/** All paths below another root, for tests whose host is a directory. */
 export function pathsUnder(root: string): Paths {
   return Object.fromEntries(Object.entries(hostPaths).map(([key, path]) => [key, `${root}${path}`])) as unknown as Paths
 }

@@ -1,19 +1,19 @@
 /**
- * Decides what one run changes: what is asked and what is observed → units of changes, refusals, and NICs that are missing.
+ * Plans a pass: from the request and the observed state to units of changes, refusals and missing NICs.
  *
- * Pure. Nothing to do is an empty list of units (G5).
+ * Pure. When nothing has to change, the list of units is empty (G5).
  */
 import { type Cidr, canonical, contains, overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import { type Interface, interfaceName, outsideItsCidr } from '../contract/interfaces.ts'
 import { type Change, type RouteSpec, routeText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
-import { altnameOf, priorityOf, type WantedNic, wantedNics } from './desired.ts'
+import { altnameOf, type DesiredNic, desiredNics, priorityOf } from './desired.ts'
 import { type Backend, detectBackend } from './detect.ts'
-import { changesBetween, type NicState, nicState, type Scope } from './nic-state.ts'
-import { type Link, linksByMac, type Observed, protocolKernel, type RuleSeen } from './observed.ts'
+import { changesBetween, type NicScope, type NicState, nicState } from './nic-state.ts'
+import { type Link, linksByMac, type Observed, type ObservedRule, protocolKernel } from './observed.ts'
 import {
-  allIds,
-  filesOfId,
+  allIndexes,
+  filesOfIndex,
   type NicRecord,
   type OwnedNic,
   ownedNics,
@@ -22,178 +22,181 @@ import {
   sysctlFileOf,
 } from './ownership.ts'
 import type { Paths } from './paths.ts'
-import { afterUnits } from './predict.ts'
-import { carriesNode, type Ground, type Refusal, refuse } from './preflight.ts'
+import { predictState } from './predict.ts'
+import { type GuardInput, nodeDependsOn, type Refusal, runGuards } from './preflight.ts'
 import { planRemovals } from './removal.ts'
-import { joinGroups, parkNames } from './renames.ts'
+import { groupRenames, insertTemporaryNames } from './renames.ts'
 import { setsKey } from './render/device.ts'
 import { filesFor } from './render/files.ts'
 import type { Unit } from './unit.ts'
 
-export interface Question {
+export interface PlanInput {
   interfaces: readonly Interface[]
   nodeAddresses: readonly string[]
   settings: Settings
   paths: Paths
   observed: Observed
-  /** Interfaces that failed in this run already: they are not tried twice. */
+  /** Interfaces that have failed in this run; they are not tried again. */
   skip?: ReadonlySet<number>
+}
+
+/** A requested interface whose NIC is present. */
+interface Candidate {
+  requested: Interface
+  link: Link
 }
 
 export interface Plan {
   backend: Backend
-  /** In the order of doing: removals first, they free names and tables. Only those with something to change. */
+  /** In order of execution. Removals come first: they free names and tables. Every unit has changes. */
   units: Unit[]
-  /** NICs that may be touched, with their devices. */
-  accepted: { nic: WantedNic; link: Link }[]
-  /** Why an interface is left as it is. */
+  /** NICs that passed all guards, with their devices. */
+  accepted: { nic: DesiredNic; link: Link }[]
+  /** By index. */
   refused: Map<number, Refusal>
   missing: Interface[]
-  /** Interfaces of ours that should go and cannot. */
-  kept: { id: number; name: string; refusal: Refusal }[]
+  /** Orphaned interfaces that a guard protects. */
+  unremovable: { name: string; refusal: Refusal }[]
 }
 
-export function planRun(question: Question): Plan {
-  const { settings, paths, observed, interfaces } = question
+export function planRun(input: PlanInput): Plan {
+  const { settings, paths, observed, interfaces } = input
   const backend = detectBackend(observed, paths, settings)
   const owned = ownedNics(observed, paths)
   const refused = new Map<number, Refusal>()
   const missing: Interface[] = []
-  const present: { wish: Interface; link: Link }[] = []
+  const candidates: Candidate[] = []
 
-  const ground = groundOf(question, owned)
-  for (const wish of interfaces) {
-    if (question.skip?.has(wish.index)) continue
-    const [link, ...others] = linksByMac(observed.links, wish.macAddress)
-    if (!link) missing.push(wish)
+  const guardInput = guardInputOf(input, owned)
+  for (const requested of interfaces) {
+    if (input.skip?.has(requested.index)) continue
+    const [link, ...others] = linksByMac(observed.links, requested.macAddress)
+    if (!link) missing.push(requested)
     else {
       const refusal =
-        ambiguous(wish, [link, ...others]) ??
-        outside(wish) ??
-        carriesNode(
-          link,
-          ground,
-          owned.find(entry => entry.mac === wish.macAddress),
-        )
-      if (refusal) refused.set(wish.index, refusal)
-      else present.push({ wish, link })
+        ambiguousNic(requested, [link, ...others]) ??
+        addressOutsideCidr(requested) ??
+        nodeDependsOn(link, guardInput, ownedNicOf(owned, requested))
+      if (refusal) refused.set(requested.index, refusal)
+      else candidates.push({ requested, link })
     }
   }
-  if (backend.kind === 'unknown' && present.length > 0)
-    for (const { wish } of present)
-      refused.set(wish.index, { reason: 'BackendUnknown', message: backend.because.join(', ') })
+  if (backend.kind === 'unknown')
+    for (const { requested } of candidates)
+      refused.set(requested.index, { reason: 'BackendUnknown', message: backend.because.join(', ') })
 
   const ours = new Set([
-    ...present.map(({ link }) => link.ifindex),
+    ...candidates.map(({ link }) => link.ifindex),
     ...ownedDevices(observed, owned, refused, interfaces),
   ])
-  const removals = planRemovals({ ...question, owned, ground: { ...ground, ours } })
-  const then = afterUnits(observed, removals.units)
-  const reserved = reservedNetworks(question, ours)
-  const nicsOf = (list: typeof present) =>
-    wantedNics(
-      list.map(({ wish }) => wish),
+  const removals = planRemovals({ ...input, owned, guardInput: { ...guardInput, ours } })
+  const afterRemovals = predictState(observed, removals.units)
+  const reserved = reservedNetworks(input, ours)
+  const desiredOf = (list: readonly Candidate[]) =>
+    desiredNics(
+      list.map(({ requested }) => requested),
       settings,
       reserved,
     )
-  const all = nicsOf(present)
-  const touchable = accept(present, all, { ...ground, observed: then, ours }, owned, refused)
-  // One that is refused claims no network: the next one in it may.
-  const wanted = touchable.length === present.length ? all : nicsOf(touchable)
-  const accepted = wanted.flatMap(nic => {
-    const link = touchable.find(({ wish }) => wish.index === nic.id)?.link
+  const allDesired = desiredOf(candidates)
+  const allowed = allowedOf(candidates, allDesired, { ...guardInput, observed: afterRemovals, ours }, owned, refused)
+  // A refused NIC gets no rule `to` its network, so the next NIC in the same network may get it.
+  const desired = allowed.length === candidates.length ? allDesired : desiredOf(allowed)
+  const accepted = desired.flatMap(nic => {
+    const link = allowed.find(({ requested }) => requested.index === nic.index)?.link
     return link ? [{ nic, link }] : []
   })
 
-  const units = backend.kind === 'unknown' ? [] : applyUnits(accepted, { question, owned, then, backend: backend.kind })
+  const units =
+    backend.kind === 'unknown' ? [] : planUnits(accepted, { input, owned, afterRemovals, backend: backend.kind })
   return {
     backend,
     units: [...removals.units, ...units].filter(unit => unit.changes.length > 0),
     accepted,
     refused,
     missing,
-    kept: removals.kept,
+    unremovable: removals.unremovable,
   }
 }
 
-function groundOf({ observed, settings, paths, nodeAddresses }: Question, owned: readonly OwnedNic[]): Ground {
+function guardInputOf({ observed, settings, paths, nodeAddresses }: PlanInput, owned: readonly OwnedNic[]): GuardInput {
   const tables = new Set([
-    ...allIds.map(id => settings.tableBase + id),
+    ...allIndexes.map(index => settings.tableBase + index),
     ...owned.flatMap(({ record }) => record?.table ?? []),
   ])
-  const files = new Set(allIds.flatMap(id => filesOfId(paths, id)))
+  const files = new Set(allIndexes.flatMap(index => filesOfIndex(paths, index)))
   const known = nodeAddresses.map(text => canonical(text) ?? text)
   return { observed, settings, paths, nodeAddresses: known, ours: new Set(), tables, files }
 }
 
-/** Devices that we configured before, without those that turned out to carry the node. */
+function ownedNicOf(owned: readonly OwnedNic[], { macAddress }: { macAddress: string }): OwnedNic | undefined {
+  return owned.find(entry => entry.macAddress === macAddress)
+}
+
+/** Devices that multinic has configured, except those that the node depends on. */
 function ownedDevices(
   observed: Observed,
   owned: readonly OwnedNic[],
   refused: ReadonlyMap<number, Refusal>,
   interfaces: readonly Interface[],
 ): number[] {
-  const untouchable = new Set(interfaces.filter(wish => refused.has(wish.index)).map(wish => wish.macAddress))
+  const excluded = new Set(interfaces.filter(nic => refused.has(nic.index)).map(nic => nic.macAddress))
   return owned
-    .filter(({ mac }) => !untouchable.has(mac))
-    .flatMap(({ mac }) => linksByMac(observed.links, mac).map(link => link.ifindex))
+    .filter(({ macAddress }) => !excluded.has(macAddress))
+    .flatMap(({ macAddress }) => linksByMac(observed.links, macAddress).map(link => link.ifindex))
 }
 
-function ambiguous(wish: Interface, links: readonly Link[]): Refusal | undefined {
+function ambiguousNic(requested: Interface, links: readonly Link[]): Refusal | undefined {
   if (links.length === 1) return undefined
   const names = links.map(link => link.name).join(' and ')
-  return { reason: 'NicAmbiguous', message: `${names} both have ${wish.macAddress}` }
+  return { reason: 'NicAmbiguous', message: `${names} have the same MAC address ${requested.macAddress}` }
 }
 
-function outside(wish: Interface): Refusal | undefined {
-  const message = outsideItsCidr(wish)
+function addressOutsideCidr(requested: Interface): Refusal | undefined {
+  const message = outsideItsCidr(requested)
   return message === undefined ? undefined : { reason: 'AddressOutsideCidr', message }
 }
 
-/** Runs the guards, then takes out those whose name nobody will free; each one taken out may hold another one's name. */
-function accept(
-  present: readonly { wish: Interface; link: Link }[],
-  wanted: readonly WantedNic[],
-  ground: Ground,
+/**
+ * Runs the guards, then refuses NICs whose name another device keeps. A NIC refused that way may in turn keep the name of
+ * another one. Adds to `refused`.
+ */
+function allowedOf(
+  candidates: readonly Candidate[],
+  desired: readonly DesiredNic[],
+  guardInput: GuardInput,
   owned: readonly OwnedNic[],
   refused: Map<number, Refusal>,
-): { wish: Interface; link: Link }[] {
-  let touchable = present.filter(({ wish, link }) => {
-    const nic = wanted.find(entry => entry.id === wish.index)
-    const refusal =
-      nic &&
-      refuse(
-        nic,
-        link,
-        ground,
-        owned.find(entry => entry.mac === wish.macAddress),
-      )
-    if (refusal) refused.set(wish.index, refusal)
-    return nic !== undefined && !refused.has(wish.index)
+): Candidate[] {
+  let allowed = candidates.filter(({ requested, link }) => {
+    const nic = desired.find(entry => entry.index === requested.index)
+    const refusal = nic && runGuards(nic, link, guardInput, ownedNicOf(owned, requested))
+    if (refusal) refused.set(requested.index, refusal)
+    return nic !== undefined && !refused.has(requested.index)
   })
   for (;;) {
-    const stuck = touchable.flatMap(({ wish, link }) => {
-      const holder = ground.observed.links.find(
+    const conflicts = allowed.flatMap(({ requested, link }) => {
+      const holder = guardInput.observed.links.find(
         entry =>
-          (entry.name === wish.name || entry.altnames.includes(wish.name)) &&
+          (entry.name === requested.name || entry.altnames.includes(requested.name)) &&
           entry.ifindex !== link.ifindex &&
-          !touchable.some(other => other.link.ifindex === entry.ifindex),
+          !allowed.some(other => other.link.ifindex === entry.ifindex),
       )
-      return holder ? [{ wish, holder }] : []
+      return holder ? [{ requested, holder }] : []
     })
-    for (const { wish, holder } of stuck)
-      refused.set(wish.index, {
+    for (const { requested, holder } of conflicts)
+      refused.set(requested.index, {
         reason: 'InterfaceNameInUse',
-        message: `${wish.name} is the name of a device with ${holder.mac}`,
+        message: `the device with MAC address ${holder.macAddress} is named ${requested.name}`,
       })
-    if (stuck.length === 0) return touchable
-    touchable = touchable.filter(({ wish }) => !refused.has(wish.index))
+    if (conflicts.length === 0) return allowed
+    allowed = allowed.filter(({ requested }) => !refused.has(requested.index))
   }
 }
 
-/** A rule `to` such a network would take the node's own traffic off its way. */
+/** Networks that the node itself uses: a rule `to` one of them would divert the node's own traffic. */
 function reservedNetworks(
-  { observed, nodeAddresses, settings }: Question,
+  { observed, nodeAddresses, settings }: PlanInput,
   ours: ReadonlySet<number>,
 ): (network: Cidr) => boolean {
   const networks = observed.addresses
@@ -209,95 +212,93 @@ function reservedNetworks(
     hosts.some(ip => contains(network, ip))
 }
 
-interface ApplyGround {
-  question: Question
+interface UnitInput {
+  input: PlanInput
   owned: readonly OwnedNic[]
-  /** The node as the removals leave it. */
-  then: Observed
+  afterRemovals: Observed
   backend: BackendKind
 }
 
-function applyUnits(accepted: readonly { nic: WantedNic; link: Link }[], ground: ApplyGround): Unit[] {
-  const taken = new Set(accepted.map(({ nic }) => nic.table))
-  const ids = new Set(accepted.map(({ nic }) => nic.id))
-  const ownerOf = (nic: WantedNic) => ground.owned.find(entry => entry.mac === nic.mac)
-  // Only a NIC that leaves a number or a table can leave something to the next one.
-  const moves = accepted.some(({ nic }) => {
-    const owner = ownerOf(nic)
-    return owner !== undefined && (owner.id !== nic.id || owner.record?.table !== nic.table)
+function planUnits(accepted: readonly { nic: DesiredNic; link: Link }[], unitInput: UnitInput): Unit[] {
+  const tables = new Set(accepted.map(({ nic }) => nic.table))
+  const indexes = new Set(accepted.map(({ nic }) => nic.index))
+  // Only when a NIC gives up an index or a table does the next NIC depend on its changes.
+  const dependent = accepted.some(({ nic }) => {
+    const owned = ownedNicOf(unitInput.owned, nic)
+    return owned !== undefined && (owned.index !== nic.index || owned.record?.table !== nic.table)
   })
   const units: Unit[] = []
-  let before = ground.then
+  let before = unitInput.afterRemovals
   for (const { nic, link } of accepted) {
     const current = before.links.find(entry => entry.ifindex === link.ifindex) ?? link
-    const owner = ownerOf(nic)
-    const scope = scopeOf(nic, owner, ground.question.paths, taken, ids)
+    const owned = ownedNicOf(unitInput.owned, nic)
+    const scope = scopeOf(nic, owned, unitInput.input.paths, tables, indexes)
     const now = nicState(before, current, scope)
-    const target = targetOf(nic, now, scope, owner, ground)
+    const target = targetOf(nic, now, scope, owned, unitInput)
     const unit: Unit = {
       purpose: 'apply',
-      id: nic.id,
+      index: nic.index,
       name: nic.name,
-      mac: nic.mac,
+      macAddress: nic.macAddress,
       ifindex: link.ifindex,
       group: nic.name,
       changes: changesTowards(now, target),
     }
     units.push(unit)
-    if (moves) before = afterUnits(before, [unit])
+    if (dependent) before = predictState(before, [unit])
   }
-  return joinGroups(parkNames(units))
+  return groupRenames(insertTemporaryNames(units))
 }
 
 function scopeOf(
-  nic: WantedNic,
-  owner: OwnedNic | undefined,
+  nic: DesiredNic,
+  owned: OwnedNic | undefined,
   paths: Paths,
-  taken: ReadonlySet<number>,
-  ids: ReadonlySet<number>,
-): Scope {
-  const old = owner?.record?.table
-  const stale = old !== undefined && old !== nic.table && !taken.has(old) ? old : undefined
-  const hosts = new Set(nic.rules.flatMap(rule => rule.from ?? []))
-  const oldId = owner !== undefined && owner.id !== nic.id && !ids.has(owner.id) ? owner.id : undefined
+  tables: ReadonlySet<number>,
+  indexes: ReadonlySet<number>,
+): NicScope {
+  const oldTable = owned?.record?.table
+  const staleTable = oldTable !== undefined && oldTable !== nic.table && !tables.has(oldTable) ? oldTable : undefined
+  const sources = new Set(nic.rules.flatMap(rule => rule.from ?? []))
+  const staleIndex =
+    owned !== undefined && owned.index !== nic.index && !indexes.has(owned.index) ? owned.index : undefined
   return {
-    tables: new Set([nic.table, ...(old === undefined ? [] : [old])]),
-    // The Go implementation gives no priority to its rules: they are known by our address and our table.
+    tables: new Set([nic.table, ...(oldTable === undefined ? [] : [oldTable])]),
+    // Rules of the Go implementation have no priority; they are recognized by address and table.
     rule: rule =>
-      inBand(rule, nic.table) ||
-      (stale !== undefined && inBand(rule, stale)) ||
-      (rule.table === nic.table && rule.from !== undefined && hosts.has(rule.from)),
-    altnames: new Set([nic.altname, altnameOf(owner?.record?.portId)].filter(name => name !== undefined)),
+      hasOurPriority(rule, nic.table) ||
+      (staleTable !== undefined && hasOurPriority(rule, staleTable)) ||
+      (rule.table === nic.table && rule.from !== undefined && sources.has(rule.from)),
+    altnames: new Set([nic.altname, altnameOf(owned?.record?.portId)].filter(name => name !== undefined)),
     files: [
-      ...filesOfId(paths, nic.id),
-      ...(oldId === undefined ? [] : filesOfId(paths, oldId)),
-      recordPath(paths, nic.mac),
+      ...filesOfIndex(paths, nic.index),
+      ...(staleIndex === undefined ? [] : filesOfIndex(paths, staleIndex)),
+      recordPath(paths, nic.macAddress),
     ],
   }
 }
 
-function inBand(rule: RuleSeen, table: number): boolean {
+function hasOurPriority(rule: ObservedRule, table: number): boolean {
   return rule.table === table && rule.priority === priorityOf(table)
 }
 
 function targetOf(
-  nic: WantedNic,
+  nic: DesiredNic,
   now: NicState,
-  scope: Scope,
-  owner: OwnedNic | undefined,
-  { question: { paths, observed }, backend }: ApplyGround,
+  scope: NicScope,
+  owned: OwnedNic | undefined,
+  { input: { paths, observed }, backend }: UnitInput,
 ): NicState {
-  const wanted = new Set(nic.addresses.map(address => address.cidr))
-  const old = new Set(owner?.record?.addresses ?? [])
-  const foreign = now.addresses.filter(({ cidr }) => !wanted.has(cidr) && !old.has(cidr))
+  const ours = new Set([...nic.addresses.map(address => address.cidr), ...(owned?.record?.addresses ?? [])])
+  const foreign = now.addresses.filter(({ cidr }) => !ours.has(cidr))
   const record: NicRecord = {
     version: 1,
-    id: nic.id,
-    mac: nic.mac,
+    id: nic.index,
+    mac: nic.macAddress,
     table: nic.table,
     ...(nic.portId === undefined ? {} : { portId: nic.portId }),
     addresses: nic.addresses.map(address => address.cidr),
-    ...formerOf(now, owner),
+    ...formerOf(now, owned),
   }
   const rendered = filesFor(backend, nic, paths, observed.directories)
   const files = { ...Object.fromEntries(scope.files.map(path => [path, undefined])), ...rendered }
@@ -306,37 +307,37 @@ function targetOf(
     mtu: nic.mtu ?? now.mtu,
     up: true,
     addresses: [...foreign, ...nic.addresses],
-    routes: nic.routes.map(route => asPresent(route, now.routes)),
+    routes: nic.routes.map(route => equivalentRoute(route, now.routes)),
     rules: nic.rules,
     altnames: altnamesOf(nic, now, observed),
-    sysctls: { ...nic.sysctls, ...givenBack(nic, owner, paths, observed) },
-    // What it does with our own profile is what we would do.
+    sysctls: { ...nic.sysctls, ...restoredSysctls(nic, owned, paths, observed) },
+    // With our profile NetworkManager configures the NIC as the agent would.
     manager: now.manager === 'ours' ? 'ours' : 'none',
-    files: { ...files, [recordPath(paths, nic.mac)]: { text: recordText(record), mode: 0o600, uid: 0, gid: 0 } },
+    files: { ...files, [recordPath(paths, nic.macAddress)]: { text: recordText(record), mode: 0o600, uid: 0, gid: 0 } },
   }
 }
 
-/** One that the kernel refused is not asked for again before the next boot. */
-function altnamesOf({ altname }: WantedNic, now: NicState, { refusedAltnames }: Observed): string[] {
+/** An altname that the kernel refused is not tried again before the next boot. */
+function altnamesOf({ altname }: DesiredNic, now: NicState, { refusedAltnames }: Observed): string[] {
   if (altname === undefined) return []
   return now.altnames.includes(altname) || !refusedAltnames.includes(altname) ? [altname] : []
 }
 
-/** Kernel settings that our last file made and that are no longer asked for: they go back to what they were before us. */
-function givenBack(
-  nic: WantedNic,
-  owner: OwnedNic | undefined,
+/** Sysctls that our last file set and that are no longer desired, with their former values. */
+function restoredSysctls(
+  nic: DesiredNic,
+  owned: OwnedNic | undefined,
   paths: Paths,
   { files }: Observed,
 ): Record<string, string> {
-  const former = owner?.record?.former?.sysctls
-  const written = owner && files[sysctlFileOf(paths, owner.id)]?.text
+  const former = owned?.record?.former?.sysctls
+  const written = owned && files[sysctlFileOf(paths, owned.index)]?.text
   if (!former || written === undefined) return {}
-  const ours = (key: string) => nic.sysctls[key] === undefined && setsKey(written, interfaceName(owner.id), key)
-  return Object.fromEntries(Object.entries(former).filter(([key]) => ours(key)))
+  const isStale = (key: string) => nic.sysctls[key] === undefined && setsKey(written, interfaceName(owned.index), key)
+  return Object.fromEntries(Object.entries(former).filter(([key]) => isStale(key)))
 }
 
-/** A NIC that runs our profile in NetworkManager is taken out of its hands only when something has to change. */
+/** NetworkManager keeps a NIC that has our profile, unless something other than files has to change. */
 function changesTowards(now: NicState, target: NicState): Change[] {
   const changes = changesBetween(now, target)
   return now.manager === 'ours' && changes.some(change => change.kind !== 'file')
@@ -344,16 +345,16 @@ function changesTowards(now: NicState, target: NicState): Change[] {
     : changes
 }
 
-/** A connected route that NetworkManager or the kernel made is as good as ours. */
-function asPresent(wanted: RouteSpec, present: readonly RouteSpec[]): RouteSpec {
-  const twin = routeText({ ...wanted, protocol: protocolKernel })
-  return present.find(route => routeText(route) === twin) ?? wanted
+/** A connected route from NetworkManager or the kernel is equivalent to ours and stays. */
+function equivalentRoute(desired: RouteSpec, present: readonly RouteSpec[]): RouteSpec {
+  const fromKernel = routeText({ ...desired, protocol: protocolKernel })
+  return present.find(route => routeText(route) === fromKernel) ?? desired
 }
 
-/** What was there before us is known only the first time; a NIC that already has one of our names tells nothing. */
-function formerOf(now: NicState, owner: OwnedNic | undefined): Pick<NicRecord, 'former'> {
-  if (owner?.record) return owner.record.former ? { former: owner.record.former } : {}
-  if (owner || /^multinic[0-9]$/.test(now.name)) return {}
+/** The former state is known only at the first run, and not if the NIC already has a multinic name. */
+function formerOf(now: NicState, owned: OwnedNic | undefined): Pick<NicRecord, 'former'> {
+  if (owned?.record) return owned.record.former ? { former: owned.record.former } : {}
+  if (owned || /^multinic[0-9]$/.test(now.name)) return {}
   const { name, mtu, up, sysctls, manager } = now
   return { former: { name, mtu, up, sysctls, ...(manager === 'none' ? {} : { managed: true }) } }
 }

@@ -1,22 +1,23 @@
 /**
- * What a node looks like after changes were made: the plan's own idea of the kernel.
+ * Predicts the state of a node after changes, as the planner needs it: removals are planned first, and the other changes
+ * on top of the state that removals leave.
  *
- * Pure. Removals are planned first, and everything else on the node as they will leave it; tests hold it to a real kernel.
+ * Pure. Tests compare the prediction with a real kernel.
  */
 import { type Change, familyOf, routeText, ruleKey } from './change.ts'
 import { routeSpec, ruleSpec } from './nic-state.ts'
 import { type Observed, scopeLink } from './observed.ts'
 import type { Unit } from './unit.ts'
 
-export function afterUnits(observed: Observed, units: readonly Unit[]): Observed {
+export function predictState(observed: Observed, units: readonly Unit[]): Observed {
   return units.reduce((state, unit) => {
     const files = unit.changes.filter(change => change.kind === 'file')
     const others = unit.changes.filter(change => change.kind !== 'file')
-    return others.reduce((now, change) => afterChange(now, unit.ifindex, change), withFiles(state, files))
+    return others.reduce((now, change) => predictChange(now, unit.ifindex, change), withFiles(state, files))
   }, observed)
 }
 
-/** All at once: there are many, and each copy would be of all of them. */
+/** All files at once: copying the record once per change is slow. */
 function withFiles(observed: Observed, changes: readonly (Change & { kind: 'file' })[]): Observed {
   if (changes.length === 0) return observed
   const files = { ...observed.files }
@@ -27,7 +28,7 @@ function withFiles(observed: Observed, changes: readonly (Change & { kind: 'file
   return { ...observed, files }
 }
 
-function afterChange(
+function predictChange(
   observed: Observed,
   ifindex: number | undefined,
   change: Exclude<Change, { kind: 'file' }>,
@@ -45,7 +46,7 @@ function afterChange(
     case 'link':
       return change.to === 'up' ? link({ up: true }) : withoutDownRoutes(link({ up: false, carrier: false }), ifindex)
     case 'altname':
-      return link({ altnames: changed(altnames, change.op, change.altname) })
+      return link({ altnames: withAltname(altnames, change.op, change.altname) })
     case 'address': {
       const kept = observed.addresses.filter(entry => entry.ifindex !== ifindex || entry.cidr !== change.address.cidr)
       const added = { ...change.address, ifindex: ifindex ?? 0, family: familyOf(change.address.cidr) }
@@ -89,7 +90,7 @@ function withoutDownRoutes(observed: Observed, ifindex: number | undefined): Obs
   }
 }
 
-function changed(names: readonly string[], op: 'add' | 'remove', name: string): string[] {
+function withAltname(names: readonly string[], op: 'add' | 'remove', name: string): string[] {
   const others = names.filter(entry => entry !== name)
   return op === 'add' ? [...others, name] : others
 }

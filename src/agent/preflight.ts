@@ -1,22 +1,22 @@
 /**
- * Decides whether a NIC may be touched at all; every refusal has its reason and its sentence.
+ * Guards: decide whether the agent may change a NIC at all. Every refusal has a reason and a message.
  *
- * Pure, and fails closed: the first doubt refuses. The guards stand in order of what would be lost.
+ * Pure, and fails closed: a NIC is refused when in doubt. The guards that protect most come first.
  */
 import { overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
 import type { Settings } from './config.ts'
-import { priorityOf, type WantedNic } from './desired.ts'
+import { type DesiredNic, priorityOf } from './desired.ts'
 import {
   type FileState,
   type Link,
   linkByIndex,
   type Observed,
+  type ObservedRoute,
   protocolKernel,
-  type RouteSeen,
   tableMain,
 } from './observed.ts'
-import { filesOfId, isForeign, macIn, type OwnedNic } from './ownership.ts'
+import { filesOfIndex, isForeign, macAddressIn, type OwnedNic } from './ownership.ts'
 import type { Paths } from './paths.ts'
 
 export interface Refusal {
@@ -24,44 +24,44 @@ export interface Refusal {
   message: string
 }
 
-export interface Ground {
+export interface GuardInput {
   observed: Observed
   settings: Settings
   paths: Paths
-  /** In canonical form. */
+  /** In canonical notation. */
   nodeAddresses: readonly string[]
-  /** Devices of NICs that are wanted or were configured by us. */
+  /** Devices of requested NICs, and of NICs that multinic has configured. */
   ours: ReadonlySet<number>
-  /** Routing tables that are ours: the band, and those that our records name. */
+  /** Our routing tables: those from the table base on, and those in our records. */
   tables: ReadonlySet<number>
-  /** Every path that is ours by its name. */
+  /** Every path that multinic may write. */
   files: ReadonlySet<string>
 }
 
-/** A machine is known by its SystemUUID; some firmware reports the first three groups in the other byte order. */
-export function wrongMachine(instanceId: string | undefined, systemUuid: string): Refusal | undefined {
+/** Some firmware reports the first three groups of the SystemUUID in the other byte order. */
+export function wrongMachine(instanceId: string | undefined, systemUUID: string): Refusal | undefined {
   if (!instanceId) return undefined
-  const [wanted, found] = [instanceId.toLowerCase(), systemUuid.toLowerCase()]
-  if (found !== '' && (wanted === found || swapped(wanted) === found)) return undefined
-  const machine = found === '' ? 'a machine whose SystemUUID cannot be read' : `machine ${found}`
-  return { reason: 'WrongMachine', message: `this is ${machine}, not ${wanted}` }
+  const [expected, actual] = [instanceId.toLowerCase(), systemUUID.toLowerCase()]
+  if (actual !== '' && (expected === actual || swapped(expected) === actual)) return undefined
+  const found = actual === '' ? 'cannot read SystemUUID of this machine' : `SystemUUID of this machine is ${actual}`
+  return { reason: 'WrongMachine', message: `${found}, expected ${expected}` }
 }
 
-/** What cannot be seen can neither be set nor be taken back: a run without it would only look like a good one. */
-export function notMounted(unseen: readonly string[]): Refusal | undefined {
-  if (unseen.length === 0) return undefined
-  return { reason: 'HostPathNotMounted', message: `the agent does not see ${unseen.join(', ')} of the host` }
+/** Without these paths the agent can neither configure nor roll back, and a run would only look successful. */
+export function notMounted(missing: readonly string[]): Refusal | undefined {
+  if (missing.length === 0) return undefined
+  return { reason: 'HostPathNotMounted', message: `not mounted from the host: ${missing.join(', ')}` }
 }
 
-/** What makes a device untouchable, wanted or not: the node lives on it. */
-export function carriesNode(link: Link, ground: Ground, owned: OwnedNic | undefined): Refusal | undefined {
-  const { observed, nodeAddresses, tables } = ground
-  const gateway = observed.routes.find(
-    route => route.destination === 'default' && route.devices.includes(link.ifindex) && !tables.has(route.table),
+/** The node needs this device for its own traffic, so the agent never changes it, requested or not. */
+export function nodeDependsOn(link: Link, input: GuardInput, owned: OwnedNic | undefined): Refusal | undefined {
+  const { observed, nodeAddresses, tables } = input
+  const route = observed.routes.find(
+    entry => entry.destination === 'default' && entry.devices.includes(link.ifindex) && !tables.has(entry.table),
   )
-  if (gateway) return { reason: 'DefaultRoute', message: `${link.name} carries ${routeInWords(gateway)}` }
+  if (route) return { reason: 'DefaultRoute', message: `${link.name} carries ${describeRoute(route)}` }
 
-  // A cloud provider may list our own addresses among the node's: those that we put there do not count.
+  // A cloud provider may list addresses that multinic configured among the node's; those do not count.
   const mine = new Set((owned?.record?.addresses ?? []).map(cidr => hostPart(cidr)))
   const known = nodeAddresses.filter(ip => !mine.has(ip))
   const address = observed.addresses.find(
@@ -70,17 +70,17 @@ export function carriesNode(link: Link, ground: Ground, owned: OwnedNic | undefi
   if (address) return { reason: 'NodeAddress', message: `${link.name} has the node's address ${address.cidr}` }
 
   if (observed.apiPath?.ifindex === link.ifindex)
-    return { reason: 'ApiServerPath', message: `the way to the API server leaves by ${link.name}` }
-  const unknown = apiPathUnknown(link, ground, owned)
+    return { reason: 'ApiServerPath', message: `${link.name} carries the route to the API server` }
+  const unknown = apiPathUnknown(link, input, owned)
   if (unknown) return unknown
-  if (link.master) return { reason: 'LinkHasMaster', message: `${link.name} belongs to ${link.master}` }
+  if (link.master) return { reason: 'LinkHasMaster', message: `${link.name} is a member of ${link.master}` }
   return undefined
 }
 
-/** While the name of the API server does not resolve, any way out that is not ours may be the one to it. */
+/** While the API server's name does not resolve, any foreign route may be the route to it. */
 function apiPathUnknown(
   link: Link,
-  { observed, settings: { apiServer }, tables }: Ground,
+  { observed, settings: { apiServer }, tables }: GuardInput,
   owned: OwnedNic | undefined,
 ): Refusal | undefined {
   if (apiServer === undefined || parseIp(apiServer) || owned || !link.up) return undefined
@@ -91,35 +91,41 @@ function apiPathUnknown(
   return (
     route && {
       reason: 'ApiServerPath',
-      message: `${link.name} has ${routeInWords(route)}, and the API server ${apiServer} does not resolve: it may be the way there`,
+      message: `${link.name} has ${describeRoute(route)}, which may lead to the API server: cannot resolve ${apiServer}`,
     }
   )
 }
 
-export function refuse(nic: WantedNic, link: Link, ground: Ground, owned: OwnedNic | undefined): Refusal | undefined {
+/** The first refusal; undefined when the NIC may be changed. */
+export function runGuards(
+  nic: DesiredNic,
+  link: Link,
+  input: GuardInput,
+  owned: OwnedNic | undefined,
+): Refusal | undefined {
   return (
-    carriesNode(link, ground, owned) ??
-    foreignUse(nic, link, ground, owned) ??
-    foreignFile(nic, ground) ??
-    tableTaken(nic, ground) ??
-    ruleTaken(nic, ground) ??
-    addressTaken(nic, link, ground) ??
-    mtuImpossible(nic, link) ??
-    ambiguousIndex(link, ground)
+    nodeDependsOn(link, input, owned) ??
+    foreignUse(nic, link, input, owned) ??
+    foreignFile(nic, input) ??
+    tableInUse(nic, input) ??
+    rulePriorityInUse(nic, input) ??
+    addressInUse(nic, link, input) ??
+    mtuNotSupported(nic, link) ??
+    ambiguousName(link, input)
   )
 }
 
-/** A NIC that is up and used by somebody else; one that we configured before may carry what others added to it. */
+/** The NIC is up and someone else uses it. A NIC that multinic has configured may also have foreign addresses. */
 function foreignUse(
-  nic: WantedNic,
+  nic: DesiredNic,
   link: Link,
-  { observed, settings, tables }: Ground,
+  { observed, settings, tables }: GuardInput,
   owned: OwnedNic | undefined,
 ): Refusal | undefined {
   if (owned || !link.up || settings.allowUp) return undefined
-  const wanted = new Set(nic.addresses.map(address => address.cidr))
+  const requested = new Set(nic.addresses.map(address => address.cidr))
   const address = observed.addresses.find(
-    entry => entry.ifindex === link.ifindex && !entry.linkLocal && !wanted.has(entry.cidr),
+    entry => entry.ifindex === link.ifindex && !entry.linkLocal && !requested.has(entry.cidr),
   )
   if (address) return { reason: 'ForeignAddresses', message: `${link.name} is up and has address ${address.cidr}` }
   const route = observed.routes.find(
@@ -127,105 +133,108 @@ function foreignUse(
       entry.devices.includes(link.ifindex) &&
       !tables.has(entry.table) &&
       !(entry.protocol === protocolKernel && entry.type !== 1) &&
-      !fromWantedAddress(entry, wanted),
+      !isRouteOfAddress(entry, requested),
   )
-  return route && { reason: 'ForeignAddresses', message: `${link.name} is up and has ${routeInWords(route)}` }
+  return route && { reason: 'ForeignAddresses', message: `${link.name} is up and has ${describeRoute(route)}` }
 }
 
-/** The kernel's own route of a wanted address, and of the link-local network. */
-function fromWantedAddress(route: RouteSeen, wanted: ReadonlySet<string>): boolean {
+/** The connected route that the kernel adds for one of the addresses, or a link-local one. */
+function isRouteOfAddress(route: ObservedRoute, cidrs: ReadonlySet<string>): boolean {
   if (route.protocol !== protocolKernel) return false
   if (isLinkLocal(route)) return true
-  return [...wanted].some(cidr => {
+  return [...cidrs].some(cidr => {
     const [address, destination] = [parseCidr(cidr), parseCidr(route.destination)]
     return address && destination && address.prefix === destination.prefix && overlaps(address, destination)
   })
 }
 
-function isLinkLocal(route: RouteSeen): boolean {
+function isLinkLocal(route: ObservedRoute): boolean {
   return route.protocol === protocolKernel && (route.destination === 'fe80::/64' || route.destination === 'ff00::/8')
 }
 
-function foreignFile(nic: WantedNic, { observed, paths, files }: Ground): Refusal | undefined {
-  const ours = new Set(filesOfId(paths, nic.id))
+function foreignFile(nic: DesiredNic, { observed, paths, files }: GuardInput): Refusal | undefined {
+  const ours = new Set(filesOfIndex(paths, nic.index))
   const directories = [paths.netplan, paths.networkd, paths.networkManager, paths.networkScripts]
   for (const [path, file] of Object.entries(observed.files)) {
-    if (ours.has(path) && isForeign(file)) return foreignOwner(path, file)
+    if (ours.has(path) && isForeign(file)) return foreignFileAt(path, file)
     if (files.has(path) || !directories.some(directory => path.startsWith(`${directory}/`))) continue
-    if (mentions(file.text, nic.mac)) {
+    if (mentions(file.text, nic.macAddress)) {
       const by = path.includes('cloud-init') ? ' (written by cloud-init)' : ''
-      return { reason: 'ForeignFile', message: `${path}${by} configures ${nic.mac}` }
+      return { reason: 'ForeignFile', message: `${path}${by} configures ${nic.macAddress}` }
     }
   }
   return undefined
 }
 
-/** The refusal of a number at whose path there is a file of somebody else's. */
-export function foreignOwner(path: string, file: FileState): Refusal {
-  const whose = file.special ? 'is not a plain file' : `belongs to user ${file.uid}, not to root`
-  return { reason: 'ForeignFile', message: `${path} ${whose}: it is where ours has its place` }
+/** A foreign file at a path that multinic needs. */
+export function foreignFileAt(path: string, file: FileState): Refusal {
+  const problem = file.special ? 'is not a regular file' : `is owned by uid ${file.uid}, not by root`
+  return { reason: 'ForeignFile', message: `${path} ${problem}; multinic needs this path` }
 }
 
-/** In any of the three file formats `#` starts a comment; a MAC stands in it as text, in either case. */
-function mentions(text: string, mac: string): boolean {
+/** `#` starts a comment in all three file formats. */
+function mentions(text: string, macAddress: string): boolean {
   return text
     .split('\n')
     .map(line => line.replace(/(^|\s)#.*/, ''))
-    .some(line => line.toLowerCase().includes(mac) || macIn(line) === mac)
+    .some(line => line.toLowerCase().includes(macAddress) || macAddressIn(line) === macAddress)
 }
 
-function tableTaken(nic: WantedNic, { observed, ours }: Ground): Refusal | undefined {
+function tableInUse(nic: DesiredNic, { observed, ours }: GuardInput): Refusal | undefined {
   if (nic.routes.length === 0) return undefined
   const route = observed.routes.find(
     entry =>
       entry.table === nic.table &&
       !(entry.type === 1 && entry.devices.length > 0 && entry.devices.every(device => ours.has(device))),
   )
-  return route && { reason: 'RoutingTableInUse', message: `table ${nic.table} holds ${routeInWords(route)}` }
+  return route && { reason: 'RoutingTableInUse', message: `${describeRoute(route)} is not from multinic` }
 }
 
-function ruleTaken(nic: WantedNic, { observed }: Ground): Refusal | undefined {
+function rulePriorityInUse(nic: DesiredNic, { observed }: GuardInput): Refusal | undefined {
   if (nic.rules.length === 0) return undefined
   const priority = priorityOf(nic.table)
   const rule = observed.rules.find(entry => entry.priority === priority && (!entry.plain || entry.table !== nic.table))
   return (
-    rule && { reason: 'RulePriorityInUse', message: `a rule with priority ${priority} looks up table ${rule.table}` }
-  )
-}
-
-function addressTaken(nic: WantedNic, link: Link, { observed, ours }: Ground): Refusal | undefined {
-  const hosts = new Set(nic.addresses.map(address => hostPart(address.cidr)))
-  const taken = observed.addresses.find(
-    entry => entry.ifindex !== link.ifindex && !ours.has(entry.ifindex) && hosts.has(hostPart(entry.cidr)),
-  )
-  if (!taken) return undefined
-  const holder = linkByIndex(observed, taken.ifindex)?.name
-  return { reason: 'AddressConflict', message: `${holder} of this node has ${taken.cidr}` }
-}
-
-function mtuImpossible(nic: WantedNic, link: Link): Refusal | undefined {
-  if (nic.mtu === undefined) return undefined
-  if (link.maxMtu > 0 && nic.mtu > link.maxMtu)
-    return { reason: 'MtuTooLarge', message: `${link.name} allows an MTU of at most ${link.maxMtu}, not ${nic.mtu}` }
-  if (nic.mtu < link.minMtu)
-    return { reason: 'MtuTooLarge', message: `${link.name} allows an MTU of at least ${link.minMtu}, not ${nic.mtu}` }
-  if (nic.mtu < 1280 && nic.addresses.some(address => address.cidr.includes(':')))
-    return { reason: 'MtuTooLarge', message: `IPv6 needs an MTU of at least 1280, not ${nic.mtu}` }
-  return undefined
-}
-
-/** We name devices by `if<index>`; a device that really is called so would be meant instead. */
-function ambiguousIndex(link: Link, { observed }: Ground): Refusal | undefined {
-  const other = observed.links.find(entry => entry.name === `if${link.ifindex}` && entry.ifindex !== link.ifindex)
-  return (
-    other && {
-      reason: 'InterfaceNameInUse',
-      message: `a device is called ${other.name}, which also means device ${link.ifindex}`,
+    rule && {
+      reason: 'RulePriorityInUse',
+      message: `a foreign rule with priority ${priority} uses table ${rule.table}`,
     }
   )
 }
 
-function routeInWords(route: RouteSeen): string {
+function addressInUse(nic: DesiredNic, link: Link, { observed, ours }: GuardInput): Refusal | undefined {
+  const hosts = new Set(nic.addresses.map(address => hostPart(address.cidr)))
+  const address = observed.addresses.find(
+    entry => entry.ifindex !== link.ifindex && !ours.has(entry.ifindex) && hosts.has(hostPart(entry.cidr)),
+  )
+  if (!address) return undefined
+  const device = linkByIndex(observed, address.ifindex)?.name
+  return { reason: 'AddressConflict', message: `${device} on this node already has ${address.cidr}` }
+}
+
+function mtuNotSupported(nic: DesiredNic, link: Link): Refusal | undefined {
+  if (nic.mtu === undefined) return undefined
+  if (link.maxMtu > 0 && nic.mtu > link.maxMtu)
+    return { reason: 'MtuTooLarge', message: `MTU ${nic.mtu} exceeds the maximum of ${link.name}, ${link.maxMtu}` }
+  if (nic.mtu < link.minMtu)
+    return { reason: 'MtuTooLarge', message: `MTU ${nic.mtu} is below the minimum of ${link.name}, ${link.minMtu}` }
+  if (nic.mtu < 1280 && nic.addresses.some(address => address.cidr.includes(':')))
+    return { reason: 'MtuTooLarge', message: `MTU ${nic.mtu} is below the minimum of IPv6, 1280` }
+  return undefined
+}
+
+/** Commands name devices by `if<ifindex>`: a device with that very name would be changed instead. */
+function ambiguousName(link: Link, { observed }: GuardInput): Refusal | undefined {
+  const other = observed.links.find(entry => entry.name === `if${link.ifindex}` && entry.ifindex !== link.ifindex)
+  return (
+    other && {
+      reason: 'InterfaceNameInUse',
+      message: `another device is named ${other.name}, which ip also reads as ifindex ${link.ifindex}`,
+    }
+  )
+}
+
+function describeRoute(route: ObservedRoute): string {
   const via = route.gateway ? ` via ${route.gateway}` : ''
   const table = route.table === tableMain ? '' : ` in table ${route.table}`
   return route.destination === 'default'
@@ -233,7 +242,7 @@ function routeInWords(route: RouteSeen): string {
     : `a route to ${route.destination}${via}${table}`
 }
 
-/** The address of a cidr; both are in canonical form, as the kernel prints them. */
+/** `10.0.0.1/24` → `10.0.0.1` */
 function hostPart(cidr: string): string {
   return cidr.split('/', 1)[0] ?? cidr
 }

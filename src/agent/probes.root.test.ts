@@ -1,99 +1,99 @@
 /**
- * What the agent asks on the wire, between namespaces on a real kernel: who has an address already, and who still answers.
+ * Probes between namespaces on a real kernel: duplicate addresses and connectivity.
  */
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { hasNetworkd, startRouter } from '../../test/rigs/host/boot.ts'
-import { kernel, macsOf } from '../../test/rigs/host/kernel-state.ts'
-import { diskOf, foreignState, type Ran, wish, withNode } from '../../test/rigs/host/node.ts'
+import { kernelState, macsOf } from '../../test/rigs/host/kernel-state.ts'
+import { type AgentResult, diskOf, foreignState, requestedInterface, withNode } from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
-const outcome = (ran: Ran) => ran.report?.interfaces.map(nic => [nic.status, nic.reason, nic.message])
+const outcome = (ran: AgentResult) => ran.report?.interfaces.map(nic => [nic.status, nic.reason, nic.message])
 
-/** An `ip` after whose first rename the primary NIC hears nothing any more. */
-const deafening = `#!/bin/sh
+/** An `ip` that makes the primary NIC drop all input at the first rename. */
+const droppingIp = `#!/bin/sh
 lines=$(cat)
 case "$lines" in *" name multinic0"*)
-  nft 'add table netdev deaf; add chain netdev deaf in { type filter hook ingress device ens3 priority 0; policy drop; }'
+  nft 'add table netdev drop; add chain netdev drop in { type filter hook ingress device ens3 priority 0; policy drop; }'
 esac
 echo "$lines" | /sbin/ip "$@"
 `
 
-/** They mostly wait for the wire and for processes: each has its own node, and they need not wait for each other. */
-suite('on the wire', { concurrency: 3 }, () => {
-  test('an IPv4 address that another machine has is refused with its MAC, alone, and can be taken on a person’s word', () =>
+/** The tests mostly wait for packets and processes, and each has a node of its own, so they run concurrently. */
+suite('probes', { concurrency: 3 }, () => {
+  test('a NIC whose IPv4 address another host uses fails alone, with its MAC address; NETWORK_DUPLICATE_CHECK=false overrides', () =>
     withNode({ nics: 2 }, async vm => {
       const [a, b] = vm.nics
       assert.ok(a && b)
-      // The machine stands behind the router of the network, as far as ARP goes.
+      // To ARP, the router of the network is the other host.
       vm.fabricIp('address', 'add', `${a.address}/24`, 'dev', 'br1')
       const owner = (JSON.parse(vm.fabricIp('-j', 'link', 'show', 'br1')) as { address: string }[])[0]?.address
       const before = foreignState(vm, macsOf(vm))
-      const interfaces = [wish(a, 0), wish(b, 1)]
+      const interfaces = [requestedInterface(a, 0), requestedInterface(b, 1)]
       const ran = await vm.agent({ interfaces })
       assert.deepEqual(
         outcome(ran),
         [
-          ['Failed', 'AddressConflict', `${owner} on the wire has ${a.address}`],
+          ['Failed', 'AddressConflict', `another host with MAC address ${owner} uses ${a.address}`],
           ['Configured', 'Configured', undefined],
         ],
         ran.log,
       )
-      assert.deepEqual(kernel(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'ens4 down 1500', 'multinic1 up 1450'])
-      assert.deepEqual(kernel(vm)['addresses'], ['ens3 10.0.0.10/24', 'multinic1 10.101.0.10/24 noprefixroute'])
+      assert.deepEqual(kernelState(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'ens4 down 1500', 'multinic1 up 1450'])
+      assert.deepEqual(kernelState(vm)['addresses'], ['ens3 10.0.0.10/24', 'multinic1 10.101.0.10/24 noprefixroute'])
       assert.equal(vm.exec('cat', '/proc/sys/net/ipv6/conf/ens4/accept_ra').trim(), '1')
       assert.deepEqual(Object.keys(diskOf(vm, path => path.includes('multinic0'))), [])
       assert.equal(foreignState(vm, macsOf(vm)), before)
-      // Nobody on that wire was told of the primary's address from another MAC.
+      // No neighbour learned the primary's address from another NIC.
       assert.doesNotMatch(vm.fabricIp('neigh', 'show', 'dev', 'br1'), /10\.0\.0\.10/)
 
       const forced = await vm.agent({ interfaces }, { NETWORK_DUPLICATE_CHECK: 'false' })
       assert.equal(forced.report?.verdict, 'Configured', forced.log)
     }))
 
-  test('an IPv6 address that another machine has is found by the kernel, and the NIC is taken back', () =>
+  test('the kernel detects an IPv6 address that another host uses, and the NIC is rolled back', () =>
     withNode({ nics: 1 }, async vm => {
       const [a] = vm.nics
       assert.ok(a)
       vm.fabricIp('address', 'add', a.address6, 'dev', 'br1', 'nodad')
-      // The kernel asks at a time of its own choice within a second; here at once.
+      // The kernel starts DAD after a random delay of up to a second; here at once.
       vm.exec('sysctl', '-qw', 'net.ipv6.conf.ens4.router_solicitation_delay=0')
-      const ran = await vm.agent({ interfaces: [wish(a, 0, { addresses: [a.address6] })] })
+      const ran = await vm.agent({ interfaces: [requestedInterface(a, 0, { addresses: [a.address6] })] })
       assert.deepEqual(
         outcome(ran)?.map(([status, reason]) => [status, reason]),
         [['Failed', 'AddressConflict']],
         ran.log,
       )
       assert.ok(ran.report?.message.includes('fd00::10/64'), ran.report?.message)
-      assert.deepEqual(kernel(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'ens4 down 1500'])
+      assert.deepEqual(kernelState(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'ens4 down 1500'])
     }))
 
-  test('the gateway of a NIC is told when it is silent, required on request, and asked nothing when off', () =>
+  test('a missing reply of the gateway is reported, fails the NIC with required, and is not probed for with off', () =>
     withNode({ nics: 2 }, async vm => {
       const [a, b] = vm.nics
       assert.ok(a && b)
       vm.fabricIp('address', 'del', `${a.gateway}/24`, 'dev', 'br1')
-      const interfaces = [wish(a, 0), wish(b, 1)]
+      const interfaces = [requestedInterface(a, 0), requestedInterface(b, 1)]
       const required = await vm.agent({ interfaces }, { NETWORK_PROBE: 'reported,multinic0=required' })
       assert.deepEqual(
         outcome(required),
         [
-          ['Failed', 'GatewayUnreachable', `${a.gateway} does not answer`],
+          ['Failed', 'GatewayUnreachable', `no reply from ${a.gateway}`],
           ['Configured', 'Configured', undefined],
         ],
         required.log,
       )
-      assert.ok(kernel(vm)['links']?.includes('ens4 down 1500'))
+      assert.ok(kernelState(vm)['links']?.includes('ens4 down 1500'))
 
-      const told = await vm.agent({ interfaces })
+      const reported = await vm.agent({ interfaces })
       assert.deepEqual(
-        outcome(told),
+        outcome(reported),
         [
-          ['Configured', 'Configured', `${a.gateway} does not answer`],
+          ['Configured', 'Configured', `no reply from ${a.gateway}`],
           ['Configured', 'Configured', undefined],
         ],
-        told.log,
+        reported.log,
       )
 
       const clean = await vm.agent({ mode: 'cleanup', interfaces: [] })
@@ -102,44 +102,44 @@ suite('on the wire', { concurrency: 3 }, () => {
       assert.deepEqual(outcome(off)?.[0], ['Configured', 'Configured', undefined], off.log)
     }))
 
-  test('a peer is asked instead of the gateway by the NIC that is in its network', () =>
+  test('a NIC probes a peer in its network instead of its gateway', () =>
     withNode({ nics: 1 }, async vm => {
       const [a] = vm.nics
       assert.ok(a)
       vm.fabricIp('address', 'del', `${a.gateway}/24`, 'dev', 'br1')
       vm.fabricIp('address', 'add', '10.100.0.77/24', 'dev', 'br1')
       const env = { NETWORK_PROBE: 'required', NETWORK_PROBE_PEERS: '10.99.0.1,10.100.0.77' }
-      const ran = await vm.agent({ interfaces: [wish(a, 0)] }, env)
+      const ran = await vm.agent({ interfaces: [requestedInterface(a, 0)] }, env)
       assert.deepEqual(outcome(ran), [['Configured', 'Configured', undefined]], ran.log)
     }))
 
-  test('a NIC whose gateway answered before the change and not after it goes back to what it was', () =>
+  test('a NIC whose gateway replied before the change but not after it is rolled back', () =>
     withNode({ nics: 1 }, async vm => {
       const [a] = vm.nics
       assert.ok(a)
-      const good = await vm.agent({ interfaces: [wish(a, 0)] })
+      const good = await vm.agent({ interfaces: [requestedInterface(a, 0)] })
       assert.equal(good.report?.verdict, 'Configured', good.log)
-      const state = { ...kernel(vm), files: diskOf(vm) }
+      const state = { ...kernelState(vm), files: diskOf(vm) }
       // The router answers nobody of another network from now on.
       vm.fabricExec('sysctl', '-qw', 'net.ipv4.conf.all.arp_ignore=2')
-      const moved = wish(a, 0, { address: '10.200.0.10', cidr: '10.200.0.0/24', gateway: a.gateway })
+      const moved = requestedInterface(a, 0, { address: '10.200.0.10', cidr: '10.200.0.0/24', gateway: a.gateway })
       const ran = await vm.agent({ interfaces: [moved] })
       assert.deepEqual(
         outcome(ran),
-        [['Failed', 'GatewayUnreachable', `${a.gateway} answered before the change and does not answer any more`]],
+        [['Failed', 'GatewayUnreachable', `${a.gateway} replied before the change but not after it`]],
         ran.log,
       )
-      assert.deepEqual({ ...kernel(vm), files: diskOf(vm) }, state)
+      assert.deepEqual({ ...kernelState(vm), files: diskOf(vm) }, state)
     }))
 
-  test('a node whose gateway falls silent by the change gets everything back', () =>
+  test('all changes are rolled back when the gateway of the node stops replying', () =>
     withNode({ nics: 2 }, async vm => {
       const [a, b] = vm.nics
       assert.ok(a && b)
       mkdirSync(vm.path('bin'))
-      writeFileSync(vm.path('bin/ip'), deafening, { mode: 0o755 })
+      writeFileSync(vm.path('bin/ip'), droppingIp, { mode: 0o755 })
       const env = { PATH: `${vm.path('bin')}:/usr/sbin:/usr/bin:/sbin:/bin`, KUBERNETES_SERVICE_HOST: '10.0.0.1' }
-      const ran = await vm.agent({ interfaces: [wish(a, 0), wish(b, 1)] }, env)
+      const ran = await vm.agent({ interfaces: [requestedInterface(a, 0), requestedInterface(b, 1)] }, env)
       assert.deepEqual(
         outcome(ran)?.map(([status, reason]) => [status, reason]),
         [
@@ -148,15 +148,15 @@ suite('on the wire', { concurrency: 3 }, () => {
         ],
         ran.log,
       )
-      assert.match(ran.report?.message ?? '', /the answer of gateway 10\.0\.0\.1, the answer of the API server/)
-      assert.deepEqual(kernel(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'ens4 down 1500', 'ens5 down 1500'])
+      assert.match(ran.report?.message ?? '', /reply from gateway 10\.0\.0\.1, reply from the API server/)
+      assert.deepEqual(kernelState(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'ens4 down 1500', 'ens5 down 1500'])
     }))
 
-  test('an altname that another device has is done without, and the next run changes nothing', () =>
+  test('an altname that another device has is skipped, and the next run changes nothing', () =>
     withNode({ nics: 1 }, async vm => {
       const [a] = vm.nics
       assert.ok(a)
-      const interfaces = [wish(a, 0, { portId: 'taken' })]
+      const interfaces = [requestedInterface(a, 0, { portId: 'taken' })]
       vm.ip('link', 'property', 'add', 'dev', 'ens3', 'altname', 'taken')
       const ran = await vm.agent({ interfaces })
       assert.equal(ran.report?.verdict, 'Configured', ran.log)
@@ -164,11 +164,11 @@ suite('on the wire', { concurrency: 3 }, () => {
       assert.deepEqual([again.report?.verdict, again.report?.changed], ['Configured', 0], again.log)
     }))
 
-  test('router advertisements count where that is asked for, but for their default route', () =>
+  test('NETWORK_ACCEPT_RA accepts router advertisements except their default route', () =>
     withNode({ nics: 1 }, async vm => {
       const [a] = vm.nics
       assert.ok(a)
-      const interfaces = [wish(a, 0)]
+      const interfaces = [requestedInterface(a, 0)]
       const ran = await vm.agent({ interfaces }, { NETWORK_ACCEPT_RA: 'true' })
       assert.equal(ran.report?.verdict, 'Configured', ran.log)
       const setting = (name: string, device = 'multinic0') =>
@@ -182,7 +182,7 @@ suite('on the wire', { concurrency: 3 }, () => {
 
   for (const accepted of [true, false])
     test(
-      `a router that advertises itself gives no default route, and ${accepted ? 'an' : 'no'} address`,
+      `a router advertisement adds no default route, and ${accepted ? 'an' : 'no'} address`,
       {
         skip: !hasNetworkd,
       },
@@ -191,12 +191,12 @@ suite('on the wire', { concurrency: 3 }, () => {
           const [a, other] = vm.nics
           assert.ok(a && other)
           const as = (setting: boolean) =>
-            vm.agent({ interfaces: [wish(a, 0)] }, { NETWORK_ACCEPT_RA: String(setting) })
-          // Whatever was asked before: what is asked now counts.
+            vm.agent({ interfaces: [requestedInterface(a, 0)] }, { NETWORK_ACCEPT_RA: String(setting) })
+          // The setting of the last run counts, not that of the first.
           await as(!accepted)
           const ran = await as(accepted)
           assert.equal(ran.report?.verdict, 'Configured', ran.log)
-          // A NIC of nobody on the same wire believes everything: it shows that there was something to believe.
+          // A NIC that multinic does not manage accepts the advertisement: it proves that there was one.
           vm.ip('link', 'set', other.name, 'up')
           const router = startRouter(vm)
           try {
@@ -216,12 +216,12 @@ suite('on the wire', { concurrency: 3 }, () => {
         }),
     )
 
-  test('an IPv6 gateway that is the address of its network works, on a node that forwards too', () =>
+  test('an IPv6 gateway may be the address of its network, also on a node that forwards', () =>
     withNode({ nics: 1 }, async vm => {
       const [a] = vm.nics
       assert.ok(a)
       vm.exec('sysctl', '-qw', 'net.ipv6.conf.all.forwarding=1')
-      const { address: _, cidr: __, ...plain } = wish(a, 0)
+      const { address: _, cidr: __, ...plain } = requestedInterface(a, 0)
       const ran = await vm.agent({ interfaces: [{ ...plain, addresses: [a.address6], gateway: 'fd00:0::' }] })
       assert.equal(ran.report?.verdict, 'Configured', ran.log)
       assert.match(vm.ip('-6', 'route', 'show', 'table', '100'), /default via fd00:: dev multinic0/)

@@ -1,26 +1,26 @@
 /**
- * After a reboot the node has the same NICs without any controller (G10): the files that the agent left are applied by the
- * real programs, and the next agent finds nothing to change.
+ * After a reboot the node has the same NICs without any controller (G10): the real udev, networkd and NetworkManager apply
+ * the agent's files, and the next run changes nothing.
  */
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hasNetworkd, hasUdev, runUdev, startNetworkd } from '../../test/rigs/host/boot.ts'
-import { kernel, table } from '../../test/rigs/host/kernel-state.ts'
+import { kernelState, routesInTable } from '../../test/rigs/host/kernel-state.ts'
 import { hasNetworkManager, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
-import { type RigNode, wish, withNode } from '../../test/rigs/host/node.ts'
+import { type RigNode, requestedInterface, withNode } from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
 const primary =
   'network:\n  version: 2\n  ethernets:\n    ens3:\n      addresses: [10.0.0.10/24]\n      routes: [{to: 0.0.0.0/0, via: 10.0.0.1}]\n'
 
-/** What must be equal, in no order; the connected route of NetworkManager has the kernel's protocol. */
+/** What must be equal, in any order. NetworkManager's connected route has the kernel's protocol. */
 function state(node: RigNode): Record<string, string[]> {
-  const { links = [], addresses = [], rules = [] } = kernel(node)
+  const { links = [], addresses = [], rules = [] } = kernelState(node)
   const ours = (lines: string[]) => lines.filter(line => line.startsWith('multinic')).sort()
   const tables = [100, 101]
-    .flatMap(number => table(node, number))
+    .flatMap(number => routesInTable(node, number))
     .map(line => line.replace('proto kernel', 'proto static'))
   const settings = ['multinic0', 'multinic1'].flatMap(device => [
     ...['arp_ignore', 'arp_announce', 'rp_filter'].map(key => `ipv4/conf/${device}/${key}`),
@@ -35,7 +35,7 @@ function state(node: RigNode): Record<string, string[]> {
   }
 }
 
-type Wishes = ReturnType<typeof wish>[]
+type RequestedInterfaces = ReturnType<typeof requestedInterface>[]
 
 async function sameAs(node: RigNode, before: Record<string, string[]>): Promise<void> {
   await eventually(() => assert.deepEqual(state(node), before, readFileSync(node.path('boot.log'), 'utf8')), {
@@ -44,17 +44,25 @@ async function sameAs(node: RigNode, before: Record<string, string[]>): Promise<
   })
 }
 
-/** The same state, and an agent that finds nothing to change. */
-async function afterBoot(node: RigNode, before: Record<string, string[]>, interfaces: Wishes): Promise<void> {
+/** The state is the same, and the agent changes nothing. */
+async function afterBoot(
+  node: RigNode,
+  before: Record<string, string[]>,
+  interfaces: RequestedInterfaces,
+): Promise<void> {
   await sameAs(node, before)
   const ran = await node.agent({ interfaces })
   assert.equal(ran.report?.verdict, 'Configured', ran.log)
   assert.equal(ran.report?.changed, 0, ran.log)
 }
 
-/** Two NICs, one of them with both families, as the agent made them. */
-async function configured(node: RigNode): Promise<{ interfaces: Wishes; before: Record<string, string[]> }> {
-  const interfaces = node.nics.map((nic, id) => wish(nic, id, id === 0 ? { addresses: [nic.address6] } : {}))
+/** Two NICs, one of them with both address families, configured by the agent. */
+async function configured(
+  node: RigNode,
+): Promise<{ interfaces: RequestedInterfaces; before: Record<string, string[]> }> {
+  const interfaces = node.nics.map((nic, id) =>
+    requestedInterface(nic, id, id === 0 ? { addresses: [nic.address6] } : {}),
+  )
   const ran = await node.agent({ interfaces })
   assert.equal(ran.report?.verdict, 'Configured', ran.log)
   return { interfaces, before: state(node) }
@@ -76,7 +84,7 @@ async function withNetworkd(
 const onNetplan = { nics: 2, files: { '/etc/netplan/50-cloud-init.yaml': primary } }
 const needsNetworkd = { skip: !hasNetworkd && 'needs Netplan and networkd' }
 
-test('udev and networkd make of our Netplan files what the agent made', needsNetworkd, () =>
+test('after a reboot, udev and networkd restore the agent’s state from our Netplan files', needsNetworkd, () =>
   withNode(onNetplan, async node => {
     const { interfaces, before } = await configured(node)
     await node.reboot()
@@ -84,13 +92,13 @@ test('udev and networkd make of our Netplan files what the agent made', needsNet
   }),
 )
 
-test('a file of cloud-init that claims our MACs does not win at boot', needsNetworkd, () =>
+test('a cloud-init file with our MAC addresses does not take effect at boot', needsNetworkd, () =>
   withNode(onNetplan, async node => {
     const { before } = await configured(node)
     const [a, b] = node.nics
     const claims = [
-      `    ens4:\n      match: {macaddress: "${a?.mac}"}\n      dhcp4: true\n`,
-      `    ens5:\n      match: {macaddress: "${b?.mac}"}\n      set-name: ens5\n      dhcp4: true\n`,
+      `    ens4:\n      match: {macaddress: "${a?.macAddress}"}\n      dhcp4: true\n`,
+      `    ens5:\n      match: {macaddress: "${b?.macAddress}"}\n      set-name: ens5\n      dhcp4: true\n`,
     ]
     writeFileSync(node.path('etc/netplan/50-cloud-init.yaml'), `${primary}${claims.join('')}`)
     await node.reboot()
@@ -98,7 +106,7 @@ test('a file of cloud-init that claims our MACs does not win at boot', needsNetw
   }),
 )
 
-test('a networkd that is started again, before any reboot, keeps our work', needsNetworkd, () =>
+test('a restart of networkd before any reboot keeps our configuration', needsNetworkd, () =>
   withNode(onNetplan, async node => {
     const { interfaces, before } = await configured(node)
     await withNetworkd(node, { generated: false }, async () => {
@@ -112,7 +120,7 @@ test('a networkd that is started again, before any reboot, keeps our work', need
 
 const hasBoth = hasNetworkManager && hasUdev
 test(
-  'udev and NetworkManager make of our keyfiles what the agent made',
+  'after a reboot, udev and NetworkManager restore the agent’s state from our keyfiles',
   {
     skip: !hasBoth && 'needs NetworkManager',
   },
@@ -131,7 +139,7 @@ test(
         await afterBoot(node, before, interfaces)
         const changed = await node.agent({ interfaces: interfaces.map(nic => ({ ...nic, mtu: 1400 })) })
         assert.equal(changed.report?.verdict, 'Configured', changed.log)
-        assert.ok(kernel(node)['links']?.includes('multinic1 up 1400'))
+        assert.ok(kernelState(node)['links']?.includes('multinic1 up 1400'))
       } finally {
         await manager.stop()
       }

@@ -1,28 +1,30 @@
 /**
- * Altnames that the kernel of this boot refused: it has none before 5.5, or another device has the name. Nothing depends
- * on one, and asking again at every run would make every run a change.
+ * Altnames that the kernel of this boot refused: it has none before 5.5, or another device has the name. A NIC works
+ * without one, and trying again in every run would make every run a change.
  */
 import type { Host } from './host.ts'
 import type { Paths } from './paths.ts'
 
-interface Refused {
+/** The keys are those of older agents: never change them. */
+interface FileContent {
   bootId: string
   altnames: string[]
 }
 
-export function refusedAltnames(host: Host, paths: Paths, bootId: string): string[] {
+export function readRefusedAltnames(host: Host, paths: Paths, bootID: string): string[] {
   try {
-    const refused = JSON.parse(host.readValue(pathOf(paths)) ?? 'null') as Refused | null
-    return refused?.bootId === bootId ? refused.altnames.map(String) : []
+    const content = JSON.parse(host.readValue(pathOf(paths)) ?? 'null') as FileContent | null
+    return content?.bootId === bootID ? content.altnames.map(String) : []
   } catch {
     return []
   }
 }
 
-export function rememberRefused(host: Host, paths: Paths, refused: Refused): void {
+export function saveRefusedAltnames(host: Host, paths: Paths, bootID: string, altnames: string[]): void {
   const path = pathOf(paths)
+  const content: FileContent = { bootId: bootID, altnames }
   host.makeDirectory(paths.state)
-  host.writeFile(`${path}.new`, { text: `${JSON.stringify(refused)}\n`, mode: 0o600, uid: 0, gid: 0 })
+  host.writeFile(`${path}.new`, { text: `${JSON.stringify(content)}\n`, mode: 0o600, uid: 0, gid: 0 })
   host.rename(`${path}.new`, path)
 }
 

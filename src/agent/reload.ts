@@ -1,7 +1,7 @@
 /**
- * `NETWORK_RELOAD=apply` on a host with Netplan: its own service on the host's bus is asked to apply, as `netplan apply` does.
+ * `NETWORK_RELOAD=apply` on a host with Netplan: calls Netplan's D-Bus service, which runs `netplan apply`.
  *
- * NetworkManager needs none of it: it reads its profiles again whenever we change one.
+ * NetworkManager does not need it: the agent makes it reload its profiles after every change.
  */
 import { messageOf } from '../runtime/errors.ts'
 import { openBus } from './dbus.ts'
@@ -9,19 +9,19 @@ import type { Host } from './host.ts'
 import type { Paths } from './paths.ts'
 
 const service = 'io.netplan.Netplan'
-/** It generates, restarts networkd and waits for it. */
-const within = 60_000
+/** Milliseconds. Netplan generates its files, restarts networkd and waits for it. */
+const timeout = 60_000
 
-/** Why it was not done; undefined when it was. */
+/** Returns the error; undefined when it succeeded. */
 export async function applyNetplan(host: Host, paths: Paths): Promise<string | undefined> {
   try {
     const stream = await host.connect(paths.bus)
-    if (!stream) return `nobody listens on ${paths.bus}`
+    if (!stream) return `cannot connect to ${paths.bus}`
     const bus = await openBus(stream)
     try {
-      const ask = { destination: service, path: '/io/netplan/Netplan', interface: service, member: 'Apply' }
-      const [applied] = await bus.call({ ...ask, starts: true, within })
-      return applied === true ? undefined : 'netplan refused'
+      const apply = { destination: service, path: '/io/netplan/Netplan', interface: service, member: 'Apply' }
+      const [applied] = await bus.call({ ...apply, autoStart: true, timeout })
+      return applied === true ? undefined : 'Netplan returned false'
     } finally {
       bus.close()
     }

@@ -1,65 +1,64 @@
 /**
- * Decides what of ours must go: NICs that are no longer wanted, and what is left of NICs that are gone.
+ * Plans removals: NICs that are no longer requested, and what is left of NICs that are detached.
  *
- * Pure. A NIC that goes loses our rules, routes, addresses, settings and files, and gets its former name and state back.
+ * Pure. A removed NIC loses our rules, routes, addresses, sysctls and files, and gets its former name and state back.
  */
-import type { Interface } from '../contract/interfaces.ts'
-import { interfaceName } from '../contract/interfaces.ts'
+import { type Interface, interfaceName } from '../contract/interfaces.ts'
 import type { Change } from './change.ts'
 import type { Settings } from './config.ts'
 import { altnameOf, priorityOf } from './desired.ts'
-import { changesBetween, fileChanges, type NicState, nicState, nodeState, type Scope } from './nic-state.ts'
-import { type Link, linksByMac, type Observed, protocolStatic, type RuleSeen } from './observed.ts'
-import { allIds, filesOfId, isForeign, macIn, type OwnedNic, recordPath } from './ownership.ts'
+import { changesBetween, fileChanges, type NicScope, type NicState, nicState, nodeState } from './nic-state.ts'
+import { type Link, linksByMac, type Observed, type ObservedRule, protocolStatic } from './observed.ts'
+import { allIndexes, filesOfIndex, isForeign, macAddressIn, type OwnedNic, recordPath } from './ownership.ts'
 import type { Paths } from './paths.ts'
-import { carriesNode, foreignOwner, type Ground, type Refusal } from './preflight.ts'
+import { foreignFileAt, type GuardInput, nodeDependsOn, type Refusal } from './preflight.ts'
 import type { Unit } from './unit.ts'
 
-export interface RemovalQuestion {
+export interface RemovalInput {
   interfaces: readonly Interface[]
   settings: Settings
   paths: Paths
   observed: Observed
   owned: readonly OwnedNic[]
-  ground: Ground
+  guardInput: GuardInput
 }
 
 export interface Removals {
   units: Unit[]
-  kept: { id: number; name: string; refusal: Refusal }[]
+  unremovable: { name: string; refusal: Refusal }[]
 }
 
-export function planRemovals(question: RemovalQuestion): Removals {
-  const { interfaces, observed, owned, ground } = question
-  const wantedMacs = new Set(interfaces.map(nic => nic.macAddress))
-  const goes = owned.filter(({ mac }) => !wantedMacs.has(mac))
+export function planRemovals(input: RemovalInput): Removals {
+  const { interfaces, observed, owned, guardInput } = input
+  const requested = new Set(interfaces.map(nic => nic.macAddress))
+  const orphaned = owned.filter(nic => !requested.has(nic.macAddress))
   const units: Unit[] = []
-  const kept: Removals['kept'] = []
-  for (const nic of goes) {
-    const name = interfaceName(nic.id)
-    const [link] = linksByMac(observed.links, nic.mac)
-    const refusal = (link && carriesNode(link, ground, nic)) ?? foreignAt(nic.id, question)
-    if (refusal) kept.push({ id: nic.id, name, refusal })
-    else units.push(link ? removeNic(nic, link, question) : removeTraces(nic.id, nic.mac, question))
+  const unremovable: Removals['unremovable'] = []
+  for (const nic of orphaned) {
+    const name = interfaceName(nic.index)
+    const [link] = linksByMac(observed.links, nic.macAddress)
+    const refusal = (link && nodeDependsOn(link, guardInput, nic)) ?? foreignFileOf(nic.index, input)
+    if (refusal) unremovable.push({ name, refusal })
+    else units.push(link ? removeNic(nic, link, input) : removeTraces(nic.index, nic.macAddress, input))
   }
-  for (const id of allIds)
-    if (!interfaces.some(nic => nic.index === id) && !owned.some(nic => nic.id === id))
-      units.push(removeTraces(id, '', question))
-  return { units: units.filter(unit => unit.changes.length > 0), kept }
+  for (const index of allIndexes)
+    if (!interfaces.some(nic => nic.index === index) && !owned.some(nic => nic.index === index))
+      units.push(removeTraces(index, '', input))
+  return { units: units.filter(unit => unit.changes.length > 0), unremovable }
 }
 
-/** A file that stays would bring the NIC back at the next boot: a person has to say whose it is. */
-function foreignAt(id: number, { observed, paths }: RemovalQuestion): Refusal | undefined {
-  for (const path of filesOfId(paths, id)) {
+/** A file that stays would configure the NIC again at the next boot, so someone has to decide who owns it. */
+function foreignFileOf(index: number, { observed, paths }: RemovalInput): Refusal | undefined {
+  for (const path of filesOfIndex(paths, index)) {
     const file = observed.files[path]
-    if (file && isForeign(file)) return foreignOwner(path, file)
+    if (file && isForeign(file)) return foreignFileAt(path, file)
   }
   return undefined
 }
 
-function removeNic(nic: OwnedNic, link: Link, question: RemovalQuestion): Unit {
-  const { observed } = question
-  const scope = scopeOf(nic.id, nic.mac, question)
+function removeNic(nic: OwnedNic, link: Link, input: RemovalInput): Unit {
+  const { observed } = input
+  const scope = scopeOf(nic.index, nic.macAddress, input)
   const now = nicState(observed, link, scope)
   const former = nic.record?.former
   const ours = new Set(nic.record?.addresses ?? [])
@@ -67,7 +66,7 @@ function removeNic(nic: OwnedNic, link: Link, question: RemovalQuestion): Unit {
   const target: NicState = {
     name: formerName(link, nic, observed),
     mtu: former?.mtu ?? now.mtu,
-    // Whoever else put an address here still uses the link.
+    // The owner of a foreign address still uses the link.
     up: now.up && (addresses.length > 0 || (former?.up ?? false)),
     addresses,
     routes: [],
@@ -77,16 +76,20 @@ function removeNic(nic: OwnedNic, link: Link, question: RemovalQuestion): Unit {
     manager: 'none',
     files: absent(scope.files),
   }
-  const handBack: Change[] = former?.managed ? [{ kind: 'manager', from: 'none', to: 'other' }] : []
-  return { ...unitOf(nic.id, nic.mac), ifindex: link.ifindex, changes: [...changesBetween(now, target), ...handBack] }
+  const returned: Change[] = former?.managed ? [{ kind: 'manager', from: 'none', to: 'other' }] : []
+  return {
+    ...unitOf(nic.index, nic.macAddress),
+    ifindex: link.ifindex,
+    changes: [...changesBetween(now, target), ...returned],
+  }
 }
 
-/** The device is gone, and with it routes and addresses; rules and files stay until somebody takes them away. */
-function removeTraces(id: number, mac: string, question: RemovalQuestion): Unit {
-  const scope = scopeOf(id, mac, question)
-  const now = nodeState(question.observed, scope)
+/** Routes and addresses are gone with the device; rules and files are still there. */
+function removeTraces(index: number, macAddress: string, input: RemovalInput): Unit {
+  const scope = scopeOf(index, macAddress, input)
+  const now = nodeState(input.observed, scope)
   return {
-    ...unitOf(id, mac),
+    ...unitOf(index, macAddress),
     changes: [
       ...now.rules.map(rule => ({ kind: 'rule', op: 'remove', rule }) as const),
       ...fileChanges(now, { files: absent(scope.files) }),
@@ -94,27 +97,28 @@ function removeTraces(id: number, mac: string, question: RemovalQuestion): Unit 
   }
 }
 
-function scopeOf(id: number, mac: string, question: RemovalQuestion): Scope {
-  const { interfaces, observed, owned, paths, settings } = question
-  const record = owned.find(nic => nic.mac === mac)?.record
-  const table = record?.table ?? settings.tableBase + id
-  const claimed = interfaces.some(nic => nic.index === id)
-  const files = filesOfId(paths, id).filter(path => {
+/** Without a MAC address: whatever is left of the index, of any NIC. */
+function scopeOf(index: number, macAddress: string, input: RemovalInput): NicScope {
+  const { interfaces, observed, owned, paths, settings } = input
+  const record = owned.find(nic => nic.macAddress === macAddress)?.record
+  const table = record?.table ?? settings.tableBase + index
+  const inUse = interfaces.some(nic => nic.index === index)
+  const files = filesOfIndex(paths, index).filter(path => {
     const file = observed.files[path]
     if (file && isForeign(file)) return false
-    const about = macIn(file?.text)
-    return about === undefined ? !claimed : about === mac || mac === ''
+    const configured = macAddressIn(file?.text)
+    return configured === undefined ? !inUse : configured === macAddress || macAddress === ''
   })
   return {
     tables: new Set([table]),
     rule: rule => isOurRule(rule, table),
     altnames: new Set([altnameOf(record?.portId)].filter(name => name !== undefined)),
-    files: mac === '' ? files : [...files, recordPath(paths, mac)],
+    files: macAddress === '' ? files : [...files, recordPath(paths, macAddress)],
   }
 }
 
-/** Our band, our table, one host or one network: the shape of the rules that we write. */
-function isOurRule(rule: RuleSeen, table: number): boolean {
+/** Has the table, priority, protocol and single selector of the rules that multinic adds. */
+function isOurRule(rule: ObservedRule, table: number): boolean {
   return (
     rule.table === table &&
     rule.priority === priorityOf(table) &&
@@ -123,7 +127,7 @@ function isOurRule(rule: RuleSeen, table: number): boolean {
   )
 }
 
-/** The name from before us, where it is known and free; else one that says nothing, so that ours is free again. */
+/** The former name if it is known and free, else a neutral one: the multinic name must become free. */
 function formerName(link: Link, nic: OwnedNic, observed: Observed): string {
   if (!/^multinic[0-9]$/.test(link.name)) return link.name
   const former = nic.record?.former?.name
@@ -139,7 +143,7 @@ function absent(paths: readonly string[]): Record<string, undefined> {
   return Object.fromEntries(paths.map(path => [path, undefined]))
 }
 
-function unitOf(id: number, mac: string): Omit<Unit, 'changes'> {
-  const name = interfaceName(id)
-  return { purpose: 'remove', id, name, mac, group: `remove ${name} ${mac}` }
+function unitOf(index: number, macAddress: string): Omit<Unit, 'changes'> {
+  const name = interfaceName(index)
+  return { purpose: 'remove', index, name, macAddress, group: `remove ${name} ${macAddress}` }
 }

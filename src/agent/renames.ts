@@ -1,30 +1,30 @@
 /**
- * Names that change hands: who must step aside first, and who is undone with whom.
+ * Renames that depend on each other: which NICs need a temporary name first, and which must be rolled back together.
  *
  * Pure.
  */
 import type { Change } from './change.ts'
 import type { Unit } from './unit.ts'
 
-/** A name that nobody gives to a device, for the time between two renames. */
-export function parkingName(ifindex: number): string {
+/** Used between two renames. Older agents use the same name: never change it. */
+export function temporaryName(ifindex: number): string {
   return `mnpark${ifindex}`
 }
 
-/** A device whose name another one waits for steps aside first. */
-export function parkNames(units: readonly Unit[]): Unit[] {
-  const awaited = new Set(units.flatMap(unit => renameOf(unit)?.to ?? []))
+/** A device whose name another one gets is renamed in two steps. */
+export function insertTemporaryNames(units: readonly Unit[]): Unit[] {
+  const newNames = new Set(units.flatMap(unit => renameOf(unit)?.to ?? []))
   return units.map(unit => {
     const rename = renameOf(unit)
-    if (!rename || unit.ifindex === undefined || !awaited.has(rename.from)) return unit
-    const aside = parkingName(unit.ifindex)
+    if (!rename || unit.ifindex === undefined || !newNames.has(rename.from)) return unit
+    const temporary = temporaryName(unit.ifindex)
     return {
       ...unit,
       changes: unit.changes.flatMap((change): Change[] =>
         change === rename
           ? [
-              { kind: 'name', from: rename.from, to: aside, park: true },
-              { kind: 'name', from: aside, to: rename.to },
+              { kind: 'name', from: rename.from, to: temporary, park: true },
+              { kind: 'name', from: temporary, to: rename.to },
             ]
           : [change],
       ),
@@ -32,8 +32,8 @@ export function parkNames(units: readonly Unit[]): Unit[] {
   })
 }
 
-/** NICs that wait for each other's names are undone together. */
-export function joinGroups(units: readonly Unit[]): Unit[] {
+/** NICs that exchange names get one group. */
+export function groupRenames(units: readonly Unit[]): Unit[] {
   if (!units.some(unit => unit.changes.some(change => change.kind === 'name' && change.park))) return [...units]
   const group = new Map(units.map(unit => [unit.name, unit.group]))
   for (const unit of units) {

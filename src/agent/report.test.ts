@@ -23,13 +23,13 @@ function aReport(values: Partial<AgentReport> = {}): AgentReport {
   }
 }
 
-test('the limit is that of the contract', () => assert.equal(maxReportBytes, limit))
+test('the size limit equals that of the contract', () => assert.equal(maxReportBytes, limit))
 
-test('a short report is left as it is', () => {
+test('a short report is not changed', () => {
   assert.deepEqual(JSON.parse(fitReport(aReport({ message: 'x' }))), aReport({ message: 'x' }))
 })
 
-test('what only a trace needs goes before anything that people read', () => {
+test('fields that only a trace needs are dropped first', () => {
   const timings = { total: 12, apply: 5, verify: 4, startedAt: 1_700_000_000_000, applyAt: 1_700_000_000_003 }
   const traced = { timings, traceId: 'f'.repeat(32) }
   const room = limit - Buffer.byteLength(JSON.stringify(aReport({ ...traced })))

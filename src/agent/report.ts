@@ -1,144 +1,151 @@
 /**
- * Puts the outcome into the words of the contract, and cuts it to the size of a termination message: first the long
- * sentences, then what was read back. A failure stays a failure, and the JSON stays whole.
+ * Makes the report from the results of a run, and fits it into a termination message: shortens messages first, then drops
+ * the observed state. A failure stays a failure, and the JSON stays valid.
  */
 import type { AgentReport, InterfaceReport } from '../contract/agent-report.ts'
 import { type FieldError, type Interface, interfaceName } from '../contract/interfaces.ts'
 import type { ObservedInterface } from '../contract/node-config.ts'
-import { inWords } from './change.ts'
-import type { Work } from './input.ts'
+import { describeChange } from './change.ts'
+import type { AgentRequest } from './input.ts'
 import { linkByIndex, linksByMac, type Observed } from './observed.ts'
+import type { PassResult } from './pass-result.ts'
 import type { Refusal } from './preflight.ts'
-import type { Pass } from './run.ts'
 
-/** As `contract/agent-report.ts` has it; a test holds the two together. */
+/** The same as in `contract/agent-report.ts`, which needs a package; a test compares the two. */
 export const maxReportBytes = 4096
 
-type Judged = Pick<InterfaceReport, 'status' | 'reason' | 'message'>
+type InterfaceResult = Pick<InterfaceReport, 'status' | 'reason' | 'message'>
 
-/** Nothing was looked at: the work or the settings cannot be used. */
-export function invalidReport(work: Work | undefined, errors: readonly FieldError[]): AgentReport {
+/** The request or the settings are invalid, so the node was not even observed. */
+export function invalidReport(request: AgentRequest | undefined, errors: readonly FieldError[]): AgentReport {
   const message = errors.map(({ path, message }) => `${path}: ${message}`).join('; ')
-  return refusedReport(work, { reason: 'InputInvalid', message })
+  return refusedReport(request, { reason: 'InputInvalid', message })
 }
 
-export function refusedReport(work: Work | undefined, refusal: Refusal): AgentReport {
+export function refusedReport(request: AgentRequest | undefined, refusal: Refusal): AgentReport {
   const { reason, message } = refusal
-  const interfaces = (work?.interfaces ?? []).map(nic => nicReport(nic, { status: 'Failed', reason }))
-  return { ...blank(work), verdict: 'Failed', reason, message, interfaces }
+  const interfaces = (request?.interfaces ?? []).map(nic => nicReport(nic, { status: 'Failed', reason }))
+  return { ...emptyReport(request), verdict: 'Failed', reason, message, interfaces }
 }
 
-/** What an apply or a cleanup came to. */
-export function appliedReport(work: Work, passes: readonly Pass[], recovered: readonly string[]): AgentReport {
-  const last = passes.at(-1)
-  if (!last) return blank(work)
-  const failed = new Map(passes.flatMap(pass => [...pass.failed]))
-  const removed = passes.flatMap(pass => pass.removed)
+export function appliedReport(
+  request: AgentRequest,
+  results: readonly PassResult[],
+  recovered: readonly string[],
+): AgentReport {
+  const last = results.at(-1)
+  if (!last) return emptyReport(request)
+  const failed = new Map(results.flatMap(result => [...result.failed]))
+  const removed = results.flatMap(result => result.removed)
   const common = {
-    ...blank(work),
+    ...emptyReport(request),
     ...factsOf(last),
-    changed: passes.reduce((sum, pass) => sum + pass.changed, 0),
+    changed: results.reduce((sum, result) => sum + result.changed, 0),
     removed,
-    timings: timingsOf(passes),
-    undone: [...new Set([...recovered, ...passes.flatMap(pass => pass.undone)])],
+    timings: timingsOf(results),
+    undone: [...new Set([...recovered, ...results.flatMap(result => result.rolledBack)])],
   }
-  const stuck = passes.flatMap(pass => pass.stuck)
-  if (work.mode === 'cleanup') return { ...common, ...cleanedUp(stuck, removed) }
-  const interfaces = work.interfaces.map(nic => {
+  const notRemoved = results.flatMap(result => result.notRemoved)
+  if (request.mode === 'cleanup') return { ...common, ...cleanupSummary(notRemoved, removed) }
+  const interfaces = request.interfaces.map(nic => {
     const refusal = failed.get(nic.index) ?? last.plan.refused.get(nic.index)
     const missing = last.plan.missing.some(entry => entry.index === nic.index)
-    const judged: Judged = refusal
+    const result: InterfaceResult = refusal
       ? { status: 'Failed', ...refusal }
       : missing
-        ? { status: 'Pending', reason: 'NicMissing', message: `no NIC has ${nic.macAddress}` }
-        : { status: 'Configured', reason: 'Configured', ...toldOf(passes, nic.index) }
-    return nicReport(nic, judged, observedOf(last.observed, nic))
+        ? { status: 'Pending', reason: 'NicMissing', message: `no NIC has MAC address ${nic.macAddress}` }
+        : { status: 'Configured', reason: 'Configured', ...noteOf(results, nic.index) }
+    return nicReport(nic, result, observedOf(last.observed, nic))
   })
-  return { ...common, ...verdictOf(interfaces, stuck), interfaces }
+  return { ...common, ...summaryOf(interfaces, notRemoved), interfaces }
 }
 
-function timingsOf(passes: readonly Pass[]): AgentReport['timings'] {
-  const sum = (of: (pass: Pass) => number) => passes.reduce((total, pass) => total + of(pass), 0)
-  const applyAt = passes.find(({ began }) => began !== undefined)?.began
-  const times = { apply: sum(pass => pass.applying), verify: sum(pass => pass.verifying) }
+function timingsOf(results: readonly PassResult[]): AgentReport['timings'] {
+  const sum = (of: (result: PassResult) => number) => results.reduce((total, result) => total + of(result), 0)
+  const applyAt = results.find(({ applyStartedAt }) => applyStartedAt !== undefined)?.applyStartedAt
+  const times = { apply: sum(({ applyMs }) => applyMs), verify: sum(({ verifyMs }) => verifyMs) }
   return { ...times, ...(applyAt === undefined ? {} : { applyAt }) }
 }
 
-/** A gateway that does not answer is told and fails nothing. */
-function toldOf(passes: readonly Pass[], id: number): Pick<Judged, 'message'> {
-  const message = passes.map(({ notes }) => notes.get(id)).find(note => note !== undefined)
+/** A missing reply that fails nothing. */
+function noteOf(results: readonly PassResult[], index: number): Pick<InterfaceResult, 'message'> {
+  const message = results.map(({ notes }) => notes.get(index)).find(note => note !== undefined)
   return message === undefined ? {} : { message }
 }
 
-/** What a check or a dry run found: every change that an apply would make is a difference. */
-export function checkedReport(work: Work, pass: Pass): AgentReport {
+/** The report of a check or a dry run: every change that an apply would make is a difference. */
+export function checkedReport(request: AgentRequest, pass: PassResult): AgentReport {
   const { plan, observed } = pass
-  const dry = work.mode === 'plan'
-  const words = (id: number) =>
-    plan.units.filter(unit => unit.id === id && unit.purpose === 'apply').flatMap(unit => unit.changes.map(inWords))
-  const interfaces = work.interfaces.map(nic => {
+  const dryRun = request.mode === 'plan'
+  const changesOf = (index: number) =>
+    plan.units
+      .filter(unit => unit.index === index && unit.purpose === 'apply')
+      .flatMap(unit => unit.changes.map(describeChange))
+  const interfaces = request.interfaces.map(nic => {
     const refusal = plan.refused.get(nic.index)
-    const changes = words(nic.index)
+    const changes = changesOf(nic.index)
     const found = changes.length > 0 ? changes.join('; ') : pass.failed.get(nic.index)?.message
-    const judged: Judged = refusal
+    const result: InterfaceResult = refusal
       ? { status: 'Failed', ...refusal }
       : plan.missing.some(entry => entry.index === nic.index)
-        ? { status: 'Pending', reason: 'NicMissing', message: `no NIC has ${nic.macAddress}` }
+        ? { status: 'Pending', reason: 'NicMissing', message: `no NIC has MAC address ${nic.macAddress}` }
         : found === undefined
           ? { status: 'Configured', reason: 'InSync' }
-          : { status: dry ? 'Pending' : 'Failed', reason: dry ? 'Planned' : 'Drifted', message: found }
-    return nicReport(nic, judged, observedOf(observed, nic))
+          : { status: dryRun ? 'Pending' : 'Failed', reason: dryRun ? 'Planned' : 'Drifted', message: found }
+    return nicReport(nic, result, observedOf(observed, nic))
   })
   const removals = plan.units.filter(unit => unit.purpose === 'remove')
-  const differs = interfaces.filter(nic => nic.reason !== 'InSync').length + removals.length
+  const different = interfaces.filter(nic => nic.reason !== 'InSync').length + removals.length
   const orphans = removals.map(unit => `${unit.name} is orphaned`)
-  const told = interfaces.filter(nic => nic.message).map(nic => `${nic.name}: ${nic.message}`)
-  const verdict = dry ? 'Planned' : differs > 0 ? 'Drifted' : 'InSync'
-  const message = [...told, ...orphans].join('; ') || 'nothing to change'
-  return { ...blank(work), ...factsOf(pass), verdict, reason: verdict, message, interfaces }
+  const messages = interfaces.filter(nic => nic.message).map(nic => `${nic.name}: ${nic.message}`)
+  const verdict = dryRun ? 'Planned' : different > 0 ? 'Drifted' : 'InSync'
+  const message = [...messages, ...orphans].join('; ') || 'no changes'
+  return { ...emptyReport(request), ...factsOf(pass), verdict, reason: verdict, message, interfaces }
 }
 
 type Summary = Pick<AgentReport, 'verdict' | 'reason' | 'message'>
 
-function cleanedUp(stuck: Pass['stuck'], removed: readonly string[]): Summary {
-  const [first] = stuck
-  if (first) return { verdict: 'Failed', reason: first.failure.reason, message: stillThere(stuck) }
+function cleanupSummary(notRemoved: PassResult['notRemoved'], removed: readonly string[]): Summary {
+  const [first] = notRemoved
+  if (first) return { verdict: 'Failed', reason: first.failure.reason, message: describeNotRemoved(notRemoved) }
   const names = removed.filter(name => !name.startsWith('/'))
   return {
     verdict: 'Removed',
     reason: 'Removed',
-    message: names.length > 0 ? names.join(', ') : 'nothing of ours was there',
+    message: names.length > 0 ? names.join(', ') : 'nothing to remove',
   }
 }
 
-function stillThere(stuck: Pass['stuck']): string {
-  return stuck.map(({ name, failure }) => `${name} could not be removed: ${failure.message}`).join('; ')
+function describeNotRemoved(notRemoved: PassResult['notRemoved']): string {
+  return notRemoved.map(({ name, failure }) => `${name}: cannot remove: ${failure.message}`).join('; ')
 }
 
-/** The verdict of a whole apply from those of its interfaces. */
-function verdictOf(interfaces: readonly InterfaceReport[], stuck: Pass['stuck']): Summary {
+function summaryOf(interfaces: readonly InterfaceReport[], notRemoved: PassResult['notRemoved']): Summary {
   const failed = interfaces.filter(nic => nic.status === 'Failed')
   const pending = interfaces.filter(nic => nic.status === 'Pending')
-  const told = (list: readonly InterfaceReport[]) =>
+  const messages = (list: readonly InterfaceReport[]) =>
     list.map(nic => `${nic.name}: ${nic.message ?? nic.reason}`).join('; ')
-  const reason = failed[0]?.reason ?? stuck[0]?.failure.reason
+  const reason = failed[0]?.reason ?? notRemoved[0]?.failure.reason
   if (reason !== undefined) {
-    const some = failed.length > 0 ? [`${failed.length} of ${interfaces.length} failed. ${told(failed)}`] : []
-    const message = [...some, ...(stuck.length > 0 ? [stillThere(stuck)] : [])].join('; ')
+    const parts = [
+      ...(failed.length > 0 ? [`${failed.length} of ${interfaces.length} failed. ${messages(failed)}`] : []),
+      ...(notRemoved.length > 0 ? [describeNotRemoved(notRemoved)] : []),
+    ]
+    const message = parts.join('; ')
     return { verdict: 'Failed', reason, message }
   }
-  if (pending.length > 0) return { verdict: 'Pending', reason: 'NicMissing', message: told(pending) }
+  if (pending.length > 0) return { verdict: 'Pending', reason: 'NicMissing', message: messages(pending) }
   const message = `All ${interfaces.length} interfaces configured successfully`
   return { verdict: 'Configured', reason: 'Configured', message }
 }
 
-function blank(work: Work | undefined): AgentReport {
+function emptyReport(request: AgentRequest | undefined): AgentReport {
   return {
     version: 1,
-    node: work?.nodeName ?? '',
-    mode: work?.mode ?? 'apply',
-    generation: work?.generation ?? 0,
-    specHash: work?.specHash ?? '',
+    node: request?.nodeName ?? '',
+    mode: request?.mode ?? 'apply',
+    generation: request?.generation ?? 0,
+    specHash: request?.specHash ?? '',
     verdict: 'Failed',
     reason: 'InputInvalid',
     message: '',
@@ -150,17 +157,17 @@ function blank(work: Work | undefined): AgentReport {
   }
 }
 
-function factsOf({ plan, observed }: Pass): Pick<AgentReport, 'backend' | 'bootID'> {
-  return { backend: plan.backend, ...(observed.bootId ? { bootID: observed.bootId } : {}) }
+function factsOf({ plan, observed }: PassResult): Pick<AgentReport, 'backend' | 'bootID'> {
+  return { backend: plan.backend, ...(observed.bootID ? { bootID: observed.bootID } : {}) }
 }
 
-function nicReport(nic: Interface, judged: Judged, observed?: ObservedInterface): InterfaceReport {
+function nicReport(nic: Interface, result: InterfaceResult, observed?: ObservedInterface): InterfaceReport {
   return {
     id: nic.index,
     name: interfaceName(nic.index),
     macAddress: nic.macAddress,
     ...(nic.portId === undefined ? {} : { portId: nic.portId }),
-    ...judged,
+    ...result,
     ...(observed ? { observed } : {}),
   }
 }
@@ -182,7 +189,7 @@ function observedOf(observed: Observed, nic: Interface): ObservedInterface | und
 export function fitReport(report: AgentReport): string {
   const whole = JSON.stringify(report)
   if (Buffer.byteLength(whole) <= maxReportBytes) return whole
-  const lean = untraced(report)
+  const lean = withoutTrace(report)
   const cuts = [
     (whole: AgentReport) => whole,
     ...[400, 200, 120, 60, 24].map(limit => (whole: AgentReport) => shortened(whole, limit)),
@@ -198,8 +205,8 @@ export function fitReport(report: AgentReport): string {
   return text
 }
 
-/** What only a trace needs goes first. */
-function untraced({ traceId: _, ...report }: AgentReport): AgentReport {
+/** Drops what only a trace needs. */
+function withoutTrace({ traceId: _, ...report }: AgentReport): AgentReport {
   const { startedAt: __, applyAt: ___, verify: ____, ...timings } = report.timings
   return { ...report, timings }
 }
@@ -224,7 +231,7 @@ function withoutLists(report: AgentReport): AgentReport {
   return { ...rest, removed: [], timings: {} }
 }
 
-/** Port ids may have 253 characters each: ten of them leave no room for anything else. */
+/** Ten port IDs of up to 253 characters each may leave no room for messages. */
 function withoutMessages(report: AgentReport): AgentReport {
   const { interfaces, ...rest } = withoutLists(report)
   return { ...rest, interfaces: interfaces.map(({ message: _, portId: __, ...nic }) => nic) }

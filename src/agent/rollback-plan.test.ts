@@ -1,67 +1,69 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aNode, anInterface, theSettings } from './agent.fixture.ts'
-import { inWords } from './change.ts'
+import { aNode, anInterface, settingsFrom } from './agent.fixture.ts'
+import { describeChange } from './change.ts'
 import type { Observed } from './observed.ts'
 import { hostPaths } from './paths.ts'
 import { planRun } from './plan.ts'
-import { afterUnits } from './predict.ts'
-import { planUndo } from './rollback-plan.ts'
+import { predictState } from './predict.ts'
+import { planRollback } from './rollback-plan.ts'
 
 const before = aNode(1)
 const { units } = planRun({
   interfaces: [anInterface(0)],
   nodeAddresses: [],
-  settings: theSettings(),
+  settings: settingsFrom(),
   paths: hostPaths,
   observed: before,
 })
-const after = afterUnits(before, units)
+const after = predictState(before, units)
 const netplan = '/etc/netplan/90-multinic0.yaml'
 
-const words = (observed: Observed, options?: Parameters<typeof planUndo>[2]) => {
-  const undo = planUndo(units, observed, options)
-  return { changes: undo.units.flatMap(unit => unit.changes.map(inWords)), contested: undo.contested }
+const rollbackFrom = (observed: Observed, only?: 'files' | 'kernel') => {
+  const plan = planRollback(units, observed, only)
+  return { changes: plan.units.flatMap(unit => unit.changes.map(describeChange)), conflicts: plan.conflicts }
 }
 
-test('what was not done yet needs no undo', () => {
-  assert.deepEqual(words(before), { changes: [], contested: [] })
+test('changes that were not made need no rollback', () => {
+  assert.deepEqual(rollbackFrom(before), { changes: [], conflicts: [] })
 })
 
-test('a link goes down before it may listen to router advertisements again', () => {
-  const { changes } = words(after)
+test('a link goes down before it accepts router advertisements again', () => {
+  const { changes } = rollbackFrom(after)
   assert.ok(changes.indexOf('link down') < changes.indexOf('ipv6.accept_ra 0 to 1'))
   assert.ok(changes.indexOf('remove rule from 10.100.0.10/32 lookup 100 priority 10100') < changes.indexOf('link down'))
 })
 
-test('after a reboot only files are taken back', () => {
+test('after a reboot only files are rolled back', () => {
   const rebooted = { ...before, files: after.files }
-  const { changes, contested } = words(rebooted, { only: 'files' })
+  const { changes, conflicts } = rollbackFrom(rebooted, 'files')
   assert.ok(changes.length > 0 && changes.every(change => change.startsWith('remove /')))
-  assert.deepEqual(contested, [])
+  assert.deepEqual(conflicts, [])
 })
 
-test('a value that somebody else changed meanwhile is told and left alone', () => {
-  const meddled: Observed = {
+test('a value that someone else changed meanwhile is reported and not rolled back', () => {
+  const modified: Observed = {
     ...after,
     links: after.links.map(link => (link.name === 'multinic0' ? { ...link, mtu: 1333 } : link)),
     files: { ...after.files, [netplan]: { text: 'mine now', mode: 0o600, uid: 0, gid: 0 } },
   }
-  const { changes, contested } = words(meddled)
-  assert.deepEqual(contested, [
-    'multinic0: mtu is neither what it was nor what was set',
-    `multinic0: file ${netplan} is neither what it was nor what was set`,
+  const { changes, conflicts } = rollbackFrom(modified)
+  assert.deepEqual(conflicts, [
+    'multinic0: mtu has neither the old nor the new value',
+    `multinic0: file ${netplan} has neither the old nor the new value`,
   ])
   assert.ok(!changes.some(change => change.includes('mtu') || change.includes(netplan)))
   assert.ok(changes.includes('rename multinic0 to ens4'))
 })
 
-test('a device that is gone, or another one with its number, loses only rules and files', () => {
+test('for a device that is gone, or another one with its ifindex, only rules and files are rolled back', () => {
   const replaced: Observed = {
     ...after,
-    links: after.links.map(link => (link.ifindex === 3 ? { ...link, mac: 'fa:16:3e:77:77:77', name: 'ens9' } : link)),
+    links: after.links.map(link =>
+      link.ifindex === 3 ? { ...link, macAddress: 'fa:16:3e:77:77:77', name: 'ens9' } : link,
+    ),
   }
-  const { changes } = words(replaced)
+  const { changes } = rollbackFrom(replaced)
   assert.ok(
     changes.every(change => change.startsWith('remove rule') || change.startsWith('remove /')),
     changes.join(),

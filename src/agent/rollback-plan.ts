@@ -1,79 +1,80 @@
 /**
- * Decides how to take changes back: every value that still is one that we set goes back to what it was before.
+ * Plans a rollback: every value that still is one that we set goes back to the value before our first change.
  *
- * Pure. A value that is neither is contested: somebody else changed it meanwhile, and it is reported, not overwritten.
+ * Pure. A value that is neither of the two is a conflict: someone else changed it meanwhile. Conflicts are reported and
+ * never overwritten.
  */
 import { equalJson } from '../contract/json.ts'
 import { type Change, routeText, ruleText } from './change.ts'
 import { changesBetween, fileChanges, type NicState, routeSpec, ruleSpec } from './nic-state.ts'
-import { type Link, linkByIndex, type Observed, ownMac } from './observed.ts'
-import { parkingName, parkNames } from './renames.ts'
+import { type Link, linkByIndex, type Observed, permanentMacOf } from './observed.ts'
+import { insertTemporaryNames, temporaryName } from './renames.ts'
 import type { Unit } from './unit.ts'
 
-export interface Undo {
+export interface RollbackPlan {
   units: Unit[]
-  contested: string[]
+  conflicts: string[]
 }
 
-/** The values that one thing had: before us, and after each of our changes. Absence is a value too. */
-interface Trail {
+/** The successive values of one thing: before us, and after each of our changes. Undefined means absent. */
+interface ValueHistory {
   kind: Change['kind']
   key: string
   values: unknown[]
 }
 
-export function planUndo(
-  units: readonly Unit[],
-  observed: Observed,
-  { only }: { only?: 'files' | 'kernel' } = {},
-): Undo {
-  const contested: string[] = []
-  const restored = shareOut(units, only)
+export function planRollback(units: readonly Unit[], observed: Observed, only?: 'files' | 'kernel'): RollbackPlan {
+  const conflicts: string[] = []
+  const restored = historiesByNic(units, only)
     .reverse()
-    .map(({ unit, trails }): Unit => {
-      const link = unit.ifindex === undefined ? undefined : sameDevice(observed, unit.ifindex, unit.mac)
-      const [now, then] = states(trails, observed, link, message => contested.push(`${unit.name}: ${message}`))
-      const back = link ? changesBetween(now, then) : [...withoutDevice(now, then), ...fileChanges(now, then)]
-      return { ...unit, purpose: 'undo', changes: back }
+    .map(({ unit, histories }): Unit => {
+      const link = unit.ifindex === undefined ? undefined : sameDevice(observed, unit.ifindex, unit.macAddress)
+      const report = (message: string) => conflicts.push(`${unit.name}: ${message}`)
+      const [now, before] = statesOf(histories, observed, link, report)
+      const changes = link ? changesBetween(now, before) : [...withoutDevice(now, before), ...fileChanges(now, before)]
+      return { ...unit, purpose: 'rollback', changes }
     })
-  return { units: parkNames(restored.filter(unit => unit.changes.length > 0)), contested }
+  return { units: insertTemporaryNames(restored.filter(unit => unit.changes.length > 0)), conflicts }
 }
 
 /**
- * One NIC may stand in several rounds of a run: its changes are one trail. A file or rule that one unit took away and
- * another one put there is one trail too, and goes back with the first.
+ * Several rounds of a run may change the same NIC: its changes form one history. A file or rule that one unit removes and
+ * another one adds has one history too, and is restored with the first unit.
  */
-function shareOut(units: readonly Unit[], only: 'files' | 'kernel' | undefined): { unit: Unit; trails: Trail[] }[] {
-  const shared = new Map<string, Trail>()
-  const shares = new Map<string, { unit: Unit; trails: Trail[] }>()
+function historiesByNic(
+  units: readonly Unit[],
+  only: 'files' | 'kernel' | undefined,
+): { unit: Unit; histories: ValueHistory[] }[] {
+  const known = new Map<string, ValueHistory>()
+  const nics = new Map<string, { unit: Unit; histories: ValueHistory[] }>()
   for (const unit of units) {
-    const nic = `${unit.name} ${unit.mac} ${unit.ifindex}`
-    const share = shares.get(nic) ?? { unit, trails: [] }
-    shares.set(nic, share)
+    const nicKey = `${unit.name} ${unit.macAddress} ${unit.ifindex}`
+    const nic = nics.get(nicKey) ?? { unit, histories: [] }
+    nics.set(nicKey, nic)
     for (const change of unit.changes) {
       if (only && (change.kind === 'file') !== (only === 'files')) continue
       const { key, before, after } = valuesOf(change)
-      const id = `${change.kind === 'file' || change.kind === 'rule' ? '' : nic} ${change.kind} ${key}`
-      const trail = shared.get(id)
-      if (trail) trail.values.push(after)
+      const id = `${change.kind === 'file' || change.kind === 'rule' ? '' : nicKey} ${change.kind} ${key}`
+      const history = known.get(id)
+      if (history) history.values.push(after)
       else {
         const first = { kind: change.kind, key, values: [before, after] }
-        shared.set(id, first)
-        share.trails.push(first)
+        known.set(id, first)
+        nic.histories.push(first)
       }
     }
   }
-  return [...shares.values()]
+  return [...nics.values()]
 }
 
-/** An ifindex is used again after a reboot or a replug: the MAC must agree. */
-function sameDevice(observed: Observed, ifindex: number, mac: string): Link | undefined {
+/** The kernel reuses an ifindex after a reboot, and the MAC address tells the devices apart. */
+function sameDevice(observed: Observed, ifindex: number, macAddress: string): Link | undefined {
   const link = linkByIndex(observed, ifindex)
-  return link && ownMac(link) === mac ? link : undefined
+  return link && permanentMacOf(link) === macAddress ? link : undefined
 }
 
-function withoutDevice(now: NicState, then: NicState): Change[] {
-  return changesBetween(now, { ...now, rules: then.rules, files: now.files })
+function withoutDevice(now: NicState, before: NicState): Change[] {
+  return changesBetween(now, { ...now, rules: before.rules, files: now.files })
 }
 
 function valuesOf(change: Change): { key: string; before: unknown; after: unknown } {
@@ -97,34 +98,33 @@ function valuesOf(change: Change): { key: string; before: unknown; after: unknow
   }
 }
 
-/** Two states of the NIC that hold only what we touched: as it is now, and as it was. */
-function states(
-  trails: readonly Trail[],
+/** Two states of the NIC that hold only what we changed: as it is now, and as it was before. */
+function statesOf(
+  histories: readonly ValueHistory[],
   observed: Observed,
   link: Link | undefined,
-  contest: (message: string) => void,
-): [now: NicState, then: NicState] {
+  reportConflict: (message: string) => void,
+): [now: NicState, before: NicState] {
   const current = currentValues(observed, link)
   const manager = observed.managers[link?.ifindex ?? 0] ?? 'none'
   const base = { name: link?.name ?? '', mtu: link?.mtu ?? 0, up: link?.up ?? false, manager }
-  const [now, then] = [emptyState(base), emptyState(base)]
-  for (const { kind, key, values } of trails) {
+  const [now, before] = [emptyState(base), emptyState(base)]
+  for (const { kind, key, values } of histories) {
     if (!link && kind !== 'rule' && kind !== 'file') continue
     const value = current(kind, key)
-    // An undo may have been cut short as well, between the two halves of a rename.
-    const parked = kind === 'name' && link !== undefined && value === parkingName(link.ifindex)
-    const known = parked || values.some(entry => same(kind, entry, value))
-    if (!known) contest(`${[kind, key].filter(Boolean).join(' ')} is neither what it was nor what was set`)
+    // A rollback may itself have been killed between the two steps of a rename.
+    const halfRenamed = kind === 'name' && link !== undefined && value === temporaryName(link.ifindex)
+    const known = halfRenamed || values.some(entry => isSame(kind, entry, value))
+    if (!known) reportConflict(`${[kind, key].filter(Boolean).join(' ')} has neither the old nor the new value`)
     put(now, kind, key, value)
-    put(then, kind, key, known ? values[0] : value)
+    put(before, kind, key, known ? values[0] : value)
   }
-  return [now, then]
+  return [now, before]
 }
 
 function emptyState(base: Pick<NicState, 'name' | 'mtu' | 'up' | 'manager'>): NicState {
   return { ...base, addresses: [], routes: [], rules: [], altnames: [], sysctls: {}, files: {} }
 }
-
 function currentValues(observed: Observed, link: Link | undefined): (kind: Change['kind'], key: string) => unknown {
   return (kind, key) => {
     switch (kind) {
@@ -162,8 +162,8 @@ function currentValues(observed: Observed, link: Link | undefined): (kind: Chang
   }
 }
 
-/** A leased address counts its time down: it is the same one. */
-function same(kind: Change['kind'], a: unknown, b: unknown): boolean {
+/** The remaining lifetime of a leased address does not count. */
+function isSame(kind: Change['kind'], a: unknown, b: unknown): boolean {
   if (kind !== 'address' || a === undefined || b === undefined) return equalJson(a, b)
   return equalJson({ ...a, lifetime: undefined }, { ...b, lifetime: undefined })
 }

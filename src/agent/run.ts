@@ -1,191 +1,236 @@
 /**
- * One pass over the node: observe → plan → stage → journal → apply → verify → probe → commit, or undo.
+ * One pass over the node: observe → plan → prepare → apply → verify → commit, or roll back.
+ *
+ * - prepare stages the files, writes the journal, probes connectivity and looks for duplicate addresses.
+ * - apply changes the kernel, in up to three rounds.
+ * - verify compares the node with the request, and its connectivity with the one before the change.
+ * - commit moves the staged files into place.
+ *
+ * Each phase returns the failures so far, by group of NICs. A group that fails is rolled back; the others are committed.
  */
 import { parseIp } from '../contract/address.ts'
+import { interfaceName } from '../contract/interfaces.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
-import { applyUnits, type Failure, type Failures, handBackAll } from './apply.ts'
-import { inWords } from './change.ts'
-import type { Settings } from './config.ts'
-import { judge, listen, watching } from './connectivity.ts'
-import { askingUnits, findDuplicates } from './duplicate-address.ts'
-import { commitFiles, dropStaged, fileChangesOf, stageFiles } from './files.ts'
+import { applyUnits, type Failure, type Failures, returnToNetworkManager } from './apply.ts'
+import { describeChange } from './change.ts'
+import { compareConnectivity, type ProbeScope, probeConnectivity, probeScope, type Replies } from './connectivity.ts'
+import type { AgentContext } from './context.ts'
+import { findDuplicateAddresses, probeUnits } from './duplicate-address.ts'
+import { commitFiles, removeStaged, stageFiles } from './files.ts'
 import type { Host } from './host.ts'
-import type { Work } from './input.ts'
 import { clearJournal, writeJournal } from './journal.ts'
-import type { NetworkManager } from './network-manager.ts'
-import { observe, observeDisk, type Question } from './observe.ts'
+import { type ObserveOptions, observe, observeFiles } from './observe.ts'
 import type { Observed } from './observed.ts'
-import type { Paths } from './paths.ts'
+import { type PassResult, passResult } from './pass-result.ts'
 import { type Plan, planRun } from './plan.ts'
-import { takeBack } from './recover.ts'
-import { rememberRefused } from './refused-altnames.ts'
+import { saveRefusedAltnames } from './refused-altnames.ts'
 import { applyNetplan } from './reload.ts'
-import { filesFor } from './render/files.ts'
+import { rollBack } from './rollback.ts'
 import type { Unit } from './unit.ts'
-import { differences, fileDifferences } from './verify.ts'
+import { differences, summarize } from './verify.ts'
 
-export interface Ground {
-  host: Host
-  /** On hosts where it runs. */
-  manager?: NetworkManager | undefined
-  paths: Paths
-  settings: Settings
-  work: Work
-  log: Log
-}
-
-export interface Pass {
+interface Prepared {
   plan: Plan
-  observed: Observed
-  /** Interfaces that were changed and taken back, or could not be verified. */
-  failed: Map<number, Failure>
-  changed: number
-  removed: string[]
-  undone: string[]
-  /** Interfaces of ours that should have gone and are still there, with why. */
-  stuck: { name: string; failure: Failure }[]
-  /** Who did not answer, by interface, where that is only told. */
-  notes: Map<number, string>
-  /** Milliseconds of applying, and of verifying what came of it. */
-  applying: number
-  verifying: number
-  /** When the applying began, milliseconds since 1970. */
-  began?: number
+  /** Interfaces that failed in an earlier pass of this run. */
+  skip: ReadonlySet<number>
+  before: Observed
+  /** Units whose files are staged. */
+  units: readonly Unit[]
+  /** All units in the journal: those that probe for duplicates, `units`, and the units of later rounds. */
+  journaled: readonly Unit[]
+  scope: ProbeScope
+  repliesBefore: Replies
+  failures: Failures
 }
 
-/** The kernel takes things away by itself (a link that goes down loses its routes): what is missing is added again. */
+interface Applied extends Prepared {
+  after: Observed
+  applyStartedAt: number
+  applyMs: number
+}
+
+interface Verified extends Applied {
+  /** Missing replies that fail nothing, by index. */
+  notes: Map<number, string>
+  verifyMs: number
+}
+
+/** Applying again restores what the kernel removed on its own: a link that goes down loses its routes. */
 const maxRounds = 3
 
-/** NetworkManager acts on what it sees a little later: what holds now must hold then. */
-const settleTime = 5_000
+/** Milliseconds. NetworkManager reacts to a change with a delay; the state must hold until then. */
+const networkManagerDelay = 5_000
 
-/** Milliseconds. Two machines with one IPv6 address find out within about a second. */
-const dadTime = 1_000
-/** Milliseconds of silence after which an IPv4 address counts as free. */
-const silenceTime = 400
-const pollEvery = 150
+/** Milliseconds within which the kernel's duplicate address detection for IPv6 (DAD) ends. */
+const dadTimeout = 1_000
+/** Milliseconds without a reply after which an IPv4 address counts as free. */
+const duplicateTimeout = 400
+const pollInterval = 150
 
-export async function pass(ground: Ground, skip: ReadonlySet<number>): Promise<Pass> {
-  const observed = await look(ground)
-  const plan = planOn(observed, ground, skip)
-  tell(plan, ground.log)
-  if (plan.units.length === 0) return settled(plan, observed, ground)
+export async function runPass(context: AgentContext, skip: ReadonlySet<number>): Promise<PassResult> {
+  const before = await observeNode(context)
+  const plan = planNode(before, context, skip)
+  logPlan(plan, context.log)
+  if (plan.units.length === 0) return passResult(plan, before, context)
 
-  const failures: Failures = new Map()
-  stage(plan.units, ground.host, failures)
-  const units = plan.units.filter(unit => !failures.has(unit.group))
-  const asking = ground.settings.duplicateCheck ? askingUnits(units, observed) : []
-  const made: Unit[] = [...asking, ...units]
-  if (!begin(made, observed, ground, failures)) return outcome(plan, { failures, good: [] }, ground, observed)
-  const watch = watching(plan, units, ground)
-  const [heard, duplicates] = await Promise.all([
-    listen({ ...watch, observed }),
-    asking.length > 0
-      ? findDuplicates(asking, units, { ...ground, observed }, Math.min(silenceTime, ground.settings.probe.timeout))
-      : new Map(),
-  ])
-  merge(failures, duplicates)
-  const began = ground.host.now()
-  const free = units.filter(unit => !failures.has(unit.group))
-  const first = await applyUnits(free, { ...ground, observed })
-  merge(failures, first.failures)
-  const applying = ground.host.now() - began
-  if (first.refusedAltnames.length > 0) remember(first.refusedAltnames, observed, ground)
+  const prepared = await prepare(plan, before, skip, context)
+  if ('aborted' in prepared) return passResult(plan, before, context, { failures: prepared.failures, committed: [] })
+  const applied = await apply(prepared, context)
+  const verified = await verify(applied, context)
+  await rollBackFailed(verified, context)
+  const { committed, failures } = await commit(verified, context)
+  clearJournal(context.host, context.paths)
 
-  const known = unchanged(observed, plan, units, ground)
-  let after = await look(ground, known)
-  for (let round = 2; round <= maxRounds && unsettled(plan, free, after); round++) {
-    const again = kernelOnly(planOn(after, ground, skip).units, units, failures)
-    if (again.length === 0) break
-    made.push(...again)
-    writeJournal(ground.host, ground.paths, { version: 1, bootId: observed.bootId, units: again })
-    merge(failures, (await applyUnits(again, { ...ground, observed: after })).failures)
-    after = await look(ground, known)
-  }
-  const [now, settledState] = await Promise.all([
-    listen({ ...watch, observed: after, before: heard }),
-    whenSettled(after, ground, units),
-  ])
-  after = settledState
-  verifyAll(plan, units, after, failures)
-  const notes = judge(units, { observed, after, heard, now, watch, ...ground }, failures)
-  const times = { began, applying, verifying: ground.host.now() - began - applying }
-
-  const bad = made.filter(unit => failures.has(unit.group))
-  if (bad.length > 0) await takeBack(bad, after, ground, 'kernel')
-  for (const unit of bad) dropStaged(ground.host, unit)
-  const good = await commit(
-    units.filter(unit => !failures.has(unit.group)),
-    made,
-    ground,
-    after,
-    failures,
-  )
-  clearJournal(ground.host, ground.paths)
-  if (ground.settings.reload === 'apply' && good.length > 0 && plan.backend.kind === 'netplan') {
-    await reload(ground)
-    return { ...outcome(plan, { failures, good }, ground, await look(ground)), notes, ...times }
-  }
-  const asKnown = failures.size === 0 ? { ...after, ...observeDisk(ground.host, ground.paths) } : await look(ground)
-  return { ...outcome(plan, { failures, good }, ground, asKnown), notes, ...times }
+  const observed = await observeResult(verified, committed, failures, context)
+  const { notes, applyStartedAt, applyMs, verifyMs } = verified
+  return { ...passResult(plan, observed, context, { failures, committed }), notes, applyStartedAt, applyMs, verifyMs }
 }
 
-/** The same look and the same plan, with nothing done about it. */
-export async function inspect(ground: Ground): Promise<Pass> {
-  const observed = await look(ground)
-  const plan = planOn(observed, ground, new Set())
-  tell(plan, ground.log)
-  return settled(plan, observed, ground)
+/** Observes and plans like a pass, and changes nothing. */
+export async function inspect(context: AgentContext): Promise<PassResult> {
+  const observed = await observeNode(context)
+  const plan = planNode(observed, context, new Set())
+  logPlan(plan, context.log)
+  return passResult(plan, observed, context)
 }
 
-/** Nothing is changed that is not in the journal first. */
-function begin(units: readonly Unit[], observed: Observed, { host, paths }: Ground, failures: Failures): boolean {
+/** Nothing on the node changes before the journal is written: a pass without a journal is aborted. */
+async function prepare(
+  plan: Plan,
+  before: Observed,
+  skip: ReadonlySet<number>,
+  context: AgentContext,
+): Promise<Prepared | { aborted: true; failures: Failures }> {
+  const { host, paths, settings } = context
+  const notStaged = stageAll(plan.units, host)
+  const units = withoutFailed(plan.units, notStaged)
+  const probing = settings.duplicateCheck ? probeUnits(units, before) : []
+  const journaled = [...probing, ...units]
   try {
-    writeJournal(host, paths, { version: 1, bootId: observed.bootId, units: [...units] })
-    return true
+    writeJournal(host, paths, { bootID: before.bootID, units: journaled })
   } catch (error) {
-    for (const unit of units) {
-      failures.set(unit.group, { reason: 'PersistFailed', message: messageOf(error) })
-      dropStagedQuietly(host, unit)
-    }
-    return false
+    for (const unit of journaled) removeStagedQuietly(host, unit)
+    const failure: Failure = { reason: 'PersistFailed', message: messageOf(error) }
+    const notJournaled = new Map(journaled.map(unit => [unit.group, failure]))
+    return { aborted: true, failures: merge(notStaged, notJournaled) }
   }
+  const scope = probeScope(plan, units, context)
+  const timeout = Math.min(duplicateTimeout, settings.probe.timeout)
+  const [repliesBefore, duplicates] = await Promise.all([
+    probeConnectivity(scope, before, context),
+    probing.length > 0 ? findDuplicateAddresses(probing, units, before, context, timeout) : new Map(),
+  ])
+  return { plan, skip, before, units, journaled, scope, repliesBefore, failures: merge(notStaged, duplicates) }
 }
 
-async function look({ host, paths, settings, work, manager }: Ground, known?: Question['known']): Promise<Observed> {
-  const macs = work.interfaces.map(nic => nic.macAddress)
-  const { apiServer } = settings
-  return observe(host, {
-    paths,
-    macs,
-    manager,
+async function apply(prepared: Prepared, context: AgentContext): Promise<Applied> {
+  const { plan, skip, before, units } = prepared
+  const { host, paths } = context
+  const applyStartedAt = host.now()
+  const applicable = withoutFailed(units, prepared.failures)
+  const first = await applyUnits(applicable, before, context)
+  const applyMs = host.now() - applyStartedAt
+  if (first.refusedAltnames.length > 0) rememberRefusedAltnames(first.refusedAltnames, before, context)
+
+  let failures = merge(prepared.failures, first.failures)
+  let journaled = prepared.journaled
+  const known = unaffectedBy(plan, units, before, context)
+  let after = await observeNode(context, known)
+  for (let round = 2; round <= maxRounds && needsAnotherRound(plan, applicable, after); round++) {
+    const again = remainingKernelChanges(planNode(after, context, skip).units, units, failures)
+    if (again.length === 0) break
+    journaled = [...journaled, ...again]
+    writeJournal(host, paths, { bootID: before.bootID, units: again })
+    failures = merge(failures, (await applyUnits(again, after, context)).failures)
+    after = await observeNode(context, known)
+  }
+  return { ...prepared, journaled, failures, after, applyStartedAt, applyMs }
+}
+
+async function verify(applied: Applied, context: AgentContext): Promise<Verified> {
+  const { plan, before, units, scope, repliesBefore, applyStartedAt, applyMs } = applied
+  const [repliesAfter, after] = await Promise.all([
+    probeConnectivity(scope, applied.after, context, repliesBefore),
+    observeSettled(applied.after, units, context),
+  ])
+  const verified = merge(applied.failures, findDifferences(plan, withoutFailed(units, applied.failures), after))
+  const { failures, notes } = compareConnectivity(
+    units,
+    scope,
+    { observed: before, replies: repliesBefore },
+    { observed: after, replies: repliesAfter },
+    context,
+    verified,
+  )
+  const verifyMs = context.host.now() - applyStartedAt - applyMs
+  return { ...applied, after, failures: merge(verified, failures), notes, verifyMs }
+}
+
+async function rollBackFailed({ journaled, failures, after }: Verified, context: AgentContext): Promise<void> {
+  const failed = journaled.filter(unit => failures.has(unit.group))
+  if (failed.length > 0) await rollBack(failed, after, context, 'kernel')
+  for (const unit of failed) removeStaged(context.host, unit)
+}
+
+async function commit(
+  { units, journaled, after, failures: before }: Verified,
+  context: AgentContext,
+): Promise<{ committed: Unit[]; failures: Failures }> {
+  const failures = new Map(before)
+  for (const unit of units) {
+    if (failures.has(unit.group)) continue
+    try {
+      commitFiles(context.host, context.paths, unit)
+    } catch (error) {
+      failures.set(unit.group, { reason: 'PersistFailed', message: messageOf(error) })
+      const group = journaled.filter(entry => entry.group === unit.group)
+      await rollBack(group, await observeNode(context), context)
+    }
+  }
+  const committed = withoutFailed(units, failures)
+  await returnToNetworkManager(committed, after, context)
+  return { committed, failures }
+}
+
+async function observeNode(context: AgentContext, known?: ObserveOptions['known']): Promise<Observed> {
+  const { apiServer } = context.settings
+  return observe(context, {
+    macAddresses: context.request.interfaces.map(nic => nic.macAddress),
     ...(known ? { known } : {}),
     ...(apiServer && parseIp(apiServer) ? { apiServer } : {}),
   })
 }
 
-function planOn(observed: Observed, { work, settings, paths }: Ground, skip: ReadonlySet<number>): Plan {
-  const interfaces = work.mode === 'cleanup' ? [] : work.interfaces
-  return planRun({ interfaces, nodeAddresses: work.nodeAddresses, settings, paths, observed, skip })
+function planNode(observed: Observed, { request, settings, paths }: AgentContext, skip: ReadonlySet<number>): Plan {
+  const interfaces = request.mode === 'cleanup' ? [] : request.interfaces
+  return planRun({ interfaces, nodeAddresses: request.nodeAddresses, settings, paths, observed, skip })
 }
 
-function merge(failures: Failures, more: Failures): void {
-  for (const [group, failure] of more) failures.set(group, failure)
-}
-
-function tell(plan: Plan, log: Log): void {
+function logPlan(plan: Plan, log: Log): void {
   const devices = plan.accepted.map(({ nic, link }) => `${nic.name} is ${link.name}`)
   log.info('DetectActiveInterfaces', { backend: plan.backend, devices, missing: plan.missing.map(nic => nic.name) })
   const orphans = plan.units.filter(unit => unit.purpose === 'remove')
   if (orphans.length > 0) log.info('CleanupOrphanedConfigs', { orphaned: orphans.map(unit => unit.name) })
   for (const unit of plan.units)
-    log.info('plan', { interface: unit.name, purpose: unit.purpose, changes: unit.changes.map(inWords) })
-  for (const [id, refusal] of plan.refused) log.warn('refused', { interface: `multinic${id}`, refusal })
-  for (const { name, refusal } of plan.kept) log.warn('orphaned, and must stay', { interface: name, refusal })
+    log.info('plan', { interface: unit.name, purpose: unit.purpose, changes: unit.changes.map(describeChange) })
+  for (const [index, refusal] of plan.refused)
+    log.warn('interface refused', { interface: interfaceName(index), refusal })
+  for (const { name, refusal } of plan.unremovable)
+    log.warn('cannot remove orphaned interface', { interface: name, refusal })
 }
 
-function stage(units: readonly Unit[], host: Host, failures: Failures): void {
+function withoutFailed(units: readonly Unit[], failures: Failures): Unit[] {
+  return units.filter(unit => !failures.has(unit.group))
+}
+
+/** The later failure of a group wins. */
+function merge(...failures: readonly Failures[]): Failures {
+  return new Map(failures.flatMap(entries => [...entries]))
+}
+
+function stageAll(units: readonly Unit[], host: Host): Failures {
+  const failures = new Map<string, Failure>()
   for (const unit of units) {
     try {
       stageFiles(host, unit)
@@ -193,18 +238,19 @@ function stage(units: readonly Unit[], host: Host, failures: Failures): void {
       failures.set(unit.group, { reason: 'PersistFailed', message: messageOf(error) })
     }
   }
-  for (const unit of units) if (failures.has(unit.group)) dropStagedQuietly(host, unit)
+  for (const unit of units) if (failures.has(unit.group)) removeStagedQuietly(host, unit)
+  return failures
 }
 
-/** The disk that refused to write may refuse this as well; the next run looks for leftovers. */
-function dropStagedQuietly(host: Host, unit: Unit): void {
+/** A disk that refuses a write may refuse this as well. The next run removes stale files. */
+function removeStagedQuietly(host: Host, unit: Unit): void {
   try {
-    dropStaged(host, unit)
+    removeStaged(host, unit)
   } catch {}
 }
 
-/** What a second look still finds to change in the kernel, for NICs of this run that have not failed. */
-function kernelOnly(again: readonly Unit[], first: readonly Unit[], failures: Failures): Unit[] {
+/** Changes that the kernel still needs, for the NICs of this pass that have not failed. */
+function remainingKernelChanges(again: readonly Unit[], first: readonly Unit[], failures: Failures): Unit[] {
   return again.flatMap(unit => {
     const known = first.find(entry => entry.name === unit.name && entry.purpose === unit.purpose)
     const changes = unit.changes.filter(change => change.kind !== 'file' && change.kind !== 'altname')
@@ -213,160 +259,91 @@ function kernelOnly(again: readonly Unit[], first: readonly Unit[], failures: Fa
   })
 }
 
-function verifyAll(plan: Plan, units: readonly Unit[], after: Observed, failures: Failures): void {
+function findDifferences(plan: Plan, units: readonly Unit[], after: Observed): Failures {
+  const failures = new Map<string, Failure>()
   for (const { nic, link } of plan.accepted) {
-    const group = units.find(unit => unit.purpose === 'apply' && unit.id === nic.id)?.group
+    const group = units.find(unit => unit.purpose === 'apply' && unit.index === nic.index)?.group
     if (group === undefined || failures.has(group)) continue
-    const found = differences(nic, link.ifindex, after)
-    const [first] = found
-    if (first) failures.set(group, { reason: first.reason, message: found.map(entry => entry.message).join('; ') })
+    const failure = summarize(differences(nic, link.ifindex, after))
+    if (failure) failures.set(group, failure)
   }
+  return failures
 }
 
-/** The kernel takes its time to find another owner of an IPv6 address, and NetworkManager to act on what it sees. */
-async function whenSettled(after: Observed, ground: Ground, units: readonly Unit[]): Promise<Observed> {
-  const { host, manager, settings } = ground
+/** Waits for DAD to end and for NetworkManager to react, and observes the node then. */
+async function observeSettled(after: Observed, units: readonly Unit[], context: AgentContext): Promise<Observed> {
+  const { host, networkManager, settings } = context
   const changed = new Set(units.filter(unit => unit.purpose === 'apply').flatMap(unit => unit.ifindex ?? []))
-  if (manager && changed.size > 0) {
-    await host.sleep(settleTime)
-    return look(ground)
+  if (networkManager && changed.size > 0) {
+    await host.sleep(networkManagerDelay)
+    return observeNode(context)
   }
-  const asks = (seen: Observed) =>
-    seen.addresses.some(entry => entry.tentative && !entry.linkLocal && changed.has(entry.ifindex))
-  let seen = after
-  for (const until = host.now() + dadTime; settings.duplicateCheck && asks(seen) && host.now() < until; ) {
-    await host.sleep(pollEvery)
-    seen = await look(ground)
+  const isTentative = ({ addresses }: Observed) =>
+    addresses.some(entry => entry.tentative && !entry.linkLocal && changed.has(entry.ifindex))
+  let observed = after
+  for (
+    const until = host.now() + dadTimeout;
+    settings.duplicateCheck && isTentative(observed) && host.now() < until;
+  ) {
+    await host.sleep(pollInterval)
+    observed = await observeNode(context)
   }
-  return seen
+  return observed
 }
 
-/** What a change of the kernel leaves as it was: files, and rules of IPv6 where neither we nor NetworkManager have any. */
-function unchanged(
-  { files, directories, rules }: Observed,
+/** Changing the kernel affects no files, and no IPv6 rules where neither multinic nor NetworkManager has any. */
+function unaffectedBy(
   { accepted }: Plan,
   units: readonly Unit[],
-  { manager }: Ground,
-): Question['known'] {
-  const touched =
-    manager !== undefined ||
+  { files, directories, rules }: Observed,
+  { networkManager }: AgentContext,
+): ObserveOptions['known'] {
+  const affectsRules6 =
+    networkManager !== undefined ||
     accepted.some(({ nic }) => nic.rules.some(rule => rule.family === 6)) ||
     units.some(({ changes }) => changes.some(change => change.kind === 'rule' && change.rule.family === 6))
-  return { files, directories, ...(touched ? {} : { rules6: rules.filter(rule => rule.family === 6) }) }
+  return { files, directories, ...(affectsRules6 ? {} : { rules6: rules.filter(rule => rule.family === 6) }) }
 }
 
-/** Reports whether the kernel may need a second round: it takes things away by itself, or something of ours had to go. */
-function unsettled(plan: Plan, units: readonly Unit[], after: Observed): boolean {
+function needsAnotherRound(plan: Plan, units: readonly Unit[], after: Observed): boolean {
   return (
     units.some(unit => unit.purpose === 'remove') ||
     plan.accepted.some(({ nic, link }) => differences(nic, link.ifindex, after).length > 0)
   )
 }
 
-/** The kernel and the files say the same already: a host that cannot reload keeps its NICs, and is told. */
-async function reload({ host, paths, log }: Ground): Promise<void> {
-  const failure = await applyNetplan(host, paths)
-  if (failure) log.warn('NETWORK_RELOAD=apply was not done', { because: failure })
-  else log.info('netplan applied its files')
-}
-
-/** Without it the next run asks once more; that is all. */
-function remember(
+/** If it cannot be saved, the next run tries the altnames once more; nothing else depends on it. */
+function rememberRefusedAltnames(
   altnames: readonly string[],
-  { bootId, refusedAltnames }: Observed,
-  { host, paths, log }: Ground,
+  { bootID, refusedAltnames }: Observed,
+  { host, paths, log }: AgentContext,
 ): void {
-  log.warn('altnames were refused; not asked for again before the next boot', { altnames })
+  log.warn('kernel refused altnames, not retried before the next boot', { altnames })
   try {
-    rememberRefused(host, paths, { bootId, altnames: [...refusedAltnames, ...altnames] })
+    saveRefusedAltnames(host, paths, bootID, [...refusedAltnames, ...altnames])
   } catch (error) {
-    log.warn('the disk did not take it', { error: messageOf(error) })
+    log.warn('cannot save refused altnames', { error: messageOf(error) })
   }
 }
 
-async function commit(
-  units: readonly Unit[],
-  made: readonly Unit[],
-  ground: Ground,
-  observed: Observed,
+/** The node after the pass. Only the files have changed since it was verified, unless something failed or was reloaded. */
+async function observeResult(
+  { plan, after }: Verified,
+  committed: readonly Unit[],
   failures: Failures,
-): Promise<Unit[]> {
-  for (const unit of units) {
-    if (failures.has(unit.group)) continue
-    try {
-      commitFiles(ground.host, ground.paths, unit)
-    } catch (error) {
-      failures.set(unit.group, { reason: 'PersistFailed', message: messageOf(error) })
-      const together = made.filter(entry => entry.group === unit.group)
-      await takeBack(together, await look(ground), ground)
-    }
+  context: AgentContext,
+): Promise<Observed> {
+  const { host, paths, settings } = context
+  if (settings.reload === 'apply' && committed.length > 0 && plan.backend.kind === 'netplan') {
+    await reloadNetplan(context)
+    return observeNode(context)
   }
-  const good = units.filter(unit => !failures.has(unit.group))
-  await handBackAll(good, { ...ground, observed })
-  return good
+  return failures.size === 0 ? { ...after, ...observeFiles(host, paths) } : observeNode(context)
 }
 
-function outcome(
-  plan: Plan,
-  { failures, good }: { failures: Failures; good: readonly Unit[] },
-  ground: Ground,
-  observed: Observed,
-): Pass {
-  const failed = new Map<number, Failure>()
-  for (const unit of plan.units) {
-    const failure = failures.get(unit.group)
-    if (!failure) continue
-    if (unit.purpose === 'apply') failed.set(unit.id, failure)
-    ground.log.error('failed and taken back', { interface: unit.name, purpose: unit.purpose, failure })
-  }
-  const { failed: differing } = settled(plan, observed, ground, failed)
-  const removals = good.filter(unit => unit.purpose === 'remove')
-  return {
-    plan,
-    observed,
-    failed: differing,
-    changed: good.reduce((sum, unit) => sum + unit.changes.length, 0),
-    removed: removals.flatMap(unit => [
-      unit.name,
-      ...fileChangesOf(unit).flatMap(({ path }) => (path.startsWith(ground.paths.state) ? [] : path)),
-    ]),
-    undone: plan.units.filter(unit => failures.has(unit.group)).map(unit => unit.name),
-    stuck: [...stuckOf(plan), ...plan.units.flatMap(unit => stuckUnit(unit, failures))],
-    notes: new Map(),
-    applying: 0,
-    verifying: 0,
-  }
-}
-
-function stuckOf(plan: Plan): Pass['stuck'] {
-  return plan.kept.map(({ name, refusal }) => ({ name, failure: refusal }))
-}
-
-function stuckUnit(unit: Unit, failures: Failures): Pass['stuck'] {
-  const failure = failures.get(unit.group)
-  return failure && unit.purpose === 'remove' ? [{ name: unit.name, failure }] : []
-}
-
-/** Everything accepted and not failed is compared once more, files included. */
-function settled(plan: Plan, observed: Observed, { paths }: Ground, failed: Map<number, Failure> = new Map()): Pass {
-  const { backend } = plan
-  for (const { nic, link } of plan.accepted) {
-    if (failed.has(nic.id) || backend.kind === 'unknown') continue
-    const files = filesFor(backend.kind, nic, paths, observed.directories)
-    const found = [...differences(nic, link.ifindex, observed), ...fileDifferences(files, observed)]
-    const [first] = found
-    if (first) failed.set(nic.id, { reason: first.reason, message: found.map(entry => entry.message).join('; ') })
-  }
-  return {
-    plan,
-    observed,
-    failed,
-    changed: 0,
-    removed: [],
-    undone: [],
-    stuck: stuckOf(plan),
-    notes: new Map(),
-    applying: 0,
-    verifying: 0,
-  }
+/** Kernel and files agree already, so a reload that fails is logged and fails no NIC. */
+async function reloadNetplan({ host, paths, log }: AgentContext): Promise<void> {
+  const error = await applyNetplan(host, paths)
+  if (error) log.warn('netplan apply failed', { error })
+  else log.info('netplan apply done')
 }

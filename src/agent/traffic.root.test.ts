@@ -1,15 +1,15 @@
 /**
- * What the routing is for, with packets: each NIC answers for itself, in one subnet too, and the node finds the right one.
+ * Policy routing with real traffic: each NIC replies for itself, also within one subnet, and the node selects the right one.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { createNode, type RigNode, wish } from '../../test/rigs/host/node.ts'
+import { createNode, type RigNode, requestedInterface } from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { canonical } from '../contract/address.ts'
 
-/** Listens on the node and tells who called; one line a caller. */
+/** Prints its port, then one line per connection. */
 const server = `
 const server = require('node:net').createServer(socket => {
   console.log(socket.localAddress + ' ' + socket.remoteAddress)
@@ -41,12 +41,12 @@ const neighbours = (node: RigNode) =>
     ]),
   )
 
-test('several NICs in one subnet answer on the NIC that was asked, in both families, from both sides', async () => {
+test('several NICs in one subnet each reply with their own MAC address, in both address families and directions', async () => {
   const node = await createNode({ nics: 3, oneSubnet: true })
   const inFabric = (...args: string[]) => node.execute('nsenter', `--net=/run/netns/${node.fabric}`, ...args)
   try {
     const ran = await node.agent({
-      interfaces: node.nics.map((nic, id) => wish(nic, id, { addresses: [nic.address6] })),
+      interfaces: node.nics.map((nic, id) => requestedInterface(nic, id, { addresses: [nic.address6] })),
     })
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
     await eventually(() => assert.doesNotMatch(node.ip('-6', 'address'), /tentative/))
@@ -64,14 +64,14 @@ test('several NICs in one subnet answer on the NIC that was asked, in both famil
           )
           await inFabric('ping', '-c1', '-W30', host)
           await node.execute('ping', '-c1', '-W30', '-I', host, gateway)
-          assert.equal(neighbours(node)[canonical(host) ?? ''], nic.mac, `${host} answers with its own MAC`)
+          assert.equal(neighbours(node)[canonical(host) ?? ''], nic.macAddress, `${host} answers with its own MAC`)
         }
       }
     } finally {
       onNode.stop()
       onFabric.stop()
     }
-    // Without a source the lowest of them is taken, and not the default route.
+    // Without a source address the NIC with the lowest index is used, not the default route.
     const [first] = node.nics
     assert.match(node.ip('route', 'get', first?.gateway ?? ''), /dev multinic0 .*src 10\.100\.0\.10/)
   } finally {

@@ -1,17 +1,17 @@
 /**
- * The unit of work and of undo: one NIC with its changes, in the order in which they are made.
+ * The unit of work and of rollback: one NIC with its changes, in the order in which they are made.
  */
 import type { Change } from './change.ts'
 
 export interface Unit {
-  purpose: 'apply' | 'remove' | 'undo'
-  id: number
-  /** What people call it: multinic0. */
+  purpose: 'apply' | 'remove' | 'rollback'
+  index: number
+  /** multinic0 to multinic9. */
   name: string
-  mac: string
-  /** Absent when the device is gone and only rules and files are left of it. */
+  macAddress: string
+  /** Absent when the device is gone and only its rules and files are left. */
   ifindex?: number
-  /** NICs that trade names are undone together: one of them alone would find its name taken. */
+  /** NICs that exchange names are in one group and rolled back together: alone, a NIC would find its name in use. */
   group: string
   changes: Change[]
 }

@@ -1,23 +1,23 @@
 /**
- * No input makes the agent say to `ip`, or write into a file, what it did not mean to: every field in turn gets texts that
- * would be a command, an option, a line or a key of their own.
+ * No input can inject anything into a command of `ip` or a file: every field in turn gets values that look like a command,
+ * an option, a line or a key.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Interface } from '../contract/interfaces.ts'
-import { aNode, anInterface, macOf, theSettings } from './agent.fixture.ts'
-import { type Change, ipLine, isKernel } from './change.ts'
+import { aNode, anInterface, macOf, settingsFrom } from './agent.fixture.ts'
+import { type Change, ipCommand, isKernelChange } from './change.ts'
 import { backends } from './config.ts'
 import { parseInput } from './input.ts'
-import { filesOfId, recordPath } from './ownership.ts'
+import { filesOfIndex, recordPath } from './ownership.ts'
 import { hostPaths } from './paths.ts'
 import { planRun } from './plan.ts'
 
 const ip = '[0-9a-f.:]+'
 const cidr = `${ip}/\\d+`
-/** All that `ip` is ever told, word by word. */
-const meant = [
+/** All commands that `ip` may get. */
+const allowedCommands = [
   'link set dev if3 (name multinic\\d|mtu \\d+|up)',
   `address add ${cidr} dev if3 noprefixroute`,
   `route add ${cidr}( via ${ip})? dev if3 table \\d+( src ${ip})? metric \\d+( onlink)? protocol 4`,
@@ -63,7 +63,7 @@ const hostile = fc.oneof(
 /** What one input comes to on each kind of host; undefined when it is refused. */
 function changesOf(nic: object): Change[] | undefined {
   const given = { version: 1, mode: 'apply', nodeName: 'worker-1', generation: 1, specHash: '', interfaces: [nic] }
-  const { work, errors } = parseInput(JSON.stringify(given))
+  const { request: work, errors } = parseInput(JSON.stringify(given))
   if (!work) {
     assert.ok(errors.length > 0 && errors.every(({ path }) => path !== ''))
     return undefined
@@ -73,20 +73,20 @@ function changesOf(nic: object): Change[] | undefined {
     planRun({
       interfaces: work.interfaces,
       nodeAddresses: [],
-      settings: theSettings({ MULTINIC_BACKEND: backend }),
+      settings: settingsFrom({ MULTINIC_BACKEND: backend }),
       paths: hostPaths,
       observed,
     }).units.flatMap(unit => unit.changes),
   )
 }
 
-const ours = new Set([...filesOfId(hostPaths, 0), recordPath(hostPaths, macOf(0))])
+const ours = new Set([...filesOfIndex(hostPaths, 0), recordPath(hostPaths, macOf(0))])
 /** Only a comment and the altname come from a text that is free. */
 const fixed = (text: string) => text.split('\n').filter(line => !/^(#|AlternativeName=)/.test(line))
 const filesIn = (changes: readonly Change[]) =>
   changes.flatMap(change => (change.kind === 'file' && change.to ? [[change.path, change.to.text] as const] : []))
 
-test('no text in any field becomes a command, an option or a line of its own', () => {
+test('no value of any field becomes a command, an option or a line', () => {
   const harmless = new Map(filesIn(changesOf({ ...good, routes: [route] }) ?? []))
   assert.equal(harmless.size, 11)
   let taken = 0
@@ -94,10 +94,10 @@ test('no text in any field becomes a command, an option or a line of its own', (
     fc.property(hostile, nic => {
       const changes = changesOf(nic) ?? []
       if (changes.length > 0) taken++
-      for (const change of changes.filter(isKernel)) {
-        const line = ipLine(change, 3)
+      for (const change of changes.filter(isKernelChange)) {
+        const line = ipCommand(change, 3)
         assert.ok(
-          meant.some(shape => shape.test(line)),
+          allowedCommands.some(shape => shape.test(line)),
           line,
         )
       }

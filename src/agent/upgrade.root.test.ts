@@ -1,20 +1,20 @@
 /**
- * An upgrade in place: what the Go implementation left on a node is ours, and no name changes.
+ * An upgrade in place: the agent adopts what the Go implementation left on a node, and renames nothing.
  */
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { after, suite, test } from 'node:test'
-import { kernel } from '../../test/rigs/host/kernel-state.ts'
-import { diskOf, nodesUntil, wish } from '../../test/rigs/host/node.ts'
+import { kernelState } from '../../test/rigs/host/kernel-state.ts'
+import { diskOf, nodeFactory, requestedInterface } from '../../test/rigs/host/node.ts'
 
-const node = nodesUntil(after)
+const node = nodeFactory(after)
 
-suite('an upgrade', { concurrency: 2 }, () => {
-  test('files and names of the Go implementation are ours: an upgrade renames nothing', async () => {
+suite('upgrade from the Go implementation', { concurrency: 2 }, () => {
+  test('files and names of the Go implementation are adopted without a rename', async () => {
     const vm = await node({ nics: 1 })
     const [a] = vm.nics
     assert.ok(a)
-    const theirs = `network:\n    ethernets:\n        multinic0:\n            addresses:\n                - ${a.address}/24\n            dhcp4: false\n            match:\n                macaddress: ${a.mac.toUpperCase()}\n            mtu: 1450\n            routes:\n                - metric: 100\n                  table: 100\n                  to: ${a.cidr}\n            routing-policy:\n                - from: ${a.address}/24\n                  table: 100\n            set-name: multinic0\n    version: 2\n`
+    const theirs = `network:\n    ethernets:\n        multinic0:\n            addresses:\n                - ${a.address}/24\n            dhcp4: false\n            match:\n                macaddress: ${a.macAddress.toUpperCase()}\n            mtu: 1450\n            routes:\n                - metric: 100\n                  table: 100\n                  to: ${a.cidr}\n            routing-policy:\n                - from: ${a.address}/24\n                  table: 100\n            set-name: multinic0\n    version: 2\n`
     writeFileSync(vm.path('etc/netplan/90-multinic0.yaml'), theirs, { mode: 0o600 })
     for (const line of [
       'link set ens4 name multinic0',
@@ -24,7 +24,7 @@ suite('an upgrade', { concurrency: 2 }, () => {
       `rule add from ${a.address}/32 table 100`,
     ])
       vm.ip(...line.split(' '))
-    const ran = await vm.agent({ interfaces: [wish(a, 0)] })
+    const ran = await vm.agent({ interfaces: [requestedInterface(a, 0)] })
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
     assert.doesNotMatch(ran.log, /rename/)
     assert.doesNotMatch(ran.log, /link down/)
@@ -39,15 +39,15 @@ suite('an upgrade', { concurrency: 2 }, () => {
     assert.match(readFileSync(vm.path('etc/netplan/90-multinic0.yaml'), 'utf8'), /10\.100\.0\.10\/32/)
   })
 
-  test('on a host with NetworkManager its keyfile and .link are ours too, and so is a rule without our protocol', async () => {
+  test('with NetworkManager, its keyfile, .link file and rule without our protocol are adopted', async () => {
     const keyfiles = '/etc/NetworkManager/system-connections'
     const vm = await node({ nics: 1 })
     const [a] = vm.nics
     assert.ok(a)
     rmSync(vm.path('etc/netplan'), { recursive: true })
     const theirs = {
-      [`${keyfiles}/90-multinic0.nmconnection`]: `[connection]\nid=multinic0\ntype=ethernet\ninterface-name=multinic0\nautoconnect=true\n\n[ethernet]\nmac-address=${a.mac}\nmtu=1450\n\n[ipv4]\nmethod=manual\naddress1=${a.address}/24\nroute-table=100\nroute1=${a.cidr},,100\nrouting-rules=priority 10100 from ${a.address}/32 table 100\nnever-default=true\n\n[ipv6]\nmethod=ignore\n`,
-      '/etc/systemd/network/90-multinic0.link': `[Match]\nMACAddress=${a.mac}\n\n[Link]\nName=multinic0\n`,
+      [`${keyfiles}/90-multinic0.nmconnection`]: `[connection]\nid=multinic0\ntype=ethernet\ninterface-name=multinic0\nautoconnect=true\n\n[ethernet]\nmac-address=${a.macAddress}\nmtu=1450\n\n[ipv4]\nmethod=manual\naddress1=${a.address}/24\nroute-table=100\nroute1=${a.cidr},,100\nrouting-rules=priority 10100 from ${a.address}/32 table 100\nnever-default=true\n\n[ipv6]\nmethod=ignore\n`,
+      '/etc/systemd/network/90-multinic0.link': `[Match]\nMACAddress=${a.macAddress}\n\n[Link]\nName=multinic0\n`,
     }
     mkdirSync(vm.path(keyfiles), { recursive: true })
     for (const [path, text] of Object.entries(theirs)) writeFileSync(vm.path(path), text, { mode: 0o600 })
@@ -59,20 +59,20 @@ suite('an upgrade', { concurrency: 2 }, () => {
       `rule add from ${a.address}/32 table 100 priority 10100`,
     ])
       vm.ip(...line.split(' '))
-    const ran = await vm.agent({ interfaces: [wish(a, 0)] })
+    const ran = await vm.agent({ interfaces: [requestedInterface(a, 0)] })
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
     assert.doesNotMatch(ran.log, /rename|link down/)
-    assert.deepEqual(kernel(vm)['rules'], [
+    assert.deepEqual(kernelState(vm)['rules'], [
       '10100: from 10.100.0.10 lookup 100 proto static',
       '10100: from all to 10.100.0.0/24 lookup 100 proto static',
     ])
-    // One file a purpose: theirs would bring a second profile at the next boot.
+    // Exactly one file of each kind: the old keyfile would add a second profile at the next boot.
     assert.deepEqual(Object.keys(diskOf(vm, path => path.includes('multinic0'))), [
       `${keyfiles}/multinic0.nmconnection`,
       '/etc/sysctl.d/90-multinic0.conf',
       '/etc/systemd/network/05-multinic0.link',
     ])
-    const again = await vm.agent({ interfaces: [wish(a, 0)] })
+    const again = await vm.agent({ interfaces: [requestedInterface(a, 0)] })
     assert.deepEqual([again.report?.verdict, again.report?.changed], ['Configured', 0], again.log)
   })
 })

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aNode, anAddress, anInterface, aRoute, aRule, theSettings } from './agent.fixture.ts'
+import { aNode, anAddress, anInterface, aRoute, aRule, settingsFrom } from './agent.fixture.ts'
 import type { Observed } from './observed.ts'
 import { hostPaths } from './paths.ts'
 import { planRun } from './plan.ts'
-import { afterUnits } from './predict.ts'
+import { predictState } from './predict.ts'
 import { differences, fileDifferences } from './verify.ts'
 
 const start = aNode(1)
 const plan = planRun({
   interfaces: [anInterface(0)],
   nodeAddresses: [],
-  settings: theSettings(),
+  settings: settingsFrom(),
   paths: hostPaths,
   observed: start,
 })
-const good = afterUnits(start, plan.units)
+const good = predictState(start, plan.units)
 const [accepted] = plan.accepted
 assert.ok(accepted)
 const { nic, link } = accepted
@@ -26,63 +26,63 @@ const onLink = (values: Partial<Observed['links'][number]>): Observed => ({
 })
 const others = <T extends { ifindex: number }>(items: T[]) => items.filter(item => item.ifindex !== link.ifindex)
 
-const cases: Record<string, [observed: Observed, told: string[]]> = {
-  'all as asked': [good, []],
-  'a device that is gone': [{ ...good, links: others(good.links) }, ['NicMissing: the device is gone']],
-  'another name': [onLink({ name: 'ens4' }), ['VerifyFailed: the name is ens4']],
-  'another MTU': [onLink({ mtu: 1500 }), ['VerifyFailed: the MTU is 1500, not 1450']],
-  'a link that is down': [onLink({ up: false }), ['LinkDown: the link is down']],
+const cases: Record<string, [observed: Observed, expected: string[]]> = {
+  'the desired state': [good, []],
+  'a missing device': [{ ...good, links: others(good.links) }, ['NicMissing: device not found']],
+  'another name': [onLink({ name: 'ens4' }), ['VerifyFailed: name is ens4, expected multinic0']],
+  'another MTU': [onLink({ mtu: 1500 }), ['VerifyFailed: MTU is 1500, expected 1450']],
+  'a link that is down': [onLink({ up: false }), ['LinkDown: link is down']],
   'a missing address': [
     { ...good, addresses: others(good.addresses) },
     ['VerifyFailed: address 10.100.0.10/24 is missing'],
   ],
   'an address with its route in the main table': [
     { ...good, addresses: [...others(good.addresses), anAddress(3, '10.100.0.10/24')] },
-    ['VerifyFailed: address 10.100.0.10/24 has no noprefixroute'],
+    ['VerifyFailed: address 10.100.0.10/24 lacks the flag noprefixroute'],
   ],
-  'an address that another machine has': [
+  'an address that another host uses': [
     {
       ...good,
       addresses: [...others(good.addresses), anAddress(3, '10.100.0.10/24', { noPrefixRoute: true, dadFailed: true })],
     },
-    ['AddressConflict: another machine on the wire has 10.100.0.10/24'],
+    ['AddressConflict: another host uses 10.100.0.10/24'],
   ],
   'a missing route': [
     { ...good, routes: good.routes.filter(route => route.table !== 100 || route.destination !== 'default') },
     ['VerifyFailed: route 0.0.0.0/0 via 10.100.0.1 table 100 metric 100 protocol 4 is missing'],
   ],
-  'a default route that came meanwhile': [
+  'a default route': [
     { ...good, routes: [...good.routes, aRoute(3, 'default', { gateway: '10.100.0.1' })] },
-    ['DefaultRoute: a default route leaves by it'],
+    ['DefaultRoute: has a default route in the main table'],
   ],
-  'a rule too few and one too many': [
+  'a missing and an unexpected rule': [
     { ...good, rules: [...good.rules.slice(1), aRule({ from: '10.100.0.99/32' })] },
     [
       'VerifyFailed: rule from 10.100.0.10/32 lookup 100 priority 10100 is missing',
-      'VerifyFailed: rule from 10.100.0.99/32 lookup 100 priority 10100 is too much',
+      'VerifyFailed: rule from 10.100.0.99/32 lookup 100 priority 10100 is unexpected',
     ],
   ],
-  'another setting of the kernel': [
+  'another sysctl': [
     { ...good, sysctls: { ...good.sysctls, 3: { ...good.sysctls[3], 'ipv4.rp_filter': '1' } } },
-    ['VerifyFailed: ipv4.rp_filter is 1, not 2'],
+    ['VerifyFailed: ipv4.rp_filter is 1, expected 2'],
   ],
 }
 
-for (const [name, [observed, told]] of Object.entries(cases)) {
-  test(`${name}: ${told.length === 0 ? 'no difference' : 'told'}`, () => {
+for (const [name, [observed, expected]] of Object.entries(cases)) {
+  test(`${name}: ${expected.length === 0 ? 'no difference' : 'reported'}`, () => {
     assert.deepEqual(
       differences(nic, link.ifindex, observed).map(({ reason, message }) => `${reason}: ${message}`),
-      told,
+      expected,
     )
   })
 }
 
-test('files that are missing, changed or of another mode are told', () => {
+test('files that are missing, modified or of another mode are reported', () => {
   const file = { text: 'a', mode: 0o600, uid: 0, gid: 0 }
-  const wanted = { '/a': file, '/b': file, '/c': file, '/d': file }
+  const desired = { '/a': file, '/b': file, '/c': file, '/d': file }
   const files = { '/b': { ...file, text: 'b' }, '/c': { ...file, mode: 0o644 }, '/d': file }
   assert.deepEqual(
-    fileDifferences(wanted, { ...good, files }).map(({ message }) => message),
-    ['/a is missing', '/b has another text', '/c has another mode'],
+    fileDifferences(desired, { ...good, files }).map(({ message }) => message),
+    ['/a is missing', '/b was modified', '/c has mode 0644, expected 0600'],
   )
 })

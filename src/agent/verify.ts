@@ -1,69 +1,80 @@
 /**
- * Compares what was asked with what the kernel and the disk show, and tells each difference in words (G7).
+ * Compares the request with the observed kernel state and files, and describes each difference (G7).
  *
- * Pure, and apart from the planner on purpose: a mistake there must not hide itself here.
+ * Pure, and independent of the planner on purpose: a mistake of the planner must show up here.
  */
 import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
 import { routeText, ruleText } from './change.ts'
-import type { WantedNic } from './desired.ts'
+import type { DesiredNic } from './desired.ts'
 import { routeSpec, ruleSpec } from './nic-state.ts'
-import { type FileState, linkByIndex, type Observed, ownMac, protocolStatic, tableMain } from './observed.ts'
+import { type FileState, linkByIndex, type Observed, permanentMacOf, protocolStatic, tableMain } from './observed.ts'
 
 export interface Difference {
   reason: InterfaceReason
   message: string
 }
 
-export function differences(nic: WantedNic, ifindex: number, observed: Observed): Difference[] {
+/** One failure with the reason of the first difference; undefined when there is none. */
+export function summarize(found: readonly Difference[]): Difference | undefined {
+  const [first] = found
+  return first && { reason: first.reason, message: found.map(({ message }) => message).join('; ') }
+}
+
+export function differences(nic: DesiredNic, ifindex: number, observed: Observed): Difference[] {
   const link = linkByIndex(observed, ifindex)
-  if (!link) return [{ reason: 'NicMissing', message: 'the device is gone' }]
+  if (!link) return [{ reason: 'NicMissing', message: 'device not found' }]
   const found: Difference[] = []
   const differ = (message: string, reason: InterfaceReason = 'VerifyFailed') => found.push({ reason, message })
 
-  if (link.name !== nic.name) differ(`the name is ${link.name}`)
-  if (ownMac(link) !== nic.mac) differ(`the MAC is ${ownMac(link)}`)
-  if (nic.mtu !== undefined && link.mtu !== nic.mtu) differ(`the MTU is ${link.mtu}, not ${nic.mtu}`)
-  if (!link.up) differ('the link is down', 'LinkDown')
+  if (link.name !== nic.name) differ(`name is ${link.name}, expected ${nic.name}`)
+  if (permanentMacOf(link) !== nic.macAddress)
+    differ(`MAC address is ${permanentMacOf(link)}, expected ${nic.macAddress}`)
+  if (nic.mtu !== undefined && link.mtu !== nic.mtu) differ(`MTU is ${link.mtu}, expected ${nic.mtu}`)
+  if (!link.up) differ('link is down', 'LinkDown')
 
   const addresses = observed.addresses.filter(entry => entry.ifindex === ifindex)
-  for (const wanted of nic.addresses) {
-    const address = addresses.find(entry => entry.cidr === wanted.cidr)
-    if (!address) differ(`address ${wanted.cidr} is missing`)
-    else if (address.dadFailed) differ(`another machine on the wire has ${wanted.cidr}`, 'AddressConflict')
-    else if (address.noPrefixRoute !== wanted.noPrefixRoute)
-      differ(`address ${wanted.cidr} ${wanted.noPrefixRoute ? 'has no' : 'has'} noprefixroute`)
+  for (const { cidr, noPrefixRoute } of nic.addresses) {
+    const address = addresses.find(entry => entry.cidr === cidr)
+    if (!address) differ(`address ${cidr} is missing`)
+    else if (address.dadFailed) differ(`another host uses ${cidr}`, 'AddressConflict')
+    else if (address.noPrefixRoute !== noPrefixRoute)
+      differ(`address ${cidr} ${noPrefixRoute ? 'lacks' : 'has'} the flag noprefixroute`)
   }
 
   const routes = observed.routes.filter(route => route.type === 1 && route.devices.includes(ifindex))
-  // NetworkManager gives its connected routes to the kernel's protocol; they lead to the same place.
-  const inTable = routes.map(route => routeText({ ...routeSpec(route), protocol: protocolStatic }))
-  for (const wanted of nic.routes.map(route => routeText(route)))
-    if (!inTable.includes(wanted)) differ(`route ${wanted} is missing`)
+  // Connected routes of NetworkManager have the kernel's protocol and are equivalent.
+  const present = routes.map(route => routeText({ ...routeSpec(route), protocol: protocolStatic }))
+  for (const route of nic.routes.map(route => routeText(route)))
+    if (!present.includes(route)) differ(`route ${route} is missing`)
   if (routes.some(route => route.table === tableMain && route.destination === 'default'))
-    differ('a default route leaves by it', 'DefaultRoute')
+    differ('has a default route in the main table', 'DefaultRoute')
 
   const rules = observed.rules.filter(rule => rule.table === nic.table).map(rule => ruleText(ruleSpec(rule)))
-  const wantedRules = nic.rules.map(ruleText)
-  for (const wanted of wantedRules) if (!rules.includes(wanted)) differ(`rule ${wanted} is missing`)
-  for (const rule of rules) if (!wantedRules.includes(rule)) differ(`rule ${rule} is too much`)
+  const desiredRules = nic.rules.map(ruleText)
+  for (const rule of desiredRules) if (!rules.includes(rule)) differ(`rule ${rule} is missing`)
+  for (const rule of rules) if (!desiredRules.includes(rule)) differ(`rule ${rule} is unexpected`)
 
   for (const [key, value] of Object.entries(nic.sysctls)) {
     const actual = observed.sysctls[ifindex]?.[key]
-    if (actual !== undefined && actual !== value) differ(`${key} is ${actual}, not ${value}`)
+    if (actual !== undefined && actual !== value) differ(`${key} is ${actual}, expected ${value}`)
   }
   return found
 }
 
-export function fileDifferences(wanted: Readonly<Record<string, FileState>>, observed: Observed): Difference[] {
-  return Object.entries(wanted).flatMap(([path, file]) => {
+export function fileDifferences(desired: Readonly<Record<string, FileState>>, observed: Observed): Difference[] {
+  return Object.entries(desired).flatMap(([path, file]) => {
     const actual = observed.files[path]
-    const what = !actual
+    const difference = !actual
       ? 'is missing'
       : actual.text !== file.text
-        ? 'has another text'
+        ? 'was modified'
         : actual.mode !== file.mode
-          ? 'has another mode'
+          ? `has mode ${octal(actual.mode)}, expected ${octal(file.mode)}`
           : undefined
-    return what ? [{ reason: 'PersistFailed' as const, message: `${path} ${what}` }] : []
+    return difference ? [{ reason: 'PersistFailed' as const, message: `${path} ${difference}` }] : []
   })
+}
+
+function octal(mode: number): string {
+  return mode.toString(8).padStart(4, '0')
 }

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildAgent } from '../../scripts/build.ts'
 import type { AgentReport } from '../../src/contract/agent-report.ts'
-import { createNode, type RigNode, wish } from '../rigs/host/node.ts'
+import { createNode, type RigNode, requestedInterface } from '../rigs/host/node.ts'
 import { type Bench, figure, median } from './figure.ts'
 
 /** V8 looks for random primes at every start, which takes it 3 to 14 ms: few rounds would measure its luck. */
@@ -93,7 +93,7 @@ interface Given {
 }
 
 function agentInput(node: RigNode, mode: 'apply' | 'cleanup', { asks = false } = {}): Given {
-  const interfaces = mode === 'apply' ? node.nics.map((nic, id) => wish(nic, id)) : []
+  const interfaces = mode === 'apply' ? node.nics.map((nic, id) => requestedInterface(nic, id)) : []
   const input = { version: 1, mode, nodeName: 'worker-1', generation: 1, specHash: '', interfaces }
   const asksNobody = { NETWORK_PROBE: 'off', NETWORK_DUPLICATE_CHECK: 'false' }
   const env = { MULTINIC_INPUT: JSON.stringify(input), MULTINIC_HOST_PREFIX: node.root, NIC_WAIT: '0s' }

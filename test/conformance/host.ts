@@ -195,7 +195,7 @@ export function hostConformance(place: HostPlace): void {
     }
   }
 
-  test('a node has a primary NIC with an address and a default route, and its own tables', async () => {
+  test('a node has a primary NIC with an address and a default route, and routing tables of its own', async () => {
     const on = the(node)
     assert.match((await links(on)).join(), /^ens3 fa:16:3e:\S+ mtu 1500 up 10\.0\.0\.10\/24$/)
     assert.deepEqual(await routes(on, 'main'), [
@@ -209,7 +209,7 @@ export function hostConformance(place: HostPlace): void {
     ])
   })
 
-  test('a hot-plugged NIC is bare, and goes with its port', async () => {
+  test('a hot-plugged NIC has no configuration, and disappears with its port', async () => {
     const on = the(node)
     await withPorts([[on, the(storage)]], async port => {
       assert.deepEqual((await links(on)).slice(1), [`ens4 ${port.macAddress} mtu 1500 down`])
@@ -217,7 +217,7 @@ export function hostConformance(place: HostPlace): void {
     assert.equal((await links(on)).length, 1)
   })
 
-  test('the agent makes a named, addressed, routed NIC; once more changes nothing; and takes all of it away', async () => {
+  test('the agent configures a NIC, changes nothing in a second run, and removes everything in a cleanup', async () => {
     const on = the(node)
     await withPorts([[on, the(storage)]], async port => {
       const before = await all(on)
@@ -243,7 +243,7 @@ export function hostConformance(place: HostPlace): void {
     })
   })
 
-  test('IPv6 has its own rules and tables', async () => {
+  test('IPv6 has rules and tables of its own', async () => {
     const on = the(node)
     await withPorts([[on, the(wide)]], async port => {
       assert.deepEqual(verdicts(await agent(on, [wish(port, 1)])), ['multinic1 Configured'])
@@ -256,7 +256,7 @@ export function hostConformance(place: HostPlace): void {
     })
   })
 
-  test('two NICs trade their names in one run', async () => {
+  test('two NICs exchange their names in one run', async () => {
     const on = the(node)
     const two: [SandboxNode, Subnet] = [on, the(storage)]
     await withPorts([two, two], async (first, second) => {
@@ -268,7 +268,7 @@ export function hostConformance(place: HostPlace): void {
     })
   })
 
-  test('an address that another machine has is refused, and the NIC is as it was', async () => {
+  test('an address that another host uses is refused, and the NIC is rolled back', async () => {
     const [on, peer] = [the(node), the(other)]
     const both: [SandboxNode, Subnet][] = [
       [on, the(storage)],
@@ -283,7 +283,7 @@ export function hostConformance(place: HostPlace): void {
     })
   })
 
-  test('a NIC that is not there and one that somebody else uses are told for it alone; the others go on', async () => {
+  test('a missing NIC and a NIC in use fail alone; the others are configured', async () => {
     const on = the(node)
     const two: [SandboxNode, Subnet] = [on, the(storage)]
     await withPorts([two, two], async (good, bad) => {
@@ -302,7 +302,7 @@ export function hostConformance(place: HostPlace): void {
     })
   })
 
-  test('a cut cable takes the carrier and nothing else', async () => {
+  test('a link that is down on the other side loses its carrier and nothing else', async () => {
     const on = the(node)
     await withPorts([[on, the(storage)]], async port => {
       await agent(on, [wish(port, 0)])
@@ -313,7 +313,7 @@ export function hostConformance(place: HostPlace): void {
     })
   })
 
-  test('the primary NIC and another machine are never touched', async () => {
+  test('the primary NIC and a machine with another SystemUUID are never changed', async () => {
     const on = the(node)
     const primary = [...cloudState.ports.values()].find(({ deviceId }) => deviceId === on.server.id)
     const before = await all(on)
@@ -322,7 +322,7 @@ export function hostConformance(place: HostPlace): void {
     assert.deepEqual(await all(on), before)
   })
 
-  test('after a reboot the files alone bring the same NIC back, and the agent finds nothing to do', async () => {
+  test('after a reboot the files restore the NIC, and the agent changes nothing', async () => {
     const on = the(node)
     await withPorts([[on, the(storage)]], async port => {
       await agent(on, [wish(port, 0)])

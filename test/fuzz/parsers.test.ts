@@ -93,7 +93,7 @@ test('the input of an agent: every mistake is told by its path', async () => {
   await fuzzDoor(
     brokenTexts([agentInput]),
     text => {
-      const { work, errors } = parseInput(text)
+      const { request: work, errors } = parseInput(text)
       assert.equal(work === undefined, errors.length > 0)
       for (const { path, message } of errors) assert.ok(path !== '' && message !== '')
       for (const one of work?.interfaces ?? []) {

@@ -79,7 +79,7 @@ export function simulatedHost({ all, namespace, mounts, busy }: SimulatedHostOpt
     },
     connect: async () => undefined,
     resolve: async () => undefined,
-    async reach(address) {
+    async canConnect(address) {
       const ip = parseIp(address)
       return ip !== undefined && isReachable(namespace, ip)
     },

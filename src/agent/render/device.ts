@@ -1,15 +1,15 @@
 /**
- * What every backend needs beside its own file: the name by MAC (udev), and the kernel settings of the device.
+ * Files of one NIC that every backend needs: the udev .link file with the name, and the sysctls.
  *
  * Pure.
  */
-import type { WantedNic } from '../desired.ts'
+import type { DesiredNic } from '../desired.ts'
 
-/** udev takes the first file that matches; 05 sorts before those of Netplan and of the system. */
-export function linkFile(nic: WantedNic): string {
+/** udev uses the first file that matches; 05 sorts before the files of Netplan and of the system. */
+export function linkFile(nic: DesiredNic): string {
   return [
     '[Match]',
-    `MACAddress=${nic.mac}`,
+    `MACAddress=${nic.macAddress}`,
     'Type=ether',
     '',
     '[Link]',
@@ -20,17 +20,17 @@ export function linkFile(nic: WantedNic): string {
   ].join('\n')
 }
 
-export function sysctlFile(nic: WantedNic): string {
+export function sysctlFile(nic: DesiredNic): string {
   const lines = Object.entries(nic.sysctls).map(([key, value]) => `${settingOf(nic.name, key)}${value}`)
   return `${lines.join('\n')}\n`
 }
 
-/** Reports whether a file of ours, of the device with this name, sets the key. */
+/** Reports whether the text of our file for this device sets the key. */
 export function setsKey(text: string, name: string, key: string): boolean {
   return text.includes(settingOf(name, key))
 }
 
-/** The device may be absent while the machine boots; `-` keeps that from being an error. */
+/** `-`: no error if the device does not exist yet while the machine boots. */
 function settingOf(name: string, key: string): string {
   const [family, setting] = key.split('.')
   return `-net.${family}.conf.${name}.${setting} = `

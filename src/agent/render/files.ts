@@ -1,10 +1,10 @@
 /**
- * All files of one NIC for the backend that manages the network here, by path.
+ * All files of one NIC for a backend, by path.
  *
- * Pure. A directory that is not on the host gets no file.
+ * Pure. Files in directories that do not exist on the host are left out.
  */
 import type { BackendKind } from '../config.ts'
-import type { WantedNic } from '../desired.ts'
+import type { DesiredNic } from '../desired.ts'
 import type { FileState } from '../observed.ts'
 import { profileUuid } from '../ownership.ts'
 import type { Paths } from '../paths.ts'
@@ -19,15 +19,15 @@ const open = 0o644
 
 export function filesFor(
   backend: BackendKind,
-  nic: WantedNic,
+  nic: DesiredNic,
   paths: Paths,
   directories: readonly string[],
 ): Record<string, FileState> {
   const files: [directory: string, name: string, mode: number, text: string][] = [
     [paths.networkd, `05-${nic.name}.link`, open, linkFile(nic)],
-    [paths.sysctl, `9${nic.id}-${nic.name}.conf`, open, sysctlFile(nic)],
+    [paths.sysctl, `9${nic.index}-${nic.name}.conf`, open, sysctlFile(nic)],
   ]
-  const uuid = profileUuid(nic.mac)
+  const uuid = profileUuid(nic.macAddress)
   if (backend === 'networkmanager')
     files.push([paths.networkManager, `${nic.name}.nmconnection`, secret, keyfile(nic, uuid)])
   if (backend === 'ifcfg')
@@ -35,7 +35,7 @@ export function filesFor(
       files.push([paths.networkScripts, `${kind}-${nic.name}`, open, text])
   if (backend === 'netplan') {
     files.push([paths.networkd, `05-${nic.name}.network`, open, networkFile(nic)])
-    files.push([paths.netplan, `9${nic.id}-${nic.name}.yaml`, secret, netplanFile(nic)])
+    files.push([paths.netplan, `9${nic.index}-${nic.name}.yaml`, secret, netplanFile(nic)])
   }
   return Object.fromEntries(
     files

@@ -11,9 +11,9 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Interface } from '../../contract/interfaces.ts'
 import { environment } from '../../runtime/env.ts'
-import { theSettings } from '../agent.fixture.ts'
+import { settingsFrom } from '../agent.fixture.ts'
 import { type BackendKind, backends } from '../config.ts'
-import { wantedNics } from '../desired.ts'
+import { desiredNics } from '../desired.ts'
 import { hostPaths } from '../paths.ts'
 import { filesFor } from './files.ts'
 
@@ -34,14 +34,14 @@ const cases: Case[] = backends
         interface: Interface
         env?: Record<string, string>
       }
-      const [nic] = wantedNics([input.interface], theSettings(input.env), () => false)
+      const [nic] = desiredNics([input.interface], settingsFrom(input.env), () => false)
       assert.ok(nic)
       return { backend, folder, files: filesFor(backend, nic, hostPaths, Object.values(hostPaths)) }
     }),
   )
 
 for (const { backend, folder, files } of cases) {
-  test(`${backend}/${basename(folder)} is rendered as it stands in its folder`, () => {
+  test(`${backend}/${basename(folder)} is rendered like its golden files`, () => {
     const rendered = Object.fromEntries(
       Object.entries(files).map(([path, file]) => [path.slice(1).replaceAll('/', '%'), file.text]),
     )
@@ -61,7 +61,7 @@ for (const { backend, folder, files } of cases) {
 const generator = ['/usr/libexec/netplan/generate', '/lib/netplan/generate'].find(path => existsSync(path))
 
 for (const { backend, folder, files } of cases.filter(({ backend }) => backend === 'netplan')) {
-  test(`${backend}/${basename(folder)} is understood by Netplan`, {
+  test(`${backend}/${basename(folder)} is accepted by Netplan`, {
     skip: !generator && 'Netplan is not installed',
   }, () => {
     const root = mkdtempSync(join(tmpdir(), 'multinic-netplan-'))

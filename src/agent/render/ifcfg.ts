@@ -1,13 +1,13 @@
 /**
  * The ifcfg, route- and rule- files of one NIC, for RHEL and CentOS 7 and 8.
  *
- * Pure. Rendered and held by golden cases; there is no validator for this format.
+ * Pure. There is no validator for this format; golden files are the only test.
  */
 import type { Family } from '../../contract/address.ts'
 import { familyOf, type RouteSpec, type RuleSpec } from '../change.ts'
-import type { WantedNic } from '../desired.ts'
+import type { DesiredNic } from '../desired.ts'
 
-export function ifcfgFiles(nic: WantedNic, uuid: string): Record<string, string> {
+export function ifcfgFiles(nic: DesiredNic, uuid: string): Record<string, string> {
   const of = <T>(items: readonly T[], family: Family, familyOfItem: (item: T) => Family) =>
     items.filter(item => familyOfItem(item) === family)
   const lines = (items: readonly string[]) => (items.length > 0 ? `${items.join('\n')}\n` : '')
@@ -22,7 +22,7 @@ export function ifcfgFiles(nic: WantedNic, uuid: string): Record<string, string>
   return Object.fromEntries(Object.entries(files).filter(([, text]) => text !== ''))
 }
 
-function ifcfg(nic: WantedNic, uuid: string): string[] {
+function ifcfg(nic: DesiredNic, uuid: string): string[] {
   const v4 = nic.addresses.filter(address => familyOf(address.cidr) === 4).map(address => address.cidr)
   const [first6, ...more6] = nic.addresses.filter(address => familyOf(address.cidr) === 6).map(address => address.cidr)
   return [
@@ -30,7 +30,7 @@ function ifcfg(nic: WantedNic, uuid: string): string[] {
     `NAME=${nic.name}`,
     `UUID=${uuid}`,
     'TYPE=Ethernet',
-    `HWADDR=${nic.mac.toUpperCase()}`,
+    `HWADDR=${nic.macAddress.toUpperCase()}`,
     'ONBOOT=yes',
     'BOOTPROTO=none',
     'DEFROUTE=no',

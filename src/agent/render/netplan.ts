@@ -1,12 +1,12 @@
 /**
  * The Netplan file of one NIC.
  *
- * Pure. Every text is in quotes: a MAC of digits alone would be a number in YAML.
+ * Pure. Every string is quoted: YAML reads a MAC address of digits alone as a number.
  */
 import type { RouteSpec, RuleSpec } from '../change.ts'
-import type { WantedNic } from '../desired.ts'
+import type { DesiredNic } from '../desired.ts'
 
-export function netplanFile(nic: WantedNic): string {
+export function netplanFile(nic: DesiredNic): string {
   return [
     `# multinic: ${nic.name}${nic.portId ? `, port ${commentText(nic.portId)}` : ''}. Written by the agent; changes are lost.`,
     'network:',
@@ -14,9 +14,9 @@ export function netplanFile(nic: WantedNic): string {
     '  ethernets:',
     `    ${nic.name}:`,
     '      match:',
-    `        macaddress: "${nic.mac}"`,
+    `        macaddress: "${nic.macAddress}"`,
     `      set-name: "${nic.name}"`,
-    // A node must not wait for a secondary NIC while it boots.
+    // The boot must not wait for a secondary NIC.
     '      optional: true',
     '      dhcp4: false',
     '      dhcp6: false',
@@ -49,7 +49,7 @@ function ruleKeys(rule: RuleSpec): string[] {
   ]
 }
 
-/** `default` as a destination is known from Netplan 0.103 on only. */
+/** Netplan before 0.103 does not know `default` as a destination. */
 function everything(route: RouteSpec): string {
   return route.family === 4 ? '0.0.0.0/0' : '::/0'
 }

@@ -1,16 +1,16 @@
 /**
  * The systemd-networkd file of one NIC, on hosts with Netplan.
  *
- * Pure. networkd takes the first file that matches, and 05 sorts before all that Netplan generates: from ours, which has no
- * key for an address without its route in the main table, and from another one that claims the same MAC. It also tells a
- * networkd that is restarted before the next boot of our rules, which it would drop.
+ * Pure. networkd uses the first file that matches, and 05 sorts before the files that Netplan generates: from our YAML
+ * file, because Netplan has no key for noprefixroute, and from a foreign one with the same MAC address. It also keeps our
+ * rules when networkd restarts before the next boot.
  */
 import type { RouteSpec, RuleSpec } from '../change.ts'
-import type { WantedNic } from '../desired.ts'
+import type { DesiredNic } from '../desired.ts'
 
-export function networkFile(nic: WantedNic): string {
+export function networkFile(nic: DesiredNic): string {
   const sections = [
-    ['[Match]', `MACAddress=${nic.mac}`, `Name=${nic.name}`],
+    ['[Match]', `MACAddress=${nic.macAddress}`, `Name=${nic.name}`],
     ['[Link]', 'RequiredForOnline=no', ...(nic.mtu === undefined ? [] : [`MTUBytes=${nic.mtu}`])],
     ['[Network]', 'LinkLocalAddressing=ipv6', `IPv6AcceptRA=${nic.acceptRa ? 'yes' : 'no'}`],
     ...(nic.acceptRa ? [['[IPv6AcceptRA]', 'UseGateway=no', 'UseDNS=no']] : []),

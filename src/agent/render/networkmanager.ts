@@ -6,20 +6,20 @@
  */
 import type { Family } from '../../contract/address.ts'
 import { familyOf, type RouteSpec, type RuleSpec } from '../change.ts'
-import type { WantedNic } from '../desired.ts'
+import type { DesiredNic } from '../desired.ts'
 
-export function keyfile(nic: WantedNic, uuid: string): string {
+export function keyfile(nic: DesiredNic, uuid: string): string {
   return [
     '[connection]',
     `id=${nic.name}`,
     `uuid=${uuid}`,
     'type=ethernet',
     `interface-name=${nic.name}`,
-    // Another profile that fits any NIC must not be first.
+    // Prevail over a profile that matches every NIC.
     'autoconnect-priority=100',
     '',
     '[ethernet]',
-    `mac-address=${nic.mac.toUpperCase()}`,
+    `mac-address=${nic.macAddress.toUpperCase()}`,
     ...(nic.mtu === undefined ? [] : [`mtu=${nic.mtu}`]),
     '',
     '[ipv4]',
@@ -31,7 +31,7 @@ export function keyfile(nic: WantedNic, uuid: string): string {
   ].join('\n')
 }
 
-function family(nic: WantedNic, of: Family): string[] {
+function family(nic: DesiredNic, of: Family): string[] {
   const addresses = nic.addresses.filter(address => familyOf(address.cidr) === of)
   const auto = of === 6 && nic.acceptRa
   if (addresses.length === 0 && !auto) return [of === 4 ? 'method=disabled' : 'method=ignore']

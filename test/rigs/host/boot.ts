@@ -1,6 +1,6 @@
 /**
- * Boots a node of the rig for real: systemd-udevd names the NICs and sets their sysctls, systemd-networkd applies what
- * Netplan generates, all in the node's namespace and with its own /run.
+ * Boots a rig node: systemd-udevd names the NICs and sets their sysctls, systemd-networkd applies what Netplan generates, all
+ * in the node's namespace and with its own /run.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, openSync } from 'node:fs'
@@ -10,13 +10,13 @@ import type { RigNode } from './node.ts'
 export const hasUdev = existsSync('/lib/systemd/systemd-udevd')
 export const hasNetworkd = hasUdev && existsSync('/lib/systemd/systemd-networkd') && existsSync('/lib/netplan/generate')
 
-const run = `
+const prepare = `
 mount -t tmpfs tmpfs /run
 mkdir -p /run/udev /run/systemd/network /run/systemd/netif/links /run/systemd/netif/leases /run/systemd/netif/lldp
 chown -R systemd-network:systemd-network /run/systemd/netif
 mount -t sysfs sysfs /sys
 `
-const own = `${run}
+const udev = `${prepare}
 for directory in netplan systemd/network sysctl.d; do
   if [ -d "$1/etc/$directory" ]; then mount --bind "$1/etc/$directory" "/etc/$directory"; fi
 done
@@ -30,7 +30,7 @@ wait $udev || true
 mount -o remount,ro /sys
 `
 
-/** A virtual NIC has no permanent MAC, which is what Netplan matches by. */
+/** Netplan matches by permanent MAC address, which a virtual NIC does not have. */
 const generate = `
 /lib/netplan/generate --root-dir /
 sed -i s/^PermanentMACAddress=/MACAddress=/ /run/systemd/network/*
@@ -52,20 +52,20 @@ END
 mount -o remount,ro /sys
 `
 
-/** Names and settings only, as udev gives them before anybody manages the network. */
+/** Names and sysctls only, before any network manager starts. */
 export async function runUdev(node: RigNode): Promise<void> {
-  const { child } = inside(node, own)
+  const { child } = inside(node, udev)
   await new Promise(resolve => child.once('exit', resolve))
 }
 
-/** Without `generated` it finds what Netplan generated before our files were there: nothing. */
+/** `generated: false`: networkd starts with what Netplan generated before our files existed, which is nothing. */
 export function startNetworkd(node: RigNode, { generated = true } = {}): { stop(): Promise<void> } {
-  return stoppable(inside(node, own + (generated ? generate : '') + networkd))
+  return stoppable(inside(node, udev + (generated ? generate : '') + networkd))
 }
 
-/** The router of the fabric's first network tells of itself, and of the network's IPv6 prefix. */
+/** The router of the fabric's first network sends advertisements of itself and of the network's IPv6 prefix. */
 export function startRouter(node: RigNode): { stop(): Promise<void> } {
-  return stoppable(inside(node, run + router + networkd, node.fabric))
+  return stoppable(inside(node, prepare + router + networkd, node.fabric))
 }
 
 function stoppable({ child }: { child: ChildProcess }): { stop(): Promise<void> } {

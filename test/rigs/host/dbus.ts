@@ -1,5 +1,5 @@
 /**
- * A D-Bus of a rig node's own, at the place where the host's would be.
+ * A D-Bus daemon for one rig node, at the path of the host's system bus.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ const allowAll = ['own', 'send_destination', 'receive_sender', 'user']
   )
   .join('')
 
-/** `services`: what the bus starts by itself, by name, with the environment it gets. */
+/** `services`: programs that the bus starts on demand, by name; they get `env`. */
 export async function startBus(
   { root }: RigNode,
   { services = {}, env: more = {} }: { services?: Record<string, string>; env?: Record<string, string> } = {},
@@ -43,14 +43,14 @@ export async function startBus(
   const bus = spawn('dbus-daemon', args, { env, stdio: ['ignore', log, log] })
   await eventually(
     () => {
-      if (!existsSync(socket)) throw new Error('no bus')
+      if (!existsSync(socket)) throw new Error('D-Bus socket not there yet')
     },
     { within: 30_000 },
   )
-  return { env, stop: () => ended(bus) }
+  return { env, stop: () => terminate(bus) }
 }
 
-export async function ended(child: ChildProcess): Promise<void> {
+export async function terminate(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const gone = new Promise(resolve => child.once('exit', resolve))
   child.kill('SIGTERM')

@@ -1,10 +1,10 @@
 /**
- * What the kernel of a rig node shows, as short texts that a test can state.
+ * The kernel state of a rig node as short lines that a test can list.
  */
 import type { RigNode } from './node.ts'
 
-/** Short texts of what the kernel shows, sorted as it shows them. */
-export function kernel({ ip }: RigNode): Record<string, string[]> {
+/** In the order of `ip`. */
+export function kernelState({ ip }: RigNode): Record<string, string[]> {
   const lines = (text: string) =>
     text
       .split('\n')
@@ -24,7 +24,7 @@ export function kernel({ ip }: RigNode): Record<string, string[]> {
   }
 }
 
-export function table({ ip }: RigNode, number: number): string[] {
+export function routesInTable({ ip }: RigNode, number: number): string[] {
   try {
     return ip('route', 'show', 'table', String(number))
       .split('\n')
@@ -35,4 +35,4 @@ export function table({ ip }: RigNode, number: number): string[] {
   }
 }
 
-export const macsOf = (node: RigNode): string[] => node.nics.map(nic => nic.mac)
+export const macsOf = (node: RigNode): string[] => node.nics.map(nic => nic.macAddress)

@@ -1,6 +1,6 @@
 /**
- * Holds nodes to their old good state or their new one, however the agent is killed on the way from one to the other, and
- * on the way back. The steps are dealt out to as many nodes as there are processors, which work side by side.
+ * Kills the agent after every step of a change, and of the change back: the node must end in its old or its new state. The
+ * steps are divided among several nodes, one per processor, that run concurrently.
  */
 import assert from 'node:assert/strict'
 import { availableParallelism } from 'node:os'
@@ -12,33 +12,34 @@ import { createNode, foreignState, type RigNic } from './node.ts'
 
 const program = fileURLToPath(new URL('./kill-worker.ts', import.meta.url))
 
-export interface Way {
+export interface Transition {
   nics: number
   from: (nics: RigNic[]) => AgentInput['interfaces']
   to: (nics: RigNic[]) => AgentInput['interfaces']
-  /** At least so many steps there, and back where that is a way of its own: a harness that kills nobody is noticed. */
-  steps: [there: number, back?: number]
+  /** The minimum number of steps, and of steps back: fewer mean that the test itself is broken. */
+  minSteps: [to: number, back?: number]
 }
 
-export async function killEverywhere(way: Way): Promise<void> {
-  const victim = await bundled('test/rigs/host/killable-agent.ts')
-  const of = Math.min(4, availableParallelism())
-  await Promise.all(Array.from({ length: of }, (_, part) => killOn(way, victim, { part, of })))
+export async function killAtEveryStep(transition: Transition): Promise<void> {
+  const agent = await bundled('test/rigs/host/killable-agent.ts')
+  const parts = Math.min(4, availableParallelism())
+  await Promise.all(Array.from({ length: parts }, (_, part) => killOnNode(transition, agent, { part, parts })))
 }
 
-/** Every `of`th step from `part` on, on a node of its own. */
-async function killOn(
-  { nics, from, to, steps }: Way,
-  victim: string,
-  { part, of }: { part: number; of: number },
+/** Tests every `parts`th step from `part` on, on a node of its own. */
+async function killOnNode(
+  { nics, from, to, minSteps }: Transition,
+  agent: string,
+  { part, parts }: { part: number; parts: number },
 ): Promise<void> {
   const node = await createNode({ nics })
   try {
     const before = foreignState(node, macsOf(node))
-    const way = [input(from(node.nics)), input(to(node.nics)), String(part), String(of), String(steps.length)]
-    const taken = JSON.parse(await node.execute(process.execPath, program, node.root, victim, ...way)) as number[]
-    assert.equal(taken.length, steps.length)
-    for (const [index, least] of steps.entries()) assert.ok(Number(taken[index]) > Number(least), `${taken} steps`)
+    const numbers = [part, parts, minSteps.length].map(String)
+    const args = [node.root, agent, input(from(node.nics)), input(to(node.nics)), ...numbers]
+    const steps = JSON.parse(await node.execute(process.execPath, program, ...args)) as number[]
+    assert.equal(steps.length, minSteps.length)
+    for (const [index, min] of minSteps.entries()) assert.ok(Number(steps[index]) > Number(min), `${steps} steps`)
     assert.equal(foreignState(node, macsOf(node)), before)
   } finally {
     node.remove()

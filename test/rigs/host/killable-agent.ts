@@ -1,24 +1,24 @@
 /**
- * The agent, to be killed: `victim.ts ROOT STEPS INPUT`, or without an input only the recovery. Ends with the agent's own
- * code when it needed no more than the steps.
+ * An agent that kills itself after a number of steps: `killable-agent.ts ROOT STEPS INPUT`; without INPUT only the recovery
+ * runs. Exits with the agent's own code if it needs no more than STEPS steps.
  */
 import { kernelHost } from '../../../src/agent/host.ts'
 import { runAgent } from '../../../src/agent/main.ts'
 import { pathsUnder } from '../../../src/agent/paths.ts'
 import { recover } from '../../../src/agent/recover.ts'
 import { silent } from '../../../src/telemetry/log.ts'
-import { dyingHost } from './killable-host.ts'
+import { killableHost } from './killable-host.ts'
 
 const [root = '', steps = '', input] = process.argv.slice(2)
-const host = dyingHost(kernelHost(), Number(steps))
+const host = killableHost(kernelHost(), Number(steps))
 const paths = pathsUnder(root)
 
-async function live(): Promise<void> {
+async function run(): Promise<void> {
   if (input === undefined) await recover({ host, paths, log: silent })
   else process.exitCode = await runAgent({ env: { MULTINIC_INPUT: input, ...quick }, host, log: silent, paths })
 }
 
-/** Nobody else is on this wire: what counts is that asking can be cut short as well. */
+/** No other host replies on this network; what counts is that a probe can be killed too. */
 const quick = { NIC_WAIT: '0s', NETWORK_PROBE: 'off', NETWORK_PROBE_TIMEOUT: '1ms' }
 
-void live()
+void run()

@@ -1,27 +1,27 @@
 /**
- * A host on which the agent dies after a number of steps: its whole process group gets SIGKILL. A line of a batch is a step,
- * and so is every write. It has no time to lose: waits are over at once.
+ * A host that kills the agent and its process group with SIGKILL after a number of steps. Every line of a batch and every
+ * write is a step. Waits end at once.
  */
 import type { Host } from '../../../src/agent/host.ts'
 
-export function dyingHost(host: Host, allowed: number): Host {
-  let taken = 0
+export function killableHost(host: Host, allowed: number): Host {
+  let done = 0
   const step = <Args extends unknown[]>(act: (...args: Args) => void) => {
     return (...args: Args) => {
-      if (taken >= allowed) die()
-      taken++
+      if (done >= allowed) killGroup()
+      done++
       act(...args)
     }
   }
   return {
-    ...hurried(host),
+    ...withoutWaits(host),
     async ip(args, lines = []) {
       if (!args.includes('-batch') || args.includes('-j')) return host.ip(args, lines)
-      const possible = lines.slice(0, allowed - taken)
-      taken += possible.length
-      const ran = possible.length > 0 ? await host.ip(args, possible) : { code: 0, stdout: '', stderr: '' }
-      if (possible.length < lines.length) die()
-      return ran
+      const possible = lines.slice(0, allowed - done)
+      done += possible.length
+      const result = possible.length > 0 ? await host.ip(args, possible) : { code: 0, stdout: '', stderr: '' }
+      if (possible.length < lines.length) killGroup()
+      return result
     },
     writeFile: step(host.writeFile),
     rename: step(host.rename),
@@ -33,8 +33,8 @@ export function dyingHost(host: Host, allowed: number): Host {
   }
 }
 
-/** The same host, where a wait is over at once and the clock shows it. */
-export function hurried(host: Host): Host {
+/** The same host, except that `sleep` returns at once and moves the clock. */
+export function withoutWaits(host: Host): Host {
   let skipped = 0
   return {
     ...host,
@@ -45,8 +45,8 @@ export function hurried(host: Host): Host {
   }
 }
 
-/** The process was started as the leader of a group of its own. */
-function die(): never {
+/** The process must be the leader of its process group. */
+function killGroup(): never {
   process.kill(-process.pid, 'SIGKILL')
-  throw new Error('still alive')
+  throw new Error('SIGKILL had no effect')
 }

@@ -1,24 +1,24 @@
 /**
- * A real NetworkManager in a node of the rig, with its automatic connections on, as users have it: its own bus, its own
- * /run, the node's profiles.
+ * A real NetworkManager in a rig node, with automatic connections as by default: its own D-Bus, its own /run, and the node's
+ * profiles.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually } from '../../support/eventually.ts'
-import { ended, hasBus, startBus } from './dbus.ts'
+import { hasBus, startBus, terminate } from './dbus.ts'
 import type { RigNode } from './node.ts'
 
 export const hasNetworkManager = existsSync('/usr/sbin/NetworkManager') && hasBus
 
-export interface RigManager {
+export interface RigNetworkManager {
   nmcli(...args: string[]): string
   restart(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Becomes NetworkManager in a mount namespace of its own; without a read-only /sys it waits for udev. */
-const becomeManager = `
+/** Runs in a mount namespace of its own. Without a read-only /sys, NetworkManager waits for udev. */
+const script = `
 mount -t tmpfs tmpfs /run
 mount -t sysfs sysfs /sys
 mount -o remount,ro /sys
@@ -28,7 +28,7 @@ mount --bind "$1/etc/NetworkManager/system-connections" /etc/NetworkManager/syst
 exec NetworkManager --no-daemon --config="$1/nm/nm.conf" --config-dir="$1/nm/none" --intern-config="$1/nm/none"
 `
 
-export async function startNetworkManager(node: RigNode): Promise<RigManager> {
+export async function startNetworkManager(node: RigNode): Promise<RigNetworkManager> {
   const { root, namespace } = node
   for (const directory of ['nm/state', 'nm/run', 'etc/NetworkManager/system-connections'])
     mkdirSync(join(root, directory), { recursive: true })
@@ -50,7 +50,7 @@ export async function startNetworkManager(node: RigNode): Promise<RigManager> {
       'private',
       'sh',
       '-ec',
-      becomeManager,
+      script,
       '_',
       root,
     ]
@@ -67,11 +67,11 @@ export async function startNetworkManager(node: RigNode): Promise<RigManager> {
   return {
     nmcli,
     async restart() {
-      await ended(manager)
+      await terminate(manager)
       manager = await start()
     },
     async stop() {
-      await ended(manager)
+      await terminate(manager)
       await bus.stop()
     },
   }

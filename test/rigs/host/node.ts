@@ -1,6 +1,6 @@
 /**
- * A VM for tests: one network namespace with a primary NIC and secondary NICs, another one as the fabric behind them
- * (a bridge with a router on each network), and a directory as the node's disk.
+ * A node for tests: a network namespace with a primary NIC and secondary NICs, a second namespace as the fabric behind them (a
+ * bridge with a router on each network), and a directory as the node's disk.
  */
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import {
@@ -25,8 +25,8 @@ import { bundled } from './bundle.ts'
 
 export interface RigNic {
   name: string
-  mac: string
-  /** What the fabric's router on this network has, and what this NIC is to have. */
+  macAddress: string
+  /** The address of the fabric's router on this network. */
   gateway: string
   cidr: string
   address: string
@@ -34,17 +34,17 @@ export interface RigNic {
   address6: string
 }
 
-export interface Ran {
+export interface AgentResult {
   code: number | null
   report: AgentReport | undefined
   log: string
 }
 
-export interface Running {
+export interface RunningAgent {
   pid: number
-  /** What it logged so far. */
+  /** The log so far. */
   log(): string
-  done: Promise<Ran>
+  done: Promise<AgentResult>
 }
 
 export interface RigNode {
@@ -52,40 +52,40 @@ export interface RigNode {
   fabric: string
   root: string
   nics: RigNic[]
-  /** `ip` on the node; fails the test when it fails. */
+  /** Runs `ip` on the node; throws when it fails. */
   ip(...args: string[]): string
   fabricIp(...args: string[]): string
   fabricExec(command: string, ...args: string[]): string
   /** Runs a command in the node's namespace. */
   exec(command: string, ...args: string[]): string
-  /** The same without holding up the test process meanwhile. */
+  /** The same without blocking the test process. */
   execute(command: string, ...args: string[]): Promise<string>
-  /** Plugs one more NIC in; its number on the fabric is given back by `nics`. */
+  /** Attaches one more NIC and adds it to `nics`. */
   plug(index?: number): RigNic
   unplug(index: number): void
-  /** A new kernel state, another boot id; the same NICs and the same disk. Nothing is configured yet. */
+  /** New kernel state and another boot ID; the same NICs and the same disk. Nothing is configured yet. */
   reboot(): Promise<void>
-  agent(input: Partial<AgentInput>, env?: Record<string, string>): Promise<Ran>
-  /** The agent as a process of its own, for those who want to end it early. */
-  start(input: Partial<AgentInput>, env?: Record<string, string>): Running
+  agent(input: Partial<AgentInput>, env?: Record<string, string>): Promise<AgentResult>
+  /** Starts the agent without waiting for its end. */
+  start(input: Partial<AgentInput>, env?: Record<string, string>): RunningAgent
   path(file: string): string
   remove(): void
 }
 
-let made = 0
+let nodeCount = 0
 
-/** The agent syncs every file; in memory that costs nothing. */
+/** The agent syncs every file, which is fast in memory. */
 const memory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 export interface NodeOptions {
   nics?: number
   files?: Record<string, string>
-  /** All NICs in one subnet, on one wire. */
+  /** All NICs in one subnet, on one bridge. */
   oneSubnet?: boolean
 }
 
 export async function createNode({ nics = 2, files = {}, oneSubnet = false }: NodeOptions = {}): Promise<RigNode> {
-  const namespace = `mna${process.pid}-${++made}`
+  const namespace = `mna${process.pid}-${++nodeCount}`
   const fabric = `${namespace}f`
   const agent = await bundled('src/agent/entry.ts')
   const root = mkdtempSync(join(memory, 'multinic-node-'))
@@ -125,14 +125,15 @@ export async function createNode({ nics = 2, files = {}, oneSubnet = false }: No
     unplug: index => void run('ip', '-n', fabric, 'link', 'del', `p${index + 1}`),
     async reboot() {
       execFileSync('ip', ['netns', 'del', namespace])
-      // The other ends go with it, a little later.
+      // The kernel removes the other ends of the veth pairs a little later.
       await eventually(() => {
-        if (/ p\d/.test(run('ip', '-n', fabric, '-o', 'link', 'show', 'type', 'veth'))) throw new Error('still plugged')
+        if (/ p\d/.test(run('ip', '-n', fabric, '-o', 'link', 'show', 'type', 'veth')))
+          throw new Error('veth devices still there')
       })
       execFileSync('ip', ['netns', 'add', namespace])
       batch(fabric, primary(namespace))
       for (const index of node.nics.keys()) node.plug(index)
-      writeFileSync(join(root, 'host/boot_id'), `boot-${++made}\n`)
+      writeFileSync(join(root, 'host/boot_id'), `boot-${++nodeCount}\n`)
     },
     agent: (input, env) => node.start(input, env).done,
     start: (input, env = {}) => start(node, agent, input, env),
@@ -147,20 +148,20 @@ export async function createNode({ nics = 2, files = {}, oneSubnet = false }: No
   return node
 }
 
-/** Makes nodes that are gone when all tests of a file are. */
-export function nodesUntil(after: (end: () => void) => void): (options?: NodeOptions) => Promise<RigNode> {
+/** Creates nodes and removes them after all tests of the file. */
+export function nodeFactory(after: (end: () => void) => void): (options?: NodeOptions) => Promise<RigNode> {
   const nodes: RigNode[] = []
   after(() => {
     for (const node of nodes) node.remove()
   })
   return async options => {
-    const made = await createNode(options)
-    nodes.push(made)
-    return made
+    const node = await createNode(options)
+    nodes.push(node)
+    return node
   }
 }
 
-/** A node for one test, gone after it. */
+/** Creates a node for one test and removes it afterwards. */
 export async function withNode(options: NodeOptions, test: (node: RigNode) => Promise<void>): Promise<void> {
   const node = await createNode(options)
   try {
@@ -170,17 +171,17 @@ export async function withNode(options: NodeOptions, test: (node: RigNode) => Pr
   }
 }
 
-/** A wanted interface as the controller writes it, for one NIC of the rig. */
-export function wish(
+/** A request for one NIC of the rig, as the controller writes it. */
+export function requestedInterface(
   nic: RigNic,
-  id: number,
+  index: number,
   more: Partial<AgentInput['interfaces'][number]> = {},
 ): AgentInput['interfaces'][number] {
   return {
-    id,
-    name: `multinic${id}`,
-    macAddress: nic.mac,
-    portId: `port-${nic.mac.replaceAll(':', '')}`,
+    id: index,
+    name: `multinic${index}`,
+    macAddress: nic.macAddress,
+    portId: `port-${nic.macAddress.replaceAll(':', '')}`,
     address: nic.address,
     cidr: nic.cidr,
     gateway: nic.gateway,
@@ -189,10 +190,12 @@ export function wish(
   }
 }
 
-/** Everything on the node that is not ours, as one text: it must be equal before and after every run (G1). */
-export function foreignState(node: RigNode, ourMacs: readonly string[]): string {
+/** Everything on the node that is not ours, as one string: equal before and after every run (G1). */
+export function foreignState(node: RigNode, ourMacAddresses: readonly string[]): string {
   const links = JSON.parse(node.ip('-N', '-j', '-d', 'address', 'show')) as Record<string, unknown>[]
-  const ours = new Set(links.filter(link => ourMacs.includes(String(link['address']))).map(link => link['ifname']))
+  const ours = new Set(
+    links.filter(link => ourMacAddresses.includes(String(link['address']))).map(link => link['ifname']),
+  )
   const foreign = links.filter(link => !ours.has(link['ifname']))
   const settled = foreign.map(({ operstate: _, addr_info, ...link }) => ({
     ...link,
@@ -223,12 +226,12 @@ export function foreignState(node: RigNode, ourMacs: readonly string[]): string 
 }
 
 /** Files below the node's /etc with mode and text. */
-export function diskOf(node: RigNode, wanted: (path: string) => boolean = () => true): Record<string, string> {
+export function diskOf(node: RigNode, include: (path: string) => boolean = () => true): Record<string, string> {
   const found: Record<string, string> = {}
   for (const item of readdirSync(join(node.root, 'etc'), { recursive: true, withFileTypes: true })) {
     const path = join(item.parentPath, item.name)
     const name = path.slice(node.root.length)
-    if (item.isFile() && wanted(name))
+    if (item.isFile() && include(name))
       found[name] = `${(statSync(path).mode & 0o7777).toString(8)} ${readFileSync(path, 'utf8')}`
   }
   return Object.fromEntries(Object.entries(found).sort())
@@ -244,16 +247,16 @@ function makeDisk(root: string, files: Record<string, string>): void {
     'dev',
   ])
     mkdirSync(join(root, directory), { recursive: true })
-  // The kernel answers with the settings of the reader's own namespace.
+  // /proc/sys/net shows the namespace of the reader.
   symlinkSync('/proc/sys/net/ipv4/conf', join(root, 'host/proc/ipv4-conf'))
   symlinkSync('/proc/sys/net/ipv6/conf', join(root, 'host/proc/ipv6-conf'))
-  const given = {
+  const all = {
     '/host/product_uuid': '11111111-2222-3333-4444-555555555555\n',
     '/host/boot_id': 'boot-1\n',
     '/etc/netplan/50-cloud-init.yaml': 'network:\n  version: 2\n  ethernets:\n    ens3:\n      dhcp4: true\n',
     ...files,
   }
-  for (const [path, text] of Object.entries(given)) {
+  for (const [path, text] of Object.entries(all)) {
     mkdirSync(dirname(join(root, path)), { recursive: true })
     writeFileSync(join(root, path), text, { mode: 0o600 })
   }
@@ -271,7 +274,7 @@ function plug(namespace: string, fabric: string, index: number, known: RigNic | 
   const [p, br] = [`p${index + 1}`, `br${net + 1}`]
   const nic: RigNic = known ?? {
     name: `ens${index + 4}`,
-    mac: `fa:16:3e:00:00:${(index + 1).toString(16).padStart(2, '0')}`,
+    macAddress: `fa:16:3e:00:00:${(index + 1).toString(16).padStart(2, '0')}`,
     gateway: `10.${100 + net}.0.1`,
     cidr: `10.${100 + net}.0.0/24`,
     address: `10.${100 + net}.0.${oneSubnet ? 10 + index : 10}`,
@@ -286,13 +289,13 @@ function plug(namespace: string, fabric: string, index: number, known: RigNic | 
   ]
   batch(fabric, [
     ...(known || net < index ? [] : bridge),
-    `link add ${p} type veth peer name ${nic.name} address ${nic.mac} netns ${namespace}`,
+    `link add ${p} type veth peer name ${nic.name} address ${nic.macAddress} netns ${namespace}`,
     `link set ${p} master ${br} up`,
   ])
   return nic
 }
 
-function start(node: RigNode, agent: string, given: Partial<AgentInput>, more: Record<string, string>): Running {
+function start(node: RigNode, agent: string, values: Partial<AgentInput>, more: Record<string, string>): RunningAgent {
   const input: AgentInput = {
     version: 1,
     mode: 'apply',
@@ -301,14 +304,14 @@ function start(node: RigNode, agent: string, given: Partial<AgentInput>, more: R
     specHash: 'hash',
     nodeAddresses: ['10.0.0.10'],
     interfaces: [],
-    ...given,
+    ...values,
   }
   const termination = join(node.root, 'dev/termination-log')
   rmSync(termination, { force: true })
-  // No more rights than the Job gives.
+  // The same capabilities as in the Job.
   const caps = '-all,+net_admin'
-  const rights = ['setpriv', '--no-new-privs', `--bounding-set=${caps}`, `--inh-caps=${caps}`, '--']
-  const child = spawn('nsenter', [`--net=/run/netns/${node.namespace}`, ...rights, process.execPath, agent], {
+  const setpriv = ['setpriv', '--no-new-privs', `--bounding-set=${caps}`, `--inh-caps=${caps}`, '--']
+  const child = spawn('nsenter', [`--net=/run/netns/${node.namespace}`, ...setpriv, process.execPath, agent], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: environment()['PATH'],
@@ -321,7 +324,7 @@ function start(node: RigNode, agent: string, given: Partial<AgentInput>, more: R
   let log = ''
   child.stdout.on('data', chunk => (log += chunk))
   child.stderr.on('data', chunk => (log += chunk))
-  const done = new Promise<Ran>((resolve, reject) => {
+  const done = new Promise<AgentResult>((resolve, reject) => {
     child.on('error', reject)
     child.on('close', code => {
       const text = statSync(termination, { throwIfNoEntry: false }) ? readFileSync(termination, 'utf8') : ''

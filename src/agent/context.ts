@@ -1,0 +1,22 @@
+/**
+ * What every step of a run works with: the host, the settings and the request.
+ */
+import type { Log } from '../telemetry/log.ts'
+import type { Settings } from './config.ts'
+import type { Host } from './host.ts'
+import type { AgentRequest } from './input.ts'
+import type { NetworkManager } from './network-manager.ts'
+import type { Paths } from './paths.ts'
+
+export interface AgentContext {
+  host: Host
+  /** Set on hosts where NetworkManager runs. */
+  networkManager?: NetworkManager | undefined
+  paths: Paths
+  settings: Settings
+  request: AgentRequest
+  log: Log
+}
+
+/** What it takes to change the host. Recovery runs with this alone: it has no request. */
+export type HostContext = Pick<AgentContext, 'host' | 'networkManager' | 'paths' | 'log'>

@@ -1,0 +1,93 @@
+/**
+ * What one pass over the node came to. The report is made from the results of all passes.
+ */
+import type { Failure, Failures } from './apply.ts'
+import type { AgentContext } from './context.ts'
+import { fileChangesOf } from './files.ts'
+import type { Observed } from './observed.ts'
+import type { Paths } from './paths.ts'
+import type { Plan } from './plan.ts'
+import { filesFor } from './render/files.ts'
+import type { Unit } from './unit.ts'
+import { differences, fileDifferences, summarize } from './verify.ts'
+
+export interface PassResult {
+  plan: Plan
+  observed: Observed
+  /** Interfaces that were rolled back or differ from the request, by index. */
+  failed: Map<number, Failure>
+  /** Number of committed changes. */
+  changed: number
+  /** Names of removed interfaces, and the paths of their files. */
+  removed: string[]
+  /** Names of the interfaces that were rolled back. */
+  rolledBack: string[]
+  /** Orphaned interfaces that are still there. */
+  notRemoved: { name: string; failure: Failure }[]
+  /** Missing replies that fail nothing, by index. */
+  notes: Map<number, string>
+  applyMs: number
+  verifyMs: number
+  /** Milliseconds since 1970; absent when nothing was applied. */
+  applyStartedAt?: number
+}
+
+interface Changes {
+  failures: Failures
+  committed: readonly Unit[]
+}
+
+const noChanges: Changes = { failures: new Map(), committed: [] }
+
+/** `observed` is the node after the pass. */
+export function passResult(
+  plan: Plan,
+  observed: Observed,
+  { paths, log }: AgentContext,
+  { failures, committed }: Changes = noChanges,
+): PassResult {
+  const rolledBack = plan.units.flatMap(unit => {
+    const failure = failures.get(unit.group)
+    return failure ? [{ unit, failure }] : []
+  })
+  for (const { unit, failure } of rolledBack)
+    log.error('apply failed, rolled back', { interface: unit.name, purpose: unit.purpose, failure })
+  const failed = rolledBack.filter(({ unit }) => unit.purpose === 'apply')
+  const removals = rolledBack.filter(({ unit }) => unit.purpose === 'remove')
+  const removed = committed.filter(unit => unit.purpose === 'remove')
+  return {
+    plan,
+    observed,
+    failed: withDifferences(new Map(failed.map(({ unit, failure }) => [unit.index, failure])), plan, observed, paths),
+    changed: committed.reduce((sum, unit) => sum + unit.changes.length, 0),
+    removed: removed.flatMap(unit => [
+      unit.name,
+      ...fileChangesOf(unit).flatMap(({ path }) => (path.startsWith(paths.state) ? [] : path)),
+    ]),
+    rolledBack: rolledBack.map(({ unit }) => unit.name),
+    notRemoved: [
+      ...plan.unremovable.map(({ name, refusal }) => ({ name, failure: refusal })),
+      ...removals.map(({ unit, failure }) => ({ name: unit.name, failure })),
+    ],
+    notes: new Map(),
+    applyMs: 0,
+    verifyMs: 0,
+  }
+}
+
+/** Compares every accepted interface that has not failed with the request once more, files included. */
+function withDifferences(
+  failed: ReadonlyMap<number, Failure>,
+  { accepted, backend }: Plan,
+  observed: Observed,
+  paths: Paths,
+): Map<number, Failure> {
+  const all = new Map(failed)
+  for (const { nic, link } of accepted) {
+    if (failed.has(nic.index) || backend.kind === 'unknown') continue
+    const files = filesFor(backend.kind, nic, paths, observed.directories)
+    const failure = summarize([...differences(nic, link.ifindex, observed), ...fileDifferences(files, observed)])
+    if (failure) all.set(nic.index, failure)
+  }
+  return all
+}

@@ -1,0 +1,35 @@
+/**
+ * Rolls units back: restores the values from before them, in the kernel and on disk.
+ */
+import { applyBestEffort, returnToNetworkManager } from './apply.ts'
+import { describeChange } from './change.ts'
+import type { HostContext } from './context.ts'
+import { commitFiles, stageFiles } from './files.ts'
+import { observe } from './observe.ts'
+import type { Observed } from './observed.ts'
+import { planRollback } from './rollback-plan.ts'
+import type { Unit } from './unit.ts'
+
+/** Observes the node afterwards and logs every value that could not be restored. */
+export async function rollBack(
+  units: readonly Unit[],
+  observed: Observed,
+  context: HostContext,
+  only?: 'files' | 'kernel',
+): Promise<void> {
+  const { host, paths, log } = context
+  const plan = planRollback(units, observed, only)
+  for (const conflict of plan.conflicts) log.warn('not rolled back, changed by someone else', { conflict })
+  for (const unit of plan.units)
+    log.info('rolling back', { interface: unit.name, changes: unit.changes.map(describeChange) })
+  await applyBestEffort(plan.units, observed, context)
+  for (const unit of plan.units) {
+    stageFiles(host, unit)
+    commitFiles(host, paths, unit)
+  }
+  if (plan.units.length === 0) return
+  await returnToNetworkManager(plan.units, observed, context)
+  const after = await observe(context, { macAddresses: units.map(unit => unit.macAddress) })
+  for (const unit of planRollback(units, after, only).units)
+    log.error('cannot roll back', { interface: unit.name, changes: unit.changes.map(describeChange) })
+}

@@ -110,9 +110,8 @@ export function describeChange(change: Change): string {
 }
 
 export function routeText(route: RouteSpec, device?: string): string {
-  const everything = route.family === 4 ? '0.0.0.0/0' : '::/0'
   return [
-    route.destination === 'default' ? everything : route.destination,
+    destinationOf(route),
     ...(route.gateway ? [`via ${route.gateway}`] : []),
     ...(device ? [`dev ${device}`] : []),
     `table ${route.table}`,
@@ -121,6 +120,11 @@ export function routeText(route: RouteSpec, device?: string): string {
     ...(route.onlink ? ['onlink'] : []),
     `protocol ${route.protocol}`,
   ].join(' ')
+}
+
+/** Always in CIDR notation: neither Netplan before 0.103 nor NetworkManager accepts `default`. */
+export function destinationOf({ destination, family }: RouteSpec): string {
+  return destination === 'default' ? (family === 4 ? '0.0.0.0/0' : '::/0') : destination
 }
 
 export function ruleText(rule: RuleSpec): string {

@@ -86,9 +86,11 @@ export function compareConnectivity(
   { request, settings, log }: AgentContext,
   failures: Failures,
 ): { failures: Failures; notes: Map<number, string> } {
-  const describe = ({ observed }: Connectivity) => describeConnectivity(observed, request.nodeAddresses, owned)
-  const present = describe(after)
-  const lost = [...describe(before).filter(line => !present.includes(line)), ...lostReplies(owned, before, after)]
+  const present = describeConnectivity(after.observed, request.nodeAddresses, owned)
+  const gone = describeConnectivity(before.observed, request.nodeAddresses, owned).filter(
+    line => !present.includes(line),
+  )
+  const lost = [...gone, ...lostReplies(owned, before, after)]
   if (lost.length > 0) {
     log.error('node lost connectivity, rolling back all changes', { lost })
     const failure: Failure = {

@@ -14,10 +14,10 @@ const good = {
 }
 
 test('a valid input is completed with index, name and lower-case MAC address', () => {
-  const { request: work, errors } = parseInput(JSON.stringify(good))
+  const { request, errors } = parseInput(JSON.stringify(good))
   assert.deepEqual(errors, [])
-  assert.deepEqual(work?.interfaces, [
-    { id: 0, name: 'multinic0', macAddress: 'fa:16:3e:00:00:01', address: '10.1.0.5', cidr: '10.1.0.0/24' },
+  assert.deepEqual(request?.interfaces, [
+    { index: 0, name: 'multinic0', macAddress: 'fa:16:3e:00:00:01', address: '10.1.0.5', cidr: '10.1.0.0/24' },
   ])
 })
 
@@ -51,16 +51,16 @@ const refused: Record<string, [input: unknown, ...expected: string[]]> = {
 for (const [name, [input, ...expected]] of Object.entries(refused)) {
   test(`${name}: refused, and the error names the field`, () => {
     const text = typeof input === 'string' || input === undefined ? input : JSON.stringify(input)
-    const { request: work, errors } = parseInput(text)
-    assert.equal(work, undefined)
+    const { request, errors } = parseInput(text)
+    assert.equal(request, undefined)
     const all = errors.map(({ path, message }) => `${path}: ${message}`).join('\n')
     for (const part of expected) assert.ok(all.includes(part), `${part} is not in: ${all}`)
   })
 }
 
 test('an address outside its CIDR is accepted here: the planner refuses only that NIC', () => {
-  const { request: work, errors } = parseInput(JSON.stringify(nic({ address: '10.2.0.5' })))
-  assert.deepEqual([work?.interfaces[0]?.address, errors], ['10.2.0.5', []])
+  const { request, errors } = parseInput(JSON.stringify(nic({ address: '10.2.0.5' })))
+  assert.deepEqual([request?.interfaces[0]?.address, errors], ['10.2.0.5', []])
 })
 
 /** Valid values, almost valid ones and anything else, so that both parsers reach every branch. */

@@ -184,7 +184,7 @@ export function parseRoutes(raw: unknown[], links: readonly Link[]): ObservedRou
       family,
       table: Number(entry.table ?? tableMain),
       type: Number(entry.type ?? 1),
-      destination: destinationOf(entry.dst, family),
+      destination: withPrefixLength(entry.dst, family),
       devices: names.map(name => index.get(name) ?? 0),
       ...(gateway === undefined ? {} : { gateway }),
       protocol: Number(entry.protocol ?? 0),
@@ -270,7 +270,7 @@ function parseAddresses(raw: RawLink): Address[] {
     })
 }
 
-function destinationOf(text: string, family: Family): string {
+function withPrefixLength(text: string, family: Family): string {
   if (text === 'default' || text.includes('/')) return text
   return parseIp(text) ? `${text}/${bitsOf(family)}` : text
 }

@@ -46,29 +46,29 @@ export function passResult(
   { paths, log }: AgentContext,
   { failures, committed }: Changes = noChanges,
 ): PassResult {
-  const rolledBack = plan.units.flatMap(unit => {
-    const failure = failures.get(unit.group)
-    return failure ? [{ unit, failure }] : []
-  })
-  for (const { unit, failure } of rolledBack)
-    log.error('apply failed, rolled back', { interface: unit.name, purpose: unit.purpose, failure })
-  const failed = rolledBack.filter(({ unit }) => unit.purpose === 'apply')
-  const removals = rolledBack.filter(({ unit }) => unit.purpose === 'remove')
+  const failed = new Map<number, Failure>()
+  const rolledBack: string[] = []
+  const notRemoved = plan.unremovable.map(({ name, refusal }) => ({ name, failure: refusal }))
+  for (const { index, name, purpose, group } of plan.units) {
+    const failure = failures.get(group)
+    if (!failure) continue
+    log.error('apply failed, rolled back', { interface: name, purpose, failure })
+    rolledBack.push(name)
+    if (purpose === 'apply') failed.set(index, failure)
+    else notRemoved.push({ name, failure })
+  }
   const removed = committed.filter(unit => unit.purpose === 'remove')
   return {
     plan,
     observed,
-    failed: withDifferences(new Map(failed.map(({ unit, failure }) => [unit.index, failure])), plan, observed, paths),
+    failed: withDifferences(failed, plan, observed, paths),
     changed: committed.reduce((sum, unit) => sum + unit.changes.length, 0),
     removed: removed.flatMap(unit => [
       unit.name,
       ...fileChangesOf(unit).flatMap(({ path }) => (path.startsWith(paths.state) ? [] : path)),
     ]),
-    rolledBack: rolledBack.map(({ unit }) => unit.name),
-    notRemoved: [
-      ...plan.unremovable.map(({ name, refusal }) => ({ name, failure: refusal })),
-      ...removals.map(({ unit, failure }) => ({ name: unit.name, failure })),
-    ],
+    rolledBack,
+    notRemoved,
     notes: new Map(),
     applyMs: 0,
     verifyMs: 0,

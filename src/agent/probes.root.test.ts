@@ -15,7 +15,7 @@ const outcome = (ran: AgentResult) => ran.report?.interfaces.map(nic => [nic.sta
 const droppingIp = `#!/bin/sh
 lines=$(cat)
 case "$lines" in *" name multinic0"*)
-  nft 'add table netdev drop; add chain netdev drop in { type filter hook ingress device ens3 priority 0; policy drop; }'
+  nft 'add table netdev blocked; add chain netdev blocked in { type filter hook ingress device ens3 priority 0; policy drop; }'
 esac
 echo "$lines" | /sbin/ip "$@"
 `

@@ -5,10 +5,12 @@
 import type { AgentReport, InterfaceReport } from '../contract/agent-report.ts'
 import { type FieldError, type Interface, interfaceName } from '../contract/interfaces.ts'
 import type { ObservedInterface } from '../contract/node-config.ts'
+import type { Failure } from './apply.ts'
 import { describeChange } from './change.ts'
 import type { AgentRequest } from './input.ts'
 import { linkByIndex, linksByMac, type Observed } from './observed.ts'
 import type { PassResult } from './pass-result.ts'
+import type { Plan } from './plan.ts'
 import type { Refusal } from './preflight.ts'
 
 /** The same as in `contract/agent-report.ts`, which needs a package; a test compares the two. */
@@ -48,16 +50,19 @@ export function appliedReport(
   const notRemoved = results.flatMap(result => result.notRemoved)
   if (request.mode === 'cleanup') return { ...common, ...cleanupSummary(notRemoved, removed) }
   const interfaces = request.interfaces.map(nic => {
-    const refusal = failed.get(nic.index) ?? last.plan.refused.get(nic.index)
-    const missing = last.plan.missing.some(entry => entry.index === nic.index)
-    const result: InterfaceResult = refusal
-      ? { status: 'Failed', ...refusal }
-      : missing
-        ? { status: 'Pending', reason: 'NicMissing', message: `no NIC has MAC address ${nic.macAddress}` }
-        : { status: 'Configured', reason: 'Configured', ...noteOf(results, nic.index) }
-    return nicReport(nic, result, observedOf(last.observed, nic))
+    const result = unconfigured(nic, last.plan, failed.get(nic.index))
+    const configured = { status: 'Configured', reason: 'Configured', ...noteOf(results, nic.index) } as const
+    return nicReport(nic, result ?? configured, observedOf(last.observed, nic))
   })
   return { ...common, ...summaryOf(interfaces, notRemoved), interfaces }
+}
+
+/** Why an interface is not configured: it failed, was refused, or its NIC is missing. */
+function unconfigured(nic: Interface, { refused, missing }: Plan, failed?: Failure): InterfaceResult | undefined {
+  const failure = failed ?? refused.get(nic.index)
+  if (failure) return { status: 'Failed', ...failure }
+  if (!missing.some(({ index }) => index === nic.index)) return undefined
+  return { status: 'Pending', reason: 'NicMissing', message: `no NIC has MAC address ${nic.macAddress}` }
 }
 
 function timingsOf(results: readonly PassResult[]): AgentReport['timings'] {
@@ -82,16 +87,13 @@ export function checkedReport(request: AgentRequest, pass: PassResult): AgentRep
       .filter(unit => unit.index === index && unit.purpose === 'apply')
       .flatMap(unit => unit.changes.map(describeChange))
   const interfaces = request.interfaces.map(nic => {
-    const refusal = plan.refused.get(nic.index)
     const changes = changesOf(nic.index)
     const found = changes.length > 0 ? changes.join('; ') : pass.failed.get(nic.index)?.message
-    const result: InterfaceResult = refusal
-      ? { status: 'Failed', ...refusal }
-      : plan.missing.some(entry => entry.index === nic.index)
-        ? { status: 'Pending', reason: 'NicMissing', message: `no NIC has MAC address ${nic.macAddress}` }
-        : found === undefined
-          ? { status: 'Configured', reason: 'InSync' }
-          : { status: dryRun ? 'Pending' : 'Failed', reason: dryRun ? 'Planned' : 'Drifted', message: found }
+    const result: InterfaceResult =
+      unconfigured(nic, plan) ??
+      (found === undefined
+        ? { status: 'Configured', reason: 'InSync' }
+        : { status: dryRun ? 'Pending' : 'Failed', reason: dryRun ? 'Planned' : 'Drifted', message: found })
     return nicReport(nic, result, observedOf(observed, nic))
   })
   const removals = plan.units.filter(unit => unit.purpose === 'remove')

@@ -225,8 +225,8 @@ function withoutFailed(units: readonly Unit[], failures: Failures): Unit[] {
 }
 
 /** The later failure of a group wins. */
-function merge(...failures: readonly Failures[]): Failures {
-  return new Map(failures.flatMap(entries => [...entries]))
+function merge(earlier: Failures, later: Failures): Failures {
+  return new Map([...earlier, ...later])
 }
 
 function stageAll(units: readonly Unit[], host: Host): Failures {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Interface } from '../contract/interfaces.ts'
+import { toWireInterface, type WireInterface } from '../contract/interfaces.ts'
 import { aNode, anInterface, macOf, settingsFrom } from './agent.fixture.ts'
 import { type Change, ipCommand, isKernelChange } from './change.ts'
 import { backends } from './config.ts'
@@ -42,7 +42,7 @@ const poison = fc.oneof(
   fc.string({ maxLength: 30 }),
 )
 const good = {
-  ...anInterface(0, { addresses: ['fd00::10/64'] }),
+  ...toWireInterface(anInterface(0, { addresses: ['fd00::10/64'] })),
   ...{ networkId: 'network-0', subnetId: 'subnet-0', source: 'default/cr' },
 }
 const route = { destination: '172.16.0.0/12', nexthop: '10.100.0.254' }
@@ -60,18 +60,18 @@ const hostile = fc.oneof(
   poisoned(route.nexthop).map(bad => ({ ...good, routes: [{ ...route, nexthop: bad }] })),
 )
 
-/** What one input comes to on each kind of host; undefined when it is refused. */
+/** The changes that one input causes with each backend; undefined when it is refused. */
 function changesOf(nic: object): Change[] | undefined {
-  const given = { version: 1, mode: 'apply', nodeName: 'worker-1', generation: 1, specHash: '', interfaces: [nic] }
-  const { request: work, errors } = parseInput(JSON.stringify(given))
-  if (!work) {
+  const input = { version: 1, mode: 'apply', nodeName: 'worker-1', generation: 1, specHash: '', interfaces: [nic] }
+  const { request, errors } = parseInput(JSON.stringify(input))
+  if (!request) {
     assert.ok(errors.length > 0 && errors.every(({ path }) => path !== ''))
     return undefined
   }
   const observed = aNode(1, { directories: Object.values(hostPaths) })
   return backends.flatMap(backend =>
     planRun({
-      interfaces: work.interfaces,
+      interfaces: request.interfaces,
       nodeAddresses: [],
       settings: settingsFrom({ MULTINIC_BACKEND: backend }),
       paths: hostPaths,
@@ -81,19 +81,19 @@ function changesOf(nic: object): Change[] | undefined {
 }
 
 const ours = new Set([...filesOfIndex(hostPaths, 0), recordPath(hostPaths, macOf(0))])
-/** Only a comment and the altname come from a text that is free. */
-const fixed = (text: string) => text.split('\n').filter(line => !/^(#|AlternativeName=)/.test(line))
+/** Only a comment and the altname contain free text. */
+const fixedLines = (text: string) => text.split('\n').filter(line => !/^(#|AlternativeName=)/.test(line))
 const filesIn = (changes: readonly Change[]) =>
   changes.flatMap(change => (change.kind === 'file' && change.to ? [[change.path, change.to.text] as const] : []))
 
 test('no value of any field becomes a command, an option or a line', () => {
   const harmless = new Map(filesIn(changesOf({ ...good, routes: [route] }) ?? []))
   assert.equal(harmless.size, 11)
-  let taken = 0
+  let accepted = 0
   fc.assert(
     fc.property(hostile, nic => {
       const changes = changesOf(nic) ?? []
-      if (changes.length > 0) taken++
+      if (changes.length > 0) accepted++
       for (const change of changes.filter(isKernelChange)) {
         const line = ipCommand(change, 3)
         assert.ok(
@@ -103,13 +103,13 @@ test('no value of any field becomes a command, an option or a line', () => {
       }
       for (const [path, text] of filesIn(changes)) {
         assert.ok(ours.has(path), path)
-        if (path.endsWith('.json')) assert.equal(JSON.parse(text).portId, (nic as Interface).portId)
-        else if (nic.portId !== good.portId) assert.deepEqual(fixed(text), fixed(harmless.get(path) ?? ''))
+        if (path.endsWith('.json')) assert.equal(JSON.parse(text).portId, (nic as WireInterface).portId)
+        else if (nic.portId !== good.portId) assert.deepEqual(fixedLines(text), fixedLines(harmless.get(path) ?? ''))
         for (const line of text.split('\n').filter(each => each.startsWith('AlternativeName=')))
           assert.match(line, /^AlternativeName=[A-Za-z0-9][A-Za-z0-9._-]*$/)
       }
     }),
     { numRuns: 1_500 },
   )
-  assert.ok(taken > 100, `${taken} were taken`)
+  assert.ok(accepted > 100, `${accepted} were accepted`)
 })

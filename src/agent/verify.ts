@@ -69,12 +69,8 @@ export function fileDifferences(desired: Readonly<Record<string, FileState>>, ob
       : actual.text !== file.text
         ? 'was modified'
         : actual.mode !== file.mode
-          ? `has mode ${octal(actual.mode)}, expected ${octal(file.mode)}`
+          ? 'has the wrong mode'
           : undefined
     return difference ? [{ reason: 'PersistFailed' as const, message: `${path} ${difference}` }] : []
   })
-}
-
-function octal(mode: number): string {
-  return mode.toString(8).padStart(4, '0')
 }

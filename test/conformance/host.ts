@@ -1,6 +1,6 @@
 /**
- * What a node of the sandbox is, whatever it is made of: the same cases run on network namespaces of this kernel and on the
- * machine in memory. Everything goes through the agent as it is shipped, and is read back with `ip`.
+ * Conformance of sandbox nodes: the same cases run on network namespaces of this kernel and on the simulated machine. They
+ * run the real agent and read the result back with `ip`.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -27,14 +27,14 @@ import type { AgentInput } from '../../src/contract/agent-input.ts'
 import type { AgentReport } from '../../src/contract/agent-report.ts'
 import { silent } from '../../src/telemetry/log.ts'
 
-export interface HostPlace {
+export interface HostImplementation {
   machine(state: StateDir): Machine
   image(): Promise<Image>
 }
 
-type Wish = AgentInput['interfaces'][number]
+type RequestedInterface = AgentInput['interfaces'][number]
 
-/** Where the controller's Job lets the agent see the node. */
+/** The mounts of the controller's Job. */
 const mounted: [path: string, target: string, kind: 'directory' | 'file'][] = [
   ['/etc/netplan', '/etc/netplan', 'directory'],
   ['/etc/systemd/network', '/etc/systemd/network', 'directory'],
@@ -46,7 +46,7 @@ const mounted: [path: string, target: string, kind: 'directory' | 'file'][] = [
   ['/proc/sys/kernel/random/boot_id', '/host/boot_id', 'file'],
 ]
 
-export function hostConformance(place: HostPlace): void {
+export function hostConformance(implementation: HostImplementation): void {
   let state: StateDir
   let cloudState: CloudState
   let fabric: Fabric
@@ -54,14 +54,14 @@ export function hostConformance(place: HostPlace): void {
   let [storage, wide]: [Subnet?, Subnet?] = []
   let [node, other]: [SandboxNode?, SandboxNode?] = []
   let runs = 0
-  const the = <T>(it: T | undefined): T => it ?? assert.fail('it was never made')
+  const defined = <T>(value: T | undefined): T => value ?? assert.fail('not created')
 
   before(async () => {
     state = stateDir(await mkdtemp(join(tmpdir(), 'multinic-host-')))
     await makeStateDir(state)
     cloudState = createCloudState()
-    fabric = await createFabric(state, place.machine(state))
-    image = await place.image()
+    fabric = await createFabric(state, implementation.machine(state))
+    image = await implementation.image()
     const home = addSubnet(cloudState, { name: 'nodes', cidr: '10.0.0.0/24', mtu: 1500 })
     storage = addSubnet(cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
     wide = addSubnet(cloudState, { name: 'wide', cidr: 'fd00:10::/64', mtu: 1500, gatewayIp: 'fd00:10::1' })
@@ -81,8 +81,12 @@ export function hostConformance(place: HostPlace): void {
     await stopAndRemove(state)
   })
 
-  /** One run of the agent on a node, as its Pod would be. */
-  async function agent(on: SandboxNode, interfaces: Wish[], more: Partial<AgentInput> = {}): Promise<AgentReport> {
+  /** Runs the agent on a node, like its Pod. */
+  async function agent(
+    on: SandboxNode,
+    interfaces: RequestedInterface[],
+    more: Partial<AgentInput> = {},
+  ): Promise<AgentReport> {
     const input: AgentInput = {
       ...{ version: 1, mode: 'apply', nodeName: on.name, instanceId: on.server.id, generation: 1, specHash: 'hash' },
       ...{ nodeAddresses: [on.address], interfaces, ...more },
@@ -103,11 +107,11 @@ export function hostConformance(place: HostPlace): void {
     return JSON.parse(readFileSync(running.messageFile, 'utf8')) as AgentReport
   }
 
-  const wish = (port: Port, id: number, more: Partial<Wish> = {}): Wish => {
+  const requestFor = (port: Port, index: number, more: Partial<RequestedInterface> = {}): RequestedInterface => {
     const [ip] = port.fixedIps
-    const subnet = the(cloudState.subnets.get(ip?.subnetId ?? ''))
+    const subnet = defined(cloudState.subnets.get(ip?.subnetId ?? ''))
     return {
-      ...{ id, name: `multinic${id}`, macAddress: port.macAddress, portId: port.id, mtu: 1450 },
+      ...{ id: index, name: `multinic${index}`, macAddress: port.macAddress, portId: port.id, mtu: 1450 },
       ...{ address: ip?.ipAddress ?? '', cidr: subnet.cidr, ...(subnet.gatewayIp && { gateway: subnet.gatewayIp }) },
       ...more,
     }
@@ -143,7 +147,7 @@ export function hostConformance(place: HostPlace): void {
     table?: string
     type?: string
   }
-  /** A table that is not there yet is an empty one. */
+  /** A table that does not exist yet is empty. */
   async function routes(on: SandboxNode, table: string, family: 4 | 6 = 4): Promise<string[]> {
     const all = await fabric.machine.ipJson<RouteView>(on.namespace, ['route', 'show', 'table', 'all'])
     return all
@@ -174,20 +178,20 @@ export function hostConformance(place: HostPlace): void {
   async function all(on: SandboxNode): Promise<unknown> {
     return [await links(on), await routes(on, 'main'), await routes(on, '100'), await rules(on), await files(on)]
   }
-  /** Ports on nodes, plugged in for one case; whatever becomes of it, the nodes are as before. */
+  /** Attaches ports for one case. Detaches them and cleans up afterwards, even when the case fails. */
   async function withPorts(
-    wanted: [on: SandboxNode, subnet: Subnet][],
+    requested: [on: SandboxNode, subnet: Subnet][],
     act: (...ports: [Port, Port]) => Promise<void>,
   ): Promise<void> {
-    const ports = wanted.map(([{ server }, subnet]) => addPort(cloudState, { server, subnet }))
-    const hosts = [...new Set(wanted.map(([on]) => on))]
+    const ports = requested.map(([{ server }, subnet]) => addPort(cloudState, { server, subnet }))
+    const hosts = [...new Set(requested.map(([on]) => on))]
     const wired = async () => {
       for (const on of hosts) await on.syncNics()
     }
     await wired()
     try {
       const [first, second] = ports
-      await act(the(first), second ?? the(first))
+      await act(defined(first), second ?? defined(first))
     } finally {
       for (const on of hosts) await agent(on, [], { mode: 'cleanup' })
       for (const port of ports) removePort(cloudState, port.id)
@@ -196,7 +200,7 @@ export function hostConformance(place: HostPlace): void {
   }
 
   test('a node has a primary NIC with an address and a default route, and routing tables of its own', async () => {
-    const on = the(node)
+    const on = defined(node)
     assert.match((await links(on)).join(), /^ens3 fa:16:3e:\S+ mtu 1500 up 10\.0\.0\.10\/24$/)
     assert.deepEqual(await routes(on, 'main'), [
       '10.0.0.0/24 dev ens3 src 10.0.0.10',
@@ -210,18 +214,18 @@ export function hostConformance(place: HostPlace): void {
   })
 
   test('a hot-plugged NIC has no configuration, and disappears with its port', async () => {
-    const on = the(node)
-    await withPorts([[on, the(storage)]], async port => {
+    const on = defined(node)
+    await withPorts([[on, defined(storage)]], async port => {
       assert.deepEqual((await links(on)).slice(1), [`ens4 ${port.macAddress} mtu 1500 down`])
     })
     assert.equal((await links(on)).length, 1)
   })
 
   test('the agent configures a NIC, changes nothing in a second run, and removes everything in a cleanup', async () => {
-    const on = the(node)
-    await withPorts([[on, the(storage)]], async port => {
+    const on = defined(node)
+    await withPorts([[on, defined(storage)]], async port => {
       const before = await all(on)
-      assert.deepEqual(verdicts(await agent(on, [wish(port, 0)])), ['multinic0 Configured'])
+      assert.deepEqual(verdicts(await agent(on, [requestFor(port, 0)])), ['multinic0 Configured'])
       const [{ ipAddress } = { ipAddress: '' }] = port.fixedIps
       assert.deepEqual((await links(on)).slice(1), [`multinic0 ${port.macAddress} mtu 1450 up ${ipAddress}/24`])
       assert.deepEqual(await routes(on, '100'), [
@@ -235,7 +239,7 @@ export function hostConformance(place: HostPlace): void {
       assert.ok((await files(on)).includes('netplan/90-multinic0.yaml'))
 
       const made = await all(on)
-      assert.equal((await agent(on, [wish(port, 0)])).changed, 0)
+      assert.equal((await agent(on, [requestFor(port, 0)])).changed, 0)
       assert.deepEqual(await all(on), made)
 
       await agent(on, [], { mode: 'cleanup' })
@@ -244,9 +248,9 @@ export function hostConformance(place: HostPlace): void {
   })
 
   test('IPv6 has rules and tables of its own', async () => {
-    const on = the(node)
-    await withPorts([[on, the(wide)]], async port => {
-      assert.deepEqual(verdicts(await agent(on, [wish(port, 1)])), ['multinic1 Configured'])
+    const on = defined(node)
+    await withPorts([[on, defined(wide)]], async port => {
+      assert.deepEqual(verdicts(await agent(on, [requestFor(port, 1)])), ['multinic1 Configured'])
       const [{ ipAddress } = { ipAddress: '' }] = port.fixedIps
       assert.ok((await links(on))[1]?.endsWith(` up ${ipAddress}/64`), (await links(on)).join())
       assert.deepEqual(await routes(on, '101', 6), [
@@ -257,11 +261,11 @@ export function hostConformance(place: HostPlace): void {
   })
 
   test('two NICs exchange their names in one run', async () => {
-    const on = the(node)
-    const two: [SandboxNode, Subnet] = [on, the(storage)]
+    const on = defined(node)
+    const two: [SandboxNode, Subnet] = [on, defined(storage)]
     await withPorts([two, two], async (first, second) => {
-      await agent(on, [wish(first, 0), wish(second, 1)])
-      const traded = await agent(on, [wish(second, 0), wish(first, 1)])
+      await agent(on, [requestFor(first, 0), requestFor(second, 1)])
+      const traded = await agent(on, [requestFor(second, 0), requestFor(first, 1)])
       assert.deepEqual(verdicts(traded), ['multinic0 Configured', 'multinic1 Configured'])
       const named = (await links(on)).slice(1).map(line => line.split(' mtu')[0])
       assert.deepEqual(named, [`multinic0 ${second.macAddress}`, `multinic1 ${first.macAddress}`])
@@ -269,27 +273,27 @@ export function hostConformance(place: HostPlace): void {
   })
 
   test('an address that another host uses is refused, and the NIC is rolled back', async () => {
-    const [on, peer] = [the(node), the(other)]
+    const [on, peer] = [defined(node), defined(other)]
     const both: [SandboxNode, Subnet][] = [
-      [on, the(storage)],
-      [peer, the(storage)],
+      [on, defined(storage)],
+      [peer, defined(storage)],
     ]
     await withPorts(both, async (port, theirs) => {
-      await agent(peer, [wish(theirs, 0)])
+      await agent(peer, [requestFor(theirs, 0)])
       const before = await all(on)
-      const taken = wish(port, 0, { address: theirs.fixedIps[0]?.ipAddress ?? '' })
+      const taken = requestFor(port, 0, { address: theirs.fixedIps[0]?.ipAddress ?? '' })
       assert.deepEqual(verdicts(await agent(on, [taken])), ['multinic0 Failed AddressConflict'])
       assert.deepEqual(await all(on), before)
     })
   })
 
   test('a missing NIC and a NIC in use fail alone; the others are configured', async () => {
-    const on = the(node)
-    const two: [SandboxNode, Subnet] = [on, the(storage)]
+    const on = defined(node)
+    const two: [SandboxNode, Subnet] = [on, defined(storage)]
     await withPorts([two, two], async (good, bad) => {
-      const absent = wish({ ...good, macAddress: 'fa:16:3e:99:99:99', id: 'gone' }, 2, { address: '10.10.0.77' })
+      const absent = requestFor({ ...good, macAddress: 'fa:16:3e:99:99:99', id: 'gone' }, 2, { address: '10.10.0.77' })
       await fabric.machine.ip(on.namespace, ['link set ens5 up', 'address add 192.0.2.5/24 dev ens5'])
-      const report = await agent(on, [wish(good, 0), wish(bad, 1), absent])
+      const report = await agent(on, [requestFor(good, 0), requestFor(bad, 1), absent])
       assert.deepEqual(verdicts(report), [
         'multinic0 Configured',
         'multinic1 Failed ForeignAddresses',
@@ -303,9 +307,9 @@ export function hostConformance(place: HostPlace): void {
   })
 
   test('a link that is down on the other side loses its carrier and nothing else', async () => {
-    const on = the(node)
-    await withPorts([[on, the(storage)]], async port => {
-      await agent(on, [wish(port, 0)])
+    const on = defined(node)
+    await withPorts([[on, defined(storage)]], async port => {
+      await agent(on, [requestFor(port, 0)])
       await fabric.machine.ip(fabric.namespace, [`link set ${fabricLinkOf(port.id)} down`])
       const seen = (await fabric.machine.ipJson<LinkView>(on.namespace, ['link', 'show'])).at(-1)
       assert.ok(seen?.flags.includes('UP') && !seen.flags.includes('LOWER_UP'), seen?.flags.join())
@@ -314,25 +318,25 @@ export function hostConformance(place: HostPlace): void {
   })
 
   test('the primary NIC and a machine with another SystemUUID are never changed', async () => {
-    const on = the(node)
+    const on = defined(node)
     const primary = [...cloudState.ports.values()].find(({ deviceId }) => deviceId === on.server.id)
     const before = await all(on)
-    assert.deepEqual(verdicts(await agent(on, [wish(the(primary), 0)])), ['multinic0 Failed DefaultRoute'])
+    assert.deepEqual(verdicts(await agent(on, [requestFor(defined(primary), 0)])), ['multinic0 Failed DefaultRoute'])
     assert.equal((await agent(on, [], { instanceId: '00000000-0000-0000-0000-000000000000' })).verdict, 'Failed')
     assert.deepEqual(await all(on), before)
   })
 
   test('after a reboot the files restore the NIC, and the agent changes nothing', async () => {
-    const on = the(node)
-    await withPorts([[on, the(storage)]], async port => {
-      await agent(on, [wish(port, 0)])
+    const on = defined(node)
+    await withPorts([[on, defined(storage)]], async port => {
+      await agent(on, [requestFor(port, 0)])
       const before = await all(on)
-      const { bootID: bootId } = on
+      const { bootID } = on
       await on.reboot()
-      assert.notEqual(on.bootID, bootId)
+      assert.notEqual(on.bootID, bootID)
       assert.equal((await readFile(join(on.root, 'proc/sys/kernel/random/boot_id'), 'utf8')).trim(), on.bootID)
       assert.deepEqual(await all(on), before)
-      assert.equal((await agent(on, [wish(port, 0)])).changed, 0)
+      assert.equal((await agent(on, [requestFor(port, 0)])).changed, 0)
     })
   })
 }

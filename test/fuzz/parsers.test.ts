@@ -93,16 +93,16 @@ test('the input of an agent: every mistake is told by its path', async () => {
   await fuzzDoor(
     brokenTexts([agentInput]),
     text => {
-      const { request: work, errors } = parseInput(text)
-      assert.equal(work === undefined, errors.length > 0)
+      const { request, errors } = parseInput(text)
+      assert.equal(request === undefined, errors.length > 0)
       for (const { path, message } of errors) assert.ok(path !== '' && message !== '')
-      for (const one of work?.interfaces ?? []) {
+      for (const one of request?.interfaces ?? []) {
         assert.match(one.name, /^multinic[0-9]$/)
         assert.match(one.macAddress, /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/)
         for (const word of [one.address, one.cidr, one.gateway, ...(one.addresses ?? [])])
           assert.match(word ?? '::', /^[0-9A-Fa-f:./]+$/, 'it goes to ip as an argument')
       }
-      return work ? 'taken' : 'refused'
+      return request ? 'taken' : 'refused'
     },
     { atLeast: { taken: 200, refused: 2_000 } },
   )

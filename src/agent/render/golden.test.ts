@@ -1,6 +1,6 @@
 /**
- * Every file that we render, held to a folder of expected texts. A new case is a new folder with an `input.json`; run with
- * UPDATE_GOLDEN=1 to write what is rendered, then read it.
+ * Compares every rendered file with its golden file. To add a case, create a folder with an `input.json`, run with
+ * UPDATE_GOLDEN=1 to write the files, and review them.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { Interface } from '../../contract/interfaces.ts'
+import { fromWireInterfaces, type WireInterface } from '../../contract/interfaces.ts'
 import { environment } from '../../runtime/env.ts'
 import { settingsFrom } from '../agent.fixture.ts'
 import { type BackendKind, backends } from '../config.ts'
@@ -31,10 +31,10 @@ const cases: Case[] = backends
     readdirSync(join(golden, backend)).map(name => {
       const folder = join(golden, backend, name)
       const input = JSON.parse(readFileSync(join(folder, 'input.json'), 'utf8')) as {
-        interface: Interface
+        interface: WireInterface
         env?: Record<string, string>
       }
-      const [nic] = desiredNics([input.interface], settingsFrom(input.env), () => false)
+      const [nic] = desiredNics(fromWireInterfaces([input.interface]), settingsFrom(input.env), () => false)
       assert.ok(nic)
       return { backend, folder, files: filesFor(backend, nic, hostPaths, Object.values(hostPaths)) }
     }),
@@ -73,12 +73,15 @@ for (const { backend, folder, files } of cases.filter(({ backend }) => backend =
       execFileSync(generator ?? '', ['--root-dir', root], { stdio: 'pipe' })
       const generated = join(root, 'run/systemd/network')
       const [network] = readdirSync(generated).filter(name => name.endsWith('.network'))
-      const said = readFileSync(join(generated, network ?? ''), 'utf8')
+      const generatedText = readFileSync(join(generated, network ?? ''), 'utf8')
       const text = Object.entries(files).find(([path]) => path.includes('/netplan/9'))?.[1].text ?? ''
       for (const [, address] of text.matchAll(/^ {8}- "([^"]+)"$/gm))
-        assert.ok(said.includes(`Address=${address}`), said)
-      assert.equal(said.match(/\[Route\]/g)?.length ?? 0, text.match(/^ {8}- to: .*\n {10}(scope|via)/gm)?.length ?? 0)
-      assert.equal(said.match(/Priority=/g)?.length ?? 0, text.match(/priority:/g)?.length ?? 0)
+        assert.ok(generatedText.includes(`Address=${address}`), generatedText)
+      assert.equal(
+        generatedText.match(/\[Route\]/g)?.length ?? 0,
+        text.match(/^ {8}- to: .*\n {10}(scope|via)/gm)?.length ?? 0,
+      )
+      assert.equal(generatedText.match(/Priority=/g)?.length ?? 0, text.match(/priority:/g)?.length ?? 0)
     } finally {
       rmSync(root, { recursive: true, force: true })
     }

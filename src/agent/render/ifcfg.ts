@@ -4,7 +4,7 @@
  * Pure. There is no validator for this format; golden files are the only test.
  */
 import type { Family } from '../../contract/address.ts'
-import { familyOf, type RouteSpec, type RuleSpec } from '../change.ts'
+import { destinationOf, familyOf, type RouteSpec, type RuleSpec } from '../change.ts'
 import type { DesiredNic } from '../desired.ts'
 
 export function ifcfgFiles(nic: DesiredNic, uuid: string): Record<string, string> {
@@ -55,7 +55,7 @@ function ifcfg(nic: DesiredNic, uuid: string): string[] {
 
 function routeLine(route: RouteSpec, device: string): string {
   return [
-    route.destination === 'default' ? (route.family === 4 ? '0.0.0.0/0' : '::/0') : route.destination,
+    destinationOf(route),
     ...(route.gateway ? [`via ${route.gateway}`] : []),
     `dev ${device}`,
     ...(route.source ? [`src ${route.source}`] : []),

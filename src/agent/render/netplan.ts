@@ -3,7 +3,7 @@
  *
  * Pure. Every string is quoted: YAML reads a MAC address of digits alone as a number.
  */
-import type { RouteSpec, RuleSpec } from '../change.ts'
+import { destinationOf, type RouteSpec, type RuleSpec } from '../change.ts'
 import type { DesiredNic } from '../desired.ts'
 
 export function netplanFile(nic: DesiredNic): string {
@@ -31,7 +31,7 @@ export function netplanFile(nic: DesiredNic): string {
 
 function routeKeys(route: RouteSpec): string[] {
   return [
-    `to: "${route.destination === 'default' ? everything(route) : route.destination}"`,
+    `to: "${destinationOf(route)}"`,
     ...(route.gateway ? [`via: "${route.gateway}"`] : ['scope: link']),
     ...(route.source ? [`from: "${route.source}"`] : []),
     ...(route.onlink ? ['on-link: true'] : []),
@@ -47,11 +47,6 @@ function ruleKeys(rule: RuleSpec): string[] {
     `table: ${rule.table}`,
     `priority: ${rule.priority}`,
   ]
-}
-
-/** Netplan before 0.103 does not know `default` as a destination. */
-function everything(route: RouteSpec): string {
-  return route.family === 4 ? '0.0.0.0/0' : '::/0'
 }
 
 function listOf<T>(key: string, items: readonly T[], lines: (item: T) => string[]): string[] {

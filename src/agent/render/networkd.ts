@@ -5,7 +5,7 @@
  * file, because Netplan has no key for noprefixroute, and from a foreign one with the same MAC address. It also keeps our
  * rules when networkd restarts before the next boot.
  */
-import type { RouteSpec, RuleSpec } from '../change.ts'
+import { destinationOf, type RouteSpec, type RuleSpec } from '../change.ts'
 import type { DesiredNic } from '../desired.ts'
 
 export function networkFile(nic: DesiredNic): string {
@@ -26,10 +26,9 @@ export function networkFile(nic: DesiredNic): string {
 }
 
 function routeSection(route: RouteSpec): string[] {
-  const everything = route.family === 4 ? '0.0.0.0/0' : '::/0'
   return [
     '[Route]',
-    `Destination=${route.destination === 'default' ? everything : route.destination}`,
+    `Destination=${destinationOf(route)}`,
     ...(route.gateway ? [`Gateway=${route.gateway}`] : route.family === 4 ? ['Scope=link'] : []),
     ...(route.source ? [`PreferredSource=${route.source}`] : []),
     ...(route.onlink ? ['GatewayOnLink=yes'] : []),

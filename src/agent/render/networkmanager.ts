@@ -5,7 +5,7 @@
  * `routing-rule1`, `routing-rule2`, …
  */
 import type { Family } from '../../contract/address.ts'
-import { familyOf, type RouteSpec, type RuleSpec } from '../change.ts'
+import { destinationOf, familyOf, type RouteSpec, type RuleSpec } from '../change.ts'
 import type { DesiredNic } from '../desired.ts'
 
 export function keyfile(nic: DesiredNic, uuid: string): string {
@@ -50,10 +50,8 @@ function family(nic: DesiredNic, of: Family): string[] {
 }
 
 function routeLines(route: RouteSpec, index: number): string[] {
-  const everything = route.family === 4 ? '0.0.0.0/0' : '::/0'
-  const destination = route.destination === 'default' ? everything : route.destination
   return [
-    `route${index + 1}=${destination},${route.gateway},${route.metric}`,
+    `route${index + 1}=${destinationOf(route)},${route.gateway},${route.metric}`,
     ...(route.onlink ? [`route${index + 1}_options=onlink=true`] : []),
   ]
 }

@@ -197,7 +197,7 @@ export function foreignState(node: RigNode, ourMacAddresses: readonly string[]):
     links.filter(link => ourMacAddresses.includes(String(link['address']))).map(link => link['ifname']),
   )
   const foreign = links.filter(link => !ours.has(link['ifname']))
-  const settled = foreign.map(({ operstate: _, addr_info, ...link }) => ({
+  const stable = foreign.map(({ operstate: _, addr_info, ...link }) => ({
     ...link,
     addresses: (addr_info as Record<string, unknown>[]).filter(address => address['scope'] !== '253'),
   }))
@@ -222,7 +222,7 @@ export function foreignState(node: RigNode, ourMacAddresses: readonly string[]):
     .filter(line => !ours.has(line.split('/')[6]))
     .sort()
   const files = diskOf(node, path => !/multinic/.test(path))
-  return JSON.stringify({ settled, routes, rules, settings, files }, undefined, 1)
+  return JSON.stringify({ stable, routes, rules, settings, files }, undefined, 1)
 }
 
 /** Files below the node's /etc with mode and text. */

@@ -1,0 +1,98 @@
+/**
+ * The formats on disk: an upgraded agent must read the journal and the records of an older one, and the other way round.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Host } from './host.ts'
+import { readJournal, writeJournal } from './journal.ts'
+import { parseRecord, recordText } from './ownership.ts'
+import { hostPaths } from './paths.ts'
+import { readRefusedAltnames, saveRefusedAltnames } from './refused-altnames.ts'
+import type { Unit } from './unit.ts'
+
+/** A disk in memory. */
+function memoryHost(): { host: Host; files: Map<string, string> } {
+  const files = new Map<string, string>()
+  const host = {
+    makeDirectory: () => {},
+    list: (directory: string) =>
+      [...files.keys()].filter(path => path.startsWith(`${directory}/`)).map(path => path.slice(directory.length + 1)),
+    readFile: (path: string) => ({ text: files.get(path) ?? '', mode: 0o600, uid: 0, gid: 0 }),
+    readValue: (path: string) => files.get(path)?.trim(),
+    writeFile: (path: string, { text }: { text: string }) => void files.set(path, text),
+    rename(from: string, to: string) {
+      files.set(to, files.get(from) ?? '')
+      files.delete(from)
+    },
+  }
+  return { host: host as unknown as Host, files }
+}
+
+const macAddress = 'fa:16:3e:00:00:01'
+
+test('the journal keeps the keys of the first release', () => {
+  const units: Unit[] = [
+    {
+      purpose: 'remove',
+      index: 1,
+      name: 'multinic1',
+      macAddress,
+      group: 'remove multinic1',
+      ifindex: 4,
+      changes: [{ kind: 'name', from: 'multinic1', to: 'mnpark4', park: true }],
+    },
+    {
+      purpose: 'apply',
+      index: 0,
+      name: 'multinic0',
+      macAddress,
+      ifindex: 3,
+      group: 'multinic0',
+      changes: [{ kind: 'manager', from: 'other', to: 'none' }],
+    },
+  ]
+  const onDisk =
+    '{"version":1,"bootId":"boot-1","units":[' +
+    '{"purpose":"remove","id":1,"name":"multinic1","mac":"fa:16:3e:00:00:01","group":"remove multinic1","ifindex":4,' +
+    '"changes":[{"kind":"name","from":"multinic1","to":"mnpark4","park":true}]},' +
+    '{"purpose":"apply","id":0,"name":"multinic0","mac":"fa:16:3e:00:00:01","ifindex":3,"group":"multinic0",' +
+    '"changes":[{"kind":"manager","from":"other","to":"none"}]}]}'
+  const { host, files } = memoryHost()
+  writeJournal(host, hostPaths, { bootID: 'boot-1', units })
+  assert.deepEqual([...files], [['/var/lib/multinic/journal/0001.json', onDisk]])
+  assert.deepEqual(readJournal(host, hostPaths), [{ bootID: 'boot-1', units }])
+})
+
+test('a record keeps the keys of the first release', () => {
+  const former = { name: 'ens4', mtu: 1500, up: false, sysctls: { 'ipv4.rp_filter': '0' }, managed: true as const }
+  const record = { version: 1 as const, id: 0, mac: macAddress, table: 100, portId: 'port-0', addresses: [], former }
+  const onDisk = `{
+  "version": 1,
+  "id": 0,
+  "mac": "fa:16:3e:00:00:01",
+  "table": 100,
+  "portId": "port-0",
+  "addresses": [],
+  "former": {
+    "name": "ens4",
+    "mtu": 1500,
+    "up": false,
+    "sysctls": {
+      "ipv4.rp_filter": "0"
+    },
+    "managed": true
+  }
+}
+`
+  assert.equal(recordText(record), onDisk)
+  assert.deepEqual(parseRecord(onDisk), record)
+})
+
+test('refused altnames keep the keys of the first release, and are forgotten after a reboot', () => {
+  const { host, files } = memoryHost()
+  saveRefusedAltnames(host, hostPaths, 'boot-1', ['port-0'])
+  const onDisk = '{"bootId":"boot-1","altnames":["port-0"]}\n'
+  assert.deepEqual([...files], [['/var/lib/multinic/refused-altnames.json', onDisk]])
+  assert.deepEqual(readRefusedAltnames(host, hostPaths, 'boot-1'), ['port-0'])
+  assert.deepEqual(readRefusedAltnames(host, hostPaths, 'boot-2'), [])
+})

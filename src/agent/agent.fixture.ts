@@ -2,9 +2,12 @@
  * Builders for tests of the agent: the observed state of a node with a primary NIC and unused NICs.
  */
 import type { Interface } from '../contract/interfaces.ts'
+import { type Change, describeChange } from './change.ts'
 import { parseSettings, type Settings } from './config.ts'
 import type { Address, Link, Observed, ObservedRoute, ObservedRule } from './observed.ts'
 import { hostPaths } from './paths.ts'
+import { type Plan, planRun } from './plan.ts'
+import { predictState } from './predict.ts'
 
 export const primaryMac = 'fa:16:3e:ff:00:00'
 
@@ -91,4 +94,29 @@ export function anInterface(index: number, values: Partial<Interface> = {}): Int
 
 export function settingsFrom(env: Record<string, string> = {}): Settings {
   return parseSettings(env).settings
+}
+
+export function planOf(observed: Observed, interfaces: readonly Interface[], env: Record<string, string> = {}): Plan {
+  const settings = settingsFrom(env)
+  return planRun({ interfaces, nodeAddresses: ['10.0.0.10'], settings, paths: hostPaths, observed })
+}
+
+/** The node after the plan. */
+export function afterPlan(
+  observed: Observed,
+  interfaces: readonly Interface[],
+  env: Record<string, string> = {},
+): Observed {
+  return predictState(observed, planOf(observed, interfaces, env).units)
+}
+
+/** One line per unit. */
+export function changesOf({ units }: Plan): string[] {
+  return units.map(unit => `${unit.name}: ${unit.changes.map(describeChange).join('; ')}`)
+}
+
+/** Changes of the kernel except sysctls. */
+export function kernelChangesOf({ units }: Plan): string[] {
+  const isKernel = ({ kind }: Change) => kind !== 'file' && kind !== 'sysctl'
+  return units.flatMap(unit => unit.changes.filter(isKernel).map(describeChange))
 }

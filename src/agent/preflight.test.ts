@@ -1,0 +1,182 @@
+/** The guards: which NICs the agent refuses to change, and why. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Interface } from '../contract/interfaces.ts'
+import {
+  afterPlan,
+  aLink,
+  aNode,
+  anAddress,
+  anInterface,
+  aRoute,
+  aRule,
+  changesOf,
+  kernelChangesOf,
+  macOf,
+  planOf,
+} from './agent.fixture.ts'
+import type { Observed } from './observed.ts'
+import { hostPaths } from './paths.ts'
+
+type Refused = [observed: Observed, expected: string, requested?: Partial<Interface>, env?: Record<string, string>]
+const up = { ifindex: 3, name: 'ens4', mac: macOf(0), up: true }
+const withLink = (values: Partial<Parameters<typeof aLink>[0]>, more: Partial<Observed> = {}): Observed => {
+  const node = aNode(1, more)
+  return { ...node, links: node.links.map(link => (link.ifindex === 3 ? aLink({ ...link, ...values }) : link)) }
+}
+const plus = (more: Partial<Observed>, base = aNode(1)): Observed => ({
+  ...base,
+  links: [...base.links, ...(more.links ?? [])],
+  addresses: [...base.addresses, ...(more.addresses ?? [])],
+  routes: [...base.routes, ...(more.routes ?? [])],
+  rules: [...base.rules, ...(more.rules ?? [])],
+  files: { ...base.files, ...more.files },
+  ...(more.apiPath ? { apiPath: more.apiPath } : {}),
+})
+const text = (content: string) => ({ text: content, mode: 0o600, uid: 0, gid: 0 })
+
+const refusals: Record<string, Refused> = {
+  'a NIC with a default route': [
+    plus({ routes: [aRoute(3, 'default', { gateway: '10.100.0.1', metric: 200 })] }),
+    'DefaultRoute: ens4 carries a default route via 10.100.0.1',
+  ],
+  'a NIC with a default route in a foreign table': [
+    plus({ routes: [aRoute(3, 'default', { table: 77 })] }),
+    'DefaultRoute: ens4 carries a default route in table 77',
+  ],
+  'a NIC with an IPv6 default route': [
+    plus({ routes: [aRoute(3, 'default', { family: 6, gateway: 'fe80::1', protocol: 9 })] }),
+    'DefaultRoute: ens4 carries a default route via fe80::1',
+  ],
+  'a NIC in a multipath default route': [
+    plus({ routes: [{ ...aRoute(2, 'default'), devices: [2, 3] }] }),
+    'DefaultRoute: ens4 carries a default route',
+  ],
+  'a NIC with the node’s address': [
+    plus({ addresses: [anAddress(3, '10.0.0.10/32')] }),
+    "NodeAddress: ens4 has the node's address 10.0.0.10/32",
+  ],
+  'a NIC with the route to the API server': [
+    plus({ apiPath: { ifindex: 3 } }),
+    'ApiServerPath: ens4 carries the route to the API server',
+  ],
+  'a NIC with a foreign route while the API server does not resolve': [
+    plus({ routes: [aRoute(3, '172.16.0.0/12')] }, withLink(up)),
+    'ApiServerPath: ens4 has a route to 172.16.0.0/12, which may lead to the API server: cannot resolve api.example.com',
+    {},
+    { KUBERNETES_SERVICE_HOST: 'api.example.com', PREFLIGHT_ALLOW_UP: 'true' },
+  ],
+  'an address outside its CIDR': [
+    aNode(1),
+    'AddressOutsideCidr: 10.200.0.10 is outside 10.100.0.0/24',
+    { address: '10.200.0.10' },
+  ],
+  'a member of a bond': [withLink({ master: 'bond0' }), 'LinkHasMaster: ens4 is a member of bond0'],
+  'a NIC that is up with a foreign address': [
+    plus({ addresses: [anAddress(3, '192.0.2.7/24')] }, withLink(up)),
+    'ForeignAddresses: ens4 is up and has address 192.0.2.7/24',
+  ],
+  'a NIC that is up with a foreign IPv6 address': [
+    plus({ addresses: [anAddress(3, '2001:db8::7/64')] }, withLink(up)),
+    'ForeignAddresses: ens4 is up and has address 2001:db8::7/64',
+  ],
+  'a NIC that is up with a foreign route': [
+    plus({ routes: [aRoute(3, '172.16.0.0/12')] }, withLink(up)),
+    'ForeignAddresses: ens4 is up and has a route to 172.16.0.0/12',
+  ],
+  'a NIC that a foreign file configures': [
+    plus({ files: { '/etc/netplan/50-cloud-init.yaml': text(`match: {macaddress: ${macOf(0).toUpperCase()}}`) } }),
+    `ForeignFile: /etc/netplan/50-cloud-init.yaml (written by cloud-init) configures ${macOf(0)}`,
+  ],
+  'a symbolic link at our path': [
+    plus({ files: { '/etc/netplan/90-multinic0.yaml': { ...text(''), special: true } } }),
+    'ForeignFile: /etc/netplan/90-multinic0.yaml is not a regular file; multinic needs this path',
+  ],
+  'a file of another user at our path': [
+    plus({ files: { '/etc/netplan/90-multinic0.yaml': { ...text(''), uid: 1000 } } }),
+    'ForeignFile: /etc/netplan/90-multinic0.yaml is owned by uid 1000, not by root; multinic needs this path',
+  ],
+  'a name that another device has': [
+    plus({ links: [aLink({ ifindex: 9, name: 'multinic0', macAddress: 'fa:16:3e:aa:aa:aa' })] }),
+    'InterfaceNameInUse: the device with MAC address fa:16:3e:aa:aa:aa is named multinic0',
+  ],
+  'a table with a foreign blackhole route': [
+    plus({ routes: [aRoute(0, '10.9.0.0/16', { table: 100, type: 6, devices: [] })] }),
+    'RoutingTableInUse: a route to 10.9.0.0/16 in table 100 is not from multinic',
+  ],
+  'a priority that a foreign rule uses': [
+    plus({ rules: [aRule({ plain: false, table: 254 })] }),
+    'RulePriorityInUse: a foreign rule with priority 10100 uses table 254',
+  ],
+  'an address that another NIC of the node has': [
+    plus({ addresses: [anAddress(2, '10.100.0.10/16')] }),
+    'AddressConflict: ens3 on this node already has 10.100.0.10/16',
+  ],
+  'an MTU above the maximum of the device': [
+    withLink({ maxMtu: 1500 }),
+    'MtuTooLarge: MTU 9000 exceeds the maximum of ens4, 1500',
+    { mtu: 9000 },
+  ],
+  'two devices with one MAC address': [
+    plus({ links: [aLink({ ifindex: 9, name: 'ens9', macAddress: macOf(0) })] }),
+    `NicAmbiguous: ens4 and ens9 have the same MAC address ${macOf(0)}`,
+  ],
+  'a host without a known backend': [
+    aNode(1, { directories: [hostPaths.state] }),
+    'BackendUnknown: no /etc/netplan, no /etc/NetworkManager/system-connections, no /etc/sysconfig/network-scripts',
+  ],
+}
+
+for (const [name, [observed, expected, requested, env]] of Object.entries(refusals)) {
+  test(`${name} is refused, and nothing changes`, () => {
+    const planned = planOf(observed, [anInterface(0, requested)], env)
+    const refusal = planned.refused.get(0)
+    assert.equal(refusal && `${refusal.reason}: ${refusal.message}`, expected)
+    assert.deepEqual(changesOf(planned), [])
+    // PREFLIGHT_ALLOW_UP overrides one reason only.
+    const allowed = planOf(observed, [anInterface(0, requested)], { ...env, PREFLIGHT_ALLOW_UP: 'true' }).refused.get(0)
+    assert.equal(allowed?.message, refusal?.reason === 'ForeignAddresses' ? undefined : refusal?.message)
+  })
+}
+
+test('while the API server does not resolve, a NIC without a foreign route is accepted', () => {
+  const planned = planOf(aNode(1), [anInterface(0)], { KUBERNETES_SERVICE_HOST: 'api.example.com' })
+  assert.deepEqual([planned.refused.size, planned.units.length], [0, 1])
+})
+
+test('PREFLIGHT_ALLOW_UP accepts a NIC in use and keeps its foreign addresses', () => {
+  const observed = plus({ addresses: [anAddress(3, '192.0.2.7/24')] }, withLink(up))
+  const planned = planOf(observed, [anInterface(0)], { PREFLIGHT_ALLOW_UP: 'true' })
+  assert.deepEqual([...planned.refused], [])
+  assert.ok(!kernelChangesOf(planned).some(line => line.includes('192.0.2.7')))
+})
+
+test('a VLAN, macvlan, veth, bond or bond member with the same MAC address is not the NIC', () => {
+  const observed = plus({
+    links: [
+      aLink({ ifindex: 5, name: 'mac0', kind: 'macvlan' }),
+      aLink({ ifindex: 6, name: 'veth0', kind: 'veth' }),
+      aLink({ ifindex: 7, name: 'ens4.5', kind: 'vlan' }),
+      aLink({ ifindex: 8, name: 'bond0', kind: 'bond' }),
+      aLink({ ifindex: 9, name: 'ens9', permanentMacAddress: 'fa:16:3e:99:99:99', master: 'bond0' }),
+    ],
+  })
+  assert.deepEqual(
+    planOf(observed, [anInterface(0)]).accepted.map(({ link }) => link.name),
+    ['ens4'],
+  )
+})
+
+test('a foreign file at our path makes no NIC ours, and prevents the removal of ours', () => {
+  const path = '/etc/netplan/90-multinic0.yaml'
+  const theirs = { ...text(`match: {macaddress: ${macOf(0)}}`), uid: 1000 }
+  const never = planOf(plus({ files: { [path]: theirs } }, withLink(up)), [])
+  assert.deepEqual([changesOf(never), never.unremovable], [[], []])
+  const ours = afterPlan(aNode(1), [anInterface(0)])
+  const taken = planOf({ ...ours, files: { ...ours.files, [path]: theirs } }, [])
+  assert.deepEqual(changesOf(taken), [])
+  assert.deepEqual(
+    taken.unremovable.map(({ name, refusal }) => [name, refusal.reason]),
+    [['multinic0', 'ForeignFile']],
+  )
+})

@@ -37,7 +37,7 @@ before(async () => {
   open = await startInventory({
     ...usual,
     env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'open.db') },
-    also(app) {
+    addRoutes(app) {
       app.get(verdictsPath, async request => {
         const { port, vm } = request.query as Record<string, string | undefined>
         const asked = (one: OperatorVerdict) =>

@@ -21,7 +21,7 @@ before(async () => {
   inventory = await startInventory({
     env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'inventory.db') },
     log: silent,
-    also(app) {
+    addRoutes(app) {
       const skipped = {
         config: 'ns/main',
         vm: 'vm-w1',

@@ -20,6 +20,13 @@ export function fieldErrors(error: z.ZodError, at = ''): { path: string; message
   return error.issues.map(issue => ({ path: pathText(issue.path, at), message: issue.message }))
 }
 
+/** The first errors in one line, for `detail` of a problem. */
+export function summaryOf(errors: readonly { path: string; message: string }[]): string {
+  const shown = errors.slice(0, 5).map(({ path, message }) => (path ? `${path}: ${message}` : message))
+  const more = errors.length - shown.length
+  return [...shown, ...(more > 0 ? [`${more} more`] : [])].join('; ')
+}
+
 function pathText(path: readonly PropertyKey[], at: string): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`

@@ -1,5 +1,5 @@
 /**
- * The routes of the inventory API as data: the app registers these, and the OpenAPI page is made of them.
+ * Routes of the inventory API as data. The app registers them, and the OpenAPI document is generated from them.
  */
 import { z } from 'zod'
 import {
@@ -14,15 +14,15 @@ import {
 import type { Api } from '../contract/openapi.ts'
 
 const headers = {
-  authorization: 'Bearer token, where a token file is set.',
-  'if-none-match': 'ETag of an earlier answer.',
+  authorization: 'Bearer token. Required for reads if a token file is set, and for all writes.',
+  'if-none-match': 'ETag of an earlier response.',
 }
-const unchanged = { 304: { description: 'Nothing has changed.' } }
-/** Who may not ask, who asks too much, and a database that is away. */
-const always = [401, 403, 429, 503]
+const notModified = { 304: { description: 'Not modified since that ETag.' } }
+/** Access denied, rate limit exceeded, database unavailable. */
+const common = [401, 403, 429, 503]
 const records = z.array(inventoryRecord)
-const ofNode = { providerId: 'Needed only where several providers have a node of this name.' }
-const at = 'State at this time (RFC 3339) instead of now.'
+const ofNode = { providerId: 'Required if several providers have a node of this name.' }
+const at = 'State at this time (RFC 3339). Default: now.'
 
 export const rootPath = '/v1/inventory'
 export const inventoryPath = `${rootPath}/node-configs`
@@ -30,129 +30,133 @@ export const interfacesPath = '/v1/interfaces'
 
 export const inventoryApi: Api = {
   title: 'MultiNIC inventory API',
-  description: 'What every node was given and has, why, since when, and what it had before.',
+  description: 'Requested and observed network interfaces of every node, with their history.',
   version: '1.0',
   routes: [
     {
       method: 'get',
       path: inventoryPath,
-      summary: 'Records of nodes, in the order of provider and name.',
+      summary: 'List node records, sorted by provider and name.',
       headers,
       query: {
         providerId: 'Only nodes of this provider.',
         nodeName: 'Only nodes of this name.',
-        instanceId: 'Only the node that is this VM.',
+        instanceId: 'Only nodes with this OpenStack VM ID.',
         state: 'Only nodes in this state: Pending, InProgress, Configured or Failed.',
         networkId: 'Only nodes with an interface in this network.',
         subnetId: 'Only nodes with an interface in this subnet.',
-        source: 'Only nodes with an interface from this OpenstackConfig (namespace/name).',
-        q: 'Beginning of an IP or MAC address, of a port id, a VM id, a node name or a provider id.',
+        source: 'Only nodes with an interface of this OpenstackConfig (namespace/name).',
+        q: 'Prefix of an IP address, MAC address, port ID, VM ID, node name or provider ID.',
         at,
-        limit: 'At most so many; a Link header then leads to the next page.',
-        cursor: 'Where the next page starts, from the Link header.',
-        format: 'csv gives one line an interface instead.',
+        limit: 'Page size; the Link header points to the next page.',
+        cursor: 'Start of the next page, from the Link header.',
+        format: '`csv`: one line per interface instead of JSON.',
       },
-      answers: { 200: { description: 'The records.', body: records }, ...unchanged },
-      problems: [400, ...always],
+      answers: { 200: { description: 'Node records.', body: records }, ...notModified },
+      problems: [400, ...common],
     },
     {
       method: 'get',
       path: `${inventoryPath}/{nodeName}`,
-      summary: 'The record of one node.',
+      summary: 'Get the record of one node.',
       headers,
       query: { ...ofNode, at },
-      answers: { 200: { description: 'The record.', body: inventoryRecord }, ...unchanged },
-      problems: [400, 404, ...always],
+      answers: { 200: { description: 'Node record.', body: inventoryRecord }, ...notModified },
+      problems: [400, 404, ...common],
     },
     {
       method: 'get',
       path: `${inventoryPath}/{nodeName}/history`,
-      summary: 'What changed on one node, newest first, with the record before and after.',
+      summary: 'List changes of one node, newest first, with the record before and after each change.',
       headers,
-      query: { ...ofNode, limit: 'At most so many, 100 when absent.', before: 'Only entries older than this id.' },
-      answers: { 200: { description: 'The history.', body: z.array(historyEntry) }, ...unchanged },
-      problems: [400, 404, ...always],
+      query: {
+        ...ofNode,
+        limit: 'Maximum number of entries. Default: 100.',
+        before: 'Only entries older than this ID.',
+      },
+      answers: { 200: { description: 'History entries.', body: z.array(historyEntry) }, ...notModified },
+      problems: [400, 404, ...common],
     },
     {
       method: 'get',
       path: `${rootPath}/history`,
-      summary: 'What changed anywhere, newest first.',
+      summary: 'List changes of all nodes, newest first.',
       headers,
       query: {
-        providerId: 'Only of this provider.',
-        limit: 'At most so many, 100 when absent.',
-        before: 'Only entries older than this id.',
+        providerId: 'Only nodes of this provider.',
+        limit: 'Maximum number of entries. Default: 100.',
+        before: 'Only entries older than this ID.',
       },
-      answers: { 200: { description: 'The history.', body: z.array(historyEntry) }, ...unchanged },
-      problems: [400, ...always],
+      answers: { 200: { description: 'History entries.', body: z.array(historyEntry) }, ...notModified },
+      problems: [400, ...common],
     },
     {
       method: 'get',
       path: `${rootPath}/search`,
-      summary: 'Single values by their beginning: addresses, MACs, ports, VMs, nodes, and where they are.',
+      summary: 'Find addresses, MAC addresses, ports, VMs and nodes by prefix.',
       headers,
-      query: { q: 'Beginning of the value.', limit: 'At most so many, 50 when absent.' },
+      query: { q: 'Prefix of the value.', limit: 'Maximum number of matches. Default: 50.' },
       required: ['q'],
-      answers: { 200: { description: 'The values.', body: z.array(searchHit) }, ...unchanged },
-      problems: [400, ...always],
+      answers: { 200: { description: 'Matches, each with its location.', body: z.array(searchHit) }, ...notModified },
+      problems: [400, ...common],
     },
     {
       method: 'get',
       path: `${rootPath}/deviations`,
-      summary: 'Interfaces that are not as they were asked for.',
+      summary: 'List interfaces whose state differs from the request.',
       headers,
-      query: { providerId: 'Only of this provider.' },
-      answers: { 200: { description: 'The interfaces.', body: z.array(deviation) }, ...unchanged },
-      problems: always,
+      query: { providerId: 'Only nodes of this provider.' },
+      answers: { 200: { description: 'Interfaces with their differences.', body: z.array(deviation) }, ...notModified },
+      problems: common,
     },
     {
       method: 'get',
       path: `${rootPath}/events`,
-      summary: 'Every change as it happens, as server-sent events: the entry of the history, its id to resume from.',
+      summary: 'Stream history entries as server-sent events. The event ID is the ID of the entry.',
       headers: {
         authorization: headers.authorization,
-        'last-event-id': 'Id of the last event that was seen: those after it come first.',
+        'last-event-id': 'ID of the last received event. The stream resumes after it.',
       },
-      query: { providerId: 'Only of this provider.', after: 'As last-event-id.' },
-      answers: { 200: { description: 'The stream.', type: 'text/event-stream' } },
-      problems: [400, ...always],
+      query: { providerId: 'Only nodes of this provider.', after: 'Same as last-event-id.' },
+      answers: { 200: { description: 'Event stream.', type: 'text/event-stream' } },
+      problems: [400, ...common],
     },
     {
       method: 'put',
       path: recordsPath,
-      summary: 'Write records. Only differences are written, and each becomes history. Needs an admin token.',
+      summary: 'Write node records. Each difference becomes a history entry. Requires an admin token.',
       headers,
       required: ['authorization'],
       body: inventoryWrites,
-      answers: { 204: { description: 'They are written.' } },
-      problems: [400, 413, 415, ...always],
+      answers: { 204: { description: 'All records are stored.' } },
+      problems: [400, 413, 415, ...common],
     },
     {
       method: 'get',
       path: `${interfacesPath}/providers`,
-      summary: 'Providers with their nodes.',
+      summary: 'List providers with their nodes.',
       headers,
-      answers: { 200: { description: 'The providers.', body: providerCatalog }, ...unchanged },
-      problems: always,
+      answers: { 200: { description: 'Providers.', body: providerCatalog }, ...notModified },
+      problems: common,
     },
     {
       method: 'get',
       path: `${interfacesPath}/node-configs`,
-      summary: 'Records of the nodes of one provider.',
+      summary: 'List node records of one provider.',
       headers,
-      query: { providerId: 'The provider.' },
+      query: { providerId: 'Provider ID.' },
       required: ['providerId'],
-      answers: { 200: { description: 'The records; none for an unknown provider.', body: records }, ...unchanged },
-      problems: [400, ...always],
+      answers: { 200: { description: 'Node records; empty for an unknown provider.', body: records }, ...notModified },
+      problems: [400, ...common],
     },
     {
       method: 'get',
       path: `${interfacesPath}/node-configs/by-instance/{instanceId}`,
-      summary: 'Records of the node that is this VM.',
+      summary: 'List records of the node with this OpenStack VM ID.',
       headers,
-      query: { providerId: 'Only of this provider.' },
-      answers: { 200: { description: 'The records.', body: records }, ...unchanged },
-      problems: [400, 404, ...always],
+      query: { providerId: 'Only nodes of this provider.' },
+      answers: { 200: { description: 'Node records.', body: records }, ...notModified },
+      problems: [400, 404, ...common],
     },
   ],
 }

@@ -65,7 +65,7 @@ async function get(url: string, app = open, token?: string) {
 const names = (records: { providerId: string; nodeName: string }[]) =>
   records.map(({ providerId, nodeName }) => `${providerId}/${nodeName}`)
 
-test('a record has the fields of older versions under their names', async () => {
+test('a record has the fields of older versions with the same names', async () => {
   const { json } = await get('/v1/inventory/node-configs/w2')
   const record = inventoryRecord.parse(json)
   assert.deepEqual(Object.keys(record).slice(0, 6), [
@@ -80,7 +80,7 @@ test('a record has the fields of older versions under their names', async () => 
   assert.match(record.updatedAt, /^\d{4}-\d{2}-\d{2}T.*Z$/)
 })
 
-test('a reason comes with its remedy, of the node and of the interface', async () => {
+test('reasons of nodes and interfaces come with their remedies', async () => {
   const { json } = await get('/v1/inventory/node-configs/w2')
   assert.match(json.remedy, /interfaceStatuses/)
   assert.equal(json.interfaces[0].remedy, 'Rename that device.')
@@ -116,26 +116,26 @@ for (const [url, expected] of Object.entries(lists)) {
 const refusals: Record<string, [status: number, detail: RegExp]> = {
   '/v1/inventory/node-configs/unknown': [404, /^not found$/],
   '/v1/inventory/node-configs/unknown/history': [404, /^not found$/],
-  '/v1/inventory/node-configs/w1': [400, /^providerId required: w1 is a node of p1, p2$/],
+  '/v1/inventory/node-configs/w1': [400, /^providerId required: several providers have a node w1: p1, p2$/],
   '/v1/inventory/node-configs/w1/history': [400, /^providerId required/],
   '/v1/interfaces/node-configs': [400, /^providerId required$/],
   '/v1/interfaces/node-configs/by-instance/unknown': [404, /^not found$/],
   '/v1/interfaces/node-configs/by-instance/%20': [400, /^instanceId required$/],
   '/v1/inventory/node-configs?limit=0': [400, /^limit must be/],
-  '/v1/inventory/node-configs?cursor=nonsense': [400, /^cursor is not/],
+  '/v1/inventory/node-configs?cursor=nonsense': [400, /^cursor is invalid/],
   '/v1/inventory/node-configs?at=yesterday': [400, /^at must be/],
   '/v1/elsewhere': [404, /no route for GET/],
 }
 
 for (const [url, [status, detail]] of Object.entries(refusals)) {
-  test(`${url} is answered ${status}`, async () => {
+  test(`${url} returns ${status}`, async () => {
     const answer = await get(url)
     assert.equal(answer.status, status)
     assert.match(problem.parse(answer.json).detail, detail)
   })
 }
 
-test('a page leads to the next', async () => {
+test('the Link header points to the next page', async () => {
   const first = await get('/v1/inventory/node-configs?limit=2')
   assert.deepEqual(names(first.json), ['p1/w1', 'p1/w2'])
   const next = /^<(.*)>; rel="next"$/.exec(String(first.headers['link']))?.[1] ?? assert.fail('no next page')
@@ -144,7 +144,7 @@ test('a page leads to the next', async () => {
   assert.equal(second.headers['link'], undefined)
 })
 
-test('history tells what changed, and the state at a time is what was known then', async () => {
+test('history lists the changes, and ?at= returns the state at that time', async () => {
   const { json } = await get('/v1/inventory/node-configs/w2/history')
   const entries = json.map((entry: unknown) => historyEntry.parse(entry))
   assert.deepEqual(
@@ -158,7 +158,7 @@ test('history tells what changed, and the state at a time is what was known then
   assert.equal(then.json.state, undefined)
 })
 
-test('a read is answered 304 until something changes', async () => {
+test('a read returns 304 until something changes', async () => {
   const url = '/v1/interfaces/node-configs?providerId=p2'
   const { headers } = await get(url)
   const again = () => open.inject({ url, headers: { 'if-none-match': String(headers['etag']) } })
@@ -167,7 +167,7 @@ test('a read is answered 304 until something changes', async () => {
   assert.equal((await again()).statusCode, 200)
 })
 
-test('search, deviations, the history of all and a table', async () => {
+test('search, deviations, the history of all nodes and CSV', async () => {
   const hits = (await get('/v1/inventory/search?q=port-w1-1')).json.map((hit: unknown) => searchHit.parse(hit))
   assert.deepEqual(hits, [
     { kind: 'port', value: 'port-w1-1', providerId: 'p1', nodeName: 'w1', interface: 'multinic1' },
@@ -182,10 +182,10 @@ test('search, deviations, the history of all and a table', async () => {
   assert.equal(table.body.trimEnd().split('\r\n').length, 4)
 })
 
-test('changes are told as they happen, and a reader that comes back gets what it missed', async () => {
+test('the event stream sends changes as they happen, and a reader that reconnects gets the changes it missed', async () => {
   const app = createInventoryApp({ store, auth: await openInventoryAuth(undefined, silent), log: silent })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
-  async function listen(headers: Record<string, string>) {
+  async function connect(headers: Record<string, string>) {
     const { body } = await request(`${url}/v1/inventory/events?providerId=live`, { headers })
     const events: { id: string; what: string }[] = []
     const ended = (async () => {
@@ -197,29 +197,29 @@ test('changes are told as they happen, and a reader that comes back gets what it
           events.push({ id, what })
       }
     })().catch(() => {})
-    return { events, ended, leave: () => body.destroy() }
+    return { events, ended, disconnect: () => body.destroy() }
   }
   const what = ({ events }: { events: { what: string }[] }) => events.map(event => event.what).join(' ')
-  const first = await listen({})
+  const first = await connect({})
   await store.put([aWrite('x', { providerId: 'live' }), aWrite('y', { providerId: 'other' })])
   await eventually(() => assert.equal(what(first), 'created'))
-  first.leave()
+  first.disconnect()
   await first.ended
   await store.put([aWrite('x', { providerId: 'live', nics: 2 })])
   await store.put([aWrite('x', { providerId: 'live', removed: true })])
-  const second = await listen({ 'last-event-id': first.events[0]?.id ?? '' })
+  const second = await connect({ 'last-event-id': first.events[0]?.id ?? '' })
   await eventually(() => assert.equal(what(second), 'config removed'))
-  const fromElsewhere = await listen({ 'last-event-id': '999999999' })
+  const withUnknownId = await connect({ 'last-event-id': '999999999' })
   await store.put([aWrite('z', { providerId: 'live' })])
-  await eventually(() => assert.equal(what(fromElsewhere), 'created'))
+  await eventually(() => assert.equal(what(withUnknownId), 'created'))
   await store.put([aWrite('z', { providerId: 'live', removed: true })])
-  fromElsewhere.leave()
-  await fromElsewhere.ended
+  withUnknownId.disconnect()
+  await withUnknownId.ended
   await app.close()
   await second.ended
 })
 
-test('a reader that missed a thousand changes gets them all in one go', async () => {
+test('a reader that missed a thousand changes gets all of them', async () => {
   const app = createInventoryApp({ store, auth: await openInventoryAuth(undefined, silent), log: silent })
   try {
     const url = await app.listen({ port: 0, host: '127.0.0.1' })
@@ -234,7 +234,7 @@ test('a reader that missed a thousand changes gets them all in one go', async ()
       rest = (rest + piece).slice(1 - mark.length)
       if (events >= many.length) break
     }
-    assert.ok(bytes > 1.5 * 1024 * 1024, `${bytes} bytes are no more than a reader may leave unread`)
+    assert.ok(bytes > 1.5 * 1024 * 1024, `${bytes} bytes do not exceed the limit of unread data`)
     await store.put(many.map(write => ({ ...write, removed: true })))
   } finally {
     await app.close()
@@ -252,12 +252,12 @@ test('providers are listed with their nodes', async () => {
   )
 })
 
-test('writing needs an admin token, and a removed node keeps its history', async () => {
+test('writing requires an admin token, and a removed node keeps its history', async () => {
   const put = (app: FastifyInstance, token: string, payload: object) =>
     app.inject({ method: 'PUT', url: '/v1/inventory/records', headers: { authorization: `Bearer ${token}` }, payload })
   const records = [aWrite('sent', { providerId: 'remote' })]
   assert.equal((await put(open, admin, { records })).statusCode, 403)
-  assert.equal((await put(closed, 'nobody-knows-this-one', { records })).statusCode, 401)
+  assert.equal((await put(closed, 'an-unknown-token', { records })).statusCode, 401)
   assert.equal((await put(closed, reader, { records })).statusCode, 403)
   assert.equal((await store.list({ providerId: 'remote' })).length, 0)
 
@@ -278,7 +278,7 @@ test('writing needs an admin token, and a removed node keeps its history', async
   assert.equal((await get('/v1/inventory/node-configs/sent/history')).json.length, 2)
 })
 
-test('with a token file reads need a token too; without one they are open, and /readyz says so', async () => {
+test('reads require a token if a token file is set; otherwise everyone may read, and /readyz warns', async () => {
   for (const url of Object.keys(lists)) assert.equal((await get(url, closed)).status, 401, url)
   assert.equal((await get('/v1/interfaces/providers', closed, reader)).status, 200)
   assert.equal((await get('/v1/interfaces/providers', closed, admin)).status, 200)
@@ -287,13 +287,13 @@ test('with a token file reads need a token too; without one they are open, and /
   assert.deepEqual((await get('/readyz', closed)).json.warnings, [])
 })
 
-test('another method is a 405 that says which one to use', async () => {
+test('a wrong method returns 405 with the allowed methods', async () => {
   const answer = await open.inject({ method: 'POST', url: '/v1/interfaces/providers' })
   assert.equal(answer.statusCode, 405)
   assert.equal(answer.headers['allow'], 'GET')
 })
 
-test('the page, the document and the metrics are served', async () => {
+test('the API documentation, the OpenAPI document and the metrics are served', async () => {
   assert.match((await get('/openapi.yaml')).body, /^openapi: 3\.1\.0/)
   assert.ok((await get('/openapi.json')).json.paths['/v1/interfaces/providers'])
   assert.match((await get('/docs')).body, /inventory API/)

@@ -1,11 +1,10 @@
 /**
- * The inventory over HTTP: two older families of reads, search, history, changes as they happen, and the writes of an
- * operator elsewhere.
+ * The inventory over HTTP: reads, search, history, an event stream of changes, and writes of a remote operator.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Deviation, type InventoryRecord, inventoryWrites, recordsPath } from '../contract/inventory.ts'
 import { openApiDocument } from '../contract/openapi.ts'
-import { fieldErrors } from '../contract/problem.ts'
+import { fieldErrors, summaryOf } from '../contract/problem.ts'
 import { type EventStream, eventStreams } from '../server/event-stream.ts'
 import { type Handler, isNotModified, nextLink, serveApi } from '../server/routes.ts'
 import { createApp, HttpProblem } from '../server/server.ts'
@@ -13,28 +12,37 @@ import type { Log } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { interfacesPath, inventoryApi, inventoryPath, rootPath } from './api.ts'
 import type { InventoryAuth } from './auth.ts'
-import { begun, csvTexts, jsonTexts } from './bodies.ts'
 import { csvOf } from './csv.ts'
 import { serveDashboard } from './dashboard.ts'
 import { deviationsOf } from './deviations.ts'
-import { cursorOf, filterFrom, given, numberIn, onlyOne, paramsOf, timeIn, valuesIn } from './query.ts'
+import {
+  cursorOf,
+  filterFrom,
+  integerValue,
+  optionalValue,
+  paramsOf,
+  queryValues,
+  singleProvider,
+  timeValue,
+} from './query.ts'
 import { limitRate } from './rate-limit.ts'
 import { withRemedies } from './rows.ts'
 import type { Store } from './store.ts'
+import { csvChunks, jsonChunks, startStream } from './streaming.ts'
 
 export interface InventoryAppOptions {
   store: Store
   auth: InventoryAuth
   log: Log
-  /** Where the bundled dashboard is; found by itself when absent. */
+  /** Directory of the bundled dashboard. Default: next to the program, or `dist/web` of a checkout. */
   webDir?: string | undefined
-  /** Requests a second from one address; 0 or absent means any number. */
+  /** Requests per second from one address. 0: no limit. */
   rateLimit?: number
 }
 
-const longestPage = 5_000
-const anyId = Number.MAX_SAFE_INTEGER
-const againMs = 2_000
+const maxPageSize = 5_000
+const maxId = Number.MAX_SAFE_INTEGER
+const retryMs = 2_000
 
 export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: InventoryAppOptions): FastifyInstance {
   const metrics = createMetrics('inventory', { process: true })
@@ -49,45 +57,49 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
   if (rateLimit > 0) limitRate(app, rateLimit)
   const streams = eventStreams(app)
 
-  /** The one node of this name, now or then. */
-  async function theNode(request: FastifyRequest): Promise<InventoryRecord> {
+  /** The single node of this name, now or at the time of the query. */
+  async function findNode(request: FastifyRequest): Promise<InventoryRecord> {
     const { nodeName } = paramsOf(request)
-    const query = valuesIn(request)
-    const at = timeIn(query, 'at')
-    const filter = { nodeName, ...given('providerId', query) }
+    const query = queryValues(request)
+    const at = timeValue(query, 'at')
+    const filter = { nodeName, ...optionalValue('providerId', query) }
     const found = at === undefined ? await store.list(filter) : await store.at(at, filter)
     const providers = found.map(({ providerId }) => providerId)
-    const providerId = onlyOne(nodeName, providers)
+    const providerId = singleProvider(nodeName, providers)
     return found.find(record => record.providerId === providerId) as InventoryRecord
   }
 
-  /** Answers with `body` unless the caller has it already: the version of the store is the ETag of every read. */
-  async function answer(request: FastifyRequest, reply: FastifyReply, body: () => Promise<unknown>): Promise<unknown> {
+  /** The version of the store is the ETag of every read. */
+  async function sendJson(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    body: () => Promise<unknown>,
+  ): Promise<unknown> {
     if (isNotModified(request, reply, await store.version())) return reply.code(304).send()
     return reply.type('application/json').send(`${JSON.stringify(await body())}\n`)
   }
 
-  /** All records, however many: sent while the next are read. */
-  async function answerPages(
+  /** Sends each page while the next one is read. */
+  async function sendPages(
     request: FastifyRequest,
     reply: FastifyReply,
     pages: AsyncGenerator<InventoryRecord[]>,
   ): Promise<unknown> {
     if (isNotModified(request, reply, await store.version())) return reply.code(304).send()
-    return reply.type('application/json').send(await begun(jsonTexts(pages)))
+    return reply.type('application/json').send(await startStream(jsonChunks(pages)))
   }
 
   const handlers: Record<string, Handler> = {
     [`get ${inventoryPath}`]: async (request, reply) => {
-      const query = valuesIn(request)
-      const [limit, at] = [numberIn(query, 'limit', 1, longestPage), timeIn(query, 'at')]
+      const query = queryValues(request)
+      const [limit, at] = [integerValue(query, 'limit', 1, maxPageSize), timeValue(query, 'at')]
       const filter = { ...filterFrom(query), ...(limit === undefined ? {} : { limit: limit + 1 }) }
       const isCsv = query['format'] === 'csv'
       if (isCsv && isNotModified(request, reply, await store.version())) return reply.code(304).send()
       if (isCsv) reply.header('content-disposition', 'attachment; filename="node-configs.csv"')
       if (limit === undefined && isCsv)
-        return reply.type('text/csv; charset=utf-8').send(await begun(csvTexts(store.pages(filter, at))))
-      if (limit === undefined) return answerPages(request, reply, store.pages(filter, at))
+        return reply.type('text/csv; charset=utf-8').send(await startStream(csvChunks(store.pages(filter, at))))
+      if (limit === undefined) return sendPages(request, reply, store.pages(filter, at))
       const page = async () => {
         const found = at === undefined ? await store.list(filter) : await store.at(at, filter)
         const shown = found.slice(0, limit)
@@ -96,83 +108,89 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
         return shown
       }
       if (isCsv) return reply.type('text/csv; charset=utf-8').send(csvOf(await page()))
-      return answer(request, reply, async () => (await page()).map(withRemedies))
+      return sendJson(request, reply, async () => (await page()).map(withRemedies))
     },
 
     [`get ${inventoryPath}/{nodeName}`]: (request, reply) =>
-      answer(request, reply, async () => withRemedies(await theNode(request))),
+      sendJson(request, reply, async () => withRemedies(await findNode(request))),
 
     [`get ${inventoryPath}/{nodeName}/history`]: async (request, reply) => {
       const { nodeName } = paramsOf(request)
-      const query = valuesIn(request)
-      const [limit = 100, before = anyId] = [numberIn(query, 'limit', 1, 1_000), numberIn(query, 'before', 1, anyId)]
-      // A node that was removed has its history still.
-      const providerId = query['providerId'] ?? onlyOne(nodeName, await store.providersOf(nodeName))
+      const query = queryValues(request)
+      const [limit = 100, before = maxId] = [
+        integerValue(query, 'limit', 1, 1_000),
+        integerValue(query, 'before', 1, maxId),
+      ]
+      // A removed node still has a history.
+      const providerId = query['providerId'] ?? singleProvider(nodeName, await store.providersOf(nodeName))
       const entries = await store.history({ providerId, nodeName, limit, before })
-      if (entries.length === 0 && before === anyId) throw new HttpProblem(404, 'not found')
-      return answer(request, reply, async () => entries)
+      if (entries.length === 0 && before === maxId) throw new HttpProblem(404, 'not found')
+      return sendJson(request, reply, async () => entries)
     },
 
     [`get ${rootPath}/history`]: async (request, reply) => {
-      const query = valuesIn(request)
-      const [limit = 100, before = anyId] = [numberIn(query, 'limit', 1, 1_000), numberIn(query, 'before', 1, anyId)]
-      return answer(request, reply, () => store.history({ ...given('providerId', query), limit, before }))
+      const query = queryValues(request)
+      const [limit = 100, before = maxId] = [
+        integerValue(query, 'limit', 1, 1_000),
+        integerValue(query, 'before', 1, maxId),
+      ]
+      return sendJson(request, reply, () => store.history({ ...optionalValue('providerId', query), limit, before }))
     },
 
     [`get ${rootPath}/search`]: async (request, reply) => {
-      const query = valuesIn(request)
+      const query = queryValues(request)
       const { q } = query
       if (q === undefined) throw new HttpProblem(400, 'q required')
-      const limit = numberIn(query, 'limit', 1, 1_000)
-      return answer(request, reply, () => store.find(q.trim(), limit))
+      const limit = integerValue(query, 'limit', 1, 1_000)
+      return sendJson(request, reply, () => store.find(q.trim(), limit))
     },
 
     [`get ${rootPath}/deviations`]: (request, reply) =>
-      answer(request, reply, async () => {
+      sendJson(request, reply, async () => {
         const found: Deviation[] = []
-        for await (const page of store.pages(given('providerId', valuesIn(request))))
+        for await (const page of store.pages(optionalValue('providerId', queryValues(request))))
           found.push(...page.flatMap(deviationsOf))
         return found
       }),
 
     [`get ${rootPath}/events`]: async (request, reply) => {
       const header = request.headers['last-event-id']
-      const query = { ...valuesIn(request), ...(typeof header === 'string' ? { after: header } : {}) }
+      const query = { ...queryValues(request), ...(typeof header === 'string' ? { after: header } : {}) }
       const newest = (await store.history({ limit: 1 }))[0]?.id ?? 0
-      // A number that is not there yet is of a database that was lost: who waits for it would wait for long.
-      const after = Math.min(numberIn(query, 'after', 0, anyId) ?? newest, newest)
-      await tellChanges(store, log, given('providerId', query), after, streams.open(reply))
+      // An ID above the newest comes from a lost database; without the limit the caller would miss new entries.
+      const after = Math.min(integerValue(query, 'after', 0, maxId) ?? newest, newest)
+      await streamHistory(store, log, optionalValue('providerId', query), after, streams.open(reply))
     },
 
     [`put ${recordsPath}`]: async (request, reply) => {
       const parsed = inventoryWrites.safeParse(request.body)
       if (!parsed.success) {
         const errors = fieldErrors(parsed.error)
-        throw new HttpProblem(400, `${errors.length} wrong: ${errors[0]?.path}: ${errors[0]?.message}`, errors)
+        throw new HttpProblem(400, `invalid body: ${summaryOf(errors)}`, errors)
       }
       await store.put(parsed.data.records)
       metrics.count('inventory_writes_total', parsed.data.records.length)
       return reply.code(204).send()
     },
 
-    [`get ${interfacesPath}/providers`]: (request, reply) => answer(request, reply, () => store.providers()),
+    [`get ${interfacesPath}/providers`]: (request, reply) => sendJson(request, reply, () => store.providers()),
 
     [`get ${interfacesPath}/node-configs`]: async (request, reply) => {
-      const { providerId } = valuesIn(request)
+      const { providerId } = queryValues(request)
       if (!providerId) throw new HttpProblem(400, 'providerId required')
-      return answerPages(request, reply, store.pages({ providerId }))
+      return sendPages(request, reply, store.pages({ providerId }))
     },
 
     [`get ${interfacesPath}/node-configs/by-instance/{instanceId}`]: async (request, reply) => {
       const instanceId = paramsOf(request)['instanceId']?.trim()
       if (!instanceId) throw new HttpProblem(400, 'instanceId required')
-      const found = await store.list({ instanceId, ...given('providerId', valuesIn(request)) })
+      const found = await store.list({ instanceId, ...optionalValue('providerId', queryValues(request)) })
       if (found.length === 0) throw new HttpProblem(404, 'not found')
-      return answer(request, reply, async () => found.map(withRemedies))
+      return sendJson(request, reply, async () => found.map(withRemedies))
     },
   }
 
-  // Before the body is read: who may not write need not be listened to.
+  // Runs before the body is read, so that nobody without access can send a large one.
   serveApi(app, inventoryApi, handlers, async ({ method }, request, reply) => {
     const { authorization } = request.headers
     try {
@@ -187,8 +205,8 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
   return app
 }
 
-/** Until the reader goes: every entry of the history after `after`, in order, each with its number to resume from. */
-async function tellChanges(
+/** Sends every history entry after `after`, in order, until the reader disconnects. */
+async function streamHistory(
   store: Store,
   log: Log,
   filter: { providerId?: string },
@@ -196,7 +214,7 @@ async function tellChanges(
   stream: EventStream,
 ): Promise<void> {
   let wake = () => {}
-  const stop = store.follow(() => wake())
+  const stop = store.subscribe(() => wake())
   stream.done.addEventListener('abort', () => wake(), { once: true })
   let last = after
   while (!stream.done.aborted) {
@@ -212,9 +230,9 @@ async function tellChanges(
       last = entries.at(-1)?.id ?? last
       if (entries.length < 500) await woken
     } catch (error) {
-      // The reader waits with us: nothing is lost, the next look starts where this one did.
-      log.warn('a stream of changes waits for the database', { error })
-      const later = setTimeout(wake, againMs)
+      // Nothing is lost: the next attempt resumes after the same entry.
+      log.warn('event stream waits for the database', { error })
+      const later = setTimeout(wake, retryMs)
       await woken
       clearTimeout(later)
     }

@@ -1,6 +1,6 @@
 /**
- * Who may read and who may write. Reading is open without a token file, as the documented calls are, unless the settings say
- * otherwise; writing never is.
+ * Access to the inventory. Without a token file everyone may read, unless the settings forbid it. Writing always requires an
+ * admin token.
  */
 import { HttpProblem } from '../server/server.ts'
 import { bearerTokenIn, type Caller, openTokens } from '../server/tokens.ts'
@@ -14,14 +14,14 @@ export interface InventoryAuth {
   close(): Promise<void>
 }
 
-/** Whose token it is, asked of a Kubernetes. */
+/** Kubernetes TokenReview: the user of a token. */
 export interface Reviews {
   userOf(token: string): Promise<string | undefined>
   close(): Promise<void>
 }
 
 export interface InventoryAuthOptions {
-  /** Absent: only while there is no token file. */
+  /** Default: true without a token file. */
   openReads?: boolean | undefined
   reviews?: Reviews | undefined
 }
@@ -32,7 +32,7 @@ export async function openInventoryAuth(
   { openReads = tokensFile === undefined, reviews }: InventoryAuthOptions = {},
 ): Promise<InventoryAuth> {
   const tokens = tokensFile === undefined ? undefined : await openTokens(tokensFile, log)
-  const warning = 'authentication is off: everybody who reaches this API may read; set INVENTORY_TOKENS_FILE'
+  const warning = 'authentication is off: everyone who can reach this API may read; set INVENTORY_TOKENS_FILE'
   if (openReads) log.warn(warning)
 
   async function callerOf(authorization: string | undefined): Promise<Caller> {
@@ -43,7 +43,7 @@ export async function openInventoryAuth(
     const user = await reviews?.userOf(token)
     if (user === undefined) throw new HttpProblem(401, 'unknown bearer token')
     const caller = await tokens?.callerNamed('user', [user])
-    if (!caller) throw new HttpProblem(403, `the user ${user} is given no role`)
+    if (!caller) throw new HttpProblem(403, `user ${user} has no role; add it to INVENTORY_TOKENS_FILE`)
     return caller
   }
 
@@ -52,14 +52,12 @@ export async function openInventoryAuth(
       if (openReads) return
       const { name, roles } = await callerOf(authorization)
       if (!roles.includes('read') && !roles.includes('admin'))
-        throw new HttpProblem(403, `the token of ${name} has neither the role read nor admin`)
+        throw new HttpProblem(403, `${name} has neither role read nor role admin`)
     },
     async mayWrite(authorization) {
-      if (!tokens)
-        throw new HttpProblem(403, 'writing needs an admin token, and no token file is set (INVENTORY_TOKENS_FILE)')
+      if (!tokens) throw new HttpProblem(403, 'writing requires an admin token; set INVENTORY_TOKENS_FILE')
       const caller = await callerOf(authorization)
-      if (!caller.roles.includes('admin'))
-        throw new HttpProblem(403, `the token of ${caller.name} has not the role admin`)
+      if (!caller.roles.includes('admin')) throw new HttpProblem(403, `${caller.name} does not have role admin`)
       return caller
     },
     warnings: () => [...(openReads ? [warning] : []), ...(tokens?.problem ? [`tokens: ${tokens.problem}`] : [])],

@@ -1,4 +1,4 @@
-/** A backup as the documents tell it (`sqlite3 inventory.db ".backup copy.db"`): by the same call, while the inventory writes. */
+/** A backup as documented (`sqlite3 inventory.db ".backup copy.db"`), by the same API call, while the inventory writes. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { aWrite } from '../../test/support/inventory.ts'
 import { silent } from '../telemetry/log.ts'
 import { openStore } from './store.ts'
 
-test('a copy that is made while the inventory runs has all that was acknowledged before it, with history', async t => {
+test('a backup of a running inventory contains everything acknowledged before it, with history', async t => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-backup-'))
   t.after(() => rm(dir, { recursive: true }))
   const [path, copy] = [join(dir, 'inventory.db'), join(dir, 'copy.db')]

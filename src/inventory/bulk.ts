@@ -1,16 +1,16 @@
 /**
- * Inserts of many rows: one text for each table and number of rows.
+ * Inserts of many rows, with one compiled statement for each table and batch size.
  */
 import { CompiledQuery, type Insertable, type InsertQueryBuilder, type InsertResult, type Transaction } from 'kysely'
-import { textOf } from './prepared.ts'
+import { queryText } from './prepared.ts'
 import type { Tables } from './schema.ts'
 
 type Insert<T extends keyof Tables> = InsertQueryBuilder<Tables, T, InsertResult>
 
-/** Of few sizes: each is a statement that SQLite keeps prepared, and one of 500 rows takes more memory than the rows. */
-const sliceSizes = [128, 16, 1]
+/** SQLite keeps each size as a prepared statement, and a statement of 500 rows takes more memory than the rows. */
+const batchSizes = [128, 16, 1]
 
-/** Every row has the same keys, in the same order. `finish` adds what to do with rows that are there already. */
+/** Every row has the same keys in the same order. `finish` may add an `on conflict` clause. */
 export async function insertAll<T extends keyof Tables>(
   tx: Transaction<Tables>,
   table: T,
@@ -18,13 +18,13 @@ export async function insertAll<T extends keyof Tables>(
   finish: (insert: Insert<T>) => Insert<T> = insert => insert,
 ): Promise<void> {
   for (let start = 0; start < rows.length; ) {
-    const size = sliceSizes.find(one => start + one <= rows.length) ?? 1
-    const slice = rows.slice(start, start + size)
-    const { sql } = textOf(tx, `${table} ${size}`, () => ({
-      sql: finish(tx.insertInto(table).values(slice)).compile().sql,
-      slots: [],
+    const size = batchSizes.find(one => start + one <= rows.length) ?? 1
+    const batch = rows.slice(start, start + size)
+    const { sql } = queryText(tx, `${table} ${size}`, () => ({
+      sql: finish(tx.insertInto(table).values(batch)).compile().sql,
+      parameters: [],
     }))
-    await tx.executeQuery(CompiledQuery.raw(sql, slice.flatMap(Object.values)))
+    await tx.executeQuery(CompiledQuery.raw(sql, batch.flatMap(Object.values)))
     start += size
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Records as a table for spreadsheets: one line an interface. Pure.
+ * Records as CSV for spreadsheets, one line per interface. Pure.
  */
 import { csvText } from '../contract/csv.ts'
 import { addressesOf } from '../contract/interfaces.ts'
 import type { InventoryRecord } from '../contract/inventory.ts'
-import { completed } from './rows.ts'
+import { storedInterfaces } from './rows.ts'
 
 const columns = [
   'providerId',
@@ -25,7 +25,7 @@ const columns = [
 export function csvOf(records: readonly InventoryRecord[]): string {
   const lines = records.flatMap(record => {
     const { providerId, nodeName, instanceId, updatedAt } = record
-    return completed(record.config).map(nic => {
+    return storedInterfaces(record.config).map(nic => {
       const state = record.interfaces?.find(({ macAddress }) => macAddress === nic.macAddress)
       return [
         providerId,

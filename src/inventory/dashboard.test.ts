@@ -40,9 +40,9 @@ test('every file that the page or its script loads is served, with a content has
   const assets = [...page.matchAll(/(?:src|href)="(\/assets[^"]+)"/g)].map(([, path = '']) => path)
   const script = (await app.inject(assets.find(path => path.endsWith('.js')) ?? '')).body
   const chunks = [...script.matchAll(/import\("\.(\/[^"]+)"\)/g)].map(([, path = '']) => `/assets${path}`)
-  const wanted = [...assets, ...chunks]
-  assert.deepEqual(wanted.map(path => path.slice(1)).sort(), files.filter(path => path !== 'index.html').sort())
-  for (const path of wanted) {
+  const loaded = [...assets, ...chunks]
+  assert.deepEqual(loaded.map(path => path.slice(1)).sort(), files.filter(path => path !== 'index.html').sort())
+  for (const path of loaded) {
     const answer = await app.inject(path)
     assert.equal(answer.statusCode, 200, path)
     assert.match(String(answer.headers['cache-control']), /immutable/)

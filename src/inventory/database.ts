@@ -1,5 +1,5 @@
 /**
- * The database under the store, the same for both engines: SQLite in a file (sqlite.ts) or PostgreSQL (postgres.ts).
+ * Interface of the two database engines: SQLite in a file (sqlite.ts) or PostgreSQL (postgres.ts).
  */
 import type { Kysely, Transaction } from 'kysely'
 import { Migrator } from 'kysely/migration'
@@ -10,19 +10,19 @@ import type { Tables } from './schema.ts'
 export type Database = Kysely<Tables>
 
 export interface Engine {
-  /** Its queries throw a 503 while the database is away. */
+  /** Queries throw a 503 problem while the database is unavailable. */
   db: Database
-  /** Reads beside `db`, at once: it does not wait for a transaction that is under way there. */
+  /** Reads on a connection of its own, so that it does not wait for a transaction of `db`. */
   read?: <T>(sql: string, values: readonly unknown[]) => T[]
-  /** First in every transaction that writes: one writer at a time. */
-  beginWrite(tx: Transaction<Tables>): Promise<void>
-  /** Last in one that changed something: other processes hear of it when it is committed. */
-  announce(tx: Transaction<Tables>): Promise<void>
-  /** Nobody else writes: what was read once stays true until we write. */
-  alone: boolean
-  /** Called when another process has changed something. */
-  onForeignChange(listener: () => void): void
-  /** Why the database cannot be used now. */
+  /** Call first in every transaction that writes: only one writer runs at a time. */
+  lockForWrite(tx: Transaction<Tables>): Promise<void>
+  /** Call last in a transaction that changed something: the commit notifies the other processes. */
+  notifyReplicas(tx: Transaction<Tables>): Promise<void>
+  /** No other process writes: a value stays valid until this process writes. */
+  singleWriter: boolean
+  /** The listener runs after another process changed something. */
+  onRemoteChange(listener: () => void): void
+  /** Why the database is unavailable; undefined while it works. */
   problem(): string | undefined
   close(): Promise<void>
 }

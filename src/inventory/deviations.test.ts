@@ -19,31 +19,31 @@ function record(...interfaces: NonNullable<InventoryRecord['interfaces']>): Inve
   return planWrite(undefined, aWrite('n', interfaces.length > 0 ? { interfaces } : {}), at)?.after ?? assert.fail()
 }
 
-const cases: Record<string, [InventoryRecord, ...says: string[]]> = {
-  'an interface as it was asked for is none, whatever the kernel added': [record(good)],
-  'one that nobody has told of is waited for': [record(), 'multinic0 Pending:'],
-  'one that failed is told with its remedy': [
+const cases: Record<string, [InventoryRecord, ...expected: string[]]> = {
+  'an interface as requested is no deviation, even with addresses that the kernel added': [record(good)],
+  'an interface without a reported state is Pending': [record(), 'multinic0 Pending:'],
+  'a failed interface is listed with its remedy': [
     record({ ...good, status: 'Failed', reason: 'InterfaceNameInUse' }),
     'multinic0 Failed: Rename that device.',
   ],
-  'one that was changed behind our back is told by field': [
+  'an interface that was changed on the node is listed with each different field': [
     record({ ...good, observed: { ...good.observed, mtu: 1500, addresses: [], link: 'down' } }),
     `multinic0 Configured: mtu 1450≠1500 link up≠down address ${nic?.address}/16≠`,
   ],
 }
 
-for (const [name, [given, ...says]] of Object.entries(cases)) {
+for (const [name, [given, ...expected]] of Object.entries(cases)) {
   test(name, () => {
-    const said = deviationsOf(given).map(({ interface: nic, status, remedy, differences }) =>
+    const shown = deviationsOf(given).map(({ interface: nic, status, remedy, differences }) =>
       [`${nic} ${status}:`, remedy, ...differences.map(one => `${one.field} ${one.wanted}≠${one.observed}`)]
         .filter(Boolean)
         .join(' '),
     )
-    assert.deepEqual(said, says)
+    assert.deepEqual(shown, expected)
   })
 }
 
-test('a table has one line an interface, quoted where needed, and no formula', () => {
+test('CSV has one line per interface, quotes where needed, and no formula', () => {
   const given = record({ ...good, reason: 'a "b", c' })
   const [head, line, rest] = csvOf([{ ...given, nodeName: '=cmd()' }]).split('\r\n')
   assert.match(head ?? '', /^providerId,nodeName,instanceId,interface,/)

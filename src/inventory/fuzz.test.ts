@@ -1,4 +1,4 @@
-/** The API keeps what its OpenAPI page promises: thousands of requests that are made of the page itself. */
+/** The API conforms to its OpenAPI document: thousands of requests generated from the document. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -12,14 +12,14 @@ import { startInventory } from './main.ts'
 
 const token = 'a-token-that-writes'
 
-/** How often, and what is answered at least once: the requests must reach what they are meant to reach. */
-const doors: Record<string, [runs: number, statuses: number[]]> = {
+/** Number of requests, and statuses that must occur at least once: the requests must reach the handlers. */
+const modes: Record<string, [runs: number, statuses: number[]]> = {
   true: [9_500, [200, 204, 304, 400, 401, 404]],
   false: [500, [200, 400, 401]],
 }
 
-for (const [openReads, [runs, expected]] of Object.entries(doors))
-  test(`nothing that can be asked makes it fail, nor answer other than the page says (reads open: ${openReads})`, async () => {
+for (const [openReads, [runs, expected]] of Object.entries(modes))
+  test(`every response conforms to the OpenAPI document, and no request makes the server fail (open reads: ${openReads})`, async () => {
     const dir = await mkdtemp(join(tmpdir(), 'multinic-inventory-fuzz-'))
     const tokens = join(dir, 'tokens.yaml')
     writeFileSync(tokens, stringify({ tokens: [{ name: 'operator', token, roles: ['admin'] }] }))
@@ -39,7 +39,7 @@ for (const [openReads, [runs, expected]] of Object.entries(doors))
       const statuses = await fuzzInventory({ url: inventory.url, token, runs })
       assert.deepEqual(failures, [])
       for (const status of expected)
-        assert.ok((statuses.get(status) ?? 0) > 0, `${status} was never answered: ${JSON.stringify([...statuses])}`)
+        assert.ok((statuses.get(status) ?? 0) > 0, `no response had status ${status}: ${JSON.stringify([...statuses])}`)
     } finally {
       await inventory.close()
       await rm(dir, { recursive: true })

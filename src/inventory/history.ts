@@ -1,18 +1,17 @@
 /**
- * What was: entries of the history, the state at a time, and what is forgotten after a while.
+ * History entries, the state at a past time, and the retention of history.
  */
 import type { HistoryEntry, InventoryRecord } from '../contract/inventory.ts'
 import type { Database } from './database.ts'
+import { documentHints, type Filter, matchesFilter } from './filter.ts'
 import { entryFrom } from './rows.ts'
-import { hintsOf, matching } from './search.ts'
-import type { Filter } from './store.ts'
 
 export interface HistoryFilter {
   providerId?: string
   nodeName?: string
-  /** Older than this number; newest first. */
+  /** Only entries with a lower ID; newest first. */
   before?: number
-  /** Newer than this number; oldest first. */
+  /** Only entries with a higher ID; oldest first. */
   after?: number
   limit?: number
 }
@@ -41,20 +40,20 @@ export async function historyOf(db: Database, filter: HistoryFilter): Promise<Hi
   return (await query.execute()).map(entryFrom)
 }
 
-/** Of every node the newest entry that is not after the time, page by page, in the order of provider and name. */
+/** Records at that time, sorted by provider and name: of every node the newest entry until then. */
 export async function* recordsAt(
   db: Database,
   time: string,
   filter: Filter,
   pageSize: number,
 ): AsyncGenerator<InventoryRecord[]> {
-  let query = newestUntil(db, new Date(time).toISOString())
+  let query = newestEntries(db, new Date(time).toISOString())
     .select(['provider_id', 'node_name'])
     .orderBy('provider_id')
     .orderBy('node_name')
   if (filter.providerId !== undefined) query = query.where('provider_id', '=', filter.providerId)
   if (filter.nodeName !== undefined) query = query.where('node_name', '=', filter.nodeName)
-  const hints = filter.q === undefined ? undefined : hintsOf(filter.q)
+  const hints = filter.q === undefined ? undefined : documentHints(filter.q)
   const newest = (await query.execute()).filter(row => isAfter(row, filter.after)).map(row => Number(row.newest))
   for (let start = 0; start < newest.length; start += pageSize) {
     const ids = newest.slice(start, start + pageSize)
@@ -66,7 +65,7 @@ export async function* recordsAt(
       const text = after.get(id)
       return text ? [JSON.parse(text)] : []
     })
-    yield records.filter(record => matching(record, filter))
+    yield records.filter(record => matchesFilter(record, filter))
   }
 }
 
@@ -81,10 +80,10 @@ export async function providersOf(db: Database, nodeName: string): Promise<strin
   return rows.map(row => row.provider_id)
 }
 
-/** Forgets what is older, except what is still needed to tell how a node was since then. Returns how many entries went. */
-export async function forgetBefore(db: Database, time: string): Promise<number> {
+/** Deletes older entries, except those that still describe a node at that time. Returns the number of deleted entries. */
+export async function deleteHistoryBefore(db: Database, time: string): Promise<number> {
   return db.transaction().execute(async tx => {
-    const needed = newestUntil(tx, time)
+    const needed = newestEntries(tx, time)
     const { numDeletedRows } = await tx
       .deleteFrom('history')
       .where('at', '<', time)
@@ -95,7 +94,7 @@ export async function forgetBefore(db: Database, time: string): Promise<number> 
   })
 }
 
-function newestUntil(db: Pick<Database, 'selectFrom'>, time: string) {
+function newestEntries(db: Pick<Database, 'selectFrom'>, time: string) {
   return db
     .selectFrom('history')
     .select(({ fn }) => fn.max('id').as('newest'))

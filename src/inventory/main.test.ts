@@ -9,7 +9,7 @@ import { silent } from '../telemetry/log.ts'
 import { runInventory, startInventory } from './main.ts'
 import { openStore } from './store.ts'
 
-test('the operator is handed a recorder; what it records is served, and is there after a restart', async () => {
+test('records of the operator are served and survive a restart', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-inventory-main-'))
   const env = { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'inventory.json') }
   try {
@@ -35,7 +35,7 @@ test('the operator is handed a recorder; what it records is served, and is there
   }
 })
 
-test('history is kept as long as the settings say, and what a node is stays', async () => {
+test('history is kept as long as configured, and current records stay', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-inventory-kept-'))
   const path = join(dir, 'inventory.db')
   try {

@@ -1,5 +1,5 @@
 /**
- * The inventory as a program of its own, and as a part that the operator is handed: settings → store → app → listen.
+ * The inventory as a program and as a component inside the operator: settings → store → app → listen.
  */
 import type { FastifyInstance } from 'fastify'
 import type { InventoryWrite } from '../contract/inventory.ts'
@@ -16,10 +16,10 @@ export interface StartOptions {
   env: Environment
   log: Log
   onListen?: (url: string) => void
-  /** Adds routes of another part to the same address. */
-  also?: (app: FastifyInstance, auth: InventoryAuth) => void
-  /** Opens the way to the Kubernetes that says whose a token is, for INVENTORY_TOKEN_REVIEW. */
-  reviews?: (audience: string | undefined) => Promise<Reviews>
+  /** Adds routes of another component to the same server. */
+  addRoutes?: (app: FastifyInstance, auth: InventoryAuth) => void
+  /** Connects to the Kubernetes API for INVENTORY_TOKEN_REVIEW. */
+  openReviews?: (audience: string | undefined) => Promise<Reviews>
 }
 
 export interface RunningInventory {
@@ -30,11 +30,12 @@ export interface RunningInventory {
 
 const dayMs = 24 * 3_600_000
 
-export async function startInventory({ env, log, onListen, also, reviews }: StartOptions): Promise<RunningInventory> {
+export async function startInventory(options: StartOptions): Promise<RunningInventory> {
+  const { env, log, onListen, addRoutes, openReviews } = options
   const settings = settingsFrom(inventorySettings, env)
   const auth = await openInventoryAuth(settings.INVENTORY_TOKENS_FILE, log, {
     openReads: settings.INVENTORY_OPEN_READS,
-    reviews: settings.INVENTORY_TOKEN_REVIEW ? await reviews?.(settings.INVENTORY_TOKEN_AUDIENCE) : undefined,
+    reviews: settings.INVENTORY_TOKEN_REVIEW ? await openReviews?.(settings.INVENTORY_TOKEN_AUDIENCE) : undefined,
   })
   const store = await openStore({
     path: settings.INVENTORY_DB_PATH,
@@ -43,25 +44,25 @@ export async function startInventory({ env, log, onListen, also, reviews }: Star
   })
   const { INVENTORY_WEB_DIR: webDir, INVENTORY_RATE_LIMIT: rateLimit } = settings
   const app = createInventoryApp({ store, auth, log, webDir, rateLimit })
-  // Without an operator behind this address there are no verdicts; the dashboard is told so without an error.
-  if (also) also(app, auth)
+  // Without an operator there are no verdicts: the dashboard gets an empty response instead of an error.
+  if (addRoutes) addRoutes(app, auth)
   else app.get(verdictsPath, (_, reply) => reply.code(204).send())
-  const forgetting = setInterval(() => void forget(), dayMs)
-  forgetting.unref()
-  await forget()
+  const pruneTimer = setInterval(() => void prune(), dayMs)
+  pruneTimer.unref()
+  await prune()
 
-  async function forget(): Promise<void> {
+  async function prune(): Promise<void> {
     const before = new Date(Date.now() - settings.INVENTORY_HISTORY_DAYS * dayMs).toISOString()
     try {
-      const entries = await store.forget(before)
-      if (entries > 0) log.info('old history forgotten', { before, entries })
+      const entries = await store.pruneHistory(before)
+      if (entries > 0) log.info('deleted old history', { before, entries })
     } catch (error) {
-      log.warn('old history could not be forgotten', { error })
+      log.warn('cannot delete old history', { error })
     }
   }
 
   const close = async () => {
-    clearInterval(forgetting)
+    clearInterval(pruneTimer)
     await app.close()
     await store.close()
   }

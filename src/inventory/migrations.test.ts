@@ -1,4 +1,4 @@
-/** From every earlier version to this one: a database as that version left it is opened, read and written. */
+/** Migrates a database of every earlier version, then reads and writes it. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -13,7 +13,7 @@ import { migrations } from './migrations/all.ts'
 import { openStore } from './store.ts'
 
 const names = Object.keys(migrations)
-const kept = new URL('../../test/golden/inventory/', import.meta.url)
+const golden = new URL('../../test/golden/inventory/', import.meta.url)
 let dir: string
 let fresh: string[]
 
@@ -32,7 +32,7 @@ function schemaIn(path: string): string[] {
   return schema
 }
 
-test('migrations are numbered in their order', () => {
+test('migrations are numbered in order', () => {
   assert.deepEqual(
     names.map(name => Number(name.slice(0, 4))),
     names.map((_, at) => at + 1),
@@ -40,11 +40,11 @@ test('migrations are numbered in their order', () => {
 })
 
 for (const name of names) {
-  test(`${name}: what that version left is brought up to date, read and written`, async () => {
+  test(`a database of version ${name} is migrated, read and written`, async () => {
     const path = join(dir, `${name}.db`)
     const file = new DatabaseSync(path)
-    // Missing? Make it while this is the newest version: see test/support/inventory-dump.ts.
-    file.exec(readFileSync(new URL(`${name}.sql`, kept), 'utf8'))
+    // If the file is missing: create it while this migration is the newest one, with test/support/inventory-dump.ts.
+    file.exec(readFileSync(new URL(`${name}.sql`, golden), 'utf8'))
     file.close()
 
     const store = await openStore({ path, log: silent })
@@ -72,7 +72,7 @@ for (const name of names) {
   })
 }
 
-test('a migration that was released is never edited: what it made is what it makes', () => {
-  const newest = readFileSync(new URL(`${names.at(-1)}.sql`, kept), 'utf8')
-  for (const made of fresh) assert.ok(newest.includes(`${made};\n`), `another ${made}`)
+test('released migrations still create the same schema', () => {
+  const newest = readFileSync(new URL(`${names.at(-1)}.sql`, golden), 'utf8')
+  for (const made of fresh) assert.ok(newest.includes(`${made};\n`), `changed: ${made}`)
 })

@@ -1,7 +1,5 @@
 /**
- * Decides what a write changes: nothing, or a new record with its kind of change and the events of its interfaces.
- *
- * Pure: the record before, the write and the time go in.
+ * Plans a write: the new record, the kind of change and the events of its interfaces, or undefined without a change. Pure.
  */
 import { fromWireInterfaces, toWireInterface, type WireInterface } from '../contract/interfaces.ts'
 import { type HistoryEntry, type InventoryRecord, type InventoryWrite, stages } from '../contract/inventory.ts'
@@ -10,7 +8,7 @@ import { equalJson } from '../contract/json.ts'
 export type InterfaceRecord = NonNullable<InventoryRecord['interfaces']>[number]
 
 export interface InterfaceEvent {
-  mac: string
+  macAddress: string
   portId?: string
   what: string
   reason?: string
@@ -21,44 +19,44 @@ export interface Change {
   what: HistoryEntry['what']
   before?: InventoryRecord
   after?: InventoryRecord
-  /** False when only times of checks moved: worth keeping, not worth telling. */
-  told: boolean
+  /** False if only `lastChecked` times changed: those are stored but are no history entry. */
+  inHistory: boolean
   delivered: boolean
   events: InterfaceEvent[]
 }
 
 export function planWrite(before: InventoryRecord | undefined, write: InventoryWrite, at: string): Change | undefined {
-  if (write.removed) return before && { what: 'removed', before, told: true, delivered: false, events: [] }
+  if (write.removed) return before && { what: 'removed', before, inHistory: true, delivered: false, events: [] }
 
   const after = recordOf(before, write, at)
   if (!before)
-    return { what: 'created', after, told: true, delivered: true, events: eventsBetween(undefined, after, at) }
+    return { what: 'created', after, inHistory: true, delivered: true, events: eventsBetween(undefined, after, at) }
   if (equalJson(withoutTime(before), withoutTime(after))) return undefined
 
-  const what = equalJson(wanted(before), wanted(after)) ? 'status' : 'config'
-  const told = !equalJson(withoutChecks(before), withoutChecks(after))
+  const what = equalJson(requestOf(before), requestOf(after)) ? 'status' : 'config'
+  const inHistory = !equalJson(withoutChecks(before), withoutChecks(after))
   return {
     what,
     before,
     after,
-    told,
+    inHistory,
     delivered: before.lastConfigHash !== after.lastConfigHash,
     events: eventsBetween(before, after, at),
   }
 }
 
-/** Field by field: nothing that a caller adds beside the contract gets in. */
+/** Copies field by field, so that no field outside the contract is stored. */
 function recordOf(before: InventoryRecord | undefined, write: InventoryWrite, at: string): InventoryRecord {
   const interfaces = interfacesOf(write.config.interfaces)
   const known = new Map((before?.interfaces ?? []).map(one => [keyOf(one), one]))
   const present = new Set(interfaces.map(({ macAddress }) => macAddress))
-  // A write that says nothing of states (a delivery) leaves those of the interfaces that stay.
+  // A delivery has no states: interfaces that remain keep theirs.
   const states =
     write.interfaces ?? (before?.interfaces ?? []).filter(({ macAddress }) => present.has(macAddress ?? ''))
-  const were = new Map((before?.config.interfaces ?? []).map(nic => [keyOf(nic), nic]))
-  const are = new Map(interfaces.map(nic => [keyOf(nic), nic]))
-  const isAsBefore = (key: string) => equalJson(were.get(key), are.get(key))
-  const statuses = states.map(one => interfaceOf(one, known.get(keyOf(one)), isAsBefore(keyOf(one))))
+  const requestedBefore = new Map((before?.config.interfaces ?? []).map(nic => [keyOf(nic), nic]))
+  const requestedNow = new Map(interfaces.map(nic => [keyOf(nic), nic]))
+  const isUnchanged = (key: string) => equalJson(requestedBefore.get(key), requestedNow.get(key))
+  const statuses = states.map(one => interfaceOf(one, known.get(keyOf(one)), isUnchanged(keyOf(one))))
   const instanceId = write.config.instanceId ?? write.instanceId
   return {
     providerId: write.providerId,
@@ -81,47 +79,46 @@ function interfacesOf(written: InventoryWrite['config']['interfaces']): WireInte
 function interfaceOf(
   given: InterfaceRecord,
   before: InterfaceRecord | undefined,
-  isAsBefore: boolean,
+  isUnchanged: boolean,
 ): InterfaceRecord {
-  const passed = passedBy(given, before, isAsBefore)
+  const merged = mergeStages(given, before, isUnchanged)
   return {
     ...pick(given, ['id', 'name', 'portId', 'macAddress', 'status', 'reason', 'message', 'lastConfigured']),
     ...pick(given, ['lastChecked', 'observed']),
     ...(given.macAddress ? { macAddress: given.macAddress.toLowerCase() } : {}),
-    ...(Object.keys(passed).length > 0 ? { stages: passed } : {}),
+    ...(Object.keys(merged).length > 0 ? { stages: merged } : {}),
   }
 }
 
 type Stages = NonNullable<InterfaceRecord['stages']>
-const onNode = ['applied', 'verified'] as const
+const nodeStages = ['applied', 'verified'] as const
 
 /**
- * A stage that was passed stays passed until a later time is told for it: a restarted writer has forgotten it.
+ * A stage keeps its time until the writer reports a later one: a restarted operator no longer knows the earlier stages.
  *
- * The agent's run for one interface looks at its siblings too and tells new times for all of them. Those of an interface
- * that is as it was, and was not in trouble, stay: they are the times of its own work. One that is asked for anew has them
- * still before it.
+ * The agent checks all interfaces of the node in every run and reports new times for all of them. An unchanged interface
+ * that did not fail keeps the times of its own configuration. A changed interface starts again.
  */
-function passedBy(given: InterfaceRecord, before: InterfaceRecord | undefined, isAsBefore: boolean): Stages {
+function mergeStages(given: InterfaceRecord, before: InterfaceRecord | undefined, isUnchanged: boolean): Stages {
   const known = before?.stages ?? {}
-  if (!isAsBefore) return { ...without(known, onNode), ...given.stages }
-  return { ...known, ...given.stages, ...(before?.status === 'Failed' ? {} : pick(known, onNode)) }
+  if (!isUnchanged) return { ...without(known, nodeStages), ...given.stages }
+  return { ...known, ...given.stages, ...(before?.status === 'Failed' ? {} : pick(known, nodeStages)) }
 }
 
 function eventsBetween(before: InventoryRecord | undefined, after: InventoryRecord, at: string): InterfaceEvent[] {
   const known = new Map((before?.interfaces ?? []).map(one => [keyOf(one), one]))
   return (after.interfaces ?? []).flatMap(nic => {
     const old = known.get(keyOf(nic))
-    const of = { mac: nic.macAddress ?? '', ...(nic.portId ? { portId: nic.portId } : {}) }
+    const of = { macAddress: nic.macAddress ?? '', ...(nic.portId ? { portId: nic.portId } : {}) }
     const passed = stages.flatMap((stage): InterfaceEvent[] => {
       const time = nic.stages?.[stage]
       const known = old?.stages?.[stage]
       if (!time || time === known) return []
       return [{ ...of, what: `stage/${stage}`, at: time }]
     })
-    const moved = nic.status !== undefined && (nic.status !== old?.status || nic.reason !== old?.reason)
+    const isStateChanged = nic.status !== undefined && (nic.status !== old?.status || nic.reason !== old?.reason)
     const state = { ...of, what: `status/${nic.status}`, ...(nic.reason ? { reason: nic.reason } : {}), at }
-    return moved ? [...passed, state] : passed
+    return isStateChanged ? [...passed, state] : passed
   })
 }
 
@@ -129,7 +126,7 @@ function keyOf({ portId, macAddress }: { portId?: string | undefined; macAddress
   return portId ?? macAddress?.toLowerCase() ?? ''
 }
 
-function wanted({ instanceId, config, lastConfigHash }: InventoryRecord): unknown {
+function requestOf({ instanceId, config, lastConfigHash }: InventoryRecord): unknown {
   return { instanceId, config, lastConfigHash }
 }
 

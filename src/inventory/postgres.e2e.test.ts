@@ -1,4 +1,4 @@
-/** The inventory on a real PostgreSQL: the suite of every store, several replicas, and a server that goes and comes back. */
+/** The inventory on a real PostgreSQL: the store suite, several replicas, and outages of the server. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -64,7 +64,7 @@ inventoryReasonsConformance({
   open: () => openStore({ path: noFile(), databaseUrl: oldDatabase, log: silent }),
 })
 
-test('a dump that is taken while it runs is an inventory again, with history', async () => {
+test('a dump of a running inventory restores records and history', async () => {
   const [here, there] = [await newDatabase(), await newDatabase()]
   const now = () => new Date()
   const running = await openStore({ path: noFile(), databaseUrl: here, log: silent, now })
@@ -84,7 +84,7 @@ test('a dump that is taken while it runs is an inventory again, with history', a
   }
 })
 
-test('replicas that start at once make the tables once, and import the old file once', async () => {
+test('replicas that start together migrate once and import the legacy file once', async () => {
   const databaseUrl = await newDatabase()
   const path = join(dir, 'inventory.json')
   const record = { providerId: 'p1', nodeName: 'old', config: { interfaces: [{ macAddress: '02:00:00:00:00:01' }] } }
@@ -101,7 +101,7 @@ test('replicas that start at once make the tables once, and import the old file 
   await later.close()
 })
 
-test('two replicas write at once: every change is history once, and a reader of one hears of the other', async () => {
+test('two replicas write concurrently: each change is one history entry, and a reader of one gets the changes of the other', async () => {
   const databaseUrl = await newDatabase()
   const env = { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DATABASE_URL: databaseUrl, INVENTORY_DB_PATH: noFile() }
   const [one, two] = (await Promise.all([startInventory({ env, log }), startInventory({ env, log })])) as [
@@ -121,7 +121,7 @@ test('two replicas write at once: every change is history once, and a reader of 
       }
     })().catch(() => {})
     const rounds = Array.from({ length: 30 }, (_, i) => i)
-    // The same truth from both, as two operators would tell it, and one of their own.
+    // Both write the same change of a shared node, as two operators would, and a node of their own.
     const writesOf = (who: string) => (i: number) => [
       aWrite('shared', { lastConfigHash: `h${i}` }),
       aWrite(`${who}-${i}`, { nics: 2 }),
@@ -150,27 +150,27 @@ test('two replicas write at once: every change is history once, and a reader of 
   }
 })
 
-test('a server that is killed and comes back costs nothing that was acknowledged, and nobody has to do anything', async () => {
+test('a killed PostgreSQL loses no acknowledged write, and the inventory recovers without help', async () => {
   const env = {
     INVENTORY_ADDR: '127.0.0.1:0',
     INVENTORY_DATABASE_URL: await newDatabase(),
     INVENTORY_DB_PATH: noFile(),
   }
   const inventory = await startInventory({ env, log })
-  const heard: string[] = []
+  const received: string[] = []
   const { body } = await request(`${inventory.url}/v1/inventory/events`, { bodyTimeout: 0 })
   const reading = (async () => {
-    for await (const piece of body) heard.push(String(piece))
+    for await (const piece of body) received.push(String(piece))
   })().catch(() => {})
   const acknowledged = new Set<number>()
-  let [next, going, refusals] = [0, true, 0]
+  let [next, running, failures] = [0, true, 0]
   const writing = (async () => {
-    while (going) {
+    while (running) {
       try {
         await inventory.recorder.put([aWrite(`n${next}`)])
         acknowledged.add(next++)
       } catch {
-        refusals++
+        failures++
         await new Promise(resolve => setTimeout(resolve, 20))
       }
     }
@@ -180,33 +180,33 @@ test('a server that is killed and comes back costs nothing that was acknowledged
       const before = acknowledged.size
       await eventually(() => assert.ok(acknowledged.size > before + 20), { within })
       await server.kill()
-      const wasRefused = refusals
+      const failuresBefore = failures
       await eventually(async () => assert.equal((await ready(inventory)).status, 503), { within })
       const answer = await request(`${inventory.url}/v1/inventory/node-configs`)
       assert.equal(answer.statusCode, 503)
-      assert.match(((await answer.body.json()) as { detail: string }).detail, /the database of the inventory/)
-      await eventually(() => assert.ok(refusals > wasRefused, `nothing was refused in round ${round}`), { within })
+      assert.match(((await answer.body.json()) as { detail: string }).detail, /inventory database unavailable/)
+      await eventually(() => assert.ok(failures > failuresBefore, `no write failed in round ${round}`), { within })
       await server.start()
       await eventually(async () => assert.equal((await ready(inventory)).status, 200), { within })
     }
     const before = acknowledged.size
     await eventually(() => assert.ok(acknowledged.size > before + 5), { within })
-    going = false
+    running = false
     await writing
     const names = new Set(
       (await askJson<{ nodeName: string }[]>(`${inventory.url}/v1/inventory/node-configs`)).map(one => one.nodeName),
     )
-    for (const i of acknowledged) assert.ok(names.has(`n${i}`), `n${i} was acknowledged and is gone`)
-    // The reader was connected all the time: it heard of everything, also of what was written after the server came back.
+    for (const i of acknowledged) assert.ok(names.has(`n${i}`), `n${i} was acknowledged and is missing`)
+    // The reader stayed connected and got every change, also those after each outage.
     await eventually(
       () => {
-        const text = heard.join('')
+        const text = received.join('')
         for (const i of acknowledged) assert.ok(text.includes(`"nodeName":"n${i}"`), `the reader missed n${i}`)
       },
       { within },
     )
   } finally {
-    going = false
+    running = false
     await writing
     body.destroy()
     await reading
@@ -220,7 +220,7 @@ test('an inventory that starts before its database waits for it', async () => {
   const store: Store = await openStore({ path: noFile(), databaseUrl, log })
   try {
     assert.match(store.problem() ?? '', /ECONNREFUSED/)
-    await assert.rejects(store.put([aWrite('a')]), /the database of the inventory does not answer/)
+    await assert.rejects(store.put([aWrite('a')]), /inventory database unavailable/)
     await server.start()
     await eventually(() => store.put([aWrite('a')]), { within })
     assert.equal((await store.list()).length, 1)
@@ -229,7 +229,7 @@ test('an inventory that starts before its database waits for it', async () => {
   }
 })
 
-test('nothing that can be asked makes it fail here either', async () => {
+test('every response conforms to the OpenAPI document on PostgreSQL too', async () => {
   const tokens = join(dir, 'tokens.yaml')
   const token = 'a-token-that-writes'
   writeFileSync(tokens, `tokens: [{ name: operator, token: ${token}, roles: [admin] }]`)
@@ -247,13 +247,13 @@ test('nothing that can be asked makes it fail here either', async () => {
   try {
     await inventory.recorder.put(seeds)
     const statuses = await fuzzInventory({ url: inventory.url, token, runs: 1_000 })
-    for (const status of [200, 204, 400]) assert.ok((statuses.get(status) ?? 0) > 0, `${status} was never answered`)
+    for (const status of [200, 204, 400]) assert.ok((statuses.get(status) ?? 0) > 0, `no response had status ${status}`)
   } finally {
     await inventory.close()
   }
 })
 
-test('a certificate is checked, and a server without the right one is not trusted', async () => {
+test('the server certificate is verified, and one of an unknown CA is refused', async () => {
   const databaseUrl = await newDatabase()
   const ca = await server.encrypt()
   const open = (more: string) => openStore({ path: noFile(), databaseUrl: `${databaseUrl}?${more}`, log })
@@ -268,12 +268,12 @@ test('a certificate is checked, and a server without the right one is not truste
     },
     { within },
   )
-  const doubting = await open('sslmode=verify-full')
-  assert.match(doubting.problem() ?? '', /self-signed certificate/)
-  await doubting.close()
+  const withoutCa = await open('sslmode=verify-full')
+  assert.match(withoutCa.problem() ?? '', /self-signed certificate/)
+  await withoutCa.close()
 })
 
-test('a wrong password is told, and is not in what is told', async () => {
+test('a wrong password is reported without the password', async () => {
   const url = new URL(await newDatabase())
   url.password = 'not-the-one-it-knows'
   const store = await openStore({ path: noFile(), databaseUrl: url.href, log })
@@ -281,9 +281,9 @@ test('a wrong password is told, and is not in what is told', async () => {
   await store.close()
 })
 
-test('no log line holds a password', () => {
+test('no log line contains a password', () => {
   const text = lines.join('')
-  assert.match(text, /the database of the inventory does not answer/)
+  assert.match(text, /inventory database unavailable/)
   assert.match(text, /127\.0\.0\.1:5432\/inventory_/)
   for (const secret of [server.password, encodeURIComponent(server.password), 'not-the-one-it-knows'])
     assert.ok(!text.includes(secret))

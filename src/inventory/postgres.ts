@@ -1,9 +1,9 @@
 /**
- * PostgreSQL, for an inventory of several replicas: the same tables and queries, one writer at a time across all of them,
- * and each hears of the others' changes.
+ * PostgreSQL, for an inventory with several replicas: the same tables and queries. An advisory lock allows one writer at a
+ * time, and LISTEN/NOTIFY reports changes to the other replicas.
  *
- * The server may be away, also at the start: queries are then answered 503, and one connection of our own (it listens for
- * changes) tries until it is back. Nothing here ever says the address with its password.
+ * The server may be unavailable, also at startup: queries then throw a 503 problem, and the listening connection retries
+ * until the server is back. No message contains the URL, because it contains the password.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect, type PostgresPoolClient, sql } from 'kysely'
@@ -17,72 +17,72 @@ import type { Tables } from './schema.ts'
 export interface PostgresOptions {
   url: string
   log: Log
-  /** Done once, after the tables are there and before anybody else may ask. */
+  /** Runs once after the migrations and before any other query. */
   prepare(engine: Engine): Promise<void>
 }
 
 const channel = 'multinic_inventory'
-/** Any number, as long as it is ours: the lock that a writer holds until its commit. */
-const writersLock = 7_218_081
-const [firstPauseMs, longestPauseMs, pulseMs] = [200, 5_000, 10_000]
+/** Arbitrary key of the advisory lock that a writer holds until its commit. */
+const writerLock = 7_218_081
+const [minRetryMs, maxRetryMs, heartbeatMs] = [200, 5_000, 10_000]
 
-/** Comes back after the first try, whether it succeeded or not. */
+/** Returns after the first attempt, even if it failed. */
 export async function openPostgres({ url, log, prepare }: PostgresOptions): Promise<Engine> {
   const settings = settingsOf(url)
   const pool = new pg.Pool({ ...settings, max: 8 })
-  // A connection that breaks while nobody asks it anything ends the process unless somebody listens.
+  // An idle connection that breaks emits 'error', which ends the process without a listener.
   pool.on('error', () => {})
   pool.on('connect', client => client.on('error', () => {}))
   const listeners = new Set<() => void>()
   const stop = new AbortController()
   let usable = false
-  let problem: string | undefined = 'it was not asked yet'
+  let problem: string | undefined = 'not connected yet'
 
-  const engineOver = (db: Database): Engine => ({
+  const createEngine = (db: Database): Engine => ({
     db,
-    async beginWrite(tx) {
-      await sql`select pg_advisory_xact_lock(${sql.lit(writersLock)})`.execute(tx)
+    async lockForWrite(tx) {
+      await sql`select pg_advisory_xact_lock(${sql.lit(writerLock)})`.execute(tx)
     },
-    async announce(tx) {
+    async notifyReplicas(tx) {
       await sql`select pg_notify(${sql.lit(channel)}, '')`.execute(tx)
     },
-    alone: false,
-    onForeignChange: listener => listeners.add(listener),
+    singleWriter: false,
+    onRemoteChange: listener => listeners.add(listener),
     problem: () => problem,
     close,
   })
-  const db = over(pool, () => {
-    if (!usable) throw away(problem)
+  const db = kyselyOver(pool, () => {
+    if (!usable) throw unavailable(problem)
   })
 
   async function setUp(): Promise<void> {
     if (usable) return
-    const early = over(pool, () => {})
-    await migrate(early)
-    await prepare(engineOver(early))
+    const unchecked = kyselyOver(pool, () => {})
+    await migrate(unchecked)
+    await prepare(createEngine(unchecked))
     usable = true
   }
 
-  /** One life of the listening connection: until it breaks, or we are closed. */
-  async function attend(onUp: () => void): Promise<void> {
+  /** Holds one listening connection until it breaks or the engine closes. */
+  async function holdListener(onConnected: () => void): Promise<void> {
     const client = new pg.Client(settings)
     const broken = new Promise<never>((_, reject) => {
       client.on('error', reject)
-      client.once('end', () => reject(new Error('the connection ended')))
+      client.once('end', () => reject(new Error('connection closed')))
     })
     broken.catch(() => {})
     try {
       await client.connect()
       await setUp()
-      client.on('notification', wake)
+      client.on('notification', notifyListeners)
       await client.query(`listen ${channel}`)
       problem = undefined
-      onUp()
-      // What changed while nobody listened.
-      wake()
+      onConnected()
+      // Changes may have been missed while disconnected.
+      notifyListeners()
       while (!stop.signal.aborted) {
-        await Promise.race([sleep(pulseMs, undefined, { signal: stop.signal }), broken])
-        // A server that vanished without a word is noticed by its silence.
+        await Promise.race([sleep(heartbeatMs, undefined, { signal: stop.signal }), broken])
+        // Detects a server that disappeared without closing the connection.
         await client.query('select 1')
       }
     } finally {
@@ -90,42 +90,42 @@ export async function openPostgres({ url, log, prepare }: PostgresOptions): Prom
     }
   }
 
-  function wake(): void {
+  function notifyListeners(): void {
     for (const listener of listeners) listener()
   }
 
-  async function attendForEver(onFirst: () => void): Promise<void> {
-    let pause = firstPauseMs
+  async function keepListening(onFirstAttempt: () => void): Promise<void> {
+    let retryMs = minRetryMs
     while (!stop.signal.aborted) {
       try {
-        await attend(() => {
-          log.info('the database of the inventory answers', { database: nameOf(url) })
-          pause = firstPauseMs
-          onFirst()
+        await holdListener(() => {
+          log.info('connected to inventory database', { database: withoutCredentials(url) })
+          retryMs = minRetryMs
+          onFirstAttempt()
         })
       } catch (error) {
         if (stop.signal.aborted) return
-        if (problem !== reasonOf(error))
-          log.error('the database of the inventory does not answer', { database: nameOf(url), error: reasonOf(error) })
-        problem = reasonOf(error)
-        onFirst()
+        if (problem !== causeOf(error))
+          log.error('inventory database unavailable', { database: withoutCredentials(url), error: causeOf(error) })
+        problem = causeOf(error)
+        onFirstAttempt()
       }
-      await sleep(pause, undefined, { signal: stop.signal }).catch(() => {})
-      pause = Math.min(2 * pause, longestPauseMs)
+      await sleep(retryMs, undefined, { signal: stop.signal }).catch(() => {})
+      retryMs = Math.min(2 * retryMs, maxRetryMs)
     }
   }
 
   async function close(): Promise<void> {
     stop.abort()
-    await attending
+    await listening
     await pool.end()
   }
 
-  let attending: Promise<void> = Promise.resolve()
+  let listening: Promise<void> = Promise.resolve()
   await new Promise<void>(resolve => {
-    attending = attendForEver(resolve)
+    listening = keepListening(resolve)
   })
-  return engineOver(db)
+  return createEngine(db)
 }
 
 function settingsOf(url: string): pg.PoolConfig {
@@ -135,7 +135,7 @@ function settingsOf(url: string): pg.PoolConfig {
     connectionTimeoutMillis: 5_000,
     statement_timeout: 30_000,
     query_timeout: 35_000,
-    // A replica that hangs in the middle of a write does not hold the others for ever.
+    // A replica that hangs inside a transaction must not block the other writers forever.
     idle_in_transaction_session_timeout: 30_000,
     keepAlive: true,
     types: { getTypeParser: (id, format) => (id === pg.types.builtins.INT8 ? Number : textParser(id, format)) },
@@ -145,45 +145,45 @@ function settingsOf(url: string): pg.PoolConfig {
 const textParser = pg.types.getTypeParser as (id: number, format?: string) => (value: string) => unknown
 
 /**
- * Every connection through one door: what is wrong with the server becomes a 503, and texts are made fit for it. The pool
- * is ended by its owner.
+ * Wraps the connections of the pool: a server error becomes a 503 problem, and text values lose NUL characters. The owner
+ * of the pool closes it.
  */
-function over(pool: pg.Pool, admit: () => void): Database {
+function kyselyOver(pool: pg.Pool, check: () => void): Database {
   async function connect(): Promise<PostgresPoolClient> {
-    admit()
-    const client = await pool.connect().catch(refused)
-    const query = (text: string, values: readonly unknown[]) => client.query(text, values.map(fit)).catch(refused)
+    check()
+    const client = await pool.connect().catch(throwUnavailable)
+    const query = (text: string, values: readonly unknown[]) =>
+      client.query(text, values.map(withoutNul)).catch(throwUnavailable)
     return { query, release: (destroy?: boolean) => client.release(destroy) } as unknown as PostgresPoolClient
   }
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: { connect, end: async () => {}, options: {} } }) })
 }
 
-/** PostgreSQL has no text with a NUL in it. */
-function fit(value: unknown): unknown {
+/** PostgreSQL refuses text with NUL characters. */
+function withoutNul(value: unknown): unknown {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
 }
 
-function refused(error: unknown): never {
-  throw isAway(error) ? away(reasonOf(error)) : error
+function throwUnavailable(error: unknown): never {
+  throw isUnavailable(error) ? unavailable(causeOf(error)) : error
 }
 
-/** What the server says of itself has a severity; all else is the way to it. */
-function isAway(error: unknown): boolean {
+/** Errors of the server have a severity; all others are connection errors. */
+function isUnavailable(error: unknown): boolean {
   const { severity, code = '' } = error as { severity?: string; code?: string }
   return severity === undefined || /^(08|53|57)/.test(code) || code === '25006'
 }
 
-function away(why: string | undefined): HttpProblem {
-  return new HttpProblem(503, `the database of the inventory does not answer: ${why}`)
+function unavailable(cause: string | undefined): HttpProblem {
+  return new HttpProblem(503, `inventory database unavailable: ${cause}`)
 }
 
-/** Several addresses of one name fail as one error without a message of its own. */
-function reasonOf(error: unknown): string {
+/** A host name with several addresses fails with one AggregateError that has no message. */
+function causeOf(error: unknown): string {
   return error instanceof AggregateError ? error.errors.map(messageOf).join('; ') : messageOf(error)
 }
 
-/** Without user and password. */
-function nameOf(url: string): string {
+function withoutCredentials(url: string): string {
   const { host, pathname } = new URL(url)
   return `${host}${pathname}`
 }

@@ -1,5 +1,5 @@
 /**
- * Texts of queries that are put together once: building one costs more than running it.
+ * Caches the SQL text of queries: building a query costs more than running it.
  */
 import { CompiledQuery, type Kysely, type RawBuilder } from 'kysely'
 import type { Engine } from './database.ts'
@@ -7,32 +7,32 @@ import type { Tables } from './schema.ts'
 
 interface Text {
   sql: string
-  /** Names of the values, in the order in which the text wants them. */
-  slots: readonly string[]
+  /** Names of the parameters, in order. */
+  parameters: readonly string[]
 }
 
-/** A place in the query for a value that is known only when it runs. */
-export type Slot = (name: string) => unknown
+/** Marks a parameter in the query by name; its value comes when the query runs. */
+export type Placeholder = (name: string) => unknown
 
 const texts = new WeakMap<object, Map<string, Text>>()
 
-/** Runs the query that `build` makes, or has made before under this name. */
+/** Runs the query of this name; `build` makes it the first time. */
 export async function prepared<T>(
   { db, read }: Pick<Engine, 'db' | 'read'>,
   name: string,
-  build: (slot: Slot) => RawBuilder<T>,
+  build: (parameter: Placeholder) => RawBuilder<T>,
   values: Record<string, unknown>,
 ): Promise<T[]> {
-  const { sql, slots } = textOf(db, name, () => {
-    const compiled = build(slot => slot).compile(db)
-    return { sql: compiled.sql, slots: compiled.parameters as string[] }
+  const { sql, parameters } = queryText(db, name, () => {
+    const compiled = build(name => name).compile(db)
+    return { sql: compiled.sql, parameters: compiled.parameters as string[] }
   })
-  const given = slots.map(slot => values[slot])
-  return read ? read<T>(sql, given) : (await db.executeQuery<T>(CompiledQuery.raw(sql, given))).rows
+  const ordered = parameters.map(parameter => values[parameter])
+  return read ? read<T>(sql, ordered) : (await db.executeQuery<T>(CompiledQuery.raw(sql, ordered))).rows
 }
 
-/** Of one database: another may speak another dialect. */
-export function textOf(db: Kysely<Tables>, name: string, make: () => Text): Text {
+/** Cached per database, because dialects differ. */
+export function queryText(db: Kysely<Tables>, name: string, make: () => Text): Text {
   const { adapter } = db.getExecutor()
   const known = texts.get(adapter) ?? new Map<string, Text>()
   texts.set(adapter, known)

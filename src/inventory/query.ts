@@ -1,16 +1,16 @@
 /**
- * What callers may write into the address of a request, read and checked.
+ * Reads and validates the query parameters of a request.
  */
 import type { FastifyRequest } from 'fastify'
 import type { InventoryRecord } from '../contract/inventory.ts'
 import { queryOf } from '../server/routes.ts'
 import { HttpProblem } from '../server/server.ts'
-import type { Filter } from './store.ts'
+import type { Filter } from './filter.ts'
 
 export type Query = Record<string, string | undefined>
 
-/** An empty value counts as absent. */
-export function valuesIn(request: FastifyRequest): Query {
+/** An empty value is the same as no value. */
+export function queryValues(request: FastifyRequest): Query {
   return Object.fromEntries(Object.entries(queryOf(request)).filter(([, value]) => value !== ''))
 }
 
@@ -20,32 +20,32 @@ export function paramsOf(request: FastifyRequest): Record<string, string> & { no
 
 export function filterFrom(query: Query): Filter {
   return {
-    ...given('providerId', query),
-    ...given('nodeName', query),
-    ...given('instanceId', query),
-    ...given('state', query),
-    ...given('networkId', query),
-    ...given('subnetId', query),
-    ...given('source', query),
-    ...given('q', query),
+    ...optionalValue('providerId', query),
+    ...optionalValue('nodeName', query),
+    ...optionalValue('instanceId', query),
+    ...optionalValue('state', query),
+    ...optionalValue('networkId', query),
+    ...optionalValue('subnetId', query),
+    ...optionalValue('source', query),
+    ...optionalValue('q', query),
     ...(query['cursor'] === undefined ? {} : { after: cursorFrom(query['cursor']) }),
   }
 }
 
-export function given<K extends string>(key: K, query: Query): { [P in K]?: string } {
+export function optionalValue<K extends string>(key: K, query: Query): { [P in K]?: string } {
   return (query[key] === undefined ? {} : { [key]: query[key] }) as { [P in K]?: string }
 }
 
-export function numberIn(query: Query, name: string, least: number, most: number): number | undefined {
+export function integerValue(query: Query, name: string, min: number, max: number): number | undefined {
   const text = query[name]
   if (text === undefined) return undefined
   const number = Number(text)
-  if (!/^\d+$/.test(text) || number < least || number > most)
-    throw new HttpProblem(400, `${name} must be a whole number from ${least} to ${most}`)
+  if (!/^\d+$/.test(text) || number < min || number > max)
+    throw new HttpProblem(400, `${name} must be an integer from ${min} to ${max}`)
   return number
 }
 
-export function timeIn(query: Query, name: string): string | undefined {
+export function timeValue(query: Query, name: string): string | undefined {
   const text = query[name]
   if (text === undefined) return undefined
   const time = new Date(text)
@@ -54,18 +54,20 @@ export function timeIn(query: Query, name: string): string | undefined {
   return time.toISOString()
 }
 
-/** Throws 404 for none, and 400 where the provider must be named. */
-export function onlyOne(nodeName: string, providerIds: readonly string[]): string {
+/** Throws 404 without a provider, and 400 with several. */
+export function singleProvider(nodeName: string, providerIds: readonly string[]): string {
   if (providerIds.length > 1)
-    throw new HttpProblem(400, `providerId required: ${nodeName} is a node of ${providerIds.join(', ')}`, [
-      { path: 'providerId', message: 'required: several providers have a node of this name' },
-    ])
+    throw new HttpProblem(
+      400,
+      `providerId required: several providers have a node ${nodeName}: ${providerIds.join(', ')}`,
+      [{ path: 'providerId', message: 'required: several providers have a node of this name' }],
+    )
   const [providerId] = providerIds
   if (providerId === undefined) throw new HttpProblem(404, 'not found')
   return providerId
 }
 
-/** Of the page after this record. */
+/** Cursor of the page after this record. */
 export function cursorOf({ providerId, nodeName }: InventoryRecord): string {
   return Buffer.from(JSON.stringify([providerId, nodeName])).toString('base64url')
 }
@@ -75,7 +77,7 @@ function cursorFrom(text: string): { providerId: string; nodeName: string } {
     const [providerId, nodeName] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
     if (typeof providerId === 'string' && typeof nodeName === 'string') return { providerId, nodeName }
   } catch {
-    // Said below, as for every other text that is no cursor.
+    // The error below covers this case.
   }
-  throw new HttpProblem(400, 'cursor is not one that this API has given')
+  throw new HttpProblem(400, 'cursor is invalid; use the one of the Link header')
 }

@@ -1,14 +1,14 @@
 /**
- * So many requests a second from one address, after a burst: one script that loops takes nothing from the others.
+ * Rate limit per client address with a token bucket, so that one looping script does not slow down the others.
  */
 import type { FastifyInstance } from 'fastify'
 import { type Bucket, createBucket } from '../runtime/token-bucket.ts'
 import { HttpProblem } from '../server/server.ts'
 
 const burst = 4
-/** Addresses that are remembered; the one that was heard of longest ago is forgotten first. */
-const mostAddresses = 10_000
-/** Asked by the kubelet and by Prometheus, whoever else asks. */
+/** The least recently used address is dropped first. */
+const maxAddresses = 10_000
+/** For the kubelet and Prometheus. */
 const unlimited = new Set(['/healthz', '/readyz', '/metrics'])
 
 export function limitRate(app: FastifyInstance, perSecond: number, now = () => performance.now()): void {
@@ -19,7 +19,7 @@ export function limitRate(app: FastifyInstance, perSecond: number, now = () => p
     buckets.delete(address)
     buckets.set(address, bucket)
     const [oldest] = buckets.keys()
-    if (buckets.size > mostAddresses && oldest !== undefined) buckets.delete(oldest)
+    if (buckets.size > maxAddresses && oldest !== undefined) buckets.delete(oldest)
     return bucket
   }
 
@@ -28,6 +28,6 @@ export function limitRate(app: FastifyInstance, perSecond: number, now = () => p
     const bucket = bucketOf(request.ip)
     if (bucket.take()) return
     reply.header('retry-after', Math.max(1, Math.ceil(bucket.msUntilNext() / 1_000)))
-    throw new HttpProblem(429, `more than ${perSecond} requests a second came from this address; ask again in a moment`)
+    throw new HttpProblem(429, `rate limit exceeded: ${perSecond} requests per second from one address; retry later`)
   })
 }

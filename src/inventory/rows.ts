@@ -1,5 +1,5 @@
 /**
- * Records ↔ rows.
+ * Converts between records and database rows.
  */
 import { formatIp, parseCidr } from '../contract/address.ts'
 import { addressesOf, type CompleteWireInterface } from '../contract/interfaces.ts'
@@ -38,7 +38,7 @@ export function recordFrom(row: NodeRow): InventoryRecord {
   }
 }
 
-/** A record with what to do about its reasons: added when it is read, so that the catalogue's newest words are said. */
+/** Adds the remedies of the reasons on read, so that stored records show the texts of the current catalogue. */
 export function withRemedies(record: InventoryRecord): InventoryRecord {
   const { reason, interfaces } = record
   return {
@@ -53,13 +53,13 @@ function remedyOf(reason: string | undefined): { remedy?: string } {
   return text ? { remedy: text.remedy } : {}
 }
 
-/** Stored records hold complete interfaces: plan.ts completes every write. */
-export function completed(config: InventoryRecord['config']): CompleteWireInterface[] {
+/** Stored interfaces are complete: plan.ts completes every write. */
+export function storedInterfaces(config: InventoryRecord['config']): CompleteWireInterface[] {
   return config.interfaces as CompleteWireInterface[]
 }
 
 export function interfaceRows({ providerId, nodeName, config }: InventoryRecord): InterfaceRow[] {
-  return completed(config).map(nic => ({
+  return storedInterfaces(config).map(nic => ({
     provider_id: providerId,
     node_name: nodeName,
     number: nic.id,
@@ -72,14 +72,14 @@ export function interfaceRows({ providerId, nodeName, config }: InventoryRecord)
 }
 
 export function addressRows({ providerId, nodeName, config }: InventoryRecord): AddressRow[] {
-  return completed(config).flatMap(nic => {
-    const addresses = new Set(addressesOf(nic).flatMap(text => bare(text) ?? []))
+  return storedInterfaces(config).flatMap(nic => {
+    const addresses = new Set(addressesOf(nic).flatMap(text => withoutPrefixLength(text) ?? []))
     return [...addresses].map(address => ({ provider_id: providerId, node_name: nodeName, number: nic.id, address }))
   })
 }
 
-/** `addressesOf` gives canonical texts; an IPv4 one need not be taken apart again. */
-function bare(text: string): string | undefined {
+/** `addressesOf` returns canonical text: an IPv4 address needs no parsing. */
+function withoutPrefixLength(text: string): string | undefined {
   if (/^[\d.]+\/\d+$/.test(text)) return text.slice(0, text.indexOf('/'))
   const cidr = parseCidr(text)
   return cidr && formatIp(cidr.address)

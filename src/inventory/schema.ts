@@ -1,22 +1,22 @@
 /**
- * The tables, as types. `docs/reference/inventory-schema.md` draws them; `migrations/` makes them.
+ * Types of the tables. `migrations/` creates them, and `docs/reference/inventory-schema.md` shows them.
  *
- * One schema for SQLite and PostgreSQL: documents as JSON text, times as UTC text of one width (so that text order is
- * time order), numbers of history from our own sequence (so that number order is commit order).
+ * SQLite and PostgreSQL share the schema: documents are JSON text; times are UTC text of fixed width, so that text order is
+ * time order; IDs come from the `sequences` table, so that ID order is commit order.
  */
 export interface ProviderRow {
   provider_id: string
   first_seen_at: string
 }
 
-/** A node as it is: the two documents are the truth, `interfaces` and `addresses` are made of them for search. */
+/** Current state of a node. `config` and `statuses` are the source; `interfaces` and `addresses` are derived for search. */
 export interface NodeRow {
   provider_id: string
   node_name: string
   instance_id: string
   config: string
   config_hash: string
-  /** State of each interface, with its stages. */
+  /** JSON: state of each interface, with its stages. */
   statuses: string | null
   state: string | null
   reason: string | null
@@ -28,7 +28,7 @@ export interface NodeRow {
 export interface InterfaceRow {
   provider_id: string
   node_name: string
-  /** Number of the interface, 0 to 9. */
+  /** Index of the interface, 0 to 9. */
   number: number
   mac: string
   port_id: string | null
@@ -41,11 +41,11 @@ export interface AddressRow {
   provider_id: string
   node_name: string
   number: number
-  /** In canonical form, without prefix length. */
+  /** Canonical form, without prefix length. */
   address: string
 }
 
-/** Each time another config was delivered to a node. */
+/** Delivery of a changed config to a node. */
 export interface DeliveryRow {
   id: number
   provider_id: string
@@ -54,7 +54,7 @@ export interface DeliveryRow {
   at: string
 }
 
-/** What happened to one interface: it passed a stage, or its state changed. */
+/** An interface reached a stage or changed its state. */
 export interface EventRow {
   id: number
   provider_id: string
@@ -74,7 +74,7 @@ export interface HistoryRow {
   at: string
   what: 'created' | 'config' | 'status' | 'removed'
   why: string
-  /** The record since then; none after a removal. What was before is in the entry before. */
+  /** JSON: the record after the change; null after a removal. The previous entry has the record before it. */
   after: string | null
 }
 
@@ -83,7 +83,7 @@ export interface SequenceRow {
   value: number
 }
 
-/** Things that are done once, and when. */
+/** One-time actions and when they ran. */
 export interface MilestoneRow {
   name: string
   at: string

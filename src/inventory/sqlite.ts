@@ -1,8 +1,8 @@
 /**
- * The embedded database: SQLite in one file, through Node itself.
+ * The embedded database: SQLite in one file, through node:sqlite.
  *
- * WAL with synchronous FULL: what was acknowledged is on the disk, also when the power goes. A put is one transaction
- * for many nodes, so the price is one sync a put.
+ * WAL with synchronous FULL: acknowledged writes survive a power failure. A transaction writes many nodes, so the cost is
+ * one sync per transaction.
  */
 import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -13,34 +13,34 @@ import type { Log } from '../telemetry/log.ts'
 import { type Database, type Engine, migrate } from './database.ts'
 import type { Tables } from './schema.ts'
 
-/** A file that is no database any more is put aside, with its name told: the inventory can be built up again. */
+/** Renames a damaged file and starts a new one: the operator writes all records again. */
 export async function openSqlite(path: string, log: Log, now: () => Date): Promise<Engine> {
   try {
-    return engineOf(await opened(path), path)
+    return createEngine(await openDatabase(path), path)
   } catch (error) {
     if (!isDamaged(error)) throw explain(`inventory ${path}`, error)
-    const aside = `${path}.damaged-${now().toISOString().replace(/[:.]/g, '-')}`
-    renameSync(path, aside)
-    for (const rest of ['-wal', '-shm']) rmSync(`${path}${rest}`, { force: true })
-    log.error('the inventory file is damaged; it was put aside and a new one begun', { path, aside, error })
-    return engineOf(await opened(path), path)
+    const backup = `${path}.damaged-${now().toISOString().replace(/[:.]/g, '-')}`
+    renameSync(path, backup)
+    for (const suffix of ['-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true })
+    log.error('inventory file damaged, renamed it and started a new one', { path, renamedTo: backup, error })
+    return createEngine(await openDatabase(path), path)
   }
 }
 
 /**
- * One process, one connection: transactions follow each other by themselves, and there is nobody else to tell. A second one
- * reads beside it, and sees what is committed.
+ * A single connection serializes the transactions, and no other process needs a notification. A second, read-only
+ * connection reads committed data without waiting for them.
  */
-function engineOf(db: Database, path: string): Engine {
+function createEngine(db: Database, path: string): Engine {
   const file = path === ':memory:' ? undefined : new DatabaseSync(path, { readOnly: true })
-  const beside = file && spokenByKysely(file)
+  const reader = file && kyselyDatabase(file)
   return {
     db,
-    ...(beside && { read: <T>(sql: string, values: readonly unknown[]) => beside.prepare(sql).all(values) as T[] }),
-    beginWrite: async () => {},
-    announce: async () => {},
-    alone: true,
-    onForeignChange: () => {},
+    ...(reader && { read: <T>(sql: string, values: readonly unknown[]) => reader.prepare(sql).all(values) as T[] }),
+    lockForWrite: async () => {},
+    notifyReplicas: async () => {},
+    singleWriter: true,
+    onRemoteChange: () => {},
     problem: () => undefined,
     async close() {
       file?.close()
@@ -49,10 +49,10 @@ function engineOf(db: Database, path: string): Engine {
   }
 }
 
-async function opened(path: string): Promise<Database> {
+async function openDatabase(path: string): Promise<Database> {
   if (path !== ':memory:') {
     mkdirSync(dirname(path), { recursive: true })
-    // Made here, so that it and the files beside it are for us alone.
+    // Creates the file with mode 0600; SQLite gives its -wal and -shm files the same mode.
     if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   }
   const file = new DatabaseSync(path)
@@ -61,7 +61,7 @@ async function opened(path: string): Promise<Database> {
     file.exec('pragma journal_mode = wal')
     file.exec('pragma synchronous = full')
     file.exec('pragma foreign_keys = on')
-    const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: spokenByKysely(file) }) })
+    const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: kyselyDatabase(file) }) })
     await migrate(db)
     return db
   } catch (error) {
@@ -74,15 +74,15 @@ function isDamaged(error: unknown): boolean {
   return /file is not a database|malformed/i.test(messageOf(error))
 }
 
-/** Statements are prepared once: the texts repeat, and preparing costs as much as running. */
-function spokenByKysely(file: DatabaseSync) {
-  const prepared = new Map<string, ReturnType<typeof spoken>>()
+/** Caches prepared statements: the same texts repeat, and preparing costs as much as running. */
+function kyselyDatabase(file: DatabaseSync) {
+  const prepared = new Map<string, ReturnType<typeof kyselyStatement>>()
   return {
     prepare(sql: string) {
       const known = prepared.get(sql)
       if (known) return known
       if (prepared.size >= 200) prepared.clear()
-      const statement = spoken(file.prepare(sql))
+      const statement = kyselyStatement(file.prepare(sql))
       prepared.set(sql, statement)
       return statement
     },
@@ -90,7 +90,7 @@ function spokenByKysely(file: DatabaseSync) {
   }
 }
 
-function spoken(statement: StatementSync) {
+function kyselyStatement(statement: StatementSync) {
   const values = (parameters: ReadonlyArray<unknown>) => parameters as SQLInputValue[]
   return {
     reader: statement.columns().length > 0,

@@ -37,7 +37,7 @@ const content = (path: string) =>
 
 inventoryStoreConformance(now => openStore({ path: newPath(), log: silent, now }))
 
-test('a repeated put leaves no history and the file untouched', () => {
+test('a repeated put adds no history and does not write the file', () => {
   const path = newPath()
   return using(path, async store => {
     const writes = Array.from({ length: 300 }, (_, i) => aWrite(`n${i}`, { nics: 3, state: 'Configured' }))
@@ -50,21 +50,21 @@ test('a repeated put leaves no history and the file untouched', () => {
   })
 })
 
-test('the file is for its owner alone, and is there after a restart', async () => {
+test('only its owner can read the file, and it survives a restart', async () => {
   const path = join(dir, 'deep', 'er', 'inventory.db')
   await using(path, store => store.put([aWrite('a')]))
   assert.equal(statSync(path).mode & 0o777, 0o600)
   await using(path, async store => assert.equal((await store.list()).length, 1))
 })
 
-test('a damaged file is put aside with a word, and a new one begun', async () => {
+test('a damaged file is renamed and logged, and the store starts with a new file', async () => {
   const path = newPath()
   writeFileSync(path, 'this was a database once'.repeat(100))
   const lines: string[] = []
   const store = await openStore({ path, log: createLog({}, { write: line => lines.push(line) }), now })
   await store.put([aWrite('a')])
   await store.close()
-  assert.match(lines.join(''), /put aside/)
-  const aside = (await readdir(dir)).find(name => name.includes('.damaged-'))
-  assert.match(readFileSync(join(dir, aside ?? ''), 'utf8'), /^this was a database once/)
+  assert.match(lines.join(''), /renamed it and started a new one/)
+  const renamed = (await readdir(dir)).find(name => name.includes('.damaged-'))
+  assert.match(readFileSync(join(dir, renamed ?? ''), 'utf8'), /^this was a database once/)
 })

@@ -1,5 +1,5 @@
 /**
- * What every node was given and has, with its history. Only differences are written; each becomes a line of history.
+ * The store of node records and their history. A write stores only differences, and each difference becomes a history entry.
  */
 import { type Selectable, sql } from 'kysely'
 import type {
@@ -11,119 +11,103 @@ import type {
 } from '../contract/inventory.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Database, Engine } from './database.ts'
-import { forgetBefore, type HistoryFilter, historyOf, providersOf, recordsAt } from './history.ts'
-import { importOldFile, pathsFrom } from './import.ts'
+import type { Filter } from './filter.ts'
+import { deleteHistoryBefore, type HistoryFilter, historyOf, providersOf, recordsAt } from './history.ts'
+import { databasePaths, importLegacyFile } from './legacy/import-json.ts'
 import { prepared } from './prepared.ts'
 import { recordFrom } from './rows.ts'
 import type { NodeRow } from './schema.ts'
-import { find, prefixOf } from './search.ts'
+import { find, matchesPrefix } from './search.ts'
 import { openSqlite } from './sqlite.ts'
 import { putChunk } from './write.ts'
-
-export interface Filter {
-  providerId?: string
-  nodeName?: string
-  instanceId?: string
-  /** Configured, Failed, … A node that nobody has told of yet is Pending. */
-  state?: string
-  /** With an interface in this network or subnet, or from this OpenstackConfig (namespace/name). */
-  networkId?: string
-  subnetId?: string
-  source?: string
-  /** The beginning of an IP or MAC address, a port id, a VM id, a node's or provider's name. */
-  q?: string
-  limit?: number
-  /** The last record of the page before. */
-  after?: { providerId: string; nodeName: string }
-}
 
 export interface Store {
   put(writes: readonly InventoryWrite[]): Promise<void>
   list(filter?: Filter): Promise<InventoryRecord[]>
-  /** The same page by page, now or as it was at a time: ten thousand nodes are never whole in memory. */
+  /** The same in pages, now or at a past time, so that memory stays bounded with many nodes. */
   pages(filter?: Filter, at?: string): AsyncGenerator<InventoryRecord[]>
   get(providerId: string, nodeName: string): Promise<InventoryRecord | undefined>
   history(filter?: HistoryFilter): Promise<HistoryEntry[]>
-  /** What was known at that time. */
+  /** Records at that time. */
   at(time: string, filter?: Filter): Promise<InventoryRecord[]>
   providers(): Promise<ProviderCatalog>
-  /** Single values that begin so, with where they are. */
+  /** Values with the prefix `q`, each with its location. */
   find(q: string, limit?: number): Promise<SearchHit[]>
-  /** Another text after every change. */
+  /** Changes with every write; used as ETag. */
   version(): Promise<string>
-  /** Called after every put that changed something. Returns the way to stop. */
-  follow(listener: () => void): () => void
-  /** Forgets the history before this time. Returns how many entries went. */
-  forget(before: string): Promise<number>
-  /** Providers that have, or had, a node of this name. */
+  /** Calls the listener after every change. Returns a function that unsubscribes it. */
+  subscribe(listener: () => void): () => void
+  /** Deletes history before this time. Returns the number of deleted entries. */
+  pruneHistory(before: string): Promise<number>
+  /** Providers that have or had a node of this name. */
   providersOf(nodeName: string): Promise<string[]>
-  /** Why the store cannot be used now. */
+  /** Why the database is unavailable; undefined while it works. */
   problem(): string | undefined
   close(): Promise<void>
 }
 
 export interface StoreOptions {
-  /** A path that ends in .json names the file of older versions; the database is beside it. */
+  /** SQLite file, or the legacy JSON file; the database is then the `.db` file next to it. */
   path: string
-  /** A PostgreSQL, instead of a file at `path`. */
+  /** PostgreSQL instead of SQLite. */
   databaseUrl?: string | undefined
   log: Log
   now?: () => Date
 }
 
-/** Nodes a transaction: SQLite works in our thread, and readers are let in between. */
+/** Nodes per transaction. SQLite blocks this thread: readers run between transactions. */
 const chunkSize = 200
 const pageSize = 500
 
 export async function openStore({ path, databaseUrl, log, now = () => new Date() }: StoreOptions): Promise<Store> {
-  const paths = pathsFrom(path)
-  const importOld = (engine: Engine) =>
-    importOldFile({ db: engine.db, put: putter(engine, now), oldFile: paths.oldFile, log, now })
+  const paths = databasePaths(path)
+  const importLegacy = (engine: Engine) =>
+    importLegacyFile({ db: engine.db, put: createPut(engine, now), legacyFile: paths.legacyFile, log, now })
   if (databaseUrl !== undefined) {
-    // Loaded by those who use it: the client takes memory that an embedded database does not need.
+    // Loaded on demand: the client takes memory that SQLite does not need.
     const { openPostgres } = await import('./postgres.ts')
-    return storeOver(await openPostgres({ url: databaseUrl, log, prepare: importOld }), now)
+    return createStore(await openPostgres({ url: databaseUrl, log, prepare: importLegacy }), now)
   }
   const engine = await openSqlite(paths.database, log, now)
-  await importOld(engine)
-  return storeOver(engine, now)
+  await importLegacy(engine)
+  return createStore(engine, now)
 }
 
 type Put = (writes: readonly InventoryWrite[], timeOf?: (write: InventoryWrite) => string | undefined) => Promise<void>
 
-function putter({ db, beginWrite, announce }: Engine, now: () => Date, onNews = () => {}): Put {
+function createPut({ db, lockForWrite, notifyReplicas }: Engine, now: () => Date, onChange = () => {}): Put {
   return async (writes, timeOf) => {
     for (let start = 0; start < writes.length; start += chunkSize) {
       const chunk = writes.slice(start, start + chunkSize)
-      const news = await db.transaction().execute(async tx => {
-        await beginWrite(tx)
-        const changed = await putChunk(tx, chunk, write => timeOf?.(write) ?? now().toISOString())
-        if (changed) await announce(tx)
-        return changed
+      const changed = await db.transaction().execute(async tx => {
+        await lockForWrite(tx)
+        const isChanged = await putChunk(tx, chunk, write => timeOf?.(write) ?? now().toISOString())
+        if (isChanged) await notifyReplicas(tx)
+        return isChanged
       })
-      if (news) onNews()
+      if (changed) onChange()
     }
   }
 }
 
-function storeOver(engine: Engine, now: () => Date): Store {
+function createStore(engine: Engine, now: () => Date): Store {
   const { db } = engine
   const listeners = new Set<() => void>()
-  let known: string | undefined
-  const tellAll = () => {
-    known = undefined
+  let cachedVersion: string | undefined
+  const notify = () => {
+    cachedVersion = undefined
     for (const listener of listeners) listener()
   }
-  engine.onForeignChange(tellAll)
-  const put = putter(engine, now, tellAll)
+  engine.onRemoteChange(notify)
+  const put = createPut(engine, now, notify)
 
   async function* pages(filter: Filter = {}, at?: string): AsyncGenerator<InventoryRecord[]> {
     let left = filter.limit ?? Number.POSITIVE_INFINITY
-    for await (const page of at === undefined ? listed(db, filter) : recordsAt(db, at, filter, pageSize)) {
+    for await (const page of at === undefined ? listPages(db, filter) : recordsAt(db, at, filter, pageSize)) {
       yield page.slice(0, left)
       left -= page.length
       if (left <= 0) return
-      // Others have their turn: SQLite works in our thread.
+      // SQLite blocks this thread: let other requests run between pages.
       await new Promise(setImmediate)
     }
   }
@@ -131,7 +115,7 @@ function storeOver(engine: Engine, now: () => Date): Store {
   return {
     put: writes => put(writes),
 
-    list: filter => gathered(pages(filter)),
+    list: filter => collect(pages(filter)),
     pages,
 
     async get(providerId, nodeName) {
@@ -145,9 +129,9 @@ function storeOver(engine: Engine, now: () => Date): Store {
     },
 
     history: (filter = {}) => historyOf(db, filter),
-    at: (time, filter) => gathered(pages(filter, time)),
+    at: (time, filter) => collect(pages(filter, time)),
     find: (q, limit = 50) => find(engine, q, limit),
-    forget: before => forgetBefore(db, before),
+    pruneHistory: before => deleteHistoryBefore(db, before),
 
     async providers() {
       const rows = await db
@@ -162,12 +146,12 @@ function storeOver(engine: Engine, now: () => Date): Store {
     providersOf: nodeName => providersOf(db, nodeName),
 
     async version() {
-      if (!engine.alone) return versionOf(engine)
-      known ??= await versionOf(engine)
-      return known
+      if (!engine.singleWriter) return versionOf(engine)
+      cachedVersion ??= await versionOf(engine)
+      return cachedVersion
     },
 
-    follow(listener) {
+    subscribe(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
@@ -190,13 +174,13 @@ const interfaceFilters = [
   ['source', 'source'],
 ] as const
 
-async function gathered(pages: AsyncGenerator<InventoryRecord[]>): Promise<InventoryRecord[]> {
+async function collect(pages: AsyncGenerator<InventoryRecord[]>): Promise<InventoryRecord[]> {
   const all: InventoryRecord[] = []
   for await (const page of pages) all.push(...page)
   return all
 }
 
-async function* listed(db: Database, filter: Filter): AsyncGenerator<InventoryRecord[]> {
+async function* listPages(db: Database, filter: Filter): AsyncGenerator<InventoryRecord[]> {
   const limit = Math.min(filter.limit ?? pageSize, pageSize)
   let { after } = filter
   for (;;) {
@@ -227,7 +211,7 @@ async function listRows(db: Database, filter: Filter): Promise<Selectable<NodeRo
       ),
     )
   }
-  if (q !== undefined) query = query.where(prefixOf(q))
+  if (q !== undefined) query = query.where(matchesPrefix(q))
   if (after !== undefined)
     query = query.where(({ eb, or, and }) =>
       or([

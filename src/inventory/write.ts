@@ -1,5 +1,5 @@
 /**
- * One put: the records before are read, the changes planned, and nodes, search rows and history written together.
+ * Stores a batch of writes in one transaction: reads the old records, plans the changes, writes nodes, search rows and history.
  */
 import type { Transaction } from 'kysely'
 import type { InventoryRecord, InventoryWrite } from '../contract/inventory.ts'
@@ -9,7 +9,7 @@ import { addressRows, interfaceRows, nodeRow, recordFrom } from './rows.ts'
 import type { Tables } from './schema.ts'
 
 type Tx = Transaction<Tables>
-type Written = Change & { write: InventoryWrite; at: string }
+type PlannedWrite = Change & { write: InventoryWrite; at: string }
 
 /** Reports whether anything changed. */
 export async function putChunk(
@@ -18,7 +18,7 @@ export async function putChunk(
   timeOf: (write: InventoryWrite) => string,
 ): Promise<boolean> {
   const known = await recordsOf(tx, writes)
-  const changes = writes.flatMap((write): Written[] => {
+  const changes = writes.flatMap((write): PlannedWrite[] => {
     const key = keyOf(write)
     const at = timeOf(write)
     const change = planWrite(known.get(key), write, at)
@@ -37,7 +37,7 @@ export async function putChunk(
 async function recordsOf(tx: Tx, writes: readonly InventoryWrite[]): Promise<Map<string, InventoryRecord>> {
   const records = new Map<string, InventoryRecord>()
   for (const [providerId, ofProvider] of Map.groupBy(writes, write => write.providerId)) {
-    const names = padded(ofProvider.map(({ nodeName }) => nodeName))
+    const names = padToPowerOfTwo(ofProvider.map(({ nodeName }) => nodeName))
     const rows = await tx
       .selectFrom('nodes')
       .selectAll()
@@ -49,21 +49,21 @@ async function recordsOf(tx: Tx, writes: readonly InventoryWrite[]): Promise<Map
   return records
 }
 
-/** A node that is written twice in one put ends as its last write says. */
-async function writeNodes(tx: Tx, changes: readonly Written[]): Promise<void> {
+/** The last write of a node wins. */
+async function writeNodes(tx: Tx, changes: readonly PlannedWrite[]): Promise<void> {
   const last = new Map(changes.map(change => [keyOf(change.write), change]))
   const first = new Map([...changes].reverse().map(change => [keyOf(change.write), change]))
-  const now = [...last.values()]
-  const kept = now.flatMap(({ after }) => after ?? [])
+  const final = [...last.values()]
+  const kept = final.flatMap(({ after }) => after ?? [])
 
-  const providers = new Map(now.map(({ write, at }) => [write.providerId, at]))
+  const providers = new Map(final.map(({ write, at }) => [write.providerId, at]))
   await insertAll(
     tx,
     'providers',
     [...providers].map(([provider_id, at]) => ({ provider_id, first_seen_at: at })),
     insert => insert.onConflict(conflict => conflict.column('provider_id').doNothing()),
   )
-  for (const { write } of now.filter(({ after }) => !after))
+  for (const { write } of final.filter(({ after }) => !after))
     await tx
       .deleteFrom('nodes')
       .where('provider_id', '=', write.providerId)
@@ -84,9 +84,9 @@ async function writeNodes(tx: Tx, changes: readonly Written[]): Promise<void> {
       })),
     ),
   )
-  // The rows for search hang on the config alone: a new state leaves them.
+  // Search rows depend only on the config: a status change keeps them.
   const reconfigured = new Set(changes.filter(({ what }) => what !== 'status').map(({ write }) => keyOf(write)))
-  const newConfig = now.filter(({ write, after }) => after && reconfigured.has(keyOf(write)))
+  const newConfig = final.filter(({ write, after }) => after && reconfigured.has(keyOf(write)))
   for (const { write } of newConfig.filter(({ write }) => first.get(keyOf(write))?.before))
     for (const table of ['interfaces', 'addresses'] as const)
       await tx
@@ -95,7 +95,7 @@ async function writeNodes(tx: Tx, changes: readonly Written[]): Promise<void> {
         .where('node_name', '=', write.nodeName)
         .execute()
   const records = newConfig.flatMap(({ after }) => after ?? [])
-  // A config that names a number twice is wrong, but one wrong record must not keep the others out.
+  // A config with a duplicate index is invalid, but must not make the other records fail.
   await insertAll(tx, 'interfaces', records.flatMap(interfaceRows), insert =>
     insert.onConflict(conflict => conflict.doNothing()),
   )
@@ -104,14 +104,14 @@ async function writeNodes(tx: Tx, changes: readonly Written[]): Promise<void> {
   )
 }
 
-async function writeHistory(tx: Tx, changes: readonly Written[]): Promise<void> {
-  const told = changes.filter(change => change.told)
+async function writeHistory(tx: Tx, changes: readonly PlannedWrite[]): Promise<void> {
+  const entries = changes.filter(({ inHistory }) => inHistory)
   const delivered = changes.filter(change => change.delivered)
   const eventCount = changes.reduce((sum, { events }) => sum + events.length, 0)
-  // At least one number, whatever changed: the sequence is the version of the whole.
-  let id = await numbers(tx, Math.max(1, told.length + delivered.length + eventCount))
+  // Always at least one ID: the sequence is also the version of the store.
+  let id = await takeIds(tx, Math.max(1, entries.length + delivered.length + eventCount))
   const ofNode = ({ providerId, nodeName }: InventoryWrite) => ({ provider_id: providerId, node_name: nodeName })
-  const history = told.map(({ write, at, what, after }) => ({
+  const history = entries.map(({ write, at, what, after }) => ({
     id: id++,
     ...ofNode(write),
     at,
@@ -125,11 +125,11 @@ async function writeHistory(tx: Tx, changes: readonly Written[]): Promise<void> 
     config_hash: write.lastConfigHash,
     at,
   }))
-  const happened = changes.flatMap(({ write, events }) =>
-    events.map(({ mac, portId = null, what, reason = null, at }) => ({
+  const events = changes.flatMap(({ write, events }) =>
+    events.map(({ macAddress, portId = null, what, reason = null, at }) => ({
       id: id++,
       ...ofNode(write),
-      mac,
+      mac: macAddress,
       port_id: portId,
       what,
       reason,
@@ -138,11 +138,11 @@ async function writeHistory(tx: Tx, changes: readonly Written[]): Promise<void> 
   )
   await insertAll(tx, 'history', history)
   await insertAll(tx, 'deliveries', deliveries)
-  await insertAll(tx, 'events', happened)
+  await insertAll(tx, 'events', events)
 }
 
-/** The first of so many new numbers. The row is locked until we commit, so numbers come in the order of commits. */
-async function numbers(tx: Tx, count: number): Promise<number> {
+/** Reserves `count` IDs and returns the first. The row stays locked until the commit, so IDs follow the commit order. */
+async function takeIds(tx: Tx, count: number): Promise<number> {
   const { value } = await tx
     .insertInto('sequences')
     .values({ name: 'changes', value: count })
@@ -156,8 +156,8 @@ async function numbers(tx: Tx, count: number): Promise<number> {
   return Number(value) - count + 1
 }
 
-/** The last one again, up to a power of two: few sizes, few statements (see bulk.ts). */
-function padded(names: readonly string[]): string[] {
+/** Repeats the last name up to a power of two: few sizes mean few prepared statements (see bulk.ts). */
+function padToPowerOfTwo(names: readonly string[]): string[] {
   const size = 2 ** Math.ceil(Math.log2(names.length))
   return [...names, ...Array<string>(size - names.length).fill(names.at(-1) ?? '')]
 }

@@ -38,7 +38,7 @@ before(async () => {
   inventory = await startInventory({
     env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'inventory.db') },
     log: silent,
-    also: (app, { mayRead }) => serveOperatorApi(app, () => stage.answering(), mayRead),
+    addRoutes: (app, { mayRead }) => serveOperatorApi(app, () => stage.answering(), mayRead),
   })
   foreignHost = createServer(({ method, url }, response) => {
     received.push(`${method} ${url}`)

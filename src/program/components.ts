@@ -19,9 +19,12 @@ export function addComponentCommands(program: Command): void {
       import('../inventory/main.ts'),
     ])
     let answering: Answering | undefined
-    const also = (app: FastifyInstance, { mayRead }: InventoryAuth) => serveOperatorApi(app, () => answering, mayRead)
+    const addRoutes = (app: FastifyInstance, { mayRead }: InventoryAuth) =>
+      serveOperatorApi(app, () => answering, mayRead)
     const elsewhere = context.env['INVENTORY_ENABLED'] === 'false' || Boolean(context.env['INVENTORY_URL'])
-    const inventory = elsewhere ? undefined : await startInventory({ ...context, also, reviews: reviewsOf(context) })
+    const inventory = elsewhere
+      ? undefined
+      : await startInventory({ ...context, addRoutes, openReviews: reviewsOf(context) })
     const onAnswering = (it: Answering) => {
       answering = it
     }
@@ -38,7 +41,7 @@ export function addComponentCommands(program: Command): void {
     (await import('../controller/main.ts')).runNodeController(context),
   )
   component(program, 'inventory', 'serve the inventory on its own', async context =>
-    (await import('../inventory/main.ts')).runInventory({ ...context, reviews: reviewsOf(context) }),
+    (await import('../inventory/main.ts')).runInventory({ ...context, openReviews: reviewsOf(context) }),
   )
 
   program

@@ -4,6 +4,7 @@
 import { Server as TlsServer } from 'node:https'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { openApiDocument } from '../contract/openapi.ts'
+import { summaryOf } from '../contract/problem.ts'
 import { maxPostBytes, providerHeader, violaPath } from '../contract/viola.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { type EventStream, eventStreams } from '../server/event-stream.ts'
@@ -119,8 +120,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
       const { providerId, caller } = await admitted(request, reply)
       const trace = requestTrace(tracer, request.headers['traceparent'])
       const { nodes, errors } = nodesFrom(request.body, providerId)
-      if (errors.length > 0)
-        throw new HttpProblem(400, `${errors.length} wrong: ${errors.slice(0, 5).map(sentence).join('; ')}`, errors)
+      if (errors.length > 0) throw new HttpProblem(400, `invalid body: ${summaryOf(errors)}`, errors)
       const force = queryOf(request)['force'] === 'true'
       const outcomes = await inCluster(providerId, async cluster => {
         const { get: held } = await cluster.observe()
@@ -233,8 +233,4 @@ async function deleteNode(
   if (held.metadata.deletionTimestamp) return false
   await cluster.remove(held)
   return true
-}
-
-function sentence({ path, message }: { path: string; message: string }): string {
-  return path ? `${path}: ${message}` : message
 }

@@ -1,5 +1,5 @@
 /**
- * What every store of the inventory does, whatever its database: one suite for SQLite and PostgreSQL.
+ * One suite for every store of the inventory: SQLite and PostgreSQL.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,10 +10,11 @@ import {
   inventoryRecord,
   providerCatalog,
 } from '../../src/contract/inventory.ts'
-import type { Filter, Store } from '../../src/inventory/store.ts'
+import type { Filter } from '../../src/inventory/filter.ts'
+import type { Store } from '../../src/inventory/store.ts'
 import { aWrite } from '../support/inventory.ts'
 
-/** `open` gives an empty store. */
+/** `open` returns an empty store. */
 export function inventoryStoreConformance(open: (now: () => Date) => Promise<Store>): void {
   let time = 0
   const now = () => new Date(Date.UTC(2026, 0, 1) + 1000 * time++)
@@ -27,7 +28,7 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
     }
   }
 
-  test('what was put is read back, by its key', () =>
+  test('records are read back by provider and node name', () =>
     using(async store => {
       await store.put([aWrite('a', { nics: 2 }), aWrite('a', { providerId: 'p2' }), aWrite('b')])
       const records = await store.list()
@@ -45,7 +46,7 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
       assert.equal((await store.list({ providerId: 'nobody' })).length, 0)
     }))
 
-  test('every change is history: when, what, why, before and after', () =>
+  test('every change is a history entry with time, kind, cause, and the record before and after', () =>
     using(async store => {
       await store.put([aWrite('a')])
       await store.put([aWrite('a', { nics: 2, why: 'a second port' })])
@@ -83,7 +84,7 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
       )
     }))
 
-  test('a node that is written twice in one put ends as the last write says', () =>
+  test('the last write of a node in one put wins', () =>
     using(async store => {
       await store.put([aWrite('a', { nics: 3 }), aWrite('a', { nics: 1 }), aWrite('b'), aWrite('b', { removed: true })])
       assert.equal((await store.get('p1', 'a'))?.config.interfaces.length, 1)
@@ -92,7 +93,7 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
       assert.equal((await store.list({ q: 'port-a-2' })).length, 0)
     }))
 
-  test('one odd record does not keep the others out', () =>
+  test('an invalid record does not make the others fail', () =>
     using(async store => {
       const macAddress = '02:00:00:00:00:01'
       const twice = {
@@ -107,7 +108,7 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
       assert.equal((await store.list({ q: '10.0.0.1' })).length, 1)
     }))
 
-  test('search finds by the beginning of an address, MAC, port, VM, node or provider', () =>
+  test('search finds nodes by prefix of an address, MAC address, port, VM, node or provider', () =>
     using(async store => {
       const v6 = { id: 0, macAddress: 'AA:bb:00:00:00:01', addresses: ['2001:DB8::0:5/64', '10.99.0.1/24'] }
       const config = { nodeName: 'six', interfaces: [v6] }
@@ -135,7 +136,7 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
       assert.equal(await found('port-alpha-1'), '')
     }))
 
-  test('pages follow each other without a gap or a repetition', () =>
+  test('pages have no gaps and no duplicates', () =>
     using(async store => {
       const providers = ['a', 'b', 'c']
       await store.put(providers.flatMap(providerId => ['1', '2', '3'].map(name => aWrite(name, { providerId }))))
@@ -150,7 +151,7 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
       assert.deepEqual(seen, ['a1', 'a2', 'a3', 'b1', 'b2', 'b3', 'c1', 'c2', 'c3'])
     }))
 
-  test('the state at a time is what was known then, and who had an address', () =>
+  test('the state at a past time is returned, also by address', () =>
     using(async store => {
       const before = now().toISOString()
       await store.put([aWrite('a', { nics: 2 })])
@@ -184,7 +185,7 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
         assert.deepEqual(await names(since, q), ['six1'], q)
     }))
 
-  test('providers are listed with their nodes, in order, with the newest time', () =>
+  test('providers are listed in order with their nodes and the newest time', () =>
     using(async store => {
       assert.deepEqual(await store.providers(), { providers: [] })
       await store.put([aWrite('b', { providerId: 'y' }), aWrite('a', { providerId: 'y', nics: 4 })])
@@ -202,25 +203,25 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
       assert.equal(providers[1]?.updatedAt, providers[1]?.nodes[1]?.updatedAt)
     }))
 
-  test('old history is forgotten, and what a node was since then is still told', () =>
+  test('pruning deletes old history but keeps the state at that time', () =>
     using(async store => {
       await store.put([aWrite('quiet'), aWrite('busy'), aWrite('gone')])
       await store.put([aWrite('busy', { nics: 2 }), aWrite('gone', { removed: true })])
       const cut = now().toISOString()
       await store.put([aWrite('busy', { nics: 3 })])
-      assert.equal(await store.forget(cut), 3)
-      const left = (await store.history()).map(
+      assert.equal(await store.pruneHistory(cut), 3)
+      const remaining = (await store.history()).map(
         ({ what, after }) => `${what} ${after?.nodeName} ${after?.config.interfaces.length}`,
       )
-      assert.deepEqual(left, ['config busy 3', 'config busy 2', 'created quiet 1'])
+      assert.deepEqual(remaining, ['config busy 3', 'config busy 2', 'created quiet 1'])
       assert.deepEqual(
         (await store.at(cut)).map(({ nodeName, config }) => `${nodeName} ${config.interfaces.length}`),
         ['busy 2', 'quiet 1'],
       )
-      assert.equal(await store.forget(cut), 0)
+      assert.equal(await store.pruneHistory(cut), 0)
     }))
 
-  test('single values are found with where they are', () =>
+  test('values are found with their location', () =>
     using(async store => {
       await store.put([aWrite('alpha', { nics: 2 })])
       const mac = (await store.get('p1', 'alpha'))?.config.interfaces[1]?.macAddress ?? ''
@@ -238,7 +239,7 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
       assert.equal((await store.find('', 3)).length, 3)
     }))
 
-  test('filters by state, network, subnet and OpenstackConfig, now and as it was', () =>
+  test('filters by state, network, subnet and OpenstackConfig, now and at a past time', () =>
     using(async store => {
       const [a, b, c] = ['a', 'b', 'c'].map(name => aWrite(name)) as [InventoryWrite, InventoryWrite, InventoryWrite]
       Object.assign(a.config.interfaces[0] ?? {}, { networkId: 'net-1', subnetId: 'sub-1', source: 'ns/one' })
@@ -260,7 +261,7 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
       }
     }))
 
-  test('all of many come in pages, now and as they were', () =>
+  test('many records come in pages, now and at a past time', () =>
     using(async store => {
       const many = Array.from({ length: 1_234 }, (_, i) => aWrite(`n${String(i).padStart(4, '0')}`))
       await store.put(many)
@@ -285,7 +286,7 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
       assert.equal((await store.at(then, { after })).length, 4)
     }))
 
-  test('the same put again makes nothing anew', () =>
+  test('a repeated put changes nothing', () =>
     using(async store => {
       const writes = Array.from({ length: 300 }, (_, i) => aWrite(`n${i}`, { nics: 3, state: 'Configured' }))
       await store.put(writes)
@@ -296,7 +297,7 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
       assert.equal((await store.history({ nodeName: 'n7' })).length, 1)
     }))
 
-  test('names come in the order of their bytes, whatever language the database speaks', () =>
+  test('names are sorted by bytes, whatever the collation of the database', () =>
     using(async store => {
       const names = ['B', 'Z-9', 'a', 'a-1', 'a.1', 'a1', 'ab', 'node_1', 'é', '가']
       await store.put(names.toReversed().map(name => aWrite(name)))
@@ -314,7 +315,7 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
       )
     }))
 
-  test('no text is too odd to be kept or asked for', () =>
+  test('any text can be stored and queried', () =>
     using(async store => {
       const odd = ['\u0000', "'; drop table nodes; --", '\\', '%_', '\ud800', '\u{1f600}', 'x'.repeat(253)]
       await store.put(odd.map((text, at) => aWrite(`odd-${at}`, { instanceId: text, why: text, message: text })))
@@ -328,7 +329,7 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
       assert.equal((await store.list({ instanceId: "'; drop table nodes; --" })).length, 1)
     }))
 
-  test('puts at the same time follow each other: no change is lost, and numbers are in the order of commits', () =>
+  test('concurrent puts are serialized: no change is lost, and IDs follow the commit order', () =>
     using(async store => {
       const puts = Array.from({ length: 20 }, (_, i) =>
         store.put([aWrite('shared', { lastConfigHash: `h${i}`, why: `${i}` }), aWrite(`own-${i}`)]),

@@ -90,7 +90,7 @@ test('the inventory: writes', async () => {
       INVENTORY_RATE_LIMIT: '0',
     },
     log,
-    also: app => {
+    addRoutes: app => {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
       ask = payload => app.inject({ method: 'PUT', url: recordsPath, headers, payload })
     },

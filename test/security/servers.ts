@@ -29,7 +29,7 @@ export async function startServers(): Promise<Servers> {
   const inventory = await startInventory({
     env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'inventory.db'), INVENTORY_RATE_LIMIT: '0' },
     log,
-    also: app => {
+    addRoutes: app => {
       inventoryApp = app
     },
   })

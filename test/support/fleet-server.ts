@@ -1,5 +1,5 @@
 /**
- * An inventory with a fleet in it, served with the dashboard on loopback.
+ * Serves an inventory with many nodes and the dashboard on loopback.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import { openStore, type Store } from '../../src/inventory/store.ts'
 import { serveOperatorApi } from '../../src/operator/app.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import { cachedWeb } from '../../web/build.ts'
-import { aFleet, aFleetStory, verdictsOf } from './fleet.ts'
+import { aFleet, aFleetHistory, verdictsOf } from './fleet.ts'
 
 export interface FleetServer {
   url: string
@@ -26,7 +26,7 @@ export async function startFleet(nodes: number, tokensFile?: string): Promise<Fl
   const now = new Date()
   let clock: Date | undefined
   const store = await openStore({ path: join(dir, 'inventory.db'), log: silent, now: () => clock ?? new Date() })
-  for (const { at, writes } of aFleetStory({ nodes, now })) {
+  for (const { at, writes } of aFleetHistory({ nodes, now })) {
     clock = at
     await store.put(writes)
   }
@@ -35,8 +35,7 @@ export async function startFleet(nodes: number, tokensFile?: string): Promise<Fl
   const verdicts = new Map([['multinic-system/production', verdictsOf(aFleet({ nodes, now }))]])
   serveOperatorApi(app, () => ({
     verdicts: () => verdicts,
-
-    dryRun: () => assert.fail('nobody asks for a plan here'),
+    dryRun: () => assert.fail('no test requests a plan'),
   }))
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   return {

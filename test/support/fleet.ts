@@ -1,12 +1,12 @@
 /**
- * A large, lifelike inventory for the dashboard: a thousand nodes of several providers, most of them well, some not.
+ * A large realistic inventory for the dashboard: nodes of several providers, most of them configured, some with errors.
  */
 import type { InventoryWrite, Stage } from '../../src/contract/inventory.ts'
 import type { Verdict } from '../../src/operator/verdicts.ts'
 
 export interface FleetOptions {
   nodes: number
-  /** When it is written; the stages lie before it. */
+  /** Time of the write; all stages are earlier. */
   now: Date
 }
 
@@ -27,67 +27,70 @@ const subnets = [
 const providers = ['biz-prod-a', 'biz-prod-b', 'biz-data', 'biz-edge', 'biz-lab']
 const shares = [0.5, 0.78, 0.93, 0.985, 1]
 
-/** What is wrong with which node, by its number; the others are as they should be. */
-const troubles: Record<number, [nic: number, make: (state: State, nic: Interface) => State]> = {
+/** Errors by node number; all other nodes are configured. */
+const errors: Record<number, [nic: number, make: (state: State, nic: Interface) => State]> = {
   17: [
     1,
     (state, nic) => ({
       ...state,
       reason: 'Drifted',
-      message: `mtu is 1500, wanted ${nic.mtu}`,
+      message: `mtu is 1500, requested ${nic.mtu}`,
       observed: { ...state.observed, mtu: 1500 },
     }),
   ],
-  42: [2, state => failed(state, 'DefaultRoute', 'this device carries the default route of the node')],
-  142: [0, state => failed(state, 'VerifyFailed', 'the address is not on the device after it was set')],
-  201: [1, state => waiting(state, 'NicMissing', 'no device has this MAC address yet')],
+  42: [2, state => failed(state, 'DefaultRoute', 'the device carries the default route of the node')],
+  142: [0, state => failed(state, 'VerifyFailed', 'the device does not have the address after apply')],
+  201: [1, state => waiting(state, 'NicMissing', 'no device has this MAC address')],
   333: [
     0,
     state => ({
       ...stagesUpTo(state, 'job'),
       status: 'InProgress',
       reason: 'Applying',
-      message: 'the agent is at work',
+      message: 'the agent applies the configuration',
     }),
   ],
   334: [1, state => ({ ...stagesUpTo(state, 'delivered'), status: 'InProgress' })],
-  512: [0, state => waiting(state, 'RolloutWaiting', 'other nodes are before this one')],
+  512: [0, state => waiting(state, 'RolloutWaiting', 'other nodes come first in the rollout')],
 }
 
 export function aFleet({ nodes, now }: FleetOptions): InventoryWrite[] {
   return Array.from({ length: nodes }, (_, index) => aNode(index + 1, nodes, now))
 }
 
-export interface Chapter {
+export interface FleetWrites {
   at: Date
   writes: InventoryWrite[]
 }
 
 const hour = 3_600_000
-const chapters = 56
+const attachTimes = 56
 
-/** How the fleet came to be, oldest first: nodes over two weeks, an address that moved, and what went wrong today. */
-export function aFleetStory({ nodes, now }: FleetOptions): Chapter[] {
+/** Writes of two weeks, oldest first: new nodes, an address that moved to another node, and the errors of today. */
+export function aFleetHistory({ nodes, now }: FleetOptions): FleetWrites[] {
   const all = aFleet({ nodes, now })
-  const told = Map.groupBy(all.entries(), ([index]) => attachedAt(index + 1, now))
-  const story = [...told].map(([at, writes]) => ({ at: new Date(at), writes: writes.map(([, write]) => write) }))
-  const troubled = all.filter((_, index) => troubles[index + 1] !== undefined)
+  const byTime = Map.groupBy(all.entries(), ([index]) => attachedAt(index + 1, now))
+  const attachments = [...byTime].map(([at, writes]) => ({
+    at: new Date(at),
+    writes: writes.map(([, write]) => write),
+  }))
+  const failing = all.filter((_, index) => errors[index + 1] !== undefined)
   const before = [14 * 24 * hour, 6 * 24 * hour].map((ago, part) => ({
     at: new Date(now.getTime() - ago),
-    writes: troubled.flatMap(write => asItWas(write, part === 0)),
+    writes: failing.flatMap(write => stateBefore(write, part === 0)),
   }))
-  return [...(nodes < 100 ? [] : before), ...story].sort((a, b) => a.at.getTime() - b.at.getTime())
+  return [...(nodes < 100 ? [] : before), ...attachments].sort((a, b) => a.at.getTime() - b.at.getTime())
 }
 
-/** One of a few times, some hours apart; minutes ago for a node that is in trouble. */
+/** One of a few times, some hours apart; minutes ago for a node with an error. */
 function attachedAt(number: number, now: Date): number {
-  if (troubles[number] !== undefined) return now.getTime() - ((number % 7) * 11 + 4) * 60_000
-  const part = (number * 7_919) % chapters
+  if (errors[number] !== undefined) return now.getTime() - ((number % 7) * 11 + 4) * 60_000
+  const part = (number * 7_919) % attachTimes
   return now.getTime() - (part + 1) * 6 * hour + ((part * 7) % 5) * hour
 }
 
-/** A node that is in trouble now was well before; at first, some had what others have today. */
-function asItWas(write: InventoryWrite, atFirst: boolean): InventoryWrite[] {
+/** A node with an error was configured before; at first, some had an address that another node has today. */
+function stateBefore(write: InventoryWrite, atFirst: boolean): InventoryWrite[] {
   const [first, second] = write.config.interfaces
   if (!first || !second) return []
   const states = write.interfaces?.slice(0, 2).map(({ id, name, portId, macAddress }) => ({
@@ -107,17 +110,17 @@ function asItWas(write: InventoryWrite, atFirst: boolean): InventoryWrite[] {
   ]
 }
 
-/** Worker 42 had what worker 17 has today. */
+/** Worker 42 had the address that worker 17 has today. */
 function oldAddress({ nodeName }: InventoryWrite): string {
   return nodeName.endsWith('042') ? '10.21.0.17' : `10.21.99.${Number(nodeName.slice(-2))}`
 }
 
-/** What the operator says of ports that are no interface. */
+/** Verdicts of the operator: one for each interface, and some for ignored ports. */
 export function verdictsOf(writes: readonly InventoryWrite[]): Verdict[] {
   const skipped: readonly [reason: Verdict['reason'], message: string][] = [
     ['BeforeBaseline', 'the port was created at 2026-10-01T08:12:44Z'],
     ['StatusNotAllowed', 'the port is BUILD'],
-    ['NoAddress', 'the port has no address in a chosen subnet'],
+    ['NoAddress', 'the port has no address in a selected subnet'],
     ['DeviceOwnerNotAllowed', 'the port belongs to network:dhcp'],
   ]
   const of = (write: InventoryWrite, count: number) =>
@@ -148,18 +151,18 @@ function aNode(number: number, of: number, now: Date): InventoryWrite {
   const interfaces = subnets.slice(0, count).map((subnet, id) => interfaceOf(number, id, subnet))
   const states = interfaces.map((nic, id) => {
     const state = stateOf(nic, number * 31 + id, attachedAt(number, now), now)
-    const [wrong, make] = troubles[number] ?? []
+    const [wrong, make] = errors[number] ?? []
     return wrong === id && make ? make(state, nic) : state
   })
-  const bad = states.find(({ status }) => status !== 'Configured')
+  const unconfigured = states.find(({ status }) => status !== 'Configured')
   return {
     providerId,
     nodeName,
     instanceId,
     config: { nodeName, instanceId, interfaces },
     lastConfigHash: idOf(`hash ${number}`),
-    state: bad?.status === 'Removed' ? 'Pending' : (bad?.status ?? 'Configured'),
-    reason: bad?.reason ?? 'Configured',
+    state: unconfigured?.status === 'Removed' ? 'Pending' : (unconfigured?.status ?? 'Configured'),
+    reason: unconfigured?.reason ?? 'Configured',
     interfaces: states,
     why: `${count} ports attached`,
   }
@@ -233,7 +236,7 @@ function waiting(state: State, reason: string, message: string): State {
   return { ...stagesUpTo(state, 'cr'), status: 'Pending', reason, message }
 }
 
-/** Looks like a UUID and is the same every time. */
+/** Looks like a UUID and depends only on the text. */
 function idOf(text: string): string {
   let hash = 0x811c9dc5
   const hex = Array.from({ length: 4 }, (_, round) => {

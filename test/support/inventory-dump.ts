@@ -1,5 +1,5 @@
 /**
- * An inventory of this version as SQL, with some content: what `migrations.test.ts` starts from when a later version comes.
+ * Dumps an inventory of this version with some content as SQL: the input of `migrations.test.ts` for later versions.
  *
  *   node test/support/inventory-dump.ts > test/golden/inventory/<newest migration>.sql
  */
@@ -40,10 +40,12 @@ export async function dumpOfThisVersion(): Promise<string> {
   }
 }
 
-/** How everything was made, tables before indexes, without what SQLite makes itself. */
+/** The statements that created the schema, tables before indexes, without the internal objects of SQLite. */
 export function schemaOf(file: DatabaseSync): string[] {
-  const made = file.prepare("select sql from sqlite_master where sql is not null order by type = 'index', name").all()
-  return made.map(({ sql }) => String(sql))
+  const objects = file
+    .prepare("select sql from sqlite_master where sql is not null order by type = 'index', name")
+    .all()
+  return objects.map(({ sql }) => String(sql))
 }
 
 function contentOf(file: DatabaseSync): string[] {

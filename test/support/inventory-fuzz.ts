@@ -1,6 +1,6 @@
 /**
- * Asks an inventory whatever its OpenAPI page can be made to ask, and looks whether it keeps what the page promises: a
- * status that is written down, a body of the written shape, a problem that says what is wrong, and never a failure.
+ * Sends requests that are generated from the OpenAPI document of the inventory, and checks each response against the
+ * document: a documented status, a body of the documented schema, and a problem for every error.
  */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -14,7 +14,7 @@ import { type ApiRequest, requestsOf } from './openapi-requests.ts'
 
 export interface FuzzOptions {
   url: string
-  /** May write. */
+  /** With role admin. */
   token: string
   runs: number
 }
@@ -43,19 +43,19 @@ export const seeds = [
   aWrite('gone', { removed: true }),
 ]
 
-/** How often each status was answered. */
+/** Number of responses by status. */
 export async function fuzzInventory({ url, token, runs }: FuzzOptions): Promise<Map<number, number>> {
   const dispatcher = new Agent({ connections: 8 })
   const statuses = new Map<number, number>()
   const requests = requestsOf(openApiDocument(inventoryApi), {
     ...known,
-    authorization: [`Bearer ${token}`, `bearer ${token}`, 'Bearer nobody-knows-this-one'],
+    authorization: [`Bearer ${token}`, `bearer ${token}`, 'Bearer an-unknown-token'],
     body: seeds.map(write => JSON.stringify({ records: [write] })),
   })
   try {
     await fc.assert(
-      fc.asyncProperty(requests, async asked => {
-        const status = await ask(url, asked, dispatcher)
+      fc.asyncProperty(requests, async generated => {
+        const status = await send(url, generated, dispatcher)
         statuses.set(status, (statuses.get(status) ?? 0) + 1)
       }),
       { numRuns: runs, seed: 20_261_115, endOnFailure: true },
@@ -66,25 +66,25 @@ export async function fuzzInventory({ url, token, runs }: FuzzOptions): Promise<
   return statuses
 }
 
-async function ask(url: string, asked: ApiRequest, dispatcher: Agent): Promise<number> {
-  const { path, method, headers, body } = asked
+async function send(url: string, generated: ApiRequest, dispatcher: Agent): Promise<number> {
+  const { path, method, headers, body } = generated
   const route = inventoryApi.routes.find(one => one.path === path && one.method.toUpperCase() === method)
   assert.ok(route)
-  const answer = await request(`${url}${asked.url}`, {
+  const response = await request(`${url}${generated.url}`, {
     method: method as 'GET' | 'PUT',
     headers,
     dispatcher,
     ...(body !== undefined && { body }),
   })
-  const { statusCode: status } = answer
-  const type = String(answer.headers['content-type'] ?? '')
+  const { statusCode: status } = response
+  const type = String(response.headers['content-type'] ?? '')
   if (status === 200 && type === 'text/event-stream') {
-    answer.body.on('error', () => {}).destroy()
+    response.body.on('error', () => {}).destroy()
     return status
   }
-  const text = await answer.body.text()
-  assert.ok(promised(route).has(status), `${status} is not on the page: ${text}`)
-  for (const name of Object.keys(answer.headers)) assert.doesNotMatch(name, /^access-control-/)
+  const text = await response.body.text()
+  assert.ok(documentedStatuses(route).has(status), `status ${status} is not documented: ${text}`)
+  for (const name of Object.keys(response.headers)) assert.doesNotMatch(name, /^access-control-/)
   if (status >= 400) {
     assert.match(type, /^application\/problem\+json/)
     assert.equal(problem.parse(JSON.parse(text)).status, status)
@@ -92,7 +92,7 @@ async function ask(url: string, asked: ApiRequest, dispatcher: Agent): Promise<n
   return status
 }
 
-/** An address whose last part is empty is another one, or none. */
-function promised({ answers, problems = [], path }: Route): Set<number> {
+/** A path whose last segment is empty is another route, or none. */
+function documentedStatuses({ answers, problems = [], path }: Route): Set<number> {
   return new Set([...Object.keys(answers).map(Number), ...problems, ...(path.includes('{') ? [404] : [])])
 }

@@ -1,5 +1,5 @@
 /**
- * Records for tests of the inventory.
+ * Builds inventory records for tests.
  */
 import type { InventoryWrite } from '../../src/contract/inventory.ts'
 

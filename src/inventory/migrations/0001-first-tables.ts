@@ -1,5 +1,5 @@
 /**
- * The first tables. A migration that was released is never edited: the next one changes what it made.
+ * The first tables. Never edit a released migration: add another one.
  */
 import type { Kysely } from 'kysely'
 import { textOf } from './text.ts'

@@ -1,5 +1,5 @@
 /**
- * The newest entry of each node until a time is found in an index alone: `?at=` reads no document that it does not show.
+ * An index for `?at=`: it finds the newest entry of each node until a time without reading the documents.
  */
 import type { Kysely } from 'kysely'
 

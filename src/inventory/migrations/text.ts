@@ -1,6 +1,6 @@
 /**
- * The type of a text column, in byte order on both engines: PostgreSQL would sort as its language does, and then the
- * beginning of a text would not be a range.
+ * Type of a text column with byte order on both engines. The default collation of PostgreSQL sorts by language, and then
+ * a prefix would not be a range.
  */
 import { type Kysely, type RawBuilder, SqliteAdapter, sql } from 'kysely'
 

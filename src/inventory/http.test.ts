@@ -1,4 +1,4 @@
-/** Who is let in, how much, and what is said to those who are not. */
+/** Access control, rate limit and malformed requests over HTTP. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -25,7 +25,7 @@ const viewer = 'system:serviceaccount:monitoring:viewer'
 const records = '/v1/inventory/records'
 
 before(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'multinic-inventory-door-'))
+  dir = await mkdtemp(join(tmpdir(), 'multinic-inventory-http-'))
   store = await openStore({ path: join(dir, 'inventory.db'), log: silent })
   await store.put([aWrite('w1')])
   tokensFile = join(dir, 'tokens.yaml')
@@ -45,34 +45,36 @@ type Auth = Parameters<typeof openInventoryAuth>
 async function anApp(file?: Auth[0], options?: Auth[2]) {
   return createInventoryApp({ store, auth: await openInventoryAuth(file, silent, options), log: silent })
 }
-const bearing = (token: string | undefined) => (token === undefined ? {} : { authorization: `Bearer ${token}` })
+const bearer = (token: string | undefined) => (token === undefined ? {} : { authorization: `Bearer ${token}` })
 
-const doors: Record<string, [file: boolean, openReads: boolean | undefined, token: string | undefined, reads: number]> =
-  {
-    'without a token file reads are open': [false, undefined, undefined, 200],
-    'without a token file reads can be closed': [false, false, undefined, 401],
-    'with a token file reads need a token': [true, undefined, undefined, 401],
-    'with a token file the token of a reader reads': [true, undefined, reader, 200],
-    'with a token file reads can be open': [true, true, undefined, 200],
-  }
-for (const [name, [file, openReads, token, reads]] of Object.entries(doors))
+const access: Record<
+  string,
+  [file: boolean, openReads: boolean | undefined, token: string | undefined, reads: number]
+> = {
+  'without a token file everyone may read': [false, undefined, undefined, 200],
+  'without a token file reads can be forbidden': [false, false, undefined, 401],
+  'with a token file reads require a token': [true, undefined, undefined, 401],
+  'with a token file a token with role read may read': [true, undefined, reader, 200],
+  'with a token file everyone may read if configured': [true, true, undefined, 200],
+}
+for (const [name, [file, openReads, token, reads]] of Object.entries(access))
   test(name, async () => {
     const app = await anApp(file ? tokensFile : undefined, { openReads })
-    const read = await app.inject({ url: '/v1/interfaces/providers', headers: bearing(token) })
+    const read = await app.inject({ url: '/v1/interfaces/providers', headers: bearer(token) })
     assert.equal(read.statusCode, reads)
     if (reads === 401) assert.equal(read.headers['www-authenticate'], 'Bearer')
-    const write = await app.inject({ method: 'PUT', url: records, headers: bearing(token), payload: { records: [] } })
-    assert.ok([401, 403].includes(write.statusCode), 'nobody writes without an admin token')
+    const write = await app.inject({ method: 'PUT', url: records, headers: bearer(token), payload: { records: [] } })
+    assert.ok([401, 403].includes(write.statusCode), 'writing requires an admin token')
     const warned = (await app.inject('/readyz')).json().warnings.length > 0
-    assert.equal(warned, reads === 200 && token === undefined, 'an open door is told of')
+    assert.equal(warned, reads === 200 && token === undefined, '/readyz warns about open reads')
     await app.close()
   })
 
-test('a user of Kubernetes may what the file gives it', async () => {
+test('a Kubernetes user has the roles that the token file gives it', async () => {
   const users: Record<string, string> = { 'token-of-the-viewer': viewer, 'token-of-somebody': 'somebody' }
-  let away = false
+  let failing = false
   const cluster = await serve(({ body }, response) => {
-    if (away) return json(response, 403, { kind: 'Status', code: 403, message: 'tokenreviews are forbidden' })
+    if (failing) return json(response, 403, { kind: 'Status', code: 403, message: 'tokenreviews are forbidden' })
     const username = users[(body as { spec: { token: string } }).spec.token]
     const status = username ? { authenticated: true, user: { username }, audiences: ['inventory'] } : {}
     return json(response, 201, { kind: 'TokenReview', status })
@@ -87,7 +89,7 @@ test('a user of Kubernetes may what the file gives it', async () => {
       await app.inject({
         method,
         url: method === 'GET' ? '/v1/interfaces/providers' : records,
-        headers: bearing(token),
+        headers: bearer(token),
         ...(method === 'PUT' && { payload: { records: [] } }),
       })
     ).statusCode
@@ -97,30 +99,30 @@ test('a user of Kubernetes may what the file gives it', async () => {
     assert.equal(await status('token-of-somebody'), 403)
     assert.equal(await status('token-of-nobody'), 401)
     assert.equal(await status(reader), 200)
-    assert.equal(cluster.asked.length, 3, 'each is asked about once, and those of the file never')
-    away = true
-    assert.equal(await status('token-in-hard-times'), 503)
+    assert.equal(cluster.asked.length, 3, 'one TokenReview per token, and none for tokens of the file')
+    failing = true
+    assert.equal(await status('token-during-failure'), 503)
   } finally {
     await app.close()
     await cluster.close()
   }
 })
 
-test('TokenReview without a token file is refused at the start, by name', async () => {
+test('TokenReview without a token file is a startup error', async () => {
   const env = { INVENTORY_TOKEN_REVIEW: 'true', INVENTORY_DB_PATH: join(dir, 'never.db') }
-  await assert.rejects(startInventory({ env, log: silent }), /INVENTORY_TOKEN_REVIEW: needs INVENTORY_TOKENS_FILE too/)
+  await assert.rejects(startInventory({ env, log: silent }), /INVENTORY_TOKEN_REVIEW: requires INVENTORY_TOKENS_FILE/)
 })
 
-test('an address of a database that is none is refused without being shown', async () => {
+test('an invalid database URL is a startup error that does not show the URL', async () => {
   const env = { INVENTORY_DATABASE_URL: 'mysql://me:s3cret@host/name', INVENTORY_DB_PATH: join(dir, 'never.db') }
   await assert.rejects(startInventory({ env, log: silent }), (error: Error) => {
-    assert.match(error.message, /INVENTORY_DATABASE_URL: must look like postgresql:/)
+    assert.match(error.message, /INVENTORY_DATABASE_URL: must have the form postgresql:/)
     assert.doesNotMatch(error.message, /s3cret/)
     return true
   })
 })
 
-test('who asks too much is told when to come back, and nobody else is', async () => {
+test('a client above the rate limit gets a 429 with Retry-After, and other clients do not', async () => {
   let now = 0
   const app = await anApp()
   const limited = createInventoryApp({ store, auth: await openInventoryAuth(undefined, silent), log: silent })
@@ -130,7 +132,7 @@ test('who asks too much is told when to come back, and nobody else is', async ()
   const refused = await ask('192.0.2.1')
   assert.equal(refused.statusCode, 429)
   assert.equal(refused.headers['retry-after'], '1')
-  assert.match(problem.parse(refused.json()).detail, /2 requests a second/)
+  assert.match(problem.parse(refused.json()).detail, /2 requests per second/)
   assert.equal((await ask('192.0.2.1', '/nothing/here')).statusCode, 429)
   assert.equal((await ask('192.0.2.1', '/healthz')).statusCode, 200)
   assert.equal((await ask('192.0.2.2')).statusCode, 200)
@@ -141,7 +143,7 @@ test('who asks too much is told when to come back, and nobody else is', async ()
   await app.close()
 })
 
-test('pages of other sites may not ask: no CORS, and no answer to a preflight', async () => {
+test('pages of other sites cannot call the API: no CORS headers and no preflight response', async () => {
   const app = await anApp()
   const headers = { origin: 'https://elsewhere.example', 'access-control-request-method': 'PUT' }
   const answers = await Promise.all([
@@ -158,17 +160,17 @@ test('pages of other sites may not ask: no CORS, and no answer to a preflight', 
   await app.close()
 })
 
-const oddities: Record<string, [status: number, method: 'GET' | 'PUT', url: string, type?: string, payload?: string]> =
+const malformed: Record<string, [status: number, method: 'GET' | 'PUT', url: string, type?: string, payload?: string]> =
   {
-    'an address that cannot be decoded': [400, 'GET', '/v1/inventory/node-configs/%zz'],
+    'a path that cannot be decoded': [400, 'GET', '/v1/inventory/node-configs/%zz'],
     'a query that cannot be decoded': [200, 'GET', '/v1/inventory/node-configs?q=%zz'],
-    'a name as long as names may be': [404, 'GET', `/v1/inventory/node-configs/${'x'.repeat(253)}`],
-    'a body that is no JSON': [400, 'PUT', records, 'application/json', '{"records":'],
-    'a body that is empty': [400, 'PUT', records, 'application/json', ''],
-    'a body of another type': [415, 'PUT', records, 'application/xml', '<records/>'],
-    'a body that poisons objects': [400, 'PUT', records, 'application/json', '{"__proto__":{"x":1},"records":[]}'],
+    'a name of maximum length': [404, 'GET', `/v1/inventory/node-configs/${'x'.repeat(253)}`],
+    'a body that is not JSON': [400, 'PUT', records, 'application/json', '{"records":'],
+    'an empty body': [400, 'PUT', records, 'application/json', ''],
+    'a body of another content type': [415, 'PUT', records, 'application/xml', '<records/>'],
+    'a body with __proto__': [400, 'PUT', records, 'application/json', '{"__proto__":{"x":1},"records":[]}'],
     'a body that is too large': [413, 'PUT', records, 'application/json', `"${'x'.repeat(64 * 1024 * 1024)}"`],
-    'more records than one request may carry': [
+    'a body with too many records': [
       400,
       'PUT',
       records,
@@ -176,15 +178,15 @@ const oddities: Record<string, [status: number, method: 'GET' | 'PUT', url: stri
       JSON.stringify({ records: Array(5_001).fill(aWrite('x')) }),
     ],
   }
-for (const [name, [status, method, url, type, payload]] of Object.entries(oddities))
-  test(`${name} is answered ${status}`, async () => {
+for (const [name, [status, method, url, type, payload]] of Object.entries(malformed))
+  test(`${name} returns ${status}`, async () => {
     const lines: string[] = []
     const log = createLog({}, { level: 'error', write: line => lines.push(line) })
     const app = createInventoryApp({ store, auth: await openInventoryAuth(tokensFile, silent, {}), log })
     const answer = await app.inject({
       method,
       url,
-      headers: { ...bearing(admin), ...(type && { 'content-type': type }) },
+      headers: { ...bearer(admin), ...(type && { 'content-type': type }) },
       ...(payload !== undefined && { payload }),
     })
     assert.equal(answer.statusCode, status, answer.body)

@@ -4,9 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { aWrite } from '../../test/support/inventory.ts'
-import { createLog, silent } from '../telemetry/log.ts'
-import { openStore } from './store.ts'
+import { aWrite } from '../../../test/support/inventory.ts'
+import { createLog, silent } from '../../telemetry/log.ts'
+import { openStore } from '../store.ts'
 
 let dir: string
 before(async () => {
@@ -14,7 +14,7 @@ before(async () => {
 })
 after(() => rm(dir, { recursive: true }))
 
-const old = {
+const legacy = {
   records: [
     {
       providerId: 'p1',
@@ -49,9 +49,9 @@ const old = {
   ],
 }
 
-test('the old inventory.json is imported once into the database beside it, and left in place', async () => {
+test('a legacy inventory.json is imported once into the database next to it and left in place', async () => {
   const path = join(dir, 'inventory.json')
-  const text = JSON.stringify(old, null, 2)
+  const text = JSON.stringify(legacy, null, 2)
   writeFileSync(path, text)
   const first = await openStore({ path, log: silent })
   const record = await first.get('p1', 'worker-1')
@@ -78,15 +78,15 @@ test('the old inventory.json is imported once into the database beside it, and l
 
 for (const [name, text] of Object.entries({
   truncated: '{"records":[{"prov',
-  foreign: '{"records":[{"providerId":1}]}',
+  'of another format': '{"records":[{"providerId":1}]}',
 })) {
-  test(`an old file that is ${name} is told of and does not stop the inventory`, async () => {
+  test(`a legacy file that is ${name} is logged, and the inventory starts without it`, async () => {
     const path = join(dir, `${name}.json`)
     writeFileSync(path, text)
     const lines: string[] = []
     const store = await openStore({ path, log: createLog({}, { write: line => lines.push(line) }) })
     assert.deepEqual(await store.list(), [])
-    assert.match(lines.join(''), /cannot be imported/)
+    assert.match(lines.join(''), /cannot import legacy inventory file/)
     await store.close()
   })
 }

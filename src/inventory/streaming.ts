@@ -1,5 +1,5 @@
 /**
- * Bodies that are sent while they are still being made, page by page.
+ * Response bodies that are sent page by page while the next page is read.
  */
 import { Readable } from 'node:stream'
 import type { InventoryRecord } from '../contract/inventory.ts'
@@ -8,18 +8,18 @@ import { withRemedies } from './rows.ts'
 
 type Pages = AsyncGenerator<InventoryRecord[]>
 
-/** A stream whose first piece is there: what fails before it can still be answered as a problem. */
-export async function begun(texts: AsyncGenerator<string>): Promise<Readable> {
-  const { value: first = '' } = await texts.next()
+/** Reads the first chunk before the response starts, so that an early error still becomes a problem response. */
+export async function startStream(chunks: AsyncGenerator<string>): Promise<Readable> {
+  const { value: first = '' } = await chunks.next()
   return Readable.from(
     (async function* () {
       yield first
-      yield* texts
+      yield* chunks
     })(),
   )
 }
 
-export async function* jsonTexts(pages: Pages): AsyncGenerator<string> {
+export async function* jsonChunks(pages: Pages): AsyncGenerator<string> {
   let before = '['
   for await (const page of pages) {
     if (page.length === 0) continue
@@ -29,12 +29,12 @@ export async function* jsonTexts(pages: Pages): AsyncGenerator<string> {
   yield before === '[' ? '[]\n' : ']\n'
 }
 
-/** The head once. */
-export async function* csvTexts(pages: Pages): AsyncGenerator<string> {
-  const head = csvOf([])
-  let before = head
+/** The header line comes once. */
+export async function* csvChunks(pages: Pages): AsyncGenerator<string> {
+  const header = csvOf([])
+  let before = header
   for await (const page of pages) {
-    yield before + csvOf(page).slice(head.length)
+    yield before + csvOf(page).slice(header.length)
     before = ''
   }
   yield before

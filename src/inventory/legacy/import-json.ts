@@ -1,21 +1,22 @@
 /**
- * The file of older versions, `inventory.json`: read once into the database beside it, and left in place.
+ * Legacy: imports `inventory.json` of the Go implementation once into the database and leaves the file in place. Support
+ * ends with 1.0.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { fromWireInterfaces, toWireInterface, type WireInterface } from '../contract/interfaces.ts'
-import type { InventoryWrite } from '../contract/inventory.ts'
-import { fieldErrors } from '../contract/problem.ts'
-import type { Log } from '../telemetry/log.ts'
-import type { Database } from './database.ts'
+import { fromWireInterfaces, toWireInterface, type WireInterface } from '../../contract/interfaces.ts'
+import type { InventoryWrite } from '../../contract/inventory.ts'
+import { fieldErrors } from '../../contract/problem.ts'
+import type { Log } from '../../telemetry/log.ts'
+import type { Database } from '../database.ts'
 
-/** `inventory.json` → `inventory.db` beside it, and the other way round. */
-export function pathsFrom(path: string): { database: string; oldFile: string } {
+/** `inventory.json` or `inventory.db` → the paths of both. */
+export function databasePaths(path: string): { database: string; legacyFile: string } {
   const stem = path.replace(/\.(json|db)$/, '')
-  return { database: path.endsWith('.json') ? `${stem}.db` : path, oldFile: `${stem}.json` }
+  return { database: path.endsWith('.json') ? `${stem}.db` : path, legacyFile: `${stem}.json` }
 }
 
-const oldInterface = z.object({
+const legacyInterface = z.object({
   id: z.number().optional(),
   portId: z.string().optional(),
   name: z.string().optional(),
@@ -26,49 +27,49 @@ const oldInterface = z.object({
   networkId: z.string().optional(),
   subnetId: z.string().optional(),
 })
-const oldRecord = z.object({
+const legacyRecord = z.object({
   providerId: z.string().min(1),
   nodeName: z.string().min(1),
   instanceId: z.string().default(''),
-  config: z.object({ interfaces: z.array(oldInterface).nullish() }),
+  config: z.object({ interfaces: z.array(legacyInterface).nullish() }),
   lastConfigHash: z.string().default(''),
   updatedAt: z.string().optional(),
 })
-const oldFileSchema = z.object({ records: z.array(oldRecord).nullish() })
+const legacyFileSchema = z.object({ records: z.array(legacyRecord).nullish() })
 
 export interface ImportOptions {
   db: Database
   put(writes: readonly InventoryWrite[], timeOf: (write: InventoryWrite) => string | undefined): Promise<void>
-  oldFile: string
+  legacyFile: string
   log: Log
   now(): Date
 }
 
-/** A file that cannot be read is told of and tried again at the next start; the inventory works without it. */
-export async function importOldFile({ db, put, oldFile, log, now }: ImportOptions): Promise<void> {
+/** Logs a file that it cannot read and retries at the next start. The inventory works without it. */
+export async function importLegacyFile({ db, put, legacyFile, log, now }: ImportOptions): Promise<void> {
   const milestone = 'inventory.json imported'
-  if (!existsSync(oldFile)) return
+  if (!existsSync(legacyFile)) return
   const done = await db.selectFrom('milestones').select('at').where('name', '=', milestone).executeTakeFirst()
   if (done) return
 
-  const parsed = oldFileSchema.safeParse(jsonIn(oldFile))
+  const parsed = legacyFileSchema.safeParse(readJson(legacyFile))
   if (!parsed.success) {
     const errors = fieldErrors(parsed.error).map(({ path, message }) => `${path}: ${message}`)
-    log.error('the old inventory file cannot be imported', { path: oldFile, errors: errors.slice(0, 10) })
+    log.error('cannot import legacy inventory file', { path: legacyFile, errors: errors.slice(0, 10) })
     return
   }
   const records = parsed.data.records ?? []
-  const times = new Map(records.map(record => [keyOf(record), timeIn(record.updatedAt)]))
+  const times = new Map(records.map(record => [keyOf(record), timeFrom(record.updatedAt)]))
   await put(records.map(writeOf), write => times.get(keyOf(write)))
   await db
     .insertInto('milestones')
     .values({ name: milestone, at: now().toISOString() })
     .onConflict(conflict => conflict.doNothing())
     .execute()
-  log.info('the old inventory file was imported', { path: oldFile, records: records.length })
+  log.info('imported legacy inventory file', { path: legacyFile, records: records.length })
 }
 
-function writeOf(record: z.infer<typeof oldRecord>): InventoryWrite {
+function writeOf(record: z.infer<typeof legacyRecord>): InventoryWrite {
   const { providerId, nodeName, instanceId, config, lastConfigHash } = record
   const interfaces = fromWireInterfaces((config.interfaces ?? []).slice(0, 10) as WireInterface[]).map(toWireInterface)
   return {
@@ -85,12 +86,12 @@ function keyOf({ providerId, nodeName }: { providerId: string; nodeName: string 
   return JSON.stringify([providerId, nodeName])
 }
 
-function timeIn(text: string | undefined): string | undefined {
+function timeFrom(text: string | undefined): string | undefined {
   const time = new Date(text ?? '')
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
 }
 
-function jsonIn(path: string): unknown {
+function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch {

@@ -2,8 +2,8 @@
 #
 #   docker build -t multinic-operator:latest [--target agent|controller|viola-test-api|inventory|operator] .
 #
-# BUILD_IMAGE is any image of Debian 12 with Node 24 and npm. Without a way to npm: mount a node_modules that is installed
-# (buildah build --volume "$PWD/node_modules:/src/node_modules:ro" …), or use `make images`, which needs no image at all.
+# BUILD_IMAGE is any image of Debian 12 with Node 24 and npm. Without access to the npm registry, mount an installed
+# node_modules (buildah build --volume "$PWD/node_modules:/src/node_modules:ro" …), or use `make images`.
 ARG BUILD_IMAGE=node:24-bookworm-slim
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /src

@@ -1,8 +1,8 @@
 /**
- * Runs the benches (test/bench/<room>.ts) and prints a table. ONLY=room runs one. One JSON object a figure goes to
- * dist/bench.jsonl, or to BENCH_JSON. A bench that fails is told at the end; the others are measured all the same.
+ * Runs the benchmarks (test/bench/<component>.ts) and prints a table. ONLY=component runs one. Writes one JSON object per
+ * figure to dist/bench.jsonl, or to BENCH_JSON. Prints failed benchmarks at the end; the others still run.
  *
- * Machines are noisy: a time stands beside a reference that was measured in the same run, and the ratio is what counts.
+ * Machines are noisy: each figure has a reference from the same run, and the ratio is what counts.
  */
 import { appendFileSync, globSync, mkdirSync, writeFileSync } from 'node:fs'
 import { loadavg } from 'node:os'
@@ -10,21 +10,21 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { environment } from '../src/runtime/env.ts'
 import type { Bench, Figure } from '../test/bench/figure.ts'
-import { benchFile, type Told } from './figures-page.ts'
+import { type BenchLine, benchFile } from './figures-page.ts'
 import { shown } from './plot.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const { ONLY, BENCH_JSON = join(root, benchFile) } = environment()
 
-/** What the benches share, and none of them. */
+/** Files that are no benchmarks. */
 const shared = ['figure', 'part']
 const benches = globSync('test/bench/*.ts', { cwd: root })
   .map(path => basename(path, '.ts'))
   .filter(name => !shared.includes(name))
   .sort()
-const wanted = benches.filter(name => !ONLY || name === ONLY)
-if (wanted.length === 0) {
-  console.error(`no bench is called "${ONLY}"; there are: ${benches.join(' ')}`)
+const selected = benches.filter(name => !ONLY || name === ONLY)
+if (selected.length === 0) {
+  console.error(`no benchmark "${ONLY}"; available: ${benches.join(' ')}`)
   process.exit(1)
 }
 mkdirSync(dirname(BENCH_JSON), { recursive: true })
@@ -32,13 +32,13 @@ writeFileSync(BENCH_JSON, '')
 
 const figures: Figure[] = []
 const failures: unknown[] = []
-for (const name of wanted) {
+for (const name of selected) {
   const { bench } = (await import(pathToFileURL(join(root, 'test/bench', `${name}.ts`)).href)) as { bench: Bench }
   const [load = 0] = loadavg()
   await bench(figure => {
     figures.push(figure)
-    const told: Told = { bench: name, at: new Date().toISOString(), load, ...figure }
-    appendFileSync(BENCH_JSON, `${JSON.stringify(told)}\n`)
+    const line: BenchLine = { bench: name, at: new Date().toISOString(), load, ...figure }
+    appendFileSync(BENCH_JSON, `${JSON.stringify(line)}\n`)
   }).catch(error => failures.push(error))
 }
 

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Builds the images, brings them to where they are needed, and installs or upgrades the chart. Stops at the first error.
+# Builds the images, pushes or copies them, and installs or upgrades the chart. Stops at the first error.
 #
 #   build-and-deploy.sh --type dev|staging|production|mgmt [options]
 #
-#   --type TYPE          which values file of deployments/helm is used
-#   --registry PLACE     push the images there (HOST[:PORT][/PATH]); who you are comes from your own login
-#                        (`skopeo login`, `buildah login` or `docker login` before), never from this command line
-#   --nodes "A B C"      air-gapped: copy the archives to these hosts by ssh and hand them to containerd there
-#                        (with neither, what was built is handed to the container runtime of this machine)
-#   --arch ARCH          amd64 or arm64: whose images are built and pushed (default: of this machine); a node gets those of its own
+#   --type TYPE          values file of deployments/helm: values-TYPE.yaml
+#   --registry PLACE     push the images to this registry (HOST[:PORT][/PATH]); log in first with `skopeo login`,
+#                        `buildah login` or `docker login`
+#   --nodes "A B C"      air-gapped: import the archives into containerd on these hosts over ssh
+#                        (without --registry and --nodes: load them into the container runtime of this machine)
+#   --arch ARCH          amd64 or arm64: images to build and push (default: this machine); a node gets its own architecture
 #   --tag TAG            tag of the images (default: the version of the project)
-#   --namespace NAME     where the chart goes (default: multinic-system)
-#   --values FILE        more values, after those of the type; may be given several times
-#   --skip-build         the archives are in dist/images already
-#   --dry-run            say what would be done, and do nothing
-#   --help               this page
+#   --namespace NAME     namespace of the chart (default: multinic-system)
+#   --values FILE        additional values, after those of the type; may be repeated
+#   --skip-build         use the archives that are in dist/images
+#   --dry-run            print the commands without running them
+#   --help               print this help
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -24,14 +24,14 @@ archives=$root/dist/images
 
 usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"; }
 fail() { echo "build-and-deploy.sh: $1" >&2; exit 2; }
-say() { printf '\n==> %s\n' "$1"; }
+title() { printf '\n==> %s\n' "$1"; }
 
-# As Go names processors.
-processor() {
+# Architecture in the naming of Go.
+architecture() {
   case $1 in
     x86_64 | amd64) echo amd64 ;;
     aarch64 | arm64) echo arm64 ;;
-    *) fail "there are no images for the processor $1" ;;
+    *) fail "no images for architecture $1: amd64 and arm64 are supported" ;;
   esac
 }
 
@@ -53,7 +53,7 @@ while [ $# -gt 0 ]; do
     --tag) tag=$2 ;;
     --namespace) namespace=$2 ;;
     --values) values+=(--values "$2") ;;
-    *) fail "there is no option $option (see --help)" ;;
+    *) fail "unknown option $option (see --help)" ;;
   esac
   shift 2
 done
@@ -62,11 +62,11 @@ case $type in
   '') fail "--type is missing: dev, staging, production or mgmt" ;;
   *) fail "--type $type: must be dev, staging, production or mgmt" ;;
 esac
-arch=$(processor "${arch:-$(uname -m)}")
+arch=$(architecture "${arch:-$(uname -m)}")
 version=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$root/package.json")
 tag=${tag:-$version}
 
-# Shown before it is done; with --dry-run only shown.
+# Prints a command, then runs it unless --dry-run is set.
 step() {
   printf '  $ %s\n' "$*"
   if [ -z "$dry" ]; then "$@"; fi
@@ -74,26 +74,26 @@ step() {
 needs() {
   local tool
   for tool in "$@"; do
-    if [ -z "$dry" ] && ! command -v "$tool" >/dev/null; then fail "$tool is not on this machine; it is needed for this"; fi
+    if [ -z "$dry" ] && ! command -v "$tool" >/dev/null; then fail "$tool is not installed on this machine"; fi
   done
 }
-# Of a kind of image and a processor; those of an older version may lie beside it.
+# Archive of an image (services, agent) and an architecture; archives of older versions may be in the same directory.
 archive_of() {
   local archive=$archives/multinic-$1-$version-$2.tar
   if [ -z "$dry" ] && [ ! -e "$archive" ]; then
-    fail "there is no $archive: make images ARCH=$2 IMAGE_TAG=$tag, then --skip-build"
+    fail "$archive does not exist: run make images ARCH=$2 IMAGE_TAG=$tag, then use --skip-build"
   fi
   echo "$archive"
 }
 
 needs kubectl helm
 if [ -n "$build" ]; then
-  say "build the images ($tag)"
+  title "build the images ($tag)"
   step make --silent --directory "$root" images "IMAGE_TAG=$tag" "ARCH=$arch"
 fi
 
 if [ -n "$registry" ]; then
-  say "push them to $registry"
+  title "push the images to $registry"
   needs skopeo
   push() {
     local archive
@@ -104,16 +104,16 @@ if [ -n "$registry" ]; then
   push agent multinic-agent
 fi
 for node in $nodes; do
-  say "hand them to containerd on $node"
+  title "import the images into containerd on $node"
   needs ssh
-  # An image of another processor would take the name of the right one.
-  theirs=$arch
+  # Both architectures have the same image names: an import of the wrong one would replace the right one.
+  node_arch=$arch
   if [ -z "$dry" ]; then
-    said=$(ssh "$node" uname -m </dev/null)
-    theirs=$(processor "$said")
+    machine=$(ssh "$node" uname -m </dev/null)
+    node_arch=$(architecture "$machine")
   fi
-  services=$(archive_of services "$theirs")
-  agent=$(archive_of agent "$theirs")
+  services=$(archive_of services "$node_arch")
+  agent=$(archive_of agent "$node_arch")
   for archive in "$services" "$agent"; do
     printf '  $ ssh %s ctr --namespace k8s.io images import - < %s\n' "$node" "$archive"
     if [ -z "$dry" ]; then ssh "$node" ctr --namespace k8s.io images import - <"$archive"; fi
@@ -121,22 +121,22 @@ for node in $nodes; do
 done
 
 if [ -n "$build" ] && [ -z "$registry$nodes" ]; then
-  say "hand them to the container runtime of this machine"
+  title "load the images into the container runtime of this machine"
   step "$here/images-load.sh"
 fi
 
-say "install the chart ($type) into $namespace"
+title "install the chart ($type) into $namespace"
 images=(--set "controller.image.tag=$tag" --set "agent.image.tag=$tag" --set "operator.image.tag=$tag"
   --set "viola.image.tag=$tag" --set "inventory.image.tag=$tag")
 if [ -n "$registry" ]; then
   images+=(--set "global.imageRegistry=$registry")
 else
-  # What a node was handed is in no registry: nobody may ask for it there, whatever the values of the type say.
-  for part in controller agent operator viola inventory; do images+=(--set "$part.image.pullPolicy=IfNotPresent"); done
+  # These images are in no registry: the kubelet must not pull them, whatever the values of the type say.
+  for component in controller agent operator viola inventory; do images+=(--set "$component.image.pullPolicy=IfNotPresent"); done
 fi
 step helm upgrade --install multinic-agent "$chart" --namespace "$namespace" --create-namespace \
   --values "$chart/values-$type.yaml" "${values[@]}" "${images[@]}" --wait --timeout 5m
 step kubectl label namespace "$namespace" pod-security.kubernetes.io/enforce=privileged --overwrite
 
-say "what runs now"
+title "running Pods"
 step kubectl --namespace "$namespace" get pods --selector app.kubernetes.io/part-of=multinic --output wide

@@ -1,8 +1,8 @@
 /**
- * Bundles the parts for production: the agent as one file without dependencies, the whole program as another, the commands
- * for people as a third, the dashboard as files beside them.
+ * Bundles for production: the agent as one file without dependencies, all services as another, the CLI as a third, and
+ * the dashboard.
  *
- * Next to each bundle goes the list of packages inside it (deployments/images/<part>.deps.txt): a new dependency shows up in review.
+ * deployments/images/<bundle>.deps.txt lists the packages of each bundle, so that a new dependency shows up in review.
  */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -23,7 +23,7 @@ export async function buildProgram(outfile: string): Promise<string[]> {
   return bundle('src/main.ts', outfile, 'esm')
 }
 
-/** The commands for people: a file that is a program, for any Node from 20 on, wherever it lies and whatever it is called. */
+/** The CLI: an executable file for Node 20 and later that works in any directory and under any name. */
 export async function buildCli(outfile: string): Promise<string[]> {
   const packages = await bundle('src/cli/entry.ts', outfile, 'cjs', {
     target: 'node20.11',
@@ -34,17 +34,17 @@ export async function buildCli(outfile: string): Promise<string[]> {
   return packages
 }
 
-/** Its index loads all of it at once, and with it what Node 20 does not have (zstd). Its clients run there. */
+/** The index of undici needs zstd, which Node 20 does not have. The files of its clients do not. */
 const clientsOfUndici: Plugin = {
   name: 'clients-of-undici',
-  setup(making) {
+  setup(esbuild) {
     const clients = { Pool: 'pool', ProxyAgent: 'proxy-agent', EnvHttpProxyAgent: 'env-http-proxy-agent' }
     const lines = [
       "Object.assign(require('undici/lib/dispatcher/dispatcher.js').prototype, require('undici/lib/api/index.js'))",
       ...Object.entries(clients).map(([name, file]) => `exports.${name} = require('undici/lib/dispatcher/${file}.js')`),
     ]
-    making.onResolve({ filter: /^undici$/ }, () => ({ path: 'clients', namespace: 'undici' }))
-    making.onLoad({ filter: /.*/, namespace: 'undici' }, () => ({ contents: lines.join('\n'), resolveDir: root }))
+    esbuild.onResolve({ filter: /^undici$/ }, () => ({ path: 'clients', namespace: 'undici' }))
+    esbuild.onLoad({ filter: /.*/, namespace: 'undici' }, () => ({ contents: lines.join('\n'), resolveDir: root }))
   },
 }
 
@@ -65,7 +65,7 @@ async function bundle(
     format,
     metafile: true,
     legalComments: 'none',
-    // One character beyond Latin-1 in a comment of a dependency would make each process hold the text at two bytes a letter.
+    // A single non-Latin-1 character in a comment would make V8 keep the source at two bytes per character.
     minifyWhitespace: true,
     logLevel: 'error',
     ...(format === 'esm'
@@ -88,19 +88,19 @@ function packagesIn(metafile: Metafile): string[] {
   return [...new Set(names)].sort()
 }
 
-/** By the names of their lists; and where `make build` puts them. */
-export const parts = {
+/** By the name of the list of packages: how to build it, and its file in dist/. */
+const bundles = {
   agent: [buildAgent, 'agent.cjs'],
   multinic: [buildProgram, 'multinic.mjs'],
   cli: [buildCli, 'multinic'],
 } as const
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  for (const [part, [make, file]] of Object.entries(parts)) {
+  for (const [name, [make, file]] of Object.entries(bundles)) {
     const packages = await make(join(root, 'dist', file))
     mkdirSync(join(root, 'deployments/images'), { recursive: true })
-    writeFileSync(join(root, `deployments/images/${part}.deps.txt`), packages.map(name => `${name}\n`).join(''))
-    console.log(`${part}: ${packages.length} packages`)
+    writeFileSync(join(root, `deployments/images/${name}.deps.txt`), packages.map(each => `${each}\n`).join(''))
+    console.log(`${name}: ${packages.length} packages`)
   }
   const files = await buildWeb(join(root, 'dist/web'))
   console.log(`dashboard: ${files.length} files`)

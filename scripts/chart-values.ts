@@ -46,7 +46,7 @@ const labels = (about: string): Leaf => ({
 const free = (is: Record<string, unknown>, about: string): Leaf => ({ about, is, schema: { type: 'object' } })
 
 /** Variables that Kubernetes or the chart sets. */
-const ours = new Set([
+const setElsewhere = new Set([
   'KUBERNETES_SERVICE_HOST',
   'KUBERNETES_SERVICE_PORT',
   'POD_NAME',
@@ -83,7 +83,7 @@ const isOfAgent = (name: string) => /^(NETWORK_|NIC_|PREFLIGHT_|PROBE_)/.test(na
 function settingsOf(about: string, described: Record<string, string>): Leaf {
   const properties = Object.fromEntries(
     Object.entries(described)
-      .filter(([name]) => !ours.has(name))
+      .filter(([name]) => !setElsewhere.has(name))
       .map(([name, description]) => [name, { type: ['string', 'number', 'boolean'], description }]),
   )
   return { about, is: {}, schema: { type: 'object', additionalProperties: false, properties } }

@@ -99,7 +99,7 @@ interface RbacObject {
   rules?: unknown[]
 }
 
-/** The rights of each part, as config/ has them and the tests prove them. */
+/** The permissions of each component, from config/. */
 export function rules(): Record<string, Record<string, unknown>> {
   const from = {
     controller: 'config/rbac/controller_role.yaml',
@@ -107,10 +107,11 @@ export function rules(): Record<string, Record<string, unknown>> {
     viola: 'config/test/viola-test-api.yaml',
   }
   return Object.fromEntries(
-    Object.entries(from).map(([part, path]) => {
+    Object.entries(from).map(([component, path]) => {
       const objects = parseAllDocuments(readFileSync(path, 'utf8')).map(document => document.toJS() as RbacObject)
-      const rulesOf = (kind: string) => objects.filter(one => one.kind === kind).flatMap(one => one.rules ?? [])
-      return [part, { cluster: rulesOf('ClusterRole'), namespace: rulesOf('Role') }]
+      const rulesOf = (kind: string) =>
+        objects.filter(object => object.kind === kind).flatMap(object => object.rules ?? [])
+      return [component, { cluster: rulesOf('ClusterRole'), namespace: rulesOf('Role') }]
     }),
   )
 }

@@ -1,8 +1,8 @@
 /**
- * Puts the compiled code of the agent beside its text, in the same file: V8 then starts it without compiling anything.
+ * Adds the compiled code of the agent to its bundle: V8 then starts the agent without compiling it.
  *
- * V8 takes such code only from its own version and with the same flags, and compiles the text otherwise: on another Node
- * the file still works, only later.
+ * V8 accepts the code only with the same version and flags. Otherwise it compiles the source, so the file works on any Node,
+ * but starts more slowly.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -10,25 +10,25 @@ import { basename, join } from 'node:path'
 
 const warmUp = join(import.meta.dirname, 'warm-up.ts')
 
-/** With these the same text gives the same code, byte by byte. */
-const steady = ['--hash-seed=7', '--no-flush-bytecode', '--no-opt', '--no-maglev', '--no-sparkplug']
+/** Flags that make the compiled code reproducible. */
+const reproducible = ['--hash-seed=7', '--no-flush-bytecode', '--no-opt', '--no-maglev', '--no-sparkplug']
 
 /**
- * V8 takes only code of the flags that it runs with, by a hash of them in the header. Those above change nothing of the
- * code but its order, so it gets the hash of a process without flags.
+ * V8 stores a hash of its flags in the header and rejects code with another hash. The flags above change only the order of
+ * the code, so we replace the hash with that of a process without flags.
  */
-const plain = "process.stdout.write(new(require('node:vm').Script)('1').createCachedData())"
-const flagsAt = 12
+const printHeader = "process.stdout.write(new(require('node:vm').Script)('1').createCachedData())"
+const flagHashOffset = 12
 
 /**
- * The warmUp is a process of its own, without flags and settings of this one. Text and code stand in comments of a
- * function: as its text they are read where they are, while V8 would keep a second copy of a literal.
+ * The warm-up runs in its own process, without the flags and environment of this one. Source and code are comments of a
+ * function: `toString` reads them in place, while V8 would keep a second copy of a string literal.
  */
 export function withCompiledCode(path: string): void {
   const text = `(function(require){${readFileSync(path, 'utf8')}\n})`
   writeFileSync(path, text)
-  const code = run(...steady, warmUp, path)
-  run('-e', plain).copy(code, flagsAt, flagsAt, flagsAt + 4)
+  const code = run(...reproducible, warmUp, path)
+  run('-e', printHeader).copy(code, flagHashOffset, flagHashOffset, flagHashOffset + 4)
   const lines = [
     'const[,text,code]=(()=>{',
     `//${ascii(JSON.stringify(text))}`,
@@ -36,8 +36,8 @@ export function withCompiledCode(path: string): void {
     '//',
     "}).toString().split('\\n//')",
     "const{Script}=require('node:vm')",
-    `const given={filename:${JSON.stringify(basename(path))},cachedData:Buffer.from(code,'base64')}`,
-    'const script=new Script(JSON.parse(text),given)',
+    `const options={filename:${JSON.stringify(basename(path))},cachedData:Buffer.from(code,'base64')}`,
+    'const script=new Script(JSON.parse(text),options)',
     'exports.compiled=script.cachedDataRejected===false',
     'script.runInThisContext()(require)',
   ]
@@ -48,7 +48,7 @@ function run(...args: string[]): Buffer {
   return execFileSync(process.execPath, args, { env: {}, maxBuffer: 1 << 26 })
 }
 
-/** A file of single bytes is read and kept faster. */
+/** V8 keeps an ASCII file at one byte per character. */
 function ascii(literal: string): string {
   return literal.replace(/[^\x20-\x7e]/g, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

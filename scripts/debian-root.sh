@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Unpacks what our images take from Debian, and the pinned Node, for a processor that this machine need not be. Nothing of it
-# is run or installed, and root is not needed. The packages are of the release and the mirrors that this machine's apt knows.
+# Unpacks the Debian packages and the pinned Node of our images, for any architecture. Runs and installs nothing, and needs
+# no root. Release and mirrors are those of the apt configuration of this machine.
 #
 #   debian-root.sh amd64|arm64 DIRECTORY
 set -euo pipefail
@@ -11,7 +11,7 @@ dir=${2:?a directory}
 case $architecture in
   amd64) node=x64 ;;
   arm64) node=arm64 ;;
-  *) echo "debian-root.sh: no image is made for $architecture" >&2; exit 2 ;;
+  *) echo "debian-root.sh: no images for architecture $architecture" >&2; exit 2 ;;
 esac
 packages=(iproute2 libstdc++6)
 
@@ -26,21 +26,21 @@ apt=(apt-get --quiet --yes --no-install-recommends
   --option "Dir::Cache::Archives=$work/archives" --option "Dir::Cache::pkgcache=" --option "Dir::Cache::srcpkgcache="
   --option Debug::NoLocking=1 --option APT::Sandbox::User=)
 "${apt[@]}" update >&2
-# Nothing counts as installed: all that they need comes too.
+# With an empty status file apt also downloads all dependencies.
 "${apt[@]}" --download-only install "${packages[@]}" >&2
 
-# As dpkg keeps it, so that dpkg-query knows whose a file is.
+# In the layout of dpkg, so that dpkg-query finds the package of a file.
 echo 1 >"$dir/var/lib/dpkg/info/format"
 for package in "$work"/archives/*.deb; do
   dpkg-deb --extract "$package" "$dir"
   name=$(dpkg-deb --field "$package" Package)
-  same=$(dpkg-deb --field "$package" Multi-Arch)
-  if [ "$same" = same ]; then list=$name:$architecture; else list=$name; fi
+  multi_arch=$(dpkg-deb --field "$package" Multi-Arch)
+  if [ "$multi_arch" = same ]; then list=$name:$architecture; else list=$name; fi
   dpkg-deb --fsys-tarfile "$package" | tar --list | sed 's#^\./$#/.#; t; s#^\.##; s#/$##' >"$dir/var/lib/dpkg/info/$list.list"
   { dpkg-deb --field "$package" | sed 's/^Package: .*/&\nStatus: install ok installed/'; echo; } >>"$dir/var/lib/dpkg/status"
 done
 
-# By the version that package.json pins; npm checks what it fetches.
+# The version that package.json pins; npm verifies the checksum.
 pinned=$(sed -n "s/.*\"node-linux-$node\": \"\(.*\)\".*/\1/p" "$here/../package.json")
 (cd "$work" && npm pack --silent "node-linux-$node@$pinned" >/dev/null)
 mkdir -p "$dir/node_modules/node-linux-$node"

@@ -1,10 +1,10 @@
 /**
- * The Dockerfiles: the same recipes as the archives (image.ts), for whoever has Docker, nerdctl, podman or buildah at hand.
+ * The Dockerfiles, from the same recipes as the archives (image.ts), for Docker, nerdctl, podman and buildah.
  */
 import { type ImageName, type Recipe, recipes } from './image.ts'
 import { environmentOf } from './oci.ts'
 
-/** What `docker build -f` is given, and the names of the images that it makes; the last one is the one without `--target`. */
+/** The images of each Dockerfile; without `--target` it builds the last one. */
 const dockerfiles = {
   Dockerfile: [
     'multinic-agent',
@@ -31,8 +31,8 @@ function dockerfile(path: string, images: readonly string[]): string {
     '#',
     `#   docker build${path === 'Dockerfile' ? '' : ` -f ${path}`} -t ${last}:latest${target} .`,
     '#',
-    '# BUILD_IMAGE is any image of Debian 12 with Node 24 and npm. Without a way to npm: mount a node_modules that is installed',
-    '# (buildah build --volume "$PWD/node_modules:/src/node_modules:ro" …), or use `make images`, which needs no image at all.',
+    '# BUILD_IMAGE is any image of Debian 12 with Node 24 and npm. Without access to the npm registry, mount an installed',
+    '# node_modules (buildah build --volume "$PWD/node_modules:/src/node_modules:ro" …), or use `make images`.',
     'ARG BUILD_IMAGE=node:24-bookworm-slim',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the Dockerfile
     'FROM ${BUILD_IMAGE} AS build',
@@ -49,7 +49,7 @@ function dockerfile(path: string, images: readonly string[]): string {
 
 function recipeOf(image: string): ImageName {
   const found = Object.keys(recipes).find(name => image in recipes[name as ImageName].starts)
-  if (!found) throw new Error(`no recipe makes ${image}`)
+  if (!found) throw new Error(`${image}: no recipe builds this image`)
   return found as ImageName
 }
 
@@ -61,7 +61,7 @@ function systemTools(used: readonly ImageName[]): string[] {
 
 function stages(name: ImageName, images: readonly string[]): string[] {
   const { starts, entrypoint, entrypoints = {}, environment, user, title }: Recipe = recipes[name]
-  const wanted = images.filter(image => starts[image])
+  const ownImages = images.filter(image => starts[image])
   return [
     '',
     `FROM scratch AS ${name}`,
@@ -70,7 +70,7 @@ function stages(name: ImageName, images: readonly string[]): string[] {
     `LABEL org.opencontainers.image.title=${JSON.stringify(title)} org.opencontainers.image.licenses="Apache-2.0"`,
     ...(user ? [`USER ${user}`] : []),
     `ENTRYPOINT ${JSON.stringify(entrypoint)}`,
-    ...wanted.flatMap(image => {
+    ...ownImages.flatMap(image => {
       const cmd = starts[image] ?? []
       if (targetOf(image) === name) return []
       const otherwise = entrypoints[image] ? [`ENTRYPOINT ${JSON.stringify(entrypoints[image])}`] : []

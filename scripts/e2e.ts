@@ -1,19 +1,19 @@
 /**
- * `make e2e`: the tests on real parts (*.e2e.test.ts), each file in a world of its own, two at a time.
+ * `make e2e`: the tests against real servers (*.e2e.test.ts), each file in its own namespaces, two at a time.
  *
- * ONLY=word runs the files with that word in their path. What is missing on the machine is installed or built first.
+ * ONLY=word runs the files with that word in their path. Installs or builds missing programs first.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { environment } from '../src/runtime/env.ts'
 import { isolationUnavailable, removeStaleIsolations, runIsolated } from '../test/rigs/isolation.ts'
 import { bounded } from '../test/rigs/process.ts'
-import { onRealParts, runTests } from './run-tests.ts'
+import { againstServers, runTests } from './run-tests.ts'
 import { root, testFiles } from './test-files.ts'
-import { close, none, type Totals } from './totals.ts'
+import { finish, none, type Totals } from './totals.ts'
 
-/** The groups of provision.sh, and how a test file shows that it needs one. */
-const realParts = {
+/** The groups of provision.sh, and the import by which a test file shows that it needs one. */
+const provisionGroups = {
   daemons: /rigs\/host\/(boot|network-manager)\./,
   kubernetes: /rigs\/kubernetes\/(rig|binaries)\./,
   openstack: /rigs\/openstack\/rig\./,
@@ -25,39 +25,41 @@ const realParts = {
   browser: /rigs\/browser\/rig\./,
 }
 
-/** Minutes each. */
-const longest = ['agent/killed.', 'controller/scale.', 'viola/real.', 'system/scenarios.']
+/** Files that run for minutes. */
+const slowFiles = ['agent/killed.', 'controller/scale.', 'viola/real.', 'system/scenarios.']
 
 process.chdir(root)
 const files = testFiles(environment()['ONLY']).e2e
 
-const refused = files.length > 0 ? ((await isolationUnavailable()) ?? (await provision())) : undefined
-if (refused) console.log(`nothing of this can run: ${refused}`)
-await close(refused ? { ...none, failed: files.length } : await runAll())
+const problem = files.length > 0 ? ((await isolationUnavailable()) ?? (await provision())) : undefined
+if (problem) console.log(`cannot run the tests: ${problem}`)
+await finish(problem ? { ...none, failed: files.length } : await runAll())
 
 async function runAll(): Promise<Totals> {
   await removeStaleIsolations()
-  // Whoever begins with the longest does not end alone with one; among the others the walks are the longer ones.
-  const isLong = (file: string) => longest.some(each => file.includes(each))
-  const longestFirst = [...files.filter(isLong), ...files.toReversed().filter(file => !isLong(file))]
-  console.log(`${files.length} files, each told of when it has ended`)
-  return runTests(longestFirst, onRealParts)
+  // Slow files first, so that the last file does not run alone. Of the others, test/system is slower than src.
+  const isSlow = (file: string) => slowFiles.some(name => file.includes(name))
+  const slowFirst = [...files.filter(isSlow), ...files.toReversed().filter(file => !isSlow(file))]
+  console.log(`${files.length} files; each file prints its result at its end`)
+  return runTests(slowFirst, againstServers)
 }
 
-/** What is in the way, or undefined. A file says by its place or its imports which real parts it needs. */
+/** Installs what the files need, by their path and their imports. Returns the problem, or undefined. */
 async function provision(): Promise<string | undefined> {
   const texts = await Promise.all(files.map(async file => `${file} ${await readFile(file, 'utf8')}`))
-  const rigs = Object.entries(realParts).flatMap(([rig, mark]) => (texts.some(text => mark.test(text)) ? [rig] : []))
-  for (const rig of rigs) {
-    // On a new machine Kubernetes is built.
-    const { code } = await bounded([join(root, 'scripts/provision.sh'), rig], { within: 60 * 60_000 })
-    if (code !== 0) return 'the real parts are not on this machine (see above)'
+  const groups = Object.entries(provisionGroups)
+    .filter(([, mark]) => texts.some(text => mark.test(text)))
+    .map(([group]) => group)
+  for (const group of groups) {
+    // A new machine has to build Kubernetes.
+    const { code } = await bounded([join(root, 'scripts/provision.sh'), group], { within: 60 * 60_000 })
+    if (code !== 0) return `provision.sh ${group} failed (see above)`
   }
-  if (rigs.includes('openstack')) await firstCloud()
+  if (groups.includes('openstack')) await prepareCloud()
   return undefined
 }
 
-/** It takes minutes; the tests start from its state. Where it fails, only the tests of the cloud do, and say why. */
-async function firstCloud(): Promise<void> {
+/** Takes minutes; the tests start from a copy of its state. If it fails, only the OpenStack tests fail, with the cause. */
+async function prepareCloud(): Promise<void> {
   await runIsolated([process.execPath, 'test/rigs/openstack/prepare.ts'], { within: 20 * 60_000 })
 }

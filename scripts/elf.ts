@@ -1,14 +1,14 @@
 /**
- * What a program is linked to, read from the file itself: also for a processor that this machine is not, where `ldd` cannot run.
+ * Reads from an ELF file what a program is linked to. Works for other architectures too, where `ldd` cannot run.
  */
 import { readFileSync } from 'node:fs'
 
 export interface Linked {
   /** `amd64` or `arm64`. */
   architecture: string
-  /** The loader that the kernel starts, by its path; libraries have none. */
+  /** Path of the loader that the kernel starts; a library has none. */
   interpreter: string | undefined
-  /** Names of libraries. */
+  /** File names of the libraries. */
   needed: string[]
 }
 
@@ -23,13 +23,13 @@ interface Segment {
   size: number
 }
 
-/** 64 bits, little-endian: all that we build for. */
+/** Supports 64-bit little-endian files: all architectures of our images. */
 export function linkedTo(path: string): Linked {
   const file = readFileSync(path)
   if (file.readUInt32BE(0) !== 0x7f454c46 || file[4] !== 2 || file[5] !== 1)
-    throw new Error(`${path} is not a program for a 64-bit little-endian processor`)
+    throw new Error(`${path}: not a 64-bit little-endian ELF file`)
   const architecture = machines[file.readUInt16LE(18)]
-  if (!architecture) throw new Error(`${path} is for a processor that no image is made for`)
+  if (!architecture) throw new Error(`${path}: architecture without images; amd64 and arm64 are supported`)
   const segments = segmentsOf(file)
   const textAt = (offset: number) => file.toString('utf8', offset, file.indexOf(0, offset))
   const named = segments.find(({ type }) => type === interpreterPath)
@@ -67,11 +67,11 @@ function entriesOf(file: Buffer, segments: readonly Segment[]): [tag: bigint, va
   return entries
 }
 
-/** Where in the file the memory at an address comes from. */
+/** The offset in the file that is loaded to an address. */
 function offsetOf(address: number, segments: readonly Segment[]): number {
   const within = segments.find(
     segment => segment.type === loadable && address >= segment.address && address < segment.address + segment.size,
   )
-  if (!within) throw new Error('the program is damaged: its strings are in no segment')
+  if (!within) throw new Error('damaged ELF file: its string table is in no segment')
   return address - within.address + within.offset
 }

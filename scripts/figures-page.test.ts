@@ -1,4 +1,4 @@
-/** The page and the plots of figures. */
+/** The reference page and the plots of the benchmark figures. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Figure } from '../test/bench/figure.ts'
@@ -16,7 +16,7 @@ function filesOf(bench: string, figures: Figure[]): Map<string, string> {
   return figureFiles({ machine, benches: { [bench]: measured } } satisfies Figures)
 }
 
-test('a figure stands beside its reference, and a goal that is missed says so', () => {
+test('the page shows each figure with its reference and marks a missed goal', () => {
   const page = filesOf('agent', [
     aFigure('agent.fast', 3, { goal: { atMost: 4 } }),
     aFigure('agent.slow', 5, { goal: { atMost: 4 } }),
@@ -26,7 +26,7 @@ test('a figure stands beside its reference, and a goal that is missed says so', 
   assert.match(page ?? '', /^2026-01-02, commit `abc1234`, load 0.3 at the start\.$/m)
 })
 
-test('growth becomes a plot of each measure, a line a part, in which linear growth is straight', () => {
+test('each measure of growth gets a plot with a line per component, where linear growth is a straight line', () => {
   const files = filesOf('growth', [
     aFigure('growth.viola_seconds_10', 0.1),
     aFigure('growth.viola_seconds_100', 1),
@@ -38,7 +38,7 @@ test('growth becomes a plot of each measure, a line a part, in which linear grow
   ])
   assert.deepEqual(
     [...files.keys()],
-    [...pages, ...['seconds', 'calls', 'mib'].map(each => `docs/images/growth-${each}.svg`)],
+    [...pages, ...['seconds', 'calls', 'mib'].map(measure => `docs/images/growth-${measure}.svg`)],
   )
   const [, drawn = ''] = /polyline points="([^"]+)"/.exec(files.get('docs/images/growth-seconds.svg') ?? '') ?? []
   const [first = [], second = [], third = []] = drawn.split(' ').map(point => point.split(',').map(Number))
@@ -46,25 +46,25 @@ test('growth becomes a plot of each measure, a line a part, in which linear grow
   assert.equal(slope(first, second).toFixed(2), slope(second, third).toFixed(2))
 })
 
-test('where growth was not measured there is no plot', () => {
+test('without figures of growth there is no plot', () => {
   assert.deepEqual([...filesOf('agent', [aFigure('agent.fast', 3)]).keys()], pages)
 })
 
-test('names of lines that end at the same height do not lie upon each other, nor outside', () => {
-  const parts = ['operator', 'viola', 'controller', 'inventory']
-  for (const most of [101, 950, 1000]) {
+test('the names of lines that end at the same height do not overlap and stay inside the plot', () => {
+  const components = ['operator', 'viola', 'controller', 'inventory']
+  for (const largest of [101, 950, 1000]) {
     const files = filesOf(
       'growth',
-      parts.flatMap((part, index) => [
-        aFigure(`growth.${part}_mib_10`, 100),
-        aFigure(`growth.${part}_mib_5000`, most - index / 10),
+      components.flatMap((component, index) => [
+        aFigure(`growth.${component}_mib_10`, 100),
+        aFigure(`growth.${component}_mib_5000`, largest - index / 10),
       ]),
     )
     const drawn = files.get('docs/images/growth-mib.svg') ?? ''
     const names = [...drawn.matchAll(/<text x="[\d.]+" y="([\d.]+)" fill="#\w+">(\w+)/g)]
     assert.deepEqual(
       names.map(([, , name]) => name),
-      parts,
+      components,
     )
     const heights = names.map(([, y]) => Number(y)).sort((one, other) => one - other)
     for (const [index, height] of heights.entries()) {

@@ -8,18 +8,18 @@ import { plotOf, shown } from './plot.ts'
 import { introduction, type Language, referencePages, table } from './reference.ts'
 
 export const figuresFile = 'docs/reference/figures.json'
-/** Where `make bench` writes, one JSON object a line. */
+/** The output of `make bench`, one JSON object per line. */
 export const benchFile = 'dist/bench.jsonl'
 
-/** A line of it: the figure, whose it is, when it was measured and how busy the machine was as the bench began. */
-export type Told = Figure & { bench: string; at: string; load: number }
+/** A line of it: the figure, its benchmark, the time, and the load average at the start of the benchmark. */
+export type BenchLine = Figure & { bench: string; at: string; load: number }
 
-/** One bench's last run. */
+/** The last run of one benchmark. */
 export interface Measured {
-  /** The day. */
+  /** Date of the run. */
   on: string
   commit: string
-  /** Of the machine when it began: processes that wanted a core. */
+  /** Load average at the start. */
   load: number
   figures: Figure[]
 }
@@ -38,7 +38,7 @@ export function readFigures(): Figures | undefined {
   }
 }
 
-/** By path. */
+/** Texts by path. */
 export function figureFiles(figures: Figures): Map<string, string> {
   return new Map([...referencePages('figures', language => pageOf(figures, language)), ...plots(figures)])
 }
@@ -77,16 +77,16 @@ const texts: Record<Language, Texts> = {
 }
 
 function pageOf({ machine, benches }: Figures, language: Language): string {
-  const { title, text, columns, ...say } = texts[language]
+  const { title, text, columns, run: runText, machine: machineText } = texts[language]
   const sections = Object.entries(benches).map(
     ([bench, run]) =>
-      `## ${bench}\n\n${say.run(run)}\n\n${table(
+      `## ${bench}\n\n${runText(run)}\n\n${table(
         columns,
         run.figures.map(figure => rowOf(figure, language)),
       )}`,
   )
   const intro = introduction({ name: 'figures', source: figuresFile, language, title, text })
-  return [intro, `${say.machine(machine)}\n`, ...sections].join('\n')
+  return [intro, `${machineText(machine)}\n`, ...sections].join('\n')
 }
 
 function rowOf({ name, value, unit, against, reference, ratio, goal }: Figure, language: Language): string[] {
@@ -105,15 +105,15 @@ const growthName = /^growth\.(\w+)_(seconds|calls|mib)_(\d+)$/
 
 function plots({ benches }: Figures): [string, string][] {
   const grown = (benches['growth']?.figures ?? []).flatMap(({ name, value }) => {
-    const [, part = '', measure = '', size] = growthName.exec(name) ?? []
-    return size === undefined ? [] : [{ part, measure, point: [Number(size), value] as const }]
+    const [, component = '', measure = '', size] = growthName.exec(name) ?? []
+    return size === undefined ? [] : [{ component, measure, point: [Number(size), value] as const }]
   })
   if (grown.length === 0) return []
   return Object.entries(measures).map(([measure, [title, unit]]) => {
-    const own = grown.filter(each => each.measure === measure)
-    const lines = [...Map.groupBy(own, each => each.part)].map(([name, entries]) => ({
+    const own = grown.filter(entry => entry.measure === measure)
+    const lines = [...Map.groupBy(own, entry => entry.component)].map(([name, entries]) => ({
       name,
-      points: entries.map(each => each.point),
+      points: entries.map(entry => entry.point),
     }))
     return [`docs/images/growth-${measure}.svg`, plotOf({ title: `${title} by size of the fleet`, unit, lines })]
   })

@@ -1,22 +1,22 @@
 /**
- * Keeps the figures of the last `make bench` (dist/bench.jsonl) for the documents: a bench that ran takes the place of its
- * former run, the others stay. `make figures`; then `make generate` makes page and plots.
+ * `make figures`: stores the figures of the last `make bench` (dist/bench.jsonl) for the documents. A benchmark that ran
+ * replaces its previous run; the others stay. `make generate` then writes the page and the plots.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { arch, cpus, release, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { benchFile, type Figures, figuresFile, type Measured, readFigures, type Told } from './figures-page.ts'
+import { type BenchLine, benchFile, type Figures, figuresFile, type Measured, readFigures } from './figures-page.ts'
 
 const root = join(import.meta.dirname, '..')
-const told = readFileSync(join(root, benchFile), 'utf8')
+const lines = readFileSync(join(root, benchFile), 'utf8')
   .split('\n')
   .filter(Boolean)
-  .map(line => JSON.parse(line) as Told)
+  .map(line => JSON.parse(line) as BenchLine)
 const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim()
 
 const benches: Record<string, Measured> = { ...readFigures()?.benches }
-for (const [bench, entries] of Map.groupBy(told, ({ bench: name }) => name)) {
+for (const [bench, entries] of Map.groupBy(lines, ({ bench: name }) => name)) {
   const { at = '', load = 0 } = entries[0] ?? {}
   benches[bench] = {
     ...{ on: at.slice(0, 10), commit, load },
@@ -34,4 +34,4 @@ const figures: Figures = {
   benches: Object.fromEntries(Object.entries(benches).sort(([a], [b]) => a.localeCompare(b))),
 }
 writeFileSync(join(root, figuresFile), `${JSON.stringify(figures, null, 1)}\n`)
-console.log(`kept ${told.length} figures in ${figuresFile}; make generate writes the page and the plots`)
+console.log(`stored ${lines.length} figures in ${figuresFile}; run make generate to write the page and the plots`)

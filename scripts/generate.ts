@@ -1,5 +1,5 @@
 /**
- * Writes every generated file of the tree; with --check it only says which of them are out of date.
+ * Writes all generated files; with --check it only lists those that are out of date.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -23,7 +23,7 @@ const header = '# Made by `make generate` from src/contract. Do not edit.\n'
 const files = new Map<string, string>()
 
 files.set('src/runtime/version.ts', versionFile())
-files.set('src/cli/doctor/component-rights.ts', partRightsFile())
+files.set('src/cli/doctor/component-rights.ts', componentRightsFile())
 
 for (const kind of kinds) {
   const text = header + stringify(crdOf(kind), { lineWidth: 0, aliasDuplicateObjects: false })
@@ -76,17 +76,17 @@ function read(path: string): string | undefined {
 function versionFile(): string {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
   return `/**
- * The version of everything: \`make generate\` takes it from package.json. Do not edit.
+ * The version of MultiNIC. Made by \`make generate\` from package.json. Do not edit.
  */
 export const version = '${version}'
 `
 }
 
-function partRightsFile(): string {
+function componentRightsFile(): string {
   return `/**
- * What each part needs of Kubernetes, as YAML: \`make generate\` takes it from config/. Do not edit.
+ * The Kubernetes permissions of each component, as YAML. Made by \`make generate\` from config/. Do not edit.
  */
-export const partRights = \`
+export const componentRights = \`
 ${stringify(rules(), { lineWidth: 0, aliasDuplicateObjects: false })}\`
 `
 }

@@ -1,6 +1,6 @@
 /**
- * Programs for an image, with the libraries that they are linked to and the Debian packages that these are of: from this
- * machine, or from a directory of unpacked packages (debian-root.sh), which may be of another processor.
+ * Programs for an image, with their libraries and the Debian packages of both. They come from this machine, or from a
+ * directory of unpacked packages (debian-root.sh), which may have another architecture.
  */
 import { execFile } from 'node:child_process'
 import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs'
@@ -23,11 +23,11 @@ export interface Programs {
 
 const triplets: Record<string, string> = { amd64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' }
 
-/** `wanted`: where each is in the image, and where it is found. Names without a slash are the system's own. */
-export async function programsFrom(root: string, wanted: Record<string, string>): Promise<Programs> {
+/** `programs`: path in the image, and the source. A source without a slash is a command of the system. */
+export async function programsFrom(root: string, programs: Record<string, string>): Promise<Programs> {
   const files: Record<string, ImageFile> = {}
   const fromSystem = new Set<string>()
-  for (const [path, name] of Object.entries(wanted)) {
+  for (const [path, name] of Object.entries(programs)) {
     const source = name.includes('/') ? name : find(root, name, ['/usr/sbin', '/sbin', '/usr/bin', '/bin'])
     if (source !== name) fromSystem.add(source)
     files[path] = { copy: source }
@@ -42,20 +42,20 @@ export async function programsFrom(root: string, wanted: Record<string, string>)
   return { files, packages }
 }
 
-/** By the path at which the loader looks for each. */
+/** Libraries by the path at which the loader expects them. */
 function librariesOf(root: string, program: string): Record<string, string> {
   const { architecture, interpreter, needed } = linkedTo(program)
   const triplet = triplets[architecture] ?? ''
   const places = [`/lib/${triplet}`, `/usr/lib/${triplet}`]
   const found: Record<string, string> = {}
   if (interpreter) found[interpreter] = find(root, basename(interpreter), places)
-  const waiting = [...needed]
-  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+  const queue = [...needed]
+  for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
     const at = `/lib/${triplet}/${name}`
     if (found[at] || (interpreter && name === basename(interpreter))) continue
     const library = find(root, name, places)
     found[at] = library
-    waiting.push(...linkedTo(library).needed.filter(one => !one.startsWith('ld-linux')))
+    queue.push(...linkedTo(library).needed.filter(dependency => !dependency.startsWith('ld-linux')))
   }
   return found
 }
@@ -63,11 +63,13 @@ function librariesOf(root: string, program: string): Record<string, string> {
 function find(root: string, name: string, places: readonly string[]): string {
   const found = places.map(place => inRoot(root, join(root, place, name))).find(file => existsSync(file))
   if (!found)
-    throw new Error(`${name} is not in ${root}: scripts/provision.sh base, or debian-root.sh for another root`)
+    throw new Error(
+      `${name} is not in ${root}: run scripts/provision.sh base, or scripts/debian-root.sh for another architecture`,
+    )
   return found
 }
 
-/** Where a link leads: an absolute one means a path below the root. */
+/** Follows symbolic links; the target of an absolute link is below the root. */
 function inRoot(root: string, path: string): string {
   if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return path
   const target = readlinkSync(path)
@@ -78,17 +80,17 @@ async function packagesOf(root: string, files: readonly string[]): Promise<Syste
   if (files.length === 0) return []
   const dpkg = async (...args: string[]) =>
     (await promisify(execFile)('dpkg-query', [`--admindir=${join(root, 'var/lib/dpkg')}`, ...args])).stdout
-  // Packages name files as they were before /lib and /sbin became links into /usr.
+  // Packages list the paths from before /lib and /sbin became links into /usr.
   const spellings = files.flatMap(file => {
     const path = file.slice(root === '/' ? 0 : root.length)
     return [path, path.replace(/^\/usr/, ''), `/usr${path}`]
   })
-  // It also fails when only some are unknown, and a file has one right spelling.
-  const said = await dpkg('--search', ...new Set(spellings)).catch((error: { stdout?: string }) => error.stdout ?? '')
-  const owners = [...said.matchAll(/^([^ ,:]+)(?::\S+)?: /gm)].map(([, name = '']) => name)
+  // dpkg-query also fails if only some of the paths are unknown. Only one spelling of each path is known.
+  const found = await dpkg('--search', ...new Set(spellings)).catch((error: { stdout?: string }) => error.stdout ?? '')
+  const owners = [...found.matchAll(/^([^ ,:]+)(?::\S+)?: /gm)].map(([, name = '']) => name)
   const names = [...new Set(owners)].sort()
   if (names.length === 0)
-    throw new Error(`no package of ${root} is known to have ${files[0]}: images are made on Debian or Ubuntu`)
+    throw new Error(`no Debian package in ${root} contains ${files[0]}: build images on Debian or Ubuntu`)
   const format = `--showformat=${['Package', 'Version', 'Architecture'].map(field => `\${${field}}`).join('\t')}\n`
   const rows = (await dpkg('--show', format, ...names)).trim().split('\n')
   return rows.map(row => {
@@ -97,7 +99,7 @@ async function packagesOf(root: string, files: readonly string[]): Promise<Syste
   })
 }
 
-/** Short names of a machine-readable copyright file; others tell in prose. */
+/** The license names in a machine-readable copyright file; other files contain only prose. */
 function licencesIn(copyright: string): string[] {
   const names = [...readFileSync(copyright, 'utf8').matchAll(/^License: *(\S.*)$/gm)].map(([, name = '']) =>
     name.trim(),

@@ -20,21 +20,21 @@ after(() => rm(dir, { recursive: true }))
 
 const isDebian = existsSync('/var/lib/dpkg/status') || 'not a Debian machine'
 
-test('what a program is linked to is what the loader says', () => {
+test('the libraries of a program are those that ldd prints', () => {
   const { needed, interpreter } = linkedTo(process.execPath)
-  const said = execFileSync('ldd', [process.execPath], { encoding: 'utf8' })
-  for (const name of needed) assert.ok(said.includes(name), name)
-  assert.ok(interpreter && said.includes(interpreter), interpreter)
-  const direct = [...said.matchAll(/^\t(\S+) => /gm)].map(([, name]) => name)
+  const printed = execFileSync('ldd', [process.execPath], { encoding: 'utf8' })
+  for (const name of needed) assert.ok(printed.includes(name), name)
+  assert.ok(interpreter && printed.includes(interpreter), interpreter)
+  const direct = [...printed.matchAll(/^\t(\S+) => /gm)].map(([, name]) => name)
   for (const name of ['libc.so.6', 'libstdc++.so.6']) assert.ok(needed.includes(name) && direct.includes(name), name)
 })
 
-test('what is no program is named', () => {
-  writeFileSync(join(dir, 'text'), 'this is only a text')
-  assert.throws(() => linkedTo(join(dir, 'text')), /text is not a program for a 64-bit/)
+test('a file that is not a program gives an error with its path', () => {
+  writeFileSync(join(dir, 'text'), 'not a program')
+  assert.throws(() => linkedTo(join(dir, 'text')), /text: not a 64-bit little-endian ELF file/)
 })
 
-test('the agent’s image holds what it starts, whose it is, and nothing else', async () => {
+test('the agent image contains only the agent, its programs and libraries, and their licences', async () => {
   await buildRoot('agent', join(dir, 'root'))
   const entries = await readdir(join(dir, 'root'), { recursive: true, withFileTypes: true })
   const files = entries
@@ -46,7 +46,7 @@ test('the agent’s image holds what it starts, whose it is, and nothing else', 
   const rest = files.filter(file => !libraries?.includes(file) && !others?.includes(file))
   assert.deepEqual(rest.sort(), ['/agent.cjs', '/etc/passwd', '/usr/bin/node', '/usr/sbin/ip'])
   assert.ok(libraries?.some(file => file.endsWith('/libc.so.6')) && libraries.some(file => file.includes('/ld-linux')))
-  // It runs with nothing but what is in the image.
+  // Node runs with only the files of the image.
   if (process.getuid?.() === 0)
     assert.match(
       execFileSync('chroot', [join(dir, 'root'), '/usr/bin/node', '--version'], { encoding: 'utf8' }),
@@ -54,7 +54,7 @@ test('the agent’s image holds what it starts, whose it is, and nothing else', 
     )
 })
 
-test('made again, the image has the same identity', async () => {
+test('building the image again gives the same digest', async () => {
   const again = await buildImage('agent', join(dir, 'again.tar'), { compress: false })
   assert.deepEqual(again.digests, built.digests)
 })
@@ -74,7 +74,7 @@ test('the bill of materials names Node, every package and its licence', { skip: 
 
 const packages = readFileSync(join(root, 'deployments/images/multinic.deps.txt'), 'utf8').trimEnd().split('\n')
 
-test('every package of the services has a licence that may be passed on with ours, and its text is passed on', () => {
+test('every package of the services has a permissive licence, and the image contains its text', () => {
   const components = npmComponents(root, [...packages, 'preact'])
   const others = components.filter(({ licence }) => !/^(MIT|ISC|Apache-2\.0|BSD-[23]-Clause|0BSD)$/.test(licence))
   assert.deepEqual(
@@ -83,8 +83,8 @@ test('every package of the services has a licence that may be passed on with our
   )
   const list = licenceList({ name: 'multinic-services', version: '1', architecture: 'amd64' }, components)
   for (const { name, version } of components) assert.ok(list.includes(`${name} ${version}: `), name)
-  const silent = components.filter(({ texts }) => texts.length === 0).map(({ name }) => name)
-  assert.deepEqual(silent, [])
+  const withoutText = components.filter(({ texts }) => texts.length === 0).map(({ name }) => name)
+  assert.deepEqual(withoutText, [])
 })
 
 const dockerfiles: Record<string, string> = {
@@ -93,15 +93,15 @@ const dockerfiles: Record<string, string> = {
   'Dockerfile.viola-test-api': 'viola',
 }
 
-for (const [path, part] of Object.entries(dockerfiles)) {
-  test(`${path} makes the ${part} unless told otherwise, from nothing and as nobody`, () => {
+for (const [path, component] of Object.entries(dockerfiles)) {
+  test(`${path} builds the ${component} by default, from scratch and without root`, () => {
     const [build = '', ...stages] = readFileSync(join(root, path), 'utf8')
       .split(/^FROM /m)
       .slice(1)
     assert.match(build, /AS build$/m)
     const last = stages.at(-1) ?? ''
     assert.match(last, /^services AS /)
-    assert.match(last, new RegExp(`^CMD \\["${part}"\\]$`, 'm'))
+    assert.match(last, new RegExp(`^CMD \\["${component}"\\]$`, 'm'))
     assert.match(stages.find(stage => stage.startsWith('scratch AS services')) ?? '', /^USER 65532:65532$/m)
   })
 }

@@ -1,9 +1,9 @@
 /**
- * Our container images: what is in each, and how an OCI archive or a plain directory is made of it.
+ * The contents of our container images, and how to build an OCI archive or a directory of them.
  *
- * `image.ts services|agent --out FILE` writes the archive, `--rootfs DIR` the directory (the Dockerfiles do so). With
- * `--root DIR` the system's files come from there: for another processor, or for pinned packages.
- * Why they are made so: docs/decisions/0004-agent-image.md, docs/decisions/0016-services-image.md
+ * `image.ts services|agent --out FILE` writes the archive, `--rootfs DIR` the directory (the Dockerfiles use it). With
+ * `--root DIR` the system files come from that directory: for another architecture, or for pinned packages.
+ * Decisions: docs/decisions/0004-agent-image.md, docs/decisions/0016-services-image.md
  */
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -20,18 +20,18 @@ const root = join(import.meta.dirname, '..')
 const nodeArchitectures: Record<string, string> = { amd64: 'x64', arm64: 'arm64' }
 
 export interface Recipe {
-  /** In words, for labels. */
+  /** For the title label. */
   title: string
-  /** What each name starts. */
+  /** The command (CMD) of each image. */
   starts: Record<string, string[]>
   entrypoint: readonly string[]
-  /** Where a name is started otherwise. */
+  /** Images with another entrypoint. */
   entrypoints?: Readonly<Record<string, readonly string[]>>
   environment?: Readonly<Record<string, string>>
   user?: string
-  /** Programs of the system beside Node, by path in the image. */
+  /** System programs besides Node, by path in the image. */
   system: Record<string, string>
-  /** Our own files; `packages` are those of npm inside them. `work` is a directory for what has to be built. */
+  /** Our own files, and the npm packages that they contain. `work` is a directory for the build. */
   own(work: string): Promise<{ files: Record<string, ImageFile>; packages: string[] }>
 }
 
@@ -45,16 +45,15 @@ export const recipes = {
       'multinic-inventory': ['inventory'],
       multinic: [],
     },
-    // A small nursery: a POST of 1,000 nodes would otherwise leave twice as much memory behind as it needs.
+    // A small young generation: otherwise a POST of 1,000 nodes leaves the process with twice the memory that it needs.
     entrypoint: ['/usr/bin/node', '--max-semi-space-size=2', '--optimize-for-size', '/opt/multinic/multinic.mjs'],
-    // The end of a wave of Jobs is thousands of watch events: in the small nursery a third of the time goes into collecting.
-    // The operator keeps its heap small by itself (src/operator/heap.ts); to optimize for size as well made syncs slower.
+    // The controller receives thousands of watch events when many Jobs end. With a small young generation, garbage collection
+    // takes a third of the time. The operator limits its heap itself (src/operator/heap.ts); optimizing for size slows syncs.
     entrypoints: {
       'multinic-operator': ['/usr/bin/node', '--max-semi-space-size=2', '/opt/multinic/multinic.mjs'],
       'multinic-controller': ['/usr/bin/node', '--max-semi-space-size=8', '/opt/multinic/multinic.mjs'],
     },
-    // Each of Node's threads would otherwise keep a heap of malloc to itself, and give little of it back; long bodies would
-    // leave holes in it.
+    // By default every thread of Node has its own malloc arena and returns little of it; large bodies fragment it.
     environment: { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' },
     user: '65532:65532',
     system: {},
@@ -69,7 +68,7 @@ export const recipes = {
           ...Object.fromEntries(web.map(path => [`/opt/multinic/web/${path}`, { copy: join(work, 'web', path) }])),
           '/etc/passwd': { text: 'root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n' },
           '/etc/group': { text: 'root:x:0:\nnonroot:x:65532:\n' },
-          // Without it names of /etc/hosts would be asked for in the DNS first.
+          // Without this file, glibc queries DNS before it reads /etc/hosts.
           '/etc/nsswitch.conf': { text: 'hosts: files dns\n' },
         },
       }
@@ -96,13 +95,13 @@ export interface BuildOptions {
   compress?: boolean
   tags?: readonly string[]
   architecture?: string
-  /** Where the system's files come from. */
+  /** Root directory of the system files. */
   from?: string
 }
 
 export const version: string = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
 
-/** The archive's images by name, and what is in them. */
+/** The digests of the images by name, and their contents. */
 export interface Built {
   digests: Record<string, string>
   subject: Subject
@@ -130,7 +129,7 @@ export async function buildImage(image: ImageName, out: string, options: BuildOp
   })
 }
 
-/** What starts the image of a name. */
+/** Entrypoint of an image by its name. */
 export function entrypointOf(image: ImageName, name: string): readonly string[] {
   const { entrypoint, entrypoints = {} }: Recipe = recipes[image]
   return entrypoints[name] ?? entrypoint
@@ -166,11 +165,12 @@ async function withContents<T>(image: ImageName, options: BuildOptions, use: (it
   }
 }
 
-/** Of this machine's processor it is installed with the other packages; of another one it comes with the root. */
+/** Node for this architecture is in node_modules; for another architecture it is in the unpacked root. */
 function nodeFor(architecture: string, from: string): string {
   const name = `node-linux-${nodeArchitectures[architecture]}`
   const found = [join(root, 'node_modules', name), join(from, 'node_modules', name)].find(dir => existsSync(dir))
-  if (!found) throw new Error(`${name} is not installed: scripts/debian-root.sh ${architecture} DIR, then --root DIR`)
+  if (!found)
+    throw new Error(`${name} is not installed: run scripts/debian-root.sh ${architecture} DIR, then use --root DIR`)
   return found
 }
 
@@ -181,9 +181,9 @@ async function main(): Promise<void> {
   const image = Object.keys(recipes).find((name): name is ImageName => name === positionals[0])
   if (!image || (!values.out && !values.rootfs))
     throw new Error(`usage: image.ts ${Object.keys(recipes).join('|')} --out FILE | --rootfs DIR`)
-  const how = { ...(values.arch && { architecture: values.arch }), ...(values.root && { from: values.root }) }
-  if (values.rootfs) await buildRoot(image, values.rootfs, how)
-  if (values.out) console.log(JSON.stringify((await buildImage(image, values.out, how)).digests, null, 2))
+  const buildOptions = { ...(values.arch && { architecture: values.arch }), ...(values.root && { from: values.root }) }
+  if (values.rootfs) await buildRoot(image, values.rootfs, buildOptions)
+  if (values.out) console.log(JSON.stringify((await buildImage(image, values.out, buildOptions)).digests, null, 2))
 }
 
 if (import.meta.main) await main()

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# `make images-load`: hands the archives of `make images` to the container runtime of this machine, no registry needed. On a
-# node of an air-gapped cluster, copy dist/images and this script there and run it as root.
+# `make images-load`: loads the archives of `make images` into the container runtime of this machine, without a registry. For
+# a node of an air-gapped cluster, copy dist/images and this script to the node and run it as root.
 #
-#   images-load.sh [DIRECTORY]      dist/images when absent
+#   images-load.sh [DIRECTORY]      default: dist/images
 #
-# The runtime is the first of ctr (containerd of a kubelet), nerdctl, podman and docker that is there; RUNTIME= names another.
+# Uses the first installed of ctr (containerd of a kubelet), nerdctl, podman and docker; RUNTIME= overrides the choice.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -12,22 +12,22 @@ dir=${1:-$here/../dist/images}
 case $(uname -m) in
   x86_64) architecture=amd64 ;;
   aarch64) architecture=arm64 ;;
-  *) echo "images-load.sh: no image for processor $(uname -m)" >&2; exit 1 ;;
+  *) echo "images-load.sh: no images for architecture $(uname -m)" >&2; exit 1 ;;
 esac
 
 sums=SHA256SUMS-$architecture
 if [ ! -e "$dir/$sums" ]; then
-  echo "images-load.sh: no archive for $architecture in $dir: run make images first" >&2
+  echo "images-load.sh: no archive for $architecture in $dir: run make images" >&2
   exit 1
 fi
 (cd "$dir" && sha256sum --check --quiet "$sums")
-# Archives of another version may lie beside those that were checked.
+# Load only the checked archives: those of another version may be in the same directory.
 mapfile -t archives < <(sed -n 's/^[0-9a-f]*  \(.*\.tar\)$/\1/p' "$dir/$sums")
 
 runtime=${RUNTIME:-}
 if [ -z "$runtime" ]; then
-  for one in ctr nerdctl podman docker; do
-    if command -v "$one" >/dev/null; then runtime=$one; break; fi
+  for candidate in ctr nerdctl podman docker; do
+    if command -v "$candidate" >/dev/null; then runtime=$candidate; break; fi
   done
 fi
 for archive in "${archives[@]}"; do
@@ -36,6 +36,6 @@ for archive in "${archives[@]}"; do
     ctr) ctr --namespace k8s.io images import "$dir/$archive" ;;
     nerdctl) nerdctl --namespace k8s.io load --input "$dir/$archive" ;;
     podman | docker) "$runtime" load --input "$dir/$archive" ;;
-    *) echo "images-load.sh: there is no ctr, nerdctl, podman or docker here" >&2; exit 1 ;;
+    *) echo "images-load.sh: found no ctr, nerdctl, podman or docker" >&2; exit 1 ;;
   esac
 done

@@ -1,8 +1,8 @@
 /**
- * `make images`: every image as an OCI archive in dist/images, with what is in it (CycloneDX), the licences and checksums.
+ * `make images`: every image as an OCI archive in dist/images, with a bill of materials (CycloneDX), licences and checksums.
  *
- * IMAGE_TAG=… names them otherwise than by the version. ARCH=arm64 makes them for another processor, from packages that
- * debian-root.sh fetches; nothing of it is run, so no emulator is needed. The same input gives the same bytes.
+ * IMAGE_TAG= replaces the version as tag. ARCH=arm64 builds for another architecture, from packages that debian-root.sh
+ * downloads; it runs none of them, so it needs no emulator. The same input gives the same bytes.
  */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -20,12 +20,12 @@ export interface ImagesOptions {
   out: string
   architecture: string
   tags: readonly string[]
-  /** Where the system's files come from. */
+  /** Root directory of the system files. */
   from?: string
   compress?: boolean
 }
 
-/** The files that it wrote, with their checksums. */
+/** Returns the names of the written files with their checksums. */
 export async function writeImages({
   out,
   architecture,
@@ -54,7 +54,7 @@ async function sumOf(file: string): Promise<string> {
     .digest('hex')
 }
 
-/** Packages of another processor, kept for the next time. */
+/** Packages of another architecture, cached in dist/. */
 export async function rootFor(architecture: string): Promise<string> {
   if (architecture === thisArchitecture()) return '/'
   const dir = join(root, 'dist', `root-${architecture}`)
@@ -63,7 +63,7 @@ export async function rootFor(architecture: string): Promise<string> {
   const { code } = await bounded([join(import.meta.dirname, 'debian-root.sh'), architecture, dir], {
     within: 15 * 60_000,
   })
-  if (code !== 0) throw new Error(`the packages of ${architecture} could not be fetched (see above)`)
+  if (code !== 0) throw new Error(`cannot download the packages for ${architecture} (see above)`)
   return dir
 }
 

@@ -31,7 +31,7 @@ test('the same input gives the same bytes', async () => {
   assert.deepEqual(await readFile(join(dir, 'one.tar')), await readFile(join(dir, 'two.tar')))
 })
 
-test('the archive says what it is: its full name, the processor, what to start and every file with its rights', async () => {
+test('the archive has the full name, architecture, entrypoint and every file with its mode', async () => {
   const [digest = ''] = await writeArchive(archive('image.tar'))
   const [listed] = JSON.parse(inArchive('image.tar', 'index.json').toString()).manifests
   assert.equal(listed.digest, digest)
@@ -55,7 +55,7 @@ test('the archive says what it is: its full name, the processor, what to start a
   ])
 })
 
-test('images of one archive share its files, each with what to start and as whom', async () => {
+test('images of one archive share the layer, and each has its own command and user', async () => {
   const digests = await writeArchive(archive('shared.tar'))
   const { manifests } = JSON.parse(inArchive('shared.tar', 'index.json').toString())
   assert.deepEqual(
@@ -69,9 +69,9 @@ test('images of one archive share its files, each with what to start and as whom
       ['polite:dev', digests[1]],
     ],
   )
-  const older = JSON.parse(inArchive('shared.tar', 'manifest.json').toString())
+  const dockerManifest = JSON.parse(inArchive('shared.tar', 'manifest.json').toString())
   assert.deepEqual(
-    older.map(({ RepoTags }: { RepoTags: string[] }) => RepoTags),
+    dockerManifest.map(({ RepoTags }: { RepoTags: string[] }) => RepoTags),
     [['greeter:dev', 'greeter:latest'], ['polite:dev']],
   )
   const [plain, polite] = digests.map(digest => JSON.parse(inArchive('shared.tar', blob(digest)).toString()))
@@ -80,7 +80,7 @@ test('images of one archive share its files, each with what to start and as whom
   assert.deepEqual([config.Cmd, config.User], [['--please'], '65532:65532'])
 })
 
-test('as a directory it is the same files with the same rights', async () => {
+test('writeRoot writes the same files with the same modes', async () => {
   await writeRoot(archive('').files, join(dir, 'root'))
   const listing = execFileSync('find', [join(dir, 'root'), '-type', 'f', '-printf', '%P %m\n']).toString()
   assert.deepEqual(listing.trim().split('\n').sort(), ['etc/passwd 644', 'usr/bin/greet 755'])

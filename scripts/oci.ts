@@ -1,22 +1,22 @@
 /**
- * Writes container images as an OCI archive, without an engine, a daemon or a registry.
+ * Writes container images as an OCI archive, without container engine, daemon or registry.
  *
- * One layer, that all images of an archive share; the same input gives the same bytes: sorted names, no times, no owners.
+ * All images of an archive share one layer. The same input gives the same bytes: names are sorted, times and owners are 0.
  */
 import { createHash } from 'node:crypto'
 import { chmod, type FileHandle, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 
-/** A file copied from this machine (links are followed, its x bit is kept), or one with this text. */
+/** A file of this machine (follows links, keeps the executable bit), or a file with this text. */
 export type ImageFile = { copy: string } | { text: string }
 
 export interface Archive {
-  /** One or more, all of the same files. */
+  /** One or more images with the same files. */
   images: readonly Image[]
-  /** By absolute path in the image; directories come by themselves. */
+  /** Files by absolute path in the image; their directories are added. */
   files: Record<string, ImageFile>
-  /** As Go names processors; this machine's when absent. */
+  /** In the naming of Go. Default: this machine. */
   architecture?: string
   compress?: boolean
   out: string
@@ -28,7 +28,7 @@ export interface Image {
   entrypoint: readonly string[]
   environment?: Readonly<Record<string, string>>
   cmd?: readonly string[]
-  /** As `uid:gid`; root when absent. */
+  /** `uid:gid`. Default: root. */
   user?: string
   labels?: Readonly<Record<string, string>>
 }
@@ -36,30 +36,30 @@ export interface Image {
 const architectures: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' }
 const media = 'application/vnd.oci.image'
 
-/** `NAME=value` of what every image of ours is started with, and of its own. */
+/** `NAME=value` of the common and the additional environment of an image. */
 export function environmentOf(environment: Readonly<Record<string, string>> = {}): string[] {
   return Object.entries({ PATH: '/usr/sbin:/usr/bin:/sbin:/bin', ...environment }).map(pair => pair.join('='))
 }
 
 export function thisArchitecture(): string {
   const architecture = architectures[process.arch]
-  if (!architecture) throw new Error(`no image for processor ${process.arch}: amd64 and arm64 are known`)
+  if (!architecture) throw new Error(`no image for architecture ${process.arch}: amd64 and arm64 are supported`)
   return architecture
 }
 
-/** The digests of the manifests, in the order of the images: what identifies each. */
+/** Returns the digests of the manifests, in the order of the images. */
 export async function writeArchive(archive: Archive): Promise<string[]> {
   const { images, files, architecture = thisArchitecture(), compress = false, out } = archive
   const tar = await tarOf(files)
   const blob = compress ? gzipSync(tar) : tar
-  const layerAt = descriptor(`${media}.layer.v1.tar${compress ? '+gzip' : ''}`, blob)
+  const layer = descriptor(`${media}.layer.v1.tar${compress ? '+gzip' : ''}`, blob)
   const built = images.map(image => {
     const config = json(configOf(image, architecture, digest(tar)))
     const manifest = json({
       schemaVersion: 2,
       mediaType: `${media}.manifest.v1+json`,
       config: descriptor(`${media}.config.v1+json`, config),
-      layers: [layerAt],
+      layers: [layer],
     })
     return { image, config, manifest }
   })
@@ -74,19 +74,19 @@ export async function writeArchive(archive: Archive): Promise<string[]> {
     ),
   })
   const blobs = new Map(
-    [...built.flatMap(({ config, manifest }) => [config, manifest]), blob].map(at => [digest(at), at]),
+    [...built.flatMap(({ config, manifest }) => [config, manifest]), blob].map(content => [digest(content), content]),
   )
-  const older = built.map(({ image, config }) => ({
+  const dockerManifest = built.map(({ image, config }) => ({
     Config: pathOf(digest(config)),
     RepoTags: image.names,
-    Layers: [pathOf(layerAt.digest)],
+    Layers: [pathOf(layer.digest)],
   }))
   await writeTar(out, [
     ['oci-layout', json({ imageLayoutVersion: '1.0.0' })],
     ['index.json', index],
-    // For `docker load` of versions that do not know the layout above.
-    ['manifest.json', json(older)],
-    ...[...blobs].map(([at, content]): [string, Buffer] => [pathOf(at), content]),
+    // For versions of `docker load` that do not support the OCI layout.
+    ['manifest.json', json(dockerManifest)],
+    ...[...blobs].map(([id, content]): [string, Buffer] => [pathOf(id), content]),
   ])
   return built.map(({ manifest }) => digest(manifest))
 }
@@ -115,7 +115,7 @@ function configOf(
   }
 }
 
-/** The same files as a directory, for tools that make the archive themselves. */
+/** Writes the files to a directory, for tools that build the archive themselves. */
 export async function writeRoot(files: Record<string, ImageFile>, dir: string): Promise<void> {
   for (const [path, file] of Object.entries(files)) {
     const to = join(dir, path)
@@ -126,7 +126,7 @@ export async function writeRoot(files: Record<string, ImageFile>, dir: string): 
   }
 }
 
-/** The kubelet's runtime looks a short name up under this default; an import takes a name as it stands. */
+/** The container runtime resolves a short name to this one, but an import takes names literally. */
 function fullName(name: string): string {
   const [first = '', ...rest] = name.split('/')
   if (rest.length > 0 && (first.includes('.') || first.includes(':') || first === 'localhost')) return name
@@ -136,11 +136,11 @@ function fullName(name: string): string {
 /** The same names and contents give the same bytes. */
 export async function tarOf(files: Record<string, ImageFile>): Promise<Buffer> {
   const parts: Buffer[] = []
-  const made = new Set<string>()
+  const directories = new Set<string>()
   for (const path of Object.keys(files).sort()) {
     for (const dir of parents(path)) {
-      if (!made.has(dir)) parts.push(header({ name: `${dir}/`, mode: 0o755, size: 0, type: '5' }))
-      made.add(dir)
+      if (!directories.has(dir)) parts.push(header({ name: `${dir}/`, mode: 0o755, size: 0, type: '5' }))
+      directories.add(dir)
     }
     const file = files[path]
     if (!file) continue
@@ -162,7 +162,7 @@ function parents(path: string): string[] {
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'))
 }
 
-/** Through a temporary file: an archive that is there is whole. */
+/** Writes to a temporary file first, so that the archive is always complete. */
 async function writeTar(out: string, entries: [name: string, content: Buffer][]): Promise<void> {
   const partial = `${out}.${process.pid}.partial`
   const file: FileHandle = await open(partial, 'w')
@@ -195,7 +195,8 @@ interface Entry {
 }
 
 function header({ name, mode, size, type }: Entry): Buffer {
-  if (Buffer.byteLength(name) > 100) throw new Error(`the name is too long for this archive: ${name}`)
+  if (Buffer.byteLength(name) > 100)
+    throw new Error(`${name}: name is longer than the 100 bytes that the archive allows`)
   const block = Buffer.alloc(512)
   const octal = (value: number, length: number) => `${value.toString(8).padStart(length - 1, '0')}\0`
   block.write(name, 0)
@@ -204,7 +205,7 @@ function header({ name, mode, size, type }: Entry): Buffer {
   block.write(octal(0, 8), 116)
   block.write(octal(size, 12), 124)
   block.write(octal(0, 12), 136)
-  block.write(' '.repeat(8), 148) // the checksum counts itself as blanks
+  block.write(' '.repeat(8), 148) // the checksum field counts as blanks
   block.write(type, 156)
   block.write('ustar\x0000', 257)
   const sum = block.reduce((total, byte) => total + byte, 0)

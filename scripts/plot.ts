@@ -1,18 +1,18 @@
 /**
- * Lines over the size of a fleet as an SVG, both axes in powers of ten: a straight line at 45° is linear growth.
+ * Draws values over the size of a fleet as an SVG with logarithmic axes: linear growth is a straight line at 45°.
  */
 export interface Plot {
   title: string
   unit: string
-  /** The same sizes for each. */
+  /** All lines have the same sizes. */
   lines: readonly { name: string; points: readonly (readonly [size: number, value: number])[] }[]
 }
 
 const [width, height] = [640, 360]
 const box = { left: 76, right: 510, top: 44, bottom: 312 }
-/** Of a line of letters; names of lines that end closer together are moved apart. */
+/** Height of a line of text; names that are closer together are moved apart. */
 const lineHeight = 15
-/** Each is told from white and from black. */
+/** Readable on white and on black. */
 const colours = ['#3b82f6', '#d97706', '#059669', '#db2777']
 
 export function plotOf({ title, unit, lines }: Plot): string {
@@ -52,14 +52,14 @@ export function plotOf({ title, unit, lines }: Plot): string {
   ].join('\n')
 }
 
-/** The powers of ten from the one below the smallest to the one above the largest. */
+/** The powers of ten that enclose all values. */
 function powersAround(values: readonly number[]): number[] {
-  const least = Math.floor(Math.log10(Math.min(...values)))
-  const most = Math.max(least + 1, Math.ceil(Math.log10(Math.max(...values))))
-  return Array.from({ length: most - least + 1 }, (_, index) => 10 ** (least + index))
+  const lowest = Math.floor(Math.log10(Math.min(...values)))
+  const highest = Math.max(lowest + 1, Math.ceil(Math.log10(Math.max(...values))))
+  return Array.from({ length: highest - lowest + 1 }, (_, index) => 10 ** (lowest + index))
 }
 
-/** Logarithmic, from the first tick to the last; what is below the first, and zero, lies on it. */
+/** Logarithmic from the first tick to the last. Values below the first tick, also zero, are drawn on it. */
 function scaleOf(
   ticks: readonly number[],
   from: number,
@@ -70,7 +70,7 @@ function scaleOf(
   return { at: value => from + (Math.log10(Math.max(value, first) / first) / whole) * (to - from), ticks }
 }
 
-/** Heights for names, in the order given: near their own, but a line of letters apart and within the box. */
+/** Heights of the names, in the given order: near the end of their line, one line of text apart, within the box. */
 function apart(heights: readonly number[]): number[] {
   const order = heights.map((height, index) => ({ height, index })).sort((one, other) => one.height - other.height)
   const placed: number[] = []

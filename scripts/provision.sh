@@ -1,26 +1,26 @@
 #!/usr/bin/env bash
-# Makes sure that a Debian or Ubuntu machine has what the tests need. Installs only what is missing, by name; starts no service.
+# Installs what the tests need on a Debian or Ubuntu machine, if it is missing. Starts no service.
 #
-#   provision.sh base         for `make test`: the tools of the tests that need root, and an old kubectl
-#   provision.sh daemons      for `make e2e`: base, and what applies network files at boot on people's nodes
-#   provision.sh kubernetes   for `make e2e`: base, and the real parts of a cluster (some from apt, some built by Go)
-#   provision.sh openstack    for `make e2e`: base, and the real parts of a cloud
-#   provision.sh rabbitmq     for `make e2e`: base, and a message broker
-#   provision.sh postgres     for `make e2e`: base, and a database server
-#   provision.sh helm         for `make e2e`: base, and helm (built by Go)
-#   provision.sh prometheus   for `make e2e`: base, and promtool (out of a package; no server)
-#   provision.sh images       for `make e2e`: base, and what builds Dockerfiles without an engine
-#   provision.sh browser      for `make e2e`: base, and a browser for the dashboard, with letters for Korean
+#   provision.sh base         for `make test`: network tools, and an old kubectl
+#   provision.sh daemons      for `make e2e`: base, and netplan, NetworkManager, systemd, udev
+#   provision.sh kubernetes   for `make e2e`: base, and a Kubernetes cluster (from apt, and built with Go)
+#   provision.sh openstack    for `make e2e`: base, and OpenStack with its database and broker
+#   provision.sh rabbitmq     for `make e2e`: base, and RabbitMQ
+#   provision.sh postgres     for `make e2e`: base, and PostgreSQL
+#   provision.sh helm         for `make e2e`: base, and helm (built with Go)
+#   provision.sh prometheus   for `make e2e`: base, and promtool (extracted from a package; no server)
+#   provision.sh images       for `make e2e`: base, and buildah
+#   provision.sh browser      for `make e2e`: base, and Chromium with Korean fonts
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, prometheus, images or browser}
 
-# command:package, as Debian and Ubuntu name them.
+# command:package of Debian and Ubuntu.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl ps:procps script:bsdutils)
 daemons=(netplan:netplan.io NetworkManager:network-manager dbus-daemon:dbus :systemd :udev)
 kubernetes=(etcd:etcd-server containerd:containerd runc:runc busybox:busybox-static)
-# Without the packages that are services: these hold all the code, and ask no questions.
+# Packages with the code only: those that install services ask questions.
 openstack=(:python3-keystone :neutron-common :nova-common :python3-placement :glance-common :python3-pymysql
   :rabbitmq-server :mariadb-server uwsgi-core:uwsgi-core :uwsgi-plugin-python3)
 rabbitmq=(:rabbitmq-server)
@@ -38,20 +38,20 @@ case $group in
   helm | prometheus) tools=("${base[@]}") ;;
   images) tools=("${base[@]}" "${images[@]}") ;;
   browser) tools=("${base[@]}" "${browser[@]}") ;;
-  *) echo "provision.sh: no group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, prometheus, images, browser)" >&2; exit 2 ;;
+  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, prometheus, images, browser)" >&2; exit 2 ;;
 esac
 
-# Directories such as /usr/sbin are not in everybody's PATH.
+# /usr/sbin is not in the PATH of every user.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
-# By its command; a package without one of its own by its name.
+# Checks for the command; for a package without a command, checks for the package.
 have() {
   case $1 in
     '') dpkg-query --show --showformat '${db:Status-Abbrev}' "$2" 2>/dev/null | grep -q '^ii' ;;
     etcd) [ -x "${KUBEBUILDER_ASSETS:-/nonexistent}/etcd" ] || command -v etcd >/dev/null ;;
-    # Debian keeps it out of the PATH: several versions may be side by side.
+    # Debian installs several versions in parallel, outside the PATH.
     postgres) compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null ;;
-    # It becomes an image with nothing beside it, so the one that is linked to libc is of no use.
+    # The tests make an image of this file alone, so it must be statically linked.
     busybox) command -v busybox >/dev/null && ! ldd "$(command -v busybox)" 2>/dev/null | grep -q '=>' ;;
     *) command -v "$1" >/dev/null ;;
   esac
@@ -63,7 +63,7 @@ update_once() {
   updated=1
 }
 
-offers_go() {
+go_candidate() {
   apt-cache policy golang-go 2>/dev/null | sed -n 's/^ *Candidate: *\([0-9]*:\)\{0,1\}\([0-9]\)/\2/p'
 }
 
@@ -72,18 +72,18 @@ for tool in "${tools[@]}"; do have "${tool%%:*}" "${tool#*:}" || packages+=("${t
 builder=
 case $group in kubernetes | helm) builder=$here/../test/rigs/$group/build.sh ;; esac
 if [ -n "$builder" ] && ! command -v go >/dev/null && ! "$builder" --check >/dev/null 2>&1; then
-  [ -n "$(offers_go)" ] || update_once
-  # From 1.21 on Go fetches the toolchain that a module asks for; an older one cannot, and build.sh says what to do.
-  if dpkg --compare-versions "0$(offers_go)" ge 01.21; then packages+=(golang-go); fi
+  [ -n "$(go_candidate)" ] || update_once
+  # Go 1.21 and later fetches the toolchain that a module requires. With an older Go, build.sh prints what to do.
+  if dpkg --compare-versions "0$(go_candidate)" ge 01.21; then packages+=(golang-go); fi
 fi
 
 if [ ${#packages[@]} -gt 0 ]; then
   if [ "$(id -u)" != 0 ]; then
-    echo "missing on this machine: ${packages[*]}. As root: apt-get install ${packages[*]}" >&2
+    echo "provision.sh: missing packages: ${packages[*]}. Run as root: apt-get install ${packages[*]}" >&2
     exit 1
   fi
   echo "installing ${packages[*]}" >&2
-  # Asked by the packages before they start a service; a machine that has an answer already keeps its own.
+  # Packages run policy-rc.d before they start a service; 101 forbids it. A policy that exists stays.
   policy=/usr/sbin/policy-rc.d
   if [ ! -e "$policy" ]; then
     trap 'rm -f "$policy"' EXIT
@@ -94,7 +94,7 @@ if [ ${#packages[@]} -gt 0 ]; then
     DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends \
       --option DPkg::Lock::Timeout=300 "${packages[@]}" </dev/null >&2
   }
-  # The lists may be absent (a new image) or older than the archive.
+  # The package lists may be missing (new image) or older than the archive.
   install_all || { update_once && install_all; }
   for package in "${packages[@]}"; do
     case $package in
@@ -110,8 +110,8 @@ fi
 
 if [ -n "$builder" ]; then "$builder" >/dev/null; fi
 
-# Debian's kubectl is years old, and people have it: the sandbox's API is tried with it. It is kept outside the tree, beside
-# whatever kubectl the machine has. Where the package is not to be had (Ubuntu), the tests take the machine's own.
+# Users have Debian's kubectl, which is years old, so the tests run it against the API of the sandbox. It is stored outside
+# the tree and does not replace the installed kubectl. Without the package (Ubuntu), the tests use the installed kubectl.
 old_kubectl=${XDG_CACHE_HOME:-$HOME/.cache}/multinic/kubectl-debian
 if [ "$group" = base ] && [ ! -x "$old_kubectl/kubectl" ] && command -v apt-get >/dev/null; then
   work=$(mktemp -d)
@@ -121,7 +121,7 @@ if [ "$group" = base ] && [ ! -x "$old_kubectl/kubectl" ] && command -v apt-get 
     mkdir -p "$old_kubectl"
     mv "$work/usr/bin/kubectl" "$old_kubectl/kubectl"
   else
-    echo "the package kubernetes-client is not to be had here: an old kubectl is not tried" >&2
+    echo "provision.sh: package kubernetes-client is not available: skipping the tests with an old kubectl" >&2
   fi
   rm -rf "$work"
 fi

@@ -1,10 +1,10 @@
 /**
- * Bundles the program in pieces, for the sandbox: each command loads its own and no more. Its entry is main.mjs.
+ * Bundles the sandbox with code splitting, so that each command loads only its own code. The entry point is main.mjs.
  */
 import { join } from 'node:path'
 import { build, type Plugin } from 'esbuild'
 
-export async function buildPieces(outdir: string): Promise<void> {
+export async function buildSandbox(outdir: string): Promise<void> {
   await build({
     absWorkingDir: join(import.meta.dirname, '..'),
     entryPoints: { main: 'sandbox/entry.ts' },
@@ -24,14 +24,14 @@ export async function buildPieces(outdir: string): Promise<void> {
   })
 }
 
-/** Its index loads all of it at once. Its clients are what we use: fetch, WebSockets, mocks and caches would be 7 MiB a process. */
+/** The index of undici loads fetch, WebSockets, mocks and caches, which costs 7 MiB per process. We use only its clients. */
 const clientsOfUndici: Plugin = {
   name: 'clients-of-undici',
-  setup(making) {
-    making.onResolve({ filter: /^\.\/lib\/(web|mock|cache|interceptor)\// }, ({ importer }) =>
-      importer.endsWith('/undici/index.js') ? { path: 'nothing', namespace: 'left-out' } : undefined,
+  setup(esbuild) {
+    esbuild.onResolve({ filter: /^\.\/lib\/(web|mock|cache|interceptor)\// }, ({ importer }) =>
+      importer.endsWith('/undici/index.js') ? { path: 'nothing', namespace: 'omitted' } : undefined,
     )
-    const anything = 'module.exports = new Proxy(class {}, { get: of => of })'
-    making.onLoad({ filter: /.*/, namespace: 'left-out' }, () => ({ contents: anything }))
+    const stub = 'module.exports = new Proxy(class {}, { get: of => of })'
+    esbuild.onLoad({ filter: /.*/, namespace: 'omitted' }, () => ({ contents: stub }))
   },
 }

@@ -1,5 +1,5 @@
 /**
- * What is in an image: a bill of materials (CycloneDX) and the licences in plain text. The same content gives the same bytes.
+ * The contents of an image as a bill of materials (CycloneDX) and a list of licences. The same content gives the same bytes.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -9,10 +9,10 @@ import type { SystemPackage } from './image-programs.ts'
 export interface Component {
   name: string
   version: string
-  /** As in its own package: an SPDX expression, or names that a distribution gives. */
+  /** As the package names it: an SPDX expression, or the names of the distribution. */
   licence: string
   purl: string
-  /** Texts that must go with it. */
+  /** Licence texts that must be distributed with it. */
   texts: string[]
 }
 
@@ -21,7 +21,7 @@ interface PackageFile {
   license?: string
 }
 
-/** Packages of npm, as they are installed here. */
+/** Installed npm packages. */
 export function npmComponents(root: string, names: readonly string[]): Component[] {
   return names.map(name => {
     const dir = join(root, 'node_modules', name)
@@ -37,7 +37,7 @@ export function nodeComponent(dir: string): Component {
   return { name: 'node', version, licence: 'MIT', purl, texts: licenceTexts(dir) }
 }
 
-/** Their texts are in the image, under /usr/share/doc. */
+/** Their licence texts are in the image, under /usr/share/doc. */
 export function debianComponents(packages: readonly SystemPackage[]): Component[] {
   return packages.map(({ name, version, architecture, licences }) => ({
     name,
@@ -84,7 +84,7 @@ export function billOfMaterials({ name, version, architecture }: Subject, compon
   return `${JSON.stringify(bill, null, 2)}\n`
 }
 
-/** A table, then the texts that have to be passed on. */
+/** A table, then the licence texts. */
 export function licenceList({ name, version }: Subject, components: readonly Component[]): string {
   const rows = components.map(one => `${one.name} ${one.version}: ${one.licence}`)
   const texts = components.flatMap(one =>
@@ -99,13 +99,13 @@ function licenceTexts(dir: string): string[] {
   const textsOf = (pattern: RegExp) =>
     names.filter(name => pattern.test(name)).map(name => readFileSync(join(dir, name), 'utf8'))
   const texts = textsOf(/^(licen[cs]e|copying|notice)/i)
-  // Some have it at the end of their introduction only.
+  // Some packages have their licence only at the end of the README.
   return texts.length > 0
     ? texts
     : textsOf(/^readme/i).flatMap(text => /^#+ *licen[cs]e\s[\s\S]*/im.exec(text)?.[0] ?? [])
 }
 
-/** Names of a distribution are no SPDX identifiers, though some look like it. */
+/** Distinguishes SPDX expressions from the names of a distribution, which may look similar. */
 function isExpression(licence: string): boolean {
   return /^\(?[A-Za-z0-9.+-]+( (AND|OR|WITH) [A-Za-z0-9.+-]+)*\)?$/.test(licence) && !/see|unknown/.test(licence)
 }

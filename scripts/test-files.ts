@@ -1,5 +1,5 @@
 /**
- * Which test files there are, by what they need: nothing, root and namespaces, or real servers.
+ * The test files by what they need: nothing, root and namespaces, or real servers.
  */
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,11 +14,11 @@ export interface TestFiles {
   e2e: string[]
 }
 
-/** With `only`, those with that word in their path. */
+/** `only` selects the files that have it in their path. */
 export function testFiles(only = ''): TestFiles {
   const all = globSync('{src,sandbox,web,test,scripts}/**/*.test.ts', { cwd: root }).sort()
-  const chosen = all.filter(file => file.includes(only))
-  const e2e = chosen.filter(file => file.endsWith('.e2e.test.ts'))
-  const asRoot = chosen.filter(file => file.endsWith('.root.test.ts'))
-  return { plain: chosen.filter(file => !e2e.includes(file) && !asRoot.includes(file)), root: asRoot, e2e }
+  const selected = all.filter(file => file.includes(only))
+  const e2e = selected.filter(file => file.endsWith('.e2e.test.ts'))
+  const asRoot = selected.filter(file => file.endsWith('.root.test.ts'))
+  return { plain: selected.filter(file => !e2e.includes(file) && !asRoot.includes(file)), root: asRoot, e2e }
 }

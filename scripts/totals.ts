@@ -1,7 +1,7 @@
 /**
- * How many tests ran and how they ended, handed from the test processes to the scripts and on to CI.
+ * How many tests passed, failed and were skipped: from the test processes to the scripts, and from these to CI.
  *
- * As a reporter of node:test it writes one line of JSON; TEST_TOTALS names a file to which a script adds its sum.
+ * As a reporter of node:test, this file writes one line of JSON. A script appends its sum to the file in TEST_TOTALS.
  */
 import { appendFile, readFile } from 'node:fs/promises'
 import type { TestEvent } from 'node:test/reporters'
@@ -20,16 +20,16 @@ export function plus(a: Totals, b: Totals): Totals {
   return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped }
 }
 
-/** A process that fails without a failed test (an unhandled error, a handle that stays open) is a failure too. */
+/** A process that fails without a failed test (unhandled error, open handle) counts as one failure. */
 export function failedAtLeast(counted: Totals, failed: boolean): Totals {
   return failed && counted.failed === 0 ? { ...counted, failed: 1 } : counted
 }
 
-export function sentence({ passed, failed, skipped }: Totals): string {
+export function summary({ passed, failed, skipped }: Totals): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
 }
 
-/** The arguments that make `node --test` talk to people and write its totals to a file. */
+/** The arguments that make `node --test` print a report to stdout and write its totals to a file. */
 export function reporters(file: string): string[] {
   return [
     ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
@@ -37,28 +37,28 @@ export function reporters(file: string): string[] {
   ]
 }
 
-/** What a test process wrote; one that ended without a word has failed. */
+/** The totals of a test process; a process that wrote none has failed. */
 export async function totalsOf(file: string): Promise<Totals> {
   const text = await readFile(file, 'utf8').catch(() => '')
   return text === '' ? { ...none, failed: 1 } : (JSON.parse(text) as Totals)
 }
 
-/** The last word of a script: the sum for people and for CI, and a failure when a test failed or none ran. */
-export async function close(totals: Totals): Promise<void> {
+/** Prints the totals, passes them to CI, and sets the exit code: 1 if a test failed or none ran. */
+export async function finish(totals: Totals): Promise<void> {
   const file = environment()['TEST_TOTALS']
   if (file) await appendFile(file, `${JSON.stringify(totals)}\n`)
-  console.log(sentence(totals))
+  console.log(summary(totals))
   if (totals.passed + totals.failed === 0) console.log('no test ran')
   process.exitCode = totals.failed > 0 || totals.passed === 0 ? 1 : 0
 }
 
-/** node:test takes the default export of the file it is given. */
+/** node:test loads the default export as a reporter. */
 export default async function* reporter(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   let totals: Totals | undefined
   for await (const event of events) {
     if (event.type !== 'test:summary') continue
     const { tests, passed, skipped, todo } = event.data.counts
-    // The last one is the sum of all.
+    // The last summary is the sum of all files.
     totals = { passed, failed: tests - passed - skipped - todo, skipped: skipped + todo }
   }
   if (totals) yield JSON.stringify(totals)

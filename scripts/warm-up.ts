@@ -1,8 +1,7 @@
 /**
- * Runs the agent's bundle once on a node that is not there, and prints the code that V8 compiled for it:
- * `warm-up.ts BUNDLE`.
+ * Runs the agent bundle once on a simulated node, and prints the code that V8 compiled for it: `warm-up.ts BUNDLE`.
  *
- * Code that never ran is left out: it would cost more to read at every start than it saves.
+ * The output contains only functions that ran: reading the others at every start would cost more than it saves.
  */
 import { readFileSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -10,11 +9,11 @@ import { basename } from 'node:path'
 import { Script } from 'node:vm'
 
 const [bundle = ''] = process.argv.slice(2)
-const real = createRequire(import.meta.url)
-const mac = 'fa:16:3e:00:00:01'
+const requireReal = createRequire(import.meta.url)
+const macAddress = 'fa:16:3e:00:00:01'
 
-/** What `ip` shows, before the agent changes anything and after it. */
-function shown(done: boolean): string {
+/** Output of `ip` before and after the agent changed the node. */
+function ipOutput(done: boolean): string {
   const link = (ifindex: number, ifname: string, more: object = {}) => ({
     ifindex,
     ifname,
@@ -47,7 +46,7 @@ function shown(done: boolean): string {
     [
       link(1, 'lo', { link_type: '[772]' }),
       link(2, 'ens3', { address: 'fa:16:3e:ff:00:00', addr_info: [address('10.0.0.10')] }),
-      link(3, done ? 'multinic0' : 'ens4', { address: mac, ...nic }),
+      link(3, done ? 'multinic0' : 'ens4', { address: macAddress, ...nic }),
     ],
     [
       { dst: 'default', gateway: '10.0.0.1', dev: 'ens3', protocol: '3', flags: [] },
@@ -73,7 +72,7 @@ function shown(done: boolean): string {
   return all.map(list => JSON.stringify(list)).join('\n')
 }
 
-function shown6(done: boolean): string {
+function ip6Output(done: boolean): string {
   const rule = { priority: 10_100, table: '100', protocol: '4' }
   return JSON.stringify(
     done
@@ -89,7 +88,7 @@ let changed = false
 const childProcess = {
   spawnSync(_command: string, args: string[]) {
     if (!args.includes('-j')) changed = true
-    const stdout = args.includes('-j') ? (args[0] === '-6' ? shown6(changed) : shown(changed)) : ''
+    const stdout = args.includes('-j') ? (args[0] === '-6' ? ip6Output(changed) : ipOutput(changed)) : ''
     return { status: 0, stdout, stderr: '' }
   },
 }
@@ -103,7 +102,7 @@ const conf = /^\/host\/proc\/(ipv4|ipv6)-conf/
 const missing = () => Object.assign(new Error('ENOENT'), { code: 'ENOENT' })
 const open = new Map<number, string>()
 
-/** As much of a disk as the agent uses. */
+/** The file system calls that the agent uses. */
 const disk = {
   lstatSync(path: string) {
     const mode = /\/(systemd|sysctl)/.test(path) ? 0o100644 : 0o100600
@@ -141,7 +140,7 @@ const disk = {
 }
 
 const server = { on: () => server, listen: (_name: string, then: () => void) => then(), unref() {}, close() {} }
-const stand: Record<string, unknown> = {
+const stubs: Record<string, unknown> = {
   'node:child_process': childProcess,
   'node:fs': disk,
   'node:net': { createServer: () => server },
@@ -149,11 +148,11 @@ const stand: Record<string, unknown> = {
 }
 
 function run(script: Script): void {
-  script.runInThisContext()((name: string) => stand[name] ?? real(name))
+  script.runInThisContext()((name: string) => stubs[name] ?? requireReal(name))
 }
 
 const text = readFileSync(bundle, 'utf8')
-const nic = { id: 0, name: 'multinic0', macAddress: mac, portId: 'port', address: '10.1.0.10', cidr: '10.1.0.0/24' }
+const nic = { id: 0, name: 'multinic0', macAddress, portId: 'port', address: '10.1.0.10', cidr: '10.1.0.0/24' }
 const interfaces = [{ ...nic, addresses: ['fd00::10/64'], gateway: '10.1.0.1', mtu: 1450 }]
 const input = { version: 1, mode: 'apply', nodeName: 'node', generation: 1, specHash: '', interfaces }
 const env = { MULTINIC_INPUT: JSON.stringify(input), NIC_WAIT: '0s', NETWORK_PROBE: 'off' }
@@ -163,6 +162,6 @@ const script = new Script(text, { filename: basename(bundle) })
 run(script)
 process.once('exit', () => {
   const report = files.get('/dev/termination-log') ?? 'no report'
-  if (!report.includes('"verdict":"Configured"')) throw new Error(`the rehearsal went wrong: ${report}`)
+  if (!report.includes('"verdict":"Configured"')) throw new Error(`the warm-up run of the agent failed: ${report}`)
   writeSync(1, script.createCachedData())
 })

@@ -65,12 +65,12 @@ function sourcesKey(): string {
 /** Builds beside the target and renames: a concurrent start sees a complete bundle or none. */
 async function build(dir: string): Promise<void> {
   const { buildAgent } = await import('../../scripts/build.ts')
-  const { buildPieces } = await import('../../scripts/sandbox-bundle.ts')
+  const { buildSandbox } = await import('../../scripts/sandbox-bundle.ts')
   const { buildWeb } = await import('../../web/build.ts')
   const aside = await mkdtemp(`${dir}.`)
   try {
     const { agent, webDir } = bundlesIn(aside)
-    await Promise.all([buildPieces(aside), buildAgent(agent), buildWeb(webDir)])
+    await Promise.all([buildSandbox(aside), buildAgent(agent), buildWeb(webDir)])
     await chmod(aside, 0o755)
     await rename(aside, dir)
   } catch (error) {

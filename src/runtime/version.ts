@@ -1,4 +1,4 @@
 /**
- * The version of everything: `make generate` takes it from package.json. Do not edit.
+ * The version of MultiNIC. Made by `make generate` from package.json. Do not edit.
  */
 export const version = '0.1.0'

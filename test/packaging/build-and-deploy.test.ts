@@ -1,4 +1,4 @@
-/** The script says what it would do, and does nothing on a mistake. */
+/** scripts/build-and-deploy.sh: --dry-run prints the commands, and a wrong option changes nothing. */
 import assert from 'node:assert/strict'
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -27,27 +27,27 @@ for (const type of ['dev', 'staging', 'production', 'mgmt'])
     assert.match(stdout, /controller\.image\.tag=9\.9\.9 .*global\.imageRegistry=registry\.local\/net /)
   })
 
-test('without a place to bring them to, images go to the container runtime of this machine, and none is asked of a registry', async () => {
+test('without --registry and --nodes, the images go to the container runtime of this machine and the kubelet pulls none', async () => {
   const { stdout } = await deploy('--type', 'dev', '--dry-run')
   assert.match(stdout, /\$ make .* images .*\$ \S+\/scripts\/images-load\.sh\n.*\$ helm /s)
-  for (const part of ['controller', 'agent'])
-    assert.match(stdout, new RegExp(`--set ${part}\\.image\\.pullPolicy=IfNotPresent`))
-  const elsewhere = await deploy('--type', 'dev', '--dry-run', '--registry', 'registry.local')
-  assert.doesNotMatch(elsewhere.stdout, /images-load|pullPolicy/)
+  for (const component of ['controller', 'agent'])
+    assert.match(stdout, new RegExp(`--set ${component}\\.image\\.pullPolicy=IfNotPresent`))
+  const pushed = await deploy('--type', 'dev', '--dry-run', '--registry', 'registry.local')
+  assert.doesNotMatch(pushed.stdout, /images-load|pullPolicy/)
 })
 
-const mistakes: Record<string, [args: string[], words: RegExp]> = {
+const mistakes: Record<string, [args: string[], message: RegExp]> = {
   'no type': [['--dry-run'], /--type is missing: dev, staging, production or mgmt/],
   'a type that does not exist': [['--type', 'prod'], /--type prod: must be dev/],
-  'an option that does not exist': [['--type', 'dev', '--password', 'x'], /there is no option --password/],
+  'an option that does not exist': [['--type', 'dev', '--password', 'x'], /unknown option --password/],
   'an option without its value': [['--type'], /--type needs a value/],
-  'a processor that has no images': [['--type', 'dev', '--arch', 'riscv64'], /no images for the processor riscv64/],
+  'an architecture without images': [['--type', 'dev', '--arch', 'riscv64'], /no images for architecture riscv64/],
 }
-for (const [name, [args, words]] of Object.entries(mistakes))
-  test(`${name} is told, and nothing is done`, async () => {
+for (const [name, [args, message]] of Object.entries(mistakes))
+  test(`${name} gives an error, and no command runs`, async () => {
     const { code, stdout, stderr } = await deploy(...args)
     assert.equal(code, 2)
-    assert.match(stderr, words)
+    assert.match(stderr, message)
     assert.equal(stdout, '')
   })
 
@@ -67,19 +67,19 @@ test('--help shows every option', async () => {
     assert.ok(stdout.includes(`  ${option} `), option)
 })
 
-/** A checkout with archives, and programs that write down how they were called instead of reaching for machines. */
-async function checkout(t: TestContext, failing?: string, processors = ['amd64', 'arm64']) {
+/** A checkout with archives, and stubs of helm, kubectl, skopeo and ssh that record their calls. */
+async function checkout(t: TestContext, failing?: string, architectures = ['amd64', 'arm64']) {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-deploy-'))
   t.after(() => rm(dir, { recursive: true }))
-  for (const part of ['scripts', 'dist/images', 'bin']) await mkdir(join(dir, part), { recursive: true })
+  for (const folder of ['scripts', 'dist/images', 'bin']) await mkdir(join(dir, folder), { recursive: true })
   await copyFile(script, join(dir, 'scripts/build-and-deploy.sh'))
   await writeFile(join(dir, 'package.json'), '{\n  "name": "multinic",\n  "version": "1.2.3",\n}\n')
   for (const image of ['services', 'agent'])
-    for (const arch of processors)
+    for (const arch of architectures)
       await writeFile(join(dir, `dist/images/multinic-${image}-1.2.3-${arch}.tar`), `${image} for ${arch}\n`)
   const calls = join(dir, 'calls')
   for (const name of ['helm', 'kubectl', 'skopeo', 'ssh']) {
-    // The second node has another processor.
+    // The second node has another architecture.
     const input =
       name === 'ssh'
         ? '[ "$2" = uname ] && { case $1 in *n2) echo aarch64 ;; *) echo x86_64 ;; esac; exit 0; }; sed "s/^/  < /" >> "$CALLS"'
@@ -90,13 +90,13 @@ async function checkout(t: TestContext, failing?: string, processors = ['amd64',
   }
   return async (...args: string[]) => {
     const env = { PATH: `${join(dir, 'bin')}:/usr/bin:/bin`, CALLS: calls }
-    const ran = await run(join(dir, 'scripts/build-and-deploy.sh'), ['--skip-build', ...args], { check: false, env })
+    const result = await run(join(dir, 'scripts/build-and-deploy.sh'), ['--skip-build', ...args], { check: false, env })
     const called = await readFile(calls, 'utf8').catch(() => '')
-    return { ...ran, called: called.replaceAll(dir, 'TREE').trim().split('\n') }
+    return { ...result, called: called.replaceAll(dir, 'TREE').trim().split('\n') }
   }
 }
 
-test('without a registry every node gets the archives of its processor, then the chart comes', async t => {
+test('with --nodes, every node gets the archives of its architecture before the chart is installed', async t => {
   const { code, called } = await (await checkout(t))('--type', 'production', '--nodes', 'root@n1 root@n2')
   assert.equal(code, 0)
   const loaded = (node: string, content: string) => [`ssh ${node} ctr --namespace k8s.io images import -`, content]
@@ -113,7 +113,7 @@ test('without a registry every node gets the archives of its processor, then the
   assert.match(called[11] ?? '', /^kubectl label namespace multinic-system pod-security/)
 })
 
-test('with a registry every image goes there under its name, and the chart looks for it there', async t => {
+test('with --registry, every image is pushed, and the chart pulls from that registry', async t => {
   const { code, called } = await (await checkout(t))(
     '--type',
     'staging',
@@ -135,7 +135,7 @@ test('with a registry every image goes there under its name, and the chart looks
 })
 
 for (const [failing, after] of Object.entries({ ssh: 'helm', skopeo: 'helm', helm: 'kubectl' }))
-  test(`when ${failing} fails it stops there`, async t => {
+  test(`the script stops if ${failing} fails`, async t => {
     const place = failing === 'skopeo' ? ['--registry', 'registry.local'] : ['--nodes', 'n1']
     const { code, called } = await (await checkout(t, failing))('--type', 'dev', ...place)
     assert.notEqual(code, 0)
@@ -147,7 +147,7 @@ for (const [name, place] of Object.entries({
   registry: ['--registry', 'registry.local'],
   node: ['--nodes', 'root@n2'],
 }))
-  test(`a ${name} that would get no archive gets no chart either`, async t => {
+  test(`the chart is not installed if the archives for the ${name} are missing`, async t => {
     const { code, stderr, called } = await (await checkout(t, undefined, ['amd64']))(
       '--type',
       'dev',
@@ -156,6 +156,9 @@ for (const [name, place] of Object.entries({
       ...place,
     )
     assert.equal(code, 2)
-    assert.match(stderr, /there is no .*multinic-services-1\.2\.3-arm64\.tar: make images ARCH=arm64 IMAGE_TAG=1\.2\.3/)
+    assert.match(
+      stderr,
+      /multinic-services-1\.2\.3-arm64\.tar does not exist: run make images ARCH=arm64 IMAGE_TAG=1\.2\.3/,
+    )
     assert.ok(!called.some(line => /^(helm|skopeo)|import/.test(line)), called.join('\n'))
   })

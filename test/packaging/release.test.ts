@@ -1,4 +1,4 @@
-/** A release: one version everywhere, the same bytes from the same input, and a program for people that needs nothing of the tree. */
+/** A release: one version everywhere, reproducible files, and a CLI that runs outside the source tree. */
 import assert from 'node:assert/strict'
 import { existsSync, globSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
@@ -35,22 +35,22 @@ after(async () => {
   await rm(dir, { recursive: true, force: true })
 })
 
-test('there is one version', async () => {
+test('all files and programs have the same version', async () => {
   const chart = parse(await text('deployments/helm/Chart.yaml')) as { version: string; appVersion: string }
   const lock = JSON.parse(await text('package-lock.json')) as { version: string; packages: { '': { version: string } } }
-  const said = await run(join(root, 'bin/multinic'), ['--version'])
+  const printed = await run(join(root, 'bin/multinic'), ['--version'])
   const all = {
     'package.json': (JSON.parse(await text('package.json')) as { version: string }).version,
     'package-lock.json': lock.version,
     'package-lock.json, itself': lock.packages[''].version,
     'version of the chart': chart.version,
     'appVersion of the chart': chart.appVersion,
-    'multinic --version': said.stdout.trim().replace('multinic ', ''),
+    'multinic --version': printed.stdout.trim().replace('multinic ', ''),
   }
   assert.deepEqual(all, Object.fromEntries(Object.keys(all).map(name => [name, version])))
 })
 
-test('the documents name no other version of ours', async () => {
+test('the documents name no other version', async () => {
   const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).filter(page => page !== 'CHANGELOG.md')
   const named = await Promise.all(
     pages.map(async page =>
@@ -58,18 +58,18 @@ test('the documents name no other version of ours', async () => {
     ),
   )
   assert.deepEqual(
-    named.flat().filter(one => !one.endsWith(`: ${version}`)),
+    named.flat().filter(mention => !mention.endsWith(`: ${version}`)),
     [],
   )
   assert.ok(named.flat().length > 5)
 })
 
-test('the changelog begins with it; a version without a chapter is refused', async () => {
+test('the changelog begins with this version, and a version without a chapter is refused', async () => {
   assert.match(await changesOf(version), new RegExp(`^## ${version.replaceAll('.', '\\.')}\\b[^]*\n- `))
   await assert.rejects(changesOf('9.9.9'), /write a chapter "## 9\.9\.9"/)
 })
 
-test('the same input gives the same bytes, and the sums are those of the files', async () => {
+test('the same input gives the same bytes, and the checksums match', async () => {
   const again = join(dir, 'second')
   await writeLightArtefacts(again)
   await writeSums(again)
@@ -81,7 +81,7 @@ test('the same input gives the same bytes, and the sums are those of the files',
   assert.equal(stdout.match(/: OK$/gm)?.length, names.length - 1)
 })
 
-test('with the pinned Node it goes through a proxy when it is told to', async () => {
+test('with the pinned Node, the CLI uses the proxy of the environment', async () => {
   await using proxy = await startProxy()
   const inventory = await serve(({ path }, response) =>
     json(response, 200, path.endsWith('/providers') ? { providers: [] } : []),
@@ -95,33 +95,33 @@ test('with the pinned Node it goes through a proxy when it is told to', async ()
   }
 })
 
-/** Node from the PATH of the machine, without the one that the project pins. */
-function machinesNode(): string | undefined {
+/** Node from the PATH of the machine, not the one that the project pins. */
+function systemNode(): string | undefined {
   const places = (environment()['PATH'] ?? '').split(delimiter).filter(place => !place.includes('node_modules'))
   return places.map(place => join(place, 'node')).find(path => existsSync(path))
 }
 
 const nodes = new Map([['the pinned Node', process.execPath]])
-const other = machinesNode()
+const other = systemNode()
 if (other) nodes.set(`Node ${(await run(other, ['--version'])).stdout.trim()} of this machine`, other)
 
 for (const [name, node] of nodes) {
   const multinic = (...args: string[]): Promise<Ran> =>
     run(node, [join(cli, 'multinic'), ...args], { check: false, env: { KUBECONFIG: cluster.api.kubeconfig } })
 
-  test(`the bundle runs outside of the tree with ${name}`, async () => {
+  test(`the CLI runs outside the source tree with ${name}`, async () => {
     assert.equal((await multinic('version')).stdout, `multinic ${version}\n`)
     for (const shell of ['bash', 'zsh', 'fish'])
       assert.equal(
         (await multinic('completion', shell)).stdout,
         await readFile(join(cli, 'completion', `multinic.${shell}`), 'utf8'),
       )
-    const lost = await multinic('status')
-    assert.equal(lost.code, 2)
-    assert.match(lost.stderr, /the address of the inventory is not known/)
+    const withoutInventory = await multinic('status')
+    assert.equal(withoutInventory.code, 2)
+    assert.match(withoutInventory.stderr, /the address of the inventory is not known/)
   })
 
-  test(`it speaks to a cluster with ${name}`, async () => {
+  test(`the CLI connects to a cluster with ${name}`, async () => {
     const { code, stdout, stderr } = await multinic('doctor')
     assert.equal(code, 0, stdout + stderr)
     assert.match(stdout, /CRD multinicnodeconfigs\.multinic\.io serves v1, v1alpha1/)

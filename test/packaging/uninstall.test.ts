@@ -1,4 +1,4 @@
-/** Taking our definitions away: what the cluster does not tell is never taken for empty, and whoever forces it keeps the NICs. */
+/** scripts/uninstall.sh: a failed request never counts as an empty list, and FORCE=1 leaves the NICs alone. */
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { run } from '../rigs/process.ts'
 
 const script = join(import.meta.dirname, '../../scripts/uninstall.sh')
 
-/** A kubectl that writes down how it was called. What it answers is shell, by the call; definitions go when they are deleted. */
+/** Runs the script with a stub of kubectl that records its calls. `answers` maps a call to shell code; CRDs disappear when deleted. */
 async function uninstall(t: TestContext, answers: Record<string, string>, env: Record<string, string> = {}) {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-uninstall-'))
   t.after(() => rm(dir, { recursive: true }))
@@ -23,29 +23,29 @@ async function uninstall(t: TestContext, answers: Record<string, string>, env: R
     'esac\n',
   ]
   await writeFile(join(dir, 'kubectl'), kubectl.join(''), { mode: 0o755 })
-  const ran = await run(script, [], { check: false, env: { FORCE: '', ...env, KUBECTL: join(dir, 'kubectl') } })
+  const result = await run(script, [], { check: false, env: { FORCE: '', ...env, KUBECTL: join(dir, 'kubectl') } })
   const calls = (await readFile(join(dir, 'calls'), 'utf8')).trim().split('\n')
-  return { ...ran, changes: calls.filter(call => !call.startsWith('get ')) }
+  return { ...result, changes: calls.filter(call => !call.startsWith('get ')) }
 }
 
-async function removesNothing(t: TestContext, call: string): Promise<void> {
+async function deletesNothing(t: TestContext, call: string): Promise<void> {
   for (const FORCE of ['', '1']) {
     const { code, stderr, changes } = await uninstall(t, { [call]: 'echo Forbidden >&2; exit 1' }, { FORCE })
     assert.equal(code, 1)
-    assert.match(stderr, /Forbidden.*does not tell .*; nothing was removed/s)
+    assert.match(stderr, /Forbidden.*cannot (read|list) .*; nothing was deleted/s)
     assert.deepEqual(changes, [])
   }
 }
 
-test('a cluster that does not answer, at once or later on, loses nothing, forced or not', async t => {
-  await removesNothing(t, 'get customresourcedefinition openstackconfigs')
-  await removesNothing(t, 'get customresourcedefinition multinicbizconfigs')
+test('if a CRD cannot be read, nothing is deleted, with or without FORCE', async t => {
+  await deletesNothing(t, 'get customresourcedefinition openstackconfigs')
+  await deletesNothing(t, 'get customresourcedefinition multinicbizconfigs')
 })
 
-test('a list that is refused is no empty one: nothing is removed, forced or not', t =>
-  removesNothing(t, 'get multinicnodeconfigs.multinic.io --all-namespaces'))
+test('if the objects cannot be listed, nothing is deleted, with or without FORCE', t =>
+  deletesNothing(t, 'get multinicnodeconfigs.multinic.io --all-namespaces'))
 
-test('where no object exists the definitions go', async t => {
+test('if no objects exist, the CRDs are deleted', async t => {
   const { code, stderr, changes } = await uninstall(t, {})
   assert.equal(code, 0, stderr)
   assert.deepEqual(
@@ -55,20 +55,20 @@ test('where no object exists the definitions go', async t => {
 })
 
 const [osc, mnnc] = ['openstackconfigs.multinic.example.com', 'multinicnodeconfigs.multinic.io']
-const two = {
+const twoObjects = {
   [`get ${osc} `]: `echo "${osc} here main"`,
   [`get ${mnnc} `]: `echo "${mnnc} here worker-1"`,
 }
 
-test('while objects exist it refuses and names them', async t => {
-  const { code, stderr, changes } = await uninstall(t, two)
+test('while objects exist, it refuses and lists them', async t => {
+  const { code, stderr, changes } = await uninstall(t, twoObjects)
   assert.equal(code, 1)
   assert.match(stderr, /refused: 2 objects exist.*multinicnodeconfigs\.multinic\.io here worker-1.*FORCE=1/s)
   assert.deepEqual(changes, [])
 })
 
-test('forced, each object is told to leave the nodes alone before it goes', async t => {
-  const { code, stderr, changes } = await uninstall(t, two, { FORCE: '1' })
+test('with FORCE=1, each object is set to leave the nodes alone before it is deleted', async t => {
+  const { code, stderr, changes } = await uninstall(t, twoObjects, { FORCE: '1' })
   assert.equal(code, 0, stderr)
   assert.deepEqual(changes.slice(0, 2), [
     `patch ${osc} main --namespace here --type merge --patch {"metadata":{"finalizers":null},"spec":{"deletionPolicy":"Retain"}}`,

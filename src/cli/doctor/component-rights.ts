@@ -1,7 +1,7 @@
 /**
- * What each part needs of Kubernetes, as YAML: `make generate` takes it from config/. Do not edit.
+ * The Kubernetes permissions of each component, as YAML. Made by `make generate` from config/. Do not edit.
  */
-export const partRights = `
+export const componentRights = `
 controller:
   cluster:
     - apiGroups:

@@ -6,7 +6,7 @@ import type { KubeClient } from '../../kube/client.ts'
 import { KubeError } from '../../kube/errors.ts'
 import { messageOf } from '../../runtime/errors.ts'
 import type { PartRights, Workload } from './checks.ts'
-import { partRights } from './component-rights.ts'
+import { componentRights } from './component-rights.ts'
 
 interface Rule {
   apiGroups: string[]
@@ -30,7 +30,7 @@ export async function rightsOf(
   namespace: string,
   workloads: readonly Workload[],
 ): Promise<PartRights[]> {
-  const rules = parse(partRights) as Rules
+  const rules = parse(componentRights) as Rules
   const known = workloads.flatMap(({ part = '', account }) =>
     account !== undefined && rules[part] ? [{ account, wishes: wishesOf(rules[part], namespace) }] : [],
   )

@@ -21,7 +21,7 @@ export interface NodeFaultContext {
   fabric: Fabric
   nodes: ReadonlyMap<string, SandboxNode>
   biz: KubeClient
-  /** How long a hot-plugged NIC takes to appear. */
+  /** Delay until a hot-plugged NIC appears. */
   nicDelay: { ms: number }
   log: Log
 }

@@ -1,14 +1,13 @@
 /**
- * A cluster for tests: a clock that stands still until it is told to move, a small CRD, and short words for the verbs.
+ * A cluster for tests: with a manual clock, a small CRD, and short functions for the verbs.
  */
 import { silent } from '../../src/telemetry/log.ts'
+import { ApiError, type Status } from './api-errors.ts'
 import { type Cluster, createCluster } from './cluster.ts'
-import { ApiFailure, type Status } from './failures.ts'
 import { type ApiObject, type Fields, isRecord } from './json.ts'
 import { apiVersion } from './kinds/kinds.ts'
 import type { Schema } from './kinds/schema.ts'
-import type { Target } from './objects/admission.ts'
-import { targetFor } from './objects/targets.ts'
+import { type Target, targetFor } from './objects/target.ts'
 import type { DeleteOptions, PatchType } from './objects/verbs.ts'
 
 export const widgetsId = 'test.example.com/widgets'
@@ -26,7 +25,7 @@ const widgetSchema: Schema = {
         owner: {
           type: 'string',
           maxLength: 20,
-          'x-kubernetes-validations': [{ rule: 'self == oldSelf', message: 'owner is for life' }],
+          'x-kubernetes-validations': [{ rule: 'self == oldSelf', message: 'owner is immutable' }],
         },
         tags: { type: 'array', maxItems: 20, items: { type: 'string' } },
         settings: { type: 'object', additionalProperties: { type: 'string' } },
@@ -90,7 +89,7 @@ export function widgetDefinition(schema: Schema = widgetSchema): Fields {
   }
 }
 
-export interface Place {
+export interface CallOptions {
   namespace?: string
   subresource?: string
   manager?: string
@@ -101,29 +100,29 @@ export interface Place {
 export function aCluster(start = '2026-01-01T00:00:00Z') {
   let time = Date.parse(start)
   const cluster: Cluster = createCluster({ log: silent, now: () => new Date(time) })
-  const at = (id: string, name: string, { namespace = 'default', subresource }: Place = {}) => {
+  const at = (id: string, name: string, { namespace = 'default', subresource }: CallOptions = {}) => {
     const target = targetFor(cluster.kinds, id, { name, ...(subresource && { subresource }) })
     return target.kind.namespaced ? { ...target, namespace } : target
   }
-  const options = ({ manager = 'test', dryRun = false, force = false }: Place) => ({ manager, dryRun, force })
+  const options = ({ manager = 'test', dryRun = false, force = false }: CallOptions) => ({ manager, dryRun, force })
   return {
     ...cluster,
-    pass(seconds: number) {
+    advance(seconds: number) {
       time += seconds * 1000
     },
-    create: (id: string, object: Fields, place: Place = {}): ApiObject =>
+    create: (id: string, object: Fields, place: CallOptions = {}): ApiObject =>
       cluster.verbs.create(at(id, '', place), typed(at(id, ''), object), options(place)),
-    update: (id: string, object: ApiObject, place: Place = {}): ApiObject =>
+    update: (id: string, object: ApiObject, place: CallOptions = {}): ApiObject =>
       cluster.verbs.update(at(id, object.metadata.name, place), object, options(place)).object,
-    patch: (id: string, name: string, type: PatchType, body: unknown, place: Place = {}): ApiObject =>
+    patch: (id: string, name: string, type: PatchType, body: unknown, place: CallOptions = {}): ApiObject =>
       cluster.verbs.patch(
         at(id, name, place),
         type,
         type === 'apply' && isRecord(body) ? typed(at(id, ''), body) : body,
         options(place),
       ).object,
-    get: (id: string, name: string, place: Place = {}): ApiObject => cluster.verbs.get(at(id, name, place)),
-    remove: (id: string, name: string, deleting: DeleteOptions = {}, place: Place = {}): ApiObject | Status =>
+    get: (id: string, name: string, place: CallOptions = {}): ApiObject => cluster.verbs.get(at(id, name, place)),
+    remove: (id: string, name: string, deleting: DeleteOptions = {}, place: CallOptions = {}): ApiObject | Status =>
       cluster.verbs.remove(at(id, name, place), deleting),
     has: (id: string, name: string, namespace: string | undefined = 'default'): boolean =>
       cluster.store.get(id, namespace, name) !== undefined,
@@ -138,19 +137,19 @@ export function aWidget(name: string, spec: Fields = {}, metadata: Fields = {}):
   return { metadata: { name, ...metadata }, spec: { size: 3, ...spec } }
 }
 
-/** What the server says when it refuses. */
-export function refusal(attempt: () => unknown): Status {
+/** The Status of a rejected call. */
+export function rejectionOf(attempt: () => unknown): Status {
   try {
     attempt()
   } catch (error) {
-    if (error instanceof ApiFailure) return error.status
+    if (error instanceof ApiError) return error.status
     throw error
   }
-  throw new Error('it was accepted')
+  throw new Error('expected the call to be rejected')
 }
 
-/** All that was put off until after the request has run. */
-export async function settled(): Promise<void> {
+/** Runs all pending setImmediate callbacks. */
+export async function flushImmediates(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await new Promise(resolve => setImmediate(resolve))
 }
 

@@ -1,14 +1,14 @@
 /**
- * One cluster without its HTTP: the store, the kinds it serves, the verbs, and the controllers that live inside it.
+ * A cluster without HTTP: the store, the kinds it serves, the verbs, and its controllers.
  */
 import type { Log } from '../../src/telemetry/log.ts'
-import { startCollector } from './controllers/garbage-collector.ts'
+import { startGarbageCollector } from './controllers/garbage-collector.ts'
 import { startJobController } from './controllers/jobs.ts'
-import { builtinKinds, firstNamespaces } from './kinds/builtin.ts'
-import { definitionsKind, kindOf } from './kinds/definitions.ts'
+import { builtinKinds, initialNamespaces } from './kinds/builtin.ts'
+import { definitionsKind, kindFromDefinition } from './kinds/definitions.ts'
 import { createKinds, type Kinds } from './kinds/kinds.ts'
 import { createStore, type Snapshot, type Store } from './objects/store.ts'
-import { targetFor } from './objects/targets.ts'
+import { targetFor } from './objects/target.ts'
 import { createVerbs, namespacesId, type Verbs } from './objects/verbs.ts'
 
 export interface Cluster {
@@ -23,25 +23,25 @@ export interface ClusterOptions {
   log: Log
   now?: () => Date
   from?: Snapshot
-  /** How many changes a watch can be behind. */
-  kept?: number
+  /** Number of changes in the log that watches resume from. */
+  logSize?: number
 }
 
-export function createCluster({ log, now = () => new Date(), from, kept }: ClusterOptions): Cluster {
-  const store = createStore({ ...(from && { from }), ...(kept !== undefined && { kept }) })
+export function createCluster({ log, now = () => new Date(), from, logSize }: ClusterOptions): Cluster {
+  const store = createStore({ ...(from && { from }), ...(logSize !== undefined && { logSize }) })
   const kinds = createKinds(builtinKinds)
   const verbs = createVerbs(store, now)
-  for (const definition of store.list(definitionsKind)) kinds.add(kindOf(definition))
-  const forget = store.subscribe(change => {
+  for (const definition of store.list(definitionsKind)) kinds.add(kindFromDefinition(definition))
+  const unsubscribe = store.subscribe(change => {
     if (change.kind !== definitionsKind) return
     if (change.type === 'DELETED') {
-      const kind = kindOf(change.object)
+      const kind = kindFromDefinition(change.object)
       kinds.remove(kind.group, kind.plural)
-    } else kinds.add(kindOf(change.object))
+    } else kinds.add(kindFromDefinition(change.object))
   })
-  const collector = startCollector({ store, kinds, verbs, log })
+  const collector = startGarbageCollector({ store, kinds, verbs, log })
   const jobs = startJobController({ store, kinds, verbs, now, log })
-  for (const name of firstNamespaces) {
+  for (const name of initialNamespaces) {
     if (store.get(namespacesId, undefined, name)) continue
     const target = targetFor(kinds, namespacesId, { name })
     verbs.create(target, { metadata: { name } }, { manager: 'kube-apiserver' })
@@ -55,7 +55,7 @@ export function createCluster({ log, now = () => new Date(), from, kept }: Clust
     close() {
       jobs.close()
       collector.close()
-      forget()
+      unsubscribe()
     },
   }
 }

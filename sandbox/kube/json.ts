@@ -1,5 +1,5 @@
 /**
- * The values that the store keeps: plain JSON that nobody changes in place, and the shapes every object has.
+ * JSON values of the store, which are never changed in place, and the fields that every object has.
  */
 import type { OwnerReference } from '../../src/contract/object.ts'
 
@@ -45,7 +45,7 @@ export function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A record, or an empty one where there is none: for reading into objects whose shape nobody promised. */
+/** The value if it is a record, otherwise an empty record. For objects of unknown shape. */
 export function recordOf(value: unknown): Fields {
   return isRecord(value) ? value : {}
 }
@@ -71,7 +71,7 @@ export function valueAt(value: unknown, ...path: string[]): unknown {
   return at
 }
 
-/** A deep copy that may be changed. */
+/** A deep copy. */
 export function copy<T>(value: T): T
 export function copy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(item => copy(item))
@@ -81,14 +81,14 @@ export function copy(value: unknown): unknown {
   return result
 }
 
-/** The same record without some of its keys. */
+/** A copy of the record without some keys. */
 export function without(record: Fields, ...keys: string[]): Fields {
   const result: Fields = {}
   for (const key in record) if (!keys.includes(key)) result[key] = record[key]
   return result
 }
 
-/** The same value with the keys of its records in their order, as Go writes maps. */
+/** A copy with sorted keys, as Go serializes maps. */
 export function ordered(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(ordered)
   if (!isRecord(value)) return value

@@ -189,7 +189,7 @@ test('the log of a Pod comes from whoever runs it', async () => {
   await ask('POST', pods, { metadata: { name: 'p' }, spec: { nodeName: 'n', containers: [{ name: 'c', image: 'x' }] } })
   assert.equal((await ask('GET', `${pods}/p/log`)).code, 400)
   let log = 'one\ntwo\n'
-  api.podLogs((namespace, name) => (namespace === 'default' && name === 'p' ? log : undefined))
+  api.setPodLogs((namespace, name) => (namespace === 'default' && name === 'p' ? log : undefined))
   assert.equal((await ask('GET', `${pods}/p/log`)).body, 'one\ntwo\n')
   assert.equal((await ask('GET', `${pods}/p/log?tailLines=1`)).body, 'two\n')
   const followed = ask('GET', `${pods}/p/log?follow=true`)

@@ -1,7 +1,7 @@
 /**
- * The sandbox's own Kubernetes API server: a cluster behind HTTPS and a bearer token, with a kubeconfig to reach it.
+ * The simulated Kubernetes API server: a cluster behind HTTPS and a bearer token, with a kubeconfig.
  *
- * With `snapshot` the objects outlive the process. Watches do not: their clients are told 410 and list again.
+ * With `snapshot` objects survive a restart. Watches do not: clients get 410 and list again.
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -11,19 +11,20 @@ import { join } from 'node:path'
 import type { Log } from '../../src/telemetry/log.ts'
 import { certificatesIn } from './access/certificates.ts'
 import { createCluster } from './cluster.ts'
-import { createHandler, type PodLogs } from './http/handler.ts'
+import type { PodLogs } from './http/context.ts'
+import { createHandler } from './http/handler.ts'
 import { type KubeFaults, withFaults } from './http/request-faults.ts'
 import type { Snapshot, Store } from './objects/store.ts'
 
 export interface KubeApiOptions {
-  /** Names the cluster and the context in the kubeconfig. */
+  /** Name of the cluster and the context in the kubeconfig. */
   name: string
   /** Certificates, token and kubeconfig are written here. */
   dir: string
   host?: string
   port?: number
   log: Log
-  /** A file that keeps the objects across a restart. */
+  /** File for the objects; they are restored from it at the next start. */
   snapshot?: string
 }
 
@@ -34,16 +35,15 @@ export interface KubeApi {
   token: string
   caFile: string
   store: Store
-  /** What a person or a test can break. */
   faults: KubeFaults
-  /** Breaks every connection of now. */
-  cut(): void
-  /** Who can tell the log of a Pod. */
-  podLogs(provider: PodLogs): void
+  /** Closes all open connections. */
+  closeConnections(): void
+  /** Sets the source of Pod logs. */
+  setPodLogs(provider: PodLogs): void
   close(): Promise<void>
 }
 
-const saveAfter = 500
+const saveAfterMs = 500
 
 export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
   const { name, dir, host = '127.0.0.1', port = 0, log, snapshot } = options
@@ -52,11 +52,11 @@ export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
   const token = tokenIn(dir)
   const from = snapshot && existsSync(snapshot) ? readSnapshot(snapshot) : undefined
   const cluster = createCluster({ log, ...(from && { from }) })
-  const saver = snapshot ? keepSaved(snapshot, cluster.store) : undefined
+  const saver = snapshot ? startSaving(snapshot, cluster.store) : undefined
 
   let logs: PodLogs = () => undefined
   const handler = createHandler({ cluster, token, log, podLogs: (namespace, pod) => logs(namespace, pod) })
-  const faults: KubeFaults = { away: false, conflicts: false }
+  const faults: KubeFaults = { unreachable: false, conflicts: false }
   const server = createServer({ cert, key, keepAliveTimeout: 90_000, requestTimeout: 0 }, withFaults(faults, handler))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -65,7 +65,7 @@ export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
   const url = `https://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`
   const kubeconfig = join(dir, 'kubeconfig')
   writeFileSync(kubeconfig, kubeconfigText({ name, url, ca, token }), { mode: 0o600 })
-  log.info('kubernetes api serves', { cluster: name, url })
+  log.info('Kubernetes API server started', { cluster: name, url })
 
   return {
     url,
@@ -74,8 +74,8 @@ export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
     caFile,
     store: cluster.store,
     faults,
-    cut: () => server.closeAllConnections(),
-    podLogs(provider) {
+    closeConnections: () => server.closeAllConnections(),
+    setPodLogs(provider) {
       logs = provider
     },
     async close() {
@@ -98,8 +98,8 @@ function readSnapshot(file: string): Snapshot {
   return JSON.parse(readFileSync(file, 'utf8')) as Snapshot
 }
 
-/** Written beside and renamed, so that a crash leaves the last whole one. */
-function keepSaved(file: string, store: Store): { close(): void } {
+/** Writes beside and renames, so that a crash leaves the last complete file. */
+function startSaving(file: string, store: Store): { close(): void } {
   let timer: NodeJS.Timeout | undefined
   const save = () => {
     timer = undefined
@@ -107,7 +107,7 @@ function keepSaved(file: string, store: Store): { close(): void } {
     renameSync(`${file}.new`, file)
   }
   const stop = store.subscribe(() => {
-    timer ??= setTimeout(save, saveAfter)
+    timer ??= setTimeout(save, saveAfterMs)
   })
   return {
     close() {

@@ -16,7 +16,7 @@ export interface Cluster {
   url: string
   kubeconfig: string
   faults: ClusterFaults
-  podLogs: KubeApi['podLogs']
+  podLogs: KubeApi['setPodLogs']
 }
 
 /** Faults of the API server of a cluster. */
@@ -60,17 +60,17 @@ async function startCluster(state: StateDir, name: string, log: Log, keep: boole
     kubeconfig: api.kubeconfig,
     faults: {
       async setUnreachable(on) {
-        api.faults.away = on
-        if (on) api.cut()
+        api.faults.unreachable = on
+        if (on) api.closeConnections()
       },
       setConflicts(on) {
         api.faults.conflicts = on
       },
       compact() {
         api.store.compact()
-        api.cut()
+        api.closeConnections()
       },
     },
-    podLogs: api.podLogs,
+    podLogs: api.setPodLogs,
   }
 }

@@ -34,7 +34,7 @@ export async function installDefinitions(kube: KubeClient, read?: readonly KubeO
   )
 }
 
-/** Leases of components that were killed with the previous sandbox: nobody holds them, so nobody needs to wait for them. */
+/** Leases of killed components: without this the new ones wait for their expiry. */
 export async function deleteLeases(kube: KubeClient): Promise<void> {
   const { items } = await kube.list(leases, { namespace: sandboxNamespace })
   for (const { metadata } of items) await kube.delete(leases, { namespace: sandboxNamespace, name: metadata.name })

@@ -67,8 +67,8 @@ async function assertSandboxDirectory(state: StateDir): Promise<void> {
   const found = await lstat(state.dir).catch(() => undefined)
   if (!found) return
   const entries = found.isDirectory() ? await readdir(state.dir) : []
-  const ours = found.isDirectory() && found.uid === process.getuid?.()
-  if (!ours || (entries.length > 0 && !entries.includes(markerFile)))
+  const isOwn = found.isDirectory() && found.uid === process.getuid?.()
+  if (!isOwn || (entries.length > 0 && !entries.includes(markerFile)))
     throw new Error(`${state.dir} is not a sandbox directory; choose a new or an empty directory`)
 }
 

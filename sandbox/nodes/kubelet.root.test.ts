@@ -39,7 +39,7 @@ before(async () => {
   const image = { entrypoint: ['/bin/sh', '-c'], mounts: [] }
   const backoff = { firstMs: 50, maxMs: 200 }
   kubelet = await startKubelet({ kube, node, image, dir: state.path('pods'), log: silent, backoff })
-  api.podLogs((namespace, name) => {
+  api.setPodLogs((namespace, name) => {
     const file = kubelet.logFile(namespace, name, false)
     return file && readFileSync(file, 'utf8')
   })
@@ -197,10 +197,10 @@ test('a reboot kills containers, changes the boot id, and starts them again', as
 
 test('a node that boots while the API server is unreachable reports the boot later', async () => {
   const before = node.bootID
-  api.faults.away = true
+  api.faults.unreachable = true
   const rebooted = kubelet.reboot()
   await eventually(() => assert.notEqual(node.bootID, before))
-  api.faults.away = false
+  api.faults.unreachable = false
   await rebooted
   const { status } = (await kube.get(nodes, { name: 'worker-1' })) ?? {}
   assert.equal(status?.nodeInfo?.bootID, node.bootID)

@@ -249,8 +249,8 @@ const defaultCapabilities = [
 
 function capabilitiesOf(context: Record<string, unknown> | undefined): string[] {
   const { add = [], drop = [] } = (context?.['capabilities'] ?? {}) as { add?: string[]; drop?: string[] }
-  const kept = drop.includes('ALL') ? [] : defaultCapabilities.filter(name => !drop.includes(name))
-  return [...new Set([...kept, ...add])]
+  const defaults = drop.includes('ALL') ? [] : defaultCapabilities.filter(name => !drop.includes(name))
+  return [...new Set([...defaults, ...add])]
 }
 
 function seconds(date = new Date()): string {

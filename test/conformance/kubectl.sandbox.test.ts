@@ -41,7 +41,7 @@ if (!found) {
       t.after(leave)
       const { k, file } = person
       let log = 'looking for fa:16:3e:00:00:01\nconfigured multinic0\n'
-      api.podLogs(() => log)
+      api.setPodLogs(() => log)
       assert.match(await k('apply', '-f', await file('job.yaml', jobText('default'))), /created/)
       await eventually(async () => assert.match(await k('get', 'pods'), /j1-/))
       assert.match(await k('logs', 'job/j1'), /looking.*configured multinic0\n$/s)

@@ -38,7 +38,7 @@ export function createFaults(stage: SoakStage, echoMs: number): Faults {
       case 'Viola is killed':
         return stage.parts.viola.killAndRestart()
       case 'the Biz API breaks all connections':
-        return stage.biz.api.cut()
+        return stage.biz.api.closeConnections()
     }
   }
 

@@ -1,5 +1,5 @@
 /**
- * A certificate authority and a server certificate of our own making, written in DER by hand: nothing to install.
+ * Generates a certificate authority and a server certificate, encoded in DER without external tools.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ export interface Certificates {
   caFile: string
 }
 
-/** Those of the directory, or new ones that are left there. */
+/** Reads the certificates from the directory; generates them if they are missing. */
 export function certificatesIn(directory: string, names: readonly string[]): Certificates {
   mkdirSync(directory, { recursive: true })
   const files = {
@@ -22,10 +22,10 @@ export function certificatesIn(directory: string, names: readonly string[]): Cer
     key: join(directory, 'server.key'),
   }
   if (!existsSync(files.key)) {
-    const made = makeCertificates(names)
-    writeFileSync(files.ca, made.ca)
-    writeFileSync(files.cert, made.cert)
-    writeFileSync(files.key, made.key, { mode: 0o600 })
+    const created = makeCertificates(names)
+    writeFileSync(files.ca, created.ca)
+    writeFileSync(files.cert, created.cert)
+    writeFileSync(files.key, created.key, { mode: 0o600 })
   }
   const read = (file: string) => readFileSync(file, 'utf8')
   return { ca: read(files.ca), cert: read(files.cert), key: read(files.key), caFile: files.ca }
@@ -35,13 +35,13 @@ export function makeCertificates(names: readonly string[]): { ca: string; cert: 
   const authority = newKey()
   const server = newKey()
   const issuer = 'multinic sandbox'
-  const ca = certificate({ subject: issuer, issuer, key: authority, signer: authority, extensions: [isAuthority] })
+  const ca = certificate({ subject: issuer, issuer, key: authority, signer: authority, extensions: [caConstraint] })
   const cert = certificate({
     subject: 'kube-apiserver',
     issuer,
     key: server,
     signer: authority,
-    extensions: [forServers, alternativeNames(names)],
+    extensions: [serverUsage, alternativeNames(names)],
   })
   return { ca, cert, key: server.export({ type: 'pkcs8', format: 'pem' }).toString() }
 }
@@ -51,7 +51,7 @@ function newKey(): KeyObject {
   return createPrivateKey(privateKey.export({ type: 'pkcs8', format: 'pem' }))
 }
 
-interface Wanted {
+interface CertificateOptions {
   subject: string
   issuer: string
   key: KeyObject
@@ -59,7 +59,7 @@ interface Wanted {
   extensions: Buffer[]
 }
 
-function certificate({ subject, issuer, key, signer, extensions }: Wanted): string {
+function certificate({ subject, issuer, key, signer, extensions }: CertificateOptions): string {
   const publicKey = createPublicKey(key).export({ type: 'spki', format: 'der' })
   const algorithm = sequence(oid('1.2.840.10045.4.3.2'))
   const body = sequence(
@@ -117,8 +117,8 @@ function extension(id: string, critical: boolean, value: Buffer): Buffer {
   return sequence(oid(id), ...(critical ? [tagged(0x01, Buffer.from([0xff]))] : []), tagged(0x04, value))
 }
 
-const isAuthority = extension('2.5.29.19', true, sequence(tagged(0x01, Buffer.from([0xff]))))
-const forServers = extension('2.5.29.37', false, sequence(oid('1.3.6.1.5.5.7.3.1')))
+const caConstraint = extension('2.5.29.19', true, sequence(tagged(0x01, Buffer.from([0xff]))))
+const serverUsage = extension('2.5.29.37', false, sequence(oid('1.3.6.1.5.5.7.3.1')))
 
 function alternativeNames(names: readonly string[]): Buffer {
   const encoded = names.map(name => (isIP(name) ? tagged(0x87, addressBytes(name)) : tagged(0x82, Buffer.from(name))))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { aCluster } from '../cluster.fixture.ts'
-import { admin, isAllowed, userOf, type Wish } from './rbac.ts'
+import { type AccessAttributes, admin, isAllowed, userOf } from './rbac.ts'
 
 const rbac = 'rbac.authorization.k8s.io'
 const cluster = aCluster()
@@ -31,7 +31,7 @@ cluster.create(
 const sa = userOf({ 'impersonate-user': 'system:serviceaccount:default:sa' })
 const core = { group: '', namespace: 'default' }
 
-const cases: Record<string, [wish: Wish, allowed: boolean]> = {
+const cases: Record<string, [wish: AccessAttributes, allowed: boolean]> = {
   'a verb of its Role': [{ ...core, verb: 'list', resource: 'pods' }, true],
   'another verb': [{ ...core, verb: 'delete', resource: 'pods' }, false],
   'a subresource that is named': [{ ...core, verb: 'get', resource: 'pods', subresource: 'log', name: 'p' }, true],

@@ -1,13 +1,14 @@
 /**
- * Who may do what, by the Roles and bindings that are stored. The holder of the token may do everything; it matters for
- * whom it speaks for (`kubectl --as`), and for whoever asks what a service account would be allowed.
+ * RBAC authorization from the stored Roles and bindings. The token has all rights; rules matter for impersonation (`kubectl --as`)
+ * and for access reviews.
  */
+
 import type { IncomingHttpHeaders } from 'node:http'
-import { ApiFailure, resourceName } from '../failures.ts'
+import { ApiError, resourceName } from '../api-errors.ts'
 import { type Fields, listOf, recordOf, textOf } from '../json.ts'
 import { kindId } from '../kinds/kinds.ts'
-import type { Target } from '../objects/admission.ts'
 import type { Store } from '../objects/store.ts'
+import type { Target } from '../objects/target.ts'
 import { namespacesId } from '../objects/verbs.ts'
 
 export interface User {
@@ -15,8 +16,8 @@ export interface User {
   groups: readonly string[]
 }
 
-/** One thing that somebody wants to do, to objects or to a path that holds none. */
-export interface Wish {
+/** Attributes of a request, for a resource or a non-resource path. */
+export interface AccessAttributes {
   verb: string
   group?: string
   resource?: string
@@ -39,8 +40,8 @@ export const admin: User = { username: 'sandbox-admin', groups: [masters, 'syste
 
 const rbac = 'rbac.authorization.k8s.io'
 const everything = ruleOf({ verbs: ['*'], apiGroups: ['*'], resources: ['*'], nonResourceURLs: ['*'] })
-/** What a cluster gives to all who are known to it. */
-const common = [
+/** Rights of every authenticated user. */
+const authenticatedRules = [
   ruleOf({ verbs: ['create'], apiGroups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'] }),
   ruleOf({
     verbs: ['create'],
@@ -56,7 +57,7 @@ const common = [
   }),
 ]
 
-/** Whom a request is for: the holder of the token, or whom that one speaks for. */
+/** The user of a request: the token holder or the impersonated user. */
 export function userOf(headers: IncomingHttpHeaders): User {
   const username = textOf(headers['impersonate-user'])
   if (!username) return admin
@@ -67,7 +68,11 @@ export function userOf(headers: IncomingHttpHeaders): User {
   return { username, groups: [...(named ? groups : own), 'system:authenticated'] }
 }
 
-export function wishOf(method: string, watches: boolean, { kind, namespace, name, subresource }: Target): Wish {
+export function attributesOf(
+  method: string,
+  watches: boolean,
+  { kind, namespace, name, subresource }: Target,
+): AccessAttributes {
   const reads = watches ? 'watch' : name ? 'get' : 'list'
   const verbs: Record<string, string> = { GET: reads, POST: 'create', PUT: 'update', PATCH: 'patch' }
   return {
@@ -80,23 +85,25 @@ export function wishOf(method: string, watches: boolean, { kind, namespace, name
   }
 }
 
-/** Throws the 403. */
-export function checkRight(store: Store, user: User, wish: Wish, { kind }: Target): void {
-  if (isAllowed(store, user, wish)) return
-  const { verb, group = '', resource = '', subresource, namespace, name } = wish
+/** Throws 403 if the user lacks the right. */
+export function authorize(store: Store, user: User, attributes: AccessAttributes, { kind }: Target): void {
+  if (isAllowed(store, user, attributes)) return
+  const { verb, group = '', resource = '', subresource, namespace, name } = attributes
   const what = subresource ? `${resource}/${subresource}` : resource
   const where = namespace ? `in the namespace "${namespace}"` : 'at the cluster scope'
   const because = `User "${user.username}" cannot ${verb} resource "${what}" in API group "${group}" ${where}`
   const named = name ? `${resourceName(kind)} "${name}"` : resourceName(kind)
   const details = { ...(name && { name }), ...(group && { group }), kind: resource }
-  throw new ApiFailure(403, 'Forbidden', `${named} is forbidden: ${because}`, details)
+  throw new ApiError(403, 'Forbidden', `${named} is forbidden: ${because}`, details)
 }
 
-export function isAllowed(store: Store, user: User, wish: Wish): boolean {
-  return rulesOf(store, user, wish.namespace).some(rule => (wish.path ? coversPath(rule, wish) : covers(rule, wish)))
+export function isAllowed(store: Store, user: User, attributes: AccessAttributes): boolean {
+  return rulesOf(store, user, attributes.namespace).some(rule =>
+    attributes.path ? coversPath(rule, attributes) : covers(rule, attributes),
+  )
 }
 
-/** All rules that hold for somebody in a namespace. */
+/** All rules of a user in a namespace. */
 export function rulesOf(store: Store, user: User, namespace: string | undefined): PolicyRule[] {
   if (user.groups.includes(masters)) return [everything]
   const bindings = [
@@ -104,9 +111,9 @@ export function rulesOf(store: Store, user: User, namespace: string | undefined)
     ...(namespace ? store.list(`${rbac}/rolebindings`, namespace) : []),
   ]
   const roles = bindings
-    .filter(binding => listOf(binding['subjects']).some(subject => isAbout(recordOf(subject), user)))
+    .filter(binding => listOf(binding['subjects']).some(subject => isSubject(recordOf(subject), user)))
     .map(binding => roleRules(store, recordOf(binding['roleRef']), binding.metadata.namespace))
-  return [...common, ...roles.flat()]
+  return [...authenticatedRules, ...roles.flat()]
 }
 
 function roleRules(store: Store, { kind, name }: Fields, namespace: string | undefined): PolicyRule[] {
@@ -118,7 +125,7 @@ function roleRules(store: Store, { kind, name }: Fields, namespace: string | und
   return listOf(role?.['rules']).map(rule => ruleOf(recordOf(rule)))
 }
 
-function isAbout({ kind, name, namespace }: Fields, { username, groups }: User): boolean {
+function isSubject({ kind, name, namespace }: Fields, { username, groups }: User): boolean {
   if (kind === 'User') return name === username
   if (kind === 'Group') return groups.includes(textOf(name))
   return username === `system:serviceaccount:${textOf(namespace)}:${textOf(name)}`
@@ -137,14 +144,17 @@ function ruleOf(rule: Fields): PolicyRule {
 
 const has = (list: readonly string[], value: string) => list.includes('*') || list.includes(value)
 
-function covers(rule: PolicyRule, { verb, group = '', resource = '', subresource, name = '' }: Wish): boolean {
+function covers(
+  rule: PolicyRule,
+  { verb, group = '', resource = '', subresource, name = '' }: AccessAttributes,
+): boolean {
   const what = subresource ? `${resource}/${subresource}` : resource
   const named = rule.resourceNames.length === 0 || rule.resourceNames.includes(name)
   const resources = has(rule.resources, what) || (subresource !== undefined && has(rule.resources, `*/${subresource}`))
   return has(rule.verbs, verb) && has(rule.apiGroups, group) && resources && named
 }
 
-function coversPath(rule: PolicyRule, { verb, path = '' }: Wish): boolean {
+function coversPath(rule: PolicyRule, { verb, path = '' }: AccessAttributes): boolean {
   const fits = (pattern: string) => pattern === path || (pattern.endsWith('*') && path.startsWith(pattern.slice(0, -1)))
   return has(rule.verbs, verb) && rule.nonResourceURLs.some(fits)
 }

@@ -1,10 +1,10 @@
 /**
- * Questions that are posted and answered, never stored: who am I, what may I, what may somebody else, whose token is this.
+ * Reviews of authentication.k8s.io and authorization.k8s.io: the response to a POST contains the result, nothing is stored.
  */
-import { fieldError, invalid } from '../failures.ts'
+import { fieldError, invalid } from '../api-errors.ts'
 import { type Fields, isRecord, listOf, recordOf, textOf } from '../json.ts'
 import type { Store } from '../objects/store.ts'
-import { admin, isAllowed, rulesOf, type User, type Wish } from './rbac.ts'
+import { type AccessAttributes, admin, isAllowed, rulesOf, type User } from './rbac.ts'
 
 export const reviews = [
   ...['SelfSubjectAccessReview', 'SelfSubjectRulesReview', 'SubjectAccessReview'].map(kind => ({
@@ -16,7 +16,7 @@ export const reviews = [
   ...['SelfSubjectReview', 'TokenReview'].map(kind => ({ group: 'authentication.k8s.io', kind, namespaced: false })),
 ].map(review => ({ ...review, plural: `${review.kind.toLowerCase()}s` }))
 
-/** The kind of the question that is asked at a path. */
+/** The kind of the review at a path. */
 export function reviewAt(steps: readonly string[]): string | undefined {
   const [root, group, version, ...rest] = steps
   const plural = rest[0] === 'namespaces' ? rest[2] : rest[0]
@@ -25,18 +25,18 @@ export function reviewAt(steps: readonly string[]): string | undefined {
   return root === 'apis' && version === 'v1' && fits ? found?.kind : undefined
 }
 
-export interface Asking {
+export interface ReviewContext {
   store: Store
   user: User
   token: string
 }
 
-export function reviewed(kind: string, body: Fields, asking: Asking): Fields {
+export function createReview(kind: string, body: Fields, context: ReviewContext): Fields {
   const metadata = { creationTimestamp: null, ...recordOf(body['metadata']) }
-  return { ...body, kind, metadata, status: answer(kind, recordOf(body['spec']), asking) }
+  return { ...body, kind, metadata, status: reviewStatus(kind, recordOf(body['spec']), context) }
 }
 
-function answer(kind: string, spec: Fields, { store, user, token }: Asking): Fields {
+function reviewStatus(kind: string, spec: Fields, { store, user, token }: ReviewContext): Fields {
   switch (kind) {
     case 'SelfSubjectReview':
       return { userInfo: user }
@@ -49,12 +49,12 @@ function answer(kind: string, spec: Fields, { store, user, token }: Asking): Fie
     default: {
       const groups = listOf(spec['groups']).map(textOf)
       const about = kind.startsWith('Self') ? user : { username: textOf(spec['user']), groups }
-      return { allowed: isAllowed(store, about, wishIn(spec, kind)) }
+      return { allowed: isAllowed(store, about, attributesIn(spec, kind)) }
     }
   }
 }
 
-function wishIn(spec: Fields, kind: string): Wish {
+function attributesIn(spec: Fields, kind: string): AccessAttributes {
   const { resourceAttributes: resource, nonResourceAttributes: path } = spec
   if (isRecord(resource) === isRecord(path)) {
     const detail = 'exactly one of nonResourceAttributes or resourceAttributes must be specified'

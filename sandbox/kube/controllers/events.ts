@@ -1,13 +1,13 @@
 /**
- * Events that the cluster's own controllers leave about an object.
+ * Events of the built-in controllers.
  */
 import type { ApiObject } from '../json.ts'
 import type { Kinds } from '../kinds/kinds.ts'
 import { timestamp } from '../objects/metadata.ts'
-import { targetFor } from '../objects/targets.ts'
+import { targetFor } from '../objects/target.ts'
 import type { Verbs } from '../objects/verbs.ts'
 
-export interface Said {
+export interface EventInput {
   type: 'Normal' | 'Warning'
   reason: string
   message: string
@@ -17,7 +17,7 @@ export interface Said {
 export function recordEvent(
   { kinds, verbs, now }: { kinds: Kinds; verbs: Verbs; now: () => Date },
   about: ApiObject,
-  { type, reason, message, component }: Said,
+  { type, reason, message, component }: EventInput,
 ): void {
   const { name, namespace, uid, resourceVersion } = about.metadata
   const time = timestamp(now())

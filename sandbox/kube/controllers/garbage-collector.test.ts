@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aCluster, aWidget, settled, widgetDefinition, widgetsId } from '../cluster.fixture.ts'
+import { aCluster, aWidget, flushImmediates, widgetDefinition, widgetsId } from '../cluster.fixture.ts'
 import type { ApiObject } from '../json.ts'
 
 const definitions = 'apiextensions.k8s.io/customresourcedefinitions'
@@ -30,7 +30,7 @@ test('in the background the owner goes first and what it owns follows, to the la
   cluster.create(widgetsId, aWidget('stranger'))
   cluster.remove(widgetsId, 'owner')
   assert.equal(cluster.has(widgetsId, 'owner'), false)
-  await settled()
+  await flushImmediates()
   assert.deepEqual(
     cluster.store.list(widgetsId).map(one => one.metadata.name),
     ['stranger'],
@@ -44,7 +44,7 @@ test('what has another owner stays, without the one that is gone', async t => {
   const [a, b] = [cluster.create(widgetsId, aWidget('a')), cluster.create(widgetsId, aWidget('b'))]
   cluster.create(widgetsId, aWidget('child', {}, ownedBy(a, b)))
   cluster.remove(widgetsId, 'a')
-  await settled()
+  await flushImmediates()
   assert.deepEqual(
     cluster.get(widgetsId, 'child').metadata.ownerReferences?.map(one => one.name),
     ['b'],
@@ -57,11 +57,11 @@ test('in the foreground the owner waits for what it owns', async t => {
   const owner = cluster.create(widgetsId, aWidget('owner'))
   cluster.create(widgetsId, aWidget('child', {}, { ...ownedBy(owner), finalizers: ['x.io/y'] }))
   cluster.remove(widgetsId, 'owner', { propagationPolicy: 'Foreground' })
-  await settled()
+  await flushImmediates()
   assert.deepEqual(cluster.get(widgetsId, 'owner').metadata.finalizers, ['foregroundDeletion'])
   assert.ok(cluster.get(widgetsId, 'child').metadata.deletionTimestamp)
   cluster.patch(widgetsId, 'child', 'merge', { metadata: { finalizers: null } })
-  await settled()
+  await flushImmediates()
   assert.deepEqual(cluster.store.list(widgetsId), [])
 })
 
@@ -71,7 +71,7 @@ test('orphans stay and have no owner', async t => {
   const owner = cluster.create(widgetsId, aWidget('owner'))
   cluster.create(widgetsId, aWidget('child', {}, ownedBy(owner)))
   cluster.remove(widgetsId, 'owner', { propagationPolicy: 'Orphan' })
-  await settled()
+  await flushImmediates()
   assert.equal(cluster.has(widgetsId, 'owner'), false)
   assert.equal(cluster.get(widgetsId, 'child').metadata.ownerReferences, undefined)
 })
@@ -82,7 +82,7 @@ test('what is made for an owner that is gone goes too', async t => {
   const owner = cluster.create(widgetsId, aWidget('owner'))
   cluster.remove(widgetsId, 'owner')
   cluster.create(widgetsId, aWidget('late', {}, ownedBy(owner)))
-  await settled()
+  await flushImmediates()
   assert.equal(cluster.has(widgetsId, 'late'), false)
 })
 
@@ -94,11 +94,11 @@ test('a namespace takes its content with it, and waits for what is held', async 
   cluster.create(widgetsId, aWidget('w', {}, { finalizers: ['x.io/y'] }), { namespace: 'mine' })
   cluster.create(widgetsId, aWidget('w'))
   cluster.remove('/namespaces', 'mine')
-  await settled()
+  await flushImmediates()
   assert.equal(cluster.has('/secrets', 's', 'mine'), false)
   assert.deepEqual(cluster.get('/namespaces', 'mine')['status'], { phase: 'Terminating' })
   cluster.patch(widgetsId, 'w', 'merge', { metadata: { finalizers: null } }, { namespace: 'mine' })
-  await settled()
+  await flushImmediates()
   assert.equal(cluster.store.get('/namespaces', undefined, 'mine'), undefined)
   assert.equal(cluster.has(widgetsId, 'w'), true)
 })
@@ -108,7 +108,7 @@ test('an empty namespace goes at once', async t => {
   t.after(cluster.close)
   cluster.create('/namespaces', { metadata: { name: 'mine' } })
   cluster.remove('/namespaces', 'mine')
-  await settled()
+  await flushImmediates()
   assert.equal(cluster.store.get('/namespaces', undefined, 'mine'), undefined)
 })
 
@@ -117,7 +117,7 @@ test('a definition takes its objects with it and is served no more', async t => 
   t.after(cluster.close)
   cluster.create(widgetsId, aWidget('w'))
   cluster.remove(definitions, 'widgets.test.example.com')
-  await settled()
+  await flushImmediates()
   assert.deepEqual(cluster.store.list(widgetsId), [])
   assert.deepEqual(cluster.store.list(definitions), [])
   assert.equal(cluster.kinds.find('test.example.com', 'v1', 'widgets'), undefined)

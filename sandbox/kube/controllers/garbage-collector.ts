@@ -1,21 +1,21 @@
 /**
- * Deletes what belongs to something that is gone: dependents of their owners, the content of namespaces, objects of
- * CRDs. Works behind the requests, one pass after each burst of changes.
+ * Deletes dependents of deleted owners, the contents of deleted namespaces, and the objects of deleted CRDs. Runs asynchronously,
+ * once after each burst of changes.
  */
 import { messageOf } from '../../../src/runtime/errors.ts'
 import type { Log } from '../../../src/telemetry/log.ts'
-import { ApiFailure } from '../failures.ts'
+import { ApiError } from '../api-errors.ts'
 import { type ApiObject, listOf, type OwnerReference, recordOf } from '../json.ts'
-import { definitionsKind, kindOf } from '../kinds/definitions.ts'
+import { definitionsKind, kindFromDefinition } from '../kinds/definitions.ts'
 import { type Kinds, kindId } from '../kinds/kinds.ts'
 import type { Change, Store } from '../objects/store.ts'
-import { targetOfObject } from '../objects/targets.ts'
+import { targetOfObject } from '../objects/target.ts'
 import { foreground, namespacesId, orphan, type Verbs } from '../objects/verbs.ts'
 
-const cleanup = 'customresourcecleanup.apiextensions.k8s.io'
+const crdFinalizer = 'customresourcecleanup.apiextensions.k8s.io'
 const manager = 'kube-controller-manager'
 
-export interface CollectorOptions {
+export interface GarbageCollectorOptions {
   store: Store
   kinds: Kinds
   verbs: Verbs
@@ -27,14 +27,14 @@ interface Found {
   object: ApiObject
 }
 
-export function startCollector({ store, kinds, verbs, log }: CollectorOptions): { close(): void } {
+export function startGarbageCollector({ store, kinds, verbs, log }: GarbageCollectorOptions): { close(): void } {
   const dependents = new Map<string, Set<string>>()
   const pending = new Set<string>()
   let scheduled: NodeJS.Immediate | undefined
 
-  const look = (uid: string | undefined) => {
+  const enqueue = (uid: string | undefined) => {
     if (uid) pending.add(uid)
-    scheduled ??= setImmediate(pass)
+    scheduled ??= setImmediate(processQueue)
   }
 
   const index = ({ type, object, old }: Change) => {
@@ -47,20 +47,21 @@ export function startCollector({ store, kinds, verbs, log }: CollectorOptions): 
     }
   }
 
-  const notice = (change: Change) => {
+  const handleChange = (change: Change) => {
     index(change)
     const { metadata } = change.object
     if (change.type === 'DELETED') {
-      for (const uid of dependents.get(metadata.uid ?? '') ?? []) look(uid)
-      for (const owner of ownersOf(change.object)) look(owner.uid)
-      if (metadata.namespace !== undefined) look(store.get(namespacesId, undefined, metadata.namespace)?.metadata.uid)
+      for (const uid of dependents.get(metadata.uid ?? '') ?? []) enqueue(uid)
+      for (const owner of ownersOf(change.object)) enqueue(owner.uid)
+      if (metadata.namespace !== undefined)
+        enqueue(store.get(namespacesId, undefined, metadata.namespace)?.metadata.uid)
       for (const definition of store.list(definitionsKind)) {
-        if (definition.metadata.deletionTimestamp) look(definition.metadata.uid)
+        if (definition.metadata.deletionTimestamp) enqueue(definition.metadata.uid)
       }
-    } else if (metadata.deletionTimestamp || ownersOf(change.object).length > 0) look(metadata.uid)
+    } else if (metadata.deletionTimestamp || ownersOf(change.object).length > 0) enqueue(metadata.uid)
   }
 
-  const pass = () => {
+  const processQueue = () => {
     scheduled = undefined
     const uids = [...pending]
     pending.clear()
@@ -68,39 +69,39 @@ export function startCollector({ store, kinds, verbs, log }: CollectorOptions): 
       const found = store.byUid(uid)
       if (!found) continue
       try {
-        settle(found)
+        reconcile(found)
       } catch (error) {
-        if (error instanceof ApiFailure && error.status.code === 409) look(uid)
+        if (error instanceof ApiError && error.status.code === 409) enqueue(uid)
         else log.warn('garbage collection failed', { uid, error: messageOf(error) })
       }
     }
   }
 
-  const settle = (found: Found) => {
+  const reconcile = (found: Found) => {
     const { kind, object } = found
     const { deletionTimestamp, finalizers = [], uid = '' } = object.metadata
     if (!deletionTimestamp) return collect(found)
-    if (kind === namespacesId) emptyNamespace(object)
-    if (kind === definitionsKind && finalizers.includes(cleanup)) emptyDefinition(found)
+    if (kind === namespacesId) deleteNamespaceContents(object)
+    if (kind === definitionsKind && finalizers.includes(crdFinalizer)) deleteDefinitionObjects(found)
     if (finalizers.includes(orphan)) orphanDependents(found)
     if (finalizers.includes(foreground)) {
       const children = dependentsOf(uid)
-      for (const child of children) look(child.object.metadata.uid)
-      if (!children.some(child => blocks(child.object, uid))) takeOff(found, foreground)
+      for (const child of children) enqueue(child.object.metadata.uid)
+      if (!children.some(child => blocks(child.object, uid))) removeFinalizer(found, foreground)
     }
   }
 
   const dependentsOf = (uid: string): Found[] =>
     [...(dependents.get(uid) ?? [])].map(child => store.byUid(child)).filter(found => found !== undefined)
 
-  /** Deletes an object when none of its owners is left. */
+  /** Deletes an object if none of its owners exists. */
   const collect = (found: Found) => {
     const { kind, object } = found
     const owners = ownersOf(object)
     if (owners.length === 0) return
     const states = owners.map(owner => [owner, ownerState(owner, object)] as const)
-    if (states.some(([, state]) => state === 'solid')) {
-      const rest = states.filter(([, state]) => state !== 'gone').map(([owner]) => owner)
+    if (states.some(([, state]) => state === 'present')) {
+      const rest = states.filter(([, state]) => state !== 'absent').map(([owner]) => owner)
       if (rest.length < owners.length) setOwners(found, rest)
       return
     }
@@ -112,12 +113,12 @@ export function startCollector({ store, kinds, verbs, log }: CollectorOptions): 
     })
   }
 
-  const ownerState = (owner: OwnerReference, dependent: ApiObject): 'solid' | 'waiting' | 'gone' => {
+  const ownerState = (owner: OwnerReference, dependent: ApiObject): 'present' | 'waiting' | 'absent' => {
     const found = store.byUid(owner.uid)?.object
-    if (!found) return 'gone'
+    if (!found) return 'absent'
     const { namespace, deletionTimestamp, finalizers } = found.metadata
-    if (namespace !== undefined && namespace !== dependent.metadata.namespace) return 'gone'
-    return deletionTimestamp && finalizers?.includes(foreground) ? 'waiting' : 'solid'
+    if (namespace !== undefined && namespace !== dependent.metadata.namespace) return 'absent'
+    return deletionTimestamp && finalizers?.includes(foreground) ? 'waiting' : 'present'
   }
 
   const change = ({ kind, object }: Found, metadata: Partial<ApiObject['metadata']>) => {
@@ -127,7 +128,7 @@ export function startCollector({ store, kinds, verbs, log }: CollectorOptions): 
 
   const setOwners = (found: Found, ownerReferences: OwnerReference[]) => change(found, { ownerReferences })
 
-  const takeOff = (found: Found, finalizer: string) =>
+  const removeFinalizer = (found: Found, finalizer: string) =>
     change(found, { finalizers: (found.object.metadata.finalizers ?? []).filter(name => name !== finalizer) })
 
   const orphanDependents = (found: Found) => {
@@ -137,10 +138,10 @@ export function startCollector({ store, kinds, verbs, log }: CollectorOptions): 
         child,
         ownersOf(child.object).filter(owner => owner.uid !== uid),
       )
-    takeOff(found, orphan)
+    removeFinalizer(found, orphan)
   }
 
-  const emptyNamespace = (namespace: ApiObject) => {
+  const deleteNamespaceContents = (namespace: ApiObject) => {
     const { name } = namespace.metadata
     let left = 0
     for (const kind of kinds.all().filter(one => one.namespaced)) {
@@ -156,17 +157,17 @@ export function startCollector({ store, kinds, verbs, log }: CollectorOptions): 
     verbs.update(targetOfObject(kinds, namespacesId, namespace, 'finalize'), next, { manager })
   }
 
-  const emptyDefinition = (found: Found) => {
-    const id = kindId(kindOf(found.object))
+  const deleteDefinitionObjects = (found: Found) => {
+    const id = kindId(kindFromDefinition(found.object))
     for (const object of store.list(id)) {
       if (!object.metadata.deletionTimestamp) verbs.remove(targetOfObject(kinds, id, object))
     }
-    if (store.list(id).length === 0) takeOff(found, cleanup)
+    if (store.list(id).length === 0) removeFinalizer(found, crdFinalizer)
   }
 
-  const stop = store.subscribe(notice)
+  const stop = store.subscribe(handleChange)
   for (const kind of store.kinds()) {
-    for (const object of store.list(kind)) notice({ type: 'ADDED', kind, object, old: undefined, version: 0 })
+    for (const object of store.list(kind)) handleChange({ type: 'ADDED', kind, object, old: undefined, version: 0 })
   }
   return {
     close() {

@@ -1,38 +1,37 @@
 /**
- * What a Job needs next, decided as the real Job controller does for one completion at a time. Pure.
+ * Decides the next step of a Job like the real Job controller, for one completion. Pure.
  */
 import { type ApiObject, type Fields, listOf, numberOf, recordOf, textOf, valueAt } from '../json.ts'
 
-/** On every Pod of a Job until the Job has counted it. */
-export const tracking = 'batch.kubernetes.io/job-tracking'
+/** Finalizer on each Pod until the Job has counted it. */
+export const trackingFinalizer = 'batch.kubernetes.io/job-tracking'
 
 export interface JobPlan {
   status: Fields
   createPod: boolean
-  /** Pods that the Job ends. */
-  end: ApiObject[]
-  /** Pods that are counted and may go. */
-  release: ApiObject[]
-  /** Look again at this time, whatever happens. */
-  againAt: number | undefined
-  /** When the last of its Pods failed, or 0. */
+  podsToDelete: ApiObject[]
+  /** Counted Pods: their finalizer can be removed. */
+  podsToRelease: ApiObject[]
+  /** Check the Job again at this time. */
+  recheckAt: number | undefined
+  /** Time of the last Pod failure, or 0. */
   lastFailure: number
   events: { type: 'Normal' | 'Warning'; reason: string; message: string }[]
 }
 
-interface Verdict {
+interface Outcome {
   reason: string
   message: string
 }
 
-const backoff = { first: 10_000, most: 600_000 }
+const backoff = { firstMs: 10_000, maxMs: 600_000 }
 
-/** `lastFailure` is when the last of its Pods failed that is not there any more. */
+/** `lastFailure` covers Pods that are already deleted. */
 export function planJob(job: ApiObject, pods: readonly ApiObject[], now: Date, lastFailure = 0): JobPlan {
   const spec = recordOf(job['spec'])
   const was = recordOf(job['status'])
   const time = timestampOf(now)
-  const tracked = pods.filter(pod => pod.metadata.finalizers?.includes(tracking))
+  const tracked = pods.filter(pod => pod.metadata.finalizers?.includes(trackingFinalizer))
   const counted = tracked.filter(hasEnded)
   const succeededNow = counted.filter(pod => phaseOf(pod) === 'Succeeded').length
   const succeeded = numberOf(was['succeeded']) + succeededNow
@@ -57,21 +56,21 @@ export function planJob(job: ApiObject, pods: readonly ApiObject[], now: Date, l
   const plan: JobPlan = {
     status,
     createPod: false,
-    end: [],
-    release: counted,
-    againAt: undefined,
+    podsToDelete: [],
+    podsToRelease: counted,
+    recheckAt: undefined,
     lastFailure: failedAt,
     events: [],
   }
-  const settled = (types: string[], verdict: Verdict) => {
+  const addConditions = (types: string[], outcome: Outcome) => {
     const missing = types.filter(type => !conditions.some(one => one['type'] === type))
-    status['conditions'] = [...conditions, ...missing.map(type => condition(type, verdict, time))]
+    status['conditions'] = [...conditions, ...missing.map(type => condition(type, outcome, time))]
   }
 
   if (succeeded >= numberOf(spec['completions'], 1)) {
-    const verdict = { reason: 'CompletionsReached', message: 'Reached expected number of succeeded pods' }
-    settled(['SuccessCriteriaMet', ...(alive.length === 0 ? ['Complete'] : [])], verdict)
-    plan.end = active
+    const outcome = { reason: 'CompletionsReached', message: 'Reached expected number of succeeded pods' }
+    addConditions(['SuccessCriteriaMet', ...(alive.length === 0 ? ['Complete'] : [])], outcome)
+    plan.podsToDelete = active
     if (alive.length === 0) {
       status['completionTime'] = time
       plan.events.push({ type: 'Normal', reason: 'Completed', message: 'Job completed' })
@@ -81,25 +80,25 @@ export function planJob(job: ApiObject, pods: readonly ApiObject[], now: Date, l
 
   const failure = failureOf(spec, conditions, active, failed, startTime, now)
   if (failure) {
-    settled(['FailureTarget', ...(alive.length === 0 ? ['Failed'] : [])], failure)
-    plan.end = active
+    addConditions(['FailureTarget', ...(alive.length === 0 ? ['Failed'] : [])], failure)
+    plan.podsToDelete = active
     if (alive.length === 0) plan.events.push({ type: 'Warning', ...failure })
     return plan
   }
 
   if (spec['suspend'] === true) {
-    settled(['Suspended'], { reason: 'JobSuspended', message: 'Job suspended' })
-    plan.end = active
+    addConditions(['Suspended'], { reason: 'JobSuspended', message: 'Job suspended' })
+    plan.podsToDelete = active
     return plan
   }
 
   const deadline = spec['activeDeadlineSeconds']
-  if (deadline !== undefined) plan.againAt = Date.parse(textOf(startTime)) + numberOf(deadline) * 1000
+  if (deadline !== undefined) plan.recheckAt = Date.parse(textOf(startTime)) + numberOf(deadline) * 1000
   const mayReplace = spec['podReplacementPolicy'] === 'Failed' ? alive.length === 0 : active.length === 0
   if (mayReplace && numberOf(spec['parallelism'], 1) > 0) {
-    const from = failed === 0 ? 0 : failedAt + Math.min(backoff.first * 2 ** (failed - 1), backoff.most)
+    const from = failed === 0 ? 0 : failedAt + Math.min(backoff.firstMs * 2 ** (failed - 1), backoff.maxMs)
     if (from <= now.getTime()) plan.createPod = true
-    else plan.againAt = Math.min(from, plan.againAt ?? from)
+    else plan.recheckAt = Math.min(from, plan.recheckAt ?? from)
   }
   if (plan.createPod) status['active'] = active.length + 1
   return plan
@@ -112,7 +111,7 @@ function failureOf(
   failed: number,
   startTime: unknown,
   now: Date,
-): Verdict | undefined {
+): Outcome | undefined {
   const decided = conditions.find(one => one['type'] === 'FailureTarget')
   if (decided) return { reason: textOf(decided['reason']), message: textOf(decided['message']) }
   const limit = numberOf(spec['backoffLimit'], 6)
@@ -128,7 +127,7 @@ function failureOf(
   return undefined
 }
 
-/** With OnFailure it is the restarts of the containers that count: restart number L is killed as it starts. */
+/** With OnFailure container restarts count: restart number `limit` is killed as it starts. */
 function restartsReach(spec: Fields, active: readonly ApiObject[], limit: number): boolean {
   if (valueAt(spec, 'template', 'spec', 'restartPolicy') !== 'OnFailure') return false
   const restarts = active
@@ -147,7 +146,7 @@ export function isFinishedJob(job: ApiObject): Fields | undefined {
     .find(one => ['Complete', 'Failed'].includes(textOf(one['type'])) && one['status'] === 'True')
 }
 
-function condition(type: string, { reason, message }: Verdict, time: string): Fields {
+function condition(type: string, { reason, message }: Outcome, time: string): Fields {
   return { type, status: 'True', lastProbeTime: time, lastTransitionTime: time, reason, message }
 }
 
@@ -155,7 +154,7 @@ function phaseOf(pod: ApiObject): string {
   return textOf(valueAt(pod, 'status', 'phase'))
 }
 
-/** It ran to its end, or it was taken away by force. */
+/** Finished, or force-deleted. */
 function hasEnded(pod: ApiObject): boolean {
   if (['Succeeded', 'Failed'].includes(phaseOf(pod))) return true
   return pod.metadata.deletionTimestamp !== undefined && pod.metadata.deletionGracePeriodSeconds === 0

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aCluster, settled, statusOf } from '../cluster.fixture.ts'
+import { aCluster, flushImmediates, statusOf } from '../cluster.fixture.ts'
 import { type ApiObject, type Fields, listOf, recordOf } from '../json.ts'
 
 const jobsId = 'batch/jobs'
@@ -21,7 +21,7 @@ const aJob = (spec: Fields = {}): Fields => ({
 async function started(spec: Fields = {}) {
   const cluster = aCluster()
   cluster.create(jobsId, aJob(spec))
-  await settled()
+  await flushImmediates()
   const pods = () => cluster.store.list('/pods')
   const pod = (): ApiObject => {
     const [only] = pods()
@@ -45,16 +45,16 @@ async function started(spec: Fields = {}) {
         { status },
         { subresource: 'status', manager: 'kubelet' },
       )
-      await settled()
+      await flushImmediates()
     },
   }
 }
 
 test('a Job gets one Pod, known by its labels, its owner and its name', async t => {
-  const cloudState = await started()
-  t.after(cloudState.close)
-  const { metadata } = cloudState.pod()
-  const uid = cloudState.job().metadata.uid
+  const cluster = await started()
+  t.after(cluster.close)
+  const { metadata } = cluster.pod()
+  const uid = cluster.job().metadata.uid
   assert.match(metadata.name, /^j-[a-z0-9]{5}$/)
   assert.deepEqual(metadata.labels, {
     app: 'agent',
@@ -66,7 +66,7 @@ test('a Job gets one Pod, known by its labels, its owner and its name', async t 
   assert.deepEqual(metadata.ownerReferences, [
     { apiVersion: 'batch/v1', kind: 'Job', name: 'j', uid, controller: true, blockOwnerDeletion: true },
   ])
-  assert.deepEqual(statusOf(cloudState.job()), {
+  assert.deepEqual(statusOf(cluster.job()), {
     active: 1,
     ready: 0,
     startTime: '2026-01-01T00:00:00Z',
@@ -76,113 +76,113 @@ test('a Job gets one Pod, known by its labels, its owner and its name', async t 
 })
 
 test('a Pod that succeeds completes the Job', async t => {
-  const cloudState = await started()
-  t.after(cloudState.close)
-  cloudState.pass(5)
-  await cloudState.report({ phase: 'Succeeded' })
-  assert.deepEqual(cloudState.conditions(), [
+  const cluster = await started()
+  t.after(cluster.close)
+  cluster.advance(5)
+  await cluster.report({ phase: 'Succeeded' })
+  assert.deepEqual(cluster.conditions(), [
     'SuccessCriteriaMet=True CompletionsReached',
     'Complete=True CompletionsReached',
   ])
-  const { succeeded, completionTime, active } = statusOf(cloudState.job())
+  const { succeeded, completionTime, active } = statusOf(cluster.job())
   assert.deepEqual([succeeded, completionTime, active], [1, '2026-01-01T00:00:05Z', undefined])
-  assert.equal(cloudState.pods().length, 1)
+  assert.equal(cluster.pods().length, 1)
 })
 
 test('restart number L is one too many, and the Pod is deleted', async t => {
-  const cloudState = await started({ backoffLimit: 2 })
-  t.after(cloudState.close)
+  const cluster = await started({ backoffLimit: 2 })
+  t.after(cluster.close)
   const restarted = (restartCount: number) => ({ phase: 'Running', containerStatuses: [{ name: 'c', restartCount }] })
-  await cloudState.report(restarted(1))
-  assert.deepEqual(cloudState.conditions(), [])
-  await cloudState.report(restarted(2))
-  assert.deepEqual(cloudState.conditions(), ['FailureTarget=True BackoffLimitExceeded'])
-  assert.ok(cloudState.pod().metadata.deletionTimestamp)
-  cloudState.remove('/pods', cloudState.pod().metadata.name, { gracePeriodSeconds: 0 })
-  await settled()
-  assert.deepEqual(cloudState.conditions(), [
+  await cluster.report(restarted(1))
+  assert.deepEqual(cluster.conditions(), [])
+  await cluster.report(restarted(2))
+  assert.deepEqual(cluster.conditions(), ['FailureTarget=True BackoffLimitExceeded'])
+  assert.ok(cluster.pod().metadata.deletionTimestamp)
+  cluster.remove('/pods', cluster.pod().metadata.name, { gracePeriodSeconds: 0 })
+  await flushImmediates()
+  assert.deepEqual(cluster.conditions(), [
     'FailureTarget=True BackoffLimitExceeded',
     'Failed=True BackoffLimitExceeded',
   ])
-  assert.deepEqual(cloudState.pods(), [])
-  assert.equal(statusOf(cloudState.job())['failed'], 1)
+  assert.deepEqual(cluster.pods(), [])
+  assert.equal(statusOf(cluster.job())['failed'], 1)
 })
 
 test('with a limit of 0 the first restart is one too many', async t => {
-  const cloudState = await started({ backoffLimit: 0 })
-  t.after(cloudState.close)
-  await cloudState.report({ phase: 'Running', containerStatuses: [{ name: 'c', restartCount: 1 }] })
-  assert.deepEqual(cloudState.conditions(), ['FailureTarget=True BackoffLimitExceeded'])
+  const cluster = await started({ backoffLimit: 0 })
+  t.after(cluster.close)
+  await cluster.report({ phase: 'Running', containerStatuses: [{ name: 'c', restartCount: 1 }] })
+  assert.deepEqual(cluster.conditions(), ['FailureTarget=True BackoffLimitExceeded'])
 })
 
 test('a Job that takes too long fails, and its Pod goes', async t => {
-  const cloudState = await started({ activeDeadlineSeconds: 10 })
-  t.after(cloudState.close)
-  cloudState.pass(11)
-  await cloudState.report({ phase: 'Running' })
-  cloudState.remove('/pods', cloudState.pod().metadata.name, { gracePeriodSeconds: 0 })
-  await settled()
-  assert.deepEqual(cloudState.conditions(), ['FailureTarget=True DeadlineExceeded', 'Failed=True DeadlineExceeded'])
+  const cluster = await started({ activeDeadlineSeconds: 10 })
+  t.after(cluster.close)
+  cluster.advance(11)
+  await cluster.report({ phase: 'Running' })
+  cluster.remove('/pods', cluster.pod().metadata.name, { gracePeriodSeconds: 0 })
+  await flushImmediates()
+  assert.deepEqual(cluster.conditions(), ['FailureTarget=True DeadlineExceeded', 'Failed=True DeadlineExceeded'])
 })
 
 test('a Pod that is taken away is replaced only when it is gone, and not at once', async t => {
-  const cloudState = await started()
-  t.after(cloudState.close)
-  await cloudState.report({ phase: 'Running' })
-  const first = cloudState.pod().metadata.name
-  cloudState.remove('/pods', first)
-  await settled()
+  const cluster = await started()
+  t.after(cluster.close)
+  await cluster.report({ phase: 'Running' })
+  const first = cluster.pod().metadata.name
+  cluster.remove('/pods', first)
+  await flushImmediates()
   assert.deepEqual(
-    cloudState.pods().map(pod => pod.metadata.name),
+    cluster.pods().map(pod => pod.metadata.name),
     [first],
   )
-  cloudState.remove('/pods', first, { gracePeriodSeconds: 0 })
-  await settled()
-  assert.deepEqual(cloudState.pods(), [])
-  cloudState.pass(11)
-  cloudState.patch(jobsId, 'j', 'merge', { metadata: { labels: { touched: 'yes' } } })
-  await settled()
-  assert.notEqual(cloudState.pod().metadata.name, first)
-  assert.equal(statusOf(cloudState.job())['failed'], 1)
+  cluster.remove('/pods', first, { gracePeriodSeconds: 0 })
+  await flushImmediates()
+  assert.deepEqual(cluster.pods(), [])
+  cluster.advance(11)
+  cluster.patch(jobsId, 'j', 'merge', { metadata: { labels: { touched: 'yes' } } })
+  await flushImmediates()
+  assert.notEqual(cluster.pod().metadata.name, first)
+  assert.equal(statusOf(cluster.job())['failed'], 1)
 })
 
 test('a finished Job goes when its time has come', async t => {
-  const cloudState = await started({ ttlSecondsAfterFinished: 60 })
-  t.after(cloudState.close)
-  await cloudState.report({ phase: 'Succeeded' })
-  cloudState.patch(jobsId, 'j', 'merge', { metadata: { labels: { a: 'b' } } })
-  await settled()
-  assert.equal(cloudState.has(jobsId, 'j'), true)
-  cloudState.pass(61)
-  cloudState.patch(jobsId, 'j', 'merge', { metadata: { labels: { a: 'c' } } })
-  await settled()
-  assert.equal(cloudState.has(jobsId, 'j'), false)
-  assert.deepEqual(cloudState.pods(), [])
+  const cluster = await started({ ttlSecondsAfterFinished: 60 })
+  t.after(cluster.close)
+  await cluster.report({ phase: 'Succeeded' })
+  cluster.patch(jobsId, 'j', 'merge', { metadata: { labels: { a: 'b' } } })
+  await flushImmediates()
+  assert.equal(cluster.has(jobsId, 'j'), true)
+  cluster.advance(61)
+  cluster.patch(jobsId, 'j', 'merge', { metadata: { labels: { a: 'c' } } })
+  await flushImmediates()
+  assert.equal(cluster.has(jobsId, 'j'), false)
+  assert.deepEqual(cluster.pods(), [])
 })
 
 test('the Pods of a deleted Job go with it', async t => {
-  const cloudState = await started()
-  t.after(cloudState.close)
-  cloudState.remove(jobsId, 'j', { propagationPolicy: 'Background' })
-  await settled()
-  assert.equal(cloudState.has(jobsId, 'j'), false)
-  assert.ok(cloudState.pod().metadata.deletionTimestamp)
-  cloudState.remove('/pods', cloudState.pod().metadata.name, { gracePeriodSeconds: 0 })
-  await settled()
-  assert.deepEqual(cloudState.pods(), [])
+  const cluster = await started()
+  t.after(cluster.close)
+  cluster.remove(jobsId, 'j', { propagationPolicy: 'Background' })
+  await flushImmediates()
+  assert.equal(cluster.has(jobsId, 'j'), false)
+  assert.ok(cluster.pod().metadata.deletionTimestamp)
+  cluster.remove('/pods', cluster.pod().metadata.name, { gracePeriodSeconds: 0 })
+  await flushImmediates()
+  assert.deepEqual(cluster.pods(), [])
 })
 
 test('a suspended Job has no Pod', async t => {
-  const cloudState = await started({ suspend: true })
-  t.after(cloudState.close)
-  assert.deepEqual(cloudState.pods(), [])
-  assert.deepEqual(cloudState.conditions(), ['Suspended=True JobSuspended'])
+  const cluster = await started({ suspend: true })
+  t.after(cluster.close)
+  assert.deepEqual(cluster.pods(), [])
+  assert.deepEqual(cluster.conditions(), ['Suspended=True JobSuspended'])
 })
 
 test('what happened is told in Events', async t => {
-  const cloudState = await started()
-  t.after(cloudState.close)
-  await cloudState.report({ phase: 'Succeeded' })
-  const told = cloudState.store.list('/events').map(event => `${event['type']} ${event['reason']}`)
+  const cluster = await started()
+  t.after(cluster.close)
+  await cluster.report({ phase: 'Succeeded' })
+  const told = cluster.store.list('/events').map(event => `${event['type']} ${event['reason']}`)
   assert.deepEqual(told.sort(), ['Normal Completed', 'Normal SuccessfulCreate'])
 })

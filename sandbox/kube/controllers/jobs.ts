@@ -1,5 +1,5 @@
 /**
- * The Job controller: makes the Pod of a Job, counts how it ends, and deletes finished Jobs when their time has come.
+ * The Job controller: creates the Pod of a Job, counts results, and deletes finished Jobs after their TTL.
  */
 import { equalJson } from '../../../src/contract/json.ts'
 import { messageOf } from '../../../src/runtime/errors.ts'
@@ -7,10 +7,10 @@ import type { Log } from '../../../src/telemetry/log.ts'
 import { type ApiObject, type Fields, numberOf, recordOf, textOf } from '../json.ts'
 import type { Kinds } from '../kinds/kinds.ts'
 import { objectId, type Store } from '../objects/store.ts'
-import { targetFor, targetOfObject } from '../objects/targets.ts'
+import { targetFor, targetOfObject } from '../objects/target.ts'
 import type { Verbs } from '../objects/verbs.ts'
 import { recordEvent } from './events.ts'
-import { isFinishedJob, planJob, tracking } from './job-plan.ts'
+import { isFinishedJob, planJob, trackingFinalizer } from './job-plan.ts'
 
 const jobsId = 'batch/jobs'
 const podsId = '/pods'
@@ -30,31 +30,31 @@ export function startJobController({ store, kinds, verbs, now, log }: JobControl
   const failures = new Map<string, number>()
   let scheduled: NodeJS.Immediate | undefined
 
-  const look = (namespace: string, name: string) => {
+  const enqueue = (namespace: string, name: string) => {
     pending.set(objectId(namespace, name), { namespace, name })
-    scheduled ??= setImmediate(pass)
+    scheduled ??= setImmediate(processQueue)
   }
 
-  const lookAt = (namespace: string, name: string, time: number) => {
+  const enqueueAt = (namespace: string, name: string, time: number) => {
     const id = objectId(namespace, name)
     clearTimeout(timers.get(id))
     const wait = Math.min(Math.max(0, time - now().getTime()), 2 ** 31 - 1)
-    const timer = setTimeout(() => look(namespace, name), wait)
+    const timer = setTimeout(() => enqueue(namespace, name), wait)
     timer.unref()
     timers.set(id, timer)
   }
 
-  const notice = (kind: string, { metadata }: ApiObject, gone = false) => {
+  const handleChange = (kind: string, { metadata }: ApiObject, gone = false) => {
     const { namespace = '', uid = '' } = metadata
     if (gone) failures.delete(uid)
-    if (kind === jobsId) look(namespace, metadata.name)
+    if (kind === jobsId) enqueue(namespace, metadata.name)
     if (kind !== podsId) return
     const owner = metadata.ownerReferences?.find(one => one.controller === true && one.kind === 'Job')
-    if (owner) look(namespace, owner.name)
-    else if (metadata.finalizers?.includes(tracking)) look(namespace, '')
+    if (owner) enqueue(namespace, owner.name)
+    else if (metadata.finalizers?.includes(trackingFinalizer)) enqueue(namespace, '')
   }
 
-  const pass = () => {
+  const processQueue = () => {
     scheduled = undefined
     const jobs = [...pending.values()]
     pending.clear()
@@ -82,20 +82,20 @@ export function startJobController({ store, kinds, verbs, now, log }: JobControl
     if (!equalJson(plan.status, recordOf(job['status']))) {
       verbs.update(targetOfObject(kinds, jobsId, job, 'status'), { ...job, status: plan.status }, { manager })
     }
-    for (const pod of plan.release) release(pod)
-    for (const pod of plan.end) {
+    for (const pod of plan.podsToRelease) release(pod)
+    for (const pod of plan.podsToDelete) {
       verbs.remove(targetOfObject(kinds, podsId, pod))
-      tell(job, 'Normal', 'SuccessfulDelete', `Deleted pod: ${pod.metadata.name}`)
+      recordJobEvent(job, 'Normal', 'SuccessfulDelete', `Deleted pod: ${pod.metadata.name}`)
     }
     if (plan.createPod) createPod(job)
-    for (const { type, reason, message } of plan.events) tell(job, type, reason, message)
-    if (plan.againAt !== undefined) lookAt(namespace, name, plan.againAt)
+    for (const { type, reason, message } of plan.events) recordJobEvent(job, type, reason, message)
+    if (plan.recheckAt !== undefined) enqueueAt(namespace, name, plan.recheckAt)
   }
 
   const podsOf = ({ metadata: { namespace, uid } }: ApiObject): ApiObject[] =>
     podsIn(namespace).filter(pod => pod.metadata.ownerReferences?.some(one => one.controller && one.uid === uid))
 
-  /** Asked for at each step of each Job: a thousand Pods are not sorted for it. */
+  /** Unsorted: this runs at every step of every Job. */
   const podsIn = (namespace = ''): ApiObject[] =>
     [...store.all(podsId)].filter(pod => pod.metadata.namespace === namespace)
 
@@ -108,26 +108,26 @@ export function startJobController({ store, kinds, verbs, now, log }: JobControl
     const pod = verbs.create(
       target,
       {
-        metadata: { ...metadata, generateName: `${name}-`, ownerReferences: [owner], finalizers: [tracking] },
+        metadata: { ...metadata, generateName: `${name}-`, ownerReferences: [owner], finalizers: [trackingFinalizer] },
         spec: template['spec'],
       },
       { manager },
     )
-    tell(job, 'Normal', 'SuccessfulCreate', `Created pod: ${pod.metadata.name}`)
+    recordJobEvent(job, 'Normal', 'SuccessfulCreate', `Created pod: ${pod.metadata.name}`)
   }
 
   const release = (pod: ApiObject) => {
     const current = store.byUid(pod.metadata.uid ?? '')?.object
-    if (!current?.metadata.finalizers?.includes(tracking)) return
-    const finalizers = current.metadata.finalizers.filter(name => name !== tracking)
+    if (!current?.metadata.finalizers?.includes(trackingFinalizer)) return
+    const finalizers = current.metadata.finalizers.filter(name => name !== trackingFinalizer)
     const next = { ...current, metadata: { ...current.metadata, finalizers } }
     verbs.update(targetOfObject(kinds, podsId, current), next, { manager })
   }
 
-  /** Pods whose Job is gone are counted by nobody. */
+  /** Pods without a Job need no tracking. */
   const releaseOrphans = (namespace: string) => {
     for (const pod of podsIn(namespace)) {
-      if (!pod.metadata.finalizers?.includes(tracking)) continue
+      if (!pod.metadata.finalizers?.includes(trackingFinalizer)) continue
       const owner = pod.metadata.ownerReferences?.find(one => one.controller && one.kind === 'Job')
       const job = owner && store.byUid(owner.uid)?.object
       if (!job || job.metadata.deletionTimestamp) release(pod)
@@ -139,11 +139,11 @@ export function startJobController({ store, kinds, verbs, now, log }: JobControl
     if (ttl === undefined) return
     const { namespace = '', name, uid } = job.metadata
     const due = Date.parse(textOf(finished['lastTransitionTime'])) + numberOf(ttl) * 1000
-    if (due > now().getTime()) return lookAt(namespace, name, due)
+    if (due > now().getTime()) return enqueueAt(namespace, name, due)
     verbs.remove(targetOfObject(kinds, jobsId, job), { propagationPolicy: 'Foreground', ...(uid && { uid }) })
   }
 
-  const tell = (job: ApiObject, type: 'Normal' | 'Warning', reason: string, message: string) => {
+  const recordJobEvent = (job: ApiObject, type: 'Normal' | 'Warning', reason: string, message: string) => {
     try {
       recordEvent({ kinds, verbs, now }, job, { type, reason, message, component: 'job-controller' })
     } catch (error) {
@@ -151,8 +151,8 @@ export function startJobController({ store, kinds, verbs, now, log }: JobControl
     }
   }
 
-  const stop = store.subscribe(change => notice(change.kind, change.object, change.type === 'DELETED'))
-  for (const job of store.list(jobsId)) notice(jobsId, job)
+  const stop = store.subscribe(change => handleChange(change.kind, change.object, change.type === 'DELETED'))
+  for (const job of store.list(jobsId)) handleChange(jobsId, job)
   return {
     close() {
       stop()

@@ -1,5 +1,5 @@
 /**
- * What the API says it serves: the plain documents, and all of them in one for clients that ask for that.
+ * Discovery: API groups and resources as separate documents and as aggregated discovery.
  */
 
 import { reviews } from '../access/reviews.ts'
@@ -11,11 +11,11 @@ const subresourceVerbs = ['get', 'patch', 'update']
 
 interface Served {
   group: string
-  /** The preferred one is first. */
+  /** Preferred version first. */
   versions: string[]
 }
 
-/** Versions in the order that clients prefer them: stable before beta before alpha, higher first. */
+/** Sorts versions by preference: stable before beta before alpha, higher first. */
 export function byPriority(a: string, b: string): number {
   const [aStage, aMajor, aMinor] = rank(a)
   const [bStage, bMajor, bMinor] = rank(b)
@@ -85,7 +85,7 @@ export function resourceList(kinds: readonly Kind[], group: string, version: str
       verbs: itsVerbs,
     })),
   ])
-  const asked = reviews
+  const reviewResources = reviews
     .filter(review => review.group === group && version === 'v1')
     .map(({ plural, kind, namespaced }) => ({
       name: plural,
@@ -94,7 +94,7 @@ export function resourceList(kinds: readonly Kind[], group: string, version: str
       kind,
       verbs: ['create'],
     }))
-  const resources = [...stored, ...asked]
+  const resources = [...stored, ...reviewResources]
   if (resources.length === 0) return undefined
   return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: apiVersion(group, version), resources }
 }
@@ -106,7 +106,7 @@ function subresources(kind: Kind, version: KindVersion): [string, string[]][] {
   return found
 }
 
-/** Aggregated discovery: of the core group alone (`/api`), or of all others (`/apis`). */
+/** Aggregated discovery of the core group (`/api`) or of all other groups (`/apis`). */
 export function aggregated(kinds: readonly Kind[], core: boolean, version: string): Fields {
   const groups = servedGroups(kinds).filter(served => (served.group === '') === core)
   return {

@@ -1,9 +1,10 @@
 /**
- * Answers that depend on what is served, not on what is stored: discovery, OpenAPI and the version.
+ * Documents about the API itself: discovery, OpenAPI and the server version.
  */
+
+import { noSuchPath } from '../api-errors.ts'
 import type { Cluster } from '../cluster.ts'
-import { noSuchPath } from '../failures.ts'
-import type { Form } from '../http/requests.ts'
+import type { ResponseFormat } from '../http/requests.ts'
 import { aggregated, apiVersions, groupDocument, groupList, resourceList } from './discovery.ts'
 import { openApiDocument, openApiIndex } from './openapi.ts'
 import { openApiV2 } from './openapi-v2.ts'
@@ -25,8 +26,8 @@ export interface Document {
   type?: string
 }
 
-/** The document at a path, or undefined where objects begin. */
-export function documentAt(steps: readonly string[], form: Form, cluster: Cluster): Document | undefined {
+/** The document at a path; undefined for paths of objects. */
+export function documentAt(steps: readonly string[], form: ResponseFormat, cluster: Cluster): Document | undefined {
   const [root, ...rest] = steps
   if (root === 'openapi') return openApi(rest, cluster)
   const isCore = root === 'api'

@@ -1,6 +1,6 @@
 /**
- * OpenAPI v2 in protobuf, which is what kubectl before 1.27 reads: to check fields by itself, to explain, and to learn
- * that dry runs are served.
+ * OpenAPI v2 in protobuf, which kubectl before 1.27 needs: for client-side validation, for `explain`, and to detect support for
+ * dry runs.
  */
 import { Buffer } from 'node:buffer'
 import { boolField, bytesField, textField } from '../http/protobuf-wire.ts'
@@ -51,7 +51,7 @@ function named(number: number, name: string, value: Buffer): Buffer {
   return bytesField(number, textField(1, name), bytesField(2, value))
 }
 
-/** Extensions are YAML, and JSON is YAML. */
+/** The value of an extension is YAML, so JSON is valid. */
 function extension(number: number, name: string, value: unknown): Buffer {
   return named(number, name, textField(2, JSON.stringify(value)))
 }
@@ -83,8 +83,8 @@ function definition(kind: Kind, version: KindVersion, types: Map<string, Buffer>
   ])
 }
 
-/** A type of the table is a reference; what it refers to is added to `types`. */
-function referring(schema: Schema, types: Map<string, Buffer>): Buffer {
+/** Built-in types become references; adds their definitions to `types`. */
+function withReference(schema: Schema, types: Map<string, Buffer>): Buffer {
   const name = typeName(schema)
   if (name === undefined) return schemaBytes(schema, types)
   if (!types.has(name)) {
@@ -97,8 +97,8 @@ function referring(schema: Schema, types: Map<string, Buffer>): Buffer {
 function schemaBytes(given: Schema, types: Map<string, Buffer>): Buffer {
   const { schema } = field
   const { properties, items, additionalProperties: further } = given
-  const isEither = given['x-kubernetes-int-or-string']
-  const [type, format] = isEither ? ['string', 'int-or-string'] : [given.type, given.format]
+  const isIntOrString = given['x-kubernetes-int-or-string']
+  const [type, format] = isIntOrString ? ['string', 'int-or-string'] : [given.type, given.format]
   const parts: Buffer[] = []
   if (format) parts.push(textField(schema.format, format))
   if (given.description) parts.push(textField(schema.description, given.description))
@@ -106,13 +106,13 @@ function schemaBytes(given: Schema, types: Map<string, Buffer>): Buffer {
   for (const name of given.required ?? []) parts.push(textField(schema.required, name))
   if (type) parts.push(bytesField(schema.type, textField(1, type)))
   if (further === true) parts.push(bytesField(schema.additionalProperties, boolField(2, true)))
-  else if (further) parts.push(bytesField(schema.additionalProperties, bytesField(1, referring(further, types))))
+  else if (further) parts.push(bytesField(schema.additionalProperties, bytesField(1, withReference(further, types))))
   for (const name of ['x-kubernetes-patch-strategy', 'x-kubernetes-patch-merge-key'] as const) {
     if (given[name]) parts.push(extension(schema.extension, name, given[name]))
   }
-  if (items) parts.push(bytesField(schema.items, bytesField(1, referring(items, types))))
+  if (items) parts.push(bytesField(schema.items, bytesField(1, withReference(items, types))))
   if (properties && !given['x-kubernetes-preserve-unknown-fields']) {
-    const inner = Object.entries(properties).map(([name, one]) => named(1, name, referring(one, types)))
+    const inner = Object.entries(properties).map(([name, one]) => named(1, name, withReference(one, types)))
     parts.push(bytesField(schema.properties, ...inner))
   }
   return Buffer.concat(parts)

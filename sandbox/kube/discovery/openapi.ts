@@ -1,8 +1,8 @@
 /**
- * OpenAPI v3 of what is served: the schemas of custom kinds as their CRDs say them, and which options a PATCH takes.
+ * OpenAPI v3 documents: schemas of custom resources from their CRDs, and the options of a PATCH.
  *
- * kubectl reads from it whether the server checks fields and dry runs by itself, and `kubectl explain` reads the schemas.
- * Built-in types are told by their fields, without words about them. A document is made anew for whoever asks.
+ * kubectl reads from them whether the server validates fields and supports dry runs; `kubectl explain` shows the schemas.
+ * Fields of built-in types have no descriptions. Documents are generated per request.
  */
 
 import type { Fields } from '../json.ts'
@@ -31,7 +31,7 @@ export function openApiDocument(kinds: readonly Kind[], group: string, version: 
   const schemas: Fields = {}
   for (const { kind, version } of served) {
     schemas[schemaName(kind, version)] = {
-      ...referring(describedSchema(version), schemas),
+      ...withReferences(describedSchema(version), schemas),
       'x-kubernetes-group-version-kind': [gvk(kind, version)],
     }
   }
@@ -43,8 +43,8 @@ export function openApiDocument(kinds: readonly Kind[], group: string, version: 
   }
 }
 
-/** The schema with types of the table as references; what they refer to is added to `schemas`. */
-function referring(schema: Schema, schemas: Fields): Fields {
+/** Replaces built-in types by references; adds their definitions to `schemas`. */
+function withReferences(schema: Schema, schemas: Fields): Fields {
   const name = typeName(schema)
   if (name === undefined) return { ...schema, ...innerOf(schema, schemas) }
   if (!schemas[name]) {
@@ -55,22 +55,22 @@ function referring(schema: Schema, schemas: Fields): Fields {
 }
 
 function innerOf({ properties, items, additionalProperties: further }: Schema, schemas: Fields): Fields {
-  const fields = Object.entries(properties ?? {}).map(([name, field]) => [name, referring(field, schemas)])
+  const fields = Object.entries(properties ?? {}).map(([name, field]) => [name, withReferences(field, schemas)])
   return {
     ...(properties && { properties: Object.fromEntries(fields) }),
-    ...(items && { items: referring(items, schemas) }),
-    ...(typeof further === 'object' && { additionalProperties: referring(further, schemas) }),
+    ...(items && { items: withReferences(items, schemas) }),
+    ...(typeof further === 'object' && { additionalProperties: withReferences(further, schemas) }),
   }
 }
 
-/** What every object has is explained in the same words. */
+/** Adds descriptions of apiVersion and kind. */
 export function describedSchema({ schema = {} }: KindVersion): Schema {
   return {
     ...schema,
     properties: {
       ...schema.properties,
-      apiVersion: { type: 'string', description: 'The version of the schema that this object is written in.' },
-      kind: { type: 'string', description: 'The kind of this object.' },
+      apiVersion: { type: 'string', description: 'API version of this object.' },
+      kind: { type: 'string', description: 'Kind of this object.' },
     },
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What `kubectl get` shows of the built-in kinds, column by column.
+ * Printer columns of the built-in kinds, as `kubectl get` shows them.
  */
 import { type ApiObject, isRecord, listOf, numberOf, recordOf, textOf, valueAt } from '../json.ts'
 import type { Column } from '../kinds/kinds.ts'
@@ -24,7 +24,7 @@ const name = column('Name', object => object.metadata.name)
 const age = column('Age', (object, now) => since(object.metadata.creationTimestamp, now))
 const createdAt = column('Created At', object => object.metadata.creationTimestamp ?? '<unknown>', 0, 'date')
 
-/** A time as kubectl says how long ago it was. */
+/** Time since then, in the format of kubectl. */
 export function since(time: string | undefined, now: Date): string {
   const from = Date.parse(time ?? '')
   return Number.isNaN(from) ? '<unknown>' : duration(now.getTime() - from)
@@ -54,9 +54,9 @@ function two(first: number, a: string, second: number, b: string): string {
 function nodeStatus(node: ApiObject): string {
   const ready = listOf(valueAt(node, 'status', 'conditions')).find(one => recordOf(one)['type'] === 'Ready')
   const status = recordOf(ready)['status']
-  const words = [status === 'True' ? 'Ready' : ready ? 'NotReady' : 'Unknown']
-  if (valueAt(node, 'spec', 'unschedulable') === true) words.push('SchedulingDisabled')
-  return words.join(',')
+  const states = [status === 'True' ? 'Ready' : ready ? 'NotReady' : 'Unknown']
+  if (valueAt(node, 'spec', 'unschedulable') === true) states.push('SchedulingDisabled')
+  return states.join(',')
 }
 
 function nodeRoles(node: ApiObject): string {
@@ -82,16 +82,16 @@ function podReady(pod: ApiObject): string {
 
 function podStatus(pod: ApiObject): string {
   const status = recordOf(pod['status'])
-  let said = textOf(status['reason']) || textOf(status['phase']) || 'Unknown'
+  let shown = textOf(status['reason']) || textOf(status['phase']) || 'Unknown'
   for (const container of containerStatuses(pod).reverse()) {
     const { waiting, terminated } = recordOf(container['state'])
     const reason = textOf(recordOf(waiting)['reason']) || textOf(recordOf(terminated)['reason'])
-    if (reason) said = reason
-    else if (isRecord(terminated)) said = `ExitCode:${numberOf(terminated['exitCode'])}`
+    if (reason) shown = reason
+    else if (isRecord(terminated)) shown = `ExitCode:${numberOf(terminated['exitCode'])}`
   }
   return pod.metadata.deletionTimestamp && !['Succeeded', 'Failed'].includes(textOf(status['phase']))
     ? 'Terminating'
-    : said
+    : shown
 }
 
 function podRestarts(pod: ApiObject, now: Date): string {

@@ -1,57 +1,40 @@
 /**
- * One request in, one answer out: the routes of the API over a cluster, without sockets or certificates.
+ * Request handler of the API server: routes requests to the cluster. Independent of sockets and TLS.
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { stringify as toYaml } from 'yaml'
 import { messageOf } from '../../../src/runtime/errors.ts'
-import type { Log } from '../../../src/telemetry/log.ts'
-import { checkRight, userOf, wishOf } from '../access/rbac.ts'
-import { reviewAt, reviewed } from '../access/reviews.ts'
-import type { Cluster } from '../cluster.ts'
-import { documentAt, serverVersion } from '../discovery/documents.ts'
+import { attributesOf, authorize, userOf } from '../access/rbac.ts'
+import { createReview, reviewAt } from '../access/reviews.ts'
 import {
-  ApiFailure,
+  ApiError,
   methodNotAllowed,
   noSuchPath,
   noSuchResource,
   notAcceptable,
   notFound,
-  nowhere,
+  pathNotServed,
   type Status,
   unauthorized,
-} from '../failures.ts'
+} from '../api-errors.ts'
+import { documentAt, serverVersion } from '../discovery/documents.ts'
 import { type ApiObject, recordOf } from '../json.ts'
 import { kindId } from '../kinds/kinds.ts'
-import type { Target, WriteOptions } from '../objects/admission.ts'
-import { selected } from '../objects/watch.ts'
+import type { WriteOptions } from '../objects/admission.ts'
+import type { Target } from '../objects/target.ts'
+import { selectObjects } from '../objects/watch.ts'
+import type { HandlerOptions, RequestContext } from './context.ts'
 import { servePodLog } from './logs.ts'
 import { deleteOptions, isSet, listQuery, writeOptions } from './options.ts'
-import { type Form, formOf, offered, patchType, readBody, targetOf } from './requests.ts'
-import { type Answering, listText, oneText, reached } from './responses.ts'
+import { patchType, readBody, responseFormat, responseTypes, targetOf } from './requests.ts'
+import { checkReached, listText, objectText, type ResponseOptions } from './responses.ts'
 import { serveWatch } from './watch-stream.ts'
-
-export type PodLogs = (namespace: string, name: string) => string | undefined
-
-export interface HandlerOptions {
-  cluster: Cluster
-  token: string
-  log: Log
-  podLogs: PodLogs
-}
-
-/** What is known of a request once its head is read. */
-export interface Asked {
-  request: IncomingMessage
-  response: ServerResponse
-  path: string
-  query: URLSearchParams
-  form: Form
-}
 
 export function createHandler(options: HandlerOptions): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     handle(options, request, response).catch(error => {
-      if (!(error instanceof ApiFailure)) {
+      if (!(error instanceof ApiError)) {
         options.log.error('request failed', { method: request.method, url: request.url, error: messageOf(error) })
       }
       fail(response, error)
@@ -62,28 +45,34 @@ export function createHandler(options: HandlerOptions): (request: IncomingMessag
 async function handle(options: HandlerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [path = '/', search = ''] = (request.url ?? '/').split('?')
   const query = new URLSearchParams(search)
-  const asked: Asked = { request, response, path, query, form: formOf(request.headers.accept ?? '', query) }
-  if (open(asked)) return
+  const context: RequestContext = {
+    request,
+    response,
+    path,
+    query,
+    format: responseFormat(request.headers.accept ?? '', query),
+  }
+  if (servePublicPath(context)) return
   const { token } = options
   if (request.headers.authorization !== `Bearer ${token}`) throw unauthorized()
   const { kinds, store } = options.cluster
   const user = userOf(request.headers)
   const steps = path.split('/').filter(step => step !== '')
-  const { text, type } = documentAt(steps, asked.form, options.cluster) ?? {}
+  const { text, type } = documentAt(steps, context.format, options.cluster) ?? {}
   if (text !== undefined) return send(response, 200, type ? text : `${text}\n`, type)
-  const review = reviewAt(steps)
-  if (review) {
+  const reviewKind = reviewAt(steps)
+  if (reviewKind) {
     if (request.method !== 'POST') throw methodNotAllowed()
-    return sendJson(response, 201, reviewed(review, recordOf(await readBody(request)), { store, user, token }))
+    return sendJson(response, 201, createReview(reviewKind, recordOf(await readBody(request)), { store, user, token }))
   }
   if (steps[0] !== 'api' && steps[0] !== 'apis') throw noSuchPath()
   const target = targetOf(path, kinds)
-  checkRight(store, user, wishOf(request.method ?? '', isSet(query, 'watch'), target), target)
-  return serve(asked, options, target)
+  authorize(store, user, attributesOf(request.method ?? '', isSet(query, 'watch'), target), target)
+  return serve(context, options, target)
 }
 
-/** What anybody may ask. */
-function open({ path, query, request, response }: Asked): boolean {
+/** Paths that need no token. */
+function servePublicPath({ path, query, request, response }: RequestContext): boolean {
   if (path === '/version') sendJson(response, 200, serverVersion)
   else if (/^\/(healthz|readyz|livez)(\/|$)/.test(path)) {
     const text = isSet(query, 'verbose') ? `[+]ping ok\n${path.split('/')[1]} check passed\n` : 'ok'
@@ -93,72 +82,82 @@ function open({ path, query, request, response }: Asked): boolean {
   return true
 }
 
-async function serve(asked: Asked, options: HandlerOptions, target: Target): Promise<void> {
-  const { request, query } = asked
+async function serve(context: RequestContext, options: HandlerOptions, target: Target): Promise<void> {
+  const { request, query } = context
   if (target.subresource !== undefined) checkSubresource(target, request.method ?? '')
-  if (target.subresource === 'log') return servePodLog(asked, options, target)
-  if (!asked.form.type) throw notAcceptable(offered)
-  if (target.name === '') return serveCollection(asked, options, target)
+  if (target.subresource === 'log') return servePodLog(context, options, target)
+  if (!context.format.type) throw notAcceptable(responseTypes)
+  if (target.name === '') return serveCollection(context, options, target)
   const { verbs, store } = options.cluster
-  const answering = answeringOf(asked, options, target)
+  const responseOptions = responseOptionsFor(context, options, target)
   switch (request.method) {
     case 'GET':
-      reached(query.get('resourceVersion') ?? '', store)
-      return sendObject(asked, 200, verbs.get(target), answering)
+      checkReached(query.get('resourceVersion') ?? '', store)
+      return sendObject(context, 200, verbs.get(target), responseOptions)
     case 'PUT': {
-      const { object, created } = verbs.update(target, await readBody(request), writing(asked))
-      return sendObject(asked, created ? 201 : 200, object, answering)
+      const { object, created } = verbs.update(target, await readBody(request), writeOptionsOf(context))
+      return sendObject(context, created ? 201 : 200, object, responseOptions)
     }
     case 'PATCH': {
       const type = patchType(request.headers['content-type'] ?? '', target.kind.custom)
-      const named = { ...writing(asked), force: query.get('force') === 'true' }
-      if (type === 'apply' && !query.get('fieldManager')) named.manager = ''
-      const { object, created } = verbs.patch(target, type, await readBody(request), named)
-      return sendObject(asked, created ? 201 : 200, object, answering)
+      const options = { ...writeOptionsOf(context), force: query.get('force') === 'true' }
+      if (type === 'apply' && !query.get('fieldManager')) options.manager = ''
+      const { object, created } = verbs.patch(target, type, await readBody(request), options)
+      return sendObject(context, created ? 201 : 200, object, responseOptions)
     }
     case 'DELETE': {
       const result = verbs.remove(target, deleteOptions(query, await readBody(request)))
-      if (isStatus(result)) return sendJson(asked.response, 200, result)
-      return sendObject(asked, 200, result, { ...answering, form: { ...answering.form, as: 'plain' } })
+      if (isStatus(result)) return sendJson(context.response, 200, result)
+      return sendObject(context, 200, result, {
+        ...responseOptions,
+        format: { ...responseOptions.format, as: 'plain' },
+      })
     }
     default:
       throw methodNotAllowed()
   }
 }
 
-async function serveCollection(asked: Asked, options: HandlerOptions, target: Target): Promise<void> {
-  const { request, query } = asked
+async function serveCollection(context: RequestContext, options: HandlerOptions, target: Target): Promise<void> {
+  const { request, query } = context
   const { verbs, store } = options.cluster
-  const answering = answeringOf(asked, options, target)
+  const responseOptions = responseOptionsFor(context, options, target)
   switch (request.method) {
     case 'GET': {
       const list = listQuery(query, target)
-      if (list.watch) return serveWatch(asked, options, target, list, answering)
-      return sendText(asked, 200, listText(store, target.namespace, list, answering))
+      if (list.watch) return serveWatch(context, options, target, list, responseOptions)
+      return sendText(context, 200, listText(store, target.namespace, list, responseOptions))
     }
     case 'POST': {
       if (target.kind.namespaced && target.namespace === undefined) {
         throw target.kind.custom ? noSuchPath() : methodNotAllowed()
       }
-      const object = verbs.create(target, await readBody(request), writing(asked))
-      return sendObject(asked, 201, object, answering)
+      const object = verbs.create(target, await readBody(request), writeOptionsOf(context))
+      return sendObject(context, 201, object, responseOptions)
     }
     case 'DELETE': {
       const remove = deleteOptions(query, await readBody(request))
       const list = listQuery(query, target)
-      const text = listText(store, target.namespace, list, { ...answering, form: { ...asked.form, as: 'plain' } })
-      const found = selected(store, { kind: kindId(target.kind), namespace: target.namespace, matches: list.matches })
+      const text = listText(store, target.namespace, list, {
+        ...responseOptions,
+        format: { ...context.format, as: 'plain' },
+      })
+      const found = selectObjects(store, {
+        kind: kindId(target.kind),
+        namespace: target.namespace,
+        matches: list.matches,
+      })
       for (const { metadata } of found) {
         verbs.remove({ ...target, namespace: metadata.namespace, name: metadata.name }, remove)
       }
-      return sendText(asked, 200, text)
+      return sendText(context, 200, text)
     }
     default:
       throw methodNotAllowed()
   }
 }
 
-function writing({ request, response, query }: Asked): WriteOptions {
+function writeOptionsOf({ request, response, query }: RequestContext): WriteOptions {
   const { method = '', headers } = request
   return writeOptions(method, query, headers['user-agent'] ?? '', text => warn(response, text))
 }
@@ -174,20 +173,24 @@ function checkSubresource({ kind, version, name, subresource }: Target, method: 
   throw kind.custom ? notFound(kind, name) : noSuchResource()
 }
 
-function answeringOf({ form }: Asked, { cluster }: HandlerOptions, { kind, version }: Target): Answering {
-  return { kind, version, form, now: cluster.now() }
+function responseOptionsFor(
+  { format: form }: RequestContext,
+  { cluster }: HandlerOptions,
+  { kind, version }: Target,
+): ResponseOptions {
+  return { kind, version, format: form, now: cluster.now() }
 }
 
 function isStatus(result: ApiObject | Status): result is Status {
   return result.kind === 'Status'
 }
 
-function sendObject(asked: Asked, code: number, object: ApiObject, answering: Answering): void {
-  sendText(asked, code, oneText(object, answering))
+function sendObject(context: RequestContext, code: number, object: ApiObject, responseOptions: ResponseOptions): void {
+  sendText(context, code, objectText(object, responseOptions))
 }
 
-/** What was written as JSON, in the language that was asked for. */
-function sendText({ response, form }: Asked, code: number, text: string): void {
+/** Converts JSON text to the requested media type. */
+function sendText({ response, format: form }: RequestContext, code: number, text: string): void {
   if (form.type === 'yaml') send(response, code, toYaml(JSON.parse(text)), 'application/yaml')
   else send(response, code, `${text}\n`)
 }
@@ -202,11 +205,11 @@ function fail(response: ServerResponse, error: unknown): void {
     response.destroy()
     return
   }
-  if (error instanceof ApiFailure && error.status.reason === nowhere) {
+  if (error instanceof ApiError && error.status.reason === pathNotServed) {
     send(response, 404, '404 page not found\n', 'text/plain; charset=utf-8')
     return
   }
-  const failure = error instanceof ApiFailure ? error : new ApiFailure(500, 'InternalError', messageOf(error))
+  const failure = error instanceof ApiError ? error : new ApiError(500, 'InternalError', messageOf(error))
   const { retryAfterSeconds } = failure.status.details ?? {}
   if (retryAfterSeconds !== undefined) response.setHeader('retry-after', retryAfterSeconds)
   sendJson(response, failure.status.code ?? 500, failure.status)
@@ -216,7 +219,7 @@ function sendJson(response: ServerResponse, code: number, body: unknown): void {
   send(response, code, `${JSON.stringify(body)}\n`)
 }
 
-export function send(response: ServerResponse, code: number, text: string | Buffer, type = 'application/json'): void {
+function send(response: ServerResponse, code: number, text: string | Buffer, type = 'application/json'): void {
   response.writeHead(code, {
     'content-type': type,
     'content-length': Buffer.byteLength(text),

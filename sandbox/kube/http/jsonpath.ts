@@ -1,5 +1,5 @@
 /**
- * JSONPath as printer columns use it: fields, indexes, wildcards and filters like `[?(@.type=="Ready")]`.
+ * JSONPath of printer columns: fields, indexes, wildcards and filters such as `[?(@.type=="Ready")]`.
  */
 import { isRecord } from '../json.ts'
 
@@ -29,7 +29,7 @@ function parse(text: string): Step[] {
   while (reader.lastIndex < source.length) {
     const at = reader.lastIndex
     const found = reader.exec(source)
-    if (!found) throw new Error(`the JSON path ${text} cannot be read from position ${at}`)
+    if (!found) throw new Error(`invalid JSONPath ${text}: syntax error at position ${at}`)
     const [, dotted, filter, single, double, index, all] = found
     const name = dotted ?? single ?? double
     if (filter !== undefined) steps.push(filtered(filter))
@@ -57,8 +57,8 @@ function filtered(text: string): Step {
   const [, left = '', sign, right = ''] = /^\s*@(.*?)\s*(?:(==|!=|<=|>=|<|>)\s*(.+?))?\s*$/.exec(text) ?? []
   const path = jsonPath(left)
   if (!sign) return values => values.flatMap(members).filter(item => path(item).length > 0)
-  const wanted = literal(right)
-  return values => values.flatMap(members).filter(item => path(item).some(value => holds(value, sign, wanted)))
+  const expected = literal(right)
+  return values => values.flatMap(members).filter(item => path(item).some(value => holds(value, sign, expected)))
 }
 
 function members(value: unknown): unknown[] {
@@ -73,11 +73,11 @@ function literal(text: string): unknown {
   return Number(text)
 }
 
-function holds(value: unknown, sign: string, wanted: unknown): boolean {
-  if (sign === '==') return value === wanted
-  if (sign === '!=') return value !== wanted
-  if (typeof value !== 'number' || typeof wanted !== 'number') return false
-  if (sign === '<') return value < wanted
-  if (sign === '<=') return value <= wanted
-  return sign === '>' ? value > wanted : value >= wanted
+function holds(value: unknown, sign: string, expected: unknown): boolean {
+  if (sign === '==') return value === expected
+  if (sign === '!=') return value !== expected
+  if (typeof value !== 'number' || typeof expected !== 'number') return false
+  if (sign === '<') return value < expected
+  if (sign === '<=') return value <= expected
+  return sign === '>' ? value > expected : value >= expected
 }

@@ -1,17 +1,22 @@
 /**
- * The log of a Pod, as whoever runs the Pods hands it over.
+ * The log subresource of a Pod, with `follow` and `tailLines`.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
-import { badRequest } from '../failures.ts'
+import { badRequest } from '../api-errors.ts'
 import { isFinished } from '../kinds/pods.ts'
-import type { Target } from '../objects/admission.ts'
-import type { Asked, HandlerOptions } from './handler.ts'
+import type { Target } from '../objects/target.ts'
+import type { HandlerOptions, RequestContext } from './context.ts'
 import { isSet } from './options.ts'
 
-const lookEvery = 100
+const pollMs = 100
 
-export async function servePodLog(asked: Asked, { cluster, podLogs }: HandlerOptions, target: Target): Promise<void> {
-  const { response, query } = asked
+export async function servePodLog(
+  context: RequestContext,
+  { cluster, podLogs }: HandlerOptions,
+  target: Target,
+): Promise<void> {
+  const { response, query } = context
   const { namespace = '', name } = target
   const pod = { ...target, subresource: undefined }
   cluster.verbs.get(pod)
@@ -20,16 +25,16 @@ export async function servePodLog(asked: Asked, { cluster, podLogs }: HandlerOpt
   if (all === undefined) throw badRequest(`container in pod "${name}" is waiting to start: ContainerCreating`)
   response.writeHead(200, { 'content-type': 'text/plain' })
   response.write(lastLines(all, query.get('tailLines')))
-  let told = all.length
-  const goesOn = () => isSet(query, 'follow') && !response.destroyed
-  while (goesOn()) {
+  let sent = all.length
+  const follows = () => isSet(query, 'follow') && !response.destroyed
+  while (follows()) {
     const current = cluster.store.get('/pods', namespace, name)
     const ended = !current || isFinished(current)
     const now = read() ?? ''
-    if (now.length > told) response.write(now.slice(told))
-    told = now.length
+    if (now.length > sent) response.write(now.slice(sent))
+    sent = now.length
     if (ended) break
-    await sleep(lookEvery)
+    await sleep(pollMs)
   }
   response.end()
 }

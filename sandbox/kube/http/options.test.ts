@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aCluster, refusal } from '../cluster.fixture.ts'
-import { targetFor } from '../objects/targets.ts'
+import { aCluster, rejectionOf } from '../cluster.fixture.ts'
+import { targetFor } from '../objects/target.ts'
 import { deleteOptions, listQuery, writeOptions } from './options.ts'
 
 const cluster = aCluster()
@@ -55,7 +55,7 @@ const refused: Record<string, [read: (query: URLSearchParams) => unknown, words:
 
 for (const [query, [read, words]] of Object.entries(refused)) {
   test(`${query} is refused rather than overlooked`, () => {
-    const { code, message } = refusal(() => read(new URLSearchParams(query)))
+    const { code, message } = rejectionOf(() => read(new URLSearchParams(query)))
     assert.ok(code === 422 || code === 400)
     assert.match(message ?? '', words)
   })

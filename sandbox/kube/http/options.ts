@@ -1,13 +1,14 @@
 /**
- * The options of a request, read from its query and its body: those of lists and watches, of writes, and of deletions.
+ * Options of a request, from its query and its body: ListOptions, the options of writes, and DeleteOptions.
  *
- * What is not understood is refused: a misspelt dry run must never write.
+ * Invalid values are rejected: a misspelt dry run must never write.
  */
 
-import { badRequest, type FieldError, fieldError, wrongOptions } from '../failures.ts'
+import { badRequest, type FieldError, fieldError, invalidOptions } from '../api-errors.ts'
 import { recordOf, textOf } from '../json.ts'
-import type { Target, WriteOptions } from '../objects/admission.ts'
+import type { WriteOptions } from '../objects/admission.ts'
 import { fieldSelector, labelSelector, type Matcher } from '../objects/selectors.ts'
+import type { Target } from '../objects/target.ts'
 import type { DeleteOptions } from '../objects/verbs.ts'
 
 export interface ListQuery {
@@ -27,20 +28,20 @@ export function listQuery(query: URLSearchParams, target: Target): ListQuery {
   const fields = query.get('fieldSelector')
   const byLabels = labels ? labelSelector(labels) : undefined
   const byFields = fields ? fieldSelector(fields, target.kind, target.kind.selectableFields) : undefined
-  const read: ListQuery = {
+  const options: ListQuery = {
     matches: object => (byLabels?.(object) ?? true) && (byFields?.(object) ?? true),
     watch: isSet(query, 'watch'),
     resourceVersion: query.get('resourceVersion') ?? '',
     resourceVersionMatch: query.get('resourceVersionMatch') ?? '',
-    limit: wholeNumber(query, 'limit') ?? 0,
+    limit: integerParameter(query, 'limit') ?? 0,
     continue: query.get('continue') ?? '',
-    timeoutSeconds: wholeNumber(query, 'timeoutSeconds') || undefined,
+    timeoutSeconds: integerParameter(query, 'timeoutSeconds') || undefined,
     bookmarks: isSet(query, 'allowWatchBookmarks'),
     sendInitialEvents: isSet(query, 'sendInitialEvents'),
   }
-  const errors = read.watch ? watchErrors(read) : listErrors(read)
-  if (errors.length > 0) throw wrongOptions('ListOptions', errors)
-  return read
+  const errors = options.watch ? watchErrors(options) : listErrors(options)
+  if (errors.length > 0) throw invalidOptions('ListOptions', errors)
+  return options
 }
 
 function listErrors({
@@ -83,7 +84,7 @@ export function isSet(query: URLSearchParams, name: string): boolean {
   return value !== null && value !== 'false' && value !== '0'
 }
 
-function wholeNumber(query: URLSearchParams, name: string): number | undefined {
+function integerParameter(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
   if (!text) return undefined
   if (!/^-?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`)
@@ -99,7 +100,7 @@ export function versionNumber(text: string): number | undefined {
 
 const writeKinds: Record<string, string> = { POST: 'CreateOptions', PUT: 'UpdateOptions', PATCH: 'PatchOptions' }
 
-/** The manager is named, or is the program that asks; for apply it has to be named. */
+/** The field manager is named, or the first part of the user agent. Apply requires a name. */
 export function writeOptions(
   method: string,
   query: URLSearchParams,
@@ -112,7 +113,7 @@ export function writeOptions(
   if (!isValidation(fieldValidation)) {
     errors.push(fieldError.unsupported('fieldValidation', fieldValidation, ['', 'Ignore', 'Strict', 'Warn']))
   }
-  if (errors.length > 0) throw wrongOptions(writeKinds[method] ?? 'UpdateOptions', errors)
+  if (errors.length > 0) throw invalidOptions(writeKinds[method] ?? 'UpdateOptions', errors)
   return {
     manager: query.get('fieldManager') || userAgent.split('/')[0]?.slice(0, 128) || 'unknown',
     dryRun,
@@ -130,26 +131,26 @@ function dryRunOf(values: readonly string[], errors: FieldError[]): boolean {
   return values.length > 0
 }
 
-/** Options of a deletion come in the query or in the body. */
+/** DeleteOptions come in the query or in the body. */
 export function deleteOptions(query: URLSearchParams, body: unknown): DeleteOptions {
   const given = recordOf(body)
   const preconditions = recordOf(given['preconditions'])
   const grace = query.get('gracePeriodSeconds') ?? given['gracePeriodSeconds']
   const orphan = query.get('orphanDependents') ?? given['orphanDependents']
-  const asked = query.get('propagationPolicy') ?? given['propagationPolicy']
+  const requested = query.get('propagationPolicy') ?? given['propagationPolicy']
   const errors: FieldError[] = []
   const dryRun = dryRunOf(
     [...query.getAll('dryRun'), ...(Array.isArray(given['dryRun']) ? given['dryRun'].map(textOf) : [])],
     errors,
   )
-  if (asked && !isPolicy(asked)) {
-    errors.push(fieldError.unsupported('propagationPolicy', asked, ['Foreground', 'Background', 'Orphan', 'nil']))
-  } else if (asked && orphan !== undefined && orphan !== null) {
+  if (requested && !isPolicy(requested)) {
+    errors.push(fieldError.unsupported('propagationPolicy', requested, ['Foreground', 'Background', 'Orphan', 'nil']))
+  } else if (requested && orphan !== undefined && orphan !== null) {
     const detail = 'orphanDependents and deletionPropagation cannot be both set'
-    errors.push(fieldError.invalid('propagationPolicy', asked, detail))
+    errors.push(fieldError.invalid('propagationPolicy', requested, detail))
   }
-  if (errors.length > 0) throw wrongOptions('DeleteOptions', errors)
-  const policy = asked || (orphan === undefined || orphan === null ? undefined : orphanPolicy(orphan))
+  if (errors.length > 0) throw invalidOptions('DeleteOptions', errors)
+  const policy = requested || (orphan === undefined || orphan === null ? undefined : orphanPolicy(orphan))
   const uid = textOf(preconditions['uid'])
   const resourceVersion = textOf(preconditions['resourceVersion'])
   return {

@@ -1,15 +1,15 @@
 /**
- * The protobuf wire format, as much as is needed to read bodies of kubectl and to write OpenAPI v2 for old ones.
+ * The part of the protobuf wire format that kubectl bodies and OpenAPI v2 documents use.
  */
 import { Buffer } from 'node:buffer'
 
 export interface WireField {
   number: number
-  /** A varint as a number, or the bytes of anything that has a length. */
+  /** A varint, or the bytes of a length-delimited field. */
   value: bigint | Buffer
 }
 
-/** The fields of one message, in their order. Throws on what is no message. */
+/** The fields of a message, in order. Throws on invalid input. */
 export function readMessage(bytes: Buffer): WireField[] {
   const fields: WireField[] = []
   let at = 0
@@ -17,7 +17,7 @@ export function readMessage(bytes: Buffer): WireField[] {
     let value = 0n
     for (let shift = 0n; ; shift += 7n) {
       const byte = bytes[at++]
-      if (byte === undefined) throw new Error('the message ends too early')
+      if (byte === undefined) throw new Error('truncated protobuf message')
       value |= BigInt(byte & 0x7f) << shift
       if (byte < 0x80) return value
     }
@@ -29,10 +29,10 @@ export function readMessage(bytes: Buffer): WireField[] {
     if (type === 0) fields.push({ number, value: varint() })
     else if (type === 2) {
       const length = Number(varint())
-      if (at + length > bytes.length) throw new Error('the message ends too early')
+      if (at + length > bytes.length) throw new Error('truncated protobuf message')
       fields.push({ number, value: bytes.subarray(at, at + length) })
       at += length
-    } else throw new Error(`wire type ${type} is not used here`)
+    } else throw new Error(`unsupported protobuf wire type ${type}`)
   }
   return fields
 }

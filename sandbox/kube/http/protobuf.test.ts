@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { refusal } from '../cluster.fixture.ts'
+import { rejectionOf } from '../cluster.fixture.ts'
 import { decodeBody } from './protobuf.ts'
 import { boolField, bytesField, readMessage, textField } from './protobuf-wire.ts'
 
@@ -33,13 +33,13 @@ test('lists and messages inside messages are read', () => {
 })
 
 test('what is not known is refused by name, never dropped', () => {
-  const unknown = refusal(() => decodeBody(body('Secret', metadata, textField(99, 'x'))))
-  assert.match(unknown.message ?? '', /field 99 of Secret is not read from protobuf here; send application\/json/)
-  assert.equal(refusal(() => decodeBody(body('Deployment'))).code, 415)
-  assert.equal(refusal(() => decodeBody(Buffer.from('{}  '))).code, 415)
+  const unknown = rejectionOf(() => decodeBody(body('Secret', metadata, textField(99, 'x'))))
+  assert.match(unknown.message ?? '', /protobuf field 99 of Secret is not supported; send application\/json/)
+  assert.equal(rejectionOf(() => decodeBody(body('Deployment'))).code, 415)
+  assert.equal(rejectionOf(() => decodeBody(Buffer.from('{}  '))).code, 415)
 })
 
-test('a message that ends too early is an error', () => {
-  assert.throws(() => readMessage(Buffer.from([0x0a, 0x05, 0x01])), /ends too early/)
-  assert.throws(() => readMessage(Buffer.from([0x0a])), /ends too early/)
+test('a truncated message is an error', () => {
+  assert.throws(() => readMessage(Buffer.from([0x0a, 0x05, 0x01])), /truncated protobuf message/)
+  assert.throws(() => readMessage(Buffer.from([0x0a])), /truncated protobuf message/)
 })

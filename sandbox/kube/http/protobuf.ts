@@ -1,16 +1,16 @@
 /**
- * Bodies that recent kubectl sends in protobuf (create, auth can-i): read into the JSON that all else works with.
+ * Decodes protobuf bodies, which recent versions of kubectl send (create, auth can-i), into JSON objects.
  *
- * Only what kubectl fills in is known here. Anything else is refused with its place named, never dropped in silence.
+ * Knows only the fields that kubectl sets. An unknown field is rejected with its number, never dropped.
  */
 import { Buffer } from 'node:buffer'
-import { ApiFailure } from '../failures.ts'
+import { ApiError } from '../api-errors.ts'
 import type { Fields } from '../json.ts'
 import { readMessage } from './protobuf-wire.ts'
 
 /**
- * By number: the name and the type. A type is a message of this table or `string`, `int`, `bool`, `bytes`, `time`,
- * `quantity`, `skip`; `[]` repeats, `{}` is a map of texts to it, and `?` says that zero means absent.
+ * Name and type by field number. A type is a message of this table or `string`, `int`, `bool`, `bytes`, `time`, `quantity`,
+ * `skip`. `[]` is a list, `{}` a map with string keys, and `?` means that zero is absent.
  */
 const messages: Record<string, Record<number, string>> = {
   ObjectMeta: {
@@ -152,7 +152,8 @@ const messages: Record<string, Record<number, string>> = {
 const magic = Buffer.from('k8s\0')
 
 export function decodeBody(bytes: Buffer): Fields {
-  if (!bytes.subarray(0, 4).equals(magic)) throw unreadable('the body does not begin as protobuf of Kubernetes does')
+  if (!bytes.subarray(0, 4).equals(magic))
+    throw unreadable('the body does not start with the Kubernetes protobuf prefix')
   const envelope = readMessage(bytes.subarray(4))
   const bytesOf = (number: number) => {
     const { value } = envelope.find(field => field.number === number) ?? {}
@@ -162,19 +163,19 @@ export function decodeBody(bytes: Buffer): Fields {
     const { value } = readMessage(bytesOf(1)).find(field => field.number === number) ?? {}
     return Buffer.isBuffer(value) ? value.toString() : ''
   })
-  if (!messages[kind]) throw unreadable(`${kind} is not read from protobuf here`)
+  if (!messages[kind]) throw unreadable(`protobuf is not supported for ${kind}`)
   return { apiVersion, kind, ...decode(bytesOf(2), kind) }
 }
 
 function decode(bytes: Buffer, type: string): Fields {
   const result: Fields = {}
   for (const { number, value } of readMessage(bytes)) {
-    const said = messages[type]?.[number]
-    if (!said) {
+    const field = messages[type]?.[number]
+    if (!field) {
       if (Buffer.isBuffer(value) && value.length === 0) continue
-      throw unreadable(`field ${number} of ${type} is not read from protobuf here`)
+      throw unreadable(`protobuf field ${number} of ${type} is not supported`)
     }
-    const [name = '', kind = ''] = said.split(' ')
+    const [name = '', kind = ''] = field.split(' ')
     if (kind.endsWith('[]')) {
       const list = Array.isArray(result[name]) ? result[name] : []
       result[name] = [...list, single(value, kind.slice(0, -2))]
@@ -216,6 +217,6 @@ function decodeTime(bytes: Buffer): string | undefined {
   return typeof seconds === 'bigint' ? new Date(Number(seconds) * 1000).toISOString() : undefined
 }
 
-function unreadable(because: string): ApiFailure {
-  return new ApiFailure(415, 'UnsupportedMediaType', `${because}; send application/json instead`)
+function unreadable(because: string): ApiError {
+  return new ApiError(415, 'UnsupportedMediaType', `${because}; send application/json instead`)
 }

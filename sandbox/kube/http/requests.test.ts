@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aCluster, refusal, widgetDefinition } from '../cluster.fixture.ts'
-import { formOf, patchType, targetOf } from './requests.ts'
+import { aCluster, rejectionOf, widgetDefinition } from '../cluster.fixture.ts'
+import { patchType, responseFormat, targetOf } from './requests.ts'
 
 const cluster = aCluster()
 cluster.create('apiextensions.k8s.io/customresourcedefinitions', widgetDefinition())
@@ -39,11 +39,11 @@ const nowhere = [
 ]
 
 for (const path of nowhere) {
-  test(`${path} is nowhere`, () => assert.equal(refusal(() => targetOf(path, cluster.kinds)).code, 404))
+  test(`${path} is nowhere`, () => assert.equal(rejectionOf(() => targetOf(path, cluster.kinds)).code, 404))
 }
 
 const table = 'application/json;as=Table;v=v1;g=meta.k8s.io'
-const forms: Record<string, [accept: string, query: string, form: ReturnType<typeof formOf>]> = {
+const forms: Record<string, [accept: string, query: string, form: ReturnType<typeof responseFormat>]> = {
   'kubectl get': [
     `${table},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json`,
     '',
@@ -76,12 +76,13 @@ const forms: Record<string, [accept: string, query: string, form: ReturnType<typ
 }
 
 for (const [name, [accept, query, form]] of Object.entries(forms)) {
-  test(`the form of an answer: ${name}`, () => assert.deepEqual(formOf(accept, new URLSearchParams(query)), form))
+  test(`the form of an answer: ${name}`, () =>
+    assert.deepEqual(responseFormat(accept, new URLSearchParams(query)), form))
 }
 
 test('patches are known by their media type', () => {
   assert.equal(patchType('application/apply-patch+yaml; charset=utf-8', true), 'apply')
   assert.equal(patchType('application/strategic-merge-patch+json', false), 'strategic')
-  assert.equal(refusal(() => patchType('application/strategic-merge-patch+json', true)).code, 415)
-  assert.equal(refusal(() => patchType('application/json', false)).code, 415)
+  assert.equal(rejectionOf(() => patchType('application/strategic-merge-patch+json', true)).code, 415)
+  assert.equal(rejectionOf(() => patchType('application/json', false)).code, 415)
 })

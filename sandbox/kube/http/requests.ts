@@ -1,19 +1,20 @@
 /**
- * What a request asks for: the path, the accepted form and the body, read into plain values.
+ * Parses a request: the target in the path, the requested response format, and the body.
  */
+
 import { Buffer } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { parse as parseYaml } from 'yaml'
 import { messageOf } from '../../../src/runtime/errors.ts'
-import { ApiFailure, badRequest, noSuchPath, noSuchResource, unsupportedMediaType } from '../failures.ts'
+import { ApiError, badRequest, noSuchPath, noSuchResource, unsupportedMediaType } from '../api-errors.ts'
 import { isRecord } from '../json.ts'
 import type { Kinds } from '../kinds/kinds.ts'
-import type { Target } from '../objects/admission.ts'
+import type { Target } from '../objects/target.ts'
 import type { PatchType } from '../objects/verbs.ts'
 import { decodeBody } from './protobuf.ts'
 import type { IncludeObject } from './table.ts'
 
-/** The object or list that a path below /api/v1 or /apis/GROUP/VERSION names. */
+/** The object or collection at a path below /api/v1 or /apis/GROUP/VERSION. */
 export function targetOf(path: string, kinds: Kinds): Target {
   const steps = path
     .split('/')
@@ -22,7 +23,7 @@ export function targetOf(path: string, kinds: Kinds): Target {
   const [root, ...rest] = steps
   const [group, version, ...inside] = root === 'api' ? ['', ...rest] : rest
   if (group === undefined || version === undefined) throw noSuchPath()
-  const scoped = inside[0] === 'namespaces' && inside.length > 2 && !isNamespaceItself(inside)
+  const scoped = inside[0] === 'namespaces' && inside.length > 2 && !isNamespaceSubresource(inside)
   const [plural, name = '', subresource, ...more] = scoped ? inside.slice(2) : inside
   const found = plural === undefined ? undefined : kinds.find(group, version, plural)
   if (!found || more.length > 0) throw isBuiltin(kinds, group) ? noSuchResource() : noSuchPath()
@@ -42,8 +43,8 @@ function isBuiltin(kinds: Kinds, group: string): boolean {
   return kinds.all().some(kind => kind.group === group && !kind.custom)
 }
 
-/** `namespaces/x/status` and `namespaces/x/finalize` are of the namespace, `namespaces/x/pods` is inside it. */
-function isNamespaceItself(inside: readonly string[]): boolean {
+/** `namespaces/x/status` and `namespaces/x/finalize` are subresources of the namespace; `namespaces/x/pods` is inside it. */
+function isNamespaceSubresource(inside: readonly string[]): boolean {
   return inside.length === 3 && (inside[2] === 'status' || inside[2] === 'finalize')
 }
 
@@ -54,7 +55,7 @@ const patchTypes: Record<string, PatchType> = {
   'application/apply-patch+yaml': 'apply',
 }
 
-/** Custom kinds have no strategic merge patch. */
+/** Custom resources do not support strategic merge patches. */
 export function patchType(contentType: string, custom: boolean): PatchType {
   const known = Object.entries(patchTypes).filter(([, type]) => !custom || type !== 'strategic')
   const [, type] = known.find(([name]) => name === mediaType(contentType)) ?? []
@@ -66,20 +67,20 @@ function mediaType(contentType: string): string {
   return contentType.split(';')[0]?.trim().toLowerCase() ?? ''
 }
 
-const largest = 3 * 1024 * 1024
+const maxBodyBytes = 3 * 1024 * 1024
 
 export async function readBody(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of request) {
     size += chunk.length
-    if (size > largest) throw new ApiFailure(413, 'RequestEntityTooLarge', `limit is ${largest}`)
+    if (size > maxBodyBytes) throw new ApiError(413, 'RequestEntityTooLarge', `limit is ${maxBodyBytes}`)
     chunks.push(chunk)
   }
   if (size === 0) return undefined
   const type = mediaType(request.headers['content-type'] ?? '')
   if (type && !/^application\/((.+\+)?(json|yaml)|vnd\.kubernetes\.protobuf)$/.test(type)) {
-    throw unsupportedMediaType([...offered, 'application/vnd.kubernetes.protobuf'])
+    throw unsupportedMediaType([...responseTypes, 'application/vnd.kubernetes.protobuf'])
   }
   const bytes = Buffer.concat(chunks)
   if (type === 'application/vnd.kubernetes.protobuf') return decodeBody(bytes)
@@ -95,22 +96,22 @@ function yamlOrJson(text: string): unknown {
   return text.trimStart().startsWith('{') ? JSON.parse(text) : parseYaml(text)
 }
 
-/** What objects are written as. */
-export const offered = ['application/json', 'application/yaml']
+/** Media types of responses with objects. */
+export const responseTypes = ['application/json', 'application/yaml']
 
-export interface Form {
+export interface ResponseFormat {
   as: 'plain' | 'table' | 'partial' | 'aggregated'
   version: string
   include: IncludeObject
-  /** Undefined when nothing that we can write is accepted. */
+  /** Undefined if the client accepts none of the supported types. */
   type: 'json' | 'yaml' | undefined
 }
 
-/** The first form that is asked for and that we know. */
-export function formOf(accept: string, query: URLSearchParams): Form {
-  const asked = query.get('includeObject')
-  const include = asked === 'None' || asked === 'Object' ? asked : 'Metadata'
-  const plain: Form = { as: 'plain', version: 'v1', include, type: 'json' }
+/** The first supported format in the Accept header. */
+export function responseFormat(accept: string, query: URLSearchParams): ResponseFormat {
+  const requested = query.get('includeObject')
+  const include = requested === 'None' || requested === 'Object' ? requested : 'Metadata'
+  const plain: ResponseFormat = { as: 'plain', version: 'v1', include, type: 'json' }
   for (const option of accept.split(',')) {
     const [type = '', ...parameters] = option.split(';').map(part => part.trim())
     if (type === 'application/yaml') return { ...plain, type: 'yaml' }

@@ -1,57 +1,62 @@
 /**
- * Objects, lists and events as text. What an object looks like is written once and kept with it, since objects never change.
+ * Serializes objects, lists and watch events. The text of an object is cached with it, since stored objects are immutable.
  */
-import { ApiFailure, expired } from '../failures.ts'
+import { ApiError, expired } from '../api-errors.ts'
 import type { ApiObject, Fields } from '../json.ts'
 import { apiVersion, type Kind, type KindVersion, kindId } from '../kinds/kinds.ts'
 import { objectId, type Store } from '../objects/store.ts'
-import type { Watched } from '../objects/watch.ts'
+import type { WatchEvent } from '../objects/watch.ts'
 import { type ListQuery, versionNumber } from './options.ts'
-import type { Form } from './requests.ts'
+import type { ResponseFormat } from './requests.ts'
 import { partial, table } from './table.ts'
 
 const texts = new WeakMap<ApiObject, Map<string, string>>()
 
-/** The object as JSON, in the version that was asked for. */
-function objectText(object: ApiObject, kind: Kind, version: KindVersion): string {
-  const wanted = apiVersion(kind.group, version.name)
+/** The object as JSON in the requested version. */
+function jsonText(object: ApiObject, kind: Kind, version: KindVersion): string {
+  const requested = apiVersion(kind.group, version.name)
   let known = texts.get(object)
   if (!known) {
     known = new Map()
     texts.set(object, known)
   }
-  let text = known.get(wanted)
+  let text = known.get(requested)
   if (text === undefined) {
-    text = JSON.stringify(object.apiVersion === wanted ? object : { ...object, apiVersion: wanted })
-    known.set(wanted, text)
+    text = JSON.stringify(object.apiVersion === requested ? object : { ...object, apiVersion: requested })
+    known.set(requested, text)
   }
   return text
 }
 
-export interface Answering {
+export interface ResponseOptions {
   kind: Kind
   version: KindVersion
-  form: Form
+  format: ResponseFormat
   now: Date
 }
 
-export function oneText(object: ApiObject, { kind, version, form, now }: Answering): string {
+export function objectText(object: ApiObject, { kind, version, format: form, now }: ResponseOptions): string {
   if (form.as === 'table') {
     const { resourceVersion } = object.metadata
     return JSON.stringify(table([object], version.columns, form, now, { resourceVersion }))
   }
   if (form.as === 'partial') return JSON.stringify(partial(object))
-  return objectText(object, kind, version)
+  return jsonText(object, kind, version)
 }
 
-export function listText(store: Store, namespace: string | undefined, query: ListQuery, answering: Answering): string {
-  const { kind, version, form, now } = answering
+export function listText(
+  store: Store,
+  namespace: string | undefined,
+  query: ListQuery,
+  answering: ResponseOptions,
+): string {
+  const { kind, version, format: form, now } = answering
   const { objects, metadata } = page(store, kindId(kind), namespace, query)
   if (form.as === 'table') return JSON.stringify(table(objects, version.columns, form, now, metadata))
   const items =
     form.as === 'partial'
       ? objects.map(object => JSON.stringify(partial(object)))
-      : objects.map(object => objectText(object, kind, version))
+      : objects.map(object => jsonText(object, kind, version))
   const head =
     form.as === 'partial'
       ? { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata }
@@ -66,8 +71,8 @@ interface Continuation {
 
 function page(store: Store, kind: string, namespace: string | undefined, query: ListQuery) {
   const from = query.continue ? readContinuation(query.continue) : undefined
-  const asked = reached(query.resourceVersion, store)
-  const exact = from?.version ?? (query.resourceVersionMatch === 'Exact' ? asked : undefined)
+  const minimum = checkReached(query.resourceVersion, store)
+  const exact = from?.version ?? (query.resourceVersionMatch === 'Exact' ? minimum : undefined)
   const all = exact === undefined ? store.list(kind, namespace) : store.listAt(exact, kind, namespace)
   if (!all) throw expired(from ? tooOldToContinue : 'The resourceVersion for the provided list is too old.')
   const chosen = all.filter(query.matches)
@@ -88,12 +93,12 @@ function page(store: Store, kind: string, namespace: string | undefined, query: 
 const tooOldToContinue =
   'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.'
 
-/** The version that a reader has seen, which cannot be one that is still to come. */
-export function reached(text: string, store: Store): number | undefined {
-  const asked = versionNumber(text)
-  if (asked === undefined || asked <= store.version()) return asked
-  const message = `Timeout: Too large resource version: ${asked}, current: ${store.version()}`
-  throw new ApiFailure(504, 'Timeout', message, {
+/** Parses a resourceVersion and rejects one that the store has not reached yet. */
+export function checkReached(text: string, store: Store): number | undefined {
+  const requested = versionNumber(text)
+  if (requested === undefined || requested <= store.version()) return requested
+  const message = `Timeout: Too large resource version: ${requested}, current: ${store.version()}`
+  throw new ApiError(504, 'Timeout', message, {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
     retryAfterSeconds: 1,
   })
@@ -106,18 +111,18 @@ function readContinuation(token: string): Continuation {
     const { version, after } = JSON.parse(Buffer.from(token, 'base64url').toString()) as Continuation
     if (typeof version === 'number' && typeof after === 'string') return { version, after }
   } catch {
-    // Told below.
+    // Rejected below.
   }
-  throw new ApiFailure(400, 'BadRequest', 'invalid continue token: continue key is not valid')
+  throw new ApiError(400, 'BadRequest', 'invalid continue token: continue key is not valid')
 }
 
-export function eventText({ type, object }: Watched, answering: Answering): string {
-  return `{"type":"${type}","object":${oneText(object, answering)}}\n`
+export function eventText({ type, object }: WatchEvent, answering: ResponseOptions): string {
+  return `{"type":"${type}","object":${objectText(object, answering)}}\n`
 }
 
-/** A bookmark is an object of the kind that has nothing but a version. */
-export function bookmarkText(resourceVersion: number, initialEventsEnd: boolean, answering: Answering): string {
-  const { kind, version, form, now } = answering
+/** A bookmark is an object of the kind with only a resourceVersion. */
+export function bookmarkText(resourceVersion: number, initialEventsEnd: boolean, answering: ResponseOptions): string {
+  const { kind, version, format: form, now } = answering
   const metadata: Fields = {
     resourceVersion: String(resourceVersion),
     creationTimestamp: null,

@@ -1,12 +1,12 @@
 /**
- * Lists as tables, the form that `kubectl get` asks for.
+ * Objects as a Table, the format that `kubectl get` requests.
  */
 import type { ApiObject, Fields } from '../json.ts'
 import type { Column } from '../kinds/kinds.ts'
 
 export type IncludeObject = 'None' | 'Metadata' | 'Object'
 
-export interface TableForm {
+export interface TableFormat {
   /** v1, or v1beta1 for old clients. */
   version: string
   include: IncludeObject
@@ -15,7 +15,7 @@ export interface TableForm {
 export function table(
   objects: readonly ApiObject[],
   columns: readonly Column[],
-  form: TableForm,
+  form: TableFormat,
   now: Date,
   metadata: Fields,
 ): Fields {
@@ -42,7 +42,7 @@ function included(object: ApiObject, include: IncludeObject): Fields {
   return { object: include === 'Object' ? object : partial(object) }
 }
 
-/** An object of which only the metadata counts. */
+/** PartialObjectMetadata: the object without anything but its metadata. */
 export function partial(object: ApiObject): Fields {
   return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata }
 }

@@ -1,40 +1,40 @@
 /**
- * A watch as an answer that goes on: one JSON line an event, bookmarks in between, until the time is up.
+ * Streams a watch: one JSON line per event, bookmarks in between, until the timeout.
  */
 
-import { ApiFailure } from '../failures.ts'
+import { ApiError } from '../api-errors.ts'
 import { kindId } from '../kinds/kinds.ts'
-import type { Target } from '../objects/admission.ts'
+import type { Target } from '../objects/target.ts'
 import { watch } from '../objects/watch.ts'
-import type { Asked, HandlerOptions } from './handler.ts'
+import type { HandlerOptions, RequestContext } from './context.ts'
 import { type ListQuery, versionNumber } from './options.ts'
-import { type Answering, bookmarkText, eventText } from './responses.ts'
+import { bookmarkText, eventText, type ResponseOptions } from './responses.ts'
 
-const bookmarkEvery = 60
-const longest = 3600
-/** A client that does not read is let go; it comes back and resumes. */
-const mostUnread = 128 * 1024 * 1024
+const bookmarkSeconds = 60
+const maxSeconds = 3600
+/** A client that does not read is disconnected; it can resume the watch. */
+const maxUnreadBytes = 128 * 1024 * 1024
 
 export function serveWatch(
-  { response }: Asked,
+  { response }: RequestContext,
   { cluster }: HandlerOptions,
   target: Target,
   query: ListQuery,
-  answering: Answering,
+  options: ResponseOptions,
 ): void {
   const { store, now } = cluster
   const from = versionNumber(query.resourceVersion)
   response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' })
   response.flushHeaders()
-  const told = () => ({ ...answering, now: now() })
+  const current = () => ({ ...options, now: now() })
   const write = (text: string) => {
     response.write(text)
-    if (response.writableLength > mostUnread) response.destroy()
+    if (response.writableLength > maxUnreadBytes) response.destroy()
   }
   const bookmark = () => {
-    if (query.bookmarks) write(bookmarkText(store.version(), false, told()))
+    if (query.bookmarks) write(bookmarkText(store.version(), false, current()))
   }
-  const seconds = Math.min(query.timeoutSeconds || longest, longest)
+  const seconds = Math.min(query.timeoutSeconds || maxSeconds, maxSeconds)
   let stop = () => {}
   const timers: NodeJS.Timeout[] = []
   const end = () => {
@@ -54,19 +54,19 @@ export function serveWatch(
         initialEvents: query.sendInitialEvents,
       },
       {
-        event: event => write(eventText(event, told())),
+        event: event => write(eventText(event, current())),
         bookmark: ({ version, initialEventsEnd }) => {
-          if (query.bookmarks) write(bookmarkText(version, initialEventsEnd, told()))
+          if (query.bookmarks) write(bookmarkText(version, initialEventsEnd, current()))
         },
       },
     )
   } catch (error) {
-    if (!(error instanceof ApiFailure)) throw error
+    if (!(error instanceof ApiError)) throw error
     response.write(`${JSON.stringify({ type: 'ERROR', object: error.status })}\n`)
     end()
     return
   }
   timers.push(setTimeout(end, seconds * 1000))
-  timers.push(setInterval(bookmark, bookmarkEvery * 1000))
+  timers.push(setInterval(bookmark, bookmarkSeconds * 1000))
   if (seconds > 2) timers.push(setTimeout(bookmark, (seconds - 2) * 1000))
 }

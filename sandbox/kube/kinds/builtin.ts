@@ -1,9 +1,9 @@
 /**
- * The built-in kinds, as data: names, types, defaults and the few checks that keep answers honest.
+ * The built-in kinds: names, types, defaults and validation.
  */
 
 import { equalJson } from '../../../src/contract/json.ts'
-import { badRequest, type FieldError, fieldError } from '../failures.ts'
+import { badRequest, type FieldError, fieldError } from '../api-errors.ts'
 import { columns } from '../http/columns.ts'
 import { type ApiObject, numberOf, recordOf, textOf } from '../json.ts'
 import { definitionErrors, prepareDefinition } from './definitions.ts'
@@ -11,7 +11,7 @@ import type { Behaviour, Column, Kind } from './kinds.ts'
 import { defaultPodSpec, podChangeErrors, podGrace, podSpecErrors, qosClass } from './pods.ts'
 import { typeSchema } from './types.ts'
 
-interface Given {
+interface KindInput {
   group?: string
   kind: string
   plural?: string
@@ -19,13 +19,13 @@ interface Given {
   categories?: string[]
   namespaced?: boolean
   status?: boolean
-  /** The type that it is written as, unless that has the name of the kind. */
+  /** Type in types-table.ts, if its name differs from the kind. */
   type?: string
   columns?: readonly Column[]
   behaviour?: Behaviour
 }
 
-function builtin(given: Given): Kind {
+function builtin(given: KindInput): Kind {
   const { group = '', kind, plural = `${kind.toLowerCase()}s`, namespaced = true, status = false } = given
   const type = typeSchema(given.type ?? kind)
   const text = typeSchema('string')
@@ -91,8 +91,8 @@ const job: Behaviour = {
     if (restartPolicy === undefined) delete recordOf(template['spec'])['restartPolicy']
     if (old) {
       spec['selector'] ??= recordOf(old['spec'])['selector']
-      const wasTemplate = recordOf(recordOf(old['spec'])['template'])
-      if (!recordOf(template['metadata'])['labels']) template['metadata'] = wasTemplate['metadata']
+      const oldTemplate = recordOf(recordOf(old['spec'])['template'])
+      if (!recordOf(template['metadata'])['labels']) template['metadata'] = oldTemplate['metadata']
       return
     }
     const uid = object.metadata.uid ?? ''
@@ -160,13 +160,13 @@ const secret: Behaviour = {
   validate: dataErrors,
 }
 
-/** A typed server cannot even read it. */
+/** Fails in decoding, before validation, as in the real server. */
 function checkBase64(object: ApiObject): void {
   for (const value of Object.values(recordOf(object['data']))) {
     const wrong = /[^A-Za-z0-9+/=\s]/.exec(textOf(value))
     if (wrong) {
-      const because = `illegal base64 data at input byte ${wrong.index}`
-      throw badRequest(`Secret in version "v1" cannot be handled as a Secret: ${because}`)
+      const reason = `illegal base64 data at input byte ${wrong.index}`
+      throw badRequest(`Secret in version "v1" cannot be handled as a Secret: ${reason}`)
     }
   }
 }
@@ -188,7 +188,7 @@ function dataErrors(object: ApiObject, old: ApiObject | undefined): FieldError[]
 
 const event: Behaviour = { createOnUpdate: true, validate: namespaceOfEvent }
 
-/** An Event lives beside what it tells of; one about something cluster-wide lives in `default`. */
+/** An Event is in the namespace of its object; Events of cluster-scoped objects are in `default`. */
 function namespaceOfEvent(object: ApiObject): FieldError[] {
   const about = textOf(recordOf(object['involvedObject'])['namespace'])
   const own = object.metadata.namespace ?? ''
@@ -197,7 +197,7 @@ function namespaceOfEvent(object: ApiObject): FieldError[] {
 }
 
 const rbac = 'rbac.authorization.k8s.io'
-const freeNames: Behaviour = { freeNames: true }
+const freeNames: Behaviour = { anyPathName: true }
 
 export const builtinKinds: readonly Kind[] = [
   builtin({
@@ -295,5 +295,5 @@ export const builtinKinds: readonly Kind[] = [
   }),
 ]
 
-/** The namespaces that every cluster has. */
-export const firstNamespaces = ['default', 'kube-node-lease', 'kube-public', 'kube-system']
+/** Namespaces of a new cluster. */
+export const initialNamespaces = ['default', 'kube-node-lease', 'kube-public', 'kube-system']

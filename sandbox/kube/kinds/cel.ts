@@ -1,15 +1,15 @@
 /**
- * The rules of a schema (x-kubernetes-validations): CEL, with the Kubernetes functions beyond its core that rules here use.
+ * CEL validation rules of a schema (x-kubernetes-validations), with the Kubernetes extension functions used here.
  */
 
 import { isIP } from 'node:net'
 import { Environment } from '@marcbachmann/cel-js'
 import { equalJson } from '../../../src/contract/json.ts'
 import { messageOf } from '../../../src/runtime/errors.ts'
-import { type FieldError, fieldError } from '../failures.ts'
+import { type FieldError, fieldError } from '../api-errors.ts'
 import { type Fields, isRecord } from '../json.ts'
 import { isCidr } from './formats.ts'
-import { expression, fieldSchema, oldItem, oldItems, type Rule, type Schema } from './schema.ts'
+import { fieldSchema, oldItem, oldItems, type Rule, regularExpression, type Schema } from './schema.ts'
 
 type Numbers = readonly (bigint | number)[]
 
@@ -22,7 +22,7 @@ const celEnvironment = new Environment({
   .registerFunction('isCIDR(string): bool', isCidr)
   .registerFunction(
     'string.find(string): string',
-    (text: string, regex: string) => expression(regex).exec(text)?.[0] ?? '',
+    (text: string, regex: string) => regularExpression(regex).exec(text)?.[0] ?? '',
   )
   .registerFunction('string.replace(string, string): string', (text: string, from: string, to: string) =>
     text.replaceAll(from, to),
@@ -43,7 +43,7 @@ interface Compiled {
 const compiled = new WeakMap<Schema, Compiled[]>()
 const anyRules = new WeakMap<Schema, boolean>()
 
-/** Throws on a rule that is no CEL: whoever posts a CRD learns it at once. */
+/** Throws on an invalid rule, so that the CRD is rejected. */
 export function compile(schema: Schema): Compiled[] {
   const known = compiled.get(schema)
   if (known) return known
@@ -55,14 +55,14 @@ export function compile(schema: Schema): Compiled[] {
   return rules
 }
 
-/** What is wrong by the rules. `old` is the value before an update; rules with oldSelf count only then. */
+/** Violations of the rules. `old` is the value before an update; rules with oldSelf apply only then. */
 export function ruleErrors(value: unknown, schema: Schema, old?: unknown): FieldError[] {
   const errors: FieldError[] = []
-  walk(value, schema, old, '', errors)
+  checkRules(value, schema, old, '', errors)
   return errors
 }
 
-function walk(value: unknown, schema: Schema, old: unknown, path: string, errors: FieldError[]): void {
+function checkRules(value: unknown, schema: Schema, old: unknown, path: string, errors: FieldError[]): void {
   if (value === undefined || value === null || !hasRules(schema)) return
   runRules(value, schema, old, path, errors)
   if (Array.isArray(value)) {
@@ -70,13 +70,13 @@ function walk(value: unknown, schema: Schema, old: unknown, path: string, errors
     if (!items) return
     const before = oldItems(schema, old)
     value.forEach((item, index) => {
-      walk(item, items, oldItem(item, schema, before), `${path}[${index}]`, errors)
+      checkRules(item, items, oldItem(item, schema, before), `${path}[${index}]`, errors)
     })
   } else if (isRecord(value)) {
     for (const name of Object.keys(value)) {
       const field = fieldSchema(schema, name)
       const before = isRecord(old) ? old[name] : undefined
-      if (field) walk(value[name], field, before, path ? `${path}.${name}` : name, errors)
+      if (field) checkRules(value[name], field, before, path ? `${path}.${name}` : name, errors)
     }
   }
 }
@@ -90,7 +90,7 @@ function runRules(value: unknown, schema: Schema, old: unknown, path: string, er
     if (usesOld ? old === undefined && !rule.optionalOldSelf : unchanged) continue
     self ??= celValue(value, schema)
     const at = `${path}${rule.fieldPath ?? ''}`.replace(/^\./, '')
-    const said = rule.message?.trim() || rule.rule.trim()
+    const ruleText = rule.message?.trim() || rule.rule.trim()
     try {
       const context: Record<string, unknown> = usesOld ? { self, oldSelf: celValue(old, schema) } : { self }
       if (run(context) === true) continue
@@ -98,7 +98,7 @@ function runRules(value: unknown, schema: Schema, old: unknown, path: string, er
       errors.push(failureOf(rule, at, value, detail))
     } catch (error) {
       const what = messageOf(error).split('\n')[0]
-      errors.push(fieldError.invalid(at, schema.type ?? '', `${what} evaluating rule: ${said}`))
+      errors.push(fieldError.invalid(at, schema.type ?? '', `${what} evaluating rule: ${ruleText}`))
     }
   }
 }
@@ -106,7 +106,7 @@ function runRules(value: unknown, schema: Schema, old: unknown, path: string, er
 function failureOf(rule: Rule, at: string, value: unknown, detail: string): FieldError {
   if (rule.reason === 'FieldValueForbidden') return fieldError.forbidden(at, detail)
   if (rule.reason === 'FieldValueRequired') return fieldError.required(at, detail)
-  if (typeof value === 'object') return fieldError.broken(at, detail)
+  if (typeof value === 'object') return fieldError.invalidObject(at, detail)
   return fieldError.invalid(at, value, detail)
 }
 
@@ -126,7 +126,7 @@ const reserved = new Set(
   ),
 )
 
-/** A field's name as a CEL identifier. */
+/** A field name escaped as a CEL identifier. */
 function identifier(name: string): string {
   if (reserved.has(name)) return `__${name}__`
   return name
@@ -136,7 +136,7 @@ function identifier(name: string): string {
     .replaceAll('/', '__slash__')
 }
 
-/** Integers become CEL's int, times its timestamp, and declared fields get names that CEL can say. */
+/** Converts integers to CEL int and times to timestamp, and escapes names of declared fields.  */
 function celValue(value: unknown, schema: Schema | undefined): unknown {
   if (typeof value === 'number') return Number.isInteger(value) && schema?.type !== 'number' ? BigInt(value) : value
   if (typeof value === 'string') return schema?.format === 'date-time' ? new Date(value) : value

@@ -1,14 +1,14 @@
 /**
- * CustomResourceDefinitions: what of them is checked, and the kind that each of them defines.
+ * CustomResourceDefinitions: their validation, and the kind that each defines.
  */
 import { messageOf } from '../../../src/runtime/errors.ts'
-import { type FieldError, fieldError } from '../failures.ts'
+import { type FieldError, fieldError } from '../api-errors.ts'
 import { since } from '../http/columns.ts'
 import { jsonPath } from '../http/jsonpath.ts'
 import { type ApiObject, type Fields, isRecord, listOf, recordOf, textOf } from '../json.ts'
 import { compile } from './cel.ts'
 import type { Column, Kind, KindVersion } from './kinds.ts'
-import { expression, type Schema } from './schema.ts'
+import { regularExpression, type Schema } from './schema.ts'
 import { typeSchema } from './types.ts'
 
 export const definitionsKind = 'apiextensions.k8s.io/customresourcedefinitions'
@@ -28,8 +28,8 @@ export function definitionErrors(object: ApiObject): FieldError[] {
   const spec = recordOf(object['spec'])
   const names = recordOf(spec['names'])
   const errors: FieldError[] = []
-  const wanted = `${textOf(names['plural'])}.${textOf(spec['group'])}`
-  if (object.metadata.name !== wanted) {
+  const expected = `${textOf(names['plural'])}.${textOf(spec['group'])}`
+  if (object.metadata.name !== expected) {
     errors.push(fieldError.invalid('metadata.name', object.metadata.name, 'must be spec.names.plural+"."+spec.group'))
   }
   for (const name of ['group', 'scope']) if (!spec[name]) errors.push(fieldError.required(`spec.${name}`))
@@ -59,13 +59,13 @@ export function definitionErrors(object: ApiObject): FieldError[] {
     listOf(version['additionalPrinterColumns']).forEach((column, number) => {
       const path = recordOf(column)['jsonPath']
       const where = `spec.versions[${index}].additionalPrinterColumns[${number}].jsonPath`
-      tryOut(() => jsonPath(textOf(path)), where, path, errors)
+      checkParses(() => jsonPath(textOf(path)), where, path, errors)
     })
   })
   return errors
 }
 
-/** A schema must say what everything is: only then can pruning, defaults and ownership be decided. */
+/** Structural schema rules: pruning, defaulting and field ownership need a type for every field. */
 function structuralErrors(schema: Fields, at: string, errors: FieldError[]): void {
   const free = schema['x-kubernetes-int-or-string'] === true || schema['x-kubernetes-preserve-unknown-fields'] === true
   if (!schema['type'] && !free) {
@@ -83,8 +83,8 @@ function structuralErrors(schema: Fields, at: string, errors: FieldError[]): voi
   for (const name of ['$ref', 'definitions', 'uniqueItems']) {
     if (schema[name]) errors.push(fieldError.forbidden(`${at}.${name}`, `${name} cannot be set`))
   }
-  tryOut(() => expression(textOf(schema['pattern'])), `${at}.pattern`, schema['pattern'], errors)
-  tryOut(() => compile(schema as Schema), `${at}.x-kubernetes-validations`, undefined, errors)
+  checkParses(() => regularExpression(textOf(schema['pattern'])), `${at}.pattern`, schema['pattern'], errors)
+  checkParses(() => compile(schema as Schema), `${at}.x-kubernetes-validations`, undefined, errors)
   for (const [name, field] of Object.entries(recordOf(schema['properties']))) {
     if (isRecord(field)) structuralErrors(field, `${at}.properties[${name}]`, errors)
   }
@@ -104,7 +104,7 @@ function listKeyErrors(schema: Fields, at: string, errors: FieldError[]): void {
   }
 }
 
-function tryOut(attempt: () => void, at: string, value: unknown, errors: FieldError[]): void {
+function checkParses(attempt: () => void, at: string, value: unknown, errors: FieldError[]): void {
   try {
     attempt()
   } catch (error) {
@@ -112,7 +112,7 @@ function tryOut(attempt: () => void, at: string, value: unknown, errors: FieldEr
   }
 }
 
-export function kindOf(definition: ApiObject): Kind {
+export function kindFromDefinition(definition: ApiObject): Kind {
   const spec = recordOf(definition['spec'])
   const names = recordOf(spec['names'])
   const versions = listOf(spec['versions']).map(recordOf)
@@ -190,7 +190,7 @@ function columnOf(printed: Fields): Column {
   }
 }
 
-/** A definition is served as soon as it is stored, so it says so from the start. */
+/** A definition is served as soon as it is stored, so it is Established from the start. */
 function establishedStatus(definition: ApiObject): Fields {
   const spec = recordOf(definition['spec'])
   const was = recordOf(definition['status'])

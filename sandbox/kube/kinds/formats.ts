@@ -1,5 +1,5 @@
 /**
- * The string formats that the API server checks in a structural schema. A format it does not know says nothing.
+ * String formats of structural schemas. Unknown formats are not checked.
  */
 import { isIPv4, isIPv6 } from 'node:net'
 

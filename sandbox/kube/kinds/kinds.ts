@@ -1,7 +1,7 @@
 /**
- * What kinds the API serves, and how each behaves: built-in ones as data, custom ones from their CRDs.
+ * The kinds that the API serves and how each behaves.
  */
-import type { FieldError, Place } from '../failures.ts'
+import type { FieldError, ResourceType } from '../api-errors.ts'
 import type { ApiObject } from '../json.ts'
 import type { Schema } from './schema.ts'
 
@@ -10,7 +10,7 @@ export interface Column {
   type: string
   format?: string
   description?: string
-  /** 0 is always shown, more only with `-o wide`. */
+  /** 0 is always shown, higher values only with `-o wide`. */
   priority?: number
   cell: (object: ApiObject, now: Date) => unknown
 }
@@ -19,44 +19,44 @@ export interface KindVersion {
   name: string
   served: boolean
   schema: Schema | undefined
-  /** Whether status is written on its own. */
+  /** Whether it has a status subresource. */
   status: boolean
   columns: readonly Column[]
 }
 
-/** Where a kind differs from the plain rules. All of these get a copy that they may change. */
+/** Differences from the generic behaviour. The functions get a copy that they may change. */
 export interface Behaviour {
-  /** Defaults, and what follows from other fields. */
+  /** Sets defaults and computed fields. */
   prepare?(object: ApiObject, old: ApiObject | undefined): void
   validate?(object: ApiObject, old: ApiObject | undefined): FieldError[]
   keepsStatusAtCreate?: boolean
-  /** PUT without a resourceVersion is taken. */
+  /** PUT without a resourceVersion is allowed. */
   unconditionalUpdate?: boolean
-  /** PUT of what is not there creates it. */
+  /** PUT of a missing object creates it. */
   createOnUpdate?: boolean
-  /** Whether the object counts its generations. */
+  /** Whether metadata.generation is set. */
   generation?: boolean
-  /** Seconds that a deletion waits for somebody else to end it; 0 removes at once. */
-  grace?(object: ApiObject, asked: number | undefined): number
-  /** Finalizers that a deletion puts on, for a controller of the server itself to take off. */
+  /** Grace period of a deletion in seconds; 0 removes immediately. */
+  grace?(object: ApiObject, requested: number | undefined): number
+  /** Finalizers that a deletion adds; a controller of the server removes them. */
   finalizersAtDelete?: readonly string[]
-  /** A deletion answers with the object, as older kinds do. */
+  /** DELETE returns the object instead of a Status. */
   returnsDeleted?: boolean
-  /** Names may be anything that fits in a path (RBAC). */
-  freeNames?: boolean
+  /** Names may be any path segment (RBAC). */
+  anyPathName?: boolean
 }
 
-export interface Kind extends Place {
+export interface Kind extends ResourceType {
   singular: string
   listKind: string
   shortNames: readonly string[]
   categories: readonly string[]
   namespaced: boolean
   custom: boolean
-  /** The stored one is first. */
+  /** Storage version first. */
   versions: readonly KindVersion[]
   behaviour: Behaviour
-  /** Fields that a CRD lets people select by. */
+  /** selectableFields of a CRD. */
   selectableFields?: readonly string[]
 }
 
@@ -81,7 +81,7 @@ export function createKinds(builtin: readonly Kind[]): Kinds {
   }
 }
 
-/** The name of a kind's drawer in the store. */
+/** Key of a kind in the store: `group/plural`. */
 export function kindId(kind: { group: string; plural: string }): string {
   return `${kind.group}/${kind.plural}`
 }

@@ -1,12 +1,12 @@
 /**
- * What the API server knows of Pods and of the Pod templates in Jobs: defaults and the checks that matter here.
+ * Defaults and validation of Pods and of Pod templates in Jobs.
  */
 import { equalJson } from '../../../src/contract/json.ts'
-import { type FieldError, fieldError } from '../failures.ts'
+import { type FieldError, fieldError } from '../api-errors.ts'
 import { type ApiObject, type Fields, isRecord, listOf, numberOf, recordOf, textOf, without } from '../json.ts'
 import { isLabel, labelDetail } from '../objects/metadata.ts'
 
-/** The defaults that readers of a Pod rely on. */
+/** Defaults that clients rely on. */
 export function defaultPodSpec(spec: Fields): void {
   spec['restartPolicy'] ??= 'Always'
   spec['terminationGracePeriodSeconds'] ??= 30
@@ -49,19 +49,19 @@ export function podSpecErrors(spec: Fields, path: string): FieldError[] {
   return errors
 }
 
-const changeable = ['activeDeadlineSeconds', 'tolerations', 'terminationGracePeriodSeconds']
-const unchangeable =
+const mutableFields = ['activeDeadlineSeconds', 'tolerations', 'terminationGracePeriodSeconds']
+const immutableDetail =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
 
-/** Of a Pod that exists next to nothing can be changed. */
+/** Only few fields of an existing Pod are mutable. */
 export function podChangeErrors(pod: ApiObject, old: ApiObject): FieldError[] {
   const fixed = (object: ApiObject) => {
-    const spec = without(recordOf(object['spec']), ...changeable)
+    const spec = without(recordOf(object['spec']), ...mutableFields)
     const named = (list: unknown) => listOf(list).map(one => without(recordOf(one), 'image'))
     const { containers, initContainers } = spec
     return { ...spec, containers: named(containers), initContainers: named(initContainers) }
   }
-  return equalJson(fixed(pod), fixed(old)) ? [] : [fieldError.forbidden('spec', unchangeable)]
+  return equalJson(fixed(pod), fixed(old)) ? [] : [fieldError.forbidden('spec', immutableDetail)]
 }
 
 export function isFinished(pod: ApiObject): boolean {
@@ -69,14 +69,14 @@ export function isFinished(pod: ApiObject): boolean {
   return phase === 'Succeeded' || phase === 'Failed'
 }
 
-/** A Pod that runs somewhere is ended by its kubelet; one that does not is simply removed. */
-export function podGrace(pod: ApiObject, asked: number | undefined): number {
+/** A scheduled Pod is stopped by its kubelet; an unscheduled or finished one is removed immediately. */
+export function podGrace(pod: ApiObject, requested: number | undefined): number {
   const spec = recordOf(pod['spec'])
   if (!spec['nodeName'] || isFinished(pod)) return 0
-  return asked ?? numberOf(spec['terminationGracePeriodSeconds'], 30)
+  return requested ?? numberOf(spec['terminationGracePeriodSeconds'], 30)
 }
 
-/** BestEffort, Burstable or Guaranteed, by the requests and limits of all containers. */
+/** BestEffort, Burstable or Guaranteed, from the requests and limits of all containers. */
 export function qosClass(spec: Fields): string {
   const resources = listOf(spec['containers']).map(container => recordOf(recordOf(container)['resources']))
   const amounts = resources.map(({ requests, limits }) => [recordOf(requests), recordOf(limits)] as const)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defaulted, pruned, type Schema, validated } from './schema.ts'
+import { applyDefaults, prune, type Schema, validate } from './schema.ts'
 
 const schema: Schema = {
   type: 'object',
@@ -110,7 +110,7 @@ const wrong: Record<string, [spec: Record<string, unknown>, said: string]> = {
 
 for (const [name, [spec, said]] of Object.entries(wrong)) {
   test(name, () => {
-    const errors = validated({ spec }, schema)
+    const errors = validate({ spec }, schema)
     assert.deepEqual(
       errors.map(({ field, message }) => `${field}: ${message}`),
       [said],
@@ -120,13 +120,13 @@ for (const [name, [spec, said]] of Object.entries(wrong)) {
 
 test('what is right is silent', () => {
   const spec = { name: 'ab', mtu: 68, ratio: 0.5, port: 'http', note: null, free: { x: [1] }, words: { a: 'b' } }
-  assert.deepEqual(validated({ spec }, schema), [])
-  assert.deepEqual(validated({ spec: { name: 'ab', port: 80, when: '2026-01-01T00:00:00Z' } }, schema), [])
+  assert.deepEqual(validate({ spec }, schema), [])
+  assert.deepEqual(validate({ spec: { name: 'ab', port: 80, when: '2026-01-01T00:00:00Z' } }, schema), [])
 })
 
 test('an update is not blamed for what it leaves alone', () => {
   const old = { spec: { name: 'WRONG', keyed: [{ k: 'x', v: 9 }] } }
-  assert.deepEqual(validated({ spec: { ...old.spec, mtu: 100 } }, schema, old), [])
+  assert.deepEqual(validate({ spec: { ...old.spec, mtu: 100 } }, schema, old), [])
   const next = {
     spec: {
       ...old.spec,
@@ -136,13 +136,13 @@ test('an update is not blamed for what it leaves alone', () => {
       ],
     },
   }
-  assert.deepEqual(validated(next, schema, old), [])
-  assert.equal(validated({ spec: { ...old.spec, keyed: [{ k: 'x', v: 8 }] } }, schema, old).length, 1)
+  assert.deepEqual(validate(next, schema, old), [])
+  assert.equal(validate({ spec: { ...old.spec, keyed: [{ k: 'x', v: 8 }] } }, schema, old).length, 1)
 })
 
 test('defaults are filled in, in lists too, and null counts as absent unless it is a value', () => {
   const value = { spec: { name: 'ab', mode: null, note: null, on: null, list: [{ mac: 'fa' }] } }
-  defaulted(value, schema)
+  applyDefaults(value, schema)
   assert.deepEqual(value, { spec: { name: 'ab', mode: 'a', note: null, list: [{ mac: 'fa', on: true }] } })
 })
 
@@ -155,7 +155,7 @@ test('unknown fields are taken away and named', () => {
     spec: { name: 'ab', typo: 1, free: { x: 1 }, words: { a: 'b' }, list: [{ mac: 'fa', y: 1 }] },
   }
   const unknown: string[] = []
-  pruned(value, schema, unknown)
+  prune(value, schema, unknown)
   assert.deepEqual(unknown, ['extra', 'spec.typo', 'spec.list[0].y'])
   assert.deepEqual(value.spec, { name: 'ab', free: { x: 1 }, words: { a: 'b' }, list: [{ mac: 'fa' }] })
   assert.deepEqual(value.metadata, { anything: 1 })

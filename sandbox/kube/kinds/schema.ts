@@ -1,10 +1,10 @@
 /**
- * Structural schemas: defaults, pruning and validation of one object, in the words of Kubernetes.
+ * Structural schemas: defaulting, pruning and validation, with the messages of Kubernetes.
  *
- * `defaulted` and `pruned` change the value they are given: callers hand over a copy of their own.
+ * `applyDefaults` and `prune` change their argument: callers pass a copy.
  */
 import { equalJson } from '../../../src/contract/json.ts'
-import { type FieldError, fieldError } from '../failures.ts'
+import { type FieldError, fieldError } from '../api-errors.ts'
 import { copy, type Fields, isRecord } from '../json.ts'
 import { formatHolds } from './formats.ts'
 
@@ -50,14 +50,14 @@ export interface Schema {
   'x-kubernetes-validations'?: Rule[]
 }
 
-/** The schema of one field of an object: declared, or that of all further fields. */
+/** The schema of a field: from properties or additionalProperties. */
 export function fieldSchema(schema: Schema | undefined, name: string): Schema | undefined {
   const declared = schema?.properties?.[name]
   if (declared) return declared
   return isRecord(schema?.additionalProperties) ? schema.additionalProperties : undefined
 }
 
-/** What tells the items of a list-type map apart. */
+/** The key of an item in a list of type map. */
 export function itemKey(item: unknown, keys: readonly string[], schema?: Schema): Fields {
   const key: Fields = {}
   for (const name of keys) {
@@ -67,11 +67,11 @@ export function itemKey(item: unknown, keys: readonly string[], schema?: Schema)
   return key
 }
 
-/** Fills in defaults, and drops nulls where null is no value. */
-export function defaulted(value: unknown, schema: Schema | undefined): void {
+/** Sets defaults, and removes nulls of fields that are not nullable. */
+export function applyDefaults(value: unknown, schema: Schema | undefined): void {
   if (!schema) return
   if (Array.isArray(value)) {
-    for (const item of value) defaulted(item, schema.items)
+    for (const item of value) applyDefaults(item, schema.items)
     return
   }
   if (!isRecord(value)) return
@@ -79,15 +79,15 @@ export function defaulted(value: unknown, schema: Schema | undefined): void {
     if (value[name] === null && !field.nullable) delete value[name]
     if (value[name] === undefined && field.default !== undefined) value[name] = copy(field.default)
   }
-  for (const name of Object.keys(value)) defaulted(value[name], fieldSchema(schema, name))
+  for (const name of Object.keys(value)) applyDefaults(value[name], fieldSchema(schema, name))
 }
 
-/** Takes away what the schema does not know; the paths of it are added to `unknown`. */
-export function pruned(value: unknown, schema: Schema | undefined, unknown: string[], path = ''): void {
+/** Removes fields that are not in the schema and adds their paths to `unknown`. */
+export function prune(value: unknown, schema: Schema | undefined, unknown: string[], path = ''): void {
   if (!schema) return
   if (Array.isArray(value)) {
     value.forEach((item, index) => {
-      pruned(item, schema.items, unknown, `${path}[${index}]`)
+      prune(item, schema.items, unknown, `${path}[${index}]`)
     })
     return
   }
@@ -98,7 +98,7 @@ export function pruned(value: unknown, schema: Schema | undefined, unknown: stri
     const field = fieldSchema(schema, name)
     if (isObject && !field && ['apiVersion', 'kind', 'metadata'].includes(name)) continue
     const at = path ? `${path}.${name}` : name
-    if (field) pruned(value[name], field, unknown, at)
+    if (field) prune(value[name], field, unknown, at)
     else if (!keepsAll) {
       delete value[name]
       unknown.push(at)
@@ -106,7 +106,7 @@ export function pruned(value: unknown, schema: Schema | undefined, unknown: stri
   }
 }
 
-/** What an applied value has that its schema does not declare, or has as another type. */
+/** Fields of an applied value that are undeclared or have the wrong type. */
 export function undeclared(value: unknown, schema: Schema | undefined, path = ''): string[] {
   if (!schema || value === null || value === undefined) return []
   if (!typeHolds(value, schema)) {
@@ -126,17 +126,17 @@ const appliedTypes: Record<string, string> = {
   ...{ object: 'map', array: 'list', integer: 'numeric (int or float)', number: 'numeric (int or float)' },
 }
 
-/** The first value that is of another type than its field, in the words of a server that reads into typed fields. */
-export function mistyped(value: unknown, schema: Schema | undefined, path = ''): string | undefined {
+/** The first value with the wrong type, with the decoding error of the real server. */
+export function typeMismatch(value: unknown, schema: Schema | undefined, path = ''): string | undefined {
   if (!schema || value === null || value === undefined) return undefined
   if (!typeHolds(value, schema)) {
-    const wanted = goTypes[schema.type ?? ''] ?? schema.type
-    return `json: cannot unmarshal ${jsonTypes[typeName(value)]} into Go struct field ${path} of type ${wanted}`
+    const expected = goTypes[schema.type ?? ''] ?? schema.type
+    return `json: cannot unmarshal ${jsonTypes[typeName(value)]} into Go struct field ${path} of type ${expected}`
   }
-  if (Array.isArray(value)) return firstOf(value, item => mistyped(item, schema.items, path))
+  if (Array.isArray(value)) return firstOf(value, item => typeMismatch(item, schema.items, path))
   if (!isRecord(value)) return undefined
   return firstOf(Object.keys(value), name => {
-    return mistyped(value[name], fieldSchema(schema, name), path ? `${path}.${name}` : name)
+    return typeMismatch(value[name], fieldSchema(schema, name), path ? `${path}.${name}` : name)
   })
 }
 
@@ -145,19 +145,19 @@ const jsonTypes: Record<string, string> = {
   ...{ string: 'string', integer: 'number', number: 'number', boolean: 'bool', array: 'array', object: 'object' },
 }
 
-function firstOf<T>(items: readonly T[], look: (item: T) => string | undefined): string | undefined {
+function firstOf<T>(items: readonly T[], find: (item: T) => string | undefined): string | undefined {
   for (const item of items) {
-    const found = look(item)
+    const found = find(item)
     if (found !== undefined) return found
   }
   return undefined
 }
 
 /**
- * Every field that is wrong. A value that an update leaves as it was is not looked at again, as the real server does:
- * an object that became invalid by a new schema can still be changed elsewhere.
+ * All invalid fields. As in the real server, values that an update does not change are not validated again: an object that
+ * is invalid under a new schema can still be changed elsewhere.
  */
-export function validated(value: unknown, schema: Schema, old?: unknown): FieldError[] {
+export function validate(value: unknown, schema: Schema, old?: unknown): FieldError[] {
   const errors: FieldError[] = []
   check(value, schema, old, '', errors)
   return errors
@@ -168,8 +168,8 @@ function check(value: unknown, schema: Schema, old: unknown, path: string, error
   if (value === null && schema.nullable) return
   if (!typeHolds(value, schema)) {
     const actual = typeName(value)
-    const wanted = schema['x-kubernetes-int-or-string'] ? 'integer,string' : schema.type
-    errors.push(fieldError.typeInvalid(path, actual, `${path} in body must be of type ${wanted}: "${actual}"`))
+    const expected = schema['x-kubernetes-int-or-string'] ? 'integer,string' : schema.type
+    errors.push(fieldError.typeInvalid(path, actual, `${path} in body must be of type ${expected}: "${actual}"`))
     return
   }
   if (schema.enum && !schema.enum.some(one => equalJson(one, value))) {
@@ -187,7 +187,7 @@ function checkText(value: string, schema: Schema, path: string, errors: FieldErr
   const length = minLength === undefined && maxLength === undefined ? 0 : [...value].length
   if (maxLength !== undefined && length > maxLength) errors.push(fieldError.tooLong(path, maxLength))
   if (minLength !== undefined && length < minLength) wrong(`should be at least ${minLength} chars long`)
-  if (pattern !== undefined && !expression(pattern).test(value)) wrong(`should match '${pattern}'`)
+  if (pattern !== undefined && !regularExpression(pattern).test(value)) wrong(`should match '${pattern}'`)
   if (format !== undefined && !formatHolds(format, value)) {
     const detail = `${path} in body must be of type ${format}: ${JSON.stringify(value)}`
     errors.push(fieldError.typeInvalid(path, value, detail))
@@ -248,7 +248,7 @@ function identityOf(item: unknown, schema: Schema): string | undefined {
   return JSON.stringify(itemKey(item, schema['x-kubernetes-list-map-keys'] ?? [], schema.items))
 }
 
-/** The items of a list before the update, by what tells them apart. Empty where nothing does. */
+/** The items of a list before the update by their identity. Empty for atomic lists. */
 export function oldItems(schema: Schema, old: unknown): Map<string, unknown> {
   const items = new Map<string, unknown>()
   if (!Array.isArray(old)) return items
@@ -279,8 +279,8 @@ function typeName(value: unknown): string {
 
 const expressions = new Map<string, RegExp>()
 
-/** Go's regular expressions are nearly ours; only the flag at the head is written differently. */
-export function expression(pattern: string): RegExp {
+/** Converts a Go regular expression: only the leading flags have another syntax. */
+export function regularExpression(pattern: string): RegExp {
   let found = expressions.get(pattern)
   if (!found) {
     const flags = /^\(\?([ims]+)\)/.exec(pattern)

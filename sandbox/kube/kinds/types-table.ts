@@ -1,9 +1,9 @@
 /**
- * The built-in types, field by field, as a table: `types.ts` reads it.
+ * The fields of the built-in types as a table for types.ts.
  *
- * After `#` the package, then a type a paragraph: `name:type`. `*` is a required field, `=` a default, `[]` a list that is
- * replaced as a whole, `[key+key]` one whose items are told apart by keys, `[?key]` one of which only strategic merge patches
- * know the key, `[=]` a set, `{}` a map by names. `(whole)` has one owner for all its fields. What is rare here is `any`.
+ * `#` starts a package; each line defines a type with its fields as `name:type`. `*` marks a required field, `=` a default.
+ * `[]` is an atomic list, `[key+key]` a map list, `[?key]` a list with a key for strategic merge patches only, `[=]` a set, `{}`
+ * a map. `(atomic)` marks an atomic map type. Rare types are `any`.
  */
 export const typesTable = `
 # io.k8s.api.batch.v1
@@ -23,7 +23,7 @@ LeaseSpec: acquireTime:time holderIdentity:string leaseDurationSeconds:int lease
 Capabilities: add:string[] drop:string[]
 ConfigMap: binaryData:bytes{} data:string{} immutable:bool
 ConfigMapEnvSource: name:string optional:bool
-ConfigMapKeySelector (whole): key*:string name:string optional:bool
+ConfigMapKeySelector (atomic): key*:string name:string optional:bool
 ConfigMapProjection: items:KeyToPath[] name:string optional:bool
 ConfigMapVolumeSource: defaultMode:int items:KeyToPath[] name:string optional:bool
 Container: args:string[] command:string[] env:EnvVar[name] envFrom:EnvFromSource[] image:string imagePullPolicy:string
@@ -64,7 +64,7 @@ HostPathVolumeSource: path*:string type:string
 KeyToPath: key*:string mode:int path*:string
 Lifecycle: postStart:LifecycleHandler preStop:LifecycleHandler stopSignal:string
 LifecycleHandler: exec:ExecAction httpGet:HTTPGetAction sleep:SleepAction tcpSocket:TCPSocketAction
-LocalObjectReference (whole): name:string
+LocalObjectReference (atomic): name:string
 Namespace: spec:NamespaceSpec status:NamespaceStatus
 NamespaceCondition: lastTransitionTime:time message:string reason:string status*:string type*:string
 NamespaceSpec: finalizers:string[]
@@ -80,8 +80,8 @@ NodeStatus: addresses:NodeAddress[type] allocatable:quantity{} capacity:quantity
 NodeSystemInfo: architecture*:string bootID*:string containerRuntimeVersion*:string kernelVersion*:string
   kubeProxyVersion*:string kubeletVersion*:string machineID*:string operatingSystem*:string osImage*:string swap:any
   systemUUID*:string
-ObjectFieldSelector (whole): apiVersion:string fieldPath*:string
-ObjectReference (whole): apiVersion:string fieldPath:string kind:string name:string namespace:string
+ObjectFieldSelector (atomic): apiVersion:string fieldPath*:string
+ObjectReference (atomic): apiVersion:string fieldPath:string kind:string name:string namespace:string
   resourceVersion:string uid:string
 Pod: spec:PodSpec status:PodStatus
 PodCondition: lastProbeTime:time lastTransitionTime:time message:string observedGeneration:int reason:string
@@ -111,13 +111,13 @@ Probe: exec:ExecAction failureThreshold:int grpc:GRPCAction httpGet:HTTPGetActio
   periodSeconds:int successThreshold:int tcpSocket:TCPSocketAction terminationGracePeriodSeconds:int
   timeoutSeconds:int
 ProjectedVolumeSource: defaultMode:int sources:VolumeProjection[]
-ResourceFieldSelector (whole): containerName:string divisor:quantity resource*:string
+ResourceFieldSelector (atomic): containerName:string divisor:quantity resource*:string
 ResourceRequirements: claims:any[name] limits:quantity{} requests:quantity{}
 SELinuxOptions: level:string role:string type:string user:string
 SeccompProfile: localhostProfile:string type*:string
 Secret: data:bytes{} immutable:bool stringData:string{} type:string
 SecretEnvSource: name:string optional:bool
-SecretKeySelector (whole): key*:string name:string optional:bool
+SecretKeySelector (atomic): key*:string name:string optional:bool
 SecretProjection: items:KeyToPath[] name:string optional:bool
 SecretVolumeSource: defaultMode:int items:KeyToPath[] optional:bool secretName:string
 SecurityContext: allowPrivilegeEscalation:bool appArmorProfile:any capabilities:Capabilities privileged:bool
@@ -147,8 +147,8 @@ ClusterRole: aggregationRule:any rules:PolicyRule[]
 PolicyRule: apiGroups:string[] nonResourceURLs:string[] resourceNames:string[] resources:string[] verbs*:string[]
 Role: rules:PolicyRule[]
 RoleBinding: roleRef*:RoleRef subjects:Subject[]
-RoleRef (whole): apiGroup:string kind*:string name*:string
-Subject (whole): apiGroup:string kind*:string name*:string namespace:string
+RoleRef (atomic): apiGroup:string kind*:string name*:string
+Subject (atomic): apiGroup:string kind*:string name*:string namespace:string
 # io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1
 CustomResourceColumnDefinition: description:string format:string jsonPath*:string name*:string priority:int
   type*:string
@@ -169,13 +169,13 @@ CustomResourceSubresources: scale:any status:any
 CustomResourceValidation: openAPIV3Schema:any
 SelectableField: jsonPath*:string
 # io.k8s.apimachinery.pkg.apis.meta.v1
-LabelSelector (whole): matchExpressions:LabelSelectorRequirement[] matchLabels:string{}
+LabelSelector (atomic): matchExpressions:LabelSelectorRequirement[] matchLabels:string{}
 LabelSelectorRequirement: key*:string operator*:string values:string[]
 ManagedFieldsEntry: apiVersion:string fieldsType:string fieldsV1:any manager:string operation:string
   subresource:string time:time
 ObjectMeta: annotations:string{} creationTimestamp:time deletionGracePeriodSeconds:int deletionTimestamp:time
   finalizers:string[=] generateName:string generation:int labels:string{} managedFields:ManagedFieldsEntry[]
   name:string namespace:string ownerReferences:OwnerReference[uid] resourceVersion:string selfLink:string uid:string
-OwnerReference (whole): apiVersion*:string blockOwnerDeletion:bool controller:bool kind*:string name*:string
+OwnerReference (atomic): apiVersion*:string blockOwnerDeletion:bool controller:bool kind*:string name*:string
   uid*:string
 `

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openApiDocument } from '../discovery/openapi.ts'
 import { builtinKinds } from './builtin.ts'
-import { mistyped, pruned } from './schema.ts'
+import { prune, typeMismatch } from './schema.ts'
 import { typeName, typeSchema } from './types.ts'
 import { typesTable } from './types-table.ts'
 
 test('every type that the table names is in it', () => {
-  const named = [...typesTable.matchAll(/^(\w+)(?: \(whole\))?: /gm)].map(([, name = '']) => name)
+  const named = [...typesTable.matchAll(/^(\w+)(?: \(atomic\))?: /gm)].map(([, name = '']) => name)
   assert.ok(named.length > 80)
   for (const name of named) assert.match(typeName(typeSchema(name)) ?? '', new RegExp(`\\.${name}$`))
-  assert.throws(() => typeSchema('Nothing'), /no type is called Nothing/)
+  assert.throws(() => typeSchema('Nothing'), /type Nothing not found/)
 })
 
 test('lists say how they are merged', () => {
@@ -30,16 +30,16 @@ test('lists say how they are merged', () => {
 test('what a typed server cannot read is named, what it does not know is dropped', () => {
   const spec = typeSchema('PodSpec')
   assert.equal(
-    mistyped({ containers: [{ name: 'a', resources: { limits: { cpu: 1, memory: '1Gi' } } }] }, spec),
+    typeMismatch({ containers: [{ name: 'a', resources: { limits: { cpu: 1, memory: '1Gi' } } }] }, spec),
     undefined,
   )
   assert.equal(
-    mistyped({ containers: [{ name: 'a', command: true }] }, spec),
+    typeMismatch({ containers: [{ name: 'a', command: true }] }, spec),
     'json: cannot unmarshal bool into Go struct field containers.command of type slice',
   )
   const unknown: string[] = []
   const value = { affinity: { whatever: 1 }, containers: [{ name: 'a', comand: [] }], hostnetwork: true }
-  pruned(value, spec, unknown)
+  prune(value, spec, unknown)
   assert.deepEqual(unknown, ['containers[0].comand', 'hostnetwork'])
   assert.deepEqual(value, { affinity: { whatever: 1 }, containers: [{ name: 'a' }] })
 })

@@ -1,13 +1,13 @@
 /**
- * Schemas of the built-in types, made from their table when somebody asks for one.
+ * Schemas of the built-in types, generated from types-table.ts on first use.
  */
 import type { Schema } from './schema.ts'
 import { typesTable } from './types-table.ts'
 
 interface Declared {
-  /** With its package, as OpenAPI names it. */
+  /** Full name with package, as in OpenAPI. */
   name: string
-  whole: boolean
+  atomic: boolean
   fields: string[]
 }
 
@@ -24,17 +24,17 @@ const plain: Record<string, Schema> = {
 }
 
 const declared = readTable(typesTable)
-const made = new Map<string, Schema>()
+const schemas = new Map<string, Schema>()
 const names = new WeakMap<Schema, string>()
 
-/** The schema of a type by its short name, the same one for everybody. */
+/** The schema of a type by its short name; always the same object. */
 export function typeSchema(short: string): Schema {
-  const known = plain[short] ?? made.get(short)
+  const known = plain[short] ?? schemas.get(short)
   if (known) return known
-  const { name, whole, fields } = declared.get(short) ?? {}
-  if (!name || !fields) throw new Error(`no type is called ${short}`)
-  const schema: Schema = { type: 'object', properties: {}, ...(whole && { 'x-kubernetes-map-type': 'atomic' }) }
-  made.set(short, schema)
+  const { name, atomic, fields } = declared.get(short) ?? {}
+  if (!name || !fields) throw new Error(`type ${short} not found in types-table.ts`)
+  const schema: Schema = { type: 'object', properties: {}, ...(atomic && { 'x-kubernetes-map-type': 'atomic' }) }
+  schemas.set(short, schema)
   names.set(schema, name)
   for (const field of fields) {
     const [, own = '', star, type = '', otherwise] = /^([^*:]+)(\*?):([^=]+(?:=\])?)(?:=(\w+))?$/.exec(field) ?? []
@@ -45,7 +45,7 @@ export function typeSchema(short: string): Schema {
   return schema
 }
 
-/** The full name of a type of the table; undefined for any other schema. */
+/** The full name of a built-in type; undefined for any other schema. */
 export function typeName(schema: Schema): string | undefined {
   return names.get(schema)
 }
@@ -57,7 +57,7 @@ function fieldType(text: string): Schema {
   const items = typeSchema(item)
   const list: Schema = { type: 'array', items, 'x-kubernetes-list-type': 'atomic' }
   if (keys === '') return list
-  // Clients that compute strategic merge patches read these two.
+  // Clients that compute strategic merge patches read these two extensions.
   const merge = (key: string) => ({ 'x-kubernetes-patch-strategy': 'merge', 'x-kubernetes-patch-merge-key': key })
   if (keys === '=') return { ...list, 'x-kubernetes-list-type': 'set', 'x-kubernetes-patch-strategy': 'merge' }
   if (keys.startsWith('?')) return { ...list, ...merge(keys.slice(1)) }
@@ -78,8 +78,8 @@ function readTable(table: string): Map<string, Declared> {
       prefix = line.slice(2)
       continue
     }
-    const [, short = '', whole, fields = ''] = /^(\w+)( \(whole\))?: (.*)$/.exec(line) ?? []
-    types.set(short, { name: `${prefix}.${short}`, whole: whole !== undefined, fields: fields.split(' ') })
+    const [, short = '', atomic, fields = ''] = /^(\w+)( \(atomic\))?: (.*)$/.exec(line) ?? []
+    types.set(short, { name: `${prefix}.${short}`, atomic: atomic !== undefined, fields: fields.split(' ') })
   }
   return types
 }

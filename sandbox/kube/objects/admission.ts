@@ -1,26 +1,19 @@
 /**
- * From what a caller sent to what would be stored: new metadata, subresources, pruning, defaults, ownership, generation, checks.
+ * Turns a request body into the object to store: metadata, subresources, pruning, defaults, field managers, generation,
+ * validation.
  */
 
 import { randomUUID } from 'node:crypto'
 import { equalJson } from '../../../src/contract/json.ts'
-import { ApiFailure, conflict, type FieldError, fieldError, invalid, modified } from '../failures.ts'
+import { ApiError, conflict, type FieldError, fieldError, invalid, modified } from '../api-errors.ts'
 import { type ApiObject, copy, isRecord, type Metadata, without } from '../json.ts'
 import { ruleErrors } from '../kinds/cel.ts'
-import { apiVersion, type Kind, type KindVersion } from '../kinds/kinds.ts'
-import { defaulted, mistyped, pruned, validated } from '../kinds/schema.ts'
+import { apiVersion, type KindVersion } from '../kinds/kinds.ts'
+import { applyDefaults, prune, typeMismatch, validate } from '../kinds/schema.ts'
 import { undecodable } from './identity.ts'
 import { managersAfterUpdate, type Writer } from './managers.ts'
-import { keptMetadata, metadataErrors, nameSuffix, timestamp } from './metadata.ts'
-
-/** What a request is about. */
-export interface Target {
-  kind: Kind
-  version: KindVersion
-  namespace: string | undefined
-  name: string
-  subresource: string | undefined
-}
+import { metadataErrors, nameSuffix, timestamp, withServerMetadata } from './metadata.ts'
+import type { Target } from './target.ts'
 
 export interface WriteOptions {
   manager: string
@@ -32,30 +25,32 @@ export interface WriteOptions {
 export interface Admission {
   target: Target
   old: ApiObject | undefined
-  /** What was sent, or what a patch made of the old object. */
+  /** The request body, or the result of a patch. */
   body: ApiObject
   options: WriteOptions
   now: Date
-  /** The patch that made the body, where one did. */
+  /** The patch, if the body is the result of one. */
   patch?: string
-  /** Set by apply, which computes them itself. */
+  /** Computed by apply. */
   managedFields?: Metadata['managedFields']
 }
 
-/** The object to store; the old one itself when nothing changes. */
-export function admitted(admission: Admission): ApiObject {
+/** The object to store; the identical old object if nothing changes. */
+export function admit(admission: Admission): ApiObject {
   const { target, old, body, options, now } = admission
   const { kind, version } = target
   const object = copy(body)
-  object.metadata = old ? keptMetadata(copy(body.metadata), old.metadata) : newMetadata(body.metadata, target, now)
+  object.metadata = old
+    ? withServerMetadata(copy(body.metadata), old.metadata)
+    : newMetadata(body.metadata, target, now)
   if (kind.behaviour.generation && !old) object.metadata.generation = 1
   const scoped = withSubresource(object, target, old)
   const sent = target.subresource === 'status' ? onlyStatus(scoped) : scoped
   if (!kind.custom) checkTypes(sent, admission)
   const unknown: string[] = []
-  pruned(sent, version.schema, unknown)
-  tellUnknown(unknown, admission)
-  defaulted(sent, version.schema)
+  prune(sent, version.schema, unknown)
+  reportUnknownFields(unknown, admission)
+  applyDefaults(sent, version.schema)
   kind.behaviour.prepare?.(scoped, old)
 
   const stored = apiVersion(kind.group, kind.versions[0]?.name ?? version.name)
@@ -71,7 +66,11 @@ export function admitted(admission: Admission): ApiObject {
   }
   if (withOwners.metadata.managedFields?.length === 0) delete withOwners.metadata.managedFields
   if (old && equalJson(withOwners, old)) return old
-  if (old && kind.behaviour.generation && !equalJson(counted(withOwners, version), counted(old, version))) {
+  if (
+    old &&
+    kind.behaviour.generation &&
+    !equalJson(generationFields(withOwners, version), generationFields(old, version))
+  ) {
     withOwners.metadata.generation = (old.metadata.generation ?? 0) + 1
   }
   const errors = errorsOf(withOwners, old, target)
@@ -84,12 +83,12 @@ export function writerOf(target: Target, options: WriteOptions, now: Date): Writ
     manager: options.manager,
     apiVersion: apiVersion(target.kind.group, target.version.name),
     subresource: target.subresource,
-    statusApart: target.version.status,
+    hasStatusSubresource: target.version.status,
     time: timestamp(now),
   }
 }
 
-/** 409 when the caller has read an older object than the one that is there. */
+/** Throws 409 if the caller has an outdated object. */
 export function checkVersion(target: Target, old: ApiObject, metadata: Metadata): void {
   const { uid, resourceVersion } = metadata
   if (uid && uid !== old.metadata.uid) {
@@ -103,13 +102,13 @@ export function checkVersion(target: Target, old: ApiObject, metadata: Metadata)
 
 function newMetadata(given: Metadata, target: Target, now: Date): Metadata {
   if (given.resourceVersion) {
-    throw new ApiFailure(500, '', 'resourceVersion should not be set on objects to be created')
+    throw new ApiError(500, '', 'resourceVersion should not be set on objects to be created')
   }
   const name = given.name || (given.generateName ? `${given.generateName}${nameSuffix()}` : '')
   const metadata = without(copy(given), 'namespace', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation')
   const server = { name, uid: randomUUID(), creationTimestamp: timestamp(now) }
   const { namespace } = target
-  return keptMetadata(
+  return withServerMetadata(
     { ...metadata, name },
     { ...server, ...(namespace !== undefined && { namespace }), ...generated(given) },
   )
@@ -119,7 +118,7 @@ function generated({ generateName }: Metadata): { generateName?: string } {
   return generateName ? { generateName } : {}
 }
 
-/** A write to a subresource changes only that; any other write leaves it alone. */
+/** A write to a subresource changes only that subresource; other writes do not change it. */
 function withSubresource(object: ApiObject, target: Target, old: ApiObject | undefined): ApiObject {
   const { subresource, version, kind } = target
   if (subresource === 'status' && old) {
@@ -131,29 +130,29 @@ function withSubresource(object: ApiObject, target: Target, old: ApiObject | und
     const spec = isRecord(object['spec']) ? object['spec'] : {}
     return { ...copy(old), spec: { ...(isRecord(old['spec']) ? old['spec'] : {}), finalizers: spec['finalizers'] } }
   }
-  // Only /finalize may let a namespace go.
+  // Only /finalize changes the finalizers of a namespace.
   if (kind.group === '' && kind.kind === 'Namespace' && old) object['spec'] = copy(old['spec'])
   if (!version.status || (!old && kind.behaviour.keepsStatusAtCreate)) return object
-  const kept: ApiObject = { ...object }
-  if (old?.['status'] === undefined) delete kept['status']
-  else kept['status'] = copy(old['status'])
-  return kept
+  const result: ApiObject = { ...object }
+  if (old?.['status'] === undefined) delete result['status']
+  else result['status'] = copy(old['status'])
+  return result
 }
 
-/** Built-in kinds are read into typed fields before anything else is looked at. */
+/** Built-in kinds are decoded into typed fields before any other check. */
 function checkTypes(object: ApiObject, { target, patch }: Admission): void {
-  const wrong = mistyped(object, target.version.schema)
+  const wrong = typeMismatch(object, target.version.schema)
   if (wrong !== undefined) throw undecodable(target, wrong, patch)
 }
 
-/** The rest is as it was and need not be looked at again. */
+/** The rest of the object is unchanged and needs no check. */
 function onlyStatus(object: ApiObject): ApiObject {
   if (object['status'] === undefined || object['status'] === null) delete object['status']
   const { apiVersion, kind, metadata, status } = object
   return { apiVersion, kind, metadata: { name: metadata.name }, ...(status !== undefined && { status }) }
 }
 
-function tellUnknown(unknown: readonly string[], { target, options, patch }: Admission): void {
+function reportUnknownFields(unknown: readonly string[], { target, options, patch }: Admission): void {
   if (unknown.length === 0) return
   const named = unknown.toSorted().map(path => `unknown field ${JSON.stringify(path)}`)
   if (options.fieldValidation === 'Strict') {
@@ -162,23 +161,23 @@ function tellUnknown(unknown: readonly string[], { target, options, patch }: Adm
   if (options.fieldValidation !== 'Ignore') for (const text of named) options.warn?.(text)
 }
 
-/** What a generation counts: all that is neither metadata nor, where it is written on its own, status. */
-function counted(object: ApiObject, version: KindVersion): Record<string, unknown> {
+/** The fields whose changes increase the generation: all except metadata and the status subresource. */
+function generationFields(object: ApiObject, version: KindVersion): Record<string, unknown> {
   return without(object, 'metadata', 'apiVersion', ...(version.status ? ['status'] : []))
 }
 
-/** A write to the status is judged by that part of the schema alone, and its messages start there. */
+/** A write to the status is validated with that part of the schema only. */
 function schemaErrors(object: ApiObject, old: ApiObject | undefined, { version, subresource }: Target): FieldError[] {
   const { schema } = version
   if (!schema) return []
   const part = schema.properties?.['status']
-  if (subresource !== 'status' || !part) return validated(object, schema, old)
+  if (subresource !== 'status' || !part) return validate(object, schema, old)
   if (object['status'] === undefined) return []
-  const errors = validated(object['status'], part, old?.['status'])
+  const errors = validate(object['status'], part, old?.['status'])
   return errors.map(error => ({ ...error, field: error.field ? `status.${error.field}` : 'status' }))
 }
 
-/** Errors after which the rules would only repeat what is known. */
+/** CEL rules are skipped after these errors. */
 const blocking = ['FieldValueRequired', 'FieldValueTypeInvalid', 'FieldValueTooLong', 'FieldValueTooMany']
 
 function errorsOf(object: ApiObject, old: ApiObject | undefined, target: Target): FieldError[] {
@@ -194,7 +193,7 @@ function errorsOf(object: ApiObject, old: ApiObject | undefined, target: Target)
       errors.push(fieldError.invalid('', null, detail))
     }
   }
-  // The status is the business of whoever may write it.
+  // Kind-specific validation does not cover the status.
   if (target.subresource === 'status') return errors
   return [...errors, ...(kind.behaviour.validate?.(object, old) ?? [])]
 }

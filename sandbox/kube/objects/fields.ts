@@ -1,8 +1,8 @@
 /**
- * Sets of fields: who owns what in an object, and what differs between two objects.
+ * Sets of fields, for field ownership and the comparison of objects.
  *
- * A set is a tree of path elements, written as in metadata.managedFields: `f:name`, `k:{"type":"Ready"}`, `v:"value"`,
- * where `.` says that the path itself belongs to the set.
+ * A set is a tree of path elements as in metadata.managedFields: `f:name`, `k:{"type":"Ready"}`, `v:"value"`; `.` means that the
+ * path itself is in the set.
  */
 import { equalJson } from '../../../src/contract/json.ts'
 import { type Fields, isRecord } from '../json.ts'
@@ -80,7 +80,7 @@ export function sameSet(a: FieldSet, b: FieldSet): boolean {
   return isEmpty(difference(a, b)) && isEmpty(difference(b, a))
 }
 
-/** Without the paths that start so. */
+/** Removes all paths with one of these prefixes. */
 export function withoutPaths(set: FieldSet, paths: readonly (readonly string[])[]): FieldSet {
   return paths.reduce((rest, path) => withoutPath(rest, path), set)
 }
@@ -95,15 +95,15 @@ function withoutPath(set: FieldSet, [first, ...more]: readonly string[]): FieldS
   return { member: set.member, children }
 }
 
-/** Only the paths that start with one of these elements. */
+/** Keeps only paths that start with one of these elements. */
 export function onlyUnder(set: FieldSet, elements: readonly string[]): FieldSet {
   const children = new Map([...set.children].filter(([name]) => elements.includes(name)))
   return { member: false, children }
 }
 
 /**
- * The paths of a set as people read them: `.spec.interfaces`, `.status.conditions[type="Ready"].reason`. At each level
- * what belongs to the set itself comes before what is below it.
+ * The paths of a set in the notation of conflict messages: `.spec.interfaces`, `.status.conditions[type="Ready"].reason`. At each
+ * level, members come before their children.
  */
 export function pathsOf(set: FieldSet, prefix = ''): string[] {
   const children = [...set.children].sort(([a], [b]) => (a < b ? -1 : 1))
@@ -120,15 +120,15 @@ function printElement(element: string): string {
   return `[${pairs.join(',')}]`
 }
 
-/** Whether the parts of this value have owners of their own, rather than the value as a whole. */
+/** Whether the children of this value have owners, rather than the value as a whole. */
 function isGranular(value: unknown, schema: Schema | undefined): boolean {
   if (isRecord(value)) return schema?.['x-kubernetes-map-type'] !== 'atomic'
   const type = schema?.['x-kubernetes-list-type']
   return Array.isArray(value) && (type === 'map' || type === 'set')
 }
 
-/** The parts of a granular value by their path elements. */
-export function partsOf(value: unknown, schema: Schema | undefined): Map<string, [unknown, Schema | undefined]> {
+/** The children of a granular value by path element. */
+export function childrenOf(value: unknown, schema: Schema | undefined): Map<string, [unknown, Schema | undefined]> {
   const parts = new Map<string, [unknown, Schema | undefined]>()
   if (isRecord(value)) {
     for (const name of Object.keys(value)) {
@@ -146,9 +146,9 @@ function itemElement(item: unknown, schema: Schema | undefined): string {
   return `k:${JSON.stringify(itemKey(item, keys, schema?.items))}`
 }
 
-/** What somebody who applies this value owns: its leaves, and the items of its keyed lists. */
+/** The fields owned by the manager that applies this value: leaves, and items of keyed lists. */
 export function fieldsOf(value: unknown, schema: Schema | undefined): FieldSet {
-  const parts = isGranular(value, schema) ? partsOf(value, schema) : undefined
+  const parts = isGranular(value, schema) ? childrenOf(value, schema) : undefined
   if (!parts || parts.size === 0) return { member: true, children: new Map() }
   const set = emptySet()
   for (const [element, [part, inner]] of parts) {
@@ -168,8 +168,8 @@ export function compare(before: unknown, after: unknown, schema: Schema | undefi
   if (before !== undefined && after !== undefined && equalJson(before, after)) {
     return { changed: emptySet(), removed: emptySet() }
   }
-  const beforeParts = isGranular(before, schema) ? partsOf(before, schema) : undefined
-  const afterParts = isGranular(after, schema) ? partsOf(after, schema) : undefined
+  const beforeParts = isGranular(before, schema) ? childrenOf(before, schema) : undefined
+  const afterParts = isGranular(after, schema) ? childrenOf(after, schema) : undefined
   const descends =
     (before === undefined || beforeParts) &&
     (after === undefined || afterParts) &&
@@ -187,26 +187,29 @@ export function compare(before: unknown, after: unknown, schema: Schema | undefi
   return { changed, removed }
 }
 
-/** The live value with an applied one laid over it. */
-export function merged(live: unknown, applied: unknown, schema: Schema | undefined): unknown {
+/** Merges an applied value into the live one. */
+export function mergeApplied(live: unknown, applied: unknown, schema: Schema | undefined): unknown {
   if (isRecord(live) && isRecord(applied) && isGranular(applied, schema)) {
     const result: Fields = { ...live }
     for (const name of Object.keys(applied)) {
-      result[name] = merged(live[name], applied[name], fieldSchema(schema, name))
+      result[name] = mergeApplied(live[name], applied[name], fieldSchema(schema, name))
     }
     return result
   }
   if (Array.isArray(live) && Array.isArray(applied) && isGranular(applied, schema)) {
-    return mergedItems(live, applied, schema)
+    return mergeItems(live, applied, schema)
   }
   return applied
 }
 
-/** Applied items come in the order they were applied in; others keep their place behind the item they followed. */
-function mergedItems(live: readonly unknown[], applied: readonly unknown[], schema: Schema | undefined): unknown[] {
+/** Applied items keep their order; other items stay behind their predecessor. */
+function mergeItems(live: readonly unknown[], applied: readonly unknown[], schema: Schema | undefined): unknown[] {
   const byElement = new Map(live.map(item => [itemElement(item, schema), item]))
-  const wanted = new Map(applied.map(item => [itemElement(item, schema), item]))
-  const result = [...wanted].map(([element, item]) => [element, merged(byElement.get(element), item, schema?.items)])
+  const appliedItems = new Map(applied.map(item => [itemElement(item, schema), item]))
+  const result = [...appliedItems].map(([element, item]) => [
+    element,
+    mergeApplied(byElement.get(element), item, schema?.items),
+  ])
   let previous = -1
   for (const [element, item] of byElement) {
     const index = result.findIndex(([name]) => name === element)
@@ -216,16 +219,16 @@ function mergedItems(live: readonly unknown[], applied: readonly unknown[], sche
   return result.map(([, item]) => item)
 }
 
-/** Takes away what was owned before and is owned by nobody now. */
-export function prunedBy(value: unknown, schema: Schema | undefined, before: FieldSet, now: FieldSet): unknown {
+/** Removes fields that were owned before and have no owner now. */
+export function pruneUnowned(value: unknown, schema: Schema | undefined, before: FieldSet, now: FieldSet): unknown {
   if (before.children.size === 0 || !isGranular(value, schema)) return value
-  const kept = new Map<string, unknown>()
-  for (const [element, [part, inner]] of partsOf(value, schema)) {
+  const owned = new Map<string, unknown>()
+  for (const [element, [part, inner]] of childrenOf(value, schema)) {
     const was = before.children.get(element)
     const is = now.children.get(element)
     if (was && !is) continue
-    kept.set(element, was && is ? prunedBy(part, inner, was, is) : part)
+    owned.set(element, was && is ? pruneUnowned(part, inner, was, is) : part)
   }
-  if (Array.isArray(value)) return [...kept.values()]
-  return Object.fromEntries([...kept].map(([element, part]) => [element.slice(2), part]))
+  if (Array.isArray(value)) return [...owned.values()]
+  return Object.fromEntries([...owned].map(([element, part]) => [element.slice(2), part]))
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { aCluster, aWidget, refusal, specOf, statusOf, widgetDefinition, widgetsId } from '../cluster.fixture.ts'
+import { aCluster, aWidget, rejectionOf, specOf, statusOf, widgetDefinition, widgetsId } from '../cluster.fixture.ts'
 import type { ApiObject, Fields } from '../json.ts'
 import { compare, difference, fieldsOf, isEmpty, parseSet } from './fields.ts'
 
@@ -52,7 +52,7 @@ test('the same again is no write', t => {
   const cluster = widgets()
   t.after(cluster.close)
   const first = cluster.apply('one', { color: 'red' })
-  cluster.pass(60)
+  cluster.advance(60)
   assert.equal(cluster.apply('one', { color: 'red' }), first)
 })
 
@@ -60,12 +60,12 @@ test('the value of another manager is a conflict that names manager and field', 
   const cluster = widgets()
   t.after(cluster.close)
   cluster.apply('one', { color: 'red', tags: ['x'] })
-  const one = refusal(() => cluster.apply('two', { color: 'blue' }))
+  const one = rejectionOf(() => cluster.apply('two', { color: 'blue' }))
   assert.equal(one.message, 'Apply failed with 1 conflict: conflict with "one": .spec.color')
   assert.deepEqual(one.details?.causes, [
     { reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.spec.color' },
   ])
-  const both = refusal(() => cluster.apply('two', { color: 'blue', tags: ['y'] }))
+  const both = rejectionOf(() => cluster.apply('two', { color: 'blue', tags: ['y'] }))
   assert.equal(both.message, 'Apply failed with 2 conflicts: conflicts with "one":\n- .spec.color\n- .spec.tags')
 })
 
@@ -95,7 +95,7 @@ test('what kubectl apply made is taken over by force, and stays when it is not s
   const cluster = widgets()
   t.after(cluster.close)
   cluster.create(widgetsId, aWidget('w', { color: 'red', owner: 'x' }), { manager: 'kubectl-client-side-apply' })
-  const said = refusal(() => cluster.apply('viola', { color: 'blue' }))
+  const said = rejectionOf(() => cluster.apply('viola', { color: 'blue' }))
   assert.match(said.message ?? '', /conflict with "kubectl-client-side-apply" using test.example.com\/v1: .spec.color/)
   const taken = cluster.apply('viola', { color: 'blue' }, { force: true })
   assert.deepEqual(specOf(taken), { color: 'blue', owner: 'x', size: 3 })
@@ -125,7 +125,7 @@ test('ownership can be reset, and what was there then belongs to nobody in parti
   cluster.apply('one', { color: 'red' })
   const reset = cluster.patch(widgetsId, 'w', 'merge', { metadata: { managedFields: [{}] } })
   assert.equal(reset.metadata.managedFields, undefined)
-  const said = refusal(() => cluster.apply('one', { color: 'blue' }))
+  const said = rejectionOf(() => cluster.apply('one', { color: 'blue' }))
   assert.match(said.message ?? '', /conflict with "before-first-apply" using/)
 })
 
@@ -140,10 +140,10 @@ test('items keep their order, and new ones find their place', t => {
 test('an apply needs a manager, no managedFields and a schema that knows its fields', t => {
   const cluster = widgets()
   t.after(cluster.close)
-  assert.match(refusal(() => cluster.apply('', {})).message ?? '', /fieldManager: Required value/)
+  assert.match(rejectionOf(() => cluster.apply('', {})).message ?? '', /fieldManager: Required value/)
   const owned = { metadata: { managedFields: [] } }
-  assert.equal(refusal(() => cluster.apply('one', {}, owned)).message, 'metadata.managedFields must be nil')
-  assert.match(refusal(() => cluster.apply('one', { typo: 1 })).message ?? '', /\.spec\.typo: field not declared/)
+  assert.equal(rejectionOf(() => cluster.apply('one', {}, owned)).message, 'metadata.managedFields must be nil')
+  assert.match(rejectionOf(() => cluster.apply('one', { typo: 1 })).message ?? '', /\.spec\.typo: field not declared/)
 })
 
 /** Some of: an owner, a colour, tags, settings and parts, with few values, so that managers get in each other's way. */

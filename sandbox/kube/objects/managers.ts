@@ -1,7 +1,7 @@
 /**
- * Field managers: who wrote which fields, and server-side apply on top of it.
+ * Field managers: ownership of fields, and server-side apply.
  */
-import { ApiFailure } from '../failures.ts'
+import { ApiError } from '../api-errors.ts'
 import { type ApiObject, isRecord, type ManagedFields, without } from '../json.ts'
 import type { Schema } from '../kinds/schema.ts'
 import {
@@ -11,24 +11,24 @@ import {
   fieldsOf,
   intersection,
   isEmpty,
-  merged,
+  mergeApplied,
   onlyUnder,
   parseSet,
   pathsOf,
   printSet,
-  prunedBy,
+  pruneUnowned,
   sameSet,
   union,
   withoutPaths,
 } from './fields.ts'
 
-/** Somebody who writes. */
+/** The author of a write. */
 export interface Writer {
   manager: string
   apiVersion: string
   subresource: string | undefined
-  /** Whether status is written by a door of its own. */
-  statusApart: boolean
+  /** Whether the kind has a status subresource. */
+  hasStatusSubresource: boolean
   time: string
 }
 
@@ -41,17 +41,17 @@ interface Entry {
   set: FieldSet
 }
 
-const nobodys = ['name', 'namespace', 'uid', 'creationTimestamp', 'resourceVersion', 'generation', 'managedFields']
-const ignored = [
+const serverFields = ['name', 'namespace', 'uid', 'creationTimestamp', 'resourceVersion', 'generation', 'managedFields']
+const unownedPaths = [
   ['f:apiVersion'],
   ['f:kind'],
-  ...[...nobodys, 'generateName', 'selfLink', 'deletionTimestamp', 'deletionGracePeriodSeconds'].map(name => [
+  ...[...serverFields, 'generateName', 'selfLink', 'deletionTimestamp', 'deletionGracePeriodSeconds'].map(name => [
     'f:metadata',
     `f:${name}`,
   ]),
 ]
 
-/** The managers after a write that is no apply. */
+/** The managers after a create, update or patch. */
 export function managersAfterUpdate(
   old: ApiObject | undefined,
   next: ApiObject,
@@ -61,8 +61,8 @@ export function managersAfterUpdate(
   const given = next.metadata.managedFields ?? old?.metadata.managedFields
   const entries = parseEntries(given)
   const { changed, removed } = compare(comparable(old), comparable(next), schema)
-  const [mine, others] = parted(entries, 'Update', writer)
-  const set = scoped(owned(union(difference(mine?.set ?? parseSet({}), removed), changed)), writer)
+  const [mine, others] = splitEntries(entries, 'Update', writer)
+  const set = withinScope(owned(union(difference(mine?.set ?? parseSet({}), removed), changed)), writer)
   const rest = others.map(entry => ({ ...entry, set: difference(difference(entry.set, changed), removed) }))
   return printEntries([...rest, renewed(mine, set, 'Update', writer)])
 }
@@ -72,20 +72,20 @@ export interface Applied {
   managedFields: ManagedFields[]
 }
 
-/** Lays what somebody applies over the live object. Throws the 409 when a field belongs to somebody else. */
-export function applied(
+/** Merges an applied configuration into the live object. Throws 409 if another manager owns a changed field. */
+export function applyConfiguration(
   live: ApiObject,
   config: ApiObject,
   schema: Schema | undefined,
   writer: Writer,
   force: boolean,
 ): Applied {
-  const [mine, others] = parted(entriesOf(live, schema), 'Apply', writer)
-  const set = scoped(owned(fieldsOf(comparable(config), schema)), writer)
+  const [mine, others] = splitEntries(entriesOf(live, schema), 'Apply', writer)
+  const set = withinScope(owned(fieldsOf(comparable(config), schema)), writer)
   const everybody = others.reduce((sum, entry) => union(sum, entry.set), set)
   const before = comparable(live)
-  const laid = merged(before, comparable(config), schema)
-  const after = prunedBy(laid, schema, mine?.set ?? parseSet({}), everybody)
+  const laid = mergeApplied(before, comparable(config), schema)
+  const after = pruneUnowned(laid, schema, mine?.set ?? parseSet({}), everybody)
   const { changed, removed } = compare(before, after, schema)
   const conflicts = others
     .map(entry => ({ entry, set: intersection(entry.set, changed) }))
@@ -104,13 +104,13 @@ export function applied(
   }
 }
 
-/** A writer owns only what its door lets it write. */
-function scoped(set: FieldSet, { subresource, statusApart }: Writer): FieldSet {
+/** A writer owns only fields of the endpoint that it writes to. */
+function withinScope(set: FieldSet, { subresource, hasStatusSubresource }: Writer): FieldSet {
   if (subresource) return onlyUnder(set, [`f:${subresource}`])
-  return statusApart ? withoutPaths(set, [['f:status']]) : set
+  return hasStatusSubresource ? withoutPaths(set, [['f:status']]) : set
 }
 
-/** What was there before anybody was recorded belongs to somebody all the same. */
+/** An object without managers gets one for the fields that it already has. */
 function entriesOf(live: ApiObject, schema: Schema | undefined): Entry[] {
   const { managedFields, uid, creationTimestamp: time = '' } = live.metadata
   if (managedFields?.length || !uid) return parseEntries(managedFields)
@@ -119,15 +119,15 @@ function entriesOf(live: ApiObject, schema: Schema | undefined): Entry[] {
   return [{ manager: 'before-first-apply', operation: 'Update', apiVersion, subresource: undefined, time, set }]
 }
 
-/** An object without what nobody manages. */
+/** The object without fields that have no manager. */
 function comparable(object: ApiObject | undefined): Record<string, unknown> {
   if (!object) return { metadata: {} }
-  const metadata = without(object.metadata, ...nobodys, 'generateName', 'selfLink')
+  const metadata = without(object.metadata, ...serverFields, 'generateName', 'selfLink')
   return { ...without(object, 'apiVersion', 'kind'), metadata }
 }
 
 function owned(set: FieldSet): FieldSet {
-  const rest = withoutPaths(set, ignored)
+  const rest = withoutPaths(set, unownedPaths)
   const metadata = rest.children.get('f:metadata')
   if (metadata?.member) {
     if (metadata.children.size === 0) rest.children.delete('f:metadata')
@@ -136,7 +136,7 @@ function owned(set: FieldSet): FieldSet {
   return { ...rest, member: false }
 }
 
-function parted(entries: Entry[], operation: Entry['operation'], writer: Writer): [Entry | undefined, Entry[]] {
+function splitEntries(entries: Entry[], operation: Entry['operation'], writer: Writer): [Entry | undefined, Entry[]] {
   const isMine = (entry: Entry) =>
     entry.operation === operation &&
     entry.manager === writer.manager &&
@@ -145,7 +145,7 @@ function parted(entries: Entry[], operation: Entry['operation'], writer: Writer)
   return [entries.find(isMine), entries.filter(entry => !isMine(entry))]
 }
 
-/** The time moves only when the set does: a write that changes nothing must change nothing. */
+/** The time changes only with the set, so that a write without changes has no effect. */
 function renewed(mine: Entry | undefined, set: FieldSet, operation: Entry['operation'], writer: Writer): Entry {
   if (mine && mine.apiVersion === writer.apiVersion && sameSet(mine.set, set)) return mine
   const { manager, apiVersion, subresource, time } = writer
@@ -168,7 +168,7 @@ function parseEntries(managedFields: readonly ManagedFields[] | undefined): Entr
 function printEntries(entries: readonly Entry[]): ManagedFields[] {
   return entries
     .filter(entry => !isEmpty(entry.set))
-    .sort((a, b) => compareTexts(place(a), place(b)))
+    .sort((a, b) => compareTexts(sortKey(a), sortKey(b)))
     .map(({ manager, operation, apiVersion, time, set, subresource }) => ({
       manager,
       operation,
@@ -180,8 +180,8 @@ function printEntries(entries: readonly Entry[]): ManagedFields[] {
     }))
 }
 
-/** Appliers first, then by age; two entries never share a place, so a write that changes nothing keeps the order. */
-function place({ operation, time, manager, apiVersion, subresource = '' }: Entry): string[] {
+/** Apply entries first, then by age. The key is unique, so that a write without changes keeps the order. */
+function sortKey({ operation, time, manager, apiVersion, subresource = '' }: Entry): string[] {
   return [operation, time, manager, apiVersion, subresource]
 }
 
@@ -190,7 +190,7 @@ function compareTexts(a: readonly string[], b: readonly string[]): number {
   return at < 0 ? 0 : (a[at] ?? '') < (b[at] ?? '') ? -1 : 1
 }
 
-function applyConflict(conflicts: { entry: Entry; set: FieldSet }[]): ApiFailure {
+function applyConflict(conflicts: { entry: Entry; set: FieldSet }[]): ApiError {
   const named = conflicts.map(({ entry, set }) => ({ who: printManager(entry), paths: pathsOf(set) }))
   const count = named.reduce((sum, { paths }) => sum + paths.length, 0)
   const causes = named.flatMap(({ who, paths }) =>
@@ -202,7 +202,7 @@ function applyConflict(conflicts: { entry: Entry; set: FieldSet }[]): ApiFailure
       : `${count} conflicts: ${named
           .flatMap(({ who, paths }) => [`conflicts with ${who}:`, ...paths.map(path => `- ${path}`)])
           .join('\n')}`
-  return new ApiFailure(409, 'Conflict', `Apply failed with ${what}`, { causes })
+  return new ApiError(409, 'Conflict', `Apply failed with ${what}`, { causes })
 }
 
 function printManager(entry: Entry): string {

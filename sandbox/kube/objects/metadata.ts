@@ -1,10 +1,10 @@
 /**
- * What every object's metadata must be like, and the small things the server writes into it.
+ * Validation of metadata, and the metadata fields that the server sets.
  */
 
 import { randomBytes } from 'node:crypto'
 import { equalJson } from '../../../src/contract/json.ts'
-import { type FieldError, fieldError } from '../failures.ts'
+import { type FieldError, fieldError } from '../api-errors.ts'
 import { type ApiObject, isRecord, listOf, type Metadata } from '../json.ts'
 import type { Kind } from '../kinds/kinds.ts'
 
@@ -38,12 +38,12 @@ export function metadataErrors(object: ApiObject, old: ApiObject | undefined, ki
 function nameErrors(name: string, kind: Kind): FieldError[] {
   const at = 'metadata.name'
   if (!name) return [fieldError.required(at, 'name or generateName is required')]
-  if (kind.behaviour.freeNames) {
+  if (kind.behaviour.anyPathName) {
     return /[/%]|^\.\.?$/.test(name) ? [fieldError.invalid(at, name, "may not contain '/' or '%'")] : []
   }
   const isNamespace = kind.group === '' && kind.kind === 'Namespace'
-  const most = isNamespace ? 63 : 253
-  if (name.length > most) return [fieldError.invalid(at, name, `must be no more than ${most} characters`)]
+  const max = isNamespace ? 63 : 253
+  if (name.length > max) return [fieldError.invalid(at, name, `must be no more than ${max} characters`)]
   if ((isNamespace ? wholeLabel : isSubdomain).test(name)) return []
   return [fieldError.invalid(at, name, isNamespace ? labelDetail : subdomainDetail)]
 }
@@ -71,12 +71,14 @@ function ownerErrors(metadata: Metadata): FieldError[] {
       .map(name => fieldError.invalid(`metadata.ownerReferences[${index}].${name}`, '', 'must not be empty')),
   )
   if (owners.filter(owner => owner['controller'] === true).length > 1) {
-    errors.push(fieldError.broken('metadata.ownerReferences', 'Only one reference can have Controller set to true'))
+    errors.push(
+      fieldError.invalidObject('metadata.ownerReferences', 'Only one reference can have Controller set to true'),
+    )
   }
   return errors
 }
 
-/** A domain is asked for only where the real server knows all finalizers: not of our kinds, nor of their definitions. */
+/** As in the real server, finalizers of custom resources and CRDs need no domain. */
 function finalizerNameErrors(name: string, { custom, group }: Kind): FieldError[] {
   const own = name.slice(name.indexOf('/') + 1)
   if (!qualifiedName.test(own) || own.length > 63) return [fieldError.invalid('metadata.finalizers', name, keyDetail)]
@@ -96,30 +98,30 @@ function finalizerErrors(metadata: Metadata, old: Metadata): FieldError[] {
   return [fieldError.forbidden('metadata.finalizers', detail)]
 }
 
-/** Five characters that spell no words, as the real server appends to generateName. */
+/** Five characters without vowels, as the real server appends to generateName. */
 export function nameSuffix(): string {
   const letters = 'bcdfghjklmnpqrstvwxz2456789'
   return [...randomBytes(5)].map(byte => letters[byte % letters.length]).join('')
 }
 
-/** Metadata that only the server writes: kept from the object as it was, whatever the caller sent. */
-export function keptMetadata(next: Metadata, old: Metadata): Metadata {
-  const kept: Metadata = { ...next }
+/** Replaces fields that only the server may set by those of the old object. */
+export function withServerMetadata(next: Metadata, old: Metadata): Metadata {
+  const result: Metadata = { ...next }
   for (const name of [
     ...['namespace', 'uid', 'creationTimestamp', 'generation', 'resourceVersion', 'selfLink', 'generateName'],
     ...['deletionTimestamp', 'deletionGracePeriodSeconds'],
   ]) {
-    if (old[name] === undefined) delete kept[name]
-    else kept[name] = old[name]
+    if (old[name] === undefined) delete result[name]
+    else result[name] = old[name]
   }
   for (const name of ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const) {
-    const value = kept[name]
-    if (value !== undefined && (value === null || Object.keys(value).length === 0)) delete kept[name]
+    const value = result[name]
+    if (value !== undefined && (value === null || Object.keys(value).length === 0)) delete result[name]
   }
-  return equalJson(kept, old) ? old : kept
+  return equalJson(result, old) ? old : result
 }
 
-/** A time as Kubernetes writes it: whole seconds. */
+/** Time with a resolution of seconds, as in Kubernetes. */
 export function timestamp(time: Date): string {
   return time.toISOString().replace(/\.\d+Z$/, 'Z')
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { refusal } from '../cluster.fixture.ts'
+import { rejectionOf } from '../cluster.fixture.ts'
 import type { Schema } from '../kinds/schema.ts'
 import { typeSchema } from '../kinds/types.ts'
-import { jsonPatched, strategicMergePatched } from './patch.ts'
+import { applyJsonPatch, applyStrategicMergePatch } from './patch.ts'
 
 const operations: Record<string, [value: unknown, patch: unknown[], result: unknown]> = {
   'add and replace': [
@@ -50,7 +50,7 @@ const operations: Record<string, [value: unknown, patch: unknown[], result: unkn
 }
 
 for (const [name, [value, patch, result]] of Object.entries(operations)) {
-  test(`JSON patch: ${name}`, () => assert.deepEqual(jsonPatched(value, patch), result))
+  test(`JSON patch: ${name}`, () => assert.deepEqual(applyJsonPatch(value, patch), result))
 }
 
 test('a JSON patch that does not fit changes nothing and is a 422', () => {
@@ -61,9 +61,9 @@ test('a JSON patch that does not fit changes nothing and is a 422', () => {
     { op: 'replace', path: '/b', value: 1 },
     { op: 'add', path: '/b/c', value: 1 },
   ]) {
-    assert.equal(refusal(() => jsonPatched(value, [operation])).code, 422)
+    assert.equal(rejectionOf(() => applyJsonPatch(value, [operation])).code, 422)
   }
-  assert.equal(refusal(() => jsonPatched(value, {})).code, 400)
+  assert.equal(rejectionOf(() => applyJsonPatch(value, {})).code, 400)
   assert.deepEqual(value, { a: 1 })
 })
 
@@ -106,5 +106,5 @@ const strategic: Record<string, [value: unknown, patch: unknown, result: unknown
 }
 
 for (const [name, [value, patch, result]] of Object.entries(strategic)) {
-  test(`strategic merge patch: ${name}`, () => assert.deepEqual(strategicMergePatched(value, patch, pod), result))
+  test(`strategic merge patch: ${name}`, () => assert.deepEqual(applyStrategicMergePatch(value, patch, pod), result))
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { refusal } from '../cluster.fixture.ts'
+import { rejectionOf } from '../cluster.fixture.ts'
 import type { ApiObject } from '../json.ts'
 import { fieldSelector, labelSelector } from './selectors.ts'
 
@@ -43,9 +43,9 @@ for (const [name, [selector, matches]] of Object.entries(fields)) {
 }
 
 test('a selector that cannot be read, or a field that cannot be selected by, is a 400', () => {
-  assert.equal(refusal(() => labelSelector('a=1=2')).code, 400)
-  assert.equal(refusal(() => fieldSelector('spec.foo=1', pods)).message, 'field label not supported: spec.foo')
-  assert.equal(refusal(() => fieldSelector('metadata.name', pods)).code, 400)
+  assert.equal(rejectionOf(() => labelSelector('a=1=2')).code, 400)
+  assert.equal(rejectionOf(() => fieldSelector('spec.foo=1', pods)).message, 'field label not supported: spec.foo')
+  assert.equal(rejectionOf(() => fieldSelector('metadata.name', pods)).code, 400)
 })
 
 test('a CRD adds fields to select by', () => {

@@ -1,7 +1,7 @@
 /**
- * Label and field selectors: text in, a test for objects out.
+ * Parses label and field selectors into matchers.
  */
-import { badRequest, type Place, resourceName } from '../failures.ts'
+import { badRequest, type ResourceType, resourceName } from '../api-errors.ts'
 import { type ApiObject, textOf, valueAt } from '../json.ts'
 
 export type Matcher = (object: ApiObject) => boolean
@@ -24,8 +24,8 @@ export function labelSelector(text: string): Matcher {
 function labelTest(text: string): LabelTest {
   const [, setKey = '', operator, values = ''] = set.exec(text) ?? []
   if (operator) {
-    const wanted = new Set(values.split(',').map(value => value.trim()))
-    const isIn: LabelTest = labels => setKey in labels && wanted.has(labels[setKey] ?? '')
+    const allowed = new Set(values.split(',').map(value => value.trim()))
+    const isIn: LabelTest = labels => setKey in labels && allowed.has(labels[setKey] ?? '')
     return operator === 'in' ? isIn : labels => !isIn(labels)
   }
   const [, name = '', sign, value = ''] = compared.exec(text) ?? []
@@ -33,12 +33,12 @@ function labelTest(text: string): LabelTest {
   if (sign === '>') return labels => Number(labels[name]) > Number(value)
   if (sign === '<') return labels => Number(labels[name]) < Number(value)
   if (sign) return labels => labels[name] === value
-  const [whole, absent, wanted = ''] = present.exec(text) ?? []
-  if (whole !== undefined) return labels => wanted in labels !== (absent === '!')
+  const [whole, absent, labelKey = ''] = present.exec(text) ?? []
+  if (whole !== undefined) return labels => labelKey in labels !== (absent === '!')
   throw badRequest(`unable to parse requirement: found '${text}', expected: a label selector`)
 }
 
-/** Commas part requirements, except inside the brackets of a set. */
+/** Splits at commas outside of parentheses. */
 function requirements(text: string): string[] {
   const parts: string[] = []
   let depth = 0
@@ -54,9 +54,9 @@ function requirements(text: string): string[] {
   return [...parts, part].map(one => one.trim()).filter(one => one !== '')
 }
 
-const everywhere = ['metadata.name', 'metadata.namespace']
+const commonFields = ['metadata.name', 'metadata.namespace']
 
-/** Fields beyond name and namespace that can be selected by, as in the real API. */
+/** Selectable fields besides name and namespace, as in the real API. */
 const selectable: Record<string, readonly string[]> = {
   pods: [
     'spec.nodeName',
@@ -87,14 +87,14 @@ const selectable: Record<string, readonly string[]> = {
   ],
 }
 
-export function fieldSelector(text: string, place: Place, more: readonly string[] = []): Matcher {
-  const allowed = [...everywhere, ...more, ...(selectable[resourceName(place)] ?? [])]
+export function fieldSelector(text: string, place: ResourceType, more: readonly string[] = []): Matcher {
+  const allowed = [...commonFields, ...more, ...(selectable[resourceName(place)] ?? [])]
   const tests = requirements(text).map((part): Matcher => {
     const [, field = '', sign, quoted = ''] = /^([^=!\s]+)\s*(==|=|!=)\s*(.*)$/.exec(part) ?? []
     if (!sign) throw badRequest(`invalid selector: '${text}'; can't understand '${part}'`)
     if (!allowed.includes(field)) throw badRequest(`field label not supported: ${field}`)
-    const wanted = quoted.replaceAll(/\\([\\=,])/g, '$1')
-    return object => (fieldText(object, field) === wanted) === (sign !== '!=')
+    const expected = quoted.replaceAll(/\\([\\=,])/g, '$1')
+    return object => (fieldText(object, field) === expected) === (sign !== '!=')
   })
   return object => tests.every(test => test(object))
 }

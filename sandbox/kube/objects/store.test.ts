@@ -65,7 +65,7 @@ test('changes since a version come in order, each with what was before', () => {
 })
 
 test('the log is bounded: who is too far behind is told so', () => {
-  const store = createStore({ kept: 10 })
+  const store = createStore({ logSize: 10 })
   for (let count = 0; count < 40; count++) store.put('/things', object('a'))
   assert.equal(store.since(1), undefined)
   assert.equal(store.since(39)?.length, 1)

@@ -1,7 +1,7 @@
 /**
- * The objects of one cluster, with one version that rises with every change and a bounded log of changes for watches.
+ * The objects of a cluster, with a version that increases with every change and a bounded log of changes for watches.
  *
- * It knows no rules of any kind: `verbs.ts` does. Objects are never changed in place, so they may be handed out as they are.
+ * Contains no API rules: those are in `verbs.ts`. Objects are immutable, so callers get them without a copy.
  */
 import type { ApiObject } from '../json.ts'
 
@@ -23,22 +23,22 @@ export interface Store {
   /** The version of the last change. */
   version(): number
   get(kind: string, namespace: string | undefined, name: string): ApiObject | undefined
-  /** In no order. */
+  /** Unordered. */
   all(kind: string): Iterable<ApiObject>
-  /** By namespace and name, in the order of both. */
+  /** Ordered by namespace and name. */
   list(kind: string, namespace?: string): ApiObject[]
-  /** The same as it was at a version; undefined when the log does not reach back that far. */
+  /** The same at an older version; undefined if the log does not reach back that far. */
   listAt(version: number, kind: string, namespace?: string): ApiObject[] | undefined
   byUid(uid: string): { kind: string; object: ApiObject } | undefined
   kinds(): string[]
-  /** Creates or replaces; gives the object with its new resourceVersion. */
+  /** Creates or replaces; returns the object with its new resourceVersion. */
   put(kind: string, object: ApiObject): ApiObject
   remove(kind: string, object: ApiObject): ApiObject
-  /** Changes after a version, oldest first; undefined when the log does not reach back that far. */
+  /** Changes after a version, oldest first; undefined if the log does not reach back that far. */
   since(version: number): Change[] | undefined
-  /** The oldest version that a watch can still start from. */
+  /** The oldest version that a watch can start from. */
   oldest(): number
-  /** Forgets the log, as etcd's compaction does. */
+  /** Drops the log, like an etcd compaction. */
   compact(): void
   subscribe(listener: (change: Change) => void): () => void
   snapshot(): Snapshot
@@ -50,32 +50,32 @@ export function objectId(namespace: string | undefined, name: string): string {
   return namespace === undefined ? name : `${namespace}${separator}${name}`
 }
 
-export function createStore({ kept = 5_000, from }: { kept?: number; from?: Snapshot } = {}): Store {
-  const drawers = new Map<string, Map<string, ApiObject>>()
+export function createStore({ logSize = 5_000, from }: { logSize?: number; from?: Snapshot } = {}): Store {
+  const collections = new Map<string, Map<string, ApiObject>>()
   const uids = new Map<string, { kind: string; object: ApiObject }>()
   const listeners = new Set<(change: Change) => void>()
   let log: Change[] = []
   let version = from?.version ?? 0
   let compacted = version
 
-  const drawer = (kind: string) => {
-    let objects = drawers.get(kind)
+  const collection = (kind: string) => {
+    let objects = collections.get(kind)
     if (!objects) {
       objects = new Map()
-      drawers.set(kind, objects)
+      collections.set(kind, objects)
     }
     return objects
   }
 
-  const keep = (kind: string, object: ApiObject) => {
-    drawer(kind).set(objectId(object.metadata.namespace, object.metadata.name), object)
+  const insert = (kind: string, object: ApiObject) => {
+    collection(kind).set(objectId(object.metadata.namespace, object.metadata.name), object)
     if (object.metadata.uid) uids.set(object.metadata.uid, { kind, object })
   }
 
   const record = (change: Change) => {
     log.push(change)
-    if (log.length > kept * 1.25) {
-      const dropped = log.length - kept
+    if (log.length > logSize * 1.25) {
+      const dropped = log.length - logSize
       compacted = log[dropped - 1]?.version ?? compacted
       log = log.slice(dropped)
     }
@@ -95,15 +95,15 @@ export function createStore({ kept = 5_000, from }: { kept?: number; from?: Snap
     return log.slice(first)
   }
 
-  for (const [kind, objects] of Object.entries(from?.objects ?? {})) for (const object of objects) keep(kind, object)
+  for (const [kind, objects] of Object.entries(from?.objects ?? {})) for (const object of objects) insert(kind, object)
 
   return {
     version: () => version,
-    get: (kind, namespace, name) => drawers.get(kind)?.get(objectId(namespace, name)),
-    all: kind => drawers.get(kind)?.values() ?? [],
-    list: (kind, namespace) => sorted(drawers.get(kind) ?? [], namespace),
+    get: (kind, namespace, name) => collections.get(kind)?.get(objectId(namespace, name)),
+    all: kind => collections.get(kind)?.values() ?? [],
+    list: (kind, namespace) => sorted(collections.get(kind) ?? [], namespace),
     listAt(at, kind, namespace) {
-      const objects = new Map(drawers.get(kind))
+      const objects = new Map(collections.get(kind))
       const undone = since(at)?.filter(change => change.kind === kind)
       for (const { object, old } of undone?.reverse() ?? []) {
         const id = objectId(object.metadata.namespace, object.metadata.name)
@@ -113,19 +113,19 @@ export function createStore({ kept = 5_000, from }: { kept?: number; from?: Snap
       return undone && sorted(objects, namespace)
     },
     byUid: uid => uids.get(uid),
-    kinds: () => [...drawers.keys()],
+    kinds: () => [...collections.keys()],
     put(kind, object) {
-      const old = drawers.get(kind)?.get(objectId(object.metadata.namespace, object.metadata.name))
+      const old = collections.get(kind)?.get(objectId(object.metadata.namespace, object.metadata.name))
       version++
-      const kept = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } }
-      keep(kind, kept)
-      record({ type: old ? 'MODIFIED' : 'ADDED', kind, object: kept, old, version })
-      return kept
+      const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } }
+      insert(kind, stored)
+      record({ type: old ? 'MODIFIED' : 'ADDED', kind, object: stored, old, version })
+      return stored
     },
     remove(kind, object) {
       const id = objectId(object.metadata.namespace, object.metadata.name)
-      const old = drawers.get(kind)?.get(id)
-      drawers.get(kind)?.delete(id)
+      const old = collections.get(kind)?.get(id)
+      collections.get(kind)?.delete(id)
       if (object.metadata.uid) uids.delete(object.metadata.uid)
       version++
       const last = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } }
@@ -144,7 +144,7 @@ export function createStore({ kept = 5_000, from }: { kept?: number; from?: Snap
     },
     snapshot: () => ({
       version,
-      objects: Object.fromEntries([...drawers].map(([kind, objects]) => [kind, [...objects.values()]])),
+      objects: Object.fromEntries([...collections].map(([kind, objects]) => [kind, [...objects.values()]])),
     }),
   }
 }

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import {
   aCluster,
   aWidget,
-  refusal,
-  settled,
+  flushImmediates,
+  rejectionOf,
   specOf,
   statusOf,
   widgetDefinition,
@@ -78,7 +78,7 @@ for (const [name, [body, code, said]] of Object.entries(refused)) {
   test(`refused: ${name}`, t => {
     const cluster = widgets()
     t.after(cluster.close)
-    const status = refusal(() => cluster.create(widgetsId, body))
+    const status = rejectionOf(() => cluster.create(widgetsId, body))
     assert.equal(status.code, code)
     assert.match(status.message ?? '', said)
   })
@@ -87,7 +87,7 @@ for (const [name, [body, code, said]] of Object.entries(refused)) {
 test('the causes of a refusal name each field', t => {
   const cluster = widgets()
   t.after(cluster.close)
-  const status = refusal(() => cluster.create(widgetsId, aWidget('w', { size: 0, color: 'very long indeed' })))
+  const status = rejectionOf(() => cluster.create(widgetsId, aWidget('w', { size: 0, color: 'very long indeed' })))
   assert.equal(status.reason, 'Invalid')
   assert.deepEqual(
     status.details?.causes?.map(cause => `${cause.field} ${cause.reason}`),
@@ -98,15 +98,15 @@ test('the causes of a refusal name each field', t => {
 test('a namespace must be there, and must not be going', async t => {
   const cluster = widgets()
   t.after(cluster.close)
-  const nowhere = refusal(() => cluster.create(widgetsId, aWidget('w'), { namespace: 'nowhere' }))
+  const nowhere = rejectionOf(() => cluster.create(widgetsId, aWidget('w'), { namespace: 'nowhere' }))
   assert.equal(nowhere.message, 'namespaces "nowhere" not found')
   cluster.create('/namespaces', { metadata: { name: 'going' } })
   cluster.create(widgetsId, aWidget('held', {}, { finalizers: ['x.io/y'] }), { namespace: 'going' })
   cluster.remove('/namespaces', 'going')
-  const going = refusal(() => cluster.create(widgetsId, aWidget('w'), { namespace: 'going' }))
+  const going = rejectionOf(() => cluster.create(widgetsId, aWidget('w'), { namespace: 'going' }))
   assert.equal(going.code, 403)
   assert.equal(going.details?.causes?.[0]?.reason, 'NamespaceTerminating')
-  await settled()
+  await flushImmediates()
 })
 
 test('a stale update is a conflict, and one without a version is refused', t => {
@@ -114,11 +114,11 @@ test('a stale update is a conflict, and one without a version is refused', t => 
   t.after(cluster.close)
   const first = cluster.create(widgetsId, aWidget('w'))
   cluster.update(widgetsId, { ...first, spec: { size: 4 } })
-  const stale = refusal(() => cluster.update(widgetsId, { ...first, spec: { size: 5 } }))
+  const stale = rejectionOf(() => cluster.update(widgetsId, { ...first, spec: { size: 5 } }))
   assert.equal(stale.reason, 'Conflict')
   assert.match(stale.message ?? '', /the object has been modified; please apply your changes to the latest version/)
   const unversioned = { ...first, metadata: { name: 'w' } }
-  assert.match(refusal(() => cluster.update(widgetsId, unversioned)).message ?? '', /metadata\.resourceVersion/)
+  assert.match(rejectionOf(() => cluster.update(widgetsId, unversioned)).message ?? '', /metadata\.resourceVersion/)
 })
 
 test('the generation rises with the spec and with the deletion only', t => {
@@ -150,7 +150,7 @@ test('a write that changes nothing is no write', t => {
   const cluster = widgets()
   t.after(cluster.close)
   const first = cluster.create(widgetsId, aWidget('w'))
-  cluster.pass(100)
+  cluster.advance(100)
   assert.equal(cluster.update(widgetsId, first), first)
   assert.equal(cluster.patch(widgetsId, 'w', 'merge', { spec: { size: 3 } }), first)
 })
@@ -175,7 +175,7 @@ test('unknown fields are dropped, told or refused, as asked', t => {
   const made = cluster.verbs.create(target, body, { manager: 'test', warn: text => told.push(text) })
   assert.deepEqual(told, ['unknown field "spec.typo"'])
   assert.equal(specOf(made)['typo'], undefined)
-  const strict = refusal(() => cluster.verbs.create(target, body, { manager: 'test', fieldValidation: 'Strict' }))
+  const strict = rejectionOf(() => cluster.verbs.create(target, body, { manager: 'test', fieldValidation: 'Strict' }))
   assert.match(strict.message ?? '', /strict decoding error: unknown field "spec\.typo"/)
 })
 
@@ -186,7 +186,7 @@ test('a finalizer holds what is deleted, and none can be added then', t => {
   assert.equal(cluster.remove(widgetsId, 'w').kind, 'Widget')
   assert.equal(cluster.get(widgetsId, 'w').metadata.deletionTimestamp, '2026-01-01T00:00:00Z')
   const more = { metadata: { finalizers: ['x.io/y', 'x.io/z'] } }
-  const said = refusal(() => cluster.patch(widgetsId, 'w', 'merge', more))
+  const said = rejectionOf(() => cluster.patch(widgetsId, 'w', 'merge', more))
   assert.match(said.message ?? '', /no new finalizers can be added if the object is being deleted/)
   cluster.patch(widgetsId, 'w', 'merge', { metadata: { finalizers: null } })
   assert.equal(cluster.has(widgetsId, 'w'), false)
@@ -197,10 +197,10 @@ test('a deletion can be bound to a uid or a version', t => {
   t.after(cluster.close)
   const { metadata } = cluster.create(widgetsId, aWidget('w'))
   assert.match(
-    refusal(() => cluster.remove(widgetsId, 'w', { uid: 'x' })).message ?? '',
+    rejectionOf(() => cluster.remove(widgetsId, 'w', { uid: 'x' })).message ?? '',
     /UID in the precondition \(x\)/,
   )
-  assert.equal(refusal(() => cluster.remove(widgetsId, 'w', { resourceVersion: '1' })).code, 409)
+  assert.equal(rejectionOf(() => cluster.remove(widgetsId, 'w', { resourceVersion: '1' })).code, 409)
   const done = cluster.remove(widgetsId, 'w', { uid: metadata.uid ?? '' })
   assert.deepEqual(done, {
     kind: 'Status',
@@ -238,12 +238,12 @@ test('a definition is served as soon as it is there, in all its versions, and re
   assert.ok(cluster.kinds.find('test.example.com', 'v1alpha1', 'widgets'))
   const untyped = widgetDefinition({ type: 'object', properties: { spec: { properties: {} } } })
   assert.match(
-    refusal(() => cluster.patch(definitions, 'widgets.test.example.com', 'merge', untyped)).message ?? '',
+    rejectionOf(() => cluster.patch(definitions, 'widgets.test.example.com', 'merge', untyped)).message ?? '',
     /properties\[spec\]\.type: Required value/,
   )
   const noCel = widgetDefinition({ type: 'object', 'x-kubernetes-validations': [{ rule: 'self ==' }] })
   assert.match(
-    refusal(() => cluster.patch(definitions, 'widgets.test.example.com', 'merge', noCel)).message ?? '',
+    rejectionOf(() => cluster.patch(definitions, 'widgets.test.example.com', 'merge', noCel)).message ?? '',
     /x-kubernetes-validations/,
   )
 })
@@ -253,6 +253,6 @@ test('a Secret keeps texts as base64', t => {
   t.after(cluster.close)
   const made = cluster.create('/secrets', { metadata: { name: 's' }, stringData: { a: 'b' } })
   assert.deepEqual([made['data'], made['type'], made['stringData']], [{ a: 'Yg==' }, 'Opaque', undefined])
-  const wrong = refusal(() => cluster.create('/secrets', { metadata: { name: 't' }, data: { a: '!' } }))
+  const wrong = rejectionOf(() => cluster.create('/secrets', { metadata: { name: 't' }, data: { a: '!' } }))
   assert.match(wrong.message ?? '', /illegal base64 data at input byte 0/)
 })

@@ -1,7 +1,6 @@
 /**
- * The verbs of the API over the store: get, create, update, the patches, apply and delete, for every kind alike.
+ * The verbs of the API for all kinds: get, create, update, patch, apply and delete.
  */
-
 import { applyMergePatch, equalJson } from '../../../src/contract/json.ts'
 import {
   alreadyExists,
@@ -11,18 +10,19 @@ import {
   forbidden,
   invalid,
   notFound,
-  type Place,
+  type ResourceType,
   type Status,
   success,
-} from '../failures.ts'
+} from '../api-errors.ts'
 import { type ApiObject, copy, isRecord, listOf, ordered, recordOf, without } from '../json.ts'
 import { apiVersion, kindId } from '../kinds/kinds.ts'
-import { admitted, checkVersion, type Target, type WriteOptions, writerOf } from './admission.ts'
+import { admit, checkVersion, type WriteOptions, writerOf } from './admission.ts'
 import { checkDeclared, checkIdentity } from './identity.ts'
-import { applied } from './managers.ts'
+import { applyConfiguration } from './managers.ts'
 import { timestamp } from './metadata.ts'
-import { jsonPatched, strategicMergePatched } from './patch.ts'
+import { applyJsonPatch, applyStrategicMergePatch } from './patch.ts'
 import type { Store } from './store.ts'
+import type { Target } from './target.ts'
 
 export interface DeleteOptions {
   dryRun?: boolean
@@ -44,12 +44,12 @@ export interface Verbs {
   create(target: Target, body: unknown, options: WriteOptions): ApiObject
   update(target: Target, body: unknown, options: WriteOptions): Written
   patch(target: Target, type: PatchType, body: unknown, options: WriteOptions & { force?: boolean }): Written
-  /** The object when it stays until somebody ends it, or the Status of its removal. */
+  /** Returns the object if finalizers or a grace period delay the removal, otherwise a Status. */
   remove(target: Target, options?: DeleteOptions): ApiObject | Status
 }
 
 export const namespacesId = '/namespaces'
-const namespaces: Place = { group: '', plural: 'namespaces', kind: 'Namespace' }
+const namespaces: ResourceType = { group: '', plural: 'namespaces', kind: 'Namespace' }
 
 export function createVerbs(store: Store, now: () => Date = () => new Date()): Verbs {
   const find = (target: Target) => store.get(kindId(target.kind), target.namespace, target.name)
@@ -75,10 +75,10 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
     ])
   }
 
-  const keep = (target: Target, object: ApiObject, options: WriteOptions, old?: ApiObject): ApiObject => {
+  const persist = (target: Target, object: ApiObject, options: WriteOptions, old?: ApiObject): ApiObject => {
     if (object === old) return old
     if (options.dryRun) return object
-    if (old && mayGo(object)) return store.remove(kindId(target.kind), object)
+    if (old && isRemovable(object)) return store.remove(kindId(target.kind), object)
     return store.put(kindId(target.kind), object)
   }
 
@@ -92,15 +92,15 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
     const named = { ...target, name: given.metadata.name }
     checkNamespace(named)
     const admission = { target: named, old: undefined, body: given, options, now: now() }
-    const object = admitted(managedFields ? { ...admission, managedFields } : admission)
+    const object = admit(managedFields ? { ...admission, managedFields } : admission)
     if (find({ ...target, name: object.metadata.name })) throw alreadyExists(target.kind, object.metadata.name)
-    return keep(target, object, options)
+    return persist(target, object, options)
   }
 
   const change = (target: Target, old: ApiObject, body: ApiObject, options: WriteOptions, patch?: string): Written => {
     checkVersion(target, old, body.metadata)
-    const object = admitted({ target, old, body, options, now: now(), ...(patch !== undefined && { patch }) })
-    return { object: keep(target, object, options, old), created: false }
+    const object = admit({ target, old, body, options, now: now(), ...(patch !== undefined && { patch }) })
+    return { object: persist(target, object, options, old), created: false }
   }
 
   const apply = (target: Target, body: unknown, options: WriteOptions & { force?: boolean }): Written => {
@@ -117,11 +117,11 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
     if (old) checkVersion(target, old, config.metadata)
     else if (config.metadata.uid || target.subresource) throw notFound(target.kind, target.name)
     const base = old ?? { apiVersion: config.apiVersion, kind: config.kind, metadata: { name: target.name } }
-    const { object, managedFields } = applied(base, config, schema, writer, options.force === true)
-    if (options.manager === 'kubectl') renewLastApplied(object, config)
+    const { object, managedFields } = applyConfiguration(base, config, schema, writer, options.force === true)
+    if (options.manager === 'kubectl') updateLastApplied(object, config)
     if (!old) return { object: create(target, object, options, managedFields), created: true }
-    const next = admitted({ target, old, body: object, options, now: now(), managedFields })
-    return { object: keep(target, next, options, old), created: false }
+    const next = admit({ target, old, body: object, options, now: now(), managedFields })
+    return { object: persist(target, next, options, old), created: false }
   }
 
   return {
@@ -148,10 +148,10 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
       const current = { ...old, apiVersion: apiVersion(target.kind.group, target.version.name) }
       const result =
         type === 'json'
-          ? jsonPatched(current, body)
+          ? applyJsonPatch(current, body)
           : type === 'merge'
             ? applyMergePatch(current, body)
-            : strategicMergePatched(current, body, target.version.schema)
+            : applyStrategicMergePatch(current, body, target.version.schema)
       const patch = JSON.stringify(result)
       const given = checkIdentity(result, target, patch)
       if (given.metadata.uid !== old.metadata.uid) {
@@ -168,7 +168,7 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
         throw forbidden(kind, name, 'this namespace may not be deleted')
       }
       const next = deleted(target, old, options, now())
-      if (!next || mayGo(next)) {
+      if (!next || isRemovable(next)) {
         const gone = options.dryRun ? old : store.remove(kindId(kind), next ?? old)
         if (kind.behaviour.returnsDeleted) return gone
         return success(kind, name, old.metadata.uid)
@@ -181,12 +181,12 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
 
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration'
 
-/** An object that was once applied by kubectl itself keeps the annotation that says how, so that both ways go on to work. */
-function renewLastApplied(object: ApiObject, config: ApiObject): void {
+/** Keeps the annotation of client-side apply up to date, so that a client can switch back to it. */
+function updateLastApplied(object: ApiObject, config: ApiObject): void {
   const { annotations } = object.metadata
   if (annotations?.[lastApplied] === undefined) return
-  const said = ordered({ ...config, metadata: without(config.metadata, 'managedFields') })
-  object.metadata.annotations = { ...annotations, [lastApplied]: `${JSON.stringify(said)}\n` }
+  const lastConfig = ordered({ ...config, metadata: without(config.metadata, 'managedFields') })
+  object.metadata.annotations = { ...annotations, [lastApplied]: `${JSON.stringify(lastConfig)}\n` }
 }
 
 function checkPreconditions(target: Target, old: ApiObject, { uid, resourceVersion }: DeleteOptions): void {
@@ -202,7 +202,7 @@ function checkPreconditions(target: Target, old: ApiObject, { uid, resourceVersi
   }
 }
 
-/** The object with the marks of its deletion, or undefined when nothing holds it. */
+/** The object with deletionTimestamp set; undefined if it can be removed immediately. */
 function deleted(target: Target, old: ApiObject, options: DeleteOptions, now: Date): ApiObject | undefined {
   const { behaviour } = target.kind
   const { metadata } = old
@@ -227,7 +227,7 @@ function deleted(target: Target, old: ApiObject, options: DeleteOptions, now: Da
     }
     return next
   }
-  if (finalizers.length === 0 && grace === 0 && spaceFinalizers(old).length === 0) return undefined
+  if (finalizers.length === 0 && grace === 0 && namespaceFinalizers(old).length === 0) return undefined
   next.metadata.deletionTimestamp = timestamp(new Date(now.getTime() + grace * 1000))
   next.metadata.deletionGracePeriodSeconds = grace
   if (metadata.generation) next.metadata.generation = metadata.generation + 1
@@ -238,14 +238,14 @@ function deleted(target: Target, old: ApiObject, options: DeleteOptions, now: Da
 export const orphan = 'orphan'
 export const foreground = 'foregroundDeletion'
 
-/** Nothing holds an object any more that is to be deleted. */
-function mayGo(object: ApiObject): boolean {
+/** Reports whether a deleted object has no finalizers and no grace period left. */
+function isRemovable(object: ApiObject): boolean {
   const { deletionTimestamp, finalizers, deletionGracePeriodSeconds } = object.metadata
   if (!deletionTimestamp || (deletionGracePeriodSeconds ?? 0) > 0) return false
-  return (finalizers ?? []).length === 0 && spaceFinalizers(object).length === 0
+  return (finalizers ?? []).length === 0 && namespaceFinalizers(object).length === 0
 }
 
-/** Namespaces alone have finalizers in their spec. */
-function spaceFinalizers(object: ApiObject): unknown[] {
+/** Only namespaces have finalizers in their spec. */
+function namespaceFinalizers(object: ApiObject): unknown[] {
   return object.kind === 'Namespace' && isRecord(object['spec']) ? listOf(object['spec']['finalizers']) : []
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { refusal } from '../cluster.fixture.ts'
+import { rejectionOf } from '../cluster.fixture.ts'
 import type { ApiObject } from '../json.ts'
 import { createStore, type Store } from './store.ts'
 import { watch } from './watch.ts'
@@ -78,6 +78,6 @@ test('who comes too late is told to list again', () => {
   const store = createStore()
   for (let count = 0; count < 5; count++) store.put('/things', labelled('a', 'x'))
   store.compact()
-  const status = refusal(() => watching(store, 2))
+  const status = rejectionOf(() => watching(store, 2))
   assert.deepEqual([status.code, status.reason, status.message], [410, 'Expired', 'too old resource version: 2 (5)'])
 })

@@ -1,7 +1,7 @@
 /**
- * A watch over the store: what happened since a version, and then what happens, as far as it is selected.
+ * A watch on the store: changes since a version, then new changes, filtered by a selection.
  */
-import { expired } from '../failures.ts'
+import { expired } from '../api-errors.ts'
 import type { ApiObject } from '../json.ts'
 import type { Matcher } from './selectors.ts'
 import type { Change, Store } from './store.ts'
@@ -14,13 +14,13 @@ export interface Selection {
 }
 
 export interface WatchRequest extends Selection {
-  /** Absent or 0: what is there now comes first. */
+  /** Absent or 0: existing objects are sent first. */
   from: number | undefined
-  /** What is there now comes first, and a bookmark says when it is all told. */
+  /** Existing objects are sent first, followed by a bookmark. */
   initialEvents?: boolean
 }
 
-export interface Watched {
+export interface WatchEvent {
   type: Change['type']
   object: ApiObject
 }
@@ -31,35 +31,35 @@ export interface Bookmark {
 }
 
 export interface Listener {
-  event(event: Watched): void
+  event(event: WatchEvent): void
   bookmark(bookmark: Bookmark): void
 }
 
-/** Starts to tell; what is already known is told before it returns. Gives the way to stop. Throws 410 when it is too late. */
+/** Delivers past events before it returns; returns a function that stops the watch. Throws 410 if `from` is too old. */
 export function watch(store: Store, request: WatchRequest, listener: Listener): () => void {
   const { from, initialEvents } = request
   if (initialEvents || !from) {
-    for (const object of selected(store, request)) listener.event({ type: 'ADDED', object })
+    for (const object of selectObjects(store, request)) listener.event({ type: 'ADDED', object })
     if (initialEvents) listener.bookmark({ version: store.version(), initialEventsEnd: true })
   } else {
     const changes = store.since(from)
     if (!changes) throw expired(`too old resource version: ${from} (${store.oldest()})`)
-    for (const change of changes) tell(change, request, listener)
+    for (const change of changes) deliver(change, request, listener)
   }
-  return store.subscribe(change => tell(change, request, listener))
+  return store.subscribe(change => deliver(change, request, listener))
 }
 
-export function selected(store: Store, { kind, namespace, matches }: Selection): ApiObject[] {
+export function selectObjects(store: Store, { kind, namespace, matches }: Selection): ApiObject[] {
   return store.list(kind, namespace).filter(matches)
 }
 
-function tell(change: Change, selection: Selection, listener: Listener): void {
-  const event = seen(change, selection)
+function deliver(change: Change, selection: Selection, listener: Listener): void {
+  const event = visibleEvent(change, selection)
   if (event) listener.event(event)
 }
 
-/** How a change looks to somebody who sees only a selection: an object that leaves it is deleted for them. */
-export function seen(change: Change, { kind, namespace, matches }: Selection): Watched | undefined {
+/** The event for a change within a selection: an object that leaves the selection is DELETED. */
+export function visibleEvent(change: Change, { kind, namespace, matches }: Selection): WatchEvent | undefined {
   const { type, object, old } = change
   if (change.kind !== kind || (namespace !== undefined && object.metadata.namespace !== namespace)) return undefined
   const was = old !== undefined && matches(old)

@@ -42,12 +42,12 @@ export function runIp(
   lines: readonly string[],
 ): IpResult {
   const options = args.filter(arg => arg.startsWith('-'))
-  const words = args.filter(arg => !arg.startsWith('-'))
+  const command = args.filter(arg => !arg.startsWith('-'))
   const family: Family = options.includes('-6') ? 6 : 4
   const style: Style = { numeric: options.includes('-N') }
   const isBatch = options.includes('-batch')
   let [stdout, stderr, code] = ['', '', 0]
-  for (const [index, line] of (isBatch ? lines : [words.join(' ')]).entries()) {
+  for (const [index, line] of (isBatch ? lines : [command.join(' ')]).entries()) {
     try {
       const shown = runLine(all, namespace, line.split(/\s+/).filter(Boolean), family, style)
       if (shown) stdout += `${JSON.stringify(shown)}\n`
@@ -85,21 +85,21 @@ function runLine(
   }
 }
 
-function runLink(all: Namespaces, namespace: Namespace, verb: string, words: string[], style: Style) {
+function runLink(all: Namespaces, namespace: Namespace, verb: string, args: string[], style: Style) {
   if (verb === 'show') return linkViews(namespace, style)
-  if (verb === 'add') return addLink(all, namespace, words)
+  if (verb === 'add') return addLink(all, namespace, args)
   if (verb === 'delete' || verb === 'del') {
-    removeDevice(deviceOf(namespace, words[0]))
+    removeDevice(deviceOf(namespace, args[0]))
     return undefined
   }
   if (verb === 'property') {
-    const [op, , name, , altname = ''] = words
+    const [op, , name, , altname = ''] = args
     const device = deviceOf(namespace, name)
     if (op === 'add') addAltname(device, altname)
     else device.altnames = device.altnames.filter(each => each !== altname)
     return undefined
   }
-  const [name, ...changes] = words[0] === 'dev' ? words.slice(1) : words
+  const [name, ...changes] = args[0] === 'dev' ? args.slice(1) : args
   const device = deviceOf(namespace, name)
   for (let index = 0; index < changes.length; index++) {
     const value = () => changes[++index] ?? ''
@@ -114,13 +114,13 @@ function runLink(all: Namespaces, namespace: Namespace, verb: string, words: str
   return undefined
 }
 
-function addLink(all: Namespaces, namespace: Namespace, words: string[]): undefined {
-  const [own, peer] = [words.slice(0, words.indexOf('type')), words.slice(words.indexOf('peer') + 1)]
+function addLink(all: Namespaces, namespace: Namespace, args: string[]): undefined {
+  const [own, peer] = [args.slice(0, args.indexOf('type')), args.slice(args.indexOf('peer') + 1)]
   const [name = '', ...options] = own
   const mtu = Number(pairs(options).get('mtu') ?? 1500)
   const device = (kind: Device['kind']) =>
     addDevice(namespace, { name, kind, macAddress: generatedMacAddress(namespace), mtu })
-  if (words[words.indexOf('type') + 1] === 'bridge') {
+  if (args[args.indexOf('type') + 1] === 'bridge') {
     device('bridge')
     return
   }
@@ -142,9 +142,9 @@ function generatedMacAddress({ name, nextIndex }: Namespace): string {
   return bytes.map(byte => byte.toString(16).padStart(2, '0')).join(':')
 }
 
-function runAddress(namespace: Namespace, verb: string, [cidr = '', ...words]: string[], style: Style) {
+function runAddress(namespace: Namespace, verb: string, [cidr = '', ...args]: string[], style: Style) {
   if (verb === 'show') return linkViews(namespace, { ...style, addresses: true })
-  const given = pairs(words.filter(word => !['noprefixroute', 'nodad'].includes(word)))
+  const given = pairs(args.filter(arg => !['noprefixroute', 'nodad'].includes(arg)))
   const device = deviceOf(namespace, given.get('dev'))
   if (verb === 'del') {
     removeAddress(device, cidr)
@@ -152,22 +152,22 @@ function runAddress(namespace: Namespace, verb: string, [cidr = '', ...words]: s
   }
   const [valid, preferred] = [given.get('valid_lft'), given.get('preferred_lft')]
   addAddress(device, cidr, {
-    noPrefixRoute: words.includes('noprefixroute'),
+    noPrefixRoute: args.includes('noprefixroute'),
     ...(valid && preferred && { lifetime: { valid: Number(valid), preferred: Number(preferred) } }),
   })
   return undefined
 }
 
-function runRoute(namespace: Namespace, verb: string, words: string[], style: Style) {
-  if (verb === 'show') return routeViews(namespace, style, tableIn(words))
+function runRoute(namespace: Namespace, verb: string, args: string[], style: Style) {
+  if (verb === 'show') return routeViews(namespace, style, tableIn(args))
   if (verb === 'get') {
-    const ip = parseIp(words[0] ?? '')
+    const ip = parseIp(args[0] ?? '')
     const route = ip && routeTo(namespace, ip)
     if (!route) throw new KernelError('RTNETLINK answers: Network is unreachable')
-    return routeViews(namespace, style, undefined, [{ ...route, destination: words[0] ?? '' }])
+    return routeViews(namespace, style, undefined, [{ ...route, destination: args[0] ?? '' }])
   }
-  const [destination = '', ...rest] = words
-  const given = pairs(rest.filter(word => word !== 'onlink'))
+  const [destination = '', ...rest] = args
+  const given = pairs(rest.filter(arg => arg !== 'onlink'))
   const gateway = given.get('via')
   const family: Family = `${destination}${gateway ?? ''}`.includes(':') ? 6 : 4
   const named: Partial<Route> = {
@@ -186,15 +186,15 @@ function runRoute(namespace: Namespace, verb: string, words: string[], style: St
   if (!device) throw new KernelError('RTNETLINK answers: No such device')
   const nearest = gateway === undefined && family === 4 ? 'link' : 'global'
   addRoute(namespace, {
-    ...{ family, type: 1, onlink: words.includes('onlink'), metric: family === 6 ? 1_024 : 0, protocol: 3 },
+    ...{ family, type: 1, onlink: args.includes('onlink'), metric: family === 6 ? 1_024 : 0, protocol: 3 },
     ...{ scope: numberOf(given.get('scope') ?? nearest, scopes), ...named, ...target, device },
   })
   return undefined
 }
 
-function runRule(namespace: Namespace, verb: string, words: string[], family: Family, style: Style) {
+function runRule(namespace: Namespace, verb: string, args: string[], family: Family, style: Style) {
   if (verb === 'list' || verb === 'show') return ruleViews(namespace, style, family)
-  const given = pairs(words)
+  const given = pairs(args)
   const [from, to] = [given.get('from'), given.get('to')]
   const rule = {
     family: `${from}${to}`.includes(':') ? (6 as const) : family,
@@ -210,9 +210,9 @@ function runRule(namespace: Namespace, verb: string, words: string[], family: Fa
 }
 
 /** Neighbour resolution is immediate. */
-function runNeighbour(namespace: Namespace, verb: string, [address = '', ...words]: string[]) {
+function runNeighbour(namespace: Namespace, verb: string, [address = '', ...args]: string[]) {
   if (verb === 'show') return neighbourViews(namespace)
-  const device = deviceOf(namespace, pairs(words).get('dev'))
+  const device = deviceOf(namespace, pairs(args).get('dev'))
   const others = namespace.neighbours.filter(each => each.device !== device || each.address !== address)
   const macAddress = verb === 'del' ? undefined : whoHas(device, address)
   namespace.neighbours = [
@@ -231,22 +231,22 @@ function deviceOf(namespace: Namespace, name = ''): Device {
   return found
 }
 
-function pairs(words: string[]): Map<string, string> {
-  return new Map(words.flatMap((word, index) => (index % 2 === 0 ? [[word, words[index + 1] ?? '']] : [])))
+function pairs(args: string[]): Map<string, string> {
+  return new Map(args.flatMap((arg, index) => (index % 2 === 0 ? [[arg, args[index + 1] ?? '']] : [])))
 }
 
 function protocolIn(given: Map<string, string>): { protocol?: number } {
-  const word = given.get('protocol') ?? given.get('proto')
-  return word === undefined ? {} : { protocol: numberOf(word, protocols) }
+  const arg = given.get('protocol') ?? given.get('proto')
+  return arg === undefined ? {} : { protocol: numberOf(arg, protocols) }
 }
 
-function numberOf(word: string, names: Record<string, number>): number {
-  return names[word] ?? Number(word)
+function numberOf(arg: string, names: Record<string, number>): number {
+  return names[arg] ?? Number(arg)
 }
 
-function tableIn(words: string[]): number | 'all' {
-  const word = pairs(words).get('table') ?? 'main'
-  return word === 'all' ? 'all' : numberOf(word, tables)
+function tableIn(args: string[]): number | 'all' {
+  const arg = pairs(args).get('table') ?? 'main'
+  return arg === 'all' ? 'all' : numberOf(arg, tables)
 }
 
 function destinationOf(text: string): string {

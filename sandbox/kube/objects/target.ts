@@ -1,10 +1,16 @@
 /**
- * Names of objects inside the cluster, as the verbs take them: for the controllers that live beside the store.
+ * The target of a request: an object or a collection of a kind, in one of its versions.
  */
-
 import type { ApiObject } from '../json.ts'
-import { type Kinds, kindId } from '../kinds/kinds.ts'
-import type { Target } from './admission.ts'
+import { type Kind, type Kinds, type KindVersion, kindId } from '../kinds/kinds.ts'
+
+export interface Target {
+  kind: Kind
+  version: KindVersion
+  namespace: string | undefined
+  name: string
+  subresource: string | undefined
+}
 
 export interface ObjectName {
   namespace?: string | undefined
@@ -12,11 +18,11 @@ export interface ObjectName {
   subresource?: string
 }
 
-/** An object in the version that its kind is stored in. `id` is `group/plural`. */
+/** A target in the storage version of its kind. `id` is `group/plural`. */
 export function targetFor(kinds: Kinds, id: string, { namespace, name, subresource }: ObjectName): Target {
   const kind = kinds.all().find(one => kindId(one) === id)
   const version = kind?.versions[0]
-  if (!kind || !version) throw new Error(`no kind is called ${id}`)
+  if (!kind || !version) throw new Error(`kind ${id} not found`)
   return { kind, version, namespace, name, subresource }
 }
 

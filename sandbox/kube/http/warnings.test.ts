@@ -1,7 +1,7 @@
 /** What broken objects have brought to light. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { aBizCluster, type BizCluster } from '../../test/support/biz-cluster.ts'
+import { aBizCluster, type BizCluster } from '../../../test/support/biz-cluster.ts'
 
 let biz: BizCluster
 before(async () => {

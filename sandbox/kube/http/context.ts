@@ -1,0 +1,25 @@
+/**
+ * What a request handler gets: the cluster, and the request after its headers are parsed.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Log } from '../../../src/telemetry/log.ts'
+import type { Cluster } from '../cluster.ts'
+import type { ResponseFormat } from './requests.ts'
+
+/** Returns the log of a Pod; undefined if it has none yet. */
+export type PodLogs = (namespace: string, name: string) => string | undefined
+
+export interface HandlerOptions {
+  cluster: Cluster
+  token: string
+  log: Log
+  podLogs: PodLogs
+}
+
+export interface RequestContext {
+  request: IncomingMessage
+  response: ServerResponse
+  path: string
+  query: URLSearchParams
+  format: ResponseFormat
+}

@@ -1,6 +1,6 @@
 /**
  * Measures connectivity before and after a change and compares the two: the node's gateways, the API server, and the
- * gateway or a peer of each changed NIC. Whatever answered before the change must answer after it.
+ * gateway or a peer of each changed NIC. Every target that replied before the change must reply after it.
  */
 import { parseIp } from '../contract/address.ts'
 import type { Failure, Failures } from './apply.ts'
@@ -12,7 +12,7 @@ import { linkByIndex, type Observed } from './observed.ts'
 import { allIndexes } from './ownership.ts'
 import type { Plan } from './plan.ts'
 import { gatewayTargets, nicTarget, type OwnedNetwork, probeModeOf } from './probe-targets.ts'
-import type { Unit } from './unit.ts'
+import { applyUnitOf, type Unit } from './unit.ts'
 
 export interface Replies {
   neighbours: NeighbourReplies
@@ -33,11 +33,11 @@ export interface Connectivity {
 
 const noReplies: Replies = { neighbours: new Map(), apiServer: false }
 
-/** Milliseconds. Targets that answered before the change get this much longer: one lost packet must not cause a rollback. */
+/** Milliseconds. Targets that replied before the change get this much longer: one lost packet must not cause a rollback. */
 const retryTimeout = 3_000
 
 export function probeScope(plan: Plan, units: readonly Unit[], { settings }: AgentContext): ProbeScope {
-  const changed = plan.accepted.filter(({ nic }) => applyUnitOf(units, nic) !== undefined)
+  const changed = plan.accepted.filter(({ nic }) => applyUnitOf(units, nic.index) !== undefined)
   const devices = [...plan.accepted.map(({ link }) => link.ifindex), ...units.flatMap(unit => unit.ifindex ?? [])]
   return {
     nics: changed.map(({ nic, link }) => ({ nic, ifindex: link.ifindex })),
@@ -102,7 +102,7 @@ export function compareConnectivity(
   const unreachable = new Map<string, Failure>()
   const notes = new Map<number, string>()
   for (const { nic, ifindex } of nics) {
-    const group = applyUnitOf(units, nic)?.group
+    const group = applyUnitOf(units, nic.index)?.group
     const target = nicTarget(nic, ifindex, settings)
     if (group === undefined || !target || failures.has(group) || unreachable.has(group)) continue
     const { note, failure } = judgeReply(target, probeModeOf(nic.index, settings), before.replies, after.replies)
@@ -110,10 +110,6 @@ export function compareConnectivity(
     if (failure) unreachable.set(group, { reason: 'GatewayUnreachable', message: failure })
   }
   return { failures: unreachable, notes }
-}
-
-function applyUnitOf(units: readonly Unit[], nic: DesiredNic): Unit | undefined {
-  return units.find(unit => unit.purpose === 'apply' && unit.index === nic.index)
 }
 
 /** The node's default routes, its own addresses and its route to the API server, one line each. */

@@ -18,5 +18,5 @@ export interface AgentContext {
   log: Log
 }
 
-/** What it takes to change the host. Recovery runs with this alone: it has no request. */
+/** The part that is needed to change the host; recovery and rollback work without a request. */
 export type HostContext = Pick<AgentContext, 'host' | 'networkManager' | 'paths' | 'log'>

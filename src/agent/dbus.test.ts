@@ -7,21 +7,21 @@ test('a signature is split into complete types', () => {
   assert.deepEqual(typesIn('sa{sv}u(ya(yv))as'), ['s', 'a{sv}', 'u', '(ya(yv))', 'as'])
 })
 
-/** The other side: answers the login, then each call with the next message; keeps what it was sent. */
-function answering(answers: Buffer[]): { stream: Duplex; sent: Buffer[] } {
+/** A bus that accepts the authentication, replies to each call with the next message, and keeps what it received. */
+function busWith(replies: Buffer[]): { stream: Duplex; sent: Buffer[] } {
   const sent: Buffer[] = []
-  let inside = false
+  let authenticated = false
   const stream = new Duplex({
     read() {},
     write(chunk: Buffer, _encoding, done) {
       const text = chunk.toString('latin1')
       if (text.startsWith('\0AUTH')) this.push('OK 1234\r\n')
-      else if (text === 'BEGIN\r\n') inside = true
-      else if (inside) {
+      else if (text === 'BEGIN\r\n') authenticated = true
+      else if (authenticated) {
         sent.push(chunk)
-        const answer = answers.shift()
-        // In two pieces: a message may arrive in any.
-        if (answer) for (const part of [answer.subarray(0, 7), answer.subarray(7)]) this.push(part)
+        const next = replies.shift()
+        // In two chunks: a message may be split anywhere.
+        if (next) for (const part of [next.subarray(0, 7), next.subarray(7)]) this.push(part)
       }
       done()
     },
@@ -49,10 +49,10 @@ function reply(type: number, serial: number, text: string, errorName?: string): 
 const call = { destination: 'a.b', path: '/a/b', interface: 'a.b', member: 'Set' }
 
 test('a call is encoded as specified, and its reply is decoded', async () => {
-  const { stream, sent } = answering([reply(2, 1, ':1.5'), reply(2, 2, 'done')])
+  const { stream, sent } = busWith([reply(2, 1, ':1.5'), reply(2, 2, 'done')])
   const bus = await openBus(stream)
-  const answer = await bus.call({ ...call, signature: 'ssv', body: ['x', 'Managed', ['b', false]] })
-  assert.deepEqual(answer, ['done'])
+  const result = await bus.call({ ...call, signature: 'ssv', body: ['x', 'Managed', ['b', false]] })
+  assert.deepEqual(result, ['done'])
   const message = sent[1] ?? Buffer.alloc(0)
   assert.deepEqual([...message.subarray(0, 4)], [0x6c, 1, 2, 1])
   // s "x", s "Managed", v (b false): 4+1+1, padded to 8, 4+7+1, 1+1+1, padded to 24, 4.
@@ -65,7 +65,7 @@ test('a call is encoded as specified, and its reply is decoded', async () => {
 })
 
 test('an error reply rejects with its D-Bus name', async () => {
-  const { stream } = answering([reply(2, 1, ':1.5'), reply(3, 2, 'no such device', 'org.Unknown')])
+  const { stream } = busWith([reply(2, 1, ':1.5'), reply(3, 2, 'no such device', 'org.Unknown')])
   const bus = await openBus(stream)
   await assert.rejects(
     bus.call(call),
@@ -75,7 +75,7 @@ test('an error reply rejects with its D-Bus name', async () => {
 })
 
 test('pending calls fail when the connection closes', async () => {
-  const { stream } = answering([reply(2, 1, ':1.5')])
+  const { stream } = busWith([reply(2, 1, ':1.5')])
   const bus = await openBus(stream)
   const waiting = bus.call(call)
   stream.destroy()

@@ -1,4 +1,4 @@
-/** What is left of files that are taken away. */
+/** Backups of removed files, and messages about files that cannot be written. */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,20 +6,20 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { macOf } from './agent.fixture.ts'
 import type { Change } from './change.ts'
-import { commitFiles } from './files.ts'
+import { commitFiles, stageFiles } from './files.ts'
 import { kernelHost } from './host.ts'
 import { filesOfIndex, recordPath } from './ownership.ts'
 import { pathsUnder } from './paths.ts'
 import type { Unit } from './unit.ts'
 
-const about = { mode: 0o644, uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
+const attributes = { mode: 0o644, uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
 
-/** A NIC that goes, with a file at each of these paths. */
-function going(files: readonly string[]): Unit {
+/** A NIC to remove, with a file at each of these paths. */
+function removalOf(files: readonly string[]): Unit {
   const changes = files.map((path): Change => {
     mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, path, { mode: about.mode })
-    return { kind: 'file', path, from: { text: path, ...about } }
+    writeFileSync(path, path, { mode: attributes.mode })
+    return { kind: 'file', path, from: { text: path, ...attributes } }
   })
   return { purpose: 'remove', index: 0, name: 'multinic0', macAddress: macOf(0), group: 'remove multinic0', changes }
 }
@@ -34,10 +34,10 @@ test('a removed file is kept in the backup directory of its kind, at most 500 pe
     new Date(Date.UTC(2020, 0, 1 + day)).toISOString().slice(0, 10).replaceAll('-', ''),
   )
   for (const day of old) writeFileSync(join(backups, `93-multinic3.yaml.${day}T000000Z`), '')
-  writeFileSync(join(backups, 'notes of a person'), '')
+  writeFileSync(join(backups, 'unrelated file'), '')
 
   const files = filesOfIndex(paths, 0)
-  commitFiles(kernelHost(), paths, going([...files, recordPath(paths, macOf(0))]))
+  commitFiles(kernelHost(), paths, removalOf([...files, recordPath(paths, macOf(0))]))
 
   const copiesIn = (directory: string) =>
     readdirSync(directory)
@@ -64,5 +64,16 @@ test('a removed file is kept in the backup directory of its kind, at most 500 pe
   const kept = readdirSync(backups).filter(name => name.startsWith('93-'))
   assert.equal(kept.length, 500 - inNetplan.length - 1)
   assert.equal(kept[0], `93-multinic3.yaml.${old[10]}T000000Z`)
-  assert.ok(readdirSync(backups).includes('notes of a person'))
+  assert.ok(readdirSync(backups).includes('unrelated file'))
+})
+
+test('an error names the file, not the staged copy', t => {
+  const root = mkdtempSync(join(tmpdir(), 'multinic-files-'))
+  t.after(() => rmSync(root, { recursive: true, force: true }))
+  writeFileSync(join(root, 'netplan'), 'not a directory')
+  const path = join(root, 'netplan/92-multinic2.yaml')
+  const unit = removalOf([])
+  const change: Change = { kind: 'file', path, to: { text: '', ...attributes } }
+  const message = `cannot write ${path}: file already exists`
+  assert.throws(() => stageFiles(kernelHost(), { ...unit, changes: [change] }), { message })
 })

@@ -3,6 +3,7 @@
  * and a crash leaves the old file or the new one. Removed files are kept in a backup directory.
  */
 import { basename, dirname } from 'node:path'
+import { messageOf } from '../runtime/errors.ts'
 import type { Change } from './change.ts'
 import type { Host } from './host.ts'
 import { configDirectories } from './observe.ts'
@@ -28,8 +29,12 @@ function stagedPath(path: string): string {
 export function stageFiles(host: Host, unit: Unit): void {
   for (const { path, to } of fileChangesOf(unit)) {
     if (!to) continue
-    host.makeDirectory(dirname(path))
-    host.writeFile(stagedPath(path), to)
+    try {
+      host.makeDirectory(dirname(path))
+      host.writeFile(stagedPath(path), to)
+    } catch (error) {
+      throw fileError('write', path, error)
+    }
   }
 }
 
@@ -42,14 +47,24 @@ export function removeStaged(host: Host, unit: Unit): void {
 export function commitFiles(host: Host, paths: Paths, unit: Unit): void {
   const backupDirectories = new Set<string>()
   for (const { path, from, to } of fileChangesOf(unit)) {
-    if (to) host.rename(stagedPath(path), path)
-    else {
-      const backup = from && unit.purpose === 'remove' ? backUp(host, paths, path) : undefined
-      if (backup !== undefined) backupDirectories.add(backup)
-      host.removeFile(path)
+    try {
+      if (to) host.rename(stagedPath(path), path)
+      else {
+        const backup = from && unit.purpose === 'remove' ? backUp(host, paths, path) : undefined
+        if (backup !== undefined) backupDirectories.add(backup)
+        host.removeFile(path)
+      }
+    } catch (error) {
+      throw fileError(to ? 'write' : 'remove', path, error)
     }
   }
   for (const directory of backupDirectories) removeOldestBackups(host, directory)
+}
+
+/** Node's message names the staged file; people need the one it is for. */
+function fileError(operation: 'write' | 'remove', path: string, cause: unknown): Error {
+  const reason = messageOf(cause).replace(/^E[A-Z]+: (.*?), .*/, '$1')
+  return new Error(`cannot ${operation} ${path}: ${reason}`, { cause })
 }
 
 /** Removes staged files of a run that was killed before it wrote its journal. */

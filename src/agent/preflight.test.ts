@@ -173,10 +173,10 @@ test('a foreign file at our path makes no NIC ours, and prevents the removal of 
   const never = planOf(plus({ files: { [path]: theirs } }, withLink(up)), [])
   assert.deepEqual([changesOf(never), never.unremovable], [[], []])
   const ours = afterPlan(aNode(1), [anInterface(0)])
-  const taken = planOf({ ...ours, files: { ...ours.files, [path]: theirs } }, [])
-  assert.deepEqual(changesOf(taken), [])
+  const blocked = planOf({ ...ours, files: { ...ours.files, [path]: theirs } }, [])
+  assert.deepEqual(changesOf(blocked), [])
   assert.deepEqual(
-    taken.unremovable.map(({ name, refusal }) => [name, refusal.reason]),
+    blocked.unremovable.map(({ name, refusal }) => [name, refusal.reason]),
     [['multinic0', 'ForeignFile']],
   )
 })

@@ -120,7 +120,7 @@ suite('probes', { concurrency: 3 }, () => {
       const good = await vm.agent({ interfaces: [requestedInterface(a, 0)] })
       assert.equal(good.report?.verdict, 'Configured', good.log)
       const state = { ...kernelState(vm), files: diskOf(vm) }
-      // The router answers nobody of another network from now on.
+      // From now on the router does not reply to other networks.
       vm.fabricExec('sysctl', '-qw', 'net.ipv4.conf.all.arp_ignore=2')
       const moved = requestedInterface(a, 0, { address: '10.200.0.10', cidr: '10.200.0.0/24', gateway: a.gateway })
       const ran = await vm.agent({ interfaces: [moved] })
@@ -156,8 +156,8 @@ suite('probes', { concurrency: 3 }, () => {
     withNode({ nics: 1 }, async vm => {
       const [a] = vm.nics
       assert.ok(a)
-      const interfaces = [requestedInterface(a, 0, { portId: 'taken' })]
-      vm.ip('link', 'property', 'add', 'dev', 'ens3', 'altname', 'taken')
+      const interfaces = [requestedInterface(a, 0, { portId: 'in-use' })]
+      vm.ip('link', 'property', 'add', 'dev', 'ens3', 'altname', 'in-use')
       const ran = await vm.agent({ interfaces })
       assert.equal(ran.report?.verdict, 'Configured', ran.log)
       const again = await vm.agent({ interfaces })

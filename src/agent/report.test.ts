@@ -40,13 +40,13 @@ test('fields that only a trace needs are dropped first', () => {
 })
 
 test('any report fits, stays valid, and keeps every verdict and reason', () => {
-  const words = fc.string({ maxLength: 2_000, unit: fc.constantFrom('a', '"', '\\', 'é', '…', '한', '\n') })
-  const nic = fc.record({ message: words, portId: fc.string({ minLength: 1, maxLength: 253 }), failed: fc.boolean() })
+  const anyText = fc.string({ maxLength: 2_000, unit: fc.constantFrom('a', '"', '\\', 'é', '…', '한', '\n') })
+  const nic = fc.record({ message: anyText, portId: fc.string({ minLength: 1, maxLength: 253 }), failed: fc.boolean() })
   fc.assert(
     fc.property(
       fc.array(nic, { maxLength: 10 }),
-      words,
-      fc.array(words, { maxLength: 60 }),
+      anyText,
+      fc.array(anyText, { maxLength: 60 }),
       (nics, message, removed) => {
         const report = aReport({
           message,

@@ -12,6 +12,7 @@ import { linkByIndex, linksByMac, type Observed } from './observed.ts'
 import type { PassResult } from './pass-result.ts'
 import type { Plan } from './plan.ts'
 import type { Refusal } from './preflight.ts'
+import { applyUnitOf } from './unit.ts'
 
 /** The same as in `contract/agent-report.ts`, which needs a package; a test compares the two. */
 export const maxReportBytes = 4096
@@ -82,13 +83,9 @@ function noteOf(results: readonly PassResult[], index: number): Pick<InterfaceRe
 export function checkedReport(request: AgentRequest, pass: PassResult): AgentReport {
   const { plan, observed } = pass
   const dryRun = request.mode === 'plan'
-  const changesOf = (index: number) =>
-    plan.units
-      .filter(unit => unit.index === index && unit.purpose === 'apply')
-      .flatMap(unit => unit.changes.map(describeChange))
   const interfaces = request.interfaces.map(nic => {
-    const changes = changesOf(nic.index)
-    const found = changes.length > 0 ? changes.join('; ') : pass.failed.get(nic.index)?.message
+    const changes = applyUnitOf(plan.units, nic.index)?.changes.map(describeChange)
+    const found = changes?.join('; ') ?? pass.failed.get(nic.index)?.message
     const result: InterfaceResult =
       unconfigured(nic, plan) ??
       (found === undefined

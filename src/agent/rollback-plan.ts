@@ -1,8 +1,7 @@
 /**
- * Plans a rollback: every value that still is one that we set goes back to the value before our first change.
+ * Plans a rollback: every value that is still one that the agent set gets back the value from before its first change.
  *
- * Pure. A value that is neither of the two is a conflict: someone else changed it meanwhile. Conflicts are reported and
- * never overwritten.
+ * Pure. Any other value is a conflict: someone else changed it meanwhile. Conflicts are reported and never overwritten.
  */
 import { equalJson } from '../contract/json.ts'
 import { type Change, routeText, ruleText } from './change.ts'
@@ -16,7 +15,7 @@ export interface RollbackPlan {
   conflicts: string[]
 }
 
-/** The successive values of one thing: before us, and after each of our changes. Undefined means absent. */
+/** The successive values of one property: before the agent, and after each of its changes. Undefined means absent. */
 interface ValueHistory {
   kind: Change['kind']
   key: string
@@ -67,7 +66,7 @@ function historiesByNic(
   return [...nics.values()]
 }
 
-/** The kernel reuses an ifindex after a reboot, and the MAC address tells the devices apart. */
+/** The kernel may reuse an ifindex; the MAC address must match too. */
 function sameDevice(observed: Observed, ifindex: number, macAddress: string): Link | undefined {
   const link = linkByIndex(observed, ifindex)
   return link && permanentMacOf(link) === macAddress ? link : undefined
@@ -98,7 +97,7 @@ function valuesOf(change: Change): { key: string; before: unknown; after: unknow
   }
 }
 
-/** Two states of the NIC that hold only what we changed: as it is now, and as it was before. */
+/** Two states of the NIC, now and before, with only those properties that the agent changed. */
 function statesOf(
   histories: readonly ValueHistory[],
   observed: Observed,

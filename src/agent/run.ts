@@ -27,7 +27,7 @@ import { type Plan, planRun } from './plan.ts'
 import { saveRefusedAltnames } from './refused-altnames.ts'
 import { applyNetplan } from './reload.ts'
 import { rollBack } from './rollback.ts'
-import type { Unit } from './unit.ts'
+import { applyUnitOf, type Unit } from './unit.ts'
 import { differences, summarize } from './verify.ts'
 
 interface Prepared {
@@ -111,7 +111,7 @@ async function prepare(
     writeJournal(host, paths, { bootID: before.bootID, units: journaled })
   } catch (error) {
     for (const unit of journaled) removeStagedQuietly(host, unit)
-    const failure: Failure = { reason: 'PersistFailed', message: messageOf(error) }
+    const failure: Failure = { reason: 'PersistFailed', message: `cannot write the journal: ${messageOf(error)}` }
     const notJournaled = new Map(journaled.map(unit => [unit.group, failure]))
     return { aborted: true, failures: merge(notStaged, notJournaled) }
   }
@@ -262,7 +262,7 @@ function remainingKernelChanges(again: readonly Unit[], first: readonly Unit[], 
 function findDifferences(plan: Plan, units: readonly Unit[], after: Observed): Failures {
   const failures = new Map<string, Failure>()
   for (const { nic, link } of plan.accepted) {
-    const group = units.find(unit => unit.purpose === 'apply' && unit.index === nic.index)?.group
+    const group = applyUnitOf(units, nic.index)?.group
     if (group === undefined || failures.has(group)) continue
     const failure = summarize(differences(nic, link.ifindex, after))
     if (failure) failures.set(group, failure)

@@ -64,7 +64,11 @@ test('several NICs in one subnet each reply with their own MAC address, in both 
           )
           await inFabric('ping', '-c1', '-W30', host)
           await node.execute('ping', '-c1', '-W30', '-I', host, gateway)
-          assert.equal(neighbours(node)[canonical(host) ?? ''], nic.macAddress, `${host} answers with its own MAC`)
+          assert.equal(
+            neighbours(node)[canonical(host) ?? ''],
+            nic.macAddress,
+            `${host} replies with its own MAC address`,
+          )
         }
       }
     } finally {

@@ -15,3 +15,8 @@ export interface Unit {
   group: string
   changes: Change[]
 }
+
+/** The unit that configures the interface; undefined when it needs no change. */
+export function applyUnitOf(units: readonly Unit[], index: number): Unit | undefined {
+  return units.find(unit => unit.purpose === 'apply' && unit.index === index)
+}

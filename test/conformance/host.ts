@@ -281,8 +281,8 @@ export function hostConformance(implementation: HostImplementation): void {
     await withPorts(both, async (port, theirs) => {
       await agent(peer, [requestFor(theirs, 0)])
       const before = await all(on)
-      const taken = requestFor(port, 0, { address: theirs.fixedIps[0]?.ipAddress ?? '' })
-      assert.deepEqual(verdicts(await agent(on, [taken])), ['multinic0 Failed AddressConflict'])
+      const duplicate = requestFor(port, 0, { address: theirs.fixedIps[0]?.ipAddress ?? '' })
+      assert.deepEqual(verdicts(await agent(on, [duplicate])), ['multinic0 Failed AddressConflict'])
       assert.deepEqual(await all(on), before)
     })
   })

@@ -1,12 +1,12 @@
 /**
- * What our parts may ask of a Kubernetes API: the contract between the hands and the rooms.
+ * The Kubernetes API as the components use it.
  *
- * Failures are `KubeError` (errors.ts) with the server's status, reason and message.
+ * Errors are `KubeError` (errors.ts) with the status, reason and message of the server.
  */
 import type { Key, KubeObject, ObjectMeta, Resource, WatchEvent } from './types.ts'
 
 export interface ListOptions {
-  /** Absent means all namespaces. */
+  /** Default: all namespaces. */
   namespace?: string
   labelSelector?: string
   fieldSelector?: string
@@ -14,7 +14,7 @@ export interface ListOptions {
 }
 
 export interface CollectionOptions<T> extends ListOptions {
-  /** What is kept of each object: the rest of a page is let go before the next one is read. */
+  /** Trims each object before the next page is read. */
   keep?: (object: T) => T
 }
 
@@ -29,36 +29,36 @@ export interface WriteOptions {
 
 export interface ApplyOptions extends WriteOptions {
   fieldManager: string
-  /** Takes fields over from another manager instead of answering 409. */
+  /** Takes over fields of another manager instead of failing with 409. */
   force?: boolean
   subresource?: 'status'
 }
 
 export interface DeleteOptions extends WriteOptions {
   propagation?: 'Background' | 'Foreground' | 'Orphan'
-  /** Deletes only the object that has this uid: 409 when another one has taken the name. */
+  /** Deletes only the object with this uid: 409 if another object has the name now. */
   uid?: string
 }
 
-/** What a manager wants to own of an object: never more than it means to keep. */
+/** The fields that a manager wants to own: no more than it intends to keep. */
 export type Applied = { metadata: ObjectMeta } & (object | Record<string, unknown>)
 
 export interface Kube {
   /** Undefined when there is no such object. */
   get<T extends KubeObject>(resource: Resource<T>, key: Key): Promise<T | undefined>
-  /** The whole list; pages are followed. */
+  /** The complete list, from all pages. */
   list<T extends KubeObject>(
     resource: Resource<T>,
     options?: CollectionOptions<T>,
   ): Promise<{ items: T[]; resourceVersion: string }>
-  /** Ends quietly when the server or the signal ends it; throws on a broken connection and on 410 (KubeError, `isGone`). */
+  /** Returns when the server or the signal ends the watch; throws on a lost connection and on 410 (KubeError, `isGone`). */
   watch<T extends KubeObject>(resource: Resource<T>, options: WatchOptions): AsyncIterable<WatchEvent<T>>
   create<T extends KubeObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>
-  /** PUT: the object must carry the resourceVersion it was read with, or 409. */
+  /** PUT: 409 unless the object has the current resourceVersion. */
   replace<T extends KubeObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>
   /** JSON merge patch. */
   patch<T extends KubeObject>(resource: Resource<T>, key: Key, patch: object, options?: WriteOptions): Promise<T>
-  /** JSON merge patch of the status subresource. With `resourceVersion`, 409 when the object has moved on. */
+  /** JSON merge patch of the status subresource. With `resourceVersion`: 409 if the object has changed since. */
   patchStatus<T extends KubeObject>(
     resource: Resource<T>,
     key: Key,
@@ -67,6 +67,6 @@ export interface Kube {
   ): Promise<T>
   /** Server-side apply. */
   apply<T extends KubeObject>(resource: Resource<T>, object: Applied, options: ApplyOptions): Promise<T>
-  /** No error when it is gone already. */
+  /** No error if the object does not exist. */
   delete(resource: Resource, key: Key, options?: DeleteOptions): Promise<void>
 }

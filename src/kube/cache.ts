@@ -1,5 +1,5 @@
 /**
- * Objects by key and by index, and what changed when new ones are put in.
+ * Objects by key and by index. Every write returns the changes that it made.
  */
 import { keyOf, keyText } from './keys.ts'
 import type { Key, KubeObject } from './types.ts'
@@ -16,7 +16,7 @@ export interface Cache<T> {
   by(index: string, value: string): T[]
   put(object: T): Change<T>[]
   remove(object: T): Change<T>[]
-  /** Everything that is not among the objects is gone. */
+  /** Removes every object that is not in the list. */
   replaceAll(objects: T[]): Change<T>[]
 }
 
@@ -26,24 +26,24 @@ export function createCache<T extends KubeObject>(index: Record<string, (object:
     Object.entries(index).map(([name, valuesOf]) => [name, { valuesOf, keys: new Map<string, Set<string>>() }]),
   )
 
-  function enter(key: string, object: T): void {
+  function insert(key: string, object: T): void {
     objects.set(key, object)
     for (const { valuesOf, keys } of indexes.values()) {
       for (const value of valuesOf(object)) {
-        const under = keys.get(value)
-        if (under) under.add(key)
+        const found = keys.get(value)
+        if (found) found.add(key)
         else keys.set(value, new Set([key]))
       }
     }
   }
 
-  function leave(key: string, object: T): void {
+  function erase(key: string, object: T): void {
     objects.delete(key)
     for (const { valuesOf, keys } of indexes.values()) {
       for (const value of valuesOf(object)) {
-        const under = keys.get(value)
-        under?.delete(key)
-        if (under?.size === 0) keys.delete(value)
+        const found = keys.get(value)
+        found?.delete(key)
+        if (found?.size === 0) keys.delete(value)
       }
     }
   }
@@ -52,17 +52,17 @@ export function createCache<T extends KubeObject>(index: Record<string, (object:
     const key = keyOf(object)
     const old = objects.get(key)
     if (old && old.metadata.uid !== object.metadata.uid) {
-      // Deleted and made again under the same name while we did not look.
-      leave(key, old)
-      enter(key, object)
+      // Deleted and created again under the same name between two events.
+      erase(key, old)
+      insert(key, object)
       return [
         { type: 'deleted', object: old, old },
         { type: 'added', object },
       ]
     }
     if (old && old.metadata.resourceVersion === object.metadata.resourceVersion) return []
-    if (old) leave(key, old)
-    enter(key, object)
+    if (old) erase(key, old)
+    insert(key, object)
     return old ? [{ type: 'updated', object, old }] : [{ type: 'added', object }]
   }
 
@@ -70,7 +70,7 @@ export function createCache<T extends KubeObject>(index: Record<string, (object:
     const key = keyOf(object)
     const old = objects.get(key)
     if (!old) return []
-    leave(key, old)
+    erase(key, old)
     return [{ type: 'deleted', object, old }]
   }
 
@@ -79,15 +79,15 @@ export function createCache<T extends KubeObject>(index: Record<string, (object:
     list: () => [...objects.values()],
     by(name, value) {
       const found = indexes.get(name)
-      if (!found) throw new Error(`there is no index named ${name}`)
+      if (!found) throw new Error(`unknown index ${name}`)
       return [...(found.keys.get(value) ?? [])].flatMap(key => objects.get(key) ?? [])
     },
     put,
     remove,
     replaceAll(all) {
       const present = new Set(all.map(keyOf))
-      const gone = [...objects].filter(([key]) => !present.has(key)).map(([, object]) => object)
-      return [...gone.flatMap(remove), ...all.flatMap(put)]
+      const removed = [...objects].filter(([key]) => !present.has(key)).map(([, object]) => object)
+      return [...removed.flatMap(remove), ...all.flatMap(put)]
     },
   }
 }

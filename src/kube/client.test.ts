@@ -25,7 +25,7 @@ async function withServer(
 const key = { namespace: 'n', name: 'p' }
 const pod = { apiVersion: 'v1', kind: 'Pod', metadata: key, spec: { containers: [] } }
 
-test('200 requests in a row share a connection or two', async () => {
+test('200 sequential requests share at most two connections', async () => {
   await withServer(
     (_, response) => json(response, 200, pod),
     async (kube, server) => {
@@ -35,7 +35,7 @@ test('200 requests in a row share a connection or two', async () => {
   )
 })
 
-test('however many watches are open, a request gets through', async () => {
+test('open watches never block a request', async () => {
   const handler: Handler = ({ query }, response) => {
     if (query.get('watch')) response.writeHead(200).flushHeaders()
     else json(response, 200, pod)
@@ -52,7 +52,7 @@ test('however many watches are open, a request gets through', async () => {
   })
 })
 
-test('an answer comes without managedFields, and the items of a list with their kind', async () => {
+test('responses lack managedFields, and items of a list have a kind', async () => {
   const metadata = { ...key, managedFields: [{ manager: 'kubectl' }] }
   const handler: Handler = ({ path }, response) =>
     path.endsWith('/p')
@@ -64,33 +64,33 @@ test('an answer comes without managedFields, and the items of a list with their 
   })
 })
 
-test('the paths, queries and bodies are those of the API', async () => {
+test('paths, queries and bodies follow the Kubernetes API', async () => {
   const handler: Handler = (_, response) => json(response, 200, pod)
   await withServer(handler, async (kube, server) => {
-    const said = () => {
+    const lastRequest = () => {
       const { method, path, query, headers, body } = server.asked.at(-1) ?? assert.fail()
       const type = headers['content-type'] ? ` ${headers['content-type']}` : ''
       return [`${method} ${path}${query.size ? `?${query}` : ''}${type}`, body]
     }
     await kube.list(nodes, { labelSelector: 'a in (b,c)', fieldSelector: 'metadata.name=x' })
     const query = 'labelSelector=a+in+%28b%2Cc%29&fieldSelector=metadata.name%3Dx&limit=500'
-    assert.deepEqual(said(), [`GET /api/v1/nodes?${query}`, undefined])
+    assert.deepEqual(lastRequest(), [`GET /api/v1/nodes?${query}`, undefined])
     await kube.create(pods, pod, { dryRun: true })
-    assert.deepEqual(said(), ['POST /api/v1/namespaces/n/pods?dryRun=All application/json', pod])
+    assert.deepEqual(lastRequest(), ['POST /api/v1/namespaces/n/pods?dryRun=All application/json', pod])
     await kube.patch(pods, key, { a: null })
-    assert.deepEqual(said(), ['PATCH /api/v1/namespaces/n/pods/p application/merge-patch+json', { a: null }])
+    assert.deepEqual(lastRequest(), ['PATCH /api/v1/namespaces/n/pods/p application/merge-patch+json', { a: null }])
     await kube.patchStatus(pods, key, { phase: 'Running' }, { resourceVersion: '5' })
-    assert.deepEqual(said(), [
+    assert.deepEqual(lastRequest(), [
       'PATCH /api/v1/namespaces/n/pods/p/status application/merge-patch+json',
       { metadata: { resourceVersion: '5' }, status: { phase: 'Running' } },
     ])
     await kube.apply(secrets, { metadata: key, data: {} }, { fieldManager: 'viola', force: true })
-    assert.deepEqual(said(), [
+    assert.deepEqual(lastRequest(), [
       'PATCH /api/v1/namespaces/n/secrets/p?fieldManager=viola&force=true application/apply-patch+yaml',
       { apiVersion: 'v1', kind: 'Secret', metadata: key, data: {} },
     ])
     await kube.delete(pods, key, { propagation: 'Background', uid: 'u', dryRun: true })
-    assert.deepEqual(said(), [
+    assert.deepEqual(lastRequest(), [
       'DELETE /api/v1/namespaces/n/pods/p application/json',
       {
         apiVersion: 'v1',
@@ -103,17 +103,17 @@ test('the paths, queries and bodies are those of the API', async () => {
   })
 })
 
-test('an object without its namespace never becomes a request', async () => {
+test('an object without its namespace is rejected before the request', async () => {
   await withServer(
     (_, response) => json(response, 200, pod),
     async (kube, server) => {
-      await assert.rejects(kube.get(pods, { name: 'p' }), /Pod p: a namespace is needed/)
+      await assert.rejects(kube.get(pods, { name: 'p' }), /Pod p: metadata.namespace is required/)
       assert.equal(server.asked.length, 0)
     },
   )
 })
 
-test('a server under a path is spoken to under that path', async () => {
+test('requests keep the path of the server URL', async () => {
   const server = await serve((_, response) => json(response, 200, pod))
   const kube = connectKube({ server: `${server.url}/k8s/clusters/one` })
   await kube.get(pods, key)
@@ -122,7 +122,7 @@ test('a server under a path is spoken to under that path', async () => {
   await server.close()
 })
 
-test('a list follows its pages, and begins again when they expire', async () => {
+test('a list reads all pages, and starts again when they expire', async () => {
   let expired = false
   const handler: Handler = ({ query }, response) => {
     const from = Number(query.get('continue') ?? 0)
@@ -144,7 +144,7 @@ test('a list follows its pages, and begins again when they expire', async () => 
   })
 })
 
-test('pages that always expire are fetched as one list in the end', async () => {
+test('a list whose pages always expire is read as one page at last', async () => {
   const handler: Handler = ({ query }, response) => {
     if (query.get('continue')) refuse(response, 410, 'Expired')
     else if (query.get('limit'))
@@ -154,7 +154,7 @@ test('pages that always expire are fetched as one list in the end', async () => 
   await withServer(handler, async kube => assert.equal((await kube.list(nodes)).resourceVersion, '3'))
 })
 
-test('a busy server is asked again, as late as it wishes, and then no more', async () => {
+test('a read from an overloaded server is retried up to the limit', async () => {
   let busy = 2
   const handler: Handler = (_, response) => {
     if (busy-- > 0) refuse(response, busy ? 429 : 503, 'Busy', { 'retry-after': '0' })
@@ -169,7 +169,7 @@ test('a busy server is asked again, as late as it wishes, and then no more', asy
   })
 })
 
-test('a server that asks for time gets it', async () => {
+test('a retry waits for the Retry-After of the server', async () => {
   let busy = true
   const handler: Handler = (_, response) => {
     if (busy) refuse(response, 429, 'Busy', { 'retry-after': '0.4' })
@@ -179,16 +179,16 @@ test('a server that asks for time gets it', async () => {
   await withServer(
     handler,
     async kube => {
-      const began = performance.now()
+      const startedAt = performance.now()
       await kube.get(pods, key)
-      const took = performance.now() - began
-      assert.ok(took >= 395 && took < 2_000, `${took} ms`)
+      const elapsed = performance.now() - startedAt
+      assert.ok(elapsed >= 395 && elapsed < 2_000, `${elapsed} ms`)
     },
     { maxRetryDelayMs: 10_000 },
   )
 })
 
-test('a write is never sent twice', async () => {
+test('a write is never retried', async () => {
   await withServer(
     (_, response) => refuse(response, 503, 'Busy', { 'retry-after': '1' }),
     async (kube, server) => {
@@ -198,7 +198,7 @@ test('a write is never sent twice', async () => {
   )
 })
 
-test('a connection that breaks in a read is made again', async () => {
+test('a read is retried after a lost connection', async () => {
   let broken = 1
   const handler: Handler = ({ socket }, response) => {
     if (broken-- > 0) socket.destroy()
@@ -207,7 +207,7 @@ test('a connection that breaks in a read is made again', async () => {
   await withServer(handler, async kube => assert.deepEqual(await kube.get(pods, key), pod))
 })
 
-test('a server that does not answer is given up, and worth another try', async () => {
+test('a server that does not respond is a retryable timeout', async () => {
   const options = { requestTimeoutMs: 100, attempts: 1 }
   await withServer(
     () => {},
@@ -215,7 +215,7 @@ test('a server that does not answer is given up, and worth another try', async (
       await assert.rejects(kube.get(pods, key), (error: Error) => {
         assert.match(
           error.message,
-          /^GET http:\/\/127\.0\.0\.1:\d+\/api\/v1\/namespaces\/n\/pods\/p: no answer within 100 ms$/,
+          /^GET http:\/\/127\.0\.0\.1:\d+\/api\/v1\/namespaces\/n\/pods\/p: no response within 100 ms$/,
         )
         return isRetryable(error)
       })
@@ -224,14 +224,14 @@ test('a server that does not answer is given up, and worth another try', async (
   )
 })
 
-test('an answer that stops in the middle is given up too', async () => {
+test('a response that stalls in the middle is a timeout too', async () => {
   const handler: Handler = (_, response) =>
     void response.writeHead(200, { 'content-type': 'application/json' }).write('{')
   const options = { requestTimeoutMs: 100, attempts: 1 }
   await withServer(handler, async kube => assert.rejects(kube.get(pods, key), isRetryable), options)
 })
 
-test('a server that is away is named', async () => {
+test('the error names an unreachable server', async () => {
   const server = await serve(() => {})
   await server.close()
   const kube = connectKube({ server: server.url }, { attempts: 1 })
@@ -239,7 +239,7 @@ test('a server that is away is named', async () => {
   await kube.close()
 })
 
-test('a caller may end a request', async () => {
+test('a caller can abort a request', async () => {
   await withServer(
     () => {},
     async kube => {
@@ -251,7 +251,7 @@ test('a caller may end a request', async () => {
   )
 })
 
-test('a token that rotated is read again once', async () => {
+test('a rotated token is read again once', async () => {
   const tokens = ['old', 'new', 'new']
   const handler: Handler = ({ headers }, response) => {
     if (headers.authorization === 'Bearer new') json(response, 200, pod)
@@ -271,7 +271,7 @@ test('a token that rotated is read again once', async () => {
   )
 })
 
-test('a redirect is refused, and the token goes nowhere else', async () => {
+test('a redirect is an error, and the other host never gets the token', async () => {
   await withServer(
     (_asked, response) => json(response, 200, pod),
     async (_kube, elsewhere) =>
@@ -286,7 +286,7 @@ test('a redirect is refused, and the token goes nowhere else', async () => {
   )
 })
 
-test('an object that is gone is undefined, a kind that is unknown is an error', async () => {
+test('a missing object is undefined, an unknown kind is an error', async () => {
   const handler: Handler = ({ path }, response) => {
     if (path.includes('/pods/')) refuse(response, 404, 'NotFound')
     else response.writeHead(404, { 'content-type': 'text/plain' }).end('404 page not found\n')
@@ -298,7 +298,7 @@ test('an object that is gone is undefined, a kind that is unknown is an error', 
   })
 })
 
-test('a replace without a resourceVersion is refused before it is sent', async () => {
+test('a replace without a resourceVersion is rejected before the request', async () => {
   await withServer(
     () => {},
     async (kube, server) => {
@@ -308,7 +308,7 @@ test('a replace without a resourceVersion is refused before it is sent', async (
   )
 })
 
-test('a refusal carries the words of the server', async () => {
+test('an error has the message of the server', async () => {
   await withServer(
     (_, response) => refuse(response, 410, 'Expired'),
     async kube => {

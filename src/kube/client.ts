@@ -1,34 +1,32 @@
 /**
- * A Kubernetes API over HTTP: get, list, watch, create, replace, patch, apply, delete.
- *
- * Knows paths, pages and patches; nothing of NICs.
+ * Client of a Kubernetes API: get, list, watch, create, replace, patch, apply, delete.
  */
 import { type Log, silent } from '../telemetry/log.ts'
 import type { CollectionOptions, Kube, ListOptions, WriteOptions } from './api.ts'
 import type { ClusterAccess } from './config.ts'
 import { isGone, isNotFound, KubeError, kubeErrorIn } from './errors.ts'
-import { apiVersionOf, collectionPath, objectPath, tidied } from './paths.ts'
-import { type Answer, createTransport, type Request } from './transport.ts'
+import { apiVersionOf, collectionPath, normalized, objectPath } from './paths.ts'
+import { createTransport, type KubeResponse, type Request } from './transport.ts'
 import type { KubeObject, Resource } from './types.ts'
-import { usualTimes, type WatchTimes, watchStream } from './watch.ts'
+import { defaultWatchTimes, type WatchTimes, watchStream } from './watch.ts'
 
 export interface ConnectOptions {
   log?: Log
   requestTimeoutMs?: number
-  /** Tries of a read in all, the first included. */
+  /** Attempts of a read in total. */
   attempts?: number
-  /** The longest wait before a read is tried again, whatever the server asks for. */
+  /** The maximum delay before a read is retried, whatever Retry-After says. */
   maxRetryDelayMs?: number
-  /** How long watches last: for tests. */
+  /** Duration of watches, for tests. */
   watchTimes?: WatchTimes
-  /** Objects a page of a list. */
+  /** Objects per page of a list. */
   pageSize?: number
 }
 
 export interface KubeClient extends Kube {
   readonly access: ClusterAccess
-  /** Any request: the answer as it came. Throws KubeError for a status of 400 and above. */
-  raw(method: Request['method'], path: string, body?: unknown, headers?: RawHeaders): Promise<Answer>
+  /** Any request, with the response unchanged. Throws KubeError for a status of 300 and above. */
+  raw(method: Request['method'], path: string, body?: unknown, headers?: RawHeaders): Promise<KubeResponse>
   close(): Promise<void>
 }
 
@@ -43,13 +41,13 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
     requestTimeoutMs = 30_000,
     attempts = 4,
     maxRetryDelayMs = 10_000,
-    watchTimes = usualTimes,
+    watchTimes = defaultWatchTimes,
     pageSize = 500,
   } = options
   const transport = createTransport(access, { log, requestTimeoutMs, attempts, maxRetryDelayMs })
 
   async function object<T extends KubeObject>(resource: Resource<T>, request: Request): Promise<T> {
-    return tidied(resource, (await transport.send(request)).body as T)
+    return normalized(resource, (await transport.send(request)).body as T)
   }
 
   async function pages<T extends KubeObject>(
@@ -69,7 +67,7 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
         signal: options.signal,
       })
       const page = body as { items?: T[] | null; metadata?: { resourceVersion?: string; continue?: string } }
-      for (const item of page.items ?? []) items.push(keep(tidied(resource, item)))
+      for (const item of page.items ?? []) items.push(keep(normalized(resource, item)))
       resourceVersion = page.metadata?.resourceVersion ?? resourceVersion
       next = page.metadata?.continue
     } while (next)
@@ -91,11 +89,11 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
     async list(resource, options = {}) {
       for (let attempt = 1; ; attempt++) {
         try {
-          // Pages that keep expiring are fetched as one in the end.
+          // The last attempt reads the list as one page, which cannot expire.
           return await pages(resource, options, attempt < 3 ? pageSize : undefined)
         } catch (error) {
           if (!isGone(error) || attempt >= 3) throw error
-          log.debug('the list expired between pages', { resource: resource.plural, attempt })
+          log.debug('list expired between pages, reading it again', { resource: resource.plural, attempt })
         }
       }
     },
@@ -116,22 +114,18 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
       object(resource, {
         method: 'POST',
         path: collectionPath(resource, namespaceFor(resource, body)),
-        body: typed(resource, body),
-        ...written(options),
+        body: withType(resource, body),
+        ...writeParameters(options),
       }),
 
     async replace(resource, body, options) {
       if (!body.metadata.resourceVersion)
-        throw new KubeError(
-          409,
-          'Conflict',
-          `${resource.kind} ${body.metadata.name}: replaced without a resourceVersion`,
-        )
+        throw new KubeError(409, 'Conflict', `${resource.kind} ${body.metadata.name}: replace needs a resourceVersion`)
       return object(resource, {
         method: 'PUT',
         path: objectPath(resource, body.metadata),
-        body: typed(resource, body),
-        ...written(options),
+        body: withType(resource, body),
+        ...writeParameters(options),
       })
     },
 
@@ -141,7 +135,7 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
         path: objectPath(resource, key),
         body,
         contentType: 'application/merge-patch+json',
-        ...written(options),
+        ...writeParameters(options),
       }),
 
     patchStatus: (resource, key, status, options = {}) =>
@@ -150,16 +144,16 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
         path: objectPath(resource, key, 'status'),
         body: { ...(options.resourceVersion && { metadata: { resourceVersion: options.resourceVersion } }), status },
         contentType: 'application/merge-patch+json',
-        ...written(options),
+        ...writeParameters(options),
       }),
 
     apply: (resource, body, options) =>
       object(resource, {
         method: 'PATCH',
         path: objectPath(resource, body.metadata, options.subresource),
-        body: typed(resource, body),
+        body: withType(resource, body),
         contentType: 'application/apply-patch+yaml',
-        ...written(options, { fieldManager: options.fieldManager, force: options.force ? 'true' : undefined }),
+        ...writeParameters(options, { fieldManager: options.fieldManager, force: options.force ? 'true' : undefined }),
       }),
 
     async delete(resource, key, options = {}) {
@@ -173,7 +167,7 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
             kind: 'DeleteOptions',
             ...(propagation && { propagationPolicy: propagation }),
             ...(uid && { preconditions: { uid } }),
-            // In the query it would be overlooked: a body makes the server ignore the query.
+            // Not in the query: the server ignores the query of a DELETE with a body.
             ...(options.dryRun && { dryRun: ['All'] }),
           },
           signal: options.signal,
@@ -193,21 +187,21 @@ function selectors({ labelSelector, fieldSelector }: ListOptions): Record<string
   return { labelSelector, fieldSelector }
 }
 
-function written(options: WriteOptions = {}, query: Record<string, string | undefined> = {}) {
+function writeParameters(options: WriteOptions = {}, query: Record<string, string | undefined> = {}) {
   return { query: { ...query, dryRun: options.dryRun ? 'All' : undefined }, signal: options.signal }
 }
 
-function typed(resource: Resource, body: object): object {
+function withType(resource: Resource, body: object): object {
   return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...body }
 }
 
 function namespaceFor(resource: Resource, { metadata }: KubeObject): string | undefined {
   if (resource.namespaced && !metadata.namespace)
-    throw new Error(`${resource.kind} ${metadata.name}: a namespace is needed`)
+    throw new Error(`${resource.kind} ${metadata.name}: metadata.namespace is required`)
   return metadata.namespace
 }
 
-/** A 404 without a Status comes from a path that is not served: the kind itself is missing, which is a failure. */
+/** A 404 without details means that the kind does not exist: that is an error, unlike a missing object. */
 function isMissingObject(error: unknown): boolean {
   const found = kubeErrorIn(error)
   return found?.status === 404 && found.details !== undefined

@@ -1,20 +1,20 @@
 /**
- * Time as queues use it: a test hands in one that it moves itself.
+ * The clock of queues. Tests pass one that they advance themselves.
  */
 export interface Clock {
-  /** Milliseconds that only ever grow. */
+  /** Monotonic time in milliseconds. */
   now(): number
-  /** Calls back once; returns the way to call it off. */
+  /** Calls back once. Returns a function that cancels it. */
   after(ms: number, call: () => void): () => void
 }
 
-/** The longest time that a timer of the runtime can wait; beyond it, it would fire at once. */
-const longest = 2 ** 31 - 1
+/** setTimeout overflows above 2^31-1 and fires after 1 ms. */
+const maxTimerMs = 2 ** 31 - 1
 
 export const monotonic: Clock = {
   now: () => performance.now(),
   after(ms, call) {
-    const timer = setTimeout(call, Math.min(Math.max(0, ms), longest))
+    const timer = setTimeout(call, Math.min(Math.max(0, ms), maxTimerMs))
     return () => clearTimeout(timer)
   },
 }

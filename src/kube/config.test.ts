@@ -48,7 +48,7 @@ test('a token and an inline CA', async () => {
   assert.equal(await token?.(), 'secret')
 })
 
-test('files are found relative to the kubeconfig', async () => {
+test('relative paths start at the directory of the kubeconfig', async () => {
   const path = await kubeconfig({
     cluster: { 'certificate-authority': 'pki/ca', 'tls-server-name': 'kubernetes' },
     user: { 'client-certificate': './pki/cert', 'client-key': 'pki/key', tokenFile: 'token' },
@@ -64,7 +64,7 @@ test('files are found relative to the kubeconfig', async () => {
   assert.equal(await token?.(), 'token from a file')
 })
 
-test('an inline certificate, no verification, a path in the address, a chosen context', async () => {
+test('an inline certificate, no verification, a path in the URL, a given context', async () => {
   const path = await kubeconfig({
     cluster: { server: 'https://proxy/k8s/clusters/c-1/', 'insecure-skip-tls-verify': true },
     user: { 'client-certificate-data': base64('cert'), 'client-key-data': base64('key') },
@@ -78,36 +78,36 @@ test('an inline certificate, no verification, a path in the address, a chosen co
   })
 })
 
-const mistakes: Record<string, [config: Config, words: RegExp]> = {
-  'a server that is no address': [
+const invalid: Record<string, [config: Config, message: RegExp]> = {
+  'a server that is not a URL': [
     { cluster: { server: 'somewhere' }, user: {} },
     /clusters\[c\]\.cluster\.server: must be an http/,
   ],
-  'a missing context': [{ more: { 'current-context': 'gone' } }, /contexts: has no entry named gone/],
-  'no context at all': [{ more: { 'current-context': '' } }, /current-context: is missing/],
-  'a missing cluster': [{ context: { cluster: 'gone' } }, /clusters: has no entry named gone/],
-  'a missing user': [{ context: { user: 'gone' } }, /users: has no entry named gone/],
-  'an older plug-in': [
+  'a missing context': [{ more: { 'current-context': 'gone' } }, /contexts: no entry named gone/],
+  'no context': [{ more: { 'current-context': '' } }, /current-context: missing/],
+  'a missing cluster': [{ context: { cluster: 'gone' } }, /clusters: no entry named gone/],
+  'a missing user': [{ context: { user: 'gone' } }, /users: no entry named gone/],
+  'an old auth provider': [
     { user: { 'auth-provider': { name: 'gcp' } } },
-    /users\[u\]\.user\.auth-provider: is not supported/,
+    /users\[u\]\.user\.auth-provider: not supported/,
   ],
   'a certificate without its key': [
     { user: { 'client-certificate-data': base64('x') } },
-    /users\[u\]\.user\.client-key: is missing/,
+    /users\[u\]\.user\.client-key: required with client-certificate/,
   ],
-  'a CA file that is not there': [
+  'a CA file that does not exist': [
     { cluster: { 'certificate-authority': 'no/such' } },
     /clusters\[c\]\.cluster\.certificate-authority: ENOENT/,
   ],
-  'data that is no base64': [{ user: { 'client-key-data': 'SECRET!' } }, /users\[u\]\.user\.client-key-data: Invalid/],
+  'data that is not base64': [{ user: { 'client-key-data': 'SECRET!' } }, /users\[u\]\.user\.client-key-data: Invalid/],
   'a token of the wrong type': [{ user: { token: { SECRET: 1 } } }, /users\[u\]\.user\.token: Invalid input/],
 }
 
-for (const [name, [config, words]] of Object.entries(mistakes)) {
-  test(`${name} is named, without its value`, async () => {
+for (const [name, [config, message]] of Object.entries(invalid)) {
+  test(`an error names the field but not the value: ${name}`, async () => {
     const path = await kubeconfig({ user: {}, ...config })
     await assert.rejects(loadKubeconfig(path), (error: Error) => {
-      assert.match(error.message, words)
+      assert.match(error.message, message)
       assert.match(error.message, /^kubeconfig .*kubeconfig-\d+: /)
       assert.doesNotMatch(error.message, /SECRET/)
       return true
@@ -115,7 +115,7 @@ for (const [name, [config, words]] of Object.entries(mistakes)) {
   })
 }
 
-test('a file that is no YAML is refused without being shown', async () => {
+test('a file that is not YAML is rejected without quoting it', async () => {
   const path = join(folder, 'broken')
   await writeFile(path, 'users: [{token: SECRET')
   await assert.rejects(loadKubeconfig(path), /kubeconfig .*broken: is not valid YAML$/)
@@ -127,17 +127,17 @@ test('a token file is read again when it changes, and at least once a minute', a
   await writeFile(path, 'first')
   const token = tokenFromFile(path, () => now)
   assert.equal(await token(), 'first')
-  // As the kubelet does it: a new file takes the place of the old one.
+  // Like the kubelet: a new file replaces the old one.
   await writeFile(`${path}.new`, 'second')
   await rename(`${path}.new`, path)
   assert.equal(await token(), 'second')
   now += 61_000
   assert.equal(await token(), 'second')
   await writeFile(path, '')
-  await assert.rejects(token(), /rotating: is empty/)
+  await assert.rejects(token(), /rotating is empty/)
 })
 
-test('a Pod finds its cluster', async () => {
+test('a Pod finds the API server of its cluster', async () => {
   const dir = join(folder, 'serviceaccount')
   await mkdir(dir)
   await writeFile(join(dir, 'ca.crt'), 'ca')
@@ -149,33 +149,33 @@ test('a Pod finds its cluster', async () => {
   assert.equal(await token?.(), 'of the pod')
 })
 
-test('outside of a Pod there is no such cluster', () => {
+test('there is no in-cluster access outside of a Pod', () => {
   assert.throws(() => inClusterAccess({}), /KUBERNETES_SERVICE_HOST/)
   const env = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' }
-  assert.throws(() => inClusterAccess(env, folder), /the service account of this Pod: ENOENT/)
+  assert.throws(() => inClusterAccess(env, folder), /cannot read the ServiceAccount of this Pod: ENOENT/)
 })
 
-const named: Record<string, [cluster: object, user: object, said: RegExp]> = {
+const named: Record<string, [cluster: object, user: object, message: RegExp]> = {
   'its own token': [
     {},
     { tokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token' },
-    /users\[u\]\.user\.tokenFile: no file is read for a kubeconfig in a Secret; use token/,
+    /users\[u\]\.user\.tokenFile: files are not allowed in a kubeconfig from a Secret; use token/,
   ],
   'a certificate': [
     {},
     { 'client-certificate': '/etc/passwd', 'client-key': '/etc/passwd' },
-    /client-certificate: no file/,
+    /client-certificate: files are not allowed/,
   ],
-  'an authority': [{ 'certificate-authority': '/etc/passwd' }, {}, /certificate-authority: no file .* use .*-data/],
+  'an authority': [{ 'certificate-authority': '/etc/passwd' }, {}, /certificate-authority: files .* use .*-data/],
 }
-test('a kubeconfig in a Secret cannot name a file of ours', async () => {
-  for (const [name, [cluster, user, said]] of Object.entries(named)) {
+test('a kubeconfig in a Secret cannot name local files', async () => {
+  for (const [name, [cluster, user, message]] of Object.entries(named)) {
     const text = JSON.stringify({
       'current-context': 'c',
       clusters: [{ name: 'c', cluster: { server: 'https://elsewhere', ...cluster } }],
       users: [{ name: 'u', user }],
       contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
     })
-    await assert.rejects(kubeconfigFrom(text), said, name)
+    await assert.rejects(kubeconfigFrom(text), message, name)
   }
 })

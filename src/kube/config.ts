@@ -1,7 +1,7 @@
 /**
- * Where a cluster is and who we are to it: from a kubeconfig file, or from inside a Pod.
+ * The address and credentials of a cluster, from a kubeconfig or from the ServiceAccount of a Pod.
  *
- * Errors name the field and never show its value.
+ * Errors name the field and never contain its value.
  */
 import { readFileSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
@@ -13,19 +13,19 @@ import { explain, messageOf } from '../runtime/errors.ts'
 import { ExecPlugin, execCredentials, type Identity } from './exec.ts'
 
 export interface ClusterAccess {
-  /** `https://host:port`, perhaps with a path. */
+  /** `https://host:port`, with an optional path. */
   server: string
   ca?: string
   cert?: string
   key?: string
-  /** The name to expect in the server's certificate. */
+  /** The expected name in the server certificate. */
   servername?: string
   insecure?: boolean
-  /** `http://host:port` of a proxy on the way, perhaps with a user and password. */
+  /** `http://host:port` of a proxy, with optional user and password. */
   proxy?: string
-  /** Asked for each request, so that a token may rotate; told of one that the server did not take. */
-  token?: (refused?: string) => string | Promise<string>
-  /** A client certificate that may change, asked for each request too. */
+  /** Called for each request, because tokens rotate. `rejected` is a token that the server rejected. */
+  token?: (rejected?: string) => string | Promise<string>
+  /** Called for each request, because client certificates may change. */
   identity?: () => Promise<Identity | undefined>
   namespace?: string
 }
@@ -61,52 +61,52 @@ const Kubeconfig = z.object({
   contexts: z.array(z.object({ name: z.string(), context: z.unknown() })).default([]),
 })
 
-/** Reads one kubeconfig. `context` wins over its `current-context`. Relative paths in it are relative to the file. */
+/** Reads one kubeconfig. `context` overrides its `current-context`. Relative paths start at its directory. */
 export async function loadKubeconfig(path: string, context?: string): Promise<ClusterAccess> {
   try {
-    return await accessFrom(
-      await readFile(path, 'utf8'),
-      { directory: resolve(dirname(path)), programs: true },
-      context,
-    )
+    return await accessFrom(await readFile(path, 'utf8'), { directory: resolve(dirname(path)), trusted: true }, context)
   } catch (error) {
     throw explain(`kubeconfig ${path}`, error)
   }
 }
 
 /**
- * The same from a text, such as a Secret holds. It carries all that it needs: whoever may write the text must not choose a
- * program that runs here, nor have a file of ours, such as our own token, sent to a server of his.
+ * Parses a kubeconfig from a Secret. It must be self-contained: whoever writes the Secret must not run a program here, nor
+ * have a local file such as our own token sent to another server.
  */
 export async function kubeconfigFrom(text: string, context?: string): Promise<ClusterAccess> {
-  return accessFrom(text, { directory: '/', programs: false }, context)
+  return accessFrom(text, { directory: '/', trusted: false }, context)
 }
 
-interface Place {
+interface Origin {
   directory: string
-  /** Whether programs that the text names may run, and files be read. */
-  programs: boolean
+  /** The kubeconfig may name programs and files. */
+  trusted: boolean
 }
 
-async function accessFrom(text: string, { directory, programs }: Place, wanted?: string): Promise<ClusterAccess> {
-  const config = checked(Kubeconfig, yamlFrom(text), '')
-  const contextName = wanted ?? config['current-context']
-  if (!contextName) throw new Error('current-context: is missing, and no context was asked for')
+async function accessFrom(text: string, { directory, trusted }: Origin, requested?: string): Promise<ClusterAccess> {
+  const config = validated(Kubeconfig, yamlFrom(text), '')
+  const contextName = requested ?? config['current-context']
+  if (!contextName) throw new Error('current-context: missing, and no context was given')
 
-  const context = checked(Context, named(config.contexts, 'contexts', contextName).context, `contexts[${contextName}].`)
+  const context = validated(
+    Context,
+    named(config.contexts, 'contexts', contextName).context,
+    `contexts[${contextName}].`,
+  )
   const clusterAt = `clusters[${context.cluster}].cluster.`
-  const cluster = checked(Cluster, named(config.clusters, 'clusters', context.cluster).cluster, clusterAt)
+  const cluster = validated(Cluster, named(config.clusters, 'clusters', context.cluster).cluster, clusterAt)
   const userAt = `users[${context.user}].user.`
-  const user = context.user ? checked(User, named(config.users, 'users', context.user).user ?? {}, userAt) : {}
+  const user = context.user ? validated(User, named(config.users, 'users', context.user).user ?? {}, userAt) : {}
 
   for (const plugin of ['auth-provider', 'username'] as const) {
     if (user[plugin] !== undefined)
-      throw new Error(`${userAt}${plugin}: is not supported; use token, tokenFile, exec or a client certificate`)
+      throw new Error(`${userAt}${plugin}: not supported; use token, tokenFile, exec or a client certificate`)
   }
-  if (user.exec && !programs)
-    throw new Error(`${userAt}exec: no program is run for a kubeconfig in a Secret; use token or a client certificate`)
+  if (user.exec && !trusted)
+    throw new Error(`${userAt}exec: not allowed in a kubeconfig from a Secret; use token or a client certificate`)
 
-  if (!programs) refuseFiles(cluster, user, { clusterAt, userAt })
+  if (!trusted) rejectFiles(cluster, user, { clusterAt, userAt })
 
   const material = (inline: string | undefined, file: string | undefined, at: string) =>
     inline !== undefined ? Buffer.from(inline, 'base64').toString('utf8') : file && read(resolve(directory, file), at)
@@ -121,16 +121,16 @@ async function accessFrom(text: string, { directory, programs }: Place, wanted?:
     `${userAt}client-certificate`,
   )
   const key = await material(user['client-key-data'], user['client-key'], `${userAt}client-key`)
-  if (cert && !key) throw new Error(`${userAt}client-key: is missing beside client-certificate`)
-  if (key && !cert) throw new Error(`${userAt}client-certificate: is missing beside client-key`)
+  if (cert && !key) throw new Error(`${userAt}client-key: required with client-certificate`)
+  if (key && !cert) throw new Error(`${userAt}client-certificate: required with client-key`)
 
   const { token, tokenFile } = user
-  // As kubectl has it: the file wins where both are given.
+  // As in kubectl, the file wins over the token.
   const tokenSource = tokenFile ? tokenFromFile(resolve(directory, tokenFile)) : token ? () => token : undefined
   if (tokenFile) await tokenSource?.()
   const plugin =
-    user.exec && execCredentials(user.exec, { at: `${userAt}exec`, directory, cluster: shown(cluster, ca) })
-  // A plug-in that does not work is told of now, not with the first request.
+    user.exec && execCredentials(user.exec, { at: `${userAt}exec`, directory, cluster: clusterInfo(cluster, ca) })
+  // Fail now for a plugin that does not work, not with the first request.
   await plugin?.token()
 
   return {
@@ -146,8 +146,8 @@ async function accessFrom(text: string, { directory, programs }: Place, wanted?:
   }
 }
 
-/** The cluster as a plug-in is told of it. */
-function shown(cluster: z.output<typeof Cluster>, ca: string | undefined): Record<string, unknown> {
+/** The cluster as an exec plugin gets it. */
+function clusterInfo(cluster: z.output<typeof Cluster>, ca: string | undefined): Record<string, unknown> {
   const { 'certificate-authority': _, extensions, ...rest } = cluster
   const own = extensions?.find(one => one.name === 'client.authentication.k8s.io/exec')?.extension
   return {
@@ -157,7 +157,7 @@ function shown(cluster: z.output<typeof Cluster>, ca: string | undefined): Recor
   }
 }
 
-function refuseFiles(
+function rejectFiles(
   cluster: z.output<typeof Cluster>,
   user: z.output<typeof User>,
   { clusterAt, userAt }: { clusterAt: string; userAt: string },
@@ -169,9 +169,9 @@ function refuseFiles(
   ]
   for (const [at, field, named, inline] of files)
     if (named !== undefined && inline === undefined)
-      throw new Error(`${at}${field}: no file is read for a kubeconfig in a Secret; use ${field}-data`)
+      throw new Error(`${at}${field}: files are not allowed in a kubeconfig from a Secret; use ${field}-data`)
   if (user.tokenFile !== undefined)
-    throw new Error(`${userAt}tokenFile: no file is read for a kubeconfig in a Secret; use token`)
+    throw new Error(`${userAt}tokenFile: files are not allowed in a kubeconfig from a Secret; use token`)
 }
 
 export interface InClusterEnvironment {
@@ -179,14 +179,14 @@ export interface InClusterEnvironment {
   KUBERNETES_SERVICE_PORT?: string | undefined
 }
 
-/** The access that Kubernetes puts into every Pod with a service account. */
+/** The credentials that Kubernetes mounts into a Pod with a ServiceAccount. */
 export function inClusterAccess(
   env: InClusterEnvironment,
   dir = '/var/run/secrets/kubernetes.io/serviceaccount',
 ): ClusterAccess {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env
   if (!host || !port)
-    throw new Error('KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is not a Pod')
+    throw new Error('KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: not running in a Pod')
   const namespace = optionalText(join(dir, 'namespace'))
   try {
     return {
@@ -196,25 +196,25 @@ export function inClusterAccess(
       ...(namespace && { namespace }),
     }
   } catch (error) {
-    throw explain('the service account of this Pod', error)
+    throw explain('cannot read the ServiceAccount of this Pod', error)
   }
 }
 
-/** The token in a file that somebody else renews: read again when the file changes, and at least once a minute. */
+/** A token file that is renewed from outside: read again when it changes, and at least once a minute. */
 export function tokenFromFile(path: string, now = () => performance.now()): () => Promise<string> {
-  let held: { token: string; mark: string; at: number } | undefined
+  let cached: { token: string; version: string; at: number } | undefined
   return async () => {
     const { mtimeMs, ino, size } = await stat(path)
-    const mark = `${ino}:${mtimeMs}:${size}`
-    if (held?.mark === mark && now() - held.at < 60_000) return held.token
+    const version = `${ino}:${mtimeMs}:${size}`
+    if (cached?.version === version && now() - cached.at < 60_000) return cached.token
     const token = (await readFile(path, 'utf8')).trim()
-    if (!token) throw new Error(`token file ${path}: is empty`)
-    held = { token, mark, at: now() }
+    if (!token) throw new Error(`token file ${path} is empty`)
+    cached = { token, version, at: now() }
     return token
   }
 }
 
-function checked<S extends z.ZodType>(schema: S, value: unknown, at: string): z.output<S> {
+function validated<S extends z.ZodType>(schema: S, value: unknown, at: string): z.output<S> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const lines = parsed.error.issues.map(
@@ -225,11 +225,11 @@ function checked<S extends z.ZodType>(schema: S, value: unknown, at: string): z.
 
 function named<T extends { name: string }>(list: T[], field: string, name: string): T {
   const found = list.find(one => one.name === name)
-  if (!found) throw new Error(`${field}: has no entry named ${name}`)
+  if (!found) throw new Error(`${field}: no entry named ${name}`)
   return found
 }
 
-/** A parser's own message would quote the line, and the line may hold a token. */
+/** The message of the parser would quote the line, which may contain a token. */
 function yamlFrom(text: string): unknown {
   try {
     return parse(text, { prettyErrors: false })

@@ -24,7 +24,7 @@ function start(reconcile: Reconcile, options: Partial<ControllerOptions> = {}) {
   }
 }
 
-test('a woken key is reconciled', async () => {
+test('a key that wakes is reconciled', async () => {
   const seen: string[] = []
   const controller = start(async key => void seen.push(key))
   controller.wake('a')
@@ -33,15 +33,15 @@ test('a woken key is reconciled', async () => {
   await controller.stop()
 })
 
-test('a key that wants another look gets it', async () => {
-  let looks = 0
-  const controller = start(async () => (++looks < 3 ? { after: 5 } : undefined))
+test('a key is reconciled again after its requeue time', async () => {
+  let runs = 0
+  const controller = start(async () => (++runs < 3 ? { after: 5 } : undefined))
   controller.wake('a')
-  await eventually(() => assert.equal(looks, 3))
+  await eventually(() => assert.equal(runs, 3))
   await controller.stop()
 })
 
-test('a failure is tried again, for good it is not', async () => {
+test('a failure is retried, a TerminalError is not', async () => {
   const tries: Record<string, number> = {}
   const lines: string[] = []
   const log = createLog({}, { write: line => lines.push(line) })
@@ -59,12 +59,12 @@ test('a failure is tried again, for good it is not', async () => {
   await eventually(() => assert.deepEqual(tries, { bad: 1, slow: 4 }))
   await controller.stop()
   assert.deepEqual(tries, { bad: 1, slow: 4 })
-  const forGood = lines.find(line => line.includes('failed for good')) ?? ''
-  assert.match(forGood, /"controller":"test","key":"bad","reason":"WrongMachine","error":"this is another machine"/)
-  assert.equal(lines.filter(line => line.includes('will be tried again')).length, 3)
+  const permanent = lines.find(line => line.includes('not retrying')) ?? ''
+  assert.match(permanent, /"controller":"test","key":"bad","reason":"WrongMachine","error":"this is another machine"/)
+  assert.equal(lines.filter(line => line.includes('reconcile failed, retrying')).length, 3)
 })
 
-test('a server that asks for time gets it', async () => {
+test('a retry waits for the Retry-After of the server', async () => {
   const at: number[] = []
   const queue = createQueue({ backoff: { firstMs: 1, maxMs: 60_000 } })
   const controller = start(
@@ -80,7 +80,7 @@ test('a server that asks for time gets it', async () => {
   await controller.stop()
 })
 
-test('one slow key does not hold up another, and is never run twice at once', async () => {
+test('a slow key neither delays other keys nor runs twice at the same time', async () => {
   const open = Promise.withResolvers<void>()
   let slow = 0
   const quick: string[] = []
@@ -99,7 +99,7 @@ test('one slow key does not hold up another, and is never run twice at once', as
   await controller.stop()
 })
 
-test('at the end running work is waited for, and told to stop', async () => {
+test('a stop aborts running reconciles and waits for them', async () => {
   const begun: string[] = []
   let ended = false
   const controller = start(async (key, { signal }) => {
@@ -119,7 +119,7 @@ test('at the end running work is waited for, and told to stop', async () => {
   assert.equal(controller.depth(), 0)
 })
 
-test('work that does not end is not waited for without end', async () => {
+test('a stop waits no longer than drainMs', async () => {
   const lines: string[] = []
   const log = createLog({}, { write: line => lines.push(line) })
   let begun = false
@@ -131,10 +131,10 @@ test('work that does not end is not waited for without end', async () => {
   controller.wake('a')
   await eventually(() => assert.ok(begun))
   await controller.stop()
-  assert.match(lines.join(), /did not end in time/)
+  assert.match(lines.join(), /did not stop in time/)
 })
 
-test('a controller that starts stopped does nothing', async () => {
+test('a controller with an aborted signal does nothing', async () => {
   const controller = runController({
     name: 'test',
     workers: 1,

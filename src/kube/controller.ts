@@ -1,8 +1,8 @@
 /**
  * Workers that take keys from a queue and reconcile them.
  *
- * Four endings of a reconcile: settled (nothing returned), look again later (`{ after }`), failed for now (thrown: tried
- * again with backoff), failed for good (`TerminalError`: left alone until something wakes the key).
+ * A reconcile ends in one of four ways: done (returns nothing), requeue later (returns `{ after }`), failed (throws: retried
+ * with backoff), failed permanently (throws `TerminalError`: not retried until an event wakes the key).
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TerminalError } from '../runtime/errors.ts'
@@ -17,12 +17,12 @@ export interface ReconcileContext {
   waited: number
 }
 
-/** Look at the key again after so many ms. */
 export interface Requeue {
+  /** In milliseconds. */
   after: number
 }
 
-// biome-ignore lint/suspicious/noConfusingVoidType: a reconcile that settles returns nothing at all
+// biome-ignore lint/suspicious/noConfusingVoidType: a reconcile that is done returns nothing
 export type Reconcile = (key: string, context: ReconcileContext) => Promise<Requeue | void>
 
 export interface ControllerOptions {
@@ -30,19 +30,19 @@ export interface ControllerOptions {
   workers: number
   reconcile: Reconcile
   log: Log
-  /** Ends the controller. Running reconciles see it too, and are waited for. */
+  /** Stops the controller. Running reconciles get it too and have time to finish. */
   signal: AbortSignal
   queue?: Queue
-  /** How long running reconciles are waited for at the end. */
+  /** How long to wait for running reconciles at the end. */
   drainMs?: number
 }
 
 export interface Controller {
   wake(key: string, priority?: Priority): void
   wakeAfter(key: string, ms: number): void
-  /** Resolves when no worker works any more (or `drainMs` after the signal). Never rejects. */
+  /** Resolves when all workers have stopped, at most `drainMs` after the signal. Never rejects. */
   stopped: Promise<void>
-  /** Keys in work now. */
+  /** Keys that a worker reconciles. */
   active(): number
   /** Keys that wait for a worker. */
   depth(): number
@@ -60,39 +60,39 @@ export function runController(options: ControllerOptions): Controller {
       if (requeue) queue.addAfter(key, requeue.after, { priority: 'recheck' })
     } catch (error) {
       if (signal.aborted) {
-        own.debug('stopped on the way', { error })
+        own.debug('reconcile interrupted', { error })
       } else if (error instanceof TerminalError) {
         queue.forget(key)
-        own.error('failed for good', { reason: error.reason, error })
+        own.error('reconcile failed, not retrying', { reason: error.reason, error })
       } else {
-        tryAgain(key, error, own)
+        retryLater(key, error, own)
       }
     }
   }
 
-  function tryAgain(key: string, error: unknown, own: Log): void {
+  function retryLater(key: string, error: unknown, own: Log): void {
     const retryAfterMs = (kubeErrorIn(error)?.retryAfter ?? 0) * 1_000
     const delay = queue.retry(key, { retryAfterMs })
-    // A stale read is everyday life: the next look sees the new state.
-    const say = isConflict(error) ? own.debug : own.warn
-    say('failed, will be tried again', { error, afterMs: Math.round(delay) })
+    // Conflicts are normal: the next reconcile reads the new version.
+    const report = isConflict(error) ? own.debug : own.warn
+    report('reconcile failed, retrying', { error, afterMs: Math.round(delay) })
   }
 
   async function work(): Promise<void> {
     for (let item = await queue.next(); item; item = await queue.next()) {
-      // Handed out just before the end: it is not begun any more.
+      // The queue may hand out a key just before the stop.
       if (!signal.aborted) await settle(item)
       item.done()
     }
   }
 
   async function drain(all: Promise<unknown>): Promise<void> {
-    const enough = new AbortController()
-    const late = sleep(drainMs, true, { signal: enough.signal }).catch(() => false)
-    if (await Promise.race([all.then(() => false), late])) {
-      log.error('reconciles did not end in time', { active: queue.active(), drainMs })
+    const done = new AbortController()
+    const timeout = sleep(drainMs, true, { signal: done.signal }).catch(() => false)
+    if (await Promise.race([all.then(() => false), timeout])) {
+      log.error('reconciles did not stop in time', { active: queue.active(), drainMs })
     }
-    enough.abort()
+    done.abort()
   }
 
   const all = Promise.all(Array.from({ length: workers }, work))

@@ -15,31 +15,31 @@ import {
 
 const withCode = (code: string) => Object.assign(new Error(code), { code })
 const status = (code: number, reason?: string) =>
-  kubeErrorFrom(code, { kind: 'Status', code, message: 'words', ...(reason && { reason }) })
+  kubeErrorFrom(code, { kind: 'Status', code, message: 'message', ...(reason && { reason }) })
 
-const retryable: Record<string, [error: unknown, again: boolean]> = {
-  'a refused connection is tried again': [withCode('ECONNREFUSED'), true],
-  'a reset connection is tried again': [withCode('ECONNRESET'), true],
-  'a socket that closed is tried again': [withCode('UND_ERR_SOCKET'), true],
-  'a time-out is tried again': [timedOut('no answer'), true],
-  'a failure behind words is seen': [explain('listing nodes', explain('GET /x', withCode('EPIPE'))), true],
-  'too many requests is tried again': [status(429), true],
-  'an internal error is tried again': [status(500), true],
-  'a gateway that is away is tried again': [status(503), true],
-  'what a server cannot do at all is not tried again': [status(501), false],
-  'an invalid object is not tried again': [status(422), false],
-  'a forbidden call is not tried again': [status(403), false],
-  'a conflict is not tried again': [status(409), false],
-  'a wrong certificate is not tried again': [withCode('DEPTH_ZERO_SELF_SIGNED_CERT'), false],
-  'a mistake of ours is not tried again': [new TypeError('x is not a function'), false],
-  'what is no error is not tried again': ['text', false],
+const retryable: Record<string, [error: unknown, expected: boolean]> = {
+  'a refused connection is retryable': [withCode('ECONNREFUSED'), true],
+  'a reset connection is retryable': [withCode('ECONNRESET'), true],
+  'a closed socket is retryable': [withCode('UND_ERR_SOCKET'), true],
+  'a timeout is retryable': [timedOut('no response'), true],
+  'a wrapped connection error is retryable': [explain('listing nodes', explain('GET /x', withCode('EPIPE'))), true],
+  '429 is retryable': [status(429), true],
+  '500 is retryable': [status(500), true],
+  '503 is retryable': [status(503), true],
+  '501 is not retryable': [status(501), false],
+  '422 is not retryable': [status(422), false],
+  '403 is not retryable': [status(403), false],
+  '409 is not retryable': [status(409), false],
+  'an untrusted certificate is not retryable': [withCode('DEPTH_ZERO_SELF_SIGNED_CERT'), false],
+  'a programming error is not retryable': [new TypeError('x is not a function'), false],
+  'a value that is not an error is not retryable': ['text', false],
 }
 
-for (const [name, [error, again]] of Object.entries(retryable)) {
-  test(name, () => assert.equal(isRetryable(error), again))
+for (const [name, [error, expected]] of Object.entries(retryable)) {
+  test(name, () => assert.equal(isRetryable(error), expected))
 }
 
-test('each refusal answers to its own question only', () => {
+test('each error matches only its own predicate', () => {
   const pairs: [question: (error: unknown) => boolean, error: Error][] = [
     [isNotFound, status(404)],
     [isConflict, status(409)],
@@ -55,13 +55,13 @@ test('each refusal answers to its own question only', () => {
   }
 })
 
-test('what a proxy answers becomes a short message', () => {
+test('the response of a proxy becomes a short message', () => {
   const error = kubeErrorFrom(502, `<html>${'x'.repeat(5_000)}`)
   assert.equal(error.status, 502)
   assert.ok(error.message.length < 250)
 })
 
-test('the time that a server asks for is kept', () => {
+test('the error has the Retry-After of the server', () => {
   assert.equal(kubeErrorFrom(429, 'slow down', 7).retryAfter, 7)
   const body = { kind: 'Status', code: 429, details: { retryAfterSeconds: 3 } }
   assert.equal(kubeErrorFrom(429, body).retryAfter, 3)

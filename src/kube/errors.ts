@@ -1,7 +1,7 @@
 /**
- * What a Kubernetes API says when it refuses, and which refusals are worth another try: decided here only.
+ * Errors of a Kubernetes API, and which of them are retryable.
  *
- * Every question looks through wrapped errors (`explain`), so a caller may add words on the way up.
+ * All predicates look through wrapped errors (`explain`).
  */
 export interface StatusDetails {
   name?: string
@@ -15,10 +15,10 @@ export interface StatusDetails {
 export class KubeError extends Error {
   /** The HTTP status. */
   readonly status: number
-  /** The server's word for it: NotFound, AlreadyExists, Conflict, Invalid, Forbidden, Expired, … */
+  /** The reason of the server: NotFound, AlreadyExists, Conflict, Invalid, Forbidden, Expired, … */
   readonly reason: string
   declare readonly details?: StatusDetails
-  /** Seconds that the server asks to wait. */
+  /** Retry-After in seconds. */
   declare readonly retryAfter?: number
 
   constructor(
@@ -37,15 +37,15 @@ export class KubeError extends Error {
   }
 }
 
-/** From the body of an answer (a `Status`, or whatever a proxy on the way made of it). */
+/** From the body of a response: a `Status`, or whatever a proxy returned instead. */
 export function kubeErrorFrom(status: number, body: unknown, retryAfter?: number): KubeError {
   if (isStatus(body)) {
     const code = body.code ?? status
-    const reason = body.reason || (wordFor[code] ?? 'Unknown')
+    const reason = body.reason || (reasonFor[code] ?? 'Unknown')
     return new KubeError(code, reason, body.message || reason, { details: body.details, retryAfter })
   }
   const text = typeof body === 'string' ? body.trim().slice(0, 200) : ''
-  const reason = wordFor[status] ?? 'Unknown'
+  const reason = reasonFor[status] ?? 'Unknown'
   return new KubeError(status, reason, text ? `HTTP ${status}: ${text}` : `HTTP ${status}`, { retryAfter })
 }
 
@@ -61,7 +61,7 @@ export function isStatus(body: unknown): body is Status {
   return typeof body === 'object' && body !== null && 'kind' in body && body.kind === 'Status'
 }
 
-const wordFor: Record<number, string> = {
+const reasonFor: Record<number, string> = {
   400: 'BadRequest',
   401: 'Unauthorized',
   403: 'Forbidden',
@@ -80,7 +80,7 @@ export function isNotFound(error: unknown): boolean {
   return kubeErrorIn(error)?.status === 404
 }
 
-/** The object moved on, or another field manager owns the field. Not: the name is taken. */
+/** The object has changed, or another field manager owns the field. Not AlreadyExists. */
 export function isConflict(error: unknown): boolean {
   const found = kubeErrorIn(error)
   return found?.status === 409 && found.reason !== 'AlreadyExists'
@@ -104,13 +104,13 @@ export function isInvalid(error: unknown): boolean {
   return kubeErrorIn(error)?.status === 422
 }
 
-/** The server has not seen this resourceVersion yet, and may never: it was restored from a backup. */
+/** The server does not have this resourceVersion yet, and never will if it was restored from a backup. */
 export function isFromTheFuture(error: unknown): boolean {
   const causes = kubeErrorIn(error)?.details?.causes ?? []
   return causes.some(cause => cause.reason === 'ResourceVersionTooLarge')
 }
 
-/** Connection errors, time-outs, 429 and 5xx (501 apart: the server will not learn it by waiting). */
+/** Connection errors, timeouts, 429 and 5xx except 501 (not implemented). */
 export function isRetryable(error: unknown): boolean {
   const found = kubeErrorIn(error)
   if (found) return found.status === 429 || (found.status >= 500 && found.status !== 501)

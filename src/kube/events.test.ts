@@ -14,11 +14,11 @@ const config = (name: string): KubeObject => ({
 })
 
 async function withServer(
-  use: (given: {
+  use: (context: {
     recorder: EventRecorder
     another(): EventRecorder
-    kept(): EventObject[]
-    forget(): void
+    stored(): EventObject[]
+    deleteAll(): void
     writes(): number
     tick(seconds: number): void
   }) => Promise<void>,
@@ -32,8 +32,8 @@ async function withServer(
     await use({
       recorder: another(),
       another,
-      kept: () => [...store.objects.values()] as unknown as EventObject[],
-      forget: () => store.objects.clear(),
+      stored: () => [...store.objects.values()] as unknown as EventObject[],
+      deleteAll: () => store.objects.clear(),
       writes: () => server.asked.filter(({ method }) => method !== 'GET').length,
       tick: seconds => {
         now += seconds * 1_000
@@ -45,11 +45,11 @@ async function withServer(
   }
 }
 
-test('an Event says what, about whom, and when', async () => {
-  await withServer(async ({ recorder, kept }) => {
+test('an Event has its reason, object and time', async () => {
+  await withServer(async ({ recorder, stored }) => {
     recorder.event(config('w1'), 'Warning', 'NicMissing', 'no device has fa:16:3e:00:00:02')
     await recorder.flush()
-    const [{ metadata, ...event } = assert.fail('no event')] = kept()
+    const [{ metadata, ...event } = assert.fail('no event')] = stored()
     assert.equal(metadata.namespace, 'multinic-system')
     assert.match(metadata.name, /^w1\.[0-9a-f]{16}$/)
     assert.deepEqual(event, {
@@ -74,8 +74,8 @@ test('an Event says what, about whom, and when', async () => {
   })
 })
 
-test('saying it again raises the count, also after a restart', async () => {
-  await withServer(async ({ recorder, another, kept, tick }) => {
+test('a repeated Event raises the count, even after a restart', async () => {
+  await withServer(async ({ recorder, another, stored, tick }) => {
     const say = (to: EventRecorder) => to.event(config('w1'), 'Normal', 'Configured', '2 interfaces')
     say(recorder)
     await recorder.flush()
@@ -87,71 +87,71 @@ test('saying it again raises the count, also after a restart', async () => {
     say(restarted)
     await restarted.flush()
     assert.deepEqual(
-      kept().map(({ count, firstTimestamp, lastTimestamp }) => ({ count, firstTimestamp, lastTimestamp })),
+      stored().map(({ count, firstTimestamp, lastTimestamp }) => ({ count, firstTimestamp, lastTimestamp })),
       [{ count: 4, firstTimestamp: '2026-01-02T03:04:05Z', lastTimestamp: '2026-01-02T03:05:05Z' }],
     )
   })
 })
 
-test('an Event that the cluster has forgotten is made anew', async () => {
-  await withServer(async ({ recorder, kept, forget }) => {
+test('an expired Event is created again', async () => {
+  await withServer(async ({ recorder, stored, deleteAll }) => {
     const say = () => recorder.event(config('w1'), 'Normal', 'Configured', '2 interfaces')
     say()
     await recorder.flush()
-    forget()
+    deleteAll()
     say()
     await recorder.flush()
     assert.deepEqual(
-      kept().map(({ count }) => count),
+      stored().map(({ count }) => count),
       [1],
     )
   })
 })
 
-test('other words, another reason and another object are other Events', async () => {
-  await withServer(async ({ recorder, kept }) => {
+test('another message, reason or object makes another Event', async () => {
+  await withServer(async ({ recorder, stored }) => {
     recorder.event(config('w1'), 'Normal', 'Configured', '2 interfaces')
     recorder.event(config('w1'), 'Normal', 'Configured', '3 interfaces')
     recorder.event(config('w1'), 'Warning', 'NicMissing', '2 interfaces')
     recorder.event(config('w2'), 'Normal', 'Configured', '2 interfaces')
     await recorder.flush()
-    assert.equal(kept().length, 4)
+    assert.equal(stored().length, 4)
   })
 })
 
-test('Events are sent without a flush too', async () => {
-  await withServer(async ({ recorder, kept }) => {
+test('Events are sent without a flush', async () => {
+  await withServer(async ({ recorder, stored }) => {
     recorder.event(config('w1'), 'Normal', 'Configured', '2 interfaces')
-    await eventually(() => assert.equal(kept().length, 1))
+    await eventually(() => assert.equal(stored().length, 1))
   })
 })
 
-test('what is cluster-wide has its Events in the namespace default', async () => {
-  await withServer(async ({ recorder, kept }) => {
+test('Events of cluster-scoped objects are in the namespace default', async () => {
+  await withServer(async ({ recorder, stored }) => {
     recorder.event({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'w1' } }, 'Normal', 'Seen', 'a node')
     await recorder.flush()
-    assert.equal(kept()[0]?.metadata.namespace, 'default')
-    assert.equal(kept()[0]?.involvedObject.namespace, undefined)
+    assert.equal(stored()[0]?.metadata.namespace, 'default')
+    assert.equal(stored()[0]?.involvedObject.namespace, undefined)
   })
 })
 
-test('a long message is cut at 1,024 bytes and not within a character', async () => {
-  await withServer(async ({ recorder, kept }) => {
+test('a long message is truncated at 1,024 bytes, not inside a character', async () => {
+  await withServer(async ({ recorder, stored }) => {
     recorder.event(config('w1'), 'Normal', 'Long', `x${'é'.repeat(2_000)}`)
     await recorder.flush()
-    const message = kept()[0]?.message ?? ''
+    const message = stored()[0]?.message ?? ''
     assert.ok(Buffer.byteLength(message) <= 1_024)
     assert.match(message, /^xé+…$/)
   })
 })
 
-test('a talkative object is bounded, and others are still heard', async () => {
-  await withServer(async ({ recorder, kept, writes, tick }) => {
+test('the rate limit of one object does not affect others', async () => {
+  await withServer(async ({ recorder, stored, writes, tick }) => {
     for (let at = 0; at < 500; at++) recorder.event(config('loud'), 'Normal', 'Again', `time ${at}`)
     recorder.event(config('quiet'), 'Normal', 'Once', 'hello')
     await recorder.flush()
     assert.equal(writes(), 26)
-    assert.ok(kept().some(({ reason }) => reason === 'Once'))
+    assert.ok(stored().some(({ reason }) => reason === 'Once'))
     tick(60)
     recorder.event(config('loud'), 'Normal', 'Again', 'a minute later')
     await recorder.flush()
@@ -159,7 +159,7 @@ test('a talkative object is bounded, and others are still heard', async () => {
   })
 })
 
-test('a cluster that refuses Events is logged, and nobody fails', async () => {
+test('a rejected Event is logged and fails nothing', async () => {
   const lines: string[] = []
   const server = await serve((_, response) => refuse(response, 403, 'Forbidden'))
   const kube = connectKube({ server: server.url })
@@ -167,7 +167,7 @@ test('a cluster that refuses Events is logged, and nobody fails', async () => {
   const recorder = createEventRecorder({ kube, component: 'controller', log })
   recorder.event(config('w1'), 'Normal', 'Configured', '2 interfaces')
   await recorder.flush()
-  assert.match(lines.join(), /an event was not recorded.*Configured.*Forbidden/)
+  assert.match(lines.join(), /cannot record event.*Configured.*Forbidden/)
   await kube.close()
   await server.close()
 })

@@ -1,8 +1,8 @@
 /**
- * Events for people: `kubectl describe` shows them.
+ * Records Kubernetes Events, which `kubectl describe` shows.
  *
- * The name of an Event is computed from what it says, so saying it again, even after a restart, raises a count instead of
- * making a new object. Sending is in the background and bounded; a failure is logged and never reaches the caller.
+ * The name of an Event is a hash of its content, so a repetition raises its count instead of creating an object, even after
+ * a restart. Events are sent in the background with limits; a failure is logged and never reaches the caller.
  */
 import { createHash } from 'node:crypto'
 import { createBucket } from '../runtime/token-bucket.ts'
@@ -14,7 +14,7 @@ import type { EventObject, KubeObject } from './types.ts'
 
 export interface EventRecorder {
   event(object: KubeObject, type: 'Normal' | 'Warning', reason: string, message: string): void
-  /** Sends what waits, now: for the end of a process. */
+  /** Sends all pending Events now, before the process ends. */
   flush(): Promise<void>
 }
 
@@ -25,28 +25,27 @@ export interface EventRecorderOptions {
   now?: () => Date
 }
 
-/** Said, and not sent yet. */
-interface Waiting {
+interface PendingEvent {
   body: EventObject
   count: number
   last: string
 }
 
-const mostWaiting = 1_000
-const mostRemembered = 5_000
+const maxPending = 1_000
+const maxRemembered = 5_000
 
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const { kube, component, log, now = () => new Date() } = options
-  const waiting = new Map<string, Waiting>()
-  /** How often each Event was said, as far as we know; the oldest are forgotten first. */
+  const pending = new Map<string, PendingEvent>()
+  /** Known counts of Events; the oldest are dropped first. */
   const counts = new Map<string, number>()
   const buckets = new Map<string, ReturnType<typeof createBucket>>()
   const overall = createBucket({ size: 50, perSecond: 10, now: () => now().getTime() })
   let sending: Promise<void> | undefined
-  let hurry = false
-  let nudge = () => {}
+  let flushing = false
+  let endPause = () => {}
 
-  function mayTalkAbout(uid: string): boolean {
+  function isAllowedFor(uid: string): boolean {
     const bucket = buckets.get(uid) ?? createBucket({ size: 25, perSecond: 1 / 60, now: () => now().getTime() })
     remember(buckets, uid, bucket)
     return bucket.take()
@@ -54,37 +53,37 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 
   async function drain(): Promise<void> {
     for (;;) {
-      const [first] = waiting
+      const [first] = pending
       if (!first) return
       const wait = overall.msUntilNext()
-      if (wait > 0 && !hurry) {
+      if (wait > 0 && !flushing) {
         await pause(wait)
         continue
       }
       overall.take()
-      const [id, said] = first
-      waiting.delete(id)
+      const [id, next] = first
+      pending.delete(id)
       try {
-        remember(counts, id, await send(said, counts.get(id)))
+        remember(counts, id, await send(next, counts.get(id)))
       } catch (error) {
-        log.warn('an event was not recorded', { reason: said.body.reason, about: said.body.involvedObject.name, error })
+        log.warn('cannot record event', { reason: next.body.reason, about: next.body.involvedObject.name, error })
       }
     }
   }
 
-  /** Keeps no process alive, and `flush` cuts it short. */
+  /** Keeps no process alive; `flush` ends it early. */
   function pause(ms: number): Promise<void> {
     return new Promise(resolve => {
       const timer = setTimeout(resolve, ms).unref()
-      nudge = () => {
+      endPause = () => {
         clearTimeout(timer)
         resolve()
       }
     })
   }
 
-  /** Returns the count that the cluster now has. */
-  async function send({ body, count, last }: Waiting, known: number | undefined): Promise<number> {
+  /** Returns the count in the cluster. */
+  async function send({ body, count, last }: PendingEvent, known: number | undefined): Promise<number> {
     const { namespace, name } = body.metadata
     const key = { name, ...(namespace && { namespace }) }
     const raise = async (from: number) => {
@@ -94,7 +93,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     try {
       if (known !== undefined) return await raise(known)
     } catch (error) {
-      // The cluster forgets Events after an hour.
+      // Events expire after an hour.
       if (!isNotFound(error)) throw error
     }
     try {
@@ -109,33 +108,33 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   function start(): void {
     sending ??= drain().finally(() => {
       sending = undefined
-      if (waiting.size) start()
+      if (pending.size) start()
     })
   }
 
   return {
     event(object, type, reason, message) {
       const at = seconds(now())
-      const body = eventFor(component, object, type, reason, cut(message, 1_024), at)
+      const body = eventFor(component, object, type, reason, truncate(message, 1_024), at)
       const id = `${body.metadata.namespace}/${body.metadata.name}`
-      const same = waiting.get(id)
+      const same = pending.get(id)
       if (same) {
         same.count++
         same.last = at
         return
       }
-      if (waiting.size >= mostWaiting || !mayTalkAbout(object.metadata.uid ?? id)) {
-        log.debug('an event was left out: too many', { reason, about: object.metadata.name })
+      if (pending.size >= maxPending || !isAllowedFor(object.metadata.uid ?? id)) {
+        log.debug('event dropped by rate limit', { reason, about: object.metadata.name })
         return
       }
-      waiting.set(id, { body, count: 1, last: at })
+      pending.set(id, { body, count: 1, last: at })
       start()
     },
     async flush() {
-      hurry = true
-      nudge()
+      flushing = true
+      endPause()
       while (sending) await sending
-      hurry = false
+      flushing = false
     },
   }
 }
@@ -150,13 +149,13 @@ function eventFor(
 ): EventObject {
   const { apiVersion, kind } = object
   const { name, namespace, uid } = object.metadata
-  const said = [component, apiVersion, kind, namespace, name, uid, type, reason, message]
-  const mark = createHash('sha256').update(JSON.stringify(said)).digest('hex').slice(0, 16)
+  const content = [component, apiVersion, kind, namespace, name, uid, type, reason, message]
+  const hash = createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16)
   return {
     apiVersion: 'v1',
     kind: 'Event',
-    // Events of what is cluster-wide live in "default".
-    metadata: { name: `${name.slice(0, 236)}.${mark}`, namespace: namespace ?? 'default' },
+    // Events of cluster-scoped objects belong to the namespace default.
+    metadata: { name: `${name.slice(0, 236)}.${hash}`, namespace: namespace ?? 'default' },
     involvedObject: { apiVersion, kind, name, ...(namespace && { namespace }), ...(uid && { uid }) },
     type,
     reason,
@@ -167,11 +166,11 @@ function eventFor(
   }
 }
 
-/** At most so many bytes, never half a character. */
-function cut(text: string, bytes: number): string {
+/** By bytes, without splitting a character. */
+function truncate(text: string, maxBytes: number): string {
   const all = Buffer.from(text)
-  if (all.length <= bytes) return text
-  let end = bytes - 3
+  if (all.length <= maxBytes) return text
+  let end = maxBytes - 3
   while (end > 0 && ((all[end] ?? 0) & 0xc0) === 0x80) end--
   return `${all.subarray(0, end).toString()}…`
 }
@@ -184,5 +183,5 @@ function remember<V>(map: Map<string, V>, key: string, value: V): void {
   map.delete(key)
   map.set(key, value)
   const [oldest] = map.keys()
-  if (map.size > mostRemembered && oldest !== undefined) map.delete(oldest)
+  if (map.size > maxRemembered && oldest !== undefined) map.delete(oldest)
 }

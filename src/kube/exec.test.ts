@@ -16,18 +16,22 @@ before(async () => {
 })
 after(() => rm(folder, { recursive: true }))
 
-let made = 0
+let created = 0
 
-interface Given {
+interface PluginValues {
   /** The body of a shell script. */
   script: string
   exec?: Record<string, unknown>
   cluster?: Record<string, unknown>
 }
 
-/** A kubeconfig whose plug-in is a script beside it, and which counts its runs in the file `runs-N`. */
-async function kubeconfig({ script, exec, cluster }: Given): Promise<{ path: string; runs: () => Promise<number> }> {
-  const number = ++made
+/** A kubeconfig whose plugin is a script beside it. The script counts its runs in the file `runs-N`. */
+async function kubeconfig({
+  script,
+  exec,
+  cluster,
+}: PluginValues): Promise<{ path: string; runs: () => Promise<number> }> {
+  const number = ++created
   const program = join(folder, `plugin-${number}`)
   const runs = join(folder, `runs-${number}`)
   await writeFile(runs, '')
@@ -49,16 +53,16 @@ const says = (status: object, apiVersion = v1) =>
   `echo '${JSON.stringify({ apiVersion, kind: 'ExecCredential', status })}'`
 const expiry = (inSeconds: number) => new Date(Date.now() + inSeconds * 1000).toISOString()
 
-test('a token of a program is kept while it is good', async () => {
+test('a token of a plugin is cached while it is valid', async () => {
   const { path, runs } = await kubeconfig({ script: says({ token: 't1', expirationTimestamp: expiry(3600) }) })
   const { token } = await loadKubeconfig(path)
   assert.deepEqual(await Promise.all([token?.(), token?.(), token?.()]), ['t1', 't1', 't1'])
   assert.equal(await runs(), 1)
 })
 
-/** A program that counts: t1, t2, t3. */
+/** A plugin that counts: t1, t2, t3. */
 async function counting(status: object): Promise<{ clock: { at: number }; credentials: ExecCredentials }> {
-  const runs = join(folder, `counted-${++made}`)
+  const runs = join(folder, `counted-${++created}`)
   await writeFile(runs, '')
   const answer = says({ token: 'N', ...status }).replace('"N"', `"t'$(wc -c <${runs})'"`)
   const clock = { at: Date.now() }
@@ -67,7 +71,7 @@ async function counting(status: object): Promise<{ clock: { at: number }; creden
   return { clock, credentials: execCredentials({ ...plugin, args: [...plugin.args] }, options) }
 }
 
-test('a token that is about to expire is asked for again, once for all who wait', async () => {
+test('a token that is about to expire is renewed once for all requests', async () => {
   const { clock, credentials } = await counting({ expirationTimestamp: expiry(60) })
   const both = () => Promise.all([credentials.token(), credentials.token()])
   assert.deepEqual(await both(), ['t1', 't1'])
@@ -77,7 +81,7 @@ test('a token that is about to expire is asked for again, once for all who wait'
   assert.deepEqual(await both(), ['t2', 't2'])
 })
 
-test('the program gets its arguments, its environment and what it may know of the cluster', async () => {
+test('the plugin gets its arguments, environment and cluster info', async () => {
   const { path } = await kubeconfig({
     script: `printf '%s' "$KUBERNETES_EXEC_INFO" >'${join(folder, 'info')}'; ${says({ token: 'X' }).replace('"X"', `"'$1-$COLOR'"`)}`,
     exec: { args: ['first'], env: [{ name: 'COLOR', value: 'red' }], provideClusterInfo: true },
@@ -102,7 +106,7 @@ test('the program gets its arguments, its environment and what it may know of th
   })
 })
 
-test('v1beta1 is spoken too, and the cluster is told only to who asks', async () => {
+test('v1beta1 works, and cluster info is passed only on request', async () => {
   const apiVersion = 'client.authentication.k8s.io/v1beta1'
   const { path } = await kubeconfig({
     script: `printf '%s' "$KUBERNETES_EXEC_INFO" >'${join(folder, 'beta')}'; ${says({ token: 'b' }, apiVersion)}`,
@@ -113,18 +117,18 @@ test('v1beta1 is spoken too, and the cluster is told only to who asks', async ()
   assert.deepEqual(info, { apiVersion, kind: 'ExecCredential', spec: { interactive: false } })
 })
 
-test('a client certificate comes from the program', async () => {
+test('a plugin can return a client certificate', async () => {
   const status = { clientCertificateData: 'CERT', clientKeyData: 'KEY' }
   const { identity, token } = await loadKubeconfig((await kubeconfig({ script: says(status) })).path)
   assert.deepEqual(await identity?.(), { cert: 'CERT', key: 'KEY' })
   assert.equal(await token?.(), '')
 })
 
-test('a server that refuses an old token gets a new one, and one that refuses that too is not asked again', async () => {
-  const asked: (string | undefined)[] = []
+test('a rejected old token is renewed once, a rejected new one is not', async () => {
+  const authorizations: (string | undefined)[] = []
   let good = ''
   const server = await serve((request, response) => {
-    asked.push(request.headers.authorization)
+    authorizations.push(request.headers.authorization)
     const known = request.headers.authorization === good
     json(response, known ? 200 : 401, known ? { metadata: { resourceVersion: '1' }, items: [] } : { kind: 'Status' })
   })
@@ -135,58 +139,58 @@ test('a server that refuses an old token gets a new one, and one that refuses th
     clock.at += 60_000
     good = 'Bearer t2'
     assert.equal((await kube.list(nodes)).resourceVersion, '1')
-    assert.deepEqual(asked, ['Bearer t1', 'Bearer t1', 'Bearer t2'])
+    assert.deepEqual(authorizations, ['Bearer t1', 'Bearer t1', 'Bearer t2'])
   } finally {
     await kube.close()
     await server.close()
   }
 })
 
-const mistakes: Record<string, [given: Given, words: RegExp]> = {
-  'a program that is not there': [
+const invalid: Record<string, [values: PluginValues, message: RegExp]> = {
+  'a plugin that does not exist': [
     { script: '', exec: { command: 'no-such-plugin', installHint: 'Get it from the shop.' } },
-    /users\[u\]\.user\.exec: no-such-plugin: there is no such program\. Get it from the shop\./,
+    /users\[u\]\.user\.exec: no-such-plugin: program not found\. Get it from the shop\./,
   ],
-  'a program that fails': [{ script: 'exit 3' }, /exec: \.\/plugin-\d+: ended with code 3/],
-  'an answer that is no JSON': [{ script: 'echo SECRET' }, /its answer is no ExecCredential: the whole/],
-  'an answer without credentials': [{ script: says({}) }, /neither status\.token nor status\.clientCertificateData/],
+  'a plugin that fails': [{ script: 'exit 3' }, /exec: \.\/plugin-\d+: exit code 3/],
+  'output that is not JSON': [{ script: 'echo SECRET' }, /output is not an ExecCredential: output/],
+  'output without credentials': [{ script: says({}) }, /neither status\.token nor status\.clientCertificateData/],
   'half a certificate': [{ script: says({ clientKeyData: 'SECRET' }) }, /only one of status\.clientCertificateData/],
-  'an answer in another version': [{ script: says({ token: 'SECRET' }, 'client.authentication.k8s.io/v9') }, /v9, not/],
-  'a token that is none': [{ script: says({ token: { SECRET: 1 } }) }, /no ExecCredential: status\.token/],
-  'a program that needs a terminal': [
-    { script: says({ token: 'x' }), exec: { interactiveMode: 'Always' } },
-    /users\[u\]\.user\.exec\.interactiveMode: is Always, but there is no terminal/,
+  'output in another version': [{ script: says({ token: 'SECRET' }, 'client.authentication.k8s.io/v9') }, /v9, not/],
+  'a token of the wrong type in the output': [
+    { script: says({ token: { SECRET: 1 } }) },
+    /not an ExecCredential: status\.token/,
   ],
-  'a version of the plug-in that nobody knows': [
+  'a plugin that needs a terminal': [
+    { script: says({ token: 'x' }), exec: { interactiveMode: 'Always' } },
+    /users\[u\]\.user\.exec\.interactiveMode: Always needs a terminal/,
+  ],
+  'an unknown version of the plugin': [
     { script: '', exec: { apiVersion: 'client.authentication.k8s.io/v1alpha1' } },
     /users\[u\]\.user\.exec\.apiVersion: must be client\.authentication\.k8s\.io\/v1 or/,
   ],
 }
 
-for (const [name, [given, words]] of Object.entries(mistakes)) {
-  test(`${name} is told when the kubeconfig is read, without what was answered`, async () => {
-    const { path } = await kubeconfig(given)
+for (const [name, [values, message]] of Object.entries(invalid)) {
+  test(`reading a kubeconfig rejects ${name} without quoting the output`, async () => {
+    const { path } = await kubeconfig(values)
     await assert.rejects(loadKubeconfig(path), (error: Error) => {
-      assert.match(error.message, words)
+      assert.match(error.message, message)
       assert.doesNotMatch(error.message, /SECRET/)
       return true
     })
   })
 }
 
-test('a program that is not there holds nobody who has been told of it', async () => {
+test('a missing plugin does not keep the process alive', async () => {
   const timers = () => process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').length
   const before = timers()
   const { path } = await kubeconfig({ script: '', exec: { command: 'no-such-plugin' } })
-  await assert.rejects(loadKubeconfig(path), /there is no such program/)
+  await assert.rejects(loadKubeconfig(path), /program not found/)
   assert.equal(timers(), before)
 })
 
-test('no program runs for a kubeconfig that came out of a Secret', async () => {
+test('a kubeconfig from a Secret cannot run a program', async () => {
   const { path, runs } = await kubeconfig({ script: says({ token: 'x' }) })
-  await assert.rejects(
-    kubeconfigFrom(await readFile(path, 'utf8')),
-    /exec: no program is run for a kubeconfig in a Secret/,
-  )
+  await assert.rejects(kubeconfigFrom(await readFile(path, 'utf8')), /exec: not allowed in a kubeconfig from a Secret/)
   assert.equal(await runs(), 0)
 })

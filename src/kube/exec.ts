@@ -1,8 +1,8 @@
 /**
- * Credentials from a program that a kubeconfig names (`users[].user.exec`): asked when they are needed, kept until they expire.
+ * Credentials from an exec plugin of a kubeconfig (`users[].user.exec`), cached until they expire.
  *
- * The program gets no terminal: one that insists on one is an error. What it writes to stderr is shown as it is, and nothing
- * that it answers appears in an error.
+ * The plugin gets no terminal, so interactiveMode Always is an error. Its stderr passes through; its output never appears in
+ * an error.
  */
 import { spawn } from 'node:child_process'
 import { isAbsolute, resolve } from 'node:path'
@@ -33,65 +33,65 @@ export interface Identity {
 interface Credentials {
   token: string
   identity: Identity | undefined
-  /** Milliseconds since 1970; infinity when the program names no end. */
-  until: number
+  /** Milliseconds since 1970; infinity without an expirationTimestamp. */
+  expiresAt: number
 }
 
 export interface ExecOptions {
-  /** Where the plug-in is written, for errors: `users[x].user.exec`. */
+  /** Path of the plugin in the kubeconfig, for errors: `users[x].user.exec`. */
   at: string
-  /** Relative commands start here. */
+  /** Base of relative commands. */
   directory: string
-  /** The cluster as a plug-in may ask for it. */
+  /** Passed to the plugin with provideClusterInfo. */
   cluster: Record<string, unknown>
   now?: () => number
 }
 
 export interface ExecCredentials {
-  /** `refused` is a token that the server did not take: it is not given again. */
-  token(refused?: string): Promise<string>
+  /** `rejected` is a token that the server rejected: it is not returned again. */
+  token(rejected?: string): Promise<string>
   identity(): Promise<Identity | undefined>
 }
 
-const longestMs = 60_000
-/** Credentials are renewed a little before they expire, and a fresh token that is refused is no reason to ask again. */
+const timeoutMs = 60_000
+/** Credentials are renewed this long before they expire. A token this fresh is not renewed when the server rejects it. */
 const marginMs = 10_000
 
 export function execCredentials(plugin: ExecPlugin, options: ExecOptions): ExecCredentials {
   const { at, now = Date.now } = options
   if (plugin.interactiveMode === 'Always') {
-    throw new Error(`${at}.interactiveMode: is Always, but there is no terminal here; use Never or IfAvailable`)
+    throw new Error(`${at}.interactiveMode: Always needs a terminal; use Never or IfAvailable`)
   }
-  let held: { credentials: Promise<Credentials>; asked: number } | undefined
+  let cached: { credentials: Promise<Credentials>; requestedAt: number } | undefined
 
   const renew = () => {
-    const asking = { credentials: ask(plugin, options), asked: now() }
-    // One that failed is asked again by the next request.
-    asking.credentials.catch(() => {
-      if (held === asking) held = undefined
+    const request = { credentials: runPlugin(plugin, options), requestedAt: now() }
+    // The next request runs a failed plugin again.
+    request.credentials.catch(() => {
+      if (cached === request) cached = undefined
     })
-    held = asking
-    return asking.credentials
+    cached = request
+    return request.credentials
   }
 
-  async function current(refused?: string): Promise<Credentials> {
-    if (!held) return renew()
-    const { credentials, asked } = held
+  async function current(rejected?: string): Promise<Credentials> {
+    if (!cached) return renew()
+    const { credentials, requestedAt } = cached
     const found = await credentials
-    // Somebody else may have renewed them meanwhile.
-    if (held?.credentials !== credentials) return current(refused)
-    const isFresh = now() - asked < marginMs
-    const isOver = now() > found.until - (isFresh ? 0 : marginMs)
-    return isOver || (!isFresh && refused !== undefined && refused === found.token) ? renew() : found
+    // Another request may have renewed them meanwhile.
+    if (cached?.credentials !== credentials) return current(rejected)
+    const isFresh = now() - requestedAt < marginMs
+    const isExpired = now() > found.expiresAt - (isFresh ? 0 : marginMs)
+    return isExpired || (!isFresh && rejected !== undefined && rejected === found.token) ? renew() : found
   }
 
   return {
-    token: async refused => (await current(refused)).token,
+    token: async rejected => (await current(rejected)).token,
     identity: async () => (await current()).identity,
   }
 }
 
-async function ask(plugin: ExecPlugin, { at, directory, cluster }: ExecOptions): Promise<Credentials> {
+async function runPlugin(plugin: ExecPlugin, { at, directory, cluster }: ExecOptions): Promise<Credentials> {
   const { apiVersion, command, args, env, provideClusterInfo, installHint } = plugin
   const info = {
     apiVersion,
@@ -99,7 +99,7 @@ async function ask(plugin: ExecPlugin, { at, directory, cluster }: ExecOptions):
     spec: { interactive: false, ...(provideClusterInfo && { cluster }) },
   }
   const own = Object.fromEntries((env ?? []).map(({ name, value }) => [name, value]))
-  // A bare name is looked up in PATH, anything else is a path.
+  // A name without a slash is looked up in PATH.
   const program = command.includes('/') && !isAbsolute(command) ? resolve(directory, command) : command
   try {
     const text = await output(program, args ?? [], {
@@ -111,34 +111,34 @@ async function ask(plugin: ExecPlugin, { at, directory, cluster }: ExecOptions):
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     const hint = missing && installHint ? ` ${installHint.trim()}` : ''
-    const because = missing ? 'there is no such program.' : messageOf(error)
-    throw new Error(`${at}: ${command}: ${because}${hint}`, { cause: error })
+    const reason = missing ? 'program not found.' : messageOf(error)
+    throw new Error(`${at}: ${command}: ${reason}${hint}`, { cause: error })
   }
 }
 
 function output(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
-    // Not the option of spawn: for a program that is not there its timer would hold the process until it is over.
-    const over = setTimeout(() => child.kill(), longestMs)
+    // Not the timeout option of spawn: its timer keeps the process alive if the program does not exist.
+    const timer = setTimeout(() => child.kill(), timeoutMs)
     let text = ''
     child.stdout.setEncoding('utf8').on('data', chunk => {
       text += chunk
     })
     child.once('error', error => {
-      clearTimeout(over)
+      clearTimeout(timer)
       reject(error)
     })
     child.once('close', (code, signal) => {
-      clearTimeout(over)
+      clearTimeout(timer)
       if (code === 0) resolve(text)
-      else if (signal) reject(new Error(`was ended by ${signal} (it has ${longestMs / 1000} s)`))
-      else reject(new Error(`ended with code ${code}`))
+      else if (signal) reject(new Error(`terminated by ${signal} (timeout ${timeoutMs / 1000} s)`))
+      else reject(new Error(`exit code ${code}`))
     })
   })
 }
 
-const Answer = z.object({
+const Output = z.object({
   apiVersion: z.string(),
   kind: z.literal('ExecCredential'),
   status: z.object({
@@ -149,26 +149,25 @@ const Answer = z.object({
   }),
 })
 
-function credentialsIn(text: string, wanted: string): Credentials {
-  const parsed = Answer.safeParse(jsonFrom(text))
+function credentialsIn(text: string, expectedVersion: string): Credentials {
+  const parsed = Output.safeParse(jsonFrom(text))
   if (!parsed.success) {
-    const fields = parsed.error.issues.map(issue => issue.path.map(String).join('.') || 'the whole')
-    throw new Error(`its answer is no ExecCredential: ${[...new Set(fields)].join(', ')}`)
+    const fields = parsed.error.issues.map(issue => issue.path.map(String).join('.') || 'output')
+    throw new Error(`output is not an ExecCredential: ${[...new Set(fields)].join(', ')}`)
   }
   const { apiVersion, status } = parsed.data
-  if (apiVersion !== wanted) throw new Error(`it answered in ${apiVersion}, not in ${wanted}`)
+  if (apiVersion !== expectedVersion) throw new Error(`output has apiVersion ${apiVersion}, not ${expectedVersion}`)
   const { token = '', clientCertificateData: cert, clientKeyData: key, expirationTimestamp } = status
-  if (!cert !== !key)
-    throw new Error('its answer has only one of status.clientCertificateData and status.clientKeyData')
-  if (!token && !cert) throw new Error('its answer has neither status.token nor status.clientCertificateData')
+  if (!cert !== !key) throw new Error('output has only one of status.clientCertificateData and status.clientKeyData')
+  if (!token && !cert) throw new Error('output has neither status.token nor status.clientCertificateData')
   return {
     token,
     identity: cert && key ? { cert, key } : undefined,
-    until: expirationTimestamp ? Date.parse(expirationTimestamp) : Number.POSITIVE_INFINITY,
+    expiresAt: expirationTimestamp ? Date.parse(expirationTimestamp) : Number.POSITIVE_INFINITY,
   }
 }
 
-/** A parser's own message would quote the text, and the text may hold a token. */
+/** The message of the parser would quote the text, which may contain a token. */
 function jsonFrom(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,9 +1,8 @@
 /**
- * A copy of a collection that follows the cluster: list once, watch from there, list again only when the server has
- * forgotten where we were.
+ * A cache of a collection: list once, watch from there, list again only when the server no longer has the resourceVersion.
  *
- * Listeners hear of every difference between two states, so a deletion that happened while nobody watched is told too.
- * Objects are shared: readers do not change them.
+ * Listeners get every difference between two states, including deletions during a lost watch. Objects are shared and must
+ * not be changed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Backoff, backoffMs } from '../runtime/retry.ts'
@@ -17,24 +16,24 @@ export type { Change } from './cache.ts'
 
 export interface InformerOptions<T> extends Omit<CollectionOptions<T>, 'signal'> {
   log: Log
-  /** Ways to find objects: a name, and the values under which an object is found. */
+  /** Indexes by name: the values under which `by` finds an object. */
   index?: Record<string, (object: T) => string[]>
-  /** Every so many ms each object is told again as `updated`, with itself as `old`. */
+  /** Interval in ms at which each object is reported again as `updated`, with itself as `old`. */
   resync?: number
   /** Delays between failed watches. */
   backoff?: Backoff
 }
 
 export interface Informer<T> {
-  /** Resolves with the first complete list, rejects only when the signal ends it before. Runs until the signal. */
+  /** Runs until the signal. Resolves after the first complete list; rejects only if the signal comes first. */
   start(signal: AbortSignal): Promise<void>
   get(key: string | Key): T | undefined
   list(): T[]
   by(index: string, value: string): T[]
-  /** What is already there is told as `added` at once. Returns the way to stop listening. */
+  /** Reports existing objects as `added` at once. Returns a function that unsubscribes. */
   on(listener: (change: Change<T>) => void): () => void
   readonly synced: boolean
-  /** When the server last said anything: a list, an event or a bookmark. */
+  /** Time of the last list, event or bookmark. */
   readonly lastEventAt: Date | undefined
 }
 
@@ -51,38 +50,38 @@ export function createInformer<T extends KubeObject>(
   let synced = false
   let lastEventAt: Date | undefined
 
-  function hear(listener: (change: Change<T>) => void, change: Change<T>): void {
+  function call(listener: (change: Change<T>) => void, change: Change<T>): void {
     try {
       listener(change)
     } catch (error) {
-      log.error('a listener failed', { change: change.type, name: change.object.metadata.name, error })
+      log.error('listener failed', { change: change.type, name: change.object.metadata.name, error })
     }
   }
 
-  function tell(changes: Change<T>[]): void {
+  function notify(changes: Change<T>[]): void {
     lastEventAt = new Date()
-    for (const change of changes) for (const listener of listeners) hear(listener, change)
+    for (const change of changes) for (const listener of listeners) call(listener, change)
   }
 
   async function listAll(signal: AbortSignal): Promise<string> {
     const { items, resourceVersion } = await kube.list(resource, { ...collection, signal })
-    tell(cache.replaceAll(items))
+    notify(cache.replaceAll(items))
     synced = true
     return resourceVersion
   }
 
-  /** One watch, until the server ends it: where it had come. */
-  async function follow(signal: AbortSignal, from: string, alive: () => void): Promise<string> {
+  /** One watch, until the server ends it. Returns the last resourceVersion. */
+  async function watchOnce(signal: AbortSignal, from: string, onEvent: () => void): Promise<string> {
     let at = from
     try {
       for await (const event of kube.watch(resource, { ...selection, resourceVersion: from, signal })) {
-        if (event.type === 'BOOKMARK') tell([])
-        else tell(event.type === 'DELETED' ? cache.remove(keep(event.object)) : cache.put(keep(event.object)))
+        if (event.type === 'BOOKMARK') notify([])
+        else notify(event.type === 'DELETED' ? cache.remove(keep(event.object)) : cache.put(keep(event.object)))
         at = resourceVersionOf(event) ?? at
-        alive()
+        onEvent()
       }
     } catch (error) {
-      throw new Broken(at, error)
+      throw new WatchError(at, error)
     }
     return at
   }
@@ -90,34 +89,34 @@ export function createInformer<T extends KubeObject>(
   async function run(signal: AbortSignal, onSynced: () => void): Promise<void> {
     let at: string | undefined
     let failures = 0
-    let pauseAtLeast = 0
-    let forgotten = false
-    // Only a watch that lives counts as health: else a server that refuses watches would be listed in a tight loop.
-    const healthy = () => {
+    let retryAfterMs = 0
+    let wasGone = false
+    // Only a working watch resets the backoff: otherwise a server that rejects watches would be listed in a tight loop.
+    const resetBackoff = () => {
       failures = 0
-      forgotten = false
+      wasGone = false
     }
     while (!signal.aborted) {
       const started = performance.now()
       try {
         at ??= await listAll(signal)
         onSynced()
-        at = await follow(signal, at, healthy)
-        if (performance.now() - started > livedMs) healthy()
+        at = await watchOnce(signal, at, resetBackoff)
+        if (performance.now() - started > stableMs) resetBackoff()
         else failures++
       } catch (error) {
         if (signal.aborted) break
-        const cause = error instanceof Broken ? error.cause : error
-        // 410 is the word of a server that works, but said twice in a row it is no health either.
-        if (performance.now() - started > livedMs || (isGone(cause) && !forgotten)) healthy()
-        forgotten = isGone(cause)
+        const cause = error instanceof WatchError ? error.cause : error
+        // A server that answers 410 works. Twice in a row still counts as a failure.
+        if (performance.now() - started > stableMs || (isGone(cause) && !wasGone)) resetBackoff()
+        wasGone = isGone(cause)
         failures++
-        at = error instanceof Broken && canResume(cause) ? error.at : undefined
-        pauseAtLeast = (kubeErrorIn(cause)?.retryAfter ?? 0) * 1_000
-        log.warn('the watch broke', { error: cause, resumes: at !== undefined, failures })
+        at = error instanceof WatchError && canResume(cause) ? error.at : undefined
+        retryAfterMs = (kubeErrorIn(cause)?.retryAfter ?? 0) * 1_000
+        log.warn('watch failed', { error: cause, resumes: at !== undefined, failures })
       }
-      if (failures > 0) await pauseAfter(failures, pauseAtLeast, signal)
-      pauseAtLeast = 0
+      if (failures > 0) await pauseAfter(failures, retryAfterMs, signal)
+      retryAfterMs = 0
     }
   }
 
@@ -129,8 +128,8 @@ export function createInformer<T extends KubeObject>(
     async start(signal) {
       if (resync && !signal.aborted) {
         const all = (): Change<T>[] => cache.list().map(object => ({ type: 'updated', object, old: object }))
-        const ticking = setInterval(() => tell(all()), resync)
-        signal.addEventListener('abort', () => clearInterval(ticking), { once: true })
+        const timer = setInterval(() => notify(all()), resync)
+        signal.addEventListener('abort', () => clearInterval(timer), { once: true })
       }
       await new Promise<void>((resolve, reject) => {
         run(signal, resolve).then(() => reject(signal.reason), reject)
@@ -141,7 +140,7 @@ export function createInformer<T extends KubeObject>(
     by: (name, value) => cache.by(name, value),
     on(listener) {
       listeners.add(listener)
-      for (const object of cache.list()) hear(listener, { type: 'added', object })
+      for (const object of cache.list()) call(listener, { type: 'added', object })
       return () => listeners.delete(listener)
     },
     get synced() {
@@ -153,20 +152,20 @@ export function createInformer<T extends KubeObject>(
   }
 }
 
-/** A watch that lasted so long was a working one. */
-const livedMs = 5_000
+/** A watch that lasted this long worked. */
+const stableMs = 5_000
 
-/** A watch that broke, and how far it had come. */
-class Broken extends Error {
+/** A failed watch, and its last resourceVersion. */
+class WatchError extends Error {
   readonly at: string
 
   constructor(at: string, cause: unknown) {
-    super('the watch broke', { cause })
+    super('watch failed', { cause })
     this.at = at
   }
 }
 
-/** A broken connection or a busy server loses nothing. Every other refusal (410 above all) means: list again. */
+/** After a lost connection or an overloaded server the watch can resume. All other errors, such as 410, need a new list. */
 function canResume(cause: unknown): boolean {
   return isRetryable(cause) && !isFromTheFuture(cause)
 }

@@ -1,5 +1,5 @@
 /**
- * A key as text, as queues and caches hold it: `namespace/name`, or `name` for what is cluster-wide.
+ * Keys as text, for queues and caches: `namespace/name`, or `name` for cluster-scoped objects.
  */
 import type { Key, KubeObject } from './types.ts'
 

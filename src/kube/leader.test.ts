@@ -11,17 +11,17 @@ const path = '/apis/coordination.k8s.io/v1/namespaces/system/leases/one'
 
 async function aServer() {
   const store = objectStore()
-  const away = new Set<string>()
+  const disconnected = new Set<string>()
   const writes = { wait: Promise.resolve() }
   const handler: Handler = async (asked, response) => {
     if (asked.method !== 'GET') await writes.wait
     const who = asked.headers.authorization?.slice('Bearer '.length) ?? ''
-    if (away.has(who)) return refuse(response, 503, 'Away')
+    if (disconnected.has(who)) return refuse(response, 503, 'ServiceUnavailable')
     return store.handler(asked, response)
   }
   const server = await serve(handler)
   const clients = new Map<string, ReturnType<typeof connectKube>>()
-  const reigns: { who: string; from: number; until?: number }[] = []
+  const terms: { who: string; from: number; until?: number }[] = []
 
   function candidate(who: string, onLeading?: (signal: AbortSignal) => Promise<void>) {
     const stop = new AbortController()
@@ -33,10 +33,10 @@ async function aServer() {
       onLeading:
         onLeading ??
         (async signal => {
-          const reign: (typeof reigns)[number] = { who, from: performance.now() }
-          reigns.push(reign)
+          const term: (typeof terms)[number] = { who, from: performance.now() }
+          terms.push(term)
           if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
-          reign.until = performance.now()
+          term.until = performance.now()
         }),
     })
     return {
@@ -50,18 +50,18 @@ async function aServer() {
 
   return {
     candidate,
-    reigns,
+    terms,
     writes,
     asked: server.asked,
-    leaders: () => reigns.map(({ who }) => who),
+    leaders: () => terms.map(({ who }) => who),
     lease: () => (store.objects.get(path) as LeaseObject | undefined)?.spec,
-    forget: () => store.objects.delete(path),
+    deleteLease: () => store.objects.delete(path),
     put: (spec: LeaseObject['spec']) => {
       const stored = store.objects.get(path) ?? assert.fail('no lease')
       const metadata = { ...stored.metadata, resourceVersion: `${Number(stored.metadata.resourceVersion) + 1_000}` }
       store.objects.set(path, { ...stored, metadata, spec } as unknown as typeof stored)
     },
-    away,
+    disconnected,
     async close() {
       for (const kube of clients.values()) await kube.close()
       await server.close()
@@ -69,7 +69,7 @@ async function aServer() {
   }
 }
 
-test('one of two leads, renews, and gives back at its end, so that the other follows at once', async () => {
+test('one of two replicas leads, renews and releases the lease, and the other follows at once', async () => {
   const server = await aServer()
   const a = server.candidate('a')
   await eventually(() => assert.deepEqual(server.leaders(), ['a']))
@@ -88,23 +88,23 @@ test('one of two leads, renews, and gives back at its end, so that the other fol
   await server.close()
 })
 
-test('a leader that is cut off stops before another one starts, and comes back as a candidate', async () => {
+test('a disconnected leader stops before another one starts, and becomes a candidate again', async () => {
   const server = await aServer()
   const a = server.candidate('a')
   await eventually(() => assert.deepEqual(server.leaders(), ['a']))
   const b = server.candidate('b')
-  server.away.add('a')
+  server.disconnected.add('a')
   await eventually(() => assert.deepEqual(server.leaders(), ['a', 'b']))
-  const [first, second] = server.reigns
+  const [first, second] = server.terms
   assert.ok(first?.until !== undefined && second && first.until < second.from, 'two led at once')
-  server.away.delete('a')
+  server.disconnected.delete('a')
   await b.stop()
   await eventually(() => assert.deepEqual(server.leaders(), ['a', 'b', 'a']))
   await a.stop()
   await server.close()
 })
 
-test('a holder that only a dead process knows is waited for by our own clock', async () => {
+test('a candidate waits for the lease of a dead holder by its own clock', async () => {
   const server = await aServer()
   const first = server.candidate('first')
   await eventually(() => assert.deepEqual(server.leaders(), ['first']))
@@ -121,29 +121,29 @@ test('a holder that only a dead process knows is waited for by our own clock', a
   await server.close()
 })
 
-test('a lease that another one took ends the reign', async () => {
+test('a lease that another replica took ends the leadership', async () => {
   const server = await aServer()
   const a = server.candidate('a')
   await eventually(() => assert.deepEqual(server.leaders(), ['a']))
   server.put({ holderIdentity: 'thief', leaseDurationSeconds: 60, renewTime: microTime(new Date()) })
-  await eventually(() => assert.ok(server.reigns[0]?.until))
+  await eventually(() => assert.ok(server.terms[0]?.until))
   await a.stop()
   assert.equal(server.lease()?.holderIdentity, 'thief')
   await server.close()
 })
 
-test('a lease that somebody deleted is made again by its holder', async () => {
+test('the holder creates a deleted lease again', async () => {
   const server = await aServer()
   const a = server.candidate('a')
   await eventually(() => assert.deepEqual(server.leaders(), ['a']))
-  server.forget()
+  server.deleteLease()
   await eventually(() => assert.equal(server.lease()?.holderIdentity, 'a'))
-  assert.equal(server.reigns[0]?.until, undefined)
+  assert.equal(server.terms[0]?.until, undefined)
   await a.stop()
   await server.close()
 })
 
-test('work that fails is the failure of the election, and the lease is given back', async () => {
+test('an error of the leader work rejects the election and releases the lease', async () => {
   const server = await aServer()
   const a = server.candidate('a', async () => {
     throw new Error('no database')
@@ -153,23 +153,23 @@ test('work that fails is the failure of the election, and the lease is given bac
   await server.close()
 })
 
-test('work that is done ends the election', async () => {
+test('the end of the leader work ends the election', async () => {
   const server = await aServer()
   await server.candidate('a', async () => {}).ended
   assert.equal(server.lease()?.holderIdentity, '')
   await server.close()
 })
 
-test('a candidate that is stopped before it leads has led nothing', async () => {
+test('a candidate that is stopped first never leads', async () => {
   const server = await aServer()
-  server.away.add('a')
+  server.disconnected.add('a')
   const a = server.candidate('a')
   await a.stop()
   assert.deepEqual(server.leaders(), [])
   await server.close()
 })
 
-test('an end that comes while the lease is being taken is heard', async () => {
+test('a stop during the acquisition of the lease takes effect', async () => {
   const server = await aServer()
   const { promise, resolve } = Promise.withResolvers<void>()
   server.writes.wait = promise

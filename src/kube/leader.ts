@@ -1,9 +1,9 @@
 /**
- * One active replica: whoever holds the Lease.
+ * Leader election: the replica that holds the Lease is active.
  *
- * Another candidate counts a lease from the moment it saw the record change, by its own clock, so clocks of machines need
- * not agree. The holder counts from the moment it sent its last good renewal, which is earlier, and gives up at two
- * thirds of the lease: it has stopped before anybody may start.
+ * A candidate measures the lease from when it saw the Lease change, by its own clock, so the clocks of machines need not
+ * agree. The holder measures from when it sent its last successful renewal, which is earlier, and gives up after two thirds
+ * of the lease: it stops before another replica may start.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../runtime/errors.ts'
@@ -17,19 +17,19 @@ export interface LeaderOptions {
   kube: Pick<Kube, 'get' | 'create' | 'replace'>
   namespace: string
   name: string
-  /** Different for each process that may run at the same time. */
+  /** Unique among all replicas. */
   identity: string
   leaseMs?: number
   renewMs?: number
   log: Log
   signal: AbortSignal
-  /** The work of the leader. Its signal is aborted when the lease is lost or the process stops. */
+  /** The work of the leader. Its signal aborts when the lease is lost or the process stops. */
   onLeading: (signal: AbortSignal) => Promise<void>
 }
 
 /**
- * Campaigns, leads, and campaigns again after a loss, until the signal. Resolves when the signal came or `onLeading`
- * ended by itself; rejects with what `onLeading` threw. In each case the lease was given back first.
+ * Acquires the lease, leads, and starts again after a loss, until the signal. Resolves after the signal or when `onLeading`
+ * returns; rejects with the error of `onLeading`. It releases the lease first.
  */
 export async function runLeaderElection(options: LeaderOptions): Promise<void> {
   const { leaseMs = 15_000, renewMs = 5_000, signal, onLeading } = options
@@ -37,51 +37,51 @@ export async function runLeaderElection(options: LeaderOptions): Promise<void> {
   const lease = leaseOf(options, leaseMs)
 
   while (!signal.aborted) {
-    const since = await campaign()
+    const since = await acquire()
     if (since === undefined) return
-    log.info('leading')
-    const reign = new AbortController()
-    const stop = () => reign.abort(signal.reason)
+    log.info('became leader')
+    const leading = new AbortController()
+    const stop = () => leading.abort(signal.reason)
     signal.addEventListener('abort', stop, { once: true })
-    // It may have come while the lease was taken, and is not told again.
+    // The signal may have come while the lease was acquired; the listener does not see that.
     if (signal.aborted) stop()
-    // An async function of our own, so that a synchronous throw is a failure of the reign and not of the election.
-    const work = (async () => onLeading(reign.signal))()
-    const over = new AbortController()
-    const keeping = keep(since, reign, over.signal)
+    // The async function turns a synchronous throw into a rejection.
+    const work = (async () => onLeading(leading.signal))()
+    const done = new AbortController()
+    const renewing = keepRenewing(since, leading, done.signal)
     try {
       await work
-      if (!reign.signal.aborted) return
+      if (!leading.signal.aborted) return
     } catch (error) {
-      if (!reign.signal.aborted) throw error
-      log.debug('the work of the leader was interrupted', { error })
+      if (!leading.signal.aborted) throw error
+      log.debug('leader work interrupted', { error })
     } finally {
-      over.abort()
+      done.abort()
       signal.removeEventListener('abort', stop)
-      if (await keeping) await giveBack()
+      if (await renewing) await release()
     }
   }
 
-  /** Resolves with the moment from which the lease counts, undefined when the signal came first. */
-  async function campaign(): Promise<number | undefined> {
+  /** Resolves to the time from which the lease counts, or undefined if the signal came first. */
+  async function acquire(): Promise<number | undefined> {
     while (!signal.aborted) {
       const sent = performance.now()
       try {
-        if (await bounded(lease.take())) return sent
+        if (await bounded(lease.acquire())) return sent
       } catch (error) {
-        log.warn('the lease could not be asked for', { error })
+        log.warn('cannot acquire lease', { error })
       }
       await pause(Math.min(renewMs, 2_000) * (0.8 + Math.random() * 0.4), signal)
     }
     return undefined
   }
 
-  /** Renews until told that it is over (true: the lease is still ours) or until it is lost (false). */
-  async function keep(since: number, reign: AbortController, over: AbortSignal): Promise<boolean> {
+  /** Renews until `done`. Resolves to whether the lease is still ours. */
+  async function keepRenewing(since: number, leading: AbortController, done: AbortSignal): Promise<boolean> {
     const lose = (why: string) => {
-      if (reign.signal.aborted) return
-      log.error('the lease is lost', { why })
-      reign.abort(new Error(`the lease is lost: ${why}`))
+      if (leading.signal.aborted) return
+      log.error('lease lost', { why })
+      leading.abort(new Error(`lease lost: ${why}`))
     }
     let held = true
     let giveUp = giveUpTimer(since)
@@ -89,18 +89,18 @@ export async function runLeaderElection(options: LeaderOptions): Promise<void> {
       const left = from + (leaseMs * 2) / 3 - performance.now()
       return setTimeout(() => {
         held = false
-        lose('it could not be renewed in time')
+        lose('not renewed in time')
       }, left)
     }
     let next = renewMs
-    while (!over.aborted && held) {
-      await pause(next, over)
-      if (over.aborted || !held) break
+    while (!done.aborted && held) {
+      await pause(next, done)
+      if (done.aborted || !held) break
       const sent = performance.now()
       try {
-        if (!(await bounded(lease.take()))) {
+        if (!(await bounded(lease.acquire()))) {
           held = false
-          lose('another holds it')
+          lose('another replica holds it')
         } else if (held) {
           clearTimeout(giveUp)
           giveUp = giveUpTimer(sent)
@@ -108,53 +108,53 @@ export async function runLeaderElection(options: LeaderOptions): Promise<void> {
         }
       } catch (error) {
         next = Math.min(renewMs / 2, 1_000)
-        log.warn('the lease was not renewed', { error })
+        log.warn('cannot renew lease, retrying', { error })
       }
     }
     clearTimeout(giveUp)
     return held
   }
 
-  async function giveBack(): Promise<void> {
+  async function release(): Promise<void> {
     try {
       await bounded(lease.release())
-      log.info('gave the lease back')
+      log.info('lease released')
     } catch (error) {
-      log.warn('the lease was not given back: it runs out by itself', { error: messageOf(error) })
+      log.warn('cannot release lease, it will expire', { error: messageOf(error) })
     }
   }
 
-  /** A request that hangs must leave time for another one before the lease is given up. */
-  async function bounded<T>(answer: Promise<T>): Promise<T> {
-    const done = new AbortController()
-    const late = sleep(renewMs / 2, undefined, { signal: done.signal }).then(
-      () => Promise.reject(new Error(`no answer within ${renewMs / 2} ms`)),
-      () => answer,
+  /** A request that hangs must leave time for another one before the lease expires. */
+  async function bounded<T>(request: Promise<T>): Promise<T> {
+    const finished = new AbortController()
+    const timeout = sleep(renewMs / 2, undefined, { signal: finished.signal }).then(
+      () => Promise.reject(new Error(`no response within ${renewMs / 2} ms`)),
+      () => request,
     )
     try {
-      return await Promise.race([answer, late])
+      return await Promise.race([request, timeout])
     } finally {
-      done.abort()
+      finished.abort()
     }
   }
 }
 
 /** The Lease object as one candidate sees it. */
 function leaseOf({ kube, namespace, name, identity }: LeaderOptions, leaseMs: number) {
-  let seen: { version: string; at: number } | undefined
+  let observed: { version: string; at: number } | undefined
   let held: LeaseObject | undefined
 
   const isFree = (lease: LeaseObject): boolean => {
     const { holderIdentity, leaseDurationSeconds } = lease.spec ?? {}
     if (!holderIdentity || holderIdentity === identity) return true
     const version = lease.metadata.resourceVersion ?? ''
-    if (seen?.version !== version) seen = { version, at: performance.now() }
-    return performance.now() - seen.at >= (leaseDurationSeconds ? leaseDurationSeconds * 1_000 : leaseMs)
+    if (observed?.version !== version) observed = { version, at: performance.now() }
+    return performance.now() - observed.at >= (leaseDurationSeconds ? leaseDurationSeconds * 1_000 : leaseMs)
   }
 
-  /** The resourceVersion makes it safe: of two that write over the same state one gets 409. */
-  const write = async (over: LeaseObject): Promise<true> => {
-    const before = over.spec ?? {}
+  /** Safe because of the resourceVersion: of two concurrent writers one gets 409. */
+  const write = async (current: LeaseObject): Promise<true> => {
+    const before = current.spec ?? {}
     const renewal = before.holderIdentity === identity
     const now = microTime(new Date())
     const spec = {
@@ -162,17 +162,17 @@ function leaseOf({ kube, namespace, name, identity }: LeaderOptions, leaseMs: nu
       leaseDurationSeconds: Math.ceil(leaseMs / 1_000),
       acquireTime: (renewal && before.acquireTime) || now,
       renewTime: now,
-      leaseTransitions: (before.leaseTransitions ?? 0) + (renewal || !over.metadata.resourceVersion ? 0 : 1),
+      leaseTransitions: (before.leaseTransitions ?? 0) + (renewal || !current.metadata.resourceVersion ? 0 : 1),
     }
-    held = await (over.metadata.resourceVersion ? kube.replace : kube.create)(leases, { ...over, spec })
+    held = await (current.metadata.resourceVersion ? kube.replace : kube.create)(leases, { ...current, spec })
     return true
   }
 
   const read = () => kube.get(leases, { namespace, name })
 
   return {
-    /** Takes or renews it: whether it is ours now. */
-    async take(): Promise<boolean> {
+    /** Acquires or renews the lease. Resolves to whether it is ours. */
+    async acquire(): Promise<boolean> {
       if (held) {
         try {
           return await write(held)
@@ -184,8 +184,8 @@ function leaseOf({ kube, namespace, name, identity }: LeaderOptions, leaseMs: nu
       const found = await read()
       if (found && !isFree(found)) return false
       try {
-        const none = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name } }
-        return await write(found ?? none)
+        const fresh = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name } }
+        return await write(found ?? fresh)
       } catch (error) {
         if (!isConflict(error) && !isAlreadyExists(error)) throw error
         return (await read())?.spec?.holderIdentity === identity
@@ -202,7 +202,7 @@ function leaseOf({ kube, namespace, name, identity }: LeaderOptions, leaseMs: nu
   }
 }
 
-/** Kubernetes' MicroTime: six digits, always. */
+/** MicroTime of Kubernetes: always six digits. */
 export function microTime(date: Date): string {
   return date.toISOString().replace('Z', '000Z')
 }

@@ -1,26 +1,26 @@
 /**
- * Reads what the API server says without managedFields: they are half of its text, and nobody here looks at them.
+ * Parses JSON of the API server without managedFields, which are half of its text and unused here.
  *
- * They are cut out of the text, because reading them would be most of what a watch costs. Within a string of JSON a quote
- * is escaped, so an opening is always the key itself. The end is known by the shape that servers give it; should a name
- * within ever look like that end, half a string is left over, which is no JSON, and the whole text is read instead.
+ * They are cut out of the text, because parsing them would be most of the cost of a watch. Quotes in JSON strings are
+ * escaped, so the opening is always the key itself. The end is found by its usual form. If a name inside looks like that
+ * end, the remaining text is not valid JSON, and the complete text is parsed instead.
  */
 
 const opening = '"managedFields":[{"'
-/** How an entry begins in a kind of the server's own, and in one of a CustomResourceDefinition. */
+/** How an entry begins in a built-in kind, and in a custom resource. */
 const entries = ['manager":"', 'apiVersion":"']
 
-export function parseUnmanaged(text: string): unknown {
-  const cut = withoutManagedFields(text)
-  if (cut === undefined) return JSON.parse(text)
+export function parseWithoutManagedFields(text: string): unknown {
+  const shorter = withoutManagedFields(text)
+  if (shorter === undefined) return JSON.parse(text)
   try {
-    return JSON.parse(cut)
+    return JSON.parse(shorter)
   } catch {
     return JSON.parse(text)
   }
 }
 
-/** Undefined when there are none. */
+/** Undefined if there are none. */
 function withoutManagedFields(text: string): string | undefined {
   const kept: string[] = []
   let done = 0
@@ -35,7 +35,7 @@ function withoutManagedFields(text: string): string | undefined {
   return kept.length ? kept.join('') + text.slice(done) : undefined
 }
 
-/** Where the closing bracket is: after it comes the end of the metadata, or their next name. */
+/** Position of the closing bracket: the end of the metadata or the next key follows it. */
 function endOf(text: string, from: number): number | undefined {
   for (let at = text.indexOf('}]', from); at >= 0; at = text.indexOf('}]', at + 2)) {
     if (text[at + 2] === '}' || text.startsWith(',"', at + 2)) return at + 1

@@ -1,5 +1,5 @@
 /**
- * Where a resource and its objects are in the API.
+ * Paths of resources and objects in the API.
  */
 import type { Key, KubeObject, Resource } from './types.ts'
 
@@ -7,7 +7,7 @@ export function apiVersionOf({ group, version }: Pick<Resource, 'group' | 'versi
   return group ? `${group}/${version}` : version
 }
 
-/** A collection: of one namespace, or of all of them when none is given. */
+/** The collection in one namespace, or in all namespaces. */
 export function collectionPath(resource: Resource, namespace?: string): string {
   const root = resource.group ? `/apis/${resource.group}/${resource.version}` : `/api/${resource.version}`
   const within = resource.namespaced && namespace ? `/namespaces/${encodeURIComponent(namespace)}` : ''
@@ -15,14 +15,14 @@ export function collectionPath(resource: Resource, namespace?: string): string {
 }
 
 export function objectPath(resource: Resource, { namespace, name }: Key, subresource?: string): string {
-  if (!name) throw new Error(`${resource.kind}: a name is needed`)
-  if (resource.namespaced && !namespace) throw new Error(`${resource.kind} ${name}: a namespace is needed`)
-  const tail = subresource ? `/${subresource}` : ''
-  return `${collectionPath(resource, namespace)}/${encodeURIComponent(name)}${tail}`
+  if (!name) throw new Error(`${resource.kind}: metadata.name is required`)
+  if (resource.namespaced && !namespace) throw new Error(`${resource.kind} ${name}: metadata.namespace is required`)
+  const suffix = subresource ? `/${subresource}` : ''
+  return `${collectionPath(resource, namespace)}/${encodeURIComponent(name)}${suffix}`
 }
 
-/** Items of a list come without apiVersion and kind; managedFields are half of an object and nobody here reads them. */
-export function tidied<T extends KubeObject>(resource: Resource<T>, object: T): T {
+/** Adds apiVersion and kind, which items of a list lack, and removes the managedFields, which nothing here reads. */
+export function normalized<T extends KubeObject>(resource: Resource<T>, object: T): T {
   object.apiVersion ??= apiVersionOf(resource)
   object.kind ??= resource.kind
   if (object.metadata && 'managedFields' in object.metadata) delete object.metadata.managedFields

@@ -1,4 +1,4 @@
-/** A cluster behind a proxy, as its kubeconfig says: requests and watches go through it, and the certificate is the cluster's. */
+/** A cluster behind the proxy of its kubeconfig: requests and watches use it, and the certificate is that of the cluster. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeCertificates } from '../../sandbox/kube/access/certificates.ts'
@@ -15,7 +15,7 @@ const kubeconfig = (cluster: Record<string, string>) =>
     clusters: [{ name: 'c', cluster }],
   })
 
-test('requests go through the proxy that the kubeconfig names, with the trust of the cluster', async () => {
+test('requests use the proxy of the kubeconfig and verify the certificate of the cluster', async () => {
   const { ca, cert, key } = makeCertificates(['127.0.0.1'])
   await using proxy = await startProxy()
   const server = await serve(
@@ -40,7 +40,7 @@ test('requests go through the proxy that the kubeconfig names, with the trust of
   }
 })
 
-test('a proxy that is not there is a failure, never a way around it', async () => {
+test('an unreachable proxy is an error and is never bypassed', async () => {
   const server = await serve((_asked, response) => json(response, 200, { metadata: {}, items: [] }))
   const kube = connectKube(
     await kubeconfigFrom(kubeconfig({ server: server.url, 'proxy-url': 'http://127.0.0.1:9' })),
@@ -57,7 +57,7 @@ test('a proxy that is not there is a failure, never a way around it', async () =
   }
 })
 
-test('a proxy of another kind is refused, and named', async () => {
+test('an unsupported proxy is rejected by name', async () => {
   const text = kubeconfig({ server: 'https://10.0.0.1:6443', 'proxy-url': 'socks5://10.0.0.2:1080' })
   await assert.rejects(kubeconfigFrom(text), /clusters\[c\]\.cluster\.proxy-url: must be an http/)
 })

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { manualClock } from '../../test/support/manual-clock.ts'
 import { createQueue, type Priority, type Queue, type QueueOptions, type Work } from './queue.ts'
 
-function given(options: QueueOptions = {}) {
+function setUp(options: QueueOptions = {}) {
   const clock = manualClock()
   const queue = createQueue({ clock, random: () => 1, backoff: { firstMs: 100, maxMs: 1_000 }, ...options })
   return { clock, queue }
@@ -14,7 +14,7 @@ async function take(queue: Queue): Promise<Work> {
   return (await queue.next()) ?? assert.fail('the queue is closed')
 }
 
-/** Takes all that waits now and ends it: the keys in their order. */
+/** Takes and ends all waiting work. Returns the keys in order. */
 async function drain(queue: Queue): Promise<string[]> {
   const keys: string[] = []
   while (queue.depth()) {
@@ -26,13 +26,13 @@ async function drain(queue: Queue): Promise<string[]> {
 }
 
 test('a key waits once, however often it is added', async () => {
-  const { queue } = given()
+  const { queue } = setUp()
   for (const key of ['a', 'b', 'a', 'a']) queue.add(key)
   assert.deepEqual(await drain(queue), ['a', 'b'])
 })
 
 test('a key added while it runs runs once more afterwards', async () => {
-  const { queue } = given()
+  const { queue } = setUp()
   queue.add('a')
   const first = await take(queue)
   queue.add('a')
@@ -42,8 +42,8 @@ test('a key added while it runs runs once more afterwards', async () => {
   assert.deepEqual(await drain(queue), ['a'])
 })
 
-test('an end that is told twice counts once', async () => {
-  const { queue } = given()
+test('a second done() has no effect', async () => {
+  const { queue } = setUp()
   queue.add('a')
   const first = await take(queue)
   first.done()
@@ -57,14 +57,14 @@ test('an end that is told twice counts once', async () => {
 })
 
 test('a worker waits for the next key', async () => {
-  const { queue } = given()
+  const { queue } = setUp()
   const next = queue.next()
   queue.add('a')
   assert.equal((await next)?.key, 'a')
 })
 
-test('of two wake-ups the earlier one stays', async () => {
-  const { queue, clock } = given()
+test('of two scheduled times the earlier one counts', async () => {
+  const { queue, clock } = setUp()
   queue.addAfter('a', 500)
   queue.addAfter('a', 200)
   queue.addAfter('a', 900)
@@ -76,14 +76,14 @@ test('of two wake-ups the earlier one stays', async () => {
   assert.equal(queue.depth(), 0)
 })
 
-test('a wake-up that is due at once is no wake-up', () => {
-  const { queue } = given()
+test('a delay of zero adds the key at once', () => {
+  const { queue } = setUp()
   queue.addAfter('a', 0)
   assert.equal(queue.depth(), 1)
 })
 
-test('each retry waits longer, up to the longest, and forget starts over', () => {
-  const { queue } = given()
+test('retry delays grow up to the maximum, and forget resets them', () => {
+  const { queue } = setUp()
   assert.deepEqual(
     Array.from({ length: 6 }, () => queue.retry('a')),
     [100, 200, 400, 800, 1_000, 1_000],
@@ -93,13 +93,13 @@ test('each retry waits longer, up to the longest, and forget starts over', () =>
   assert.equal(queue.retry('b', { retryAfterMs: 700 }), 700)
 })
 
-test('a retry is spread by chance', () => {
-  const { queue } = given({ random: () => 0 })
+test('retry delays have jitter', () => {
+  const { queue } = setUp({ random: () => 0 })
   assert.equal(queue.retry('a'), 50)
 })
 
-test('new work goes before re-checks, and a re-check may become new work', async () => {
-  const { queue } = given()
+test('new work goes before rechecks, and a recheck can become new work', async () => {
+  const { queue } = setUp()
   queue.add('check-1', { priority: 'recheck' })
   queue.add('check-2', { priority: 'recheck' })
   queue.add('new-1')
@@ -108,8 +108,8 @@ test('new work goes before re-checks, and a re-check may become new work', async
   assert.deepEqual(await drain(queue), ['new-1', 'check-2', 'check-1'])
 })
 
-test('a key that runs keeps the higher of the priorities it was added with', async () => {
-  const { queue } = given()
+test('a running key keeps the highest priority of its additions', async () => {
+  const { queue } = setUp()
   queue.add('a')
   const work = await take(queue)
   queue.add('a')
@@ -119,8 +119,8 @@ test('a key that runs keeps the higher of the priorities it was added with', asy
   assert.deepEqual(await drain(queue), ['a', 'b'])
 })
 
-test('a shutdown sends workers home and takes nothing more', async () => {
-  const { queue, clock } = given()
+test('a shutdown releases waiting workers and rejects new keys', async () => {
+  const { queue, clock } = setUp()
   queue.addAfter('later', 10)
   const waiting = queue.next()
   queue.shutdown()
@@ -141,10 +141,10 @@ const step = fc.oneof(
   fc.record({ do: fc.constant('finish' as const), which: fc.nat(10) }),
 )
 
-test('whatever happens, a key is with one worker at a time and no wake-up is lost', async () => {
+test('under any sequence a key has one worker at a time and no addition is lost', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 4 }), async (steps, workers) => {
-      const { queue, clock } = given()
+      const { queue, clock } = setUp()
       const running = new Map<string, () => void>()
       let turn = 0
       const wokenAt = new Map<string, number>()
@@ -191,17 +191,17 @@ test('whatever happens, a key is with one worker at a time and no wake-up is los
   )
 })
 
-test('neither new work nor re-checks starve', async () => {
+test('neither new work nor rechecks starve', async () => {
   const turnMs = 100
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 5 }), async (checks, backlog) => {
-      const { queue, clock } = given({ ageMs: 1_000 })
+      const { queue, clock } = setUp({ ageMs: 1_000 })
       for (let at = 0; at < checks; at++) queue.add(`check-${at}`, { priority: 'recheck' })
-      let made = 0
+      let created = 0
       const servedAt = new Map<string, number>()
       const turns = 10 + 4 * checks + 4
       for (let turn = 0; turn < turns; turn++) {
-        while (queue.depth() < checks - servedAt.size + backlog) queue.add(`new-${made++}`)
+        while (queue.depth() < checks - servedAt.size + backlog) queue.add(`new-${created++}`)
         const { key, priority, done } = await take(queue)
         if (priority === 'recheck') servedAt.set(key, turn)
         done()

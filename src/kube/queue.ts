@@ -1,8 +1,9 @@
 /**
- * A queue of keys: what is to be looked at, never what happened to it.
+ * A queue of keys to reconcile. It holds keys, never events.
  *
- * A key waits once however often it is added, and is with one worker at a time; added while it runs, it runs again
- * afterwards. New work goes before re-checks; a re-check that has waited long gets every fourth turn, so neither starves.
+ * A key waits once, however often it is added, and only one worker has it at a time. If it is added while it runs, it runs
+ * again afterwards. New work goes before rechecks. A recheck that has waited long gets every fourth turn, so that neither
+ * starves.
  */
 import { type Backoff, backoffMs } from '../runtime/retry.ts'
 import { type Clock, monotonic } from './clock.ts'
@@ -12,25 +13,25 @@ export type Priority = 'new' | 'recheck'
 export interface Work {
   key: string
   priority: Priority
-  /** Milliseconds from the add to now. */
+  /** Milliseconds since it was added. */
   waited: number
-  /** Must be called once, when the work ended in whatever way. */
+  /** Call it when the work has ended, with or without success. */
   done(): void
 }
 
 export interface Queue {
   add(key: string, options?: { priority?: Priority }): void
-  /** Adds the key later. Of two wake-ups of a key the earlier one stays. */
+  /** Adds the key later. If it is scheduled already, the earlier time counts. */
   addAfter(key: string, ms: number, options?: { priority?: Priority }): void
-  /** Adds the key later, each time later than before until `forget`. Returns the delay in ms. */
+  /** Adds the key after a delay that grows until `forget`. Returns the delay in ms. */
   retry(key: string, options?: { priority?: Priority; retryAfterMs?: number }): number
-  /** The key went well: its next `retry` starts from the shortest delay. */
+  /** After a success: the next `retry` starts with the first delay. */
   forget(key: string): void
-  /** The next key that nobody works on; undefined after `shutdown`. */
+  /** The next key that no worker has; undefined after `shutdown`. */
   next(): Promise<Work | undefined>
-  /** Waiting workers get undefined; nothing more is handed out. */
+  /** Waiting workers get undefined, and the queue hands out no more keys. */
   shutdown(): void
-  /** Keys that wait for a worker now. */
+  /** Keys that wait for a worker. */
   depth(): number
   /** Keys that a worker has. */
   active(): number
@@ -41,19 +42,19 @@ export interface QueueOptions {
   random?: () => number
   /** Delays of `retry`. */
   backoff?: Backoff
-  /** A re-check that waited this long gets its share of turns. */
+  /** A recheck that waited this long gets its share of turns. */
   ageMs?: number
 }
 
-/** Of so many turns one goes to a re-check that has aged, while there is new work. */
-const turns = 4
+/** One of this many turns goes to an aged recheck while there is new work. */
+const turnsPerRecheck = 4
 
 export function createQueue(options: QueueOptions = {}): Queue {
   const { clock = monotonic, random = Math.random, ageMs = 5_000 } = options
   const { backoff = { firstMs: 200, maxMs: 300_000 } } = options
   const lanes: Record<Priority, Map<string, number>> = { new: new Map(), recheck: new Map() }
   const running = new Set<string>()
-  const again = new Map<string, Priority>()
+  const readded = new Map<string, Priority>()
   const timers = new Map<string, { at: number; cancel: () => void }>()
   const failures = new Map<string, number>()
   const waiting: ((work: Work | undefined) => void)[] = []
@@ -63,7 +64,7 @@ export function createQueue(options: QueueOptions = {}): Queue {
   function add(key: string, { priority = 'new' }: { priority?: Priority } = {}): void {
     if (closed) return
     if (running.has(key)) {
-      if (again.get(key) !== 'new') again.set(key, priority)
+      if (readded.get(key) !== 'new') readded.set(key, priority)
       return
     }
     if (lanes.new.has(key)) return
@@ -97,7 +98,7 @@ export function createQueue(options: QueueOptions = {}): Queue {
     const [oldest] = lanes.recheck.values()
     if (oldest === undefined) return lanes.new.size ? 'new' : undefined
     if (!lanes.new.size) return 'recheck'
-    return sinceRecheck >= turns - 1 && clock.now() - oldest >= ageMs ? 'recheck' : 'new'
+    return sinceRecheck >= turnsPerRecheck - 1 && clock.now() - oldest >= ageMs ? 'recheck' : 'new'
   }
 
   function take(): Work | undefined {
@@ -114,8 +115,8 @@ export function createQueue(options: QueueOptions = {}): Queue {
 
   function finish(key: string): void {
     running.delete(key)
-    const priority = again.get(key)
-    again.delete(key)
+    const priority = readded.get(key)
+    readded.delete(key)
     if (priority) add(key, { priority })
   }
 
@@ -147,7 +148,7 @@ export function createQueue(options: QueueOptions = {}): Queue {
       for (const { cancel } of timers.values()) cancel()
       timers.clear()
       for (const lane of Object.values(lanes)) lane.clear()
-      again.clear()
+      readded.clear()
       for (const resolve of waiting.splice(0)) resolve(undefined)
     },
     depth: () => lanes.new.size + lanes.recheck.size,

@@ -1,5 +1,5 @@
 /**
- * The built-in kinds that our parts use, by their place in the API.
+ * The built-in kinds of Kubernetes that the components use.
  */
 import type {
   EventObject,

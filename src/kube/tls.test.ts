@@ -1,4 +1,4 @@
-/** Certificates on both sides, against a real TLS server. */
+/** Server and client certificates against a real TLS server. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -70,15 +70,15 @@ async function seenAs(access: Partial<ClusterAccess>): Promise<string> {
   }
 }
 
-test('the CA and the name in the certificate decide', async () => {
+test('the CA and the name in the certificate are verified', async () => {
   assert.equal(await seenAs({ ca, servername: 'kubernetes' }), 'stranger')
 })
 
-test('a client certificate is shown', async () => {
+test('a client certificate is presented', async () => {
   assert.equal(await seenAs({ ca, servername: 'kubernetes', cert, key }), 'known')
 })
 
-test('a client certificate that changes is shown from the next request on', async () => {
+test('a changed client certificate is presented from the next request on', async () => {
   const bare = connectKube({ server: server.url, ca, servername: 'kubernetes', identity: async () => shown })
   let shown: { cert: string; key: string } | undefined
   try {
@@ -90,11 +90,11 @@ test('a client certificate that changes is shown from the next request on', asyn
   }
 })
 
-test('a CA that is unknown is refused, and not worth another try', async () => {
+test('an unknown CA is an error that is not retryable', async () => {
   await assert.rejects(seenAs({ servername: 'kubernetes' }), error => !isRetryable(error))
 })
 
-test('another name than that of the certificate is refused', async () => {
+test('a name that is not in the certificate is an error', async () => {
   await assert.rejects(seenAs({ ca }), /does not match certificate/)
 })
 

@@ -1,7 +1,7 @@
 /**
- * HTTP to one API server: two pools, credentials, time-outs, and another try for reads that are worth it.
+ * HTTP to one API server: connection pools, credentials, timeouts, and retries of reads.
  *
- * Watches have connections of their own, as many as they need: however many are open, a request never queues behind one.
+ * Watches use a separate pool without a limit, so that a request never waits for a watch.
  */
 import { type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { withoutSlash } from '../contract/url.ts'
@@ -11,7 +11,7 @@ import type { Log } from '../telemetry/log.ts'
 import type { ClusterAccess } from './config.ts'
 import { isRetryable, KubeError, kubeErrorFrom, timedOut } from './errors.ts'
 import type { Identity } from './exec.ts'
-import { parseUnmanaged } from './managed-fields.ts'
+import { parseWithoutManagedFields } from './managed-fields.ts'
 
 export interface TransportOptions {
   log: Log
@@ -32,19 +32,19 @@ export interface Request {
   signal?: AbortSignal | undefined
 }
 
-export interface Answer {
+export interface KubeResponse {
   status: number
   headers: Record<string, string | string[] | undefined>
-  /** Parsed when the server says it is JSON, otherwise the text. */
+  /** Parsed if the content type is JSON, otherwise the text. */
   body: unknown
 }
 
 export type Stream = Dispatcher.ResponseData['body']
 
 export interface Transport {
-  /** Throws KubeError for every status of 300 and above. */
-  send(request: Request): Promise<Answer>
-  /** The open body of a long answer. The signal ends it. */
+  /** Throws KubeError for a status of 300 and above. */
+  send(request: Request): Promise<KubeResponse>
+  /** The open body of a streaming response. The signal ends it. */
   stream(request: Request & { signal: AbortSignal }): Promise<Stream>
   close(): Promise<void>
 }
@@ -52,7 +52,7 @@ export interface Transport {
 export function createTransport(access: ClusterAccess, options: TransportOptions): Transport {
   const { origin, pathname } = new URL(access.server)
   const base = withoutSlash(pathname)
-  const secureAs = ({ cert, key }: Partial<Identity>) => ({
+  const tlsFor = ({ cert, key }: Partial<Identity>) => ({
     timeout: Math.min(10_000, options.requestTimeoutMs),
     allowH2: false,
     keepAlive: true,
@@ -63,42 +63,43 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
     ...(key && { key }),
     ...(access.servername && { servername: access.servername }),
   })
-  const pool = (connections: number | null, secure: ReturnType<typeof secureAs>): Dispatcher => {
-    const usual = {
+  const pool = (connections: number | null, tls: ReturnType<typeof tlsFor>): Dispatcher => {
+    const poolOptions = {
       connections,
       pipelining: 1,
-      // A Go server would choose HTTP/2 when it is offered: everything on one connection, watches beside requests.
+      // A Go server chooses HTTP/2 if it is offered, which puts watches and requests on one connection.
       allowH2: false,
       keepAliveTimeout: 30_000,
       headersTimeout: options.requestTimeoutMs,
       bodyTimeout: 0,
     }
     return access.proxy
-      ? new ProxyAgent({ ...usual, uri: access.proxy, requestTls: secure })
-      : new Pool(origin, { ...usual, connect: secure })
+      ? new ProxyAgent({ ...poolOptions, uri: access.proxy, requestTls: tls })
+      : new Pool(origin, { ...poolOptions, connect: tls })
   }
-  const poolsAs = (identity: Partial<Identity>) => {
-    const secure = secureAs(identity)
-    return { identity, requests: pool(32, secure), watches: pool(null, secure) }
+  const poolsFor = (identity: Partial<Identity>) => {
+    const tls = tlsFor(identity)
+    return { identity, requests: pool(32, tls), watches: pool(null, tls) }
   }
-  let pools = poolsAs(access)
+  let pools = poolsFor(access)
 
-  /** With a new certificate everything goes over new connections; what is under way ends on the old ones. */
+  /** A new client certificate needs new connections; running requests end on the old ones. */
   async function poolFor(use: 'requests' | 'watches'): Promise<Dispatcher> {
     const identity = await access.identity?.()
     if (identity && identity.cert !== pools.identity.cert) {
       const { requests, watches } = pools
-      pools = poolsAs(identity)
-      for (const old of [requests, watches]) old.close().catch(error => options.log.debug('closing', { error }))
+      pools = poolsFor(identity)
+      for (const old of [requests, watches])
+        old.close().catch(error => options.log.debug('cannot close connections', { error }))
     }
     return pools[use]
   }
 
   async function dispatch(use: 'requests' | 'watches', request: Request): Promise<Dispatcher.ResponseData> {
-    const from = await poolFor(use)
+    const pool = await poolFor(use)
     const { method, query, body, contentType, accept = 'application/json', signal } = request
     const call = (token: string | undefined) =>
-      from.request({
+      pool.request({
         origin,
         method,
         path: `${base}${request.path}${queryText(query)}`,
@@ -115,23 +116,23 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
     const token = await access.token?.()
     const response = await call(token)
     if (response.statusCode !== 401 || !access.token) return response
-    // The token may have rotated between the reading of it and the server's look at it.
+    // The token may have rotated since it was read.
     const renewed = await access.token(token)
     if (renewed === token) return response
     await response.body.dump()
     return call(renewed)
   }
 
-  async function once(request: Request): Promise<Answer> {
+  async function once(request: Request): Promise<KubeResponse> {
     const { method, path, signal } = request
     const bounded = withDeadline(signal, options.requestTimeoutMs)
     try {
       const response = await dispatch('requests', { ...request, signal: bounded.signal })
-      return await answerOf(response)
+      return await responseFrom(response)
     } catch (error) {
       signal?.throwIfAborted()
       if (error instanceof KubeError) throw error
-      const cause = bounded.expired() ? timedOut(`no answer within ${options.requestTimeoutMs} ms`) : error
+      const cause = bounded.expired() ? timedOut(`no response within ${options.requestTimeoutMs} ms`) : error
       throw explain(`${method} ${origin}${path}`, cause)
     } finally {
       bounded.clear()
@@ -152,19 +153,19 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
     },
 
     async stream(request) {
-      const answered = withDeadline(request.signal, options.requestTimeoutMs)
+      const deadline = withDeadline(request.signal, options.requestTimeoutMs)
       try {
-        // The deadline is for the first byte only: after that, the caller's signal ends the stream.
-        const response = await dispatch('watches', { ...request, signal: answered.signal })
-        if (response.statusCode >= 300) await answerOf(response)
+        // The deadline is for the first byte. After that, only the signal of the caller ends the stream.
+        const response = await dispatch('watches', { ...request, signal: deadline.signal })
+        if (response.statusCode >= 300) await responseFrom(response)
         return response.body
       } catch (error) {
         request.signal.throwIfAborted()
         if (error instanceof KubeError) throw error
-        const cause = answered.expired() ? timedOut(`no answer within ${options.requestTimeoutMs} ms`) : error
-        throw explain(`watching ${origin}${request.path}`, cause)
+        const cause = deadline.expired() ? timedOut(`no response within ${options.requestTimeoutMs} ms`) : error
+        throw explain(`watch ${origin}${request.path}`, cause)
       } finally {
-        answered.stopClock()
+        deadline.stopClock()
       }
     },
 
@@ -174,32 +175,32 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
   }
 }
 
-async function answerOf(response: Dispatcher.ResponseData): Promise<Answer> {
+async function responseFrom(response: Dispatcher.ResponseData): Promise<KubeResponse> {
   const { statusCode: status, headers } = response
   const text = await textOf(response.body)
-  const body = String(headers['content-type']).includes('json') ? parsed(text) : text
-  // A redirect is refused too: the next host would be given our token.
+  const body = String(headers['content-type']).includes('json') ? parse(text) : text
+  // Redirects are errors too: the other host would get our token.
   if (status >= 300) throw kubeErrorFrom(status, body, secondsOf(headers['retry-after']))
   return { status, headers, body }
 }
 
-/** Far above a page of 500 objects, far below what ends the process. */
-const longestAnswer = 256 * 1024 * 1024
+/** Far more than a page of 500 objects, far less than the memory of the process. */
+const maxResponseBytes = 256 * 1024 * 1024
 
 async function textOf(body: Stream): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of body as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > longestAnswer) throw new Error(`the answer is longer than ${longestAnswer} bytes`)
+    if (size > maxResponseBytes) throw new Error(`the response is longer than ${maxResponseBytes} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function parsed(text: string): unknown {
+function parse(text: string): unknown {
   try {
-    return parseUnmanaged(text)
+    return parseWithoutManagedFields(text)
   } catch {
     return text
   }
@@ -211,25 +212,25 @@ function secondsOf(header: string | string[] | undefined): number | undefined {
 }
 
 function queryText(query: Request['query'] = {}): string {
-  const given = Object.entries(query).filter(
+  const entries = Object.entries(query).filter(
     (pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== '',
   )
-  return given.length ? `?${new URLSearchParams(given)}` : ''
+  return entries.length ? `?${new URLSearchParams(entries)}` : ''
 }
 
-/** A signal of our own, so that a caller's long-lived signal collects no listeners. */
+/** A new signal for each request, so that a long-lived signal of the caller collects no listeners. */
 function withDeadline(outer: AbortSignal | undefined, ms: number) {
   const inner = new AbortController()
   let expired = false
-  // Of more than 31 bits a timer makes 1 ms.
+  // setTimeout overflows above 2^31-1 and fires after 1 ms.
   const limit = Math.min(ms, 2 ** 31 - 1)
   const timer = setTimeout(() => {
     expired = true
     inner.abort()
   }, limit)
-  const follow = () => inner.abort(outer?.reason)
-  if (outer?.aborted) follow()
-  else outer?.addEventListener('abort', follow, { once: true })
+  const onAbort = () => inner.abort(outer?.reason)
+  if (outer?.aborted) onAbort()
+  else outer?.addEventListener('abort', onAbort, { once: true })
   const stopClock = () => clearTimeout(timer)
   return {
     signal: inner.signal,
@@ -237,7 +238,7 @@ function withDeadline(outer: AbortSignal | undefined, ms: number) {
     stopClock,
     clear() {
       stopClock()
-      outer?.removeEventListener('abort', follow)
+      outer?.removeEventListener('abort', onAbort)
     },
   }
 }

@@ -1,11 +1,11 @@
 /**
- * The shapes of Kubernetes that our parts read and write: nothing more of each kind than is used here.
+ * Kubernetes objects, with the fields that the components read and write.
  */
 import type { KubeObject, ObjectMeta } from '../contract/object.ts'
 
 export type { KubeObject, ObjectMeta, OwnerReference, Resource } from '../contract/object.ts'
 
-/** One object of one resource. Cluster-wide objects have no namespace. */
+/** Cluster-scoped objects have no namespace. */
 export interface Key {
   namespace?: string
   name: string

@@ -27,25 +27,25 @@ const open = (response: ServerResponse) => response.writeHead(200, { 'content-ty
 const line = (type: string, name: string, resourceVersion: string) =>
   `${JSON.stringify({ type, object: { metadata: { name, resourceVersion } } })}\n`
 
-/** What a watch tells, in words. */
-async function told(kube: KubeClient, signal?: AbortSignal): Promise<string[]> {
-  const words: string[] = []
+/** The events of a watch as text. */
+async function eventTexts(kube: KubeClient, signal?: AbortSignal): Promise<string[]> {
+  const texts: string[] = []
   for await (const event of kube.watch(nodes, { resourceVersion: '5', ...(signal && { signal }) })) {
-    words.push(
+    texts.push(
       event.type === 'BOOKMARK' ? `BOOKMARK ${event.resourceVersion}` : `${event.type} ${event.object.metadata.name}`,
     )
   }
-  return words
+  return texts
 }
 
-test('events come one by one, and the end of the server is no error', async () => {
+test('events arrive one by one, and the end of the watch is not an error', async () => {
   const handler: Handler = (_, response) => {
     open(response).end(
       line('ADDED', 'a', '6') + line('MODIFIED', 'a', '7') + line('BOOKMARK', '', '9') + line('DELETED', 'a', '10'),
     )
   }
   await withWatch(handler, async (kube, server) => {
-    assert.deepEqual(await told(kube), ['ADDED a', 'MODIFIED a', 'BOOKMARK 9', 'DELETED a'])
+    assert.deepEqual(await eventTexts(kube), ['ADDED a', 'MODIFIED a', 'BOOKMARK 9', 'DELETED a'])
     const { path, query } = server.asked[0] ?? assert.fail()
     assert.equal(path, '/api/v1/nodes')
     assert.deepEqual(Object.fromEntries(query), {
@@ -57,7 +57,7 @@ test('events come one by one, and the end of the server is no error', async () =
   })
 })
 
-test('an event without end ends the watch', async () => {
+test('an endless event ends the watch', async () => {
   const handler: Handler = (_, response) => {
     const piece = Buffer.alloc(1024 * 1024, 0x61)
     const more = () => {
@@ -66,10 +66,10 @@ test('an event without end ends the watch', async () => {
     open(response).on('drain', more)
     more()
   }
-  await withWatch(handler, kube => assert.rejects(told(kube), /an event is longer than \d+ characters/))
+  await withWatch(handler, kube => assert.rejects(eventTexts(kube), /a watch event is longer than \d+ characters/))
 })
 
-test('a line and even a character may come in pieces', async () => {
+test('a line and even a character may arrive in chunks', async () => {
   const bytes = Buffer.from(line('ADDED', 'nœud-é-🙂', '6') + line('ADDED', 'b', '7'))
   const handler: Handler = async (_, response) => {
     open(response)
@@ -79,51 +79,51 @@ test('a line and even a character may come in pieces', async () => {
     }
     response.end()
   }
-  await withWatch(handler, async kube => assert.deepEqual(await told(kube), ['ADDED nœud-é-🙂', 'ADDED b']))
+  await withWatch(handler, async kube => assert.deepEqual(await eventTexts(kube), ['ADDED nœud-é-🙂', 'ADDED b']))
 })
 
-test('a large object and many small ones come through', async () => {
+test('a large object and many small ones arrive', async () => {
   const handler: Handler = (_, response) => {
     open(response).write(line('ADDED', 'x'.repeat(1_000_000), '6'))
     response.end(Array.from({ length: 2_000 }, (_, at) => line('ADDED', `n${at}`, `${at}`)).join(''))
   }
-  await withWatch(handler, async kube => assert.equal((await told(kube)).length, 2_001))
+  await withWatch(handler, async kube => assert.equal((await eventTexts(kube)).length, 2_001))
 })
 
-test('an ERROR event of an old place is 410', async () => {
+test('an ERROR event for an expired resourceVersion is 410', async () => {
   const object = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version: 5 (100)' }
   const handler: Handler = (_, response) => void open(response).end(JSON.stringify({ type: 'ERROR', object }))
   await withWatch(handler, async kube =>
-    assert.rejects(told(kube), error => isGone(error) && /too old/.test(String(error))),
+    assert.rejects(eventTexts(kube), error => isGone(error) && /too old/.test(String(error))),
   )
 })
 
-test('a refusal before the first event is told by its status', async () => {
+test('an error before the first event has its status', async () => {
   await withWatch(
     (_, response) => refuse(response, 410, 'Expired'),
-    async kube => assert.rejects(told(kube), isGone),
+    async kube => assert.rejects(eventTexts(kube), isGone),
   )
 })
 
-test('a connection that is reset is an error worth another try', async () => {
+test('a connection reset is retryable', async () => {
   const handler: Handler = ({ socket }, response) => {
     open(response).write(line('ADDED', 'a', '6'), () => socket.resetAndDestroy())
   }
-  await withWatch(handler, async kube => assert.rejects(told(kube), isRetryable))
+  await withWatch(handler, async kube => assert.rejects(eventTexts(kube), isRetryable))
 })
 
-test('a server that dies within a line is an error worth another try', async () => {
+test('a watch that ends in the middle of a line is retryable', async () => {
   const handler: Handler = (_, response) => void open(response).end('{"type":"ADDED","obj')
-  await withWatch(handler, async kube => assert.rejects(told(kube), isRetryable))
+  await withWatch(handler, async kube => assert.rejects(eventTexts(kube), isRetryable))
 })
 
-test('a connection whose other end vanished is given up after the deadline', async () => {
+test('a connection whose peer vanished ends at the deadline', async () => {
   const handler: Handler = (_, response) => open(response).flushHeaders()
   await withWatch(
     handler,
     async kube => {
-      await assert.rejects(told(kube), (error: Error) => {
-        assert.match(error.message, /the server did not end the watch after 0\.1 s/)
+      await assert.rejects(eventTexts(kube), (error: Error) => {
+        assert.match(error.message, /the server did not end it after 0\.1 s/)
         return isRetryable(error)
       })
     },
@@ -131,20 +131,20 @@ test('a connection whose other end vanished is given up after the deadline', asy
   )
 })
 
-test('a caller may end a watch, before and after it has begun', async () => {
+test('a caller can abort a watch before and after it has begun', async () => {
   const handler: Handler = (_, response) => open(response).flushHeaders()
   await withWatch(handler, async (kube, server) => {
     const stop = new AbortController()
-    const watching = told(kube, stop.signal)
+    const watching = eventTexts(kube, stop.signal)
     await eventually(() => assert.equal(server.asked.length, 1))
     stop.abort()
     assert.deepEqual(await watching, [])
-    assert.deepEqual(await told(kube, stop.signal), [])
+    assert.deepEqual(await eventTexts(kube, stop.signal), [])
     assert.equal(server.asked.length, 1)
   })
 })
 
-test('a reader that leaves closes the connection', async () => {
+test('leaving the loop closes the connection', async () => {
   let closed = false
   const handler: Handler = ({ socket }, response) => {
     socket.on('close', () => {
@@ -161,9 +161,9 @@ test('a reader that leaves closes the connection', async () => {
   })
 })
 
-test('a watch of a server that is busy tells how long to wait', async () => {
+test('the error of a watch has the Retry-After of the server', async () => {
   await withWatch(
     (_, response) => json(response, 429, { kind: 'Status', code: 429 }, { 'retry-after': '2' }),
-    async kube => assert.rejects(told(kube), { status: 429, retryAfter: 2 }),
+    async kube => assert.rejects(eventTexts(kube), { status: 429, retryAfter: 2 }),
   )
 })

@@ -1,24 +1,24 @@
 /**
- * One watch: the stream of a long answer, cut into lines and read as events.
+ * One watch: a response stream, split into lines and parsed as events.
  *
- * A connection whose other end vanished without a word stays open for ever, so a watch has a deadline of its own, a
- * little after the server's; TCP keep-alive (transport.ts) mostly notices earlier.
+ * A connection whose peer vanished stays open forever, so a watch has its own deadline, shortly after that of the server.
+ * TCP keep-alive (transport.ts) mostly detects it earlier.
  */
 import { explain } from '../runtime/errors.ts'
 import { isStatus, kubeErrorFrom, timedOut } from './errors.ts'
-import { parseUnmanaged } from './managed-fields.ts'
-import { tidied } from './paths.ts'
+import { parseWithoutManagedFields } from './managed-fields.ts'
+import { normalized } from './paths.ts'
 import type { Stream, Transport } from './transport.ts'
 import type { KubeObject, Resource, WatchEvent } from './types.ts'
 
 export interface WatchTimes {
-  /** How long the server is asked to keep one watch: spread, so that watches do not all end together. */
+  /** The timeoutSeconds of a watch: random, so that watches do not all end together. */
   seconds(): number
-  /** How much longer we wait for the server to end it. */
+  /** How much longer to wait for the server to end it. */
   graceMs: number
 }
 
-export const usualTimes: WatchTimes = { seconds: () => 290 + Math.floor(Math.random() * 291), graceMs: 30_000 }
+export const defaultWatchTimes: WatchTimes = { seconds: () => 290 + Math.floor(Math.random() * 291), graceMs: 30_000 }
 
 export async function* watchStream<T extends KubeObject>(
   transport: Transport,
@@ -29,14 +29,14 @@ export async function* watchStream<T extends KubeObject>(
   const { path, query, signal } = request
   if (signal?.aborted) return
   const seconds = times.seconds()
-  const ending = new AbortController()
-  const stop = () => ending.abort(signal?.reason)
+  const abort = new AbortController()
+  const stop = () => abort.abort(signal?.reason)
   signal?.addEventListener('abort', stop, { once: true })
-  let silent = false
+  let expired = false
   const deadline = setTimeout(
     () => {
-      silent = true
-      ending.abort()
+      expired = true
+      abort.abort()
     },
     seconds * 1_000 + times.graceMs,
   )
@@ -46,12 +46,12 @@ export async function* watchStream<T extends KubeObject>(
       method: 'GET',
       path,
       query: { ...query, watch: 'true', allowWatchBookmarks: 'true', timeoutSeconds: String(seconds) },
-      signal: ending.signal,
+      signal: abort.signal,
     })
     for await (const line of linesOf(stream)) yield eventFrom(resource, line)
   } catch (error) {
     if (signal?.aborted) return
-    if (silent) throw timedOut(`watching ${resource.plural}: the server did not end the watch after ${seconds} s`)
+    if (expired) throw timedOut(`watch of ${resource.plural}: the server did not end it after ${seconds} s`)
     throw error
   } finally {
     clearTimeout(deadline)
@@ -59,39 +59,40 @@ export async function* watchStream<T extends KubeObject>(
   }
 }
 
-/** Ten times what etcd takes for an object. */
-const longestEvent = 16 * 1024 * 1024
+/** Ten times the maximum size of an object in etcd. */
+const maxEventLength = 16 * 1024 * 1024
 
 async function* linesOf(stream: Stream): AsyncGenerator<string> {
-  // The stream's own decoder keeps the bytes of a character together that came in two pieces.
+  // The decoder of the stream joins the bytes of a character that arrive in two chunks.
   stream.setEncoding('utf8')
   let rest = ''
   try {
-    for await (const piece of stream as AsyncIterable<string>) {
-      const lines = (rest + piece).split('\n')
+    for await (const chunk of stream as AsyncIterable<string>) {
+      const lines = (rest + chunk).split('\n')
       rest = lines.pop() ?? ''
-      if (rest.length > longestEvent) throw new Error(`an event is longer than ${longestEvent} characters`)
+      if (rest.length > maxEventLength) throw new Error(`a watch event is longer than ${maxEventLength} characters`)
       for (const line of lines) if (line.trim()) yield line
     }
   } catch (error) {
-    throw explain('the connection of a watch broke', error)
+    throw explain('watch connection lost', error)
   }
   if (rest.trim()) yield rest
 }
 
 function eventFrom<T extends KubeObject>(resource: Resource<T>, line: string): WatchEvent<T> {
   const { type, object } = parse<T>(line)
-  if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') return { type, object: tidied(resource, object) }
+  if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED')
+    return { type, object: normalized(resource, object) }
   if (type === 'BOOKMARK') return { type, resourceVersion: object.metadata.resourceVersion ?? '' }
   if (type === 'ERROR' && isStatus(object)) throw kubeErrorFrom(object.code ?? 500, object)
-  throw kubeErrorFrom(500, `a watch of ${resource.plural} sent an event of type ${type}`)
+  throw kubeErrorFrom(500, `watch of ${resource.plural}: unknown event type ${type}`)
 }
 
 function parse<T>(line: string): { type: string; object: T } {
   try {
-    return parseUnmanaged(line) as { type: string; object: T }
+    return parseWithoutManagedFields(line) as { type: string; object: T }
   } catch (error) {
-    // The server died in the middle of a line.
-    throw Object.assign(new Error('a watch ended within an event', { cause: error }), { code: 'ECONNRESET' })
+    // The server stopped in the middle of a line.
+    throw Object.assign(new Error('watch ended in the middle of an event', { cause: error }), { code: 'ECONNRESET' })
   }
 }

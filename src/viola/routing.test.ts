@@ -90,7 +90,7 @@ test('what is ignored is said', () => {
 const broken: Record<string, [file: string, error: RegExp]> = {
   'no YAML': ['a: [', /^is not valid YAML$/],
   'a wrong type': ['targets: { a: 1 }', /^targets: /],
-  'a server that is no address': [
+  'a server that is not a URL': [
     'targets: [{ providerId: a, kubeApiServer: somewhere }]',
     /^targets\[0\]\.kubeApiServer: /,
   ],

@@ -230,7 +230,7 @@ test('a cluster that is away, or silent, is a 504 and delays no other', async ()
         told.map(({ name, up }: { name: string; up: boolean }) => `${name} ${up}`),
         ['away false', 'silent false', 'alive true'],
       )
-      assert.match(warnings.join('\n'), /target away: .*ECONNREFUSED[\s\S]*target silent: .*no answer within 400 ms/)
+      assert.match(warnings.join('\n'), /target away: .*ECONNREFUSED[\s\S]*target silent: .*no response within 400 ms/)
       const metrics = (await viola.ask('GET', '/metrics')).body
       assert.match(metrics, /viola_target_up\{target="away"\} 0[\s\S]*viola_target_up\{target="alive"\} 1/)
     })

@@ -89,7 +89,7 @@ test('a complaint that comes twice while nothing is broken is told, with how oft
 })
 
 test('one complaint of each kind is no repetition', () => {
-  assert.equal(judgeAll([said(500), said(501, 'the watch broke')]).met, true)
+  assert.equal(judgeAll([said(500), said(501, 'watch failed')]).met, true)
 })
 
 test('of a log only warnings and errors are complaints, by their constant message and reason', () => {

@@ -1,4 +1,4 @@
-/** The alerts of the chart, read by the real promtool: they are rules, they fire when they should, and their links lead somewhere. */
+/** The alerts of the chart with the real promtool: valid rules, firing at the right time, with runbook links that exist. */
 import assert from 'node:assert/strict'
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ let dir: string
 let promtool: Promtool
 const alerts = parse(await readFile(alertsFile, 'utf8')) as Alerts
 const rules = alerts.groups.flatMap(group => group.rules)
-const tried = parse(await readFile(cases, 'utf8')) as Cases
+const ruleTests = parse(await readFile(cases, 'utf8')) as Cases
 
 before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-alerts-'))
@@ -32,51 +32,51 @@ before(async () => {
 })
 after(() => rm(dir, { recursive: true, force: true }))
 
-async function play(content: Cases): Promise<{ code: number; said: string }> {
+async function runRuleTests(content: Cases): Promise<{ code: number; output: string }> {
   const file = join(dir, 'cases.yaml')
   await writeFile(file, stringify({ ...content, rule_files: ['rules.yaml'] }))
   const { code, stdout, stderr } = await promtool('test', 'rules', file)
-  return { code, said: stdout + stderr }
+  return { code, output: stdout + stderr }
 }
 
-test('Prometheus takes the rules', async () => {
+test('Prometheus accepts the rules', async () => {
   const { code, stdout, stderr } = await promtool('check', 'rules', join(dir, 'rules.yaml'))
   assert.equal(code, 0, stdout + stderr)
   assert.match(stdout, new RegExp(`${rules.length} rules found`))
 })
 
-test('each alert fires when it should, in these words, and not before', async () => {
-  const { code, said } = await play(tried)
-  assert.equal(code, 0, said)
+test('each alert fires at the right time, with the expected text', async () => {
+  const { code, output } = await runRuleTests(ruleTests)
+  assert.equal(code, 0, output)
 })
 
-test('every alert is tried both ways', () => {
-  const all = tried.tests.flatMap(({ alert_rule_test }) => alert_rule_test)
+test('every alert has a test that fires and one that does not', () => {
+  const all = ruleTests.tests.flatMap(({ alert_rule_test }) => alert_rule_test)
   for (const { alert } of rules) {
     const own = all.filter(({ alertname }) => alertname === alert)
     assert.ok(
       own.some(({ exp_alerts }) => exp_alerts?.length),
-      `${alert} is never seen firing`,
+      `no test in which ${alert} fires`,
     )
     assert.ok(
       own.some(({ exp_alerts }) => !exp_alerts?.length),
-      `${alert} is never seen silent`,
+      `no test in which ${alert} does not fire`,
     )
   }
 })
 
-test('an alert that is silent when it should fire would be found', async () => {
-  const [first] = tried.tests
+test('the check finds an alert that does not fire', async () => {
+  const [first] = ruleTests.tests
   assert.ok(first)
-  const wrong = first.alert_rule_test.map(one => ({ ...one, alertname: 'MultiNicRolloutStopped' }))
-  assert.notEqual((await play({ tests: [{ ...first, alert_rule_test: wrong }] })).code, 0)
+  const wrong = first.alert_rule_test.map(expectation => ({ ...expectation, alertname: 'MultiNicRolloutStopped' }))
+  assert.notEqual((await runRuleTests({ tests: [{ ...first, alert_rule_test: wrong }] })).code, 0)
 })
 
 for (const page of ['docs/guides/troubleshooting.md', 'docs/guides/troubleshooting.ko.md'])
-  test(`every alert leads to a chapter of ${page}`, async () => {
-    const chapters = [...(await readFile(join(root, page), 'utf8')).matchAll(/^## (.*)$/gm)].map(([, title = '']) =>
+  test(`every alert links to a section of ${page}`, async () => {
+    const sections = [...(await readFile(join(root, page), 'utf8')).matchAll(/^## (.*)$/gm)].map(([, title = '']) =>
       title.toLowerCase().replaceAll(' ', '-'),
     )
     for (const { annotations } of rules)
-      assert.ok(chapters.includes(annotations.runbook_url.split('#')[1] ?? ''), annotations.runbook_url)
+      assert.ok(sections.includes(annotations.runbook_url.split('#')[1] ?? ''), annotations.runbook_url)
   })

@@ -1,7 +1,7 @@
 /**
- * The chart, the kustomizations and the make targets for people, on a real kube-apiserver.
+ * The chart, the kustomizations and the make targets for users, on a real kube-apiserver.
  *
- * UPDATE=1 writes the golden files anew.
+ * UPDATE=1 rewrites the golden files.
  */
 import assert from 'node:assert/strict'
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -39,12 +39,12 @@ function kubectl(...args: string[]): Promise<Ran> {
   return cluster.exec('kubectl', args)
 }
 
-/** With what the kubeconfig of the cluster says. */
+/** Runs make with the kubeconfig of the cluster. */
 function make(...args: string[]): Promise<Ran> {
   return cluster.exec('make', ['--silent', '--directory', root, ...args], { check: false })
 }
 
-function rendered(values: string | undefined, ...args: string[]): Promise<Ran> {
+function render(values: string | undefined, ...args: string[]): Promise<Ran> {
   const from = values === undefined ? [] : ['--values', join(chart, values)]
   const api = ['policy/v1', 'monitoring.coreos.com/v1'].flatMap(version => ['--api-versions', version])
   return helm([
@@ -62,7 +62,10 @@ function rendered(values: string | undefined, ...args: string[]): Promise<Ran> {
 }
 
 const files = (await readdir(chart)).filter(name => /^values-.*\.yaml$/.test(name))
-const everything = ['controller', 'operator', 'viola', 'inventory'].flatMap(part => ['--set', `${part}.enabled=true`])
+const allEnabled = ['controller', 'operator', 'viola', 'inventory'].flatMap(component => [
+  '--set',
+  `${component}.enabled=true`,
+])
 const cases: [name: string, values: string | undefined, args: string[]][] = [
   ['default', undefined, []],
   ...files.map((file): [string, string, string[]] => [file.replace(/^values-|\.yaml$/g, ''), file, []]),
@@ -70,18 +73,18 @@ const cases: [name: string, values: string | undefined, args: string[]][] = [
     'token-review',
     undefined,
     [
-      ...everything,
+      ...allEnabled,
       ...['viola.settings.VIOLA_TOKEN_REVIEW=true', 'inventory.settings.INVENTORY_TOKEN_REVIEW=true'].flatMap(value => [
         '--set',
         value,
       ]),
     ],
   ],
-  ['everything', undefined, [...everything, '--set', 'namespace.manage=true', '--set', 'networkPolicy.enabled=true']],
+  ['everything', undefined, [...allEnabled, '--set', 'namespace.manage=true', '--set', 'networkPolicy.enabled=true']],
 ]
 
 for (const [name, values, args] of cases) {
-  test(`${name}: helm lint has nothing to say, and what is rendered is what it was`, async () => {
+  test(`${name}: helm lint passes, and the output equals the golden file`, async () => {
     const linted = await helm([
       'lint',
       '--strict',
@@ -90,15 +93,15 @@ for (const [name, values, args] of cases) {
       ...args,
     ])
     assert.equal(linted.code, 0, linted.stdout + linted.stderr)
-    const { code, stdout, stderr } = await rendered(values, '--set', 'crds.install=false', ...args)
+    const { code, stdout, stderr } = await render(values, '--set', 'crds.install=false', ...args)
     assert.equal(code, 0, stderr)
     const file = join(golden, `${name}.yaml`)
     if (environment()['UPDATE']) await writeFile(file, stdout)
-    assert.equal(stdout, await readFile(file, 'utf8'), 'UPDATE=1 make e2e ONLY=chart writes it anew')
+    assert.equal(stdout, await readFile(file, 'utf8'), 'UPDATE=1 make e2e ONLY=chart rewrites the file')
   })
 
-  test(`${name}: a real API server takes every object`, async () => {
-    const { stdout } = await rendered(values, ...args)
+  test(`${name}: a real API server accepts every object`, async () => {
+    const { stdout } = await render(values, ...args)
     const objects = parseAllDocuments(stdout).filter(document => document.contents !== null)
     assert.ok(objects.length > 5)
     const applied = await cluster.exec('kubectl', ['apply', '--server-side', '--dry-run=server', '--filename', '-'], {
@@ -110,7 +113,7 @@ for (const [name, values, args] of cases) {
 }
 
 const examples = join(root, 'docs/examples')
-/** Those for helm; the file that each is given after. */
+/** Examples for helm, each with the values file that it extends. */
 const exampleValues = {
   'proxy.yaml': 'mgmt',
   'private-ca.yaml': 'mgmt',
@@ -118,22 +121,22 @@ const exampleValues = {
   'air-gapped.yaml': 'production',
 }
 for (const [example, type] of Object.entries(exampleValues))
-  test(`the example ${example} is taken by helm and by a real API server`, async () => {
-    const { code, stdout, stderr } = await rendered(`values-${type}.yaml`, '--values', join(examples, example))
+  test(`helm and a real API server accept the example ${example}`, async () => {
+    const { code, stdout, stderr } = await render(`values-${type}.yaml`, '--values', join(examples, example))
     assert.equal(code, 0, stderr)
     await cluster.exec('kubectl', ['apply', '--server-side', '--dry-run=server', '--filename', '-'], { input: stdout })
   })
 
-test('every example for helm is among them', async () => {
+test('every example for helm is tested', async () => {
   const others = ['pods-ipvlan.yaml', 'pods-macvlan.yaml', 'routing-proxy.yaml']
   const files = (await readdir(examples)).filter(name => name.endsWith('.yaml'))
   assert.deepEqual(files.sort(), [...Object.keys(exampleValues), ...others].sort())
 })
 
-const mistakes: Record<string, [args: string[], words: RegExp]> = {
-  'a name that does not exist': [['--set', 'controller.replica=2'], /controller.*replica/s],
-  'a setting that does not exist': [['--set', 'controller.settings.MAX_UNAVAILABEL=1'], /MAX_UNAVAILABEL/],
-  'a replica count that is no number': [['--set', 'controller.replicas=two'], /replicas/],
+const mistakes: Record<string, [args: string[], message: RegExp]> = {
+  'an unknown value': [['--set', 'controller.replica=2'], /controller.*replica/s],
+  'an unknown setting': [['--set', 'controller.settings.MAX_UNAVAILABEL=1'], /MAX_UNAVAILABEL/],
+  'a replica count that is not a number': [['--set', 'controller.replicas=two'], /replicas/],
   'two operators with the embedded inventory': [
     ['--set', 'operator.enabled=true', '--set', 'operator.replicas=2'],
     /operator\.replicas.*inventory\.enabled/s,
@@ -143,14 +146,14 @@ const mistakes: Record<string, [args: string[], words: RegExp]> = {
     /inventory\.replicas.*inventory\.databaseSecret/s,
   ],
 }
-for (const [name, [args, words]] of Object.entries(mistakes))
-  test(`${name} is refused, and named`, async () => {
-    const { code, stderr } = await rendered(undefined, ...args)
+for (const [name, [args, message]] of Object.entries(mistakes))
+  test(`helm refuses ${name} and names it`, async () => {
+    const { code, stderr } = await render(undefined, ...args)
     assert.notEqual(code, 0)
-    assert.match(stderr, words)
+    assert.match(stderr, message)
   })
 
-/** The chart of a version whose definition of OpenstackConfigs had no columns. */
+/** A chart of an older version, whose CRD of OpenstackConfigs had no printer columns. */
 async function olderChart(): Promise<string> {
   const older = join(home, 'older')
   await cp(chart, older, { recursive: true })
@@ -165,10 +168,10 @@ async function columns(): Promise<string> {
   return (await kubectl('get', 'crd', 'openstackconfigs.multinic.example.com', '--output', path)).stdout
 }
 
-test('helm installs, upgrades with the definitions and uninstalls; definitions and objects stay', async () => {
+test('helm installs, upgrades including the CRDs, and uninstalls; CRDs and objects stay', async () => {
   const install = async (from: string, ...more: string[]) => {
-    const words = ['upgrade', '--install', 'multinic-agent', from, '--namespace', namespace, ...more]
-    const { code, stderr } = await helm(words, cluster.kubeconfig)
+    const args = ['upgrade', '--install', 'multinic-agent', from, '--namespace', namespace, ...more]
+    const { code, stderr } = await helm(args, cluster.kubeconfig)
     assert.equal(code, 0, stderr)
   }
   await install(await olderChart())
@@ -184,24 +187,24 @@ test('helm installs, upgrades with the definitions and uninstalls; definitions a
   assert.doesNotMatch(left.stdout, /multinic/)
 })
 
-test('the doctor finds the rights of every part that the chart installed, and the one that is taken away', async () => {
-  const install = ['install', 'multinic-agent', chart, '--namespace', namespace, ...everything]
+test('the doctor checks the permissions of every installed component and reports a missing one', async () => {
+  const install = ['install', 'multinic-agent', chart, '--namespace', namespace, ...allEnabled]
   const { code, stderr } = await helm(install, cluster.kubeconfig)
   assert.equal(code, 0, stderr)
-  // No Pod runs here: that is told too, so it ends with 1.
-  const asked = () => cluster.exec(join(root, 'bin/multinic'), ['doctor'], { check: false })
-  const healthy = (await asked()).stdout
+  // The doctor also reports that no Pod runs, so its exit code is 1.
+  const runDoctor = () => cluster.exec(join(root, 'bin/multinic'), ['doctor'], { check: false })
+  const healthy = (await runDoctor()).stdout
   for (const account of ['multinic-agent', 'multinic-operator', 'viola-api'])
     assert.match(healthy, new RegExp(`● ${account} has its rights`))
   await kubectl('delete', 'clusterrolebinding', `${namespace}-multinic-agent-controller`)
-  const { stdout } = await asked()
+  const { stdout } = await runDoctor()
   assert.match(stdout, /✗ multinic-agent may not list nodes \(cluster\), watch nodes \(cluster\)/)
   assert.match(stdout, /● multinic-operator has its rights/)
   const removed = await helm(['uninstall', 'multinic-agent', '--namespace', namespace], cluster.kubeconfig)
   assert.equal(removed.code, 0, removed.stderr)
 })
 
-test('make install, deploy and undeploy do what they say, and undeploy leaves objects alone', async () => {
+test('make install and deploy install the operator, and undeploy removes it but not the objects', async () => {
   for (const target of [['install'], ['deploy', 'IMG=registry.example/multinic-operator:1.2.3']]) {
     const { code, stderr } = await make(...target)
     assert.equal(code, 0, stderr)
@@ -219,8 +222,8 @@ test('make install, deploy and undeploy do what they say, and undeploy leaves ob
   assert.equal(stdout, '')
 })
 
-/** It waits for an object whose part is gone. */
-async function endingNamespace(patch: string): Promise<void> {
+/** A namespace whose deletion waits for an object with a finalizer. */
+async function createTerminatingNamespace(patch: string): Promise<void> {
   const sample = await readFile(join(root, 'config/samples/openstackconfig.yaml'), 'utf8')
   const input = sample.replace(`namespace: ${namespace}`, 'namespace: ending')
   await kubectl('create', 'namespace', 'ending')
@@ -230,7 +233,7 @@ async function endingNamespace(patch: string): Promise<void> {
   await kubectl('delete', 'namespace', 'ending', '--wait=false')
 }
 
-test('make uninstall refuses while objects exist; forced, it ends although a part that still runs puts its finalizer back', async () => {
+test('make uninstall refuses while objects exist; FORCE=1 succeeds although a running component adds its finalizer again', async () => {
   const patch = '{"metadata":{"finalizers":["multinic.example.com/hold"]}}'
   const object = ['openstackconfig', 'openstackconfig-sample', '--namespace', namespace]
   const hold = ['patch', ...object, '--type', 'merge', '--patch', patch]
@@ -239,21 +242,21 @@ test('make uninstall refuses while objects exist; forced, it ends although a par
   assert.notEqual(refused.code, 0)
   assert.match(refused.stderr, /1 objects exist.*openstackconfig-sample.*FORCE=1/s)
   await kubectl('get', ...object)
-  await endingNamespace(patch)
+  await createTerminatingNamespace(patch)
   let ended = false
-  const part = (async () => {
+  const runningComponent = (async () => {
     while (!ended) await cluster.exec('kubectl', hold, { check: false })
   })()
   const forced = await make('uninstall', 'FORCE=1').finally(() => {
     ended = true
   })
-  await part
+  await runningComponent
   assert.equal(forced.code, 0, forced.stderr)
   const { stdout } = await kubectl('get', 'customresourcedefinitions', '--output', 'name')
   assert.doesNotMatch(stdout, /multinic/)
 })
 
-test('over definitions that make install brought, helm installs the rest, says so and leaves them alone', async () => {
+test('if make install created the CRDs, helm installs the rest, reports it and does not change the CRDs', async () => {
   assert.equal((await make('install')).code, 0)
   const { code, stdout, stderr } = await helm(
     ['install', 'multinic-agent', chart, '--namespace', namespace],

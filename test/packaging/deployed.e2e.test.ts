@@ -1,9 +1,9 @@
 /**
- * The chart, installed as a person would: all parts from our images, as Pods on a real kubelet with their own ServiceAccounts,
- * and one port walks through all of them.
+ * The installed chart: all components from our images, as Pods on a real kubelet with their own ServiceAccounts. One port
+ * passes through all of them.
  *
- * The rig has no CNI plugin, kube-proxy, DNS or scheduler: the parts are on the network of the host, find each other there,
- * and the test binds their Pods to the node. The cloud is the sandbox's.
+ * The rig has no CNI plugin, kube-proxy, DNS or scheduler: the components use the host network, and the test binds their Pods
+ * to the node. The cloud is that of the sandbox.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -38,7 +38,7 @@ import { eventually } from '../support/eventually.ts'
 const root = join(import.meta.dirname, '../..')
 const chart = join(root, 'deployments/helm')
 const within = 180_000
-const parts = ['controller', 'operator', 'viola'] as const
+const components = ['controller', 'operator', 'viola'] as const
 const inventoryPort = 18081
 
 let home: string
@@ -46,7 +46,7 @@ let helm: Helm
 let cp: ControlPlane
 let node: RigNode
 let kube: KubeClient
-let world: CloudState
+let cloudState: CloudState
 let cloud: Cloud
 let port: Port
 let vm: string
@@ -57,12 +57,12 @@ before(async () => {
   helm = await openHelm(home)
   cp = await startControlPlane()
   kube = connectKube(await loadKubeconfig(cp.kubeconfig))
-  world = createCloudState()
-  cloud = await startCloud(world, silent, new URL(cp.server).hostname)
-  const server = addServer(world, 'w1')
+  cloudState = createCloudState()
+  cloud = await startCloud(cloudState, silent, new URL(cp.server).hostname)
+  const server = addServer(cloudState, 'w1')
   vm = server.id
-  const subnet = addSubnet(world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 1450 })
-  port = addPort(world, { server, subnet, address: '10.10.0.10' })
+  const subnet = addSubnet(cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 1450 })
+  port = addPort(cloudState, { server, subnet, address: '10.10.0.10' })
   const images = join(home, 'images')
   await writeImages({ out: images, architecture: thisArchitecture(), tags: ['deployed'], compress: false })
   node = await startNode(cp, { name: 'w1', uuid: vm, macs: [port.macAddress] })
@@ -78,35 +78,33 @@ after(async () => {
   await rm(home, { recursive: true, force: true })
 })
 
-/** The scheduler's work, for a cluster of one node. */
+/** Binds all Pods to the only node, in place of a scheduler. */
 async function bindPods(): Promise<void> {
   while (!scheduling.signal.aborted) {
     const { items } = await kube.list(pods, { namespace }).catch(() => ({ items: [] }))
     for (const { metadata } of items.filter(pod => pod.spec?.nodeName === undefined)) {
       const target = { apiVersion: 'v1', kind: 'Node', name: 'w1' }
       const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: metadata.name }, target }
-      const place = `/api/v1/namespaces/${namespace}/pods/${metadata.name}/binding`
-      await kube.raw('POST', place, binding).catch(() => undefined)
+      const path = `/api/v1/namespaces/${namespace}/pods/${metadata.name}/binding`
+      await kube.raw('POST', path, binding).catch(() => undefined)
     }
     await new Promise(resolve => setTimeout(resolve, 200))
   }
 }
 
-/** Waits until it is true, or tells what the cluster knows of our Pods. */
+/** Waits for an assertion; if it fails, adds the description and logs of our Pods to the error. */
 async function soon(check: () => Promise<void>): Promise<void> {
   try {
     await eventually(check, { within, every: 250 })
   } catch (error) {
-    const told = await cp.exec('kubectl', ['describe', 'pods', '--namespace', namespace], { check: false })
-    const logs = parts.map(part => [
-      'logs',
-      '--namespace',
-      namespace,
-      '--selector',
-      `app.kubernetes.io/component=${part}`,
-    ])
-    const said = await Promise.all(logs.map(args => cp.exec('kubectl', [...args, '--tail=30'], { check: false })))
-    throw new Error(`${error}\n${told.stdout}\n${said.map(({ stdout }) => stdout).join('\n')}`)
+    const described = await cp.exec('kubectl', ['describe', 'pods', '--namespace', namespace], { check: false })
+    const logs = await Promise.all(
+      components.map(component => {
+        const selector = ['--selector', `app.kubernetes.io/component=${component}`]
+        return cp.exec('kubectl', ['logs', '--namespace', namespace, ...selector, '--tail=30'], { check: false })
+      }),
+    )
+    throw new Error(`${error}\n${described.stdout}\n${logs.map(({ stdout }) => stdout).join('\n')}`)
   }
 }
 
@@ -118,14 +116,14 @@ async function inventory(path: string): Promise<unknown> {
   return body.json()
 }
 
-test('helm installs all parts, and they become ready', async () => {
+test('helm installs all components, and they become ready', async () => {
   const ports = { controller: 8082, operator: 8081, viola: 8083 }
-  const values = parts.flatMap(part => [
-    `${part}.enabled=true`,
-    `${part}.hostNetwork=true`,
-    `${part}.port=${ports[part]}`,
-    `${part}.image.tag=deployed`,
-    `${part}.image.pullPolicy=Never`,
+  const values = components.flatMap(component => [
+    `${component}.enabled=true`,
+    `${component}.hostNetwork=true`,
+    `${component}.port=${ports[component]}`,
+    `${component}.image.tag=deployed`,
+    `${component}.image.pullPolicy=Never`,
   ])
   const settings = [
     'agent.image.tag=deployed',
@@ -141,20 +139,20 @@ test('helm installs all parts, and they become ready', async () => {
   assert.equal(code, 0, stderr)
   await soon(async () => {
     const { stdout } = await cp.exec('kubectl', ['get', 'deployments', '--namespace', namespace, '--no-headers'])
-    assert.equal(stdout.match(/ 1\/1 /g)?.length, parts.length, stdout)
+    assert.equal(stdout.match(/ 1\/1 /g)?.length, components.length, stdout)
   })
 })
 
-test('a port that is attached becomes a NIC, and every part says so', async () => {
-  await installEncryptKey(kube, world)
-  const config = openstackConfigFor(world, {
+test('an attached port becomes a NIC, and every component reports it', async () => {
+  await installEncryptKey(kube, cloudState)
+  const config = openstackConfigFor(cloudState, {
     name: 'main',
     vmNames: [vm],
-    subnetIDs: [...world.subnets.keys()],
+    subnetIDs: [...cloudState.subnets.keys()],
     clusterId: 'here',
   })
   await kube.create(openstackConfigs, config)
-  setPortStatus(world, port.id, 'ACTIVE')
+  setPortStatus(cloudState, port.id, 'ACTIVE')
   await soon(async () => {
     const found = await kube.get(nodeConfigs, { namespace, name: 'w1' })
     assert.equal(found?.status?.state, 'Configured', JSON.stringify(found?.status))
@@ -172,8 +170,8 @@ test('a port that is attached becomes a NIC, and every part says so', async () =
   })
 })
 
-test('the doctor asks every part through the API server', async () => {
-  // A part whose probe came late on a busy machine is not ready for a moment, and the doctor is right to say so.
+test('the doctor queries every component through the API server', async () => {
+  // On a busy machine a late probe makes a component not ready for a moment, and the doctor reports it.
   await soon(async () => {
     const { code, stdout, stderr } = await cp.exec(join(root, 'bin/multinic'), ['doctor'], { check: false })
     assert.equal(code, 0, stdout + stderr)
@@ -184,7 +182,7 @@ test('the doctor asks every part through the API server', async () => {
   })
 })
 
-test('helm uninstall takes the parts away, and leaves the objects and the NIC', async () => {
+test('helm uninstall removes the components, but not the objects and the NIC', async () => {
   const { code, stderr } = await helm(
     ['uninstall', 'multinic-agent', '--namespace', namespace, '--wait'],
     cp.kubeconfig,

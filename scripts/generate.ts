@@ -11,6 +11,7 @@ import { inventoryApi } from '../src/inventory/api.ts'
 import { violaApi } from '../src/viola/api.ts'
 import { callsPage, objectsPage } from './api-pages.ts'
 import { chartFiles, rules } from './chart.ts'
+import { cliPage } from './cli-page.ts'
 import { dockerfileTexts } from './dockerfile.ts'
 import { figureFiles, readFigures } from './figures-page.ts'
 import { inventorySchemaPages } from './inventory-schema.ts'
@@ -42,6 +43,7 @@ files.set(
 const pages = [
   ...referencePages('objects', objectsPage),
   ...referencePages('calls', callsPage),
+  ...referencePages('cli', cliPage),
   ...referencePages('reasons', reasonsPage),
   ...referencePages('metrics', metricsPage),
   ...settingsPages(),

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { gzipSync } from 'node:zlib'
-import { peopleCommands } from '../src/cli/commands.ts'
+import { userCommands } from '../src/cli/commands.ts'
 import { completionScript, shells, wordsOf } from '../src/cli/completion.ts'
 import { openProgram } from '../src/cli/program.ts'
 import { terminalIo } from '../src/cli/terminal.ts'
@@ -67,7 +67,7 @@ export async function changesOf(wanted: string): Promise<string> {
 function cliFiles(program: string, licences: string): Record<string, ImageFile> {
   const at = `/multinic-cli-${version}`
   const whole = openProgram()
-  for (const command of peopleCommands(terminalIo({}), () => {})) whole.addCommand(command)
+  for (const command of userCommands(terminalIo({}, 'en'), () => {})) whole.addCommand(command)
   const completions = shells.map((shell): [string, ImageFile] => [
     `${at}/completion/multinic.${shell}`,
     { text: completionScript(shell, wordsOf(whole)) },

@@ -79,7 +79,7 @@ async function capture(): Promise<string> {
 async function failedTree(inventory: string): Promise<string> {
   for (let attempt = 0; attempt < 60; attempt++) {
     const shown: string[] = []
-    const io = { ...terminalIo({ TERM: 'xterm' }), terminal: true, out: (text: string) => void shown.push(text) }
+    const io = { ...terminalIo({ TERM: 'xterm' }, 'en'), terminal: true, out: (text: string) => void shown.push(text) }
     await status(io, { inventory })
     if (shown.join('').includes('✗')) return shown.join('')
     await sleep(1_000)

@@ -115,9 +115,9 @@ test('status as JSON and as YAML is the same data', async () => {
   assert.deepEqual(json.providers[0].states, { Failed: 1, Pending: 1 })
 })
 
-test('a node that nobody knows is a no, and its name is said', async () => {
+test('an unknown node ends with no and names the node', async () => {
   const { code, out, notes } = await multinic('status', 'nowhere')
-  assert.deepEqual([code, out, notes], [1, '', ['no node is called nowhere']])
+  assert.deepEqual([code, out, notes], [1, '', ['not found: no node is named nowhere']])
 })
 
 test('why of a port that was not taken is its verdict', async () => {
@@ -125,7 +125,7 @@ test('why of a port that was not taken is its verdict', async () => {
   assert.equal(code, 0)
   assert.equal(
     out,
-    `port port-late  not taken
+    `port port-late  ignored
   VM vm-w1, OpenstackConfig multinic-system/main
   StatusNotAllowed: openstackPortAllowedStatuses does not contain the status of the port.
   the port is BUILD
@@ -134,30 +134,30 @@ test('why of a port that was not taken is its verdict', async () => {
   )
 })
 
-test('why of a NIC by its address tells how far it came and what to do', async () => {
+test('why of a NIC by its address shows its stages and the remedy', async () => {
   const { out } = await multinic('why', '10.1.40.225')
   assert.match(out, /✗ multinic1 {2}Failed {2}10\.1\.40\.225\/16 {2}port port-w1-1/)
   assert.match(out, /→ Rename that device\./)
-  assert.match(out, /2026-01-01 seen 10:00:00 → waits for delivered/)
+  assert.match(out, /2026-01-01 seen 10:00:00 → waiting for delivered/)
   assert.doesNotMatch(out, /multinic0/)
 })
 
-test('why of a node tells of its NICs and of its ports that were not taken', async () => {
+test('why of a node shows its NICs and its ignored ports', async () => {
   const { out } = await multinic('why', 'w1')
   assert.match(out, /^node w1 {2}Failed/)
   assert.match(out, /● multinic0 {2}Configured/)
-  assert.match(out, /port port-late {2}not taken/)
+  assert.match(out, /port port-late {2}ignored/)
 })
 
-test('why of a VM that Nova does not know is told though no node has it', async () => {
-  assert.match((await multinic('why', 'vm-gone')).out, /^VM vm-gone {2}not taken/)
+test('why of a VM that Nova does not know is reported although no node has it', async () => {
+  assert.match((await multinic('why', 'vm-gone')).out, /^VM vm-gone {2}ignored/)
 })
 
 test('why without an operator tells what the inventory knows, and says what is missing', async () => {
   const { code, out, notes } = await multinic('why', 'w2', '--operator', closed.url)
   assert.equal(code, 0)
   assert.match(out, /^node w2/)
-  assert.match(notes.join(), /no operator answers here/)
+  assert.match(notes.join(), /no operator responds at this URL/)
 })
 
 test('why of nothing is a no', async () => {
@@ -171,7 +171,7 @@ const config = {
   spec: { vmNames: ['vm-w1'] },
 }
 
-test('plan reads YAML with other objects beside it, and tells what would happen', async () => {
+test('plan reads YAML with other objects beside it, and shows the result', async () => {
   plan = {
     nodes: [
       {
@@ -198,31 +198,31 @@ test('plan reads YAML with other objects beside it, and tells what would happen'
   await writeFile(file, `${stringify({ kind: 'Secret', metadata: { name: 'key' } })}---\n${stringify(config)}`)
   const { code, out, notes } = await multinic('plan', '-f', file, '-n', 'multinic-system')
   assert.equal(code, 0)
-  assert.deepEqual(notes, ['1 of 2 objects are no OpenstackConfig and were left out'])
+  assert.deepEqual(notes, ['ignored 1 of 2 objects: not an OpenstackConfig'])
   assert.equal(planned?.metadata.namespace, 'multinic-system')
   assert.ok(
-    out.startsWith(`OpenstackConfig multinic-system/main  1 to send, 1 to take away; nothing was changed
+    out.startsWith(`OpenstackConfig multinic-system/main  1 to send, 1 to remove; dry run, nothing was changed
 
 ~ w1  would be sent  VM vm-w1
     port p becomes multinic0
     multinic0  10.0.0.9/24  02:00:00:00:00:01
 
-- w9  would be taken away  VM vm-w9
+- w9  would be removed  VM vm-w9
     its VM is no longer in vmNames
 
-port port-late  not taken
+port port-late  ignored
 `),
     out,
   )
 })
 
-test('plan reads JSON from the standard input; what cannot work is a no with what to do', async () => {
+test('plan reads JSON from standard input; an invalid config ends with no and a remedy', async () => {
   const error = { reason: 'SubnetNotFound', message: 'there is no subnet x', remedy: 'Correct subnetID.' }
   plan = { nodes: [], verdicts: [], heldRemovals: [], error }
   const typed = JSON.stringify({ ...config, metadata: { name: 'main', namespace: 'here' } })
   const { code, out } = await multinic.with({ stdin: typed })('plan', '-f', '-')
   assert.equal(code, 1)
-  assert.match(out, /^OpenstackConfig here\/main {2}cannot be planned; nothing was changed/)
+  assert.match(out, /^OpenstackConfig here\/main {2}cannot be planned; dry run, nothing was changed/)
   assert.match(out, /SubnetNotFound: .*\n {2}there is no subnet x\n {2}→ Correct subnetID\./)
 })
 
@@ -246,7 +246,7 @@ test('history at a time shows the node as it was then', async () => {
   assert.equal((await multinic('history', 'w1', '--at', '24h')).code, 1)
 })
 
-test('find tells where an address is, also as CSV, and who had it before', async () => {
+test('find shows where an address is, also as CSV, and who had it before', async () => {
   assert.equal(
     (await multinic('find', '10.1.')).out,
     'KIND     VALUE        NODE  INTERFACE  PROVIDER\naddress  10.1.40.225  w1    multinic1  p1\n',
@@ -258,7 +258,7 @@ test('find tells where an address is, also as CSV, and who had it before', async
   assert.equal((await multinic('find', '192.0.2.1')).code, 1)
 })
 
-test('check ends with 1 when something is not as asked for, and with 0 when all is', async () => {
+test('check exits with 1 if a NIC differs from the request, else with 0', async () => {
   const { code, out } = await multinic('check')
   assert.equal(code, 1)
   assert.match(
@@ -267,7 +267,7 @@ test('check ends with 1 when something is not as asked for, and with 0 when all 
   )
   assert.match(out, /→ InterfaceNameInUse: Rename that device\./)
   const fine = await multinic('check', '--provider', 'other')
-  assert.deepEqual([fine.code, fine.out], [0, '0 interfaces of 0 nodes are as they were asked for\n'])
+  assert.deepEqual([fine.code, fine.out], [0, '0 interfaces on 0 nodes match the request\n'])
 })
 
 test('export writes everything, as CSV or as records', async () => {
@@ -283,7 +283,7 @@ test('export writes everything, as CSV or as records', async () => {
 test('a token is read from its file, and a missing one is asked for', async () => {
   const without = await multinic('check', '--inventory', closed.url)
   assert.equal(without.code, 2)
-  assert.match(without.error, /wants a token that it knows; name its file with --token-file/)
+  assert.match(without.error, /requires a valid token; set its file with --token-file/)
   const tokenFile = join(dir, 'token')
   assert.equal((await multinic('check', '--inventory', closed.url, '--token-file', tokenFile)).code, 0)
   assert.doesNotMatch(without.error, new RegExp(token))

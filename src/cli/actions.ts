@@ -1,5 +1,5 @@
 /**
- * What the commands do: ask the APIs, then show. Loaded only when one of them runs.
+ * What the user commands do: read the APIs, then print. Loaded only when one of them runs.
  */
 import { type OpenstackConfig, openstackConfigs } from '../contract/openstack-config.ts'
 import type { OperatorVerdict } from '../contract/operator-api.ts'
@@ -8,6 +8,8 @@ import { type AccessFlags, accessFrom } from './access.ts'
 import { type Api, connectApi, type Query } from './api.ts'
 import { planned } from './dry-run.ts'
 import { CliError, type Ending, type Io } from './io.ts'
+import type { Messages } from './messages/en.ts'
+import { messagesIn } from './messages/messages.ts'
 import { type Format, print, timeFrom } from './output.ts'
 import { hitsIn } from './past-search.ts'
 import { historyLines } from './render/history-text.ts'
@@ -36,27 +38,26 @@ export async function status(io: Io, flags: Flags, nodeName?: string): Promise<E
     apiOf(io, flags).records({ providerId: provider, nodeName }),
     kubeconfig === undefined || nodeName !== undefined ? [] : configsIn(kubeconfig, context),
   ])
-  if (nodeName !== undefined && records.length === 0) return unknown(io, `no node is called ${nodeName}`)
+  if (nodeName !== undefined && records.length === 0) return no(io, textsOf(io).nodeNotFound(nodeName))
   const view = statusOf(records, configs).filter(({ providerId }) => provider === undefined || providerId === provider)
   await print(io, flags.output, {
     data: { providers: view },
-    lines: look => (view.length > 0 ? statusTree(view, look) : ['nothing was delivered to any node yet']),
+    lines: options => (view.length > 0 ? statusTree(view, options) : [textsOf(io).nothingDelivered]),
     rows: () => statusRows(view),
   })
   return 'yes'
 }
 
-export async function why(io: Io, flags: Flags, word: string): Promise<Ending> {
+export async function why(io: Io, flags: Flags, what: string): Promise<Ending> {
   const api = apiOf(io, flags)
-  const nodes = nodesAbout(word, await api.records({ q: word, providerId: flags.provider }))
-  const vms = new Set([word, ...nodes.filter(({ nodeName }) => nodeName === word).map(({ instanceId }) => instanceId)])
-  const verdicts = await verdictsOf(io, api, [{ port: word }, ...[...vms].map(vm => ({ vm }))])
+  const nodes = nodesAbout(what, await api.records({ q: what, providerId: flags.provider }))
+  const vms = new Set([what, ...nodes.filter(({ nodeName }) => nodeName === what).map(({ instanceId }) => instanceId)])
+  const verdicts = await verdictsOf(io, api, [{ port: what }, ...[...vms].map(vm => ({ vm }))])
   const answer = whyOf(nodes, verdicts)
-  if (nodes.length === 0 && verdicts.length === 0)
-    return unknown(io, `nothing is known of ${word}: no node, VM, port or address is called so`)
+  if (nodes.length === 0 && verdicts.length === 0) return no(io, textsOf(io).notFound(what))
   await print(io, flags.output, {
     data: answer,
-    lines: look => whyLines(answer, look),
+    lines: options => whyLines(answer, options),
     rows: () => whyRows(answer),
   })
   return 'yes'
@@ -66,8 +67,8 @@ export async function plan(io: Io, flags: Flags): Promise<Ending> {
   const plans = await planned(io, apiOf(io, flags), flags)
   await print(io, flags.output, {
     data: plans.length === 1 ? plans[0]?.plan : plans,
-    lines: ({ paint }) =>
-      plans.flatMap(({ name, plan }, at) => [...(at > 0 ? [''] : []), ...planLines(name, plan, paint)]),
+    lines: options =>
+      plans.flatMap(({ name, plan }, at) => [...(at > 0 ? [''] : []), ...planLines(name, plan, options)]),
   })
   return plans.some(({ plan }) => plan.error) ? 'no' : 'yes'
 }
@@ -78,35 +79,35 @@ export async function history(io: Io, flags: Flags, nodeName: string): Promise<E
   const at = timeFrom(flags.at, io.now())
   if (at !== undefined) {
     const record = await api.record(nodeName, { providerId, at })
-    if (!record) return unknown(io, `${nodeName} had nothing of ours at ${at}`)
+    if (!record) return no(io, textsOf(io).nothingAt(nodeName, at))
     const view = statusOf([record])
     await print(io, flags.output, {
       data: record,
-      lines: look => statusTree(view, look),
+      lines: options => statusTree(view, options),
       rows: () => statusRows(view),
     })
     return 'yes'
   }
   const entries = await api.history(nodeName, { providerId, limit })
-  if (entries.length === 0) return unknown(io, `there was never a node called ${nodeName}`)
+  if (entries.length === 0) return no(io, textsOf(io).noHistory(nodeName))
   await print(io, flags.output, {
     data: entries,
-    lines: look => historyLines(entries, look),
+    lines: options => historyLines(entries, options),
     rows: () => historyRows(entries),
   })
   return 'yes'
 }
 
-export async function find(io: Io, flags: Flags, word: string): Promise<Ending> {
+export async function find(io: Io, flags: Flags, what: string): Promise<Ending> {
   const api = apiOf(io, flags)
   const at = timeFrom(flags.at, io.now())
   const limit = flags.limit ?? 50
-  const records = at !== undefined || flags.output === 'wide' ? await api.records({ q: word, at }) : []
-  const hits = at === undefined ? await api.search(word, limit) : hitsIn(records, word).slice(0, limit)
-  if (hits.length === 0) return unknown(io, `nothing begins with ${word}${at === undefined ? '' : ` at ${at}`}`)
+  const records = at !== undefined || flags.output === 'wide' ? await api.records({ q: what, at }) : []
+  const hits = at === undefined ? await api.search(what, limit) : hitsIn(records, what).slice(0, limit)
+  if (hits.length === 0) return no(io, textsOf(io).noMatch(what, at))
   await print(io, flags.output, {
     data: hits,
-    lines: ({ paint, wide }) => hitLines(hits, paint, wide ? records : undefined),
+    lines: options => hitLines(hits, options, options.wide ? records : undefined),
     rows: () => [hitColumns, ...hits.map(hit => hitColumns.map(column => hit[column]))],
   })
   return 'yes'
@@ -118,14 +119,15 @@ export async function check(io: Io, flags: Flags): Promise<Ending> {
   const [deviations, providers] = await Promise.all([api.deviations({ providerId: provider }), api.providers()])
   const nodes = providers.filter(one => provider === undefined || one.providerId === provider).flatMap(one => one.nodes)
   const nics = nodes.reduce((sum, node) => sum + node.interfaceCount, 0)
-  const fine = `${nics} interfaces of ${nodes.length} nodes are as they were asked for`
+  const matching = textsOf(io).allAsRequested(nics, nodes.length)
   await print(io, flags.output, {
     data: deviations,
-    lines: look => (deviations.length === 0 ? [look.paint('good', fine)] : deviationLines(deviations, look)),
+    lines: options =>
+      deviations.length === 0 ? [options.paint('good', matching)] : deviationLines(deviations, options),
     rows: () => [
       deviationColumns,
       ...deviations.map(one => {
-        const row = deviationRow(one)
+        const row = deviationRow(one, textsOf(io))
         return deviationColumns.map(column => row[column])
       }),
     ],
@@ -133,7 +135,7 @@ export async function check(io: Io, flags: Flags): Promise<Ending> {
   return deviations.length > 0 ? 'no' : 'yes'
 }
 
-export async function exported(io: Io, flags: Flags): Promise<Ending> {
+export async function exportAll(io: Io, flags: Flags): Promise<Ending> {
   const api = apiOf(io, flags)
   const query = { providerId: flags.provider, at: timeFrom(flags.at, io.now()) }
   if (flags.output === undefined || flags.output === 'csv') {
@@ -149,11 +151,11 @@ function apiOf(io: Io, flags: Flags): Api {
   return connectApi(accessFrom(flags, io))
 }
 
-/** The inventory answers without the operator too: what is known is shown, and what is not is said. */
+/** The inventory responds without the operator too: the command shows what is known and says what is missing. */
 async function verdictsOf(io: Io, api: Api, queries: readonly Query[]): Promise<OperatorVerdict[]> {
   try {
     const lists = await Promise.all(queries.map(api.verdicts))
-    if (!lists[0]) io.note('no operator answers here, so ports that were not taken are not known; see --operator')
+    if (!lists[0]) io.note(textsOf(io).noOperator)
     return lists.flatMap(list => list ?? [])
   } catch (error) {
     if (!(error instanceof CliError)) throw error
@@ -162,8 +164,12 @@ async function verdictsOf(io: Io, api: Api, queries: readonly Query[]): Promise<
   }
 }
 
-function unknown(io: Io, words: string): Ending {
-  io.note(words)
+function textsOf({ language }: Io): Messages {
+  return messagesIn(language)
+}
+
+function no(io: Io, message: string): Ending {
+  io.note(message)
   return 'no'
 }
 
@@ -183,8 +189,8 @@ async function configsIn(kubeconfig: string, context: string | undefined): Promi
   } catch (error) {
     if (isNotFound(error))
       throw new CliError(
-        `the cluster of ${kubeconfig} has no OpenstackConfigs; name the kubeconfig of the management cluster`,
+        `the cluster of ${kubeconfig} does not serve OpenstackConfigs; use the kubeconfig of the management cluster`,
       )
-    throw new CliError(`reading the OpenstackConfigs: ${messageOf(error)}`, { cause: error })
+    throw new CliError(`cannot read OpenstackConfigs: ${messageOf(error)}`, { cause: error })
   }
 }

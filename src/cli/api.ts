@@ -1,7 +1,7 @@
 /**
- * The HTTP APIs of the inventory and of the operator, as the commands ask them.
+ * Clients of the inventory and operator APIs.
  *
- * Every answer is parsed at this door, and every failure says what is wrong and what to do.
+ * Every response is validated here, and every failure says what is wrong and what to do.
  */
 import { z } from 'zod'
 import {
@@ -34,23 +34,23 @@ export type Query = Record<string, string | number | undefined>
 
 export interface Api {
   records(query?: Query): Promise<InventoryRecord[]>
-  /** Undefined when there is no such node. */
+  /** Undefined if there is no such node. */
   record(nodeName: string, query?: Query): Promise<InventoryRecord | undefined>
-  /** Newest first; empty when there was never such a node. */
+  /** Newest first. Empty if the node has no history. */
   history(nodeName: string, query?: Query): Promise<HistoryEntry[]>
   search(q: string, limit: number): Promise<SearchHit[]>
   deviations(query?: Query): Promise<Deviation[]>
   providers(): Promise<ProviderCatalog['providers']>
   csv(query?: Query): Promise<string>
-  /** Undefined when no operator answers at this address. */
+  /** Undefined if no operator responds at this URL. */
   verdicts(query: Query): Promise<OperatorVerdict[] | undefined>
   plan(config: unknown): Promise<PlanAnswer>
 }
 
 const nodesPath = '/v1/inventory/node-configs'
 const pageSize = 1_000
-/** A dry run asks the whole cloud before it answers. */
-const [usualMs, planMs] = [30_000, 180_000]
+/** A dry run reads the cloud before it responds. */
+const [readTimeoutMs, planTimeoutMs] = [30_000, 180_000]
 
 export function connectApi({ inventory, operator, token }: Access): Api {
   const get = async <T>(path: string, query: Query, schema: z.ZodType<T>, absent?: T): Promise<T> => {
@@ -91,7 +91,7 @@ export function connectApi({ inventory, operator, token }: Access): Api {
     async plan(config) {
       const answer = await ask(operator(), planPath, token, config)
       if (answer.status === 404)
-        throw new CliError(`no operator answers at ${answer.service.url}; name its address with --operator URL`)
+        throw new CliError(`no operator responds at ${answer.service.url}; set its URL with --operator URL`)
       return parsed(answer, planAnswer)
     },
   }
@@ -104,15 +104,15 @@ interface Answer {
   link: string
 }
 
-/** Far above any inventory. An answer may come packed: it counts as it is unpacked. */
-const longestAnswer = 64 * 1024 * 1024
+/** Larger than any inventory. Compressed responses count uncompressed. */
+const maxResponseBytes = 64 * 1024 * 1024
 
-export async function textOf({ body }: Response, longest = longestAnswer): Promise<string> {
+export async function textOf({ body }: Response, maxBytes = maxResponseBytes): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body ?? []) {
     size += chunk.length
-    if (size > longest) throw new Error(`the answer is longer than ${longest} bytes`)
+    if (size > maxBytes) throw new Error(`the response is larger than ${maxBytes} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -122,9 +122,9 @@ async function ask(service: Service, path: string, token: Access['token'], body?
   const bearer = await token()
   try {
     const response = await fetch(`${service.url}${path}`, {
-      // A redirect would carry the token to somebody else.
+      // A redirect would send the token to another host.
       redirect: 'manual',
-      signal: AbortSignal.timeout(body === undefined ? usualMs : planMs),
+      signal: AbortSignal.timeout(body === undefined ? readTimeoutMs : planTimeoutMs),
       headers: {
         accept: 'application/json, application/problem+json, text/csv',
         ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
@@ -139,45 +139,44 @@ async function ask(service: Service, path: string, token: Access['token'], body?
   }
 }
 
-function unreachable({ name, url, said }: Service, error: unknown): string {
+function unreachable({ name, url, setBy }: Service, error: unknown): string {
   const { code, message } = ((error as Error).cause ?? error) as { code?: string; message?: string }
-  const why =
-    (error as Error).name === 'TimeoutError' ? 'it took too long' : (causes[code ?? ''] ?? message ?? messageOf(error))
-  return `the ${name} does not answer at ${url}: ${why}\nCheck the address (${said}), and that it can be reached from here.`
+  const why = (error as Error).name === 'TimeoutError' ? 'timeout' : (causes[code ?? ''] ?? message ?? messageOf(error))
+  return `cannot reach the ${name} at ${url}: ${why}\nCheck the URL (${setBy}) and the network.`
 }
 
 const causes: Record<string, string> = {
-  ECONNREFUSED: 'nobody listens there',
-  ENOTFOUND: 'there is no such host',
-  EAI_AGAIN: 'the name of the host cannot be looked up',
-  ECONNRESET: 'the connection was cut',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted here; name its CA in NODE_EXTRA_CA_CERTS',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted here; name its CA in NODE_EXTRA_CA_CERTS',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted here; name its CA in NODE_EXTRA_CA_CERTS',
+  ECONNREFUSED: 'connection refused',
+  ENOTFOUND: 'host not found',
+  EAI_AGAIN: 'cannot resolve the host name',
+  ECONNRESET: 'connection reset',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'certificate not trusted; set NODE_EXTRA_CA_CERTS to its CA',
+  SELF_SIGNED_CERT_IN_CHAIN: 'certificate not trusted; set NODE_EXTRA_CA_CERTS to its CA',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate not trusted; set NODE_EXTRA_CA_CERTS to its CA',
 }
 
 function parsed<T>(answer: Answer, schema: z.ZodType<T>): T {
   if (answer.status !== 200) throw refusal(answer)
   const found = schema.safeParse(jsonIn(answer.text))
   if (found.success) return found.data
-  const { name, url, said } = answer.service
-  throw new CliError(`what answers at ${url} is not a MultiNIC ${name} that this version knows; check ${said}`)
+  const { name, url, setBy } = answer.service
+  throw new CliError(`${url} does not respond like a MultiNIC ${name} of this version; check ${setBy}`)
 }
 
 function refusal({ status, text, service }: Answer): CliError {
-  const { name, url, said } = service
+  const { name, url, setBy } = service
   if (status === 401)
     return new CliError(
-      `the ${name} at ${url} wants a token that it knows; name its file with --token-file FILE or MULTINIC_TOKEN_FILE`,
+      `the ${name} at ${url} requires a valid token; set its file with --token-file FILE or MULTINIC_TOKEN_FILE`,
     )
-  const told = problem.safeParse(jsonIn(text))
-  if (!told.success)
-    return new CliError(`${url} answers with ${status}, not as a MultiNIC ${name} does; check the address (${said})`)
-  const fields = told.data.errors?.map(({ path, message }) => `\n  ${path}: ${message}`) ?? []
-  return new CliError(`the ${name} answers: ${told.data.detail}${fields.join('')}`)
+  const parsedProblem = problem.safeParse(jsonIn(text))
+  if (!parsedProblem.success)
+    return new CliError(`${url} responds with HTTP ${status}, unlike a MultiNIC ${name}; check the URL (${setBy})`)
+  const fields = parsedProblem.data.errors?.map(({ path, message }) => `\n  ${path}: ${message}`) ?? []
+  return new CliError(`the ${name} responds: ${parsedProblem.data.detail}${fields.join('')}`)
 }
 
-/** Undefined for what is no JSON. Texts come from clouds and nodes: none of them may steer the terminal. */
+/** Undefined if the text is not JSON. Strings come from clouds and nodes, so control sequences are removed. */
 function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text, (_key, value) => (typeof value === 'string' ? harmless(value) : value))

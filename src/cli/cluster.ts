@@ -1,5 +1,5 @@
 /**
- * The cluster that a command works on: from its flags, then from the environment, as kubectl finds it.
+ * The cluster of a command: from its flags, else from the environment, like kubectl.
  */
 import { join } from 'node:path'
 import { connectKube, type KubeClient } from '../kube/client.ts'
@@ -18,12 +18,12 @@ export interface Cluster {
   namespace: string
 }
 
-/** Closed however the work ends. */
+/** Closes the connection when the work ends. */
 export async function withCluster<T>(io: Io, flags: ClusterFlags, work: (cluster: Cluster) => Promise<T>): Promise<T> {
   const { KUBECONFIG = '', HOME = '' } = io.env
   const path = flags.kubeconfig ?? (KUBECONFIG.split(':')[0] || join(HOME, '.kube/config'))
   const access = await loadKubeconfig(path, flags.context).catch(error => {
-    throw new CliError(`the cluster is not known: ${messageOf(error)}; give --kubeconfig`, { cause: error })
+    throw new CliError(`cannot load the kubeconfig: ${messageOf(error)}; set --kubeconfig`, { cause: error })
   })
   const kube = connectKube(access)
   try {

@@ -1,5 +1,5 @@
 /**
- * Reads OpenstackConfigs as `kubectl apply -f` does, YAML or JSON, and asks the operator what each would do.
+ * Reads OpenstackConfigs like `kubectl apply -f`, in YAML or JSON, and asks the operator for a dry run of each.
  */
 import { parseAllDocuments } from 'yaml'
 import type { PlanAnswer } from '../contract/operator-api.ts'
@@ -13,7 +13,7 @@ export interface Planned {
   plan: PlanAnswer
 }
 
-/** An object as a file has it: nothing of it is known yet. */
+/** An object from a file, not validated yet. */
 export interface Source {
   apiVersion?: unknown
   kind?: unknown
@@ -28,11 +28,11 @@ export async function planned(
   api: Pick<Api, 'plan'>,
   { filename = '-', namespace }: { filename?: string; namespace?: string },
 ): Promise<Planned[]> {
-  const { objects, said } = await readObjects(io, filename)
+  const { objects, origin } = await readObjects(io, filename)
   const configs = objects.filter(({ kind }) => kind === 'OpenstackConfig')
-  if (configs.length === 0) throw new CliError(`${said} holds no OpenstackConfig; its kind must be said`)
+  if (configs.length === 0) throw new CliError(`${origin} contains no OpenstackConfig; check kind`)
   const others = objects.length - configs.length
-  if (others > 0) io.note(`${others} of ${objects.length} objects are no OpenstackConfig and were left out`)
+  if (others > 0) io.note(`ignored ${others} of ${objects.length} objects: not an OpenstackConfig`)
   const answers: Planned[] = []
   for (const config of configs) {
     const placed = { ...config, metadata: placedIn(config, namespace) }
@@ -44,35 +44,34 @@ export async function planned(
   return answers
 }
 
-/** Every object of a file, lists taken apart, and what to call the file. */
+/** Every object of a file, with lists expanded, and the name of the file for messages. */
 export async function readObjects(
   io: Pick<Io, 'read'>,
   filename: string,
-): Promise<{ objects: Source[]; said: string }> {
+): Promise<{ objects: Source[]; origin: string }> {
   const text = await io.read(filename).catch(error => {
-    throw new CliError(`${filename} cannot be read: ${messageOf(error)}`)
+    throw new CliError(`cannot read ${filename}: ${messageOf(error)}`)
   })
-  const said = filename === '-' ? 'the standard input' : filename
-  return { objects: objectsIn(text, said), said }
+  const origin = filename === '-' ? 'standard input' : filename
+  return { objects: objectsIn(text, origin), origin }
 }
 
-function objectsIn(text: string, said: string): Source[] {
+function objectsIn(text: string, origin: string): Source[] {
   const documents = [...parseAllDocuments(text)]
   const broken = documents.flatMap(({ errors }) => errors)[0]
-  if (broken) throw new CliError(`${said} is neither YAML nor JSON: ${broken.message}`)
+  if (broken) throw new CliError(`${origin} is neither YAML nor JSON: ${broken.message}`)
   return documents
     .map(document => document.toJS() as Source | null)
     .filter(object => typeof object === 'object' && object !== null)
     .flatMap(object => (Array.isArray(object.items) ? (object.items as Source[]) : [object]))
 }
 
-/** The same rule as kubectl's: a flag must not contradict the object. */
+/** As in kubectl, the flag must not contradict the object. */
 function placedIn({ metadata }: Source, namespace: string | undefined) {
   const own = metadata?.namespace
   if (namespace !== undefined && own !== undefined && own !== namespace)
-    throw new CliError(`the object is of namespace ${String(own)}, not of ${namespace}`)
+    throw new CliError(`the object is in namespace ${String(own)}, not in ${namespace}`)
   const chosen = own ?? namespace
-  if (chosen === undefined)
-    throw new CliError('the object has no namespace; add metadata.namespace or give --namespace')
+  if (chosen === undefined) throw new CliError('the object has no namespace; set metadata.namespace or --namespace')
   return { ...metadata, name: metadata?.name, namespace: chosen }
 }

@@ -1,5 +1,5 @@
 /**
- * The commands for people as a program of their own: one file for any Node from 20 on, without the parts and the sandbox.
+ * Entry point of the CLI: one file for Node 20 and later, without the components and the sandbox.
  */
 import { openProgram, runProgram } from './program.ts'
 

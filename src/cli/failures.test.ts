@@ -1,4 +1,4 @@
-/** What people get wrong, and what they are told: what is wrong and what to do, always with code 2. */
+/** Mistakes of users: the message says what is wrong and what to do, with exit code 2. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { type HttpStub, json, serve } from '../../test/support/http-stub.ts'
 
 let dir: string
 let stub: HttpStub
-let nobody: string
+let closed: string
 
 before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-cli-failures-'))
@@ -36,7 +36,7 @@ before(async () => {
     else json(response, 200, { secret: headers.authorization })
   })
   const gone = await serve(() => {})
-  nobody = gone.url
+  closed = gone.url
   await gone.close()
 })
 after(async () => {
@@ -46,61 +46,61 @@ after(async () => {
 
 type Case = [words: () => string[], says: RegExp]
 const cases: Record<string, Case> = {
-  'no address': [() => ['check'], /address of the inventory is not known\nSay where .* port-forward/s],
-  'an address that is none': [
-    () => ['check', '--inventory', 'localhost'],
-    /--inventory: "localhost" is not an address/,
-  ],
-  'an address with a password': [() => ['check', '--inventory', 'http://a:b@x'], /is not an address/],
-  'nobody there': [
-    () => ['check', '--inventory', nobody],
-    /does not answer at .*: nobody listens there\nCheck .*--inventory/,
+  'no URL': [() => ['check'], /URL of the inventory is not set\nSet it with .* port-forward/s],
+  'an invalid URL': [() => ['check', '--inventory', 'localhost'], /--inventory: "localhost" is not a URL/],
+  'a URL with a password': [() => ['check', '--inventory', 'http://a:b@x'], /is not a URL/],
+  'a closed port': [
+    () => ['check', '--inventory', closed],
+    /cannot reach the inventory at .*: connection refused\nCheck .*--inventory/,
   ],
   'a web page': [
     () => ['check', '--inventory', `${stub.url}/web`],
-    /is not a MultiNIC inventory that this version knows/,
+    /does not respond like a MultiNIC inventory of this version/,
   ],
-  'a redirect': [() => ['check', '--inventory', `${stub.url}/moved`], /answers with 302, not as a MultiNIC inventory/],
-  'a server that fails': [
-    () => ['check', '--inventory', `${stub.url}/ill`],
-    /the inventory answers: the server failed/,
+  'a redirect': [
+    () => ['check', '--inventory', `${stub.url}/moved`],
+    /responds with HTTP 302, unlike a MultiNIC inventory/,
   ],
+  'a server that fails': [() => ['check', '--inventory', `${stub.url}/ill`], /the inventory responds: /],
   'a token file that is not there': [
-    () => ['check', '--inventory', nobody, '--token-file', join(dir, 'none')],
-    /the token file cannot be read/,
+    () => ['check', '--inventory', closed, '--token-file', join(dir, 'none')],
+    /cannot read the token file/,
   ],
   'a token file with more than a token': [
-    () => ['check', '--inventory', nobody, '--token-file', join(dir, 'token')],
-    /must hold one token and nothing else/,
+    () => ['check', '--inventory', closed, '--token-file', join(dir, 'token')],
+    /must contain one token and nothing else/,
   ],
   'a time that is none': [
-    () => ['find', 'x', '--inventory', nobody, '--at', 'noon'],
-    /"noon" is no time; write an RFC 3339/,
+    () => ['find', 'x', '--inventory', closed, '--at', 'noon'],
+    /"noon" is not a time; use an RFC 3339/,
   ],
   'a form that is none': [
     () => ['check', '-o', 'xml'],
-    /Allowed choices are wide, json, yaml, csv.*--help tells more/s,
+    /Allowed choices are wide, json, yaml, csv.*--help for details/s,
   ],
   'an argument too few': [() => ['why'], /missing required argument 'what'/],
-  'a limit that is none': [() => ['find', 'x', '--limit', '0'], /whole number from 1 to 1000/],
-  'a shell that nobody knows': [() => ['completion', 'tcsh'], /Allowed choices are bash, zsh/],
+  'an invalid limit': [() => ['find', 'x', '--limit', '0'], /integer from 1 to 1000/],
+  'an unknown shell': [() => ['completion', 'tcsh'], /Allowed choices are bash, zsh/],
   'a plan of nothing': [() => ['plan'], /required option '-f, --filename <file>'/],
   'a plan of a file that is not there': [
-    () => ['plan', '--inventory', nobody, '-f', join(dir, 'none')],
-    /none cannot be read/,
+    () => ['plan', '--inventory', closed, '-f', join(dir, 'none')],
+    /cannot read .*none/,
   ],
-  'a plan of a Pod': [() => ['plan', '--inventory', nobody, '-f', join(dir, 'pod.yaml')], /holds no OpenstackConfig/],
+  'a plan of a Pod': [
+    () => ['plan', '--inventory', closed, '-f', join(dir, 'pod.yaml')],
+    /contains no OpenstackConfig/,
+  ],
   'a plan of broken YAML': [
-    () => ['plan', '--inventory', nobody, '-f', join(dir, 'broken.yaml')],
+    () => ['plan', '--inventory', closed, '-f', join(dir, 'broken.yaml')],
     /neither YAML nor JSON/,
   ],
   'a plan without a namespace': [
-    () => ['plan', '--inventory', nobody, '-f', join(dir, 'homeless.yaml')],
-    /add metadata.namespace or give --namespace/,
+    () => ['plan', '--inventory', closed, '-f', join(dir, 'homeless.yaml')],
+    /set metadata.namespace or --namespace/,
   ],
   'a plan for another namespace': [
-    () => ['plan', '--inventory', nobody, '-f', join(dir, 'here.yaml'), '-n', 'there'],
-    /is of namespace here, not of there/,
+    () => ['plan', '--inventory', closed, '-f', join(dir, 'here.yaml'), '-n', 'there'],
+    /is in namespace here, not in there/,
   ],
   'a plan that the operator refuses': [
     () => ['plan', '--inventory', `${stub.url}/refused`, '-f', join(dir, 'here.yaml')],
@@ -108,19 +108,19 @@ const cases: Record<string, Case> = {
   ],
   'a kubeconfig that is not there': [
     () => ['status', '--inventory', `${stub.url}/empty`, '--kubeconfig', join(dir, 'none')],
-    /reading the OpenstackConfigs: kubeconfig .*none/,
+    /cannot read OpenstackConfigs: kubeconfig .*none/,
   ],
 }
 
 for (const [name, [words, says]] of Object.entries(cases))
-  test(`${name} is told`, async () => {
+  test(`${name} is reported`, async () => {
     const { code, out, error } = await runner({})(...words())
     assert.equal(code, 2, error)
     assert.equal(out, '')
     assert.match(error, says)
   })
 
-test('a token goes to the named address only, and into no message', async () => {
+test('the token is sent to the given URL only, and appears in no message', async () => {
   const token = join(dir, 'good-token')
   const moved = await runner({})('check', '--inventory', `${stub.url}/moved`, '--token-file', token)
   assert.equal(moved.code, 2)

@@ -1,25 +1,27 @@
 /**
- * What the people's commands touch of the world: a few functions, so that a test can be the terminal.
+ * What the user commands use of their surroundings: a few functions, so that a test can replace the terminal.
  */
+import type { Language } from '../contract/reasons/catalogue.ts'
 import type { Environment } from '../runtime/env.ts'
 
 export interface Io {
   env: Environment
-  /** Writes as it is: the text brings its own line ends. */
+  language: Language
+  /** Writes the text as it is, without adding a line end. */
   out(text: string): void
-  /** One line for the person, not for a program that reads the output. */
+  /** Writes one line to standard error, for the user and not for programs that read the output. */
   note(line: string): void
-  /** The whole text of a file; `-` is the standard input. */
+  /** The text of a file; `-` is standard input. */
   read(path: string): Promise<string>
-  /** Reports whether a person looks at the output. */
+  /** True if the output goes to a terminal. */
   terminal: boolean
   now(): Date
 }
 
-/** How a command ended: the answer is fine, or the answer is no. No answer at all is a `CliError`. */
+/** Result of a command: yes or no. A command without an answer throws a `CliError`. */
 export type Ending = 'yes' | 'no'
 
-/** No answer: the command, its address or its token is wrong, or nobody answers. Ends with code 2. */
+/** No answer: wrong use, wrong URL or token, or nothing responds. Exit code 2. */
 export class CliError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)

@@ -57,11 +57,11 @@ after(async () => {
   await rm(dir, { recursive: true })
 })
 
-test('why of a port that is not taken yet tells the verdict of the operator', async () => {
+test('why of a port that is not selected yet shows the verdict of the operator', async () => {
   await eventually(async () => {
     const { code, out } = await multinic('why', late.id)
     assert.equal(code, 0)
-    assert.match(out, new RegExp(`^port ${late.id} {2}not taken\\n {2}VM ${worker.id}, OpenstackConfig .*/main\\n`))
+    assert.match(out, new RegExp(`^port ${late.id} {2}ignored\\n {2}VM ${worker.id}, OpenstackConfig .*/main\\n`))
     assert.match(
       out,
       /the port is BUILD\n {2}→ Wait until the status changes, or extend openstackPortAllowedStatuses\./,
@@ -69,13 +69,13 @@ test('why of a port that is not taken yet tells the verdict of the operator', as
   })
 })
 
-test('why of a node tells of both of its ports', async () => {
+test('why of a node shows both of its ports', async () => {
   const { out } = await multinic('why', 'worker-1')
   assert.match(out, /multinic0 .*10\.10\.0\./)
-  assert.match(out, new RegExp(`port ${late.id} {2}not taken`))
+  assert.match(out, new RegExp(`port ${late.id} {2}ignored`))
 })
 
-test('plan tells what a change of the object would send', async () => {
+test('plan shows what a change of the object would send', async () => {
   const vmNames = [worker.id]
   const asked = openstackConfigFor(stage.world, { name: 'main', vmNames, subnetIDs: [storage.id], clusterId })
   asked.spec.settings = { ...asked.spec.settings, openstackPortAllowedStatuses: ['*'] }
@@ -83,15 +83,15 @@ test('plan tells what a change of the object would send', async () => {
   await writeFile(file, stringify(asked))
   const { code, out } = await multinic('plan', '-f', file)
   assert.equal(code, 0)
-  assert.match(out, /1 to send; nothing was changed\n\n~ worker-1 {2}would be sent/)
+  assert.match(out, /1 to send; dry run, nothing was changed\n\n~ worker-1 {2}would be sent/)
   assert.match(out, new RegExp(` {4}port ${late.id} becomes multinic1\n`))
 })
 
-test('status with a kubeconfig tells how the OpenstackConfig is', async () => {
+test('status with a kubeconfig shows the state of the OpenstackConfig', async () => {
   await eventually(async () => {
     const { out } = await multinic('status', '--kubeconfig', stage.api.kubeconfig)
     assert.match(out, /OpenstackConfig multinic-system\/main {2}Ready {2}ports 1\/2 {2}synced (now|\d+s ago)/)
-    assert.match(out, /ports not taken: 1 StatusNotAllowed/)
+    assert.match(out, /ignored ports: 1 StatusNotAllowed/)
     assert.match(out, /worker-1 {2}Pending\n(.*\n)*.*○ multinic0 {2}Pending {2}10\.10\.0\.\d+\/24 {2}mtu 9000/)
   })
 })

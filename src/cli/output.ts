@@ -1,23 +1,29 @@
 /**
- * One answer in the form that was asked for: words for people, or data for programs.
+ * Prints a result in the requested format: text for users, or data for programs.
  */
 import { csvText } from '../contract/csv.ts'
 import { parseDuration } from '../contract/duration.ts'
+import type { Language } from '../contract/reasons/catalogue.ts'
 import { CliError, type Io } from './io.ts'
+import type { Messages } from './messages/en.ts'
+import { messagesIn } from './messages/messages.ts'
 import { type Paint, paintFor } from './render/paint.ts'
 
 export type Format = 'wide' | 'json' | 'yaml' | 'csv'
 
-export interface Look {
+/** How text is rendered. */
+export interface RenderOptions {
   paint: Paint
   wide: boolean
   now: Date
+  language: Language
+  texts: Messages
 }
 
 export interface Printable {
   data: unknown
-  lines: (look: Look) => readonly string[]
-  /** Head first. */
+  lines: (options: RenderOptions) => readonly string[]
+  /** Column names first. */
   rows?: () => readonly (readonly (string | undefined)[])[]
 }
 
@@ -28,22 +34,29 @@ export async function print(io: Io, format: Format | undefined, { data, lines, r
     return io.out(stringify(data, { aliasDuplicateObjects: false, lineWidth: 0 }))
   }
   if (format === 'csv') return io.out(csvText(rows?.() ?? []))
-  const look = { paint: paintFor(io.terminal, io.env), wide: format === 'wide', now: io.now() }
+  const { language } = io
+  const options = {
+    paint: paintFor(io.terminal, io.env),
+    wide: format === 'wide',
+    now: io.now(),
+    language,
+    texts: messagesIn(language),
+  }
   io.out(
-    lines(look)
+    lines(options)
       .map(line => `${line}\n`)
       .join(''),
   )
 }
 
-const timeForms = 'write an RFC 3339 time such as 2026-01-31T10:00:00Z, or how long ago, such as 90m or 24h'
+const timeFormats = 'use an RFC 3339 time such as 2026-01-31T10:00:00Z, or a duration such as 90m for 90 minutes ago'
 
-/** A time as people write it → RFC 3339. */
+/** Turns a time or a duration into an RFC 3339 time. */
 export function timeFrom(text: string | undefined, now: Date): string | undefined {
   if (text === undefined) return undefined
   const ago = parseDuration(text)
   if (ago !== undefined) return new Date(now.getTime() - ago).toISOString()
   const time = /^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/i.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(time)) throw new CliError(`--at: "${text}" is no time; ${timeForms}`)
+  if (Number.isNaN(time)) throw new CliError(`--at: "${text}" is not a time; ${timeFormats}`)
   return new Date(time).toISOString()
 }

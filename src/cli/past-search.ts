@@ -1,5 +1,5 @@
 /**
- * Where a value was at an earlier time: the values of records that begin with a text. Pure.
+ * Searches past records: values that start with a text. Pure.
  */
 import { canonical } from '../contract/address.ts'
 import { addressesOf } from '../contract/interfaces.ts'

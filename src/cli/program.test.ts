@@ -34,8 +34,8 @@ function program(name: string, ...words: string[]): Promise<Ended> {
 }
 
 const cases: Record<string, [words: string[], code: number, says: RegExp]> = {
-  'an answer is 0': [['check'], 0, /^0 interfaces of 0 nodes/],
-  'a no is 1': [['why', 'nothing'], 1, /nothing is known of nothing/],
+  'an answer is 0': [['check'], 0, /^0 interfaces on 0 nodes/],
+  'a no is 1': [['why', 'nothing'], 1, /not found: no node, VM, port, IP or MAC matches "nothing"/],
   'no answer is 2': [['history'], 2, /missing required argument 'node'/],
 }
 for (const name of ['multinic', 'kubectl-multinic'])
@@ -56,7 +56,16 @@ test('kubectl multinic is completed too: kubectl asks a program for it', async (
 })
 
 test('a command loads neither a component nor the sandbox before it runs', async () => {
-  const own = ['program', 'commands', 'cluster-commands', 'legacy/migrate-commands', 'io', 'completion', 'terminal']
+  const own = [
+    'program',
+    'commands',
+    'cluster-commands',
+    'legacy/migrate-commands',
+    'io',
+    'completion',
+    'terminal',
+    'user-command',
+  ]
   const loaded = await Promise.all(
     own.map(async name => {
       const path = `src/cli/${name}.ts`
@@ -67,6 +76,7 @@ test('a command loads neither a component nor the sandbox before it runs', async
   )
   const light = [
     'commander',
+    ...['messages', 'en', 'ko'].map(name => `src/cli/messages/${name}.ts`),
     ...own.map(name => `src/cli/${name}.ts`),
     ...['env', 'errors', 'version'].map(name => `src/runtime/${name}.ts`),
     'node:fs/promises',

@@ -1,27 +1,32 @@
 /**
- * The program as people call it: its name, its version, their commands, and how it ends.
+ * The program: its name, its version, the user commands, and its exit code.
  */
-import { Command, CommanderError } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import { environment } from '../runtime/env.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { version } from '../runtime/version.ts'
-import { exitCodeOf, peopleCommands } from './commands.ts'
+import { exitCodeOf, userCommands } from './commands.ts'
+import { languageOf, messagesIn } from './messages/messages.ts'
 import { terminalIo } from './terminal.ts'
+import { userCommand } from './user-command.ts'
+
+export const programLanguage = () => languageOf(process.argv.slice(2), environment())
 
 export function openProgram(): Command {
-  return new Command('multinic')
-    .description('Configures additional network interfaces on Kubernetes nodes that are OpenStack VMs')
-    .version(`multinic ${version}`, '--version', 'tell the version')
+  const { help } = messagesIn(programLanguage())
+  return userCommand(programLanguage(), 'multinic', help.program, '')
+    .version(`multinic ${version}`, '--version', help.versionOption)
+    .helpCommand('help [command]', help.helpCommand)
     .showHelpAfterError()
     .enablePositionalOptions()
 }
 
-/** Adds the people's commands, and others after them, and does what was typed. */
+/** Adds the user commands, then the others, and runs the command of the arguments. */
 export async function runProgram(program: Command, others: readonly Command[]): Promise<void> {
-  const people = peopleCommands(terminalIo(environment()), ending => {
+  const users = userCommands(terminalIo(environment(), programLanguage()), ending => {
     if (ending === 'no') process.exitCode = 1
   })
-  for (const command of [...people, ...others]) program.addCommand(command)
+  for (const command of [...users, ...others]) program.addCommand(command)
   try {
     await program.parseAsync()
   } catch (error) {

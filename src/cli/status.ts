@@ -1,7 +1,7 @@
 /**
- * Provider → OpenstackConfig → node → NIC, as data: what `status` shows. Pure.
+ * Data of `status`: provider → OpenstackConfig → node → NIC. Pure.
  *
- * A NIC belongs to the OpenstackConfig that it comes from, so a node of two of them is seen under both.
+ * A NIC belongs to the OpenstackConfig that requested it, so a node of two of them appears under both.
  */
 import { addressesOf } from '../contract/interfaces.ts'
 import type { InventoryRecord } from '../contract/inventory.ts'
@@ -32,11 +32,11 @@ export interface NodeView {
 }
 
 export interface ConfigView {
-  /** namespace/name; absent for nodes of which nobody said where they come from. */
+  /** namespace/name. Absent for nodes without a known OpenstackConfig. */
   name?: string
-  /** Only where the cluster was asked. */
-  told?: {
-    ready: string
+  /** Only if the cluster was read. */
+  state?: {
+    ready: 'ready' | 'notReady' | 'notSynced'
     reason?: string
     message?: string
     problems: { type: string; reason?: string; message?: string }[]
@@ -67,19 +67,19 @@ export function statusOf(
 }
 
 function configsOf(records: readonly InventoryRecord[], known: readonly OpenstackConfig[]): ConfigView[] {
-  const told = new Map(known.map(config => [nameOf(config), config]))
-  const names = [...told.keys(), ...records.flatMap(sourcesOf)]
+  const byName = new Map(known.map(config => [nameOf(config), config]))
+  const names = [...byName.keys(), ...records.flatMap(sourcesOf)]
   return [...new Set(names)].sort(emptyLast).map(name => {
-    const config = told.get(name)
+    const config = byName.get(name)
     return {
       ...(name !== '' && { name }),
-      ...(config && { told: toldOf(config) }),
+      ...(config && { state: configState(config) }),
       nodes: records.filter(record => sourcesOf(record).includes(name)).map(record => nodeView(record, name)),
     }
   })
 }
 
-/** The empty name is a source too: that of what nobody claims. */
+/** The empty name stands for interfaces without a source. */
 function sourcesOf({ config }: InventoryRecord): string[] {
   const sources = config.interfaces.map(({ source }) => source ?? '')
   return sources.length === 0 ? [''] : [...new Set(sources)]
@@ -98,7 +98,7 @@ function nodeView(record: InventoryRecord, source: string): NodeView {
 
 type Wanted = InventoryRecord['config']['interfaces'][number]
 
-/** What was asked for and what is, side by side. */
+/** Requested and observed state of each interface. */
 export function nicViews(record: InventoryRecord, among: (nic: Wanted) => boolean = () => true): NicView[] {
   return record.config.interfaces.flatMap((nic, at) => {
     if (!among(nic)) return []
@@ -110,8 +110,8 @@ export function nicViews(record: InventoryRecord, among: (nic: Wanted) => boolea
         name: nic.name ?? `multinic${nic.id ?? at}`,
         status: is?.status ?? 'Pending',
         macAddress,
-        addresses: addressesOf(given(nic)),
-        ...given({ mtu, portId, link }),
+        addresses: addressesOf(defined(nic)),
+        ...defined({ mtu, portId, link }),
         ...whyOf(is ?? {}),
       },
     ]
@@ -135,19 +135,19 @@ interface Why {
 }
 
 function whyOf({ reason, message, remedy }: Why) {
-  return given({ reason, message, remedy })
+  return defined({ reason, message, remedy })
 }
 
-function toldOf({ status, metadata }: OpenstackConfig): NonNullable<ConfigView['told']> {
+function configState({ status, metadata }: OpenstackConfig): NonNullable<ConfigView['state']> {
   const conditions = status?.conditions ?? []
   const ready = conditions.find(({ type }) => type === 'Ready')
   const current = status?.observedGeneration === metadata.generation
   const problems = conditions
     .filter(({ type, status }) => (type === 'Degraded' ? status === 'True' : type !== 'Ready' && status === 'False'))
-    .map(({ type, reason, message }) => ({ type, ...given({ reason, message }) }))
+    .map(({ type, reason, message }) => ({ type, ...defined({ reason, message }) }))
   return {
-    ready: !ready || !current ? 'not synced yet' : ready.status === 'True' ? 'Ready' : 'not ready',
-    ...given({
+    ready: !ready || !current ? 'notSynced' : ready.status === 'True' ? 'ready' : 'notReady',
+    ...defined({
       reason: ready?.reason,
       message: ready?.message,
       ports: status?.ports?.summary,
@@ -167,14 +167,14 @@ function nameOf({ metadata: { namespace, name } }: OpenstackConfig): string {
   return `${namespace}/${name}`
 }
 
-function countsOf(words: readonly string[]): Record<string, number> {
+function countsOf(states: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {}
-  for (const word of [...words].sort()) counts[word] = (counts[word] ?? 0) + 1
+  for (const state of [...states].sort()) counts[state] = (counts[state] ?? 0) + 1
   return counts
 }
 
-/** Without the keys that have no value. */
-function given<T extends object>(object: T): { [K in keyof T]?: NonNullable<T[K]> } {
+/** Drops keys without a value. */
+function defined<T extends object>(object: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: NonNullable<T[K]>
   }

@@ -1,8 +1,8 @@
 /**
- * `multinic support-bundle`: what somebody else needs to see a problem, in a directory of plain files.
+ * `multinic support-bundle`: objects and logs for a support case, as plain files in a directory.
  *
- * Secrets are never asked for, and what people put where it does not belong is taken out: values of variables and settings
- * whose names tell that they are secret, and the copy of an object that `kubectl apply` keeps in an annotation.
+ * Secrets are never read. Values of variables and settings with a secret-like name are removed, and so is the copy of an
+ * object that `kubectl apply` keeps in an annotation.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -24,14 +24,14 @@ export interface SupportFlags extends ClusterFlags {
 const ours = 'app.kubernetes.io/part-of=multinic'
 const agents = 'app.kubernetes.io/name=multinic-agent'
 
-interface Wanted {
+interface Selection {
   resource: Resource<KubeObject>
-  /** In the namespace of our parts; otherwise everywhere. */
+  /** In the namespace of MultiNIC; otherwise in all namespaces. */
   inNamespace?: boolean
   labelSelector?: string
 }
 
-const wanted: Record<string, Wanted> = {
+const selections: Record<string, Selection> = {
   openstackconfigs: { resource: openstackConfigs },
   multinicnodeconfigs: { resource: nodeConfigs },
   multinicbizconfigs: { resource: bizConfigs },
@@ -47,31 +47,31 @@ const logLines = 2_000
 export async function supportBundle(io: Io, flags: SupportFlags): Promise<Ending> {
   const { directory } = flags
   await mkdir(directory, { mode: 0o700 }).catch(error => {
-    throw new CliError(`--directory: ${messageOf(error)}; name one that does not exist yet`, { cause: error })
+    throw new CliError(`--directory: ${messageOf(error)}; choose one that does not exist yet`, { cause: error })
   })
   const missing: string[] = []
   await withCluster(io, flags, async ({ kube, namespace }) => {
-    const keep = (file: string, text: string) => writeFile(join(directory, file), text, { mode: 0o600 })
-    await keep('version.json', jsonText((await kube.raw('GET', '/version')).body))
-    for (const [name, { resource, inNamespace, labelSelector }] of Object.entries(wanted))
+    const save = (file: string, text: string) => writeFile(join(directory, file), text, { mode: 0o600 })
+    await save('version.json', jsonText((await kube.raw('GET', '/version')).body))
+    for (const [name, { resource, inNamespace, labelSelector }] of Object.entries(selections))
       try {
         const where = { ...(inNamespace && { namespace }), ...(labelSelector && { labelSelector }) }
         const { items } = await kube.list(resource, where)
-        await keep(`${name}.json`, jsonText(items.map(withoutSecrets)))
+        await save(`${name}.json`, jsonText(items.map(withoutSecrets)))
       } catch (error) {
         missing.push(`${name}: ${messageOf(error)}`)
       }
     const found = await kube.list(pods, { namespace }).catch(() => ({ items: [] }))
     for (const { metadata } of found.items.filter(({ metadata }) => isOurs(metadata.labels)))
       try {
-        await keep(`${metadata.name}.log`, await logOf(kube, namespace, metadata.name))
+        await save(`${metadata.name}.log`, await logOf(kube, namespace, metadata.name))
       } catch (error) {
         missing.push(`log of ${metadata.name}: ${messageOf(error)}`)
       }
-    if (missing.length > 0) await keep('missing.txt', `${missing.join('\n')}\n`)
+    if (missing.length > 0) await save('missing.txt', `${missing.join('\n')}\n`)
   })
-  for (const one of missing) io.note(`left out: ${one}`)
-  io.out(`${directory} holds what others need to see the problem. Look through it before you hand it on.\n`)
+  for (const one of missing) io.note(`not included: ${one}`)
+  io.out(`wrote the support bundle to ${directory}. Review it before you share it.\n`)
   return 'yes'
 }
 
@@ -90,9 +90,9 @@ function jsonText(value: unknown): string {
 }
 
 const applied = 'kubectl.kubernetes.io/last-applied-configuration'
-/** Not a plain `key`, which taints have, nor what only names a Secret or a file. */
+/** Excludes a plain `key`, which taints have, and references to a Secret or a file. */
 const secretName = /(encrypt|private|api)_?key|token|passw|secret(?!_?name|key)/i
-const onlyNames = /(file|path|dir|name|ref|audience)$/i
+const references = /(file|path|dir|name|ref|audience)$/i
 const removed = 'REMOVED'
 
 export function withoutSecrets(value: unknown): unknown {
@@ -110,5 +110,5 @@ export function withoutSecrets(value: unknown): unknown {
 }
 
 function isSecret(name: string): boolean {
-  return secretName.test(name) && !onlyNames.test(name)
+  return secretName.test(name) && !references.test(name)
 }

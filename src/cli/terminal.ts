@@ -1,19 +1,21 @@
 /**
- * The real terminal, files and clock behind the commands.
+ * The real terminal, files and clock of the user commands.
  */
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
+import type { Language } from '../contract/reasons/catalogue.ts'
 import type { Environment } from '../runtime/env.ts'
 import type { Io } from './io.ts'
 
-export function terminalIo(env: Environment): Io {
+export function terminalIo(env: Environment, language: Language): Io {
   const { stdout } = process
   return {
     env,
-    out(words) {
-      // `multinic export | head` closes the pipe early: that is no failure.
+    language,
+    out(output) {
+      // `multinic export | head` closes the pipe early. That is not a failure.
       if (stdout.listenerCount('error') === 0) stdout.once('error', () => process.exit())
-      stdout.write(words)
+      stdout.write(output)
     },
     note: line => console.error(line),
     read: path => (path === '-' ? text(process.stdin) : readFile(path, 'utf8')),

@@ -3,6 +3,8 @@
  */
 import type { Command } from 'commander'
 import type { FastifyInstance } from 'fastify'
+import { messagesIn } from '../cli/messages/messages.ts'
+import { programLanguage } from '../cli/program.ts'
 import type { InventoryAuth, Reviews } from '../inventory/auth.ts'
 import type { Answering } from '../operator/app.ts'
 import { emptyCoreDumps } from '../runtime/core-dump.ts'
@@ -10,7 +12,8 @@ import { environment } from '../runtime/env.ts'
 import { createLog, type Level, type Log } from '../telemetry/log.ts'
 
 export function addComponentCommands(program: Command): void {
-  component(program, 'operator', 'sync OpenStack ports to node configs (management cluster)', async context => {
+  const { help } = messagesIn(programLanguage())
+  component(program, 'operator', help.operator, async context => {
     const { keepHeapSmall } = await import('../operator/heap.ts')
     keepHeapSmall()
     const [{ runOperator }, { serveOperatorApi }, { startInventory }] = await Promise.all([
@@ -34,19 +37,17 @@ export function addComponentCommands(program: Command): void {
       await inventory?.close()
     }
   })
-  component(program, 'viola', 'serve the Viola API (management cluster)', async context =>
-    (await import('../viola/main.ts')).runViola(context),
-  )
-  component(program, 'controller', 'configure nodes by agent Jobs (Biz cluster)', async context =>
+  component(program, 'viola', help.viola, async context => (await import('../viola/main.ts')).runViola(context))
+  component(program, 'controller', help.controller, async context =>
     (await import('../controller/main.ts')).runNodeController(context),
   )
-  component(program, 'inventory', 'serve the inventory on its own', async context =>
+  component(program, 'inventory', help.inventoryServer, async context =>
     (await import('../inventory/main.ts')).runInventory({ ...context, openReviews: reviewsOf(context) }),
   )
 
   program
     .command('agent')
-    .description('configure the NICs of this node (runs in a Job)')
+    .description(help.agent)
     .action(async () => {
       await import('../agent/entry.ts')
     })

@@ -1,30 +1,32 @@
 /**
- * Runs the people's commands as the program does, with a terminal that remembers.
+ * Runs the user commands like the program, with a terminal that records.
  */
 import { readFile } from 'node:fs/promises'
 import { Command, CommanderError } from 'commander'
-import { exitCodeOf, peopleCommands } from '../../src/cli/commands.ts'
+import { exitCodeOf, userCommands } from '../../src/cli/commands.ts'
 import type { Io } from '../../src/cli/io.ts'
+import { languageOf } from '../../src/cli/messages/messages.ts'
 import { messageOf } from '../../src/runtime/errors.ts'
 
 export interface Ran {
   code: number
   out: string
   notes: string[]
-  /** What the program would say before it ends with that code. */
+  /** What the program would print before it exits with that code. */
   error: string
 }
 
 export interface Run {
-  (...words: string[]): Promise<Ran>
+  (...args: string[]): Promise<Ran>
   with(other: { stdin?: string; terminal?: boolean; env?: Record<string, string> }): Run
 }
 
 export function runner(env: Record<string, string>, stdin = '', terminal = false): Run {
-  async function run(...words: string[]): Promise<Ran> {
+  async function run(...args: string[]): Promise<Ran> {
     const ran: Ran = { code: 0, out: '', notes: [], error: '' }
     const io: Io = {
       env,
+      language: languageOf(args, env),
       out: text => {
         ran.out += text
       },
@@ -37,17 +39,18 @@ export function runner(env: Record<string, string>, stdin = '', terminal = false
     const ended = (ending: 'yes' | 'no') => {
       ran.code = ending === 'no' ? 1 : 0
     }
-    for (const command of peopleCommands(io, ended)) {
-      command.configureOutput({
-        writeOut: io.out,
-        writeErr: text => {
-          ran.error += text
-        },
-      })
+    for (const command of userCommands(io, ended)) {
+      for (const each of [command, ...command.commands])
+        each.configureOutput({
+          writeOut: io.out,
+          writeErr: text => {
+            ran.error += text
+          },
+        })
       program.addCommand(command)
     }
     try {
-      await program.parseAsync(words, { from: 'user' })
+      await program.parseAsync(args, { from: 'user' })
     } catch (error) {
       if (!(error instanceof CommanderError)) ran.error += messageOf(error)
       ran.code = exitCodeOf(error)

@@ -16,16 +16,16 @@ const good: ClusterFacts = {
   version: { major: 1, minor: 36 },
   clockAheadMs: 0,
   definitions: [{ name: 'x', known: ['v1'], served: { versions: ['v1'], stored: 'v1', established: true } }],
-  workloads: [{ name: 'controller', wanted: 2, ready: 2 }],
+  workloads: [{ name: 'controller', desired: 2, ready: 2 }],
   rights: [{ account: 'multinic-agent', missing: [] }],
-  words: [{ name: 'controller', warnings: [] }],
+  readiness: [{ name: 'controller', warnings: [] }],
   podSecurity: 'privileged',
   nodes: [aNode('a'), aNode('b')],
   configs: [],
   sources: [],
 }
 
-test('a good cluster has nothing to be told about', () => {
+test('a healthy cluster has no finding', () => {
   assert.deepEqual(new Set(findingsOf(good, 'ns').map(({ level }) => level)), new Set(['ok']))
 })
 
@@ -37,7 +37,7 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
   ],
   'a clock that is wrong': [
     { clockAheadMs: -90_000 },
-    'warn the clock of this machine is 90 s behind that of the API server',
+    'warn the clock of this machine is 90 s behind the API server',
     /NTP/,
   ],
   'a CRD that is not there': [
@@ -60,33 +60,33 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
     /make install/,
   ],
   'a part that warns': [
-    { words: [{ name: 'viola-api', warnings: ['anybody may write'] }] },
+    { readiness: [{ name: 'viola-api', warnings: ['anybody may write'] }] },
     'warn viola-api warns: anybody may write',
     /^$/,
   ],
   'a part that could not be asked': [
-    { words: [{ name: 'viola-api', unasked: 'forbidden' }] },
-    'warn viola-api could not be asked how it is: forbidden',
+    { readiness: [{ name: 'viola-api', unknown: 'forbidden' }] },
+    'warn cannot read /readyz of viola-api: forbidden',
     /services\/proxy/,
   ],
   'a part without its rights': [
     { rights: [{ account: 'multinic-agent', missing: ['list nodes (cluster)', 'create jobs'] }] },
-    'bad multinic-agent may not list nodes (cluster), create jobs',
+    'bad multinic-agent lacks the right to list nodes (cluster), create jobs',
     /helm upgrade/,
   ],
   'rights that could not be asked': [
-    { rights: [{ account: 'multinic-agent', unasked: 'forbidden' }] },
-    'warn rights of multinic-agent could not be asked: forbidden',
+    { rights: [{ account: 'multinic-agent', unknown: 'forbidden' }] },
+    'warn cannot review the rights of multinic-agent: forbidden',
     /subjectaccessreviews/,
   ],
   'a part that is not ready': [
-    { workloads: [{ name: 'controller', wanted: 2, ready: 1 }] },
+    { workloads: [{ name: 'controller', desired: 2, ready: 1 }] },
     'bad controller: 1 of 2 ready',
     /kubectl -n ns describe deployment controller/,
   ],
   'a namespace that refuses agents': [
     { podSecurity: 'restricted' },
-    'bad Pod Security of ns is restricted: agents are refused',
+    'bad Pod Security of namespace ns is restricted: the Pods of the agent are refused',
     /kubectl label namespace ns/,
   ],
   'a machine without an id': [
@@ -96,17 +96,17 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
   ],
   'two machines with one id': [
     { nodes: [aNode('a', { systemUUID: 'Same' }), aNode('b', { systemUUID: 'same' })] },
-    'bad nodes a, b have one SystemUUID (same)',
-    /cloned machines/,
+    'bad nodes a, b have the same SystemUUID (same)',
+    /cloned machine/,
   ],
   'a kernel that is old': [
     { nodes: [aNode('a', { kernelVersion: '3.10.0-1160.el7' })] },
     'warn node a has kernel 3.10.0-1160.el7',
-    /before 4\.18/,
+    /kernel 4\.18 or newer/,
   ],
 }
 for (const [name, [facts, said, remedy]] of Object.entries(cases))
-  test(`${name} is told, with what to do`, () => {
+  test(`${name} is reported with a remedy`, () => {
     const found = findingsOf({ ...good, ...facts }, 'ns').filter(({ level }) => level !== 'ok')
     assert.deepEqual(
       found.map(({ level, what }) => `${level} ${what}`),

@@ -1,5 +1,5 @@
 /**
- * What `multinic doctor` makes of a cluster. Pure: facts in, findings with remedies out.
+ * Checks of `multinic doctor`: facts of a cluster in, findings with remedies out. Pure.
  */
 import type { NodeConfig } from '../../contract/node-config.ts'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
@@ -14,49 +14,49 @@ export interface Finding {
 
 export interface Definition {
   name: string
-  /** Versions that this program knows, the stored one first. */
+  /** Versions of this program, the stored one first. */
   known: readonly string[]
-  /** Absent: not in the cluster. */
+  /** Absent if the CRD is not in the cluster. */
   served?: { versions: readonly string[]; stored?: string | undefined; established: boolean }
 }
 
 export interface Workload {
   name: string
   /** controller, operator, viola or inventory. */
-  part?: string
+  component?: string
   /** Its ServiceAccount. */
   account?: string
-  /** The port of its Service where it tells whether it is ready. */
-  answersAt?: { port: string; tls: boolean }
-  wanted: number
+  /** Port of its Service that serves /readyz. */
+  readyzAt?: { port: string; tls: boolean }
+  desired: number
   ready: number
 }
 
-/** What a ServiceAccount of ours may not do although it has to; or why that could not be asked. */
-export type PartRights = { account: string; missing: readonly string[] } | { account: string; unasked: string }
+/** Required rights that a ServiceAccount lacks, or why they are unknown. */
+export type ComponentRights = { account: string; missing: readonly string[] } | { account: string; unknown: string }
 
-/** What a part that is ready has to say besides; or why it could not be asked. */
-export type PartWords = { name: string; warnings: readonly string[] } | { name: string; unasked: string }
+/** Warnings of a ready component, or why they are unknown. */
+export type Readiness = { name: string; warnings: readonly string[] } | { name: string; unknown: string }
 
 export interface ClusterFacts {
   version: { major: number; minor: number }
-  /** How far the clock of this machine is before that of the API server. */
+  /** How far the clock of this machine is ahead of the API server. */
   clockAheadMs: number
   definitions: readonly Definition[]
-  /** Undefined: nobody could be asked. */
+  /** Undefined if they are not readable. */
   workloads: readonly Workload[] | undefined
-  rights: readonly PartRights[]
-  words: readonly PartWords[]
+  rights: readonly ComponentRights[]
+  readiness: readonly Readiness[]
   podSecurity: string | undefined
   nodes: readonly NodeObject[] | undefined
   configs: readonly NodeConfig[] | undefined
   sources: readonly OpenstackConfig[] | undefined
 }
 
-const oldestMinor = 20
-const mostSkewMs = 30_000
-/** Below it the kernel lacks noprefixroute for IPv4. */
-const goodKernel = [4, 18] as const
+const minMinor = 20
+const maxSkewMs = 30_000
+/** Older kernels lack noprefixroute for IPv4. */
+const minKernel = [4, 18] as const
 
 export function findingsOf(facts: ClusterFacts, namespace: string): Finding[] {
   return [
@@ -64,7 +64,7 @@ export function findingsOf(facts: ClusterFacts, namespace: string): Finding[] {
     aboutClock(facts),
     ...facts.definitions.map(aboutDefinition),
     ...aboutWorkloads(facts.workloads, namespace),
-    ...facts.words.flatMap(aboutWords),
+    ...facts.readiness.flatMap(aboutReadiness),
     ...facts.rights.map(aboutRights),
     ...aboutPodSecurity(facts.podSecurity, namespace),
     ...aboutNodes(facts.nodes),
@@ -79,25 +79,25 @@ function ok(what: string): Finding {
 
 function aboutVersion({ version: { major, minor } }: ClusterFacts): Finding {
   const name = `Kubernetes ${major}.${minor}`
-  if (major > 1 || minor >= oldestMinor) return ok(`${name} answers`)
-  return { level: 'bad', what: `${name} is too old`, remedy: `upgrade the cluster to 1.${oldestMinor} or newer` }
+  if (major > 1 || minor >= minMinor) return ok(`${name} responds`)
+  return { level: 'bad', what: `${name} is too old`, remedy: `upgrade the cluster to 1.${minMinor} or newer` }
 }
 
 function aboutClock({ clockAheadMs }: ClusterFacts): Finding {
   const seconds = Math.round(Math.abs(clockAheadMs) / 1_000)
-  if (Math.abs(clockAheadMs) <= mostSkewMs) return ok('clocks agree')
+  if (Math.abs(clockAheadMs) <= maxSkewMs) return ok('clocks are in sync')
   return {
     level: 'warn',
-    what: `the clock of this machine is ${seconds} s ${clockAheadMs > 0 ? 'before' : 'behind'} that of the API server`,
-    remedy: 'let both be set by NTP: tokens, leases and port ages depend on the time',
+    what: `the clock of this machine is ${seconds} s ${clockAheadMs > 0 ? 'ahead of' : 'behind'} the API server`,
+    remedy: 'synchronise both clocks by NTP: tokens, leases and port ages depend on the time',
   }
 }
 
 function aboutDefinition({ name, known, served }: Definition): Finding {
-  const remedy = 'make install, or helm upgrade with crds.install'
+  const remedy = 'run make install, or helm upgrade with crds.install'
   if (!served) return { level: 'warn', what: `CRD ${name} is not in this cluster`, remedy }
   if (!served.established)
-    return { level: 'bad', what: `CRD ${name} is not established`, remedy: 'kubectl describe crd' }
+    return { level: 'bad', what: `CRD ${name} is not established`, remedy: 'run kubectl describe crd' }
   const missing = known.filter(version => !served.versions.includes(version))
   if (missing.length > 0)
     return {
@@ -115,89 +115,101 @@ function aboutDefinition({ name, known, served }: Definition): Finding {
 }
 
 function aboutWorkloads(workloads: readonly Workload[] | undefined, namespace: string): Finding[] {
-  if (workloads === undefined) return [unasked('Deployments')]
+  if (workloads === undefined) return [unreadable('Deployments')]
   if (workloads.length === 0)
-    return [{ level: 'warn', what: `no part of ours runs in ${namespace}`, remedy: 'name another with --namespace' }]
-  return workloads.map(({ name, wanted, ready }) =>
-    ready >= wanted
-      ? ok(`${name}: ${ready} of ${wanted} ready`)
+    return [
+      {
+        level: 'warn',
+        what: `no component of MultiNIC runs in ${namespace}`,
+        remedy: 'choose another namespace with --namespace',
+      },
+    ]
+  return workloads.map(({ name, desired, ready }) =>
+    ready >= desired
+      ? ok(`${name}: ${ready} of ${desired} ready`)
       : {
           level: 'bad',
-          what: `${name}: ${ready} of ${wanted} ready`,
-          remedy: `kubectl -n ${namespace} describe deployment ${name}; kubectl -n ${namespace} logs deployment/${name}`,
+          what: `${name}: ${ready} of ${desired} ready`,
+          remedy: `run kubectl -n ${namespace} describe deployment ${name}; kubectl -n ${namespace} logs deployment/${name}`,
         },
   )
 }
 
-function aboutWords(said: PartWords): Finding[] {
-  const { name } = said
-  if ('unasked' in said)
-    return [{ level: 'warn', what: `${name} could not be asked how it is: ${said.unasked}`, remedy: askThroughServer }]
-  if (said.warnings.length === 0) return [ok(`${name} has nothing to warn of`)]
-  return said.warnings.map(warning => ({ level: 'warn', what: `${name} warns: ${warning}` }))
+function aboutReadiness(found: Readiness): Finding[] {
+  const { name } = found
+  if ('unknown' in found)
+    return [{ level: 'warn', what: `cannot read /readyz of ${name}: ${found.unknown}`, remedy: proxyRemedy }]
+  if (found.warnings.length === 0) return [ok(`${name} reports no warning`)]
+  return found.warnings.map(warning => ({ level: 'warn', what: `${name} warns: ${warning}` }))
 }
 
-const askThroughServer = 'ask with an account that may get services/proxy, or forward its port and name it with --url'
+const proxyRemedy = 'use an account that may get services/proxy, or forward the port and set --url'
 
-function aboutRights(found: PartRights): Finding {
+function aboutRights(found: ComponentRights): Finding {
   const { account } = found
-  if ('unasked' in found)
-    return { level: 'warn', what: `rights of ${account} could not be asked: ${found.unasked}`, remedy: askAsAdmin }
-  if (found.missing.length === 0) return ok(`${account} has its rights`)
+  if ('unknown' in found)
+    return { level: 'warn', what: `cannot review the rights of ${account}: ${found.unknown}`, remedy: reviewRemedy }
+  if (found.missing.length === 0) return ok(`${account} has all required rights`)
   const [some, more] = [found.missing.slice(0, 5), found.missing.length - 5]
   return {
     level: 'bad',
-    what: `${account} may not ${some.join(', ')}${more > 0 ? ` and ${more} more` : ''}`,
-    remedy: 'give it its roles again: helm upgrade with the chart of this version, or make deploy',
+    what: `${account} lacks the right to ${some.join(', ')}${more > 0 ? ` and ${more} more` : ''}`,
+    remedy: 'restore its roles: run helm upgrade with the chart of this version, or make deploy',
   }
 }
 
-const askAsAdmin = 'ask with an account that may create subjectaccessreviews'
+const reviewRemedy = 'use an account that may create subjectaccessreviews'
 
-function unasked(what: string): Finding {
-  return { level: 'warn', what: `${what} could not be read`, remedy: 'ask with an account that may list them' }
+function unreadable(what: string): Finding {
+  return { level: 'warn', what: `cannot list ${what}`, remedy: 'use an account that may list them' }
 }
 
 function aboutPodSecurity(enforced: string | undefined, namespace: string): Finding[] {
-  if (enforced === 'privileged') return [ok(`namespace ${namespace} lets the agent’s Pods in`)]
-  const label = `kubectl label namespace ${namespace} pod-security.kubernetes.io/enforce=privileged --overwrite`
+  if (enforced === 'privileged') return [ok(`namespace ${namespace} allows the Pods of the agent`)]
+  const label = `run kubectl label namespace ${namespace} pod-security.kubernetes.io/enforce=privileged --overwrite`
   if (enforced !== undefined)
-    return [{ level: 'bad', what: `Pod Security of ${namespace} is ${enforced}: agents are refused`, remedy: label }]
+    return [
+      {
+        level: 'bad',
+        what: `Pod Security of namespace ${namespace} is ${enforced}: the Pods of the agent are refused`,
+        remedy: label,
+      },
+    ]
   return [
     {
       level: 'warn',
-      what: `namespace ${namespace} has no Pod Security label: the cluster’s default counts`,
+      what: `namespace ${namespace} has no Pod Security label: the cluster default applies`,
       remedy: label,
     },
   ]
 }
 
 function aboutNodes(nodes: readonly NodeObject[] | undefined): Finding[] {
-  if (nodes === undefined) return [unasked('Nodes')]
+  if (nodes === undefined) return [unreadable('Nodes')]
   const found = nodes.flatMap((node): Finding[] => {
     const { name } = node.metadata
     const { systemUUID, kernelVersion = '' } = node.status?.nodeInfo ?? {}
-    const trouble: Finding[] = []
+    const findings: Finding[] = []
     if (!systemUUID)
-      trouble.push({
+      findings.push({
         level: 'bad',
         what: `node ${name} has no SystemUUID`,
-        remedy: 'see whether /sys/class/dmi/id/product_uuid of the machine can be read; then restart its kubelet',
+        remedy: 'check that /sys/class/dmi/id/product_uuid is readable on the machine, then restart its kubelet',
       })
     if (isOlder(kernelVersion))
-      trouble.push({
+      findings.push({
         level: 'warn',
         what: `node ${name} has kernel ${kernelVersion}`,
-        remedy: `before ${goodKernel.join('.')} some features are left out; docs/guides/agent.md says which`,
+        remedy: `use kernel ${minKernel.join('.')} or newer: on older ones the agent fails (docs/guides/agent.md)`,
       })
-    const heard = node.status?.conditions?.find(({ type }) => type === 'Ready')?.status
-    if (heard === 'Unknown')
-      trouble.push({
+    const ready = node.status?.conditions?.find(({ type }) => type === 'Ready')?.status
+    if (ready === 'Unknown')
+      findings.push({
         level: 'warn',
-        what: `nobody hears from node ${name}`,
-        remedy: 'its config waits until it is back',
+        what: `node ${name} is unreachable`,
+        remedy: 'its config is applied when the node is back',
       })
-    return trouble
+    return findings
   })
   // Map.groupBy is not in Node 20.
   const byUuid = new Map<string, NodeObject[]>()
@@ -205,23 +217,23 @@ function aboutNodes(nodes: readonly NodeObject[] | undefined): Finding[] {
     const uuid = node.status?.nodeInfo?.systemUUID?.toLowerCase() ?? ''
     byUuid.set(uuid, [...(byUuid.get(uuid) ?? []), node])
   }
-  const twins = [...byUuid]
+  const duplicates = [...byUuid]
     .filter(([uuid, same]) => uuid !== '' && same.length > 1)
     .map(
       ([uuid, same]): Finding => ({
         level: 'bad',
-        what: `nodes ${same.map(node => node.metadata.name).join(', ')} have one SystemUUID (${uuid})`,
-        remedy: 'cloned machines need an id of their own: a config for one of them would fit both',
+        what: `nodes ${same.map(node => node.metadata.name).join(', ')} have the same SystemUUID (${uuid})`,
+        remedy: 'give each cloned machine its own UUID: a config for one of them would match both',
       }),
     )
-  const all = [...found, ...twins]
-  return all.length > 0 ? all : [ok(`${nodes.length} nodes can be told apart`)]
+  const all = [...found, ...duplicates]
+  return all.length > 0 ? all : [ok(`${nodes.length} nodes have distinct machine IDs`)]
 }
 
 function isOlder(kernel: string): boolean {
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(kernel) ?? []
   if (major === undefined || minor === undefined) return false
-  return Number(major) < goodKernel[0] || (Number(major) === goodKernel[0] && Number(minor) < goodKernel[1])
+  return Number(major) < minKernel[0] || (Number(major) === minKernel[0] && Number(minor) < minKernel[1])
 }
 
 function aboutConfigs(configs: readonly NodeConfig[] | undefined): Finding[] {
@@ -232,7 +244,7 @@ function aboutConfigs(configs: readonly NodeConfig[] | undefined): Finding[] {
     {
       level: 'bad',
       what: `${failed.length} of ${configs.length} nodes failed: ${some(failed)}`,
-      remedy: 'multinic why NODE, or kubectl describe mnnc',
+      remedy: 'run multinic why NODE, or kubectl describe mnnc',
     },
   ]
 }
@@ -242,7 +254,7 @@ function aboutSources(sources: readonly OpenstackConfig[] | undefined): Finding[
     const name = `OpenstackConfig ${metadata.namespace}/${metadata.name}`
     const ready = status?.conditions?.find(({ type }) => type === 'Ready')
     if (!ready)
-      return { level: 'warn', what: `${name} has not been synced yet`, remedy: 'see whether the operator runs' }
+      return { level: 'warn', what: `${name} has not been synced yet`, remedy: 'check that the operator runs' }
     if (ready.status === 'True') return ok(`${name} is synced`)
     return { level: 'bad', what: `${name}: ${ready.reason}`, ...(ready.message && { remedy: ready.message }) }
   })

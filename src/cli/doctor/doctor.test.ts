@@ -59,14 +59,14 @@ after(async () => {
   await rm(dir, { recursive: true })
 })
 
-test('the doctor tells what is good, what is not and what to do, and ends with 1', async () => {
+test('the doctor reports what is right, what is wrong and what to do, and exits with 1', async () => {
   const { code, out } = await multinic('doctor', '--namespace', cluster.namespace, '--url', 'http://127.0.0.1:9')
   assert.equal(code, 1)
-  assert.match(out, /● Kubernetes 1\.\d+ answers/)
+  assert.match(out, /● Kubernetes 1\.\d+ responds/)
   assert.match(out, /● CRD multinicnodeconfigs\.multinic\.io serves v1, v1alpha1/)
-  assert.match(out, /▲ namespace \S+ has no Pod Security label.*\n {4}kubectl label namespace/)
+  assert.match(out, /▲ namespace \S+ has no Pod Security label.*\n {4}run kubectl label namespace/)
   assert.match(out, /▲ OpenstackConfig \S+\/main has not been synced yet/)
-  assert.match(out, /✗ http:\/\/127\.0\.0\.1:9 does not answer/)
+  assert.match(out, /✗ http:\/\/127\.0\.0\.1:9 does not respond/)
 })
 
 test('the doctor also speaks JSON', async () => {
@@ -80,7 +80,7 @@ test('a support bundle holds objects and no secret', async () => {
   const directory = join(dir, 'bundle')
   const { code, out } = await multinic('support-bundle', '-n', cluster.namespace, '-d', directory)
   assert.equal(code, 0)
-  assert.match(out, /Look through it/)
+  assert.match(out, /Review it before you share it/)
   const files = await readdir(directory)
   const texts = await Promise.all(files.map(file => readFile(join(directory, file), 'utf8')))
   for (const name of ['openstackconfigs.json', 'nodes.json', 'pods.json', 'version.json'])

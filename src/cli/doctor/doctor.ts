@@ -1,5 +1,5 @@
 /**
- * `multinic doctor`: reads what there is in a cluster, and says in plain words what is wrong and what to do.
+ * `multinic doctor`: reads a cluster, and reports what is wrong and what to do.
  */
 import { kinds } from '../../contract/crd.ts'
 import { nodeConfigs } from '../../contract/node-config.ts'
@@ -16,12 +16,12 @@ import type { Ending, Io } from '../io.ts'
 import { type Format, print } from '../output.ts'
 import { harmless, type Tone } from '../render/paint.ts'
 import { type ClusterFacts, type Definition, type Finding, findingsOf, type Workload } from './checks.ts'
-import { wordsOfParts } from './readiness.ts'
+import { readinessOf } from './readiness.ts'
 import { rightsOf } from './rights.ts'
 
 export interface DoctorFlags extends ClusterFlags {
   output?: Format
-  /** Addresses of parts that are looked at too. */
+  /** URLs of components to check as well. */
   url?: string[]
 }
 
@@ -35,7 +35,7 @@ export async function doctor(io: Io, flags: DoctorFlags): Promise<Ending> {
   const inCluster = await withCluster(io, flags, async cluster =>
     findingsOf(await factsOf(cluster, io.now()), cluster.namespace),
   )
-  const findings = [...inCluster, ...(await Promise.all((flags.url ?? []).map(aboutPart)))]
+  const findings = [...inCluster, ...(await Promise.all((flags.url ?? []).map(checkUrl)))]
   await print(io, flags.output, {
     data: findings,
     lines: ({ paint }) =>
@@ -66,7 +66,7 @@ async function factsOf({ kube, namespace }: Cluster, now: Date): Promise<Cluster
     definitions,
     workloads,
     rights: await rightsOf(kube, namespace, workloads ?? []),
-    words: await wordsOfParts(kube, namespace, workloads ?? []),
+    readiness: await readinessOf(kube, namespace, workloads ?? []),
     podSecurity: place?.metadata.labels?.['pod-security.kubernetes.io/enforce'],
     nodes: allNodes,
     configs,
@@ -74,7 +74,7 @@ async function factsOf({ kube, namespace }: Cluster, now: Date): Promise<Cluster
   }
 }
 
-/** Undefined: not served, or not ours to see. */
+/** Undefined if the resource is not served or not readable. */
 async function readable<T extends KubeObject>(kube: KubeClient, resource: Resource<T>): Promise<T[] | undefined> {
   try {
     return (await kube.list(resource)).items
@@ -123,34 +123,34 @@ async function workloadsIn(kube: KubeClient, namespace: string): Promise<Workloa
     const { items } = await kube.list(deployments, { namespace, labelSelector: 'app.kubernetes.io/part-of=multinic' })
     return items.map((one: DeploymentObject) => ({
       name: one.metadata.name,
-      part: one.metadata.labels?.['app.kubernetes.io/component'] ?? '',
+      component: one.metadata.labels?.['app.kubernetes.io/component'] ?? '',
       account: one.spec?.template?.spec?.serviceAccountName ?? 'default',
-      wanted: one.spec?.replicas ?? 1,
+      desired: one.spec?.replicas ?? 1,
       ready: one.status?.readyReplicas ?? 0,
-      ...answerOf(one),
+      ...readyzOf(one),
     }))
   } catch {
     return undefined
   }
 }
 
-/** Where the kubelet asks a part, others can ask it too: the port has the same name in its Service. */
-function answerOf({ spec }: DeploymentObject): Pick<Workload, 'answersAt'> {
+/** The port of the readiness probe has the same name in the Service of the component. */
+function readyzOf({ spec }: DeploymentObject): Pick<Workload, 'readyzAt'> {
   const { port, scheme } = spec?.template?.spec?.containers?.[0]?.readinessProbe?.httpGet ?? {}
-  return typeof port === 'string' ? { answersAt: { port, tls: scheme === 'HTTPS' } } : {}
+  return typeof port === 'string' ? { readyzAt: { port, tls: scheme === 'HTTPS' } } : {}
 }
 
-const patienceMs = 5_000
+const timeoutMs = 5_000
 
-/** What a part says of itself at /readyz. */
-async function aboutPart(url: string): Promise<Finding> {
-  const place = `${withoutSlash(url)}/readyz`
+/** Checks /readyz of a component. */
+async function checkUrl(url: string): Promise<Finding> {
+  const readyz = `${withoutSlash(url)}/readyz`
   try {
-    const answer = await fetch(place, { signal: AbortSignal.timeout(patienceMs), redirect: 'error' })
-    const said = (await textOf(answer, 1024 * 1024)).slice(0, 500)
+    const answer = await fetch(readyz, { signal: AbortSignal.timeout(timeoutMs), redirect: 'error' })
+    const text = (await textOf(answer, 1024 * 1024)).slice(0, 500)
     if (answer.ok) return { level: 'ok', what: `${url} is ready` }
-    return { level: 'bad', what: `${url} is not ready (HTTP ${answer.status})`, remedy: said }
+    return { level: 'bad', what: `${url} is not ready (HTTP ${answer.status})`, remedy: text }
   } catch (error) {
-    return { level: 'bad', what: `${url} does not answer`, remedy: messageOf(error) }
+    return { level: 'bad', what: `${url} does not respond`, remedy: messageOf(error) }
   }
 }

@@ -1,29 +1,28 @@
 /**
- * What the parts that are installed say of themselves at /readyz, asked through the API server: nothing has to be forwarded.
+ * Reads /readyz of the installed components through the API server, so that no port-forward is needed.
  */
-
 import type { KubeClient } from '../../kube/client.ts'
 import { messageOf } from '../../runtime/errors.ts'
-import type { PartWords, Workload } from './checks.ts'
+import type { Readiness, Workload } from './checks.ts'
 
-/** Parts without a ready replica are told of otherwise, and have nobody who could answer. */
-export async function wordsOfParts(
+/** Skips components without a ready replica: nothing would respond, and another check reports them. */
+export async function readinessOf(
   kube: KubeClient,
   namespace: string,
   workloads: readonly Workload[],
-): Promise<PartWords[]> {
+): Promise<Readiness[]> {
   return Promise.all(
     workloads
-      .filter(({ ready, answersAt }) => ready > 0 && answersAt !== undefined)
-      .map(async ({ name, answersAt }) => {
-        const { tls = false, port = '' } = answersAt ?? {}
+      .filter(({ ready, readyzAt }) => ready > 0 && readyzAt !== undefined)
+      .map(async ({ name, readyzAt }) => {
+        const { tls = false, port = '' } = readyzAt ?? {}
         const service = `${tls ? 'https:' : ''}${name}:${port}`
         try {
           const { body } = await kube.raw('GET', `/api/v1/namespaces/${namespace}/services/${service}/proxy/readyz`)
           const { warnings = [] } = body as { warnings?: unknown[] }
           return { name, warnings: warnings.map(String) }
         } catch (error) {
-          return { name, unasked: messageOf(error) }
+          return { name, unknown: messageOf(error) }
         }
       }),
   )

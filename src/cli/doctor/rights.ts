@@ -1,11 +1,11 @@
 /**
- * Asks the cluster whether each part that is installed may do what it has to (SubjectAccessReview).
+ * Checks whether each installed component has the rights that it needs (SubjectAccessReview).
  */
 import { parse } from 'yaml'
 import type { KubeClient } from '../../kube/client.ts'
 import { KubeError } from '../../kube/errors.ts'
 import { messageOf } from '../../runtime/errors.ts'
-import type { PartRights, Workload } from './checks.ts'
+import type { ComponentRights, Workload } from './checks.ts'
 import { componentRights } from './component-rights.ts'
 
 interface Rule {
@@ -16,7 +16,7 @@ interface Rule {
 }
 type Rules = Record<string, { cluster?: Rule[]; namespace?: Rule[] }>
 
-interface Wish {
+interface Right {
   group: string
   resource: string
   subresource?: string
@@ -29,33 +29,33 @@ export async function rightsOf(
   kube: KubeClient,
   namespace: string,
   workloads: readonly Workload[],
-): Promise<PartRights[]> {
+): Promise<ComponentRights[]> {
   const rules = parse(componentRights) as Rules
-  const known = workloads.flatMap(({ part = '', account }) =>
-    account !== undefined && rules[part] ? [{ account, wishes: wishesOf(rules[part], namespace) }] : [],
+  const known = workloads.flatMap(({ component = '', account }) =>
+    account !== undefined && rules[component] ? [{ account, required: rightsIn(rules[component], namespace) }] : [],
   )
   return Promise.all(
-    known.map(async ({ account, wishes }) => {
+    known.map(async ({ account, required }) => {
       try {
         const user = `system:serviceaccount:${namespace}:${account}`
-        const allowed = await Promise.all(wishes.map(wish => isAllowed(kube, user, wish)))
-        return { account, missing: wishes.filter((_, at) => !allowed[at]).map(inWords) }
+        const allowed = await Promise.all(required.map(right => isAllowed(kube, user, right)))
+        return { account, missing: required.filter((_, at) => !allowed[at]).map(describe) }
       } catch (error) {
-        return { account, unasked: error instanceof KubeError ? error.message : messageOf(error) }
+        return { account, unknown: error instanceof KubeError ? error.message : messageOf(error) }
       }
     }),
   )
 }
 
-function wishesOf({ cluster = [], namespace: here = [] }: Rules[string], namespace: string): Wish[] {
+function rightsIn({ cluster = [], namespace: here = [] }: Rules[string], namespace: string): Right[] {
   const of = (rules: readonly Rule[], where: { namespace?: string }) =>
     rules.flatMap(({ apiGroups, resources, verbs, resourceNames = [undefined] }) =>
       apiGroups.flatMap(group =>
         resources.flatMap(place =>
           verbs.flatMap(verb =>
-            resourceNames.map((name): Wish => {
+            resourceNames.map((name): Right => {
               const [resource = '', subresource] = place.split('/')
-              // The rights of the tree name the namespace of the parts as it is called there.
+              // config/ uses the default namespace of MultiNIC.
               const named = name === 'multinic-system' ? namespace : name
               return {
                 group,
@@ -73,17 +73,17 @@ function wishesOf({ cluster = [], namespace: here = [] }: Rules[string], namespa
   return [...of(cluster, {}), ...of(here, { namespace })]
 }
 
-async function isAllowed(kube: KubeClient, user: string, wish: Wish): Promise<boolean> {
+async function isAllowed(kube: KubeClient, user: string, right: Right): Promise<boolean> {
   const review = {
     apiVersion: 'authorization.k8s.io/v1',
     kind: 'SubjectAccessReview',
-    spec: { user, groups: ['system:serviceaccounts', 'system:authenticated'], resourceAttributes: wish },
+    spec: { user, groups: ['system:serviceaccounts', 'system:authenticated'], resourceAttributes: right },
   }
   const { body } = await kube.raw('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', review)
   return (body as { status?: { allowed?: boolean } }).status?.allowed === true
 }
 
-function inWords({ verb, resource, subresource, name, namespace }: Wish): string {
+function describe({ verb, resource, subresource, name, namespace }: Right): string {
   const what = `${resource}${subresource ? `/${subresource}` : ''}${name ? ` ${name}` : ''}`
   return `${verb} ${what}${namespace ? '' : ' (cluster)'}`
 }

@@ -1,62 +1,45 @@
 /**
- * `multinic migrate`: what its commands are called and take. What they do is loaded when one of them runs.
+ * Names and options of `multinic migrate`. Its code is loaded when one of its commands runs. Support ends with 1.0.
  */
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Ending, Io } from '../io.ts'
+import { messagesIn } from '../messages/messages.ts'
+import { userCommand } from '../user-command.ts'
 import type { MigrateFlags } from './migrate.ts'
 
 export function migrateCommand(io: Io, ended: (ending: Ending) => void): Command {
-  const plan = migrating('plan', 'show the MultiNicNodeConfigs that would be made; changes nothing')
-    .addOption(form())
+  const { help } = messagesIn(io.language)
+  const output = () => new Option('-o, --output <format>', help.output).choices(['json', 'yaml'])
+  const timeout = () => new Option('--timeout <duration>', help.migrateTimeout)
+  const migrating = (name: string, description: string) =>
+    userCommand(io.language, name, description, `migrate ${name}`)
+      .option('--kubeconfig <file>', help.migrateKubeconfig)
+      .option('--context <name>', help.context)
+      .option('-n, --namespace <name>', help.migrateNamespace)
+      .option('-f, --filename <file>', help.migrateFile)
+      .option('--config <name>', help.migrateConfig)
+      .option('--node <name>', help.migrateNode)
+
+  const plan = migrating('plan', help.migratePlan)
+    .addOption(output())
     .action(async (flags: MigrateFlags) => ended(await (await import('./migrate.ts')).plan(io, flags)))
 
-  const apply = migrating('apply', 'take the nodes over one by one (phase 1), then retire the documents (phases 2, 3)')
-    .addOption(
-      new Option(
-        '--phase <number>',
-        '1 takes over (default), 2 makes the documents read-only, 3 writes them out and deletes them',
-      ).choices(['1', '2', '3']),
-    )
-    .option('--allow-changes', 'let agents change nodes that are not as wanted')
-    .addOption(patience())
+  const apply = migrating('apply', help.migrateApply)
+    .addOption(new Option('--phase <number>', help.migratePhase).choices(['1', '2', '3']))
+    .option('--allow-changes', help.migrateAllowChanges)
+    .addOption(timeout())
     .action(async (flags: MigrateFlags) => ended(await (await import('./migrate.ts')).apply(io, flags)))
 
-  const verify = migrating('verify', 'tell of every node whether it is taken over; ends with 1 when one is not')
-    .addOption(form())
+  const verify = migrating('verify', help.migrateVerify)
+    .addOption(output())
     .action(async (flags: MigrateFlags) => ended(await (await import('./migrate.ts')).verify(io, flags)))
 
-  const rollback = migrating('rollback', 'give the nodes back to their documents')
-    .option('--allow-changes', 'also where a document now asks for something else')
-    .addOption(patience())
+  const rollback = migrating('rollback', help.migrateRollback)
+    .option('--allow-changes', help.rollbackAllowChanges)
+    .addOption(timeout())
     .action(async (flags: MigrateFlags) => ended(await (await import('./rollback.ts')).rollback(io, flags)))
 
-  const migrate = new Command('migrate')
-    .description('from MultiNicBizConfigs to a MultiNicNodeConfig a node, and back, without touching a NIC')
-    .exitOverride()
+  const migrate = userCommand(io.language, 'migrate', help.migrate).helpCommand('help [command]', help.helpCommand)
   for (const command of [plan, apply, verify, rollback]) migrate.addCommand(command)
   return migrate
-}
-
-function migrating(name: string, description: string): Command {
-  return new Command(name)
-    .description(description)
-    .option('--kubeconfig <file>', 'of the Biz cluster ($KUBECONFIG)')
-    .option('--context <name>', 'context of the kubeconfig')
-    .option('-n, --namespace <name>', 'of the controller (multinic-system)')
-    .option(
-      '-f, --filename <file>',
-      'further MultiNicBizConfigs, YAML or JSON, also of the older group; - is the standard input',
-    )
-    .option('--config <name>', 'only this MultiNicBizConfig')
-    .option('--node <name>', 'only this node')
-    .showHelpAfterError(`(multinic migrate ${name} --help tells more)`)
-    .exitOverride()
-}
-
-function form(): Option {
-  return new Option('-o, --output <format>', 'another form than words').choices(['json', 'yaml'])
-}
-
-function patience(): Option {
-  return new Option('--timeout <duration>', 'how long one node is waited for (5m)')
 }

@@ -77,8 +77,8 @@ function modesSince(count: number): string[] {
 test('a plan shows the configs that would be made, and changes nothing', async () => {
   const { code, out } = await multinic('migrate', 'plan')
   assert.equal(code, 0)
-  assert.match(out, /^3 nodes {2}3 to take over; nothing was changed/)
-  assert.match(out, /\+ w2 {2}a MultiNicNodeConfig would be made {2}VM .*, of multinic-system\/all/)
+  assert.match(out, /^3 nodes {2}3 to take over; dry run, nothing was changed/)
+  assert.match(out, /\+ w2 {2}a MultiNicNodeConfig would be created {2}VM .*, from multinic-system\/all/)
   assert.match(out, /\+ multinic1 {2}192\.168\.1\.10\/24 {2}mtu 1450 {2}fa:16:3e:00:00:01 {2}port port-1/)
   assert.deepEqual((await cluster.kube.list(nodeConfigs, { namespace: cluster.namespace })).items, [])
 })
@@ -87,18 +87,18 @@ test('one node is taken over alone; a second run goes on where the first was sto
   const before = agents.seen().length
   const one = await multinic('migrate', 'apply', '--node', 'w2')
   assert.deepEqual([one.code, one.notes.length], [0, 1], one.error)
-  assert.match(one.notes[0] ?? '', /^\[1\/1\] w2: taken over: 2\/2 interfaces as wanted \(multinic-agent-w2-g1-/)
+  assert.match(one.notes[0] ?? '', /^\[1\/1\] w2: taken over: 2\/2 interfaces as requested \(multinic-agent-w2-g1-/)
   await whenOwned('all', 'Configured', 'Configured OwnedByNodeConfig', 'Configured')
   assert.equal((await multinic('migrate', 'verify')).code, 1)
   // As if the first run had been killed right after it made the next one.
   const [row] = JSON.parse((await multinic('migrate', 'plan', '--node', 'w1', '-o', 'json')).out)
-  await cluster.kube.create(nodeConfigs, row.wanted)
+  await cluster.kube.create(nodeConfigs, row.requested)
   const all = await multinic('migrate', 'apply')
   assert.equal(all.code, 0, all.error)
   assert.deepEqual(
     // The controller may have been quicker than the second run.
-    all.notes.map(line => line.replace(/ \(.*/, '').replace(/(w1: taken over).*/, '$1')),
-    ['[1/3] w1: taken over', '[2/3] w2: taken over before', '[3/3] w3: taken over: 2/2 interfaces as wanted'],
+    all.notes.map(line => line.replace(/ \(.*/, '').replace(/w1: (already )?taken over.*/, 'w1: taken over')),
+    ['[1/3] w1: taken over', '[2/3] w2: already taken over', '[3/3] w3: taken over: 2/2 interfaces as requested'],
   )
   assert.deepEqual(modesSince(before), ['check', 'check', 'check'])
   const verified = await multinic('migrate', 'verify')
@@ -114,7 +114,7 @@ test('phase 2 makes the document read-only: without a policy on the server a cha
   assert.equal(code, 0, error)
   assert.match(
     notes.join('\n'),
-    /all is read-only\nthis server has no ValidatingAdmissionPolicy: changes of them are ignored/,
+    /all is read-only\nthis API server has no ValidatingAdmissionPolicy: the controller ignores changes/,
   )
   const { nodeConfigs: before } = (await biz()).spec
   await cluster.kube.patch(bizConfigs, key('all'), { spec: { nodeConfigs: before.slice(1) } })
@@ -135,7 +135,7 @@ test('phase 3 writes the documents out and lets them go; the nodes keep what the
   const before = agents.seen().length
   const { code, out, notes, error } = await multinic('migrate', 'apply', '--phase', '3')
   assert.equal(code, 0, error)
-  assert.match(notes.join('\n'), /all is gone.*\n.*BIZ_CONFIG_MODE=node-only/)
+  assert.match(notes.join('\n'), /all is deleted.*\n.*BIZ_CONFIG_MODE=node-only/)
   const document = parse(out) as BizConfig
   assert.equal(document.spec.nodeConfigs.length, 3)
   assert.equal(await cluster.kube.get(bizConfigs, key('all')), undefined)
@@ -155,8 +155,8 @@ test('a rollback gives every node back to its document, even one that was delete
   stop()
   assert.deepEqual(guarded, [true, true, true], 'a cleanup was possible')
   assert.equal(code, 0, `${error} ${notes.join('\n')}`)
-  assert.equal(notes[0], 'all is there again')
-  assert.match(notes[1] ?? '', /^\[1\/3\] w1: back at all, as wanted \(/)
+  assert.equal(notes[0], 'all is created again')
+  assert.match(notes[1] ?? '', /^\[1\/3\] w1: returned to all, as requested \(/)
   const found = await whenOwned('all', 'Configured', 'Configured', 'Configured')
   assert.deepEqual(found.status?.nodeStatuses?.[0]?.numbers, ['0 fa:16:3e:00:00:00', '1 fa:16:3e:00:00:01'])
   assert.deepEqual((await cluster.kube.list(nodeConfigs, { namespace: cluster.namespace })).items, [])
@@ -190,19 +190,19 @@ test('killed again and again, both ways come to their end, and no agent changes 
   assert.deepEqual(new Set(modesSince(before)), new Set(['check']))
 })
 
-test('a config of somebody else wins, a wrong id is told, and both are left alone', async () => {
+test('an existing config takes precedence, a wrong ID is reported, and both nodes are skipped', async () => {
   await cluster.addConfig('w1', ids[0] ?? '', { nics: 1 })
   await create('wrong', [aBizNode('i-nobody', [7], 'w2'), aBizNode('i-nobody-else', [8])])
   const planned = await multinic('migrate', 'plan')
   assert.equal(planned.code, 1)
-  assert.match(planned.out, /! w1 {2}has a MultiNicNodeConfig that asks for something else, and wins/)
-  assert.match(planned.out, /! w2 {2}cannot be migrated.*\n {4}node w2 is machine .*, not i-nobody\n/)
-  assert.match(planned.out, /no node of this cluster is machine i-nobody-else/)
+  assert.match(planned.out, /! w1 {2}has a MultiNicNodeConfig with another request, which takes precedence/)
+  assert.match(planned.out, /! w2 {2}cannot be migrated.*\n {4}node w2 has the machine ID .*, not i-nobody\n/)
+  assert.match(planned.out, /no node of this cluster has the machine ID i-nobody-else/)
   const { code, notes } = await multinic('migrate', 'apply')
   assert.equal(code, 1)
-  assert.match(notes.join('\n'), /w1: left alone: its MultiNicNodeConfig asks for something else and wins/)
+  assert.match(notes.join('\n'), /w1: skipped: its MultiNicNodeConfig has another request, which takes precedence/)
   assert.match(notes.join('\n'), /w3: taken over/)
-  assert.match(notes.at(-1) ?? '', /^3 of 5 nodes are not taken over; the others are/)
+  assert.match(notes.at(-1) ?? '', /^3 of 5 nodes are not taken over. Fix them/)
   const refused = await multinic('migrate', 'apply', '--phase', '3')
   assert.equal(refused.code, 2)
   assert.match(refused.error, /3 of 5 nodes are not taken over yet: w1: /)
@@ -221,29 +221,29 @@ test('files may be of the older group and kind, and lists', async () => {
 })
 
 const failures: Record<string, [words: string[], stdin: string, said: RegExp]> = {
-  'a file without a BizConfig': [['plan', '-f', '-'], 'kind: Secret', /holds no MultiNicBizConfig/],
+  'a file without a BizConfig': [['plan', '-f', '-'], 'kind: Secret', /contains no MultiNicBizConfig/],
   'a file of a strange group': [
     ['plan', '-f', '-'],
     'apiVersion: x.io/v1\nkind: MultiNicBizConfig\nmetadata: {name: a}',
-    /a is of group x\.io, not of multinic\.io or multinic\.okestro\.io/,
+    /the API group of a is x\.io, not multinic\.io or multinic\.okestro\.io/,
   ],
   'a document with a wrong field': [
     ['plan', '-f', '-'],
     'apiVersion: multinic.io/v1\nkind: MultiNicBizConfig\nmetadata: {name: a}\nspec: {nodeConfigs: [{attachedNodeId: x, interfaces: [{macAddress: zz}]}]}',
-    /a cannot be used: spec\.nodeConfigs\.0\.interfaces\.0\.macAddress/,
+    /a is invalid: spec\.nodeConfigs\.0\.interfaces\.0\.macAddress/,
   ],
-  'a document that is not there': [['plan', '--config', 'none'], '', /there is no MultiNicBizConfig none/],
-  'a node that nobody names': [['apply', '--node', 'none'], '', /no MultiNicBizConfig names a node none/],
-  'a duration that is none': [['apply', '--node', 'w2', '--timeout', 'soon'], '', /"soon" is no duration/],
+  'a document that is not there': [['plan', '--config', 'none'], '', /has no MultiNicBizConfig none/],
+  'a node that nobody names': [['apply', '--node', 'none'], '', /no MultiNicBizConfig lists a node none/],
+  'an invalid duration': [['apply', '--node', 'w2', '--timeout', 'soon'], '', /"soon" is not a duration/],
   'a kubeconfig that is not there': [
     ['plan', '--kubeconfig', '/none'],
     '',
-    /the cluster is not known: .*give --kubeconfig/,
+    /cannot load the kubeconfig: .*set --kubeconfig/,
   ],
 }
 
 for (const [name, [words, stdin, said]] of Object.entries(failures))
-  test(`${name} ends with 2 and says what is wrong`, async () => {
+  test(`${name} exits with 2 and names the mistake`, async () => {
     const { code, error } = await multinic.with({ stdin })('migrate', ...words)
     assert.equal(code, 2)
     assert.match(error, said)

@@ -1,8 +1,8 @@
 /**
- * `multinic migrate`: from MultiNicBizConfigs to a MultiNicNodeConfig a node, and back, without touching a NIC.
+ * `multinic migrate`: from MultiNicBizConfigs to one MultiNicNodeConfig per node, and back, without changing a NIC.
  *
- * All that a migration knows is in the cluster: it may be stopped at any point and started again. A node is taken over by an
- * agent that only looks; one that is not as wanted is left as it is until a person says otherwise.
+ * The whole state is in the cluster, so you can stop a migration at any point and start it again. An agent that only checks takes
+ * over a node. A node that differs from its request stays as it is until you allow changes.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseDuration } from '../../contract/duration.ts'
@@ -31,8 +31,8 @@ export interface MigrateFlags extends MigrateSourceFlags {
   allowChanges?: boolean
 }
 
-const askEveryMs = 250
-/** A person's, by its name: Viola takes over what people made. */
+const pollMs = 250
+/** Viola takes over objects of this field manager, like those of kubectl. */
 const fieldManager = 'kubectl-multinic'
 
 export async function plan(io: Io, flags: MigrateFlags): Promise<Ending> {
@@ -60,7 +60,7 @@ export async function planned(io: Io, cluster: Cluster, flags: MigrateFlags): Pr
   const rows = planMigration(await readAll(io, cluster, flags))
   const chosen = rows.filter(({ nodeName }) => flags.node === undefined || nodeName === flags.node)
   if (flags.node !== undefined && chosen.length === 0)
-    throw new CliError(`no MultiNicBizConfig names a node ${flags.node}`)
+    throw new CliError(`no MultiNicBizConfig lists a node ${flags.node}`)
   return chosen
 }
 
@@ -68,36 +68,41 @@ const allDone = (rows: readonly Migration[]) => rows.every(({ action }) => actio
 
 async function takeOver(io: Io, cluster: Cluster, flags: MigrateFlags): Promise<Ending> {
   const rows = await planned(io, cluster, flags)
-  if (rows.length === 0) io.note(`namespace ${cluster.namespace} has no MultiNicBizConfig: there is nothing to migrate`)
+  if (rows.length === 0) io.note(`nothing to migrate: namespace ${cluster.namespace} has no MultiNicBizConfig`)
   let left = 0
   for (const [index, row] of rows.entries()) {
-    const said = await takeOverOne(cluster, row, flags)
-    if (!said.ok) left++
-    io.note(harmless(`[${index + 1}/${rows.length}] ${row.nodeName}: ${said.words}`))
+    const result = await takeOverOne(cluster, row, flags)
+    if (!result.ok) left++
+    io.note(harmless(`[${index + 1}/${rows.length}] ${row.nodeName}: ${result.text}`))
   }
-  if (left > 0)
-    io.note(`${left} of ${rows.length} nodes are not taken over; the others are. Run it again when they are fine`)
+  if (left > 0) io.note(`${left} of ${rows.length} nodes are not taken over. Fix them and run the command again.`)
   return left > 0 ? 'no' : 'yes'
 }
 
-interface Told {
+export interface StepResult {
   ok: boolean
-  words: string
+  text: string
 }
 
-async function takeOverOne({ kube }: Cluster, row: Migration, flags: MigrateFlags): Promise<Told> {
-  const { action, message, wanted } = row
-  if (action === 'done') return { ok: true, words: 'taken over before' }
-  if (action === 'blocked' || !wanted) return { ok: false, words: `left alone: ${message}` }
+async function takeOverOne({ kube }: Cluster, row: Migration, flags: MigrateFlags): Promise<StepResult> {
+  const { action, message, requested } = row
+  if (action === 'done') return { ok: true, text: 'already taken over' }
+  if (action === 'blocked' || !requested) return { ok: false, text: `skipped: ${message}` }
   if (action === 'differs')
-    return { ok: false, words: `left alone: its MultiNicNodeConfig asks for something else and wins (${message})` }
-  const key = { namespace: wanted.metadata.namespace ?? '', name: row.existing?.metadata.name ?? wanted.metadata.name }
-  if (action === 'create') await kube.apply(nodeConfigs, wanted, { fieldManager })
+    return {
+      ok: false,
+      text: `skipped: its MultiNicNodeConfig has another request, which takes precedence (${message})`,
+    }
+  const key = {
+    namespace: requested.metadata.namespace ?? '',
+    name: row.existing?.metadata.name ?? requested.metadata.name,
+  }
+  if (action === 'create') await kube.apply(nodeConfigs, requested, { fieldManager })
   let allowed = false
   const ended = await waitFor(flags, async () => {
     const config = await kube.get(nodeConfigs, key)
-    if (!config) return { ok: false, words: 'its MultiNicNodeConfig was deleted meanwhile' }
-    if (isSettled(config)) return { ok: true, words: wordsFor(config) }
+    if (!config) return { ok: false, text: 'its MultiNicNodeConfig was deleted meanwhile' }
+    if (isSettled(config)) return { ok: true, text: takenOverText(config) }
     const ready = config.status?.conditions?.find(({ type }) => type === 'Ready')
     if (config.status?.state !== 'Failed') return undefined
     if (flags.allowChanges && !allowed) {
@@ -106,29 +111,31 @@ async function takeOverOne({ kube }: Cluster, row: Migration, flags: MigrateFlag
       await kube.patch(nodeConfigs, key, { metadata: { annotations } })
     }
     if (allowed && ready?.reason === 'Drifted') return undefined
-    const advice = ready?.reason === 'Drifted' ? '; nothing was changed. --allow-changes lets its agent make it so' : ''
-    return { ok: false, words: `not as wanted: ${ready?.reason}: ${ready?.message}${advice}` }
+    const advice =
+      ready?.reason === 'Drifted' ? '; nothing was changed. Use --allow-changes to let the agent change it' : ''
+    return { ok: false, text: `differs from its request: ${ready?.reason}: ${ready?.message}${advice}` }
   })
-  return ended ?? { ok: false, words: `nothing was heard in time; it goes on by itself, and the next run looks again` }
+  return ended ?? { ok: false, text: 'timeout; the takeover continues, and the next run shows its result' }
 }
 
-function wordsFor({ status }: NodeConfig): string {
-  return `taken over: ${status?.nics} interfaces as wanted (${status?.lastJobName})`
+function takenOverText({ status }: NodeConfig): string {
+  return `taken over: ${status?.nics} interfaces as requested (${status?.lastJobName})`
 }
 
-/** What it finds, or undefined when the time is over. */
-export async function waitFor<T>(flags: MigrateFlags, look: () => Promise<T | undefined>): Promise<T | undefined> {
+/** Polls until there is a result; undefined after the timeout. */
+export async function waitFor<T>(flags: MigrateFlags, poll: () => Promise<T | undefined>): Promise<T | undefined> {
   const ms = parseDuration(flags.timeout ?? '5m')
-  if (ms === undefined) throw new CliError(`--timeout: "${flags.timeout}" is no duration; write 90s or 5m`)
+  if (ms === undefined)
+    throw new CliError(`--timeout: "${flags.timeout}" is not a duration; use 90s or 5m, for example`)
   for (const until = performance.now() + ms; ; ) {
-    const found = await look()
+    const found = await poll()
     if (found !== undefined || performance.now() > until) return found
-    await sleep(askEveryMs)
+    await sleep(pollMs)
   }
 }
 
-/** A step that must not be taken halfway: every node first. */
-async function demandAll(io: Io, cluster: Cluster, flags: MigrateFlags): Promise<void> {
+/** Phases 2 and 3 require that every node is taken over. */
+async function requireAllDone(io: Io, cluster: Cluster, flags: MigrateFlags): Promise<void> {
   const { node: _, ...every } = flags
   const rows = await planned(io, cluster, every)
   const missing = rows.filter(({ action }) => action !== 'done')
@@ -138,10 +145,10 @@ async function demandAll(io: Io, cluster: Cluster, flags: MigrateFlags): Promise
 }
 
 async function makeReadOnly(io: Io, cluster: Cluster, flags: MigrateFlags): Promise<Ending> {
-  await demandAll(io, cluster, flags)
+  await requireAllDone(io, cluster, flags)
   const { kube } = cluster
   const { documents } = await readAll(io, cluster, flags)
-  const served = await hasPolicy(cluster, true)
+  const served = await setPolicy(cluster, true)
   for (const { biz } of documents.filter(({ inCluster }) => inCluster)) {
     const { name } = biz.metadata
     const annotations = { [bizConfigAnnotations.readOnly]: 'true' }
@@ -150,17 +157,17 @@ async function makeReadOnly(io: Io, cluster: Cluster, flags: MigrateFlags): Prom
   }
   io.note(
     served
-      ? 'the server refuses changes of them'
-      : 'this server has no ValidatingAdmissionPolicy: changes of them are ignored, and the condition ReadOnly says so',
+      ? 'the API server refuses changes of them'
+      : 'this API server has no ValidatingAdmissionPolicy: the controller ignores changes of them and sets the condition ReadOnly',
   )
   return 'yes'
 }
 
-/** Puts the policy there, or takes it away. False where the server does not know such a thing. */
-export async function hasPolicy({ kube }: Cluster, wanted: boolean): Promise<boolean> {
+/** Creates or deletes the admission policy. False if the API server does not support it. */
+export async function setPolicy({ kube }: Cluster, present: boolean): Promise<boolean> {
   const options = { fieldManager, force: true }
   try {
-    if (wanted) {
+    if (present) {
       await kube.apply(admissionPolicies, readOnlyPolicy, options)
       await kube.apply(admissionPolicyBindings, readOnlyPolicyBinding, options)
     } else {
@@ -174,9 +181,9 @@ export async function hasPolicy({ kube }: Cluster, wanted: boolean): Promise<boo
   }
 }
 
-/** The documents go; as they were, they are written out: they are the way back. */
+/** Prints the MultiNicBizConfigs, which a rollback needs, and deletes them. */
 async function complete(io: Io, cluster: Cluster, flags: MigrateFlags): Promise<Ending> {
-  await demandAll(io, cluster, flags)
+  await requireAllDone(io, cluster, flags)
   const { kube, namespace } = cluster
   const documents = (await readAll(io, cluster, flags)).documents.filter(({ inCluster }) => inCluster)
   const { stringify } = await import('yaml')
@@ -188,10 +195,10 @@ async function complete(io: Io, cluster: Cluster, flags: MigrateFlags): Promise<
     const key = { namespace, name: biz.metadata.name }
     await kube.delete(bizConfigs, key)
     const gone = await waitFor(flags, async () => ((await kube.get(bizConfigs, key)) ? undefined : true))
-    if (!gone) throw new CliError(`${biz.metadata.name} is still there; look at its finalizers and at the controller`)
-    io.note(`${biz.metadata.name} is gone; its nodes stay with their MultiNicNodeConfigs`)
+    if (!gone) throw new CliError(`${biz.metadata.name} still exists; check its finalizers and the controller`)
+    io.note(`${biz.metadata.name} is deleted; its nodes keep their MultiNicNodeConfigs`)
   }
-  await hasPolicy(cluster, false)
-  io.note('now set BIZ_CONFIG_MODE=node-only; kubectl delete crd multinicbizconfigs.multinic.io removes the definition')
+  await setPolicy(cluster, false)
+  io.note('now set BIZ_CONFIG_MODE=node-only; kubectl delete crd multinicbizconfigs.multinic.io removes the CRD')
   return 'yes'
 }

@@ -1,6 +1,6 @@
 /**
- * What a migration works on: the cluster, and MultiNicBizConfigs from it or from files. Files may be of the older group, and may be
- * what `kubectl get multinicclusterconfigs -o yaml` wrote.
+ * Input of a migration: the cluster, and MultiNicBizConfigs from it or from files. A file may use the older API group, and may be
+ * the output of `kubectl get multinicclusterconfigs -o yaml`.
  */
 import {
   type BizConfig,
@@ -32,12 +32,12 @@ export async function readAll(io: Io, { kube, namespace }: Cluster, flags: Migra
     ...files.filter(({ metadata }) => !known.has(metadata.name)).map(biz => ({ biz, inCluster: false })),
   ].filter(({ biz }) => flags.config === undefined || biz.metadata.name === flags.config)
   if (flags.config !== undefined && documents.length === 0)
-    throw new CliError(`there is no MultiNicBizConfig ${flags.config} in namespace ${namespace}`)
+    throw new CliError(`namespace ${namespace} has no MultiNicBizConfig ${flags.config}`)
   const [machines, configs] = await Promise.all([kube.list(nodes), kube.list(nodeConfigs, { namespace })])
   return { documents, nodes: machines.items, configs: configs.items, namespace }
 }
 
-/** None where the definition is gone already. */
+/** Empty if the CRD is already deleted. */
 export async function listed(kube: KubeClient, namespace: string): Promise<BizConfig[]> {
   try {
     return (await kube.list(bizConfigs, { namespace })).items
@@ -49,32 +49,34 @@ export async function listed(kube: KubeClient, namespace: string): Promise<BizCo
 
 const kinds = ['MultiNicBizConfig', 'MultiNicClusterConfig']
 
-/** As the cluster would hold them: in the group that is served, in the namespace of the controller. */
+/** As in the cluster: with the served API group, in the namespace of the controller. */
 export async function documentsIn(io: Io, filename: string, namespace: string): Promise<BizConfig[]> {
-  const { objects, said } = await readObjects(io, filename)
+  const { objects, origin } = await readObjects(io, filename)
   const found = objects.filter(({ kind }) => kinds.includes(String(kind)))
-  if (found.length === 0) throw new CliError(`${said} holds no MultiNicBizConfig; its kind must be said`)
-  return found.map(object => documentFrom(object, said, namespace))
+  if (found.length === 0) throw new CliError(`${origin} contains no MultiNicBizConfig; check kind`)
+  return found.map(object => documentFrom(object, origin, namespace))
 }
 
-function documentFrom({ apiVersion, metadata, spec, status }: Source, said: string, namespace: string): BizConfig {
+function documentFrom({ apiVersion, metadata, spec, status }: Source, origin: string, namespace: string): BizConfig {
   const name = metadata?.name
-  if (typeof name !== 'string' || !name) throw new CliError(`${said}: an object has no metadata.name`)
+  if (typeof name !== 'string' || !name) throw new CliError(`${origin}: an object has no metadata.name`)
   const group = String(apiVersion).split('/')[0]
   if (group !== nodeConfigGroup && group !== oldBizConfigGroup)
-    throw new CliError(`${said}: ${name} is of group ${group}, not of ${nodeConfigGroup} or ${oldBizConfigGroup}`)
-  const wanted = bizConfigSpec.safeParse(spec)
-  if (!wanted.success) {
-    const wrong = wanted.error.issues.map(issue => `spec.${issue.path.join('.')}: ${issue.message}`)
-    throw new CliError(`${said}: ${name} cannot be used: ${wrong.slice(0, 10).join('; ')}`)
+    throw new CliError(
+      `${origin}: the API group of ${name} is ${group}, not ${nodeConfigGroup} or ${oldBizConfigGroup}`,
+    )
+  const parsedSpec = bizConfigSpec.safeParse(spec)
+  if (!parsedSpec.success) {
+    const mistakes = parsedSpec.error.issues.map(issue => `spec.${issue.path.join('.')}: ${issue.message}`)
+    throw new CliError(`${origin}: ${name} is invalid: ${mistakes.slice(0, 10).join('; ')}`)
   }
-  // A status that nobody can read tells no numbers; the document counts.
-  const told = bizConfigStatus.safeParse(status)
+  // An unreadable status only loses the recorded indexes.
+  const parsedStatus = bizConfigStatus.safeParse(status)
   return {
     apiVersion: `${nodeConfigGroup}/v1`,
     kind: bizConfigs.kind,
     metadata: { name, namespace },
-    spec: wanted.data,
-    ...(told.success && { status: told.data }),
+    spec: parsedSpec.data,
+    ...(parsedStatus.success && { status: parsedStatus.data }),
   }
 }

@@ -31,7 +31,7 @@ function planned(configs: NodeConfig[], nodes: NodeObject[] = [aNode('w1', swapp
 }
 
 const done = { state: 'Configured' as const, observedGeneration: 1 }
-const toCreate = 'create w1: a MultiNicNodeConfig is made, and takes the node over'
+const toCreate = 'create w1: a MultiNicNodeConfig is created and takes over the node'
 
 const cases: Record<string, [configs: NodeConfig[], line: string]> = {
   'a node without a config gets one, under the name of its Node': [[], toCreate],
@@ -47,12 +47,12 @@ const cases: Record<string, [configs: NodeConfig[], line: string]> = {
     [aNodeConfig('w1', { instanceId: 'i-another' }, done)],
     toCreate,
   ],
-  'one that is not looked at yet is waited for': [[aNodeConfig('w1')], 'wait w1: not looked at yet'],
+  'one that is not checked yet is waited for': [[aNodeConfig('w1')], 'wait w1: not checked yet'],
   'a result of an older spec is none': [
     [aNodeConfig('w1', {}, { ...done, observedGeneration: 0 })],
-    'wait w1: not looked at yet',
+    'wait w1: not checked yet',
   ],
-  'one that asks for something else is left alone': [
+  'a config with another request is skipped': [
     [aNodeConfig('w1', { interfaces: [] }, done)],
     `differs w1: multinic0 (${aMac(1)}) is missing`,
   ],
@@ -63,7 +63,7 @@ for (const [name, [configs, line]] of Object.entries(cases))
 
 test('a machine that two Nodes claim is migrated by a person', () => {
   const both = [aNode('w1', uuid), aNode('w2', uuid)]
-  assert.deepEqual(planned([], both), [`blocked w1: w1 and w2 both say that they are ${uuid}`])
+  assert.deepEqual(planned([], both), [`blocked w1: w1 and w2 both have the machine ID ${uuid}`])
 })
 
 test('differences name the field and both values; what a config has beyond the document is its own', () => {
@@ -72,5 +72,5 @@ test('differences name the field and both values; what a config has beyond the d
   const richer = aNodeConfig('w1', { interfaces: [{ ...nic, gateway: '192.168.1.1', mtu: 9000 }] })
   assert.deepEqual(differences(aNodeConfig('w1'), richer), [`${aMac(1)}: mtu is 9000, not 1450`])
   const more = aNodeConfig('w1', { interfaces: [nic, { macAddress: aMac(7), id: 5, name: 'multinic5' }] })
-  assert.deepEqual(differences(aNodeConfig('w1'), more), [`multinic5 (${aMac(7)}) is more`])
+  assert.deepEqual(differences(aNodeConfig('w1'), more), [`multinic5 (${aMac(7)}) is additional`])
 })

@@ -1,8 +1,7 @@
 /**
- * What a migration comes to, node by node: the MultiNicNodeConfig that each node of a MultiNicBizConfig would get, and what is in
- * the way. Pure: what is done already is read from the cluster, so an interrupted migration goes on where it was.
+ * Plans a migration node by node: the MultiNicNodeConfig for each node of a MultiNicBizConfig, or the obstacle. Pure: the input
+ * includes what is already migrated, so an interrupted migration continues where it stopped.
  */
-
 import { completeInterfaces, type Interface, interfaceFields } from '../../contract/interfaces.ts'
 import {
   type BizConfig,
@@ -21,7 +20,7 @@ import {
 import { labelsOf, objectName } from '../../contract/node-names.ts'
 import type { NodeObject } from '../../kube/types.ts'
 
-/** A BizConfig, and whether the cluster has it. */
+/** A MultiNicBizConfig, and whether it is in the cluster. */
 export interface Document {
   biz: BizConfig
   inCluster: boolean
@@ -32,10 +31,10 @@ export interface Migration {
   from: string
   nodeName: string
   attachedNodeId: string
-  /** create: not begun. wait: begun. done: taken over. differs and blocked: a person has to look. */
+  /** create: not started. wait: in progress. done: taken over. differs, blocked: needs attention. */
   action: 'create' | 'wait' | 'done' | 'differs' | 'blocked'
   message: string
-  wanted?: NodeConfig
+  requested?: NodeConfig
   existing?: NodeConfig
 }
 
@@ -55,12 +54,12 @@ export function planMigration({ documents, nodes, configs, namespace }: Found): 
       const about = { from: originOf(biz, namespace), nodeName, attachedNodeId: node.attachedNodeId }
       const again = seen.some(id => isSameMachine(id, node.attachedNodeId))
       seen.push(node.attachedNodeId)
-      const wanted = nodeConfigFor(biz, node, nodeName, namespace)
+      const requested = nodeConfigFor(biz, node, nodeName, namespace)
       const problem = again
-        ? 'the node is named twice'
-        : (obstacle(node, machine, nodes) ?? mistakes(wanted, `nodeConfigs[${index}]`))
+        ? 'the node is listed twice'
+        : (obstacle(node, machine, nodes) ?? mistakes(requested, `nodeConfigs[${index}]`))
       if (problem) return { ...about, action: 'blocked' as const, message: problem }
-      return { ...about, ...stateOf(wanted, existingFor(configs, wanted)), wanted }
+      return { ...about, ...stateOf(requested, existingFor(configs, requested)), requested }
     }),
   )
 }
@@ -83,12 +82,12 @@ export function isReadOnly({ metadata }: BizConfig): boolean {
 
 function obstacle({ attachedNodeName, attachedNodeId }: BizNode, machine: NodeObject[], nodes: NodeObject[]) {
   if (machine.length > 1)
-    return `${machine.map(({ metadata }) => metadata.name).join(' and ')} both say that they are ${attachedNodeId}`
+    return `${machine.map(({ metadata }) => metadata.name).join(' and ')} both have the machine ID ${attachedNodeId}`
   if (machine.length === 1) return undefined
   const namesake = nodes.find(({ metadata }) => metadata.name === attachedNodeName)
   if (namesake)
-    return `node ${attachedNodeName} is machine ${namesake.status?.nodeInfo?.systemUUID}, not ${attachedNodeId}`
-  return `no node of this cluster is machine ${attachedNodeId}`
+    return `node ${attachedNodeName} has the machine ID ${namesake.status?.nodeInfo?.systemUUID}, not ${attachedNodeId}`
+  return `no node of this cluster has the machine ID ${attachedNodeId}`
 }
 
 function mistakes({ spec }: NodeConfig, at: string): string | undefined {
@@ -119,27 +118,27 @@ function nodeConfigFor(biz: BizConfig, node: BizNode, nodeName: string, namespac
   }
 }
 
-function existingFor(configs: NodeConfig[], wanted: NodeConfig): NodeConfig | undefined {
-  const { nodeName, instanceId = '' } = wanted.spec
+function existingFor(configs: NodeConfig[], requested: NodeConfig): NodeConfig | undefined {
+  const { nodeName, instanceId = '' } = requested.spec
   return configs.find(({ metadata, spec }) =>
     spec.instanceId
       ? isSameMachine(spec.instanceId, instanceId)
-      : spec.nodeName === nodeName || metadata.name === wanted.metadata.name,
+      : spec.nodeName === nodeName || metadata.name === requested.metadata.name,
   )
 }
 
 function stateOf(
-  wanted: NodeConfig,
+  requested: NodeConfig,
   existing: NodeConfig | undefined,
 ): Pick<Migration, 'action' | 'message' | 'existing'> {
-  if (!existing) return { action: 'create', message: 'a MultiNicNodeConfig is made, and takes the node over' }
-  const found = differences(wanted, existing)
+  if (!existing) return { action: 'create', message: 'a MultiNicNodeConfig is created and takes over the node' }
+  const found = differences(requested, existing)
   if (found.length) return { action: 'differs', message: found.join('; '), existing }
   const ready = existing.status?.conditions?.find(({ type }) => type === 'Ready')
   if (isSettled(existing)) return { action: 'done', message: 'taken over', existing }
   return {
     action: 'wait',
-    message: [ready?.reason, ready?.message].filter(Boolean).join(': ') || 'not looked at yet',
+    message: [ready?.reason, ready?.message].filter(Boolean).join(': ') || 'not checked yet',
     existing,
   }
 }
@@ -150,9 +149,9 @@ export function isSettled({ metadata, status }: NodeConfig): boolean {
 
 const compared = ['index', 'address', 'cidr', 'mtu', 'portId'] as const
 
-/** In what an existing config asks for something else. What it has beyond a BizConfig (routes, a gateway) is its own. */
-export function differences(wanted: NodeConfig, existing: NodeConfig): string[] {
-  const [ours, theirs] = [wanted, existing].map(({ spec }) => completeInterfaces(spec.interfaces).interfaces)
+/** Differences of an existing config. Fields that a MultiNicBizConfig does not have (routes, gateway) do not count. */
+export function differences(requested: NodeConfig, existing: NodeConfig): string[] {
+  const [ours, theirs] = [requested, existing].map(({ spec }) => completeInterfaces(spec.interfaces).interfaces)
   const byMac = (list: Interface[] = []) => new Map(list.map(nic => [nic.macAddress, nic]))
   const there = byMac(theirs)
   const here = byMac(ours)
@@ -167,7 +166,7 @@ export function differences(wanted: NodeConfig, existing: NodeConfig): string[] 
       )
     }),
     ...[...there.values()].flatMap(nic =>
-      here.has(nic.macAddress) ? [] : [`${nic.name} (${nic.macAddress}) is more`],
+      here.has(nic.macAddress) ? [] : [`${nic.name} (${nic.macAddress}) is additional`],
     ),
   ]
 }

@@ -1,5 +1,5 @@
 /**
- * What a migration would do or has done, node by node, as a diff. Pure.
+ * Text of a migration: planned or done, node by node, as a diff. Pure.
  */
 import { addressesOf, completeInterfaces, type Interface } from '../../contract/interfaces.ts'
 import type { NodeConfig } from '../../contract/node-config.ts'
@@ -7,40 +7,40 @@ import { harmless, type Paint, type Tone } from '../render/paint.ts'
 import { aligned } from '../render/table.ts'
 import type { Migration } from './migration-plan.ts'
 
-const signs: Record<Migration['action'], { sign: string; tone: Tone; words: string }> = {
-  create: { sign: '+', tone: 'good', words: 'a MultiNicNodeConfig would be made' },
-  wait: { sign: '~', tone: 'busy', words: 'being taken over' },
-  done: { sign: '=', tone: 'dim', words: 'taken over' },
-  differs: { sign: '!', tone: 'bad', words: 'has a MultiNicNodeConfig that asks for something else, and wins' },
-  blocked: { sign: '!', tone: 'bad', words: 'cannot be migrated' },
+const signs: Record<Migration['action'], { sign: string; tone: Tone; text: string }> = {
+  create: { sign: '+', tone: 'good', text: 'a MultiNicNodeConfig would be created' },
+  wait: { sign: '~', tone: 'busy', text: 'being taken over' },
+  done: { sign: '=', tone: 'dim', text: 'taken over' },
+  differs: { sign: '!', tone: 'bad', text: 'has a MultiNicNodeConfig with another request, which takes precedence' },
+  blocked: { sign: '!', tone: 'bad', text: 'cannot be migrated' },
 }
 
-export function migrationLines(rows: readonly Migration[], paint: Paint, told: 'plan' | 'verify'): string[] {
-  if (rows.length === 0) return ['there is no MultiNicBizConfig: nothing to migrate']
-  return [headline(rows, paint, told), ...rows.flatMap(row => ['', ...nodeLines(row, paint)])]
+export function migrationLines(rows: readonly Migration[], paint: Paint, mode: 'plan' | 'verify'): string[] {
+  if (rows.length === 0) return ['nothing to migrate: no MultiNicBizConfig found']
+  return [headline(rows, paint, mode), ...rows.flatMap(row => ['', ...nodeLines(row, paint)])]
 }
 
-function headline(rows: readonly Migration[], paint: Paint, told: 'plan' | 'verify'): string {
+function headline(rows: readonly Migration[], paint: Paint, mode: 'plan' | 'verify'): string {
   const count = (...actions: Migration['action'][]) => rows.filter(({ action }) => actions.includes(action)).length
-  const said = [
+  const counts = [
     [count('done'), 'taken over'],
-    [count('wait'), 'under way'],
-    [count('create'), told === 'plan' ? 'to take over' : 'not taken over'],
-    [count('differs', 'blocked'), 'for a person to look at'],
-  ].flatMap(([number, words]) => (number === 0 ? [] : [`${number} ${words}`]))
-  const end = told === 'plan' ? '; nothing was changed' : ''
-  return `${paint('strong', `${rows.length} ${rows.length === 1 ? 'node' : 'nodes'}`)}  ${said.join(', ')}${end}`
+    [count('wait'), 'in progress'],
+    [count('create'), mode === 'plan' ? 'to take over' : 'not taken over'],
+    [count('differs', 'blocked'), 'need attention'],
+  ].flatMap(([number, text]) => (number === 0 ? [] : [`${number} ${text}`]))
+  const end = mode === 'plan' ? '; dry run, nothing was changed' : ''
+  return `${paint('strong', `${rows.length} ${rows.length === 1 ? 'node' : 'nodes'}`)}  ${counts.join(', ')}${end}`
 }
 
-function nodeLines({ action, nodeName, attachedNodeId, from, wanted, existing, ...row }: Migration, paint: Paint) {
-  const { sign, tone, words } = signs[action]
+function nodeLines({ action, nodeName, attachedNodeId, from, requested, existing, ...row }: Migration, paint: Paint) {
+  const { sign, tone, text } = signs[action]
   const message = harmless(row.message)
-  const about = harmless(`VM ${attachedNodeId}, of ${from}`)
-  const head = `${paint(tone, `${sign} ${harmless(nodeName)}  ${words}`)}  ${paint('dim', about)}`
+  const about = harmless(`VM ${attachedNodeId}, from ${from}`)
+  const head = `${paint(tone, `${sign} ${harmless(nodeName)}  ${text}`)}  ${paint('dim', about)}`
   if (action === 'blocked') return [head, `    ${message}`]
   if (action === 'wait') return [head, `    ${message}`]
-  if (action === 'done' || !wanted) return [head]
-  const added = nicLines(wanted, paint).map(line => paint('good', `    + ${line}`))
+  if (action === 'done' || !requested) return [head]
+  const added = nicLines(requested, paint).map(line => paint('good', `    + ${line}`))
   if (action === 'create') return [head, ...added]
   const there = existing ? nicLines(existing, paint).map(line => paint('bad', `    - ${line}`)) : []
   return [head, ...there, ...added, `    ${message}`]

@@ -1,17 +1,19 @@
 /**
- * What `history` says: every change with its time, its cause, and what was different. Pure.
+ * Text of `history`: every change with its time, its cause and its differences. Pure.
  */
+
 import { addressesOf } from '../../contract/interfaces.ts'
 import type { HistoryEntry, InventoryRecord } from '../../contract/inventory.ts'
+import type { RenderOptions } from '../output.ts'
 import { nicViews, stateOf } from '../status.ts'
-import type { Paint, Tone } from './paint.ts'
+import type { Tone } from './paint.ts'
 
 const tones: Record<HistoryEntry['what'], Tone> = { created: 'good', config: 'strong', status: 'dim', removed: 'bad' }
 
-/** Wide: also the number of each entry, and whose it is. */
+/** Wide adds the number and the provider of each entry. */
 export function historyLines(
   entries: readonly HistoryEntry[],
-  { paint, wide }: { paint: Paint; wide: boolean },
+  { paint, wide }: Pick<RenderOptions, 'paint' | 'wide'>,
 ): string[] {
   return entries.flatMap(({ id, at, what, why, before, after }) => [
     [at, paint(tones[what], what), ...(wide ? [`#${id}`, `provider ${(after ?? before)?.providerId}`] : []), why].join(
@@ -21,7 +23,7 @@ export function historyLines(
   ])
 }
 
-/** `+` came, `-` went, `~` is different. A removed node keeps nothing. */
+/** `+` added, `-` removed, `~` changed. */
 export function changesOf(before: InventoryRecord | undefined, after: InventoryRecord | undefined): string[] {
   const [old, now] = [linesOf(before), linesOf(after)]
   const names = [...new Set([...old.keys(), ...now.keys()])]
@@ -33,7 +35,7 @@ export function changesOf(before: InventoryRecord | undefined, after: InventoryR
   })
 }
 
-/** Each line of what can differ under a name that stays: so a change is shown beside what it was. */
+/** Everything that can change, by a stable name, so that a change shows the old and the new value. */
 function linesOf(record: InventoryRecord | undefined): Map<string, string> {
   if (!record) return new Map()
   const nics = record.config.interfaces.flatMap((nic, at): [string, string][] => {
@@ -43,12 +45,12 @@ function linesOf(record: InventoryRecord | undefined): Map<string, string> {
   })
   const states = nicViews(record).map(({ name, status, reason }): [string, string] => [
     `${name} state`,
-    told(status, reason),
+    stateText(status, reason),
   ])
-  const state: [string, string] = ['node state', told(stateOf(record), record.reason)]
+  const state: [string, string] = ['node state', stateText(stateOf(record), record.reason)]
   return new Map([['VM', record.instanceId], state, ...nics, ...states])
 }
 
-function told(state: string, reason: string | undefined): string {
+function stateText(state: string, reason: string | undefined): string {
   return reason === undefined || reason === state ? state : `${state} ${reason}`
 }

@@ -1,17 +1,25 @@
 /**
- * What `find` and `check` say: one line a hit, one line a difference. Pure.
+ * Text of `find` and `check`: one line per match, one line per deviation. Pure.
  */
+
 import type { Deviation, InventoryRecord, SearchHit } from '../../contract/inventory.ts'
 import { reasonText } from '../../contract/reasons/catalogue.ts'
+import type { Messages } from '../messages/en.ts'
+import type { RenderOptions } from '../output.ts'
 import { stateOf } from '../status.ts'
-import { type Paint, toneOf } from './paint.ts'
+import { toneOf } from './paint.ts'
 import { table } from './table.ts'
 
 export const hitColumns = ['kind', 'value', 'providerId', 'nodeName', 'interface'] as const
 
-/** With the records of the nodes also how each node is, and which VM. */
-export function hitLines(hits: readonly SearchHit[], paint: Paint, records?: readonly InventoryRecord[]): string[] {
-  const head = ['KIND', 'VALUE', 'NODE', 'INTERFACE', 'PROVIDER', ...(records ? ['STATE', 'VM'] : [])]
+/** With the records of the nodes, each line also has the state and the VM of the node. */
+export function hitLines(
+  hits: readonly SearchHit[],
+  { paint, texts }: RenderOptions,
+  records?: readonly InventoryRecord[],
+): string[] {
+  const { kind, value, node, interface: nic, provider, state, vm } = texts.columns
+  const head = [kind, value, node, nic, provider, ...(records ? [state, vm] : [])]
   const rows = hits.map(({ kind, value, nodeName, interface: nic, providerId }) => {
     const record = records?.find(one => one.providerId === providerId && one.nodeName === nodeName)
     const state = record && stateOf(record)
@@ -31,7 +39,7 @@ export const deviationColumns = [
   'differences',
 ] as const
 
-export function deviationRow(deviation: Deviation): Record<(typeof deviationColumns)[number], string> {
+export function deviationRow(deviation: Deviation, texts: Messages): Record<(typeof deviationColumns)[number], string> {
   const { providerId, nodeName, portId = '', status = '', reason = '' } = deviation
   return {
     providerId,
@@ -40,29 +48,39 @@ export function deviationRow(deviation: Deviation): Record<(typeof deviationColu
     portId,
     status,
     reason,
-    differences: differencesOf(deviation).join('; '),
+    differences: differencesOf(deviation, texts).join('; '),
   }
 }
 
-export function deviationLines(deviations: readonly Deviation[], { paint, wide }: { paint: Paint; wide: boolean }) {
-  const head = ['NODE', 'INTERFACE', 'STATUS', 'REASON', 'WHAT IS WRONG', ...(wide ? ['PORT', 'PROVIDER'] : [])]
+export function deviationLines(deviations: readonly Deviation[], options: RenderOptions): string[] {
+  const { paint, wide, texts, language } = options
+  const { columns } = texts
+  const head = [
+    ...[columns.node, columns.interface, columns.status, columns.reason, columns.difference],
+    ...(wide ? [columns.port, columns.provider] : []),
+  ]
   const rows = deviations.map(deviation => {
     const { nodeName, status = 'Pending', reason = '', portId, providerId } = deviation
-    const differences = differencesOf(deviation).join('; ')
-    const what = differences || (reasonText(reason)?.meaning ?? 'nothing was reported yet')
+    const differences = differencesOf(deviation, texts).join('; ')
+    const what = differences || (reasonText(reason, language)?.meaning ?? texts.notReported)
     const state = { text: status, tone: toneOf(status) }
     return [nodeName, deviation.interface, state, reason, what, ...(wide ? [portId, providerId] : [])]
   })
-  return [...table(head, rows, paint), ...remediesOf(deviations, paint)]
+  return [...table(head, rows, paint), ...remediesOf(deviations, options)]
 }
 
-/** Once a reason, however many interfaces have it. */
-function remediesOf(deviations: readonly Deviation[], paint: Paint): string[] {
-  const remedies = new Map(deviations.flatMap(({ reason, remedy }) => (reason && remedy ? [[reason, remedy]] : [])))
+/** One remedy per reason, however many interfaces have it. */
+function remediesOf(deviations: readonly Deviation[], { paint, language }: RenderOptions): string[] {
+  const remedies = new Map(
+    deviations.flatMap(({ reason, remedy }) => {
+      const text = reason && (reasonText(reason, language)?.remedy ?? remedy)
+      return reason && text ? [[reason, text]] : []
+    }),
+  )
   const lines = [...remedies].map(([reason, remedy]) => `${paint('strong', '→')} ${reason}: ${remedy}`)
   return lines.length > 0 ? ['', ...lines] : []
 }
 
-function differencesOf({ differences }: Deviation): string[] {
-  return differences.map(({ field, wanted, observed }) => `${field} is ${observed || 'none'}, wanted ${wanted}`)
+function differencesOf({ differences }: Deviation, texts: Messages): string[] {
+  return differences.map(({ field, wanted, observed }) => texts.difference(field, observed || texts.none, wanted))
 }

@@ -1,5 +1,5 @@
 /**
- * Colours and shapes of states, and texts that cannot steer a terminal. Pure.
+ * Colours and symbols of states, and texts without terminal control sequences. Pure.
  */
 export type Tone = 'good' | 'bad' | 'busy' | 'dim' | 'strong'
 export type Paint = (tone: Tone, text: string) => string
@@ -10,24 +10,24 @@ const codes: Record<Tone, number> = { good: 32, bad: 31, busy: 33, dim: 2, stron
 
 export const coloured: Paint = (tone, text) => (text === '' ? '' : `\u001b[${codes[tone]}m${text}\u001b[0m`)
 
-/** Colours are for people at a terminal who did not say no (https://no-color.org). */
+/** Colours only on a terminal, and not with NO_COLOR (https://no-color.org). */
 export function paintFor(terminal: boolean, env: Readonly<Record<string, string | undefined>>): Paint {
   return terminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb' ? coloured : plain
 }
 
 const tones: Record<string, Tone> = { Configured: 'good', Failed: 'bad', InProgress: 'busy', Pending: 'busy' }
-const shapes: Record<string, string> = { Configured: '●', Failed: '✗', InProgress: '◐', Pending: '○' }
+const symbols: Record<string, string> = { Configured: '●', Failed: '✗', InProgress: '◐', Pending: '○' }
 
 export function toneOf(state: string | undefined): Tone {
   return tones[state ?? ''] ?? 'dim'
 }
 
-export function shapeOf(state: string | undefined): string {
-  return shapes[state ?? ''] ?? '·'
+export function symbolOf(state: string | undefined): string {
+  return symbols[state ?? ''] ?? '·'
 }
 
-/** Controls other than line ends and tabs become visible; a return alone would write over its line. */
+/** Replaces control characters except line ends and tabs. A lone carriage return would overwrite its line. */
 export function harmless(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression matches control characters
   return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]|\r(?!\n)/g, '\ufffd')
 }

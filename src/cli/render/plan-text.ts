@@ -1,60 +1,61 @@
 /**
- * What `plan` says: what would be sent and removed, and why; what would not be taken. Pure.
+ * Text of `plan`: what would be sent and removed, and why; which ports would be ignored. Pure.
  */
+
 import { addressesOf } from '../../contract/interfaces.ts'
 import type { PlanAnswer } from '../../contract/operator-api.ts'
-import type { Paint, Tone } from './paint.ts'
+import type { RenderOptions } from '../output.ts'
+import type { Tone } from './paint.ts'
 import { reasonLines } from './reason.ts'
 import { aligned } from './table.ts'
 import { verdictLines } from './why-text.ts'
 
 type Node = PlanAnswer['nodes'][number]
 
-const signs: Record<Node['action'], { sign: string; tone: Tone; words: string }> = {
-  send: { sign: '~', tone: 'good', words: 'would be sent' },
-  remove: { sign: '-', tone: 'bad', words: 'would be taken away' },
-  keep: { sign: '=', tone: 'dim', words: 'stays as it is' },
+const signs: Record<Node['action'], { sign: string; tone: Tone }> = {
+  send: { sign: '~', tone: 'good' },
+  remove: { sign: '-', tone: 'bad' },
+  keep: { sign: '=', tone: 'dim' },
 }
 
-export function planLines(name: string, plan: PlanAnswer, paint: Paint): string[] {
+export function planLines(name: string, plan: PlanAnswer, options: RenderOptions): string[] {
+  const { paint, texts } = options
   const { nodes, verdicts, heldRemovals, error } = plan
-  const refused = verdicts.filter(({ reason }) => reason !== 'Selected')
+  const ignored = verdicts.filter(({ reason }) => reason !== 'Selected')
   const blocks = [
-    ...nodes.map(node => nodeLines(node, paint)),
-    ...refused.map(verdict => verdictLines(verdict, paint)),
+    ...nodes.map(node => nodeLines(node, options)),
+    ...ignored.map(verdict => verdictLines(verdict, options)),
     ...(heldRemovals.length > 0
-      ? [[paint('busy', 'removals that would wait for a person'), ...heldRemovals.map(held => `  ${held}`)]]
+      ? [[paint('busy', texts.plan.removalsOnHold), ...heldRemovals.map(removal => `  ${removal}`)]]
       : []),
-    ...(error ? [[paint('bad', 'error'), ...reasonLines(error, paint).map(line => `  ${line}`)]] : []),
+    ...(error ? [[paint('bad', texts.plan.error), ...reasonLines(error, options).map(line => `  ${line}`)]] : []),
   ]
-  return [headline(name, plan, paint), ...blocks.flatMap(block => ['', ...block])]
+  return [headline(name, plan, options), ...blocks.flatMap(block => ['', ...block])]
 }
 
-function headline(name: string, { nodes, error }: PlanAnswer, paint: Paint): string {
+function headline(name: string, { nodes, error }: PlanAnswer, { paint, texts: { plan } }: RenderOptions): string {
   const count = (action: Node['action']) => nodes.filter(node => node.action === action).length
-  const said = [
-    [count('send'), 'to send'],
-    [count('remove'), 'to take away'],
-    [count('keep'), 'unchanged'],
-  ].flatMap(([number, words]) => (number === 0 ? [] : [`${number} ${words}`]))
-  const result = said.length > 0 ? said.join(', ') : error ? 'cannot be planned' : 'nothing to do'
-  return `${paint('strong', `OpenstackConfig ${name}`)}  ${result}; nothing was changed`
+  const counts = (['send', 'remove', 'keep'] as const).flatMap(action =>
+    count(action) === 0 ? [] : [`${count(action)} ${plan.counts[action]}`],
+  )
+  const result = counts.length > 0 ? counts.join(', ') : error ? plan.impossible : plan.nothing
+  return `${paint('strong', `OpenstackConfig ${name}`)}  ${result}; ${plan.dryRun}`
 }
 
-function nodeLines({ nodeName, instanceId, action, interfaces, why }: Node, paint: Paint): string[] {
-  const { sign, tone, words } = signs[action]
+function nodeLines({ nodeName, instanceId, action, interfaces, why }: Node, { paint, texts }: RenderOptions): string[] {
+  const { sign, tone } = signs[action]
   const nics = aligned(
     interfaces.map(nic => [
       nic.name,
       addressesOf(nic).join(' '),
       nic.mtu === undefined ? '' : `mtu ${nic.mtu}`,
       nic.macAddress,
-      nic.portId && `port ${nic.portId}`,
+      nic.portId && `${texts.port} ${nic.portId}`,
     ]),
     paint,
   )
   return [
-    `${paint(tone, `${sign} ${nodeName}  ${words}`)}  ${paint('dim', `VM ${instanceId}`)}`,
+    `${paint(tone, `${sign} ${nodeName}  ${texts.plan[action]}`)}  ${paint('dim', `VM ${instanceId}`)}`,
     ...why.map(line => `    ${line}`),
     ...(action === 'keep' ? [] : nics.map(line => `    ${line}`)),
   ]

@@ -1,33 +1,38 @@
 /**
- * A reason in full: its name, what it means and what to do, in the words of the catalogue, and what was said with it. Pure.
+ * A reason with its meaning and remedy from the catalogue, and the message. Pure.
  */
-import { reasonText } from '../../contract/reasons/catalogue.ts'
-import type { Paint } from './paint.ts'
 
-export interface Told {
+import { reasonText } from '../../contract/reasons/catalogue.ts'
+import type { RenderOptions } from '../output.ts'
+
+export interface ReasonView {
   reason?: string | undefined
   message?: string | undefined
   remedy?: string | undefined
 }
 
-export function reasonLines({ reason, message, remedy }: Told, paint: Paint): string[] {
-  const text = reason === undefined ? undefined : reasonText(reason)
-  const todo = remedy ?? text?.remedy
-  const said = message?.split('\n') ?? []
+export function reasonLines(
+  { reason, message, remedy }: ReasonView,
+  { paint, language }: Pick<RenderOptions, 'paint' | 'language'>,
+): string[] {
+  const text = reason === undefined ? undefined : reasonText(reason, language)
+  // The server may be newer than this program and know a better remedy, in English.
+  const action = language === 'en' ? (remedy ?? text?.remedy) : (text?.remedy ?? remedy)
+  const messageLines = message?.split('\n') ?? []
   const head = [reason, text?.meaning].filter(Boolean).join(': ')
   return [
     ...(head ? [head] : []),
-    ...said.map(line => paint('dim', line)),
-    ...(todo ? [`${paint('strong', '→')} ${todo}`] : []),
+    ...messageLines.map(line => paint('dim', line)),
+    ...(action ? [`${paint('strong', '→')} ${action}`] : []),
   ]
 }
 
 /** `2026-01-31T10:00:00Z`, now two minutes later → `2m ago`. */
-export function ago(time: string, now: Date): string {
+export function ago(time: string, { now, texts }: Pick<RenderOptions, 'now' | 'texts'>): string {
   const seconds = Math.round((now.getTime() - Date.parse(time)) / 1_000)
   if (Number.isNaN(seconds)) return time
   const [amount, unit] = units.find(([size]) => seconds >= size) ?? [1, 's']
-  return seconds < 1 ? 'now' : `${Math.floor(seconds / amount)}${unit} ago`
+  return seconds < 1 ? texts.now : texts.ago(Math.floor(seconds / amount), unit)
 }
 
 const units: readonly (readonly [number, string])[] = [

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { aWrite } from '../../../test/support/inventory.ts'
 import type { InventoryRecord } from '../../contract/inventory.ts'
 import type { OpenstackConfig, OpenstackConfigStatus } from '../../contract/openstack-config.ts'
+import { en } from '../messages/en.ts'
 import { statusOf } from '../status.ts'
 import { changesOf } from './history-text.ts'
 import { deviationLines } from './lists.ts'
@@ -14,7 +15,7 @@ import { aligned } from './table.ts'
 import { treeLines } from './tree.ts'
 
 const now = new Date('2026-01-31T10:00:00Z')
-const look = { paint: plain, wide: false, now }
+const options = { paint: plain, wide: false, now, language: 'en' as const, texts: en }
 
 function aRecord(nodeName: string, more: Partial<InventoryRecord> & { nics?: number; source?: string } = {}) {
   const { nics = 1, source, ...rest } = more
@@ -61,7 +62,7 @@ const trees: Record<string, [InventoryRecord[], OpenstackConfig[], string[]]> = 
     [
       'provider p1  0 nodes',
       '└─ OpenstackConfig ns/main  Ready  ports 1/3  synced 1m ago',
-      '      ports not taken: 2 DeviceOwnerNotAllowed',
+      '      ignored ports: 2 DeviceOwnerNotAllowed',
     ],
   ],
   'a failed sync tells its reason once, with what to do': [
@@ -90,7 +91,7 @@ const trees: Record<string, [InventoryRecord[], OpenstackConfig[], string[]]> = 
 }
 
 for (const [name, [records, configs, lines]] of Object.entries(trees))
-  test(`status: ${name}`, () => assert.deepEqual(statusTree(statusOf(records, configs), look), lines))
+  test(`status: ${name}`, () => assert.deepEqual(statusTree(statusOf(records, configs), options), lines))
 
 test('status: a node of two OpenstackConfigs is under both, with the NICs of each', () => {
   const record = aRecord('w1', { nics: 2 })
@@ -118,13 +119,13 @@ test('history: what came, what went and what is different', () => {
   assert.ok(changesOf(before, undefined).every(change => change.startsWith('- ')))
 })
 
-test('check: a remedy is told once, however many NICs need it', () => {
+test('check: a remedy is printed once, however many NICs need it', () => {
   const one = { providerId: 'p1', nodeName: 'w1', interface: 'multinic0', status: 'Failed' as const }
   const wrong = { ...one, reason: 'InterfaceNameInUse', remedy: 'Rename that device.', differences: [] }
   const drifted = { ...one, differences: [{ field: 'mtu', wanted: '9000', observed: '1500' }] }
-  const lines = deviationLines([wrong, { ...wrong, nodeName: 'w2' }, drifted], look)
+  const lines = deviationLines([wrong, { ...wrong, nodeName: 'w2' }, drifted], options)
   assert.equal(lines.filter(line => line.includes('Rename that device.')).length, 1)
-  assert.match(lines[3] ?? '', /mtu is 1500, wanted 9000/)
+  assert.match(lines[3] ?? '', /mtu is 1500, requested 9000/)
 })
 
 test('columns are aligned, also under colours, and empty ones take no room', () => {
@@ -162,4 +163,4 @@ const times: Record<string, string> = {
   '2026-01-31T11:00:00Z': 'now',
 }
 for (const [time, words] of Object.entries(times))
-  test(`${time} is ${words}`, () => assert.equal(ago(time, now), words))
+  test(`${time} is ${words}`, () => assert.equal(ago(time, options), words))

@@ -1,5 +1,5 @@
 /**
- * The same answers as rows for spreadsheets, head first: one row a NIC, a change or a verdict. Pure.
+ * Results as rows for spreadsheets, column names first: one row per NIC, change or verdict. Pure.
  */
 import { type HistoryEntry, stages } from '../../contract/inventory.ts'
 import type { ProviderView } from '../status.ts'
@@ -10,7 +10,7 @@ import { table } from './table.ts'
 
 type Row = Record<string, string | undefined>
 
-/** Only what is a column is shown; a value that is not there is an empty cell. */
+/** A missing value is an empty cell. */
 function rows(columns: readonly string[], of: readonly Row[]): (string | undefined)[][] {
   return [[...columns], ...of.map(row => columns.map(column => row[column]))]
 }
@@ -36,7 +36,7 @@ export function statusRows(providers: readonly ProviderView[]): (string | undefi
   return rows(nicColumns, nicsIn(providers))
 }
 
-/** Every NIC on one line, with all that is known of it. */
+/** One line per NIC with all of its fields. */
 export function nicTable(providers: readonly ProviderView[], paint: Paint): string[] {
   const lines = nicsIn(providers).map(nic =>
     nicColumns.map(column =>
@@ -84,9 +84,9 @@ const whyColumns = [
 ]
 
 export function whyRows({ nodes, verdicts }: Why): (string | undefined)[][] {
-  const ofNodes = nodes.flatMap(({ providerId, nodeName, instanceId, interfaces, state, ...told }): Row[] => {
+  const ofNodes = nodes.flatMap(({ providerId, nodeName, instanceId, interfaces, state, ...rest }): Row[] => {
     const node = { providerId, nodeName, instanceId }
-    if (interfaces.length === 0) return [{ ...node, status: state, ...told }]
+    if (interfaces.length === 0) return [{ ...node, status: state, ...rest }]
     return interfaces.map(({ name, status, reason, message, remedy, portId, waitsFor, stages: passed }) => ({
       ...node,
       interface: name,
@@ -100,12 +100,12 @@ export function whyRows({ nodes, verdicts }: Why): (string | undefined)[][] {
     }))
   })
   const ofVerdicts = verdicts.map(
-    ({ vm, name, reason, ...told }): Row => ({
-      ...told,
+    ({ vm, name, reason, ...rest }): Row => ({
+      ...rest,
       reason,
       instanceId: vm,
       interface: name,
-      status: reason === 'Selected' ? 'taken' : 'not taken',
+      status: reason === 'Selected' ? 'selected' : 'ignored',
     }),
   )
   return rows(whyColumns, [...ofNodes, ...ofVerdicts])

@@ -1,11 +1,11 @@
 /**
- * Rows as aligned columns, with or without a head. Pure.
+ * Rows as aligned columns, with or without a header. Pure.
  */
 import { type Paint, plain, type Tone } from './paint.ts'
 
 export type Cell = string | undefined | { text: string; tone: Tone }
 
-/** Two blanks between columns, none at the end; a column without any text takes no room. */
+/** Separates columns by two spaces and drops columns without any text. */
 export function aligned(rows: readonly (readonly Cell[])[], paint: Paint = plain): string[] {
   const widths: number[] = []
   for (const row of rows)
@@ -33,6 +33,9 @@ function textOf(cell: Cell): string {
   return text.replaceAll('\n', ' ')
 }
 
+/** Korean letters take two columns of a terminal. */
+const wide = /[\u1100-\u115f\u3130-\u318f\uac00-\ud7a3\uff01-\uff60]/
+
 function widthOf(text: string): number {
-  return [...text].length
+  return [...text].reduce((width, letter) => width + (wide.test(letter) ? 2 : 1), 0)
 }

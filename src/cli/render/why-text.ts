@@ -1,49 +1,45 @@
 /**
- * What `why` says: how it is, what that means, what to do, and how far it came. Pure.
+ * Text of `why`: state, meaning, remedy, and the stages that were passed. Pure.
  */
+
 import { stages } from '../../contract/inventory.ts'
 import type { OperatorVerdict } from '../../contract/operator-api.ts'
+import type { RenderOptions } from '../output.ts'
 import type { NicWhy, NodeWhy, Why } from '../why.ts'
-import { type Paint, shapeOf, toneOf } from './paint.ts'
+import { symbolOf, toneOf } from './paint.ts'
 import { reasonLines } from './reason.ts'
 
-/** Wide: also MACs, MTUs, links and whole times. */
-interface Look {
-  paint: Paint
-  wide: boolean
-}
-
-export function whyLines({ nodes, verdicts }: Why, look: Look): string[] {
-  const blocks = [...nodes.map(node => nodeLines(node, look)), ...verdicts.map(one => verdictLines(one, look.paint))]
+export function whyLines({ nodes, verdicts }: Why, options: RenderOptions): string[] {
+  const blocks = [...nodes.map(node => nodeLines(node, options)), ...verdicts.map(one => verdictLines(one, options))]
   return blocks.flatMap((block, at) => (at === 0 ? block : ['', ...block]))
 }
 
-function nodeLines(node: NodeWhy, look: Look): string[] {
-  const { paint } = look
+function nodeLines(node: NodeWhy, options: RenderOptions): string[] {
+  const { paint, texts } = options
   const { nodeName, instanceId, providerId, state, interfaces } = node
   return [
-    `${paint('strong', `node ${nodeName}`)}  ${paint(toneOf(state), state)}`,
-    `  ${paint('dim', `VM ${instanceId}, provider ${providerId}`)}`,
-    ...indented(reasonLines(node, paint)),
-    ...interfaces.flatMap(nic => ['', ...indented(nicLines(nic, look))]),
+    `${paint('strong', `${texts.node} ${nodeName}`)}  ${paint(toneOf(state), state)}`,
+    `  ${paint('dim', `VM ${instanceId}, ${texts.provider} ${providerId}`)}`,
+    ...indented(reasonLines(node, options)),
+    ...interfaces.flatMap(nic => ['', ...indented(nicLines(nic, options))]),
   ]
 }
 
-function nicLines(nic: NicWhy, look: Look): string[] {
+function nicLines(nic: NicWhy, options: RenderOptions): string[] {
   const { name, status, addresses, portId, macAddress, mtu, link } = nic
-  const { paint, wide } = look
+  const { paint, wide, texts } = options
   const head = [
-    paint(toneOf(status), `${shapeOf(status)} ${name}`),
+    paint(toneOf(status), `${symbolOf(status)} ${name}`),
     paint(toneOf(status), status),
     addresses.join(' '),
-    portId && `port ${portId}`,
+    portId && `${texts.port} ${portId}`,
     ...(wide ? [macAddress, mtu && `mtu ${mtu}`, link && `link ${link}`] : []),
   ]
-  return [head.filter(Boolean).join('  '), ...indented(reasonLines(nic, paint)), ...indented(stageLine(nic, look))]
+  return [head.filter(Boolean).join('  '), ...indented(reasonLines(nic, options)), ...indented(stageLine(nic, options))]
 }
 
-/** `seen 10:00:00 → delivered 10:00:01 → waits for cr`, with the day in front; wide, with whole times. */
-function stageLine({ stages: passed, waitsFor }: NicWhy, { paint, wide }: Look): string[] {
+/** `seen 10:00:00 → delivered 10:00:01 → waiting for cr`, with the date in front. Wide: with full times. */
+function stageLine({ stages: passed, waitsFor }: NicWhy, { paint, wide, texts }: RenderOptions): string[] {
   const known = stages.flatMap(stage => {
     const time = passed[stage]
     return time === undefined ? [] : [{ stage, time }]
@@ -51,20 +47,21 @@ function stageLine({ stages: passed, waitsFor }: NicWhy, { paint, wide }: Look):
   const [first] = known
   if (!first) return []
   const steps = known.map(({ stage, time }) => `${stage} ${wide ? time : time.slice(11, 19)}`)
-  const waits = waitsFor ? [paint('busy', `waits for ${waitsFor}`)] : []
+  const waits = waitsFor ? [paint('busy', `${texts.waitsFor} ${waitsFor}`)] : []
   const line = [...steps, ...waits].join(' → ')
   return [wide ? line : `${paint('dim', first.time.slice(0, 10))} ${line}`]
 }
 
-export function verdictLines(verdict: OperatorVerdict, paint: Paint): string[] {
+export function verdictLines(verdict: OperatorVerdict, options: RenderOptions): string[] {
+  const { paint, texts } = options
   const { portId, vm, config, name, reason } = verdict
-  const head = portId === undefined ? `VM ${vm}` : `port ${portId}`
-  const became = name ? `  ${name}` : ''
+  const head = portId === undefined ? `VM ${vm}` : `${texts.port} ${portId}`
+  const nicName = name ? `  ${name}` : ''
   const tone = reason === 'Selected' ? 'good' : 'busy'
   return [
-    `${paint('strong', head)}${became}  ${paint(tone, reason === 'Selected' ? 'taken' : 'not taken')}`,
+    `${paint('strong', head)}${nicName}  ${paint(tone, reason === 'Selected' ? texts.selected : texts.ignored)}`,
     `  ${paint('dim', `${portId === undefined ? '' : `VM ${vm}, `}OpenstackConfig ${config}`)}`,
-    ...indented(reasonLines(verdict, paint)),
+    ...indented(reasonLines(verdict, options)),
   ]
 }
 

@@ -1,0 +1,243 @@
+/**
+ * The reference page of the CLI, from the definitions of its commands.
+ */
+import type { Command } from 'commander'
+import { userCommands } from '../src/cli/commands.ts'
+import { terminalIo } from '../src/cli/terminal.ts'
+import { introduction, type Language, pageName, table } from './reference.ts'
+
+interface Texts {
+  title: string
+  text: string
+  install: string
+  forward: string
+  columns: { commands: string[]; options: string[]; formats: string[]; codes: string[] }
+  reasons: (page: string) => string
+  headings: Record<'commands' | 'options' | 'formats' | 'codes' | 'examples' | 'completion', string>
+  every: string
+  formats: Record<'wide' | 'json' | 'csv', string>
+  terminal: string
+  codes: Record<0 | 1 | 2, string>
+  scripts: string
+  comments: Record<'helm' | 'kustomize' | 'why' | 'plan' | 'history' | 'find' | 'bash' | 'zsh' | 'fish', string>
+  nodes: string
+}
+
+const texts: Record<Language, Texts> = {
+  en: {
+    title: 'CLI',
+    text: '`multinic` reads the inventory and the operator over HTTP. It shows the state of nodes and ports, the reason, the history and the remedy. Only `migrate`, `doctor` and `support-bundle` need access to a cluster. `kubectl multinic …` runs the same program.',
+    install:
+      'The CLI is one file for Node 20 and later: `multinic-cli-VERSION.tgz` of a release (`make release`), or `dist/multinic` of `make build`. In a checkout, add `bin/` to your `PATH`.',
+    forward: 'In a cluster, the inventory is a Service. Forward its port:',
+    columns: {
+      commands: ['command', 'description'],
+      options: ['option', 'commands', 'description'],
+      formats: ['format', 'commands'],
+      codes: ['code', 'meaning'],
+    },
+    reasons: page => `Meanings and remedies are those of the [reasons](${page}).`,
+    headings: {
+      commands: 'Commands',
+      options: 'Options',
+      formats: 'Output formats',
+      codes: 'Exit codes',
+      examples: 'Examples',
+      completion: 'Shell completion',
+    },
+    every: 'all',
+    formats: {
+      json: 'complete data',
+      wide: 'also IDs, links and times',
+      csv: 'one row per NIC, change, match or verdict',
+    },
+    terminal:
+      'Colours appear on a terminal only, and not with `NO_COLOR`. With `LANG=ko_KR.UTF-8` or `--lang ko`, help, output and remedies are in Korean; names of states, reasons and fields, and error messages, stay English. To trust an inventory with a private CA, set `NODE_EXTRA_CA_CERTS`. The CLI sends the token only to the URLs that you set, and follows no redirect.',
+    codes: {
+      0: 'yes, or the requested output',
+      1: 'no: `check` found a deviation, nothing matches the name, the OpenstackConfig is invalid',
+      2: 'no answer: wrong use, wrong URL or token, nothing responds. The message says what to do',
+    },
+    scripts:
+      'So `multinic check` fits into a pipeline, and `multinic find 10.10.0.7 -o json` into a script. Data goes to standard output, notes go to standard error.',
+    comments: {
+      helm: 'installed by Helm',
+      kustomize: 'or by kustomize',
+      why: 'why is this port not a NIC?',
+      plan: 'what would this do?',
+      history: 'what did it have yesterday?',
+      find: 'who had this address then?',
+      bash: 'in ~/.bashrc',
+      zsh: 'in ~/.zshrc, after compinit',
+      fish: 'in ~/.config/fish/config.fish',
+    },
+    nodes:
+      'If `MULTINIC_INVENTORY_URL` is set, node names are completed too. For `kubectl multinic`, kubectl 1.26 and later runs `kubectl_complete-multinic`, which is next to the program in `bin/`.',
+  },
+  ko: {
+    title: 'CLI',
+    text: '`multinic`은 HTTP로 인벤토리와 operator를 조회하여 노드와 포트의 상태, 사유, 이력, 조치 방법을 보여 줍니다. 클러스터 접근 권한은 `migrate`, `doctor`, `support-bundle`에만 필요합니다. `kubectl multinic …`도 같은 프로그램입니다.',
+    install:
+      'CLI는 Node 20 이상에서 실행되는 파일 하나입니다. 릴리스의 `multinic-cli-VERSION.tgz`(`make release`) 또는 `make build`의 `dist/multinic`을 사용하십시오. 체크아웃에서는 `bin/`을 `PATH`에 추가하십시오.',
+    forward: '클러스터에서 인벤토리는 Service입니다. 다음과 같이 포트를 포워딩하십시오.',
+    columns: {
+      commands: ['명령', '설명'],
+      options: ['옵션', '명령', '설명'],
+      formats: ['형식', '명령'],
+      codes: ['코드', '의미'],
+    },
+    reasons: page => `의미와 조치 방법은 [사유](${page}) 페이지와 같습니다.`,
+    headings: {
+      commands: '명령',
+      options: '옵션',
+      formats: '출력 형식',
+      codes: '종료 코드',
+      examples: '예제',
+      completion: '셸 자동 완성',
+    },
+    every: '모두',
+    formats: {
+      json: '전체 데이터',
+      wide: 'ID, 링크, 시각 포함',
+      csv: 'NIC, 변경, 검색 결과, 판정마다 한 줄',
+    },
+    terminal:
+      '색상은 터미널에서만 표시하며 `NO_COLOR`가 있으면 표시하지 않습니다. `LANG=ko_KR.UTF-8` 또는 `--lang ko`를 지정하면 도움말, 출력, 조치 방법이 한국어로 표시됩니다. 상태, 사유, 필드 이름과 오류 메시지는 영어 그대로입니다. 사설 CA를 쓰는 인벤토리는 `NODE_EXTRA_CA_CERTS`로 신뢰하도록 설정하십시오. 토큰은 지정한 URL에만 보내며 리다이렉트를 따르지 않습니다.',
+    codes: {
+      0: '예, 또는 요청한 출력',
+      1: '아니요: `check`가 불일치를 찾음, 일치하는 이름이 없음, OpenstackConfig가 잘못됨',
+      2: '응답 없음: 잘못된 사용, 잘못된 URL이나 토큰, 무응답. 메시지에 조치 방법이 있습니다',
+    },
+    scripts:
+      '따라서 `multinic check`는 파이프라인에, `multinic find 10.10.0.7 -o json`은 스크립트에 쓸 수 있습니다. 데이터는 표준 출력으로, 안내는 표준 오류로 출력합니다.',
+    comments: {
+      helm: 'Helm으로 설치한 경우',
+      kustomize: '또는 kustomize',
+      why: '이 포트가 왜 NIC가 아닌가?',
+      plan: '적용하면 무엇이 바뀌는가?',
+      history: '어제 무엇을 가지고 있었는가?',
+      find: '그때 이 주소를 누가 가지고 있었는가?',
+      bash: '~/.bashrc에 추가',
+      zsh: '~/.zshrc의 compinit 뒤에 추가',
+      fish: '~/.config/fish/config.fish에 추가',
+    },
+    nodes:
+      '`MULTINIC_INVENTORY_URL`이 설정되어 있으면 노드 이름도 완성합니다. `kubectl multinic`의 경우 kubectl 1.26 이상이 `bin/`에 함께 있는 `kubectl_complete-multinic`을 실행합니다.',
+  },
+}
+
+export function cliPage(language: Language): string {
+  const text = texts[language]
+  const { columns, headings, comments } = text
+  const commands = userCommands(terminalIo({}, language), () => {}).flatMap(command =>
+    command.commands.length > 0 ? command.commands : [command],
+  )
+  return `${introduction({ name: 'cli', source: 'src/cli', language, title: text.title, text: text.text })}
+${text.install}
+
+\`\`\`sh sandbox
+export MULTINIC_INVENTORY_URL=http://127.0.0.1:18081
+multinic status
+\`\`\`
+
+${text.forward}
+
+\`\`\`sh cluster
+kubectl -n multinic-system port-forward service/multinic-inventory 18081                              # ${comments.helm}
+kubectl -n multinic-operator-system port-forward service/multinic-operator-inventory-service 18081    # ${comments.kustomize}
+\`\`\`
+
+## ${headings.commands}
+
+${table(columns.commands, commands.map(commandRow))}
+${text.reasons(pageName('reasons', language))}
+
+## ${headings.options}
+
+${table(columns.options, optionRows(commands, text.every))}
+## ${headings.formats}
+
+${table(columns.formats, formatRows(commands, text.formats))}
+${text.terminal}
+
+## ${headings.codes}
+
+${table(
+  columns.codes,
+  Object.entries(text.codes).map(([code, meaning]) => [code, meaning]),
+)}
+${text.scripts}
+
+## ${headings.examples}
+
+\`\`\`console sandbox
+$ multinic status
+provider biz-1  2 nodes, 1 Configured, 1 Failed
+└─ OpenstackConfig multinic-system/main
+   ├─ worker-1  Configured
+   │  └─ ● multinic0  Configured  10.10.0.11/24  mtu 9000  fa:16:3e:00:00:01
+   └─ worker-2  Failed
+      └─ ✗ multinic0  Failed  10.10.0.12/24  mtu 9000  fa:16:3e:00:00:02
+\`\`\`
+
+\`\`\`sh sandbox
+multinic why "$PORT"                                  # ${comments.why}
+multinic plan -f openstackconfig.yaml                 # ${comments.plan}
+multinic history worker-1 --at 24h                    # ${comments.history}
+multinic find 10.10.0.7 --at 2026-01-31T10:00:00Z     # ${comments.find}
+multinic check -o csv > deviations.csv
+\`\`\`
+
+## ${headings.completion}
+
+\`\`\`sh elsewhere
+source <(multinic completion bash)     # ${comments.bash}
+source <(multinic completion zsh)      # ${comments.zsh}
+multinic completion fish | source      # ${comments.fish}
+\`\`\`
+
+${text.nodes}
+`
+}
+
+/** `migrate plan`; other commands have one word. */
+const nameOf = (command: Command) => [command.parent?.name(), command.name()].filter(Boolean).join(' ')
+
+function commandRow(command: Command): string[] {
+  const args = command.registeredArguments.map(one => (one.required ? `<${one.name()}>` : `[${one.name()}]`))
+  return [`\`multinic ${[nameOf(command), ...args].join(' ')}\``, escaped(command.description())]
+}
+
+/** One row per option and description, with all commands that share them. */
+function optionRows(commands: readonly Command[], every: string): string[][] {
+  const rows = new Map<string, { flags: string; description: string; of: string[] }>()
+  for (const command of commands)
+    for (const { flags, description } of command.options) {
+      const key = `${flags} ${description}`
+      const row = rows.get(key) ?? { flags, description, of: [] }
+      rows.set(key, row)
+      row.of.push(nameOf(command))
+    }
+  return [...rows.values()].map(({ flags, description, of }) => [
+    `\`${flags}\``,
+    of.length === commands.length ? every : of.join(', '),
+    escaped(description),
+  ])
+}
+
+function formatRows(commands: readonly Command[], descriptions: Texts['formats']): string[][] {
+  const of = (format: string) =>
+    commands
+      .filter(({ options }) =>
+        options.some(({ long, argChoices }) => long === '--output' && argChoices?.includes(format)),
+      )
+      .map(nameOf)
+      .join(', ')
+  return [
+    [`\`json\`, \`yaml\`: ${descriptions.json}`, of('json')],
+    [`\`wide\`: ${descriptions.wide}`, of('wide')],
+    [`\`csv\`: ${descriptions.csv}`, of('csv')],
+  ]
+}
+
+const escaped = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;')

@@ -26,7 +26,7 @@ export const bench: Bench = async report => {
   try {
     const [matrix, docs]: [number[], number[]] = [[], []]
     for (let round = 0; round < rounds; round++) {
-      matrix.push(await painted(browser, `${fleet.url}/#/matrix`, '.mxt tbody tr'))
+      matrix.push(await painted(browser, `${fleet.url}/#/matrix`, '.matrix-table tbody tr'))
       docs.push(await painted(browser, `${fleet.url}/docs`, 'section'))
     }
     const beside = { against: 'a page without script', reference: median(docs) }
@@ -67,8 +67,8 @@ const resting = `new Promise(resolve => {
 async function frames(browser: Chromium, url: string): Promise<{ scroll: number; rest: number }> {
   const { page, close } = await browser.open(url)
   try {
-    await page.locator('.mxt tbody tr').nth(20).waitFor()
-    await page.locator('.nav .ct').nth(2).waitFor()
+    await page.locator('.matrix-table tbody tr').nth(20).waitFor()
+    await page.locator('.nav .count').nth(2).waitFor()
     const session = await page.context().newCDPSession(page)
     await session.send('Performance.enable', { timeDomain: 'threadTicks' })
     const busy = async () => {

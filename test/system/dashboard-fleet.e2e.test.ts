@@ -30,8 +30,11 @@ after(async () => {
 test('the overview counts a thousand nodes and lists the worst first', async () => {
   const { page } = tab
   await soon(async () => {
-    assert.match(await page.locator('.strip').innerText(), /Nodes\s*1,000[\s\S]*Failed\s*2\s*Drifted\s*1/)
-    assert.match(await page.locator('.todo').innerText(), /worker-\d+ multinic\d · (VerifyFailed|DefaultRoute)/)
+    assert.match(await page.locator('.summary').innerText(), /Nodes\s*1,000[\s\S]*Failed\s*2\s*Drifted\s*1/)
+    assert.match(
+      await page.locator('.attention-list').innerText(),
+      /worker-\d+ multinic\d · (VerifyFailed|DefaultRoute)/,
+    )
   })
   await tab.picture('fleet-overview')
 })
@@ -39,7 +42,7 @@ test('the overview counts a thousand nodes and lists the worst first', async () 
 test('a deviation is shown with the reason and remedy of the API', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/deviations'")
-  const row = page.locator('.dev tr', { hasText: 'NicMissing' })
+  const row = page.locator('.deviation-table tr', { hasText: 'NicMissing' })
   await row.waitFor()
   const deviations = (await (await fetch(`${fleet.url}/v1/inventory/deviations`)).json()) as {
     reason?: string
@@ -51,7 +54,7 @@ test('a deviation is shown with the reason and remedy of the API', async () => {
   await row.getByRole('link').click()
   await page.locator('.advice', { hasText: remedy }).waitFor()
   await soon(async () =>
-    assert.match(await page.locator('.pipe .pr').first().innerText(), /Pending at Job[\s\S]*waiting/),
+    assert.match(await page.locator('.pipeline .pipeline-row').first().innerText(), /Pending at Job[\s\S]*waiting/),
   )
   await tab.picture('fleet-node')
 })
@@ -60,7 +63,7 @@ test('in Korean, meaning and remedy come from the catalogue of reasons', async (
   const { meaning, remedy } = reasonText('NicMissing', 'ko') ?? assert.fail('unknown reason')
   const korean = await browser.open(`${fleet.url}/#/deviations`, { locale: 'ko-KR' })
   try {
-    const row = korean.page.locator('.dev tr', { hasText: remedy })
+    const row = korean.page.locator('.deviation-table tr', { hasText: remedy })
     await row.waitFor()
     assert.ok((await row.innerText()).includes(meaning))
     await row.getByRole('link').click()
@@ -102,19 +105,19 @@ test('the history names the previous owner of an address, and the matrix shows t
     (await page.locator('.lanes').getAttribute('aria-label')) ?? '',
     /worker-0042 multinic1, worker-0017 multinic1/,
   )
-  await soon(async () => assert.match(await page.locator('.ab').innerText(), /State at B\s+1,000 nodes/))
+  await soon(async () => assert.match(await page.locator('.snapshots').innerText(), /State at B\s+1,000 nodes/))
   await tab.picture('fleet-history')
   await page.getByRole('button', { name: 'Compare A and B' }).click()
-  await page.locator('.hist tr', { hasText: 'worker-0042' }).first().waitFor()
-  await page.locator('.ab a').first().click()
+  await page.locator('.history-table tr', { hasText: 'worker-0042' }).first().waitFor()
+  await page.locator('.snapshots a').first().click()
   await page.getByText('Showing the state as of').waitFor()
   const subtitle = () => page.locator('.head .sub').innerText()
   await soon(async () => assert.match(await subtitle(), /^\d{1,3} nodes/))
   await page.getByRole('link', { name: 'worker-0042', exact: true }).click()
   await page.getByRole('heading', { level: 1, name: 'worker-0042' }).waitFor()
-  await soon(async () => assert.match((await page.locator('.pic > svg').textContent()) ?? '', /10\.21\.0\.17/))
+  await soon(async () => assert.match((await page.locator('.node-picture > svg').textContent()) ?? '', /10\.21\.0\.17/))
   await page.getByRole('link', { name: 'Back to now' }).click()
-  await soon(async () => assert.match((await page.locator('.pic > svg').textContent()) ?? '', /10\.21\.0\.42/))
+  await soon(async () => assert.match((await page.locator('.node-picture > svg').textContent()) ?? '', /10\.21\.0\.42/))
 })
 
 for (const colorScheme of ['light', 'dark'] as const)
@@ -156,12 +159,12 @@ test('every element that Tab reaches shows its focus', async () => {
 
 const wide = { width: 1440, height: 900 }
 const illustrations: Record<string, [hash: string, ready: string, options: Parameters<Chromium['open']>[1]]> = {
-  overview: ['', '.c-area', { viewport: wide }],
-  'overview-ko': ['', '.c-area', { viewport: wide, locale: 'ko-KR' }],
-  matrix: ['matrix', '.mxt tbody tr.flag', { viewport: wide, colorScheme: 'dark' }],
+  overview: ['', '.chart-area', { viewport: wide }],
+  'overview-ko': ['', '.chart-area', { viewport: wide, locale: 'ko-KR' }],
+  matrix: ['matrix', '.matrix-table tbody tr.row-failed', { viewport: wide, colorScheme: 'dark' }],
   node: ['nodes/worker-0042?nic=multinic2', '.advice', { viewport: { width: 1280, height: 1080 } }],
-  topology: ['topology?provider=biz-prod-a', '.insp', { colorScheme: 'dark' }],
-  history: ['history?q=10.21.0.17', '.ans', {}],
+  topology: ['topology?provider=biz-prod-a', '.inspector', { colorScheme: 'dark' }],
+  history: ['history?q=10.21.0.17', '.answer', {}],
 }
 
 // The pictures change with every run, so they are taken only on request.
@@ -170,13 +173,13 @@ for (const [name, [hash, ready, options]] of requested)
   test(`the picture ${name} of the guide can be taken`, async () => {
     const other = await browser.open(`${fleet.url}/#/${hash}`, { viewport: { width: 1280, height: 800 }, ...options })
     try {
-      await soon(async () => assert.equal(await other.page.locator('.side .live.on').count(), 1))
+      await soon(async () => assert.equal(await other.page.locator('.sidebar .live.on').count(), 1))
       await other.page.locator('main h1').waitFor()
-      if (name === 'topology') await other.page.locator('.pickable').nth(3).click()
+      if (name === 'topology') await other.page.locator('.selectable').nth(3).click()
       await other.page.locator(ready).first().waitFor({ state: 'attached' })
       if (name === 'history')
-        await soon(async () => assert.doesNotMatch(await other.page.locator('.ab').innerText(), /…/))
-      await soon(async () => assert.notEqual(await other.page.locator('.nav .ct').count(), 0))
+        await soon(async () => assert.doesNotMatch(await other.page.locator('.snapshots').innerText(), /…/))
+      await soon(async () => assert.notEqual(await other.page.locator('.nav .count').count(), 0))
       await other.illustration(`dashboard-${name}`)
       assert.deepEqual(other.complaints, [])
     } finally {
@@ -187,25 +190,25 @@ for (const [name, [hash, ready, options]] of requested)
 test('the print layout has no navigation', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/deviations'")
-  await page.locator('.dev').waitFor()
+  await page.locator('.deviation-table').waitFor()
   await page.emulateMedia({ media: 'print' })
-  assert.equal(await page.locator('.side').isVisible(), false)
-  assert.equal(await page.locator('.dev').isVisible(), true)
+  assert.equal(await page.locator('.sidebar').isVisible(), false)
+  assert.equal(await page.locator('.deviation-table').isVisible(), true)
   await page.emulateMedia({ media: null })
 })
 
 test('the matrix renders only the visible rows while it scrolls', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/matrix'")
-  await page.locator('.mxt tbody tr').first().waitFor()
+  await page.locator('.matrix-table tbody tr').first().waitFor()
   await tab.picture('fleet-matrix')
-  await page.locator('.mxt tbody tr.flag').first().waitFor()
-  assert.match((await page.locator('.mxt tbody tr').first().getAttribute('class')) ?? '', /flag/)
+  await page.locator('.matrix-table tbody tr.row-failed').first().waitFor()
+  assert.match((await page.locator('.matrix-table tbody tr').first().getAttribute('class')) ?? '', /row-failed/)
   const frames = (await page.evaluate(scrolling)) as { most: number; end: number }
   assert.ok(frames.end > 10_000, `scrolled ${frames.end}`)
   assert.ok(frames.most < 120, `${frames.most} rows were rendered at once`)
   const seen = await page
-    .locator('.mxt tbody tr')
+    .locator('.matrix-table tbody tr')
     .evaluateAll(rows => rows.map(row => Number((row as unknown as { ariaRowIndex: string }).ariaRowIndex)))
   assert.deepEqual(new Set(seen).size, seen.length, 'a row is rendered twice')
 })
@@ -247,9 +250,9 @@ test('the page shows changes of hundreds of nodes at once', async () => {
 test('a topology of hundreds of nodes has pages and highlights the selection', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/topology?provider=biz-prod-a'")
-  await page.locator('.pickable').nth(1).click()
-  await page.locator('.rb.sel').first().waitFor({ state: 'attached' })
-  await page.locator('.rb.drf').first().waitFor({ state: 'attached' })
+  await page.locator('.selectable').nth(1).click()
+  await page.locator('.ribbon.selected').first().waitFor({ state: 'attached' })
+  await page.locator('.ribbon.drifted').first().waitFor({ state: 'attached' })
   await tab.picture('fleet-topology')
   assert.deepEqual(tab.complaints, [])
 })
@@ -283,7 +286,7 @@ test('an unreachable inventory is not shown as empty, and Try again loads the da
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByText('Inventory unreachable').waitFor()
     await page.unroute('**/v1/inventory/**')
-    await page.locator('.strip').waitFor()
+    await page.locator('.summary').waitFor()
   } finally {
     await other.close()
   }
@@ -301,8 +304,8 @@ test('with a token file the page asks for a token and uses it', async () => {
     await other.picture('token')
     await other.page.getByLabel('Token').fill(token)
     await other.page.getByRole('button', { name: 'Use token' }).click()
-    await other.page.locator('.strip').waitFor()
-    await other.page.locator('.side .live.on').waitFor()
+    await other.page.locator('.summary').waitFor()
+    await other.page.locator('.sidebar .live.on').waitFor()
   } finally {
     await other.close()
     await closed.close()

@@ -29,7 +29,7 @@ const heading = () => tab.page.locator('main h1').textContent()
 test('the overview counts nodes and NICs and reports that all is clear', async () => {
   await tab.page.getByText('All clear').waitFor()
   await soon(async () => {
-    const strip = await tab.page.locator('.strip').innerText()
+    const strip = await tab.page.locator('.summary').innerText()
     assert.match(strip, /Nodes\s*2/)
     assert.match(strip, /NICs configured\s*3\s*\/ 3/)
   })
@@ -48,19 +48,22 @@ test('the search finds an address and opens its node with the keyboard alone', a
 
 test('the page of a node shows its NICs and subnets, and the time of each stage', async () => {
   const { page } = tab
-  const drawn = await page.locator('.pic > svg').textContent()
+  const drawn = await page.locator('.node-picture > svg').textContent()
   for (const text of ['primary', 'multinic0', 'multinic1', address, '10.10.0.0/24', '10.20.0.0/24', 'MTU 9000'])
     assert.ok(drawn?.includes(text), `${text} is missing in the picture: ${drawn}`)
-  const label = await page.locator('.pic > svg').getAttribute('aria-label')
+  const label = await page.locator('.node-picture > svg').getAttribute('aria-label')
   assert.match(label ?? '', /multinic0 Configured, multinic1 Configured/)
   await soon(async () => {
-    const row = await page.locator('.pipe .pr').first().innerText()
+    const row = await page.locator('.pipeline .pipeline-row').first().innerText()
     assert.match(row, /multinic0[\s\S]*Configured[\s\S]*\d\d:\d\d:\d\d[\s\S]*\+\d+\.\d s/)
-    assert.equal(await page.locator('.pipe .pr').first().locator('.stg.none, .stg.stop').count(), 0)
+    assert.equal(
+      await page.locator('.pipeline .pipeline-row').first().locator('.stage.notReached, .stage.stopped').count(),
+      0,
+    )
   })
   await page.getByRole('tab', { name: 'multinic0' }).click()
-  await soon(async () => assert.match(await page.locator('.cmp').innerText(), /MTU\s+9000\s+9000\s+equal/))
-  await page.locator('.tl li').first().waitFor()
+  await soon(async () => assert.match(await page.locator('.compare-table').innerText(), /MTU\s+9000\s+9000\s+equal/))
+  await page.locator('.timeline li').first().waitFor()
   // The operator ignores the primary port of a VM.
   await page.locator('.verdicts tr', { hasText: 'NoAddress' }).waitFor()
   await tab.picture('node')
@@ -80,7 +83,7 @@ test('an attached port appears without a reload, and a detached port disappears'
   await walk.detach({ vm: 'worker-1', name: 'multinic1' })
   await page.getByRole('link', { name: /^worker-1 multinic1/ }).waitFor({ state: 'detached', timeout: 60_000 })
   await page.evaluate("location.hash = '#/'")
-  await page.locator('.feed li.new').first().waitFor()
+  await page.locator('.recent-changes li.new').first().waitFor()
 })
 
 test('arrow keys move in the matrix', async () => {
@@ -103,21 +106,21 @@ test('the history shows the owner of an address after the port is detached', asy
   const ip = gone[0]?.fixedIps[0]?.ipAddress ?? assert.fail('nothing was detached')
   await walk.settled()
   await page.evaluate(`location.hash = '#/history?q=${ip}&node=worker-2'`)
-  await page.locator('.hist .op.removed').first().waitFor()
+  await page.locator('.history-table .op.removed').first().waitFor()
   await tab.picture('history')
 })
 
 test('the language can be switched and is kept', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/'")
-  await page.locator('.side').getByRole('button', { name: '한국어' }).click()
+  await page.locator('.sidebar').getByRole('button', { name: '한국어' }).click()
   await soon(async () => assert.equal(await heading(), '개요'))
   assert.equal(await page.evaluate('document.documentElement.lang'), 'ko')
   await page.reload()
   await soon(async () => assert.equal(await heading(), '개요'))
   await page.getByText('이상 없음').waitFor()
   await tab.picture('overview-ko')
-  await page.locator('.side').getByRole('button', { name: 'English' }).click()
+  await page.locator('.sidebar').getByRole('button', { name: 'English' }).click()
   await soon(async () => assert.equal(await heading(), 'Overview'))
 })
 
@@ -125,18 +128,18 @@ test('the theme can be switched and is kept', async () => {
   const { page } = tab
   const background = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
   const light = await background()
-  await page.locator('.side').getByRole('button', { name: 'Dark' }).click()
+  await page.locator('.sidebar').getByRole('button', { name: 'Dark' }).click()
   await soon(async () => assert.notEqual(await background(), light))
   await page.reload()
-  await page.locator('.strip').waitFor()
+  await page.locator('.summary').waitFor()
   assert.notEqual(await background(), light)
   await tab.picture('overview-dark')
   await page.evaluate("location.hash = '#/topology'")
-  await page.locator('.topo .rb').first().waitFor({ state: 'attached' })
-  await page.locator('.pickable').first().click()
-  await page.locator('.insp h3').waitFor()
+  await page.locator('.topology .ribbon').first().waitFor({ state: 'attached' })
+  await page.locator('.selectable').first().click()
+  await page.locator('.inspector h3').waitFor()
   await tab.picture('topology-dark')
-  await page.locator('.side').getByRole('button', { name: 'Light' }).click()
+  await page.locator('.sidebar').getByRole('button', { name: 'Light' }).click()
   await soon(async () => assert.equal(await background(), light))
 })
 
@@ -175,11 +178,11 @@ test('the page keeps its data while the inventory is unreachable, and reconnects
   const { page } = tab
   assert.deepEqual(tab.complaints, [])
   await page.evaluate("location.hash = '#/matrix'")
-  await page.locator('.mxt tbody tr').first().waitFor()
-  const gone = page.locator('.side .live:not(.on)').waitFor({ timeout: 60_000 })
+  await page.locator('.matrix-table tbody tr').first().waitFor()
+  const gone = page.locator('.sidebar .live:not(.on)').waitFor({ timeout: 60_000 })
   walk.killPart('operator')
   await gone
-  assert.ok((await page.locator('.mxt tbody tr').count()) > 0)
-  await page.locator('.side .live.on').waitFor({ timeout: 60_000 })
+  assert.ok((await page.locator('.matrix-table tbody tr').count()) > 0)
+  await page.locator('.sidebar .live.on').waitFor({ timeout: 60_000 })
   await page.getByText('Live updates stopped.').waitFor({ state: 'detached' })
 })

@@ -73,8 +73,8 @@ export function Deviations() {
         {rows.length === 0 ? (
           <EmptyState kind="allClear" title={t('deviations.none')} text={t('deviations.noneText', { nics })} />
         ) : (
-          <div class="scrollx">
-            <table class="tbl rows dev">
+          <div class="scroll-x">
+            <table class="table rows deviation-table">
               <thead>
                 <tr>
                   <th>{t('matrix.node')}</th>
@@ -88,7 +88,7 @@ export function Deviations() {
                 {rows.slice(0, 300).map(row => (
                   <tr key={`${row.providerId} ${row.nodeName} ${row.interface}`}>
                     <td class="nowrap">
-                      <a class="prov" href={linkToNode(row, row.interface)}>
+                      <a class="two-lines" href={linkToNode(row, row.interface)}>
                         <b class="mono">{row.nodeName}</b>
                         <span class="mono">{row.interface}</span>
                       </a>
@@ -98,8 +98,8 @@ export function Deviations() {
                     </td>
                     <td class="full">
                       {row.differences.map(({ field, wanted, observed }) => (
-                        <div key={`${field} ${wanted}`} class="dif mono">
-                          <span class="dim">{field}</span> <span class="was">{wanted}</span>{' '}
+                        <div key={`${field} ${wanted}`} class="difference mono">
+                          <span class="dim">{field}</span> <span class="requested-value">{wanted}</span>{' '}
                           <b class="warn">≠ {observed || '–'}</b>
                         </div>
                       ))}

@@ -14,7 +14,7 @@ export function ChangeList({ changes }: { changes: readonly Change[] }) {
   return (
     <div class="diff">
       {transitions.map(({ nics: names, before, after, reason }) => (
-        <div key={`${names} ${after}`} class="c">
+        <div key={`${names} ${after}`} class="transition">
           <span class="mono">{names}</span>
           <span class="dim">{t(`severity.${before}`)} →</span>
           <SeverityLabel severity={after} />
@@ -22,18 +22,18 @@ export function ChangeList({ changes }: { changes: readonly Change[] }) {
         </div>
       ))}
       {nics.map(change => (
-        <div key={change.nic} class={change.op === 'added' ? 'p' : 'm'}>
+        <div key={change.nic} class={change.op === 'added' ? 'plus' : 'minus'}>
           {nicText(change)}
         </div>
       ))}
       {fields.flatMap(({ nic, field, before, after }) => [
         before && (
-          <div key={`${nic} ${field} before`} class="m">
+          <div key={`${nic} ${field} before`} class="minus">
             {nic} {field}: {before}
           </div>
         ),
         after && (
-          <div key={`${nic} ${field} after`} class="p">
+          <div key={`${nic} ${field} after`} class="plus">
             {nic} {field}: {after}
           </div>
         ),

@@ -70,14 +70,14 @@ export function Changes({ each, net }: { each: readonly NodeChange[]; net: reado
 function Table({ rows }: { rows: readonly NodeChange[] }) {
   const { t, now, language } = useUi()
   return (
-    <div class="scrollx">
-      <table class="tbl rows hist">
+    <div class="scroll-x">
+      <table class="table rows history-table">
         <thead>
           <tr>
             <th>{t('matrix.node')}</th>
             <th>{t('history.change')}</th>
             <th>{t('history.cause')}</th>
-            <th class="num">{t('history.time')}</th>
+            <th class="number">{t('history.time')}</th>
           </tr>
         </thead>
         <tbody>
@@ -93,7 +93,7 @@ function Table({ rows }: { rows: readonly NodeChange[] }) {
               </td>
               <td class="full">{changes.length > 0 ? <ChangeList changes={changes} /> : t(`change.${what}`)}</td>
               <td class="mid full">{why}</td>
-              <td class="num nowrap dim" title={at && exact(at, language)}>
+              <td class="number nowrap dim" title={at && exact(at, language)}>
                 {at && clock(at, now, language)}
               </td>
             </tr>

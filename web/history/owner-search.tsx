@@ -32,8 +32,8 @@ export function OwnerSearch() {
     location.hash = linkTo('history', { ...route.query, q: text.trim(), at: time })
   }
   return (
-    <section class="panel ask">
-      <form class="q" onSubmit={onSubmit}>
+    <section class="panel owner-search">
+      <form class="query" onSubmit={onSubmit}>
         <Icon name="search" />
         <input
           class="mono"
@@ -60,7 +60,7 @@ export function OwnerSearch() {
             )}
           </span>
         </label>
-        <button type="submit" class="btn sm prim" disabled={text.trim() === ''}>
+        <button type="submit" class="btn small primary" disabled={text.trim() === ''}>
           {t('history.search')}
         </button>
       </form>
@@ -87,8 +87,8 @@ function Answer({ q, at, ownerships }: { q: string; at: string; ownerships: read
       : t('history.never', { value: q })
   return (
     <>
-      <div class="ans" role="status">
-        <div class="bx">
+      <div class="answer" role="status">
+        <div class="answer-text">
           <b class="big">{title}</b>
           <span class="mid">
             {owner ? period : ownerships.length === 0 && t('history.neverText')}
@@ -97,7 +97,7 @@ function Answer({ q, at, ownerships }: { q: string; at: string; ownerships: read
         </div>
         {owner && (
           <div class="right">
-            <a class="btn sm" href={linkToNode(owner, owner.nic)}>
+            <a class="btn small" href={linkToNode(owner, owner.nic)}>
               {owner.nodeName}
             </a>
             <CopyButton text={`${q}: ${title}, ${period}`} label={t('history.copyAnswer')} />
@@ -127,14 +127,14 @@ function OwnershipLane({ ownerships, moment }: { ownerships: readonly Ownership[
         {ownerships.map(({ nodeName, nic, from, to }) => (
           <span
             key={`${nodeName} ${nic} ${from}`}
-            class={`lane ${to === undefined ? 'a' : 'b'}`}
+            class={`lane ${to === undefined ? 'current' : 'previous'}`}
             title={`${nodeName} · ${nic}`}
             style={{ left: `${x(from)}%`, width: `${Math.max(0.4, x(to ?? now) - x(from) - 0.3)}%` }}
           >
             {nodeName} · {nic}
           </span>
         ))}
-        {moment < now - 1_000 && moment > start && <i class="vline" style={{ left: `${x(moment)}%` }} />}
+        {moment < now - 1_000 && moment > start && <i class="time-marker" style={{ left: `${x(moment)}%` }} />}
       </div>
       <Axis
         ticks={ticksOf(start, start + length).map(time => ({

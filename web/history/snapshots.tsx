@@ -32,7 +32,7 @@ export function useSnapshots(from: number | undefined, to: number, node: string 
 
 export function SnapshotSummaries({ snapshots, from, to }: { snapshots: Snapshots; from: number; to: number }) {
   return (
-    <div class="ab">
+    <div class="snapshots">
       <SnapshotSummary name="a" snapshot={snapshots.a} at={from} />
       <SnapshotSummary name="b" snapshot={snapshots.b} at={to} />
     </div>
@@ -50,9 +50,9 @@ function SnapshotSummary({ name, snapshot, at }: { name: 'a' | 'b'; snapshot: Sn
   ]
   return (
     <div>
-      <Badge tone="acc">{t(name === 'a' ? 'history.stateA' : 'history.stateB')}</Badge>
+      <Badge tone="accent">{t(name === 'a' ? 'history.stateA' : 'history.stateB')}</Badge>
       <span>{shown?.join(' · ') ?? '…'}</span>
-      <a class="acc" href={linkTo('matrix', { asof: new Date(at).toISOString() })}>
+      <a class="accent" href={linkTo('matrix', { asof: new Date(at).toISOString() })}>
         {t('history.openMatrix')}
       </a>
     </div>

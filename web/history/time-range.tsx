@@ -63,19 +63,19 @@ export function TimeRange({ all, range, setRange, timeOf, children }: TimeRangeP
             <button
               key={name}
               type="button"
-              class="btn sm ghost"
+              class="btn small ghost"
               onClick={() => setRange({ a: fractionOf(last - back), b: 1 })}
             >
               {t(`history.${name}`)}
             </button>
           ))}
-          <button type="button" class="btn sm ghost" onClick={() => setRange({ a: 0, b: 1 })}>
+          <button type="button" class="btn small ghost" onClick={() => setRange({ a: 0, b: 1 })}>
             {t('app.all')}
           </button>
         </>
       }
     >
-      <div class="span">
+      <div class="time-range">
         <div class="flags" aria-hidden="true">
           {(['a', 'b'] as const).map(which => (
             <Flag key={which} at={range[which]} text={`${t(`history.${which}`)} · ${which === 'a' ? a : b}`} />
@@ -88,7 +88,7 @@ export function TimeRange({ all, range, setRange, timeOf, children }: TimeRangeP
           role="img"
           aria-label={t('history.bars', { n: all.length, a, b })}
         >
-          <rect class="win" x={range.a * 960} width={(range.b - range.a) * 960} height="64" />
+          <rect class="selected-period" x={range.a * 960} width={(range.b - range.a) * 960} height="64" />
           {counts.map((n, index) => {
             const height = n === 0 ? 1.5 : 4 + (n / max) * 54
             const middle = (index + 0.5) / barCount
@@ -96,7 +96,7 @@ export function TimeRange({ all, range, setRange, timeOf, children }: TimeRangeP
             return (
               <rect
                 key={index}
-                class={`hb ${inside ? 'in' : ''}`}
+                class={`change-bar ${inside ? 'is-selected' : ''}`}
                 x={index * 10 + 2}
                 y={64 - height}
                 width="6"
@@ -108,8 +108,8 @@ export function TimeRange({ all, range, setRange, timeOf, children }: TimeRangeP
         </svg>
         <div class="handles">
           <svg class="track" viewBox="0 0 1000 3" preserveAspectRatio="none" aria-hidden="true">
-            <rect class="track-b" width="1000" height="3" />
-            <rect class="track-on" x={range.a * 1_000} width={(range.b - range.a) * 1_000} height="3" />
+            <rect class="track-background" width="1000" height="3" />
+            <rect class="track-selected" x={range.a * 1_000} width={(range.b - range.a) * 1_000} height="3" />
           </svg>
           {(['a', 'b'] as const).map(which => (
             <input

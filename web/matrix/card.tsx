@@ -42,8 +42,8 @@ export function MatrixCard({ cell: { node, nic, box } }: { cell: HoveredCell }) 
   const why = nic.severity === 'configured' ? '' : [nic.reason, explanation].filter(Boolean).join(': ')
   return (
     <div class="card float" role="tooltip" ref={card}>
-      <div class="hd">
-        <span class="nm mono">
+      <div class="card-head">
+        <span class="name mono">
           {node.nodeName} · {nic.name}
         </span>
         <SeverityLabel severity={nic.severity} />

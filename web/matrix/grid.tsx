@@ -74,39 +74,27 @@ export function MatrixGrid({ nodes, order, density, setQuery }: GridProps) {
 
   return (
     <>
-      <div class="mx">
+      <div class="matrix">
         {/* The scroll box handles wheel and touch; the table handles keys. */}
         <div
-          class={`mxbox d-${density}`}
+          class={`matrix-scroll density-${density}`}
           ref={box}
           onPointerOver={hover}
           onPointerLeave={() => setHovered(undefined)}
           onFocusIn={hover}
         >
-          <table class="mxt" aria-rowcount={nodes.length + 1} onKeyDown={onKeyDown}>
-            <caption class="sr">{t('matrix.caption')}</caption>
+          <table class="matrix-table" aria-rowcount={nodes.length + 1} onKeyDown={onKeyDown}>
+            <caption class="visually-hidden">{t('matrix.caption')}</caption>
             <thead>
               <tr aria-rowindex={1}>
-                <SortHeader order="name" current={order} setQuery={setQuery} class="c-node" text={t('matrix.node')} />
+                <SortHeader order="name" current={order} setQuery={setQuery} text={t('matrix.node')} />
                 {Array.from({ length: maxInterfaces }, (_, index) => (
-                  <th key={index} class="c" scope="col">
+                  <th key={index} class="cell" scope="col">
                     {t('matrix.nic')} <span>{index}</span>
                   </th>
                 ))}
-                <SortHeader
-                  order="worst"
-                  current={order}
-                  setQuery={setQuery}
-                  class="num c-sum"
-                  text={t('matrix.worst')}
-                />
-                <SortHeader
-                  order="changed"
-                  current={order}
-                  setQuery={setQuery}
-                  class="num c-chg"
-                  text={t('matrix.changed')}
-                />
+                <SortHeader order="worst" current={order} setQuery={setQuery} number text={t('matrix.worst')} />
+                <SortHeader order="changed" current={order} setQuery={setQuery} number text={t('matrix.changed')} />
               </tr>
             </thead>
             <tbody style={{ height: `${nodes.length * rowHeight}px` }}>
@@ -150,15 +138,15 @@ function useVisibleRows(rows: number, rowHeight: number) {
 interface SortHeaderProps {
   order: Order
   current: Order
-  class: string
   text: string
+  number?: boolean
   setQuery: (change: Record<string, string>) => void
 }
 
-function SortHeader({ order, current, class: kind, text, setQuery }: SortHeaderProps) {
+function SortHeader({ order, current, text, number = false, setQuery }: SortHeaderProps) {
   return (
     <th
-      class={kind}
+      class={number ? 'number' : undefined}
       scope="col"
       aria-sort={order === current ? (order === 'changed' ? 'descending' : 'ascending') : undefined}
     >

@@ -68,7 +68,7 @@ export function Matrix() {
         </div>
       </div>
       <MatrixFilters counts={counts} setQuery={setQuery} />
-      <Panel class="fill">
+      <Panel>
         {nodes.length === 0 ? (
           <EmptyState
             kind="noMatch"

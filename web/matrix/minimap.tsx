@@ -9,13 +9,13 @@ import { minimapPaths } from './minimap-paths.ts'
 import { observeViewport } from './viewport.ts'
 
 const fills: Record<Severity, string> = {
-  configured: 'm-ok',
-  failed: 'm-bad',
-  drifted: 'm-warn',
-  onHold: 'm-warn',
-  inProgress: 'm-acc',
-  pending: 'm-idle',
-  removing: 'm-idle',
+  configured: 'map-ok',
+  failed: 'map-bad',
+  drifted: 'map-warn',
+  onHold: 'map-warn',
+  inProgress: 'map-accent',
+  pending: 'map-idle',
+  removing: 'map-idle',
 }
 
 interface MiniMapProps {
@@ -42,8 +42,8 @@ export function MiniMap({ nodes, box, rowHeight }: MiniMapProps) {
     box.current?.scrollTo({ top: (middle - rows / 2) * rowHeight })
   }
   return (
-    <div class="mini">
-      <div class="cap">{t('matrix.all')}</div>
+    <div class="minimap">
+      <div class="caption">{t('matrix.all')}</div>
       <svg
         viewBox={`0 0 66 ${height}`}
         role="img"
@@ -52,12 +52,12 @@ export function MiniMap({ nodes, box, rowHeight }: MiniMapProps) {
         onPointerMove={scroll}
       >
         {paths}
-        <rect class="hit" width="66" height={height} />
+        <rect class="hit-area" width="66" height={height} />
       </svg>
       {rows < nodes.length && (
         <svg class="view" viewBox={`0 0 66 ${height}`} aria-hidden="true">
           <rect
-            class="m-view"
+            class="map-viewport"
             x="0.5"
             y={from * heightPerNode}
             width="65"
@@ -66,7 +66,7 @@ export function MiniMap({ nodes, box, rowHeight }: MiniMapProps) {
           />
         </svg>
       )}
-      {rows < nodes.length && <p class="tips">{t('matrix.minimapHint')}</p>}
+      {rows < nodes.length && <p class="tip">{t('matrix.minimapHint')}</p>}
     </div>
   )
 }

@@ -19,14 +19,18 @@ interface RowProps {
   changed: string
 }
 
-const cellTone: Partial<Record<Severity, string>> = { failed: 'bad-c', drifted: 'warn-c', onHold: 'warn-c' }
+const cellTone: Partial<Record<Severity, string>> = {
+  failed: 'cell-failed',
+  drifted: 'cell-warning',
+  onHold: 'cell-warning',
+}
 
 export function Row({ node, row, top, prefix, focus, changed }: RowProps) {
   const { t } = useUi()
   // Preact skips an identical element: rows that stay cost nothing while others scroll in and out.
   return useMemo(() => {
     const configured = node.nics.filter(({ severity }) => severity === 'configured').length
-    const flag = node.worst === 'failed' ? 'flag' : needsAttention(node.worst) ? 'flagw' : ''
+    const flag = node.worst === 'failed' ? 'row-failed' : needsAttention(node.worst) ? 'row-warning' : ''
     return (
       <tr class={flag} aria-rowindex={row + 2} style={{ top: `${top}px` }}>
         <td>
@@ -43,10 +47,10 @@ export function Row({ node, row, top, prefix, focus, changed }: RowProps) {
         </td>
         {Array.from({ length: maxInterfaces }, (_, index) => {
           const nic = node.nics.find(each => each.index === index)
-          if (!nic) return <td key={index} class="c e" />
+          if (!nic) return <td key={index} class="cell empty" />
           const reason = nic.reason && nic.severity !== 'configured' ? `, ${nic.reason}` : ''
           return (
-            <td key={index} class={`c ${cellTone[nic.severity] ?? ''}`}>
+            <td key={index} class={`cell ${cellTone[nic.severity] ?? ''}`}>
               <a
                 href={linkToNode(node, nic.name)}
                 data-row={row}
@@ -55,17 +59,17 @@ export function Row({ node, row, top, prefix, focus, changed }: RowProps) {
                 aria-label={`${node.nodeName} ${nic.name}: ${t(`severity.${nic.severity}`)}${reason}`}
               >
                 <Glyph severity={nic.severity} />
-                <span class="oc">{withoutPrefix(nic.address, prefix)}</span>
+                <span class="cell-address">{withoutPrefix(nic.address, prefix)}</span>
               </a>
             </td>
           )
         })}
-        <td class="num">
+        <td class="number">
           <span class={configured < node.nics.length ? 'strong' : 'dim'}>
             {configured} / {node.nics.length}
           </span>
         </td>
-        <td class="num dim">{changed}</td>
+        <td class="number dim">{changed}</td>
       </tr>
     )
   }, [node, row, top, prefix, focus, changed, t])

@@ -55,23 +55,23 @@ export function Compare({ node, chosen }: { node: Node; chosen: string | undefin
           </button>
         ))}
       </div>
-      <div class="scrollx">
-        <table class="tbl cmp">
+      <div class="scroll-x">
+        <table class="table compare-table">
           <thead>
             <tr>
               <th>{t('node.field')}</th>
               <th>{t('node.requested')}</th>
               <th>{t('node.observed')}</th>
-              <th class="r" />
+              <th class="at-end" />
             </tr>
           </thead>
           <tbody>
             {lines.map(line => (
-              <tr key={line.field} class={differs(line) ? 'd' : ''}>
+              <tr key={line.field} class={differs(line) ? 'differs' : ''}>
                 <td>{t(`nic.${line.field}`)}</td>
                 <td>{line.requested || '–'}</td>
-                <td class={differs(line) ? 'x' : ''}>{line.observed ?? <span class="dim">–</span>}</td>
-                <td class="r">{resultOf(line)}</td>
+                <td class={differs(line) ? 'differing-value' : ''}>{line.observed ?? <span class="dim">–</span>}</td>
+                <td class="at-end">{resultOf(line)}</td>
               </tr>
             ))}
           </tbody>

@@ -39,7 +39,7 @@ export function NodeList() {
       </div>
       <Panel>
         {nodes.length === 0 && <EmptyState kind="noMatch" title={t('matrix.none')} />}
-        <ul class="nodelist">
+        <ul class="node-list">
           {nodes.slice(0, maxRows).map(node => (
             <NodeRow key={node.key} node={node} />
           ))}
@@ -64,7 +64,7 @@ function NodeRow({ node }: { node: Node }) {
             <Glyph key={nic.index} severity={nic.severity} />
           ))}
         </span>
-        <span class="hidem">{node.worst && <SeverityLabel severity={node.worst} />}</span>
+        <span class="desktop-only">{node.worst && <SeverityLabel severity={node.worst} />}</span>
         <span class="dim nowrap">{age(node.updatedAt, now, t)}</span>
       </a>
     </li>

@@ -65,7 +65,7 @@ function NodePage({ providerId, nodeName }: { providerId: string; nodeName: stri
   return (
     <>
       <div class="head">
-        <nav class="crumb" aria-label={t('overview.provider')}>
+        <nav class="breadcrumb" aria-label={t('overview.provider')}>
           <a href={linkTo('matrix', { provider: providerId })} title={providerId}>
             {shortId(providerId, 12)}
           </a>
@@ -82,7 +82,7 @@ function NodePage({ providerId, nodeName }: { providerId: string; nodeName: stri
           ))}
         {node && (
           <div class="right dim">
-            <span class="hidem" title={node.instanceId}>
+            <span class="desktop-only" title={node.instanceId}>
               {t('node.vm')} <span class="mono">{shortId(node.instanceId)}</span>
             </span>
             <span title={exact(node.updatedAt, language)}>
@@ -108,7 +108,7 @@ function NodePage({ providerId, nodeName }: { providerId: string; nodeName: stri
           <Pipeline node={node} chosen={route.query['nic']} />
         </>
       )}
-      <div class={nics.length > 0 ? 'cols a top' : 'cols'}>
+      <div class={nics.length > 0 ? 'cols wide-left top' : 'cols'}>
         {node && nics.length > 0 && <Compare node={node} chosen={route.query['nic']} />}
         <Timeline providerId={providerId} nodeName={nodeName} version={node?.updatedAt ?? ''} />
       </div>

@@ -15,9 +15,9 @@ const cables: Record<Severity, string> = {
   failed: 'bad',
   drifted: 'warn',
   onHold: 'warn',
-  pending: 'pend',
-  inProgress: 'prog',
-  removing: 'pend',
+  pending: 'pending',
+  inProgress: 'inProgress',
+  removing: 'pending',
 }
 const leds: Record<Severity, string> = {
   configured: 'ok',
@@ -25,7 +25,7 @@ const leds: Record<Severity, string> = {
   drifted: 'warn',
   onHold: 'warn',
   pending: 'idle',
-  inProgress: 'acc',
+  inProgress: 'accent',
   removing: 'idle',
 }
 const tones: Record<string, string> = { bad: 'bad', warn: 'warn' }
@@ -37,25 +37,25 @@ export function NodePicture({ node, chosen }: { node: Node; chosen: string | und
   const states = nics.map(nic => `${nic.name} ${t(`severity.${nic.severity}`)}`).join(', ')
   return (
     <section class="panel">
-      <div class="pic">
+      <div class="node-picture">
         <svg
           viewBox={`0 0 ${picture.width} ${height}`}
           role="img"
           aria-label={t('node.description', { node: node.nodeName, nics: t('count.nics', { n: nics.length }), states })}
         >
-          <rect class="p-ch" x=".5" y=".5" width={picture.chassis - 1} height={height - 1} rx="14" />
-          <text class="p-h" x="20" y="30">
+          <rect class="pic-chassis" x=".5" y=".5" width={picture.chassis - 1} height={height - 1} rx="14" />
+          <text class="pic-title" x="20" y="30">
             {node.nodeName.length > 30 ? `${node.nodeName.slice(0, 29)}…` : node.nodeName}
           </text>
-          <text class="p-s" x={picture.chassis - 20} y="30" text-anchor="end">
+          <text class="pic-note" x={picture.chassis - 20} y="30" text-anchor="end">
             {t('node.used', { n: nics.length })}
           </text>
-          <rect class="p-in" x="10.5" y="50" width="431" height="66" rx="9" />
+          <rect class="pic-box" x="10.5" y="50" width="431" height="66" rx="9" />
           <use href="#i-lock" x="22" y="69" width="16" height="16" class="mid" />
-          <text class="p-n" x="46" y="80">
+          <text class="pic-name" x="46" y="80">
             {t('node.primaryName')}
           </text>
-          <text class="p-s" x="46" y="99">
+          <text class="pic-note" x="46" y="99">
             {t('node.primary')}
           </text>
           <Socket y={84} led="idle" />
@@ -64,13 +64,13 @@ export function NodePicture({ node, chosen }: { node: Node; chosen: string | und
           ))}
           {free.count > 0 && (
             <>
-              <text class="p-s" x="46" y={free.y + 17}>
+              <text class="pic-note" x="46" y={free.y + 17}>
                 {t('node.free', { n: free.count })}
               </text>
               {Array.from({ length: Math.min(free.count, 6) }, (_, index) => (
                 <rect
                   key={index}
-                  class="p-free"
+                  class="pic-free"
                   x={picture.socket - index * 42}
                   y={free.y}
                   width="34"
@@ -99,20 +99,20 @@ export function NodePicture({ node, chosen }: { node: Node; chosen: string | und
               y={middle.y}
             />
           ))}
-          <rect class="p-in" x={picture.boxes} y={primary.box} width={picture.boxWidth} height="38" rx="9" />
-          <text class="p-b" x={picture.boxes + 16} y={primary.box + 23.5}>
+          <rect class="pic-box" x={picture.boxes} y={primary.box} width={picture.boxWidth} height="38" rx="9" />
+          <text class="pic-label" x={picture.boxes + 16} y={primary.box + 23.5}>
             {t('node.primaryNetwork')}
           </text>
-          <text class="p-s" x={picture.width - 18} y={primary.box + 23.5} text-anchor="end">
+          <text class="pic-note" x={picture.width - 18} y={primary.box + 23.5} text-anchor="end">
             {t('node.primaryNote')}
           </text>
           {boxes.map(({ key, network, subnetId, mtu, y }) => (
             <a key={key} href={linkTo('topology', { subnet: key, provider: node.providerId })}>
-              <rect class="p-in go" x={picture.boxes} y={y} width={picture.boxWidth} height="38" rx="9" />
-              <text class="p-n" x={picture.boxes + 16} y={y + 23.5}>
+              <rect class="pic-box clickable" x={picture.boxes} y={y} width={picture.boxWidth} height="38" rx="9" />
+              <text class="pic-name" x={picture.boxes + 16} y={y + 23.5}>
                 {network}
               </text>
-              <text class="p-s" x={picture.width - 18} y={y + 23.5} text-anchor="end">
+              <text class="pic-note" x={picture.width - 18} y={y + 23.5} text-anchor="end">
                 {[subnetId && shortId(subnetId, 6), mtu && `MTU ${mtu}`].filter(Boolean).join(' · ')}
               </text>
             </a>
@@ -125,7 +125,7 @@ export function NodePicture({ node, chosen }: { node: Node; chosen: string | und
               <span class="mono strong">{t('node.primaryName')}</span>
               <small>{t('node.primary')}</small>
             </div>
-            <span class="st dim">
+            <span class="state-label dim">
               <Icon name="lock" size={14} />
               {t('severity.unmanaged')}
             </span>
@@ -165,7 +165,7 @@ function Pill({ text, tone, x, y }: { text: string; tone: string; x: number; y: 
   return (
     <>
       <rect class={`pill ${tone || 'idle'}`} x={x - width / 2} y={y - 11} width={width} height="22" rx="11" />
-      <text class={`t-${tone || 'idle'}`} x={x} y={y + 4} text-anchor="middle">
+      <text class={`pill-text-${tone || 'idle'}`} x={x} y={y + 4} text-anchor="middle">
         {shown}
       </text>
     </>
@@ -175,15 +175,15 @@ function Pill({ text, tone, x, y }: { text: string; tone: string; x: number; y: 
 function Port({ nic, y, chosen }: { nic: Nic; y: number; chosen: boolean }) {
   return (
     <>
-      {chosen && <rect class="p-sel" x="10.5" y={y - 22} width="431" height="44" rx="9" />}
+      {chosen && <rect class="pic-selected" x="10.5" y={y - 22} width="431" height="44" rx="9" />}
       <Glyph severity={nic.severity} at={[22, y - 8, 16]} />
-      <text class="p-n" x="46" y={y - 3}>
+      <text class="pic-name" x="46" y={y - 3}>
         {nic.name}
       </text>
-      <text class="p-a" x="46" y={y + 14}>
+      <text class="pic-address" x="46" y={y + 14}>
         {nic.address || '–'}
       </text>
-      <text class="p-a p-dim" x="206" y={y + 14}>
+      <text class="pic-address pic-dim" x="206" y={y + 14}>
         {nic.macAddress}
       </text>
       <Socket y={y} led={leds[nic.severity]} />
@@ -194,9 +194,9 @@ function Port({ nic, y, chosen }: { nic: Nic; y: number; chosen: boolean }) {
 function Socket({ y, led }: { y: number; led: string }) {
   return (
     <>
-      <rect class="p-sock" x={picture.socket} y={y - 13} width="34" height="26" rx="4" />
+      <rect class="pic-socket" x={picture.socket} y={y - 13} width="34" height="26" rx="4" />
       {[413, 418, 423, 428, 433].map(x => (
-        <path key={x} class="p-pin" d={`M${x} ${y - 9}v6`} />
+        <path key={x} class="pic-pin" d={`M${x} ${y - 9}v6`} />
       ))}
       <circle class={`led-${led}`} cx="396" cy={y} r="3" />
     </>
@@ -206,9 +206,9 @@ function Socket({ y, led }: { y: number; led: string }) {
 function Cable({ path, tone, y, plugged }: { path: string; tone: string; y: number; plugged: boolean }) {
   return (
     <>
-      <path class="cab-o" d={path} />
-      <path class={`cab ${tone}`} d={path} />
-      {plugged && <rect class="p-plug" x="420" y={y - 4} width="22" height="12" rx="2" />}
+      <path class="cable-outline" d={path} />
+      <path class={`cable ${tone}`} d={path} />
+      {plugged && <rect class="pic-plug" x="420" y={y - 4} width="22" height="12" rx="2" />}
       {plugged && <rect class={`boot ${tone}`} x="440" y={y - 3.5} width="18" height="8" rx="2.5" />}
     </>
   )
@@ -216,10 +216,10 @@ function Cable({ path, tone, y, plugged }: { path: string; tone: string; y: numb
 
 function PortIcon() {
   return (
-    <svg class="sock" viewBox="0 0 34 26" aria-hidden="true">
-      <rect class="p-sock" x=".5" y=".5" width="33" height="25" rx="4" />
+    <svg class="socket-icon" viewBox="0 0 34 26" aria-hidden="true">
+      <rect class="pic-socket" x=".5" y=".5" width="33" height="25" rx="4" />
       {[7, 12, 17, 22, 27].map(x => (
-        <path key={x} class="p-pin" d={`M${x} 4v7`} />
+        <path key={x} class="pic-pin" d={`M${x} 4v7`} />
       ))}
     </svg>
   )

@@ -4,7 +4,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { retryCommand } from '../model/commands.ts'
 import { type Nic, type Node, severities } from '../model/nodes.ts'
-import { currentStage, type StageStatus, type StageView, stages, stagesOf, totalDuration } from '../model/stages.ts'
+import { currentStage, type StageView, stages, stagesOf, totalDuration } from '../model/stages.ts'
 import { useUi } from '../ui/context.ts'
 import { CopyButton } from '../ui/controls.tsx'
 import { age, clock, duration, exact, timeOfDay } from '../ui/format.ts'
@@ -17,9 +17,9 @@ export function Pipeline({ node, chosen }: { node: Node; chosen: string | undefi
     (a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity) || a.index - b.index,
   )
   return (
-    <Panel title={t('node.pipeline')} right={<span class="hidem">{t('node.pipelineNote')}</span>}>
-      <div class="pipe">
-        <div class="ph" aria-hidden="true">
+    <Panel title={t('node.pipeline')} right={<span class="desktop-only">{t('node.pipelineNote')}</span>}>
+      <div class="pipeline">
+        <div class="pipeline-head" aria-hidden="true">
           <span>{t('matrix.nic')}</span>
           {stages.map(stage => (
             <span key={stage}>{t(`stage.${stage}`)}</span>
@@ -47,8 +47,8 @@ function PipelineRow({ nic, node, chosen }: { nic: Nic; node: Node; chosen: bool
   const since = nic.stages.verified ?? node.updatedAt
   return (
     <>
-      <div class={`pr ${chosen ? 'is-on' : ''}`} ref={row}>
-        <div class="nm">
+      <div class={`pipeline-row ${chosen ? 'is-selected' : ''}`} ref={row}>
+        <div class="name">
           <Glyph severity={nic.severity} />
           <div>
             <span class="mono strong">{nic.name}</span>
@@ -62,7 +62,7 @@ function PipelineRow({ nic, node, chosen }: { nic: Nic; node: Node; chosen: bool
         {stagesOf(nic).map((view, index) => (
           <Stage key={view.stage} view={view} first={index === 0} />
         ))}
-        <div class="tot">
+        <div class="total">
           {total === undefined ? '–' : duration(total, t)}
           <small title={exact(since, language)}>{clock(since, now, language)}</small>
         </div>
@@ -70,15 +70,6 @@ function PipelineRow({ nic, node, chosen }: { nic: Nic; node: Node; chosen: bool
       <Advice nic={nic} />
     </>
   )
-}
-
-const classes: Record<StageStatus, string> = {
-  done: '',
-  stopped: 'stop',
-  waiting: 'wait',
-  running: 'run',
-  differs: 'dif',
-  notReached: 'none',
 }
 
 function Stage({ view: { stage, status, at, took }, first }: { view: StageView; first: boolean }) {
@@ -91,10 +82,10 @@ function Stage({ view: { stage, status, at, took }, first }: { view: StageView; 
         : `+${duration(took, t)}`
   const text = status === 'done' ? done : status === 'notReached' ? '–' : t(`stageStatus.${status}`)
   return (
-    <div class={`stg ${classes[status]}`} title={at && exact(at, language)}>
+    <div class={`stage ${status}`} title={at && exact(at, language)}>
       <i />
       <span>
-        <span class="sr">{t(`stage.${stage}`)}: </span>
+        <span class="visually-hidden">{t(`stage.${stage}`)}: </span>
         {text}
         <b aria-hidden="true">{t(`stage.${stage}`)}</b>
       </span>
@@ -109,7 +100,7 @@ function Advice({ nic }: { nic: Nic }) {
   const command = retryCommand(nic)
   const { meaning, remedy } = explain(nic)
   const tone =
-    nic.severity === 'failed' ? 'bad' : nic.severity === 'inProgress' || nic.severity === 'removing' ? 'acc' : 'warn'
+    nic.severity === 'failed' ? 'bad' : nic.severity === 'inProgress' || nic.severity === 'removing' ? 'accent' : 'warn'
   return (
     <div class={`advice ${tone}`}>
       <div>
@@ -129,7 +120,7 @@ function Advice({ nic }: { nic: Nic }) {
           </p>
         )}
       </div>
-      <div class="bt">
+      <div class="buttons">
         {remedy && (
           <CopyButton
             text={[nic.reason, meaning, nic.message, remedy].filter(Boolean).join('\n')}

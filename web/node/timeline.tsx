@@ -41,7 +41,7 @@ export function Timeline({ providerId, nodeName, version }: { providerId: string
   return (
     <Panel title={t('node.timeline')} right={<a href={linkTo('history', { node: nodeName })}>{t('screen.history')}</a>}>
       {entries.length === 0 && <EmptyState kind="allClear" title={t('overview.noChanges')} />}
-      <ol class="tl">
+      <ol class="timeline">
         {entries.map(entry => (
           <Entry key={entry.id} entry={entry} />
         ))}
@@ -62,13 +62,13 @@ function Entry({ entry }: { entry: HistoryEntry }) {
   return (
     <li>
       <Glyph severity={entrySeverity(entry)} />
-      <div class="h">
+      <div class="entry-head">
         <b class="strong">{names || t(`change.${entry.what}`)}</b>
         <time datetime={entry.at} title={exact(entry.at, language)}>
           {clock(entry.at, now, language)}
         </time>
       </div>
-      <p class="ds">{entry.why}</p>
+      <p class="description">{entry.why}</p>
       <ChangeList changes={changes} />
     </li>
   )

@@ -34,7 +34,7 @@ export function AttentionList({ nics }: { nics: number }) {
     <Panel
       title={t('overview.needsAttention')}
       badge={items.length > 0 && <Badge tone="bad">{count(items.length, language)}</Badge>}
-      right={<span class="hidem">{t('overview.worstFirst')}</span>}
+      right={<span class="desktop-only">{t('overview.worstFirst')}</span>}
     >
       {items.length === 0 && (
         <EmptyState
@@ -43,23 +43,23 @@ export function AttentionList({ nics }: { nics: number }) {
           text={t('overview.allClearText', { nics: t('count.nics', { n: count(nics, language) }) })}
         />
       )}
-      <ul class="todo">
+      <ul class="attention-list">
         {items.slice(0, maxListed).map(({ node, nic, since }) => (
           <li key={`${node.key} ${nic.name}`}>
             <Glyph severity={nic.severity} />
             <div>
-              <p class="tt">
+              <p class="title">
                 {node.nodeName} {nic.name} · {nic.reason || t(`severity.${nic.severity}`)}
               </p>
-              <p class="ds">
+              <p class="description">
                 {nic.differences[0] ? differenceText(nic) : explain(nic).meaning || nic.message || nic.remedy}
               </p>
             </div>
-            <div class="ac">
+            <div class="actions">
               <span class="age" title={exact(since, language)}>
                 {age(since, now, t)}
               </span>
-              <a class="btn sm" href={linkToNode(node, nic.name)}>
+              <a class="btn small" href={linkToNode(node, nic.name)}>
                 {t(nic.severity === 'drifted' ? 'overview.compare' : 'overview.openNode')}
               </a>
             </div>

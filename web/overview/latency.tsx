@@ -36,7 +36,7 @@ export function LatencyPanel() {
   const seconds = (ms: number) => (ms / 1_000).toFixed(ms < 9_950 ? 1 : 0)
   return (
     <Panel title={t('overview.timeToReady')} right={t('overview.measured', { nics })}>
-      <div class="lat">
+      <div class="latency">
         <div class="big">
           {[p50, p95].map((ms, index) => (
             <div key={index === 0 ? 'p50' : 'p95'}>
@@ -45,8 +45,8 @@ export function LatencyPanel() {
                 <small>{t('unit.s', { n: '' }).trim()}</small>
               </b>
               <span>
-                <svg class="key" viewBox="0 0 14 8" aria-hidden="true">
-                  <path class={index === 0 ? 'c-p50' : 'c-p95'} d="M0 4h14" />
+                <svg class="legend-key" viewBox="0 0 14 8" aria-hidden="true">
+                  <path class={index === 0 ? 'chart-p50' : 'chart-p95'} d="M0 4h14" />
                 </svg>
                 {index === 0 ? 'p50' : 'p95'}
               </span>
@@ -61,17 +61,17 @@ export function LatencyPanel() {
         >
           {lines.map(ms => (
             <g key={ms}>
-              <path class="c-grid" d={`M${left} ${y(ms)}H${right}`} />
-              <text class="c-t" x="0" y={y(ms) + 4}>
+              <path class="chart-grid" d={`M${left} ${y(ms)}H${right}`} />
+              <text class="chart-text" x="0" y={y(ms) + 4}>
                 {t('unit.s', { n: ms / 1_000 })}
               </text>
             </g>
           ))}
           {bands.length > 1 ? <Bands bands={bands} y={y} /> : <Dots points={points} y={y} p50={p50} p95={p95} />}
-          <text class="c-t" x={left} y="208">
+          <text class="chart-text" x={left} y="208">
             {clock(points[0]?.at ?? now, now, language)}
           </text>
-          <text class="c-t" x={right} y="208" text-anchor="end">
+          <text class="chart-text" x={right} y="208" text-anchor="end">
             {clock(points.at(-1)?.at ?? now, now, language)}
           </text>
         </svg>
@@ -93,10 +93,10 @@ function Bands({ bands, y }: ChartProps & { bands: readonly Band[] }) {
   const last = bands.at(-1)
   return (
     <>
-      <path class="c-area" d={`M${line(({ p95 }) => p95)}V${bottom}H${left}Z`} />
-      <path class="c-p95" d={`M${line(({ p95 }) => p95)}`} />
-      <path class="c-p50" d={`M${line(({ p50 }) => p50)}`} />
-      {last && <circle class="c-end" cx={right} cy={y(last.p50)} r="3" />}
+      <path class="chart-area" d={`M${line(({ p95 }) => p95)}V${bottom}H${left}Z`} />
+      <path class="chart-p95" d={`M${line(({ p95 }) => p95)}`} />
+      <path class="chart-p50" d={`M${line(({ p50 }) => p50)}`} />
+      {last && <circle class="chart-end" cx={right} cy={y(last.p50)} r="3" />}
     </>
   )
 }
@@ -108,11 +108,11 @@ function Dots({ points, y, p50, p95 }: ChartProps & { points: Latency['points'];
   return (
     <>
       <path
-        class="c-dots"
+        class="chart-dots"
         d={points.map(({ ms }, index) => `M${x(index).toFixed(1)} ${y(ms).toFixed(1)}h0`).join('')}
       />
-      <path class="c-p95" d={`M${left} ${y(p95)}H${right}`} />
-      <path class="c-p50" d={`M${left} ${y(p50)}H${right}`} />
+      <path class="chart-p95" d={`M${left} ${y(p95)}H${right}`} />
+      <path class="chart-p50" d={`M${left} ${y(p50)}H${right}`} />
     </>
   )
 }
@@ -125,7 +125,7 @@ function StageBar({ steps }: { steps: NonNullable<ReturnType<typeof latencyOf>>[
   let at = 0
   return (
     <>
-      <svg class="segbar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+      <svg class="segment-bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
         {steps.map(({ stage }, index) => {
           const width = ((widths[index] ?? 0) / sum) * (100 - 0.6 * (steps.length - 1))
           const x = at
@@ -133,7 +133,7 @@ function StageBar({ steps }: { steps: NonNullable<ReturnType<typeof latencyOf>>[
           return (
             <rect
               key={stage}
-              class={widths[index] === max ? 's4' : `s${(index % 3) + 1}`}
+              class={widths[index] === max ? 'step-4' : `step-${(index % 3) + 1}`}
               x={x}
               width={Math.max(width, 0.6)}
               height="6"

@@ -32,11 +32,11 @@ export function Overview() {
         </div>
       </div>
       <Summary counts={counts} />
-      <div class="cols a">
+      <div class="cols wide-left">
         <AttentionList nics={counts.nics} />
         <LatencyPanel />
       </div>
-      <div class="cols a">
+      <div class="cols wide-left">
         <ProviderTable providers={providers} />
         <RecentChanges />
       </div>
@@ -48,29 +48,29 @@ function Summary({ counts }: { counts: Counts }) {
   const { t, language } = useUi()
   const cells: readonly Severity[] = ['inProgress', 'pending', 'failed', 'drifted', 'onHold']
   return (
-    <section class="panel strip">
+    <section class="panel summary">
       <a href={linkTo('nodes')}>
-        <span class="lab">{t('overview.nodes')}</span>
-        <span class="val">{count(counts.nodes, language)}</span>
+        <span class="label">{t('overview.nodes')}</span>
+        <span class="value">{count(counts.nodes, language)}</span>
         <span class="note">{t('overview.inProgress', { n: counts.inProgress + counts.removing })}</span>
       </a>
       <a href={linkTo('matrix', { severity: 'configured' })}>
-        <span class="lab">
+        <span class="label">
           <Glyph severity="configured" />
           {t('overview.configured')}
         </span>
-        <span class="val">
+        <span class="value">
           {count(counts.configured, language)} <small>/ {count(counts.nics, language)}</small>
         </span>
         <StateBar counts={counts} />
       </a>
       {cells.map(severity => (
         <a key={severity} href={linkTo('matrix', { severity })}>
-          <span class="lab">
+          <span class="label">
             <Glyph severity={severity} />
             {t(`severity.${severity}`)}
           </span>
-          <span class={`val ${counts[severity] === 0 ? 'none' : ''}`}>{count(counts[severity], language)}</span>
+          <span class={`value ${counts[severity] === 0 ? 'none' : ''}`}>{count(counts[severity], language)}</span>
         </a>
       ))}
     </section>
@@ -78,13 +78,13 @@ function Summary({ counts }: { counts: Counts }) {
 }
 
 const fills: Record<Severity, string> = {
-  configured: 'b-ok',
-  inProgress: 'b-acc',
-  pending: 'b-idle',
-  removing: 'b-idle',
-  drifted: 'b-warn',
-  onHold: 'b-warn',
-  failed: 'b-bad',
+  configured: 'bar-ok',
+  inProgress: 'bar-accent',
+  pending: 'bar-idle',
+  removing: 'bar-idle',
+  drifted: 'bar-warn',
+  onHold: 'bar-warn',
+  failed: 'bar-bad',
 }
 
 /** Each part has a minimum width, so that one failure among thousands is visible. */
@@ -94,8 +94,8 @@ function StateBar({ counts }: { counts: Counts }) {
   const scale = (100 - (parts.length - 1) * 0.6) / raw.reduce((sum, width) => sum + width, 0)
   let x = 0
   return (
-    <svg class="segbar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-      {parts.length === 0 && <rect class="b-bg" width="100" height="6" />}
+    <svg class="segment-bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+      {parts.length === 0 && <rect class="bar-background" width="100" height="6" />}
       {parts.map((severity, index) => {
         const width = (raw[index] ?? 0) * scale
         const at = x

@@ -22,33 +22,33 @@ export function ProviderTable({ providers }: { providers: readonly Provider[] })
   )
   const columns: readonly [name: string, of: (counts: Counts) => number, tone: string][] = [
     [t('severity.configured'), counts => counts.configured, ''],
-    [t('overview.notReady'), counts => counts.inProgress + counts.pending + counts.removing, 'acc'],
+    [t('overview.notReady'), counts => counts.inProgress + counts.pending + counts.removing, 'accent'],
     [t('severity.failed'), counts => counts.failed, 'bad'],
     [t('severity.drifted'), counts => counts.drifted, 'warn'],
     [t('severity.onHold'), counts => counts.onHold, 'warn'],
   ]
   return (
     <Panel title={t('app.providers')} right={t('overview.byState')}>
-      <div class="scrollx">
-        <table class="tbl rows tall byprov">
+      <div class="scroll-x">
+        <table class="table rows tall provider-table">
           <thead>
             <tr>
               <th>{t('overview.provider')}</th>
               <th>{t('overview.health')}</th>
               {columns.map(([name]) => (
-                <th key={name} class="num">
+                <th key={name} class="number">
                   {name}
                 </th>
               ))}
-              <th class="num">p95</th>
-              <th class="num">{t('overview.changed')}</th>
+              <th class="number">p95</th>
+              <th class="number">{t('overview.changed')}</th>
             </tr>
           </thead>
           <tbody>
             {rows.map(({ providerId, nodes, counts, p95, changed }) => (
               <tr key={providerId}>
                 <td>
-                  <a class="prov" href={linkTo('matrix', { provider: providerId })} title={providerId}>
+                  <a class="two-lines" href={linkTo('matrix', { provider: providerId })} title={providerId}>
                     <b>{shortId(providerId, 10)}</b>
                     <span>{t('count.nodes', { n: count(nodes.length, language) })}</span>
                   </a>
@@ -59,13 +59,13 @@ export function ProviderTable({ providers }: { providers: readonly Provider[] })
                 {columns.map(([name, of, tone]) => {
                   const n = of(counts)
                   return (
-                    <td key={name} class={`num hidem ${n === 0 ? 'zero' : tone && `${tone} strong`}`}>
+                    <td key={name} class={`number desktop-only ${n === 0 ? 'zero' : tone && `${tone} strong`}`}>
                       {count(n, language)}
                     </td>
                   )
                 })}
-                <td class="num hidem nowrap">{p95 === undefined ? '–' : duration(p95, t)}</td>
-                <td class="num hidem nowrap dim">{age(changed, now, t)}</td>
+                <td class="number desktop-only nowrap">{p95 === undefined ? '–' : duration(p95, t)}</td>
+                <td class="number desktop-only nowrap dim">{age(changed, now, t)}</td>
               </tr>
             ))}
           </tbody>

@@ -25,7 +25,7 @@ export function RecentChanges() {
       }
     >
       {data.recent.length === 0 && <EmptyState kind="allClear" title={t('overview.noChanges')} />}
-      <ol class="feed">
+      <ol class="recent-changes">
         {data.recent.slice(0, 6).map(entry => (
           <RecentChange key={entry.id} entry={entry} isNew={entry.id > data.newestAtStart} />
         ))}
@@ -55,7 +55,7 @@ function RecentChange({ entry, isNew }: { entry: HistoryEntry; isNew: boolean })
           {changes.length > 0 ? summaryOf() : t(`change.${entry.what}`)}
           {took !== undefined && ` · ${duration(took, t)}`}
         </p>
-        <p class="ds">{entry.why}</p>
+        <p class="description">{entry.why}</p>
       </div>
       <time datetime={entry.at} title={exact(entry.at, language)}>
         {age(entry.at, now, t)}

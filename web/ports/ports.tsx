@@ -115,8 +115,8 @@ export function NodePorts({ node }: { node: Node }) {
 function VerdictTable({ rows, nodes }: { rows: readonly OperatorVerdict[]; nodes?: readonly Node[] }) {
   const { t, explain } = useUi()
   return (
-    <div class="scrollx">
-      <table class="tbl rows verdicts">
+    <div class="scroll-x">
+      <table class="table rows verdicts">
         <thead>
           <tr>
             <th>{t('nic.port')}</th>

@@ -23,14 +23,14 @@ export function PaletteOption({ index, active, open, href, icon, kind, children 
     <button
       type="button"
       role="option"
-      class="hit"
+      class="option"
       tabIndex={-1}
       id={`hit-${index}`}
       aria-selected={index === active}
       onClick={() => open(href)}
     >
       {icon}
-      <span class="tx">{children}</span>
+      <span class="option-text">{children}</span>
       <span class="dim nowrap">{index === active ? <kbd>↵</kbd> : kind}</span>
     </button>
   )

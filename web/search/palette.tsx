@@ -73,10 +73,10 @@ export function Palette({ close }: { close: () => void }) {
   }, [active])
 
   return (
-    <div class="pal is-open" role="dialog" aria-modal="true" aria-label={t('app.search')}>
-      <button type="button" class="bg" aria-label={t('app.close')} tabIndex={-1} onClick={close} />
+    <div class="palette" role="dialog" aria-modal="true" aria-label={t('app.search')}>
+      <button type="button" class="backdrop" aria-label={t('app.close')} tabIndex={-1} onClick={close} />
       <div class="box">
-        <div class="in">
+        <div class="palette-input">
           <Icon name="search" />
           <input
             ref={input}
@@ -93,14 +93,14 @@ export function Palette({ close }: { close: () => void }) {
             onInput={event => setText(event.currentTarget.value)}
             onKeyDown={onKeyDown}
           />
-          {q && <span class="badge acc">{t(`search.${kindOf(q)}`)}</span>}
+          {q && <span class="badge accent">{t(`search.${kindOf(q)}`)}</span>}
         </div>
-        <div class="hits" id="hits" role="listbox" aria-label={t('app.search')} ref={list}>
+        <div class="options" id="hits" role="listbox" aria-label={t('app.search')} ref={list}>
           {q === '' && <p class="hint">{t('search.start')}</p>}
           {items.map((item, index) => (
             <div key={item.key} role="presentation">
               {item.group !== items[index - 1]?.group && (
-                <div class="sec" role="presentation">
+                <div class="group-title" role="presentation">
                   {t(`search.${item.group}`)}
                 </div>
               )}
@@ -117,7 +117,7 @@ export function Palette({ close }: { close: () => void }) {
             <button
               type="button"
               role="option"
-              class="hit"
+              class="option"
               tabIndex={-1}
               id={`hit-${links.length - 1}`}
               aria-selected={active === links.length - 1}
@@ -129,7 +129,7 @@ export function Palette({ close }: { close: () => void }) {
             </button>
           )}
         </div>
-        <div class="ft">
+        <div class="palette-foot">
           <span>
             <kbd>↑</kbd>
             <kbd>↓</kbd>
@@ -139,17 +139,17 @@ export function Palette({ close }: { close: () => void }) {
             <kbd>↵</kbd>
             {t('search.open')}
           </span>
-          <span class="hidem">
+          <span class="desktop-only">
             <kbd>{commandKey}</kbd>
             <kbd>↵</kbd>
             {t('search.openHistory')}
           </span>
-          <span class="r">
+          <span class="at-end">
             <kbd>esc</kbd>
             {t('search.close')}
           </span>
         </div>
-        <div class="sr" role="status">
+        <div class="visually-hidden" role="status">
           {hits && t('search.results', { n: items.length })}
           {data.live === 'off' && t('live.off')}
         </div>

@@ -23,14 +23,14 @@ export function Banner() {
   const { asof, screen, providerId, nodeName } = route
   if (asof)
     return (
-      <div class="notice acc" role="status">
+      <div class="banner accent" role="status">
         <Icon name="clock" />
         <div>
           <b>{t('snapshot.title', { time: exact(asof, language) })}</b>
           <p>{t('snapshot.text')}</p>
         </div>
         <a
-          class="btn sm"
+          class="btn small"
           href={
             providerId && nodeName
               ? `${linkToNode({ providerId, nodeName })}?asof=now`
@@ -43,13 +43,13 @@ export function Banner() {
     )
   if (!disconnected) return null
   return (
-    <div class="notice warn" role="status">
+    <div class="banner warn" role="status">
       <Glyph severity="onHold" large />
       <div>
         <b>{t('live.stopped')}</b>
         <p>{t('live.asOf', { time: clock(data.lastContact, now, language) })}</p>
       </div>
-      <button type="button" class="btn sm" onClick={retry}>
+      <button type="button" class="btn small" onClick={retry}>
         {t('live.reconnect')}
       </button>
     </div>
@@ -70,7 +70,7 @@ export function Loading() {
       <Panel>
         <Skeleton rows={2} />
       </Panel>
-      <div class="cols a">
+      <div class="cols wide-left">
         <Panel>
           <Skeleton rows={6} />
         </Panel>
@@ -87,7 +87,7 @@ export function Unreachable() {
   return (
     <Panel>
       <EmptyState kind="unreachable" title={t('error.unreachable')} text={t('error.unreachableText')} code={data.error}>
-        <button type="button" class="btn prim" onClick={retry}>
+        <button type="button" class="btn primary" onClick={retry}>
           {t('error.retry')}
         </button>
         {data.error && <CopyButton text={data.error} label={t('error.copyDetails')} />}
@@ -112,9 +112,9 @@ export function TokenForm() {
         title={t('error.token')}
         text={rejected ? t('error.tokenRejected') : t('error.tokenText')}
       />
-      <form class="tokenform" onSubmit={onSubmit}>
+      <form class="token-form" onSubmit={onSubmit}>
         <label class="field">
-          <span class="sr">{t('error.tokenLabel')}</span>
+          <span class="visually-hidden">{t('error.tokenLabel')}</span>
           <input
             type="password"
             autocomplete="off"
@@ -123,7 +123,7 @@ export function TokenForm() {
             onInput={event => setToken(event.currentTarget.value)}
           />
         </label>
-        <button type="submit" class="btn prim" disabled={token.trim() === ''}>
+        <button type="submit" class="btn primary" disabled={token.trim() === ''}>
           {t('error.tokenUse')}
         </button>
       </form>

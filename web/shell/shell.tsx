@@ -43,22 +43,22 @@ export function Shell({ chosen, choose, search, children }: ShellProps) {
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
         {t('app.skip')}
       </button>
-      <div class="topm">
+      <div class="topbar">
         <Brand />
         <span class="right">
           <PreferenceControls chosen={chosen} choose={choose} short />
-          <button type="button" class="ib" aria-label={t('app.search')} onClick={search}>
+          <button type="button" class="icon-button" aria-label={t('app.search')} onClick={search}>
             <Icon name="search" size={20} />
           </button>
         </span>
       </div>
       <div class="app">
-        <aside class="side" aria-label="MultiNIC">
+        <aside class="sidebar" aria-label="MultiNIC">
           <Brand />
-          <button type="button" class="searchbtn" onClick={search}>
+          <button type="button" class="search-button" onClick={search}>
             <Icon name="search" size={14} />
             {t('app.search')}
-            <span class="kbds">
+            <span class="shortcut">
               <kbd>{commandKey}</kbd> <kbd>K</kbd>
             </span>
           </button>
@@ -107,14 +107,14 @@ function Screens({ class: kind, attention, iconSize }: { class: string; attentio
           <Icon name={icon} size={iconSize} />
           {t(`screen.${screen}`)}
           {screen === 'overview' && attention > 0 && (
-            <span class="ct hot" title={t('overview.needsAttention')}>
+            <span class="count alert" title={t('overview.needsAttention')}>
               {attention}
             </span>
           )}
           {screen === 'deviations' && kind === 'nav' && data.deviations.length > 0 && (
-            <span class="ct">{data.deviations.length}</span>
+            <span class="count">{data.deviations.length}</span>
           )}
-          {screen === 'ports' && ignored > 0 && <span class="ct">{count(ignored, language)}</span>}
+          {screen === 'ports' && ignored > 0 && <span class="count">{count(ignored, language)}</span>}
         </a>
       ))}
     </nav>
@@ -126,7 +126,7 @@ function Providers() {
   const providers = useMemo(() => providersOf(data.nodes), [data.nodes])
   if (providers.length === 0) return null
   return (
-    <div class="provs">
+    <div>
       <div class="eyebrow">{t('app.providers')}</div>
       <nav class="nav" aria-label={t('app.providers')}>
         {providers.slice(0, 12).map(({ providerId, nodes, worst }) => (
@@ -137,8 +137,8 @@ function Providers() {
             aria-current={route.query['provider'] === providerId && route.screen === 'matrix' ? 'true' : undefined}
           >
             <Glyph severity={worst} />
-            <span class="cut">{shortId(providerId, 12)}</span>
-            <span class="ct">{count(nodes.length, language)}</span>
+            <span class="ellipsis">{shortId(providerId, 12)}</span>
+            <span class="count">{count(nodes.length, language)}</span>
           </a>
         ))}
       </nav>
@@ -215,7 +215,7 @@ function Announcer() {
     }, 5_000)
   }, [newest, data.newestAtStart, t])
   return (
-    <div class="sr" aria-live="polite">
+    <div class="visually-hidden" aria-live="polite">
       {text}
     </div>
   )

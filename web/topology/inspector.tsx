@@ -40,12 +40,12 @@ function Frame({ close, children }: { close: () => void; children: ComponentChil
     <Panel
       title={t('topology.selected')}
       right={
-        <button type="button" class="btn sm ghost" aria-label={t('app.close')} onClick={close}>
+        <button type="button" class="btn small ghost" aria-label={t('app.close')} onClick={close}>
           <Icon name="x" size={14} />
         </button>
       }
     >
-      <div class="insp">{children}</div>
+      <div class="inspector">{children}</div>
     </Panel>
   )
 }
@@ -88,9 +88,9 @@ function SubnetFacts({ subnet, nodes }: { subnet: Subnet; nodes: readonly Node[]
         ]}
       />
       {capacity !== undefined && (
-        <svg class="segbar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-          <rect class="b-bg" width="100" height="6" />
-          <rect class="b-acc" width={Math.max(0.6, percentUsed)} height="6" />
+        <svg class="segment-bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+          <rect class="bar-background" width="100" height="6" />
+          <rect class="bar-accent" width={Math.max(0.6, percentUsed)} height="6" />
         </svg>
       )}
       <StateCounts nics={attachments.map(({ nic }) => nic)} />
@@ -103,7 +103,7 @@ function SubnetFacts({ subnet, nodes }: { subnet: Subnet; nodes: readonly Node[]
                 <a href={linkToNode(node, nic.name)}>
                   <Glyph severity={nic.severity} />
                   <span class="mono">{node.nodeName}</span>
-                  <span class="r">{nic.reason || nic.name}</span>
+                  <span class="at-end">{nic.reason || nic.name}</span>
                 </a>
               </li>
             ))}
@@ -119,7 +119,7 @@ function SubnetFacts({ subnet, nodes }: { subnet: Subnet; nodes: readonly Node[]
                 <a href={linkToNode(node)}>
                   <Glyph severity="none" />
                   <span class="mono">{node.nodeName}</span>
-                  <span class="r">{t('topology.noPort')}</span>
+                  <span class="at-end">{t('topology.noPort')}</span>
                 </a>
               </li>
             ))}
@@ -150,7 +150,7 @@ function NodeFacts({ node }: { node: Node }) {
             <a href={linkToNode(node, nic.name)}>
               <Glyph severity={nic.severity} />
               <span class="mono">{nic.name}</span>
-              <span class="r mono">{nic.address}</span>
+              <span class="at-end mono">{nic.address}</span>
             </a>
           </li>
         ))}
@@ -174,7 +174,7 @@ function StateCounts({ nics }: { nics: readonly Nic[] }) {
           .map(({ severity, n }) => (
             <li key={severity}>
               <SeverityLabel severity={severity} />
-              <span class="r">{count(n, language)}</span>
+              <span class="at-end">{count(n, language)}</span>
             </li>
           ))}
       </ul>

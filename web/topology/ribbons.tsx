@@ -18,7 +18,11 @@ interface RibbonsProps {
   setQuery: (change: Record<string, string | undefined>) => void
 }
 
-const problemClass: Partial<Record<Ribbon['severity'], string>> = { failed: 'flt', drifted: 'drf', onHold: 'drf' }
+const problemClass: Partial<Record<Ribbon['severity'], string>> = {
+  failed: 'failed',
+  drifted: 'drifted',
+  onHold: 'drifted',
+}
 
 export function Ribbons({ subnets, nodes, subnet, node, setQuery }: RibbonsProps) {
   const { t } = useUi()
@@ -31,13 +35,13 @@ export function Ribbons({ subnets, nodes, subnet, node, setQuery }: RibbonsProps
   return (
     // biome-ignore lint/a11y/useSemanticElements: HTML has no element for a picture with links
     <svg viewBox={`0 -26 ${width} ${layout.height + 30}`} aria-label={t('topology.description')} role="group">
-      <text class="c-tb" x="0" y="-10">
+      <text class="chart-heading" x="0" y="-10">
         {t('topology.subnet')}
       </text>
-      <text class="c-tb" x={right + 14} y="-10">
+      <text class="chart-heading" x={right + 14} y="-10">
         {t('matrix.node')}
       </text>
-      <text class="c-tb" x={width} y="-10" text-anchor="end">
+      <text class="chart-heading" x={width} y="-10" text-anchor="end">
         {t('matrix.nic')}
       </text>
       <g>
@@ -46,7 +50,7 @@ export function Ribbons({ subnets, nodes, subnet, node, setQuery }: RibbonsProps
           .map(ribbon => (
             <path
               key={ribbon.id}
-              class={`rb ${problemClass[ribbon.severity] ?? (isSelected(ribbon) ? 'sel' : '')}`}
+              class={`ribbon ${problemClass[ribbon.severity] ?? (isSelected(ribbon) ? 'selected' : '')}`}
               d={ribbon.path}
             />
           ))}
@@ -54,13 +58,13 @@ export function Ribbons({ subnets, nodes, subnet, node, setQuery }: RibbonsProps
       {layout.subnets.map(({ subnet: { key, network, subnetId, attachments }, y, height }) => (
         <a
           key={key}
-          class="pickable"
+          class="selectable"
           href={linkTo('topology')}
           aria-label={`${network} ${t('count.nics', { n: attachments.length })}`}
           onClick={event => choose(event, { subnet: key, node: '' })}
         >
           <rect
-            class={`nb ${key === subnet ? 'sel' : ''}`}
+            class={`subnet-box ${key === subnet ? 'selected' : ''}`}
             x=".5"
             y={y}
             width={subnetWidth - 6}
@@ -68,20 +72,20 @@ export function Ribbons({ subnets, nodes, subnet, node, setQuery }: RibbonsProps
             rx="7"
           />
           <rect
-            class={`nbar ${selectedSubnets.has(key) ? 'sel' : ''}`}
+            class={`end-bar ${selectedSubnets.has(key) ? 'selected' : ''}`}
             x={left - 9}
             y={y}
             width="6"
             height={height}
             rx="2"
           />
-          <text class="tnm" x="14" y={y + height / 2 - 3}>
+          <text class="subnet-name" x="14" y={y + height / 2 - 3}>
             {network || shortId(key)}
           </text>
-          <text class="tns" x="14" y={y + height / 2 + 13}>
+          <text class="small-note" x="14" y={y + height / 2 + 13}>
             {subnetId ? shortId(subnetId) : ''}
           </text>
-          <text class="tnc" x={subnetWidth - 18} y={y + height / 2 + 4} text-anchor="end">
+          <text class="nic-count" x={subnetWidth - 18} y={y + height / 2 + 4} text-anchor="end">
             {layout.ribbons.filter(ribbon => ribbon.subnet === key).length}
           </text>
         </a>
@@ -89,27 +93,31 @@ export function Ribbons({ subnets, nodes, subnet, node, setQuery }: RibbonsProps
       {layout.nodes.map(({ node: each, y }) => (
         <a
           key={each.key}
-          class="pickable"
+          class="selectable"
           href={linkToNode(each)}
           aria-label={each.nodeName}
           onClick={event => choose(event, { node: each.key, subnet: '' })}
         >
           <rect
-            class={`nbar ${selectedNodes.has(each.key) ? 'sel' : ''}`}
+            class={`end-bar ${selectedNodes.has(each.key) ? 'selected' : ''}`}
             x={right + 2}
             y={y - 6}
             width="5"
             height="12"
             rx="2"
           />
-          <text class={`tn ${selectedNodes.has(each.key) || (!subnet && !node) ? 'sel' : ''}`} x={right + 14} y={y + 4}>
+          <text
+            class={`node-name ${selectedNodes.has(each.key) || (!subnet && !node) ? 'selected' : ''}`}
+            x={right + 14}
+            y={y + 4}
+          >
             {each.nodeName.length > 15 ? `${each.nodeName.slice(0, 14)}…` : each.nodeName}
           </text>
           {needsAttention(each.worst) && <Glyph severity={each.worst ?? 'none'} at={[width - 30, y - 6, 12]} />}
-          <text class="tns" x={width} y={y + 4} text-anchor="end">
+          <text class="small-note" x={width} y={y + 4} text-anchor="end">
             {each.nics.length}
           </text>
-          <rect class="hit" x={right} y={y - nodeHeight / 2} width={width - right} height={nodeHeight} />
+          <rect class="hit-area" x={right} y={y - nodeHeight / 2} width={width - right} height={nodeHeight} />
         </a>
       ))}
     </svg>

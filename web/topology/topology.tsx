@@ -93,8 +93,8 @@ export function Topology() {
           <EmptyState kind="allClear" title={t('topology.empty')} text={t('topology.emptyText')} />
         </Panel>
       ) : (
-        <div class="cols b">
-          <Panel class="topo">
+        <div class="cols with-inspector">
+          <Panel class="topology">
             <Ribbons subnets={subnets} nodes={nodes} subnet={subnet} node={nodeKey} setQuery={setQuery} />
             <SubnetList subnets={subnets} />
           </Panel>
@@ -114,7 +114,7 @@ export function Topology() {
 function SubnetList({ subnets }: { subnets: readonly Subnet[] }) {
   const { t } = useUi()
   return (
-    <details class="aslist">
+    <details class="as-list">
       <summary>{t('topology.asList')}</summary>
       {subnets.map(({ key, network, attachments }) => (
         <section key={key}>
@@ -127,7 +127,7 @@ function SubnetList({ subnets }: { subnets: readonly Subnet[] }) {
                 <a href={linkToNode(node, nic.name)}>
                   <Glyph severity={nic.severity} />
                   <span class="mono">{node.nodeName}</span> <span class="dim">{nic.name}</span>
-                  <span class="sr">{t(`severity.${nic.severity}`)}</span>
+                  <span class="visually-hidden">{t(`severity.${nic.severity}`)}</span>
                 </a>
               </li>
             ))}

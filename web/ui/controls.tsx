@@ -16,7 +16,7 @@ interface SegmentedProps<T extends string> {
 
 export function Segmented<T extends string>({ label, value, choices, onChoose }: SegmentedProps<T>) {
   return (
-    <fieldset class="seg" aria-label={label}>
+    <fieldset class="segmented" aria-label={label}>
       {choices.map(choice => (
         <button
           key={choice.value}
@@ -42,7 +42,7 @@ interface SelectProps {
 
 export function Select({ label, value, choices, onChoose }: SelectProps) {
   return (
-    <span class="pick">
+    <span class="select">
       <select class="btn" aria-label={label} value={value} onChange={event => onChoose(event.currentTarget.value)}>
         {choices.map(choice => (
           <option key={choice.value} value={choice.value}>
@@ -131,7 +131,7 @@ export function CopyButton(props: { text: string; label: string; icon?: string; 
   return (
     <button
       type="button"
-      class={`btn sm ${main ? 'prim' : ''}`}
+      class={`btn small ${main ? 'primary' : ''}`}
       title={text}
       onClick={() => void copy(text).then(() => setCopied(true))}
     >

@@ -24,30 +24,33 @@ interface EmptyStateProps {
 
 export function EmptyState({ kind, title, text, code, children }: EmptyStateProps) {
   return (
-    <div class="blank">
-      <svg class="art" viewBox="0 0 132 76" aria-hidden="true">
-        {kind === 'allClear' && <circle class="a-f" cx="66" cy="38" r="26" />}
-        {kind === 'noMatch' && <circle class="a-l" cx="60" cy="34" r="20" />}
+    <div class="empty-state">
+      <svg class="illustration" viewBox="0 0 132 76" aria-hidden="true">
+        {kind === 'allClear' && <circle class="art-fill" cx="66" cy="38" r="26" />}
+        {kind === 'noMatch' && <circle class="art-line" cx="60" cy="34" r="20" />}
         {kind === 'empty' && (
-          <path class="a-d" d="M56 38h30M86 32a8 8 0 0 1 8-8h22a8 8 0 0 1 8 8v12a8 8 0 0 1-8 8H94a8 8 0 0 1-8-8z" />
+          <path
+            class="art-dashed"
+            d="M56 38h30M86 32a8 8 0 0 1 8-8h22a8 8 0 0 1 8 8v12a8 8 0 0 1-8 8H94a8 8 0 0 1-8-8z"
+          />
         )}
-        {kind === 'empty' && <rect class="a-f" x="8" y="16" width="48" height="44" rx="8" />}
+        {kind === 'empty' && <rect class="art-fill" x="8" y="16" width="48" height="44" rx="8" />}
         {kind === 'unreachable' && (
           <path
-            class="a-f"
+            class="art-fill"
             d="M18 18h28a8 8 0 0 1 8 8v24a8 8 0 0 1-8 8H18a8 8 0 0 1-8-8V26a8 8 0 0 1 8-8zM86 18h28a8 8 0 0 1 8 8v24a8 8 0 0 1-8 8H86a8 8 0 0 1-8-8V26a8 8 0 0 1 8-8z"
           />
         )}
-        {kind === 'choice' && <rect class="a-f" x="20" y="10" width="92" height="24" rx="7" />}
-        {kind === 'choice' && <rect class="a-f" x="20" y="42" width="92" height="24" rx="7" />}
-        {kind === 'token' && <path class="a-l" d="M52 34v-8a14 14 0 0 1 28 0v8" />}
-        {kind === 'token' && <rect class="a-f" x="42" y="34" width="48" height="32" rx="8" />}
-        <path class={kind === 'unreachable' ? 'a-b' : 'a-a'} d={accents[kind]} />
+        {kind === 'choice' && <rect class="art-fill" x="20" y="10" width="92" height="24" rx="7" />}
+        {kind === 'choice' && <rect class="art-fill" x="20" y="42" width="92" height="24" rx="7" />}
+        {kind === 'token' && <path class="art-line" d="M52 34v-8a14 14 0 0 1 28 0v8" />}
+        {kind === 'token' && <rect class="art-fill" x="42" y="34" width="48" height="32" rx="8" />}
+        <path class={kind === 'unreachable' ? 'art-bad' : 'art-accent'} d={accents[kind]} />
       </svg>
       <b>{title}</b>
       {text && <p>{text}</p>}
       {code && <span class="code">{code}</span>}
-      {children && <div class="bt">{children}</div>}
+      {children && <div class="buttons">{children}</div>}
     </div>
   )
 }
@@ -64,11 +67,13 @@ export function Skeleton({ rows = 6, kind = 'rows' }: { rows?: number; kind?: 'r
   if (kind === 'chart')
     return (
       <svg class="chart" viewBox="0 0 440 240" role="img" aria-label={t('app.loading')}>
-        <rect class="sk" x="16" y="18" width="96" height="30" rx="5" />
-        <rect class="sk" x="140" y="18" width="96" height="30" rx="5" />
+        <rect class="skeleton" x="16" y="18" width="96" height="30" rx="5" />
+        <rect class="skeleton" x="140" y="18" width="96" height="30" rx="5" />
         {Array.from({ length: 20 }, (_, bar) => {
           const height = 40 + ((bar * 37) % 90)
-          return <rect key={bar} class="sk" x={18 + bar * 20.5} y={214 - height} width="12" height={height} rx="4" />
+          return (
+            <rect key={bar} class="skeleton" x={18 + bar * 20.5} y={214 - height} width="12" height={height} rx="4" />
+          )
         })}
       </svg>
     )
@@ -76,13 +81,13 @@ export function Skeleton({ rows = 6, kind = 'rows' }: { rows?: number; kind?: 'r
     <svg class="chart" viewBox={`0 0 760 ${rows * 37 + 14}`} role="img" aria-label={t('app.loading')}>
       {Array.from({ length: rows }, (_, row) => row * 37 + 18).map((y, row) => (
         <g key={y}>
-          <rect class="sk" x="16" y={y} width={96 + ((row * 29) % 44)} height="10" rx="5" />
-          <rect class="sk" x="190" y={y - 2} width="14" height="14" rx="5" />
-          <rect class="sk" x="212" y={y} width="92" height="10" rx="5" />
+          <rect class="skeleton" x="16" y={y} width={96 + ((row * 29) % 44)} height="10" rx="5" />
+          <rect class="skeleton" x="190" y={y - 2} width="14" height="14" rx="5" />
+          <rect class="skeleton" x="212" y={y} width="92" height="10" rx="5" />
           {[470, 540, 610].map(x => (
-            <rect key={x} class="sk" x={x} y={y} width="34" height="10" rx="5" />
+            <rect key={x} class="skeleton" x={x} y={y} width="34" height="10" rx="5" />
           ))}
-          <rect class="sk" x="690" y={y} width="54" height="10" rx="5" />
+          <rect class="skeleton" x="690" y={y} width="54" height="10" rx="5" />
         </g>
       ))}
     </svg>

@@ -8,7 +8,7 @@ import { Glyph } from './glyph.tsx'
 
 export function Icon({ name, size = 16 }: { name: string; size?: 12 | 14 | 16 | 20 }) {
   return (
-    <svg class={`i${size}`} aria-hidden="true">
+    <svg class={`icon-${size}`} aria-hidden="true">
       <use href={`#i-${name}`} />
     </svg>
   )
@@ -17,7 +17,7 @@ export function Icon({ name, size = 16 }: { name: string; size?: 12 | 14 | 16 | 
 export function SeverityLabel({ severity, text }: { severity: Severity; text?: string }) {
   const { t } = useUi()
   return (
-    <span class={`st w-${severity}`}>
+    <span class={`state-label state-${severity}`}>
       <Glyph severity={severity} />
       {text ?? t(`severity.${severity}`)}
     </span>
@@ -29,7 +29,7 @@ export const tones: Record<Severity, string> = {
   drifted: 'warn',
   onHold: 'warn',
   pending: '',
-  inProgress: 'acc',
+  inProgress: 'accent',
   removing: '',
   configured: 'ok',
 }
@@ -64,7 +64,7 @@ export function Panel({ title, badge, right, class: more = '', children }: Panel
 /** Names and values. Leaves out empty values. */
 export function FactList({ facts }: { facts: [string, string | number | undefined][] }) {
   return (
-    <dl class="kv">
+    <dl class="facts">
       {facts
         .filter(([, value]) => value !== undefined && value !== '')
         .map(([name, value]) => (

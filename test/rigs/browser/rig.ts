@@ -11,10 +11,10 @@ import { eventually } from '../../support/eventually.ts'
 
 /** In the page: scrolls the matrix frame by frame; tells how many rows were there at once, and how far it came. */
 export const scrolling = `new Promise(resolve => {
-  const box = document.querySelector('.mxbox')
+  const box = document.querySelector('.matrix-scroll')
   let most = 0, count = 0
   const step = () => {
-    most = Math.max(most, document.querySelectorAll('.mxt tbody tr').length)
+    most = Math.max(most, document.querySelectorAll('.matrix-table tbody tr').length)
     box.scrollTop += 120
     if (++count < 100) requestAnimationFrame(step)
     else resolve({ count, most, end: box.scrollTop })

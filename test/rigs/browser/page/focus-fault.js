@@ -5,10 +5,11 @@ function focusFault() {
   const shows = one => {
     if (!one) return false
     const { outlineStyle, outlineWidth, boxShadow, borderBottomColor } = getComputedStyle(one)
-    const lined = one.matches('.in') && borderBottomColor !== getComputedStyle(document.body).borderBottomColor
+    const lined =
+      one.matches('.palette-input') && borderBottomColor !== getComputedStyle(document.body).borderBottomColor
     return (outlineStyle !== 'none' && Number.parseFloat(outlineWidth) > 0) || boxShadow !== 'none' || lined
   }
-  const holder = element.closest('.field, .q, .in, .handles')
+  const holder = element.closest('.field, .query, .palette-input, .handles')
   return shows(element) || shows(holder) || element.matches('[type=range]')
     ? undefined
     : element.outerHTML.slice(0, 120)

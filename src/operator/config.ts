@@ -188,7 +188,7 @@ function fromText(name: SettingName, text: string): unknown {
 
 /** What is wrong with a value and how to write it; undefined when it is good. */
 function mistakeIn(name: SettingName, value: unknown): string | undefined {
-  // A bus that cannot be used is told in EventBusConnected: syncs go on without it.
+  // A bus that cannot be used is reported in EventsConnected: syncs go on without it.
   if (name === 'rabbitmqUrls') return undefined
   if (durations.includes(name))
     return typeof value === 'string' && parseDuration(value) !== undefined

@@ -302,7 +302,7 @@ test('a bus password that does not open disables events and nothing else', async
   await stage.create({ settings: { contrabassEndpoint: contrabass.url } })
   await eventually(async () => assert.deepEqual(await stage.told(), delivered))
   await eventually(async () => {
-    const events = (await stage.config()).status?.conditions?.find(one => one.type === 'EventBusConnected')
+    const events = (await stage.config()).status?.conditions?.find(one => one.type === 'EventsConnected')
     assert.equal(`${events?.status} ${events?.reason}`, 'False EventBusConfigError')
   })
   assert.equal(await stage.kube.get(secrets, { namespace, name: 'rabbitmq-main' }), undefined)

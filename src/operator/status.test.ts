@@ -97,25 +97,25 @@ const cases: Record<string, [given: Partial<Outcome>, type: string, expected: st
   'without held removals there is no such condition': [{}, 'RemovalHeld', 'absent'],
   'a bus whose password does not open is told': [
     { findings: { ...nothing, events: { is: 'unusable', message: 'rabbitMQPw of Contrabass does not open' } } },
-    'EventBusConnected',
+    'EventsConnected',
     'False EventBusConfigError: rabbitMQPw of Contrabass does not open',
   ],
   'a bus that is listened to is told': [
     { findings: { ...nothing, events: { is: 'connected', message: 'listening to neutron' } } },
-    'EventBusConnected',
+    'EventsConnected',
     'True EventBusConnected: listening to neutron',
   ],
   'a bus that is being connected to is told': [
     { findings: { ...nothing, events: { is: 'connecting', message: 'bus:5672' } } },
-    'EventBusConnected',
+    'EventsConnected',
     'Unknown EventBusConnecting: bus:5672',
   ],
   'a bus that is away is told': [
     { findings: { ...nothing, events: { is: 'away', message: 'bus:5672: ECONNREFUSED' } } },
-    'EventBusConnected',
+    'EventsConnected',
     'False EventBusUnreachable: bus:5672: ECONNREFUSED',
   ],
-  'without a bus there is no such condition': [{}, 'EventBusConnected', 'absent'],
+  'without a bus there is no such condition': [{}, 'EventsConnected', 'absent'],
   'a refused removal waits': [
     { findings: { ...nothing, refusedRemovals: ['w1: HTTP 400'] } },
     'RemovalPending',
@@ -128,7 +128,7 @@ for (const [name, [given, type, expected]] of Object.entries(cases))
 test('a bus that is no longer known is told as off', () => {
   const before = after({ findings: { ...nothing, events: { is: 'connected', message: 'listening' } } })
   assert.equal(
-    said(after({}, before), 'EventBusConnected'),
+    said(after({}, before), 'EventsConnected'),
     'Unknown EventBusNotConfigured: no message bus is known for this cloud',
   )
 })

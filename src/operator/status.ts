@@ -203,7 +203,7 @@ export function leftText({ viola, providerId, nodes }: Place & { nodes: number }
 }
 
 function eventsCondition({ events }: Findings, before: OpenstackConfigStatus): Said[] {
-  const type = 'EventBusConnected'
+  const type = 'EventsConnected'
   if (events) {
     const { status, reason } = eventsSaid[events.is]
     return [{ type, status, reason, message: events.message }]

@@ -62,7 +62,7 @@ async function measure(): Promise<void> {
     const settings = { pollFastInterval: '10m', pollSlowInterval: '10m' }
     await walk.create('main', { subnetIDs: [subnetId], vmNames: [vm], settings })
     await walk.holds(async () => {
-      const connected = (await walk.config()).status?.conditions?.find(({ type }) => type === 'EventBusConnected')
+      const connected = (await walk.config()).status?.conditions?.find(({ type }) => type === 'EventsConnected')
       assert.equal(connected?.status, 'True')
     })
 

@@ -72,7 +72,7 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
     })
     await eventually(
       async () => {
-        const connected = (await stage.config()).status?.conditions?.find(({ type }) => type === 'EventBusConnected')
+        const connected = (await stage.config()).status?.conditions?.find(({ type }) => type === 'EventsConnected')
         if (connected?.status !== 'True' || viola.nodes() < vms) throw new Error('not yet')
       },
       { within: 120_000 },

@@ -7,7 +7,6 @@ export const retiredReasons: Readonly<Record<string, string>> = {
   AgentLost: 'ReportMissing',
   Enslaved: 'LinkHasMaster',
   EventsAway: 'EventBusUnreachable',
-  EventsConnected: 'EventBusConnected',
   EventsConnecting: 'EventBusConnecting',
   EventsOff: 'EventBusNotConfigured',
   EventsUnavailable: 'EventBusConfigError',

@@ -57,7 +57,7 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
   })
 
   const connected = () =>
-    eventually(async () => assert.equal(await stage.condition('EventBusConnected'), 'True EventBusConnected'), {
+    eventually(async () => assert.equal(await stage.condition('EventsConnected'), 'True EventBusConnected'), {
       within,
     })
   const pictures = (...lines: string[]) =>
@@ -170,10 +170,9 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
     await connected()
     await stage.settled(2)
     await rabbit.kill()
-    await eventually(
-      async () => assert.equal(await stage.condition('EventBusConnected'), 'False EventBusUnreachable'),
-      { within },
-    )
+    await eventually(async () => assert.equal(await stage.condition('EventsConnected'), 'False EventBusUnreachable'), {
+      within,
+    })
     const { nextSyncAt = '' } = (await stage.config()).status ?? {}
     assert.ok(nextSyncAt !== '')
     stage.attach(stage.workers[2] ?? assert.fail(), stage.backup)
@@ -198,12 +197,9 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
   test('a new password in Contrabass is used without a restart', async () => {
     await rabbit.control('change_password', rabbit.user, 'changed')
     await rabbit.control('close_all_connections', 'the test says so')
-    await eventually(
-      async () => assert.equal(await stage.condition('EventBusConnected'), 'False EventBusConfigError'),
-      {
-        within,
-      },
-    )
+    await eventually(async () => assert.equal(await stage.condition('EventsConnected'), 'False EventBusConfigError'), {
+      within,
+    })
     if (stage.world.bus) stage.world.bus.password = 'changed'
     await stage.kube.patch(openstackConfigs, { namespace, name: 'main' }, forced('1'))
     await connected()
@@ -234,7 +230,7 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
       eventually(
         async () => {
           const { status } = await stage.config()
-          assert.match(status?.conditions?.find(({ type }) => type === 'EventBusConnected')?.message ?? '', words)
+          assert.match(status?.conditions?.find(({ type }) => type === 'EventsConnected')?.message ?? '', words)
         },
         { within },
       )
@@ -266,7 +262,7 @@ describe('the whole world', { timeout: 5 * 60_000 }, () => {
       await eventually(
         async () => {
           const { status } = await walk.openstackConfig()
-          assert.equal(status?.conditions?.find(({ type }) => type === 'EventBusConnected')?.status, 'True')
+          assert.equal(status?.conditions?.find(({ type }) => type === 'EventsConnected')?.status, 'True')
         },
         { within },
       )
@@ -308,7 +304,7 @@ describe('whatever becomes of the messages', { timeout: 10 * 60_000 }, () => {
     await stage.create({ settings: polls })
     await stage.settled(3)
     if (stage.world.bus)
-      await eventually(async () => assert.equal(await stage.condition('EventBusConnected'), 'True EventBusConnected'), {
+      await eventually(async () => assert.equal(await stage.condition('EventsConnected'), 'True EventBusConnected'), {
         within,
       })
     const reached = async (...picture: string[]) => {

@@ -357,7 +357,7 @@ test('what Neutron and Nova tell is heard, though this object is polled once in 
   await walk.create('heard', { subnetIDs, vmNames: [vms.one, vms.three], settings: polls })
   await walk.holds(async () => {
     const { status } = await walk.config('heard')
-    assert.equal(status?.conditions?.find(({ type }) => type === 'EventBusConnected')?.status, 'True')
+    assert.equal(status?.conditions?.find(({ type }) => type === 'EventsConnected')?.status, 'True')
   })
   const timed = async (what: string, work: () => Promise<void>, ...lines: string[]) => {
     await work()

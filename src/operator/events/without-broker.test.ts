@@ -12,7 +12,7 @@ import { events } from '../../kube/resources.ts'
 const within = 30_000
 
 async function condition(stage: Stage): Promise<string> {
-  const found = (await stage.config()).status?.conditions?.find(one => one.type === 'EventBusConnected')
+  const found = (await stage.config()).status?.conditions?.find(one => one.type === 'EventsConnected')
   return `${found?.status} ${found?.reason}: ${found?.message}`
 }
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {
   type ControllerCluster,
-  controllerStage,
+  controllerHarness,
   startControllerCluster,
 } from '../../test/support/controller-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
@@ -197,14 +197,14 @@ test('ended Jobs of a deleted config, which no TTL controller removes, are delet
 test('a controller that stops while its namespace is deleted removes all finalizers first', async () => {
   const namespace = 'terminating'
   await cluster.kube.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
-  const stage = controllerStage(cluster.kube, cluster.api.kubeconfig, namespace)
+  const harness = controllerHarness(cluster.kube, cluster.api.kubeconfig, namespace)
   const remaining = async () => (await cluster.kube.list(nodeConfigs, { namespace })).items.length
   for (let index = 0; index < 60; index++) {
     const { apiVersion, kind, spec } = aConfig({ name: `config-${index}` })
     const metadata = { name: `config-${index}`, namespace, finalizers: [nodeConfigFinalizer] }
     await cluster.kube.create(nodeConfigs, { apiVersion, kind, metadata, spec })
   }
-  const controller = await stage.startController({ CONTROLLER_WORKERS: '1' })
+  const controller = await harness.startController({ CONTROLLER_WORKERS: '1' })
   try {
     await cluster.kube.delete(namespaces, { name: namespace })
     await eventually(async () => assert.ok((await remaining()) < 60), { within: 30_000, every: 1 })

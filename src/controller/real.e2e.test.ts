@@ -1,5 +1,5 @@
 /**
- * The controller under its own ServiceAccount on a real API server and Job controller: what a user sees there.
+ * The controller under its own ServiceAccount on a real API server and Job controller.
  */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
@@ -11,19 +11,19 @@ import { nodeConfigs } from '../contract/node-config.ts'
 import { events, jobs, namespaces, nodes, pods } from '../kube/resources.ts'
 import { aNic } from './controller.fixture.ts'
 
-type Stage = Awaited<ReturnType<RealController['install']>>
+type Harness = Awaited<ReturnType<RealController['install']>>
 
 const within = 120_000
 let real: RealController
 let cp: ControlPlane
-let stage: Stage
-let controller: Awaited<ReturnType<Stage['startController']>>
+let harness: Harness
+let controller: Awaited<ReturnType<Harness['startController']>>
 
 before(async () => {
   real = await startRealController()
   cp = real.cp
-  stage = await real.install('multinic-system')
-  controller = await stage.startController({ NODE_CONDITION: 'true' })
+  harness = await real.install('multinic-system')
+  controller = await harness.startController({ NODE_CONDITION: 'true' })
 })
 
 after(async () => {
@@ -31,36 +31,36 @@ after(async () => {
   await real?.close()
 })
 
-async function configured(where: Stage, name: string): Promise<void> {
+async function configured(where: Harness, name: string): Promise<void> {
   await where.addConfig(name, await where.addNode(name))
   await where.finishPod(await where.endAgent(name))
   await where.expectConfigured(name)
 }
 
-const gone = (where: Stage, name: string) =>
+const gone = (where: Harness, name: string) =>
   eventually(async () => assert.equal(await where.configOf(name), undefined), { within })
 
 test('kubectl waits for a config, and shows it in one line', async () => {
-  await stage.addConfig('w1', await stage.addNode('w1'))
+  await harness.addConfig('w1', await harness.addNode('w1'))
   const waiting = cp.exec('kubectl', [
     '-n',
-    stage.namespace,
+    harness.namespace,
     'wait',
     '--for=condition=Ready',
     'mnnc/w1',
     '--timeout=180s',
   ])
-  const pod = await stage.endAgent('w1')
+  const pod = await harness.endAgent('w1')
   assert.match((await waiting).stdout, /condition met/)
-  const { stdout } = await cp.exec('kubectl', ['-n', stage.namespace, 'get', 'mnnc', 'w1'])
+  const { stdout } = await cp.exec('kubectl', ['-n', harness.namespace, 'get', 'mnnc', 'w1'])
   assert.match(stdout, /NODE +STATE +NICS +REASON +AGE\s+w1 +w1 +Configured +1\/1 +AllInterfacesConfigured/)
-  await stage.finishPod(pod)
-  await eventually(async () => assert.equal((await stage.jobsOn('w1'))[0]?.status?.succeeded, 1), { within })
-  const described = await cp.exec('kubectl', ['-n', stage.namespace, 'describe', 'mnnc', 'w1'])
+  await harness.finishPod(pod)
+  await eventually(async () => assert.equal((await harness.jobsOn('w1'))[0]?.status?.succeeded, 1), { within })
+  const described = await cp.exec('kubectl', ['-n', harness.namespace, 'describe', 'mnnc', 'w1'])
   assert.match(described.stdout, /1 interface configured successfully/)
   await eventually(
     async () => {
-      const { items } = await real.kube.list(events, { namespace: stage.namespace })
+      const { items } = await real.kube.list(events, { namespace: harness.namespace })
       assert.ok(
         items.some(
           ({ reason, involvedObject }) => reason === 'AllInterfacesConfigured' && involvedObject.name === 'w1',
@@ -74,76 +74,76 @@ test('kubectl waits for a config, and shows it in one line', async () => {
 test('the Node gets the condition beside its own conditions', async () => {
   const conditions = await eventually(
     async () => {
-      const shown = (await real.kube.get(nodes, { name: 'w1' }))?.status?.conditions ?? []
-      assert.ok(shown.some(({ type }) => type === 'MultiNicReady'))
-      return shown
+      const found = (await real.kube.get(nodes, { name: 'w1' }))?.status?.conditions ?? []
+      assert.ok(found.some(({ type }) => type === 'MultiNicReady'))
+      return found
     },
     { within },
   )
-  const said = conditions.map(({ type, status }) => `${type}=${status}`)
-  assert.deepEqual(said.sort(), ['MultiNicReady=True', 'Ready=True'])
+  const texts = conditions.map(({ type, status }) => `${type}=${status}`)
+  assert.deepEqual(texts.sort(), ['MultiNicReady=True', 'Ready=True'])
 })
 
 for (const propagation of ['Foreground', 'Background', 'Orphan'] as const)
   test(`a config that is deleted with ${propagation} propagation goes after its cleanup`, async () => {
     const name = propagation.toLowerCase()
-    await configured(stage, name)
-    await real.kube.delete(nodeConfigs, { namespace: stage.namespace, name }, { propagation })
-    const pod = await stage.endAgent(name)
+    await configured(harness, name)
+    await real.kube.delete(nodeConfigs, { namespace: harness.namespace, name }, { propagation })
+    const pod = await harness.endAgent(name)
     assert.equal(inputOf(pod).mode, 'cleanup')
-    await stage.finishPod(pod)
-    await gone(stage, name)
-    const kept = (await real.kube.list(jobs, { namespace: stage.namespace })).items.filter(
+    await harness.finishPod(pod)
+    await gone(harness, name)
+    const remaining = (await real.kube.list(jobs, { namespace: harness.namespace })).items.filter(
       job => job.spec.template.spec.nodeName === name,
     )
     assert.deepEqual(
-      kept.map(({ metadata }) => metadata.labels?.['multinic.io/action']),
+      remaining.map(({ metadata }) => metadata.labels?.['multinic.io/action']),
       ['cleanup'],
     )
   })
 
 test('names of the maximum length in Kubernetes work', async () => {
   const long = [...Array.from({ length: 4 }, (_, part) => `${part}`.repeat(60)), 'cluster'].join('.')
-  await stage.addConfig(long, await stage.addNode(long))
-  await stage.finishPod(await stage.endAgent(long))
-  await stage.expectConfigured(long)
-  await real.kube.delete(nodeConfigs, { namespace: stage.namespace, name: long })
-  await stage.finishPod(await stage.endAgent(long))
-  await gone(stage, long)
+  await harness.addConfig(long, await harness.addNode(long))
+  await harness.finishPod(await harness.endAgent(long))
+  await harness.expectConfigured(long)
+  await real.kube.delete(nodeConfigs, { namespace: harness.namespace, name: long })
+  await harness.finishPod(await harness.endAgent(long))
+  await gone(harness, long)
 })
 
 test('a config that is deleted while the controller is stopped is cleaned up after its start', async () => {
-  await configured(stage, 'away')
+  await configured(harness, 'deleted')
   await controller.stop()
-  await real.kube.delete(nodeConfigs, { namespace: stage.namespace, name: 'away' })
-  controller = await stage.startController({ LEADER_ELECT: 'true' })
-  assert.equal(inputOf(await stage.endAgent('away')).mode, 'cleanup')
-  await gone(stage, 'away')
+  await real.kube.delete(nodeConfigs, { namespace: harness.namespace, name: 'deleted' })
+  controller = await harness.startController({ LEADER_ELECT: 'true' })
+  assert.equal(inputOf(await harness.endAgent('deleted')).mode, 'cleanup')
+  await gone(harness, 'deleted')
 })
 
-/** Each in a namespace of its own: they wait for other parts, not for each other. */
-suite('at the same time', { concurrency: true }, () => {
+/** Each in its own namespace, because they wait for other components and not for each other. */
+suite('in parallel', { concurrency: true }, () => {
   test('a namespace that rejects the agent shows in the status, and works once it allows it', async () => {
     const strict = await real.install('strict', { enforce: 'restricted' })
     const own = await strict.startController()
     try {
-      await strict.addConfig('refused', await strict.addNode('refused'))
-      const said = await eventually(
+      await strict.addConfig('rejected', await strict.addNode('rejected'))
+      const message = await eventually(
         async () => {
-          const ready = (await strict.configOf('refused'))?.status?.conditions?.find(({ type }) => type === 'Ready')
+          const ready = (await strict.configOf('rejected'))?.status?.conditions?.find(({ type }) => type === 'Ready')
           assert.equal(ready?.reason, 'PodForbidden')
           return ready?.message ?? ''
         },
         { within },
       )
-      assert.match(said, /violates PodSecurity "restricted/)
+      assert.match(message, /violates PodSecurity "restricted/)
       await real.kube.patch(
         namespaces,
         { name: 'strict' },
         { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'privileged' } } },
       )
-      await strict.finishPod(await strict.endAgent('refused'))
-      await strict.expectConfigured('refused')
+      await strict.finishPod(await strict.endAgent('rejected'))
+      await strict.expectConfigured('rejected')
     } finally {
       await own.stop()
     }
@@ -163,7 +163,7 @@ suite('at the same time', { concurrency: true }, () => {
         spec: { nodeName: 'doomed-1', containers: [{ name: 'controller', image: 'multinic-controller' }] },
       })
       await real.kube.delete(namespaces, { name: 'doomed' })
-      // The end of its Pod is the end of the controller.
+      // The controller ends with its Pod.
       await eventually(
         async () => {
           const pod = await real.kube.get(pods, { namespace: 'doomed', name: 'controller' })
@@ -172,8 +172,8 @@ suite('at the same time', { concurrency: true }, () => {
         { within },
       )
       await own.stop('SIGTERM')
-      // No kubelet is here to end the Pods and let them go: the test does it for them. The real namespace controller takes
-      // Pods before anything else, and looks again after pauses of up to a minute.
+      // There is no kubelet, so the test ends and deletes the Pods. The namespace controller deletes Pods before other
+      // objects, and retries after up to a minute.
       await eventually(
         async () => {
           for (const pod of await doomed.podsOn('doomed-3')) await doomed.finishPod(pod)

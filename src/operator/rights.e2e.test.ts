@@ -10,10 +10,10 @@ import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import type { Answering } from '../../test/openstack/answering.ts'
 import { startPostOnlyViola, startTellingViola } from '../../test/operator/viola-stand-ins.ts'
 import {
-  type Asked,
   type AuditedCluster,
-  missedOf,
-  rightOf,
+  type AuditedRequest,
+  neededPermissions,
+  permissionOf,
   startAuditedCluster,
   without,
 } from '../../test/support/audited-cluster.ts'
@@ -66,7 +66,7 @@ interface Stage {
 /** A namespace with its objects and an operator of its own, which sees no other. */
 async function install(namespace: string, change = without('')): Promise<Stage> {
   const { kube } = cluster
-  const kubeconfig = await cluster.installRights(namespace, { change })
+  const kubeconfig = await cluster.installRbac(namespace, { change })
   const key = Buffer.from(world.provider.encryptKey).toString('base64')
   await kube.create(secrets, {
     apiVersion: 'v1',
@@ -177,9 +177,12 @@ function tellAll(stage: Stage): Promise<PromiseSettledResult<unknown>[]> {
 }
 
 /** An apply that creates needs both rights; the log has it as a patch. */
-function rightsUsed(asked: readonly Asked[]): Set<string> {
+function rightsUsed(asked: readonly AuditedRequest[]): Set<string> {
   const created = asked.filter(({ verb, code }) => verb === 'patch' && code === 201)
-  return new Set([...asked.map(rightOf), ...created.map(({ resource }) => rightOf({ verb: 'create', resource }))])
+  return new Set([
+    ...asked.map(permissionOf),
+    ...created.map(({ resource }) => permissionOf({ verb: 'create', resource })),
+  ])
 }
 
 test('the operator works with its rights, is never refused, and uses every one of them', async () => {
@@ -192,18 +195,18 @@ test('the operator works with its rights, is never refused, and uses every one o
   )
   await eventually(
     async () => {
-      const asked = await cluster.askedIn('whole')
-      assert.deepEqual([...new Set(asked.filter(({ code }) => code === 403).map(rightOf))], [])
-      assert.deepEqual([...rightsUsed(asked)].sort(), cluster.rights.toSorted())
+      const asked = await cluster.requestsOf('whole')
+      assert.deepEqual([...new Set(asked.filter(({ code }) => code === 403).map(permissionOf))], [])
+      assert.deepEqual([...rightsUsed(asked)].sort(), cluster.permissions.toSorted())
     },
     { within: 10_000, every: 250 },
   )
 })
 
 test('each right that is taken away is missed', async t => {
-  const missed = await missedOf(cluster.rights, isMissed)
+  const missed = await neededPermissions(cluster.permissions, isMissed)
   t.diagnostic(`${missed.length} rights`)
-  assert.deepEqual(missed.sort(), cluster.rights.toSorted())
+  assert.deepEqual(missed.sort(), cluster.permissions.toSorted())
 })
 
 async function isMissed(right: string, namespace: string): Promise<boolean> {
@@ -214,8 +217,8 @@ async function isMissed(right: string, namespace: string): Promise<boolean> {
   try {
     await eventually(
       async () => {
-        const refused = (await cluster.askedIn(namespace)).filter(({ code }) => code === 403)
-        assert.ok(refused.some(one => signs.includes(rightOf(one))))
+        const refused = (await cluster.requestsOf(namespace)).filter(({ code }) => code === 403)
+        assert.ok(refused.some(one => signs.includes(permissionOf(one))))
       },
       { within, every: 250 },
     )

@@ -7,10 +7,10 @@ import { test } from 'node:test'
 import { request } from 'undici'
 import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/cloud/state.ts'
 import { startStage } from '../../test/operator/stage.ts'
-import { aBizCluster } from '../../test/support/biz-cluster.ts'
 import { startControllerCluster } from '../../test/support/controller-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { isCatalogue, parseExposition } from '../../test/support/exposition.ts'
+import { startTargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViola } from '../../test/support/viola.ts'
 import { createInventoryApp } from '../inventory/app.ts'
 import { openInventoryAuth } from '../inventory/auth.ts'
@@ -74,7 +74,7 @@ test('metrics of a deleted object disappear, and unknown providers share one lab
   counts.forget('team/main')
   assert.deepEqual(await told(), [])
 
-  const biz = await aBizCluster()
+  const biz = await startTargetCluster()
   const viola = await aViola({ KUBECONFIG: biz.api.kubeconfig })
   try {
     const bodies = Array.from({ length: 520 }, (_, n) => [`made-up-${n}`, aNodeOf(`n-${n}`)] as const)

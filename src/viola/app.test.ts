@@ -3,19 +3,19 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
-import { aBizCluster, type BizCluster } from '../../test/support/biz-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
 import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
 import { problem } from '../contract/problem.ts'
 import { violaHeldNode, violaListAnswer, violaPath, violaPostAnswer } from '../contract/viola.ts'
 
 const namespace = 'multinic-system'
-let biz: BizCluster
+let biz: TargetCluster
 let viola: Viola
 
 before(async () => {
-  biz = await aBizCluster()
+  biz = await startTargetCluster()
   viola = await aViola({ KUBECONFIG: biz.api.kubeconfig })
 })
 after(async () => {

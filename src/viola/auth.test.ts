@@ -4,13 +4,13 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { stringify } from 'yaml'
-import { aBizCluster, type BizCluster } from '../../test/support/biz-cluster.ts'
+import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViola } from '../../test/support/viola.ts'
 import { createLog } from '../telemetry/log.ts'
 
-let biz: BizCluster
+let biz: TargetCluster
 before(async () => {
-  biz = await aBizCluster()
+  biz = await startTargetCluster()
 })
 after(() => biz.close())
 

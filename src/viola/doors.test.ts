@@ -6,18 +6,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parse, stringify } from 'yaml'
-import { aBizCluster, type BizCluster } from '../../test/support/biz-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import { secrets } from '../kube/resources.ts'
 import { createLog } from '../telemetry/log.ts'
 
 let dir: string
-let biz: BizCluster
+let biz: TargetCluster
 before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-doors-'))
-  biz = await aBizCluster()
+  biz = await startTargetCluster()
 })
 after(async () => {
   await biz.close()

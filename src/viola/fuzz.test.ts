@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { aBizCluster, type BizCluster } from '../../test/support/biz-cluster.ts'
+import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { aViola, type Viola } from '../../test/support/viola.ts'
 import { violaBodies } from '../../test/support/viola-bodies.ts'
 import { violaPath } from '../contract/viola.ts'
 import { nodesFrom } from './request.ts'
 
-let biz: BizCluster
+let biz: TargetCluster
 let viola: Viola
 before(async () => {
-  biz = await aBizCluster()
+  biz = await startTargetCluster()
   viola = await aViola({ KUBECONFIG: biz.api.kubeconfig })
 })
 after(async () => {

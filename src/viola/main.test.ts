@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { request } from 'undici'
-import { aBizCluster } from '../../test/support/biz-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { startTargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViolaProgram } from '../../test/support/viola.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import { type ViolaPostAnswer, violaPath } from '../contract/viola.ts'
@@ -11,7 +11,7 @@ import { silent } from '../telemetry/log.ts'
 import { runViola } from './main.ts'
 
 test('the program serves until it is told to stop, and answers what is under way', async () => {
-  const biz = await aBizCluster()
+  const biz = await startTargetCluster()
   const stop = new AbortController()
   const env = { KUBECONFIG: biz.api.kubeconfig, LISTEN_ADDR: '127.0.0.1:0' }
   let running: Promise<void> = Promise.resolve()
@@ -36,7 +36,7 @@ test('the program serves until it is told to stop, and answers what is under way
 })
 
 test('killed in the middle and sent again, the cluster ends in the same state', async () => {
-  const biz = await aBizCluster()
+  const biz = await startTargetCluster()
   const nodes = Array.from({ length: 300 }, (_, i) => aNodeOf(`n${i}`, 2))
   const env = { KUBECONFIG: biz.api.kubeconfig, LISTEN_ADDR: '127.0.0.1:0' }
   const started = () => aViolaProgram(env)

@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
-import { aBizCluster, type BizCluster } from '../../test/support/biz-cluster.ts'
+import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { aViola, type Viola } from '../../test/support/viola.ts'
 import { violaPath } from '../contract/viola.ts'
 import { listen } from '../server/server.ts'
 import { silent } from '../telemetry/log.ts'
 
-let biz: BizCluster
+let biz: TargetCluster
 let viola: Viola
 let port: number
 
 before(async () => {
-  biz = await aBizCluster()
+  biz = await startTargetCluster()
   const timeouts = { headersMs: 200, requestMs: 400 }
   viola = await aViola({ KUBECONFIG: biz.api.kubeconfig }, silent, { timeouts })
   port = Number(new URL(await listen(viola.app, '127.0.0.1:0')).port)

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { stringify } from 'yaml'
-import { aBizCluster, type BizCluster } from '../../test/support/biz-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import { violaPostAnswer } from '../contract/viola.ts'
@@ -15,13 +15,13 @@ import { secrets } from '../kube/resources.ts'
 import { createLog } from '../telemetry/log.ts'
 
 let dir: string
-let one: BizCluster
-let two: BizCluster
+let one: TargetCluster
+let two: TargetCluster
 
 before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-viola-'))
-  one = await aBizCluster()
-  two = await aBizCluster({ namespace: 'second' })
+  one = await startTargetCluster()
+  two = await startTargetCluster({ namespace: 'second' })
 })
 after(async () => {
   await one.close()
@@ -45,7 +45,7 @@ async function using(env: Record<string, string>, work: (viola: Viola) => Promis
   }
 }
 
-const server = (cluster: BizCluster) => ({ kubeApiServer: cluster.api.url, kubeCaPath: cluster.api.caFile })
+const server = (cluster: TargetCluster) => ({ kubeApiServer: cluster.api.url, kubeCaPath: cluster.api.caFile })
 
 test('each provider is served in its own cluster and namespace', async () => {
   const ROUTING_CONFIG = routingFile({
@@ -161,7 +161,7 @@ test('a kubeconfig in a Secret is followed when it changes, and its absence is t
   const env = { ROUTING_CONFIG: routingFile({ targets }), KUBECONFIG: one.api.kubeconfig }
   const metadata = { name: 'biz-access', namespace: 'multinic-system' }
   const put = (data: Record<string, string>) => one.kube.apply(secrets, { metadata, data }, { fieldManager: 'test' })
-  const kubeconfigOf = (cluster: BizCluster) => readFileSync(cluster.api.kubeconfig).toString('base64')
+  const kubeconfigOf = (cluster: TargetCluster) => readFileSync(cluster.api.kubeconfig).toString('base64')
   await using(env, async viola => {
     const missing = await viola.post([aNodeOf('by-secret')])
     assert.equal(missing.status, 502)
@@ -240,7 +240,7 @@ test('a cluster that is away, or silent, is a 504 and delays no other', async ()
 })
 
 test('a cluster that goes away in the middle: the nodes that got through are named, and the rest succeeds later', async () => {
-  const cluster = await aBizCluster()
+  const cluster = await startTargetCluster()
   const { port } = new URL(cluster.api.url)
   const nodes = Array.from({ length: 150 }, (_, i) => aNodeOf(`middle-${i}`, 3))
   await using({ KUBECONFIG: cluster.api.kubeconfig, VIOLA_PARALLEL: '2', KUBE_TIMEOUT: '2s' }, async viola => {
@@ -256,7 +256,7 @@ test('a cluster that goes away in the middle: the nodes that got through are nam
     assert.equal(results.length, 150)
     assert.equal((await viola.list()).status, 504)
 
-    const again = await aBizCluster({ port: Number(port) })
+    const again = await startTargetCluster({ port: Number(port) })
     try {
       // Another cluster under the old address, as after a restore: nothing is taken from memory.
       copyFileSync(again.api.kubeconfig, cluster.api.kubeconfig)

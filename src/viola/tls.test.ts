@@ -8,14 +8,14 @@ import { connect } from 'node:tls'
 import { Agent, request } from 'undici'
 import { stringify } from 'yaml'
 import { type Authority, certificateAuthority, type Pair } from '../../test/rigs/kubernetes/certificates.ts'
-import { aBizCluster, type BizCluster } from '../../test/support/biz-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
 import { violaPath } from '../contract/viola.ts'
 import { listen } from '../server/server.ts'
 import { createLog } from '../telemetry/log.ts'
 
-let biz: BizCluster
+let biz: TargetCluster
 let authority: Authority
 let viola: Viola
 let url: string
@@ -26,7 +26,7 @@ const serving = { subjectAltName: 'IP:127.0.0.1', extendedKeyUsage: 'serverAuth'
 const client = { extendedKeyUsage: 'clientAuth' }
 
 before(async () => {
-  biz = await aBizCluster()
+  biz = await startTargetCluster()
   const [ours, theirs] = [join(biz.dir, 'ours'), join(biz.dir, 'theirs')]
   await Promise.all([ours, theirs].map(dir => mkdir(dir)))
   authority = await certificateAuthority(ours)

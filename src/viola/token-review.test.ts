@@ -3,13 +3,13 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { stringify } from 'yaml'
-import { aBizCluster, type BizCluster } from '../../test/support/biz-cluster.ts'
 import { type HttpStub, json, serve } from '../../test/support/http-stub.ts'
+import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { aViola, type Viola } from '../../test/support/viola.ts'
 
 const operator = 'system:serviceaccount:multinic-operator-system:multinic-operator'
 const users: Record<string, string> = { 'token-of-the-operator': operator, 'token-of-somebody': 'somebody' }
-let biz: BizCluster
+let biz: TargetCluster
 /** The cluster that it runs in, which is not the one that it writes to. */
 let cluster: HttpStub
 let viola: Viola
@@ -17,7 +17,7 @@ let broken = false
 let audiences: string[] | undefined = ['viola-api']
 
 before(async () => {
-  biz = await aBizCluster()
+  biz = await startTargetCluster()
   cluster = await serve(({ body }, response) => {
     if (broken) return json(response, 403, { kind: 'Status', code: 403, message: 'tokenreviews are forbidden' })
     const { token } = (body as { spec: { token: string } }).spec

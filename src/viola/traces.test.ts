@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { aBizCluster, type BizCluster } from '../../test/support/biz-cluster.ts'
+import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
 import { nodeConfigAnnotations, nodeConfigs } from '../contract/node-config.ts'
 import { createLog } from '../telemetry/log.ts'
@@ -9,12 +9,12 @@ const [first, second] = [
   '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   '00-1af7651916cd43dd8448eb211c80319c-c7ad6b7169203331-00',
 ]
-let biz: BizCluster
+let biz: TargetCluster
 let viola: Viola
 const lines: Record<string, unknown>[] = []
 
 before(async () => {
-  biz = await aBizCluster()
+  biz = await startTargetCluster()
   viola = await aViola(
     { KUBECONFIG: biz.api.kubeconfig },
     createLog({}, { write: line => lines.push(JSON.parse(line)) }),

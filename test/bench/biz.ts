@@ -10,9 +10,9 @@ import { bizConfigs } from '../../src/contract/legacy/biz-config.ts'
 import { nodeConfigs } from '../../src/contract/node-config.ts'
 import { aMac } from '../../src/controller/legacy/biz-config.fixture.ts'
 import { nodes } from '../../src/kube/resources.ts'
-import { allAgents } from '../support/agent-player.ts'
-import { each, readyNode, uuidOf } from '../support/controller-scale.ts'
+import { forEachParallel, readyNode, uuidOf } from '../support/controller-scale.ts'
 import { eventually } from '../support/eventually.ts'
+import { startFakeAgents } from '../support/fake-agents.ts'
 import { type RealController, startRealController } from '../support/real-controller.ts'
 import { figure, isolatedBench, say, timed } from './figure.ts'
 
@@ -29,7 +29,7 @@ async function measure(): Promise<void> {
     const single = await measured(real, 'single', 1, createSingles)
     const whole = await measured(real, 'whole', 2, createWhole)
     say(figure('biz.configure_1000x5', whole, 's', { against: 'as MultiNicNodeConfigs', reference: single }))
-    const writes = (await real.askedIn('whole')).filter(
+    const writes = (await real.requestsOf('whole')).filter(
       ({ resource }) => resource === 'multinicbizconfigs/status',
     ).length
     say(
@@ -63,8 +63,8 @@ async function measured(
 ): Promise<number> {
   const stage = await real.install(namespace, { waits: { within } })
   const names = Array.from({ length: count }, (_, index) => `${namespace}-${index}`)
-  await each(names, (name, index) => real.kube.create(nodes, readyNode(name, uuidOf(round, index))))
-  const agents = await allAgents(real.kube, namespace)
+  await forEachParallel(names, (name, index) => real.kube.create(nodes, readyNode(name, uuidOf(round, index))))
+  const agents = await startFakeAgents(real.kube, namespace)
   const controller = await stage.startController()
   try {
     return await timed(async () => {
@@ -87,7 +87,7 @@ const interfaces = (index: number) =>
   }))
 
 async function createSingles({ kube, namespace }: Stage, round: number): Promise<() => Promise<void>> {
-  await each(Array.from({ length: count }), (_, index) => {
+  await forEachParallel(Array.from({ length: count }), (_, index) => {
     const nodeName = `${namespace}-${index}`
     return kube.create(nodeConfigs, {
       apiVersion: 'multinic.io/v1',

@@ -25,7 +25,7 @@ import { silent } from '../../src/telemetry/log.ts'
 import { startNode } from '../rigs/kubernetes/rig.ts'
 import type { Daemon } from '../rigs/process.ts'
 import { endedStatus } from '../support/controller-cluster.ts'
-import { each, newConfig, parallel, readyNode, settledStatus, uuidOf } from '../support/controller-scale.ts'
+import { forEachParallel, newConfig, parallel, readyNode, settledStatus, uuidOf } from '../support/controller-scale.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Asked, type RealController, startRealController } from '../support/real-controller.ts'
 import { figure, isolatedBench, median, memoryOf, say, timed } from './figure.ts'
@@ -65,16 +65,18 @@ async function measureWaves(real: RealController): Promise<void> {
 
   for (let round = 0; round < rounds; round++) {
     const names = Array.from({ length: count }, (_, index) => `r${round}-n${index}`)
-    await each(
+    await forEachParallel(
       names,
       async (name, index) => void (await real.kube.create(nodes, readyNode(name, uuidOf(round, index)))),
     )
     const made = (namespace: string) =>
-      each(names, (name, index) => real.kube.create(nodeConfigs, newConfig(name, uuidOf(round, index), namespace)))
+      forEachParallel(names, (name, index) =>
+        real.kube.create(nodeConfigs, newConfig(name, uuidOf(round, index), namespace)),
+      )
     const total = (round + 1) * count
 
     const bareConfigs = await made('bare')
-    times.bareCreate.push(await timed(() => each(bareConfigs, config => bareCreate(client, config))))
+    times.bareCreate.push(await timed(() => forEachParallel(bareConfigs, config => bareCreate(client, config))))
     await quiet(bare, total)
 
     await paused(daemon, async () => void (await made('waves')))
@@ -82,7 +84,7 @@ async function measureWaves(real: RealController): Promise<void> {
     await quiet(own, total)
 
     await runAll(real, own)
-    await each(names, name => bareTell(client, own, bare, name))
+    await forEachParallel(names, name => bareTell(client, own, bare, name))
     await endAll(real, bare, total)
     await paused(daemon, () => endAll(real, own, total))
     const asked = (await requests(real, own)).length
@@ -90,7 +92,7 @@ async function measureWaves(real: RealController): Promise<void> {
     await sleep(5_000)
     perComplete.push(((await requests(real, own)).length - asked) / count)
 
-    times.bareComplete.push(await timed(() => each(names, name => bareTell(client, own, bare, name))))
+    times.bareComplete.push(await timed(() => forEachParallel(names, name => bareTell(client, own, bare, name))))
   }
 
   const perCreate = await requestsPerCreate(real, own, daemon)
@@ -123,7 +125,7 @@ async function measureWaves(real: RealController): Promise<void> {
 async function measureMany(real: RealController): Promise<void> {
   const stage = await lay(real, 'many')
   const names = Array.from({ length: many }, (_, index) => `m${index}`)
-  await each(names, async (name, index) => {
+  await forEachParallel(names, async (name, index) => {
     await real.kube.create(nodes, readyNode(name, uuidOf(99, index)))
     const config = await real.kube.create(nodeConfigs, {
       ...newConfig(name, uuidOf(99, index), 'many'),
@@ -284,7 +286,7 @@ async function quiet(laid: Laid, total: number): Promise<void> {
 async function runAll(real: RealController, laid: Laid): Promise<void> {
   const state = { running: { startedAt: new Date().toISOString() } }
   const agent = { name: 'agent', restartCount: 0, ready: true, image: '', imageID: '', state }
-  await each(laid.pods.list().filter(isOpen), ({ metadata: { name, namespace = '' } }) =>
+  await forEachParallel(laid.pods.list().filter(isOpen), ({ metadata: { name, namespace = '' } }) =>
     real.kube.patchStatus(pods, { namespace, name }, { phase: 'Running', containerStatuses: [agent] }),
   )
   const isTold = ({ status }: NodeConfig) =>
@@ -294,7 +296,7 @@ async function runAll(real: RealController, laid: Laid): Promise<void> {
 
 /** Every open Pod, and with it its Job. */
 async function endAll(real: RealController, laid: Laid, total: number): Promise<void> {
-  await each(laid.pods.list().filter(isOpen), pod => end(real, pod))
+  await forEachParallel(laid.pods.list().filter(isOpen), pod => end(real, pod))
   const done = () => laid.jobs.list().filter(({ status }) => (status?.succeeded ?? 0) > 0).length
   await eventually(() => assert.ok(done() >= total, 'not all Jobs have ended'), { within })
   await sleep(1_500)
@@ -315,7 +317,7 @@ async function resumed(daemon: Daemon, done: () => boolean): Promise<number> {
 
 async function requests(real: RealController, { namespace }: Laid): Promise<Asked[]> {
   const user = `system:serviceaccount:${namespace}:multinic-agent`
-  return (await real.asked()).filter(one => one.user === user)
+  return (await real.requests()).filter(one => one.user === user)
 }
 
 /** Of a controller that has nothing to do, with the Lease. */
@@ -332,16 +334,18 @@ async function idleRequests(real: RealController, own: Laid): Promise<number> {
 /** A wave that is over before its configs have anything else to say: a Job that takes long is worth a write of its own. */
 async function requestsPerCreate(real: RealController, own: Laid, daemon: Daemon): Promise<number> {
   const names = Array.from({ length: wave }, (_, index) => `asked-n${index}`)
-  await each(names, (name, index) => real.kube.create(nodes, readyNode(name, uuidOf(96, index))))
+  await forEachParallel(names, (name, index) => real.kube.create(nodes, readyNode(name, uuidOf(96, index))))
   const total = own.jobs.list().length + wave
   await paused(daemon, async () => {
-    await each(names, (name, index) => real.kube.create(nodeConfigs, newConfig(name, uuidOf(96, index), own.namespace)))
+    await forEachParallel(names, (name, index) =>
+      real.kube.create(nodeConfigs, newConfig(name, uuidOf(96, index), own.namespace)),
+    )
   })
   const before = (await requests(real, own)).length
   await resumed(daemon, () => own.jobs.list().length >= total)
   const asked = (await requests(real, own)).length - before
   await quiet(own, total)
-  await each(own.pods.list().filter(isOpen), pod => end(real, pod))
+  await forEachParallel(own.pods.list().filter(isOpen), pod => end(real, pod))
   await eventually(() => assert.ok(settled(own) >= total, 'not all are Configured'), { within })
   await sleep(5_000)
   return asked / wave

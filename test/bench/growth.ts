@@ -16,7 +16,7 @@ import { createInformer } from '../../src/kube/informer.ts'
 import { jobs, nodes } from '../../src/kube/resources.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import type { ControlPlane } from '../rigs/kubernetes/rig.ts'
-import { each, newConfig, parallel, readyNode, uuidOf } from '../support/controller-scale.ts'
+import { forEachParallel, newConfig, parallel, readyNode, uuidOf } from '../support/controller-scale.ts'
 import { eventually } from '../support/eventually.ts'
 import { type RealController, startRealController } from '../support/real-controller.ts'
 import { figure, isolatedBench, memoryOf, say, timed } from './figure.ts'
@@ -133,17 +133,17 @@ async function controllerWith(real: RealController, program: string, size: numbe
     await eventually(async () => assert.ok((await daemon.tail()).includes('caches synced')), { within })
     await seen.start(over.signal)
     const names = Array.from({ length: size }, (_, index) => `${namespace}-n${index}`)
-    await each(names, (name, index) => real.kube.create(nodes, readyNode(name, uuidOf(size % 97, index))))
+    await forEachParallel(names, (name, index) => real.kube.create(nodes, readyNode(name, uuidOf(size % 97, index))))
     process.kill(daemon.pid, 'SIGSTOP')
-    await each(names, (name, index) =>
+    await forEachParallel(names, (name, index) =>
       real.kube.create(nodeConfigs, newConfig(name, uuidOf(size % 97, index), namespace)),
     )
-    const before = (await real.askedIn(namespace)).length
+    const before = (await real.requestsOf(namespace)).length
     const seconds = await timed(async () => {
       process.kill(daemon.pid, 'SIGCONT')
       await eventually(() => assert.ok(seen.list().length >= size, 'not all Jobs are made'), { within, every: 5 })
     })
-    const calls = (await real.askedIn(namespace)).length - before
+    const calls = (await real.requestsOf(namespace)).length - before
     return { seconds, calls, mib: memoryOf(daemon.pid, 'VmHWM') }
   } finally {
     over.abort()

@@ -17,8 +17,8 @@ import { createOperatorApp } from '../../src/operator/app.ts'
 import { openTokens } from '../../src/server/tokens.ts'
 import { createLog, type Log } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
-import { aBizCluster } from '../support/biz-cluster.ts'
 import { seeds } from '../support/inventory-fuzz.ts'
+import { startTargetCluster } from '../support/target-cluster.ts'
 import { aNodeOf, aViola } from '../support/viola.ts'
 import { brokenBytes, brokenTexts } from './breaking.ts'
 import { fuzzDoor } from './door.ts'
@@ -44,7 +44,7 @@ function checkProblem(status: number, body: string): void {
 }
 
 test('Viola: POST, GET and DELETE', async () => {
-  const biz = await aBizCluster()
+  const biz = await startTargetCluster()
   const { log, failures } = listening()
   const viola = await aViola({ KUBECONFIG: biz.api.kubeconfig }, log)
   const provider = fc.oneof({ weight: 5, arbitrary: fc.constant('p1') }, inHeader(['p1', 'provider-2']))

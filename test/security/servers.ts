@@ -9,7 +9,7 @@ import { createOperatorApp } from '../../src/operator/app.ts'
 import { listen } from '../../src/server/server.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
-import { aBizCluster } from '../support/biz-cluster.ts'
+import { startTargetCluster } from '../support/target-cluster.ts'
 import { aViola } from '../support/viola.ts'
 
 export interface Servers extends AsyncDisposable {
@@ -23,7 +23,7 @@ export async function startServers(): Promise<Servers> {
   const failures: string[] = []
   const log = createLog({}, { level: 'error', write: line => failures.push(line) })
   const dir = await mkdtemp(join(tmpdir(), 'multinic-servers-'))
-  const biz = await aBizCluster()
+  const biz = await startTargetCluster()
   const viola = await aViola({ KUBECONFIG: biz.api.kubeconfig }, log)
   let inventoryApp: FastifyInstance | undefined
   const inventory = await startInventory({

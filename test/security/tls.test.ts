@@ -20,8 +20,8 @@ import { nodes } from '../../src/kube/resources.ts'
 import { listen } from '../../src/server/server.ts'
 import { busTrouble } from '../openstack/sessions.ts'
 import { type Authority, certificateAuthority, type Pair } from '../rigs/kubernetes/certificates.ts'
-import { aBizCluster } from '../support/biz-cluster.ts'
 import { runner } from '../support/cli.ts'
+import { startTargetCluster } from '../support/target-cluster.ts'
 import { aViola } from '../support/viola.ts'
 
 let dir: string
@@ -162,7 +162,7 @@ for (const [client, speak] of Object.entries(clients)) {
 }
 
 test('Viola is not spoken to over TLS 1.1, and is over 1.2 and 1.3', async () => {
-  const biz = await aBizCluster()
+  const biz = await startTargetCluster()
   const { cert, key } = await ours.issue('viola', '/CN=viola', here)
   const viola = await aViola({ KUBECONFIG: biz.api.kubeconfig, VIOLA_TLS_CERT_FILE: cert, VIOLA_TLS_KEY_FILE: key })
   const port = Number(new URL(await listen(viola.app, '127.0.0.1:0')).port)

@@ -28,9 +28,9 @@ import type { AgentReport } from '../../src/contract/agent-report.ts'
 import { nodes } from '../../src/kube/resources.ts'
 import type { PodObject } from '../../src/kube/types.ts'
 import { silent } from '../../src/telemetry/log.ts'
-import { allAgents } from '../support/agent-player.ts'
 import { inputOf } from '../support/controller-cluster.ts'
-import { each, readyNode } from '../support/controller-scale.ts'
+import { forEachParallel, readyNode } from '../support/controller-scale.ts'
+import { startFakeAgents } from '../support/fake-agents.ts'
 import { indexesOf } from '../support/random.ts'
 import { type SandboxCluster, startSandboxCluster } from '../support/sandbox-cluster.ts'
 import type { PartName } from './names.ts'
@@ -97,9 +97,9 @@ export async function startSoakStage(options: StageOptions): Promise<SoakStage> 
     }
     const { groups, shared } = layOut(world, options.nodes, attach)
     const vms = groups.flatMap(group => group.vms)
-    await each(vms, ({ id, name }) => biz.kube.create(nodes, readyNode(name, id)))
+    await forEachParallel(vms, ({ id, name }) => biz.kube.create(nodes, readyNode(name, id)))
 
-    const agents = await allAgents(biz.kube, namespace, { report: reportsOf(options.seed) })
+    const agents = await startFakeAgents(biz.kube, namespace, { report: reportsOf(options.seed) })
     ends.push(() => agents.stop())
     const program = await buildParts(dir)
     const plans = await planParts(dir, { management, biz, cloud }, options)

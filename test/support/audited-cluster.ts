@@ -1,6 +1,6 @@
 /**
- * A real API server with RBAC whose audit log tells what ServiceAccounts asked for, and rights of config/rbac that may be
- * less than they should be: for tests that a part needs all of its rights and no others.
+ * A real API server with RBAC and an audit log of all requests by ServiceAccounts. Tests install config/rbac with one
+ * permission less, to show that a component needs all of its permissions and no others.
  */
 import { mkdtemp, open, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ export interface Rule {
   verbs: string[]
 }
 
-export interface Asked {
+export interface AuditedRequest {
   user: string
   verb: string
   resource: string
@@ -30,15 +30,15 @@ export interface Asked {
 
 export type AuditedCluster = Awaited<ReturnType<typeof startAuditedCluster>>
 
-export interface Rights {
+export interface RbacFile {
   /** Under config/rbac. */
   file: string
-  /** The namespace in the file; another one takes its place. */
+  /** The namespace in the file, which is replaced. */
   namespace: string
   account: string
 }
 
-export async function startAuditedCluster(rights: Rights, flags: { controllerManagerFlags?: string[] } = {}) {
+export async function startAuditedCluster(rbac: RbacFile, flags: { controllerManagerFlags?: string[] } = {}) {
   const dir = await mkdtemp(join(tmpdir(), 'audited-'))
   const audit = join(dir, 'audit.log')
   await writeFile(join(dir, 'policy.json'), JSON.stringify(policy))
@@ -51,14 +51,14 @@ export async function startAuditedCluster(rights: Rights, flags: { controllerMan
     },
   })
   const kube = connectKube(await loadKubeconfig(cp.kubeconfig))
-  const text = await readFile(join(root, 'config/rbac', rights.file), 'utf8')
+  const text = await readFile(join(root, 'config/rbac', rbac.file), 'utf8')
 
-  /** A namespace with the part's account and rights. Returns a kubeconfig of that account. */
-  async function installRights(
+  /** Creates a namespace with the ServiceAccount and its permissions. Returns a kubeconfig of that account. */
+  async function installRbac(
     namespace: string,
-    { labels = {}, change = rules => rules }: { labels?: Record<string, string>; change?: Lessen } = {},
+    { labels = {}, change = rules => rules }: { labels?: Record<string, string>; change?: ChangeRules } = {},
   ): Promise<string> {
-    const documents = parseAllDocuments(text.replaceAll(rights.namespace, namespace)).map(
+    const documents = parseAllDocuments(text.replaceAll(rbac.namespace, namespace)).map(
       document => document.toJS() as KubeObject & { rules?: Rule[]; roleRef?: { name: string } },
     )
     const items = documents.map(object => ({
@@ -67,90 +67,92 @@ export async function startAuditedCluster(rights: Rights, flags: { controllerMan
       ...(object.rules && { rules: change(object.rules) }),
       ...(object.kind === 'ClusterRoleBinding' && { roleRef: { ...object.roleRef, name: namespace } }),
     }))
-    const home = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } }
-    const list = { apiVersion: 'v1', kind: 'List', items: [home, ...items] }
+    const namespaceObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } }
+    const list = { apiVersion: 'v1', kind: 'List', items: [namespaceObject, ...items] }
     await cp.exec('kubectl', ['apply', '-f', '-'], { input: JSON.stringify(list) })
-    const { stdout } = await cp.exec('kubectl', ['-n', namespace, 'create', 'token', rights.account])
+    const { stdout } = await cp.exec('kubectl', ['-n', namespace, 'create', 'token', rbac.account])
     const kubeconfig = join(dir, `${namespace}.kubeconfig`)
     await writeFile(kubeconfig, kubeconfigText(cp.server, cp.authority.cert, { token: stdout.trim() }), { mode: 0o600 })
     return kubeconfig
   }
 
-  const requests = new Map<string, Asked>()
+  const found = new Map<string, AuditedRequest>()
   let read = 0
 
-  /** What ServiceAccounts have asked for, each request once. */
-  async function asked(): Promise<Asked[]> {
+  /** All requests by ServiceAccounts so far. */
+  async function requests(): Promise<AuditedRequest[]> {
     const file = await open(audit)
     try {
       const { size } = await file.stat()
       const { buffer } = await file.read(Buffer.alloc(Math.max(0, size - read)), 0, Math.max(0, size - read), read)
       const whole = buffer.subarray(0, buffer.lastIndexOf(10) + 1)
-      // Another caller may have read on meanwhile: a line that is read twice counts once.
+      // Another caller may have read further meanwhile: a line that is read twice counts once.
       read = Math.max(read, size - buffer.length + whole.length)
-      for (const line of whole.toString().split('\n').filter(Boolean)) note(JSON.parse(line) as AuditLine)
+      for (const line of whole.toString().split('\n').filter(Boolean)) record(JSON.parse(line) as AuditLine)
     } finally {
       await file.close()
     }
-    return [...requests.values()]
+    return [...found.values()]
   }
 
-  function note({ auditID, user, verb, objectRef, responseStatus }: AuditLine): void {
+  function record({ auditID, user, verb, objectRef, responseStatus }: AuditLine): void {
     const resource = [objectRef?.resource, objectRef?.subresource].filter(Boolean).join('/')
-    requests.set(auditID, { user: user.username, verb, resource, code: responseStatus?.code ?? 0 })
+    found.set(auditID, { user: user.username, verb, resource, code: responseStatus?.code ?? 0 })
   }
 
-  /** What the account of this namespace has asked for. */
-  async function askedIn(namespace: string): Promise<Asked[]> {
-    const own = `system:serviceaccount:${namespace}:${rights.account}`
-    return (await asked()).filter(({ user }) => user === own)
+  /** Requests by the ServiceAccount of this namespace. */
+  async function requestsOf(namespace: string): Promise<AuditedRequest[]> {
+    const own = `system:serviceaccount:${namespace}:${rbac.account}`
+    return (await requests()).filter(({ user }) => user === own)
   }
 
   async function close(): Promise<void> {
     await kube.close()
     await cp.close()
   }
-  return { cp, kube, rights: rightsIn(text), installRights, asked, askedIn, close }
+  return { cp, kube, permissions: permissionsIn(text), installRbac, requests, requestsOf, close }
 }
 
-export type Lessen = (rules: Rule[]) => Rule[]
+export type ChangeRules = (rules: Rule[]) => Rule[]
 
 /** `list nodes` */
-export function rightOf({ verb, resource }: Pick<Asked, 'verb' | 'resource'>): string {
+export function permissionOf({ verb, resource }: Pick<AuditedRequest, 'verb' | 'resource'>): string {
   return `${verb} ${resource}`
 }
 
-function rightsIn(text: string): string[] {
+function permissionsIn(text: string): string[] {
   const rules = parseAllDocuments(text).flatMap(document => (document.toJS() as { rules?: Rule[] }).rules ?? [])
   return rules.flatMap(({ resources, verbs }) =>
-    resources.flatMap(resource => verbs.map(verb => rightOf({ verb, resource }))),
+    resources.flatMap(resource => verbs.map(verb => permissionOf({ verb, resource }))),
   )
 }
 
-/** The same rules without one right. */
-export function without(right: string): Lessen {
+/** The same rules without one permission. */
+export function without(permission: string): ChangeRules {
   return rules =>
     rules
       .map(rule => ({
         ...rule,
-        verbs: rule.verbs.filter(verb => !rule.resources.some(resource => rightOf({ verb, resource }) === right)),
+        verbs: rule.verbs.filter(
+          verb => !rule.resources.some(resource => permissionOf({ verb, resource }) === permission),
+        ),
       }))
       .filter(({ verbs }) => verbs.length > 0)
 }
 
-/** Those of the rights for which `isMissed` says so, some at a time. */
-export async function missedOf(
-  rights: readonly string[],
-  isMissed: (right: string, namespace: string) => Promise<boolean>,
+/** The permissions for which `isNeeded` resolves to true, several at a time. */
+export async function neededPermissions(
+  permissions: readonly string[],
+  isNeeded: (permission: string, namespace: string) => Promise<boolean>,
 ): Promise<string[]> {
-  const waiting = rights.map((right, index) => ({ right, namespace: `less-${index}` }))
-  const missed: string[] = []
+  const waiting = permissions.map((permission, index) => ({ permission, namespace: `less-${index}` }))
+  const needed: string[] = []
   const worker = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift())
-      if (await isMissed(next.right, next.namespace)) missed.push(next.right)
+      if (await isNeeded(next.permission, next.namespace)) needed.push(next.permission)
   }
   await Promise.all(Array.from({ length: 6 }, worker))
-  return missed
+  return needed
 }
 
 interface AuditLine {

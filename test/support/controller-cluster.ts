@@ -1,6 +1,6 @@
 /**
- * A cluster for tests of the controller: an API server and Job controller behind HTTP, Nodes without kubelets, and a
- * player that ends agents as a kubelet would show it.
+ * A cluster for tests of the controller: API server and Job controller over HTTP, Nodes without kubelets, and functions that
+ * end agents like a kubelet.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -21,7 +21,7 @@ import { type Log, silent } from '../../src/telemetry/log.ts'
 import { eventually, type Waits } from './eventually.ts'
 
 export type ControllerCluster = Awaited<ReturnType<typeof startControllerCluster>>
-export type ControllerStage = ReturnType<typeof controllerStage>
+export type ControllerHarness = ReturnType<typeof controllerHarness>
 
 export async function startControllerCluster(namespace = 'multinic-system') {
   const dir = await mkdtemp(join(tmpdir(), 'controller-'))
@@ -30,20 +30,20 @@ export async function startControllerCluster(namespace = 'multinic-system') {
   for (const kind of kinds) await kube.create(crds, crdOf(kind) as KubeObject)
   await kube
     .create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
-    .catch(() => 'it is there already')
+    .catch(() => 'exists already')
 
   async function close(): Promise<void> {
     await kube.close()
     await api.close()
     await rm(dir, { recursive: true, force: true })
   }
-  return { api, ...controllerStage(kube, api.kubeconfig, namespace), close }
+  return { api, ...controllerHarness(kube, api.kubeconfig, namespace), close }
 }
 
 let machines = 0
 
-/** What a test of the controller does in a namespace of whatever API server there is. */
-export function controllerStage(kube: KubeClient, kubeconfig: string, namespace: string, waits: Waits = {}) {
+/** Actions and expectations of a test in one namespace, on any API server. */
+export function controllerHarness(kube: KubeClient, kubeconfig: string, namespace: string, waits: Waits = {}) {
   async function startController(env: Record<string, string> = {}, log: Log = silent) {
     const stop = new AbortController()
     const listening = Promise.withResolvers<string>()
@@ -100,18 +100,18 @@ export function controllerStage(kube: KubeClient, kubeconfig: string, namespace:
     (await kube.list(pods, { namespace })).items.filter(pod => pod.spec.nodeName === node)
   const waitingPods = async () => (await kube.list(pods, { namespace })).items.filter(pod => !hasEnded(pod))
 
-  /** Ends the agent on a node as a kubelet shows it first: its container terminated, its Pod still Running. */
-  async function endAgent(node: string, given: Partial<AgentReport> = {}): Promise<PodObject> {
+  /** Ends the agent on a node like a kubelet at first: container terminated, Pod still Running. */
+  async function endAgent(node: string, values: Partial<AgentReport> = {}): Promise<PodObject> {
     const pod = await eventually(async () => {
       const open = (await podsOn(node)).find(one => !hasEnded(one))
-      assert.ok(open, `no agent waits on ${node}`)
+      assert.ok(open, `no agent is running on ${node}`)
       return open
     }, waits)
-    await kube.patchStatus(pods, { namespace, name: pod.metadata.name }, endedStatus(pod, 'Running', given))
+    await kube.patchStatus(pods, { namespace, name: pod.metadata.name }, endedStatus(pod, 'Running', values))
     return pod
   }
 
-  /** The rest of the Pod's life: Succeeded, which ends its Job. */
+  /** Sets the Pod to Succeeded, which ends its Job. */
   async function finishPod(pod: PodObject): Promise<void> {
     const now = await kube.get(pods, { namespace, name: pod.metadata.name })
     const terminated = now?.status?.containerStatuses?.[0]?.state?.terminated
@@ -119,9 +119,9 @@ export function controllerStage(kube: KubeClient, kubeconfig: string, namespace:
     await kube.patchStatus(pods, { namespace, name: pod.metadata.name }, statusOf('Succeeded', terminated))
   }
 
-  /** `state nics Ready reason: message`, as a user would read it. */
+  /** `state nics Ready reason: message` */
   async function expectStatus(name: string, line: string): Promise<NodeConfig> {
-    const said = async () => {
+    const matches = async () => {
       const config = await configOf(name)
       const { state, nics, conditions } = config?.status ?? {}
       const ready = conditions?.find(({ type }) => type === 'Ready')
@@ -129,7 +129,7 @@ export function controllerStage(kube: KubeClient, kubeconfig: string, namespace:
       assert.ok(config)
       return config
     }
-    return eventually(said, waits)
+    return eventually(matches, waits)
   }
 
   const expectConfigured = (name: string) =>
@@ -150,7 +150,7 @@ function hasEnded(pod: PodObject): boolean {
   return pod.status?.containerStatuses?.[0]?.state?.terminated !== undefined
 }
 
-function reportFor({ nodeName, mode, generation, specHash, interfaces }: AgentInput, given: Partial<AgentReport>) {
+function reportFor({ nodeName, mode, generation, specHash, interfaces }: AgentInput, values: Partial<AgentReport>) {
   return {
     version: 1,
     node: nodeName,
@@ -165,13 +165,13 @@ function reportFor({ nodeName, mode, generation, specHash, interfaces }: AgentIn
     removed: [],
     undone: [],
     timings: {},
-    ...given,
+    ...values,
   } satisfies AgentReport
 }
 
-/** The status of a Pod whose agent has left a report. */
-export function endedStatus(pod: PodObject, phase: 'Running' | 'Succeeded', given: Partial<AgentReport> = {}): object {
-  const message = JSON.stringify(reportFor(inputOf(pod), given))
+/** The status of a Pod whose agent left a report. */
+export function endedStatus(pod: PodObject, phase: 'Running' | 'Succeeded', values: Partial<AgentReport> = {}): object {
+  const message = JSON.stringify(reportFor(inputOf(pod), values))
   return statusOf(phase, { exitCode: 0, message, finishedAt: new Date().toISOString() })
 }
 

@@ -1,12 +1,11 @@
 /**
- * Many nodes without kubelets, for tests and benches of the controller: Nodes, their configs, and what the status of a
- * settled one says.
+ * Many Nodes without kubelets, for tests and benchmarks of the controller: Nodes, configs and settled statuses.
  */
 import type { NodeConfig } from '../../src/contract/node-config.ts'
 import { aConfig } from '../../src/controller/controller.fixture.ts'
 import type { NodeObject } from '../../src/kube/types.ts'
 
-/** Of the machine of a round and a place in it. */
+/** A SystemUUID per round and index. */
 export function uuidOf(round: number, index: number): string {
   return `6f1c2a10-00${round.toString().padStart(2, '0')}-4aaa-8bbb-${index.toString().padStart(12, '0')}`
 }
@@ -29,7 +28,7 @@ export function newConfig(name: string, instanceId: string, namespace: string): 
   return { apiVersion, kind, metadata: { name, namespace }, spec }
 }
 
-/** As the controller leaves it. */
+/** A status as the controller writes it. */
 export function settledStatus({ metadata, spec }: NodeConfig): object {
   const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
   const condition = {
@@ -39,7 +38,7 @@ export function settledStatus({ metadata, spec }: NodeConfig): object {
   }
   return {
     observedGeneration: metadata.generation,
-    observedSpecHash: 'as-it-was',
+    observedSpecHash: 'unchanged',
     lastProcessed: at,
     lastJobName: `multinic-agent-${metadata.name}-g1-00000000`,
     state: 'Configured',
@@ -65,11 +64,14 @@ export function settledStatus({ metadata, spec }: NodeConfig): object {
   }
 }
 
-/** As many as the controller works on at once. */
+/** The default number of workers of the controller. */
 export const parallel = 16
 
-/** In order, so many at once. */
-export async function each<T, R>(items: readonly T[], work: (item: T, index: number) => Promise<R>): Promise<R[]> {
+/** Starts in order, with a limit. */
+export async function forEachParallel<T, R>(
+  items: readonly T[],
+  work: (item: T, index: number) => Promise<R>,
+): Promise<R[]> {
   const results: R[] = []
   const waiting = items.entries()
   const worker = async () => {

@@ -1,5 +1,5 @@
 /**
- * What the controller asks of the first agent that brings a node to its config.
+ * The request for the first apply Job of a config.
  */
 import type { NodeConfig } from '../../src/contract/node-config.ts'
 import { factsOf } from '../../src/controller/machine.ts'

@@ -1,20 +1,20 @@
 /**
- * A real API server and Job controller for tests of the controller: Nodes without kubelets, a namespace a story, and the
- * controller under its own ServiceAccount. What ServiceAccounts ask for is in the server's audit log.
+ * A real API server and Job controller for tests of the controller: Nodes without kubelets, a namespace per test, and the
+ * controller under its own ServiceAccount. The audit log has all requests by ServiceAccounts.
  */
 import { join } from 'node:path'
 import { type Daemon, startDaemon } from '../rigs/process.ts'
-import { type Lessen, root, startAuditedCluster } from './audited-cluster.ts'
-import { controllerStage } from './controller-cluster.ts'
+import { type ChangeRules, root, startAuditedCluster } from './audited-cluster.ts'
+import { controllerHarness } from './controller-cluster.ts'
 import type { Waits } from './eventually.ts'
 
-export type { Asked } from './audited-cluster.ts'
+export type { AuditedRequest as Asked } from './audited-cluster.ts'
 
 export type RealController = Awaited<ReturnType<typeof startRealController>>
 
-const rights = { file: 'controller_role.yaml', namespace: 'multinic-system', account: 'multinic-agent' }
+const rbac = { file: 'controller_role.yaml', namespace: 'multinic-system', account: 'multinic-agent' }
 
-/** Nodes without kubelets stay as they are told, and Jobs are served as fast as the machine can. */
+/** Nodes without kubelets keep their status, and the Job controller has no rate limit. */
 const managerFlags = [
   '--controllers=*,-node-lifecycle-controller',
   '--kube-api-qps=1000',
@@ -23,20 +23,20 @@ const managerFlags = [
 ]
 
 export async function startRealController() {
-  const cluster = await startAuditedCluster(rights, { controllerManagerFlags: managerFlags })
+  const cluster = await startAuditedCluster(rbac, { controllerManagerFlags: managerFlags })
   const { cp, kube } = cluster
 
-  /** A namespace with what the chart installs in it; the rights may be less than they should be. */
+  /** Creates a namespace with everything that the chart installs in it. */
   async function install(
     namespace: string,
     { enforce = 'privileged', change = rules => rules, waits = { within: 60_000 } }: InstallOptions = {},
   ) {
     const labels = { 'pod-security.kubernetes.io/enforce': enforce }
-    const kubeconfig = await cluster.installRights(namespace, { labels, change })
-    return { ...controllerStage(kube, kubeconfig, namespace, waits), kubeconfig }
+    const kubeconfig = await cluster.installRbac(namespace, { labels, change })
+    return { ...controllerHarness(kube, kubeconfig, namespace, waits), kubeconfig }
   }
 
-  /** The controller as a process of its own; `program` is what Node is given before the command. */
+  /** Starts the controller as a separate process. `program` are the arguments of Node before the command. */
   function startProcess(
     name: string,
     env: Record<string, string>,
@@ -52,10 +52,10 @@ export async function startRealController() {
 }
 
 export interface InstallOptions {
-  /** Level of Pod security. */
+  /** Pod security level. */
   enforce?: string
-  /** Makes the rights less than they should be. */
-  change?: Lessen
-  /** How the stage waits for anything. */
+  /** Changes the rules before they are installed. */
+  change?: ChangeRules
+  /** Timeouts of the harness. */
   waits?: Waits
 }

@@ -1,11 +1,11 @@
 /** What broken objects have brought to light. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { aBizCluster, type BizCluster } from '../../../test/support/biz-cluster.ts'
+import { startTargetCluster, type TargetCluster } from '../../../test/support/target-cluster.ts'
 
-let biz: BizCluster
+let biz: TargetCluster
 before(async () => {
-  biz = await aBizCluster()
+  biz = await startTargetCluster()
 })
 after(() => biz.close())
 

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parse } from 'yaml'
-import { allAgents } from '../../../test/support/agent-player.ts'
 import { type Run, runner } from '../../../test/support/cli.ts'
 import { type ControllerCluster, inputOf, startControllerCluster } from '../../../test/support/controller-cluster.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { startFakeAgents } from '../../../test/support/fake-agents.ts'
 import { type BizConfig, bizConfigs, oldBizConfigGroup } from '../../contract/legacy/biz-config.ts'
 import { nodeConfigAnnotations, nodeConfigs } from '../../contract/node-config.ts'
 import { aBiz, aBizNode } from '../../controller/legacy/biz-config.fixture.ts'
@@ -19,7 +19,7 @@ const within = 60_000
 let dir: string
 let cluster: ControllerCluster
 let controller: Awaited<ReturnType<ControllerCluster['startController']>>
-let agents: Awaited<ReturnType<typeof allAgents>>
+let agents: Awaited<ReturnType<typeof startFakeAgents>>
 let multinic: Run
 const ids: string[] = []
 
@@ -27,7 +27,7 @@ before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-migrate-'))
   cluster = await startControllerCluster()
   controller = await cluster.startController({ MAX_UNAVAILABLE: '100%' })
-  agents = await allAgents(cluster.kube, cluster.namespace)
+  agents = await startFakeAgents(cluster.kube, cluster.namespace)
   for (const name of ['w1', 'w2', 'w3']) ids.push(await cluster.addNode(name))
   multinic = runner({ KUBECONFIG: cluster.api.kubeconfig })
   await create(

@@ -1,6 +1,6 @@
 /**
- * A player of agents on Nodes without kubelets: it ends the Pod of every agent Job with a good report, as a kubelet would
- * show it, and remembers each Pod that it has seen.
+ * Fake agents for Nodes without kubelets: they end the Pod of every agent Job with a successful report, like a kubelet, and
+ * remember each Pod.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentReport } from '../../src/contract/agent-report.ts'
@@ -12,19 +12,19 @@ import type { PodObject } from '../../src/kube/types.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import { endedStatus } from './controller-cluster.ts'
 
-const hands = 8
+const workers = 8
 
-export interface PlayOptions {
+export interface FakeAgentOptions {
   perSecond?: number
   phase?: 'Running' | 'Succeeded'
-  /** What an agent says that differs from a good report. */
+  /** Fields that differ from a successful report. */
   report?: (pod: PodObject) => Partial<AgentReport>
 }
 
-export async function allAgents(
+export async function startFakeAgents(
   kube: Kube,
   namespace: string,
-  { perSecond = 1_000, phase = 'Succeeded', report = () => ({}) }: PlayOptions = {},
+  { perSecond = 1_000, phase = 'Succeeded', report = () => ({}) }: FakeAgentOptions = {},
 ) {
   const end = new AbortController()
   const agents = createInformer(kube, pods, {
@@ -42,26 +42,26 @@ export async function allAgents(
   })
   await agents.start(end.signal)
 
-  async function play(): Promise<void> {
+  async function work(): Promise<void> {
     while (!end.signal.aborted) {
       const pod = waiting.shift()
       if (pod) {
         const status = endedStatus(pod, phase, report(pod))
         await kube.patchStatus(pods, { namespace, name: pod.metadata.name }, status).catch(error => {
-          // As a kubelet would: it tells until the API server has heard it, or the Pod is gone.
+          // Like a kubelet, retry until the API server accepts the status or the Pod is gone.
           if (!isNotFound(error)) waiting.push(pod)
         })
       }
-      await sleep(pod ? (hands * 1_000) / perSecond : 20)
+      await sleep(pod ? (workers * 1_000) / perSecond : 20)
     }
   }
-  const played = Promise.all(Array.from({ length: hands }, play))
+  const stopped = Promise.all(Array.from({ length: workers }, work))
 
   return {
     seen: () => [...seen.values()],
     async stop(): Promise<void> {
       end.abort()
-      await played
+      await stopped
     },
   }
 }

@@ -1,5 +1,5 @@
 /**
- * A Kubernetes API with our kinds and the usual namespace, for tests of the rooms that speak to one.
+ * A Kubernetes API with our CRDs and the default namespace, for tests of components that use one.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,15 +12,15 @@ import { crds, namespaces } from '../../src/kube/resources.ts'
 import type { KubeObject } from '../../src/kube/types.ts'
 import { silent } from '../../src/telemetry/log.ts'
 
-export interface BizCluster {
+export interface TargetCluster {
   api: KubeApi
   kube: KubeClient
-  /** For files of the test; gone with the cluster. */
+  /** For files of the test; `close` removes it. */
   dir: string
   close(): Promise<void>
 }
 
-export async function aBizCluster({ namespace = 'multinic-system', port = 0 } = {}): Promise<BizCluster> {
+export async function startTargetCluster({ namespace = 'multinic-system', port = 0 } = {}): Promise<TargetCluster> {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-biz-'))
   const api = await startKubeApi({ name: 'biz', dir, port, log: silent })
   const kube = connectKube(await loadKubeconfig(api.kubeconfig))

@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { environment } from '../src/runtime/env.ts'
 import { isolationUnavailable, removeStaleIsolations, runIsolated } from '../test/rigs/isolation.ts'
-import { bounded } from '../test/rigs/process.ts'
+import { runWithin } from '../test/rigs/process.ts'
 import { againstServers, runTests } from './run-tests.ts'
 import { root, testFiles } from './test-files.ts'
 import { finish, none, type Totals } from './totals.ts'
@@ -52,7 +52,7 @@ async function provision(): Promise<string | undefined> {
     .map(([group]) => group)
   for (const group of groups) {
     // A new machine has to build Kubernetes.
-    const { code } = await bounded([join(root, 'scripts/provision.sh'), group], { within: 60 * 60_000 })
+    const { code } = await runWithin([join(root, 'scripts/provision.sh'), group], { within: 60 * 60_000 })
     if (code !== 0) return `provision.sh ${group} failed (see above)`
   }
   if (groups.includes('openstack')) await prepareCloud()

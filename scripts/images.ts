@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { environment } from '../src/runtime/env.ts'
-import { bounded } from '../test/rigs/process.ts'
+import { runWithin } from '../test/rigs/process.ts'
 import { buildImage, type ImageName, recipes, version } from './image.ts'
 import { thisArchitecture } from './oci.ts'
 import { billOfMaterials, licenceList } from './sbom.ts'
@@ -60,7 +60,7 @@ export async function rootFor(architecture: string): Promise<string> {
   const dir = join(root, 'dist', `root-${architecture}`)
   if (existsSync(join(dir, 'complete'))) return dir
   await rm(dir, { recursive: true, force: true })
-  const { code } = await bounded([join(import.meta.dirname, 'debian-root.sh'), architecture, dir], {
+  const { code } = await runWithin([join(import.meta.dirname, 'debian-root.sh'), architecture, dir], {
     within: 15 * 60_000,
   })
   if (code !== 0) throw new Error(`cannot download the packages for ${architecture} (see above)`)

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runIsolated } from '../test/rigs/isolation.ts'
-import { bounded } from '../test/rigs/process.ts'
+import { runWithin } from '../test/rigs/process.ts'
 import { root } from './test-files.ts'
 import { failedAtLeast, none, plus, reporters, summary, type Totals, totalsOf } from './totals.ts'
 
@@ -64,7 +64,7 @@ async function runFile(file: string, { isolated, testTimeout, fileTimeout, print
     // inside a test, and a process that inherits the context would report to it.
     const env = { TMPDIR: work, NODE_TEST_CONTEXT: '', NODE_COMPILE_CACHE: compileCache }
     const options = { within: fileTimeout, env, output }
-    const { code, timedOut } = await (isolated ? runIsolated : bounded)(command, options)
+    const { code, timedOut } = await (isolated ? runIsolated : runWithin)(command, options)
     const totals = failedAtLeast(await totalsOf(report), code !== 0)
     print(`\n${withoutSummary(Buffer.concat(chunks).toString()).trim()}`)
     if (timedOut) print(`${file}: killed after ${fileTimeout / 60_000} minutes: a handle stayed open`)

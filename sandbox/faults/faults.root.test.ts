@@ -23,11 +23,11 @@ before(
   async () => {
     walk = await startTestSandbox({ nodes: 2 })
     walk.attach({ vm: first, subnet: 'storage' })
-    await walk.settled(60_000)
+    await walk.waitUntilReady(60_000)
   },
   { timeout: 120_000 },
 )
-after(() => walk.end())
+after(() => walk.stop())
 
 /** Runs checks while a fault is active. */
 async function during(name: FaultName, check: () => Promise<unknown>, node?: string): Promise<void> {
@@ -86,7 +86,7 @@ for (const cluster of ['management', 'biz'] as const)
       assert.match(statusTree(status), new RegExp(`faults\n {2}unreachable-${cluster}-api {2}the API server`))
     })
     await until(() => kube.list(nodeConfigs))
-    await walk.settled(60_000)
+    await walk.waitUntilReady(60_000)
   })
 
 const change = (value: string) => {
@@ -110,7 +110,7 @@ test('conflicts: every second update fails with 409, and ports are still configu
       )
     assert.deepEqual([...new Set(outcomes)].sort(), ['Conflict', 'accepted'])
     walk.attach({ vm: second, subnet: 'backup' })
-    await walk.settled(60_000)
+    await walk.waitUntilReady(60_000)
   })
 })
 
@@ -127,7 +127,7 @@ test('compacted-watches: a resumed watch gets 410, and the components list again
     },
     error => kubeErrorIn(error)?.status === 410,
   )
-  await walk.settled(60_000)
+  await walk.waitUntilReady(60_000)
 })
 
 test('killed-agent: agents are killed repeatedly, and the last one finishes after the fault stops', async () => {
@@ -145,7 +145,7 @@ test('killed-agent: agents are killed repeatedly, and the last one finishes afte
     },
     second,
   )
-  await walk.settled(90_000)
+  await walk.waitUntilReady(90_000)
 })
 
 /** Requests a retry instead of waiting for the backoff. */
@@ -153,7 +153,7 @@ async function retry(name: string): Promise<void> {
   const annotations = { [nodeConfigAnnotations.retry]: 'now' }
   const key = { namespace: sandboxNamespace, name }
   await walk.sandbox.biz.kube.patch(nodeConfigs, key, { metadata: { annotations } })
-  await walk.settled(90_000)
+  await walk.waitUntilReady(90_000)
 }
 
 const disks: [name: FaultName, code: string, writable: string, message: RegExp][] = [
@@ -183,7 +183,7 @@ for (const [name, code, other, message] of disks)
     )
     await retry(first)
     await walk.sandbox.detach({ vm: first, name: 'multinic1' })
-    await walk.settled(60_000)
+    await walk.waitUntilReady(60_000)
     assert.deepEqual((await walk.nodeState(first)).files, before.files)
   })
 
@@ -192,7 +192,7 @@ test('unplugged-nics: a NIC disappears while the agent configures it, and is con
     'unplugged-nics',
     async () => {
       const [port] = walk.attach({ vm: first, subnet: 'backup' })
-      const macs = async () => (await walk.nodeState(first)).nics.map(nic => nic.mac)
+      const macs = async () => (await walk.nodeState(first)).nics.map(nic => nic.macAddress)
       await until(async () => assert.ok((await macs()).includes(port?.macAddress ?? '')))
       await until(async () => assert.ok(!(await macs()).includes(port?.macAddress ?? '')))
       const { status } = await walk.nodeConfig(first)
@@ -201,7 +201,7 @@ test('unplugged-nics: a NIC disappears while the agent configures it, and is con
     },
     first,
   )
-  await walk.settled(90_000)
+  await walk.waitUntilReady(90_000)
 })
 
 test('no-carrier and cut-off-node: NICs of a node lose their carrier and get it back', async () => {
@@ -252,7 +252,7 @@ test('late-nics: a delivered interface waits for its NIC', async () => {
     })
     return attached
   })()
-  await walk.settled(60_000)
+  await walk.waitUntilReady(60_000)
   assert.equal(walk.sandbox.cloudState.ports.get(port?.id ?? '')?.status, 'ACTIVE')
 })
 

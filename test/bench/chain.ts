@@ -18,7 +18,7 @@ import { run } from '../rigs/process.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Collector, startCollector } from '../support/otlp-collector.ts'
 import { type RealController, startRealController } from '../support/real-controller.ts'
-import { type RealCloudWalk, startRealCloudWalk } from '../system/real-cloud.ts'
+import { type RealCloudSystem, startRealCloudSystem } from '../system/real-cloud.ts'
 import { figure, isolatedBench, median, percentile, say, timed } from './figure.ts'
 import { asDeployed } from './part.ts'
 
@@ -53,15 +53,15 @@ async function measure(): Promise<void> {
     ends.push(() => controller.stop())
     const operator: Record<string, string> = { INVENTORY_ENABLED: 'true', INVENTORY_ADDR: '127.0.0.1:8082' }
     operator['INVENTORY_DB_PATH'] = join(real.cp.dir, 'inventory.db')
-    const walk = await startRealCloudWalk(cloud, {
+    const walk = await startRealCloudSystem(cloud, {
       cluster: { kubeconfig: real.cp.kubeconfig, kube: real.kube },
       operator,
-      parts: told,
+      env: told,
     })
-    ends.push(() => walk.end())
+    ends.push(() => walk.stop())
     const settings = { pollFastInterval: '10m', pollSlowInterval: '10m' }
     await walk.create('main', { subnetIDs: [subnetId], vmNames: [vm], settings })
-    await walk.holds(async () => {
+    await walk.eventually(async () => {
       const connected = (await walk.config()).status?.conditions?.find(({ type }) => type === 'EventsConnected')
       assert.equal(connected?.status, 'True')
     })
@@ -124,7 +124,7 @@ function sayStages({ spans }: Collector, rounds: readonly Round[], usable: numbe
 interface Chain {
   cloud: OpenStack
   node: RigNode
-  walk: RealCloudWalk
+  walk: RealCloudSystem
   vm: string
   networkId: string
 }
@@ -180,7 +180,7 @@ async function attachOnce(chain: Chain): Promise<Round> {
   await plug(node, mac, address)
   await firstAnswer(node, address)
   const usable = since()
-  await walk.holds(async () => {
+  await walk.eventually(async () => {
     const [config] = await walk.nodes()
     const nic = config?.status?.interfaceStatuses?.find(({ macAddress }) => macAddress === mac)
     assert.equal(nic?.status, 'Configured')
@@ -188,14 +188,14 @@ async function attachOnce(chain: Chain): Promise<Round> {
   const ready = since()
   const ended = Date.now()
   await cloud.detach(vm, port)
-  await walk.holds(async () =>
+  await walk.eventually(async () =>
     assert.deepEqual(
       (await walk.nodes()).flatMap(({ spec }) => spec.interfaces),
       [],
     ),
   )
   await unplug(node)
-  await walk.holds(async () => assert.equal((await walk.nodes())[0]?.status?.state ?? 'Configured', 'Configured'))
+  await walk.eventually(async () => assert.equal((await walk.nodes())[0]?.status?.state ?? 'Configured', 'Configured'))
   return { nova, usable, ready, covers: at => at >= began && at <= ended }
 }
 

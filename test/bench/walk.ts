@@ -25,7 +25,7 @@ export const bench: Bench = async report => {
     }
     report(figure('walk.attach_to_configured_s', median(times), 's', nothing, { atMost: 2 }))
   } finally {
-    await walk.end()
+    await walk.stop()
   }
 }
 

@@ -3,7 +3,7 @@
  */
 export interface ModelPort {
   id: string
-  mac: string
+  macAddress: string
   vm: string
   subnet: string
 }

@@ -32,7 +32,7 @@ export async function play(stage: ChaosStage, history: readonly Step[]): Promise
   const { walk, clocks, replicaEnv } = stage
   const model = emptyModel()
   // With all that the parts make for themselves.
-  await walk.settled(60_000)
+  await walk.waitUntilReady(60_000)
   const before = await held(walk)
   const replicas = {} as Record<ReplicatedPart, Replica>
   for (const part of replicatedParts) replicas[part] = await startReplica(walk, part, { env: replicaEnv[part] })
@@ -74,7 +74,7 @@ async function actOut({ walk, clocks, model, watcher, replicas }: Playing, step:
       const [port] = walk.attach({ vm: step.vm, subnet: step.subnet })
       if (!port) return
       model.macs.add(port.macAddress)
-      model.ports.set(step.port, { id: port.id, mac: port.macAddress, vm: step.vm, subnet: step.subnet })
+      model.ports.set(step.port, { id: port.id, macAddress: port.macAddress, vm: step.vm, subnet: step.subnet })
       return
     }
     case 'detach': {
@@ -190,19 +190,23 @@ async function help({ sandbox }: TestSandbox, signal: AbortSignal): Promise<void
 async function equalsModel(walk: TestSandbox, model: Model, vm: string): Promise<void> {
   const { cloudState } = walk.sandbox
   const wanted = wantedOf(model, vm)
-    .map(port => `${port.mac} ${cloudState.networks.get(findSubnet(cloudState, port.subnet).networkId)?.mtu}`)
+    .map(port => `${port.macAddress} ${cloudState.networks.get(findSubnet(cloudState, port.subnet).networkId)?.mtu}`)
     .sort()
   const { nics } = await walk.nodeState(vm)
   const ours = nics.filter(nic => nic.name.startsWith('multinic'))
-  assert.deepEqual(ours.map(nic => `${nic.mac} ${nic.mtu}`).sort(), wanted, `the NICs of ${vm}`)
+  assert.deepEqual(ours.map(nic => `${nic.macAddress} ${nic.mtu}`).sort(), wanted, `the NICs of ${vm}`)
   if (wanted.length === 0) return
   const { spec } = await walk.nodeConfig(vm)
   const names = spec.interfaces.map(nic => `${nic.name} ${nic.macAddress} ${nic.address}/24`).sort()
-  assert.deepEqual(ours.map(nic => `${nic.name} ${nic.mac} ${nic.addresses[0]}`).sort(), names, `the names of ${vm}`)
+  assert.deepEqual(
+    ours.map(nic => `${nic.name} ${nic.macAddress} ${nic.addresses[0]}`).sort(),
+    names,
+    `the names of ${vm}`,
+  )
   const { interfaces } = await walk.inventory(vm)
   assert.deepEqual(
     interfaces?.map(nic => `${nic.name} ${nic.macAddress}`).sort(),
-    ours.map(nic => `${nic.name} ${nic.mac}`),
+    ours.map(nic => `${nic.name} ${nic.macAddress}`),
   )
 }
 

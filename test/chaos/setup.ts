@@ -40,7 +40,7 @@ export async function startStage(options: { nodes: number; rabbitmq?: string | u
       clocks,
       replicaEnv: Object.fromEntries(seconds),
       async end() {
-        await walk.end()
+        await walk.stop()
         await remove()
       },
     }

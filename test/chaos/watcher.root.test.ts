@@ -18,18 +18,18 @@ let watcher: Watcher
 before(async () => {
   walk = await startTestSandbox({ nodes: 1 })
   for (const _ of [1, 2]) walk.attach({ vm, subnet: 'storage' })
-  await walk.settled()
+  await walk.waitUntilReady()
   // From here on nobody puts right what is broken.
   for (const part of ['operator', 'viola', 'controller'] as const) walk.sandbox.components.suspend(part)
 })
-after(() => walk?.end())
+after(() => walk?.stop())
 
 beforeEach(async () => {
   const { spec } = await walk.nodeConfig(vm)
   model = emptyModel()
   for (const { name = '', portId = '', macAddress } of spec.interfaces) {
     model.macs.add(macAddress)
-    model.ports.set(name, { id: portId, mac: macAddress, vm, subnet: 'storage' })
+    model.ports.set(name, { id: portId, macAddress: macAddress, vm, subnet: 'storage' })
   }
   watcher = await startWatcher(walk, model)
 })
@@ -52,7 +52,8 @@ test('nothing is noted while all is well', async () => {
 
 test('a foreign address that comes to the primary NIC is noted', async () => {
   const { namespace: netns = '' } = walk.sandbox.nodes.get(vm) ?? {}
-  const primary = (await walk.nodeState(vm)).nics.find(({ mac }) => !model.macs.has(mac))?.name ?? assert.fail()
+  const primary =
+    (await walk.nodeState(vm)).nics.find(({ macAddress }) => !model.macs.has(macAddress))?.name ?? assert.fail()
   await run('ip', ['-n', netns, 'address', 'add', '192.0.2.77/32', 'dev', primary])
   await notes(/G1: worker-1/)
   await run('ip', ['-n', netns, 'address', 'delete', '192.0.2.77/32', 'dev', primary])

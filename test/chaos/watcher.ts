@@ -119,12 +119,12 @@ function isOpen({ metadata, status }: JobObject): boolean {
 
 /** All of a node that is not ours, as text. */
 function foreignIn({ nics, rules, routes, files }: NodeState, { macs }: Model): string {
-  const ours = new Set(nics.filter(nic => macs.has(nic.mac)).map(nic => nic.name))
+  const ours = new Set(nics.filter(nic => macs.has(nic.macAddress)).map(nic => nic.name))
   const isOurs = (route: string) => ourTable.test(route) || ours.has(/ dev (\S+)$/.exec(route)?.[1] ?? '')
   return [
     ...nics
       .filter(nic => !ours.has(nic.name))
-      .map(nic => `${nic.name} ${nic.mac} ${nic.mtu} ${nic.up} ${nic.addresses}`),
+      .map(nic => `${nic.name} ${nic.macAddress} ${nic.mtu} ${nic.up} ${nic.addresses}`),
     ...rules.filter(rule => !ourRule.test(rule)),
     ...routes.filter(route => !isOurs(route)),
     ...Object.entries(files)

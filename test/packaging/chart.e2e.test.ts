@@ -12,7 +12,7 @@ import { parseAllDocuments } from 'yaml'
 import { environment } from '../../src/runtime/env.ts'
 import { type Helm, openHelm } from '../rigs/helm/rig.ts'
 import { type ControlPlane, startControlPlane } from '../rigs/kubernetes/rig.ts'
-import type { Ran } from '../rigs/process.ts'
+import type { RunResult } from '../rigs/process.ts'
 
 const root = join(import.meta.dirname, '../..')
 const chart = join(root, 'deployments/helm')
@@ -35,16 +35,16 @@ after(async () => {
   await rm(home, { recursive: true, force: true })
 })
 
-function kubectl(...args: string[]): Promise<Ran> {
+function kubectl(...args: string[]): Promise<RunResult> {
   return cluster.exec('kubectl', args)
 }
 
 /** Runs make with the kubeconfig of the cluster. */
-function make(...args: string[]): Promise<Ran> {
+function make(...args: string[]): Promise<RunResult> {
   return cluster.exec('make', ['--silent', '--directory', root, ...args], { check: false })
 }
 
-function render(values: string | undefined, ...args: string[]): Promise<Ran> {
+function render(values: string | undefined, ...args: string[]): Promise<RunResult> {
   const from = values === undefined ? [] : ['--values', join(chart, values)]
   const api = ['policy/v1', 'monitoring.coreos.com/v1'].flatMap(version => ['--api-versions', version])
   return helm([

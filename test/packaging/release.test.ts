@@ -9,7 +9,7 @@ import { parse } from 'yaml'
 import { changesOf, writeLightArtefacts, writeSums } from '../../scripts/release.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { version } from '../../src/runtime/version.ts'
-import { type Ran, run } from '../rigs/process.ts'
+import { type RunResult, run } from '../rigs/process.ts'
 import { type ControllerCluster, startControllerCluster } from '../support/controller-cluster.ts'
 import { startProxy } from '../support/http-proxy.ts'
 import { json, serve } from '../support/http-stub.ts'
@@ -106,7 +106,7 @@ const other = systemNode()
 if (other) nodes.set(`Node ${(await run(other, ['--version'])).stdout.trim()} of this machine`, other)
 
 for (const [name, node] of nodes) {
-  const multinic = (...args: string[]): Promise<Ran> =>
+  const multinic = (...args: string[]): Promise<RunResult> =>
     run(node, [join(cli, 'multinic'), ...args], { check: false, env: { KUBECONFIG: cluster.api.kubeconfig } })
 
   test(`the CLI runs outside the source tree with ${name}`, async () => {

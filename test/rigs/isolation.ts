@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { environment } from '../../src/runtime/env.ts'
 import { removeCgroup } from './cgroup.ts'
-import { type BoundedOptions, bounded, type Ended, run } from './process.ts'
+import { type ExitStatus, type RunWithinOptions, run, runWithin } from './process.ts'
 
 const prefix = 'multinic-isolated'
 const init = join(import.meta.dirname, 'isolation.sh')
@@ -17,7 +17,7 @@ const init = join(import.meta.dirname, 'isolation.sh')
 const namespaces = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
 let count = 0
 
-export interface IsolationOptions extends BoundedOptions {
+export interface IsolationOptions extends RunWithinOptions {
   env?: Record<string, string>
 }
 
@@ -32,14 +32,14 @@ export async function isolationUnavailable(): Promise<string | undefined> {
 export async function runIsolated(
   command: readonly string[],
   { env = {}, ...bounds }: IsolationOptions,
-): Promise<Ended> {
+): Promise<ExitStatus> {
   const number = ++count
   const name = `${prefix}-${process.pid}-${await startTime(process.pid)}-${number}`
   const dir = join(tmpdir(), name)
   await mkdir(dir, { mode: 0o700 })
   try {
     const start = ['setpriv', '--pdeathsig', 'KILL', 'unshare', ...namespaces, init, ...command]
-    return await bounded(start, { ...bounds, env: { ...env, MULTINIC_ISOLATION: name, TMPDIR: dir } })
+    return await runWithin(start, { ...bounds, env: { ...env, MULTINIC_ISOLATION: name, TMPDIR: dir } })
   } finally {
     await remove(name)
   }

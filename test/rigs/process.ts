@@ -9,7 +9,7 @@ import { environment } from '../../src/runtime/env.ts'
 import { messageOf } from '../../src/runtime/errors.ts'
 import { eventually } from '../support/eventually.ts'
 
-export interface Ran {
+export interface RunResult {
   code: number
   stdout: string
   stderr: string
@@ -22,7 +22,7 @@ export interface RunOptions {
   check?: boolean
 }
 
-export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
   const { env = {}, input, check = true } = options
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: 'pipe', env: { ...environment(), ...env } })
@@ -42,7 +42,7 @@ export function run(command: string, args: readonly string[], options: RunOption
   })
 }
 
-export interface BoundedOptions {
+export interface RunWithinOptions {
   /** It is killed after this time. */
   within: number
   env?: Record<string, string>
@@ -50,13 +50,13 @@ export interface BoundedOptions {
   output?: (chunk: Buffer) => void
 }
 
-export interface Ended {
+export interface ExitStatus {
   code: number
   timedOut: boolean
 }
 
 /** Runs a command to its end, or until its time is over. */
-export function bounded([command = '', ...args]: readonly string[], options: BoundedOptions): Promise<Ended> {
+export function runWithin([command = '', ...args]: readonly string[], options: RunWithinOptions): Promise<ExitStatus> {
   const { within, env = {}, output } = options
   return new Promise((resolve, reject) => {
     const out = output ? 'pipe' : 'inherit'
@@ -140,7 +140,12 @@ export function startDaemon(command: string, args: readonly string[], options: D
 }
 
 /** Waits until a daemon answers; says what it wrote when it dies or stays silent. */
-export async function answers<T>(name: string, daemon: Daemon, ask: () => Promise<T>, within = 60_000): Promise<T> {
+export async function waitForAnswer<T>(
+  name: string,
+  daemon: Daemon,
+  ask: () => Promise<T>,
+  within = 60_000,
+): Promise<T> {
   const until = Date.now() + within
   let last = 'it was never asked'
   while (daemon.alive() && Date.now() < until) {

@@ -76,7 +76,7 @@ before(async () => {
   walk.sandbox.cloudState.bus = { urls: ['amqp://127.0.0.1:1/'], user: 'cloud', password: planted.busPassword }
 })
 after(async () => {
-  await walk.end()
+  await walk.stop()
   await recording[Symbol.asyncDispose]()
   await collector[Symbol.asyncDispose]()
   await rm(dir, { recursive: true })
@@ -145,7 +145,7 @@ test('a walk in which everything fails once', async () => {
   await walk.addConfig('canary', ['worker-1'], ['storage', 'backup'])
   walk.attach({ vm: 'worker-1', subnet: 'storage' })
   await becomes(/^True/)
-  await walk.settled(60_000)
+  await walk.waitUntilReady(60_000)
 
   for (const service of ['contrabass', 'keystone', 'neutron', 'nova'] as const) {
     cloudState.faults.failing = [service]
@@ -186,9 +186,9 @@ test('a walk in which everything fails once', async () => {
   await becomes(/^False KeystoneError|^True/)
   Object.assign(cloudState.user, knownUser)
 
-  for (const part of ['operator', 'viola', 'controller'] as const) walk.killPart(part)
+  for (const part of ['operator', 'viola', 'controller'] as const) walk.killComponent(part)
   await eventually(everything, { within: 60_000, every: 500 })
-  await walk.settled(60_000)
+  await walk.waitUntilReady(60_000)
 })
 
 test('callers with right and wrong tokens, and bodies that nobody can read', async () => {

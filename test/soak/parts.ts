@@ -8,7 +8,7 @@ import { request } from 'undici'
 import { buildProgram } from '../../scripts/build.ts'
 import { entrypointOf, recipes } from '../../scripts/image.ts'
 import { memoryOf } from '../bench/figure.ts'
-import { answers, type Daemon, startDaemon } from '../rigs/process.ts'
+import { type Daemon, startDaemon, waitForAnswer } from '../rigs/process.ts'
 import { type Family, parseExposition } from '../support/exposition.ts'
 import type { PartName } from './names.ts'
 import { type Complaint, complaintOf } from './verdict.ts'
@@ -57,7 +57,7 @@ export async function startPart(dir: string, program: string, name: PartName, pl
   const start = async (): Promise<Daemon> => {
     const env = { ...recipes.services.environment, ...plan.env }
     const started = startDaemon(process.execPath, [...flags, program, name], { log, env })
-    await answers(name, started, () => ask('/healthz')).catch(async error => {
+    await waitForAnswer(name, started, () => ask('/healthz')).catch(async error => {
       await started.stop()
       throw error
     })

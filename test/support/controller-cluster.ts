@@ -18,7 +18,7 @@ import { loadKubeconfig } from '../../src/kube/config.ts'
 import { crds, jobs, namespaces, nodes, pods } from '../../src/kube/resources.ts'
 import type { JobObject, KubeObject, NodeObject, PodObject } from '../../src/kube/types.ts'
 import { type Log, silent } from '../../src/telemetry/log.ts'
-import { eventually, type Waits } from './eventually.ts'
+import { eventually, type WaitOptions } from './eventually.ts'
 
 export type ControllerCluster = Awaited<ReturnType<typeof startControllerCluster>>
 export type ControllerHarness = ReturnType<typeof controllerHarness>
@@ -43,7 +43,7 @@ export async function startControllerCluster(namespace = 'multinic-system') {
 let machines = 0
 
 /** Actions and expectations of a test in one namespace, on any API server. */
-export function controllerHarness(kube: KubeClient, kubeconfig: string, namespace: string, waits: Waits = {}) {
+export function controllerHarness(kube: KubeClient, kubeconfig: string, namespace: string, waits: WaitOptions = {}) {
   async function startController(env: Record<string, string> = {}, log: Log = silent) {
     const stop = new AbortController()
     const listening = Promise.withResolvers<string>()

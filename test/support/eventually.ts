@@ -3,7 +3,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-export interface Waits {
+export interface WaitOptions {
   within?: number
   every?: number
   /** Nobody waits for it any more. */
@@ -12,7 +12,7 @@ export interface Waits {
 
 export async function eventually<T>(
   check: () => T | Promise<T>,
-  { within = 30_000, every = 25, signal }: Waits = {},
+  { within = 30_000, every = 25, signal }: WaitOptions = {},
 ): Promise<T> {
   const until = Date.now() + within
   for (;;) {

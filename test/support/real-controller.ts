@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type Daemon, startDaemon } from '../rigs/process.ts'
 import { type ChangeRules, root, startAuditedCluster } from './audited-cluster.ts'
 import { controllerHarness } from './controller-cluster.ts'
-import type { Waits } from './eventually.ts'
+import type { WaitOptions } from './eventually.ts'
 
 export type { AuditedRequest as Asked } from './audited-cluster.ts'
 
@@ -57,5 +57,5 @@ export interface InstallOptions {
   /** Changes the rules before they are installed. */
   change?: ChangeRules
   /** Timeouts of the harness. */
-  waits?: Waits
+  waits?: WaitOptions
 }

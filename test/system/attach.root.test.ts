@@ -21,7 +21,7 @@ before(async () => {
   walk = await startTestSandbox({ nodes: 2, env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } })
 })
 after(async () => {
-  await walk.end()
+  await walk.stop()
   await collector.close()
 })
 
@@ -31,12 +31,12 @@ test('an attached port becomes a named, addressed, routed NIC with its file, and
   const before = await walk.nodeState(node)
   const [port] = walk.attach({ vm: node, subnet: 'storage' })
   first = port ?? assert.fail('nothing was attached')
-  await walk.settled()
+  await walk.waitUntilReady()
 
   const state = await walk.nodeState(node)
   assert.deepEqual(
     state.nics.find(nic => nic.name === 'multinic0'),
-    { name: 'multinic0', mac: first.macAddress, mtu: 9000, up: true, addresses: ['10.10.0.10/24'] },
+    { name: 'multinic0', macAddress: first.macAddress, mtu: 9000, up: true, addresses: ['10.10.0.10/24'] },
   )
   assert.deepEqual(
     state.rules.filter(rule => !before.rules.includes(rule)),
@@ -135,10 +135,10 @@ test('a second sync with nothing new writes nothing: no object, no file, no NIC'
 
 test('a port with a lower MAC that is attached later renumbers nobody', async () => {
   const [lower] = walk.attach({ vm: node, subnet: 'storage', macAddress: 'fa:16:3e:00:00:01' })
-  await walk.settled()
+  await walk.waitUntilReady()
   const { nics } = await walk.nodeState(node)
   assert.deepEqual(
-    nics.filter(nic => nic.name.startsWith('multinic')).map(nic => [nic.name, nic.mac]),
+    nics.filter(nic => nic.name.startsWith('multinic')).map(nic => [nic.name, nic.macAddress]),
     [
       ['multinic0', first.macAddress],
       ['multinic1', lower?.macAddress],
@@ -148,7 +148,7 @@ test('a port with a lower MAC that is attached later renumbers nobody', async ()
 
 test('a NIC reaches the one of the other node on its subnet', async () => {
   walk.attach({ vm: other, subnet: 'storage' })
-  await walk.settled()
+  await walk.waitUntilReady()
   const from = walk.sandbox.nodes.get(node)?.namespace
   const address = (await walk.nodeConfig(other)).spec.interfaces[0]?.address ?? ''
   await run('nsenter', [`--net=/run/netns/${from}`, 'ping', '-c1', '-W2', '-I', '10.10.0.10', address])
@@ -166,14 +166,14 @@ test('a reboot that the cluster hears of ends Configured again', async () => {
   await walk.sandbox.reboot(other)
   const boot = walk.sandbox.nodes.get(other)?.bootID
   await eventually(async () => assert.equal((await walk.nodeConfig(other)).status?.bootID, boot), { within: 20_000 })
-  await walk.settled()
+  await walk.waitUntilReady()
   assert.deepEqual(await walk.nodeState(other), before)
 })
 
 test('a detached port takes its NIC, rules, routes and files with it, and nothing else', async () => {
   const [before, beside] = [await walk.nodeState(node), await walk.nodeState(other)]
   await walk.detach({ vm: node, name: 'multinic0' })
-  await walk.settled()
+  await walk.waitUntilReady()
 
   const state = await walk.nodeState(node)
   const ours = (text: string) => /multinic0|\b100\b|10\.10\.0\.10\b/.test(text)
@@ -202,14 +202,14 @@ test('a detached port takes its NIC, rules, routes and files with it, and nothin
 
 test('the number of a detached port is free for the next one', async () => {
   const [port] = walk.attach({ vm: node, subnet: 'backup' })
-  await walk.settled()
+  await walk.waitUntilReady()
   const { interfaces } = (await walk.nodeConfig(node)).spec
   assert.equal(interfaces.find(nic => nic.portId === port?.id)?.name, 'multinic0')
 })
 
 test('the last port of a node leaves nothing of ours behind', async () => {
   await walk.detach({ vm: other, name: 'multinic0' })
-  await walk.settled()
+  await walk.waitUntilReady()
   await eventually(async () => {
     const state = await walk.nodeState(other)
     assert.deepEqual(

@@ -13,7 +13,7 @@ let walk: TestSandbox
 before(async () => {
   walk = await startTestSandbox({ nodes: 1 })
 })
-after(() => walk.end())
+after(() => walk.stop())
 
 const post = (body: unknown, headers: Record<string, string> = {}) =>
   walk.call(`${walk.sandbox.urls['viola']}/v1/k8s/multinic/node-configs`, {
@@ -110,7 +110,7 @@ test('a config for a node that the cluster does not have waits and says so, and 
     { within: 20_000 },
   )
   walk.attach({ vm: 'worker-1', subnet: 'storage' })
-  await walk.settled()
+  await walk.waitUntilReady()
   const health = await walk.call(`${walk.sandbox.urls['controller']}/healthz`)
   assert.equal((health.body as { status: string }).status, 'healthy')
 

@@ -11,7 +11,7 @@ let walk: TestSandbox
 before(async () => {
   walk = await startTestSandbox({ nodes: 2 })
 })
-after(() => walk.end())
+after(() => walk.stop())
 
 const [node, other] = ['worker-1', 'worker-2']
 
@@ -22,7 +22,7 @@ async function asAttached(vm: string): Promise<void> {
   assert.deepEqual(
     nics
       .filter(nic => nic.name.startsWith('multinic'))
-      .map(({ name, mac, mtu, addresses }) => [name, mac, mtu, addresses[0]]),
+      .map(({ name, macAddress: mac, mtu, addresses }) => [name, mac, mtu, addresses[0]]),
     interfaces
       .toSorted((a, b) => (a.id ?? 0) - (b.id ?? 0))
       .map(nic => [nic.name, nic.macAddress, nic.mtu, `${nic.address}/24`]),
@@ -40,8 +40,8 @@ for (const part of ['operator', 'viola', 'controller'] as const)
       walk.attach({ vm: other, subnet: 'backup' })
       if (name) await walk.detach({ vm: node, name })
       await sleep(afterMs)
-      walk.killPart(part)
-      await walk.settled(40_000)
+      walk.killComponent(part)
+      await walk.waitUntilReady(40_000)
       assert.ok(walk.sandbox.components.restartsOf(part) > 0)
       await asAttached(node)
       await asAttached(other)
@@ -59,7 +59,7 @@ test('an agent that is killed in its work is run again, and ends the work', asyn
     { within: 10_000, every: 2 },
   )
   process.kill(pid, 'SIGKILL')
-  await walk.settled(40_000)
+  await walk.waitUntilReady(40_000)
   await asAttached(node)
 })
 
@@ -81,14 +81,14 @@ test('a failing Neutron and a lost role take nothing away, and what is new waits
   faults.roleLost = false
   assert.deepEqual(await walk.nodeState(node), before)
   walk.attach({ vm: node, subnet: 'storage' })
-  await walk.settled(40_000)
+  await walk.waitUntilReady(40_000)
 })
 
 test('revoked and expiring tokens are renewed', async () => {
   walk.sandbox.cloud.revokeTokens()
   walk.sandbox.cloudState.faults.tokenSeconds = 2
   walk.attach({ vm: other, subnet: 'storage' })
-  await walk.settled(40_000)
+  await walk.waitUntilReady(40_000)
 })
 
 function commandOf(pid: string): string {

@@ -15,13 +15,13 @@ before(async () => {
   walk.attach({ vm: 'worker-1', subnet: 'backup' })
   walk.attach({ vm: 'worker-2', subnet: 'storage' })
   address = port?.fixedIps[0]?.ipAddress ?? assert.fail('nothing was attached')
-  await walk.settled()
+  await walk.waitUntilReady()
   browser = await startChromium()
   tab = await browser.open(walk.sandbox.urls['dashboard'] ?? assert.fail('no dashboard'))
 })
 after(async () => {
   await browser?.close()
-  await walk?.end()
+  await walk?.stop()
 })
 
 const heading = () => tab.page.locator('main h1').textContent()
@@ -104,7 +104,7 @@ test('the history shows the owner of an address after the port is detached', asy
   const { page } = tab
   const gone = await walk.detach({ vm: 'worker-2', name: 'multinic0' })
   const ip = gone[0]?.fixedIps[0]?.ipAddress ?? assert.fail('nothing was detached')
-  await walk.settled()
+  await walk.waitUntilReady()
   await page.evaluate(`location.hash = '#/history?q=${ip}&node=worker-2'`)
   await page.locator('.history-table .op.removed').first().waitFor()
   await tab.picture('history')
@@ -180,7 +180,7 @@ test('the page keeps its data while the inventory is unreachable, and reconnects
   await page.evaluate("location.hash = '#/matrix'")
   await page.locator('.matrix-table tbody tr').first().waitFor()
   const gone = page.locator('.sidebar .live:not(.on)').waitFor({ timeout: 60_000 })
-  walk.killPart('operator')
+  walk.killComponent('operator')
   await gone
   assert.ok((await page.locator('.matrix-table tbody tr').count()) > 0)
   await page.locator('.sidebar .live.on').waitFor({ timeout: 60_000 })

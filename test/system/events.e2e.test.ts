@@ -255,7 +255,7 @@ describe('the whole world', { timeout: 5 * 60_000 }, () => {
     const timed = async (what: string, work: () => unknown) => {
       const started = performance.now()
       await work()
-      await walk.settled(within)
+      await walk.waitUntilReady(within)
       t.diagnostic(`${what}: ${Math.round(performance.now() - started)} ms`)
     }
     try {
@@ -271,7 +271,7 @@ describe('the whole world', { timeout: 5 * 60_000 }, () => {
       await timed('detached → gone', () => walk.detach({ vm: 'worker-1', all: true }))
       assert.ok(!(await walk.nodeState('worker-1')).nics.some(({ name }) => name === 'multinic0'))
     } finally {
-      await walk.end()
+      await walk.stop()
     }
   })
 })

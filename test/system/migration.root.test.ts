@@ -31,7 +31,7 @@ before(async () => {
     stateOf: name => walk.nodeState(name),
   }
 })
-after(() => walk?.end())
+after(() => walk?.stop())
 
 migrates(() => stage)
 upgrades(() => walk, 'worker-4')

@@ -32,7 +32,7 @@ type Spec = OpenstackConfig['spec']
 /** What differs from an object that names neither servers nor subnets. */
 export type SpecInput = Partial<Omit<Spec, 'credentials'>> & { credentials?: Partial<Spec['credentials']> }
 
-export interface RealCloudWalk {
+export interface RealCloudSystem {
   /** As the operator logs in. */
   account: { user: string; password: string }
   create(name: string, spec: SpecInput): Promise<void>
@@ -40,14 +40,14 @@ export interface RealCloudWalk {
   config(name?: string): Promise<OpenstackConfig>
   nodes(): Promise<NodeConfig[]>
   /** Waits for an assertion; when it does not come true, says what the operator wrote last. */
-  holds(check: () => Promise<void>): Promise<void>
+  eventually(check: () => Promise<void>): Promise<void>
   /** Does something while there is no operator. */
   withoutOperator(work: () => Promise<void>): Promise<void>
   /** All nodes say that they are configured, and this object has heard it. */
-  settle(name: string): Promise<void>
+  reportConfigured(name: string): Promise<void>
   /** So many more syncs have ended, well or not. */
-  syncs(count: number): Promise<void>
-  end(): Promise<void>
+  waitForSyncs(count: number): Promise<void>
+  stop(): Promise<void>
 }
 
 const clusterId = 'biz-1'
@@ -66,10 +66,10 @@ export interface RealCloudOptions {
   /** Settings of the operator that differ. */
   operator?: Record<string, string>
   /** Settings of every part that differ. */
-  parts?: Record<string, string>
+  env?: Record<string, string>
 }
 
-export async function startRealCloudWalk(cloud: OpenStack, options: RealCloudOptions = {}): Promise<RealCloudWalk> {
+export async function startRealCloudSystem(cloud: OpenStack, options: RealCloudOptions = {}): Promise<RealCloudSystem> {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-walk-'))
   const ends: (() => Promise<unknown>)[] = [() => rm(dir, { recursive: true, force: true })]
   const end = async () => {
@@ -105,7 +105,7 @@ export async function startRealCloudWalk(cloud: OpenStack, options: RealCloudOpt
       const [program = '', ...args] = command
       const daemon = startDaemon(program, args, {
         log: join(dir, `${part}.log`),
-        env: { ...usual, ...env, ...options.parts },
+        env: { ...usual, ...env, ...options.env },
       })
       ends.push(() => daemon.stop())
       return daemon
@@ -159,7 +159,7 @@ export async function startRealCloudWalk(cloud: OpenStack, options: RealCloudOpt
         }
       },
       nodes: async () => (await biz.kube.list(nodeConfigs, { namespace })).items,
-      async holds(check) {
+      async eventually(check) {
         try {
           await eventually(check, { within, every: 200 })
         } catch (error) {
@@ -172,7 +172,7 @@ export async function startRealCloudWalk(cloud: OpenStack, options: RealCloudOpt
         await work()
         operator = startOperator()
       },
-      async settle(name) {
+      async reportConfigured(name) {
         await eventually(
           async () => {
             const { items } = await biz.kube.list(nodeConfigs, { namespace })
@@ -188,7 +188,7 @@ export async function startRealCloudWalk(cloud: OpenStack, options: RealCloudOpt
           { within, every: 200 },
         )
       },
-      async syncs(count) {
+      async waitForSyncs(count) {
         let last = ''
         for (let seen = 0; seen <= count; seen++)
           await eventually(
@@ -200,7 +200,7 @@ export async function startRealCloudWalk(cloud: OpenStack, options: RealCloudOpt
             { within, every: 100 },
           )
       },
-      end,
+      stop: end,
     }
   } catch (error) {
     await end()

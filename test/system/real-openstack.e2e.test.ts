@@ -9,10 +9,10 @@ import { Connection } from 'rabbitmq-client'
 import type { Interface } from '../../src/contract/interfaces.ts'
 import { type OpenstackConfig, openstackConfigAnnotations } from '../../src/contract/openstack-config.ts'
 import { type OpenStack, startOpenStack } from '../rigs/openstack/rig.ts'
-import { type RealCloudWalk, type SpecInput, startRealCloudWalk } from './real-cloud.ts'
+import { type RealCloudSystem, type SpecInput, startRealCloudSystem } from './real-cloud.ts'
 
 let cloud: OpenStack
-let walk: RealCloudWalk
+let walk: RealCloudSystem
 const nets = { primary: '', storage: '', twin: '', shared: '' }
 const subnets = { storage: '', six: '', twin: '', shared: '' }
 const vms = { one: '', two: '', three: '' }
@@ -25,7 +25,7 @@ const long = { timeout: 15 * 60_000 }
 
 before(async () => {
   cloud = await startOpenStack({ pageLimit: 3 })
-  walk = await startRealCloudWalk(cloud)
+  walk = await startRealCloudSystem(cloud)
   nets.primary = await cloud.createNetwork({ name: 'primary' })
   await cloud.createSubnet({ name: 'primary', networkId: nets.primary, cidr: '192.168.0.0/24' })
   nets.storage = await cloud.createNetwork({ name: 'storage', mtu: 9000 })
@@ -48,7 +48,7 @@ before(async () => {
   await label('twin', vms.two, nets.twin)
 }, long)
 after(async () => {
-  await walk?.end()
+  await walk?.stop()
   await cloud?.close()
 })
 
@@ -79,7 +79,7 @@ async function told(): Promise<string[]> {
   return lines.sort()
 }
 
-const arrives = (...lines: string[]) => walk.holds(async () => assert.deepEqual(await told(), lines))
+const arrives = (...lines: string[]) => walk.eventually(async () => assert.deepEqual(await told(), lines))
 
 /** `True Synced` or `False KeystoneError`; a sync that changed nothing says NoChange. */
 function readyOf({ status }: OpenstackConfig): string {
@@ -88,10 +88,10 @@ function readyOf({ status }: OpenstackConfig): string {
 }
 
 const becomes = (expected: string, name = 'main') =>
-  walk.holds(async () => assert.equal(readyOf(await walk.config(name)), expected))
+  walk.eventually(async () => assert.equal(readyOf(await walk.config(name)), expected))
 
 const skips = (expected: Record<string, number> | undefined) =>
-  walk.holds(async () => assert.deepEqual((await walk.config()).status?.ports?.skipped, expected))
+  walk.eventually(async () => assert.deepEqual((await walk.config()).status?.ports?.skipped, expected))
 
 async function lookNow(): Promise<void> {
   await walk.change('main', ({ metadata }) => {
@@ -141,7 +141,7 @@ test('ports of real servers arrive at Viola with all that Neutron knows of them'
     },
   ])
   await becomes('True Synced')
-  await walk.holds(async () => {
+  await walk.eventually(async () => {
     const { status } = await walk.config()
     assert.deepEqual(status?.ports, { total: 4, taken: 2, skipped: { NoAddress: 2 }, summary: '2/4' })
     assert.deepEqual([status?.nodes?.total, status?.nodes?.pending], [2, 2])
@@ -187,13 +187,13 @@ test('a port in BUILD or ERROR waits, a DOWN one is sent, and none is taken back
   const one = 'worker-1: multinic0=storage multinic1=second multinic2=own'
   await cloud.holdPorts('BUILD')
   await attach('late', vms.three, nets.storage)
-  await walk.holds(async () => assert.equal((await inNeutron('late')).status, 'BUILD'))
+  await walk.eventually(async () => assert.equal((await inNeutron('late')).status, 'BUILD'))
   await walk.change('main', ({ spec }) => {
     spec.vmNames = [...spec.vmNames, vms.three]
   })
   await skips({ NoAddress: 3, StatusNotAllowed: 1 })
   await cloud.forcePortStatus(idOf('late'), 'ERROR')
-  await walk.syncs(2)
+  await walk.waitForSyncs(2)
   assert.deepEqual(await told(), [one, 'worker-2: multinic0=twin'])
   await cloud.letPortsGo()
   await arrives('metal-3: multinic0=late', one, 'worker-2: multinic0=twin')
@@ -205,13 +205,13 @@ test('a port in BUILD or ERROR waits, a DOWN one is sent, and none is taken back
   await attach('more', vms.two, nets.storage)
   const all = ['metal-3: multinic0=late', one, 'worker-2: multinic0=twin multinic1=down multinic2=more']
   await arrives(...all)
-  await walk.holds(async () => assert.ok((await walk.config()).status?.downPortRetry?.fastAttempts))
+  await walk.eventually(async () => assert.ok((await walk.config()).status?.downPortRetry?.fastAttempts))
   await cloud.letPortsGo()
-  await walk.holds(async () => assert.equal((await walk.config()).status?.downPortRetry, undefined))
+  await walk.eventually(async () => assert.equal((await walk.config()).status?.downPortRetry, undefined))
 
   for (const status of ['BUILD', 'ERROR', 'N/A']) {
     await cloud.forcePortStatus(idOf('late'), status)
-    await walk.syncs(1)
+    await walk.waitForSyncs(1)
   }
   assert.deepEqual(await told(), all)
   await cloud.forcePortStatus(idOf('late'), 'ACTIVE')
@@ -244,7 +244,7 @@ test('a server that is renamed, or named otherwise by its metadata, keeps its no
     spec.vmNames = Object.values(vms)
   })
   await lookNow()
-  await walk.holds(async () => {
+  await walk.eventually(async () => {
     const ready = (await walk.config()).status?.conditions?.find(({ type }) => type === 'Ready')
     assert.match(ready?.message ?? '', /NameChanged 2/)
   })
@@ -255,8 +255,8 @@ test('a role that no longer counts shows an empty cloud: nothing is taken away',
   await cloud.createRole('onlooker')
   await cloud.grant(walk.account.user, 'onlooker')
   await cloud.revoke(walk.account.user, 'admin')
-  await walk.holds(async () => assert.match(readyOf(await walk.config()), /^False /))
-  await walk.syncs(2)
+  await walk.eventually(async () => assert.match(readyOf(await walk.config()), /^False /))
+  await walk.waitForSyncs(2)
   assert.deepEqual(await told(), delivered)
   await cloud.grant(walk.account.user, 'admin')
   await lookNow()
@@ -271,7 +271,7 @@ test(
     await cloud.revoke(walk.account.user, 'onlooker')
     await cloud.revoke(walk.account.user, 'admin')
     await becomes('False KeystoneError')
-    await walk.syncs(1)
+    await walk.waitForSyncs(1)
     assert.deepEqual(await told(), delivered)
     await cloud.grant(walk.account.user, 'admin')
     await becomes('True Synced')
@@ -332,15 +332,15 @@ test('many ports that vanish at once are held until a person lets them go', long
   await walk.withoutOperator(async () => {
     await cloud.deleteServer(vms.two)
     for (const name of ['twin', 'down', 'more'])
-      await walk.holds(async () => {
+      await walk.eventually(async () => {
         assert.equal((await cloud.api.ask('neutron', 'GET', `/v2.0/ports/${idOf(name)}`)).status, 404)
       })
   })
-  await walk.holds(async () => {
+  await walk.eventually(async () => {
     const held = (await walk.config()).status?.conditions?.find(({ type }) => type === 'RemovalHeld')
     assert.equal(held?.status, 'True')
   })
-  await walk.syncs(2)
+  await walk.waitForSyncs(2)
   assert.deepEqual(await told(), delivered)
   await walk.change('main', ({ metadata }) => {
     metadata.annotations = { ...metadata.annotations, [openstackConfigAnnotations.releaseRemovals]: 'yes' }
@@ -355,7 +355,7 @@ test('what Neutron and Nova tell is heard, though this object is polled once in 
   const polls = { pollFastInterval: '10m', pollSlowInterval: '10m', openstackPortAllowedStatuses: ['*'] }
   const subnetIDs = [await subnet('tide', tide, '10.62.0.0/24')]
   await walk.create('heard', { subnetIDs, vmNames: [vms.one, vms.three], settings: polls })
-  await walk.holds(async () => {
+  await walk.eventually(async () => {
     const { status } = await walk.config('heard')
     assert.equal(status?.conditions?.find(({ type }) => type === 'EventsConnected')?.status, 'True')
   })
@@ -364,7 +364,7 @@ test('what Neutron and Nova tell is heard, though this object is polled once in 
     const started = performance.now()
     await arrives(...lines)
     t.diagnostic(`${what}: ${Math.round(performance.now() - started)} ms after the answer of the API`)
-    await walk.settle('heard')
+    await walk.reportConfigured('heard')
   }
   await timed('attached, made by Nova', () => attach('made', vms.three, tide), `${late} multinic1=made`, `${storage}`)
   const kept = await cloud.createPort({ networkId: tide, name: 'kept' })
@@ -373,11 +373,11 @@ test('what Neutron and Nova tell is heard, though this object is polled once in 
   await timed('attached, made before', () => cloud.attach(vms.one, { portId: kept }).then(() => {}), ...both)
   const mtu = { network: { mtu: 1400 } }
   await cloud.api.call('neutron', 'PUT', `/v2.0/networks/${tide}`, mtu)
-  await walk.holds(async () => {
+  await walk.eventually(async () => {
     const nics = (await walk.nodes()).flatMap(({ spec }) => spec.interfaces)
     assert.equal(nics.find(({ portId }) => portId === kept)?.mtu, 1400)
   })
-  await walk.settle('heard')
+  await walk.reportConfigured('heard')
   await timed('detached, and the port stays', () => cloud.detach(vms.one, kept), `${late} multinic1=made`, `${storage}`)
   await timed('the port is deleted', () => cloud.deletePort(idOf('made')), `${late}`, `${storage}`)
   const { lastEventAt, lagMs } = (await walk.config('heard')).status?.events ?? {}

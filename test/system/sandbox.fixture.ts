@@ -32,7 +32,7 @@ export interface TestSandboxOptions {
 /** One NIC, as the kernel has it. */
 export interface NicState {
   name: string
-  mac: string
+  macAddress: string
   mtu: number
   up: boolean
   addresses: string[]
@@ -63,14 +63,14 @@ export interface TestSandbox {
   call(
     url: string,
     init?: { method?: 'GET' | 'POST' | 'DELETE'; body?: unknown; headers?: Record<string, string> },
-  ): Promise<Answer>
+  ): Promise<ApiResponse>
   /** Resolves when every attached port is a configured NIC and nothing else of ours is left. */
-  settled(within?: number): Promise<void>
-  killPart(name: 'operator' | 'viola' | 'controller'): void
-  end(): Promise<void>
+  waitUntilReady(within?: number): Promise<void>
+  killComponent(name: 'operator' | 'viola' | 'controller'): void
+  stop(): Promise<void>
 }
 
-export interface Answer {
+export interface ApiResponse {
   status: number
   body: unknown
 }
@@ -87,9 +87,9 @@ export async function startTestSandbox(options: TestSandboxOptions = {}): Promis
     },
   )
   const { management, biz, cloudState, urls } = sandbox
-  const placeOf = (name: string) => sandbox.nodes.get(name) ?? assert.fail(`there is no node ${name}`)
+  const nodeOf = (name: string) => sandbox.nodes.get(name) ?? assert.fail(`there is no node ${name}`)
 
-  async function call(url: string, init: Parameters<TestSandbox['call']>[1] = {}): Promise<Answer> {
+  async function call(url: string, init: Parameters<TestSandbox['call']>[1] = {}): Promise<ApiResponse> {
     const { method = 'GET', body, headers = {} } = init
     const answer = await request(url, {
       method,
@@ -106,8 +106,8 @@ export async function startTestSandbox(options: TestSandboxOptions = {}): Promis
     attach: input => sandbox.attach(input),
     detach: input => sandbox.detach(input),
     async nodeState(node) {
-      const { namespace, root } = placeOf(node)
-      return { ...(await kernelOf(namespace)), files: await filesOf(join(root, 'etc')) }
+      const { namespace, root } = nodeOf(node)
+      return { ...(await kernelState(namespace)), files: await filesOf(join(root, 'etc')) }
     },
     async nodeConfig(name) {
       const found = await biz.kube.get(nodeConfigs, { namespace: sandboxNamespace, name })
@@ -128,7 +128,7 @@ export async function startTestSandbox(options: TestSandboxOptions = {}): Promis
       assert.equal(status, 200, JSON.stringify(body))
       return body as InventoryRecord
     },
-    async settled(within = 60_000) {
+    async waitUntilReady(within = 60_000) {
       await eventually(
         async () => {
           const status = await sandbox.status()
@@ -137,11 +137,11 @@ export async function startTestSandbox(options: TestSandboxOptions = {}): Promis
         { within },
       )
     },
-    killPart(name) {
+    killComponent(name) {
       const pid = sandbox.components.pidOf(name) ?? assert.fail(`${name} does not run`)
       process.kill(pid, 'SIGKILL')
     },
-    async end() {
+    async stop() {
       await sandbox.stop()
       await stopAndRemove(state)
     },
@@ -158,7 +158,7 @@ interface Link {
 type Rule = { priority: number; src: string; srclen?: number; dst?: string; dstlen?: number; table: string }
 type Route = { dst: string; gateway?: string; dev: string; table?: string; type?: string; prefsrc?: string }
 
-async function kernelOf(namespace: string): Promise<Omit<NodeState, 'files'>> {
+async function kernelState(namespace: string): Promise<Omit<NodeState, 'files'>> {
   const [links, rules, routes] = await Promise.all([
     ipJson<Link>(namespace, ['addr', 'show']),
     ipJson<Rule>(namespace, ['rule', 'show']),
@@ -169,7 +169,7 @@ async function kernelOf(namespace: string): Promise<Omit<NodeState, 'files'>> {
       .filter(link => link.ifname !== 'lo')
       .map(link => ({
         name: link.ifname,
-        mac: link.address,
+        macAddress: link.address,
         mtu: link.mtu,
         up: link.flags.includes('UP'),
         addresses: link.addr_info.filter(ip => ip.scope !== 'link').map(ip => `${ip.local}/${ip.prefixlen}`),

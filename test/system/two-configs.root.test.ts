@@ -10,7 +10,7 @@ let walk: TestSandbox
 before(async () => {
   walk = await startTestSandbox({ nodes: 1, withConfig: false })
 })
-after(() => walk.end())
+after(() => walk.stop())
 
 const node = 'worker-1'
 
@@ -25,7 +25,7 @@ test('two OpenstackConfigs on one VM give the union of their ports', async () =>
   await walk.addConfig('for-storage', [node], ['storage'])
   await eventually(async () => assert.equal((await walk.nodeConfig(node)).status?.nics, '1/1'), { within: 20_000 })
   await walk.addConfig('for-backup', [node], ['backup'])
-  await walk.settled()
+  await walk.waitUntilReady()
   assert.deepEqual(await wanted(), [
     'multinic0 10.10.0.10 from multinic-system/for-storage',
     'multinic1 10.20.0.10 from multinic-system/for-backup',

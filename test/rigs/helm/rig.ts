@@ -2,9 +2,9 @@
  * The real helm, as a program that knows nothing of the person who runs the tests.
  */
 import { join } from 'node:path'
-import { type Ran, run } from '../process.ts'
+import { type RunResult, run } from '../process.ts'
 
-export type Helm = (args: readonly string[], kubeconfig?: string) => Promise<Ran>
+export type Helm = (args: readonly string[], kubeconfig?: string) => Promise<RunResult>
 
 export async function openHelm(home: string): Promise<Helm> {
   const program = await helmProgram()

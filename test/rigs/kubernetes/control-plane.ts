@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { environment } from '../../../src/runtime/env.ts'
 import { currentIsolation } from '../isolation.ts'
-import { answers, type Daemon, type Ran, type RunOptions, run, startDaemon } from '../process.ts'
+import { type Daemon, type RunOptions, type RunResult, run, startDaemon, waitForAnswer } from '../process.ts'
 import { binary } from './binaries.ts'
 import { type Authority, certificateAuthority, signingKey } from './certificates.ts'
 
@@ -46,7 +46,7 @@ export interface ControlPlane {
   /** The answer's JSON; an error when the answer is not a 2xx. */
   get(path: string): Promise<unknown>
   /** With KUBECONFIG set and the cluster's own kubectl first in the path. */
-  exec(command: string, args: readonly string[], options?: RunOptions): Promise<Ran>
+  exec(command: string, args: readonly string[], options?: RunOptions): Promise<RunResult>
   /** An address of the bridge that no node has. */
   nextAddress(): string
   /** Kills the API server, and starts it again with all that it had. */
@@ -86,13 +86,13 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     else {
       const etcd = startEtcd(dir, ports)
       daemons.push(etcd)
-      await answers('etcd', etcd, () => etcdHealth(ports))
+      await waitForAnswer('etcd', etcd, () => etcdHealth(ports))
     }
     let apiserver: Daemon
     const back = async () => {
       apiserver = startDaemon(binary('kube-apiserver'), flags, { log: join(dir, 'kube-apiserver.log'), cwd: dir })
       daemons.push(apiserver)
-      await answers('kube-apiserver', apiserver, () => get('/readyz'))
+      await waitForAnswer('kube-apiserver', apiserver, () => get('/readyz'))
     }
     await back()
     const path = [dirname(binary('kubectl')), environment()['PATH']].join(delimiter)
@@ -110,7 +110,9 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     )
     daemons.push(manager)
     // The first thing that it does for everybody: until then a Pod of the namespace is refused.
-    await answers('kube-controller-manager', manager, () => get('/api/v1/namespaces/default/serviceaccounts/default'))
+    await waitForAnswer('kube-controller-manager', manager, () =>
+      get('/api/v1/namespaces/default/serviceaccounts/default'),
+    )
 
     let last = 10
     return {

@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeCgroup, removeCgroup } from '../cgroup.ts'
-import { answers, type Daemon, type Ran, type RunOptions, run, startDaemon } from '../process.ts'
+import { type Daemon, type RunOptions, type RunResult, run, startDaemon, waitForAnswer } from '../process.ts'
 import { binary } from './binaries.ts'
 import { bridge, type ControlPlane, kubeconfigText } from './control-plane.ts'
 import { writePauseImage } from './images.ts'
@@ -32,7 +32,7 @@ export interface RigNode {
   netns: string
   fabric: string
   /** Runs a command in the VM, as root of it. */
-  exec(command: string, args: readonly string[], options?: RunOptions): Promise<Ran>
+  exec(command: string, args: readonly string[], options?: RunOptions): Promise<RunResult>
   /** Power off in the middle of everything, and on again with a new boot id: the disk stays, the kernel's state does not. */
   powerCycle(): Promise<void>
   close(): Promise<void>
@@ -88,7 +88,7 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
       ],
       { DISK: disk, NAME: name, UUID: options.uuid, BOOT_ID: bootId },
     )
-    await answers(`init of ${name}`, init, async () => {
+    await waitForAnswer(`init of ${name}`, init, async () => {
       if (!existsSync(join(disk, 'ready'))) throw new Error('it does not say that it is ready')
     })
     const machine = { init, pid: await onlyChild(init.pid), bootId }
@@ -96,14 +96,14 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
 
     const containerd = start('containerd', [...inside, binary('containerd'), '--config', join(disk, 'containerd.toml')])
     const ctr = (...args: string[]) => run('nsenter', [...inside.slice(1), binary('ctr'), '-n', 'k8s.io', ...args])
-    await answers(`containerd of ${name}`, containerd, () => ctr('version'))
+    await waitForAnswer(`containerd of ${name}`, containerd, () => ctr('version'))
     for (const image of [pause, ...(options.images ?? [])]) await ctr('images', 'import', image)
 
     const kubelet = start('kubelet', [
       ...[...inside, binary('kubelet'), `--config=${join(disk, 'kubelet.json')}`],
       ...[`--kubeconfig=${join(disk, 'kubeconfig')}`, `--hostname-override=${name}`, `--node-ip=${address}`],
     ])
-    await answers(`kubelet of ${name}`, kubelet, () => isReady(cp, name, bootId))
+    await waitForAnswer(`kubelet of ${name}`, kubelet, () => isReady(cp, name, bootId))
     return machine
   }
 

@@ -6,7 +6,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { request } from 'undici'
-import { answers, type Daemon, startDaemon } from '../process.ts'
+import { type Daemon, startDaemon, waitForAnswer } from '../process.ts'
 import { host, type Places, passwords, ports, urlOf } from './addresses.ts'
 import { databases, rabbitmqEnvironment } from './configuration.ts'
 import { type Programs, python } from './programs.ts'
@@ -83,7 +83,7 @@ export function createParts(places: Places, programs: Programs): Parts {
   const nova = (part: Part, from: string) =>
     module(part, `nova.cmd.${from}`, '--config-file', conf('nova.conf'), '--log-file', `${part}.log`)
   const serves = (part: 'keystone' | 'neutron' | 'placement' | 'glance', daemon: Daemon, path = '/') =>
-    answers(part, daemon, () => hears(`${urlOf(part)}${path}`), within)
+    waitForAnswer(part, daemon, () => hears(`${urlOf(part)}${path}`), within)
 
   return {
     async mariadb() {
@@ -103,7 +103,7 @@ export function createParts(places: Places, programs: Programs): Parts {
         ...['--innodb-flush-log-at-trx-commit=0', '--innodb-doublewrite=0', '--innodb-log-file-size=16M'],
         ...['--innodb-buffer-pool-size=128M', '--performance-schema=OFF', `--tmpdir=${places.tmp}`],
       ])
-      await answers('mariadb', daemon, () => greets(ports.mariadb), within)
+      await waitForAnswer('mariadb', daemon, () => greets(ports.mariadb), within)
     },
 
     async broker() {
@@ -112,7 +112,7 @@ export function createParts(places: Places, programs: Programs): Parts {
         await mkdir(dir ?? '', { recursive: true })
       start('epmd', programs.epmd, ['-address', host, '-port', String(ports.epmd)])
       const daemon = start('rabbitmq', programs.rabbitmq, [], env)
-      await answers('rabbitmq', daemon, () => greets(ports.rabbit, 'AMQP\0\0\u0009\u0001'), within)
+      await waitForAnswer('rabbitmq', daemon, () => greets(ports.rabbit, 'AMQP\0\0\u0009\u0001'), within)
     },
 
     async keystone() {
@@ -142,8 +142,8 @@ export function createParts(places: Places, programs: Programs): Parts {
         serves('neutron', neutron),
         serves('placement', placement),
         serves('glance', glance),
-        answers('nova-api', api, () => hears(urlOf('nova')), within),
-        answers('the layer 2 agent', agent, async () => agentIsKnown(places), within),
+        waitForAnswer('nova-api', api, () => hears(urlOf('nova')), within),
+        waitForAnswer('the layer 2 agent', agent, async () => agentIsKnown(places), within),
       ])
     },
 

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { currentIsolation } from '../isolation.ts'
-import { answers, type Daemon, run, startDaemon } from '../process.ts'
+import { type Daemon, run, startDaemon, waitForAnswer } from '../process.ts'
 
 export interface Postgres {
   /** A new database, empty; its address. */
@@ -53,7 +53,7 @@ export async function startPostgres(): Promise<Postgres> {
     const options = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', place]
     const command = ['--reuid=postgres', '--regid=postgres', '--init-groups', join(programs, 'postgres'), ...options]
     daemon = startDaemon('setpriv', command, { log: join(place, 'log'), group: true })
-    await answers('PostgreSQL', daemon, () => query('select 1'))
+    await waitForAnswer('PostgreSQL', daemon, () => query('select 1'))
   }
 
   async function query(text: string): Promise<Record<string, unknown>[]> {

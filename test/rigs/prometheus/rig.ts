@@ -2,9 +2,9 @@
  * The real promtool, which reads alerts as Prometheus does.
  */
 import { join } from 'node:path'
-import { type Ran, run } from '../process.ts'
+import { type RunResult, run } from '../process.ts'
 
-export type Promtool = (...args: string[]) => Promise<Ran>
+export type Promtool = (...args: string[]) => Promise<RunResult>
 
 export async function openPromtool(): Promise<Promtool> {
   const { stdout } = await run(join(import.meta.dirname, 'fetch.sh'), [])

@@ -171,43 +171,43 @@ export const controllerSettings = z.object({
 })
 
 export function controllerConfig(env: Environment): Readonly<ControllerConfig> {
-  const given = settingsFrom(controllerSettings, env)
+  const settings = settingsFrom(controllerSettings, env)
   const names = Object.keys(agentEnvironment) as (keyof typeof agentEnvironment)[]
   return Object.freeze({
-    ...(given.KUBECONFIG && { kubeconfig: given.KUBECONFIG }),
+    ...(settings.KUBECONFIG && { kubeconfig: settings.KUBECONFIG }),
     serviceHost: {
-      KUBERNETES_SERVICE_HOST: given.KUBERNETES_SERVICE_HOST,
-      KUBERNETES_SERVICE_PORT: given.KUBERNETES_SERVICE_PORT,
+      KUBERNETES_SERVICE_HOST: settings.KUBERNETES_SERVICE_HOST,
+      KUBERNETES_SERVICE_PORT: settings.KUBERNETES_SERVICE_PORT,
     },
-    namespace: given.CONTROLLER_NAMESPACE ?? given.POD_NAMESPACE ?? 'multinic-system',
-    ...(given.POD_NAME && { identity: given.POD_NAME }),
+    namespace: settings.CONTROLLER_NAMESPACE ?? settings.POD_NAMESPACE ?? 'multinic-system',
+    ...(settings.POD_NAME && { identity: settings.POD_NAME }),
     agent: {
-      image: given.AGENT_IMAGE,
-      pullPolicy: given.AGENT_IMAGE_PULL_POLICY,
-      serviceAccount: given.AGENT_SERVICE_ACCOUNT,
-      pullSecrets: given.AGENT_PULL_SECRETS.split(',')
+      image: settings.AGENT_IMAGE,
+      pullPolicy: settings.AGENT_IMAGE_PULL_POLICY,
+      serviceAccount: settings.AGENT_SERVICE_ACCOUNT,
+      pullSecrets: settings.AGENT_PULL_SECRETS.split(',')
         .map(name => name.trim())
         .filter(Boolean),
-      ...(given.AGENT_PRIORITY_CLASS && { priorityClass: given.AGENT_PRIORITY_CLASS }),
-      environment: Object.fromEntries(names.flatMap(name => (given[name] ? [[name, given[name]]] : []))),
-      jobTtlSeconds: given.JOB_TTL,
+      ...(settings.AGENT_PRIORITY_CLASS && { priorityClass: settings.AGENT_PRIORITY_CLASS }),
+      environment: Object.fromEntries(names.flatMap(name => (settings[name] ? [[name, settings[name]]] : []))),
+      jobTtlSeconds: settings.JOB_TTL,
     },
-    rollout: { maxUnavailable: given.MAX_UNAVAILABLE, failureBudget: given.FAILURE_BUDGET },
+    rollout: { maxUnavailable: settings.MAX_UNAVAILABLE, failureBudget: settings.FAILURE_BUDGET },
     drift: {
-      policy: given.DRIFT_POLICY,
-      maxChecks: given.DRIFT_MAX_CHECKS,
-      ...(given.DRIFT_INTERVAL !== undefined && { intervalMs: given.DRIFT_INTERVAL }),
+      policy: settings.DRIFT_POLICY,
+      maxChecks: settings.DRIFT_MAX_CHECKS,
+      ...(settings.DRIFT_INTERVAL !== undefined && { intervalMs: settings.DRIFT_INTERVAL }),
     },
-    cleanupTimeoutMs: given.CLEANUP_TIMEOUT,
-    bizConfigMode: given.BIZ_CONFIG_MODE,
-    setsNodeCondition: given.NODE_CONDITION,
-    healthAddr: given.HEALTH_ADDR,
-    leaderElect: given.LEADER_ELECT,
-    workers: given.CONTROLLER_WORKERS,
+    cleanupTimeoutMs: settings.CLEANUP_TIMEOUT,
+    bizConfigMode: settings.BIZ_CONFIG_MODE,
+    setsNodeCondition: settings.NODE_CONDITION,
+    healthAddr: settings.HEALTH_ADDR,
+    leaderElect: settings.LEADER_ELECT,
+    workers: settings.CONTROLLER_WORKERS,
     tracing: {
-      OTEL_EXPORTER_OTLP_ENDPOINT: given.OTEL_EXPORTER_OTLP_ENDPOINT,
-      OTEL_EXPORTER_OTLP_HEADERS: given.OTEL_EXPORTER_OTLP_HEADERS,
-      OTEL_SERVICE_NAME: given.OTEL_SERVICE_NAME,
+      OTEL_EXPORTER_OTLP_ENDPOINT: settings.OTEL_EXPORTER_OTLP_ENDPOINT,
+      OTEL_EXPORTER_OTLP_HEADERS: settings.OTEL_EXPORTER_OTLP_HEADERS,
+      OTEL_SERVICE_NAME: settings.OTEL_SERVICE_NAME,
     },
   })
 }

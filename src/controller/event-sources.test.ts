@@ -1,5 +1,5 @@
 /**
- * Who is woken by what, where many configs name one node: counted, with the real caches over HTTP.
+ * Which events wake which configs when many configs name one node, with real caches over HTTP.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -38,31 +38,31 @@ after(async () => {
   await cluster.close()
 })
 
-/** What is woken by something that the caches show when it is done. */
-async function wakesOf(act: () => Promise<unknown>, isShown: () => boolean): Promise<string[]> {
+/** The keys that an action wakes, until the caches show its effect. */
+async function keysWokenBy(act: () => Promise<unknown>, isCached: () => boolean): Promise<string[]> {
   woken = []
   await act()
-  await eventually(() => assert.ok(isShown()))
+  await eventually(() => assert.ok(isCached()))
   return [...new Set(woken)].toSorted()
 }
 
 const keyOf = (name: string) => ({ namespace: cluster.namespace, name })
-const shown = (name: string) => caches.configs.get(keyOf(name))
+const cached = (name: string) => caches.configs.get(keyOf(name))
 
-/** As the controller would make it. */
+/** The Job that the controller would create. */
 function jobFor(config: NodeConfig, nodeName: string): JobObject {
   const node = caches.nodes.get(nodeName)
   assert.ok(node)
   return agentJob(firstApply(config, node), controllerConfig({ AGENT_IMAGE: 'multinic-agent:test' }).agent)
 }
 
-const saysDuplicate = {
+const duplicateStatus = {
   state: 'Pending' as const,
   conditions: [{ type: 'Ready', status: 'False' as const, reason: 'DuplicateNode' }],
 }
 
 test('each of many configs for one node wakes itself, not the others', async () => {
-  await wakesOf(
+  await keysWokenBy(
     async () => {
       for (const name of names) await cluster.addConfig(name, machine, { nodeName: 'shared' })
     },
@@ -72,11 +72,11 @@ test('each of many configs for one node wakes itself, not the others', async () 
 })
 
 test('a starting controller wakes each of them a few times at most', () => {
-  const seen: string[] = []
-  wakeOnEvents(caches, key => seen.push(key))()
-  assert.equal(new Set(seen).size, many)
-  // For itself, for the oldest one, for the Node, for the namespace.
-  assert.ok(seen.length <= 4 * many, `${seen.length}`)
+  const keys: string[] = []
+  wakeOnEvents(caches, key => keys.push(key))()
+  assert.equal(new Set(keys).size, many)
+  // For the config itself, the oldest one, the Node and the namespace.
+  assert.ok(keys.length <= 4 * many, `${keys.length}`)
 })
 
 test('a starting controller wakes settled configs with low priority, whatever other objects they have', async () => {
@@ -85,7 +85,7 @@ test('a starting controller wakes settled configs with low priority, whatever ot
   const status = { state: 'Configured' as const, observedGeneration: settled.metadata.generation }
   await cluster.kube.patchStatus(nodeConfigs, keyOf('settled'), status)
   await eventually(() => {
-    assert.equal(shown('settled')?.status?.state, 'Configured')
+    assert.equal(cached('settled')?.status?.state, 'Configured')
     assert.equal(caches.pods.list().length, 1)
   })
   const priorities: Record<string, Set<string | undefined>> = {}
@@ -102,44 +102,44 @@ test('a starting controller wakes settled configs with low priority, whatever ot
 
 test('an agent on the node wakes its own config, and no config that yields to an older one', async () => {
   const others = names.slice(1)
-  for (const name of others) await cluster.kube.patchStatus(nodeConfigs, keyOf(name), saysDuplicate)
-  await eventually(() => assert.ok(others.every(name => shown(name)?.status)))
+  for (const name of others) await cluster.kube.patchStatus(nodeConfigs, keyOf(name), duplicateStatus)
+  await eventually(() => assert.ok(others.every(name => cached(name)?.status)))
 
   const config = await cluster.configOf(first)
   assert.ok(config)
   const job = jobFor(config, 'shared')
-  const made = await wakesOf(
+  const afterCreation = await keysWokenBy(
     () => cluster.kube.create(jobs, job),
     () => caches.pods.list().length === 1 && caches.jobs.list().length === 1,
   )
-  assert.deepEqual(made, [first])
+  assert.deepEqual(afterCreation, [first])
 
-  const ended = await wakesOf(
+  const afterEnd = await keysWokenBy(
     async () => cluster.finishPod(await cluster.endAgent('shared')),
     () => caches.pods.list()[0]?.status?.phase === 'Succeeded' && caches.jobs.list().every(finishOf),
   )
-  assert.deepEqual(ended, [first])
+  assert.deepEqual(afterEnd, [first])
 
-  // One that stood back has taken over, and its status does not say so yet: its own agent wakes it all the same.
+  // A config took over and its status still says DuplicateNode: its own agent wakes it nevertheless.
   const [pod] = caches.pods.list()
-  const [kept] = caches.jobs.list()
-  assert.ok(pod && kept)
-  await cluster.kube.patch(jobs, keyOf(kept.metadata.name), {
+  const [cachedJob] = caches.jobs.list()
+  assert.ok(pod && cachedJob)
+  await cluster.kube.patch(jobs, keyOf(cachedJob.metadata.name), {
     metadata: { annotations: { 'multinic.io/config': third } },
   })
   await eventually(() => assert.equal(caches.jobs.list()[0]?.metadata.annotations?.['multinic.io/config'], third))
-  const gone = await wakesOf(
+  const afterDeletion = await keysWokenBy(
     () => cluster.kube.delete(pods, keyOf(pod.metadata.name)),
     () => caches.pods.list().length === 0,
   )
-  assert.deepEqual(gone, [first, third])
+  assert.deepEqual(afterDeletion, [first, third])
 })
 
 test('deleting a config in the middle wakes no other one, deleting the oldest one wakes all', async () => {
   const remove = (name: string) =>
-    wakesOf(
+    keysWokenBy(
       () => cluster.kube.delete(nodeConfigs, keyOf(name)),
-      () => shown(name) === undefined,
+      () => cached(name) === undefined,
     )
   assert.deepEqual(await remove(second), [second])
   assert.deepEqual(await remove(first), [first, ...names.slice(2)])
@@ -148,11 +148,11 @@ test('deleting a config in the middle wakes no other one, deleting the oldest on
 test('correcting a config to another machine wakes the next config for the node', async () => {
   const other = await cluster.addNode('elsewhere')
   for (const name of ['e1', 'e2']) await cluster.addConfig(name, other, { nodeName: name })
-  await eventually(() => assert.ok(shown('e1') && shown('e2')))
+  await eventually(() => assert.ok(cached('e1') && cached('e2')))
   const spec = { instanceId: '6f1c2a10-0001-4aaa-8bbb-999999999999' }
-  const corrected = await wakesOf(
+  const corrected = await keysWokenBy(
     () => cluster.kube.patch(nodeConfigs, keyOf('e1'), { spec }),
-    () => shown('e1')?.spec.instanceId === spec.instanceId,
+    () => cached('e1')?.spec.instanceId === spec.instanceId,
   )
   assert.deepEqual(corrected, ['e1', 'e2'])
 })

@@ -88,14 +88,14 @@ test('Events explain a Pod that does not start', async () => {
   const event = (reason: string, message: string): EventObject => ({
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { name: `late.${reason.toLowerCase()}`, namespace: cluster.namespace },
-    involvedObject: { kind: 'Job', name: 'late', namespace: cluster.namespace, uid },
+    metadata: { name: `overdue.${reason.toLowerCase()}`, namespace: cluster.namespace },
+    involvedObject: { kind: 'Job', name: 'overdue', namespace: cluster.namespace, uid },
     type: 'Warning',
     reason,
     message,
     lastTimestamp: reason === 'FailedCreate' ? '2026-01-01T00:00:02Z' : '2026-01-01T00:00:01Z',
   })
-  const forbidden = 'Error creating: pods "late" is forbidden: violates PodSecurity "restricted:latest"'
+  const forbidden = 'Error creating: pods "overdue" is forbidden: violates PodSecurity "restricted:latest"'
   await cluster.kube.create(events, event('FailedCreate', forbidden))
   await cluster.kube.create(events, event('FailedMount', 'hostPath type check failed: /etc/netplan is not a directory'))
   const errors = createPodStartErrors(cluster.kube, cluster.namespace, silent)

@@ -1,4 +1,4 @@
-/** A controller beside an agent of another version: reasons that it does not know reach the user unchanged. */
+/** A controller with an agent of another version: unknown reasons reach the user unchanged. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type ControllerCluster, startControllerCluster } from '../../test/support/controller-cluster.ts'
@@ -13,7 +13,7 @@ before(async () => {
 })
 after(() => cluster.close())
 
-test('an unknown reason of an agent is in the status and in the Event as the agent reported it', async () => {
+test('an unknown reason of an interface is in the status and in the Event as the agent reported it', async () => {
   const controller = await cluster.startController()
   try {
     await cluster.addConfig('old', await cluster.addNode('old'), { nics: 2 })
@@ -41,7 +41,7 @@ test('an unknown reason of an agent is in the status and in the Event as the age
   }
 })
 
-test('an unknown reason of a whole run is shown where the agent says nothing else', async () => {
+test('an unknown reason of a run is in the status if the agent reports nothing else', async () => {
   const controller = await cluster.startController()
   try {
     await cluster.addConfig('whole', await cluster.addNode('whole'))

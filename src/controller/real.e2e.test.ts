@@ -37,7 +37,7 @@ async function configured(where: Harness, name: string): Promise<void> {
   await where.expectConfigured(name)
 }
 
-const gone = (where: Harness, name: string) =>
+const waitUntilDeleted = (where: Harness, name: string) =>
   eventually(async () => assert.equal(await where.configOf(name), undefined), { within })
 
 test('kubectl waits for a config, and shows it in one line', async () => {
@@ -92,7 +92,7 @@ for (const propagation of ['Foreground', 'Background', 'Orphan'] as const)
     const pod = await harness.endAgent(name)
     assert.equal(inputOf(pod).mode, 'cleanup')
     await harness.finishPod(pod)
-    await gone(harness, name)
+    await waitUntilDeleted(harness, name)
     const remaining = (await real.kube.list(jobs, { namespace: harness.namespace })).items.filter(
       job => job.spec.template.spec.nodeName === name,
     )
@@ -109,7 +109,7 @@ test('names of the maximum length in Kubernetes work', async () => {
   await harness.expectConfigured(long)
   await real.kube.delete(nodeConfigs, { namespace: harness.namespace, name: long })
   await harness.finishPod(await harness.endAgent(long))
-  await gone(harness, long)
+  await waitUntilDeleted(harness, long)
 })
 
 test('a config that is deleted while the controller is stopped is cleaned up after its start', async () => {
@@ -118,7 +118,7 @@ test('a config that is deleted while the controller is stopped is cleaned up aft
   await real.kube.delete(nodeConfigs, { namespace: harness.namespace, name: 'deleted' })
   controller = await harness.startController({ LEADER_ELECT: 'true' })
   assert.equal(inputOf(await harness.endAgent('deleted')).mode, 'cleanup')
-  await gone(harness, 'deleted')
+  await waitUntilDeleted(harness, 'deleted')
 })
 
 /** Each in its own namespace, because they wait for other components and not for each other. */

@@ -1,5 +1,5 @@
 /**
- * The whole controller over HTTP: what a user sees of one config.
+ * The controller end to end over HTTP, with one config at a time.
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -40,29 +40,29 @@ async function eventsOf(name: string): Promise<string[]> {
 }
 
 test('a config is Configured before its Job is Complete, and then stays unchanged', async () => {
-  await cluster.addConfig('walk', await cluster.addNode('walk'), { nics: 2 })
-  const pod = await cluster.endAgent('walk')
+  await cluster.addConfig('w1', await cluster.addNode('w1'), { nics: 2 })
+  const pod = await cluster.endAgent('w1')
   const config = await cluster.expectStatus(
-    'walk',
+    'w1',
     'Configured 2/2 True AllInterfacesConfigured: All 2 interfaces configured successfully',
   )
   assert.deepEqual(config.metadata.finalizers, [nodeConfigFinalizer])
   assert.equal(config.status?.interfaceStatuses?.[1]?.observed?.mtu, 1450)
-  assert.equal(config.status?.lastJobName, (await cluster.jobsOn('walk'))[0]?.metadata.name)
+  assert.equal(config.status?.lastJobName, (await cluster.jobsOn('w1'))[0]?.metadata.name)
 
   await cluster.finishPod(pod)
-  await eventually(async () => assert.equal((await cluster.jobsOn('walk'))[0]?.status?.succeeded, 1))
-  assert.equal((await cluster.configOf('walk'))?.metadata.resourceVersion, config.metadata.resourceVersion)
-  assert.equal((await cluster.jobsOn('walk')).length, 1)
+  await eventually(async () => assert.equal((await cluster.jobsOn('w1'))[0]?.status?.succeeded, 1))
+  assert.equal((await cluster.configOf('w1'))?.metadata.resourceVersion, config.metadata.resourceVersion)
+  assert.equal((await cluster.jobsOn('w1')).length, 1)
 })
 
 test('a config waits for its node, and proceeds when the node joins', async () => {
-  await cluster.addConfig('late', '')
-  await cluster.expectStatus('late', 'Pending 0/1 False NodeNotFound: node late is not in this cluster')
-  assert.equal((await cluster.configOf('late'))?.metadata.finalizers, undefined)
-  await cluster.addNode('late')
-  await cluster.endAgent('late')
-  await cluster.expectConfigured('late')
+  await cluster.addConfig('waiting', '')
+  await cluster.expectStatus('waiting', 'Pending 0/1 False NodeNotFound: node waiting is not in this cluster')
+  assert.equal((await cluster.configOf('waiting'))?.metadata.finalizers, undefined)
+  await cluster.addNode('waiting')
+  await cluster.endAgent('waiting')
+  await cluster.expectConfigured('waiting')
 })
 
 test('a node is found by its machine, whatever name the config has', async () => {
@@ -73,18 +73,18 @@ test('a node is found by its machine, whatever name the config has', async () =>
 })
 
 test('a config for another machine is never applied', async () => {
-  await cluster.addNode('taken')
-  const wanted = '6f1c2a10-0001-4aaa-8bbb-999999999999'
-  await cluster.addConfig('taken', wanted)
+  await cluster.addNode('other')
+  const expected = '6f1c2a10-0001-4aaa-8bbb-999999999999'
+  await cluster.addConfig('other', expected)
   const { status } = await eventually(async () => {
-    const config = await cluster.configOf('taken')
+    const config = await cluster.configOf('other')
     assert.ok(config?.status)
     return config
   })
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')
   assert.equal(ready?.reason, 'WrongMachine')
-  assert.match(ready?.message ?? '', new RegExp(`^node taken has system UUID .*, not ${wanted}$`))
-  assert.deepEqual(await cluster.jobsOn('taken'), [])
+  assert.match(ready?.message ?? '', new RegExp(`^node other has system UUID .*, not ${expected}$`))
+  assert.deepEqual(await cluster.jobsOn('other'), [])
 })
 
 test('of two configs for one node, the older one wins and the other one takes over later', async () => {
@@ -102,22 +102,22 @@ test('of two configs for one node, the older one wins and the other one takes ov
 })
 
 test('a deleted config goes after its interfaces are removed', async () => {
-  await configured('gone')
-  await remove('gone')
-  assert.equal(inputOf(await cluster.endAgent('gone')).mode, 'cleanup')
-  await eventually(async () => assert.equal(await cluster.configOf('gone'), undefined))
+  await configured('deleted')
+  await remove('deleted')
+  assert.equal(inputOf(await cluster.endAgent('deleted')).mode, 'cleanup')
+  await eventually(async () => assert.equal(await cluster.configOf('deleted'), undefined))
   await eventually(async () => {
-    // That an agent is at work is told when it takes a while.
-    const told = (await eventsOf('gone')).filter(reason => reason !== 'Applying' && reason !== 'Removing')
-    assert.deepEqual(told.toSorted(), ['AllInterfacesConfigured', 'Removed'])
+    // Progress Events depend on how long the agent takes.
+    const results = (await eventsOf('deleted')).filter(reason => reason !== 'Applying' && reason !== 'Removing')
+    assert.deepEqual(results.toSorted(), ['AllInterfacesConfigured', 'Removed'])
   })
 })
 
 test('a deleted config does not wait for a node that no longer exists', async () => {
-  await configured('lost')
-  await cluster.kube.delete(nodes, { name: 'lost' })
-  await remove('lost')
-  await eventually(async () => assert.equal(await cluster.configOf('lost'), undefined))
+  await configured('nodeless')
+  await cluster.kube.delete(nodes, { name: 'nodeless' })
+  await remove('nodeless')
+  await eventually(async () => assert.equal(await cluster.configOf('nodeless'), undefined))
 })
 
 test('a config that is deleted and created again gets a new Job', async () => {
@@ -133,16 +133,16 @@ test('a config that is deleted and created again gets a new Job', async () => {
 })
 
 test('a new spec waits for the agent of the old one, whose report does not count for it', async () => {
-  await cluster.addConfig('busy', await cluster.addNode('busy'))
-  await eventually(async () => assert.equal((await cluster.podsOn('busy')).length, 1))
-  await cluster.changeSpec('busy', 'another')
-  const [old] = await cluster.jobsOn('busy')
+  await cluster.addConfig('running', await cluster.addNode('running'))
+  await eventually(async () => assert.equal((await cluster.podsOn('running')).length, 1))
+  await cluster.changeSpec('running', 'another')
+  const [old] = await cluster.jobsOn('running')
   const line = `Pending 0/1 False PreviousJobRunning: ${old?.metadata.name} must end before the next agent starts`
-  await cluster.expectStatus('busy', line)
-  await eventually(async () => assert.ok((await eventsOf('busy')).includes('PreviousJobRunning')))
-  assert.equal(inputOf(await cluster.endAgent('busy')).generation, 1)
-  assert.equal(inputOf(await cluster.endAgent('busy')).generation, 2)
-  assert.equal((await cluster.expectConfigured('busy')).status?.observedGeneration, 2)
+  await cluster.expectStatus('running', line)
+  await eventually(async () => assert.ok((await eventsOf('running')).includes('PreviousJobRunning')))
+  assert.equal(inputOf(await cluster.endAgent('running')).generation, 1)
+  assert.equal(inputOf(await cluster.endAgent('running')).generation, 2)
+  assert.equal((await cluster.expectConfigured('running')).status?.observedGeneration, 2)
 })
 
 test('a NIC that is not in the guest yet is retried soon', async () => {
@@ -171,11 +171,11 @@ test('a failure shows the message of the agent, and the retry annotation retries
   assert.equal(config.status?.failedAttempts, 1)
   await annotate('bad', { 'multinic.io/retry': 'now' })
   await cluster.endAgent('bad')
-  const healed = await cluster.expectStatus(
+  const recovered = await cluster.expectStatus(
     'bad',
     'Configured 2/2 True AllInterfacesConfigured: All 2 interfaces configured successfully',
   )
-  assert.equal(healed.metadata.annotations?.['multinic.io/retry'], undefined)
+  assert.equal(recovered.metadata.annotations?.['multinic.io/retry'], undefined)
 })
 
 test('concurrent writes to a config are not lost, and neither is its status', async () => {
@@ -234,9 +234,9 @@ test('the guides name every metric of ours, and no other', async () => {
   const served = [...text.matchAll(/^# TYPE (multinic_\w+)/gm)].map(([, name]) => name)
   for (const guide of ['controller.md', 'controller.ko.md']) {
     const page = await readFile(join(import.meta.dirname, '../../docs/guides', guide), 'utf8')
-    const told = [...page.matchAll(/^\| (`multinic_.*?) \|/gm)].flatMap(
+    const documented = [...page.matchAll(/^\| (`multinic_.*?) \|/gm)].flatMap(
       ([, cell]) => cell?.match(/multinic_\w+/g) ?? [],
     )
-    assert.deepEqual(told.toSorted(), served.toSorted(), guide)
+    assert.deepEqual(documented.toSorted(), served.toSorted(), guide)
   }
 })

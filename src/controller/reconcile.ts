@@ -167,7 +167,7 @@ async function setNodeCondition({ kube, now }: ReconcileDeps, { node }: Observed
 }
 
 /**
- * Limits Normal Events: in a rollout over a thousand nodes the statuses tell the same. Progress and results have separate
+ * Limits Normal Events: in a rollout over a thousand nodes the statuses contain the same. Progress and results have separate
  * limits, so that progress never displaces a result.
  */
 function rateLimited(events: EventRecorder, now: () => Date): EventRecorder {

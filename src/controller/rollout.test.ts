@@ -1,5 +1,5 @@
 /**
- * A change of many nodes, over HTTP: the window, its order, its end, and what does not wait for it.
+ * A change of many nodes over HTTP: the limit, the order, the failure budget, and what does not wait for it.
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
@@ -93,12 +93,12 @@ test('a rollout stops when its failure budget is used up, and resumes when the n
     return open
   })
   const others = async () => (await waitingNodes()).filter(node => !failing.includes(node))
-  /** They are tried again after a while, and fail again. */
+  /** Their retries fail too. */
   const failAgain = async () => {
     for (const node of (await waitingNodes()).filter(one => failing.includes(one)))
       await cluster.finishPod(await cluster.endAgent(node, { verdict: 'Failed', message: 'no', interfaces: [] }))
   }
-  // The slot of the first one was free before the second one failed.
+  // The slot of the first node was free before the second one failed.
   await eventually(async () => {
     await failAgain()
     const changing = (await others()).length

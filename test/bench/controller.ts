@@ -27,7 +27,7 @@ import type { Daemon } from '../rigs/process.ts'
 import { endedStatus } from '../support/controller-cluster.ts'
 import { forEachParallel, newConfig, parallel, readyNode, settledStatus, uuidOf } from '../support/controller-scale.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Asked, type RealController, startRealController } from '../support/real-controller.ts'
+import { type AuditedRequest, type RealController, startRealController } from '../support/real-controller.ts'
 import { figure, isolatedBench, median, memoryOf, say, timed } from './figure.ts'
 import { asDeployed } from './part.ts'
 
@@ -315,7 +315,7 @@ async function resumed(daemon: Daemon, done: () => boolean): Promise<number> {
   })
 }
 
-async function requests(real: RealController, { namespace }: Laid): Promise<Asked[]> {
+async function requests(real: RealController, { namespace }: Laid): Promise<AuditedRequest[]> {
   const user = `system:serviceaccount:${namespace}:multinic-agent`
   return (await real.requests()).filter(one => one.user === user)
 }

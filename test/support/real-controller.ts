@@ -8,7 +8,7 @@ import { type ChangeRules, root, startAuditedCluster } from './audited-cluster.t
 import { controllerHarness } from './controller-cluster.ts'
 import type { WaitOptions } from './eventually.ts'
 
-export type { AuditedRequest as Asked } from './audited-cluster.ts'
+export type { AuditedRequest } from './audited-cluster.ts'
 
 export type RealController = Awaited<ReturnType<typeof startRealController>>
 

@@ -50,7 +50,7 @@ export interface BizConfigSourceOptions {
   log: Log
 }
 
-/** How often a cluster without the CRD is asked for it. */
+/** How often to check a cluster without the CRD for it. */
 const crdPollMs = 30_000
 
 export function createBizConfigSource(options: BizConfigSourceOptions): BizConfigSource {

@@ -20,7 +20,7 @@ const nicMissingDelays = [1_000, 2_000, 5_000, 10_000, 30_000]
 /** After the first, second, … failure. After the last one only a new spec or the retry annotation starts another run. */
 const failureDelays = [10_000, 30_000, 60_000, 120_000, 300_000]
 
-/** Before the next look for a NIC that is not in the guest yet, or before the next cleanup. */
+/** Before the next apply for a NIC that is not in the guest yet, or before the next cleanup. */
 export function nicMissingDelay(attempt = nicMissingDelays.length): number {
   return nicMissingDelays[attempt] ?? 30_000
 }

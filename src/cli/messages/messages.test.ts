@@ -52,7 +52,7 @@ test('a reason has its meaning and remedy in the language of the user, and the m
   const [meaning, message, remedy] = reasonLines(view, { paint: plain, language: 'ko' })
   assert.match(meaning ?? '', /^InterfaceNameInUse: .*[가-힣]/)
   assert.equal(message, 'eth7 is called multinic0')
-  assert.match(remedy ?? '', /^→ .*십시오/)
+  assert.match(remedy ?? '', /^→ .*세요/)
 })
 
 test('a reason of another version keeps the remedy that the server sent', () => {

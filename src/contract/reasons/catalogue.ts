@@ -39,12 +39,16 @@ export interface ReasonText {
   remedy: string
 }
 
-/** Undefined for a reason that this version does not know, such as one of an older agent: show it as it is. */
+/**
+ * The text of a reason for the dashboard, the CLI and the APIs. Korean is in the register of an interface (-세요); documents
+ * use the catalogue's own (-십시오). Undefined for a reason that this version does not know, such as one of an older agent:
+ * show it as it is.
+ */
 export function reasonText(reason: string, language: Language = 'en'): ReasonText | undefined {
   const found = find(reason)
   if (!found) return undefined
-  const [meaning, remedy] = found[language]
-  return { meaning, remedy }
+  const [meaning, remedy] = found[language].map(text => text.replaceAll('십시오', '세요'))
+  return { meaning: meaning ?? '', remedy: remedy ?? '' }
 }
 
 /** Undefined for a reason that this version does not know. */

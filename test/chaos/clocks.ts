@@ -1,29 +1,29 @@
 /**
- * Clocks of our parts that can be set: each part is started with one, and reads a file of its own that says how far it is off.
+ * Shifts the clocks of our components: each component reads the offset of its clock from its own file.
  */
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 export interface Clocks {
-  /** With which a part is started; the name is that of its command unless another one is given. */
+  /** Environment of a component. The default name is that of its command. */
   env(name?: string): { NODE_OPTIONS: string }
-  /** The clock of a part jumps, and back after that time. */
-  set(name: string, offMs: number, forMs: number): void
-  /** All of them, at once. */
-  putRight(): void
+  /** Shifts the clock of a component for some time. */
+  set(name: string, offsetMs: number, forMs: number): void
+  /** Resets all clocks. */
+  reset(): void
 }
 
 export function clocksIn(dir: string): Clocks {
   const timers = new Map<string, NodeJS.Timeout>()
 
-  function write(name: string, offMs: number): void {
-    // Whole or not at all: it is read at any time.
-    writeFileSync(join(dir, `${name}.new`), String(offMs))
+  function write(name: string, offsetMs: number): void {
+    // Atomic: the component reads it at any time.
+    writeFileSync(join(dir, `${name}.new`), String(offsetMs))
     renameSync(join(dir, `${name}.new`), join(dir, name))
   }
 
-  function right(name: string): void {
+  function resetClock(name: string): void {
     clearTimeout(timers.get(name))
     timers.delete(name)
     write(name, 0)
@@ -36,13 +36,13 @@ export function clocksIn(dir: string): Clocks {
       if (name !== undefined) preloaded.searchParams.set('name', name)
       return { NODE_OPTIONS: `--import=${preloaded}` }
     },
-    set(name, offMs, forMs) {
+    set(name, offsetMs, forMs) {
       clearTimeout(timers.get(name))
-      write(name, offMs)
-      timers.set(name, setTimeout(right, forMs, name))
+      write(name, offsetMs)
+      timers.set(name, setTimeout(resetClock, forMs, name))
     },
-    putRight() {
-      for (const name of [...timers.keys()]) right(name)
+    reset() {
+      for (const name of [...timers.keys()]) resetClock(name)
     },
   }
 }

@@ -1,59 +1,61 @@
 /**
- * What chaos is promised to bring about, and the faults and acts that do it; and the short form of it, which has them all.
+ * The faults and user actions that chaos must cover, and the short histories that cover them all.
  */
 import type { FaultName } from '../../sandbox/faults/catalogue.ts'
-import { type Act, historyOf, type Step } from './history.ts'
+import { type Action, historyOf, type Step } from './history.ts'
 
-const answers = (manner: 'unauthorized' | 'throttled' | 'failing' | 'garbled' | 'truncated' | 'empty' | 'slow') =>
-  [`${manner}-neutron`, `${manner}-nova`] as const
+const responseFaults = (kind: 'unauthorized' | 'throttled' | 'failing' | 'garbled' | 'truncated' | 'empty' | 'slow') =>
+  [`${kind}-neutron`, `${kind}-nova`] as const
 
-export const promisedFaults = {
-  'kill -9 of each part': ['killed-operator', 'killed-viola', 'killed-controller', 'killed-agent'],
-  'lost notices': ['lost-notifications'],
-  'duplicated notices': ['duplicated-notifications'],
-  'reordered notices': ['reordered-notifications'],
+export const requiredFaults = {
+  'kill -9 of each component': ['killed-operator', 'killed-viola', 'killed-controller', 'killed-agent'],
+  'lost notifications': ['lost-notifications'],
+  'duplicated notifications': ['duplicated-notifications'],
+  'reordered notifications': ['reordered-notifications'],
   'broker restarts': ['restarted-broker'],
-  'a token that is revoked': ['revoked-tokens'],
-  'Neutron and Nova answer 401': answers('unauthorized'),
-  'Neutron and Nova answer 429': answers('throttled'),
-  'Neutron and Nova answer 500': answers('failing'),
-  'Neutron and Nova answer garbage': answers('garbled'),
-  'Neutron and Nova break off': answers('truncated'),
-  'Neutron and Nova answer nothing': answers('empty'),
-  'Neutron and Nova are slow': answers('slow'),
-  'Viola is away': ['stopped-viola'],
-  'an API server is away': ['unreachable-management-api', 'unreachable-biz-api'],
+  'revoked tokens': ['revoked-tokens'],
+  'Neutron and Nova answer 401': responseFaults('unauthorized'),
+  'Neutron and Nova answer 429': responseFaults('throttled'),
+  'Neutron and Nova answer 500': responseFaults('failing'),
+  'Neutron and Nova answer invalid JSON': responseFaults('garbled'),
+  'Neutron and Nova close the connection in the middle of a response': responseFaults('truncated'),
+  'Neutron and Nova answer with an empty body': responseFaults('empty'),
+  'Neutron and Nova are slow': responseFaults('slow'),
+  'Viola is unreachable': ['stopped-viola'],
+  'an API server is unreachable': ['unreachable-management-api', 'unreachable-biz-api'],
   conflicts: ['conflicts'],
   'compacted watches': ['compacted-watches'],
-  'the cloud’s clock jumps': ['wrong-clock'],
+  'the clock of the cloud jumps': ['wrong-clock'],
   'a full disk': ['full-disk'],
   'a read-only /etc': ['read-only-etc'],
-  'a NIC is unplugged while it is configured': ['unplugged-nics'],
+  'a NIC is unplugged during its configuration': ['unplugged-nics'],
   'carrier loss': ['no-carrier'],
-  'a duplicate IP': ['duplicate-address'],
+  'a duplicate IP address': ['duplicate-address'],
 } satisfies Record<string, readonly FaultName[]>
 
-export const promisedActs: Record<string, (act: Act) => boolean> = {
-  'a port is attached': ({ act }) => act === 'attach',
-  'a port is detached': ({ act }) => act === 'detach',
-  'a network changes': ({ act }) => act === 'mtu',
-  'a node reboots': ({ act }) => act === 'reboot',
-  'a person edits an OpenstackConfig': ({ act }) => act === 'leave' || act === 'join',
-  'a person edits a MultiNicNodeConfig': ({ act }) => act === 'pause' || act === 'resume',
-  'a person deletes Jobs': ({ act }) => act === 'delete-jobs',
-  'the clock of the operator jumps': act => act.act === 'clock' && act.part.endsWith('operator'),
-  'the clock of Viola jumps': act => act.act === 'clock' && act.part === 'viola',
-  'the clock of the controller jumps': act => act.act === 'clock' && act.part.endsWith('controller'),
-  'two operators with a partition': act => act.act === 'partition' && act.part === 'operator',
-  'two controllers with a partition': act => act.act === 'partition' && act.part === 'controller',
+export const requiredActions: Record<string, (action: Action) => boolean> = {
+  'a port is attached': ({ action }) => action === 'attach',
+  'a port is detached': ({ action }) => action === 'detach',
+  'a network changes': ({ action }) => action === 'mtu',
+  'a node reboots': ({ action }) => action === 'reboot',
+  'a user edits an OpenstackConfig': ({ action }) => action === 'exclude-vm' || action === 'include-vm',
+  'a user edits a MultiNicNodeConfig': ({ action }) => action === 'pause' || action === 'resume',
+  'a user deletes Jobs': ({ action }) => action === 'delete-jobs',
+  'the clock of the operator jumps': step => step.action === 'clock' && step.component.endsWith('operator'),
+  'the clock of Viola jumps': step => step.action === 'clock' && step.component === 'viola',
+  'the clock of the controller jumps': step => step.action === 'clock' && step.component.endsWith('controller'),
+  'the leader of two operators loses the API server': step =>
+    step.action === 'partition' && step.component === 'operator',
+  'the leader of two controllers loses the API server': step =>
+    step.action === 'partition' && step.component === 'controller',
 }
 
 export const shortVms = ['worker-1', 'worker-2', 'worker-3']
 export const shortSeeds = [673, 1_192] as const
 
-/** The promised faults are dealt out to the seeds. */
+/** Each seed gets its share of the required faults. */
 export function shortHistory(seed: (typeof shortSeeds)[number]): Step[] {
-  const all = Object.values(promisedFaults).flat()
-  const words = all.filter((_, at) => at % shortSeeds.length === shortSeeds.indexOf(seed))
-  return historyOf(seed, { steps: 36, vms: shortVms, subnets: ['storage', 'backup'], words })
+  const all = Object.values(requiredFaults).flat()
+  const faults = all.filter((_, index) => index % shortSeeds.length === shortSeeds.indexOf(seed))
+  return historyOf(seed, { steps: 36, vms: shortVms, subnets: ['storage', 'backup'], faults })
 }

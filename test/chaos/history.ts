@@ -1,129 +1,137 @@
 /**
- * What happens to the world in one run of chaos: acts of people and faults, in an order that a number decides. Pure.
+ * The history of one chaos run: user actions and faults, in an order that the seed determines. Pure.
  */
 import { catalogue, type FaultName, faultNames } from '../../sandbox/faults/catalogue.ts'
 import { indexesOf } from '../support/random.ts'
 
-export type Act =
-  | { act: 'attach'; port: string; vm: string; subnet: string }
-  | { act: 'detach'; port: string }
-  | { act: 'reboot'; vm: string }
-  /** A network gets another MTU. */
-  | { act: 'mtu'; subnet: string; mtu: number }
-  /** A person takes a VM out of the OpenstackConfig, or puts it in again. */
-  | { act: 'leave' | 'join'; vm: string }
-  /** A person halts a node's config, or lets it go on. */
-  | { act: 'pause' | 'resume'; vm: string }
-  /** A person deletes the Jobs of a node. */
-  | { act: 'delete-jobs'; vm: string }
-  /** The second of a part leads, and has no way to the API server. */
-  | { act: 'partition'; part: ReplicatedPart; forMs: number }
-  /** The clock of a part is set, and put right again. */
-  | { act: 'clock'; part: ClockedPart; offMs: number; forMs: number }
-  | { act: 'fault'; word: FaultName; vm?: string; forMs: number }
+export type Action =
+  | { action: 'attach'; port: string; vm: string; subnet: string }
+  | { action: 'detach'; port: string }
+  | { action: 'reboot'; vm: string }
+  /** The MTU of a network changes. */
+  | { action: 'mtu'; subnet: string; mtu: number }
+  /** A user removes a VM from the OpenstackConfig, or adds it again. */
+  | { action: 'exclude-vm' | 'include-vm'; vm: string }
+  /** A user pauses or resumes a node config. */
+  | { action: 'pause' | 'resume'; vm: string }
+  /** A user deletes the Jobs of a node. */
+  | { action: 'delete-jobs'; vm: string }
+  /** The second replica of a component becomes the leader and loses the API server. */
+  | { action: 'partition'; component: ReplicatedComponent; forMs: number }
+  /** The clock of a component is wrong for some time. */
+  | { action: 'clock'; component: ClockedComponent; offsetMs: number; forMs: number }
+  | { action: 'fault'; fault: FaultName; vm?: string; forMs: number }
 
-/** Those of which two run. */
-export const replicatedParts = ['operator', 'controller'] as const
-export type ReplicatedPart = (typeof replicatedParts)[number]
+/** Components with two replicas. */
+export const replicatedComponents = ['operator', 'controller'] as const
+export type ReplicatedComponent = (typeof replicatedComponents)[number]
 
-export const clockedParts = ['operator', 'viola', 'controller', 'second-operator', 'second-controller'] as const
-export type ClockedPart = (typeof clockedParts)[number]
+export const clockedComponents = ['operator', 'viola', 'controller', 'second-operator', 'second-controller'] as const
+export type ClockedComponent = (typeof clockedComponents)[number]
 
-/** With the time that passes after it. */
-export type Step = Act & { thenMs: number }
+/** An action and the pause after it. */
+export type Step = Action & { thenMs: number }
 
 export interface HistoryOptions {
   steps: number
   vms: readonly string[]
   subnets: readonly string[]
-  /** Faults, dealt like cards: each has its turn before one comes again. */
-  words: readonly FaultName[]
+  /** Each fault occurs once before any fault occurs again. */
+  faults: readonly FaultName[]
 }
 
-/** The cloud's numbers and ours leave room for this many. */
-const mostPorts = 8
+/** Ports per VM: below the limits of the cloud and of our interface indexes. */
+const maxPorts = 8
 const mtus = [1_400, 1_450, 1_500, 9_000]
 const hour = 3_600_000
 const jumps = [-24 * hour, -hour, hour, 24 * hour]
 
-/** All that a sandbox can have; without a broker of its own those of the bus are left out. */
-export function wordsFor({ broker }: { broker: boolean }): FaultName[] {
-  return faultNames.filter(word => broker || !/notifications|broker/.test(word))
+/** All faults of the sandbox; without a broker, those of the bus are excluded. */
+export function faultsFor({ broker }: { broker: boolean }): FaultName[] {
+  return faultNames.filter(fault => broker || !/notifications|broker/.test(fault))
 }
 
-export function historyOf(seed: number, { steps, vms, subnets, words: known }: HistoryOptions): Step[] {
+export function historyOf(seed: number, { steps, vms, subnets, faults }: HistoryOptions): Step[] {
   const random = indexesOf(seed)
-  const below = (most: number) => Math.floor(random() * most)
+  const below = (limit: number) => Math.floor(random() * limit)
   const pick = <T>(from: readonly T[]): T => from[below(from.length)] as T
   const attached = new Map<string, string>()
-  const [away, paused] = [new Set<string>(), new Set<string>()]
-  let made = 0
-  let cards: FaultName[] = []
+  const [excluded, paused] = [new Set<string>(), new Set<string>()]
+  let ports = 0
+  let remaining: FaultName[] = []
 
-  const toggled = (set: Set<string>, vm: string): boolean => {
-    const was = set.delete(vm)
-    if (!was) set.add(vm)
-    return was
+  const toggle = (set: Set<string>, vm: string): boolean => {
+    const wasIncluded = set.delete(vm)
+    if (!wasIncluded) set.add(vm)
+    return wasIncluded
   }
-  const dealt = (): FaultName => {
-    if (cards.length === 0) cards = [...known]
-    return cards.splice(below(cards.length), 1)[0] as FaultName
+  const nextFault = (): FaultName => {
+    if (remaining.length === 0) remaining = [...faults]
+    return remaining.splice(below(remaining.length), 1)[0] as FaultName
   }
-  const fault = (): Act => {
-    const word = dealt()
-    return { act: 'fault', word, ...(catalogue[word].perNode && { vm: pick(vms) }), forMs: 500 + below(5_000) }
+  const startFault = (): Action => {
+    const fault = nextFault()
+    return { action: 'fault', fault, ...(catalogue[fault].perNode && { vm: pick(vms) }), forMs: 500 + below(5_000) }
   }
-  const attach = (): Act => {
+  const attach = (): Action => {
     const vm = pick(vms)
-    if ([...attached.values()].filter(each => each === vm).length >= mostPorts) return fault()
-    const port = `p${++made}`
+    if ([...attached.values()].filter(owner => owner === vm).length >= maxPorts) return startFault()
+    const port = `p${++ports}`
     attached.set(port, vm)
-    return { act: 'attach', port, vm, subnet: pick(subnets) }
+    return { action: 'attach', port, vm, subnet: pick(subnets) }
   }
-  const detach = (): Act => {
+  const detach = (): Action => {
     const port = pick([...attached.keys()])
     if (port === undefined) return attach()
     attached.delete(port)
-    return { act: 'detach', port }
+    return { action: 'detach', port }
   }
-  const kinds: [weight: number, make: () => Act][] = [
+  const kinds: [weight: number, make: () => Action][] = [
     [8, attach],
     [4, detach],
-    [18, fault],
-    [1, () => ({ act: 'reboot', vm: pick(vms) })],
-    [1, () => ({ act: 'mtu', subnet: pick(subnets), mtu: pick(mtus) })],
-    [1, leaveOrJoin],
+    [18, startFault],
+    [1, () => ({ action: 'reboot', vm: pick(vms) })],
+    [1, () => ({ action: 'mtu', subnet: pick(subnets), mtu: pick(mtus) })],
+    [1, excludeOrInclude],
     [1, pauseOrResume],
-    [1, () => ({ act: 'delete-jobs', vm: pick(vms) })],
-    [1, () => ({ act: 'partition', part: pick(replicatedParts), forMs: 10_000 + below(15_000) })],
-    [2, () => ({ act: 'clock', part: pick(clockedParts), offMs: pick(jumps), forMs: 1_000 + below(10_000) })],
+    [1, () => ({ action: 'delete-jobs', vm: pick(vms) })],
+    [1, () => ({ action: 'partition', component: pick(replicatedComponents), forMs: 10_000 + below(15_000) })],
+    [
+      2,
+      () => ({
+        action: 'clock',
+        component: pick(clockedComponents),
+        offsetMs: pick(jumps),
+        forMs: 1_000 + below(10_000),
+      }),
+    ],
   ]
-  /** An object names one VM at least. */
-  function leaveOrJoin(): Act {
+  /** An OpenstackConfig names at least one VM. */
+  function excludeOrInclude(): Action {
     const vm = pick(vms)
-    if (!away.has(vm) && away.size === vms.length - 1) return fault()
-    return { act: toggled(away, vm) ? 'join' : 'leave', vm }
+    if (!excluded.has(vm) && excluded.size === vms.length - 1) return startFault()
+    return { action: toggle(excluded, vm) ? 'include-vm' : 'exclude-vm', vm }
   }
-  function pauseOrResume(): Act {
+  function pauseOrResume(): Action {
     const vm = pick(vms)
-    return { act: toggled(paused, vm) ? 'resume' : 'pause', vm }
+    return { action: toggle(paused, vm) ? 'resume' : 'pause', vm }
   }
-  const weighed = kinds.flatMap(([weight, make]) => Array<() => Act>(weight).fill(make))
-  return Array.from({ length: steps }, () => ({ ...pick(weighed)(), thenMs: below(900) }))
+  const weighted = kinds.flatMap(([weight, make]) => Array<() => Action>(weight).fill(make))
+  return Array.from({ length: steps }, () => ({ ...pick(weighted)(), thenMs: below(900) }))
 }
 
-/** Pieces of a history that may fail as well, the shortest first: each half, then all but a quarter, then all but one. */
+/** Parts of a history that may fail too, the shortest first: each half, then all but a quarter, then all but one step. */
 export function shorter(history: readonly Step[]): Step[][] {
   const without = (from: number, to: number) => [...history.slice(0, from), ...history.slice(to)]
   const cuts = (pieces: number) => {
     const size = Math.ceil(history.length / pieces)
-    return Array.from({ length: pieces }, (_, at) => without(at * size, (at + 1) * size))
+    return Array.from({ length: pieces }, (_, index) => without(index * size, (index + 1) * size))
   }
-  const found = [...cuts(2), ...cuts(4), ...(history.length <= 8 ? cuts(history.length) : [])]
-  return found.filter(each => each.length > 0 && each.length < history.length)
+  const candidates = [...cuts(2), ...cuts(4), ...(history.length <= 8 ? cuts(history.length) : [])]
+  return candidates.filter(({ length }) => length > 0 && length < history.length)
 }
 
-export function told({ thenMs, ...act }: Step): string {
-  const facts = Object.entries(act).map(([key, value]) => (key === 'act' ? value : `${key}=${value}`))
-  return `${facts.join(' ')} then ${thenMs} ms`
+export function describeStep({ thenMs, ...action }: Step): string {
+  const fields = Object.entries(action).map(([key, value]) => (key === 'action' ? value : `${key}=${value}`))
+  return `${fields.join(' ')} then ${thenMs} ms`
 }

@@ -1,12 +1,12 @@
 /**
- * `make chaos`: rounds of chaos, each from its own seed. SEED=n begins with that one, ROUNDS and STEPS bound it, RABBITMQ=local
- * has a broker of its own. A round that goes wrong is played again in shorter pieces, and the shortest history that still
- * goes wrong is printed with its seed.
+ * `make chaos`: rounds of chaos, each with its own seed. SEED=n sets the first seed, ROUNDS and STEPS limit the run,
+ * RABBITMQ=local starts a broker. After a failure it repeats shorter parts of the history, and prints the shortest part that
+ * still fails with its seed.
  */
 import { environment } from '../../src/runtime/env.ts'
-import { historyOf, type Step, shorter, told, wordsFor } from './history.ts'
-import { play } from './runner.ts'
-import { startStage } from './setup.ts'
+import { describeStep, faultsFor, historyOf, type Step, shorter } from './history.ts'
+import { runHistory } from './runner.ts'
+import { startChaosSetup } from './setup.ts'
 
 const { SEED, ROUNDS = '3', STEPS = '40', RABBITMQ } = environment()
 const [first, rounds, steps] = [
@@ -15,8 +15,8 @@ const [first, rounds, steps] = [
   number('STEPS', STEPS),
 ]
 const nodes = 3
-/** How often a failed history is played again in search of a shorter one. */
-const mostTries = 12
+/** Number of attempts to shorten a failed history. */
+const maxAttempts = 12
 
 let failed = 0
 for (let seed = first; seed < first + rounds; seed++) {
@@ -24,38 +24,38 @@ for (let seed = first; seed < first + rounds; seed++) {
     steps,
     vms: Array.from({ length: nodes }, (_, index) => `worker-${index + 1}`),
     subnets: ['storage', 'backup'],
-    words: wordsFor({ broker: RABBITMQ === 'local' }),
+    faults: faultsFor({ broker: RABBITMQ === 'local' }),
   })
   console.log(`seed ${seed}: ${history.length} steps`)
-  const wrong = await playOnce(history)
-  if (wrong.length === 0) {
-    console.log(`seed ${seed}: all guarantees held, and the world came to rest`)
+  const violations = await runOnce(history)
+  if (violations.length === 0) {
+    console.log(`seed ${seed}: all guarantees held, and the system reached the requested state`)
     continue
   }
   failed++
-  console.log(`seed ${seed} went wrong:\n${wrong.join('\n')}`)
+  console.log(`seed ${seed} failed:\n${violations.join('\n')}`)
   const shortest = await shorten(history)
-  console.log(`the shortest history found (SEED=${seed}, ${shortest.length} of ${history.length} steps):`)
-  for (const step of shortest) console.log(`  ${told(step)}`)
+  console.log(`shortest failing history (SEED=${seed}, ${shortest.length} of ${history.length} steps):`)
+  for (const step of shortest) console.log(`  ${describeStep(step)}`)
 }
 console.log(`${rounds - failed} passed, ${failed} failed`)
 process.exit(failed > 0 ? 1 : 0)
 
-async function playOnce(history: readonly Step[]): Promise<string[]> {
-  const stage = await startStage({ nodes, rabbitmq: RABBITMQ || undefined })
+async function runOnce(history: readonly Step[]): Promise<string[]> {
+  const setup = await startChaosSetup({ nodes, rabbitmq: RABBITMQ || undefined })
   try {
-    return await play(stage, history)
+    return await runHistory(setup, history)
   } finally {
-    await stage.end()
+    await setup.stop()
   }
 }
 
 async function shorten(history: Step[]): Promise<Step[]> {
   let shortest = history
-  for (let tries = 0, candidates = shorter(history); tries < mostTries; tries++) {
+  for (let attempt = 0, candidates = shorter(history); attempt < maxAttempts; attempt++) {
     const candidate = candidates.shift()
     if (!candidate) break
-    if ((await playOnce(candidate)).length === 0) continue
+    if ((await runOnce(candidate)).length === 0) continue
     shortest = candidate
     candidates = shorter(candidate)
   }
@@ -64,7 +64,7 @@ async function shorten(history: Step[]): Promise<Step[]> {
 
 function number(name: string, text: string): number {
   if (!/^\d{1,9}$/.test(text)) {
-    console.error(`${name} is "${text}": give a whole number, e.g. make chaos ${name}=7`)
+    console.error(`${name}: "${text}" is not a whole number; example: make chaos ${name}=7`)
     process.exit(2)
   }
   return Number(text)

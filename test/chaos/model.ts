@@ -1,5 +1,5 @@
 /**
- * What the world should come to: the ports of each VM, and which VMs the OpenstackConfig names. Pure.
+ * The requested state of a chaos run: the ports of each VM, and the VMs in the OpenstackConfig. Pure.
  */
 export interface ModelPort {
   id: string
@@ -9,26 +9,26 @@ export interface ModelPort {
 }
 
 export interface Model {
-  /** By the name that the history gives them. */
+  /** Ports by their name in the history. */
   readonly ports: Map<string, ModelPort>
-  /** VMs that the OpenstackConfig does not name at the moment. */
-  readonly away: Set<string>
-  /** VMs that were taken out of it at some time: what is delivered may be of before or after. */
-  readonly left: Set<string>
-  /** MACs of all ports that ever were. */
-  readonly macs: Set<string>
+  /** VMs that the OpenstackConfig does not name now. */
+  readonly excluded: Set<string>
+  /** VMs that were excluded at any time: their delivered state may be that of before or after. */
+  readonly everExcluded: Set<string>
+  /** MAC addresses of all ports that ever existed. */
+  readonly macAddresses: Set<string>
 }
 
 export function emptyModel(): Model {
-  return { ports: new Map(), away: new Set(), left: new Set(), macs: new Set() }
+  return { ports: new Map(), excluded: new Set(), everExcluded: new Set(), macAddresses: new Set() }
 }
 
-/** Whether people have wanted this port ever since it was attached, so that nobody may take it away. */
-export function isWanted({ ports, left }: Model, portId: string): boolean {
+/** Whether the port was requested at all times since it was attached. Then no component may remove it. */
+export function alwaysRequested({ ports, everExcluded }: Model, portId: string): boolean {
   const port = [...ports.values()].find(({ id }) => id === portId)
-  return port !== undefined && !left.has(port.vm)
+  return port !== undefined && !everExcluded.has(port.vm)
 }
 
-export function wantedOf({ ports, away }: Model, vm: string): ModelPort[] {
-  return away.has(vm) ? [] : [...ports.values()].filter(port => port.vm === vm)
+export function requestedPorts({ ports, excluded }: Model, vm: string): ModelPort[] {
+  return excluded.has(vm) ? [] : [...ports.values()].filter(port => port.vm === vm)
 }

@@ -1,6 +1,6 @@
 /**
- * A second operator and a second controller beside the sandbox's own, each with an API server that can be taken away from it
- * alone: of two replicas with a partition between them only the holder of the Lease may work.
+ * A second operator and a second controller. The test can disconnect each of them from the API server: of two replicas, only
+ * the holder of the Lease may work.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -10,36 +10,38 @@ import { leases } from '../../src/kube/resources.ts'
 import { startDaemon } from '../rigs/process.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestSandbox } from '../system/sandbox.fixture.ts'
-import type { ReplicatedPart } from './history.ts'
+import type { ReplicatedComponent } from './history.ts'
 
 export interface Replica {
-  /** It comes to lead, and then its way to the API server ends for so long. */
-  cut(forMs: number): Promise<void>
+  /** Makes the replica the leader, then disconnects it from the API server for some time. */
+  partition(forMs: number): Promise<void>
   heal(): void
   stop(): Promise<void>
 }
 
 export interface ReplicaOptions {
-  /** What it is told besides what every replica is. */
+  /** Additional environment. */
   env: Record<string, string>
 }
 
 export async function startReplica(
   { sandbox }: TestSandbox,
-  part: ReplicatedPart,
-  { env: given }: ReplicaOptions,
+  component: ReplicatedComponent,
+  { env: additional }: ReplicaOptions,
 ): Promise<Replica> {
-  const { state, urls, components: parts } = sandbox
-  const cluster = part === 'operator' ? sandbox.management : sandbox.biz
-  const name = `second-${part}`
-  const way = await wayTo(Number(new URL(cluster.url).port))
+  const { state, urls, components } = sandbox
+  const cluster = component === 'operator' ? sandbox.management : sandbox.biz
+  const name = `second-${component}`
+  const proxy = await startTcpProxy(Number(new URL(cluster.url).port))
   const kubeconfig = state.path(`${name}.kubeconfig`)
-  const own = await readFile(cluster.kubeconfig, 'utf8')
-  await writeFile(kubeconfig, own.replaceAll(new URL(cluster.url).host, `127.0.0.1:${way.port}`), { mode: 0o600 })
+  const original = await readFile(cluster.kubeconfig, 'utf8')
+  await writeFile(kubeconfig, original.replaceAll(new URL(cluster.url).host, `127.0.0.1:${proxy.port}`), {
+    mode: 0o600,
+  })
   const { program } = await ensureBundles()
-  const { command, env } = programCommand(program, part)
+  const { command, env } = programCommand(program, component)
   const [node = '', ...args] = command
-  const told = {
+  const settings = {
     operator: {
       POD_NAMESPACE: namespace,
       OPERATOR_ADDR: '127.0.0.1:0',
@@ -56,60 +58,60 @@ export async function startReplica(
   }
   const daemon = startDaemon(node, args, {
     log: state.path('logs', `${name}.log`),
-    env: { ...env, ...told[part], KUBECONFIG: kubeconfig, POD_NAME: name, ...given },
+    env: { ...env, ...settings[component], KUBECONFIG: kubeconfig, POD_NAME: name, ...additional },
   })
 
-  /** The other one dies, and nobody waits for its Lease to run out. */
-  async function lead(): Promise<void> {
-    const lease = { namespace, name: `multinic-${part}` }
+  /** Stops the other replica and releases its Lease. */
+  async function becomeLeader(): Promise<void> {
+    const lease = { namespace, name: `multinic-${component}` }
     try {
       await eventually(
         async () => {
           const holder = (await cluster.kube.get(leases, lease))?.spec?.holderIdentity
           if (holder?.startsWith(name)) return
-          parts.suspend(part)
+          components.suspend(component)
           await cluster.kube.patch(leases, lease, { spec: { holderIdentity: '', leaseDurationSeconds: 1 } })
-          throw new Error(`${name} does not come to lead`)
+          throw new Error(`${name} did not become the leader`)
         },
         { within: 90_000, every: 500 },
       )
     } finally {
-      parts.resume(part)
+      components.resume(component)
     }
   }
 
   return {
-    async cut(forMs) {
-      way.heal()
-      await lead()
-      way.cut(forMs)
+    async partition(forMs) {
+      proxy.heal()
+      await becomeLeader()
+      proxy.cut(forMs)
     },
-    heal: way.heal,
+    heal: proxy.heal,
     async stop() {
-      way.heal()
+      proxy.heal()
       await daemon.stop()
-      way.close()
+      proxy.close()
     },
   }
 }
 
-interface Way {
+interface TcpProxy {
   port: number
   cut(forMs: number): void
   heal(): void
   close(): void
 }
 
-async function wayTo(target: number): Promise<Way> {
+async function startTcpProxy(target: number): Promise<TcpProxy> {
   const open = new Set<Socket>()
-  let whole = true
+  let isConnected = true
   let timer: NodeJS.Timeout | undefined
-  const server = createServer(near => {
-    if (!whole) return void near.destroy()
-    const far = connect(target, '127.0.0.1')
+  const server = createServer(client => {
+    if (!isConnected) return void client.destroy()
+    const upstream = connect(target, '127.0.0.1')
     for (const [socket, other] of [
-      [near, far],
-      [far, near],
+      [client, upstream],
+      [upstream, client],
     ] as const) {
       open.add(socket)
       socket.on('error', () => {})
@@ -123,14 +125,14 @@ async function wayTo(target: number): Promise<Way> {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const heal = () => {
     clearTimeout(timer)
-    whole = true
+    isConnected = true
   }
   return {
     port: (server.address() as AddressInfo).port,
     heal,
     cut(forMs) {
       heal()
-      whole = false
+      isConnected = false
       for (const socket of open) socket.destroy()
       timer = setTimeout(heal, forMs)
     },

@@ -1,23 +1,23 @@
 /**
- * Preloaded into a part (`--import`): the time of day that it sees is as far off as a file says. Time that passes is counted
- * as before, as on a machine whose clock somebody sets.
+ * Preloaded into a component (`--import`): shifts its time of day by the offset in a file. The monotonic clock stays correct,
+ * as on a machine whose clock someone sets.
  */
 import { readFileSync } from 'node:fs'
 
-const given = new URL(import.meta.url).searchParams
-const file = `${given.get('dir')}/${given.get('name') ?? process.argv[2]}`
-const TrueDate = Date
+const parameters = new URL(import.meta.url).searchParams
+const file = `${parameters.get('dir')}/${parameters.get('name') ?? process.argv[2]}`
+const RealDate = Date
 let [offsetMs, readAt] = [0, Number.NEGATIVE_INFINITY]
 
 function now(): number {
   if (performance.now() - readAt > 50) {
     readAt = performance.now()
-    offsetMs = written()
+    offsetMs = readOffset()
   }
-  return TrueDate.now() + offsetMs
+  return RealDate.now() + offsetMs
 }
 
-function written(): number {
+function readOffset(): number {
   try {
     return Number(readFileSync(file, 'utf8'))
   } catch {
@@ -25,8 +25,8 @@ function written(): number {
   }
 }
 
-globalThis.Date = new Proxy(TrueDate, {
+globalThis.Date = new Proxy(RealDate, {
   construct: (date, args, self) => Reflect.construct(date, args.length === 0 ? [now()] : args, self),
-  apply: () => new TrueDate(now()).toString(),
+  apply: () => new RealDate(now()).toString(),
   get: (date, key) => (key === 'now' ? now : Reflect.get(date, key)),
 })

@@ -1,4 +1,4 @@
-/** Who watches the watcher: each guarantee is broken by hand, and it notices. */
+/** The watcher of chaos reports each guarantee that a test breaks. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { run } from '../../sandbox/exec.ts'
@@ -11,74 +11,78 @@ import { emptyModel, type Model } from './model.ts'
 import { startWatcher, type Watcher } from './watcher.ts'
 
 const vm = 'worker-1'
-let walk: TestSandbox
+let system: TestSandbox
 let model: Model
 let watcher: Watcher
 
 before(async () => {
-  walk = await startTestSandbox({ nodes: 1 })
-  for (const _ of [1, 2]) walk.attach({ vm, subnet: 'storage' })
-  await walk.waitUntilReady()
-  // From here on nobody puts right what is broken.
-  for (const part of ['operator', 'viola', 'controller'] as const) walk.sandbox.components.suspend(part)
+  system = await startTestSandbox({ nodes: 1 })
+  for (const _ of [1, 2]) system.attach({ vm, subnet: 'storage' })
+  await system.waitUntilReady()
+  // From here on, no component repairs what the tests break.
+  for (const component of ['operator', 'viola', 'controller'] as const) system.sandbox.components.suspend(component)
 })
-after(() => walk?.stop())
+after(() => system?.stop())
 
 beforeEach(async () => {
-  const { spec } = await walk.nodeConfig(vm)
+  const { spec } = await system.nodeConfig(vm)
   model = emptyModel()
   for (const { name = '', portId = '', macAddress } of spec.interfaces) {
-    model.macs.add(macAddress)
+    model.macAddresses.add(macAddress)
     model.ports.set(name, { id: portId, macAddress: macAddress, vm, subnet: 'storage' })
   }
-  watcher = await startWatcher(walk, model)
+  watcher = await startWatcher(system, model)
 })
 afterEach(() => watcher.stop())
 
-const notes = (what: RegExp) => eventually(() => assert.match(watcher.violations.join('\n'), what), { within: 30_000 })
+const expectViolation = (pattern: RegExp) =>
+  eventually(() => assert.match(watcher.violations.join('\n'), pattern), { within: 30_000 })
 
-async function put(
+async function changeInterfaces(
   change: (interfaces: Awaited<ReturnType<TestSandbox['nodeConfig']>>['spec']['interfaces']) => object[],
 ) {
-  const { spec } = await walk.nodeConfig(vm)
+  const { spec } = await system.nodeConfig(vm)
   const patch = { spec: { interfaces: change(structuredClone(spec.interfaces)) } }
-  await walk.sandbox.biz.kube.patch(nodeConfigs, { namespace, name: vm }, patch)
+  await system.sandbox.biz.kube.patch(nodeConfigs, { namespace, name: vm }, patch)
 }
 
-test('nothing is noted while all is well', async () => {
-  await watcher.look()
+test('without a violation, the watcher reports none', async () => {
+  await watcher.inspect()
   assert.deepEqual(watcher.violations, [])
 })
 
-test('a foreign address that comes to the primary NIC is noted', async () => {
-  const { namespace: netns = '' } = walk.sandbox.nodes.get(vm) ?? {}
+test('the watcher reports a foreign address on the primary NIC', async () => {
+  const { namespace: netns = '' } = system.sandbox.nodes.get(vm) ?? {}
   const primary =
-    (await walk.nodeState(vm)).nics.find(({ macAddress }) => !model.macs.has(macAddress))?.name ?? assert.fail()
+    (await system.nodeState(vm)).nics.find(({ macAddress }) => !model.macAddresses.has(macAddress))?.name ??
+    assert.fail()
   await run('ip', ['-n', netns, 'address', 'add', '192.0.2.77/32', 'dev', primary])
-  await notes(/G1: worker-1/)
+  await expectViolation(/G1: worker-1/)
   await run('ip', ['-n', netns, 'address', 'delete', '192.0.2.77/32', 'dev', primary])
 })
 
-test('a number that changes is noted', async () => {
+test('the watcher reports a changed interface index', async () => {
   const renumbered = (id: number) => ({ id, name: `multinic${id}` })
-  await put(interfaces => interfaces.map((nic, at) => ({ ...nic, ...renumbered(at === 0 ? 7 : 1) })))
-  await notes(/G3: \S+ was multinic0 and is multinic7/)
-  await put(interfaces => interfaces.map((nic, at) => ({ ...nic, ...renumbered(at) })))
+  await changeInterfaces(interfaces =>
+    interfaces.map((nic, position) => ({ ...nic, ...renumbered(position === 0 ? 7 : 1) })),
+  )
+  await expectViolation(/G3: \S+ was multinic0 and is multinic7/)
+  await changeInterfaces(interfaces => interfaces.map((nic, position) => ({ ...nic, ...renumbered(position) })))
 })
 
-test('a second Job on a node is noted', async () => {
-  const { kube } = walk.sandbox.biz
+test('the watcher reports a second Job on a node', async () => {
+  const { kube } = system.sandbox.biz
   const template = { spec: { nodeName: vm, restartPolicy: 'Never' as const, containers: [{ name: 'x', image: 'x' }] } }
   for (const name of ['one', 'two'])
     await kube.create(jobs, {
       ...{ apiVersion: 'batch/v1', kind: 'Job', metadata: { name, namespace } },
       spec: { suspend: true, template },
     })
-  await notes(/two Jobs on worker-1/)
+  await expectViolation(/two Jobs on worker-1/)
   for (const name of ['one', 'two']) await kube.delete(jobs, { namespace, name }, { propagation: 'Background' })
 })
 
-test('a port that is taken away though it is wanted is noted', async () => {
-  await put(interfaces => interfaces.slice(1))
-  await notes(/G2: worker-1 lost the port/)
+test('the watcher reports the removal of a requested port', async () => {
+  await changeInterfaces(interfaces => interfaces.slice(1))
+  await expectViolation(/G2: worker-1 lost port/)
 })

@@ -1,8 +1,8 @@
 /**
- * Looks on while there is chaos, and notes each moment at which a guarantee did not hold.
+ * Watches the system during chaos and records every violation of a guarantee.
  *
- * G1: what is not ours on a node stays as it is. G2: no interface goes that somebody wants. G3: a port keeps its number, and a
- * number has one port. One Job of ours at a time on a node.
+ * G1: foreign configuration of a node stays unchanged. G2: no requested interface is removed. G3: a port keeps its interface
+ * index, and an index belongs to one port. At most one of our Jobs runs on a node.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
@@ -12,114 +12,117 @@ import { jobs } from '../../src/kube/resources.ts'
 import type { JobObject } from '../../src/kube/types.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import type { NodeState, TestSandbox } from '../system/sandbox.fixture.ts'
-import { isWanted, type Model } from './model.ts'
+import { alwaysRequested, type Model } from './model.ts'
 
 export interface Watcher {
   readonly violations: readonly string[]
-  /** The node is not looked at meanwhile: it has no power. */
-  without<T>(vm: string, work: () => Promise<T>): Promise<T>
-  /** What is foreign is as it was, now. */
-  look(): Promise<void>
+  /** Does not inspect the node during the work: it reboots. */
+  ignoring<T>(vm: string, work: () => Promise<T>): Promise<T>
+  /** Checks G1 on all nodes now. */
+  inspect(): Promise<void>
   stop(): Promise<void>
 }
 
-const everyMs = 1_000
+const intervalMs = 1_000
 /** Routing tables and rule priorities that are ours. */
 const ourTable = /^10\d: /
 const ourRule = /^10[12]\d\d: .* lookup 10\d$/
 
-export async function startWatcher(walk: TestSandbox, model: Model): Promise<Watcher> {
-  const { nodes, biz } = walk.sandbox
+export async function startWatcher(system: TestSandbox, model: Model): Promise<Watcher> {
+  const { nodes, biz } = system.sandbox
   const life = new AbortController()
   const violations: string[] = []
-  const numbers = new Map<string, number>()
-  const powerless = new Set<string>()
-  const began = performance.now()
-  const note = (text: string) => {
-    if (violations.length < 100) violations.push(`${((performance.now() - began) / 1_000).toFixed(1)} s: ${text}`)
+  const indexes = new Map<string, number>()
+  const ignored = new Set<string>()
+  const startedAt = performance.now()
+  const report = (text: string) => {
+    if (violations.length < 100) violations.push(`${((performance.now() - startedAt) / 1_000).toFixed(1)} s: ${text}`)
   }
 
   const before = new Map<string, string>()
-  for (const name of nodes.keys()) before.set(name, foreignIn(await walk.nodeState(name), model))
+  for (const name of nodes.keys()) before.set(name, foreignIn(await system.nodeState(name), model))
 
-  async function look(): Promise<void> {
+  async function inspect(): Promise<void> {
     for (const name of nodes.keys()) {
-      if (powerless.has(name)) continue
-      const state = await walk.nodeState(name).catch(() => undefined)
-      // It may have lost its power while it was looked at.
-      if (!state || powerless.has(name)) continue
+      if (ignored.has(name)) continue
+      const state = await system.nodeState(name).catch(() => undefined)
+      // The node may have started to reboot during the inspection.
+      if (!state || ignored.has(name)) continue
       const now = foreignIn(state, model)
-      if (now !== before.get(name)) note(`G1: ${name} is no longer as it was:\n${before.get(name)}\nbut\n${now}`)
+      if (now !== before.get(name))
+        report(`G1: ${name}: foreign configuration changed from\n${before.get(name)}\nto\n${now}`)
     }
   }
 
-  function heed(config: NodeConfig): void {
+  function checkInterfaces(config: NodeConfig): void {
     const { nodeName, interfaces } = config.spec
-    const taken = new Map<number, string>()
-    for (const { id = -1, portId = '' } of interfaces) {
-      const other = taken.get(id)
-      if (other) note(`G3: ${nodeName} gives multinic${id} to ${other} and to ${portId}`)
-      taken.set(id, portId)
-      const number = numbers.get(portId)
-      if (number !== undefined && number !== id && isWanted(model, portId))
-        note(`G3: ${portId} was multinic${number} and is multinic${id}`)
-      numbers.set(portId, id)
+    const ports = new Map<number, string>()
+    for (const { id: index = -1, portId = '' } of interfaces) {
+      const other = ports.get(index)
+      if (other) report(`G3: ${nodeName} gives multinic${index} to ${other} and to ${portId}`)
+      ports.set(index, portId)
+      const previous = indexes.get(portId)
+      if (previous !== undefined && previous !== index && alwaysRequested(model, portId))
+        report(`G3: ${portId} was multinic${previous} and is multinic${index}`)
+      indexes.set(portId, index)
     }
-    forgetGone(nodeName, new Set(taken.values()))
+    checkRemoved(nodeName, new Set(ports.values()))
   }
 
-  function forgetGone(nodeName: string, there: ReadonlySet<string>): void {
+  function checkRemoved(nodeName: string, present: ReadonlySet<string>): void {
     for (const { id, vm } of model.ports.values()) {
-      if (vm !== nodeName || there.has(id) || !numbers.has(id)) continue
-      if (isWanted(model, id)) note(`G2: ${nodeName} lost the port ${id}, which is attached and wanted`)
+      if (vm !== nodeName || present.has(id) || !indexes.has(id)) continue
+      if (alwaysRequested(model, id)) report(`G2: ${nodeName} lost port ${id}, which is attached and requested`)
     }
-    for (const id of numbers.keys()) if (!there.has(id) && !isWanted(model, id)) numbers.delete(id)
+    for (const id of indexes.keys()) if (!present.has(id) && !alwaysRequested(model, id)) indexes.delete(id)
   }
 
   const configs = createInformer(biz.kube, nodeConfigs, { namespace, log: silent })
-  configs.on(({ type, object }) => (type === 'deleted' ? forgetGone(object.spec.nodeName, new Set()) : heed(object)))
-  const own = createInformer(biz.kube, jobs, { namespace, log: silent })
-  own.on(({ type, object }) => {
+  configs.on(({ type, object }) =>
+    type === 'deleted' ? checkRemoved(object.spec.nodeName, new Set()) : checkInterfaces(object),
+  )
+  const ownJobs = createInformer(biz.kube, jobs, { namespace, log: silent })
+  ownJobs.on(({ type, object }) => {
     const node = object.spec.template.spec.nodeName
-    const open = own.list().filter(each => each.spec.template.spec.nodeName === node && isOpen(each))
-    if (type !== 'deleted' && open.length > 1)
-      note(`two Jobs on ${node}: ${open.map(({ metadata }) => metadata.name).join(', ')}`)
+    const running = ownJobs.list().filter(job => job.spec.template.spec.nodeName === node && !isFinished(job))
+    if (type !== 'deleted' && running.length > 1)
+      report(`two Jobs on ${node}: ${running.map(({ metadata }) => metadata.name).join(', ')}`)
   })
-  for (const informer of [configs, own]) await informer.start(life.signal)
+  for (const informer of [configs, ownJobs]) await informer.start(life.signal)
 
-  const looking = (async () => {
+  const inspections = (async () => {
     while (!life.signal.aborted) {
-      await look()
-      await sleep(everyMs, undefined, { signal: life.signal }).catch(() => {})
+      await inspect()
+      await sleep(intervalMs, undefined, { signal: life.signal }).catch(() => {})
     }
   })()
 
   return {
     violations,
-    look,
-    async without(vm, work) {
-      powerless.add(vm)
+    inspect,
+    async ignoring(vm, work) {
+      ignored.add(vm)
       try {
         return await work()
       } finally {
-        powerless.delete(vm)
+        ignored.delete(vm)
       }
     },
     async stop() {
       life.abort()
-      await looking
+      await inspections
     },
   }
 }
 
-function isOpen({ metadata, status }: JobObject): boolean {
+function isFinished({ metadata, status }: JobObject): boolean {
   const ended = status?.conditions?.some(({ type, status: is }) => /Complete|Failed/.test(type) && is === 'True')
-  return !ended && metadata.deletionTimestamp === undefined
+  return ended === true || metadata.deletionTimestamp !== undefined
 }
 
-/** All of a node that is not ours, as text. */
-function foreignIn({ nics, rules, routes, files }: NodeState, { macs }: Model): string {
-  const ours = new Set(nics.filter(nic => macs.has(nic.macAddress)).map(nic => nic.name))
+/** Everything on a node that is not ours, as text. */
+function foreignIn({ nics, rules, routes, files }: NodeState, { macAddresses }: Model): string {
+  const ours = new Set(nics.filter(nic => macAddresses.has(nic.macAddress)).map(nic => nic.name))
   const isOurs = (route: string) => ourTable.test(route) || ours.has(/ dev (\S+)$/.exec(route)?.[1] ?? '')
   return [
     ...nics

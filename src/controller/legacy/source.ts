@@ -3,6 +3,7 @@
  * MultiNicNodeConfigs.
  *
  * While this process leads, its entries are newer than the status in the cluster, which is written in batches.
+ * Legacy until 1.0: see docs/decisions/0030-end-of-legacy-support.md.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { equalJson } from '../../contract/json.ts'

@@ -122,7 +122,7 @@ export function routeText(route: RouteSpec, device?: string): string {
   ].join(' ')
 }
 
-/** Always in CIDR notation: neither Netplan before 0.103 nor NetworkManager accepts `default`. */
+/** Always in CIDR notation: Netplan before 0.103 does not accept `default`. */
 export function destinationOf({ destination, family }: RouteSpec): string {
   return destination === 'default' ? (family === 4 ? '0.0.0.0/0' : '::/0') : destination
 }

@@ -61,7 +61,7 @@ export function commitFiles(host: Host, paths: Paths, unit: Unit): void {
   for (const directory of backupDirectories) removeOldestBackups(host, directory)
 }
 
-/** Node's message names the staged file; people need the one it is for. */
+/** Names the file that was to be written; the message of Node.js names its staged copy. */
 function fileError(operation: 'write' | 'remove', path: string, cause: unknown): Error {
   const reason = messageOf(cause).replace(/^E[A-Z]+: (.*?), .*/, '$1')
   return new Error(`cannot ${operation} ${path}: ${reason}`, { cause })

@@ -6,9 +6,9 @@ import { type NodeConfig, nodeConfigAnnotations } from '../contract/node-config.
 import type { ViolaResult } from '../contract/viola.ts'
 import { isConflict, isRetryable, kubeErrorIn } from '../kube/errors.ts'
 import { messageOf } from '../runtime/errors.ts'
-import { type AppliedObject, type Cluster, fieldManager } from './observe.ts'
+import { type AppliedObject, type Cluster, fieldManager } from './cluster/cluster.ts'
 import { appliedObject, type Decision, heldNode, type PlanContext, planNodeConfig, type WantedNode } from './plan.ts'
-import type { RequestTrace } from './traces.ts'
+import type { RequestTrace } from './request-trace.ts'
 
 export interface Outcome extends ViolaResult {
   objectName: string

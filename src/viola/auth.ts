@@ -7,7 +7,7 @@ import { HttpProblem } from '../server/server.ts'
 import { openTokenReviews } from '../server/token-review.ts'
 import { bearerTokenIn, type Caller, mayActFor, openTokens } from '../server/tokens.ts'
 import type { Log } from '../telemetry/log.ts'
-import { connectLocal } from './access.ts'
+import { connectLocal } from './targets/credentials.ts'
 import type { ViolaSettings } from './config.ts'
 import type { ClientCertificate } from './tls.ts'
 

@@ -7,7 +7,7 @@ import type { Log } from '../telemetry/log.ts'
 import { createViolaApp } from './app.ts'
 import { openAuth } from './auth.ts'
 import { violaSettings } from './config.ts'
-import { openTargets } from './targets.ts'
+import { openTargets } from './targets/targets.ts'
 import { openCertificates } from './tls.ts'
 
 export interface ViolaOptions {

@@ -6,7 +6,7 @@
 import { areComplete, fromWireInterfaces, type Interface, specHash, toWireInterface } from '../contract/interfaces.ts'
 import { interfaceSchema, type NodeConfig, nodeConfigLabels, nodeConfigStatus } from '../contract/node-config.ts'
 import type { ViolaHeldNode } from '../contract/viola.ts'
-import { labelValue } from './names.ts'
+import { labelValue } from '../contract/node-names.ts'
 
 export interface WantedNode {
   nodeName: string

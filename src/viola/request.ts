@@ -14,7 +14,7 @@ import {
 import { fieldErrors } from '../contract/problem.ts'
 import { maxPostNodes, violaInterface, violaNodeConfig } from '../contract/viola.ts'
 import { HttpProblem } from '../server/server.ts'
-import { labelsOf, objectName } from './names.ts'
+import { labelsOf, objectName } from '../contract/node-names.ts'
 import type { WantedNode } from './plan.ts'
 
 /** A body with more mistakes is refused with the first of them. */

@@ -50,7 +50,7 @@ const timeOfDay: Record<string, string> = {
   'src/operator/events/cloud-events.ts': 'delay of a notification',
   'src/operator/main.ts': 'spans of a trace',
   'src/server/reload.ts': 'age of a file',
-  'src/viola/traces.ts': 'spans of a trace',
+  'src/viola/request-trace.ts': 'spans of a trace',
 }
 
 test('durations use the monotonic clock', () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { kubeconfigFrom } from '../../src/kube/config.ts'
 import { rulesFrom } from '../../src/operator/policy.ts'
 import { knownFrom } from '../../src/server/tokens.ts'
-import { routingFrom } from '../../src/viola/routing.ts'
+import { routingFrom } from '../../src/viola/targets/routing.ts'
 import { brokenYaml } from './breaking.ts'
 import { fuzzDoor, refusalOf } from './door.ts'
 

@@ -11,7 +11,7 @@ import { violaPath } from '../../src/contract/viola.ts'
 import { kubeconfigFrom } from '../../src/kube/config.ts'
 import { readNotice } from '../../src/openstack/notice.ts'
 import { nodesFrom } from '../../src/viola/request.ts'
-import { routingFrom } from '../../src/viola/routing.ts'
+import { routingFrom } from '../../src/viola/targets/routing.ts'
 import { runner } from '../support/cli.ts'
 import { type Servers, startServers } from './servers.ts'
 

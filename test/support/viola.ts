@@ -11,7 +11,7 @@ import { type Log, silent } from '../../src/telemetry/log.ts'
 import { createViolaApp, type ViolaAppOptions } from '../../src/viola/app.ts'
 import { openAuth } from '../../src/viola/auth.ts'
 import { violaSettings } from '../../src/viola/config.ts'
-import { openTargets } from '../../src/viola/targets.ts'
+import { openTargets } from '../../src/viola/targets/targets.ts'
 import { openCertificates } from '../../src/viola/tls.ts'
 
 export interface Said {

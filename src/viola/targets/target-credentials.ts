@@ -3,9 +3,9 @@
  * new ones cannot be used, the way before stays in force, and that is said.
  */
 import { createHash } from 'node:crypto'
-import type { ClusterAccess } from '../kube/config.ts'
-import { messageOf } from '../runtime/errors.ts'
-import type { Log } from '../telemetry/log.ts'
+import type { ClusterAccess } from '../../kube/config.ts'
+import { messageOf } from '../../runtime/errors.ts'
+import type { Log } from '../../telemetry/log.ts'
 import type { Access, Route } from './routing.ts'
 
 export interface Door {

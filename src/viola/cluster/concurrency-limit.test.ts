@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { createLanes } from './lanes.ts'
+import { createLanes } from './concurrency-limit.ts'
 
 test('never more than so many at a time, in the order in which they came, and a failure frees its lane', async () => {
   const lanes = createLanes(3)

@@ -5,32 +5,14 @@ import { X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
-import { withoutSlash } from '../contract/url.ts'
-import { connectKube, type KubeClient } from '../kube/client.ts'
-import { type ClusterAccess, inClusterAccess, loadKubeconfig, tokenFromFile } from '../kube/config.ts'
-import { explain } from '../runtime/errors.ts'
-import type { Log } from '../telemetry/log.ts'
-import type { ViolaSettings } from './config.ts'
-import type { OwnAccess, Route } from './routing.ts'
-
-/** The cluster that everybody is in when nothing else is said. */
-export function localRoute(settings: ViolaSettings): Route & { access: OwnAccess } {
-  const { KUBE_API_SERVER: server, KUBE_TOKEN: token, KUBE_TOKEN_FILE: tokenFile, KUBE_CA_PATH: caPath } = settings
-  const namespace = settings.TARGET_NAMESPACE
-  if (server || token || tokenFile || caPath)
-    return {
-      namespace,
-      access: {
-        by: 'server',
-        ...(server && { server }),
-        ...(token && { token }),
-        ...(tokenFile && { tokenFile }),
-        ...(caPath && { caPath }),
-      },
-    }
-  if (settings.KUBECONFIG) return { namespace, access: { by: 'kubeconfig', path: settings.KUBECONFIG } }
-  return { namespace, access: { by: 'pod' } }
-}
+import { withoutSlash } from '../../contract/url.ts'
+import { connectKube, type KubeClient } from '../../kube/client.ts'
+import { type ClusterAccess, inClusterAccess, kubeconfigFrom, loadKubeconfig, tokenFromFile } from '../../kube/config.ts'
+import { secrets } from '../../kube/resources.ts'
+import { explain } from '../../runtime/errors.ts'
+import type { Log } from '../../telemetry/log.ts'
+import type { ViolaSettings } from '../config.ts'
+import { localRoute, type OwnAccess, type SecretAccess } from './routing.ts'
 
 export async function connectLocal(settings: ViolaSettings, log: Log): Promise<KubeClient> {
   const access = await clusterAccess(localRoute(settings).access, '.', settings)
@@ -113,5 +95,34 @@ async function readCa(path: string): Promise<string> {
     return await readFile(path, 'utf8')
   } catch (error) {
     throw explain('kubeCaPath', error)
+  }
+}
+
+export interface Secrets {
+  access(where: SecretAccess): Promise<ClusterAccess>
+  close(): Promise<void>
+}
+
+/** What people and Cluster API call it. */
+const usualKeys = ['kubeconfig', 'value']
+
+export function openSecrets(connect: () => Promise<KubeClient>): Secrets {
+  const kube = connectedOnce(connect)
+
+  async function access({ namespace, name, key, context }: SecretAccess): Promise<ClusterAccess> {
+    const secret = await (await kube.client()).get(secrets, { namespace, name })
+    if (!secret) throw new Error('there is none')
+    const keys = key === undefined ? usualKeys : [key]
+    const text = keys.map(one => secret.data?.[one]).find(value => value !== undefined)
+    if (text === undefined) throw new Error(`has no key ${keys.join(' or ')}`)
+    return checkedAccess(await kubeconfigFrom(Buffer.from(text, 'base64').toString(), context))
+  }
+
+  return {
+    access: where =>
+      access(where).catch(error => {
+        throw explain(`Secret ${where.namespace}/${where.name}`, error)
+      }),
+    close: kube.close,
   }
 }

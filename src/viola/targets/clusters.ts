@@ -2,7 +2,7 @@
  * Open clusters by key: made once, lent to requests, and closed when the last request is done with one that is no
  * longer wanted. So the routing may change without a request being dropped.
  */
-import type { Cluster } from './observe.ts'
+import type { Cluster } from '../cluster/cluster.ts'
 
 export interface Clusters {
   use<T>(key: string, open: () => Cluster, work: (cluster: Cluster) => Promise<T>): Promise<T>

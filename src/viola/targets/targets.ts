@@ -2,16 +2,15 @@
  * The clusters behind the routing: which one is a provider's, and how each of them is.
  */
 import { dirname } from 'node:path'
-import { connectKube } from '../kube/client.ts'
-import { reload } from '../server/reload.ts'
-import type { Log } from '../telemetry/log.ts'
-import { clusterAccess, connectLocal, localRoute, markOf } from './access.ts'
+import { connectKube } from '../../kube/client.ts'
+import { reload } from '../../server/reload.ts'
+import type { Log } from '../../telemetry/log.ts'
+import { clusterAccess, connectLocal, markOf, openSecrets } from './credentials.ts'
 import { openClusters } from './clusters.ts'
-import type { ViolaSettings } from './config.ts'
-import { type Door, openDoors } from './doors.ts'
-import { type Cluster, openCluster } from './observe.ts'
-import { type Route, type Routing, routeOf, routingFrom, routingTo } from './routing.ts'
-import { openSecrets } from './secrets.ts'
+import type { ViolaSettings } from '../config.ts'
+import { type Door, openDoors } from './target-credentials.ts'
+import { type Cluster, openCluster } from '../cluster/cluster.ts'
+import { localRoute, type Route, type Routing, routeOf, routingFrom, routingTo } from './routing.ts'
 
 export interface Targets {
   /** Lends the cluster of a provider to `work`; undefined when the provider is unknown. Throws `Unroutable`. */

@@ -6,15 +6,15 @@
  */
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
-import type { Kube } from '../kube/api.ts'
-import type { KubeClient } from '../kube/client.ts'
-import { kubeErrorIn } from '../kube/errors.ts'
-import { type Change, createInformer } from '../kube/informer.ts'
-import { messageOf } from '../runtime/errors.ts'
-import type { Log } from '../telemetry/log.ts'
-import { createBreaker } from './breaker.ts'
-import { createLanes } from './lanes.ts'
+import { type NodeConfig, nodeConfigs } from '../../contract/node-config.ts'
+import type { Kube } from '../../kube/api.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { kubeErrorIn } from '../../kube/errors.ts'
+import { type Change, createInformer } from '../../kube/informer.ts'
+import { messageOf } from '../../runtime/errors.ts'
+import type { Log } from '../../telemetry/log.ts'
+import { createBreaker } from './circuit-breaker.ts'
+import { createLanes } from './concurrency-limit.ts'
 
 export interface Snapshot {
   get(objectName: string): NodeConfig | undefined

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { labelsOf, labelValue, objectName } from './names.ts'
+import { labelsOf, labelValue, objectName } from './node-names.ts'
 
 const names: Record<string, [given: string, name: string]> = {
   'a good name stays': ['worker-1.example.com', 'worker-1.example.com'],

@@ -2,7 +2,7 @@
  * Spares a cluster that is away, and its callers: after a failure nobody waits for the next time-out, for a moment that
  * grows with every failure and ends with the first success.
  */
-import { isRetryable } from '../kube/errors.ts'
+import { isRetryable } from '../../kube/errors.ts'
 
 export interface Breaker {
   run<T>(work: () => Promise<T>): Promise<T>

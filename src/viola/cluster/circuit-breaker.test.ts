@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KubeError } from '../kube/errors.ts'
-import { createBreaker } from './breaker.ts'
+import { KubeError } from '../../kube/errors.ts'
+import { createBreaker } from './circuit-breaker.ts'
 
 const away = new KubeError(503, 'ServiceUnavailable', 'the cluster is away')
 

@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parse, stringify } from 'yaml'
-import { eventually } from '../../test/support/eventually.ts'
-import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
-import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
-import { nodeConfigs } from '../contract/node-config.ts'
-import { secrets } from '../kube/resources.ts'
-import { createLog } from '../telemetry/log.ts'
+import { startTargetCluster, type TargetCluster } from '../../../test/support/target-cluster.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { aNodeOf, aViola, type Viola } from '../../../test/support/viola.ts'
+import { nodeConfigs } from '../../contract/node-config.ts'
+import { secrets } from '../../kube/resources.ts'
+import { createLog } from '../../telemetry/log.ts'
 
 let dir: string
 let biz: TargetCluster

@@ -15,7 +15,8 @@
  */
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { fieldErrors } from '../contract/problem.ts'
+import { fieldErrors } from '../../contract/problem.ts'
+import type { ViolaSettings } from '../config.ts'
 
 /** An empty value counts as absent, as it always did in this file. */
 const text = z
@@ -98,6 +99,25 @@ export function routingFrom(content: string, local: Route): Routing {
   if (usual) warnings.push(...unknownKeys(usual, 'default'))
   const fallback = usual && !strict ? resolved(usual, undefined, local) : undefined
   return { routes, ...(fallback ? { fallback } : {}), warnings }
+}
+
+/** The cluster that everybody is in when nothing else is said. */
+export function localRoute(settings: ViolaSettings): Route & { access: OwnAccess } {
+  const { KUBE_API_SERVER: server, KUBE_TOKEN: token, KUBE_TOKEN_FILE: tokenFile, KUBE_CA_PATH: caPath } = settings
+  const namespace = settings.TARGET_NAMESPACE
+  if (server || token || tokenFile || caPath)
+    return {
+      namespace,
+      access: {
+        by: 'server',
+        ...(server && { server }),
+        ...(token && { token }),
+        ...(tokenFile && { tokenFile }),
+        ...(caPath && { caPath }),
+      },
+    }
+  if (settings.KUBECONFIG) return { namespace, access: { by: 'kubeconfig', path: settings.KUBECONFIG } }
+  return { namespace, access: { by: 'pod' } }
 }
 
 /** Without a file there is one cluster, and every provider is in it. */

@@ -1,4 +1,0 @@
-/**
- * Names and labels of what Viola makes: those of the contract.
- */
-export { labelsOf, labelValue, objectName } from '../contract/node-names.ts'

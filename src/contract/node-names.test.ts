@@ -4,19 +4,19 @@ import fc from 'fast-check'
 import { labelsOf, labelValue, objectName } from './node-names.ts'
 
 const names: Record<string, [given: string, name: string]> = {
-  'a good name stays': ['worker-1.example.com', 'worker-1.example.com'],
-  'capitals become small': ['Worker-1', 'worker-1'],
+  'a valid name is unchanged': ['worker-1.example.com', 'worker-1.example.com'],
+  'capital letters become lower case': ['Worker-1', 'worker-1'],
   'other characters become dashes': ['worker_1@rack/7', 'worker-1-rack-7'],
-  'ends are trimmed': ['-.worker.-', 'worker'],
-  'dashes beside dots go': ['a-.-b..c', 'a.b.c'],
-  'a name without any usable character has a name still': ['___', 'node'],
-  'a long name is cut': [`${'a'.repeat(252)}-b`, 'a'.repeat(252)],
+  'leading and trailing dots and dashes are removed': ['-.worker.-', 'worker'],
+  'dashes next to dots are removed': ['a-.-b..c', 'a.b.c'],
+  'a name without valid characters becomes node': ['___', 'node'],
+  'a long name is truncated': [`${'a'.repeat(252)}-b`, 'a'.repeat(252)],
 }
 
 for (const [name, [given, expected]] of Object.entries(names))
   test(name, () => assert.equal(objectName(given), expected))
 
-test('every text gives an object name and a label that Kubernetes takes', () => {
+test('every text maps to a valid object name and label value', () => {
   const text = fc.oneof(fc.string(), fc.string({ unit: 'grapheme', maxLength: 400 }), fc.stringMatching(/^[A-Z.\-_]*$/))
   fc.assert(
     fc.property(text, given => {
@@ -29,7 +29,7 @@ test('every text gives an object name and a label that Kubernetes takes', () => 
   )
 })
 
-test('labels name the node, the VM and the provider', () => {
+test('labels have the node, the VM and the provider', () => {
   assert.deepEqual(labelsOf({ nodeName: 'Worker_1', instanceId: 'VM 1' }, 'p/1'), {
     'multinic.io/node-name': 'worker_1',
     'multinic.io/instance-id': 'vm-1',

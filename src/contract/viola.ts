@@ -53,7 +53,7 @@ export const violaPostAnswer = z.object({
   ),
 })
 
-export const violaHeldNode = z
+export const violaNode = z
   .object({
     nodeName: z.string(),
     instanceId: z.string().optional(),
@@ -66,11 +66,11 @@ export const violaHeldNode = z
   .meta({ description: 'A node config in the cluster.' })
 
 export const violaListAnswer = z.object({
-  items: z.array(violaHeldNode),
+  items: z.array(violaNode),
   resourceVersion: z.string(),
 })
 
 export type ViolaNodeConfig = z.input<typeof violaNodeConfig>
 export type ViolaPostAnswer = z.infer<typeof violaPostAnswer>
 export type ViolaResult = ViolaPostAnswer['results'][number]
-export type ViolaHeldNode = z.infer<typeof violaHeldNode>
+export type ViolaNode = z.infer<typeof violaNode>

@@ -145,7 +145,7 @@ const faults: Record<string, [break_: () => unknown, said: RegExp]> = {
   ],
   'Viola does not know the provider': [
     () => edit({ spec: { credentials: { k8sProviderID: 'another' } } }),
-    /^False ViolaPostError: viola: GET .*HTTP 404 no cluster is known for provider another/,
+    /^False ViolaPostError: viola: GET .*HTTP 404 no cluster configured for provider another/,
   ],
   'a Secret that is named is missing': [
     () => edit({ spec: { secrets: { contrabassEncryptKeySecretRef: { name: 'nowhere', key: 'k' } } } }),

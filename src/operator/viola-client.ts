@@ -9,7 +9,7 @@ import {
   providerHeader,
   type ViolaNodeConfig,
   type ViolaResult,
-  violaHeldNode,
+  violaNode,
   violaPath,
   violaPostAnswer,
 } from '../contract/viola.ts'
@@ -151,7 +151,7 @@ function readList(body: unknown, before: ReadonlyMap<string, HeldNode> = new Map
 }
 
 function readNode(item: unknown): HeldNode {
-  const parsed = violaHeldNode.safeParse(item)
+  const parsed = violaNode.safeParse(item)
   if (!parsed.success) throw unusable()
   const { interfaces, nodeName, instanceId, specHash, generation, status } = parsed.data
   return {

@@ -8,7 +8,7 @@ import { startTargetCluster, type TargetCluster } from '../../test/support/targe
 import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
 import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
 import { problem } from '../contract/problem.ts'
-import { violaHeldNode, violaListAnswer, violaPath, violaPostAnswer } from '../contract/viola.ts'
+import { violaListAnswer, violaNode, violaPath, violaPostAnswer } from '../contract/viola.ts'
 
 const namespace = 'multinic-system'
 let biz: TargetCluster
@@ -23,11 +23,11 @@ after(async () => {
   await biz.close()
 })
 
-const held = (name: string) => biz.kube.get(nodeConfigs, { namespace, name })
+const existing = (name: string) => biz.kube.get(nodeConfigs, { namespace, name })
 const actions = (answer: { json: { results: { nodeName: string; action: string }[] } }) =>
   answer.json.results.map(({ nodeName, action }) => `${nodeName} ${action}`)
 
-test('a node config becomes an object with spec and labels, and a read shows it at once', async () => {
+test('a node config becomes an object with spec and labels, and the next read includes it', async () => {
   const answer = await viola.post([aNodeOf('Made_1', 2)])
   assert.equal(answer.status, 200)
   const { applied, results, output } = violaPostAnswer.parse(answer.json)
@@ -42,7 +42,7 @@ test('a node config becomes an object with spec and labels, and a read shows it 
     ['multinic0', 'multinic1'],
   )
 
-  const object = await held('made-1')
+  const object = await existing('made-1')
   assert.equal(object?.spec.providerId, 'p1')
   assert.equal(object?.spec.nodeName, 'Made_1')
   assert.equal(object?.spec.specHash, results[0]?.specHash)
@@ -54,32 +54,32 @@ test('a node config becomes an object with spec and labels, and a read shows it 
   assert.equal(object?.metadata.annotations, undefined)
 })
 
-test('the same body twice writes nothing', async () => {
+test('a repeated body writes nothing', async () => {
   const body = [aNodeOf('twice-1'), aNodeOf('twice-2')]
   await viola.post(body)
-  const before = await held('twice-1')
+  const before = await existing('twice-1')
   const answer = await viola.post(body)
   assert.deepEqual(actions(answer), ['twice-1 unchanged', 'twice-2 unchanged'])
   assert.equal(answer.json.applied, 2)
-  assert.equal((await held('twice-1'))?.metadata.resourceVersion, before?.metadata.resourceVersion)
+  assert.equal((await existing('twice-1'))?.metadata.resourceVersion, before?.metadata.resourceVersion)
 })
 
-test('a changed body updates, and an empty list of interfaces is kept as such', async () => {
+test('a changed body updates the object, and an empty list of interfaces is stored', async () => {
   await viola.post([aNodeOf('changing', 2)])
   assert.deepEqual(actions(await viola.post([aNodeOf('changing', 1)])), ['changing updated'])
-  assert.equal((await held('changing'))?.spec.interfaces.length, 1)
+  assert.equal((await existing('changing'))?.spec.interfaces.length, 1)
   await viola.post([aNodeOf('changing', 0)])
-  assert.deepEqual((await held('changing'))?.spec.interfaces, [])
+  assert.deepEqual((await existing('changing'))?.spec.interfaces, [])
 })
 
-test('the sample of the documents is accepted, also without a content type', async () => {
+test('the documented sample is accepted, also without a content type', async () => {
   const sample = readFileSync(join(import.meta.dirname, '../../test/samples/viola-post.json'), 'utf8')
   const answer = await viola.ask('POST', violaPath, { body: sample, headers: { 'content-type': 'text/plain' } })
   assert.equal(answer.status, 200)
-  assert.equal((await held('worker-1'))?.spec.interfaces[0]?.macAddress, '00:1a:2b:3c:4d:5e')
+  assert.equal((await existing('worker-1'))?.spec.interfaces[0]?.macAddress, '00:1a:2b:3c:4d:5e')
 })
 
-test('a bad request names every wrong field, and nothing of it is applied', async () => {
+test('an invalid body is refused with every invalid field, and nothing is applied', async () => {
   const bad = aNodeOf('bad-1', 2)
   const interfaces = bad['interfaces'] as { mtu: number }[]
   const answer = await viola.post([
@@ -94,7 +94,7 @@ test('a bad request names every wrong field, and nothing of it is applied', asyn
     ['[1].interfaces[1].mtu'],
   )
   assert.match(detail, /\[1\]\.interfaces\[1\]\.mtu/)
-  assert.equal(await held('bad-0'), undefined)
+  assert.equal(await existing('bad-0'), undefined)
 })
 
 const refusals: Record<string, [status: number, detail: RegExp, ask: () => ReturnType<Viola['post']>]> = {
@@ -118,14 +118,14 @@ const refusals: Record<string, [status: number, detail: RegExp, ask: () => Retur
 }
 
 for (const [name, [status, detail, ask]] of Object.entries(refusals)) {
-  test(`${name} is answered ${status}`, async () => {
+  test(`${name} returns ${status}`, async () => {
     const answer = await ask()
     assert.equal(answer.status, status)
     assert.match(problem.parse(answer.json).detail, detail)
   })
 }
 
-test('a state that was not expected is a conflict with the current state; the other nodes get through', async () => {
+test('a mismatch of the expected hash is a conflict with the current node; other nodes are applied', async () => {
   const first = await viola.post([aNodeOf('guarded', 1)])
   const { specHash } = first.json.results[0]
   const answer = await viola.post([aNodeOf('guarded', 2, { expectedSpecHash: 'older' }), aNodeOf('beside')])
@@ -139,10 +139,10 @@ test('a state that was not expected is a conflict with the current state; the ot
   const now = await viola.post([aNodeOf('guarded', 2, { expectedSpecHash: specHash })])
   assert.deepEqual(actions(now), ['guarded updated'])
   assert.equal((await viola.post([aNodeOf('guarded', 1, { expectedSpecHash: '' })])).status, 409)
-  assert.equal((await held('guarded'))?.spec.interfaces.length, 2)
+  assert.equal((await existing('guarded'))?.spec.interfaces.length, 2)
 })
 
-test('a guarded write survives that the status moves all the time', async () => {
+test('a write with an expected hash works while the status changes all the time', async () => {
   const first = await viola.post([aNodeOf('moving', 1)])
   const key = { namespace, name: 'moving' }
   let moving = true
@@ -154,12 +154,12 @@ test('a guarded write survives that the status moves all the time', async () => 
   moving = false
   await mover
   assert.ok(['moving updated', 'moving conflict'].includes(actions(answer)[0] ?? ''), answer.body)
-  // Whichever it was, the answer is true.
+  // The response matches the object in both cases.
   const updated = actions(answer)[0] === 'moving updated'
-  assert.equal((await held('moving'))?.spec.interfaces.length, updated ? 2 : 1)
+  assert.equal((await existing('moving'))?.spec.interfaces.length, updated ? 2 : 1)
 })
 
-test('of two writers that planned on the same state, one wins', async () => {
+test('of two writers with the same expected hash, one wins', async () => {
   const first = await viola.post([aNodeOf('raced', 0)])
   const other = await aViola({ KUBECONFIG: biz.api.kubeconfig })
   try {
@@ -179,47 +179,47 @@ test('two node names that map to one object are a conflict', async () => {
   await viola.post([aNodeOf('pair-1')])
   const answer = await viola.post([aNodeOf('pair_1')])
   assert.equal(answer.status, 409)
-  assert.match(answer.json.detail, /the object pair-1 belongs to the node pair-1 already/)
+  assert.match(answer.json.detail, /object pair-1 belongs to node pair-1/)
   assert.equal((await viola.post([aNodeOf('new_1'), aNodeOf('new-1')])).status, 409)
-  assert.equal(await held('new-1'), undefined)
+  assert.equal(await existing('new-1'), undefined)
 })
 
-test('fields that kubectl made are taken over', async () => {
+test('fields of kubectl are taken over', async () => {
   for (const fieldManager of ['kubectl', 'kubectl-client-side-apply']) {
     const name = `by-${fieldManager}`
     const spec = { nodeName: name, interfaces: [{ macAddress: '02:00:00:00:09:09', mtu: 9000 }] }
     await biz.kube.apply(nodeConfigs, { metadata: { name, namespace }, spec }, { fieldManager })
     assert.deepEqual(actions(await viola.post([aNodeOf(name, 1)])), [`${name} updated`])
-    assert.equal((await held(name))?.spec.interfaces[0]?.mtu, 1450)
+    assert.equal((await existing(name))?.spec.interfaces[0]?.mtu, 1450)
   }
 })
 
-test('a field of another controller is reported, and taken only when asked to', async () => {
+test('a field of another controller is a conflict, and force takes it over', async () => {
   const spec = { nodeName: 'contested', interfaces: [{ macAddress: '02:00:00:00:09:09', mtu: 9000 }] }
   const object = { metadata: { name: 'contested', namespace }, spec }
   await biz.kube.apply(nodeConfigs, object, { fieldManager: 'net-controller' })
   const answer = await viola.post([aNodeOf('contested', 1)])
   assert.equal(answer.status, 409)
   assert.match(answer.json.results[0].message, /\.spec\.interfaces: conflict with "net-controller"/)
-  assert.equal((await held('contested'))?.spec.interfaces[0]?.mtu, 9000)
+  assert.equal((await existing('contested'))?.spec.interfaces[0]?.mtu, 9000)
 
   const forced = await viola.ask('POST', `${violaPath}?force=true`, { body: [aNodeOf('contested', 1)] })
   assert.deepEqual(actions(forced), ['contested updated'])
 })
 
-test('labels, annotations and status of others stay', async () => {
+test('other labels, annotations and the status are kept', async () => {
   await viola.post([aNodeOf('theirs', 1)])
   const key = { namespace, name: 'theirs' }
   await biz.kube.patch(nodeConfigs, key, { metadata: { labels: { team: 'net' }, annotations: { note: 'x' } } })
   await biz.kube.patchStatus(nodeConfigs, key, { state: 'Configured' })
   await viola.post([aNodeOf('theirs', 2)])
-  const object = await held('theirs')
+  const object = await existing('theirs')
   assert.equal(object?.metadata.labels?.['team'], 'net')
   assert.equal(object?.metadata.annotations?.['note'], 'x')
   assert.equal(object?.status?.state, 'Configured')
 })
 
-test('a read shows the status, and answers 304 until something changes', async () => {
+test('a read returns the status, and 304 until something changes', async () => {
   await viola.post([aNodeOf('watched')])
   const first = await viola.list('?nodeName=watched')
   const { resourceVersion } = first.json
@@ -235,33 +235,33 @@ test('a read shows the status, and answers 304 until something changes', async (
   })
 })
 
-test('a watcher hears of what is there and of every change, and is let go when the server stops', async () => {
+test('a watch sends existing node configs and every change, and ends when the server stops', async () => {
   const other = await aViola({ KUBECONFIG: biz.api.kubeconfig })
-  await other.post([aNodeOf('heard')], { provider: 'loud' })
-  await viola.post([aNodeOf('unheard')])
+  await other.post([aNodeOf('streamed')], { provider: 'watched-provider' })
+  await viola.post([aNodeOf('unwatched')])
   const url = await other.app.listen({ port: 0, host: '127.0.0.1' })
-  const headers = { 'x-provider-id': 'loud', accept: 'text/event-stream' }
+  const headers = { 'x-provider-id': 'watched-provider', accept: 'text/event-stream' }
   const { body, statusCode } = await request(`${url}${violaPath}`, { headers })
   assert.equal(statusCode, 200)
-  let heard = ''
+  let received = ''
   const ended = (async () => {
-    for await (const piece of body) heard += piece
+    for await (const piece of body) received += piece
   })()
   const events = () =>
-    [...heard.matchAll(/event: (\w+)\ndata: (.*)\n\n/g)].map(([, event, data]) => {
-      const node = violaHeldNode.parse(JSON.parse(data ?? ''))
+    [...received.matchAll(/event: (\w+)\ndata: (.*)\n\n/g)].map(([, event, data]) => {
+      const node = violaNode.parse(JSON.parse(data ?? ''))
       return `${event} ${node.nodeName} ${node.status?.state ?? ''}`.trim()
     })
-  await eventually(() => assert.deepEqual(events(), ['added heard']))
-  await biz.kube.patchStatus(nodeConfigs, { namespace, name: 'heard' }, { state: 'Configured' })
-  await eventually(() => assert.deepEqual(events(), ['added heard', 'updated heard Configured']))
-  await other.remove('heard', { provider: 'loud' })
-  await eventually(() => assert.equal(events().at(-1), 'deleted heard Configured'))
+  await eventually(() => assert.deepEqual(events(), ['added streamed']))
+  await biz.kube.patchStatus(nodeConfigs, { namespace, name: 'streamed' }, { state: 'Configured' })
+  await eventually(() => assert.deepEqual(events(), ['added streamed', 'updated streamed Configured']))
+  await other.remove('streamed', { provider: 'watched-provider' })
+  await eventually(() => assert.equal(events().at(-1), 'deleted streamed Configured'))
   await other.close()
   await ended
 })
 
-test('providers in one cluster see and delete only their own nodes', async () => {
+test('providers in one cluster read and delete only their own nodes', async () => {
   await viola.post([aNodeOf('of-a')], { provider: 'a' })
   await viola.post([aNodeOf('of-b')], { provider: 'b' })
   const names = async (provider: string) =>
@@ -269,27 +269,27 @@ test('providers in one cluster see and delete only their own nodes', async () =>
   assert.ok((await names('a')).includes('of-a'))
   assert.ok(!(await names('a')).includes('of-b'))
   assert.equal((await viola.remove('of-b', { provider: 'a' })).status, 204)
-  assert.ok(await held('of-b'))
+  assert.ok(await existing('of-b'))
 })
 
-test('a deletion is idempotent, and a read shows it at once', async () => {
+test('a deletion is idempotent, and the next read includes it', async () => {
   await viola.post([aNodeOf('Leaving')])
   assert.equal((await viola.remove('Leaving', { headers: { 'content-type': 'application/json' } })).status, 204)
   assert.deepEqual((await viola.list('?nodeName=Leaving')).json.items, [])
-  assert.equal(await held('leaving'), undefined)
+  assert.equal(await existing('leaving'), undefined)
   assert.equal((await viola.remove('Leaving')).status, 204)
   assert.deepEqual(actions(await viola.post([aNodeOf('Leaving')])), ['Leaving created'])
 })
 
-test('a deletion may name the state that it was planned on', async () => {
+test('a deletion may have an expected hash', async () => {
   const answer = await viola.post([aNodeOf('kept')])
   const path = `${violaPath}/kept?expectedSpecHash=`
   assert.equal((await viola.ask('DELETE', `${path}older`)).status, 409)
-  assert.ok(await held('kept'))
+  assert.ok(await existing('kept'))
   assert.equal((await viola.ask('DELETE', `${path}${answer.json.results[0].specHash}`)).status, 204)
 })
 
-test('a config that is being cleaned up is still there, and takes nothing new', async () => {
+test('a config with a finalizer is still listed during its deletion, and accepts no update', async () => {
   await viola.post([aNodeOf('cleaning')])
   const key = { namespace, name: 'cleaning' }
   await biz.kube.patch(nodeConfigs, key, { metadata: { finalizers: ['multinic.io/node-cleanup'] } })
@@ -302,14 +302,14 @@ test('a config that is being cleaned up is still there, and takes nothing new', 
   await eventually(async () => assert.equal((await viola.post([aNodeOf('cleaning', 2)])).status, 200))
 })
 
-test('what the page promises is served', async () => {
+test('the OpenAPI document, the API documentation and the metrics are served', async () => {
   const document = (await viola.ask('GET', '/openapi.json')).json
   assert.equal(document.openapi, '3.1.0')
   assert.deepEqual(Object.keys(document.paths), [violaPath, `${violaPath}/{nodeName}`])
   assert.match((await viola.ask('GET', '/openapi.yaml')).body, /^openapi: 3\.1\.0/)
   const page = (await viola.ask('GET', '/docs')).body
   assert.match(page, /Viola API/)
-  assert.doesNotMatch(page, /<script|(src|href)="(https?:)?\/\//, 'it works without the internet')
+  assert.doesNotMatch(page, /<script|(src|href)="(https?:)?\/\//, 'the page loads nothing from other hosts')
   assert.match((await viola.ask('GET', '/metrics')).body, /viola_node_configs_total\{provider="p1",action="created"\}/)
   assert.equal((await viola.ask('GET', '/healthz')).status, 200)
 })

@@ -1,27 +1,33 @@
 /**
- * Carries decisions out in one cluster: server-side apply of spec and labels, a bounded number at a time, and one
- * outcome for every node whatever happens to the others.
+ * Executes decisions in one cluster: server-side apply of spec and labels with limited concurrency. Every node has an outcome
+ * of its own.
  */
 import { type NodeConfig, nodeConfigAnnotations } from '../contract/node-config.ts'
 import type { ViolaResult } from '../contract/viola.ts'
 import { isConflict, isRetryable, kubeErrorIn } from '../kube/errors.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { type AppliedObject, type Cluster, fieldManager } from './cluster/cluster.ts'
-import { appliedObject, type Decision, heldNode, type PlanContext, planNodeConfig, type WantedNode } from './plan.ts'
+import {
+  appliedObject,
+  type Decision,
+  type PlanContext,
+  planNodeConfig,
+  type RequestedNode,
+  toViolaNode,
+} from './plan.ts'
 import type { RequestTrace } from './request-trace.ts'
 
 export interface Outcome extends ViolaResult {
   objectName: string
-  /** Why it failed: the cluster said no, or said nothing. */
-  cause?: 'refused' | 'away'
-  /** What the cluster holds instead, with a conflict. */
-  held?: NodeConfig
+  cause?: 'refused' | 'unreachable'
+  /** The object in the cluster, with a conflict. */
+  existing?: NodeConfig
 }
 
 export interface ApplyOptions {
   context: PlanContext
   parallel: number
-  /** Takes fields over from any other manager. */
+  /** Take over fields of every other field manager. */
   force: boolean
   trace?: RequestTrace | undefined
 }
@@ -32,33 +38,34 @@ export async function applyDecisions(
   options: ApplyOptions,
 ): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
-  let away: string | undefined
+  let unreachable: string | undefined
   let next = 0
   async function worker(): Promise<void> {
     while (next < decisions.length) {
       const index = next++
       const decision = decisions[index]
       if (!decision) return
-      // A cluster that is away is not asked once for every node: each time-out would delay the answer.
-      if (away !== undefined && isWrite(decision)) outcomes[index] = failed(decision.node, away, 'away')
-      else outcomes[index] = await carryOut(cluster, decision, options)
-      if (outcomes[index].cause === 'away') away ??= outcomes[index].message
+      // No further writes to an unreachable cluster: each timeout would delay the response.
+      if (unreachable !== undefined && isWrite(decision))
+        outcomes[index] = failed(decision.node, unreachable, 'unreachable')
+      else outcomes[index] = await execute(cluster, decision, options)
+      if (outcomes[index].cause === 'unreachable') unreachable ??= outcomes[index].message
     }
   }
   await Promise.all(Array.from({ length: Math.min(options.parallel, decisions.length) }, worker))
   return outcomes
 }
 
-async function carryOut(cluster: Cluster, decision: Decision, options: ApplyOptions): Promise<Outcome> {
+async function execute(cluster: Cluster, decision: Decision, options: ApplyOptions): Promise<Outcome> {
   const { node } = decision
   try {
-    if (!isWrite(decision)) return settled(decision)
+    if (!isWrite(decision)) return withoutWrite(decision)
     return node.expectedSpecHash === undefined
       ? await write(cluster, decision, options)
       : await writeGuarded(cluster, decision, options)
   } catch (error) {
     if (isConflict(error)) return { nodeName: node.nodeName, objectName: node.objectName, ...conflict(error) }
-    return failed(node, messageOf(error), isAway(error) ? 'away' : 'refused')
+    return failed(node, messageOf(error), isUnreachable(error) ? 'unreachable' : 'refused')
   }
 }
 
@@ -69,71 +76,71 @@ function isWrite(decision: Decision): decision is Write {
 }
 
 /**
- * The caller named the state that it planned on: the write is bound to the object that was looked at. One that moved
- * on meanwhile, if only by its status, is looked at and decided about again.
+ * A write with an expected hash applies only to the object that the plan has seen. If the object changed since, even only in
+ * its status, it is read and planned again.
  */
 async function writeGuarded(cluster: Cluster, first: Write, options: ApplyOptions): Promise<Outcome> {
   let decision: Decision = first
-  // Nothing can be bound to an object that is not there: at least the look is a fresh one.
-  if (first.do === 'create') decision = await lookAgain(cluster, first.node, options)
+  // A create has no object to compare with: read again to keep the race short.
+  if (first.do === 'create') decision = await planAgain(cluster, first.node, options)
   for (let attempt = 1; ; attempt++) {
-    if (!isWrite(decision)) return settled(decision)
+    if (!isWrite(decision)) return withoutWrite(decision)
     try {
       return await write(cluster, decision, options)
     } catch (error) {
       if (!isConflict(error) || managersIn(error).length > 0 || attempt >= 5) throw error
-      decision = await lookAgain(cluster, decision.node, options)
+      decision = await planAgain(cluster, decision.node, options)
     }
   }
 }
 
-async function lookAgain(cluster: Cluster, node: WantedNode, options: ApplyOptions): Promise<Decision> {
+async function planAgain(cluster: Cluster, node: RequestedNode, options: ApplyOptions): Promise<Decision> {
   return planNodeConfig(node, await cluster.read(node.objectName), options.context)
 }
 
 async function write(cluster: Cluster, decision: Write, options: ApplyOptions): Promise<Outcome> {
   const { node } = decision
-  const held = decision.do === 'update' ? decision.held : undefined
-  const object = appliedObject(node, options.context.providerId, held)
-  const { uid, resourceVersion } = (node.expectedSpecHash !== undefined && held?.metadata) || {}
+  const existing = decision.do === 'update' ? decision.existing : undefined
+  const object = appliedObject(node, options.context.providerId, existing)
+  const { uid, resourceVersion } = (node.expectedSpecHash !== undefined && existing?.metadata) || {}
   const guard = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
   const trace = options.trace?.write(node)
   const annotations = trace && { [nodeConfigAnnotations.traceparent]: trace.traceparent }
   const body = { ...object, metadata: { ...object.metadata, ...(annotations && { annotations }), ...guard } }
-  const now = await applyOver(cluster, body, options.force).catch(error => {
-    trace?.end('the cluster refused it')
+  const applied = await applyOverKubectl(cluster, body, options.force).catch(error => {
+    trace?.end('apply failed')
     throw error
   })
   trace?.end()
-  const created = decision.do === 'create' && (now.metadata.generation ?? 1) <= 1
-  const same = held !== undefined && held.metadata.resourceVersion === now.metadata.resourceVersion
+  const created = decision.do === 'create' && (applied.metadata.generation ?? 1) <= 1
+  const isUnchanged = existing !== undefined && existing.metadata.resourceVersion === applied.metadata.resourceVersion
   return {
     nodeName: node.nodeName,
     objectName: node.objectName,
-    action: created ? 'created' : same ? 'unchanged' : 'updated',
+    action: created ? 'created' : isUnchanged ? 'unchanged' : 'updated',
     specHash: node.specHash,
   }
 }
 
-/** Once more by force where only people stand in the way. */
-function applyOver(cluster: Cluster, body: AppliedObject, force: boolean): Promise<NodeConfig> {
+/** Applies again with force if only kubectl owns the conflicting fields. */
+function applyOverKubectl(cluster: Cluster, body: AppliedObject, force: boolean): Promise<NodeConfig> {
   return cluster.apply(body, force).catch(error => {
     const managers = managersIn(error)
-    if (managers.length === 0 || !managers.every(isPerson)) throw error
+    if (managers.length === 0 || !managers.every(isKubectl)) throw error
     return cluster.apply(body, true)
   })
 }
 
-function settled(decision: Exclude<Decision, Write>): Outcome {
-  const { node, held } = decision
-  const at = { nodeName: node.nodeName, objectName: node.objectName }
-  const specHash = held ? heldNode(held).specHash : ''
+function withoutWrite(decision: Exclude<Decision, Write>): Outcome {
+  const { node, existing } = decision
+  const names = { nodeName: node.nodeName, objectName: node.objectName }
+  const specHash = existing ? toViolaNode(existing).specHash : ''
   return decision.do === 'nothing'
-    ? { ...at, action: 'unchanged', specHash }
-    : { ...at, action: 'conflict', message: decision.message, specHash, ...(held && { held }) }
+    ? { ...names, action: 'unchanged', specHash }
+    : { ...names, action: 'conflict', message: decision.message, specHash, ...(existing && { existing: existing }) }
 }
 
-function failed(node: WantedNode, message: string, cause: 'refused' | 'away'): Outcome {
+function failed(node: RequestedNode, message: string, cause: 'refused' | 'unreachable'): Outcome {
   return { nodeName: node.nodeName, objectName: node.objectName, action: 'failed', message, cause }
 }
 
@@ -151,15 +158,12 @@ function managersIn(error: unknown): string[] {
     .map(({ message }) => /conflict with "([^"]*)"/.exec(message ?? '')?.[1] ?? '')
 }
 
-/**
- * Fields that kubectl made, or that are older than server-side apply, are taken over: the API is the one that decides.
- * Those of a controller are not.
- */
-function isPerson(manager: string): boolean {
+/** Viola takes over fields of kubectl and fields from before server-side apply, but not those of another controller. */
+function isKubectl(manager: string): boolean {
   return manager === fieldManager || manager === 'before-first-apply' || /^kubectl(-|$)/.test(manager)
 }
 
-/** No answer, or "not now": the cluster is away. Everything else is a refusal. */
-export function isAway(error: unknown): boolean {
+/** No response, or a response such as 429 or 503. Every other error is a refusal. */
+export function isUnreachable(error: unknown): boolean {
   return isRetryable(error)
 }

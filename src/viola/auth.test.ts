@@ -15,9 +15,9 @@ before(async () => {
 after(() => biz.close())
 
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
-const [mine, admin, later] = ['a-token-of-provider-p1', 'a-token-for-everybody', 'a-token-that-comes-later']
+const [mine, admin, later] = ['a-token-of-provider-p1', 'a-token-for-all-providers', 'a-token-that-comes-later']
 
-test('tokens decide who may speak for which provider, and are read again when the file changes', async () => {
+test('tokens authorize callers per provider, and a changed token file applies without a restart', async () => {
   const lines: string[] = []
   const path = join(biz.dir, 'tokens.yaml')
   const tokens = [
@@ -31,7 +31,7 @@ test('tokens decide who may speak for which provider, and are read again when th
     const missing = await viola.post([aNodeOf('a')])
     assert.equal(missing.status, 401)
     assert.equal(missing.headers['www-authenticate'], 'Bearer')
-    assert.equal((await viola.post([aNodeOf('a')], bearer('somebody-elses-token'))).status, 401)
+    assert.equal((await viola.post([aNodeOf('a')], bearer('an-unknown-token'))).status, 401)
     assert.equal((await viola.list()).status, 401)
     assert.equal((await viola.remove('a')).status, 401)
 
@@ -41,10 +41,10 @@ test('tokens decide who may speak for which provider, and are read again when th
     assert.match(foreign.json.detail, /team-1 may not act for provider p2/)
     assert.equal((await viola.post([aNodeOf('b')], { provider: 'p2', ...bearer(admin) })).status, 200)
 
-    // The same VM, claimed under another provider id by a caller who has only that one.
+    // The same VM with another provider ID, from a caller that may act only for that provider.
     const claimed = await viola.post([aNodeOf('b')], bearer(mine))
     assert.equal(claimed.status, 409)
-    assert.match(claimed.json.detail, /belongs to provider p2, which is not yours/)
+    assert.match(claimed.json.detail, /belongs to provider p2, and the caller may not act for it/)
 
     writeFileSync(path, stringify({ tokens: [{ name: 'later', token: later, providers: ['p1'] }] }))
     assert.equal((await viola.list('', bearer(later))).status, 200)
@@ -72,7 +72,7 @@ test('tokens decide who may speak for which provider, and are read again when th
   }
 })
 
-test('without a token file it is open, and says so at the start and in /readyz', async () => {
+test('without a token file everyone may write, with a warning at startup and in /readyz', async () => {
   const lines: string[] = []
   const viola = await aViola({ KUBECONFIG: biz.api.kubeconfig }, createLog({}, { write: line => lines.push(line) }))
   try {

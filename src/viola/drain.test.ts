@@ -7,43 +7,43 @@ import { createApp, listen } from '../server/server.ts'
 import { silent } from '../telemetry/log.ts'
 import { drainBeforeClose } from './drain.ts'
 
-/** Longer than the test has patience: whoever waits for the bound is late. */
+/** Longer than the limit of the test: waiting for it fails the test. */
 const bound = 60_000
 
 async function slowApp() {
   const app = createApp({ log: silent })
-  const answered = Promise.withResolvers<string>()
-  let asked = 0
+  const response = Promise.withResolvers<string>()
+  let requests = 0
   app.get('/slow', async () => {
-    asked++
-    return answered.promise
+    requests++
+    return response.promise
   })
   drainBeforeClose(app, bound)
   const url = await listen(app, '127.0.0.1:0')
-  return { app, url: `${url}/slow`, asked: () => asked, answer: answered.resolve }
+  return { app, url: `${url}/slow`, requests: () => requests, respond: response.resolve }
 }
 
-async function ends(closing: Promise<unknown>): Promise<void> {
+async function closes(closing: Promise<unknown>): Promise<void> {
   const late = sleep(30_000, 'late', { ref: false })
   assert.notEqual(await Promise.race([closing, late]), 'late')
 }
 
-test('a request under way is answered before the end', async () => {
-  const { app, url, asked, answer } = await slowApp()
+test('a request in progress gets its response before the server closes', async () => {
+  const { app, url, requests, respond } = await slowApp()
   const answered = request(url).then(({ body }) => body.text())
-  await eventually(() => assert.equal(asked(), 1))
+  await eventually(() => assert.equal(requests(), 1))
   const closing = app.close()
-  answer('here it is')
-  assert.equal(await answered, 'here it is')
-  await ends(closing)
+  respond('done')
+  assert.equal(await answered, 'done')
+  await closes(closing)
 })
 
-test('a caller who has left is not waited for', async () => {
-  const { app, url, asked } = await slowApp()
-  const leaving = new AbortController()
-  const left = assert.rejects(request(url, { signal: leaving.signal }))
-  await eventually(() => assert.equal(asked(), 1))
-  leaving.abort()
-  await left
-  await ends(Promise.resolve(app.close()))
+test('the server does not wait for a client that has disconnected', async () => {
+  const { app, url, requests } = await slowApp()
+  const abort = new AbortController()
+  const aborted = assert.rejects(request(url, { signal: abort.signal }))
+  await eventually(() => assert.equal(requests(), 1))
+  abort.abort()
+  await aborted
+  await closes(Promise.resolve(app.close()))
 })

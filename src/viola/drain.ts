@@ -1,28 +1,28 @@
 /**
- * A graceful end: what is under way is answered first.
+ * Graceful shutdown.
  */
 import { finished } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 
-/** Requests under way are answered before connections are cut, within a bound. */
-export function drainBeforeClose(app: FastifyInstance, longestMs = 10_000): void {
-  let underWay = 0
+/** Waits for requests in progress, at most `maxMs`, before connections close. */
+export function drainBeforeClose(app: FastifyInstance, maxMs = 10_000): void {
+  let inProgress = 0
   let drained: (() => void) | undefined
   app.addHook('onRequest', async (_request, reply) => {
-    underWay++
-    // Fastify's own onResponse says nothing of a caller who has left before the answer.
+    inProgress++
+    // Fastify does not run onResponse if the client disconnects before the response.
     finished(reply.raw, () => {
-      if (--underWay === 0) drained?.()
+      if (--inProgress === 0) drained?.()
     })
   })
   app.addHook('preClose', async () => {
-    if (underWay === 0) return
+    if (inProgress === 0) return
     await Promise.race([
       new Promise<void>(resolve => {
         drained = resolve
       }),
-      sleep(longestMs, undefined, { ref: false }),
+      sleep(maxMs, undefined, { ref: false }),
     ])
   })
 }

@@ -10,7 +10,7 @@ import { type ViolaPostAnswer, violaPath } from '../contract/viola.ts'
 import { silent } from '../telemetry/log.ts'
 import { runViola } from './main.ts'
 
-test('the program serves until it is told to stop, and answers what is under way', async () => {
+test('the program serves until its signal and finishes requests in progress', async () => {
   const biz = await startTargetCluster()
   const stop = new AbortController()
   const env = { KUBECONFIG: biz.api.kubeconfig, LISTEN_ADDR: '127.0.0.1:0' }
@@ -35,7 +35,7 @@ test('the program serves until it is told to stop, and answers what is under way
   await biz.close()
 })
 
-test('killed in the middle and sent again, the cluster ends in the same state', async () => {
+test('a POST that is repeated after kill -9 reaches the same state', async () => {
   const biz = await startTargetCluster()
   const nodes = Array.from({ length: 300 }, (_, i) => aNodeOf(`n${i}`, 2))
   const env = { KUBECONFIG: biz.api.kubeconfig, LISTEN_ADDR: '127.0.0.1:0' }
@@ -49,10 +49,10 @@ test('killed in the middle and sent again, the cluster ends in the same state', 
   const count = async () => (await biz.kube.list(nodeConfigs)).items.length
   try {
     const first = await started()
-    const cut = post(first.url).catch(() => {})
+    const interrupted = post(first.url).catch(() => {})
     await eventually(async () => assert.ok((await count()) > 20), { every: 2 })
     first.child.kill('SIGKILL')
-    await cut
+    await interrupted
     const midway = await count()
     assert.ok(midway < 300, `${midway}`)
 
@@ -69,7 +69,7 @@ test('killed in the middle and sent again, the cluster ends in the same state', 
   }
 })
 
-test('settings that cannot be used are named all at once', async () => {
+test('all invalid settings are reported together', async () => {
   const env = { KUBE_TIMEOUT: 'soon', VIOLA_PARALLEL: '0' }
   const run = runViola({ env, log: silent, signal: AbortSignal.abort() })
   await assert.rejects(run, /KUBE_TIMEOUT: "soon" is not a positive duration[\s\S]*VIOLA_PARALLEL/)

@@ -17,7 +17,7 @@ export interface ViolaOptions {
   onListen?: (url: string) => void
 }
 
-/** Runs until the signal; requests under way are answered first. */
+/** Runs until the signal. Requests in progress get their response first. */
 export async function runViola({ env, log, signal, onListen }: ViolaOptions): Promise<void> {
   const settings = settingsFrom(violaSettings, env)
   const certificates = await openCertificates(settings, log)

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeConfig } from '../contract/node-config.ts'
-import { appliedObject, belongsTo, heldNode, planNodeConfig, planNodeConfigs, type WantedNode } from './plan.ts'
+import { appliedObject, belongsTo, planNodeConfig, planNodeConfigs, type RequestedNode, toViolaNode } from './plan.ts'
 import { nodesFrom } from './request.ts'
 
 const providerId = 'p1'
 const nics = [{ id: 0, macAddress: '02:00:00:00:00:01', mtu: 1500 }]
 
-function wanted(change: object = {}): WantedNode {
+function requested(change: object = {}): RequestedNode {
   const [node] = nodesFrom(
     [{ nodeName: 'worker-1', instanceId: 'vm-1', interfaces: nics, ...change }],
     providerId,
@@ -15,7 +15,7 @@ function wanted(change: object = {}): WantedNode {
   return node ?? assert.fail('not a node')
 }
 
-function held(node: WantedNode, change: { spec?: object; metadata?: object } = {}): NodeConfig {
+function objectOf(node: RequestedNode, change: { spec?: object; metadata?: object } = {}): NodeConfig {
   const { metadata, spec } = appliedObject(node, providerId)
   return {
     apiVersion: 'multinic.io/v1',
@@ -25,78 +25,82 @@ function held(node: WantedNode, change: { spec?: object; metadata?: object } = {
   }
 }
 
-const same = held(wanted())
-const { specHash } = wanted()
-const edited = held(wanted(), { spec: { interfaces: [{ ...nics[0], mtu: 9000 }] } })
+const current = objectOf(requested())
+const { specHash } = requested()
+const edited = objectOf(requested(), { spec: { interfaces: [{ ...nics[0], mtu: 9000 }] } })
 
-type Case = [node: WantedNode, held: NodeConfig | undefined, says: string]
+type Case = [node: RequestedNode, existing: NodeConfig | undefined, expected: string]
 const cases: Record<string, Case> = {
-  'a node that the cluster does not hold is created': [wanted(), undefined, 'create'],
-  'what the cluster holds already is left': [wanted(), same, 'nothing'],
-  'labels of others do not matter': [
-    wanted(),
-    held(wanted(), { metadata: { labels: { ...wanted().labels, team: 'net' } } }),
+  'a new node is created': [requested(), undefined, 'create'],
+  'an unchanged node is not written': [requested(), current, 'nothing'],
+  'other labels do not matter': [
+    requested(),
+    objectOf(requested(), { metadata: { labels: { ...requested().labels, team: 'net' } } }),
     'nothing',
   ],
-  'another interface is an update': [wanted({ interfaces: [] }), same, 'update'],
-  'an edit by hand is put right, whatever its hash says': [wanted(), edited, 'update'],
-  'a label of ours that is gone comes back': [wanted(), held(wanted(), { metadata: { labels: {} } }), 'update'],
-  'the expected state is updated': [wanted({ interfaces: [], expectedSpecHash: specHash }), same, 'update'],
-  'another state than expected is refused': [
-    wanted({ expectedSpecHash: 'old' }),
-    same,
-    `refuse: the cluster holds ${specHash} for worker-1; old was expected`,
-  ],
-  'an edit by hand is another state': [
-    wanted({ interfaces: [], expectedSpecHash: specHash }),
-    edited,
-    `refuse: the cluster holds ${heldNode(edited).specHash} for worker-1; ${specHash} was expected`,
-  ],
-  'a node that must not exist is refused when it does': [
-    wanted({ expectedSpecHash: '' }),
-    same,
-    'refuse: the cluster holds a config of worker-1 already',
-  ],
-  'a node that must exist is refused when it does not': [
-    wanted({ expectedSpecHash: 'old' }),
-    undefined,
-    'refuse: the cluster holds no config of worker-1; old was expected',
-  ],
-  'two node names never share an object': [
-    wanted({ nodeName: 'Worker-1' }),
-    same,
-    'refuse: the object worker-1 belongs to the node worker-1 already',
-  ],
-  'a node of another provider is not touched': [
-    wanted({ instanceId: 'vm-2' }),
-    held(wanted(), { spec: { providerId: 'p2' } }),
-    'refuse: the node worker-1 belongs to provider p2',
-  ],
-  'the same VM under another provider id is taken over': [
-    wanted(),
-    held(wanted(), { spec: { providerId: 'p2' } }),
+  'another interface is an update': [requested({ interfaces: [] }), current, 'update'],
+  'a manual edit is reverted even if spec.specHash is unchanged': [requested(), edited, 'update'],
+  'a missing label is restored': [requested(), objectOf(requested(), { metadata: { labels: {} } }), 'update'],
+  'an object with the expected hash is updated': [
+    requested({ interfaces: [], expectedSpecHash: specHash }),
+    current,
     'update',
   ],
-  'but not from a provider that the caller has no right to': [
-    wanted(),
-    held(wanted(), { spec: { providerId: 'p3' } }),
-    'refuse: the node worker-1 belongs to provider p3, which is not yours',
+  'an object with another hash is refused': [
+    requested({ expectedSpecHash: 'old' }),
+    current,
+    `refuse: node worker-1 has config ${specHash}, expected old`,
   ],
-  'a config on its way out is waited for': [
-    wanted(),
-    held(wanted(), { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } }),
-    'refuse: the config of worker-1 is being deleted; send it again when it is gone',
+  'a manual edit changes the hash': [
+    requested({ interfaces: [], expectedSpecHash: specHash }),
+    edited,
+    `refuse: node worker-1 has config ${toViolaNode(edited).specHash}, expected ${specHash}`,
+  ],
+  'an existing node is refused if none is expected': [
+    requested({ expectedSpecHash: '' }),
+    current,
+    'refuse: node worker-1 already has a config, expected none',
+  ],
+  'a missing node is refused if a hash is expected': [
+    requested({ expectedSpecHash: 'old' }),
+    undefined,
+    'refuse: node worker-1 has no config, expected old',
+  ],
+  'an object of another node name is refused': [
+    requested({ nodeName: 'Worker-1' }),
+    current,
+    'refuse: object worker-1 belongs to node worker-1',
+  ],
+  'a node of another provider is refused': [
+    requested({ instanceId: 'vm-2' }),
+    objectOf(requested(), { spec: { providerId: 'p2' } }),
+    'refuse: node worker-1 belongs to provider p2',
+  ],
+  'a node of the same VM with another provider ID is taken over': [
+    requested(),
+    objectOf(requested(), { spec: { providerId: 'p2' } }),
+    'update',
+  ],
+  'a node of a provider that the caller may not act for is not taken over': [
+    requested(),
+    objectOf(requested(), { spec: { providerId: 'p3' } }),
+    'refuse: node worker-1 belongs to provider p3, and the caller may not act for it',
+  ],
+  'a config that is being deleted is refused': [
+    requested(),
+    objectOf(requested(), { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } }),
+    'refuse: the config of node worker-1 is being deleted; retry after its deletion',
   ],
 }
 
-for (const [name, [node, existing, says]] of Object.entries(cases)) {
+for (const [name, [node, existing, expected]] of Object.entries(cases)) {
   test(name, () => {
-    const decision = planNodeConfig(node, existing, { providerId, mayTakeFrom: id => id !== 'p3' })
-    assert.equal(decision.do === 'refuse' ? `refuse: ${decision.message}` : decision.do, says)
+    const decision = planNodeConfig(node, existing, { providerId, mayTakeOver: id => id !== 'p3' })
+    assert.equal(decision.do === 'refuse' ? `refuse: ${decision.message}` : decision.do, expected)
   })
 }
 
-test('two nodes of one request that would be one object are both refused, the others go on', () => {
+test('two nodes of one request that map to the same object are both refused, and the others are not', () => {
   const interfaces: object[] = []
   const { nodes } = nodesFrom(
     [
@@ -106,22 +110,25 @@ test('two nodes of one request that would be one object are both refused, the ot
     ],
     providerId,
   )
-  const decisions = planNodeConfigs(nodes, { providerId, held: () => undefined, mayTakeFrom: () => true })
+  const decisions = planNodeConfigs(nodes, { providerId, existing: () => undefined, mayTakeOver: () => true })
   assert.deepEqual(
     decisions.map(decision => (decision.do === 'refuse' ? decision.message : decision.do)),
-    ['w_1 and w-1 would both be the object w-1', 'create', 'w_1 and w-1 would both be the object w-1'],
+    ['w_1 and w-1 map to the same object w-1', 'create', 'w_1 and w-1 map to the same object w-1'],
   )
 })
 
-test('an instance id that is wanted no more is emptied, because another manager may hold it', () => {
-  assert.equal(appliedObject(wanted({ instanceId: '' }), providerId, same).spec.instanceId, '')
-  assert.equal('instanceId' in appliedObject(wanted({ instanceId: '' }), providerId).spec, false)
+test('a removed instance ID is set to empty, because another field manager may own it', () => {
+  assert.equal(appliedObject(requested({ instanceId: '' }), providerId, current).spec.instanceId, '')
+  assert.equal('instanceId' in appliedObject(requested({ instanceId: '' }), providerId).spec, false)
 })
 
-test('an object from before our schema is shown as far as it is sound, and counts as another state', () => {
+test('of an object with invalid interfaces only the valid ones are shown, and its hash differs', () => {
   const odd = { ...nics[0], id: 1, macAddress: 'none' }
-  const object = { ...held(wanted(), { spec: { interfaces: [...nics, odd] } }), status: { state: 'Odd' as never } }
-  const shown = heldNode(object)
+  const object = {
+    ...objectOf(requested(), { spec: { interfaces: [...nics, odd] } }),
+    status: { state: 'Odd' as never },
+  }
+  const shown = toViolaNode(object)
   assert.deepEqual(
     shown.interfaces.map(({ id }) => id),
     [0],
@@ -130,8 +137,8 @@ test('an object from before our schema is shown as far as it is sound, and count
   assert.notEqual(shown.specHash, specHash)
 })
 
-test('objects without a provider are everybody’s, those of older versions are told by their label', () => {
-  const by = (spec: object, labels: object) => belongsTo(held(wanted(), { spec, metadata: { labels } }), 'P1')
+test('objects without a provider belong to all providers, and those of older versions to the provider of their label', () => {
+  const by = (spec: object, labels: object) => belongsTo(objectOf(requested(), { spec, metadata: { labels } }), 'P1')
   assert.equal(by({ providerId: undefined }, {}), true)
   assert.equal(by({ providerId: undefined }, { 'multinic.io/provider-id': 'p1' }), true)
   assert.equal(by({ providerId: undefined }, { 'multinic.io/provider-id': 'p2' }), false)

@@ -1,107 +1,107 @@
 /**
- * Decides what one POST does to each node's object: create, update, nothing, or refuse.
- *
- * Pure: the request and what the cluster holds go in, one decision a node comes out.
+ * Plans a POST: compares each requested node with the existing object and decides to create, update, skip or refuse. Pure.
  */
 import { areComplete, fromWireInterfaces, type Interface, specHash, toWireInterface } from '../contract/interfaces.ts'
 import { interfaceSchema, type NodeConfig, nodeConfigLabels, nodeConfigStatus } from '../contract/node-config.ts'
-import type { ViolaHeldNode } from '../contract/viola.ts'
 import { labelValue } from '../contract/node-names.ts'
+import type { ViolaNode } from '../contract/viola.ts'
 
-export interface WantedNode {
+export interface RequestedNode {
   nodeName: string
   instanceId?: string
   interfaces: Interface[]
   objectName: string
   labels: Record<string, string>
   specHash: string
-  /** What the caller planned on; empty when it must not exist. */
+  /** Hash of the object that the caller expects in the cluster. Empty: the object must not exist. */
   expectedSpecHash?: string
 }
 
 export type Decision =
-  | { do: 'create'; node: WantedNode }
-  | { do: 'update'; node: WantedNode; held: NodeConfig }
-  | { do: 'nothing'; node: WantedNode; held: NodeConfig }
-  | { do: 'refuse'; node: WantedNode; held?: NodeConfig; message: string }
+  | { do: 'create'; node: RequestedNode }
+  | { do: 'update'; node: RequestedNode; existing: NodeConfig }
+  | { do: 'nothing'; node: RequestedNode; existing: NodeConfig }
+  | { do: 'refuse'; node: RequestedNode; existing?: NodeConfig; message: string }
 
 export interface PlanContext {
   providerId: string
-  held(objectName: string): NodeConfig | undefined
-  /** May the caller take a node over that another provider delivered? */
-  mayTakeFrom(providerId: string): boolean
+  existing(objectName: string): NodeConfig | undefined
+  /** Whether the caller may take over a node of this provider. */
+  mayTakeOver(providerId: string): boolean
 }
 
-export function planNodeConfigs(nodes: readonly WantedNode[], context: PlanContext): Decision[] {
-  const first = new Map<string, WantedNode>()
-  const meeting = new Set<string>()
+export function planNodeConfigs(nodes: readonly RequestedNode[], context: PlanContext): Decision[] {
+  const first = new Map<string, RequestedNode>()
+  const duplicates = new Set<string>()
   for (const node of nodes) {
-    if (first.has(node.objectName)) meeting.add(node.objectName)
+    if (first.has(node.objectName)) duplicates.add(node.objectName)
     else first.set(node.objectName, node)
   }
   return nodes.map(node => {
-    if (!meeting.has(node.objectName)) return planNodeConfig(node, context.held(node.objectName), context)
+    if (!duplicates.has(node.objectName)) return planNodeConfig(node, context.existing(node.objectName), context)
     const names = nodes.filter(({ objectName }) => objectName === node.objectName).map(({ nodeName }) => nodeName)
-    return { do: 'refuse', node, message: `${names.join(' and ')} would both be the object ${node.objectName}` }
+    return { do: 'refuse', node, message: `${names.join(' and ')} map to the same object ${node.objectName}` }
   })
 }
 
 export function planNodeConfig(
-  node: WantedNode,
-  held: NodeConfig | undefined,
-  { providerId, mayTakeFrom }: Pick<PlanContext, 'providerId' | 'mayTakeFrom'>,
+  node: RequestedNode,
+  existing: NodeConfig | undefined,
+  { providerId, mayTakeOver }: Pick<PlanContext, 'providerId' | 'mayTakeOver'>,
 ): Decision {
   const { expectedSpecHash: expected } = node
-  if (!held)
+  if (!existing)
     return expected
-      ? { do: 'refuse', node, message: `the cluster holds no config of ${node.nodeName}; ${expected} was expected` }
+      ? { do: 'refuse', node, message: `node ${node.nodeName} has no config, expected ${expected}` }
       : { do: 'create', node }
 
-  const refuse = (message: string): Decision => ({ do: 'refuse', node, held, message })
-  const { spec, metadata } = held
-  if (spec.nodeName !== node.nodeName)
-    return refuse(`the object ${node.objectName} belongs to the node ${spec.nodeName} already`)
+  const refuse = (message: string): Decision => ({ do: 'refuse', node, existing: existing, message })
+  const { spec, metadata } = existing
+  if (spec.nodeName !== node.nodeName) return refuse(`object ${node.objectName} belongs to node ${spec.nodeName}`)
   const owner = spec.providerId
   if (owner && owner !== providerId) {
-    // The same VM under another provider id: its OpenstackConfig was given another k8sProviderID.
-    const sameMachine = node.instanceId !== undefined && node.instanceId === spec.instanceId
-    if (!sameMachine) return refuse(`the node ${node.nodeName} belongs to provider ${owner}`)
-    if (!mayTakeFrom(owner)) return refuse(`the node ${node.nodeName} belongs to provider ${owner}, which is not yours`)
+    // The same VM with another provider ID: somebody changed k8sProviderID of its OpenstackConfig.
+    const isSameVm = node.instanceId !== undefined && node.instanceId === spec.instanceId
+    if (!isSameVm) return refuse(`node ${node.nodeName} belongs to provider ${owner}`)
+    if (!mayTakeOver(owner))
+      return refuse(`node ${node.nodeName} belongs to provider ${owner}, and the caller may not act for it`)
   }
-  // Whatever is written now would go with it.
+  // The deletion would also delete this write.
   if (metadata.deletionTimestamp)
-    return refuse(`the config of ${node.nodeName} is being deleted; send it again when it is gone`)
+    return refuse(`the config of node ${node.nodeName} is being deleted; retry after its deletion`)
 
-  const current = heldNode(held).specHash
+  const current = toViolaNode(existing).specHash
   if (expected !== undefined && expected !== current)
     return refuse(
       expected
-        ? `the cluster holds ${current} for ${node.nodeName}; ${expected} was expected`
-        : `the cluster holds a config of ${node.nodeName} already`,
+        ? `node ${node.nodeName} has config ${current}, expected ${expected}`
+        : `node ${node.nodeName} already has a config, expected none`,
     )
-  return isAsWanted(node, held, providerId) ? { do: 'nothing', node, held } : { do: 'update', node, held }
+  return isUpToDate(node, existing, providerId)
+    ? { do: 'nothing', node, existing: existing }
+    : { do: 'update', node, existing: existing }
 }
 
-/** Labels of others stay theirs; ours must be there. */
-function isAsWanted(node: WantedNode, held: NodeConfig, providerId: string): boolean {
-  const labels = held.metadata.labels ?? {}
+/** Other labels do not matter. */
+function isUpToDate(node: RequestedNode, existing: NodeConfig, providerId: string): boolean {
+  const labels = existing.metadata.labels ?? {}
   return (
-    heldNode(held).specHash === node.specHash &&
-    held.spec.specHash === node.specHash &&
-    held.spec.providerId === providerId &&
+    toViolaNode(existing).specHash === node.specHash &&
+    existing.spec.specHash === node.specHash &&
+    existing.spec.providerId === providerId &&
     Object.entries(node.labels).every(([key, value]) => labels[key] === value)
   )
 }
 
-/** What is applied: spec and labels, nothing else. */
-export function appliedObject(node: WantedNode, providerId: string, held?: NodeConfig) {
-  const instanceId = node.instanceId ?? (held?.spec.instanceId ? '' : undefined)
+/** The object of the server-side apply: spec and labels. */
+export function appliedObject(node: RequestedNode, providerId: string, existing?: NodeConfig) {
+  const instanceId = node.instanceId ?? (existing?.spec.instanceId ? '' : undefined)
   return {
     metadata: { name: node.objectName, labels: node.labels },
     spec: {
       providerId,
       nodeName: node.nodeName,
-      // Left out, an id that somebody else put there would stay; empty, it is gone.
+      // An omitted field would keep the value of another field manager; an empty one replaces it.
       ...(instanceId === undefined ? {} : { instanceId }),
       specHash: node.specHash,
       interfaces: node.interfaces.map(toWireInterface),
@@ -109,38 +109,37 @@ export function appliedObject(node: WantedNode, providerId: string, held?: NodeC
   }
 }
 
-const known = new WeakMap<NodeConfig, ViolaHeldNode>()
+const cache = new WeakMap<NodeConfig, ViolaNode>()
 
 /**
- * An object as callers see it. The hash is of what the spec really says: `spec.specHash` is a hint, and stale after an
- * edit by hand.
+ * An object as the API returns it. The hash is computed from the spec, because `spec.specHash` is stale after a manual edit.
  */
-export function heldNode(held: NodeConfig): ViolaHeldNode {
-  const before = known.get(held)
-  if (before) return before
-  const { spec, metadata } = held
+export function toViolaNode(existing: NodeConfig): ViolaNode {
+  const cached = cache.get(existing)
+  if (cached) return cached
+  const { spec, metadata } = existing
   const interfaces = fromWireInterfaces(spec.interfaces)
-  // Objects from before our schema may hold what it refuses. Callers get the sound part; the hash is of all of it.
-  // A complete list is kept as it is: thousands of objects share their interfaces with the cache.
+  // Objects of an older schema may have invalid interfaces. Callers get the valid ones; the hash covers all.
+  // A complete list is reused, so that thousands of objects share their interfaces with the cache.
   const wire = areComplete(spec.interfaces) ? spec.interfaces : interfaces.map(toWireInterface)
-  const sound = wire.filter(nic => interfaceSchema.safeParse(nic).success)
-  const { status } = held
-  const node: ViolaHeldNode = {
+  const valid = wire.filter(nic => interfaceSchema.safeParse(nic).success)
+  const { status } = existing
+  const node: ViolaNode = {
     nodeName: spec.nodeName,
     ...(spec.instanceId ? { instanceId: spec.instanceId } : {}),
     ...(spec.providerId ? { providerId: spec.providerId } : {}),
     specHash: specHash({ nodeName: spec.nodeName, instanceId: spec.instanceId, interfaces }),
     generation: metadata.generation ?? 0,
-    interfaces: sound.length === wire.length ? wire : sound,
+    interfaces: valid.length === wire.length ? wire : valid,
     ...(status && nodeConfigStatus.safeParse(status).success ? { status } : {}),
   }
-  known.set(held, node)
+  cache.set(existing, node)
   return node
 }
 
-/** Objects that were made by hand name no provider, or only in the label of older versions: they are everybody's. */
-export function belongsTo(held: NodeConfig, providerId: string): boolean {
-  if (held.spec.providerId) return held.spec.providerId === providerId
-  const labelled = held.metadata.labels?.[nodeConfigLabels.providerId]
+/** A manually created object may have no provider: it belongs to all. Older versions set only the label. */
+export function belongsTo(existing: NodeConfig, providerId: string): boolean {
+  if (existing.spec.providerId) return existing.spec.providerId === providerId
+  const labelled = existing.metadata.labels?.[nodeConfigLabels.providerId]
   return labelled === undefined || labelled === labelValue(providerId)
 }

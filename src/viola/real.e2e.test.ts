@@ -25,10 +25,10 @@ let viola: Viola
 
 const kubectl = async (args: string[], input?: object, cluster = cp) =>
   (await cluster.exec('kubectl', args, input ? { input: JSON.stringify(input) } : {})).stdout
-const held = (name: string) => kube.get(nodeConfigs, { namespace, name })
+const existing = (name: string) => kube.get(nodeConfigs, { namespace, name })
 const actions = (answer: { json: { results: { action: string }[] } }) => answer.json.results.map(({ action }) => action)
 
-/** A ServiceAccount with these rights and no others. */
+/** Creates a ServiceAccount with exactly these rights. */
 async function serviceAccount(name: string, verbs: string[]): Promise<string> {
   await kubectl(['create', 'serviceaccount', name, '-n', namespace])
   const allowed = [`--verb=${verbs.join(',')}`, '--resource=multinicnodeconfigs.multinic.io', '-n', namespace]
@@ -56,7 +56,7 @@ async function violaAs(token: string, more: Record<string, string> = {}): Promis
   return aViola({ ...access, ...more })
 }
 
-/** Our kinds, and Viola as config/test has it. Returns a token of its ServiceAccount. */
+/** Installs the CRDs and Viola of config/test. Returns a token of its ServiceAccount. */
 async function install(cluster: ControlPlane): Promise<string> {
   const run = (...args: string[]) => kubectl(args, undefined, cluster)
   await run('create', 'namespace', namespace)
@@ -78,11 +78,11 @@ after(async () => {
   await cp?.close()
 })
 
-test('with exactly its rights it creates, leaves, updates, shows and deletes', async () => {
+test('with exactly its rights Viola creates, keeps, updates, lists and deletes', async () => {
   assert.deepEqual(actions(await viola.post([aNodeOf('real-1', 10), aNodeOf('Real_2')])), ['created', 'created'])
-  const { metadata } = (await held('real-1')) ?? assert.fail()
+  const { metadata } = (await existing('real-1')) ?? assert.fail()
   assert.deepEqual(actions(await viola.post([aNodeOf('real-1', 10), aNodeOf('Real_2')])), ['unchanged', 'unchanged'])
-  assert.equal((await held('real-1'))?.metadata.resourceVersion, metadata.resourceVersion)
+  assert.equal((await existing('real-1'))?.metadata.resourceVersion, metadata.resourceVersion)
   assert.deepEqual(actions(await viola.post([aNodeOf('real-1', 9)])), ['updated'])
   assert.equal((await viola.list('?nodeName=real-1')).json.items[0].interfaces.length, 9)
   assert.equal((await viola.remove('Real_2')).status, 204)
@@ -96,7 +96,7 @@ test('with exactly its rights it creates, leaves, updates, shows and deletes', a
   )
 })
 
-test('without the right to write, the cluster’s refusal is told', async () => {
+test('without the right to write, the response has the refusal of the cluster', async () => {
   const reader = await violaAs(await serviceAccount('reader', ['get', 'list', 'watch']))
   try {
     const answer = await reader.post([aNodeOf('refused')])
@@ -107,36 +107,36 @@ test('without the right to write, the cluster’s refusal is told', async () => 
   }
 })
 
-test('each of its rights is needed', async () => {
+test('each right of Viola is needed', async () => {
   for (const missing of rights) {
     const name = `without-${missing}`
     const token = await serviceAccount(
       name,
       rights.filter(verb => verb !== missing),
     )
-    const lame = await violaAs(token)
+    const limited = await violaAs(token)
     try {
       await eventually(
         async () => {
-          const said = [
-            await lame.list(),
-            await lame.post([aNodeOf(name)]),
-            await lame.post([aNodeOf(name, 2, { expectedSpecHash: 'another' })]),
-            await lame.post([aNodeOf(`${name}-guarded`, 1, { expectedSpecHash: '' })]),
-            await lame.remove(`${name}-guarded`),
-            await lame.ask('GET', '/readyz'),
+          const responses = [
+            await limited.list(),
+            await limited.post([aNodeOf(name)]),
+            await limited.post([aNodeOf(name, 2, { expectedSpecHash: 'another' })]),
+            await limited.post([aNodeOf(`${name}-expected`, 1, { expectedSpecHash: '' })]),
+            await limited.remove(`${name}-expected`),
+            await limited.ask('GET', '/readyz'),
           ]
-          assert.match(said.map(({ body }) => body).join('\n'), new RegExp(`cannot ${missing} resource`), missing)
+          assert.match(responses.map(({ body }) => body).join('\n'), new RegExp(`cannot ${missing} resource`), missing)
         },
         { within: 60_000, every: 500 },
       )
     } finally {
-      await lame.close()
+      await limited.close()
     }
   }
 })
 
-test('what is deployed for tests: a Service on both ports in front of the Pods, and no right besides', async () => {
+test('the test deployment has a Service with both ports and no other rights', async () => {
   const object = async (what: string) =>
     JSON.parse(await kubectl(['get', what, 'viola-api', '-n', namespace, '-o', 'json'])).spec
   const [service, deployment] = [await object('service'), await object('deployment')]
@@ -156,7 +156,7 @@ test('what is deployed for tests: a Service on both ports in front of the Pods, 
 
 const asViola = [`--as=system:serviceaccount:${namespace}:viola-api`]
 
-test('a user of the cluster is known by its token, which Kubernetes reviews', async () => {
+test('a user of the cluster is identified by a TokenReview', async () => {
   const user = `system:serviceaccount:${namespace}:operator`
   await kubectl(['create', 'serviceaccount', 'operator', '-n', namespace])
   await kubectl(['create', 'clusterrole', 'reviewer', '--verb=create', '--resource=tokenreviews.authentication.k8s.io'])
@@ -182,7 +182,7 @@ test('a user of the cluster is known by its token, which Kubernetes reviews', as
   }
 })
 
-test('two clusters, each with its own ServiceAccount: providers do not meet, and one that dies delays no other', async () => {
+test('two clusters with their own ServiceAccounts: providers are separate, and a dead cluster does not delay the other', async () => {
   const second = await startControlPlane({ beside: cp })
   const there = connectKube(await loadKubeconfig(second.kubeconfig))
   const target = async (providerId: string, cluster: ControlPlane, token: string) => ({
@@ -208,7 +208,7 @@ test('two clusters, each with its own ServiceAccount: providers do not meet, and
         ['first', 'second'].map(provider => both.post([aNodeOf(`of-${provider}`, 10)], { provider })),
       )
       assert.deepEqual(posted.map(actions), [['created'], ['created']])
-      assert.equal(await held('of-second'), undefined)
+      assert.equal(await existing('of-second'), undefined)
       assert.equal(await there.get(nodeConfigs, { namespace, name: 'of-first' }), undefined)
       assert.ok(await there.get(nodeConfigs, { namespace, name: 'of-second' }))
       assert.equal((await both.post([aNodeOf('lost')], { provider: 'mistaken' })).status, 502)
@@ -228,7 +228,7 @@ test('two clusters, each with its own ServiceAccount: providers do not meet, and
   }
 })
 
-test('killed in the middle of 500 nodes and sent again, the cluster ends in the same state', async () => {
+test('a POST of 500 nodes that is repeated after kill -9 reaches the same state', async () => {
   const nodes = Array.from({ length: 500 }, (_, i) => aNodeOf(`killed-${i}`, 10))
   const env = { KUBECONFIG: cp.kubeconfig, LISTEN_ADDR: '127.0.0.1:0' }
   const started = () => aViolaProgram(env)
@@ -239,11 +239,11 @@ test('killed in the middle of 500 nodes and sent again, the cluster ends in the 
   const there = async () =>
     (await kube.list(nodeConfigs, { namespace })).items.filter(({ metadata }) => metadata.name.startsWith('killed-'))
   const first = await started()
-  const cut = post(first.url).catch(() => {})
+  const interrupted = post(first.url).catch(() => {})
   await eventually(async () => assert.ok((await there()).length > 20), { within: 60_000, every: 20 })
   first.child.kill('SIGKILL')
-  await cut
-  // What was on its way when it was killed may come to rest after this look.
+  await interrupted
+  // Requests in flight at the kill may still be stored after this list.
   const midway = (await there()).map(({ spec }) => spec.nodeName)
   assert.ok(midway.length < 500, `${midway.length}`)
 
@@ -271,19 +271,19 @@ test('fields of kubectl apply, edit and patch are taken over', async () => {
     }
     await kubectl(['apply', ...ways, '-f', '-'], object)
     await eventually(async () => assert.deepEqual(actions(await viola.post([aNodeOf(name)])), ['updated']))
-    assert.equal((await held(name))?.spec.interfaces[0]?.mtu, 1450)
+    assert.equal((await existing(name))?.spec.interfaces[0]?.mtu, 1450)
     const patch = JSON.stringify({ spec: { interfaces: [] } })
     await kubectl(['patch', 'mnnc', name, '-n', namespace, '--type=merge', '-p', patch])
     await eventually(async () => {
       await viola.post([aNodeOf(name)])
-      assert.equal((await held(name))?.spec.interfaces.length, 1)
+      assert.equal((await existing(name))?.spec.interfaces.length, 1)
     })
     assert.deepEqual(actions(await viola.post([aNodeOf(name, 1, { instanceId: '' })])), ['updated'])
-    assert.equal((await held(name))?.spec.instanceId, '')
+    assert.equal((await existing(name))?.spec.instanceId, '')
   }
 })
 
-test('a field of another controller is reported, and taken only when asked to', async () => {
+test('a field of another controller is a conflict', async () => {
   const spec = { nodeName: 'contested', interfaces: [{ macAddress: '02:00:00:00:09:09', mtu: 9000 }] }
   const object = { metadata: { name: 'contested', namespace }, spec }
   await kube.apply<NodeConfig>(nodeConfigs, object, { fieldManager: 'net-controller' })
@@ -292,7 +292,7 @@ test('a field of another controller is reported, and taken only when asked to', 
   assert.match(answer.json.results[0].message, /\.spec\.interfaces: conflict with "net-controller"/)
 })
 
-test('a guarded write holds against a second writer and a moving status', async () => {
+test('an expected hash protects against concurrent writers and allows status changes', async () => {
   const first = await viola.post([aNodeOf('guarded', 0)])
   const expectedSpecHash = first.json.results[0].specHash
   await kube.patchStatus(nodeConfigs, { namespace, name: 'guarded' }, { state: 'Pending' })
@@ -301,15 +301,15 @@ test('a guarded write holds against a second writer and a moving status', async 
   assert.equal((await viola.post([aNodeOf('guarded', 4, { expectedSpecHash: '' })])).status, 409)
 })
 
-test('of 10,000 bodies each is refused, or is one that a real API server takes', { timeout: 600_000 }, async () => {
+test('a real API server accepts every body that Viola accepts, of 10,000 bodies', { timeout: 600_000 }, async () => {
   const bodies = fc.sample(violaBodies, 10_000).map(body => JSON.stringify(body))
-  const isSound = (body: string) => nodesFrom(JSON.parse(body), 'p1').nodes.length > 0
-  const { sound = [], broken = [] } = Object.groupBy(bodies, body => (isSound(body) ? 'sound' : 'broken'))
-  assert.ok(sound.length > 1_000, `${sound.length} of 10,000 are sound: the bodies try too little`)
-  // Of these each costs some writes, so there are a thousand of them.
+  const isValid = (body: string) => nodesFrom(JSON.parse(body), 'p1').nodes.length > 0
+  const { valid = [], invalid = [] } = Object.groupBy(bodies, body => (isValid(body) ? 'valid' : 'invalid'))
+  assert.ok(valid.length > 1_000, `only ${valid.length} of 10,000 bodies are valid`)
+  // Each of these costs some writes: a thousand are enough.
   const sent = [
-    ...sound.slice(0, 1_000).map(body => ({ body, may: [200, 409] })),
-    ...broken.map(body => ({ body, may: [400] })),
+    ...valid.slice(0, 1_000).map(body => ({ body, may: [200, 409] })),
+    ...invalid.map(body => ({ body, may: [400] })),
   ]
   const headers = { 'content-type': 'application/json' }
   async function worker(): Promise<void> {

@@ -25,40 +25,41 @@ after(async () => {
   await biz.close()
 })
 
-const held = (name: string) => biz.kube.get(nodeConfigs, { namespace: 'multinic-system', name })
-const traceOf = async (name: string) => (await held(name))?.metadata.annotations?.[nodeConfigAnnotations.traceparent]
+const existing = (name: string) => biz.kube.get(nodeConfigs, { namespace: 'multinic-system', name })
+const traceOf = async (name: string) =>
+  (await existing(name))?.metadata.annotations?.[nodeConfigAnnotations.traceparent]
 
-test('without a collector the trace of the caller goes into the object as it came, and into the log', async () => {
+test('without a collector the object and the log have the trace context of the caller', async () => {
   await viola.post([aNodeOf('a')], { headers: { traceparent: first } })
   assert.equal(await traceOf('a'), first)
-  const said = lines.find(line => line['message'] === 'node configs created')
-  assert.equal(said?.['traceId'], '0af7651916cd43dd8448eb211c80319c')
+  const created = lines.find(line => line['message'] === 'node configs created')
+  assert.equal(created?.['traceId'], '0af7651916cd43dd8448eb211c80319c')
 })
 
-test('an object that is as wanted is not written for a new trace', async () => {
-  const before = await held('a')
+test('an unchanged object is not written for a new trace', async () => {
+  const before = await existing('a')
   const answer = await viola.post([aNodeOf('a')], { headers: { traceparent: second } })
   assert.equal(answer.json.results[0].action, 'unchanged')
-  assert.deepEqual(await held('a'), before)
+  assert.deepEqual(await existing('a'), before)
 })
 
-test('a trace changes neither the hash nor the generation of what it comes with', async () => {
-  const before = await held('a')
+test('a trace changes neither the hash nor the generation of the object', async () => {
+  const before = await existing('a')
   await viola.post([aNodeOf('a', 2)], { headers: { traceparent: second } })
-  const [traced, generation] = [await held('a'), (before?.metadata.generation ?? 0) + 1]
+  const [traced, generation] = [await existing('a'), (before?.metadata.generation ?? 0) + 1]
   assert.deepEqual([await traceOf('a'), traced?.metadata.generation], [second, generation])
   await viola.post([aNodeOf('b', 2, { nodeName: 'b', instanceId: 'vm-b' })])
   await viola.post([aNodeOf('b', 2, { nodeName: 'b', instanceId: 'vm-b' })], { headers: { traceparent: first } })
-  assert.deepEqual([(await held('b'))?.metadata.generation, await traceOf('b')], [1, undefined])
+  assert.deepEqual([(await existing('b'))?.metadata.generation, await traceOf('b')], [1, undefined])
 })
 
-test('a change without a trace takes the one of the change before away', async () => {
+test('a change without a trace removes the previous annotation', async () => {
   await viola.post([aNodeOf('a', 1)])
   assert.equal(await traceOf('a'), undefined)
 })
 
 for (const header of ['', 'x', `${first}-y`, '00-0-0-00', `00-${'0'.repeat(32)}-b7ad6b7169203331-01`])
-  test(`a traceparent that is none is ignored: "${header.slice(0, 20)}"`, async () => {
+  test(`an invalid traceparent is ignored: "${header.slice(0, 20)}"`, async () => {
     const name = `odd-${header.length}`
     assert.equal((await viola.post([aNodeOf(name)], { headers: { traceparent: header } })).status, 200)
     assert.equal(await traceOf(name), undefined)

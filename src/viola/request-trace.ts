@@ -1,26 +1,25 @@
 /**
- * The part of a trace that passes through Viola: the request, and each object that it wrote.
+ * Viola's spans of a trace: the request, and each object that it writes.
  *
- * An object carries the trace of the write that last changed it as an annotation. One that is as wanted is not written, so
- * it keeps the one that it has.
+ * An annotation of the object has the trace of its last write. An unchanged object is not written and keeps its annotation.
  */
 import { childOf, parseTraceparent, type TraceContext, type Tracer, traceparentOf } from '../telemetry/trace.ts'
-import type { WantedNode } from './plan.ts'
+import type { RequestedNode } from './plan.ts'
 
 export interface RequestTrace {
   readonly traceId: string
-  /** An object is about to be written. */
-  write(node: WantedNode): WriteTrace
+  /** Starts the span of one write. */
+  write(node: RequestedNode): WriteTrace
   end(providerId: string, nodes: number): void
 }
 
 export interface WriteTrace {
-  /** For the object. */
+  /** Value of the annotation. */
   readonly traceparent: string
   end(error?: string): void
 }
 
-/** Undefined when the caller follows no trace: nothing is told of it then, and nothing put into objects. */
+/** Undefined if the caller sends no trace context: then Viola records no spans and writes no annotation. */
 export function requestTrace(tracer: Tracer, header: unknown): RequestTrace | undefined {
   const caller = parseTraceparent(header)
   if (!caller) return undefined
@@ -39,15 +38,24 @@ export function requestTrace(tracer: Tracer, header: unknown): RequestTrace | un
   }
 }
 
-function writeTrace(tracer: Tracer, request: TraceContext, { nodeName, interfaces }: WantedNode): WriteTrace {
-  const place = childOf(request)
+function writeTrace(tracer: Tracer, request: TraceContext, { nodeName, interfaces }: RequestedNode): WriteTrace {
+  const context = childOf(request)
   const start = Date.now()
   const ports = interfaces.flatMap(({ portId }) => portId ?? []).join(',')
   const attributes = { 'multinic.node': nodeName, 'multinic.ports': ports }
   const { spanId: parentSpanId } = request
   return {
-    traceparent: traceparentOf(place, true),
+    traceparent: traceparentOf(context, true),
     end: error =>
-      tracer.record({ ...place, parentSpanId, name: 'cr', kind: 'client', start, end: Date.now(), attributes, error }),
+      tracer.record({
+        ...context,
+        parentSpanId,
+        name: 'cr',
+        kind: 'client',
+        start,
+        end: Date.now(),
+        attributes,
+        error,
+      }),
   }
 }

@@ -4,18 +4,18 @@ import { maxPostNodes } from '../contract/viola.ts'
 import { HttpProblem } from '../server/server.ts'
 import { maxErrors, nodesFrom } from './request.ts'
 
-const mac = '02:00:00:00:00:01'
+const macAddress = '02:00:00:00:00:01'
 const other = '02:00:00:00:00:02'
 
-test('the JSON of older operators is accepted: no id for multinic0, empty and unknown keys', () => {
+test('JSON of older operators is accepted: no id for multinic0, empty and unknown fields', () => {
   const interfaces = [
-    { portId: '', name: 'multinic0', macAddress: mac, address: '10.0.0.5', cidr: '10.0.0.0/24', deviceId: 'vm-1' },
+    { portId: '', name: 'multinic0', macAddress, address: '10.0.0.5', cidr: '10.0.0.0/24', deviceId: 'vm-1' },
     { id: 1, macAddress: other.toUpperCase(), mtu: 1500, networkId: 'n', subnetId: 's' },
   ]
   const { nodes, errors } = nodesFrom([{ nodeName: ' Worker_1 ', instanceId: 'vm-1', interfaces }], 'p1')
   assert.deepEqual(errors, [])
   assert.deepEqual(nodes[0]?.interfaces, [
-    { index: 0, name: 'multinic0', macAddress: mac, address: '10.0.0.5', cidr: '10.0.0.0/24' },
+    { index: 0, name: 'multinic0', macAddress, address: '10.0.0.5', cidr: '10.0.0.0/24' },
     { index: 1, name: 'multinic1', macAddress: other, mtu: 1500, networkId: 'n', subnetId: 's' },
   ])
   assert.equal(nodes[0]?.nodeName, 'Worker_1')
@@ -23,26 +23,26 @@ test('the JSON of older operators is accepted: no id for multinic0, empty and un
 })
 
 test('the order of interfaces and keys and the case of MACs do not change the hash', () => {
-  const a = { id: 0, macAddress: mac, mtu: 1500 }
+  const a = { id: 0, macAddress, mtu: 1500 }
   const b = { id: 1, macAddress: other }
   const hashOf = (interfaces: object[]) => nodesFrom([{ nodeName: 'a', interfaces }], 'p1').nodes[0]?.specHash
   assert.equal(
     hashOf([a, b]),
     hashOf([
       { macAddress: other.toUpperCase(), id: 1 },
-      { mtu: 1500, macAddress: mac, id: 0 },
+      { mtu: 1500, macAddress, id: 0 },
     ]),
   )
   assert.notEqual(hashOf([a, b]), hashOf([a]))
 })
 
-const wrong: Record<string, [body: unknown, ...paths: string[]]> = {
-  'no array': [{ nodeName: 'a' }, ''],
-  'nothing at all': [undefined, ''],
+const invalid: Record<string, [body: unknown, ...paths: string[]]> = {
+  'a body that is not an array': [{ nodeName: 'a' }, ''],
+  'no body': [undefined, ''],
   'an empty array': [[], ''],
   'a blank node name': [[{ nodeName: ' ', interfaces: [] }], '[0].nodeName'],
-  'a node name that is no text, and no interfaces': [[{ nodeName: 5 }], '[0].nodeName', '[0].interfaces'],
-  'a node named twice': [
+  'a node name that is not text, and missing interfaces': [[{ nodeName: 5 }], '[0].nodeName', '[0].interfaces'],
+  'a duplicate node': [
     [
       { nodeName: 'a', interfaces: [] },
       { nodeName: 'a', interfaces: [] },
@@ -50,19 +50,19 @@ const wrong: Record<string, [body: unknown, ...paths: string[]]> = {
     '[1].nodeName',
   ],
   'a wrong MTU in the second interface': [
-    [{ nodeName: 'a', interfaces: [{ macAddress: mac }, { macAddress: other, mtu: 20 }] }],
+    [{ nodeName: 'a', interfaces: [{ macAddress }, { macAddress: other, mtu: 20 }] }],
     '[0].interfaces[1].mtu',
   ],
-  'mistakes in several nodes, of schema and of sense, all at once': [
+  'errors of the schema and of completion in several nodes': [
     [
       {
         nodeName: 'a',
         interfaces: [
           { macAddress: 'zz', mtu: 20, address: '10.0.0.5' },
-          { macAddress: mac, id: 3, name: 'multinic4' },
+          { macAddress, id: 3, name: 'multinic4' },
         ],
       },
-      { nodeName: 'b', interfaces: [{ macAddress: mac, address: '10.0.0.5', cidr: '10.0.1.0/24' }] },
+      { nodeName: 'b', interfaces: [{ macAddress, address: '10.0.0.5', cidr: '10.0.1.0/24' }] },
     ],
     '[0].interfaces[0].macAddress',
     '[0].interfaces[0].mtu',
@@ -70,7 +70,7 @@ const wrong: Record<string, [body: unknown, ...paths: string[]]> = {
     '[0].interfaces[1].name',
     '[1].interfaces[0].address',
   ],
-  'a MAC that is used twice, in either case': [
+  'a duplicate MAC address in another case': [
     [{ nodeName: 'a', interfaces: [{ macAddress: 'AA:00:00:00:00:01' }, { macAddress: 'aa:00:00:00:00:01' }] }],
     '[0].interfaces[1].macAddress',
   ],
@@ -79,15 +79,15 @@ const wrong: Record<string, [body: unknown, ...paths: string[]]> = {
     '[0].interfaces',
     '[0].interfaces[10].id',
   ],
-  'an interface that is no object': [
+  'an interface that is not an object': [
     [{ nodeName: 'a', interfaces: [null] }],
     '[0].interfaces[0]',
     '[0].interfaces[0].macAddress',
   ],
 }
 
-for (const [name, [body, ...paths]] of Object.entries(wrong)) {
-  test(`${name} is named by path, and nothing is taken`, () => {
+for (const [name, [body, ...paths]] of Object.entries(invalid)) {
+  test(`${name} is reported by path, and no node is accepted`, () => {
     const { nodes, errors } = nodesFrom(body, 'p1')
     assert.deepEqual(nodes, [])
     assert.deepEqual(errors.map(({ path }) => path).sort(), paths.sort())
@@ -95,7 +95,7 @@ for (const [name, [body, ...paths]] of Object.entries(wrong)) {
   })
 }
 
-test('more nodes than one POST may have are refused before any of them is validated', () => {
+test('a POST with too many nodes is refused before any node is validated', () => {
   const body = Array.from({ length: maxPostNodes + 1 }, () => ({}))
   assert.throws(
     () => nodesFrom(body, 'p1'),
@@ -105,7 +105,7 @@ test('more nodes than one POST may have are refused before any of them is valida
   assert.throws(() => nodesFrom(JSON.parse(`[${'{},'.repeat(1_000_000)}{}]`), 'p1'), /1000001 node configs/)
 })
 
-test('as many nodes as one POST may have are accepted, as the Go operator sends them', () => {
+test('a POST with the maximum number of nodes is accepted, as the Go operator sends them', () => {
   const body = Array.from({ length: maxPostNodes }, (_, n) => ({ nodeName: `w${n}`, interfaces: [] }))
   assert.equal(nodesFrom(body, 'p1').nodes.length, maxPostNodes)
 })
@@ -114,23 +114,20 @@ const many = (entry: string) => JSON.parse(`[${`${entry},`.repeat(1_000_000)}${e
 const hostile: Record<string, [node: object, path: string]> = {
   'a million interfaces': [{ nodeName: 'a', interfaces: many('{}') }, '[0].interfaces'],
   'a million addresses': [
-    { nodeName: 'a', interfaces: [{ macAddress: mac, addresses: many('""') }] },
+    { nodeName: 'a', interfaces: [{ macAddress, addresses: many('""') }] },
     '[0].interfaces[0].addresses',
   ],
-  'a million routes': [
-    { nodeName: 'a', interfaces: [{ macAddress: mac, routes: many('{}') }] },
-    '[0].interfaces[0].routes',
-  ],
+  'a million routes': [{ nodeName: 'a', interfaces: [{ macAddress, routes: many('{}') }] }, '[0].interfaces[0].routes'],
 }
 for (const [name, [node, path]] of Object.entries(hostile))
-  test(`${name} are one mistake, named by path`, () => {
+  test(`${name} are one error with a path`, () => {
     assert.deepEqual(
       nodesFrom([node], 'p1').errors.map(error => error.path),
       [path],
     )
   })
 
-test('validation stops after a bounded number of mistakes', () => {
+test('validation stops after the maximum number of errors', () => {
   const body = Array.from({ length: maxPostNodes }, () => ({ interfaces: Array.from({ length: 10 }, () => ({})) }))
   const { nodes, errors } = nodesFrom(body, 'p1')
   assert.deepEqual([nodes.length, errors.length], [0, maxErrors])

@@ -1,8 +1,8 @@
 /**
- * The body of a POST: either its nodes, completed and ready to plan, or its mistakes by path.
+ * Parses the body of a POST: its nodes with complete interfaces, or its errors by path.
  *
- * A hostile body must not cost more than its size: list lengths are checked before the schema sees them, nodes are
- * validated one by one, and validation stops after `maxErrors` mistakes.
+ * A hostile body must not cost more than its size: list lengths are checked before the schema, nodes are validated one by
+ * one, and validation stops after `maxErrors` errors.
  */
 import {
   completeInterfaces,
@@ -11,35 +11,35 @@ import {
   specHash,
   type WireInterface,
 } from '../contract/interfaces.ts'
+import { labelsOf, objectName } from '../contract/node-names.ts'
 import { fieldErrors } from '../contract/problem.ts'
 import { maxPostNodes, violaInterface, violaNodeConfig } from '../contract/viola.ts'
 import { HttpProblem } from '../server/server.ts'
-import { labelsOf, objectName } from '../contract/node-names.ts'
-import type { WantedNode } from './plan.ts'
+import type { RequestedNode } from './plan.ts'
 
-/** A body with more mistakes is refused with the first of them. */
+/** Further errors are not reported. */
 export const maxErrors = 100
 
-/** Lists of one interface, with a margin over the schema so that its own message names the limit. */
+/** Above the limits of the schema, so that the message of the schema names the limit of a slightly longer list. */
 const maxListLength = 100
 
-export function nodesFrom(body: unknown, providerId: string): { nodes: WantedNode[]; errors: FieldError[] } {
+export function nodesFrom(body: unknown, providerId: string): { nodes: RequestedNode[]; errors: FieldError[] } {
   if (!Array.isArray(body)) return failed([{ path: '', message: 'the body must be a JSON array of node configs' }])
   if (body.length === 0) return failed([{ path: '', message: 'empty payload: send at least one node config' }])
   if (body.length > maxPostNodes)
     throw new HttpProblem(413, `the body has ${body.length} node configs; send at most ${maxPostNodes} in one POST`)
 
   const errors: FieldError[] = []
-  const nodes: WantedNode[] = []
+  const nodes: RequestedNode[] = []
   const positions = new Map<string, number>()
   for (const [position, entry] of body.entries()) {
     if (errors.length >= maxErrors) break
-    const { node, mistakes } = nodeFrom(entry, `[${position}]`, providerId)
-    errors.push(...mistakes.slice(0, maxErrors - errors.length))
+    const { node, errors: found } = nodeFrom(entry, `[${position}]`, providerId)
+    errors.push(...found.slice(0, maxErrors - errors.length))
     if (!node) continue
     const first = positions.get(node.nodeName)
     if (first !== undefined)
-      errors.push({ path: `[${position}].nodeName`, message: `${node.nodeName} is also named by [${first}]` })
+      errors.push({ path: `[${position}].nodeName`, message: `duplicate node ${node.nodeName}, see [${first}]` })
     else positions.set(node.nodeName, position)
     nodes.push(node)
   }
@@ -48,11 +48,11 @@ export function nodesFrom(body: unknown, providerId: string): { nodes: WantedNod
 
 const failed = (errors: FieldError[]) => ({ nodes: [], errors })
 
-function nodeFrom(entry: unknown, at: string, providerId: string): { node?: WantedNode; mistakes: FieldError[] } {
+function nodeFrom(entry: unknown, at: string, providerId: string): { node?: RequestedNode; errors: FieldError[] } {
   const tooLong = tooLongLists(entry, at)
-  if (tooLong.length > 0) return { mistakes: tooLong }
+  if (tooLong.length > 0) return { errors: tooLong }
   const parsed = violaNodeConfig.safeParse(entry)
-  if (!parsed.success) return { mistakes: allErrors(entry, fieldErrors(parsed.error, at), at) }
+  if (!parsed.success) return { errors: allErrors(entry, fieldErrors(parsed.error, at), at) }
 
   const { nodeName, instanceId, expectedSpecHash } = parsed.data
   const { interfaces, errors } = completeInterfaces(parsed.data.interfaces, `${at}.interfaces`)
@@ -64,7 +64,7 @@ function nodeFrom(entry: unknown, at: string, providerId: string): { node?: Want
     specHash: specHash(requested),
     ...(expectedSpecHash === undefined ? {} : { expectedSpecHash }),
   }
-  return { node, mistakes: errors }
+  return { node, errors }
 }
 
 function tooLongLists(entry: unknown, at: string): FieldError[] {
@@ -77,23 +77,23 @@ function tooLongLists(entry: unknown, at: string): FieldError[] {
   return interfaces.flatMap((nic: unknown, position) =>
     Object.entries(recordOf(nic)).flatMap(([field, value]) =>
       Array.isArray(value) && value.length > maxListLength
-        ? [{ path: `${at}.interfaces[${position}].${field}`, message: `has ${value.length} entries; that is too many` }]
+        ? [{ path: `${at}.interfaces[${position}].${field}`, message: `too many entries: ${value.length}` }]
         : [],
     ),
   )
 }
 
-/** The mistakes that the schema found, and those that completing the valid fields finds beside them. */
+/** Errors of the schema, and errors found by completing the valid fields. */
 function allErrors(entry: unknown, found: FieldError[], at: string): FieldError[] {
   const { interfaces } = recordOf(entry)
   if (!Array.isArray(interfaces)) return found
   const known = new Set(found.map(({ path }) => path))
-  const indexesUnsure = found.some(({ path }) => /\.(id|name)$|\]$/.test(path))
-  const more = completeInterfaces(interfaces.map(soundFields), `${at}.interfaces`).errors
-  return [...found, ...more.filter(({ path }) => !known.has(path) && !(indexesUnsure && path.endsWith('.id')))]
+  const hasUncertainIndexes = found.some(({ path }) => /\.(id|name)$|\]$/.test(path))
+  const more = completeInterfaces(interfaces.map(validFields), `${at}.interfaces`).errors
+  return [...found, ...more.filter(({ path }) => !known.has(path) && !(hasUncertainIndexes && path.endsWith('.id')))]
 }
 
-function soundFields(given: unknown): WireInterface {
+function validFields(given: unknown): WireInterface {
   const fields = Object.entries(recordOf(given)).filter(([key, value]) => {
     const schema = Object.hasOwn(violaInterface.shape, key)
       ? violaInterface.shape[key as keyof typeof violaInterface.shape]

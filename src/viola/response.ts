@@ -1,18 +1,18 @@
 /**
- * Outcomes → the answer to a POST: status, counts, and one line a node in the words of kubectl.
+ * The response to a POST: status, counts, and one line per node in the format of kubectl.
  */
 import type { Problem } from '../contract/problem.ts'
-import type { ViolaHeldNode, ViolaPostAnswer } from '../contract/viola.ts'
+import type { ViolaNode, ViolaPostAnswer } from '../contract/viola.ts'
 import type { Outcome } from './apply.ts'
-import { heldNode } from './plan.ts'
+import { toViolaNode } from './plan.ts'
 
-/** A failure is a problem that names the nodes which got through all the same. */
-export type PostAnswer = ViolaPostAnswer & Partial<Problem> & { current?: ViolaHeldNode[] }
+/** A failure is a problem that also lists the nodes that succeeded. */
+export type PostResponse = ViolaPostAnswer & Partial<Problem> & { current?: ViolaNode[] }
 
-export function answerTo(outcomes: readonly Outcome[]): { status: number; body: PostAnswer } {
-  const through = outcomes.filter(({ action }) => action !== 'failed' && action !== 'conflict')
-  const answer: ViolaPostAnswer = {
-    applied: through.length,
+export function responseTo(outcomes: readonly Outcome[]): { status: number; body: PostResponse } {
+  const succeeded = outcomes.filter(({ action }) => action !== 'failed' && action !== 'conflict')
+  const response: ViolaPostAnswer = {
+    applied: succeeded.length,
     output: outcomes.map(line).join('\n'),
     results: outcomes.map(({ nodeName, action, message, specHash }) => ({
       nodeName,
@@ -22,13 +22,15 @@ export function answerTo(outcomes: readonly Outcome[]): { status: number; body: 
     })),
   }
   const status = statusOf(outcomes)
-  if (status === 200) return { status, body: answer }
+  if (status === 200) return { status, body: response }
 
-  const others = outcomes.filter(({ action }) => action === 'failed' || action === 'conflict')
-  const names = others.slice(0, 5).map(({ nodeName, message }) => `${nodeName}: ${message}`)
-  const more = others.length > names.length ? ` and ${others.length - names.length} more` : ''
-  const detail = `${through.length} of ${outcomes.length} nodes got through; ${names.join('; ')}${more}`
-  const current = others.flatMap(({ action, held }) => (action === 'conflict' && held ? [heldNode(held)] : []))
+  const unsuccessful = outcomes.filter(({ action }) => action === 'failed' || action === 'conflict')
+  const errors = unsuccessful.slice(0, 5).map(({ nodeName, message }) => `${nodeName}: ${message}`)
+  const more = unsuccessful.length > errors.length ? ` and ${unsuccessful.length - errors.length} more` : ''
+  const detail = `${succeeded.length} of ${outcomes.length} nodes applied; ${errors.join('; ')}${more}`
+  const current = unsuccessful.flatMap(({ action, existing }) =>
+    action === 'conflict' && existing ? [toViolaNode(existing)] : [],
+  )
   return {
     status,
     body: {
@@ -36,7 +38,7 @@ export function answerTo(outcomes: readonly Outcome[]): { status: number; body: 
       title: titles[status] ?? 'Failed',
       status,
       detail,
-      ...answer,
+      ...response,
       ...(current.length > 0 ? { current } : {}),
     },
   }
@@ -46,7 +48,7 @@ const titles: Record<number, string> = { 409: 'Conflict', 502: 'Bad gateway', 50
 
 function statusOf(outcomes: readonly Outcome[]): number {
   if (outcomes.some(({ action }) => action === 'conflict')) return 409
-  if (outcomes.some(({ cause }) => cause === 'away')) return 504
+  if (outcomes.some(({ cause }) => cause === 'unreachable')) return 504
   return outcomes.some(({ action }) => action === 'failed') ? 502 : 200
 }
 

@@ -1,4 +1,4 @@
-/** Clients that do not finish what they have begun. */
+/** Clients that do not complete their request. */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
@@ -23,22 +23,24 @@ after(async () => {
   await biz.close()
 })
 
-/** What the server says to a client that says this and then nothing more, until it hangs up. */
-function saidTo(words: string): Promise<string> {
+/** The response to a client that sends this text and then nothing more. */
+function responseTo(text: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    let said = ''
-    const socket = connect(port, '127.0.0.1', () => socket.write(words))
-    socket.setEncoding('utf8').on('data', text => {
-      said += text
+    let response = ''
+    const socket = connect(port, '127.0.0.1', () => socket.write(text))
+    socket.setEncoding('utf8').on('data', chunk => {
+      response += chunk
     })
-    socket.once('error', reject).once('close', () => resolve(said))
+    socket.once('error', reject).once('close', () => resolve(response))
   })
 }
 
-const begun = `POST ${violaPath} HTTP/1.1\r\nhost: viola\r\nx-provider-id: p1\r\n`
+const incomplete = `POST ${violaPath} HTTP/1.1\r\nhost: viola\r\nx-provider-id: p1\r\n`
 const clients: Record<string, string> = {
-  'a client that never ends its headers': begun,
-  'a client that never ends its body': `${begun}content-length: 1000\r\n\r\n[{`,
+  'a client that does not complete its headers': incomplete,
+  'a client that does not complete its body': `${incomplete}content-length: 1000\r\n\r\n[{`,
 }
-for (const [name, words] of Object.entries(clients))
-  test(`${name} is cut off`, { timeout: 10_000 }, async () => assert.match(await saidTo(words), /^HTTP\/1\.1 408 /))
+for (const [name, text] of Object.entries(clients))
+  test(`${name} is disconnected`, { timeout: 10_000 }, async () =>
+    assert.match(await responseTo(text), /^HTTP\/1\.1 408 /),
+  )

@@ -1,4 +1,4 @@
-/** Certificates on both sides of the Viola API, over real connections. */
+/** Server and client certificates over real connections. */
 import assert from 'node:assert/strict'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
@@ -53,14 +53,14 @@ after(async () => {
   await biz.close()
 })
 
-interface Asking {
+interface RequestOptions {
   as?: Pair
   provider?: string
   headers?: Record<string, string>
   path?: string
 }
 
-async function ask({ as, provider = 'p1', headers = {}, path = violaPath }: Asking, nodes?: object[]) {
+async function ask({ as, provider = 'p1', headers = {}, path = violaPath }: RequestOptions, nodes?: object[]) {
   const shown = as && { cert: readFileSync(as.cert), key: readFileSync(as.key) }
   const dispatcher = new Agent({ connect: { ca: readFileSync(authority.cert), ...shown } })
   try {
@@ -76,7 +76,7 @@ async function ask({ as, provider = 'p1', headers = {}, path = violaPath }: Aski
   }
 }
 
-test('a client certificate says who the caller is, and the file what it may', async () => {
+test('a client certificate identifies the caller, and the token file has its providers', async () => {
   assert.match(url, /^https:/)
   const team = await authority.issue('team-1', '/O=biz/CN=team-1', client)
   assert.equal((await ask({ as: team }, [aNodeOf('by-certificate')])).status, 200)
@@ -96,46 +96,46 @@ test('a client certificate says who the caller is, and the file what it may', as
   )
 })
 
-test('a certificate that the file does not name may do nothing', async () => {
+test('a certificate that is not in the token file has no access', async () => {
   const stranger = await authority.issue('stranger', '/CN=stranger', client)
   const answer = await ask({ as: stranger })
   assert.equal(answer.status, 403)
-  assert.match(answer.body, /the certificate stranger is given no provider/)
+  assert.match(answer.body, /certificate stranger has no providers/)
 })
 
-test('a name with a comma in it passes for no other', async () => {
-  const sly = '@names\n[names]\nURI=http://a/, URI:spiffe://biz/operator, x'
-  const forged = await authority.issue('forged', '/CN=forged', { ...client, subjectAltName: sly })
+test('a name with a comma cannot imitate another name', async () => {
+  const imitating = '@names\n[names]\nURI=http://a/, URI:spiffe://biz/operator, x'
+  const forged = await authority.issue('forged', '/CN=forged', { ...client, subjectAltName: imitating })
   const answer = await ask({ as: forged })
   assert.equal(answer.status, 403)
-  assert.match(answer.body, /the certificate forged is given no provider/)
+  assert.match(answer.body, /certificate forged has no providers/)
   const several = await authority.issue('several', '/CN=team-1/CN=other', client)
   assert.equal((await ask({ as: several })).status, 403)
 })
 
-test('a certificate of somebody else’s authority proves nothing, even with the right name', async () => {
+test('a certificate of another CA is refused even with a known name', async () => {
   const other = await certificateAuthority(join(biz.dir, 'theirs'))
   const answer = await ask({ as: await other.issue('team-1', '/CN=team-1', client) })
   assert.equal(answer.status, 401)
-  assert.match(answer.body, /the client certificate is not trusted/)
+  assert.match(answer.body, /client certificate not trusted/)
   const forServers = await authority.issue('not-for-clients', '/CN=team-1', serving)
   assert.equal((await ask({ as: forServers })).status, 401)
 })
 
-test('without a certificate a token is needed, and probes need neither', async () => {
+test('without a certificate a token is required, and probes need neither', async () => {
   const nothing = await ask({})
   assert.equal(nothing.status, 401)
-  assert.match(nothing.body, /a bearer token or a client certificate is needed/)
+  assert.match(nothing.body, /a bearer token or a client certificate is required/)
   assert.equal((await ask({ headers: { authorization: `Bearer ${token}` } })).status, 200)
   assert.equal((await ask({ path: '/healthz' })).status, 200)
   assert.equal((await ask({ path: '/readyz' })).status, 200)
 })
 
-test('a renewed certificate is served to the next caller; half a renewal leaves the old one and is told', async () => {
+test('a renewed certificate applies to the next connection; a certificate without its key is reported, and the old one stays in effect', async () => {
   const renewed = await authority.issue('renewed', '/CN=viola-api-renewed', serving)
   copyFileSync(renewed.cert, files.cert)
   await eventually(async () => {
-    assert.match((await ask({ path: '/readyz' })).body, /certificates: .*those before stay in force/)
+    assert.match((await ask({ path: '/readyz' })).body, /certificates: .*the previous ones stay in effect/)
   })
   assert.equal(await servedName(), 'viola-api')
   copyFileSync(renewed.key, files.key)
@@ -153,21 +153,20 @@ function servedName(): Promise<unknown> {
   })
 }
 
-const wrong: Record<string, [env: Record<string, string>, error: RegExp]> = {
-  'a certificate without its key': [{ VIOLA_TLS_CERT_FILE: 'a' }, /VIOLA_TLS_CERT_FILE: needs VIOLA_TLS_KEY_FILE too/],
-  'a client CA without names': [
+const invalid: Record<string, [env: Record<string, string>, error: RegExp]> = {
+  'a certificate without its key': [{ VIOLA_TLS_CERT_FILE: 'a' }, /VIOLA_TLS_CERT_FILE: requires VIOLA_TLS_KEY_FILE/],
+  'a client CA without a token file': [
     { VIOLA_TLS_CERT_FILE: 'a', VIOLA_TLS_KEY_FILE: 'b', VIOLA_CLIENT_CA_FILE: 'c' },
-    /VIOLA_CLIENT_CA_FILE: needs VIOLA_TOKENS_FILE too/,
+    /VIOLA_CLIENT_CA_FILE: requires VIOLA_TOKENS_FILE/,
   ],
-  'a review of tokens without names': [
+  'TokenReview without a token file': [
     { VIOLA_TOKEN_REVIEW: 'true' },
-    /VIOLA_TOKEN_REVIEW: needs VIOLA_TOKENS_FILE too/,
+    /VIOLA_TOKEN_REVIEW: requires VIOLA_TOKENS_FILE/,
   ],
-  'a certificate that is not there': [
+  'a missing certificate': [
     { VIOLA_TLS_CERT_FILE: 'none.crt', VIOLA_TLS_KEY_FILE: 'none.key' },
     /certificates: none\.crt: /,
   ],
 }
-for (const [name, [env, error]] of Object.entries(wrong))
-  test(`${name} is an error at the start`, () =>
-    assert.rejects(aViola({ KUBECONFIG: biz.api.kubeconfig, ...env }), error))
+for (const [name, [env, error]] of Object.entries(invalid))
+  test(`${name} is a startup error`, () => assert.rejects(aViola({ KUBECONFIG: biz.api.kubeconfig, ...env }), error))

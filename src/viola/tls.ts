@@ -1,6 +1,6 @@
 /**
- * The server's certificate and the CA of its clients, from files that may be renewed while we run; and who a client is by its
- * certificate. Broken new files leave the old ones in force.
+ * The server certificate and the client CA, reloaded when their files change, and the names in a client certificate. If new
+ * files are invalid, the previous ones stay in effect.
  */
 import type { Server, ServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
@@ -12,7 +12,7 @@ import type { ViolaSettings } from './config.ts'
 
 export interface Certificates {
   options(): ServerOptions
-  /** Gives a server whatever the files say from now on. */
+  /** Updates the server whenever the files change. */
   follow(server: Server): void
   warnings(): string[]
   close(): void
@@ -20,7 +20,7 @@ export interface Certificates {
 
 const names = { cert: 'VIOLA_TLS_CERT_FILE', key: 'VIOLA_TLS_KEY_FILE', ca: 'VIOLA_CLIENT_CA_FILE' } as const
 
-/** Undefined when the settings name none. */
+/** Undefined if the settings name no certificate. */
 export async function openCertificates(
   settings: ViolaSettings,
   log: Log,
@@ -35,15 +35,15 @@ export async function openCertificates(
   let problem: string | undefined
 
   const material = () => Object.fromEntries(files.map(({ as, file }) => [as, file.value])) as Material
-  /** Certificate and key are two files: in the middle of a renewal they do not belong together. */
+  /** Certificate and key are two files and do not match in the middle of a renewal. */
   function renew(): void {
     try {
       createSecureContext(material())
       server?.setSecureContext(material())
       problem = undefined
     } catch (error) {
-      problem = `certificates: ${messageOf(error)}; those before stay in force`
-      log.error('certificates cannot be used', { error })
+      problem = `certificates: ${messageOf(error)}; the previous ones stay in effect`
+      log.error('cannot use certificates, keeping the previous ones', { error })
     }
   }
 
@@ -60,7 +60,7 @@ export async function openCertificates(
   }
 
   return {
-    // Whoever has no certificate may have a token, and probes have neither: it is decided for each request.
+    // Each request is authenticated on its own: a caller may have a token instead, and probes have neither.
     options: () => ({
       ...material(),
       requestCert: settings.VIOLA_CLIENT_CA_FILE !== undefined,
@@ -79,21 +79,24 @@ export async function openCertificates(
 
 type Material = Pick<ServerOptions, keyof typeof names>
 
-/** What a client showed at the start of its connection. */
+/** Certificate of the client connection. */
 export type ClientCertificate = { trusted: true; names: string[] } | { trusted: false; why: string }
 
-/** Undefined when the client showed none. */
+/** Undefined if the client has none. */
 export function certificateOf(socket: Socket): ClientCertificate | undefined {
   if (!isTls(socket)) return undefined
-  const shown = socket.getPeerCertificate()
-  if (!shown || Object.keys(shown).length === 0) return undefined
+  const certificate = socket.getPeerCertificate()
+  if (!certificate || Object.keys(certificate).length === 0) return undefined
   if (!socket.authorized) return { trusted: false, why: String(socket.authorizationError ?? 'unknown') }
-  const { CN } = shown.subject ?? {}
-  return { trusted: true, names: [...(typeof CN === 'string' ? [CN] : []), ...alternatives(shown.subjectaltname)] }
+  const { CN } = certificate.subject ?? {}
+  return {
+    trusted: true,
+    names: [...(typeof CN === 'string' ? [CN] : []), ...alternativeNames(certificate.subjectaltname)],
+  }
 }
 
-/** A quoted one holds a comma or a quote, with which one name could pass for another: then none of them counts. */
-function alternatives(given = ''): string[] {
+/** A quoted name contains a comma or quote and could imitate another name: then all are ignored. */
+function alternativeNames(given = ''): string[] {
   if (given.includes('"')) return []
   return given.split(', ').flatMap(one => /^(?:DNS|URI):(.+)$/.exec(one)?.[1] ?? [])
 }

@@ -10,7 +10,7 @@ import { aViola, type Viola } from '../../test/support/viola.ts'
 const operator = 'system:serviceaccount:multinic-operator-system:multinic-operator'
 const users: Record<string, string> = { 'token-of-the-operator': operator, 'token-of-somebody': 'somebody' }
 let biz: TargetCluster
-/** The cluster that it runs in, which is not the one that it writes to. */
+/** The cluster that Viola runs in; it writes to another one. */
 let cluster: HttpStub
 let viola: Viola
 let broken = false
@@ -30,7 +30,7 @@ before(async () => {
   await writeFile(join(biz.dir, 'routing.yaml'), stringify({ default: { kubeconfig: biz.api.kubeconfig } }))
   viola = await aViola({
     KUBE_API_SERVER: cluster.url,
-    KUBE_TOKEN: 'of viola itself',
+    KUBE_TOKEN: 'token of viola',
     ROUTING_CONFIG: join(biz.dir, 'routing.yaml'),
     VIOLA_TOKENS_FILE: join(biz.dir, 'tokens.yaml'),
     VIOLA_TOKEN_REVIEW: 'true',
@@ -47,7 +47,7 @@ const listAs = (token: string, provider = 'p1') =>
   viola.list('', { provider, headers: { authorization: `Bearer ${token}` } })
 const reviews = () => cluster.asked.filter(({ path }) => path === '/apis/authentication.k8s.io/v1/tokenreviews')
 
-test('a user of Kubernetes may what the file gives it, and is asked about once', async () => {
+test('a Kubernetes user has the providers of the token file, with one TokenReview per token', async () => {
   assert.equal((await listAs('token-of-the-operator')).status, 200)
   assert.equal((await listAs('token-of-the-operator')).status, 200)
   assert.equal(reviews().length, 1)
@@ -60,29 +60,29 @@ test('a user of Kubernetes may what the file gives it, and is asked about once',
   assert.match(foreign.json.detail, /operator may not act for provider p2/)
 })
 
-test('a user that the file does not name may do nothing', async () => {
+test('a user that is not in the token file has no access', async () => {
   const answer = await listAs('token-of-somebody')
   assert.equal(answer.status, 403)
-  assert.match(answer.json.detail, /the user somebody is given no provider/)
+  assert.match(answer.json.detail, /user somebody has no providers/)
 })
 
-test('a token that Kubernetes does not know is a 401', async () => {
+test('an unknown token is a 401', async () => {
   assert.equal((await listAs('token-of-nobody')).status, 401)
 })
 
-test('a token that was made for somebody else is a 401', async () => {
+test('a token for another audience is a 401', async () => {
   users['token-for-another'] = operator
   audiences = undefined
   assert.equal((await listAs('token-for-another')).status, 401)
 })
 
-test('while nobody can say whose token it is, it is a 503, and the next one asks again', async () => {
-  users['token-in-hard-times'] = operator
+test('a failed TokenReview is a 503, and the next request tries again', async () => {
+  users['token-during-failure'] = operator
   audiences = ['viola-api']
   broken = true
-  const answer = await listAs('token-in-hard-times')
+  const answer = await listAs('token-during-failure')
   assert.equal(answer.status, 503)
   assert.match(answer.json.detail, /cannot review the token: .*forbidden/)
   broken = false
-  assert.equal((await listAs('token-in-hard-times')).status, 200)
+  assert.equal((await listAs('token-during-failure')).status, 200)
 })

@@ -1,53 +1,53 @@
 /**
- * Generated bodies for the Viola API.
+ * Generates bodies for the Viola API.
  */
 import fc from 'fast-check'
 
 const junk = fc.jsonValue({ maxDepth: 2 })
-const often = <T>(good: fc.Arbitrary<T>) => fc.oneof({ weight: 6, arbitrary: good }, { weight: 1, arbitrary: junk })
+const mostly = <T>(good: fc.Arbitrary<T>) => fc.oneof({ weight: 6, arbitrary: good }, { weight: 1, arbitrary: junk })
 const hex = fc.integer({ min: 0, max: 255 }).map(byte => byte.toString(16).padStart(2, '0'))
 const nic = fc.record(
   {
-    id: often(fc.integer({ min: 0, max: 11 })),
-    name: often(fc.constantFrom('multinic0', 'multinic3', 'multinic9', 'eth0', '')),
-    macAddress: often(fc.tuple(hex, hex).map(([a, b]) => `02:00:00:00:${a}:${b}`)),
-    address: often(fc.oneof(fc.ipV4(), fc.ipV6(), fc.constant(''))),
-    cidr: often(fc.tuple(fc.ipV4(), fc.integer({ min: 0, max: 40 })).map(([ip, length]) => `${ip}/${length}`)),
-    mtu: often(fc.integer({ min: 0, max: 10_000 })),
-    portId: often(fc.string({ maxLength: 5 })),
-    addresses: often(fc.array(often(fc.ipV6().map(ip => `${ip}/64`)), { maxLength: 3 })),
-    routes: often(fc.array(often(fc.record({ destination: fc.constant('10.0.0.0/8'), nexthop: fc.ipV4() })))),
-    source: often(fc.string()),
+    id: mostly(fc.integer({ min: 0, max: 11 })),
+    name: mostly(fc.constantFrom('multinic0', 'multinic3', 'multinic9', 'eth0', '')),
+    macAddress: mostly(fc.tuple(hex, hex).map(([a, b]) => `02:00:00:00:${a}:${b}`)),
+    address: mostly(fc.oneof(fc.ipV4(), fc.ipV6(), fc.constant(''))),
+    cidr: mostly(fc.tuple(fc.ipV4(), fc.integer({ min: 0, max: 40 })).map(([ip, length]) => `${ip}/${length}`)),
+    mtu: mostly(fc.integer({ min: 0, max: 10_000 })),
+    portId: mostly(fc.string({ maxLength: 5 })),
+    addresses: mostly(fc.array(mostly(fc.ipV6().map(ip => `${ip}/64`)), { maxLength: 3 })),
+    routes: mostly(fc.array(mostly(fc.record({ destination: fc.constant('10.0.0.0/8'), nexthop: fc.ipV4() })))),
+    source: mostly(fc.string()),
   },
   { requiredKeys: [] },
 )
-const soundNic = fc
+const validNic = fc
   .tuple(hex, hex, fc.integer({ min: 0, max: 255 }), fc.option(fc.integer({ min: 68, max: 9216 }), { nil: undefined }))
   .map(([a, b, host, mtu]) => ({
     macAddress: `02:00:00:00:${a}:${b}`,
     ...(mtu === undefined ? {} : { mtu, address: `10.0.0.${host}`, cidr: '10.0.0.0/24' }),
   }))
 const name = fc.oneof(fc.stringMatching(/^[a-z0-9]{1,6}$/), fc.string({ unit: 'grapheme', maxLength: 40 }))
-const soundNode = fc.record(
+const validNode = fc.record(
   {
     nodeName: fc.stringMatching(/^[a-z0-9]{1,8}$/),
     instanceId: fc.string({ maxLength: 8 }),
-    interfaces: fc.uniqueArray(soundNic, { maxLength: 10, selector: ({ macAddress }) => macAddress }),
+    interfaces: fc.uniqueArray(validNic, { maxLength: 10, selector: ({ macAddress }) => macAddress }),
   },
   { requiredKeys: ['nodeName', 'interfaces'] },
 )
 const node = fc.record(
   {
-    nodeName: often(name),
-    instanceId: often(fc.string({ maxLength: 8 })),
-    interfaces: often(fc.array(often(nic), { maxLength: 11 })),
-    expectedSpecHash: often(fc.constantFrom('', 'x')),
+    nodeName: mostly(name),
+    instanceId: mostly(fc.string({ maxLength: 8 })),
+    interfaces: mostly(fc.array(mostly(nic), { maxLength: 11 })),
+    expectedSpecHash: mostly(fc.constantFrom('', 'x')),
   },
   { requiredKeys: ['nodeName', 'interfaces'] },
 )
 
-/** Bodies of a POST: sound ones, nearly sound ones, and anything else that is JSON. */
+/** Bodies of a POST: valid ones, nearly valid ones, and any other JSON. */
 export const violaBodies: fc.Arbitrary<unknown> = fc.oneof(
-  { weight: 2, arbitrary: fc.array(soundNode, { minLength: 1, maxLength: 3 }) },
-  { weight: 3, arbitrary: often(fc.array(often(node), { maxLength: 4 })) },
+  { weight: 2, arbitrary: fc.array(validNode, { minLength: 1, maxLength: 3 }) },
+  { weight: 3, arbitrary: mostly(fc.array(mostly(node), { maxLength: 4 })) },
 )

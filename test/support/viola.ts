@@ -1,5 +1,5 @@
 /**
- * The Viola API as tests speak to it: built from settings as in production, without a port.
+ * The Viola API for tests: built from settings as in production, without a listening port.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -14,24 +14,24 @@ import { violaSettings } from '../../src/viola/config.ts'
 import { openTargets } from '../../src/viola/targets/targets.ts'
 import { openCertificates } from '../../src/viola/tls.ts'
 
-export interface Said {
+export interface ViolaResponse {
   status: number
   body: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests inspect responses of every shape
   json: any
   headers: Record<string, unknown>
 }
 
 export interface Viola {
   app: FastifyInstance
-  ask(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, options?: Asking): Promise<Said>
-  post(nodes: unknown, options?: Asking): Promise<Said>
-  list(query?: string, options?: Asking): Promise<Said>
-  remove(nodeName: string, options?: Asking): Promise<Said>
+  ask(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, options?: RequestOptions): Promise<ViolaResponse>
+  post(nodes: unknown, options?: RequestOptions): Promise<ViolaResponse>
+  list(query?: string, options?: RequestOptions): Promise<ViolaResponse>
+  remove(nodeName: string, options?: RequestOptions): Promise<ViolaResponse>
   close(): Promise<void>
 }
 
-export interface Asking {
+export interface RequestOptions {
   provider?: string
   headers?: Record<string, string>
   body?: unknown
@@ -45,7 +45,7 @@ export async function aViola(
   const settings = settingsFrom(violaSettings, env)
   const certificates = await openCertificates(settings, log, 20)
   const auth = await openAuth(settings, log)
-  const targets = await openTargets({ settings, log, refreshMs: 20, freshMs: 20 })
+  const targets = await openTargets({ settings, log, refreshMs: 20, maxAgeMs: 20 })
   const app = createViolaApp({ targets, auth, log, parallel: settings.VIOLA_PARALLEL, certificates, ...more })
 
   const ask: Viola['ask'] = async (method, path, { provider = 'p1', headers = {}, body } = {}) => {
@@ -73,7 +73,7 @@ export async function aViola(
   }
 }
 
-/** The program in a process of its own, which may be killed. */
+/** Viola in a process of its own, which a test may kill. */
 export async function aViolaProgram(env: Record<string, string>): Promise<{ child: ChildProcess; url: string }> {
   const program = join(import.meta.dirname, '../../src/main.ts')
   const child = spawn(process.execPath, [program, 'viola'], {
@@ -82,7 +82,7 @@ export async function aViolaProgram(env: Record<string, string>): Promise<{ chil
   })
   for await (const line of createInterface({ input: child.stderr }))
     if (line.includes('"listening"')) return { child, url: JSON.parse(line).url }
-  throw new Error('it ended before it listened')
+  throw new Error('Viola exited before it listened')
 }
 
 export function aNodeOf(nodeName: string, count = 1, more: object = {}): Record<string, unknown> {

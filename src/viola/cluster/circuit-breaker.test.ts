@@ -3,43 +3,43 @@ import { test } from 'node:test'
 import { KubeError } from '../../kube/errors.ts'
 import { createBreaker } from './circuit-breaker.ts'
 
-const away = new KubeError(503, 'ServiceUnavailable', 'the cluster is away')
+const unreachable = new KubeError(503, 'ServiceUnavailable', 'the cluster is unreachable')
 
 function aBreaker() {
   let time = 0
-  let asked = 0
-  const breaker = createBreaker(() => time, { firstMs: 500, longestMs: 2_000 })
+  let calls = 0
+  const breaker = createBreaker(() => time, { firstMs: 500, maxMs: 2_000 })
   return {
     breaker,
-    asked: () => asked,
+    calls: () => calls,
     pass: (ms: number) => {
       time += ms
     },
-    fails: (error: Error = away) =>
+    fails: (error: Error = unreachable) =>
       assert.rejects(
         breaker.run(async () => {
-          asked++
+          calls++
           throw error
         }),
         error,
       ),
-    succeeds: () => breaker.run(async () => asked++),
+    succeeds: () => breaker.run(async () => calls++),
   }
 }
 
-test('a cluster that was away is left alone for a moment, and whoever asks is told at once why', async () => {
-  const { breaker, asked, pass, fails, succeeds } = aBreaker()
+test('after a failure, calls fail at once with the same error for some time', async () => {
+  const { breaker, calls, pass, fails, succeeds } = aBreaker()
   await fails()
-  assert.equal(breaker.open, 'the cluster is away')
-  await assert.rejects(succeeds(), away)
-  assert.equal(asked(), 1)
+  assert.equal(breaker.open, 'the cluster is unreachable')
+  await assert.rejects(succeeds(), unreachable)
+  assert.equal(calls(), 1)
   pass(500)
   await succeeds()
-  assert.equal(asked(), 2)
+  assert.equal(calls(), 2)
   assert.equal(breaker.open, undefined)
 })
 
-test('the moment grows with every failure up to a bound, and starts again after a success', async () => {
+test('the open time doubles with every failure up to the maximum, and a success resets it', async () => {
   const { breaker, pass, fails, succeeds } = aBreaker()
   for (const ms of [500, 1_000, 2_000, 2_000]) {
     await fails()
@@ -54,15 +54,15 @@ test('the moment grows with every failure up to a bound, and starts again after 
   assert.equal(breaker.open, undefined)
 })
 
-test('a refusal is an answer: the next one is asked for as well', async () => {
-  const { breaker, asked, fails } = aBreaker()
+test('a refusal does not open the breaker', async () => {
+  const { breaker, calls, fails } = aBreaker()
   await fails(new KubeError(403, 'Forbidden', 'no'))
   await fails(new KubeError(403, 'Forbidden', 'no'))
-  assert.equal(asked(), 2)
+  assert.equal(calls(), 2)
   assert.equal(breaker.open, undefined)
 })
 
-test('a cluster that is heard of elsewhere is asked again', async () => {
+test('a reset closes the breaker', async () => {
   const { breaker, fails, succeeds } = aBreaker()
   await fails()
   breaker.reset()

@@ -1,18 +1,18 @@
 /**
- * Spares a cluster that is away, and its callers: after a failure nobody waits for the next time-out, for a moment that
- * grows with every failure and ends with the first success.
+ * Circuit breaker for an unreachable cluster: after a failure, calls fail at once instead of waiting for another timeout.
+ * The open time doubles with every failure, and a success resets it.
  */
 import { isRetryable } from '../../kube/errors.ts'
 
 export interface Breaker {
   run<T>(work: () => Promise<T>): Promise<T>
-  /** Why the cluster is left alone at the moment. */
+  /** The last error while the breaker is open. */
   readonly open: string | undefined
-  /** The cluster was heard of elsewhere. */
+  /** Closes the breaker: another connection reached the cluster. */
   reset(): void
 }
 
-export function createBreaker(now = () => performance.now(), { firstMs = 500, longestMs = 15_000 } = {}): Breaker {
+export function createBreaker(now = () => performance.now(), { firstMs = 500, maxMs = 15_000 } = {}): Breaker {
   let failures = 0
   let until = 0
   let last: unknown
@@ -31,7 +31,7 @@ export function createBreaker(now = () => performance.now(), { firstMs = 500, lo
       } catch (error) {
         if (isRetryable(error)) {
           last = error
-          until = now() + Math.min(longestMs, firstMs * 2 ** failures++)
+          until = now() + Math.min(maxMs, firstMs * 2 ** failures++)
         }
         throw error
       }

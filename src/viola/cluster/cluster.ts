@@ -1,20 +1,20 @@
 /**
- * What one cluster holds: a copy of its node configs that follows it, and never older than what we wrote ourselves.
+ * The node configs of one cluster: an informer cache that is never older than Viola's own writes.
  *
- * The copy answers only while its watch is known to live; otherwise the cluster is asked, so that one that is away is
- * noticed and not answered for.
+ * Reads use the cache only while its watch works. Otherwise they go to the API server, so that an unreachable cluster is an
+ * error and not stale data.
  */
 import { createHash } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type NodeConfig, nodeConfigs } from '../../contract/node-config.ts'
 import type { Kube } from '../../kube/api.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { kubeErrorIn } from '../../kube/errors.ts'
 import { type Change, createInformer } from '../../kube/informer.ts'
 import { messageOf } from '../../runtime/errors.ts'
+import { retry } from '../../runtime/retry.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { createBreaker } from './circuit-breaker.ts'
-import { createLanes } from './concurrency-limit.ts'
+import { createLimit } from './concurrency-limit.ts'
 
 export interface Snapshot {
   get(objectName: string): NodeConfig | undefined
@@ -23,18 +23,18 @@ export interface Snapshot {
 
 export interface Cluster {
   observe(): Promise<Snapshot>
-  /** One object as the cluster has it at this moment. */
+  /** Reads one object from the API server. */
   read(objectName: string): Promise<NodeConfig | undefined>
-  /** Server-side apply as `viola`. Reads show it from now on, as they do with a removal. */
+  /** Server-side apply with field manager `viola`. Later reads include it; the same holds for `remove`. */
   apply(object: AppliedObject, force: boolean): Promise<NodeConfig>
   remove(object: NodeConfig): Promise<void>
-  /** What is there is told as added at once, then every change. Returns the way to stop listening. */
-  follow(listener: (change: Change<NodeConfig>) => void): () => void
-  /** What keeps the cluster from being spoken to, as far as is known. */
-  trouble(): string | undefined
-  /** Aborted when the routing has let go of the cluster. */
-  readonly letGo: AbortSignal
-  leave(): void
+  /** Calls the listener with every existing object as added, then with every change. Returns a function that unsubscribes it. */
+  subscribe(listener: (change: Change<NodeConfig>) => void): () => void
+  /** Why the cluster is unreachable, as far as is known. */
+  problem(): string | undefined
+  /** Aborted when the routing no longer uses the cluster. */
+  readonly released: AbortSignal
+  release(): void
   close(): Promise<void>
 }
 
@@ -55,13 +55,13 @@ export interface ClusterOptions {
   kube: KubeClient
   namespace: string
   log: Log
-  /** Writes at a time, of all requests together. */
+  /** Maximum concurrent writes of all requests together. */
   parallel: number
   now?: () => number
 }
 
-/** A write that the watch has not told of by then never will be told: its object has changed again since. */
-const longestLagMs = 10_000
+/** After this time the watch will not deliver a write any more: the object has changed again since. */
+const maxLagMs = 10_000
 
 export function openCluster({
   kube,
@@ -71,27 +71,27 @@ export function openCluster({
   now = () => performance.now(),
 }: ClusterOptions): Cluster {
   const stop = new AbortController()
-  const leaving = new AbortController()
+  const releasing = new AbortController()
   const breaker = createBreaker(now)
-  const lanes = createLanes(parallel)
-  const watched = livenessOf(kube, breaker.reset)
+  const limit = createLimit(parallel)
+  const watched = monitored(kube, breaker.reset)
   const informer = createInformer<NodeConfig>(watched.kube, nodeConfigs, { namespace, log })
-  const copies = () => informer.list().filter(isUsable)
-  const copyOf = (name: string) => usable(informer.get({ namespace, name }))
-  const written = new Map<string, Written>()
+  const cachedObjects = () => informer.list().filter(isValid)
+  const cachedObject = (name: string) => ifValid(informer.get({ namespace, name }))
+  const written = new Map<string, LastWrite>()
 
   informer.on(({ type, object }) => {
-    const ours = written.get(object.metadata.name)
-    if (ours && hasComeIn(ours, object, type === 'deleted')) written.delete(object.metadata.name)
+    const last = written.get(object.metadata.name)
+    if (last && isSeen(last, object, type === 'deleted')) written.delete(object.metadata.name)
   })
   informer.start(stop.signal).catch(() => {})
 
-  function newest(objectName: string, copy: NodeConfig | undefined): NodeConfig | undefined {
-    const ours = written.get(objectName)
-    if (!ours) return copy
-    if (now() - ours.at <= longestLagMs) return ours.object
+  function newest(objectName: string, cached: NodeConfig | undefined): NodeConfig | undefined {
+    const last = written.get(objectName)
+    if (!last) return cached
+    if (now() - last.at <= maxLagMs) return last.object
     written.delete(objectName)
-    return copy
+    return cached
   }
 
   function snapshotOf(objects: readonly NodeConfig[]): Snapshot {
@@ -102,76 +102,74 @@ export function openCluster({
     }
   }
 
-  /** The answer to a write of ours. */
-  function wrote(name: string, object: NodeConfig | undefined): void {
-    const copy = informer.get({ namespace, name })
-    const caughtUp = object ? copy !== undefined && !isOlder(copy, object) : copy === undefined
+  /** Remembers the result of a write until the watch delivers it. */
+  function remember(name: string, object: NodeConfig | undefined): void {
+    const cached = informer.get({ namespace, name })
+    const caughtUp = object ? cached !== undefined && !isOlder(cached, object) : cached === undefined
     if (caughtUp) written.delete(name)
-    else written.set(name, { object, uid: (object ?? copy)?.metadata.uid, at: now() })
+    else written.set(name, { object, uid: (object ?? cached)?.metadata.uid, at: now() })
   }
 
-  const read = async (name: string) => usable(await breaker.run(() => kube.get(nodeConfigs, { namespace, name })))
+  const read = async (name: string) => ifValid(await breaker.run(() => kube.get(nodeConfigs, { namespace, name })))
 
   return {
     async observe() {
-      if (!(informer.synced && watched.alive())) {
+      if (!(informer.synced && watched.works())) {
         const { items } = await breaker.run(() => kube.list(nodeConfigs, { namespace }))
-        return snapshotOf(items.filter(isUsable))
+        return snapshotOf(items.filter(isValid))
       }
-      const get = (name: string) => newest(name, copyOf(name))
-      const names = () => new Set([...copies().map(({ metadata }) => metadata.name), ...written.keys()])
-      return { get, list: () => (written.size === 0 ? copies() : [...names()].flatMap(name => get(name) ?? [])) }
+      const get = (name: string) => newest(name, cachedObject(name))
+      const names = () => new Set([...cachedObjects().map(({ metadata }) => metadata.name), ...written.keys()])
+      return { get, list: () => (written.size === 0 ? cachedObjects() : [...names()].flatMap(name => get(name) ?? [])) }
     },
     read,
     async apply({ metadata, spec }, force) {
       const body = { metadata: { ...metadata, namespace }, spec }
       const apply = () => kube.apply<NodeConfig>(nodeConfigs, body, { fieldManager, force })
-      const object = await lanes(() => breaker.run(() => patiently(apply)))
-      wrote(metadata.name, object)
+      const object = await limit(() => breaker.run(() => retryThrottled(apply)))
+      remember(metadata.name, object)
       return object
     },
     async remove({ metadata: { name, uid } }) {
       await breaker.run(() => kube.delete(nodeConfigs, { namespace, name }, uid ? { uid } : {}))
-      wrote(name, await read(name))
+      remember(name, await read(name))
     },
-    follow: listener =>
+    subscribe: listener =>
       informer.on(change => {
-        if (isUsable(change.object)) listener(change)
+        if (isValid(change.object)) listener(change)
       }),
-    trouble: () => breaker.open ?? watched.trouble(),
-    letGo: leaving.signal,
-    leave: () => leaving.abort(),
+    problem: () => breaker.open ?? watched.problem(),
+    released: releasing.signal,
+    release: () => releasing.abort(),
     async close() {
-      leaving.abort()
+      releasing.abort()
       stop.abort()
       await kube.close()
     },
   }
 }
 
-/** An older schema may have let objects in that name no node: they are nobody's, and the next apply mends them. */
-function isUsable(object: NodeConfig): boolean {
+/** An older schema may have accepted objects without a node name: they are ignored until the next apply repairs them. */
+function isValid(object: NodeConfig): boolean {
   return typeof object.spec?.nodeName === 'string' && Array.isArray(object.spec.interfaces)
 }
 
-function usable(object: NodeConfig | undefined): NodeConfig | undefined {
-  return object && isUsable(object) ? object : undefined
+function ifValid(object: NodeConfig | undefined): NodeConfig | undefined {
+  return object && isValid(object) ? object : undefined
 }
 
-/** A server that has too much to do is asked again, when it says. */
-async function patiently<T>(work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work()
-    } catch (error) {
-      const found = kubeErrorIn(error)
-      if (found?.status !== 429 || attempt >= 4) throw error
-      await sleep(Math.min(2_000, (found.retryAfter ?? 0.1 * 2 ** attempt) * 1_000))
-    }
-  }
+/** Retries after a 429 as the server requests. */
+function retryThrottled<T>(work: () => Promise<T>): Promise<T> {
+  return retry(work, {
+    attempts: 4,
+    firstMs: 200,
+    maxMs: 2_000,
+    isRetryable: error => kubeErrorIn(error)?.status === 429,
+    retryAfterMs: error => (kubeErrorIn(error)?.retryAfter ?? 0) * 1_000,
+  })
 }
 
-/** One text for one state of a list: equal as long as nothing in it changed, in every replica. */
+/** Identifies the state of a list. It changes with every change of an object and is the same in every replica. */
 export function fingerprintOf(objects: readonly NodeConfig[]): string {
   const hash = createHash('sha256')
   for (const { metadata } of [...objects].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)))
@@ -179,20 +177,20 @@ export function fingerprintOf(objects: readonly NodeConfig[]): string {
   return hash.digest('hex').slice(0, 32)
 }
 
-/** Our last write to one name: the object that it left, or none. */
-interface Written {
+/** Viola's last write of one object: the result, or undefined after a deletion. */
+interface LastWrite {
   object: NodeConfig | undefined
   uid: string | undefined
   at: number
 }
 
-/** Reports whether the watch has told what we wrote, or something newer. */
-function hasComeIn(ours: Written, told: NodeConfig, deleted: boolean): boolean {
-  if (deleted) return ours.uid === told.metadata.uid
-  return ours.object ? !isOlder(told, ours.object) : ours.uid !== told.metadata.uid
+/** Whether the watch has delivered the write or something newer. */
+function isSeen(last: LastWrite, seen: NodeConfig, deleted: boolean): boolean {
+  if (deleted) return last.uid === seen.metadata.uid
+  return last.object ? !isOlder(seen, last.object) : last.uid !== seen.metadata.uid
 }
 
-/** A generation counts what was written to the spec of one object; resource versions are not ours to compare. */
+/** Compares generations of one object: clients must not compare resource versions. */
 function isOlder(object: NodeConfig, than: NodeConfig): boolean {
   if (object.metadata.uid !== than.metadata.uid)
     return (object.metadata.creationTimestamp ?? '') < (than.metadata.creationTimestamp ?? '')
@@ -200,22 +198,22 @@ function isOlder(object: NodeConfig, than: NodeConfig): boolean {
   return (object.metadata.generation ?? 0) < (than.metadata.generation ?? 0)
 }
 
-/** Reports whether the last word of a watch or list was a good one. */
-function livenessOf(kube: Kube, onWord: () => void) {
-  let trouble: string | undefined = 'not asked yet'
-  const alive = () => {
-    if (trouble !== undefined) onWord()
-    trouble = undefined
+/** Records whether the last response of a watch or list was successful. */
+function monitored(kube: Kube, onRecovered: () => void) {
+  let problem: string | undefined = 'not connected yet'
+  const succeeded = () => {
+    if (problem !== undefined) onRecovered()
+    problem = undefined
   }
   const failed = (error: unknown) => {
-    trouble = messageOf(error)
+    problem = messageOf(error)
     return error
   }
   const watched: Pick<Kube, 'list' | 'watch'> = {
     async list(resource, options) {
       try {
         const found = await kube.list(resource, options)
-        alive()
+        succeeded()
         return found
       } catch (error) {
         throw failed(error)
@@ -224,7 +222,7 @@ function livenessOf(kube: Kube, onWord: () => void) {
     async *watch(resource, options) {
       try {
         for await (const event of kube.watch(resource, options)) {
-          alive()
+          succeeded()
           yield event
         }
       } catch (error) {
@@ -232,5 +230,5 @@ function livenessOf(kube: Kube, onWord: () => void) {
       }
     },
   }
-  return { kube: watched, alive: () => trouble === undefined, trouble: () => trouble }
+  return { kube: watched, works: () => problem === undefined, problem: () => problem }
 }

@@ -1,22 +1,22 @@
 /**
- * So much at a time and no more: the others wait their turn, in the order in which they came.
+ * Limits concurrent work; further work waits in order of arrival.
  */
-export type Lanes = <T>(work: () => Promise<T>) => Promise<T>
+export type ConcurrencyLimit = <T>(work: () => Promise<T>) => Promise<T>
 
-export function createLanes(count: number): Lanes {
+export function createLimit(max: number): ConcurrencyLimit {
   const waiting: (() => void)[] = []
-  let busy = 0
+  let running = 0
 
   return async work => {
-    // Whoever is called in has the lane of the one that called.
-    if (busy < count) busy++
+    // Waiting work takes over the place of the work that wakes it.
+    if (running < max) running++
     else await new Promise<void>(resolve => waiting.push(resolve))
     try {
       return await work()
     } finally {
       const next = waiting.shift()
       if (next) next()
-      else busy--
+      else running--
     }
   }
 }

@@ -1,14 +1,14 @@
 /**
- * Open clusters by key: made once, lent to requests, and closed when the last request is done with one that is no
- * longer wanted. So the routing may change without a request being dropped.
+ * Open clusters by key, shared by requests. A cluster that is no longer needed closes after its last request, so that a
+ * routing change drops no request.
  */
 import type { Cluster } from '../cluster/cluster.ts'
 
 export interface Clusters {
   use<T>(key: string, open: () => Cluster, work: (cluster: Cluster) => Promise<T>): Promise<T>
-  trouble(key: string): string | undefined
-  /** Lets go of those that are no longer wanted. */
-  sweep(): void
+  problem(key: string): string | undefined
+  /** Closes clusters that are no longer needed. */
+  closeUnused(): void
   close(): Promise<void>
 }
 
@@ -17,11 +17,11 @@ interface Entry {
   users: number
 }
 
-export function openClusters(isWanted: (key: string) => boolean): Clusters {
+export function openClusters(isNeeded: (key: string) => boolean): Clusters {
   const entries = new Map<string, Entry>()
   let closed = false
 
-  function borrow(key: string, open: () => Cluster): Entry {
+  function acquire(key: string, open: () => Cluster): Entry {
     if (closed) throw new Error('the server is stopping')
     const entry = entries.get(key) ?? { cluster: open(), users: 0 }
     entries.set(key, entry)
@@ -29,29 +29,29 @@ export function openClusters(isWanted: (key: string) => boolean): Clusters {
     return entry
   }
 
-  /** Whoever asks for it later gets a new one. */
-  function letGo(key: string, entry: Entry): void {
+  /** A later request with this key opens a new cluster. */
+  function release(key: string, entry: Entry): void {
     if (entries.get(key) === entry) entries.delete(key)
     if (entry.users === 0) void entry.cluster.close()
-    else entry.cluster.leave()
+    else entry.cluster.release()
   }
 
   return {
     async use(key, open, work) {
-      const entry = borrow(key, open)
+      const entry = acquire(key, open)
       try {
         return await work(entry.cluster)
       } finally {
         entry.users--
-        if (!closed && (entries.get(key) !== entry || !isWanted(key))) letGo(key, entry)
+        if (!closed && (entries.get(key) !== entry || !isNeeded(key))) release(key, entry)
       }
     },
-    trouble(key) {
+    problem(key) {
       const entry = entries.get(key)
-      return entry ? entry.cluster.trouble() : 'not asked yet'
+      return entry ? entry.cluster.problem() : 'not connected yet'
     },
-    sweep() {
-      for (const [key, entry] of entries) if (!isWanted(key)) letGo(key, entry)
+    closeUnused() {
+      for (const [key, entry] of entries) if (!isNeeded(key)) release(key, entry)
     },
     async close() {
       closed = true

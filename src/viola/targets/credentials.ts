@@ -1,5 +1,5 @@
 /**
- * From what the routing says of a cluster to the credentials for it.
+ * Reads the credentials of a cluster: from files, a kubeconfig Secret or the Pod of Viola.
  */
 import { X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
@@ -7,79 +7,110 @@ import { resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { withoutSlash } from '../../contract/url.ts'
 import { connectKube, type KubeClient } from '../../kube/client.ts'
-import { type ClusterAccess, inClusterAccess, kubeconfigFrom, loadKubeconfig, tokenFromFile } from '../../kube/config.ts'
+import {
+  type ClusterAccess,
+  inClusterAccess,
+  kubeconfigFrom,
+  loadKubeconfig,
+  tokenFromFile,
+} from '../../kube/config.ts'
 import { secrets } from '../../kube/resources.ts'
 import { explain } from '../../runtime/errors.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { ViolaSettings } from '../config.ts'
-import { localRoute, type OwnAccess, type SecretAccess } from './routing.ts'
+import { type Access, type DirectAccess, localRoute, type SecretAccess } from './routing.ts'
 
-export async function connectLocal(settings: ViolaSettings, log: Log): Promise<KubeClient> {
-  const access = await clusterAccess(localRoute(settings).access, '.', settings)
+export interface CredentialReader {
+  /** Fails if the credentials are unusable, and says why. */
+  read(access: Access): Promise<ClusterAccess>
+  /** Changes with the files of the route. Always the same for a Secret. */
+  versionOf(access: Access): Promise<string>
+  close(): Promise<void>
+}
+
+interface ReaderOptions {
+  settings: ViolaSettings
+  log: Log
+  /** Directory of relative paths. */
+  base: string
+}
+
+export function openCredentialReader({ settings, log, base }: ReaderOptions): CredentialReader {
+  const ownCluster = connectLazily(() => connectOwnCluster(settings, log))
+  return {
+    read: access =>
+      access.by === 'secret' ? fromSecret(ownCluster.client, access) : directAccess(access, base, settings),
+    versionOf: async access => (access.by === 'secret' ? '' : fileVersions(access, base)),
+    close: ownCluster.close,
+  }
+}
+
+/** The cluster that Viola runs in, or that of its settings. */
+export async function connectOwnCluster(settings: ViolaSettings, log: Log): Promise<KubeClient> {
+  const access = await directAccess(localRoute(settings).access, '.', settings)
   return connectKube(access, { log, requestTimeoutMs: settings.KUBE_TIMEOUT, attempts: 2, maxRetryDelayMs: 1_000 })
 }
 
-/** A client that is made when it is first needed; one that could not be made is tried again. */
-export function connectedOnce(connect: () => Promise<KubeClient>) {
-  let made: Promise<KubeClient> | undefined
+/** Connects when the client is first needed, and again after a failure. */
+function connectLazily(connect: () => Promise<KubeClient>) {
+  let connecting: Promise<KubeClient> | undefined
   return {
     client(): Promise<KubeClient> {
-      made ??= connect().catch(error => {
-        made = undefined
+      connecting ??= connect().catch(error => {
+        connecting = undefined
         throw error
       })
-      return made
+      return connecting
     },
     async close(): Promise<void> {
-      await (await made?.catch(() => undefined))?.close()
+      await (await connecting?.catch(() => undefined))?.close()
     },
   }
 }
 
-/** Paths are relative to `base`. Files that cannot be used are an error here, not with the first request. */
-export async function clusterAccess(access: OwnAccess, base: string, settings: ViolaSettings): Promise<ClusterAccess> {
-  const found = await accessFrom(access, base, settings)
+/** Reads all files now, so that an unusable one is found before the first request. */
+async function directAccess(access: DirectAccess, base: string, settings: ViolaSettings): Promise<ClusterAccess> {
+  const found = await readFiles(access, base, settings)
   await found.token?.()
-  return checkedAccess(found)
+  return validated(found)
 }
 
-/** Certificates that TLS does not take would fail every request. */
-export function checkedAccess(access: ClusterAccess): ClusterAccess {
+/** Invalid certificates would fail every request. */
+function validated(access: ClusterAccess): ClusterAccess {
   const { ca, cert, key } = access
   try {
     createSecureContext({ ca, cert, key })
-    // Of a CA that it cannot read, TLS says nothing and trusts nobody.
+    // createSecureContext accepts an invalid CA silently, and TLS then trusts no server.
     if (ca) new X509Certificate(ca)
   } catch (error) {
-    throw explain('the certificates of the cluster', error)
+    throw explain('certificates of the cluster', error)
   }
   return access
 }
 
-async function accessFrom(access: OwnAccess, base: string, settings: ViolaSettings): Promise<ClusterAccess> {
+async function readFiles(access: DirectAccess, base: string, settings: ViolaSettings): Promise<ClusterAccess> {
   if (access.by === 'kubeconfig') return loadKubeconfig(resolve(base, access.path), access.context)
   if (access.by === 'pod') return inClusterAccess(settings)
 
-  // What is left out comes from the Pod that we run in, as it always did.
+  // Missing fields come from the Pod that Viola runs in.
   const pod = access.server && (access.token || access.tokenFile) ? undefined : podAccess(settings)
   const server = access.server ?? pod?.server
   if (!server) throw new Error('kubeApiServer is missing')
   const ca = access.caPath ? await readCa(resolve(base, access.caPath)) : pod?.ca
-  const given = access.token
-  const token = access.tokenFile ? tokenFromFile(resolve(base, access.tokenFile)) : given ? () => given : pod?.token
+  const fixed = access.token
+  const token = access.tokenFile ? tokenFromFile(resolve(base, access.tokenFile)) : fixed ? () => fixed : pod?.token
   if (!token) throw new Error('kubeToken or kubeTokenFile is missing')
   return { server: withoutSlash(server), token, ...(ca && { ca }) }
 }
 
-/** Changes when a file changes that the routing names. */
-export async function markOf(access: OwnAccess, base: string): Promise<string> {
+async function fileVersions(access: DirectAccess, base: string): Promise<string> {
   const paths =
     access.by === 'kubeconfig' ? [access.path] : access.by === 'server' ? [access.caPath, access.tokenFile] : []
-  const marks = paths.map(async path => {
+  const versions = paths.map(async path => {
     const found = path && (await stat(resolve(base, path)).catch(() => undefined))
     return found ? `${found.ino}:${found.mtimeMs}:${found.size}` : 'none'
   })
-  return (await Promise.all(marks)).join(' ')
+  return (await Promise.all(versions)).join(' ')
 }
 
 function podAccess(settings: ViolaSettings): ClusterAccess | undefined {
@@ -98,31 +129,19 @@ async function readCa(path: string): Promise<string> {
   }
 }
 
-export interface Secrets {
-  access(where: SecretAccess): Promise<ClusterAccess>
-  close(): Promise<void>
-}
+/** `value` is the key of Cluster API. */
+const defaultKeys = ['kubeconfig', 'value']
 
-/** What people and Cluster API call it. */
-const usualKeys = ['kubeconfig', 'value']
-
-export function openSecrets(connect: () => Promise<KubeClient>): Secrets {
-  const kube = connectedOnce(connect)
-
-  async function access({ namespace, name, key, context }: SecretAccess): Promise<ClusterAccess> {
-    const secret = await (await kube.client()).get(secrets, { namespace, name })
-    if (!secret) throw new Error('there is none')
-    const keys = key === undefined ? usualKeys : [key]
+async function fromSecret(client: () => Promise<KubeClient>, access: SecretAccess): Promise<ClusterAccess> {
+  const { namespace, name, key, context } = access
+  try {
+    const secret = await (await client()).get(secrets, { namespace, name })
+    if (!secret) throw new Error('not found')
+    const keys = key === undefined ? defaultKeys : [key]
     const text = keys.map(one => secret.data?.[one]).find(value => value !== undefined)
     if (text === undefined) throw new Error(`has no key ${keys.join(' or ')}`)
-    return checkedAccess(await kubeconfigFrom(Buffer.from(text, 'base64').toString(), context))
-  }
-
-  return {
-    access: where =>
-      access(where).catch(error => {
-        throw explain(`Secret ${where.namespace}/${where.name}`, error)
-      }),
-    close: kube.close,
+    return validated(await kubeconfigFrom(Buffer.from(text, 'base64').toString(), context))
+  } catch (error) {
+    throw explain(`Secret ${namespace}/${name}`, error)
   }
 }

@@ -6,7 +6,7 @@ const local: Route = { namespace: 'multinic-system', access: { by: 'pod' } }
 const routesIn = (text: string) => routingFrom(text, local)
 
 const cases: Record<string, [file: string, providerId: string, route: Route | undefined]> = {
-  'the older format: a server with token and CA, the namespace from the default': [
+  'legacy format: a server with token and CA, and the namespace of the default': [
     `
     strict: true
     default: { namespace: biz, kubeCaPath: /etc/ca.crt }
@@ -18,7 +18,7 @@ const cases: Record<string, [file: string, providerId: string, route: Route | un
       access: { by: 'server', server: 'https://10.0.0.1:6443', token: 't0k3n', caPath: '/etc/ca.crt' },
     },
   ],
-  'a token of its own wins over a token file of the default': [
+  'the token of the target overrides the token file of the default': [
     `
     default: { kubeApiServer: "https://d", kubeTokenFile: d.token }
     targets: [{ providerId: a, kubeToken: own }]`,
@@ -30,7 +30,7 @@ const cases: Record<string, [file: string, providerId: string, route: Route | un
     'a',
     { namespace: 'multinic-system', access: { by: 'kubeconfig', path: 'a.kubeconfig', context: 'biz' } },
   ],
-  'a kubeconfig in a Secret, of the usual namespace or another': [
+  'a kubeconfig in a Secret of the default namespace or another': [
     'default: { kubeconfigSecret: elsewhere/d }\ntargets: [{ providerId: a, kubeconfigSecret: a, kubeconfigKey: k }]',
     'a',
     {
@@ -38,29 +38,29 @@ const cases: Record<string, [file: string, providerId: string, route: Route | un
       access: { by: 'secret', namespace: 'multinic-system', name: 'a', key: 'k' },
     },
   ],
-  'the cluster that we run in': [
+  'the cluster that Viola runs in': [
     'targets: [{ providerId: a, inCluster: true, namespace: x }]',
     'a',
     { namespace: 'x', access: { by: 'pod' } },
   ],
-  'a target that says nothing of its cluster is the default’s, with its own namespace': [
+  'a target without access uses that of the default, with its own namespace': [
     'default: { kubeconfig: d }\ntargets: [{ providerId: a, namespace: x, kubeToken: "" }]',
     'a',
     { namespace: 'x', access: { by: 'kubeconfig', path: 'd' } },
   ],
-  'an unlisted provider goes to the default': [
+  'an unlisted provider uses the default': [
     'default: { kubeconfig: d }',
     'unlisted',
     { namespace: 'multinic-system', access: { by: 'kubeconfig', path: 'd' } },
   ],
-  'an unlisted provider is unknown when routing is strict': [
+  'an unlisted provider is unknown with strict routing': [
     'strict: true\ndefault: { kubeconfig: d }',
     'unlisted',
     undefined,
   ],
   'an unlisted provider is unknown without a default': ['targets: [{ providerId: a }]', 'unlisted', undefined],
-  'a file without targets knows nobody': ['strict: false', 'a', undefined],
-  'a provider id that YAML reads as a number': [
+  'a file without targets knows no provider': ['strict: false', 'a', undefined],
+  'a provider ID that YAML parses as a number': [
     'targets: [{ providerId: 17, inCluster: true }]',
     '17',
     { namespace: 'multinic-system', access: { by: 'pod' } },
@@ -70,38 +70,38 @@ const cases: Record<string, [file: string, providerId: string, route: Route | un
 for (const [name, [file, providerId, route]] of Object.entries(cases))
   test(name, () => assert.deepEqual(routeOf(routesIn(file), providerId), route))
 
-test('ssh is refused with what to use instead', () => {
+test('mode ssh is refused with an alternative', () => {
   const route = routeOf(routesIn('targets: [{ providerId: a, mode: ssh, sshHost: h, sshUser: u, sshPass: p }]'), 'a')
   assert.equal(route?.access, undefined)
-  assert.match(route?.unusable ?? '', /ssh is not supported: give the target a kubeconfig/)
+  assert.match(route?.unusable ?? '', /ssh is not supported: set kubeconfig/)
 })
 
-test('without a file every provider is in the one cluster', () => {
+test('without a file all providers share one cluster', () => {
   assert.deepEqual(routeOf(routingTo(local), 'anyone'), local)
 })
 
-test('what is ignored is said', () => {
+test('ignored fields are warnings', () => {
   assert.deepEqual(routesIn('targets: [{ providerID: a, inCluster: true }, { providerId: b, sshPort: 22 }]').warnings, [
-    'targets[0].providerID is not known and is ignored',
+    'targets[0].providerID is unknown and ignored',
     'targets[0] has no providerId and is ignored',
   ])
 })
 
 const broken: Record<string, [file: string, error: RegExp]> = {
-  'no YAML': ['a: [', /^is not valid YAML$/],
+  'invalid YAML': ['a: [', /^is not valid YAML$/],
   'a wrong type': ['targets: { a: 1 }', /^targets: /],
   'a server that is not a URL': [
     'targets: [{ providerId: a, kubeApiServer: somewhere }]',
     /^targets\[0\]\.kubeApiServer: /,
   ],
-  'a provider that is listed twice': [
+  'a duplicate provider': [
     'targets: [{ providerId: a, kubeToken: s3cret }, { providerId: a }]',
     /^targets\[1\]\.providerId: is listed twice$/,
   ],
 }
 
 for (const [name, [file, error]] of Object.entries(broken)) {
-  test(`${name} is an error that shows no value`, () => {
+  test(`${name} is an error without values`, () => {
     assert.throws(
       () => routesIn(file),
       (thrown: Error) => error.test(thrown.message) && !thrown.message.includes('s3cret'),

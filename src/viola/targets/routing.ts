@@ -1,13 +1,13 @@
 /**
- * Which cluster a provider's nodes are in: the routing file, read and resolved. Nothing is opened here.
+ * The routing file: provider → route to its cluster. Opens no connection and reads no credentials.
  *
  * ```yaml
- * strict: true                 # a provider that is not listed is a 404, whatever the default says
- * default: { … }               # for providers that are not listed; its fields fill what a target leaves out
+ * strict: true                 # a provider that is not listed gets a 404, even with a default
+ * default: { … }               # for providers that are not listed; targets inherit its fields
  * targets:
  *   - providerId: cluster-a
  *     namespace: multinic-system
- *     kubeconfig: a.kubeconfig                        # one of four ways
+ *     kubeconfig: a.kubeconfig                        # one of four kinds of access
  *   - { providerId: cluster-b, inCluster: true }
  *   - { providerId: cluster-d, kubeconfigSecret: multinic-system/cluster-d, kubeconfigKey: value }
  *   - { providerId: cluster-c, kubeApiServer: https://…, kubeTokenFile: c.token, kubeCaPath: c.crt }
@@ -18,7 +18,7 @@ import { z } from 'zod'
 import { fieldErrors } from '../../contract/problem.ts'
 import type { ViolaSettings } from '../config.ts'
 
-/** An empty value counts as absent, as it always did in this file. */
+/** An empty value is the same as no value. */
 const text = z
   .union([z.string(), z.number()])
   .nullish()
@@ -34,7 +34,7 @@ const targetFields = {
   context: text,
   inCluster: z.boolean().optional(),
   kubeApiServer: z
-    .union([z.literal(''), z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })])
+    .union([z.literal(''), z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })])
     .nullish()
     .transform(value => value || undefined),
   kubeToken: text,
@@ -50,10 +50,10 @@ const routingFile = z.object({
   targets: z.array(target).nullish(),
 })
 
-/** How a cluster is reached: data only, so that two equal ones are one client. */
-export type Access = OwnAccess | SecretAccess
+/** How to connect to a cluster. Plain data, so that targets with equal access share a client. */
+export type Access = DirectAccess | SecretAccess
 
-/** A kubeconfig in a Secret of the cluster that we run in. */
+/** A kubeconfig in a Secret of the cluster that Viola runs in. */
 export interface SecretAccess {
   by: 'secret'
   namespace: string
@@ -62,14 +62,14 @@ export interface SecretAccess {
   context?: string
 }
 
-export type OwnAccess =
+export type DirectAccess =
   | { by: 'kubeconfig'; path: string; context?: string }
   | { by: 'pod' }
   | { by: 'server'; server?: string; token?: string; tokenFile?: string; caPath?: string }
 
 export interface Route {
   namespace: string
-  /** Absent when the file asks for a way that is not supported; `unusable` then says what to do. */
+  /** Missing if the file requests an unsupported mode; `unusable` then says what to do. */
   access?: Access
   unusable?: string
 }
@@ -80,29 +80,29 @@ export interface Routing {
   warnings: string[]
 }
 
-/** Throws with every mistake by path; values are never shown. */
+/** Throws with every error by path, and never shows a value. */
 export function routingFrom(content: string, local: Route): Routing {
   const parsed = routingFile.safeParse(yamlFrom(content) ?? {})
   if (!parsed.success) {
-    const wrong = fieldErrors(parsed.error).map(({ path, message }) => `${path || 'file'}: ${message}`)
-    throw new Error(wrong.join('; '))
+    const errors = fieldErrors(parsed.error).map(({ path, message }) => `${path || 'file'}: ${message}`)
+    throw new Error(errors.join('; '))
   }
-  const { strict, default: usual, targets } = parsed.data
+  const { strict, default: defaults, targets } = parsed.data
   const warnings: string[] = []
   const routes = new Map<string, Route>()
   for (const [index, one] of (targets ?? []).entries()) {
     warnings.push(...unknownKeys(one, `targets[${index}]`))
     if (!one.providerId) warnings.push(`targets[${index}] has no providerId and is ignored`)
     else if (routes.has(one.providerId)) throw new Error(`targets[${index}].providerId: is listed twice`)
-    else routes.set(one.providerId, resolved(one, usual ?? undefined, local))
+    else routes.set(one.providerId, routeFrom(one, defaults ?? undefined, local))
   }
-  if (usual) warnings.push(...unknownKeys(usual, 'default'))
-  const fallback = usual && !strict ? resolved(usual, undefined, local) : undefined
+  if (defaults) warnings.push(...unknownKeys(defaults, 'default'))
+  const fallback = defaults && !strict ? routeFrom(defaults, undefined, local) : undefined
   return { routes, ...(fallback ? { fallback } : {}), warnings }
 }
 
-/** The cluster that everybody is in when nothing else is said. */
-export function localRoute(settings: ViolaSettings): Route & { access: OwnAccess } {
+/** The route of the settings: the cluster of every provider without a routing file. */
+export function localRoute(settings: ViolaSettings): Route & { access: DirectAccess } {
   const { KUBE_API_SERVER: server, KUBE_TOKEN: token, KUBE_TOKEN_FILE: tokenFile, KUBE_CA_PATH: caPath } = settings
   const namespace = settings.TARGET_NAMESPACE
   if (server || token || tokenFile || caPath)
@@ -120,7 +120,7 @@ export function localRoute(settings: ViolaSettings): Route & { access: OwnAccess
   return { namespace, access: { by: 'pod' } }
 }
 
-/** Without a file there is one cluster, and every provider is in it. */
+/** The routing without a file: one cluster for all providers. */
 export function routingTo(local: Route): Routing {
   return { routes: new Map(), fallback: local, warnings: [] }
 }
@@ -129,22 +129,22 @@ export function routeOf(routing: Routing, providerId: string): Route | undefined
   return routing.routes.get(providerId) ?? routing.fallback
 }
 
-function resolved(one: Target, usual: Target | undefined, local: Route): Route {
-  const namespace = one.namespace ?? usual?.namespace ?? local.namespace
-  const mode = one.mode ?? usual?.mode ?? 'local'
+function routeFrom(one: Target, defaults: Target | undefined, local: Route): Route {
+  const namespace = one.namespace ?? defaults?.namespace ?? local.namespace
+  const mode = one.mode ?? defaults?.mode ?? 'local'
   if (mode === 'ssh')
     return {
       namespace,
       unusable:
-        'mode ssh is not supported: give the target a kubeconfig, or kubeApiServer with kubeTokenFile and kubeCaPath, that reaches the API server of the cluster',
+        'mode ssh is not supported: set kubeconfig, or kubeApiServer with kubeTokenFile and kubeCaPath, to reach the API server directly',
     }
-  if (mode !== 'local') return { namespace, unusable: `mode ${mode} is not known; leave it out` }
-  const access = accessOf(one, local, usual) ?? (usual && accessOf(usual, local)) ?? local.access
+  if (mode !== 'local') return { namespace, unusable: `mode ${mode} is unknown: remove it` }
+  const access = accessOf(one, local, defaults) ?? (defaults && accessOf(defaults, local)) ?? local.access
   return { namespace, ...(access ? { access } : {}) }
 }
 
-/** A server that is named only in part is completed from the default, as it always was. */
-function accessOf(one: Target, local: Route, usual?: Target): Access | undefined {
+/** Missing fields of a server come from the default. */
+function accessOf(one: Target, local: Route, defaults?: Target): Access | undefined {
   const context = one.context && { context: one.context }
   if (one.kubeconfig) return { by: 'kubeconfig', path: one.kubeconfig, ...context }
   if (one.kubeconfigSecret) {
@@ -154,11 +154,11 @@ function accessOf(one: Target, local: Route, usual?: Target): Access | undefined
   }
   if (one.inCluster) return { by: 'pod' }
   if (!one.kubeApiServer && !one.kubeToken && !one.kubeTokenFile && !one.kubeCaPath) return undefined
-  const server = one.kubeApiServer ?? usual?.kubeApiServer
+  const server = one.kubeApiServer ?? defaults?.kubeApiServer
   const own = one.kubeToken ?? one.kubeTokenFile
-  const token = own ? one.kubeToken : usual?.kubeToken
-  const tokenFile = own ? one.kubeTokenFile : usual?.kubeTokenFile
-  const caPath = one.kubeCaPath ?? usual?.kubeCaPath
+  const token = own ? one.kubeToken : defaults?.kubeToken
+  const tokenFile = own ? one.kubeTokenFile : defaults?.kubeTokenFile
+  const caPath = one.kubeCaPath ?? defaults?.kubeCaPath
   return {
     by: 'server',
     ...(server && { server }),
@@ -168,15 +168,15 @@ function accessOf(one: Target, local: Route, usual?: Target): Access | undefined
   }
 }
 
-const formerKeys = ['kubectlPath', 'sshHost', 'sshUser', 'sshPort', 'sshPass', 'sshOptions']
+const legacyKeys = ['kubectlPath', 'sshHost', 'sshUser', 'sshPort', 'sshPass', 'sshOptions']
 
 function unknownKeys(one: Target, at: string): string[] {
   return Object.keys(one)
-    .filter(key => !(key in targetFields) && !formerKeys.includes(key))
-    .map(key => `${at}.${key} is not known and is ignored`)
+    .filter(key => !(key in targetFields) && !legacyKeys.includes(key))
+    .map(key => `${at}.${key} is unknown and ignored`)
 }
 
-/** A parser's own message would quote the line, and the line may hold a token. */
+/** The message of the parser would quote the line, which may contain a token. */
 function yamlFrom(content: string): unknown {
   try {
     return parse(content, { prettyErrors: false })

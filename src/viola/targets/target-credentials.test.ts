@@ -1,4 +1,4 @@
-/** Credentials that go missing or break while requests come in. */
+/** Credentials that disappear or become invalid while Viola serves requests. */
 import assert from 'node:assert/strict'
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parse, stringify } from 'yaml'
-import { startTargetCluster, type TargetCluster } from '../../../test/support/target-cluster.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { startTargetCluster, type TargetCluster } from '../../../test/support/target-cluster.ts'
 import { aNodeOf, aViola, type Viola } from '../../../test/support/viola.ts'
 import { nodeConfigs } from '../../contract/node-config.ts'
 import { secrets } from '../../kube/resources.ts'
@@ -16,7 +16,7 @@ import { createLog } from '../../telemetry/log.ts'
 let dir: string
 let biz: TargetCluster
 before(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'multinic-doors-'))
+  dir = await mkdtemp(join(tmpdir(), 'multinic-target-credentials-'))
   biz = await startTargetCluster()
 })
 after(async () => {
@@ -31,7 +31,7 @@ const isBroken = async (viola: Viola, target: string) =>
     (await viola.ask('GET', '/metrics')).body,
   )
 
-/** Viola with this routing, and what it logs. */
+/** Runs Viola with this routing, and collects its log lines. */
 async function routed(routing: object, work: (viola: Viola, lines: string[], path: string) => Promise<void>) {
   const path = file('routing.yaml')
   writeFileSync(path, stringify(routing))
@@ -45,7 +45,7 @@ async function routed(routing: object, work: (viola: Viola, lines: string[], pat
 }
 
 const server = () => ({ providerId: 'p1', kubeApiServer: biz.api.url })
-const ways: Record<string, [lost: string, put: () => void, target: () => object]> = {
+const sources: Record<string, [lost: string, put: () => void, target: () => object]> = {
   'a kubeconfig': [
     'lost.kubeconfig',
     () => copyFileSync(biz.api.kubeconfig, file('lost.kubeconfig')),
@@ -63,18 +63,18 @@ const ways: Record<string, [lost: string, put: () => void, target: () => object]
   ],
 }
 
-for (const [name, [lost, put, target]] of Object.entries(ways)) {
-  test(`${name} that is lost leaves the one before in force, and that is told until it is back`, async () => {
+for (const [name, [lost, put, target]] of Object.entries(sources)) {
+  test(`after the loss of ${name} the previous credentials stay in effect, with a warning until it is back`, async () => {
     put()
     await routed({ targets: [target()] }, async (viola, lines) => {
       assert.equal((await viola.post([aNodeOf('before')])).status, 200)
       rmSync(file(lost))
-      for (let i = 0; i < 3; i++) assert.equal((await viola.post([aNodeOf('while-lost', i)])).status, 200)
-      assert.match(await warningsOf(viola), /^target p1: .*ENOENT.*; the credentials before stay in force$/m)
+      for (let i = 0; i < 3; i++) assert.equal((await viola.post([aNodeOf('after-loss', i)])).status, 200)
+      assert.match(await warningsOf(viola), /^target p1: .*ENOENT.*; the previous credentials stay in effect$/m)
       assert.equal(await isBroken(viola, 'p1'), true)
-      // Perhaps twice: a look may begin before the loss and end after the next one.
-      const said = lines.filter(line => line.includes('credentials cannot be used'))
-      assert.ok(said.length === 1 || said.length === 2, said.join(''))
+      // Twice if a read began before the loss and ended after the next one.
+      const errors = lines.filter(line => line.includes('cannot use credentials'))
+      assert.ok(errors.length === 1 || errors.length === 2, errors.join(''))
       put()
       await eventually(async () => assert.doesNotMatch(await warningsOf(viola), /target p1/))
       assert.equal(await isBroken(viola, 'p1'), false)
@@ -83,7 +83,7 @@ for (const [name, [lost, put, target]] of Object.entries(ways)) {
   })
 }
 
-test('what is no certificate is told before it is used', async () => {
+test('an invalid certificate is reported before it is used', async () => {
   copyFileSync(biz.api.kubeconfig, file('good.kubeconfig'))
   await routed({ targets: [{ providerId: 'p1', kubeconfig: 'good.kubeconfig' }] }, async viola => {
     assert.equal((await viola.list()).status, 200)
@@ -95,22 +95,22 @@ test('what is no certificate is told before it is used', async () => {
     }
     writeFileSync(file('good.kubeconfig'), stringify(broken))
     assert.equal((await viola.list()).status, 200)
-    assert.match(await warningsOf(viola), /target p1: the certificates of the cluster: .*stay in force/)
+    assert.match(await warningsOf(viola), /target p1: certificates of the cluster: .*stay in effect/)
   })
 })
 
-test('without a way before there is none: the answer and /readyz say what is missing', async () => {
+test('without previous credentials the response and /readyz say what is missing', async () => {
   await routed({ targets: [{ providerId: 'p1', kubeconfig: 'never.kubeconfig' }] }, async viola => {
     const answer = await viola.list()
     assert.equal(answer.status, 502)
     assert.match(answer.json.detail, /never\.kubeconfig: .*ENOENT/)
-    assert.match(await warningsOf(viola), /^target p1: .*never\.kubeconfig: .*ENOENT(?!.*in force)/m)
+    assert.match(await warningsOf(viola), /^target p1: .*never\.kubeconfig: .*ENOENT(?!.*in effect)/m)
     copyFileSync(biz.api.kubeconfig, file('never.kubeconfig'))
     assert.equal((await viola.list()).status, 200)
   })
 })
 
-test('new routing with a file that is not there keeps that target as it was and takes the others', async () => {
+test('a new routing with a missing file keeps the credentials of that target and applies the others', async () => {
   const old = { providerId: 'p1', kubeconfig: biz.api.kubeconfig }
   await routed({ targets: [old] }, async (viola, _lines, path) => {
     assert.equal((await viola.list()).status, 200)
@@ -118,21 +118,21 @@ test('new routing with a file that is not there keeps that target as it was and 
     writeFileSync(path, stringify({ targets: [{ ...old, kubeconfig: 'not-yet.kubeconfig' }, added] }))
     assert.equal((await viola.post([aNodeOf('rerouted')], { provider: 'p2' })).status, 200)
     assert.equal((await viola.list()).status, 200)
-    assert.match(await warningsOf(viola), /target p1: .*not-yet\.kubeconfig: .*stay in force/)
+    assert.match(await warningsOf(viola), /target p1: .*not-yet\.kubeconfig: .*stay in effect/)
     writeFileSync(path, stringify({ targets: [added] }))
     await eventually(async () => assert.equal((await viola.list()).status, 404))
     assert.doesNotMatch((await viola.ask('GET', '/metrics')).body, /target="p1"/)
   })
 })
 
-test('a token that rotates is taken up without the cluster being read anew', async () => {
+test('a rotated token applies without a new connection to the cluster', async () => {
   writeFileSync(file('rotating.token'), biz.api.token)
   const target = { ...server(), kubeCaPath: biz.api.caFile, kubeTokenFile: 'rotating.token' }
   await routed({ targets: [target] }, async viola => {
     await viola.post([aNodeOf('rotating')])
     const seen = await viola.list()
     writeFileSync(file('rotating.token'), 'revoked')
-    // The copy that the watch keeps is still there: reads go on, writes are refused.
+    // The cache of the watch still serves reads; writes are refused.
     assert.deepEqual((await viola.list()).json, seen.json)
     assert.equal((await viola.post([aNodeOf('rotating', 2)])).status, 502)
     writeFileSync(file('rotating.token'), biz.api.token)
@@ -140,7 +140,7 @@ test('a token that rotates is taken up without the cluster being read anew', asy
   })
 })
 
-test('files that a kubeconfig names are followed too', async () => {
+test('files that a kubeconfig refers to are read again too', async () => {
   const [kubeconfig, tokenFile] = [file('named.kubeconfig'), file('named.token')]
   const text = parse(readFileSync(biz.api.kubeconfig, 'utf8'))
   text.users[0].user = { tokenFile }
@@ -156,7 +156,7 @@ test('files that a kubeconfig names are followed too', async () => {
   })
 })
 
-test('a Secret that is deleted leaves its kubeconfig in force, and that is told', async () => {
+test('after the deletion of its Secret the previous kubeconfig stays in effect, with a warning', async () => {
   const metadata = { name: 'lost-access', namespace: 'multinic-system' }
   const data = { kubeconfig: readFileSync(biz.api.kubeconfig).toString('base64') }
   await biz.kube.apply(secrets, { metadata, data }, { fieldManager: 'test' })
@@ -166,8 +166,8 @@ test('a Secret that is deleted leaves its kubeconfig in force, and that is told'
   try {
     assert.equal((await viola.list()).status, 200)
     await biz.kube.delete(secrets, metadata)
-    const told = /target p1: Secret multinic-system\/lost-access: there is none; the credentials before stay in force/
-    await eventually(async () => assert.match(await warningsOf(viola), told))
+    const warning = /target p1: Secret multinic-system\/lost-access: not found; the previous credentials stay in effect/
+    await eventually(async () => assert.match(await warningsOf(viola), warning))
     assert.equal((await viola.post([aNodeOf('without-secret')])).status, 200)
     assert.ok(await biz.kube.get(nodeConfigs, { namespace: 'multinic-system', name: 'without-secret' }))
   } finally {

@@ -1,180 +1,173 @@
 /**
- * How each target is reached at the moment. Its files and Secrets are looked at again when they may have changed; while the
- * new ones cannot be used, the way before stays in force, and that is said.
+ * The current credentials of each target. Files and Secrets are read again when they may have changed. If the new ones are
+ * unusable, the previous credentials stay in effect and the target has a problem.
  */
 import { createHash } from 'node:crypto'
 import type { ClusterAccess } from '../../kube/config.ts'
 import { messageOf } from '../../runtime/errors.ts'
 import type { Log } from '../../telemetry/log.ts'
+import type { CredentialReader } from './credentials.ts'
 import type { Access, Route } from './routing.ts'
 
-export interface Door {
-  /** The same for two doors that lead to one cluster and namespace in the same way. */
+export interface TargetAccess {
+  /** Equal for two targets with the same cluster, namespace and credentials. A rotated token keeps the key. */
   key: string
   namespace: string
   access: ClusterAccess
 }
 
-export interface Doors {
-  /** Throws `Unroutable` while there has never been a way. */
-  to(name: string, route: Route): Promise<Door>
-  /** Where the last `to` led. */
-  known(name: string): Door | undefined
-  /** Why the newest files or Secret of a target cannot be used. */
+export interface TargetCredentials {
+  /** Throws `UnusableTarget` if the target never had usable credentials. */
+  resolve(name: string, route: Route): Promise<TargetAccess>
+  /** The result of the last `resolve`. */
+  current(name: string): TargetAccess | undefined
+  /** Why the latest files or Secret of a target are unusable. */
   problem(name: string): string | undefined
-  leadsTo(key: string): boolean
-  /** Forgets all other targets. */
-  keep(names: ReadonlySet<string>): void
+  /** Whether a target uses the access with this key. */
+  isCurrent(key: string): boolean
+  /** Drops all other targets. */
+  retain(names: ReadonlySet<string>): void
 }
 
-/** The provider is known, its cluster cannot be spoken to as the routing says. */
-export class Unroutable extends Error {}
+/** The routing names a target for the provider, but Viola cannot connect to it as configured. */
+export class UnusableTarget extends Error {}
 
-export interface DoorsOptions {
+export interface TargetCredentialsOptions {
   log: Log
-  /** Reads the credentials; fails with what is wrong with them. */
-  read(access: Access): Promise<ClusterAccess>
-  /** Changes with the files that are read. */
-  markOf(access: Access): Promise<string>
-  /** How old a good look may be though the mark is the same: a kubeconfig may name files of its own. */
-  freshMs: number
-  /** Another way is open than before. */
+  reader: Pick<CredentialReader, 'read' | 'versionOf'>
+  /** Credentials are read again after this time even if their version is the same: a kubeconfig may refer to other files. */
+  maxAgeMs: number
+  /** Runs after a target got other credentials. */
   onChange(): void
   now?: () => number
 }
 
-interface Look {
-  address: string
-  mark: string
+interface LastRead {
+  source: string
+  version: string
   at: number
-  good: boolean
+  ok: boolean
 }
 
-/** A token may rotate without the cluster being opened anew. */
+/** A token may rotate while the connections of its cluster stay open. */
 interface Token {
-  newest?: ClusterAccess['token']
+  read?: ClusterAccess['token']
   last?: string
 }
 
-export function openDoors({
-  log,
-  read,
-  markOf,
-  freshMs,
-  onChange,
-  now = () => performance.now(),
-}: DoorsOptions): Doors {
-  const doors = new Map<string, Door>()
-  const looks = new Map<string, Look>()
+export function openTargetCredentials(options: TargetCredentialsOptions): TargetCredentials {
+  const { log, reader, maxAgeMs, onChange, now = () => performance.now() } = options
+  const accesses = new Map<string, TargetAccess>()
+  const lastReads = new Map<string, LastRead>()
   const problems = new Map<string, string>()
   const tokens = new Map<string, Token>()
-  const looking = new Map<string, Promise<Door>>()
-  const following = new Map<string, Promise<Door>>()
-  const leadsTo = (key: string) => [...doors.values()].some(door => door.key === key)
+  const reading = new Map<string, Promise<TargetAccess>>()
+  const queued = new Map<string, Promise<TargetAccess>>()
+  const isCurrent = (key: string) => [...accesses.values()].some(access => access.key === key)
 
-  async function look(name: string, access: Access, namespace: string): Promise<Door> {
-    // Before the reading: what changes meanwhile is looked at again.
-    const mark = await markOf(access)
-    const done = (good: boolean) => looks.set(name, { address: addressOf(access, namespace), mark, at: now(), good })
+  async function readTarget(name: string, access: Access, namespace: string): Promise<TargetAccess> {
+    // The version is taken first: a change during the read causes another read.
+    const version = await reader.versionOf(access)
+    const done = (ok: boolean) => lastReads.set(name, { source: sourceOf(access, namespace), version, at: now(), ok })
     try {
-      const found = await read(access)
+      const found = await reader.read(access)
       done(true)
-      return enter(name, doorTo(access, namespace, found), found.token)
+      return accept(name, targetAccess(access, namespace, found), found.token)
     } catch (error) {
       done(false)
-      return refused(name, error)
+      return keepPrevious(name, error)
     }
   }
 
-  function enter(name: string, door: Door, newest: ClusterAccess['token']): Door {
-    const token: Token = tokens.get(door.key) ?? {}
-    token.newest = newest
-    tokens.set(door.key, token)
-    if (problems.delete(name)) log.info('credentials can be used again', { target: name })
-    const before = doors.get(name)
-    if (before?.key === door.key) return before
-    const entered = { ...door, access: { ...door.access, ...(newest && { token: () => tokenOf(token) }) } }
-    doors.set(name, entered)
-    settle()
-    return entered
+  function accept(name: string, latest: TargetAccess, readToken: ClusterAccess['token']): TargetAccess {
+    const token: Token = tokens.get(latest.key) ?? {}
+    token.read = readToken
+    tokens.set(latest.key, token)
+    if (problems.delete(name)) log.info('credentials usable again', { target: name })
+    const previous = accesses.get(name)
+    if (previous?.key === latest.key) return previous
+    const accepted = { ...latest, access: { ...latest.access, ...(readToken && { token: () => tokenOf(token) }) } }
+    accesses.set(name, accepted)
+    dropUnused()
+    return accepted
   }
 
-  function refused(name: string, error: unknown): Door {
+  function keepPrevious(name: string, error: unknown): TargetAccess {
     const message = messageOf(error)
-    const before = doors.get(name)
-    const problem = before ? `${message}; the credentials before stay in force` : message
-    if (problems.get(name) !== problem) log.error('credentials cannot be used', { target: name, error })
+    const previous = accesses.get(name)
+    const problem = previous ? `${message}; the previous credentials stay in effect` : message
+    if (problems.get(name) !== problem) log.error('cannot use credentials', { target: name, error })
     problems.set(name, problem)
-    if (!before) throw new Unroutable(message)
-    return before
+    if (!previous) throw new UnusableTarget(message)
+    return previous
   }
 
-  function settle(): void {
-    for (const key of tokens.keys()) if (!leadsTo(key)) tokens.delete(key)
+  function dropUnused(): void {
+    for (const key of tokens.keys()) if (!isCurrent(key)) tokens.delete(key)
     onChange()
   }
 
-  /** A look that is under way may have missed what the caller knows of: another one follows it, one for all who wait. */
-  function lookAgain(name: string, access: Access, namespace: string): Promise<Door> {
-    const id = `${name} ${addressOf(access, namespace)}`
-    const underWay = looking.get(id)
-    if (!underWay) {
-      const started = look(name, access, namespace).finally(() => looking.delete(id))
-      looking.set(id, started)
+  /** A read in progress may have missed the latest change: one more read follows it, shared by all waiting callers. */
+  function readAgain(name: string, access: Access, namespace: string): Promise<TargetAccess> {
+    const id = `${name} ${sourceOf(access, namespace)}`
+    const inProgress = reading.get(id)
+    if (!inProgress) {
+      const started = readTarget(name, access, namespace).finally(() => reading.delete(id))
+      reading.set(id, started)
       return started
     }
     const next = () => {
-      following.delete(id)
-      return lookAgain(name, access, namespace)
+      queued.delete(id)
+      return readAgain(name, access, namespace)
     }
-    const follower = following.get(id) ?? underWay.then(next, next)
-    following.set(id, follower)
-    return follower
+    const following = queued.get(id) ?? inProgress.then(next, next)
+    queued.set(id, following)
+    return following
   }
 
   return {
-    async to(name, { access, namespace, unusable }) {
-      if (!access) throw new Unroutable(unusable ?? 'the target names no cluster')
-      const door = doors.get(name)
-      const last = looks.get(name)
-      const isSame = door !== undefined && last?.address === addressOf(access, namespace)
-      const isFresh = last !== undefined && now() - last.at < freshMs
+    async resolve(name, { access, namespace, unusable }) {
+      if (!access) throw new UnusableTarget(unusable ?? 'the target names no cluster')
+      const current = accesses.get(name)
+      const last = lastReads.get(name)
+      const isSameSource = current !== undefined && last?.source === sourceOf(access, namespace)
+      const isFresh = last !== undefined && now() - last.at < maxAgeMs
       if (access.by === 'secret') {
-        if (!isSame) return lookAgain(name, access, namespace)
-        // The cluster that holds the Secret may be away, and nobody is to wait for that.
-        if (!isFresh) lookAgain(name, access, namespace).catch(() => {})
-        return door
+        if (!isSameSource) return readAgain(name, access, namespace)
+        // Not awaited: the cluster with the Secret may be unreachable.
+        if (!isFresh) readAgain(name, access, namespace).catch(() => {})
+        return current
       }
-      const isGood = isSame && isFresh && last?.good && last.mark === (await markOf(access))
-      return isGood ? door : lookAgain(name, access, namespace)
+      const isUnchanged = isSameSource && isFresh && last?.ok && last.version === (await reader.versionOf(access))
+      return isUnchanged ? current : readAgain(name, access, namespace)
     },
-    known: name => doors.get(name),
+    current: name => accesses.get(name),
     problem: name => problems.get(name),
-    leadsTo,
-    keep(names) {
-      for (const held of [doors, looks, problems])
-        for (const name of held.keys()) if (!names.has(name)) held.delete(name)
-      settle()
+    isCurrent,
+    retain(names) {
+      for (const byName of [accesses, lastReads, problems])
+        for (const name of byName.keys()) if (!names.has(name)) byName.delete(name)
+      dropUnused()
     },
   }
 }
 
 async function tokenOf(token: Token): Promise<string> {
   try {
-    token.last = (await token.newest?.()) ?? ''
+    token.last = (await token.read?.()) ?? ''
   } catch (error) {
     if (token.last === undefined) throw error
   }
   return token.last
 }
 
-function addressOf(access: Access, namespace: string): string {
+function sourceOf(access: Access, namespace: string): string {
   return JSON.stringify([access, namespace])
 }
 
-function doorTo(access: Access, namespace: string, found: ClusterAccess): Door {
+function targetAccess(access: Access, namespace: string, found: ClusterAccess): TargetAccess {
   const { server, ca, cert, key, servername, insecure, token } = found
   const content = JSON.stringify([server, ca, cert, key, servername, insecure, token !== undefined])
   const digest = createHash('sha256').update(content).digest('hex')
-  return { key: `${addressOf(access, namespace)} ${digest}`, namespace, access: found }
+  return { key: `${sourceOf(access, namespace)} ${digest}`, namespace, access: found }
 }

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { stringify } from 'yaml'
-import { startTargetCluster, type TargetCluster } from '../../../test/support/target-cluster.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { startTargetCluster, type TargetCluster } from '../../../test/support/target-cluster.ts'
 import { aNodeOf, aViola, type Viola } from '../../../test/support/viola.ts'
 import { nodeConfigs } from '../../contract/node-config.ts'
 import { violaPostAnswer } from '../../contract/viola.ts'
@@ -47,7 +47,7 @@ async function using(env: Record<string, string>, work: (viola: Viola) => Promis
 
 const server = (cluster: TargetCluster) => ({ kubeApiServer: cluster.api.url, kubeCaPath: cluster.api.caFile })
 
-test('each provider is served in its own cluster and namespace', async () => {
+test('each provider has its own cluster and namespace', async () => {
   const ROUTING_CONFIG = routingFile({
     strict: true,
     targets: [
@@ -64,18 +64,18 @@ test('each provider is served in its own cluster and namespace', async () => {
 
     const unknown = await viola.post([aNodeOf('nowhere')], { provider: 'third' })
     assert.equal(unknown.status, 404)
-    assert.match(unknown.json.detail, /no cluster is known for provider third/)
+    assert.match(unknown.json.detail, /no cluster configured for provider third/)
     assert.equal((await viola.list('', { provider: 'third' })).status, 404)
     assert.equal((await viola.remove('x', { provider: 'third' })).status, 404)
   })
 })
 
-test('the environment names the one cluster when there is no routing file', async () => {
+test('without a routing file the settings name the cluster', async () => {
   const env = { KUBE_API_SERVER: one.api.url, KUBE_CA_PATH: one.api.caFile, KUBE_TOKEN: one.api.token }
   await using(env, async viola => assert.equal((await viola.post([aNodeOf('by-env')])).status, 200))
 })
 
-test('a token file is followed when it rotates', async () => {
+test('a rotated token file applies to the next request', async () => {
   const tokenFile = join(dir, 'rotating.token')
   writeFileSync(tokenFile, 'no longer valid')
   const env = { KUBE_API_SERVER: one.api.url, KUBE_CA_PATH: one.api.caFile, KUBE_TOKEN_FILE: tokenFile }
@@ -86,7 +86,7 @@ test('a token file is followed when it rotates', async () => {
   })
 })
 
-test('a new routing file counts for the next request; a broken one leaves the old in force and is told', async () => {
+test('a new routing file applies to the next request; an invalid one is reported, and the previous one stays in effect', async () => {
   const lines: string[] = []
   const log = createLog({}, { write: line => lines.push(line) })
   const ROUTING_CONFIG = routingFile({ targets: [{ providerId: 'first', kubeconfig: one.api.kubeconfig }] })
@@ -106,9 +106,9 @@ test('a new routing file counts for the next request; a broken one leaves the ol
     assert.equal(ready.status, 200)
     assert.match(ready.json.warnings.join('\n'), /routing: .*targets\[0\]\.kubeApiServer.*stays in effect/)
     assert.match((await viola.ask('GET', '/metrics')).body, /^viola_routing_broken 1$/m)
-    const said = lines.filter(line => line.includes('cannot use file'))
-    // Perhaps twice: a look in the middle of the writing finds an empty file.
-    assert.ok(said.length === 1 || said.length === 2, said.join(''))
+    const errors = lines.filter(line => line.includes('cannot use file'))
+    // Twice if the file was read while it was written and still empty.
+    assert.ok(errors.length === 1 || errors.length === 2, errors.join(''))
     assert.doesNotMatch(lines.join(''), /s3cret/)
 
     writeFileSync(ROUTING_CONFIG, '')
@@ -123,13 +123,13 @@ test('a new routing file counts for the next request; a broken one leaves the ol
   }
 })
 
-test('a request under way is finished in the cluster that it began in, whatever the routing says by then', async () => {
+test('a request in progress finishes in its cluster even if the routing changes', async () => {
   const ROUTING_CONFIG = routingFile({ targets: [{ providerId: 'p1', kubeconfig: one.api.kubeconfig }] })
   await using({ ROUTING_CONFIG, VIOLA_PARALLEL: '2' }, async viola => {
-    const nodes = Array.from({ length: 100 }, (_, i) => aNodeOf(`under-way-${i}`, 2))
+    const nodes = Array.from({ length: 100 }, (_, i) => aNodeOf(`in-progress-${i}`, 2))
     const posted = viola.post(nodes)
     const there = async () =>
-      (await one.kube.list(nodeConfigs)).items.filter(({ spec }) => spec.nodeName.startsWith('under-way'))
+      (await one.kube.list(nodeConfigs)).items.filter(({ spec }) => spec.nodeName.startsWith('in-progress'))
     await eventually(async () => assert.ok((await there()).length > 0), { every: 1 })
     writeFileSync(ROUTING_CONFIG, stringify({ targets: [{ providerId: 'p2', kubeconfig: one.api.kubeconfig }] }))
     await eventually(async () => assert.equal((await viola.list()).status, 404))
@@ -140,11 +140,11 @@ test('a request under way is finished in the cluster that it began in, whatever 
   })
 })
 
-test('a broken routing file is an error at the start', async () => {
+test('an invalid routing file is a startup error', async () => {
   await assert.rejects(aViola({ ROUTING_CONFIG: routingFile('strict: maybe') }), /routing-.*\.yaml: strict: /)
 })
 
-test('a kubeconfig that is exchanged is read again', async () => {
+test('a replaced kubeconfig is read again', async () => {
   const kubeconfig = join(dir, 'exchanged.kubeconfig')
   copyFileSync(one.api.kubeconfig, kubeconfig)
   const ROUTING_CONFIG = routingFile({ default: { kubeconfig, namespace: 'second' } })
@@ -156,7 +156,7 @@ test('a kubeconfig that is exchanged is read again', async () => {
   })
 })
 
-test('a kubeconfig in a Secret is followed when it changes, and its absence is told', async () => {
+test('a changed kubeconfig Secret is read again, and a missing one is reported', async () => {
   const targets = [{ providerId: 'p1', namespace: 'second', kubeconfigSecret: 'biz-access', context: 'biz' }]
   const env = { ROUTING_CONFIG: routingFile({ targets }), KUBECONFIG: one.api.kubeconfig }
   const metadata = { name: 'biz-access', namespace: 'multinic-system' }
@@ -165,7 +165,7 @@ test('a kubeconfig in a Secret is followed when it changes, and its absence is t
   await using(env, async viola => {
     const missing = await viola.post([aNodeOf('by-secret')])
     assert.equal(missing.status, 502)
-    assert.match(missing.json.detail, /Secret multinic-system\/biz-access: there is none/)
+    assert.match(missing.json.detail, /Secret multinic-system\/biz-access: not found/)
     assert.match((await viola.ask('GET', '/readyz')).json.warnings.join('\n'), /target p1: Secret multinic-system/)
 
     await put({ other: '' })
@@ -180,17 +180,17 @@ test('a kubeconfig in a Secret is followed when it changes, and its absence is t
   })
 })
 
-test('a route by ssh is refused with what to use instead', async () => {
+test('a target with mode ssh is refused with an alternative', async () => {
   const ROUTING_CONFIG = routingFile({ targets: [{ providerId: 'old', mode: 'ssh', sshHost: 'h' }] })
   await using({ ROUTING_CONFIG }, async viola => {
     const answer = await viola.post([aNodeOf('a')], { provider: 'old' })
     assert.equal(answer.status, 502)
-    assert.match(answer.json.detail, /mode ssh is not supported: give the target a kubeconfig/)
+    assert.match(answer.json.detail, /mode ssh is not supported: set kubeconfig/)
     assert.match((await viola.ask('GET', '/readyz')).json.warnings.join('\n'), /target old: mode ssh/)
   })
 })
 
-test('a cluster that refuses is a 502 with its words', async () => {
+test('a refusal of the cluster is a 502 with its message', async () => {
   const env = { KUBE_API_SERVER: one.api.url, KUBE_CA_PATH: one.api.caFile, KUBE_TOKEN: 'wrong-token' }
   await using(env, async viola => {
     const answer = await viola.post([aNodeOf('a')])
@@ -200,7 +200,7 @@ test('a cluster that refuses is a 502 with its words', async () => {
   })
 })
 
-test('a cluster that is away, or silent, is a 504 and delays no other', async () => {
+test('a cluster that is unreachable or does not respond is a 504 and delays no other', async () => {
   const silent = createServer(() => {})
   await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve))
   const port = (silent.address() as { port: number }).port
@@ -225,9 +225,9 @@ test('a cluster that is away, or silent, is a 504 and delays no other', async ()
         (await slow).map(({ status }) => status),
         [504, 504],
       )
-      const { warnings, targets: told } = (await viola.ask('GET', '/readyz')).json
+      const { warnings, targets: states } = (await viola.ask('GET', '/readyz')).json
       assert.deepEqual(
-        told.map(({ name, up }: { name: string; up: boolean }) => `${name} ${up}`),
+        states.map(({ name, up }: { name: string; up: boolean }) => `${name} ${up}`),
         ['away false', 'silent false', 'alive true'],
       )
       assert.match(warnings.join('\n'), /target away: .*ECONNREFUSED[\s\S]*target silent: .*no response within 400 ms/)
@@ -239,7 +239,7 @@ test('a cluster that is away, or silent, is a 504 and delays no other', async ()
   }
 })
 
-test('a cluster that goes away in the middle: the nodes that got through are named, and the rest succeeds later', async () => {
+test('if a cluster becomes unreachable during a POST, the response lists the applied nodes, and a retry applies the rest', async () => {
   const cluster = await startTargetCluster()
   const { port } = new URL(cluster.api.url)
   const nodes = Array.from({ length: 150 }, (_, i) => aNodeOf(`middle-${i}`, 3))
@@ -258,7 +258,7 @@ test('a cluster that goes away in the middle: the nodes that got through are nam
 
     const again = await startTargetCluster({ port: Number(port) })
     try {
-      // Another cluster under the old address, as after a restore: nothing is taken from memory.
+      // Another cluster at the same address, as after a restore: the cache must not be used.
       copyFileSync(again.api.kubeconfig, cluster.api.kubeconfig)
       await eventually(async () => assert.equal((await viola.post(nodes)).json.applied, 150))
       assert.equal((await again.kube.list(nodeConfigs)).items.length, 150)

@@ -1,23 +1,26 @@
 /**
- * The clusters behind the routing: which one is a provider's, and how each of them is.
+ * The targets of the routing and the state of each.
+ *
+ * Provider to Kubernetes client: routing.ts names the route, credentials.ts reads its credentials, target-credentials.ts
+ * keeps the current ones, clusters.ts keeps a cluster open for them.
  */
 import { dirname } from 'node:path'
 import { connectKube } from '../../kube/client.ts'
 import { reload } from '../../server/reload.ts'
 import type { Log } from '../../telemetry/log.ts'
-import { clusterAccess, connectLocal, markOf, openSecrets } from './credentials.ts'
-import { openClusters } from './clusters.ts'
-import type { ViolaSettings } from '../config.ts'
-import { type Door, openDoors } from './target-credentials.ts'
 import { type Cluster, openCluster } from '../cluster/cluster.ts'
+import type { ViolaSettings } from '../config.ts'
+import { openClusters } from './clusters.ts'
+import { openCredentialReader } from './credentials.ts'
 import { localRoute, type Route, type Routing, routeOf, routingFrom, routingTo } from './routing.ts'
+import { openTargetCredentials, type TargetAccess } from './target-credentials.ts'
 
 export interface Targets {
-  /** Lends the cluster of a provider to `work`; undefined when the provider is unknown. Throws `Unroutable`. */
+  /** Runs `work` with the provider's cluster. Undefined for an unknown provider. Throws `UnusableTarget`. */
   use<T>(providerId: string, work: (cluster: Cluster) => Promise<T>): Promise<T | undefined>
-  /** How each cluster is that the routing names. */
+  /** State of every target of the routing. */
   states(): TargetState[]
-  /** What is wrong with the routing file as it is now. */
+  /** Why the current content of the routing file is invalid. */
   readonly problem: string | undefined
   warnings(): string[]
   close(): Promise<void>
@@ -25,101 +28,97 @@ export interface Targets {
 
 export interface TargetState {
   name: string
-  /** Why the cluster cannot be spoken to. */
-  trouble: string | undefined
-  /** Why its newest credentials cannot be used; older ones may serve meanwhile. */
-  credentials: string | undefined
+  /** Why the cluster is unreachable. */
+  problem: string | undefined
+  /** Why its latest credentials are unusable. The previous ones may still work. */
+  credentialsProblem: string | undefined
 }
 
 export interface TargetsOptions {
   settings: ViolaSettings
   log: Log
   refreshMs?: number
-  /** How old what is known of credentials may be where no file tells of a change. */
-  freshMs?: number
+  /** Credentials are read again after this time, because not every change shows in a file. */
+  maxAgeMs?: number
 }
 
-/** Whoever the routing does not list. */
-const anyOther = 'any other provider'
+/** Name of the default target, for providers that the routing does not list. */
+const defaultTarget = 'any other provider'
 
 export async function openTargets(options: TargetsOptions): Promise<Targets> {
-  const { settings, log, refreshMs = 1_000, freshMs = 10_000 } = options
+  const { settings, log, refreshMs = 1_000, maxAgeMs = 10_000 } = options
   const local = localRoute(settings)
-  const alone = routingTo(local)
+  const localRouting = routingTo(local)
   const { ROUTING_CONFIG: path } = settings
-  const base = path === undefined ? '.' : dirname(path)
-  const secrets = openSecrets(() => connectLocal(settings, log))
-  const doors = openDoors({
-    log,
-    freshMs,
-    read: access => (access.by === 'secret' ? secrets.access(access) : clusterAccess(access, base, settings)),
-    markOf: async access => (access.by === 'secret' ? '' : markOf(access, base)),
-    onChange: () => clusters.sweep(),
-  })
-  const clusters = openClusters(doors.leadsTo)
+  const reader = openCredentialReader({ settings, log, base: path === undefined ? '.' : dirname(path) })
+  const credentials = openTargetCredentials({ log, reader, maxAgeMs, onChange: () => clusters.closeUnused() })
+  const clusters = openClusters(credentials.isCurrent)
   const parse = (content: string) => routingFrom(content, local)
   const file =
     path === undefined ? undefined : await reload<Routing>({ path, log, everyMs: refreshMs, parse, onChange })
-  const routing = () => file?.value ?? alone
+  const routing = () => file?.value ?? localRouting
 
   function namedRoutes({ routes, fallback } = routing()): [name: string, route: Route][] {
-    return [...routes, ...(fallback ? [[anyOther, fallback] as [string, Route]] : [])]
+    return [...routes, ...(fallback ? [[defaultTarget, fallback] as [string, Route]] : [])]
   }
 
-  function onChange(now: Routing): void {
-    doors.keep(new Set(namedRoutes(now).flatMap(([name, { access }]) => (access ? [name] : []))))
-    look(now)
+  function onChange(latest: Routing): void {
+    credentials.retain(new Set(namedRoutes(latest).flatMap(([name, { access }]) => (access ? [name] : []))))
+    connectAll(latest)
   }
 
-  /** Copies are made before anybody asks, and /readyz knows how each target is. */
-  function look(now = routing()): void {
-    for (const [name, route] of namedRoutes(now)) if (route.access) inRoute(name, route, async () => {}).catch(() => {})
+  /** Connects before the first request, so that caches are filled and /readyz shows the state of every target. */
+  function connectAll(latest = routing()): void {
+    for (const [name, route] of namedRoutes(latest))
+      if (route.access) useTarget(name, route, async () => {}).catch(() => {})
   }
 
-  function open({ access, namespace }: Door): Cluster {
+  function open({ access, namespace }: TargetAccess): Cluster {
     const { KUBE_TIMEOUT: requestTimeoutMs, VIOLA_PARALLEL: parallel } = settings
-    // Whoever asks has a time limit too: a dead cluster is better told than tried again and again.
+    // Few attempts: callers have a timeout of their own and retry.
     const kube = connectKube(access, { log, requestTimeoutMs, attempts: 2, maxRetryDelayMs: 1_000 })
     return openCluster({ kube, namespace, parallel, log: log.with({ server: access.server }) })
   }
 
-  async function inRoute<T>(name: string, route: Route, work: (cluster: Cluster) => Promise<T>): Promise<T> {
-    const door = await doors.to(name, route)
-    return clusters.use(door.key, () => open(door), work)
+  async function useTarget<T>(name: string, route: Route, work: (cluster: Cluster) => Promise<T>): Promise<T> {
+    const target = await credentials.resolve(name, route)
+    return clusters.use(target.key, () => open(target), work)
   }
 
   function stateOf([name, { unusable }]: [name: string, route: Route]): TargetState {
-    const door = doors.known(name)
-    const credentials = doors.problem(name)
-    const trouble = unusable ?? (door ? clusters.trouble(door.key) : (credentials ?? 'not asked yet'))
-    return { name, trouble, credentials }
+    const target = credentials.current(name)
+    const credentialsProblem = credentials.problem(name)
+    const problem = unusable ?? (target ? clusters.problem(target.key) : (credentialsProblem ?? 'not connected yet'))
+    return { name, problem, credentialsProblem }
   }
   const states = () => namedRoutes().map(stateOf)
 
-  look()
-  const timer = setInterval(look, refreshMs).unref()
+  connectAll()
+  const timer = setInterval(connectAll, refreshMs).unref()
   return {
     async use(providerId, work) {
       await file?.refresh()
-      const now = routing()
-      const route = routeOf(now, providerId)
-      return route && inRoute(now.routes.has(providerId) ? providerId : anyOther, route, work)
+      const current = routing()
+      const route = routeOf(current, providerId)
+      return route && useTarget(current.routes.has(providerId) ? providerId : defaultTarget, route, work)
     },
     states,
     get problem() {
       return file?.problem
     },
     warnings() {
-      const troubles = states().flatMap(({ name, trouble, credentials }) =>
-        [...new Set([trouble, credentials])].flatMap(one => (one === undefined ? [] : [`target ${name}: ${one}`])),
+      const problems = states().flatMap(({ name, problem, credentialsProblem }) =>
+        [...new Set([problem, credentialsProblem])].flatMap(one =>
+          one === undefined ? [] : [`target ${name}: ${one}`],
+        ),
       )
-      return [...(file?.problem ? [`routing: ${file.problem}`] : []), ...routing().warnings, ...troubles]
+      return [...(file?.problem ? [`routing: ${file.problem}`] : []), ...routing().warnings, ...problems]
     },
     async close() {
       clearInterval(timer)
       file?.close()
       await clusters.close()
-      await secrets.close()
+      await reader.close()
     },
   }
 }

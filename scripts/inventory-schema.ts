@@ -82,8 +82,8 @@ async function diagramOfTables(): Promise<string> {
 
 /** Throws if the foreign keys of the schema differ from the relations above. */
 function relationsOf(keys: readonly string[]): string[] {
-  const held = meanings.filter(([, line]) => line === '--').map(([one, , many]) => `${one} ${many}`)
-  const odd = [...keys.filter(key => !held.includes(key)), ...held.filter(key => !keys.includes(key))]
+  const expected = meanings.filter(([, line]) => line === '--').map(([one, , many]) => `${one} ${many}`)
+  const odd = [...keys.filter(key => !expected.includes(key)), ...expected.filter(key => !keys.includes(key))]
   if (odd.length > 0) throw new Error(`scripts/inventory-schema.ts: update the relations of ${odd.join(', ')}`)
   return meanings.map(([one, line, many, meaning]) => `  ${one} ||${line}o{ ${many} : "${meaning}"`)
 }

@@ -190,7 +190,7 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
     },
   }
 
-  // Runs before the body is read, so that nobody without access can send a large one.
+  // Runs before the body is read: a caller without access must not send a large one.
   serveApi(app, inventoryApi, handlers, async ({ method }, request, reply) => {
     const { authorization } = request.headers
     try {

@@ -24,7 +24,7 @@ after(async () => {
   rmSync(dir, { recursive: true })
 })
 
-test('the page is served with a policy that allows nothing inline and nothing from elsewhere', async () => {
+test('the content security policy of the page forbids inline code and other origins', async () => {
   const answer = await app.inject('/')
   assert.equal(answer.statusCode, 200)
   assert.equal(answer.headers['content-type'], 'text/html; charset=utf-8')
@@ -50,7 +50,7 @@ test('every file that the page or its script loads is served, with a content has
   }
 })
 
-test('who takes compressed answers gets them, and they are the same', async () => {
+test('clients that accept compression get the same content compressed', async () => {
   const plain = await app.inject('/')
   for (const [encoding, open] of [
     ['br', brotliDecompressSync],
@@ -63,17 +63,17 @@ test('who takes compressed answers gets them, and they are the same', async () =
   assert.equal(plain.headers['content-encoding'], undefined)
 })
 
-test('who has it already is told so', async () => {
+test('a client with the current ETag gets a 304', async () => {
   const { etag = '' } = (await app.inject('/')).headers
   assert.equal((await app.inject({ url: '/', headers: { 'if-none-match': etag } })).statusCode, 304)
 })
 
-test('nothing outside of the bundle is served', async () => {
+test('only files of the bundle are served', async () => {
   for (const url of ['/assets/', '/assets/../../package.json', '/index.html.br', '/assets/none.js'])
     assert.equal((await app.inject(url)).statusCode, 404, url)
 })
 
-test('without a bundle the page leads to the description of the API', async () => {
+test('without a bundle the page links to the API documentation', async () => {
   const bare = Fastify()
   serveDashboard(bare, join(dir, 'nowhere'), silent)
   const answer = await bare.inject('/')

@@ -85,7 +85,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     try {
       done(null, body === '' ? undefined : JSON.parse(String(body)))
     } catch (error) {
-      done(new HttpProblem(400, `invalid json: ${messageOf(error)}`))
+      done(new HttpProblem(400, `invalid JSON: ${messageOf(error)}`))
     }
   })
 

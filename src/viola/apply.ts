@@ -137,7 +137,7 @@ function withoutWrite(decision: Exclude<Decision, Write>): Outcome {
   const specHash = existing ? toViolaNode(existing).specHash : ''
   return decision.do === 'nothing'
     ? { ...names, action: 'unchanged', specHash }
-    : { ...names, action: 'conflict', message: decision.message, specHash, ...(existing && { existing: existing }) }
+    : { ...names, action: 'conflict', message: decision.message, specHash, ...(existing && { existing }) }
 }
 
 function failed(node: RequestedNode, message: string, cause: 'refused' | 'unreachable'): Outcome {
@@ -150,7 +150,7 @@ function conflict(error: unknown): Pick<Outcome, 'action' | 'message'> {
   return { action: 'conflict', message: fields.length > 0 ? fields.join('; ') : messageOf(error) }
 }
 
-/** The field managers that a server-side apply ran into. */
+/** Field managers of the conflicting fields of a server-side apply. */
 function managersIn(error: unknown): string[] {
   const causes = isConflict(error) ? (kubeErrorIn(error)?.details?.causes ?? []) : []
   return causes

@@ -27,9 +27,7 @@ const fields = z.object({
     .max(63)
     .default('multinic-system')
     .describe('Namespace of MultiNicNodeConfigs, unless the routing names another.'),
-  KUBECONFIG: text(
-    'Kubeconfig of the cluster. Without KUBECONFIG and KUBE_* settings, the cluster that Viola runs in.',
-  ),
+  KUBECONFIG: text('Kubeconfig of the cluster. Default: the cluster that Viola runs in.'),
   KUBE_API_SERVER: text('URL of the Kubernetes API server, instead of a kubeconfig.'),
   KUBE_CA_PATH: text('CA certificates of the API server.'),
   KUBE_TOKEN: text('Bearer token for the API server.'),

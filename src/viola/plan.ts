@@ -55,12 +55,12 @@ export function planNodeConfig(
       ? { do: 'refuse', node, message: `node ${node.nodeName} has no config, expected ${expected}` }
       : { do: 'create', node }
 
-  const refuse = (message: string): Decision => ({ do: 'refuse', node, existing: existing, message })
+  const refuse = (message: string): Decision => ({ do: 'refuse', node, existing, message })
   const { spec, metadata } = existing
   if (spec.nodeName !== node.nodeName) return refuse(`object ${node.objectName} belongs to node ${spec.nodeName}`)
   const owner = spec.providerId
   if (owner && owner !== providerId) {
-    // The same VM with another provider ID: somebody changed k8sProviderID of its OpenstackConfig.
+    // The same VM with another provider ID: k8sProviderID of its OpenstackConfig has changed.
     const isSameVm = node.instanceId !== undefined && node.instanceId === spec.instanceId
     if (!isSameVm) return refuse(`node ${node.nodeName} belongs to provider ${owner}`)
     if (!mayTakeOver(owner))
@@ -77,9 +77,7 @@ export function planNodeConfig(
         ? `node ${node.nodeName} has config ${current}, expected ${expected}`
         : `node ${node.nodeName} already has a config, expected none`,
     )
-  return isUpToDate(node, existing, providerId)
-    ? { do: 'nothing', node, existing: existing }
-    : { do: 'update', node, existing: existing }
+  return isUpToDate(node, existing, providerId) ? { do: 'nothing', node, existing } : { do: 'update', node, existing }
 }
 
 /** Other labels do not matter. */

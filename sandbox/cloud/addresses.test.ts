@@ -1,4 +1,4 @@
-/** Addresses that ask for files, or that are none, and callers who leave: at the servers that only the sandbox has. */
+/** Path traversal, invalid URLs and aborted requests against the servers of the sandbox. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -30,52 +30,57 @@ after(async () => {
   await rm(dir, { recursive: true })
 })
 
-/** The path goes over the wire as it is written. */
-function asked(url: string, path: string): Promise<{ status: number; text: string }> {
+/** Sends the path without normalization. */
+function get(url: string, path: string): Promise<{ status: number; text: string }> {
   const { hostname: host, port, protocol } = new URL(url)
   const headers = { authorization: `Bearer ${api.token}`, connection: 'close' }
   const options = { host, port, path, headers, ca: readFileSync(api.caFile) }
   return new Promise((resolve, reject) => {
-    const question = (protocol === 'https:' ? secure : plain)(options, answer => {
+    const request = (protocol === 'https:' ? secure : plain)(options, response => {
       let text = ''
-      answer.setEncoding('utf8').on('data', some => {
-        text += some
+      response.setEncoding('utf8').on('data', chunk => {
+        text += chunk
       })
-      answer.once('end', () => resolve({ status: answer.statusCode ?? 0, text }))
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, text }))
     })
-    question.once('error', reject).end()
+    request.once('error', reject).end()
   })
 }
 
-const climbs = ['../../../../etc/passwd', '..%2f..%2f..%2f..%2fetc%2fpasswd', '%2e%2e/%2e%2e/%2e%2e/etc/passwd', '%00']
-const addresses = [
+const traversals = [
+  '../../../../etc/passwd',
+  '..%2f..%2f..%2f..%2fetc%2fpasswd',
+  '%2e%2e/%2e%2e/%2e%2e/etc/passwd',
+  '%00',
+]
+const paths = [
   ...['/', '//', '//etc/passwd', '/%', '/%zz/..', '/?', '/?%zz=%', '*', 'http://elsewhere/etc/passwd', 'http://['],
-  ...climbs.flatMap(climb => [
-    `/${climb}`,
-    `/v3/${climb}`,
-    `/v2.0/ports/${climb}`,
-    `/v2.1/servers/${climb}`,
-    `/v1/contrabass/admin/infra/provider/${climb}`,
-    `/api/providers/${climb}`,
-    `/openapi/v3/${climb}`,
-    `/apis/${climb}`,
-    `/api/v1/namespaces/${climb}/pods`,
-    `/api/v1/namespaces/default/pods/${climb}`,
-    `/api/v1/namespaces/default/pods/${climb}/log`,
+  ...traversals.flatMap(traversal => [
+    `/${traversal}`,
+    `/v3/${traversal}`,
+    `/v2.0/ports/${traversal}`,
+    `/v2.1/servers/${traversal}`,
+    `/v1/contrabass/admin/infra/provider/${traversal}`,
+    `/api/providers/${traversal}`,
+    `/openapi/v3/${traversal}`,
+    `/apis/${traversal}`,
+    `/api/v1/namespaces/${traversal}/pods`,
+    `/api/v1/namespaces/default/pods/${traversal}`,
+    `/api/v1/namespaces/default/pods/${traversal}/log`,
   ]),
 ]
 
-test('no address leads to a file, and none is a failure of a server', async () => {
+test('no path returns a file or causes a server error', async () => {
   for (const [service, url] of Object.entries({ ...cloud.urls, api: api.url }))
-    for (const path of addresses) {
-      const { status, text } = await asked(url, path)
+    for (const path of paths) {
+      const { status, text } = await get(url, path)
       assert.ok(status >= 200 && status < 500, `${service} ${path}: ${status}`)
       assert.doesNotMatch(text, /root:|"private_key"|BEGIN/, `${service} ${path}`)
     }
   assert.deepEqual(failures, [])
 })
 
-test('who leaves in the middle of a request ends nothing', async () => {
+test('an aborted request does not affect the server', async () => {
   for (const [service, url] of Object.entries(cloud.urls)) {
     const before = cloud.calls()[service as keyof typeof cloud.urls]
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -84,7 +89,7 @@ test('who leaves in the middle of a request ends nothing', async () => {
       within: 30_000,
     })
     socket.destroy()
-    assert.ok((await asked(url, '/')).status < 500, service)
+    assert.ok((await get(url, '/')).status < 500, service)
   }
   assert.deepEqual(failures, [])
 })

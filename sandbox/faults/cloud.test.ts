@@ -20,7 +20,7 @@ import { cloudInjectors } from './cloud.ts'
 
 let cloudState: CloudState
 let cloud: Cloud
-let switches: ReturnType<typeof cloudInjectors>
+let injectors: ReturnType<typeof cloudInjectors>
 
 before(async () => {
   cloudState = createCloudState()
@@ -28,11 +28,11 @@ before(async () => {
   for (const name of ['worker-1', 'worker-2', 'worker-3'])
     addPort(cloudState, { server: addServer(cloudState, name), subnet })
   cloud = await startCloud(cloudState, silent)
-  switches = cloudInjectors(cloudState, cloud)
+  injectors = cloudInjectors(cloudState, cloud)
 })
 after(() => cloud.close())
 
-interface Got {
+interface Response {
   status: number
   type: string
   retryAfter: string | undefined
@@ -47,10 +47,13 @@ async function login(): Promise<{ token: string; expires: Date }> {
       scope: { project: { id: cloudState.project.id } },
     },
   }
-  const answer = await request(`${cloud.urls.keystone}/v3/auth/tokens`, { method: 'POST', body: JSON.stringify(body) })
-  assert.equal(answer.statusCode, 201)
-  const { token } = (await answer.body.json()) as { token: { expires_at: string } }
-  return { token: String(answer.headers['x-subject-token']), expires: new Date(token.expires_at) }
+  const response = await request(`${cloud.urls.keystone}/v3/auth/tokens`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+  })
+  assert.equal(response.statusCode, 201)
+  const { token } = (await response.body.json()) as { token: { expires_at: string } }
+  return { token: String(response.headers['x-subject-token']), expires: new Date(token.expires_at) }
 }
 
 const paths: Record<Service, string> = {
@@ -60,7 +63,7 @@ const paths: Record<Service, string> = {
   contrabass: '/api/providers/',
 }
 
-async function ask(service: Service, token: string, path = paths[service], within = 30_000): Promise<Got> {
+async function get(service: Service, token: string, path = paths[service], within = 30_000): Promise<Response> {
   const url = `${cloud.urls[service]}${path}${service === 'contrabass' ? cloudState.provider.id : ''}`
   const { statusCode, headers, body } = await request(url, {
     headers: { 'x-auth-token': token },
@@ -75,121 +78,125 @@ async function ask(service: Service, token: string, path = paths[service], withi
   }
 }
 
-const expected: Record<ResponseFault, (asking: Promise<Got>) => Promise<unknown>> = {
-  failing: async asking => assert.equal((await asking).status, 500),
-  unauthorized: async asking => assert.equal((await asking).status, 401),
-  async throttled(asking) {
-    const { status, retryAfter } = await asking
+const expected: Record<ResponseFault, (pending: Promise<Response>) => Promise<unknown>> = {
+  failing: async pending => assert.equal((await pending).status, 500),
+  unauthorized: async pending => assert.equal((await pending).status, 401),
+  async throttled(pending) {
+    const { status, retryAfter } = await pending
     assert.deepEqual([status, retryAfter], [429, '1'])
   },
-  async garbled(asking) {
-    const { status, text } = await asking
+  async garbled(pending) {
+    const { status, text } = await pending
     assert.equal(status, 200)
     assert.throws(() => JSON.parse(text))
   },
-  truncated: asking => assert.rejects(asking, /terminated|other side closed|ECONNRESET/),
-  async empty(asking) {
-    const { status, text } = await asking
+  truncated: pending => assert.rejects(pending, /terminated|other side closed|ECONNRESET/),
+  async empty(pending) {
+    const { status, text } = await pending
     assert.deepEqual([status, text], [200, ''])
   },
-  async slow(asking) {
+  async slow(pending) {
     const since = performance.now()
-    assert.equal((await asking).status, 200)
+    assert.equal((await pending).status, 200)
     assert.ok(performance.now() - since > 1_900)
   },
-  silent: asking => assert.rejects(asking, { name: 'TimeoutError' }),
+  silent: pending => assert.rejects(pending, { name: 'TimeoutError' }),
 }
 
-for (const [manner, holds] of Object.entries(expected) as [ResponseFault, (typeof expected)[ResponseFault]][])
-  test(`${manner}-SERVICE does so to that service alone, until it ends`, async () => {
+for (const [fault, check] of Object.entries(expected) as [ResponseFault, (typeof expected)[ResponseFault]][])
+  test(`${fault}-SERVICE affects that service only, until it is stopped`, async () => {
     const { token } = await login()
-    // All at once: each waits for itself.
     await Promise.all(
       services.map(async service => {
-        const end = await switches[`${manner}-${service}`]({})
-        await holds(ask(service, token, paths[service], manner === 'silent' ? 1_000 : 30_000))
-        await end()
-        assert.equal((await ask(service, token)).status, 200)
+        const stop = await injectors[`${fault}-${service}`]({})
+        await check(get(service, token, paths[service], fault === 'silent' ? 1_000 : 30_000))
+        await stop()
+        assert.equal((await get(service, token)).status, 200)
       }),
     )
-    assert.deepEqual(cloudState.faults[manner], [])
+    assert.deepEqual(cloudState.faults[fault], [])
   })
 
-test('one service in trouble leaves the others alone', async () => {
+test('a fault of one service does not affect the others', async () => {
   const { token } = await login()
-  const end = await switches['failing-neutron']({})
-  const statuses = await Promise.all(services.map(async service => (await ask(service, token)).status))
+  const stop = await injectors['failing-neutron']({})
+  const { text } = await get('neutron', token)
+  assert.equal(JSON.parse(text).NeutronError.type, 'HTTPInternalServerError')
+  const statuses = await Promise.all(services.map(async service => (await get(service, token)).status))
   assert.deepEqual(statuses, [200, 500, 200, 200])
-  await end()
+  await stop()
 })
 
-test('revoked-tokens ends every token of now, and none that comes later', async () => {
+test('revoked-tokens revokes existing tokens, not new ones', async () => {
   const { token } = await login()
-  await switches['revoked-tokens']({})
-  assert.equal((await ask('neutron', token)).status, 401)
-  assert.equal((await ask('neutron', (await login()).token)).status, 200)
+  await injectors['revoked-tokens']({})
+  assert.equal((await get('neutron', token)).status, 401)
+  assert.equal((await get('neutron', (await login()).token)).status, 200)
 })
 
-test('short-tokens live two seconds, and what was issued before counts no more', async () => {
+test('short-tokens revokes existing tokens, and new ones expire after two seconds', async () => {
   const { token } = await login()
-  const end = await switches['short-tokens']({})
-  assert.equal((await ask('neutron', token)).status, 401)
+  const stop = await injectors['short-tokens']({})
+  assert.equal((await get('neutron', token)).status, 401)
   const { expires } = await login()
   assert.ok(expires.getTime() - Date.now() <= 2_000)
-  await end()
+  await stop()
   assert.ok((await login()).expires.getTime() - Date.now() > 3_000_000)
 })
 
-test('lost-role shows an empty list in Neutron and a refusal in Nova', async () => {
+test('lost-role: Neutron returns an empty list, Nova 403', async () => {
   const { token } = await login()
-  const end = await switches['lost-role']({})
-  assert.deepEqual(JSON.parse((await ask('neutron', token)).text), { ports: [] })
-  assert.equal((await ask('nova', token)).status, 403)
-  await end()
-  assert.equal(JSON.parse((await ask('neutron', token)).text).ports.length, 3)
+  const stop = await injectors['lost-role']({})
+  assert.deepEqual(JSON.parse((await get('neutron', token)).text), { ports: [] })
+  assert.equal((await get('nova', token)).status, 403)
+  await stop()
+  assert.equal(JSON.parse((await get('neutron', token)).text).ports.length, 3)
 })
 
-test('small-pages hold two entries and a link to the rest', async () => {
+test('small-pages limits pages to two entries, with a link to the next', async () => {
   const { token } = await login()
-  const end = await switches['small-pages']({})
-  const { servers, servers_links } = JSON.parse((await ask('nova', token)).text)
+  const stop = await injectors['small-pages']({})
+  const { servers, servers_links } = JSON.parse((await get('nova', token)).text)
   assert.equal(servers.length, 2)
   assert.equal(servers_links[0].rel, 'next')
-  const ports = JSON.parse((await ask('neutron', token, '/v2.0/ports?limit=100')).text)
-  assert.equal(ports.ports.length, 2)
-  await end()
-  assert.equal(JSON.parse((await ask('nova', token)).text).servers.length, 3)
+  for (const path of ['/v2.0/ports', '/v2.0/ports?limit=100']) {
+    const { ports, ports_links } = JSON.parse((await get('neutron', token, path)).text)
+    assert.equal(ports.length, 2)
+    assert.equal(ports_links[0].rel, 'next')
+  }
+  await stop()
+  assert.equal(JSON.parse((await get('nova', token)).text).servers.length, 3)
 })
 
-test('wrong-clock is an hour ahead', async () => {
+test('wrong-clock sets the clock an hour ahead', async () => {
   const { token } = await login()
-  const end = await switches['wrong-clock']({})
-  // Tokens live an hour: this one is over.
-  assert.equal((await ask('neutron', token)).status, 401)
+  const stop = await injectors['wrong-clock']({})
+  // A token lasts an hour, so this one has expired.
+  assert.equal((await get('neutron', token)).status, 401)
   assert.ok((await login()).expires.getTime() - Date.now() > 7_000_000)
-  await end()
-  assert.equal((await ask('neutron', (await login()).token)).status, 200)
+  await stop()
+  assert.equal((await get('neutron', (await login()).token)).status, 200)
 })
 
-const sent: [fault: NotificationFault, told: string[]][] = [
+const sent: [fault: NotificationFault, received: string[]][] = [
   ['lost', []],
   ['duplicated', ['a', 'a', 'b', 'b']],
   ['reordered', ['b', 'a']],
 ]
-for (const [fault, told] of sent)
-  test(`${fault}-notices: of a and b arrives ${told.join(' ') || 'nothing'}`, t => {
+for (const [fault, received] of sent)
+  test(`${fault}-notifications: a and b arrive as ${received.join(' ') || 'nothing'}`, t => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const arrived: string[] = []
     let faults: NotificationFault[] = [fault]
     const intercept = applyNotificationFaults(() => faults)
-    const tell = (event: string) =>
+    const send = (event: string) =>
       intercept({ exchange: 'neutron', routingKey: '', event, body: Buffer.alloc(0) } satisfies Notification, each =>
         arrived.push(each.event),
       )
-    for (const event of ['a', 'b']) tell(event)
+    for (const event of ['a', 'b']) send(event)
     t.mock.timers.tick(1_000)
-    assert.deepEqual(arrived, told)
+    assert.deepEqual(arrived, received)
     faults = []
-    tell('c')
+    send('c')
     assert.deepEqual(arrived.at(-1), 'c')
   })

@@ -104,26 +104,28 @@ export function aCluster(start = '2026-01-01T00:00:00Z') {
     const target = targetFor(cluster.kinds, id, { name, ...(subresource && { subresource }) })
     return target.kind.namespaced ? { ...target, namespace } : target
   }
-  const options = ({ manager = 'test', dryRun = false, force = false }: CallOptions) => ({ manager, dryRun, force })
+  const writeOptions = ({ manager = 'test', dryRun = false, force = false }: CallOptions) => ({
+    manager,
+    dryRun,
+    force,
+  })
   return {
     ...cluster,
     advance(seconds: number) {
       time += seconds * 1000
     },
-    create: (id: string, object: Fields, place: CallOptions = {}): ApiObject =>
-      cluster.verbs.create(at(id, '', place), typed(at(id, ''), object), options(place)),
-    update: (id: string, object: ApiObject, place: CallOptions = {}): ApiObject =>
-      cluster.verbs.update(at(id, object.metadata.name, place), object, options(place)).object,
-    patch: (id: string, name: string, type: PatchType, body: unknown, place: CallOptions = {}): ApiObject =>
+    create: (id: string, object: Fields, options: CallOptions = {}): ApiObject =>
+      cluster.verbs.create(at(id, '', options), typed(at(id, ''), object), writeOptions(options)),
+    patch: (id: string, name: string, type: PatchType, body: unknown, options: CallOptions = {}): ApiObject =>
       cluster.verbs.patch(
-        at(id, name, place),
+        at(id, name, options),
         type,
         type === 'apply' && isRecord(body) ? typed(at(id, ''), body) : body,
-        options(place),
+        writeOptions(options),
       ).object,
-    get: (id: string, name: string, place: CallOptions = {}): ApiObject => cluster.verbs.get(at(id, name, place)),
-    remove: (id: string, name: string, deleting: DeleteOptions = {}, place: CallOptions = {}): ApiObject | Status =>
-      cluster.verbs.remove(at(id, name, place), deleting),
+    get: (id: string, name: string, options: CallOptions = {}): ApiObject => cluster.verbs.get(at(id, name, options)),
+    remove: (id: string, name: string, deleting: DeleteOptions = {}, options: CallOptions = {}): ApiObject | Status =>
+      cluster.verbs.remove(at(id, name, options), deleting),
     has: (id: string, name: string, namespace: string | undefined = 'default'): boolean =>
       cluster.store.get(id, namespace, name) !== undefined,
   }

@@ -1,32 +1,32 @@
 /**
- * What our hands rely on in a cloud, as one suite: the sandbox's Keystone, Neutron and Nova and the real ones must both pass
- * it. Where they differ, the real ones are right.
+ * Conformance suite for OpenStack as MultiNIC uses it. The simulated Keystone, Neutron and Nova and the real ones must both pass it.
+ * If they differ, fix the simulation.
  */
 import { after, before, describe } from 'node:test'
-import { accessCases } from './cloud/access.ts'
-import { attachingCases } from './cloud/attaching.ts'
-import { capturedCases } from './cloud/captured.ts'
+import { attachCases } from './cloud/attach.ts'
+import { capturedShapeCases } from './cloud/captured-shapes.ts'
+import { type CloudContext, type CloudUnderTest, createContext } from './cloud/context.ts'
+import { fieldCases } from './cloud/fields.ts'
+import { lostAccessCases } from './cloud/lost-access.ts'
 import { networkCases } from './cloud/networks.ts'
-import { type CloudUnderTest, type Place, settleIn } from './cloud/place.ts'
 import { portCases } from './cloud/ports.ts'
 import { serverCases } from './cloud/servers.ts'
-import { shapeCases } from './cloud/shapes.ts'
 import { tokenCases } from './cloud/tokens.ts'
 
-/** `more`: cases of this cloud alone, after those that hold for every one. */
+/** `more`: additional cases for this cloud only. */
 export function cloudConformance(name: string, open: () => Promise<CloudUnderTest>, more?: () => void): void {
   describe(name, () => {
-    let opened: { place: Place; leave(): Promise<void> } | undefined
-    const place = (): Place => {
-      if (!opened) throw new Error('the cloud is not open')
-      return opened.place
+    let opened: { context: CloudContext; close(): Promise<void> } | undefined
+    const context = (): CloudContext => {
+      if (!opened) throw new Error('the cloud is not started')
+      return opened.context
     }
 
     before(
       async () => {
         const cloud = await open()
         try {
-          opened = await settleIn(cloud)
+          opened = await createContext(cloud)
         } catch (error) {
           await cloud.close()
           throw error
@@ -34,16 +34,16 @@ export function cloudConformance(name: string, open: () => Promise<CloudUnderTes
       },
       { timeout: 600_000 },
     )
-    after(() => opened?.leave(), { timeout: 60_000 })
+    after(() => opened?.close(), { timeout: 60_000 })
 
-    describe('shapes', () => shapeCases(place))
-    describe('captured answers', () => capturedCases(place))
-    describe('ports', () => portCases(place))
-    describe('subnets and networks', () => networkCases(place))
-    describe('servers', () => serverCases(place))
-    describe('attaching and detaching', () => attachingCases(place))
-    describe('tokens', () => tokenCases(place))
-    describe('access that is lost', () => accessCases(place))
-    if (more) describe('of its own', more)
+    describe('fields', () => fieldCases(context))
+    describe('captured shapes', () => capturedShapeCases(context))
+    describe('ports', () => portCases(context))
+    describe('subnets and networks', () => networkCases(context))
+    describe('servers', () => serverCases(context))
+    describe('attach and detach', () => attachCases(context))
+    describe('tokens', () => tokenCases(context))
+    describe('lost access', () => lostAccessCases(context))
+    if (more) describe('only this cloud', more)
   })
 }

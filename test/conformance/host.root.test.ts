@@ -1,4 +1,4 @@
-/** The suite for nodes, on network namespaces of this kernel. */
+/** The host suite on network namespaces of this kernel. */
 import { ensureBundles } from '../../sandbox/lifecycle/bundles.ts'
 import { file } from '../../sandbox/nodes/container.ts'
 import { namespaceMachine } from '../../sandbox/nodes/machine.ts'

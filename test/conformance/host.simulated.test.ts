@@ -1,4 +1,4 @@
-/** The suite for nodes, on the machine in memory. */
+/** The host suite on the simulated machine. */
 import { agentEntrypoint, simulatedMachine } from '../../sandbox/nodes/simulated/machine.ts'
 import { hostConformance } from './host.ts'
 

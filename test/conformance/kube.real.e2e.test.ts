@@ -7,11 +7,10 @@ import { silent } from '../../src/telemetry/log.ts'
 import { binary } from '../rigs/kubernetes/binaries.ts'
 import { type ControlPlane, startControlPlane } from '../rigs/kubernetes/rig.ts'
 import { kubeConformance } from './kube.ts'
-import { allKubectls } from './kubectl/programs.ts'
+import { allKubectls } from './kubectl/binaries.ts'
 import { kubectlConformance } from './kubectl.ts'
 
 let started: Promise<ControlPlane> | undefined
-/** One for all suites of this file. */
 async function openReal() {
   started ??= startControlPlane()
   const { kubeconfig } = await started
@@ -23,7 +22,7 @@ for (const { name, path } of allKubectls(binary('kubectl'))) {
   kubectlConformance(`${name} on a real kube-apiserver`, path, openReal)
 }
 for (const { name, path } of allKubectls(binary('kubectl')).slice(0, 1)) {
-  kubectlConformance(`${name} on the sandbox's own Kubernetes API server`, path, async () => {
+  kubectlConformance(`${name} on the simulated Kubernetes API server`, path, async () => {
     const dir = await mkdtemp(join(tmpdir(), 'multinic-kube-'))
     const api = await startKubeApi({ name: 'kubectl', dir, log: silent })
     return {
@@ -36,5 +35,5 @@ for (const { name, path } of allKubectls(binary('kubectl')).slice(0, 1)) {
   })
 }
 
-// Last: objects that hold finalizers for ever stay behind, and a CRD could not be deleted before them.
+// Last: it leaves objects with finalizers, and the kubectl suite deletes the CRDs.
 kubeConformance('a real kube-apiserver with etcd and kube-controller-manager', openReal)

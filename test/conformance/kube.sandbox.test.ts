@@ -5,7 +5,7 @@ import { startKubeApi } from '../../sandbox/kube/server.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import { kubeConformance } from './kube.ts'
 
-kubeConformance("the sandbox's own Kubernetes API server", async () => {
+kubeConformance('the simulated Kubernetes API server', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-kube-'))
   const api = await startKubeApi({ name: 'conformance', dir, log: silent })
   return {

@@ -6,8 +6,8 @@ import { describe, test } from 'node:test'
 import { startKubeApi } from '../../sandbox/kube/server.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import { eventually } from '../support/eventually.ts'
-import { jobText, settlePerson } from './kubectl/person.ts'
-import { quickKubectl } from './kubectl/programs.ts'
+import { quickKubectl } from './kubectl/binaries.ts'
+import { jobText, startSession } from './kubectl/session.ts'
 import { kubectlConformance } from './kubectl.ts'
 
 async function openSandbox() {
@@ -26,20 +26,20 @@ async function openSandbox() {
 const found = quickKubectl()
 if (!found) {
   test('kubectl', t => {
-    t.diagnostic('NO KUBECTL WAS FOUND: nothing here was tried with a real one. As root: scripts/provision.sh base')
+    t.diagnostic('kubectl not found, nothing tested; as root: scripts/provision.sh base')
     t.skip('no kubectl')
   })
 } else {
   const { name, path } = found
-  kubectlConformance(`${name} on the sandbox's own Kubernetes API server`, path, openSandbox)
+  kubectlConformance(`${name} on the simulated Kubernetes API server`, path, openSandbox)
 
-  describe(`${name} where a kubelet would be asked`, () => {
-    test('the log of a Pod is shown, to its end, followed, and by its Job', async t => {
+  describe(`${name} and Pod logs`, () => {
+    test('logs shows the log of a Pod, with --tail and -f, and of a Job', async t => {
       const { api, kubeconfig, close } = await openSandbox()
       t.after(close)
-      const { person, leave } = await settlePerson(path, kubeconfig)
-      t.after(leave)
-      const { k, file } = person
+      const { session, close: closeSession } = await startSession(path, kubeconfig)
+      t.after(closeSession)
+      const { k, file } = session
       let log = 'looking for fa:16:3e:00:00:01\nconfigured multinic0\n'
       api.setPodLogs(() => log)
       assert.match(await k('apply', '-f', await file('job.yaml', jobText('default'))), /created/)
@@ -51,7 +51,7 @@ if (!found) {
       const following = k('logs', '-f', pod)
       log += 'done\n'
       const done = { status: { phase: 'Succeeded' } }
-      await person.kube.raw('PATCH', `/api/v1/namespaces/default/${pod.replace('pod', 'pods')}/status`, done, {
+      await session.kube.raw('PATCH', `/api/v1/namespaces/default/${pod.replace('pod', 'pods')}/status`, done, {
         contentType: 'application/merge-patch+json',
       })
       assert.match(await following, /done\n$/)

@@ -1,13 +1,13 @@
 /**
- * What a person with kubectl does and reads, as one suite: the sandbox's API server and a real kube-apiserver must both pass
- * it, with the current kubectl and with an old one.
+ * Conformance suite for kubectl. The simulated API server and a real kube-apiserver must both pass it, with the current kubectl and
+ * with an old one.
  */
 import { after, before, describe } from 'node:test'
-import { applyingCases } from './kubectl/applying.ts'
-import { changingCases } from './kubectl/changing.ts'
-import { deletingCases } from './kubectl/deleting.ts'
-import { type Person, settlePerson } from './kubectl/person.ts'
-import { readingCases } from './kubectl/reading.ts'
+import { applyCases } from './kubectl/apply.ts'
+import { changeCases } from './kubectl/change.ts'
+import { deleteCases } from './kubectl/delete.ts'
+import { readCases } from './kubectl/read.ts'
+import { type KubectlSession, startSession } from './kubectl/session.ts'
 
 export function kubectlConformance(
   name: string,
@@ -15,32 +15,32 @@ export function kubectlConformance(
   open: () => Promise<{ kubeconfig: string; close(): Promise<void> }>,
 ): void {
   describe(name, () => {
-    let opened: { person: Person; leave(): Promise<void> } | undefined
-    const person = (): Person => {
-      if (!opened) throw new Error('the API server is not open')
-      return opened.person
+    let opened: { session: KubectlSession; close(): Promise<void> } | undefined
+    const session = (): KubectlSession => {
+      if (!opened) throw new Error('the API server is not started')
+      return opened.session
     }
 
     before(
       async () => {
         const server = await open()
-        const settled = await settlePerson(kubectl, server.kubeconfig)
+        const started = await startSession(kubectl, server.kubeconfig)
         opened = {
-          person: settled.person,
-          async leave() {
-            await settled.leave()
+          session: started.session,
+          async close() {
+            await started.close()
             await server.close()
           },
         }
       },
       { timeout: 120_000 },
     )
-    after(() => opened?.leave(), { timeout: 60_000 })
+    after(() => opened?.close(), { timeout: 60_000 })
 
-    // One story: each part goes on where the one before ended.
-    describe('applying', () => applyingCases(person))
-    describe('reading', () => readingCases(person))
-    describe('changing', () => changingCases(person))
-    describe('deleting', () => deletingCases(person))
+    // In this order: each part continues with the objects of the previous one.
+    describe('apply', () => applyCases(session))
+    describe('read', () => readCases(session))
+    describe('change', () => changeCases(session))
+    describe('delete', () => deleteCases(session))
   })
 }

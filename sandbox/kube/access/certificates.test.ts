@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { certificatesIn, makeCertificates } from './certificates.ts'
 
-test('the server certificate is signed by the authority and is for these names only', () => {
-  const made = makeCertificates(['127.0.0.1', '::1', 'localhost'])
-  const [ca, cert] = [new X509Certificate(made.ca), new X509Certificate(made.cert)]
+test('the server certificate is signed by the CA and valid for these names only', () => {
+  const created = makeCertificates(['127.0.0.1', '::1', 'localhost'])
+  const [ca, cert] = [new X509Certificate(created.ca), new X509Certificate(created.cert)]
   assert.ok(ca.ca && !cert.ca)
   assert.ok(cert.verify(ca.publicKey) && ca.verify(ca.publicKey))
   assert.ok(cert.checkIssued(ca))
@@ -18,7 +18,7 @@ test('the server certificate is signed by the authority and is for these names o
   assert.equal(cert.checkHost('example.com'), undefined)
 })
 
-test('a directory keeps its certificates', t => {
+test('certificates of a directory are reused', t => {
   const dir = mkdtempSync(join(tmpdir(), 'multinic-certificates-'))
   t.after(() => rmSync(dir, { recursive: true }))
   const first = certificatesIn(dir, ['127.0.0.1'])

@@ -21,7 +21,7 @@ const object = {
 
 const cases: Record<string, [path: string, values: unknown[]]> = {
   'a field': ['.spec.size', [3]],
-  'a field that is not there': ['.spec.nothing.more', []],
+  'a missing field': ['.spec.nothing.more', []],
   'a condition by its type': ['.status.conditions[?(@.type=="Ready")].reason', ['Done']],
   'another quote': [".status.conditions[?(@.type=='Degraded')].reason", ['Fine']],
   'not equal': ['.status.conditions[?(@.type!="Ready")].type', ['Degraded']],

@@ -15,7 +15,7 @@ const metadata = bytesField(
   bytesField(11, textField(1, 'a'), textField(2, 'b')),
 )
 
-test('a Secret is read with its bytes in base64', () => {
+test('a Secret is decoded with its bytes in base64', () => {
   const data = bytesField(2, textField(1, 'key'), bytesField(2, Buffer.from([0, 1, 2])))
   assert.deepEqual(decodeBody(body('Secret', metadata, data, textField(3, 'Opaque'), boolField(5, false))), {
     apiVersion: 'v1',
@@ -27,12 +27,12 @@ test('a Secret is read with its bytes in base64', () => {
   })
 })
 
-test('lists and messages inside messages are read', () => {
+test('lists and nested messages are decoded', () => {
   const rule = bytesField(2, textField(1, 'get'), textField(1, 'list'), textField(3, 'pods'))
   assert.deepEqual(decodeBody(body('Role', metadata, rule))['rules'], [{ verbs: ['get', 'list'], resources: ['pods'] }])
 })
 
-test('what is not known is refused by name, never dropped', () => {
+test('unknown fields and kinds are rejected, not dropped', () => {
   const unknown = rejectionOf(() => decodeBody(body('Secret', metadata, textField(99, 'x'))))
   assert.match(unknown.message ?? '', /protobuf field 99 of Secret is not supported; send application\/json/)
   assert.equal(rejectionOf(() => decodeBody(body('Deployment'))).code, 415)

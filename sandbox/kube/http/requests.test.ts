@@ -22,14 +22,14 @@ const paths: Record<string, string> = {
   '/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode': 'clusterroles - system:node -',
 }
 
-for (const [path, said] of Object.entries(paths)) {
-  test(`${path} is ${said}`, () => {
+for (const [path, target] of Object.entries(paths)) {
+  test(`${path} is ${target}`, () => {
     const { kind, namespace = '-', name, subresource = '-' } = targetOf(path, cluster.kinds)
-    assert.equal(`${kind.plural} ${namespace} ${name || '-'} ${subresource}`, said)
+    assert.equal(`${kind.plural} ${namespace} ${name || '-'} ${subresource}`, target)
   })
 }
 
-const nowhere = [
+const unserved = [
   '/api/v1/things',
   '/apis/batch/v2/namespaces/x/jobs',
   '/apis/nothing.example.com/v1/widgets',
@@ -38,18 +38,18 @@ const nowhere = [
   '/api/v1/namespaces/x/pods/p/log/more',
 ]
 
-for (const path of nowhere) {
-  test(`${path} is nowhere`, () => assert.equal(rejectionOf(() => targetOf(path, cluster.kinds)).code, 404))
+for (const path of unserved) {
+  test(`${path} is not served`, () => assert.equal(rejectionOf(() => targetOf(path, cluster.kinds)).code, 404))
 }
 
 const table = 'application/json;as=Table;v=v1;g=meta.k8s.io'
-const forms: Record<string, [accept: string, query: string, form: ReturnType<typeof responseFormat>]> = {
+const formats: Record<string, [accept: string, query: string, format: ReturnType<typeof responseFormat>]> = {
   'kubectl get': [
     `${table},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json`,
     '',
     { as: 'table', version: 'v1', include: 'Metadata', type: 'json' },
   ],
-  'an old kubectl': [
+  'kubectl get of an old kubectl': [
     'application/json;as=Table;v=v1beta1;g=meta.k8s.io, application/json',
     'includeObject=Object',
     { as: 'table', version: 'v1beta1', include: 'Object', type: 'json' },
@@ -71,16 +71,15 @@ const forms: Record<string, [accept: string, query: string, form: ReturnType<typ
     { as: 'partial', version: 'v1', include: 'Metadata', type: 'json' },
   ],
   YAML: ['application/yaml', '', { as: 'plain', version: 'v1', include: 'Metadata', type: 'yaml' }],
-  'what we cannot write': ['text/html', '', { as: 'plain', version: 'v1', include: 'Metadata', type: undefined }],
-  nothing: ['', '', { as: 'plain', version: 'v1', include: 'Metadata', type: 'json' }],
+  'an unsupported type': ['text/html', '', { as: 'plain', version: 'v1', include: 'Metadata', type: undefined }],
+  'no Accept header': ['', '', { as: 'plain', version: 'v1', include: 'Metadata', type: 'json' }],
 }
 
-for (const [name, [accept, query, form]] of Object.entries(forms)) {
-  test(`the form of an answer: ${name}`, () =>
-    assert.deepEqual(responseFormat(accept, new URLSearchParams(query)), form))
+for (const [name, [accept, query, format]] of Object.entries(formats)) {
+  test(`response format: ${name}`, () => assert.deepEqual(responseFormat(accept, new URLSearchParams(query)), format))
 }
 
-test('patches are known by their media type', () => {
+test('the media type determines the patch type', () => {
   assert.equal(patchType('application/apply-patch+yaml; charset=utf-8', true), 'apply')
   assert.equal(patchType('application/strategic-merge-patch+json', false), 'strategic')
   assert.equal(rejectionOf(() => patchType('application/strategic-merge-patch+json', true)).code, 415)

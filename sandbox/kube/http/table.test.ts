@@ -36,13 +36,13 @@ const ready = (status: string) => ({
   nodeInfo: { kubeletVersion: 'v1', osImage: 'Debian' },
 })
 
-const rows: Record<string, [columns: readonly Column[], object: Fields, said: string]> = {
-  'a node that is ready': [
+const rows: Record<string, [columns: readonly Column[], object: Fields, row: string]> = {
+  'a ready node': [
     columns.nodes,
     { status: ready('True') },
     'x | Ready | <none> | 120m | v1 | 10.0.0.1 | <none> | Debian | <unknown> | <unknown>',
   ],
-  'a node that nobody hears from and that is cordoned': [
+  'a cordoned node with unknown status': [
     columns.nodes.slice(0, 3),
     {
       spec: { unschedulable: true },
@@ -51,32 +51,32 @@ const rows: Record<string, [columns: readonly Column[], object: Fields, said: st
     },
     'x | NotReady,SchedulingDisabled | worker',
   ],
-  'a Pod that runs and was restarted': [
+  'a running Pod after restarts': [
     columns.pods.slice(0, 7),
     pod({ phase: 'Running', podIP: '1.2.3.4', containerStatuses: [running] }),
     'x | 1/1 | Running | 2 (10s ago) | 120m | 1.2.3.4 | n1',
   ],
-  'a Pod that waits': [
+  'a waiting Pod': [
     columns.pods.slice(0, 4),
     pod({ phase: 'Pending', containerStatuses: [{ state: { waiting: { reason: 'CrashLoopBackOff' } } }] }),
     'x | 0/1 | CrashLoopBackOff | 0',
   ],
-  'a Pod that is done': [
+  'a completed Pod': [
     columns.pods.slice(0, 3),
     pod({ phase: 'Succeeded', containerStatuses: [{ state: { terminated: { exitCode: 0, reason: 'Completed' } } }] }),
     'x | 0/1 | Completed',
   ],
-  'a Pod that failed without a word': [
+  'a failed Pod without a reason': [
     columns.pods.slice(0, 3),
     pod({ phase: 'Failed', containerStatuses: [{ state: { terminated: { exitCode: 3 } } }] }),
     'x | 0/1 | ExitCode:3',
   ],
-  'a Pod that is being deleted': [
+  'a deleted Pod': [
     columns.pods.slice(0, 3),
     pod({ phase: 'Running' }, { deletionTimestamp: '2026-01-01T00:00:00Z' }),
     'x | 0/1 | Terminating',
   ],
-  'a Job that is done': [
+  'a completed Job': [
     columns.jobs.slice(0, 5),
     {
       spec: { completions: 1 },
@@ -107,11 +107,11 @@ const rows: Record<string, [columns: readonly Column[], object: Fields, said: st
   'a CRD': [columns.definitions, {}, 'x | 2026-01-01T00:00:00Z'],
 }
 
-for (const [name, [shown, object, said]] of Object.entries(rows)) {
-  test(name, () => assert.equal(row(shown, object), said))
+for (const [name, [shown, object, expected]] of Object.entries(rows)) {
+  test(name, () => assert.equal(row(shown, object), expected))
 }
 
-const durations: [seconds: number, said: string][] = [
+const durations: [seconds: number, text: string][] = [
   [0, '0s'],
   [119, '119s'],
   [120, '2m'],
@@ -127,19 +127,19 @@ const durations: [seconds: number, said: string][] = [
   [9 * 365 * 86400, '9y'],
 ]
 
-for (const [seconds, said] of durations) {
-  test(`${seconds} seconds are ${said}`, () => assert.equal(duration(seconds * 1000), said))
+for (const [seconds, text] of durations) {
+  test(`${seconds} seconds are shown as ${text}`, () => assert.equal(duration(seconds * 1000), text))
 }
 
-test('rows carry as much of the object as is asked for', () => {
+test('rows contain the object as requested by includeObject', () => {
   const object: ApiObject = { apiVersion: 'v1', kind: 'X', metadata: { name: 'x' }, spec: 1 }
-  const carried = (include: 'None' | 'Metadata' | 'Object') =>
+  const included = (include: 'None' | 'Metadata' | 'Object') =>
     (table([object], columns.plain, { version: 'v1', include }, now, {})['rows'] as { object?: unknown }[])[0]?.object
-  assert.equal(carried('None'), undefined)
-  assert.deepEqual(carried('Metadata'), {
+  assert.equal(included('None'), undefined)
+  assert.deepEqual(included('Metadata'), {
     kind: 'PartialObjectMetadata',
     apiVersion: 'meta.k8s.io/v1',
     metadata: { name: 'x' },
   })
-  assert.equal(carried('Object'), object)
+  assert.equal(included('Object'), object)
 })

@@ -1,4 +1,4 @@
-/** What broken objects have brought to light. */
+/** Warnings about unknown fields. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startTargetCluster, type TargetCluster } from '../../../test/support/target-cluster.ts'
@@ -10,15 +10,15 @@ before(async () => {
 after(() => biz.close())
 
 const path = '/apis/multinic.io/v1/namespaces/multinic-system/multinicnodeconfigs'
-const sound = {
+const valid = {
   apiVersion: 'multinic.io/v1',
   kind: 'MultiNicNodeConfig',
   metadata: { name: 'w1' },
   spec: { nodeName: 'w1', interfaces: [] },
 }
 
-test('a key that no header can carry is warned of all the same', async () => {
-  const { status, headers } = await biz.kube.raw('POST', path, { ...sound, ключ: 1 })
+test('a warning about a key that a header cannot contain is escaped', async () => {
+  const { status, headers } = await biz.kube.raw('POST', path, { ...valid, ключ: 1 })
   assert.equal(status, 201)
   assert.match(String(headers['warning']), /unknown field \\"\?{4}\\"/)
 })

@@ -6,14 +6,14 @@ import { prune, typeMismatch } from './schema.ts'
 import { typeName, typeSchema } from './types.ts'
 import { typesTable } from './types-table.ts'
 
-test('every type that the table names is in it', () => {
+test('every type in the table has a schema', () => {
   const named = [...typesTable.matchAll(/^(\w+)(?: \(atomic\))?: /gm)].map(([, name = '']) => name)
   assert.ok(named.length > 80)
   for (const name of named) assert.match(typeName(typeSchema(name)) ?? '', new RegExp(`\\.${name}$`))
   assert.throws(() => typeSchema('Nothing'), /type Nothing not found/)
 })
 
-test('lists say how they are merged', () => {
+test('lists have their merge strategy', () => {
   const { containers, tolerations } = typeSchema('PodSpec').properties ?? {}
   assert.deepEqual(containers?.['x-kubernetes-list-map-keys'], ['name'])
   assert.equal(containers?.['x-kubernetes-patch-merge-key'], 'name')
@@ -27,7 +27,7 @@ test('lists say how they are merged', () => {
   assert.deepEqual(typeSchema('EnvVar').required, ['name'])
 })
 
-test('what a typed server cannot read is named, what it does not know is dropped', () => {
+test('wrong types are reported, and unknown fields are pruned', () => {
   const spec = typeSchema('PodSpec')
   assert.equal(
     typeMismatch({ containers: [{ name: 'a', resources: { limits: { cpu: 1, memory: '1Gi' } } }] }, spec),
@@ -44,7 +44,7 @@ test('what a typed server cannot read is named, what it does not know is dropped
   assert.deepEqual(value, { affinity: { whatever: 1 }, containers: [{ name: 'a' }] })
 })
 
-test('every reference in an OpenAPI document leads somewhere', () => {
+test('every reference in an OpenAPI document can be resolved', () => {
   for (const group of ['', 'batch', 'rbac.authorization.k8s.io', 'apiextensions.k8s.io', 'coordination.k8s.io']) {
     const document = openApiDocument(builtinKinds, group, 'v1')
     const { schemas } = document?.['components'] as { schemas: Record<string, unknown> }

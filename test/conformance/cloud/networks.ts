@@ -1,11 +1,11 @@
-/** Subnets and networks: many in one call, by name, and what of them becomes an interface. */
+/** Subnets and networks: several in one call, and by name. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Place, routes, unknownId } from './place.ts'
+import { type CloudContext, routes, unknownId } from './context.ts'
 
-export function networkCases(place: () => Place): void {
-  test('subnets come many at once, each with its network, gateway and routes', async () => {
-    const { clients, seeds } = place()
+export function networkCases(context: () => CloudContext): void {
+  test('one call returns several subnets with network, gateway and routes', async () => {
+    const { clients, seeds } = context()
     const { storage, backup } = seeds
     const found = await clients.neutron.subnets([storage.subnetId, storage.sixId, backup.subnetId, unknownId])
     assert.deepEqual(
@@ -32,8 +32,8 @@ export function networkCases(place: () => Place): void {
     )
   })
 
-  test('a subnet is found by its whole name', async () => {
-    const { clients, seeds } = place()
+  test('a subnet is found by its exact name', async () => {
+    const { clients, seeds } = context()
     const found = await clients.neutron.subnetsByName('storage')
     assert.deepEqual(
       found.map(subnet => subnet.id),
@@ -42,19 +42,19 @@ export function networkCases(place: () => Place): void {
     assert.deepEqual(await clients.neutron.subnetsByName('stor'), [])
   })
 
-  test('networks come many at once with their MTU', async () => {
-    const { clients, seeds } = place()
+  test('one call returns several networks with their MTU', async () => {
+    const { clients, seeds } = context()
     const found = await clients.neutron.networks([seeds.storage.networkId, seeds.backup.networkId, unknownId])
     const mtus = new Map(found.map(network => [network.id, network.mtu]))
     assert.deepEqual([mtus.size, mtus.get(seeds.storage.networkId), mtus.get(seeds.backup.networkId)], [2, 9000, 1450])
   })
 
-  test('one that is gone is 404 in its own words', async () => {
+  test('a missing subnet or network is 404 with a NeutronError', async () => {
     for (const [plural, kind] of [
       ['subnets', 'Subnet'],
       ['networks', 'Network'],
     ] as const) {
-      const { status, body } = await place().ask('neutron', `/v2.0/${plural}/${unknownId}`)
+      const { status, body } = await context().ask('neutron', `/v2.0/${plural}/${unknownId}`)
       assert.equal(status, 404)
       assert.deepEqual(body, {
         NeutronError: { type: `${kind}NotFound`, message: `${kind} ${unknownId} could not be found.`, detail: '' },

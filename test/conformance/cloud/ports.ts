@@ -1,30 +1,30 @@
-/** Ports: filters, fields, pages, refusals, and how long an address may be. */
+/** Ports: filters, fields, pages, errors, and the limit of the request line. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Place, unknownId } from './place.ts'
+import { type CloudContext, unknownId } from './context.ts'
 
-export function portCases(place: () => Place): void {
+export function portCases(context: () => CloudContext): void {
   const ids = async (query: string): Promise<string[]> => {
-    const { status, body, text } = await place().ask('neutron', `/v2.0/ports?${query}`)
+    const { status, body, text } = await context().ask('neutron', `/v2.0/ports?${query}`)
     assert.equal(status, 200, text)
     return body.ports.map((port: { id: string }) => port.id).sort()
   }
-  const all = () => [...place().seeds.ports].sort()
+  const all = () => [...context().seeds.ports].sort()
 
-  test('repeated device ids are alternatives, a list with commas is one strange id', async () => {
-    const [one, two] = place().seeds.vms
-    assert.equal(place().seeds.ports.length, 4)
+  test('repeated device ids are alternatives; a comma-separated list is one unknown id', async () => {
+    const [one, two] = context().seeds.vms
+    assert.equal(context().seeds.ports.length, 4)
     assert.deepEqual(await ids(`device_id=${one}&device_id=${two}`), all())
     assert.equal((await ids(`device_id=${one}`)).length, 2)
     assert.deepEqual(await ids(`device_id=${one},${two}`), [])
   })
 
-  test('an empty device id finds the ports of nobody', async () => {
-    assert.deepEqual(await ids('device_id='), [place().seeds.loose])
+  test('an empty device id finds unattached ports', async () => {
+    assert.deepEqual(await ids('device_id='), [context().seeds.unattached])
   })
 
-  test('all attributes must fit', async () => {
-    const { seeds, cloud } = place()
+  test('all filters must match', async () => {
+    const { seeds, cloud } = context()
     const [one] = seeds.vms
     const both = `device_id=${one}&network_id=${seeds.storage.networkId}`
     assert.equal((await ids(both)).length, 1)
@@ -33,25 +33,25 @@ export function portCases(place: () => Place): void {
     assert.equal((await ids('device_owner=compute:nova')).length, 4)
   })
 
-  test('ports are found by id, by MAC, and by the subnets of their addresses', async () => {
-    const { ask, seeds } = place()
+  test('ports are found by id, MAC address and subnet', async () => {
+    const { ask, seeds } = context()
     const { body } = await ask('neutron', '/v2.0/ports?fields=id&fields=mac_address')
     const [first, second] = body.ports
     assert.deepEqual(await ids(`id=${first.id}&id=${second.id}&id=${unknownId}`), [first.id, second.id].sort())
     assert.deepEqual(await ids(`mac_address=${first.mac_address}&mac_address=00:00:00:00:00:01`), [first.id])
     const inSubnets = `fixed_ips=subnet_id%3D${seeds.storage.subnetId}&fixed_ips=subnet_id%3D${seeds.backup.subnetId}`
-    assert.deepEqual(await ids(inSubnets), [...all(), seeds.loose].sort())
+    assert.deepEqual(await ids(inSubnets), [...all(), seeds.unattached].sort())
     assert.equal((await ids(`fixed_ips=subnet_id%3D${seeds.storage.sixId}`)).length, 2)
   })
 
-  test('fields are only those that were asked for', async () => {
-    const { ask, seeds } = place()
+  test('only requested fields are returned', async () => {
+    const { ask, seeds } = context()
     const { body } = await ask('neutron', `/v2.0/ports?device_id=${seeds.vms[0]}&fields=id&fields=status&fields=bogus`)
     for (const port of body.ports) assert.deepEqual(Object.keys(port).sort(), ['id', 'status'])
   })
 
-  test('pages are linked, keep the question, and together are the whole', async () => {
-    const { ask, cloud } = place()
+  test('pages link to the next one with all filters, and together contain the whole list', async () => {
+    const { ask, cloud } = context()
     const seen: string[] = []
     let next: string | undefined = '/v2.0/ports?device_owner=compute%3Anova&limit=3&fields=id'
     let pages = 0
@@ -73,8 +73,8 @@ export function portCases(place: () => Place): void {
     assert.deepEqual(seen.sort(), all())
   })
 
-  test('a full page has a next one even when that is empty; without a limit there are no links', async () => {
-    const { ask, seeds } = place()
+  test('a full page has a next link even if that page is empty; without a limit there are no links', async () => {
+    const { ask, seeds } = context()
     const full = await ask('neutron', `/v2.0/ports?device_id=${seeds.vms[0]}&limit=2`)
     const rels = full.body.ports_links.map((link: Link) => link.rel)
     assert.deepEqual(rels, ['next', 'previous'])
@@ -86,7 +86,7 @@ export function portCases(place: () => Place): void {
     assert.equal(plain.body.ports_links, undefined)
   })
 
-  const refusals: Record<string, [path: string, status: number, type: string, message: string]> = {
+  const errors: Record<string, [path: string, status: number, type: string, message: string]> = {
     'an unknown filter': ['/ports?bogus=1', 400, 'HTTPBadRequest', "['bogus'] is invalid attribute for filtering"],
     'two unknown filters': [
       '/ports?bogus=1&other=2',
@@ -94,7 +94,7 @@ export function portCases(place: () => Place): void {
       'HTTPBadRequest',
       "['bogus', 'other'] is invalid attribute for filtering",
     ],
-    'a limit that is no number': [
+    'a limit that is not a number': [
       '/ports?limit=abc',
       400,
       'BadRequest',
@@ -106,25 +106,25 @@ export function portCases(place: () => Place): void {
       'BadRequest',
       "Bad limit request: Limit must be an integer 0 or greater and not '-1'.",
     ],
-    'a marker that is gone': [
+    'a missing marker': [
       `/ports?limit=1&marker=${unknownId}`,
       404,
       'PortNotFound',
       `Port ${unknownId} could not be found.`,
     ],
-    'a port that is gone': [`/ports/${unknownId}`, 404, 'PortNotFound', `Port ${unknownId} could not be found.`],
-    'a collection that it does not have': ['/bogus', 404, 'HTTPNotFound', 'The resource could not be found.'],
+    'a missing port': [`/ports/${unknownId}`, 404, 'PortNotFound', `Port ${unknownId} could not be found.`],
+    'an unknown collection': ['/bogus', 404, 'HTTPNotFound', 'The resource could not be found.'],
   }
-  for (const [name, [path, status, type, message]] of Object.entries(refusals))
-    test(`Neutron refuses ${name}`, async () => {
-      const answer = await place().ask('neutron', `/v2.0${path}`)
+  for (const [name, [path, status, type, message]] of Object.entries(errors))
+    test(`Neutron rejects ${name}`, async () => {
+      const answer = await context().ask('neutron', `/v2.0${path}`)
       assert.equal(answer.status, status)
       assert.equal(answer.headers['content-type'], 'application/json')
       assert.deepEqual(answer.body, { NeutronError: { type, message, detail: '' } })
     })
 
-  test('a request line of 8,192 bytes is too long: 414, no body, and the connection ends', async () => {
-    const { ask } = place()
+  test('a request line of 8,192 bytes is 414 without a body, and the connection closes', async () => {
+    const { ask } = context()
     const line = (path: string) => `GET ${path} HTTP/1.1\r\n`.length
     const base = '/v2.0/ports?fields=id&name='
     const pathOf = (bytes: number) => base + 'x'.repeat(bytes - line(base))
@@ -136,17 +136,17 @@ export function portCases(place: () => Place): void {
     assert.equal(long.headers['connection'], 'close')
   })
 
-  test('our client asks for a thousand servers in addresses that are short enough, and gets each port once', async () => {
-    const { clients, seeds } = place()
-    const strangers = Array.from({ length: 998 }, (_, n) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`)
-    const ports = await clients.neutron.portsOfVms([seeds.vms[0], ...strangers, seeds.vms[1]])
+  test('the client requests the ports of 1,000 servers in short enough URLs, and gets each port once', async () => {
+    const { clients, seeds } = context()
+    const unknown = Array.from({ length: 998 }, (_, n) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`)
+    const ports = await clients.neutron.portsOfVms([seeds.vms[0], ...unknown, seeds.vms[1]])
     assert.deepEqual(ports.map(port => port.id).sort(), all())
     const inSubnets = await clients.neutron.portsInSubnets([seeds.storage.subnetId, seeds.storage.sixId])
     assert.equal(inSubnets.length, 3)
   })
 
-  test('our client reads a port whole', async () => {
-    const { clients, seeds } = place()
+  test('the client reads all fields of a port', async () => {
+    const { clients, seeds } = context()
     const ports = await clients.neutron.portsOfVms([seeds.vms[0]])
     const port = ports.find(one => one.networkId === seeds.storage.networkId)
     assert.ok(port)

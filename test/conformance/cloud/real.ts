@@ -1,6 +1,6 @@
-/** The real cloud of the rig, as the suite sees it: with an account of its own, whose rights it may lose. */
+/** The real cloud of the rig, with an account for the suite whose roles it changes. */
 import type { OpenStack } from '../../rigs/openstack/rig.ts'
-import type { CloudUnderTest } from './place.ts'
+import type { CloudUnderTest } from './context.ts'
 
 export async function realCloud(openstack: OpenStack): Promise<CloudUnderTest> {
   const { user, password } = await openstack.createUser('conformance', ['admin'])
@@ -9,13 +9,13 @@ export async function realCloud(openstack: OpenStack): Promise<CloudUnderTest> {
     ...openstack,
     urls: { keystone: openstack.keystoneUrl, neutron: openstack.neutronUrl, nova: openstack.novaUrl },
     login: { url: openstack.keystoneUrl, user, password, domain: 'Default' },
-    loseRole: () => openstack.revoke(user, 'admin'),
-    regainRole: () => openstack.grant(user, 'admin'),
-    async loseSight() {
+    revokeRole: () => openstack.revoke(user, 'admin'),
+    grantRole: () => openstack.grant(user, 'admin'),
+    async disableRole() {
       await openstack.grant(user, 'onlooker')
       await openstack.revoke(user, 'admin')
     },
-    async regainSight() {
+    async enableRole() {
       await openstack.grant(user, 'admin')
       await openstack.revoke(user, 'onlooker')
     },

@@ -1,4 +1,4 @@
-/** The sandbox's cloud, as the suite sees it: what people do to a cloud is done to the world. */
+/** The simulated cloud: administrator actions change the cloud state. */
 import { randomBytes } from 'node:crypto'
 import { startCloud } from '../../../sandbox/cloud/cloud.ts'
 import {
@@ -16,26 +16,26 @@ import {
   setPortStatus,
 } from '../../../sandbox/cloud/state.ts'
 import { silent } from '../../../src/telemetry/log.ts'
-import type { CloudUnderTest } from './place.ts'
+import type { CloudUnderTest } from './context.ts'
 
 export async function sandboxCloud(): Promise<CloudUnderTest> {
   const cloudState = createCloudState()
   const cloud = await startCloud(cloudState, silent)
   const { password } = cloudState.user
-  /** Made by people, not by Nova: they stay when their server goes. */
-  const own = new Set<string>()
-  let held: Set<string> | undefined
+  /** Ports not created by Nova: they stay when their server is deleted. */
+  const userPorts = new Set<string>()
+  let heldPorts: Set<string> | undefined
 
   const server = (id: string): Server => existing(cloudState.servers.get(id), `server ${id}`)
   const port = (id: string): Port => existing(cloudState.ports.get(id), `port ${id}`)
   const subnetsIn = (networkId: string) => [...cloudState.subnets.values()].filter(one => one.networkId === networkId)
-  const wire = (id: string) => (held ? held.add(id) : setPortStatus(cloudState, id, 'ACTIVE'))
+  const activate = (id: string) => (heldPorts ? heldPorts.add(id) : setPortStatus(cloudState, id, 'ACTIVE'))
 
-  /** An address of each family, as Neutron gives them. */
+  /** Adds one address per family, like Neutron. */
   function makePort(networkId: string, device: Pick<Server, 'id'>, chosen?: Subnet, address?: string): Port {
     const inNetwork = subnetsIn(networkId)
     const four = existing(chosen ?? inNetwork.find(one => !one.cidr.includes(':')), 'an IPv4 subnet')
-    const made = addPort(cloudState, { server: { ...nobody, ...device }, subnet: four, ...(address && { address }) })
+    const made = addPort(cloudState, { server: { ...noServer, ...device }, subnet: four, ...(address && { address }) })
     const six = chosen ? undefined : inNetwork.find(one => one.cidr.includes(':'))
     if (six) made.fixedIps.push({ subnetId: six.id, ipAddress: freeAddress(cloudState, six) })
     return made
@@ -44,16 +44,16 @@ export async function sandboxCloud(): Promise<CloudUnderTest> {
   function attach(vm: Server, what: { networkId: string } | { portId: string }): string {
     if ('networkId' in what) {
       const made = makePort(what.networkId, vm)
-      wire(made.id)
+      activate(made.id)
       return made.id
     }
     Object.assign(port(what.portId), { deviceId: vm.id, deviceOwner: 'compute:nova' })
-    wire(what.portId)
+    activate(what.portId)
     return what.portId
   }
 
   function detach(id: string): void {
-    if (own.has(id)) {
+    if (userPorts.has(id)) {
       Object.assign(port(id), { deviceId: '', deviceOwner: '' })
       setPortStatus(cloudState, id, 'DOWN')
     } else removePort(cloudState, id)
@@ -82,7 +82,7 @@ export async function sandboxCloud(): Promise<CloudUnderTest> {
       const chosen = first && cloudState.subnets.get(first.subnetId)
       const made = makePort(networkId, { id: deviceId }, chosen, first?.address)
       Object.assign(made, { name, deviceOwner })
-      own.add(made.id)
+      userPorts.add(made.id)
       return made.id
     },
     deletePort: async id => removePort(cloudState, id),
@@ -106,37 +106,37 @@ export async function sandboxCloud(): Promise<CloudUnderTest> {
     attach: async (id, what) => attach(server(id), what),
     detach: async (_, id) => detach(id),
     async holdPorts() {
-      held = new Set()
+      heldPorts = new Set()
     },
     async letPortsGo() {
-      const waiting = held ?? []
-      held = undefined
-      for (const id of waiting) wire(id)
+      const waiting = heldPorts ?? []
+      heldPorts = undefined
+      for (const id of waiting) activate(id)
     },
 
-    async tokensLive(seconds) {
+    async setTokenLifetime(seconds) {
       cloudState.faults.tokenSeconds = seconds
     },
-    async loseRole() {
+    async revokeRole() {
       cloudState.user.password = randomBytes(8).toString('hex')
       cloud.revokeTokens()
     },
-    async regainRole() {
+    async grantRole() {
       cloudState.user.password = password
     },
-    async loseSight() {
+    async disableRole() {
       cloudState.faults.roleLost = true
     },
-    async regainSight() {
+    async enableRole() {
       cloudState.faults.roleLost = false
     },
     close: () => cloud.close(),
   }
 }
 
-const nobody: Server = { id: '', name: '', projectId: '', status: '', metadata: {}, createdAt: new Date(0) }
+const noServer: Server = { id: '', name: '', projectId: '', status: '', metadata: {}, createdAt: new Date(0) }
 
 function existing<T>(found: T | undefined, what: string): T {
-  if (found === undefined) throw new Error(`there is no ${what}`)
+  if (found === undefined) throw new Error(`${what} not found`)
   return found
 }

@@ -1,17 +1,17 @@
-/** Servers: by id, by name, by page; renamed, tagged, gone. */
+/** Servers: by id, by name, by page; renamed, changed and deleted ones. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Place, unknownId } from './place.ts'
+import { type CloudContext, unknownId } from './context.ts'
 
-export function serverCases(place: () => Place): void {
+export function serverCases(context: () => CloudContext): void {
   const names = async (query: string): Promise<string[]> => {
-    const { status, body, text } = await place().ask('nova', `/v2.1/servers/detail?${query}`)
+    const { status, body, text } = await context().ask('nova', `/v2.1/servers/detail?${query}`)
     assert.equal(status, 200, text)
     return body.servers.map((server: { name: string }) => server.name).sort()
   }
 
-  test('our client reads names and metadata, and leaves out what Nova does not know', async () => {
-    const { clients, seeds } = place()
+  test('the client reads names and metadata, and skips unknown servers', async () => {
+    const { clients, seeds } = context()
     const found = await clients.nova.servers([...seeds.vms, unknownId])
     assert.deepEqual(
       found.sort((a, b) => (a.name < b.name ? -1 : 1)),
@@ -20,13 +20,13 @@ export function serverCases(place: () => Place): void {
         { id: seeds.vms[1], name: 'vm-2', metadata: { role: 'vm-2' } },
       ],
     )
-    const strangers = Array.from({ length: 8 }, (_, n) => unknownId.replace(/^./, String(n)))
-    const many = await clients.nova.servers([...seeds.vms, ...strangers])
+    const unknown = Array.from({ length: 8 }, (_, n) => unknownId.replace(/^./, String(n)))
+    const many = await clients.nova.servers([...seeds.vms, ...unknown])
     assert.deepEqual(many.map(server => server.name).sort(), ['vm-1', 'vm-2'])
   })
 
-  test('pages are linked while they are full', async () => {
-    const { ask, cloud } = place()
+  test('full pages have a next link', async () => {
+    const { ask, cloud } = context()
     const first = await ask('nova', '/v2.1/servers/detail?limit=1')
     assert.equal(first.body.servers.length, 1)
     const [link] = first.body.servers_links
@@ -40,30 +40,30 @@ export function serverCases(place: () => Place): void {
     assert.deepEqual((await ask('nova', '/v2.1/servers/detail?limit=0')).body, { servers: [] })
   })
 
-  test('of a repeated id only the last counts; a name is a pattern', async () => {
-    const [one, two] = place().seeds.vms
+  test('only the last of repeated ids applies; a name is a regular expression', async () => {
+    const [one, two] = context().seeds.vms
     assert.deepEqual(await names(`uuid=${one}&uuid=${two}`), ['vm-2'])
     assert.deepEqual(await names('name=vm-'), ['vm-1', 'vm-2'])
     assert.deepEqual(await names('name=%5Evm-1%24'), ['vm-1'])
   })
 
-  const refusals: Record<string, [path: string, status: number, body: object]> = {
-    'a server that is gone': [
+  const errors: Record<string, [path: string, status: number, body: object]> = {
+    'a missing server': [
       `/servers/${unknownId}`,
       404,
       { itemNotFound: { code: 404, message: `Instance ${unknownId} could not be found.` } },
     ],
-    'a server by something that is no id': [
+    'an invalid server id': [
       '/servers/x',
       404,
       { itemNotFound: { code: 404, message: 'Instance x could not be found.' } },
     ],
-    'the interfaces of a server that is gone': [
+    'the interfaces of a missing server': [
       `/servers/${unknownId}/os-interface`,
       404,
       { itemNotFound: { code: 404, message: `Instance ${unknownId} could not be found.` } },
     ],
-    'a limit that is no number': [
+    'a limit that is not a number': [
       '/servers/detail?limit=abc',
       400,
       {
@@ -73,12 +73,12 @@ export function serverCases(place: () => Place): void {
         },
       },
     ],
-    'a marker that is gone': [
+    'a missing marker': [
       `/servers/detail?marker=${unknownId}`,
       400,
       { badRequest: { code: 400, message: `marker [${unknownId}] not found` } },
     ],
-    'a name that is no pattern': [
+    'an invalid regular expression as name': [
       '/servers/detail?name=(',
       400,
       {
@@ -89,16 +89,16 @@ export function serverCases(place: () => Place): void {
       },
     ],
   }
-  for (const [name, [path, status, body]] of Object.entries(refusals))
-    test(`Nova refuses ${name}`, async () => {
-      const answer = await place().ask('nova', `/v2.1${path}`)
+  for (const [name, [path, status, body]] of Object.entries(errors))
+    test(`Nova rejects ${name}`, async () => {
+      const answer = await context().ask('nova', `/v2.1${path}`)
       assert.equal(answer.status, status)
       assert.deepEqual(answer.body, body)
     })
 
-  test('a path that Nova does not have is 404 in plain text, unlike a server that is gone', async () => {
-    for (const path of ['/v2.1/bogus', `/v2.1/servers/${place().seeds.vms[0]}/bogus`]) {
-      const { status, headers, text } = await place().ask('nova', path)
+  test('an unknown path is 404 in plain text, unlike a missing server', async () => {
+    for (const path of ['/v2.1/bogus', `/v2.1/servers/${context().seeds.vms[0]}/bogus`]) {
+      const { status, headers, text } = await context().ask('nova', path)
       assert.equal(status, 404)
       assert.equal(headers['content-type'], 'text/plain; charset=UTF-8')
       assert.match(text, /^404 Not Found\n\nThe resource could not be found\./)
@@ -106,18 +106,18 @@ export function serverCases(place: () => Place): void {
   })
 
   test('a request line that is too long is 414 without a body', async () => {
-    const { status, text } = await place().ask('nova', `/v2.1/servers/detail?name=${'x'.repeat(9_000)}`)
+    const { status, text } = await context().ask('nova', `/v2.1/servers/detail?name=${'x'.repeat(9_000)}`)
     assert.deepEqual([status, text], [414, ''])
   })
 
-  test('the catalog may carry the project in the path', async () => {
-    const { ask, cloud, seeds } = place()
+  test('the path may contain the project', async () => {
+    const { ask, cloud, seeds } = context()
     const { body } = await ask('nova', `/v2.1/${cloud.projectId}/servers/${seeds.vms[0]}`)
     assert.equal(body.server.id, seeds.vms[0])
   })
 
-  test('from 2.47 on the flavor is told in full, and the answer says which version it speaks', async () => {
-    const { ask, seeds } = place()
+  test('microversion 2.47 embeds the flavor, and the response names the microversion', async () => {
+    const { ask, seeds } = context()
     const headers = { 'x-openstack-nova-api-version': '2.47' }
     const answer = await ask('nova', `/v2.1/servers/${seeds.vms[0]}`, { headers })
     assert.equal(answer.headers['x-openstack-nova-api-version'], '2.47')
@@ -125,8 +125,8 @@ export function serverCases(place: () => Place): void {
     assert.deepEqual(Object.keys(answer.body.server.flavor).sort(), fields)
   })
 
-  test('a server is renamed and tagged, found by its exact name only, and forgotten when it is deleted', async () => {
-    const { cloud, clients } = place()
+  test('a renamed server with new metadata is found by its exact name, and not after its deletion', async () => {
+    const { cloud, clients } = context()
     const id = await cloud.bootServer({ name: 'db.1' })
     const near = await cloud.bootServer({ name: 'db-1' })
     assert.deepEqual(
@@ -142,8 +142,8 @@ export function serverCases(place: () => Place): void {
     assert.equal(await clients.nova.interfacesOf(id), undefined)
   })
 
-  test('the deletion of a server is remembered from 2.21 on, and told from a server that never was', async () => {
-    const { ask, cloud, clients, seeds } = place()
+  test('microversion 2.21 shows the actions of a deleted server, unlike those of an unknown one', async () => {
+    const { ask, cloud, clients, seeds } = context()
     const id = await cloud.bootServer({ name: 'short-lived' })
     assert.equal(await clients.nova.wasDeleted(id), false)
     await cloud.deleteServer(id)
@@ -156,10 +156,10 @@ export function serverCases(place: () => Place): void {
     const path = `/v2.1/servers/${id}/os-instance-actions`
     const actions = async (version: string) =>
       ask('nova', path, { headers: { 'x-openstack-nova-api-version': version } })
-    const remembered = await actions('2.21')
-    assert.equal(remembered.status, 200)
+    const visible = await actions('2.21')
+    assert.equal(visible.status, 200)
     assert.deepEqual(
-      remembered.body.instanceActions.map(({ action }: { action: string }) => action),
+      visible.body.instanceActions.map(({ action }: { action: string }) => action),
       ['delete', 'create'],
     )
     const before = await actions('2.20')

@@ -1,36 +1,36 @@
-/** Logins, the catalog, and tokens that are wrong, revoked or too old. */
+/** Logins, the catalog, and invalid, revoked and expired tokens. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { endpointIn } from '../../../src/openstack/keystone.ts'
 import type { Answer } from '../../rigs/openstack/api.ts'
 import { eventually } from '../../support/eventually.ts'
-import { clientsOf, type Login, logIn, type Place } from './place.ts'
+import { type CloudContext, clientsOf, type Login, logIn } from './context.ts'
 
-const words = 'The request you have made requires authentication.'
+const message = 'The request you have made requires authentication.'
 
-/** Services keep what they know of a token for a while. */
-const noticed = { within: 60_000, every: 250 }
+/** Services cache tokens for some time. */
+const propagation = { within: 60_000, every: 250 }
 
 export function assertUnauthorized({ status, headers, body }: Answer, keystone: string): void {
   assert.equal(status, 401)
   assert.equal(headers['www-authenticate'], `Keystone uri="${keystone}"`)
-  assert.deepEqual(body, { error: { code: 401, title: 'Unauthorized', message: words } })
+  assert.deepEqual(body, { error: { code: 401, title: 'Unauthorized', message } })
 }
 
-export function tokenCases(place: () => Place): void {
+export function tokenCases(context: () => CloudContext): void {
   const services = [
     ['neutron', '/v2.0/ports?fields=id'],
     ['nova', '/v2.1/servers/detail'],
   ] as const
 
-  test('a login is 201 with the token in a header, and the catalog names Neutron and Nova', async () => {
-    const { cloud } = place()
+  test('a login is 201 with the token in a header and Neutron and Nova in the catalog', async () => {
+    const { cloud } = context()
     const { status, headers, body } = await logIn(cloud)
     assert.equal(status, 201)
     assert.match(String(headers['x-subject-token']), /^gAAAAA[\w-]+=*$/)
     assert.equal(body.token.project.id, cloud.projectId)
-    const life = Date.parse(body.token.expires_at) - Date.parse(body.token.issued_at)
-    assert.equal(life, 3_600_000)
+    const lifetime = Date.parse(body.token.expires_at) - Date.parse(body.token.issued_at)
+    assert.equal(lifetime, 3_600_000)
     for (const face of ['public', 'internal', 'admin']) {
       const at = (type: 'network' | 'compute') =>
         endpointIn(body.token.catalog, { type, interface: face, region: cloud.region })
@@ -42,7 +42,7 @@ export function tokenCases(place: () => Place): void {
     )
   })
 
-  const wrong: Record<string, (place: Place) => Login> = {
+  const wrong: Record<string, (context: CloudContext) => Login> = {
     'a wrong password': () => ({ password: 'wrong' }),
     'an unknown user': () => ({ user: 'nobody' }),
     'an unknown domain': () => ({ domain: { name: 'nowhere' } }),
@@ -52,32 +52,32 @@ export function tokenCases(place: () => Place): void {
     }),
   }
   for (const [name, login] of Object.entries(wrong))
-    test(`${name} is a 401 that does not say why`, async () => {
-      const { cloud } = place()
-      const { password_expires_at: _, ...given } = { password_expires_at: null, ...login(place()) }
+    test(`${name} is a 401 without a reason`, async () => {
+      const { cloud } = context()
+      const { password_expires_at: _, ...given } = { password_expires_at: null, ...login(context()) }
       assertUnauthorized(await logIn(cloud, given), `${cloud.urls.keystone}/v3`)
     })
 
-  test('the domain counts by name in any case, and by id', async () => {
-    const { cloud } = place()
+  test('the domain is accepted by name in any case, and by id', async () => {
+    const { cloud } = context()
     for (const domain of [{ name: 'Default' }, { name: 'default' }, { id: 'default' }])
       assert.equal((await logIn(cloud, { domain })).status, 201, JSON.stringify(domain))
   })
 
-  test('no token and a strange token are the same 401 everywhere', async () => {
-    const { ask, cloud } = place()
+  test('a missing token and an unknown token are the same 401 in all services', async () => {
+    const { ask, cloud } = context()
     for (const [service, path] of services)
-      for (const token of ['', 'strange', `gAAAAA${'x'.repeat(120)}`])
+      for (const token of ['', 'unknown', `gAAAAA${'x'.repeat(120)}`])
         assertUnauthorized(await ask(service, path, { token }), cloud.urls.keystone)
     const own = await ask('keystone', '/v3/auth/tokens', {
-      token: 'strange',
-      headers: { 'x-subject-token': 'strange' },
+      token: 'unknown',
+      headers: { 'x-subject-token': 'unknown' },
     })
     assertUnauthorized(own, `${cloud.urls.keystone}/v3`)
   })
 
-  test('a revoked token is refused by Keystone at once, by the services soon, and our client goes on with a new one', async () => {
-    const { ask, cloud, seeds } = place()
+  test('Keystone rejects a revoked token at once, the services soon, and the client gets a new one', async () => {
+    const { ask, cloud, seeds } = context()
     const clients = clientsOf(cloud)
     try {
       const before = await clients.neutron.portsOfVms(seeds.vms)
@@ -89,7 +89,7 @@ export function tokenCases(place: () => Place): void {
       for (const [service, path] of services)
         await eventually(
           async () => assertUnauthorized(await ask(service, path, { token: value }), cloud.urls.keystone),
-          noticed,
+          propagation,
         )
       assert.deepEqual(sorted(await clients.neutron.portsOfVms(seeds.vms)), sorted(before))
       assert.notEqual((await clients.keystone.token(cloud.login, cloud.projectId)).value, value)
@@ -98,9 +98,9 @@ export function tokenCases(place: () => Place): void {
     }
   })
 
-  test('a token ends when it said it would, and our client renews it before', async () => {
-    const { ask, cloud, seeds } = place()
-    await cloud.tokensLive(4)
+  test('a token expires at its expiry time, and the client renews it before', async () => {
+    const { ask, cloud, seeds } = context()
+    await cloud.setTokenLifetime(4)
     const clients = clientsOf(cloud)
     try {
       const first = await clients.keystone.token(cloud.login, cloud.projectId)
@@ -109,13 +109,13 @@ export function tokenCases(place: () => Place): void {
         const answer = await ask('neutron', '/v2.0/ports?fields=id', { token: first.value })
         assertUnauthorized(answer, cloud.urls.keystone)
         return performance.now()
-      }, noticed)
+      }, propagation)
       assert.ok(ended >= first.expiresAt - 1_000, `${ended} is before ${first.expiresAt}`)
-      // A busy Neutron may take longer than a token of this life lasts.
-      await eventually(async () => assert.equal((await clients.neutron.portsOfVms(seeds.vms)).length, 4), noticed)
+      // A busy Neutron may take longer than the lifetime of the token.
+      await eventually(async () => assert.equal((await clients.neutron.portsOfVms(seeds.vms)).length, 4), propagation)
     } finally {
       await clients.close()
-      await cloud.tokensLive(3_600)
+      await cloud.setTokenLifetime(3_600)
     }
   })
 }

@@ -1,10 +1,10 @@
-/** What kubectl asks first: which kinds there are, and how their tables look. */
+/** Discovery, OpenAPI and tables, as kubectl requests them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nodeConfigs } from '../../../src/contract/node-config.ts'
 import { collectionPath, objectPath } from '../../../src/kube/paths.ts'
 import { eventually } from '../../support/eventually.ts'
-import { aNodeConfig, nic, type Place } from './place.ts'
+import { aNodeConfig, type KubeContext, nic } from './context.ts'
 
 const asTable = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' }
 
@@ -13,6 +13,15 @@ interface Table {
   apiVersion: string
   columnDefinitions: { name: string; type: string }[]
   rows: { cells: unknown[]; object: { kind: string; metadata: { name: string } } }[]
+}
+
+interface DiscoveredResource {
+  resource: string
+  scope: string
+  shortNames?: string[]
+  verbs: string[]
+  responseKind: object
+  subresources?: { subresource: string; verbs: string[] }[]
 }
 
 interface ApiResource {
@@ -24,28 +33,28 @@ interface ApiResource {
   verbs: string[]
 }
 
-export function discoveryCases(place: () => Place): void {
+export function discoveryCases(context: () => KubeContext): void {
   async function read<T>(path: string, headers = {}): Promise<T> {
-    return (await place().kube.raw('GET', path, undefined, headers)).body as T
+    return (await context().kube.raw('GET', path, undefined, headers)).body as T
   }
 
   const resourcesOf = async (path: string) => (await read<{ resources: ApiResource[] }>(path)).resources
 
-  test('the server is ready and tells its version', async () => {
+  test('the server is ready and returns its version', async () => {
     assert.equal(await read('/readyz'), 'ok')
     assert.match((await read<{ gitVersion: string }>('/version')).gitVersion, /^v1\.\d+\.\d+/)
   })
 
-  test('our groups are listed with their versions, the stored one preferred', async () => {
+  test('the groups of the project are listed with their versions', async () => {
     const { groups } = await read<{
       groups: { name: string; versions: { version: string }[]; preferredVersion: { version: string } }[]
     }>('/apis')
-    const ours = groups.find(group => group.name === 'multinic.io')
+    const own = groups.find(group => group.name === 'multinic.io')
     assert.deepEqual(
-      ours?.versions.map(({ version }) => version),
+      own?.versions.map(({ version }) => version),
       ['v1', 'v1alpha1'],
     )
-    assert.equal(ours?.preferredVersion.version, 'v1')
+    assert.equal(own?.preferredVersion.version, 'v1')
     for (const name of ['multinic.example.com', 'batch', 'coordination.k8s.io', 'apiextensions.k8s.io'])
       assert.ok(
         groups.some(group => group.name === name),
@@ -54,7 +63,7 @@ export function discoveryCases(place: () => Place): void {
     assert.ok((await read<{ versions: string[] }>('/api')).versions.includes('v1'))
   })
 
-  test('our kinds are listed with their short names', async () => {
+  test('the kinds of the project are listed with their short names', async () => {
     const found = await resourcesOf('/apis/multinic.io/v1')
     const node = found.find(({ name }) => name === 'multinicnodeconfigs')
     assert.equal(node?.kind, 'MultiNicNodeConfig')
@@ -76,7 +85,14 @@ export function discoveryCases(place: () => Place): void {
     const core = await resourcesOf('/api/v1')
     assert.deepEqual(core.find(({ name }) => name === 'pods')?.shortNames, ['po'])
     assert.equal(core.find(({ name }) => name === 'nodes')?.namespaced, false)
-    assert.ok(core.some(({ name }) => name === 'pods/status'))
+    for (const subresource of ['pods/status', 'pods/log', 'namespaces/finalize'])
+      assert.ok(
+        core.some(({ name }) => name === subresource),
+        subresource,
+      )
+    const reviews = (await resourcesOf('/apis/authorization.k8s.io/v1')).map(({ name }) => name)
+    for (const name of ['selfsubjectaccessreviews', 'subjectaccessreviews', 'localsubjectaccessreviews'])
+      assert.ok(reviews.includes(name), name)
     for (const kind of ['secrets', 'configmaps', 'events', 'namespaces', 'serviceaccounts'])
       assert.ok(
         core.some(({ name }) => name === kind),
@@ -85,30 +101,38 @@ export function discoveryCases(place: () => Place): void {
     assert.ok((await resourcesOf('/apis/batch/v1')).some(({ name }) => name === 'jobs/status'))
   })
 
-  test('all of it comes in one document for who asks for that', async () => {
+  test('aggregated discovery returns everything in one document', async () => {
     interface Discovered {
       kind: string
       items: {
         metadata: { name: string }
-        versions: { version: string; resources: { resource: string; scope: string; shortNames?: string[] }[] }[]
+        versions: { version: string; resources: DiscoveredResource[] }[]
       }[]
     }
     const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
     const { kind, items } = await read<Discovered>('/apis', { accept })
     assert.equal(kind, 'APIGroupDiscoveryList')
-    const ours = items.find(item => item.metadata.name === 'multinic.io')
+    const own = items.find(item => item.metadata.name === 'multinic.io')
     assert.deepEqual(
-      ours?.versions.map(({ version }) => version),
+      own?.versions.map(({ version }) => version),
       ['v1', 'v1alpha1'],
     )
-    const node = ours?.versions[0]?.resources.find(({ resource }) => resource === 'multinicnodeconfigs')
+    const node = own?.versions[0]?.resources.find(({ resource }) => resource === 'multinicnodeconfigs')
     assert.equal(node?.scope, 'Namespaced')
     assert.deepEqual(node?.shortNames, ['mnnc'])
+    assert.deepEqual(node?.responseKind, { group: 'multinic.io', version: 'v1', kind: 'MultiNicNodeConfig' })
+    assert.deepEqual(node?.verbs.toSorted(), [
+      ...['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
+    ])
+    assert.deepEqual(
+      node?.subresources?.map(({ subresource, verbs }) => [subresource, ...verbs.toSorted()]),
+      [['status', 'get', 'patch', 'update']],
+    )
     const core = await read<Discovered>('/api', { accept })
     assert.ok(core.items[0]?.versions[0]?.resources.some(({ resource }) => resource === 'pods'))
   })
 
-  test('OpenAPI v3 tells the schemas of our kinds, and of built-in ones what a patch needs', async () => {
+  test('OpenAPI v3 contains the schemas of custom and built-in kinds', async () => {
     interface Described {
       type?: string
       description?: string
@@ -120,30 +144,30 @@ export function discoveryCases(place: () => Place): void {
     }
     const document = async (path: string) => {
       const index = await read<unknown>('/openapi/v3')
-      // The real one says that it is plain text.
+      // The real server sends it as text/plain.
       const { paths }: { paths: Record<string, { serverRelativeURL: string }> } =
         typeof index === 'string' ? JSON.parse(index) : index
-      const { serverRelativeURL } = paths[path] ?? assert.fail(`${path} is not there yet`)
+      const { serverRelativeURL } = paths[path] ?? assert.fail(`${path} is not served yet`)
       return (await read<{ components: { schemas: Record<string, Described> } }>(serverRelativeURL)).components.schemas
     }
     const schemas = await eventually(() => document('apis/multinic.io/v1'), { within: 30_000 })
-    const ours = Object.values(schemas).find(schema =>
+    const own = Object.values(schemas).find(schema =>
       schema['x-kubernetes-group-version-kind']?.some(({ kind }) => kind === 'MultiNicNodeConfig'),
     )
-    const mac = ours?.properties?.['spec']?.properties?.['interfaces']?.items?.properties?.['macAddress']
+    const mac = own?.properties?.['spec']?.properties?.['interfaces']?.items?.properties?.['macAddress']
     assert.equal(mac?.type, 'string')
     assert.match(mac?.description ?? '', /MAC address/)
-    assert.match(JSON.stringify(ours?.properties?.['metadata']), /meta\.v1\.ObjectMeta/)
+    assert.match(JSON.stringify(own?.properties?.['metadata']), /meta\.v1\.ObjectMeta/)
     const builtin = await document('apis/batch/v1')
     const podSpec = builtin['io.k8s.api.core.v1.PodSpec']
     assert.equal(podSpec?.properties?.['containers']?.['x-kubernetes-patch-merge-key'], 'name')
     assert.equal(builtin['io.k8s.api.batch.v1.JobSpec']?.properties?.['backoffLimit']?.type, 'integer')
   })
 
-  test('a table has the columns of our CRD', async () => {
-    const { kube, namespace, name } = place()
+  test('a table has the columns of the CRD', async () => {
+    const { kube, namespace, name } = context()
     const key = { namespace, name: name() }
-    await kube.create(nodeConfigs, aNodeConfig(place(), key.name, { spec: { interfaces: [nic(0), nic(1)] } }))
+    await kube.create(nodeConfigs, aNodeConfig(context(), key.name, { spec: { interfaces: [nic(0), nic(1)] } }))
     const ready = { type: 'Ready', status: 'True', reason: 'AllInterfacesConfigured', message: 'fine' }
     const conditions = [{ ...ready, lastTransitionTime: '2026-01-02T03:04:05Z' }]
     await kube.patchStatus(nodeConfigs, key, { state: 'Configured', nics: '2/2', conditions })
@@ -166,12 +190,12 @@ export function discoveryCases(place: () => Place): void {
     }
   })
 
-  test('a watch comes as tables, the first one with the columns', async () => {
-    const { kube, namespace, name } = place()
+  test('a watch can return tables, the first one with column definitions', async () => {
+    const { kube, namespace, name } = context()
     const own = name()
     const { resourceVersion } = await kube.list(nodeConfigs, { namespace })
     for (const end of ['a', 'b']) {
-      await kube.create(nodeConfigs, aNodeConfig(place(), `${own}-${end}`, { labels: { suite: own } }))
+      await kube.create(nodeConfigs, aNodeConfig(context(), `${own}-${end}`, { labels: { suite: own } }))
     }
     const query = new URLSearchParams({
       watch: 'true',
@@ -192,10 +216,10 @@ export function discoveryCases(place: () => Place): void {
     assert.equal(second?.object.rows[0]?.cells[0], `${own}-b`)
   })
 
-  test('built-in kinds have tables too', async () => {
+  test('built-in kinds have tables', async () => {
     for (const path of [
       '/api/v1/namespaces',
-      `/api/v1/namespaces/${place().namespace}/secrets`,
+      `/api/v1/namespaces/${context().namespace}/secrets`,
       '/apis/batch/v1/jobs',
     ]) {
       const table = await read<Table>(path, asTable)

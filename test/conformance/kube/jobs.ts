@@ -1,21 +1,21 @@
 /**
- * Jobs and their Pods, as the Job controller runs them. No node takes part: the case itself is the kubelet.
+ * Jobs and their Pods. There is no node: the cases update the Pod status themselves, like a kubelet.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isInvalid } from '../../../src/kube/errors.ts'
 import { objectPath } from '../../../src/kube/paths.ts'
-import { jobs, pods } from '../../../src/kube/resources.ts'
+import { events, jobs, pods } from '../../../src/kube/resources.ts'
 import type { JobObject, PodObject } from '../../../src/kube/types.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type Place, present, refusal } from './place.ts'
+import { type KubeContext, present, rejection } from './context.ts'
 
 const soon = { within: 30_000, every: 100 }
 const bound = { timeout: 90_000 }
 
-export function jobCases(place: () => Place): void {
+export function jobCases(context: () => KubeContext): void {
   function aJob(name: string, spec: Partial<JobObject['spec']> = {}): JobObject {
-    const { namespace } = place()
+    const { namespace } = context()
     return {
       apiVersion: 'batch/v1',
       kind: 'Job',
@@ -44,7 +44,7 @@ export function jobCases(place: () => Place): void {
   }
 
   const podsOf = async (job: string) =>
-    (await place().kube.list(pods, { namespace: place().namespace, labelSelector: `job-name=${job}` })).items
+    (await context().kube.list(pods, { namespace: context().namespace, labelSelector: `job-name=${job}` })).items
 
   async function podOf(job: string): Promise<PodObject> {
     return eventually(async () => {
@@ -54,16 +54,16 @@ export function jobCases(place: () => Place): void {
     }, soon)
   }
 
-  const keyOf = ({ metadata: { name } }: PodObject) => ({ namespace: place().namespace, name })
+  const keyOf = ({ metadata: { name } }: PodObject) => ({ namespace: context().namespace, name })
 
   const conditionOf = async (name: string, type: string) =>
-    (await present(place().kube, jobs, { namespace: place().namespace, name })).status?.conditions?.find(
+    (await present(context().kube, jobs, { namespace: context().namespace, name })).status?.conditions?.find(
       condition => condition.type === type && condition.status === 'True',
     )
 
-  /** What a kubelet does when the containers of a deleted Pod have ended. */
+  /** Like a kubelet after the containers of a deleted Pod have exited. */
   const confirmDeletion = (pod: PodObject) =>
-    place().kube.raw('DELETE', objectPath(pods, keyOf(pod)), { gracePeriodSeconds: 0 })
+    context().kube.raw('DELETE', objectPath(pods, keyOf(pod)), { gracePeriodSeconds: 0 })
 
   const finished = (phase: string, exitCode: number, message: string) => ({
     phase,
@@ -79,8 +79,8 @@ export function jobCases(place: () => Place): void {
     ],
   })
 
-  test('a Job gets a Pod on its node, and is complete when the Pod succeeded', bound, async () => {
-    const { kube, namespace, name } = place()
+  test('a Job gets a Pod on its node and completes when the Pod has succeeded', bound, async () => {
+    const { kube, namespace, name } = context()
     const own = name()
     const job = await kube.create(jobs, aJob(own))
     const pod = await podOf(own)
@@ -107,16 +107,29 @@ export function jobCases(place: () => Place): void {
     assert.equal(status?.succeeded, 1)
     assert.equal(status?.active ?? 0, 0)
     assert.ok(status?.completionTime)
-    const kept = await present(kube, pods, keyOf(pod))
-    assert.equal(kept.status?.containerStatuses?.[0]?.state?.terminated?.message, '{"verdict":"Configured"}')
+    assert.deepEqual(
+      status?.conditions?.map(({ type, reason }) => `${type} ${reason}`),
+      ['SuccessCriteriaMet CompletionsReached', 'Complete CompletionsReached'],
+    )
+    const finishedPod = await present(kube, pods, keyOf(pod))
+    assert.equal(finishedPod.status?.containerStatuses?.[0]?.state?.terminated?.message, '{"verdict":"Configured"}')
+
+    await eventually(async () => {
+      const fieldSelector = `involvedObject.kind=Job,involvedObject.name=${own}`
+      const { items } = await kube.list(events, { namespace, fieldSelector })
+      assert.deepEqual(items.map(({ type, reason }) => `${type} ${reason}`).sort(), [
+        'Normal Completed',
+        'Normal SuccessfulCreate',
+      ])
+    }, soon)
 
     await kube.delete(jobs, { namespace, name: own }, { propagation: 'Background' })
     await eventually(async () => assert.deepEqual(await podsOf(own), []), soon)
     assert.equal(await kube.get(jobs, { namespace, name: own }), undefined)
   })
 
-  test('the Pod of a deleted Job ends in grace: the kubelet has the last word', bound, async () => {
-    const { kube, namespace, name } = place()
+  test('the Pod of a deleted Job stays until the kubelet confirms the deletion', bound, async () => {
+    const { kube, namespace, name } = context()
     const own = name()
     await kube.create(jobs, aJob(own))
     const pod = await podOf(own)
@@ -129,8 +142,8 @@ export function jobCases(place: () => Place): void {
     await eventually(async () => assert.deepEqual(await podsOf(own), []), soon)
   })
 
-  test('restarts of the container count against the limit, and the Pod is taken away', bound, async () => {
-    const { kube, name } = place()
+  test('container restarts count against backoffLimit, and the Pod is deleted', bound, async () => {
+    const { kube, name } = context()
     const own = name()
     await kube.create(jobs, aJob(own, { backoffLimit: 2 }))
     const pod = await podOf(own)
@@ -143,15 +156,37 @@ export function jobCases(place: () => Place): void {
     await eventually(async () => {
       assert.ok((await present(kube, pods, keyOf(pod))).metadata.deletionTimestamp)
     }, soon)
-    // podReplacementPolicy Failed: the verdict waits until the Pod has really ended.
+    // With podReplacementPolicy Failed the condition waits until the Pod has ended.
     await kube.patchStatus(pods, keyOf(pod), finished('Failed', 137, ''))
     await eventually(async () => {
       assert.equal((await conditionOf(own, 'Failed'))?.reason, 'BackoffLimitExceeded')
     }, soon)
   })
 
-  test('a Job that takes too long fails', bound, async () => {
-    const { kube, name } = place()
+  test('with backoffLimit 0 the first restart fails the Job', bound, async () => {
+    const { kube, name } = context()
+    const own = name()
+    await kube.create(jobs, aJob(own, { backoffLimit: 0 }))
+    const pod = await podOf(own)
+    const containerStatuses = [{ name: 'agent', image: 'none', imageID: '', ready: true, restartCount: 1, state: {} }]
+    await kube.patchStatus(pods, keyOf(pod), { phase: 'Running', containerStatuses })
+    await eventually(async () => {
+      assert.equal((await conditionOf(own, 'FailureTarget'))?.reason, 'BackoffLimitExceeded')
+      assert.ok((await present(kube, pods, keyOf(pod))).metadata.deletionTimestamp)
+    }, soon)
+  })
+
+  test('a suspended Job has no Pod', bound, async () => {
+    const { kube, namespace, name } = context()
+    const own = name()
+    await kube.create(jobs, aJob(own, { suspend: true }))
+    await eventually(async () => assert.equal((await conditionOf(own, 'Suspended'))?.reason, 'JobSuspended'), soon)
+    assert.deepEqual(await podsOf(own), [])
+    await kube.delete(jobs, { namespace, name: own }, { propagation: 'Background' })
+  })
+
+  test('a Job fails after activeDeadlineSeconds', bound, async () => {
+    const { kube, name } = context()
     const own = name()
     await kube.create(jobs, aJob(own, { activeDeadlineSeconds: 1 }))
     const pod = await podOf(own)
@@ -162,8 +197,8 @@ export function jobCases(place: () => Place): void {
     await eventually(async () => assert.equal((await conditionOf(own, 'Failed'))?.reason, 'DeadlineExceeded'), soon)
   })
 
-  test('a finished Job goes after its time to live', bound, async () => {
-    const { kube, namespace, name } = place()
+  test('a finished Job is deleted after its TTL', bound, async () => {
+    const { kube, namespace, name } = context()
     const own = name()
     await kube.create(jobs, aJob(own, { ttlSecondsAfterFinished: 1 }))
     const pod = await podOf(own)
@@ -172,12 +207,12 @@ export function jobCases(place: () => Place): void {
     await eventually(async () => assert.deepEqual(await podsOf(own), []), soon)
   })
 
-  test('the template of a Job cannot be changed', bound, async () => {
-    const { kube, namespace, name } = place()
+  test('the template of a Job is immutable', bound, async () => {
+    const { kube, namespace, name } = context()
     const own = name()
     await kube.create(jobs, aJob(own))
     const change = { spec: { template: { spec: { nodeName: 'another' } } } }
-    const error = await refusal(kube.patch(jobs, { namespace, name: own }, change))
+    const error = await rejection(kube.patch(jobs, { namespace, name: own }, change))
     assert.ok(isInvalid(error))
     assert.match(error.message, /spec\.template/)
     await kube.delete(jobs, { namespace, name: own }, { propagation: 'Background' })

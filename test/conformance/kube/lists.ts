@@ -1,13 +1,13 @@
-/** Lists: selectors and pages. */
+/** Lists: selectors, pages, options and deletion of collections. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nodeConfigs } from '../../../src/contract/node-config.ts'
 import { connectKube } from '../../../src/kube/client.ts'
 import { collectionPath } from '../../../src/kube/paths.ts'
 import { pods } from '../../../src/kube/resources.ts'
-import { aNodeConfig, type Place, refusal } from './place.ts'
+import { aNodeConfig, type KubeContext, rejection } from './context.ts'
 
-const chosen: Record<string, string[]> = {
+const selectors: Record<string, string[]> = {
   'color=red': ['red-big', 'red-small'],
   'color==red': ['red-big', 'red-small'],
   'color!=red': ['blue-big', 'plain'],
@@ -18,39 +18,43 @@ const chosen: Record<string, string[]> = {
   '!color': ['plain'],
   'color=red,size=big': ['red-big'],
   'color,size!=big': ['red-small'],
+  'rank>5': ['red-big'],
+  'rank<5': ['red-small'],
+  'blank=': ['plain'],
 }
 
-export function listCases(place: () => Place): void {
+export function listCases(context: () => KubeContext): void {
   async function withLabels(suite: string) {
-    const { kube } = place()
+    const { kube } = context()
     const things: Record<string, Record<string, string>> = {
-      'red-big': { color: 'red', size: 'big' },
-      'red-small': { color: 'red', size: 'small' },
+      'red-big': { color: 'red', size: 'big', rank: '7' },
+      'red-small': { color: 'red', size: 'small', rank: '3' },
       'blue-big': { color: 'blue', size: 'big' },
-      plain: {},
+      plain: { blank: '' },
     }
     for (const [name, labels] of Object.entries(things)) {
-      await kube.create(nodeConfigs, aNodeConfig(place(), `${suite}-${name}`, { labels: { ...labels, suite } }))
+      await kube.create(nodeConfigs, aNodeConfig(context(), `${suite}-${name}`, { labels: { ...labels, suite } }))
     }
   }
 
-  test('labels select', async () => {
-    const { kube, namespace, name } = place()
+  test('a label selector filters the list', async () => {
+    const { kube, namespace, name } = context()
     const suite = name()
     await withLabels(suite)
-    for (const [selector, names] of Object.entries(chosen)) {
+    for (const [selector, names] of Object.entries(selectors)) {
       const { items } = await kube.list(nodeConfigs, { namespace, labelSelector: `suite=${suite},${selector}` })
       const found = items.map(item => item.metadata.name.slice(suite.length + 1)).sort()
       assert.deepEqual(found, names, selector)
     }
-    assert.equal((await refusal(kube.list(nodeConfigs, { namespace, labelSelector: 'a in (' }))).status, 400)
+    for (const labelSelector of ['a in (', 'a=1=2'])
+      assert.equal((await rejection(kube.list(nodeConfigs, { namespace, labelSelector }))).status, 400, labelSelector)
   })
 
-  test('fields select: the name of any kind, the node of Pods', async () => {
-    const { kube, namespace, name } = place()
+  test('a field selector filters by the name of any kind and by the node of Pods', async () => {
+    const { kube, namespace, name } = context()
     const [one, other] = [name(), name()]
     for (const own of [one, other]) {
-      await kube.create(nodeConfigs, aNodeConfig(place(), own))
+      await kube.create(nodeConfigs, aNodeConfig(context(), own))
       await kube.create(pods, {
         apiVersion: 'v1',
         kind: 'Pod',
@@ -67,18 +71,21 @@ export function listCases(place: () => Place): void {
       byName.items.map(item => item.metadata.name),
       [one],
     )
-    const byNode = await kube.list(pods, { fieldSelector: `spec.nodeName=${namespace}-${other}` })
+    const notFinished = 'status.phase!=Failed,status.phase!=Succeeded,metadata.namespace!=default'
+    const byNode = await kube.list(pods, { fieldSelector: `spec.nodeName=${namespace}-${other},${notFinished}` })
     assert.deepEqual(
       byNode.items.map(item => [item.kind, item.apiVersion, item.metadata.name]),
       [['Pod', 'v1', other]],
     )
+    for (const fieldSelector of ['spec.nothing=1', 'metadata.name'])
+      assert.equal((await rejection(kube.list(pods, { namespace, fieldSelector }))).status, 400, fieldSelector)
   })
 
-  test('a list comes in pages that together are the whole', async () => {
-    const { kube, namespace, name } = place()
+  test('pages together contain the whole list', async () => {
+    const { kube, namespace, name } = context()
     const suite = name()
     const names = Array.from({ length: 5 }, (_, at) => `${suite}-${at}`)
-    for (const own of names) await kube.create(nodeConfigs, aNodeConfig(place(), own, { labels: { suite } }))
+    for (const own of names) await kube.create(nodeConfigs, aNodeConfig(context(), own, { labels: { suite } }))
 
     const path = `${collectionPath(nodeConfigs, namespace)}?limit=2&labelSelector=suite%3D${suite}`
     const first = (await kube.raw('GET', path)).body as { items: unknown[]; metadata: { continue?: string } }
@@ -95,11 +102,11 @@ export function listCases(place: () => Place): void {
     }
   })
 
-  test('pages are of one moment: what comes and goes meanwhile is not seen', async () => {
-    const { kube, namespace, name } = place()
+  test('pages are consistent: changes between two pages are not visible', async () => {
+    const { kube, namespace, name } = context()
     const suite = name()
     const make = (end: string) =>
-      kube.create(nodeConfigs, aNodeConfig(place(), `${suite}-${end}`, { labels: { suite } }))
+      kube.create(nodeConfigs, aNodeConfig(context(), `${suite}-${end}`, { labels: { suite } }))
     for (const end of ['a', 'c', 'd', 'f']) await make(end)
     const page = async (more: string) => {
       const path = `${collectionPath(nodeConfigs, namespace)}?limit=2&labelSelector=suite%3D${suite}${more}`
@@ -113,7 +120,7 @@ export function listCases(place: () => Place): void {
     await make('e')
     await kube.delete(nodeConfigs, { namespace, name: `${suite}-d` })
     const pages = [first]
-    // A server that selects as it reads may say that there is more when there is not.
+    // A server that filters while it reads may return a continue token for an empty page.
     for (let last = first; last.metadata.continue; pages.push(last)) {
       last = await page(`&continue=${encodeURIComponent(last.metadata.continue)}`)
       assert.equal(last.metadata.resourceVersion, first.metadata.resourceVersion)
@@ -122,14 +129,14 @@ export function listCases(place: () => Place): void {
       pages.flatMap(({ items }) => items.map(item => item.metadata.name.slice(suite.length + 1))),
       ['a', 'c', 'd', 'f'],
     )
-    const asItWas = `&resourceVersion=${first.metadata.resourceVersion}&resourceVersionMatch=Exact`
-    assert.equal((await page(asItWas)).items[1]?.metadata.name, `${suite}-c`)
+    const exact = `&resourceVersion=${first.metadata.resourceVersion}&resourceVersionMatch=Exact`
+    assert.equal((await page(exact)).items[1]?.metadata.name, `${suite}-c`)
   })
 
-  test('options that contradict each other are refused, never overlooked', async () => {
-    const { kube, namespace } = place()
+  test('invalid and contradicting options are rejected', async () => {
+    const { kube, namespace } = context()
     const ask = (method: 'GET' | 'DELETE', query: string) =>
-      refusal(kube.raw(method, `${collectionPath(nodeConfigs, namespace)}?labelSelector=nobody%3Dhere&${query}`))
+      rejection(kube.raw(method, `${collectionPath(nodeConfigs, namespace)}?labelSelector=matches%3Dnothing&${query}`))
     for (const query of [
       'resourceVersionMatch=Exact',
       'resourceVersion=5&resourceVersionMatch=Sometimes',
@@ -142,16 +149,22 @@ export function listCases(place: () => Place): void {
     assert.equal((await ask('GET', 'limit=many')).status, 400)
     assert.equal((await ask('DELETE', 'dryRun=Some')).status, 422)
     assert.equal((await ask('DELETE', 'propagationPolicy=Sideways')).status, 422)
+    assert.equal((await ask('DELETE', 'propagationPolicy=Orphan&orphanDependents=true')).status, 422)
+    const config = aNodeConfig(context(), 'never')
+    for (const query of ['dryRun=Some', 'fieldValidation=Loose']) {
+      const error = await rejection(kube.raw('POST', `${collectionPath(nodeConfigs, namespace)}?${query}`, config))
+      assert.equal(error.status, 422, query)
+    }
   })
 
-  test('a collection is deleted by its labels', async () => {
-    const { kube, namespace, name } = place()
+  test('a collection is deleted by a label selector', async () => {
+    const { kube, namespace, name } = context()
     const suite = name()
     for (const end of ['a', 'b', 'c']) {
-      const labels = { suite, ...(end !== 'c' && { gone: 'soon' }) }
-      await kube.create(nodeConfigs, aNodeConfig(place(), `${suite}-${end}`, { labels }))
+      const labels = { suite, ...(end !== 'c' && { remove: 'yes' }) }
+      await kube.create(nodeConfigs, aNodeConfig(context(), `${suite}-${end}`, { labels }))
     }
-    await kube.raw('DELETE', `${collectionPath(nodeConfigs, namespace)}?labelSelector=suite%3D${suite}%2Cgone`)
+    await kube.raw('DELETE', `${collectionPath(nodeConfigs, namespace)}?labelSelector=suite%3D${suite}%2Cremove`)
     const { items } = await kube.list(nodeConfigs, { namespace, labelSelector: `suite=${suite}` })
     assert.deepEqual(
       items.map(item => item.metadata.name),
@@ -159,15 +172,17 @@ export function listCases(place: () => Place): void {
     )
   })
 
-  test('a broken continue token is refused', async () => {
-    const { kube, namespace } = place()
-    const error = await refusal(kube.raw('GET', `${collectionPath(nodeConfigs, namespace)}?limit=1&continue=nonsense`))
+  test('an invalid continue token is rejected', async () => {
+    const { kube, namespace } = context()
+    const error = await rejection(
+      kube.raw('GET', `${collectionPath(nodeConfigs, namespace)}?limit=1&continue=nonsense`),
+    )
     assert.equal(error.status, 400)
   })
 
   test('an empty list has a resourceVersion to watch from', async () => {
-    const { kube, namespace } = place()
-    const list = await kube.list(nodeConfigs, { namespace, labelSelector: 'nobody=here' })
+    const { kube, namespace } = context()
+    const list = await kube.list(nodeConfigs, { namespace, labelSelector: 'matches=nothing' })
     assert.deepEqual(list.items, [])
     assert.match(list.resourceVersion, /^\d+$/)
   })

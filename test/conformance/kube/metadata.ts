@@ -1,16 +1,16 @@
-/** Metadata of another type than it has: whoever sends it is told which field, by every verb in its own way. */
+/** Validation of metadata: each verb rejects fields of the wrong type and names the field. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nodeConfigs } from '../../../src/contract/node-config.ts'
 import { collectionPath, objectPath } from '../../../src/kube/paths.ts'
 import { secrets } from '../../../src/kube/resources.ts'
 import type { KubeObject, Resource } from '../../../src/kube/types.ts'
-import { aNodeConfig, type Place, refusal } from './place.ts'
+import { aNodeConfig, type KubeContext, rejection } from './context.ts'
 
 const owner = { apiVersion: 'v1', kind: 'Pod', name: 'a', uid: 'b' }
 
-/** What is sent, and what the server says that it wants there. */
-const mistyped: Record<string, [values: unknown[], wanted: string]> = {
+/** Values of the wrong type, and the type that the server expects. */
+const wrongTypes: Record<string, [values: unknown[], expected: string]> = {
   name: [[true, 7, ['a'], { a: 1 }], 'string'],
   namespace: [[true, 7, ['a'], {}], 'string'],
   generateName: [[true, 7], 'string'],
@@ -26,8 +26,8 @@ const mistyped: Record<string, [values: unknown[], wanted: string]> = {
   managedFields: [[true, 'x', {}], 'list'],
 }
 
-const kinds: Record<string, [resource: Resource, rest: (place: Place) => object]> = {
-  'our kinds': [nodeConfigs as Resource, place => aNodeConfig(place, 'any')],
+const kinds: Record<string, [resource: Resource, rest: (context: KubeContext) => object]> = {
+  'custom resources': [nodeConfigs as Resource, context => aNodeConfig(context, 'any')],
   'built-in kinds': [secrets as Resource, () => ({ apiVersion: 'v1', kind: 'Secret' })],
 }
 
@@ -36,20 +36,21 @@ function metadataWith(path: string, value: unknown): Record<string, unknown> {
   return { [field]: key === undefined ? value : { [key]: value } }
 }
 
-export function metadataCases(place: () => Place): void {
+export function metadataCases(context: () => KubeContext): void {
   for (const [what, [resource, restOf]] of Object.entries(kinds)) {
-    const objectWith = (metadata: unknown) => ({ ...restOf(place()), metadata })
+    const objectWith = (metadata: unknown) => ({ ...restOf(context()), metadata })
     const create = (metadata: unknown) =>
-      place().kube.raw('POST', collectionPath(resource, place().namespace), objectWith(metadata))
+      context().kube.raw('POST', collectionPath(resource, context().namespace), objectWith(metadata))
 
-    /** An object, where it is, and how it is changed. */
-    const settled = async () => {
-      const { kube, namespace, name } = place()
+    /** Creates an object and returns functions that change it. */
+    const createObject = async () => {
+      const { kube, namespace, name } = context()
       const key = { namespace, name: name() }
-      const made = (await create({ name: key.name })).body as KubeObject
+      const created = (await create({ name: key.name })).body as KubeObject
       const path = objectPath(resource, key)
       return {
-        replace: (metadata: object) => kube.raw('PUT', path, { ...made, metadata: { ...made.metadata, ...metadata } }),
+        replace: (metadata: object) =>
+          kube.raw('PUT', path, { ...created, metadata: { ...created.metadata, ...metadata } }),
         merge: (metadata: object) =>
           kube.raw('PATCH', path, { metadata }, { contentType: 'application/merge-patch+json' }),
         apply: (metadata: object) =>
@@ -59,32 +60,32 @@ export function metadataCases(place: () => Place): void {
       }
     }
 
-    test(`${what}: metadata of another type is refused with its field, whatever the verb`, async () => {
-      const { replace, merge, apply } = await settled()
-      for (const [path, [values, wanted]] of Object.entries(mistyped)) {
+    test(`${what}: every verb rejects metadata of the wrong type and names the field`, async () => {
+      const { replace, merge, apply } = await createObject()
+      for (const [path, [values, expected]] of Object.entries(wrongTypes)) {
         const [field] = path.split('.')
         for (const value of values) {
           const wrong = metadataWith(path, value)
           const at = `${what} ${path} ${JSON.stringify(value)}`
-          for (const write of [() => create({ name: place().name(), ...wrong }), () => replace(wrong)]) {
-            const { status, reason, message } = await refusal(write())
+          for (const write of [() => create({ name: context().name(), ...wrong }), () => replace(wrong)]) {
+            const { status, reason, message } = await rejection(write())
             assert.deepEqual([status, reason], [400, 'BadRequest'], at)
             assert.match(message, / cannot be handled as a \w+: json: cannot unmarshal \w+ into Go struct field /, at)
             assert.match(message, new RegExp(`\\.${field}(\\.a)? of type `), at)
           }
-          const patched = await refusal(merge(wrong))
+          const patched = await rejection(merge(wrong))
           assert.deepEqual([patched.status, patched.reason], [422, 'Invalid'], at)
           assert.match(patched.message, /patch: Invalid value: .*json: cannot unmarshal/s, at)
-          const applied = await refusal(apply(wrong))
+          const applied = await rejection(apply(wrong))
           assert.equal(applied.status, 500, at)
-          assert.match(applied.message, new RegExp(`\\.metadata\\.${path}: expected ${wanted}`), at)
+          assert.match(applied.message, new RegExp(`\\.metadata\\.${path}: expected ${expected}`), at)
         }
       }
     })
 
-    test(`${what}: metadata that is no record, and lists of something else, are refused`, async () => {
-      for (const metadata of [true, 'x', [], 7]) assert.equal((await refusal(create(metadata))).status, 400)
-      const { replace, apply } = await settled()
+    test(`${what}: metadata that is not an object, and lists with wrong items, are rejected`, async () => {
+      for (const metadata of [true, 'x', [], 7]) assert.equal((await rejection(create(metadata))).status, 400)
+      const { replace, apply } = await createObject()
       for (const wrong of [
         { finalizers: [1] },
         { ownerReferences: [1] },
@@ -94,33 +95,36 @@ export function metadataCases(place: () => Place): void {
         { managedFields: [1] },
       ]) {
         const at = JSON.stringify(wrong)
-        assert.equal((await refusal(create({ name: place().name(), ...wrong }))).status, 400, at)
-        assert.equal((await refusal(replace(wrong))).status, 400, at)
-        assert.equal((await refusal(apply(wrong))).status, 500, at)
+        assert.equal((await rejection(create({ name: context().name(), ...wrong }))).status, 400, at)
+        assert.equal((await rejection(replace(wrong))).status, 400, at)
+        assert.equal((await rejection(apply(wrong))).status, 500, at)
       }
     })
 
-    test(`${what}: null is nothing, of a label the empty text; a name must be told`, async () => {
-      const { namespace, name } = place()
+    test(`${what}: null is an absent field or an empty string; a name is required`, async () => {
+      const { namespace, name } = context()
       const bare = { namespace: null, labels: null, annotations: { a: null }, finalizers: null, ownerReferences: null }
-      const made = (await create({ name: name(), ...bare })).body as KubeObject
-      assert.equal(made.metadata.namespace, namespace)
-      assert.deepEqual(made.metadata.annotations, { a: '' })
+      const created = (await create({ name: name(), ...bare })).body as KubeObject
+      assert.equal(created.metadata.namespace, namespace)
+      assert.deepEqual(created.metadata.annotations, { a: '' })
       for (const metadata of [null, {}, { name: null }, { name: '' }])
-        assert.match((await refusal(create(metadata))).message, /metadata\.name: Required value: name or generateName/)
-      const { replace, merge, apply } = await settled()
+        assert.match(
+          (await rejection(create(metadata))).message,
+          /metadata\.name: Required value: name or generateName/,
+        )
+      const { replace, merge, apply } = await createObject()
       for (const write of [replace, merge, apply]) {
-        const { status, message } = await refusal(write({ name: null }))
+        const { status, message } = await rejection(write({ name: null }))
         assert.equal(status, 400)
         assert.match(message, /based on URL\) was undeterminable: name must be provided/)
       }
     })
 
-    test(`${what}: a finalizer has a name`, async () => {
-      const { merge } = await settled()
+    test(`${what}: a finalizer needs a valid name`, async () => {
+      const { merge } = await createObject()
       for (const finalizers of [['a b'], [''], [null]]) {
-        for (const write of [() => create({ name: place().name(), finalizers }), () => merge({ finalizers })]) {
-          const { status, message } = await refusal(write())
+        for (const write of [() => create({ name: context().name(), finalizers }), () => merge({ finalizers })]) {
+          const { status, message } = await rejection(write())
           assert.equal(status, 422)
           assert.match(message, /metadata\.finalizers: Invalid value: .*name part must consist of alphanumeric/)
         }
@@ -128,13 +132,29 @@ export function metadataCases(place: () => Place): void {
     })
   }
 
-  test('only of built-in kinds a finalizer must have a domain', async () => {
-    const { kube, namespace, name } = place()
+  test('invalid labels and owner references are rejected', async () => {
+    const { kube, namespace, name } = context()
+    const createWith = (metadata: object) => {
+      const config = aNodeConfig(context(), name())
+      const body = { ...config, metadata: { ...config.metadata, ...metadata } }
+      return rejection(kube.raw('POST', collectionPath(nodeConfigs, namespace), body))
+    }
+    const label = await createWith({ labels: { a: 'b c' } })
+    assert.equal(label.status, 422)
+    assert.match(label.message, /metadata\.labels: Invalid value: "b c": a valid label/)
+    const { uid: _, ...incomplete } = owner
+    const reference = await createWith({ ownerReferences: [incomplete] })
+    assert.equal(reference.status, 422)
+    assert.match(reference.message, /metadata\.ownerReferences(\[0\])?\.uid: Invalid value: "": must not be empty/)
+  })
+
+  test('only finalizers of built-in kinds need a domain', async () => {
+    const { kube, namespace, name } = context()
     const finalizers = ['nodomain']
     const config = { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: name(), finalizers } }
-    const refused = await refusal(kube.create(secrets, config, { dryRun: true }))
+    const refused = await rejection(kube.create(secrets, config, { dryRun: true }))
     assert.match(refused.message, /name is neither a standard finalizer name nor is it fully qualified/)
-    const ours = aNodeConfig(place(), name())
+    const ours = aNodeConfig(context(), name())
     await kube.create(nodeConfigs, { ...ours, metadata: { ...ours.metadata, finalizers } }, { dryRun: true })
   })
 }

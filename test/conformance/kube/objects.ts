@@ -1,77 +1,77 @@
-/** Objects: made, read, changed, and who may change what. */
+/** Objects: create, read, update, delete, conflicts and dry runs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nodeConfigs } from '../../../src/contract/node-config.ts'
 import { connectKube } from '../../../src/kube/client.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../../src/kube/errors.ts'
 import { collectionPath, objectPath } from '../../../src/kube/paths.ts'
-import { namespaces, nodes } from '../../../src/kube/resources.ts'
-import { aNodeConfig, nic, type Place, present, refusal } from './place.ts'
+import { namespaces, nodes, secrets } from '../../../src/kube/resources.ts'
+import { aNodeConfig, type KubeContext, nic, present, rejection } from './context.ts'
 
 const json = { contentType: 'application/merge-patch+json' }
 
-export function objectCases(place: () => Place): void {
-  test('an object is made, read, listed and deleted', async () => {
-    const { kube, namespace, name } = place()
+export function objectCases(context: () => KubeContext): void {
+  test('an object is created, read, listed and deleted', async () => {
+    const { kube, namespace, name } = context()
     const key = { namespace, name: name() }
-    const made = await kube.create(nodeConfigs, aNodeConfig(place(), key.name))
-    assert.match(made.metadata.uid ?? '', /^[0-9a-f-]{36}$/)
-    assert.match(made.metadata.creationTimestamp ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
-    assert.match(made.metadata.resourceVersion ?? '', /^\d+$/)
-    assert.equal(made.metadata.generation, 1)
-    assert.equal(made.apiVersion, 'multinic.io/v1')
-    assert.equal(made.kind, 'MultiNicNodeConfig')
-    assert.deepEqual(await kube.get(nodeConfigs, key), made)
+    const created = await kube.create(nodeConfigs, aNodeConfig(context(), key.name))
+    assert.match(created.metadata.uid ?? '', /^[0-9a-f-]{36}$/)
+    assert.match(created.metadata.creationTimestamp ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+    assert.match(created.metadata.resourceVersion ?? '', /^\d+$/)
+    assert.equal(created.metadata.generation, 1)
+    assert.equal(created.apiVersion, 'multinic.io/v1')
+    assert.equal(created.kind, 'MultiNicNodeConfig')
+    assert.deepEqual(await kube.get(nodeConfigs, key), created)
     const { items } = await kube.list(nodeConfigs, { namespace })
     assert.deepEqual(
       items.find(item => item.metadata.name === key.name),
-      made,
+      created,
     )
     await kube.delete(nodeConfigs, key)
     assert.equal(await kube.get(nodeConfigs, key), undefined)
   })
 
-  test('what is not there reads as undefined, is deleted without complaint and cannot be patched', async () => {
-    const { kube, namespace } = place()
+  test('a missing object reads as undefined, can be deleted and cannot be patched', async () => {
+    const { kube, namespace } = context()
     const key = { namespace, name: 'nobody' }
     assert.equal(await kube.get(nodeConfigs, key), undefined)
     assert.equal(await kube.get(nodes, { name: 'no-such-node' }), undefined)
     await kube.delete(nodeConfigs, key)
-    const error = await refusal(kube.patch(nodeConfigs, key, { metadata: { labels: { a: 'b' } } }))
+    const error = await rejection(kube.patch(nodeConfigs, key, { metadata: { labels: { a: 'b' } } }))
     assert.ok(isNotFound(error))
     assert.equal(error.reason, 'NotFound')
     assert.equal(error.message, 'multinicnodeconfigs.multinic.io "nobody" not found')
   })
 
-  test('a kind that is not served is an error, never an absent object', async () => {
-    const { kube, namespace } = place()
+  test('a kind that is not served is an error, not a missing object', async () => {
+    const { kube, namespace } = context()
     const unserved = { ...nodeConfigs, plural: 'nosuchthings' }
-    assert.ok(isNotFound(await refusal(kube.get(unserved, { namespace, name: 'x' }))))
-    assert.ok(isNotFound(await refusal(kube.list({ ...nodeConfigs, group: 'nosuch.example.com' }))))
+    assert.ok(isNotFound(await rejection(kube.get(unserved, { namespace, name: 'x' }))))
+    assert.ok(isNotFound(await rejection(kube.list({ ...nodeConfigs, group: 'nosuch.example.com' }))))
   })
 
-  test('a name is given once', async () => {
-    const { kube, name } = place()
-    const wanted = aNodeConfig(place(), name())
-    await kube.create(nodeConfigs, wanted)
-    const error = await refusal(kube.create(nodeConfigs, wanted))
+  test('a second object with the same name is rejected', async () => {
+    const { kube, name } = context()
+    const config = aNodeConfig(context(), name())
+    await kube.create(nodeConfigs, config)
+    const error = await rejection(kube.create(nodeConfigs, config))
     assert.ok(isAlreadyExists(error) && !isConflict(error))
     assert.match(error.message, /multinicnodeconfigs\.multinic\.io "case-\d+" already exists/)
   })
 
-  test('an object needs a namespace that exists and a name that fits', async () => {
-    const { kube } = place()
-    const nowhere = aNodeConfig({ ...place(), namespace: 'no-such-namespace' }, 'a')
-    assert.ok(isNotFound(await refusal(kube.create(nodeConfigs, nowhere))))
-    const error = await refusal(kube.create(nodeConfigs, aNodeConfig(place(), 'Upper_Case')))
+  test('an object needs an existing namespace and a valid name', async () => {
+    const { kube } = context()
+    const nowhere = aNodeConfig({ ...context(), namespace: 'no-such-namespace' }, 'a')
+    assert.ok(isNotFound(await rejection(kube.create(nodeConfigs, nowhere))))
+    const error = await rejection(kube.create(nodeConfigs, aNodeConfig(context(), 'Upper_Case')))
     assert.equal(error.status, 422)
     assert.match(error.message, /metadata\.name/)
   })
 
-  test('the generation rises with the spec, and not with status, labels or a write that changes nothing', async () => {
-    const { kube, namespace, name } = place()
+  test('the generation changes with the spec, not with status, labels or a write without changes', async () => {
+    const { kube, namespace, name } = context()
     const key = { namespace, name: name() }
-    await kube.create(nodeConfigs, aNodeConfig(place(), key.name))
+    await kube.create(nodeConfigs, aNodeConfig(context(), key.name))
     const generation = async () => (await present(kube, nodeConfigs, key)).metadata.generation
     await kube.patchStatus(nodeConfigs, key, { state: 'Pending' })
     assert.equal(await generation(), 1)
@@ -83,10 +83,10 @@ export function objectCases(place: () => Place): void {
     assert.equal(await generation(), 2)
   })
 
-  test('a write that changes nothing leaves the resourceVersion', async () => {
-    const { kube, namespace, name } = place()
+  test('a write without changes keeps the resourceVersion', async () => {
+    const { kube, namespace, name } = context()
     const key = { namespace, name: name() }
-    await kube.create(nodeConfigs, aNodeConfig(place(), key.name))
+    await kube.create(nodeConfigs, aNodeConfig(context(), key.name))
     const first = await kube.patchStatus(nodeConfigs, key, { state: 'Pending' })
     const again = await kube.patchStatus(nodeConfigs, key, { state: 'Pending' })
     assert.equal(again.metadata.resourceVersion, first.metadata.resourceVersion)
@@ -94,17 +94,21 @@ export function objectCases(place: () => Place): void {
     assert.equal(replaced.metadata.resourceVersion, first.metadata.resourceVersion)
   })
 
-  test('the status is written by its own door only', async () => {
-    const { kube, namespace, name } = place()
+  test('only the status subresource changes the status', async () => {
+    const { kube, namespace, name } = context()
     const key = { namespace, name: name() }
-    const made = await kube.create(nodeConfigs, { ...aNodeConfig(place(), key.name), status: { state: 'Failed' } })
-    assert.equal(made.status?.state, undefined)
+    const created = await kube.create(nodeConfigs, { ...aNodeConfig(context(), key.name), status: { state: 'Failed' } })
+    assert.equal(created.status?.state, undefined)
     await kube.patchStatus(nodeConfigs, key, { state: 'Pending', nics: '0/1' })
 
     const read = await present(kube, nodeConfigs, key)
     await kube.replace(nodeConfigs, { ...read, status: { state: 'Failed' }, spec: { ...read.spec, specHash: 'abc' } })
     await kube.patch(nodeConfigs, key, { status: { state: 'Failed' } })
-    const body = { status: { state: 'Configured' }, spec: { specHash: 'other' }, metadata: { labels: { no: 'way' } } }
+    const body = {
+      status: { state: 'Configured' },
+      spec: { specHash: 'other' },
+      metadata: { labels: { ignored: 'yes' } },
+    }
     await kube.raw('PATCH', objectPath(nodeConfigs, key, 'status'), body, json)
 
     const after = await present(kube, nodeConfigs, key)
@@ -112,36 +116,36 @@ export function objectCases(place: () => Place): void {
     assert.equal(after.spec.specHash, 'abc')
   })
 
-  test('a stale resourceVersion is a conflict', async () => {
-    const { kube, namespace, name } = place()
+  test('an outdated resourceVersion is a conflict', async () => {
+    const { kube, namespace, name } = context()
     const key = { namespace, name: name() }
-    const old = await kube.create(nodeConfigs, aNodeConfig(place(), key.name))
-    await kube.patch(nodeConfigs, key, { metadata: { labels: { moved: 'on' } } })
-    const error = await refusal(kube.replace(nodeConfigs, { ...old, spec: { ...old.spec, specHash: 'abc' } }))
+    const old = await kube.create(nodeConfigs, aNodeConfig(context(), key.name))
+    await kube.patch(nodeConfigs, key, { metadata: { labels: { changed: 'yes' } } })
+    const error = await rejection(kube.replace(nodeConfigs, { ...old, spec: { ...old.spec, specHash: 'abc' } }))
     assert.ok(isConflict(error) && !isAlreadyExists(error))
     assert.equal(error.reason, 'Conflict')
     assert.match(error.message, /the object has been modified/)
     assert.equal((await present(kube, nodeConfigs, key)).spec.specHash, undefined)
   })
 
-  test('a status can be patched on condition that nothing moved', async () => {
-    const { kube, namespace, name } = place()
+  test('a status patch with a resourceVersion fails if the object has changed', async () => {
+    const { kube, namespace, name } = context()
     const key = { namespace, name: name() }
-    const { resourceVersion = '' } = (await kube.create(nodeConfigs, aNodeConfig(place(), key.name))).metadata
+    const { resourceVersion = '' } = (await kube.create(nodeConfigs, aNodeConfig(context(), key.name))).metadata
     const first = await kube.patchStatus(nodeConfigs, key, { state: 'Pending' }, { resourceVersion })
     assert.equal(first.status?.state, 'Pending')
-    assert.ok(isConflict(await refusal(kube.patchStatus(nodeConfigs, key, { state: 'Failed' }, { resourceVersion }))))
+    assert.ok(isConflict(await rejection(kube.patchStatus(nodeConfigs, key, { state: 'Failed' }, { resourceVersion }))))
     assert.equal((await present(kube, nodeConfigs, key)).status?.state, 'Pending')
   })
 
-  test('a merge patch sets, keeps and with null takes away; lists are replaced as a whole', async () => {
-    const { kube, namespace, name } = place()
+  test('a merge patch sets fields, removes them with null, and replaces lists', async () => {
+    const { kube, namespace, name } = context()
     const key = { namespace, name: name() }
-    const wanted = aNodeConfig(place(), key.name, {
+    const config = aNodeConfig(context(), key.name, {
       labels: { a: '1', b: '2' },
       spec: { interfaces: [nic(0), nic(1)] },
     })
-    await kube.create(nodeConfigs, wanted)
+    await kube.create(nodeConfigs, config)
     const patched = await kube.patch(nodeConfigs, key, {
       metadata: { labels: { a: null, c: '3' } },
       spec: { interfaces: [nic(2)] },
@@ -154,37 +158,66 @@ export function objectCases(place: () => Place): void {
     assert.equal(patched.spec.nodeName, key.name)
   })
 
-  test('a dry run checks and writes nothing', async () => {
-    const { kube, namespace, name } = place()
+  test('a dry run validates and writes nothing', async () => {
+    const { kube, namespace, name } = context()
     const key = { namespace, name: name() }
-    await kube.create(nodeConfigs, aNodeConfig(place(), key.name), { dryRun: true })
+    await kube.create(nodeConfigs, aNodeConfig(context(), key.name), { dryRun: true })
     assert.equal(await kube.get(nodeConfigs, key), undefined)
-    const bad = aNodeConfig(place(), key.name, { spec: { interfaces: 'none' } })
-    assert.equal((await refusal(kube.create(nodeConfigs, bad, { dryRun: true }))).status, 422)
-    await kube.create(nodeConfigs, aNodeConfig(place(), key.name))
+    const bad = aNodeConfig(context(), key.name, { spec: { interfaces: 'none' } })
+    assert.equal((await rejection(kube.create(nodeConfigs, bad, { dryRun: true }))).status, 422)
+    await kube.create(nodeConfigs, aNodeConfig(context(), key.name))
     await kube.patch(nodeConfigs, key, { metadata: { labels: { a: 'b' } } }, { dryRun: true })
     await kube.delete(nodeConfigs, key, { dryRun: true })
     assert.equal((await present(kube, nodeConfigs, key)).metadata.labels, undefined)
   })
 
-  test('what is cluster-wide has no namespace', async () => {
-    const { kube, namespace } = place()
+  test('a cluster-scoped object has no namespace', async () => {
+    const { kube, namespace } = context()
     const found = await present(kube, namespaces, { name: namespace })
     assert.equal(found.metadata.namespace, undefined)
     assert.ok((await kube.list(namespaces)).items.some(one => one.metadata.name === namespace))
   })
 
-  test('a body that is not JSON is refused', async () => {
-    const { kube, namespace } = place()
-    const error = await refusal(kube.raw('POST', collectionPath(nodeConfigs, namespace), 'no object'))
-    assert.equal(error.status, 400)
+  test('a create with a resourceVersion or another namespace is rejected', async () => {
+    const { kube, namespace, name } = context()
+    const createWith = (metadata: object) => {
+      const config = aNodeConfig(context(), name())
+      const body = { ...config, metadata: { ...config.metadata, ...metadata } }
+      return rejection(kube.raw('POST', collectionPath(nodeConfigs, namespace), body))
+    }
+    const versioned = await createWith({ resourceVersion: '5' })
+    assert.equal(versioned.status, 500)
+    assert.match(versioned.message, /resourceVersion should not be set on objects to be created/)
+    const elsewhere = await createWith({ namespace: 'default' })
+    assert.equal(elsewhere.status, 400)
+    assert.match(elsewhere.message, /the namespace of the provided object does not match the namespace sent/)
+  })
+
+  test('an update without a resourceVersion is rejected', async () => {
+    const { kube, namespace, name } = context()
+    const config = aNodeConfig(context(), name())
+    await kube.create(nodeConfigs, config)
+    const error = await rejection(
+      kube.raw('PUT', objectPath(nodeConfigs, { namespace, name: config.metadata.name }), config),
+    )
+    assert.equal(error.status, 422)
+    assert.match(error.message, /metadata\.resourceVersion: Invalid value: .*must be specified for an update/)
+  })
+
+  test('an invalid body is 400, an unsupported method 405, and an unserved path 404 without a Status', async () => {
+    const { kube, namespace } = context()
+    const path = collectionPath(nodeConfigs, namespace)
+    assert.equal((await rejection(kube.raw('POST', path, 'no object'))).status, 400)
+    assert.equal((await rejection(kube.raw('POST', objectPath(secrets, { namespace, name: 'some' }), {}))).status, 405)
+    const unserved = await rejection(kube.raw('GET', '/apis/nothing.example.com/v1/things'))
+    assert.deepEqual([unserved.status, unserved.details], [404, undefined])
   })
 
   test('a wrong token is 401', async () => {
-    const { server, ca, servername } = place().kube.access
+    const { server, ca, servername } = context().kube.access
     const stranger = connectKube({ server, token: () => 'wrong', ...(ca && { ca }), ...(servername && { servername }) })
     try {
-      const error = await refusal(stranger.list(namespaces))
+      const error = await rejection(stranger.list(namespaces))
       assert.equal(error.status, 401)
       assert.equal(error.reason, 'Unauthorized')
     } finally {

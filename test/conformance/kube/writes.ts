@@ -1,17 +1,18 @@
-/** The ways to write: JSON and strategic merge patches, generated names, fields that nobody knows, YAML. */
+/** Writes: JSON and strategic merge patches, generated names, unknown fields, YAML. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { nodeConfigs } from '../../../src/contract/node-config.ts'
 import { collectionPath, objectPath } from '../../../src/kube/paths.ts'
-import { jobs } from '../../../src/kube/resources.ts'
-import { aNodeConfig, nic, type Place, present, refusal } from './place.ts'
+import { jobs, nodes, secrets } from '../../../src/kube/resources.ts'
+import type { SecretObject } from '../../../src/kube/types.ts'
+import { aNodeConfig, type KubeContext, nic, present, rejection } from './context.ts'
 
-export function writeCases(place: () => Place): void {
-  test('a JSON patch is all or nothing', async () => {
-    const { kube, namespace, name } = place()
+export function writeCases(context: () => KubeContext): void {
+  test('a JSON patch is applied completely or not at all', async () => {
+    const { kube, namespace, name } = context()
     const key = { namespace, name: name() }
-    await kube.create(nodeConfigs, aNodeConfig(place(), key.name, { labels: { a: '1' } }))
+    await kube.create(nodeConfigs, aNodeConfig(context(), key.name, { labels: { a: '1' } }))
     const patch = (operations: object[], subresource?: string) =>
       kube.raw('PATCH', objectPath(nodeConfigs, key, subresource), operations, {
         contentType: 'application/json-patch+json',
@@ -22,6 +23,8 @@ export function writeCases(place: () => Place): void {
       { op: 'copy', from: '/metadata/labels/a', path: '/metadata/labels/d' },
       { op: 'move', from: '/metadata/labels/a', path: '/metadata/labels/e' },
       { op: 'add', path: '/spec/interfaces/-', value: nic(1) },
+      { op: 'add', path: '/spec/interfaces/0', value: nic(2) },
+      { op: 'remove', path: '/spec/interfaces/0' },
       { op: 'replace', path: '/spec/interfaces/0/mtu', value: 1400 },
     ])
     await patch([{ op: 'add', path: '/status', value: { state: 'Pending' } }], 'status')
@@ -41,15 +44,17 @@ export function writeCases(place: () => Place): void {
       { op: 'replace', path: '/spec/interfaces/7/mtu', value: 1 },
       { op: 'jump', path: '/spec' },
     ]) {
-      const error = await refusal(patch([{ op: 'add', path: '/metadata/labels/f', value: '3' }, wrong]))
+      const error = await rejection(patch([{ op: 'add', path: '/metadata/labels/f', value: '3' }, wrong]))
       assert.equal(error.status, 422, wrong.op)
     }
+    const notAList = kube.raw('PATCH', objectPath(nodeConfigs, key), {}, { contentType: 'application/json-patch+json' })
+    assert.equal((await rejection(notAList)).status, 400)
     const still = await present(kube, nodeConfigs, key)
     assert.equal(still.metadata.resourceVersion, after.metadata.resourceVersion)
   })
 
-  test('a strategic merge patch is for built-in kinds: lists with keys are merged', async () => {
-    const { kube, namespace, name } = place()
+  test('a strategic merge patch of a built-in kind merges keyed lists', async () => {
+    const { kube, namespace, name } = context()
     const key = { namespace, name: name() }
     const strategic = { contentType: 'application/strategic-merge-patch+json' }
     const env = [
@@ -85,33 +90,80 @@ export function writeCases(place: () => Place): void {
       },
     }
     const path = objectPath(jobs, key)
-    const told = (await kube.raw('PATCH', `${path}?dryRun=All`, { metadata: body.metadata }, strategic)).body
-    assert.deepEqual((told as { metadata: { finalizers: string[] } }).metadata.finalizers, ['multinic.io/one'])
-    const immutable = await refusal(kube.raw('PATCH', path, body, strategic))
+    const result = (await kube.raw('PATCH', `${path}?dryRun=All`, { metadata: body.metadata }, strategic)).body
+    assert.deepEqual((result as { metadata: { finalizers: string[] } }).metadata.finalizers, ['multinic.io/one'])
+    const immutable = await rejection(kube.raw('PATCH', path, body, strategic))
     assert.match(immutable.message, /spec\.template(\.spec)?: Invalid value: .*"3".*field is immutable/s)
     assert.doesNotMatch(immutable.message, /"[Nn]ame":"B"/)
-    const ours = await refusal(kube.raw('PATCH', objectPath(nodeConfigs, key), { metadata: {} }, strategic))
+    const ours = await rejection(kube.raw('PATCH', objectPath(nodeConfigs, key), { metadata: {} }, strategic))
     assert.equal(ours.status, 415)
     await kube.delete(jobs, key, { propagation: 'Background' })
   })
 
-  test('a name can be left to the server', async () => {
-    const { kube, namespace } = place()
-    const { name: _, ...rest } = aNodeConfig(place(), 'generated').metadata
-    const body = { ...aNodeConfig(place(), 'generated'), metadata: { ...rest, generateName: 'made-' } }
-    const made = (await kube.raw('POST', collectionPath(nodeConfigs, namespace), body)).body as {
-      metadata: { name: string }
+  test('a strategic merge patch replaces atomic lists, and supports $patch and $deleteFromPrimitiveList', async () => {
+    const { kube, namespace, name } = context()
+    const strategic = { contentType: 'application/strategic-merge-patch+json' }
+    const key = { namespace, name: name() }
+    const finalizers = ['multinic.io/a', 'multinic.io/b']
+    const metadata = { ...key, finalizers }
+    await kube.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata, data: { a: 'MQ==' } })
+    const patch = {
+      metadata: { finalizers: ['multinic.io/c'], '$deleteFromPrimitiveList/finalizers': ['multinic.io/a'] },
+      data: { $patch: 'replace', b: 'Mg==' },
     }
-    assert.match(made.metadata.name, /^made-[a-z0-9]{5}$/)
-    await kube.delete(nodeConfigs, { namespace, name: made.metadata.name })
+    const secret = (await kube.raw('PATCH', objectPath(secrets, key), patch, strategic)).body as SecretObject
+    assert.deepEqual(secret.metadata.finalizers?.toSorted(), ['multinic.io/b', 'multinic.io/c'])
+    assert.deepEqual(secret.data, { b: 'Mg==' })
+    await kube.patch(secrets, key, { metadata: { finalizers: null } })
+
+    const account = { namespace, name: name() }
+    const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`
+    const secretList = [{ name: 'a' }, { name: 'b' }]
+    await kube.raw('POST', accounts, {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: account,
+      secrets: secretList,
+    })
+    const items = {
+      secrets: [{ name: 'a', $patch: 'delete' }, { name: 'c' }],
+      '$setElementOrder/secrets': [{ name: 'b' }, { name: 'c' }],
+    }
+    const merged = (await kube.raw('PATCH', `${accounts}/${account.name}`, items, strategic)).body
+    assert.deepEqual((merged as typeof items).secrets, [{ name: 'b' }, { name: 'c' }])
+
+    const node = `conformance-${namespace}-${name()}`
+    const taints = [{ key: 'a', effect: 'NoSchedule' }]
+    await kube.raw('POST', '/api/v1/nodes', {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: node },
+      spec: { taints },
+    })
+    const replaced = { spec: { taints: [{ key: 'b', effect: 'NoSchedule' }] } }
+    const { body } = await kube.raw('PATCH', `/api/v1/nodes/${node}?dryRun=All`, replaced, strategic)
+    const { spec } = body as { spec: { taints: { key: string }[] } }
+    assert.ok(!spec.taints.some(taint => taint.key === 'a'))
+    await kube.delete(nodes, { name: node })
   })
 
-  test('fields that nobody knows are dropped with a warning, or refused on request', async () => {
-    const { kube, namespace, name } = place()
+  test('the server generates a name from generateName', async () => {
+    const { kube, namespace } = context()
+    const { name: _, ...rest } = aNodeConfig(context(), 'generated').metadata
+    const body = { ...aNodeConfig(context(), 'generated'), metadata: { ...rest, generateName: 'generated-' } }
+    const created = (await kube.raw('POST', collectionPath(nodeConfigs, namespace), body)).body as {
+      metadata: { name: string }
+    }
+    assert.match(created.metadata.name, /^generated-[a-z0-9]{5}$/)
+    await kube.delete(nodeConfigs, { namespace, name: created.metadata.name })
+  })
+
+  test('unknown fields are dropped with a warning, or rejected with fieldValidation=Strict', async () => {
+    const { kube, namespace, name } = context()
     const path = (mode: string) => `${collectionPath(nodeConfigs, namespace)}?fieldValidation=${mode}`
     const odd = (own: string) =>
-      aNodeConfig(place(), own, { spec: { surprise: 1, interfaces: [{ ...nic(0), odd: 1 }] } })
-    const strict = await refusal(kube.raw('POST', path('Strict'), odd(name())))
+      aNodeConfig(context(), own, { spec: { surprise: 1, interfaces: [{ ...nic(0), odd: 1 }] } })
+    const strict = await rejection(kube.raw('POST', path('Strict'), odd(name())))
     assert.equal(strict.status, 400)
     assert.match(
       strict.message,
@@ -127,35 +179,35 @@ export function writeCases(place: () => Place): void {
       { spec: { more: 1 } },
       patch,
     )
-    assert.match((await refusal(patched)).message, /unknown field "spec\.more"/)
-    assert.equal((await refusal(kube.raw('POST', path('Perhaps'), odd(name())))).status, 422)
+    assert.match((await rejection(patched)).message, /unknown field "spec\.more"/)
+    assert.equal((await rejection(kube.raw('POST', path('Perhaps'), odd(name())))).status, 422)
   })
 
-  test('built-in kinds know their fields and types too', async () => {
-    const { kube, namespace, name } = place()
+  test('unknown fields and wrong types of built-in kinds are detected', async () => {
+    const { kube, namespace, name } = context()
     const post = (spec: object, query = '') => {
       const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { namespace, name: name() }, spec }
       return kube.raw('POST', `${collectionPath(jobs, namespace)}?dryRun=All${query}`, job)
     }
     const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'none', comand: ['x'] }] } }
-    const strict = await refusal(post({ template }, '&fieldValidation=Strict'))
+    const strict = await rejection(post({ template }, '&fieldValidation=Strict'))
     assert.match(strict.message, /unknown field "spec\.template\.spec\.containers\[0\]\.comand"/)
     const { body } = await post({ template })
     assert.doesNotMatch(JSON.stringify(body), /comand/)
-    const wrong = await refusal(post({ template, backoffLimit: 'many' }))
+    const wrong = await rejection(post({ template, backoffLimit: 'many' }))
     assert.equal(wrong.status, 400)
     assert.match(wrong.message, /cannot be handled as a Job: json: cannot unmarshal string into Go struct field/)
   })
 
-  test('YAML is read and written, and what cannot be written is refused', async () => {
-    const { kube, namespace, name } = place()
+  test('YAML is accepted and returned; other media types are rejected', async () => {
+    const { kube, namespace, name } = context()
     const key = { namespace, name: name() }
-    await kube.create(nodeConfigs, aNodeConfig(place(), key.name))
+    await kube.create(nodeConfigs, aNodeConfig(context(), key.name))
     const path = objectPath(nodeConfigs, key)
     const { body } = await kube.raw('GET', path, undefined, { accept: 'application/yaml' })
     assert.equal(parse(String(body)).spec.nodeName, key.name)
-    assert.equal((await refusal(kube.raw('GET', path, undefined, { accept: 'text/html' }))).status, 406)
+    assert.equal((await rejection(kube.raw('GET', path, undefined, { accept: 'text/html' }))).status, 406)
     const plain = kube.raw('POST', collectionPath(nodeConfigs, namespace), {}, { contentType: 'text/plain' })
-    assert.equal((await refusal(plain)).status, 415)
+    assert.equal((await rejection(plain)).status, 415)
   })
 }

@@ -29,7 +29,7 @@ export interface OpenStack extends Actions {
   /** As the administrator, in the project of the tests. */
   api: Api
   /** From now on new tokens live so long. Keystone is away for some seconds. */
-  tokensLive(seconds: number): Promise<void>
+  setTokenLifetime(seconds: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -65,7 +65,7 @@ export async function startOpenStack(options: OpenStackOptions = {}): Promise<Op
       projectId,
       adminProjectId: idOf('admin'),
       api,
-      async tokensLive(seconds) {
+      async setTokenLifetime(seconds) {
         await ground.configure({ ...choices, tokenSeconds: seconds })
         await parts.stop('keystone')
         await parts.keystone()

@@ -1,14 +1,14 @@
-/** From the CRDs to the first objects: discovery, explain, apply in both ways, and what is refused. */
+/** kubectl: CRDs, explain, client-side and server-side apply, and validation errors. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../support/eventually.ts'
-import { jobText, nodeConfigText, type Person } from './person.ts'
+import { jobText, type KubectlSession, nodeConfigText } from './session.ts'
 
 const crds = new URL('../../../config/crd/bases', import.meta.url).pathname
 
-export function applyingCases(person: () => Person): void {
-  test('our CRDs are installed, served and listed', async () => {
-    const { k } = person()
+export function applyCases(session: () => KubectlSession): void {
+  test('the CRDs are installed, served and listed', async () => {
+    const { k } = session()
     const applied = await k('apply', '-f', crds)
     assert.equal(applied.match(/^customresourcedefinition\S+ \w+$/gm)?.length, 3, applied)
     const wait = ['--for=condition=Established', 'crd/multinicnodeconfigs.multinic.io', '--timeout=30s']
@@ -21,12 +21,12 @@ export function applyingCases(person: () => Person): void {
     assert.match(await k('version'), /Server Version: .*v1\.\d+\.\d+/)
   })
 
-  test('fields are explained', async () => {
-    const { k } = person()
+  test('explain shows fields', async () => {
+    const { k } = session()
     await eventually(async () => {
-      const said = await k('explain', 'mnnc.spec.interfaces')
-      assert.match(said, /macAddress\s*<string> -required-/)
-      assert.match(said, /MAC address: six hex pairs/)
+      const output = await k('explain', 'mnnc.spec.interfaces')
+      assert.match(output, /macAddress\s*<string> -required-/)
+      assert.match(output, /MAC address: six hex pairs/)
     })
     assert.match(await k('explain', 'mnnc.spec.interfaces.mtu'), /mtu <integer>/)
     assert.match(await k('explain', 'mnnc', '--recursive'), /ownerReferences\s*<\[\]\w+>/)
@@ -34,8 +34,8 @@ export function applyingCases(person: () => Person): void {
     assert.match(await k('explain', 'pod.spec.containers.env'), /valueFrom\s*<\w+>/)
   })
 
-  test('apply says created, unchanged, configured; a dry run and a diff change nothing', async () => {
-    const { k, file, namespace } = person()
+  test('apply prints created, unchanged and configured; a dry run and a diff change nothing', async () => {
+    const { k, file, namespace } = session()
     assert.match(await k('create', 'namespace', namespace), /created/)
     const path = await file('config.yaml', nodeConfigText(namespace, 1450))
     await eventually(async () => assert.match(await k('apply', '-f', path), /worker-1 created/))
@@ -47,14 +47,14 @@ export function applyingCases(person: () => Person): void {
     assert.equal(await k('diff', '-f', path), '')
   })
 
-  test('a wrong value is named with its field', async () => {
-    const { k, file, namespace } = person()
+  test('an invalid value is reported with its field', async () => {
+    const { k, file, namespace } = session()
     const path = await file('bad.yaml', nodeConfigText(namespace, 1450).replace('fa:16:3e:00:00:01', 'zz'))
     assert.match(await k('apply', '-f', path), /spec\.interfaces\[0\]\.macAddress: Invalid value: "zz"/)
   })
 
-  test('a misspelt field is refused, of our kinds and of built-in ones; who insists gets it dropped', async () => {
-    const { k, file, namespace, minor } = person()
+  test('a misspelt field is rejected, or dropped with --validate=false', async () => {
+    const { k, file, namespace, minor } = session()
     const ours = await file('odd.yaml', nodeConfigText(namespace, 1400, '  surprise: 1'))
     assert.match(await k('apply', '-f', ours), /unknown field \\?"(spec\.)?surprise\\?"/)
     assert.match(await k('apply', '-f', ours, '--validate=false'), /configured/)
@@ -71,8 +71,8 @@ export function applyingCases(person: () => Person): void {
     assert.match(await k('get', 'jobs', '-n', namespace), /No resources found/)
   })
 
-  test('server-side apply keeps owners: a conflict names field and manager, force takes it', async () => {
-    const { k, file, namespace, minor } = person()
+  test('a conflict of server-side apply names field and manager; --force-conflicts resolves it', async () => {
+    const { k, file, namespace, minor } = session()
     const path = await file('config.yaml', nodeConfigText(namespace, 1450))
     assert.match(await k('apply', '--server-side', '--force-conflicts', '-f', path), /serverside-applied/)
     const other = ['apply', '--server-side', '--field-manager=other']
@@ -87,7 +87,7 @@ export function applyingCases(person: () => Person): void {
       ...(minor > 20 ? ['--show-managed-fields'] : []),
     ]
     assert.match(await k('get', 'mnnc', 'worker-1', '-n', namespace, ...fields), /\bother\b/)
-    // Whoever applied on the client before can go on to do so.
+    // Client-side apply still works afterwards.
     assert.match(await k('apply', '-f', path), /worker-1 (configured|unchanged)/)
     assert.match(await k('get', 'mnnc', 'worker-1', '-n', namespace, '-o', 'yaml'), /mtu: 1450/)
   })

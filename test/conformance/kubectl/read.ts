@@ -1,17 +1,17 @@
-/** What kubectl shows: tables, selectors, other forms, describe, watches, and many objects. */
+/** kubectl: get with tables, selectors and output formats, describe, watch, wait, and many objects. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nodeConfigs } from '../../../src/contract/node-config.ts'
 import { eventually } from '../../support/eventually.ts'
-import { nodeConfigText, type Person, rows } from './person.ts'
+import { type KubectlSession, nodeConfigText, rows } from './session.ts'
 
-const generous = { timeout: 120_000 }
+const slow = { timeout: 120_000 }
 
-export function readingCases(person: () => Person): void {
-  const get = (...args: string[]) => person().k('get', ...args, '-n', person().namespace)
+export function readCases(session: () => KubectlSession): void {
+  const get = (...args: string[]) => session().k('get', ...args, '-n', session().namespace)
 
-  test('a table has our columns, also wide, over all namespaces, with labels, sorted', async () => {
-    const { k, namespace } = person()
+  test('get shows the columns of the CRD, wide, for all namespaces, with labels, sorted', async () => {
+    const { k, namespace } = session()
     const [head, row] = rows(await get('mnnc'))
     assert.deepEqual(head, ['NAME', 'NODE', 'STATE', 'NICS', 'REASON', 'AGE'])
     assert.deepEqual(row?.slice(0, 2), ['worker-1', 'worker-1'])
@@ -21,7 +21,7 @@ export function readingCases(person: () => Person): void {
     assert.match(await k('get', 'multinic', '-n', namespace), /multinicnodeconfig\.multinic\.io\/worker-1/)
   })
 
-  test('an object comes as YAML, JSON, name, by JSONPath and in columns of its own', async () => {
+  test('get supports YAML, JSON, name, JSONPath and custom columns', async () => {
     assert.match(await get('mnnc', 'worker-1', '-o', 'yaml'), /mtu: 1450/)
     assert.equal(JSON.parse(await get('mnnc', '-o', 'json')).items[0].spec.nodeName, 'worker-1')
     assert.equal(await get('mnnc', '-o', 'name'), 'multinicnodeconfig.multinic.io/worker-1\n')
@@ -30,10 +30,10 @@ export function readingCases(person: () => Person): void {
       ['N', 'M'],
       ['worker-1', '1450'],
     ])
-    assert.match(await person().k('get', '--raw', '/apis/multinic.io/v1'), /"kind":"APIResourceList"/)
+    assert.match(await session().k('get', '--raw', '/apis/multinic.io/v1'), /"kind":"APIResourceList"/)
   })
 
-  test('labels and fields select, and what is not there is told so', async () => {
+  test('selectors filter, and missing objects and kinds are errors', async () => {
     assert.match(await get('mnnc', '--field-selector', 'metadata.name=worker-1'), /^worker-1/m)
     assert.match(await get('mnnc', '--field-selector', 'metadata.name!=worker-1'), /No resources found/)
     assert.match(await get('mnnc', '-l', 'zone in (a,b)'), /No resources found/)
@@ -45,14 +45,14 @@ export function readingCases(person: () => Person): void {
     assert.match(await get('nosuchkind'), /the server doesn't have a resource type "nosuchkind"/)
   })
 
-  test('describe shows the fields, and that there are no events', async () => {
-    const said = await person().k('describe', 'mnnc', 'worker-1', '-n', person().namespace)
-    assert.match(said, /Mac Address: +fa:16:3e:00:00:01/)
-    assert.match(said, /Events: +<none>/)
+  test('describe shows the fields and no events', async () => {
+    const output = await session().k('describe', 'mnnc', 'worker-1', '-n', session().namespace)
+    assert.match(output, /Mac Address: +fa:16:3e:00:00:01/)
+    assert.match(output, /Events: +<none>/)
   })
 
-  test('a watch shows a change as it comes, and wait ends when the condition holds', generous, async t => {
-    const { k, kube, start, namespace } = person()
+  test('get -w shows changes, and wait returns when the condition is met', slow, async t => {
+    const { k, kube, start, namespace } = session()
     const key = { namespace, name: 'worker-1' }
     const watching = start('get', 'mnnc', '-n', namespace, '-w')
     t.after(() => watching.kill())
@@ -72,8 +72,8 @@ export function readingCases(person: () => Person): void {
     assert.match(await k('wait', 'mnnc/worker-1', '-n', namespace, '--for=condition=No', '--timeout=1s'), /timed out/)
   })
 
-  test('500 objects are listed in chunks', generous, async () => {
-    const { k, kube, namespace, file } = person()
+  test('get lists 500 objects in chunks', slow, async () => {
+    const { k, kube, namespace, file } = session()
     const { spec } = JSON.parse(await get('mnnc', 'worker-1', '-o', 'json'))
     const labels = { batch: 'big' }
     const make = async (from: number) => {

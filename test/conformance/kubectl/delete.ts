@@ -1,31 +1,31 @@
-/** What is deleted, what goes with it, and what may stay. */
+/** kubectl: delete with dry run, finalizers, cascade modes, namespaces and CRDs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nodeConfigs } from '../../../src/contract/node-config.ts'
 import { eventually } from '../../support/eventually.ts'
-import { jobText, type Person } from './person.ts'
+import { jobText, type KubectlSession } from './session.ts'
 
-const generous = { timeout: 120_000 }
+const slow = { timeout: 120_000 }
 const soon = { within: 60_000 }
 
-export function deletingCases(person: () => Person): void {
-  const pods = () => person().k('get', 'pods', '-n', person().namespace)
+export function deleteCases(session: () => KubectlSession): void {
+  const pods = () => session().k('get', 'pods', '-n', session().namespace)
 
-  test('a dry run deletes nothing; then it is gone, and once more is an error or not, as asked', generous, async () => {
-    const { k, namespace } = person()
+  test('delete: dry run, deletion, and a missing object with and without --ignore-not-found', slow, async () => {
+    const { k, namespace } = session()
     const remove = (...more: string[]) => k('delete', 'mnnc', 'worker-1', '-n', namespace, ...more)
     assert.match(await remove('--dry-run=server'), /deleted.* \(server dry run\)/)
     assert.match(await k('get', 'mnnc', 'worker-1', '-n', namespace, '-o', 'name'), /worker-1/)
     const gone = k('wait', '--for=delete', 'mnnc/worker-1', '-n', namespace, '--timeout=60s')
     assert.match(await remove(), /multinicnodeconfig\.multinic\.io "worker-1" deleted/)
-    // It may have been gone before the wait began, which an old kubectl calls an error.
+    // The object may be gone before the wait starts, which is an error in old versions.
     assert.match(await gone, /condition met|NotFound|no matching resources found|^$/)
     assert.match(await remove(), /\(NotFound\)/)
     assert.equal(await remove('--ignore-not-found'), '')
   })
 
-  test('a finalizer holds an object, and who waits for it', generous, async () => {
-    const { k, kube, namespace } = person()
+  test('delete waits until the finalizers are removed', slow, async () => {
+    const { k, kube, namespace } = session()
     const key = { namespace, name: 'held' }
     const spec = { nodeName: 'held', interfaces: [] }
     const metadata = { ...key, finalizers: ['multinic.io/hold'] }
@@ -40,8 +40,8 @@ export function deletingCases(person: () => Person): void {
     assert.equal(await kube.get(nodeConfigs, key), undefined)
   })
 
-  test('the Pod of a Job stays as an orphan, or goes with it in front or behind', generous, async () => {
-    const { k, file, namespace } = person()
+  test('the Pod of a Job is orphaned, or deleted in background or foreground', slow, async () => {
+    const { k, file, namespace } = session()
     const job = await file('job.yaml', jobText(namespace))
     const remove = (cascade: string) => k('delete', 'job', 'j1', '-n', namespace, `--cascade=${cascade}`)
     assert.match(await remove('orphan'), /deleted/)
@@ -55,8 +55,8 @@ export function deletingCases(person: () => Person): void {
     }
   })
 
-  test('a namespace goes with all that is in it, a CRD with all of its kind', generous, async () => {
-    const { k, kube, namespace } = person()
+  test('deleting a namespace deletes its objects, and deleting a CRD deletes its custom resources', slow, async () => {
+    const { k, kube, namespace } = session()
     const metadata = { namespace, name: 'last' }
     const spec = { nodeName: 'last', interfaces: [] }
     const last = { apiVersion: 'multinic.io/v1', kind: 'MultiNicNodeConfig', metadata, spec }

@@ -1,5 +1,5 @@
 /**
- * Where the suite works: a cloud with two networks and two servers, our clients, and raw requests.
+ * Context of the suite: a cloud with two networks and two servers, the clients of the project, and raw requests.
  */
 import assert from 'node:assert/strict'
 import { createHttp } from '../../../src/http-client/client.ts'
@@ -12,7 +12,7 @@ import type { Actions } from '../../rigs/openstack/actions.ts'
 import { type Answer, type Sending, send } from '../../rigs/openstack/api.ts'
 import { eventually } from '../../support/eventually.ts'
 
-/** A cloud, and what people do to it. */
+/** A cloud and the actions of its administrator. */
 export interface CloudUnderTest
   extends Pick<
     Actions,
@@ -34,13 +34,13 @@ export interface CloudUnderTest
   login: CloudLogin
   projectId: string
   region: string
-  tokensLive(seconds: number): Promise<void>
-  /** The account's only role in the project is taken away. */
-  loseRole(): Promise<void>
-  regainRole(): Promise<void>
-  /** The account keeps a role, and that role no longer counts. */
-  loseSight(): Promise<void>
-  regainSight(): Promise<void>
+  setTokenLifetime(seconds: number): Promise<void>
+  /** Removes the only role of the account in the project. */
+  revokeRole(): Promise<void>
+  grantRole(): Promise<void>
+  /** The account keeps a role that grants no rights. */
+  disableRole(): Promise<void>
+  enableRole(): Promise<void>
   close(): Promise<void>
 }
 
@@ -57,50 +57,50 @@ export interface Net {
   subnetId: string
 }
 
-export interface Place {
+export interface CloudContext {
   cloud: CloudUnderTest
   clients: Clients
-  /** With a good token, unless another one is given. */
+  /** Uses a valid token unless `sending` has another one. */
   ask(service: 'keystone' | 'neutron' | 'nova', path: string, sending?: Sending): Promise<Answer>
-  /** A new login. */
+  /** Logs in and returns the token. */
   token(): Promise<string>
   seeds: {
-    /** IPv4 with an IPv6 subnet beside it. */
+    /** Has an IPv4 and an IPv6 subnet. */
     storage: Net & { sixId: string }
     /** The same addresses as storage, with routes and without a gateway. */
     backup: Net
     vms: [string, string]
-    /** Of the first and second server: one in storage, one in backup each. */
+    /** Each server has one port in storage and one in backup. */
     ports: string[]
-    /** Belongs to no device. */
-    loose: string
+    /** A port without a device. */
+    unattached: string
   }
 }
 
 export const routes = [{ destination: '192.0.2.0/24', nexthop: '10.50.0.9' }]
 
-export async function settleIn(cloud: CloudUnderTest): Promise<{ place: Place; leave(): Promise<void> }> {
+export async function createContext(cloud: CloudUnderTest): Promise<{ context: CloudContext; close(): Promise<void> }> {
   const clients = clientsOf(cloud)
   const seeds = await seed(cloud)
-  let held: string | undefined
+  let validToken: string | undefined
   const token = async () => {
     const answer = await logIn(cloud)
     assert.equal(answer.status, 201, answer.text)
     return String(answer.headers['x-subject-token'])
   }
-  const place: Place = {
+  const context: CloudContext = {
     cloud,
     clients,
     seeds,
     token,
     async ask(service, path, sending = {}) {
-      held ??= await token()
-      return send(`${cloud.urls[service]}${path}`, { token: held, ...sending })
+      validToken ??= await token()
+      return send(`${cloud.urls[service]}${path}`, { token: validToken, ...sending })
     },
   }
   return {
-    place,
-    async leave() {
+    context,
+    async close() {
       await clients.close()
       await cloud.close()
     },
@@ -149,7 +149,7 @@ export function logIn({ urls, login, projectId }: CloudUnderTest, other: Login =
   return send(`${urls.keystone}/v3/auth/tokens`, { method: 'POST', body: { auth: { identity, scope } } })
 }
 
-async function seed(cloud: CloudUnderTest): Promise<Place['seeds']> {
+async function seed(cloud: CloudUnderTest): Promise<CloudContext['seeds']> {
   const cidr = '10.50.0.0/24'
   const storageNet = await cloud.createNetwork({ name: 'storage-net', mtu: 9000 })
   const storage = {
@@ -166,10 +166,10 @@ async function seed(cloud: CloudUnderTest): Promise<Place['seeds']> {
   const boot = (name: string) => cloud.bootServer({ name, nics, metadata: { role: name } })
   const vms = await Promise.all([boot('vm-1'), boot('vm-2')])
   const { networkId, subnetId } = storage
-  const loose = await cloud.createPort({ networkId, name: 'loose', fixedIps: [{ subnetId }] })
+  const unattached = await cloud.createPort({ networkId, name: 'unattached', fixedIps: [{ subnetId }] })
   const clients = clientsOf(cloud)
   try {
-    // A server may be ACTIVE before its ports are: what is still being wired changes between two looks.
+    // A server may be ACTIVE before its ports are.
     const ports = await eventually(
       async () => {
         const found = await clients.neutron.portsOfVms(vms)
@@ -178,7 +178,7 @@ async function seed(cloud: CloudUnderTest): Promise<Place['seeds']> {
       },
       { within: 60_000, every: 100 },
     )
-    return { storage, backup, vms, loose, ports: ports.map(port => port.id) }
+    return { storage, backup, vms, unattached, ports: ports.map(port => port.id) }
   } finally {
     await clients.close()
   }

@@ -1,25 +1,25 @@
-/** An account that may no longer see: what looks like an empty cloud must be told from one that is empty. */
+/** An account without rights: Neutron returns empty lists, which must not look like an empty cloud. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ServiceError } from '../../../src/http-client/errors.ts'
 import { eventually } from '../../support/eventually.ts'
-import { clientsOf, logIn, type Place } from './place.ts'
+import { type CloudContext, clientsOf, logIn } from './context.ts'
 import { assertUnauthorized } from './tokens.ts'
 
-const noticed = { within: 60_000, every: 250 }
+const propagation = { within: 60_000, every: 250 }
 
-export function accessCases(place: () => Place): void {
-  test('a role that no longer counts: Neutron shows an empty cloud, Nova refuses', async () => {
-    const { ask, cloud, seeds, token } = place()
+export function lostAccessCases(context: () => CloudContext): void {
+  test('a role without rights: Neutron returns empty lists, Nova 403', async () => {
+    const { ask, cloud, seeds, token } = context()
     const clients = clientsOf(cloud)
-    await cloud.loseSight()
+    await cloud.disableRole()
     try {
-      await eventually(async () => assert.deepEqual(await clients.neutron.portsOfVms(seeds.vms), []), noticed)
+      await eventually(async () => assert.deepEqual(await clients.neutron.portsOfVms(seeds.vms), []), propagation)
       assert.deepEqual(await clients.neutron.portsById(seeds.ports), [])
       assert.deepEqual(await clients.neutron.subnets([seeds.storage.subnetId]), [])
       const now = { token: await token() }
-      // The status only: beside this 404 a real Neutron sends the port that it hides.
-      assert.equal((await ask('neutron', `/v2.0/ports/${seeds.loose}`, now)).status, 404)
+      // Check only the status: the body of the real 404 contains the port.
+      assert.equal((await ask('neutron', `/v2.0/ports/${seeds.unattached}`, now)).status, 404)
       for (const [path, rule] of [
         ['/servers/detail', 'os_compute_api:servers:detail'],
         [`/servers/${seeds.vms[0]}`, 'os_compute_api:servers:show'],
@@ -34,30 +34,30 @@ export function accessCases(place: () => Place): void {
       await assert.rejects(clients.nova.interfacesOf(seeds.vms[0]), statusIs(403))
       await assert.rejects(clients.nova.wasDeleted(seeds.vms[0]), statusIs(403))
     } finally {
-      await cloud.regainSight()
+      await cloud.enableRole()
     }
-    await eventually(async () => assert.equal((await clients.neutron.portsOfVms(seeds.vms)).length, 4), noticed)
+    await eventually(async () => assert.equal((await clients.neutron.portsOfVms(seeds.vms)).length, 4), propagation)
     await clients.close()
   })
 
-  test('a role that is taken away: tokens end, and a login is refused', async () => {
-    const { ask, cloud, seeds, token } = place()
-    const held = await token()
+  test('a removed role: tokens become invalid, and a login is rejected', async () => {
+    const { ask, cloud, seeds, token } = context()
+    const validToken = await token()
     const clients = clientsOf(cloud)
-    await cloud.loseRole()
+    await cloud.revokeRole()
     try {
       assertUnauthorized(await logIn(cloud), `${cloud.urls.keystone}/v3`)
       await eventually(
-        async () => assertUnauthorized(await ask('neutron', '/v2.0/ports', { token: held }), cloud.urls.keystone),
-        noticed,
+        async () => assertUnauthorized(await ask('neutron', '/v2.0/ports', { token: validToken }), cloud.urls.keystone),
+        propagation,
       )
       await assert.rejects(clients.neutron.portsOfVms(seeds.vms), statusIs(401))
       await assert.rejects(clients.nova.servers(seeds.vms), statusIs(401))
     } finally {
-      await cloud.regainRole()
+      await cloud.grantRole()
     }
-    // A token of the second in which the role was taken away counts as older than that.
-    await eventually(async () => assert.equal((await clients.neutron.portsOfVms(seeds.vms)).length, 4), noticed)
+    // A token issued in the same second as the removal is invalid, too.
+    await eventually(async () => assert.equal((await clients.neutron.portsOfVms(seeds.vms)).length, 4), propagation)
     await clients.close()
   })
 }

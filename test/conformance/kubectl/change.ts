@@ -1,18 +1,18 @@
-/** Small changes by hand: label, annotate, patch, edit; plain objects and who may touch them; a Job. */
+/** kubectl: label, annotate, patch, edit, create, auth can-i, and Jobs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../support/eventually.ts'
-import { jobText, type Person } from './person.ts'
+import { jobText, type KubectlSession } from './session.ts'
 
-const generous = { timeout: 120_000 }
+const slow = { timeout: 120_000 }
 
-export function changingCases(person: () => Person): void {
+export function changeCases(session: () => KubectlSession): void {
   const on = (verb: string, ...args: string[]) => {
-    return person().k(verb, 'mnnc', 'worker-1', '-n', person().namespace, ...args)
+    return session().k(verb, 'mnnc', 'worker-1', '-n', session().namespace, ...args)
   }
   const mtu = () => on('get', '-o', 'jsonpath={.spec.interfaces[0].mtu}')
 
-  test('labels and annotations are set, not overwritten unasked, and taken away', async () => {
+  test('label and annotate set, overwrite with --overwrite, and remove', async () => {
     assert.match(await on('label', 'zone=a'), /labeled/)
     assert.match(await on('label', 'zone=b'), /already has a value \(a\), and --overwrite is false/)
     assert.match(await on('label', 'zone=b', '--overwrite'), /labeled/)
@@ -21,11 +21,11 @@ export function changingCases(person: () => Person): void {
       /metadata\.labels: Invalid value: "-b-"|invalid label value/,
     )
     assert.match(await on('label', 'zone-'), /labeled/)
-    assert.match(await on('annotate', 'note=some words'), /annotated/)
-    assert.equal(await on('get', '-o', 'jsonpath={.metadata.labels}{.metadata.annotations.note}'), 'some words')
+    assert.match(await on('annotate', 'note=some text'), /annotated/)
+    assert.equal(await on('get', '-o', 'jsonpath={.metadata.labels}{.metadata.annotations.note}'), 'some text')
   })
 
-  test('JSON and merge patches work, a strategic one only for built-in kinds', async () => {
+  test('patch supports JSON and merge patches, and strategic ones for built-in kinds only', async () => {
     const path = '/spec/interfaces/0/mtu'
     const json = (...operations: object[]) => on('patch', '--type=json', '-p', JSON.stringify(operations))
     assert.match(await json({ op: 'test', path, value: 1450 }, { op: 'replace', path, value: 1420 }), /patched/)
@@ -38,8 +38,8 @@ export function changingCases(person: () => Person): void {
     assert.equal(await mtu(), '1420')
   })
 
-  test('an edit is written, a bad one is refused, none at all is cancelled', async () => {
-    const { as, namespace } = person()
+  test('edit saves a change, rejects an invalid one, and cancels without changes', async () => {
+    const { as, namespace } = session()
     const edit = (editor: string) => as({ EDITOR: editor }, 'edit', 'mnnc', 'worker-1', '-n', namespace)
     assert.match(await edit('sed -i "s/mtu: 1420/mtu: 1430/"'), /edited/)
     assert.equal(await mtu(), '1430')
@@ -48,8 +48,8 @@ export function changingCases(person: () => Person): void {
     assert.equal(await mtu(), '1430')
   })
 
-  test('plain objects are made and shown', async () => {
-    const { k, namespace } = person()
+  test('create and get work for built-in kinds', async () => {
+    const { k, namespace } = session()
     const create = (...args: string[]) => k('create', ...args, '-n', namespace)
     assert.match(await create('configmap', 'c1', '--from-literal=a=b'), /created/)
     assert.match(
@@ -64,8 +64,8 @@ export function changingCases(person: () => Person): void {
     assert.match(await k('get', 'nodes'), /No resources found/)
   })
 
-  test('rights are what Roles give', async () => {
-    const { k, namespace } = person()
+  test('auth can-i and --as follow Roles', async () => {
+    const { k, namespace } = session()
     assert.match(await k('create', 'role', 'r1', '-n', namespace, '--verb=get,list', '--resource=pods'), /created/)
     const binding = ['--role=r1', `--serviceaccount=${namespace}:sa1`, '-n', namespace]
     assert.match(await k('create', 'rolebinding', 'rb1', ...binding), /created/)
@@ -83,8 +83,8 @@ export function changingCases(person: () => Person): void {
     )
   })
 
-  test('a Job gets its Pod and its event; its template cannot be changed', generous, async () => {
-    const { k, file, namespace } = person()
+  test('a Job gets a Pod and an Event; its template is immutable', slow, async () => {
+    const { k, file, namespace } = session()
     const path = await file('job.yaml', jobText(namespace))
     assert.match(await k('apply', '-f', path), /job\.batch\/j1 created/)
     assert.match(await k('apply', '-f', path), /job\.batch\/j1 unchanged/)

@@ -1,7 +1,7 @@
-/** Every field of the answers that we read, with its type: the whole of what a real cloud tells an administrator. */
+/** All fields of the responses for an administrator, with their types. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { logIn, type Place } from './place.ts'
+import { type CloudContext, logIn } from './context.ts'
 
 type Kind = keyof typeof kinds
 type Shape = Record<string, Kind | Kind[]>
@@ -147,7 +147,7 @@ const service: Shape = { endpoints: 'list', id: 'hex', type: 'text', name: 'text
 const endpoint: Shape = { id: 'hex', interface: 'text', region_id: 'text', region: 'text', url: 'text' }
 
 function hasShape(what: string, value: Record<string, unknown> | undefined, shape: Shape): void {
-  assert.ok(value, `there is no ${what}`)
+  assert.ok(value, `${what} not found`)
   assert.deepEqual(Object.keys(value).sort(), Object.keys(shape).sort(), `the fields of ${what}`)
   for (const [field, expected] of Object.entries(shape)) {
     const fits = [expected].flat().some(kind => kinds[kind](value[field]))
@@ -155,9 +155,9 @@ function hasShape(what: string, value: Record<string, unknown> | undefined, shap
   }
 }
 
-export function shapeCases(place: () => Place): void {
+export function fieldCases(context: () => CloudContext): void {
   test('a port', async () => {
-    const { ask, seeds } = place()
+    const { ask, seeds } = context()
     const { body } = await ask('neutron', `/v2.0/ports?device_id=${seeds.vms[0]}`)
     assert.deepEqual(Object.keys(body), ['ports'])
     hasShape('a port', body.ports[0], port)
@@ -167,18 +167,18 @@ export function shapeCases(place: () => Place): void {
   })
 
   test('a subnet', async () => {
-    const { ask, seeds } = place()
+    const { ask, seeds } = context()
     for (const id of [seeds.storage.subnetId, seeds.storage.sixId, seeds.backup.subnetId])
       hasShape('a subnet', (await ask('neutron', `/v2.0/subnets/${id}`)).body.subnet, subnet)
   })
 
   test('a network', async () => {
-    const { ask, seeds } = place()
+    const { ask, seeds } = context()
     hasShape('a network', (await ask('neutron', `/v2.0/networks/${seeds.storage.networkId}`)).body.network, network)
   })
 
   test('a server and its addresses', async () => {
-    const { ask, seeds } = place()
+    const { ask, seeds } = context()
     const { body } = await ask('nova', `/v2.1/servers/${seeds.vms[0]}`)
     hasShape('a server', body.server, server)
     assert.deepEqual(Object.keys(body.server.addresses).sort(), ['backup-net', 'storage-net'])
@@ -186,14 +186,14 @@ export function shapeCases(place: () => Place): void {
   })
 
   test('an interface of a server', async () => {
-    const { ask, seeds } = place()
+    const { ask, seeds } = context()
     const { body } = await ask('nova', `/v2.1/servers/${seeds.vms[0]}/os-interface`)
     assert.equal(body.interfaceAttachments.length, 2)
     for (const one of body.interfaceAttachments) hasShape('an interface', one, attachment)
   })
 
   test('a token and its catalog', async () => {
-    const { body } = await logIn(place().cloud)
+    const { body } = await logIn(context().cloud)
     hasShape('a token', body.token, token)
     for (const one of body.token.catalog) {
       hasShape('a service', one, service)
@@ -201,8 +201,8 @@ export function shapeCases(place: () => Place): void {
     }
   })
 
-  test('what every answer says of itself', async () => {
-    const { ask, seeds } = place()
+  test('headers of responses', async () => {
+    const { ask, seeds } = context()
     const ports = await ask('neutron', '/v2.0/ports?fields=id')
     assert.equal(ports.headers['content-type'], 'application/json')
     assert.match(String(ports.headers['x-openstack-request-id']), /^req-[0-9a-f-]{36}$/)

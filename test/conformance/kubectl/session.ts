@@ -1,5 +1,5 @@
 /**
- * A person with kubectl: a namespace of their own, files in a directory, and what kubectl says to each command.
+ * Runs kubectl with a namespace and a temporary directory of its own.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
@@ -11,27 +11,27 @@ import { connectKube, type KubeClient } from '../../../src/kube/client.ts'
 import { loadKubeconfig } from '../../../src/kube/config.ts'
 import { environment } from '../../../src/runtime/env.ts'
 
-export interface Person {
+export interface KubectlSession {
   kube: KubeClient
   namespace: string
   /** The minor version: 20 for v1.20.2. */
   minor: number
-  /** What kubectl says, on both of its outputs, whether it liked the command or not. */
+  /** Stdout and stderr of kubectl; a failure is not an error here. */
   k(...args: string[]): Promise<string>
-  /** The same with variables of its own. */
+  /** The same with additional environment variables. */
   as(env: Record<string, string>, ...args: string[]): Promise<string>
   start(...args: string[]): ChildProcess
   file(name: string, text: string): Promise<string>
 }
 
-export async function settlePerson(
+export async function startSession(
   kubectl: string,
   kubeconfig: string,
-): Promise<{ person: Person; leave(): Promise<void> }> {
+): Promise<{ session: KubectlSession; close(): Promise<void> }> {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-kubectl-'))
   const kube = connectKube(await loadKubeconfig(kubeconfig))
-  const namespace = `person-${randomBytes(4).toString('hex')}`
-  // Its caches go with the directory: nothing that another kubectl learnt is taken for true.
+  const namespace = `kubectl-${randomBytes(4).toString('hex')}`
+  // HOME is temporary, so that discovery caches of other tests are not used.
   const env = { ...environment(), KUBECONFIG: kubeconfig, HOME: dir, TMPDIR: dir }
   const as = (more: Record<string, string>, ...args: string[]) =>
     new Promise<string>(resolve => {
@@ -46,7 +46,7 @@ export async function settlePerson(
   const [, minor] = /v1\.(\d+)\.\d+|GitVersion:"v1\.(\d+)/.exec(version)?.filter(Boolean) ?? []
   assert.ok(minor, version)
   return {
-    person: {
+    session: {
       kube,
       namespace,
       minor: Number(minor),
@@ -58,7 +58,7 @@ export async function settlePerson(
         return join(dir, name)
       },
     },
-    async leave() {
+    async close() {
       await kube.close()
       await rm(dir, { recursive: true })
     },

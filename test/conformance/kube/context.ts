@@ -1,5 +1,5 @@
 /**
- * Where the suite works: a client, the project's CRDs installed, and a namespace of its own.
+ * Context of the suite: a client, the installed CRDs of the project, and a namespace.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -14,11 +14,11 @@ import { crds, namespaces, secrets } from '../../../src/kube/resources.ts'
 import type { Key, KubeObject, Resource } from '../../../src/kube/types.ts'
 import { eventually } from '../../support/eventually.ts'
 
-export interface Place {
+export interface KubeContext {
   kube: KubeClient
   kubeconfig: string
   namespace: string
-  /** A name that no other case uses. */
+  /** Returns a new name with each call. */
   name(): string
 }
 
@@ -26,12 +26,12 @@ const crdFolder = new URL('../../../config/crd/bases/', import.meta.url)
 
 export const nodeConfigsAlpha: Resource<NodeConfig> = { ...nodeConfigs, version: 'v1alpha1' }
 
-export async function settleIn(kubeconfig: string): Promise<{ place: Place; leave(): Promise<void> }> {
+export async function createContext(kubeconfig: string): Promise<{ context: KubeContext; close(): Promise<void> }> {
   const kube = connectKube(await loadKubeconfig(kubeconfig))
   await installCrds(kube)
   const namespace = `conformance-${randomBytes(4).toString('hex')}`
   await kube.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
-  // A new namespace is not at once known to every part of a server.
+  // Admission may reject objects in a namespace that was created just now.
   await eventually(
     async () => {
       const metadata = { name: 'first', namespace }
@@ -40,10 +40,10 @@ export async function settleIn(kubeconfig: string): Promise<{ place: Place; leav
     { within: 60_000 },
   )
 
-  let made = 0
+  let names = 0
   return {
-    place: { kube, kubeconfig, namespace, name: () => `case-${++made}` },
-    async leave() {
+    context: { kube, kubeconfig, namespace, name: () => `case-${++names}` },
+    async close() {
       await kube.delete(namespaces, { name: namespace })
       await kube.close()
     },
@@ -53,12 +53,12 @@ export async function settleIn(kubeconfig: string): Promise<{ place: Place; leav
 async function installCrds(kube: KubeClient): Promise<void> {
   for (const file of await readdir(crdFolder)) {
     if (!file.endsWith('.yaml')) continue
-    const wanted: KubeObject = parse(await readFile(new URL(file, crdFolder), 'utf8'))
-    const present = await kube.get(crds, wanted.metadata)
-    if (!present) await kube.create(crds, wanted)
+    const definition: KubeObject = parse(await readFile(new URL(file, crdFolder), 'utf8'))
+    const present = await kube.get(crds, definition.metadata)
+    if (!present) await kube.create(crds, definition)
     else {
       const { resourceVersion = '' } = present.metadata
-      await kube.replace(crds, { ...wanted, metadata: { ...wanted.metadata, resourceVersion } })
+      await kube.replace(crds, { ...definition, metadata: { ...definition.metadata, resourceVersion } })
     }
   }
   const served: Resource[] = [nodeConfigs, nodeConfigsAlpha, openstackConfigs]
@@ -86,7 +86,7 @@ export function nic(id: number) {
 }
 
 export function aNodeConfig(
-  { namespace }: Place,
+  { namespace }: KubeContext,
   name: string,
   more: { labels?: Record<string, string>; finalizers?: string[]; spec?: object } = {},
 ): NodeConfig {
@@ -101,17 +101,17 @@ export function aNodeConfig(
 
 export async function present<T extends KubeObject>(kube: KubeClient, resource: Resource<T>, key: Key): Promise<T> {
   const found = await kube.get(resource, key)
-  assert.ok(found, `${resource.kind} ${key.name} is there`)
+  assert.ok(found, `${resource.kind} ${key.name} exists`)
   return found
 }
 
-/** The refusal of a request, by what the server says. */
-export async function refusal(request: Promise<unknown>): Promise<KubeError> {
+/** The error of a rejected request. */
+export async function rejection(request: Promise<unknown>): Promise<KubeError> {
   try {
     await request
   } catch (error) {
     assert.ok(error instanceof KubeError, String(error))
     return error
   }
-  assert.fail('the server accepted it')
+  assert.fail('the server accepted the request')
 }

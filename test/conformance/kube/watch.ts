@@ -1,87 +1,92 @@
-/** Watches: nothing is missed, and a place that is too old is said to be. */
+/** Watches: order, completeness, selectors, and 410 for an old resourceVersion. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nodeConfigs } from '../../../src/contract/node-config.ts'
 import { connectKube } from '../../../src/kube/client.ts'
 import { isGone } from '../../../src/kube/errors.ts'
 import { createInformer } from '../../../src/kube/informer.ts'
+import { collectionPath } from '../../../src/kube/paths.ts'
 import { jobs, pods } from '../../../src/kube/resources.ts'
 import { silent } from '../../../src/telemetry/log.ts'
 import { eventually } from '../../support/eventually.ts'
-import { aNodeConfig, nodeConfigsAlpha, type Place } from './place.ts'
+import { aNodeConfig, type KubeContext, nodeConfigsAlpha } from './context.ts'
 
 const within = { timeout: 120_000 }
 
-export function watchCases(place: () => Place): void {
-  /** Watches until so many events came, and says them as `TYPE name`. */
+export function watchCases(context: () => KubeContext): void {
+  /** Watches until the given number of events has arrived, and returns them as `TYPE name`. */
   async function collect(
     count: number,
     options: { resourceVersion: string; labelSelector?: string },
     meanwhile: () => Promise<unknown> = async () => {},
     resource = nodeConfigs,
   ): Promise<string[]> {
-    const { kube, namespace } = place()
+    const { kube, namespace } = context()
     const over = new AbortController()
-    const told: string[] = []
+    const events: string[] = []
     const watching = (async () => {
       for await (const event of kube.watch(resource, { namespace, ...options, signal: over.signal })) {
         if (event.type === 'BOOKMARK') continue
         assert.equal(event.object.kind, resource.kind)
         assert.equal(event.object.apiVersion, `${resource.group}/${resource.version}`)
-        told.push(`${event.type} ${event.object.metadata.name}`)
-        if (told.length === count) over.abort()
+        events.push(`${event.type} ${event.object.metadata.name}`)
+        if (events.length === count) over.abort()
       }
     })()
     await meanwhile()
     await watching
-    return told
+    return events
   }
 
-  test('a watch tells what happened since the list, in order', within, async () => {
-    const { kube, namespace, name } = place()
+  test('a watch returns the changes since the list, in order', within, async () => {
+    const { kube, namespace, name } = context()
     const own = name()
     const suite = { labels: { suite: own } }
     const { resourceVersion } = await kube.list(nodeConfigs, { namespace })
-    await kube.create(nodeConfigs, aNodeConfig(place(), own, suite))
+    await kube.create(nodeConfigs, aNodeConfig(context(), own, suite))
     await kube.patch(nodeConfigs, { namespace, name: own }, { spec: { specHash: 'a' } })
     const options = { resourceVersion, labelSelector: `suite=${own}` }
-    const told = await collect(5, options, async () => {
+    const events = await collect(5, options, async () => {
       await kube.patchStatus(nodeConfigs, { namespace, name: own }, { state: 'Pending' })
-      await kube.create(nodeConfigs, aNodeConfig(place(), `${own}-b`, suite))
+      await kube.create(nodeConfigs, aNodeConfig(context(), `${own}-b`, suite))
       await kube.delete(nodeConfigs, { namespace, name: own })
     })
-    assert.deepEqual(told, [`ADDED ${own}`, `MODIFIED ${own}`, `MODIFIED ${own}`, `ADDED ${own}-b`, `DELETED ${own}`])
+    assert.deepEqual(events, [`ADDED ${own}`, `MODIFIED ${own}`, `MODIFIED ${own}`, `ADDED ${own}-b`, `DELETED ${own}`])
   })
 
-  test('an object that loses the label is deleted for who selects by it, and comes back as added', within, async () => {
-    const { kube, namespace, name } = place()
-    const key = { namespace, name: name() }
-    const { resourceVersion } = await kube.list(nodeConfigs, { namespace })
-    await kube.create(nodeConfigs, aNodeConfig(place(), key.name, { labels: { follow: key.name } }))
-    const told = await collect(3, { resourceVersion, labelSelector: `follow=${key.name}` }, async () => {
-      await kube.patch(nodeConfigs, key, { metadata: { labels: { follow: null } } })
-      await kube.patch(nodeConfigs, key, { spec: { specHash: 'unseen' } })
-      await kube.patch(nodeConfigs, key, { metadata: { labels: { follow: key.name } } })
-    })
-    assert.deepEqual(told, [`ADDED ${key.name}`, `DELETED ${key.name}`, `ADDED ${key.name}`])
-  })
+  test(
+    'with a selector, an object that stops matching is DELETED, and ADDED when it matches again',
+    within,
+    async () => {
+      const { kube, namespace, name } = context()
+      const key = { namespace, name: name() }
+      const { resourceVersion } = await kube.list(nodeConfigs, { namespace })
+      await kube.create(nodeConfigs, aNodeConfig(context(), key.name, { labels: { select: key.name } }))
+      const events = await collect(3, { resourceVersion, labelSelector: `select=${key.name}` }, async () => {
+        await kube.patch(nodeConfigs, key, { metadata: { labels: { select: null } } })
+        await kube.patch(nodeConfigs, key, { spec: { specHash: 'unseen' } })
+        await kube.patch(nodeConfigs, key, { metadata: { labels: { select: key.name } } })
+      })
+      assert.deepEqual(events, [`ADDED ${key.name}`, `DELETED ${key.name}`, `ADDED ${key.name}`])
+    },
+  )
 
-  test('a watch of one version tells of writes through the other', within, async () => {
-    const { kube, namespace, name } = place()
+  test('a watch of one version returns writes through the other', within, async () => {
+    const { kube, namespace, name } = context()
     const own = name()
     const { resourceVersion } = await kube.list(nodeConfigsAlpha, { namespace })
-    await kube.create(nodeConfigs, aNodeConfig(place(), own, { labels: { suite: own } }))
+    await kube.create(nodeConfigs, aNodeConfig(context(), own, { labels: { suite: own } }))
     const options = { resourceVersion, labelSelector: `suite=${own}` }
     assert.deepEqual(await collect(1, options, undefined, nodeConfigsAlpha), [`ADDED ${own}`])
   })
 
-  test('lists and watches of all namespaces tell of ours', within, async () => {
-    const { kube, namespace, name } = place()
+  test('lists and watches cover all namespaces', within, async () => {
+    const { kube, namespace, name } = context()
     const own = name()
     const labelSelector = `suite=${own}`
     const { items, resourceVersion } = await kube.list(nodeConfigs, { labelSelector })
     assert.deepEqual(items, [])
-    await kube.create(nodeConfigs, aNodeConfig(place(), own, { labels: { suite: own } }))
+    await kube.create(nodeConfigs, aNodeConfig(context(), own, { labels: { suite: own } }))
     assert.equal((await kube.list(nodeConfigs, { labelSelector })).items[0]?.metadata.namespace, namespace)
     for await (const event of kube.watch(nodeConfigs, { labelSelector, resourceVersion })) {
       assert.equal(event.type, 'ADDED')
@@ -89,8 +94,8 @@ export function watchCases(place: () => Place): void {
     }
   })
 
-  test('Pods are watched by their node, as a kubelet does', within, async () => {
-    const { kube, namespace, name } = place()
+  test('Pods can be watched by node', within, async () => {
+    const { kube, namespace, name } = context()
     const [mine, other] = [name(), name()]
     const fieldSelector = `spec.nodeName=${namespace}-${mine}`
     const { resourceVersion } = await kube.list(pods, { fieldSelector })
@@ -113,8 +118,8 @@ export function watchCases(place: () => Place): void {
     }
   })
 
-  test('the server ends a watch at the time that was asked for', within, async () => {
-    const { kube, namespace } = place()
+  test('the server ends a watch after timeoutSeconds', within, async () => {
+    const { kube, namespace } = context()
     const brief = connectKube(kube.access, { watchTimes: { seconds: () => 1, graceMs: 10_000 } })
     try {
       const { resourceVersion } = await kube.list(jobs, { namespace })
@@ -126,12 +131,12 @@ export function watchCases(place: () => Place): void {
     }
   })
 
-  test('under churn a watch misses nothing and keeps the order', { timeout: 120_000 }, async () => {
-    const { kube, namespace, name } = place()
+  test('a watch misses no event and keeps the order under many changes', { timeout: 120_000 }, async () => {
+    const { kube, namespace, name } = context()
     const suite = name()
     const labels = { suite }
     const { resourceVersion } = await kube.list(nodeConfigs, { namespace })
-    const told: string[] = []
+    const events: string[] = []
     const versions: number[] = []
     const over = new AbortController()
     const watching = (async () => {
@@ -139,23 +144,23 @@ export function watchCases(place: () => Place): void {
       for await (const event of kube.watch(nodeConfigs, options)) {
         if (event.type === 'BOOKMARK') continue
         const { name: own, resourceVersion: version } = event.object.metadata
-        told.push(`${event.type} ${own}`)
+        events.push(`${event.type} ${own}`)
         versions.push(Number(version))
       }
     })()
     const lives = Array.from({ length: 40 }, async (_, at) => {
       const key = { namespace, name: `${suite}-${at}` }
-      await kube.create(nodeConfigs, aNodeConfig(place(), key.name, { labels }))
+      await kube.create(nodeConfigs, aNodeConfig(context(), key.name, { labels }))
       for (const specHash of ['a', 'b', 'c']) await kube.patch(nodeConfigs, key, { spec: { specHash } })
       await kube.delete(nodeConfigs, key)
       return key.name
     })
     const names = await Promise.all(lives)
-    await eventually(() => assert.equal(told.length, 200), { within: 60_000 })
+    await eventually(() => assert.equal(events.length, 200), { within: 60_000 })
     over.abort()
     await watching
     for (const own of names) {
-      const life = told.filter(line => line.endsWith(` ${own}`)).map(line => line.split(' ')[0])
+      const life = events.filter(line => line.endsWith(` ${own}`)).map(line => line.split(' ')[0])
       assert.deepEqual(life, ['ADDED', 'MODIFIED', 'MODIFIED', 'MODIFIED', 'DELETED'])
     }
     assert.deepEqual(
@@ -164,30 +169,41 @@ export function watchCases(place: () => Place): void {
     )
   })
 
-  test('a place that is too old is 410', within, async () => {
-    const { kube, namespace } = place()
+  test('a watch without a resourceVersion starts with the existing objects', within, async () => {
+    const { kube, namespace, name } = context()
+    const own = name()
+    await kube.create(nodeConfigs, aNodeConfig(context(), own, { labels: { suite: own } }))
+    const query = `watch=1&timeoutSeconds=1&labelSelector=suite%3D${own}`
+    const { body } = await kube.raw('GET', `${collectionPath(nodeConfigs, namespace)}?${query}`)
+    // The client parses a single event.
+    const event = typeof body === 'string' ? JSON.parse(body.split('\n')[0] ?? '') : body
+    assert.deepEqual([event.type, event.object.metadata.name], ['ADDED', own])
+  })
+
+  test('an old resourceVersion is 410', within, async () => {
+    const { kube, namespace } = context()
     await assert.rejects(async () => {
       for await (const event of kube.watch(nodeConfigs, { namespace, resourceVersion: '1' })) assert.fail(event.type)
     }, isGone)
   })
 
-  test('an informer has what the cluster has', within, async () => {
-    const { kube, namespace, name } = place()
+  test('an informer mirrors the cluster', within, async () => {
+    const { kube, namespace, name } = context()
     const suite = name()
     const over = new AbortController()
     const labelSelector = `suite=${suite}`
     const index = { hash: (object: { spec: { specHash?: string | undefined } }) => [object.spec.specHash ?? 'none'] }
     const informer = createInformer(kube, nodeConfigs, { namespace, labelSelector, log: silent, index })
-    const heard: string[] = []
-    informer.on(({ type, object }) => heard.push(`${type} ${object.metadata.name.slice(suite.length)}`))
-    await kube.create(nodeConfigs, aNodeConfig(place(), `${suite}-a`, { labels: { suite } }))
+    const changes: string[] = []
+    informer.on(({ type, object }) => changes.push(`${type} ${object.metadata.name.slice(suite.length)}`))
+    await kube.create(nodeConfigs, aNodeConfig(context(), `${suite}-a`, { labels: { suite } }))
     await informer.start(over.signal)
-    assert.deepEqual(heard, ['added -a'])
-    await kube.create(nodeConfigs, aNodeConfig(place(), `${suite}-b`, { labels: { suite } }))
+    assert.deepEqual(changes, ['added -a'])
+    await kube.create(nodeConfigs, aNodeConfig(context(), `${suite}-b`, { labels: { suite } }))
     await kube.patch(nodeConfigs, { namespace, name: `${suite}-b` }, { spec: { specHash: 'x' } })
     await kube.delete(nodeConfigs, { namespace, name: `${suite}-a` })
     await eventually(() => {
-      assert.deepEqual(heard, ['added -a', 'added -b', 'updated -b', 'deleted -a'])
+      assert.deepEqual(changes, ['added -a', 'added -b', 'updated -b', 'deleted -a'])
       assert.deepEqual(
         informer.by('hash', 'x').map(object => object.metadata.name),
         [`${suite}-b`],

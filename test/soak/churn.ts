@@ -1,18 +1,18 @@
 /**
- * What people do to a fleet all day, in an order that a number decides. Pure.
+ * Changes to a fleet during a working day, in an order that the seed determines. Pure.
  */
 import { indexesOf } from '../support/random.ts'
 
-export type Deed =
-  | { act: 'attach' | 'detach' | 'rename' | 'reboot'; vm: number }
-  /** A person takes a VM out of its OpenstackConfig, or puts it in again. */
-  | { act: 'leave' | 'join'; vm: number }
-  /** A person deletes what was delivered for a node. */
-  | { act: 'delete-node-config'; vm: number }
-  /** The network of a group gets another MTU. */
-  | { act: 'mtu'; group: number; mtu: number }
-  /** An OpenstackConfig is deleted and made again. */
-  | { act: 'remake'; group: number }
+export type Action =
+  | { kind: 'attach' | 'detach' | 'rename' | 'reboot'; vm: number }
+  /** A user removes a VM from its OpenstackConfig, or adds it again. */
+  | { kind: 'exclude-vm' | 'include-vm'; vm: number }
+  /** A user deletes a node config. */
+  | { kind: 'delete-node-config'; vm: number }
+  /** The MTU of the network of a group changes. */
+  | { kind: 'mtu'; group: number; mtu: number }
+  /** An OpenstackConfig is deleted and created again. */
+  | { kind: 'recreate'; group: number }
 
 export interface ChurnOptions {
   vms: number
@@ -20,45 +20,45 @@ export interface ChurnOptions {
   portsAtFirst: number
 }
 
-/** The cloud's numbers and ours leave room for ten; some are still on their way out. */
-const mostPorts = 6
+/** The limit is ten interfaces, some of which may still be in removal. */
+const maxPorts = 6
 const mtus = [1_400, 1_450, 1_500]
 
-export function churnOf(seed: number, { vms, groups, portsAtFirst }: ChurnOptions): () => Deed {
+export function churnOf(seed: number, { vms, groups, portsAtFirst }: ChurnOptions): () => Action {
   const random = indexesOf(seed)
-  const below = (most: number) => Math.floor(random() * most)
+  const below = (limit: number) => Math.floor(random() * limit)
   const ports = Array<number>(vms).fill(portsAtFirst)
-  const away = new Set<number>()
+  const excluded = new Set<number>()
 
-  const attachOrDetach = (): Deed => {
+  const attachOrDetach = (): Action => {
     const vm = below(vms)
-    const has = ports[vm] ?? 0
-    const grows = has <= 1 || (has < mostPorts && random() < 0.5)
-    ports[vm] = has + (grows ? 1 : -1)
-    return { act: grows ? 'attach' : 'detach', vm }
+    const count = ports[vm] ?? 0
+    const grows = count <= 1 || (count < maxPorts && random() < 0.5)
+    ports[vm] = count + (grows ? 1 : -1)
+    return { kind: grows ? 'attach' : 'detach', vm }
   }
-  const leaveOrJoin = (): Deed => {
+  const excludeOrInclude = (): Action => {
     const vm = below(vms)
-    if (away.delete(vm)) return { act: 'join', vm }
-    // Those who are away come back before too many are.
-    const [longest] = away
-    if (longest !== undefined && away.size >= Math.ceil(vms / 100)) {
-      away.delete(longest)
-      return { act: 'join', vm: longest }
+    if (excluded.delete(vm)) return { kind: 'include-vm', vm }
+    // Limit the number of excluded VMs.
+    const [first] = excluded
+    if (first !== undefined && excluded.size >= Math.ceil(vms / 100)) {
+      excluded.delete(first)
+      return { kind: 'include-vm', vm: first }
     }
-    away.add(vm)
-    return { act: 'leave', vm }
+    excluded.add(vm)
+    return { kind: 'exclude-vm', vm }
   }
-  const ofVm = (act: 'rename' | 'reboot' | 'delete-node-config') => (): Deed => ({ act, vm: below(vms) })
-  const kinds: [weight: number, make: () => Deed][] = [
+  const ofVm = (kind: 'rename' | 'reboot' | 'delete-node-config') => (): Action => ({ kind, vm: below(vms) })
+  const kinds: [weight: number, make: () => Action][] = [
     [120, attachOrDetach],
     [24, ofVm('reboot')],
-    [16, leaveOrJoin],
+    [16, excludeOrInclude],
     [12, ofVm('rename')],
     [8, ofVm('delete-node-config')],
-    [2, () => ({ act: 'mtu', group: below(groups), mtu: mtus[below(mtus.length)] ?? 1_500 })],
-    [1, () => ({ act: 'remake', group: below(groups) })],
+    [2, () => ({ kind: 'mtu', group: below(groups), mtu: mtus[below(mtus.length)] ?? 1_500 })],
+    [1, () => ({ kind: 'recreate', group: below(groups) })],
   ]
-  const weighed = kinds.flatMap(([weight, make]) => Array<() => Deed>(weight).fill(make))
-  return () => (weighed[below(weighed.length)] ?? attachOrDetach)()
+  const weighted = kinds.flatMap(([weight, make]) => Array<() => Action>(weight).fill(make))
+  return () => (weighted[below(weighted.length)] ?? attachOrDetach)()
 }

@@ -1,32 +1,32 @@
 /**
- * Short faults of a soak, one after the other, and the times in which parts may complain of them.
+ * Short faults of a soak, one after the other, and the periods in which components may log warnings about them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { SoakStage } from './setup.ts'
-import type { Shadow } from './verdict.ts'
+import type { SoakSetup } from './setup.ts'
+import type { FaultWindow } from './verdict.ts'
 
 export const faultNames = [
   'Viola is killed',
   'neutron answers 500',
   'tokens are revoked',
-  'the Biz API breaks all connections',
+  'the Biz API closes all connections',
 ] as const
 export type FaultName = (typeof faultNames)[number]
 
 const failingMs = 5_000
 
 export interface Faults {
-  readonly shadows: readonly Shadow[]
-  /** The next of them, from its beginning to its end. Without a kill when parts are to grow old. */
+  readonly faultWindows: readonly FaultWindow[]
+  /** Runs the next fault to its end. Without `kills` no component is killed, so that all grow old. */
   next(options: { kills: boolean }): Promise<FaultName>
 }
 
-export function createFaults(stage: SoakStage, echoMs: number): Faults {
-  const shadows: Shadow[] = []
+export function createFaults(setup: SoakSetup, recoveryMs: number): Faults {
+  const faultWindows: FaultWindow[] = []
   let count = 0
 
-  async function play(name: FaultName): Promise<void> {
-    const { faults } = stage.world
+  async function run(name: FaultName): Promise<void> {
+    const { faults } = setup.cloudState
     switch (name) {
       case 'neutron answers 500':
         faults.failing = ['neutron']
@@ -34,23 +34,23 @@ export function createFaults(stage: SoakStage, echoMs: number): Faults {
         faults.failing = []
         return
       case 'tokens are revoked':
-        return stage.cloud.revokeTokens()
+        return setup.cloud.revokeTokens()
       case 'Viola is killed':
-        return stage.parts.viola.killAndRestart()
-      case 'the Biz API breaks all connections':
-        return stage.biz.api.closeConnections()
+        return setup.components.viola.killAndRestart()
+      case 'the Biz API closes all connections':
+        return setup.biz.api.closeConnections()
     }
   }
 
   return {
-    shadows,
+    faultWindows,
     async next({ kills }) {
-      const known = faultNames.filter(each => kills || each !== 'Viola is killed')
-      const name = known[count++ % known.length] ?? known[0] ?? faultNames[0]
-      const shadow = { from: Date.now(), to: Number.POSITIVE_INFINITY }
-      shadows.push(shadow)
-      await play(name)
-      shadow.to = Date.now() + echoMs
+      const possible = faultNames.filter(name => kills || name !== 'Viola is killed')
+      const name = possible[count++ % possible.length] ?? possible[0] ?? faultNames[0]
+      const faultWindow = { from: Date.now(), to: Number.POSITIVE_INFINITY }
+      faultWindows.push(faultWindow)
+      await run(name)
+      faultWindow.to = Date.now() + recoveryMs
       return name
     },
   }

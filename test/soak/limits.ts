@@ -1,27 +1,27 @@
 /**
- * Which numbers of a soak are judged, and how far each may go. Pure.
+ * The checked values of a soak and their limits. Pure.
  */
-import { partNames, quiet, type Values } from './names.ts'
-import { type Bound, judgeGrowth, type Sample, type Verdict } from './verdict.ts'
+import { componentNames, type Values, zeroWhenIdle } from './names.ts'
+import { type GrowthLimit, judgeGrowth, type Sample, type Verdict } from './verdict.ts'
 
-export interface Bounds {
+export interface Limits {
   nodes: number
   pollSeconds: number
-  memory: Bound
+  memory: GrowthLimit
 }
 
-/** From the samples of the churn. */
-export function judgeSamples(samples: readonly Sample[], { nodes, pollSeconds, memory }: Bounds): Verdict[] {
-  const grows = (check: string, name: string, unit: string, bound: Bound) =>
-    judgeGrowth(check, samples, name, bound, unit)
-  // A wave of a tenth of the nodes may be under way at any time.
+/** Checks of the samples during the churn. */
+export function judgeSamples(samples: readonly Sample[], { nodes, pollSeconds, memory }: Limits): Verdict[] {
+  const grows = (check: string, name: string, unit: string, limit: GrowthLimit) =>
+    judgeGrowth(check, samples, name, limit, unit)
+  // A tenth of the nodes may be in progress at any time.
   const queue = { share: 0.1, slack: Math.max(5, nodes / 20) }
   const objects = { share: 0.25, slack: Math.max(20, nodes / 10) }
-  // Connections are kept for a while by pools.
+  // Pools keep connections for a while.
   const open = { share: 0.1, slack: 25 }
   return [
-    ...partNames.map(name => grows(`flat memory: ${name}`, `${name}.mib`, 'MiB', memory)),
-    ...partNames.map(name => grows(`descriptors: ${name}`, `${name}.descriptors`, 'open', open)),
+    ...componentNames.map(name => grows(`flat memory: ${name}`, `${name}.mib`, 'MiB', memory)),
+    ...componentNames.map(name => grows(`descriptors: ${name}`, `${name}.descriptors`, 'open', open)),
     grows('no growing queue: depth', 'controller.queue_depth', 'configs', queue),
     grows('no growing queue: wait', 'controller.queue_wait_ms', 'ms', { share: 0.1, slack: 1_000 }),
     grows('no growing queue: rollout', 'controller.rollout_waiting', 'configs', queue),
@@ -33,27 +33,29 @@ export function judgeSamples(samples: readonly Sample[], { nodes, pollSeconds, m
   ]
 }
 
-export function judgeRest(values: Values, unrest: string | undefined): Verdict[] {
-  const left = quiet.filter(name => values[`controller.${name}`] !== 0)
-  const words = left.map(name => `${name} is ${values[`controller.${name}`]}`).join(', ')
+export function judgeIdle(values: Values, deviation: string | undefined): Verdict[] {
+  const busy = zeroWhenIdle.filter(name => values[`controller.${name}`] !== 0)
+  const text = busy.map(name => `${name} is ${values[`controller.${name}`]}`).join(', ')
   return [
-    { check: 'queue empty at rest', met: left.length === 0, words: words || 'nothing waits and nothing is in work' },
+    { check: 'queue empty when idle', met: busy.length === 0, text: text || 'nothing waits or runs' },
     {
-      check: 'fleet as people want it',
-      met: unrest === undefined,
-      words: unrest ?? `${values['biz.node_configs']} nodes have the ports of their VMs after ${values['acts']} acts`,
+      check: 'fleet in the requested state',
+      met: deviation === undefined,
+      text:
+        deviation ??
+        `${values['biz.node_configs']} nodes have the ports of their VMs after ${values['actions']} actions`,
     },
   ]
 }
 
-/** With the share of the time in which errors counted. */
-export function judgeRig(open: number, least: number): Verdict {
-  const words = `for ${Math.round(open * 100)} % of the time nothing was broken and the rig itself answered at once`
-  const met = open >= least
+/** `undisturbed`: the share of the time without fault and with a responsive rig, in which warnings count. */
+export function judgeRig(undisturbed: number, minimum: number): Verdict {
+  const text = `no fault and a responsive rig for ${Math.round(undisturbed * 100)} % of the time`
+  const met = undisturbed >= minimum
   return {
     check: 'rig kept up',
     met,
-    words: met ? words : `${words}: this machine is too busy for a verdict about errors`,
-    facts: { open: Math.round(open * 100) / 100 },
+    text: met ? text : `${text}: this machine is too busy to judge warnings`,
+    figures: { undisturbed: Math.round(undisturbed * 100) / 100 },
   }
 }

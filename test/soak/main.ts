@@ -1,6 +1,6 @@
 /**
- * `make soak`: MINUTES (30) of steady churn at NODES (1,000), from SEED. Prints verdicts as a table and writes them with all
- * samples to dist/soak.jsonl. Exit code 1 when one is not met.
+ * `make soak`: MINUTES (30) of steady churn with NODES (1,000), from SEED. Prints a table of verdicts and writes them with all
+ * samples to dist/soak.jsonl. Exit code 1 if a check failed.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,49 +16,49 @@ const [minutes, nodes, seed] = [
   number('SEED', SEED ?? `${Date.now() % 100_000}`, 0, 999_999_999),
 ]
 
-const ended = new AbortController()
+const stopped = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => {
-    console.log('ending early')
-    ended.abort()
+    console.log('stopping early')
+    stopped.abort()
   })
 
 console.log(`seed ${seed}: ${nodes} nodes, ${minutes} minutes of churn`)
-const { verdicts, samples, complaints } = await soak({
-  ...{ seed, nodes, seconds: minutes * 60, actsPerSecond: 1, sampleSeconds: 15, pollSeconds: 20 },
-  ...{ faultSeconds: 150, lastFaultSeconds: minutes * 60, echoSeconds: 30 },
+const { verdicts, samples, warnings } = await soak({
+  ...{ seed, nodes, seconds: minutes * 60, actionsPerSecond: 1, sampleSeconds: 15, pollSeconds: 20 },
+  ...{ faultSeconds: 150, lastFaultSeconds: minutes * 60, recoverySeconds: 30 },
   memory: { share: 0.1, slack: 0 },
-  leastOpen: 0.25,
-  say: line => console.log(line),
-  signal: ended.signal,
+  minUndisturbed: 0.25,
+  print: line => console.log(line),
+  signal: stopped.signal,
 }).catch(error => {
-  console.error(ended.signal.aborted ? 'it was ended early' : `the soak broke: ${messageOf(error)}`)
+  console.error(stopped.signal.aborted ? 'stopped early' : `the soak failed: ${messageOf(error)}`)
   process.exit(1)
 })
 
-if (ended.signal.aborted) {
-  console.log('it was ended early: there is no verdict')
+if (stopped.signal.aborted) {
+  console.log('stopped early: no verdict')
   process.exit(1)
 }
 const file = join(import.meta.dirname, '../../dist/soak.jsonl')
 const lines = [
   { kind: 'run', seed, nodes, minutes },
   ...verdicts.map(verdict => ({ kind: 'verdict', ...verdict })),
-  ...complaints.map(complaint => ({ kind: 'complaint', ...complaint })),
+  ...warnings.map(warning => ({ kind: 'warning', ...warning })),
   ...samples.map(sample => ({ kind: 'sample', ...sample })),
 ]
 mkdirSync(join(import.meta.dirname, '../../dist'), { recursive: true })
 writeFileSync(file, lines.map(line => `${JSON.stringify(line)}\n`).join(''))
 console.log(`\n${tableOf(verdicts)}\n`)
 const failed = verdicts.filter(({ met }) => !met)
-if (failed.length === 0) console.log('all met; samples and verdicts are in dist/soak.jsonl')
-else console.log(`not met: ${failed.map(({ check }) => check).join(', ')}; samples and verdicts are in dist/soak.jsonl`)
+if (failed.length === 0) console.log('all checks passed; samples and verdicts are in dist/soak.jsonl')
+else console.log(`failed: ${failed.map(({ check }) => check).join(', ')}; samples and verdicts are in dist/soak.jsonl`)
 process.exit(failed.length > 0 ? 1 : 0)
 
-function number(name: string, text: string, least: number, most: number): number {
+function number(name: string, text: string, min: number, max: number): number {
   const value = Number(text)
-  if (!/^\d{1,9}$/.test(text) || value < least || value > most) {
-    console.error(`${name} is "${text}": give a whole number from ${least} to ${most}, e.g. make soak ${name}=${least}`)
+  if (!/^\d{1,9}$/.test(text) || value < min || value > max) {
+    console.error(`${name}: "${text}" is not a whole number from ${min} to ${max}; example: make soak ${name}=${min}`)
     process.exit(2)
   }
   return value

@@ -1,10 +1,16 @@
 /**
- * The parts that are soaked, and the numbers of the controller that are 0 when nothing is left to do.
+ * The components under test, and the metrics of the controller that are 0 when it is idle.
  */
-export const partNames = ['operator', 'viola', 'controller'] as const
-export type PartName = (typeof partNames)[number]
+export const componentNames = ['operator', 'viola', 'controller'] as const
+export type ComponentName = (typeof componentNames)[number]
 
-/** Without their prefix `multinic_`. */
-export const quiet = ['queue_depth', 'queue_active', 'rollout_waiting', 'rollout_stopped', 'jobs_active'] as const
+/** Without the prefix `multinic_`. */
+export const zeroWhenIdle = [
+  'queue_depth',
+  'queue_active',
+  'rollout_waiting',
+  'rollout_stopped',
+  'jobs_active',
+] as const
 
 export type Values = Record<string, number>

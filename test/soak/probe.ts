@@ -1,56 +1,56 @@
 /**
- * Whether the rig itself keeps up. The clusters and the cloud live in one process on the same machine as the parts: while it
- * needs seconds to take a new connection, complaints of the parts tell of the rig, not of them.
+ * Measures whether the rig is responsive. The simulated clusters and cloud run in one process on the same machine as the
+ * components. While that process needs seconds to accept a connection, warnings of the components are not their fault.
  */
 import { get } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { KubeApi } from '../../sandbox/kube/server.ts'
-import type { Shadow } from './verdict.ts'
+import type { FaultWindow } from './verdict.ts'
 
-/** A fifth of the time after which a part gives a connection up. */
+/** A fifth of the connection timeout of the components. */
 const slowMs = 2_000
-/** Parts wait so long before they complain. */
-const echoMs = 15_000
+/** Components may log a warning this long after the cause. */
+const recoveryMs = 15_000
 
 export interface Probe {
-  readonly shadows: readonly Shadow[]
-  /** The longest that it took since the last time. */
+  readonly faultWindows: readonly FaultWindow[]
+  /** The slowest connection since the last call, in milliseconds. */
   slowest(): number
   stop(): Promise<void>
 }
 
 export function startProbe(api: KubeApi): Probe {
   const life = new AbortController()
-  const shadows: Shadow[] = []
+  const faultWindows: FaultWindow[] = []
   let slowest = 0
-  const looking = (async () => {
+  const probing = (async () => {
     while (!life.signal.aborted) {
-      const began = Date.now()
-      const answered = await connected(api)
-      const took = Date.now() - began
+      const startedAt = Date.now()
+      const answered = await connects(api)
+      const took = Date.now() - startedAt
       slowest = Math.max(slowest, took)
-      if (!answered || took > slowMs) shadows.push({ from: began, to: Date.now() + echoMs })
+      if (!answered || took > slowMs) faultWindows.push({ from: startedAt, to: Date.now() + recoveryMs })
       await sleep(1_000, undefined, { signal: life.signal }).catch(() => {})
     }
   })()
   return {
-    shadows,
+    faultWindows,
     slowest() {
-      const most = slowest
+      const result = slowest
       slowest = 0
-      return most
+      return result
     },
     async stop() {
       life.abort()
-      await looking
+      await probing
     },
   }
 }
 
-/** By a connection of its own, as whoever comes new. */
-function connected({ url }: KubeApi): Promise<boolean> {
+/** Opens a new connection, as a new client does. */
+function connects({ url }: KubeApi): Promise<boolean> {
   return new Promise(resolve => {
-    // Nothing is told and nothing is asked for: 401 is an answer.
+    // No credentials are sent: 401 is an answer too.
     get(`${url}/readyz`, { agent: false, rejectUnauthorized: false, timeout: 30_000 }, answer => {
       answer.resume().once('end', () => resolve(true))
     })

@@ -1,27 +1,27 @@
 /**
- * How the parts and the clusters are at a moment of a soak, as numbers with names.
+ * Samples of a soak: values of the components and the clusters at one moment, by name.
  */
 import { statSync } from 'node:fs'
 import { memoryOf } from '../bench/figure.ts'
 import type { Family } from '../support/exposition.ts'
 import type { SandboxCluster } from '../support/sandbox-cluster.ts'
 import { nodeConfigId, openstackConfigId } from './actions.ts'
-import { partNames, type Values } from './names.ts'
-import type { SoakStage } from './setup.ts'
+import { componentNames, type Values } from './names.ts'
+import type { SoakSetup } from './setup.ts'
 
-/** Takes one after the other: some numbers are about the time between two of them. */
-export function createSampler(stage: SoakStage): () => Promise<Values> {
+/** Some values are averages since the previous sample. */
+export function createSampler(setup: SoakSetup): () => Promise<Values> {
   let queued = { count: 0, sum: 0 }
   return async () => {
     const values: Values = { 'sandbox.mib': memoryOf(process.pid) }
-    for (const name of partNames) {
-      const part = stage.parts[name]
-      // It may be down just now: a fault.
-      if (!part.alive()) continue
-      values[`${name}.mib`] = part.mib()
-      values[`${name}.descriptors`] = part.descriptors()
+    for (const name of componentNames) {
+      const component = setup.components[name]
+      // A fault may have stopped it.
+      if (!component.alive()) continue
+      values[`${name}.mib`] = component.mib()
+      values[`${name}.descriptors`] = component.descriptors()
     }
-    const controller = await stage.parts.controller.numbers()
+    const controller = await setup.components.controller.metrics()
     values['controller.queue_depth'] = numberOf(controller, 'multinic_queue_depth')
     values['controller.queue_active'] = numberOf(controller, 'multinic_queue_active')
     values['controller.rollout_waiting'] = numberOf(controller, 'multinic_rollout_waiting')
@@ -34,14 +34,14 @@ export function createSampler(stage: SoakStage): () => Promise<Values> {
     }
     values['controller.queue_wait_ms'] = (1_000 * (waits.sum - queued.sum)) / Math.max(1, waits.count - queued.count)
     queued = waits
-    const operator = await stage.parts.operator.numbers()
+    const operator = await setup.components.operator.metrics()
     values['operator.sync_age_s'] = oldestSync(operator)
     values['operator.syncs'] = sumOf(operator, 'multinic_operator_syncs_total')
-    return { ...values, ...countsOf(stage) }
+    return { ...values, ...countsOf(setup) }
   }
 }
 
-function countsOf({ management, biz, database }: SoakStage): Values {
+function countsOf({ management, biz, database }: SoakSetup): Values {
   const count = ({ api }: SandboxCluster, kind: string) => [...api.store.all(kind)].length
   const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0
   return {
@@ -66,7 +66,7 @@ function sumOf(families: Map<string, Family>, name: string): number {
   return (families.get(name)?.samples ?? []).reduce((sum, { value }) => sum + value, 0)
 }
 
-/** Of all OpenstackConfigs, how long ago the last good sync was. */
+/** Age of the oldest last successful sync of all OpenstackConfigs, in seconds. */
 function oldestSync(families: Map<string, Family>): number {
   const times = (families.get('multinic_operator_last_sync_timestamp_seconds')?.samples ?? []).map(({ value }) => value)
   return times.length === 0 ? 0 : Date.now() / 1_000 - Math.min(...times)

@@ -1,6 +1,6 @@
 /**
- * A fleet to soak: the sandbox's cloud and its two Kubernetes APIs in this process, our parts as processes, Nodes without
- * kubelets whose agents are played.
+ * The fleet of a soak: cloud and Kubernetes APIs of the sandbox in this process, our components as processes, and Nodes
+ * without kubelet and with fake agents.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -33,55 +33,55 @@ import { forEachParallel, readyNode } from '../support/controller-scale.ts'
 import { startFakeAgents } from '../support/fake-agents.ts'
 import { indexesOf } from '../support/random.ts'
 import { type SandboxCluster, startSandboxCluster } from '../support/sandbox-cluster.ts'
-import type { PartName } from './names.ts'
-import { buildParts, type SoakPart, startPart } from './parts.ts'
+import { buildComponents, type SoakComponent, startComponent } from './components.ts'
+import type { ComponentName } from './names.ts'
 
-export interface StageOptions {
+export interface SetupOptions {
   seed: number
   nodes: number
-  /** How long ended Jobs stay. */
+  /** Time to live of finished Jobs. */
   jobTtlSeconds: number
   pollSeconds: number
 }
 
-/** VMs of one OpenstackConfig, with a network of their own. */
+/** The VMs of one OpenstackConfig, with their own network. */
 export interface Group {
   name: string
   subnet: Subnet
   vms: Server[]
 }
 
-export interface SoakStage {
-  world: CloudState
+export interface SoakSetup {
+  cloudState: CloudState
   cloud: Cloud
   management: SandboxCluster
   biz: SandboxCluster
-  parts: Record<PartName, SoakPart>
+  components: Record<ComponentName, SoakComponent>
   groups: Group[]
   vms: Server[]
-  /** A subnet that every group takes ports of. */
+  /** A subnet that all groups use. */
   shared: Subnet
-  /** Of the inventory, as SQLite keeps it. */
+  /** SQLite file of the inventory. */
   database: string
-  makeConfig(group: Group, vms: readonly Server[]): Promise<void>
+  createConfig(group: Group, vms: readonly Server[]): Promise<void>
   attach(vm: Server, subnet: Subnet): void
   close(): Promise<void>
 }
 
 export const groupCount = 10
 export const portsAtFirst = 2
-/** Of the agents, the first time that they run for a spec. */
+/** Share of the agents that fail in the first run for a spec. */
 const failingShare = 0.05
 
-export async function startSoakStage(options: StageOptions): Promise<SoakStage> {
+export async function startSoakSetup(options: SetupOptions): Promise<SoakSetup> {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-soak-'))
   const ends: (() => Promise<unknown>)[] = [() => rm(dir, { recursive: true, force: true })]
   const close = async () => {
     for (const end of ends.splice(0).toReversed()) await end()
   }
   try {
-    const world = createCloudState()
-    const cloud = await startCloud(world, silent)
+    const cloudState = createCloudState()
+    const cloud = await startCloud(cloudState, silent)
     ends.push(() => cloud.close())
     const cluster = async (name: string): Promise<SandboxCluster> => {
       const started = await startSandboxCluster(dir, name)
@@ -90,34 +90,34 @@ export async function startSoakStage(options: StageOptions): Promise<SoakStage> 
       return started
     }
     const [management, biz] = [await cluster('management'), await cluster('biz')]
-    await installEncryptKey(management.kube, world)
+    await installEncryptKey(management.kube, cloudState)
 
     const attach = (server: Server, subnet: Subnet) => {
-      addPort(world, { server, subnet }).status = 'ACTIVE'
+      addPort(cloudState, { server, subnet }).status = 'ACTIVE'
     }
-    const { groups, shared } = layOut(world, options.nodes, attach)
+    const { groups, shared } = createFleet(cloudState, options.nodes, attach)
     const vms = groups.flatMap(group => group.vms)
     await forEachParallel(vms, ({ id, name }) => biz.kube.create(nodes, readyNode(name, id)))
 
     const agents = await startFakeAgents(biz.kube, namespace, { report: reportsOf(options.seed) })
     ends.push(() => agents.stop())
-    const program = await buildParts(dir)
-    const plans = await planParts(dir, { management, biz, cloud }, options)
-    const parts = {} as Record<PartName, SoakPart>
+    const program = await buildComponents(dir)
+    const settings = await componentSettings(dir, { management, biz, cloud }, options)
+    const components = {} as Record<ComponentName, SoakComponent>
     for (const name of ['viola', 'operator', 'controller'] as const) {
-      const part = await startPart(dir, program, name, plans[name])
-      ends.push(() => part.stop())
-      parts[name] = part
+      const component = await startComponent(dir, program, name, settings[name])
+      ends.push(() => component.stop())
+      components[name] = component
     }
 
     const poll = `${options.pollSeconds}s`
     return {
-      ...{ world, cloud, management, biz, parts, groups, vms, shared, attach, close },
-      database: plans.operator.env['INVENTORY_DB_PATH'] ?? '',
-      async makeConfig({ name, subnet }, members) {
+      ...{ cloudState, cloud, management, biz, components, groups, vms, shared, attach, close },
+      database: settings.operator.env['INVENTORY_DB_PATH'] ?? '',
+      async createConfig({ name, subnet }, members) {
         const vmNames = members.map(({ id }) => id)
         const subnetIDs = [subnet.id, shared.id]
-        const config = openstackConfigFor(world, { name, vmNames, subnetIDs, clusterId: sandboxClusterId })
+        const config = openstackConfigFor(cloudState, { name, vmNames, subnetIDs, clusterId: sandboxClusterId })
         Object.assign(config.spec.settings ?? {}, {
           pollFastInterval: poll,
           pollSlowInterval: `${4 * options.pollSeconds}s`,
@@ -132,26 +132,34 @@ export async function startSoakStage(options: StageOptions): Promise<SoakStage> 
   }
 }
 
-function layOut(world: CloudState, count: number, attach: SoakStage['attach']): Pick<SoakStage, 'groups' | 'shared'> {
-  const shared = addSubnet(world, { name: 'shared', cidr: '10.100.0.0/16', mtu: 1_500 })
+function createFleet(
+  cloudState: CloudState,
+  count: number,
+  attach: SoakSetup['attach'],
+): Pick<SoakSetup, 'groups' | 'shared'> {
+  const shared = addSubnet(cloudState, { name: 'shared', cidr: '10.100.0.0/16', mtu: 1_500 })
   const groups: Group[] = Array.from({ length: groupCount }, (_, index) => ({
     name: `group-${index}`,
-    subnet: addSubnet(world, { name: `group-${index}`, cidr: `10.${index}.0.0/16`, mtu: 1_500 }),
+    subnet: addSubnet(cloudState, { name: `group-${index}`, cidr: `10.${index}.0.0/16`, mtu: 1_500 }),
     vms: [],
   }))
   for (let index = 0; index < count; index++) {
     const group = groups[index % groupCount]
     if (!group) continue
-    const vm = addServer(world, `node-${String(index + 1).padStart(4, '0')}`)
+    const vm = addServer(cloudState, `node-${String(index + 1).padStart(4, '0')}`)
     group.vms.push(vm)
     for (const subnet of [group.subnet, shared].slice(0, portsAtFirst)) attach(vm, subnet)
   }
   return { groups, shared }
 }
 
-type Around = Pick<SoakStage, 'management' | 'biz' | 'cloud'>
+type Environment = Pick<SoakSetup, 'management' | 'biz' | 'cloud'>
 
-async function planParts(dir: string, { management, biz, cloud }: Around, { jobTtlSeconds }: StageOptions) {
+async function componentSettings(
+  dir: string,
+  { management, biz, cloud }: Environment,
+  { jobTtlSeconds }: SetupOptions,
+) {
   const [operator = '', inventory = '', viola = '', controller = ''] = await freeAddresses(4)
   const routing = join(dir, 'viola-routing.yaml')
   const target = { providerId: sandboxClusterId, namespace, kubeconfig: biz.api.kubeconfig }
@@ -183,25 +191,25 @@ async function planParts(dir: string, { management, biz, cloud }: Around, { jobT
   }
 }
 
-/** What each agent says: all is well, but for a share that fails once and is well the next time. */
+/** Reports of the fake agents: a share fails once and succeeds in the next run. */
 function reportsOf(seed: number): (pod: PodObject) => Partial<AgentReport> {
   const random = indexesOf(seed)
   const failed = new Set<string>()
   return pod => {
     const { nodeName, mode, interfaces } = inputOf(pod)
-    const again = failed.delete(nodeName)
-    const fails = mode === 'apply' && !again && random() < failingShare
+    const isRetry = failed.delete(nodeName)
+    const fails = mode === 'apply' && !isRetry && random() < failingShare
     if (fails) failed.add(nodeName)
-    const said = fails
+    const outcome = fails
       ? ({ status: 'Failed', reason: 'ApplyFailed' } as const)
       : ({ status: 'Configured', reason: 'Configured' } as const)
     return {
-      ...(fails && { verdict: 'Failed', reason: 'ApplyFailed', message: 'the soak has this agent fail once' }),
+      ...(fails && { verdict: 'Failed', reason: 'ApplyFailed', message: 'this agent fails once for the soak' }),
       interfaces:
         mode === 'cleanup'
           ? []
           : interfaces.map(({ id = 0, name = `multinic${id}`, macAddress, portId, mtu, address }) => ({
-              ...{ id, name, macAddress, ...(portId && { portId }), ...said },
+              ...{ id, name, macAddress, ...(portId && { portId }), ...outcome },
               observed: { name, mtu, addresses: [`${address}/16`], link: 'up' },
             })),
     }

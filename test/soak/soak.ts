@@ -1,160 +1,160 @@
 /**
- * One soak: a fleet that has come to rest, steady churn with short faults for so many minutes, rest again, and verdicts.
+ * One soak: first configuration of a fleet, steady churn with short faults, wait until idle, and verdicts.
  */
 import { eventually } from '../support/eventually.ts'
-import { createDeeds } from './actions.ts'
+import { createActions } from './actions.ts'
 import { churnOf } from './churn.ts'
 import { createFaults } from './faults.ts'
-import { judgeRest, judgeRig, judgeSamples } from './limits.ts'
-import { partNames, quiet, type Values } from './names.ts'
+import { judgeIdle, judgeRig, judgeSamples } from './limits.ts'
+import { componentNames, type Values, zeroWhenIdle } from './names.ts'
+import { runPeriodically } from './periodic.ts'
 import { startProbe } from './probe.ts'
-import { inRounds } from './rounds.ts'
 import { createSampler } from './samples.ts'
-import { groupCount, portsAtFirst, type SoakStage, startSoakStage } from './setup.ts'
+import { groupCount, portsAtFirst, type SoakSetup, startSoakSetup } from './setup.ts'
 import {
-  type Bound,
-  type Complaint,
-  type Counted,
-  countComplaints,
-  judgeComplaints,
-  openShare,
+  countWarnings,
+  type GrowthLimit,
+  judgeWarnings,
+  type LogWarning,
   type Sample,
+  undisturbedShare,
   type Verdict,
+  type WarningCount,
 } from './verdict.ts'
 
 export interface SoakOptions {
   seed: number
   nodes: number
-  /** Of churn. */
+  /** Duration of the churn. */
   seconds: number
-  actsPerSecond: number
+  actionsPerSecond: number
   sampleSeconds: number
-  /** How often the operator looks after a change. */
+  /** Polling interval of the operator after a change. */
   pollSeconds: number
   faultSeconds: number
-  /** No fault begins after that time. */
+  /** No fault starts after this time. */
   lastFaultSeconds: number
-  /** How long parts may still tell of a fault that has ended: their next tries come later and later. */
-  echoSeconds: number
-  /** How much more memory the last third may have. */
-  memory: Bound
-  /** For which share of the time errors have to count, lest the machine be called too busy. */
-  leastOpen: number
-  say(line: string): void
-  /** Ends it early. */
+  /** How long components may log warnings after the end of a fault: they retry with backoff. */
+  recoverySeconds: number
+  /** Allowed growth of memory. */
+  memory: GrowthLimit
+  /** Minimum share of undisturbed time; below it the machine is too busy. */
+  minUndisturbed: number
+  print(line: string): void
+  /** Stops the soak early. */
   signal: AbortSignal
 }
 
-export interface Soaked {
+export interface SoakResult {
   verdicts: Verdict[]
   samples: Sample[]
-  complaints: Counted[]
+  warnings: WarningCount[]
 }
 
-const settleWithin = 900_000
-const restWithin = 300_000
-const early = 'it was ended early'
+const firstConfigurationWithin = 900_000
+const idleWithin = 300_000
+const early = 'stopped early'
 
-export async function soak(options: SoakOptions): Promise<Soaked> {
-  const { seed, nodes, seconds, pollSeconds, say, signal } = options
-  const stage = await startSoakStage({ seed, nodes, jobTtlSeconds: Math.ceil(seconds / 6), pollSeconds })
-  const probe = startProbe(stage.biz.api)
+export async function soak(options: SoakOptions): Promise<SoakResult> {
+  const { seed, nodes, seconds, pollSeconds, print, signal } = options
+  const setup = await startSoakSetup({ seed, nodes, jobTtlSeconds: Math.ceil(seconds / 6), pollSeconds })
+  const probe = startProbe(setup.biz.api)
   try {
-    const deeds = createDeeds(stage)
-    const faults = createFaults(stage, options.echoSeconds * 1_000)
-    const sample = createSampler(stage)
-    const complaints: Complaint[] = []
-    const listen = async () => {
-      for (const name of partNames) complaints.push(...(await stage.parts[name].complaints()))
+    const actions = createActions(setup)
+    const faults = createFaults(setup, options.recoverySeconds * 1_000)
+    const sample = createSampler(setup)
+    const warnings: LogWarning[] = []
+    const collectWarnings = async () => {
+      for (const name of componentNames) warnings.push(...(await setup.components[name].warnings()))
     }
 
-    say(`${nodes} nodes with ${portsAtFirst} ports each get their first configuration`)
-    for (const group of stage.groups) await stage.makeConfig(group, group.vms)
-    const unsettled = await rest(stage, deeds.restless, settleWithin, signal)
-    if (unsettled !== undefined) return withoutChurn('first configuration', unsettled)
-    await listen()
+    print(`first configuration of ${nodes} nodes with ${portsAtFirst} ports each`)
+    for (const group of setup.groups) await setup.createConfig(group, group.vms)
+    const notConfigured = await waitUntilIdle(setup, actions.findDeviation, firstConfigurationWithin, signal)
+    if (notConfigured !== undefined) return failedWith('first configuration', notConfigured)
+    await collectWarnings()
 
-    say('all nodes are configured; the churn begins')
-    const beganAt = Date.now()
+    print('all nodes are configured; starting the churn')
+    const startedAt = Date.now()
     const samples: Sample[] = []
     const next = churnOf(seed, { vms: nodes, groups: groupCount, portsAtFirst })
-    let acts = 0
-    const act = async () => {
-      await deeds.act(next())
-      acts++
+    let actionCount = 0
+    const runAction = async () => {
+      await actions.run(next())
+      actionCount++
     }
-    const breakSomething = async (elapsed: number) => {
+    const runFault = async (elapsed: number) => {
       if (elapsed > options.lastFaultSeconds) return
-      // A part that is young has less memory, and would seem to grow.
+      // A restarted component has less memory at first, so no kills later on.
       const name = await faults.next({ kills: elapsed < seconds / 3 })
-      say(`${minutes(elapsed)} fault: ${name}`)
+      print(`${minutes(elapsed)} fault: ${name}`)
     }
-    const look = async (elapsed: number) => {
-      const values = { ...(await sample()), acts, 'sandbox.connect_ms': probe.slowest() }
+    const takeSample = async (elapsed: number) => {
+      const values = { ...(await sample()), actions: actionCount, 'sandbox.connect_ms': probe.slowest() }
       samples.push({ at: Math.round(elapsed), values })
-      await listen()
-      say(`${minutes(elapsed)} ${briefly(values)}`)
+      await collectWarnings()
+      print(`${minutes(elapsed)} ${summaryOf(values)}`)
     }
-    const rounds = [
-      { everySeconds: 1 / options.actsPerSecond, work: act },
-      { everySeconds: options.faultSeconds, work: breakSomething },
-      { everySeconds: options.sampleSeconds, work: look },
+    const tasks = [
+      { everySeconds: 1 / options.actionsPerSecond, run: runAction },
+      { everySeconds: options.faultSeconds, run: runFault },
+      { everySeconds: options.sampleSeconds, run: takeSample },
     ]
-    await inRounds(seconds, rounds, signal)
-    if (signal.aborted) return withoutChurn('whole time', early)
+    await runPeriodically(seconds, tasks, signal)
+    if (signal.aborted) return failedWith('whole time', early)
 
-    say(`the churn is over after ${acts} acts; the fleet comes to rest`)
-    await deeds.done(signal)
-    const unrest = await rest(stage, deeds.restless, restWithin, signal)
-    if (signal.aborted) return withoutChurn('whole time', early)
-    const atRest = { ...(await sample()), acts }
-    await listen()
-    const shadows = [...faults.shadows, ...probe.shadows]
-    const counted = countComplaints(complaints, shadows)
+    print(`the churn ended after ${actionCount} actions; waiting until the fleet is idle`)
+    await actions.finish(signal)
+    const deviation = await waitUntilIdle(setup, actions.findDeviation, idleWithin, signal)
+    if (signal.aborted) return failedWith('whole time', early)
+    const atEnd = { ...(await sample()), actions: actionCount }
+    await collectWarnings()
+    const faultWindows = [...faults.faultWindows, ...probe.faultWindows]
+    const counts = countWarnings(warnings, faultWindows)
     return {
-      samples: [...samples, { at: Math.round((Date.now() - beganAt) / 1_000), values: atRest }],
-      complaints: counted,
+      samples: [...samples, { at: Math.round((Date.now() - startedAt) / 1_000), values: atEnd }],
+      warnings: counts,
       verdicts: [
         ...judgeSamples(samples, options),
-        ...judgeRest(atRest, unrest),
-        judgeComplaints(counted),
-        judgeRig(openShare(shadows, beganAt, beganAt + seconds * 1_000), options.leastOpen),
+        ...judgeIdle(atEnd, deviation),
+        judgeWarnings(counts),
+        judgeRig(undisturbedShare(faultWindows, startedAt, startedAt + seconds * 1_000), options.minUndisturbed),
       ],
     }
   } finally {
     await probe.stop()
-    await stage.close()
+    await setup.close()
   }
 }
 
-function withoutChurn(check: string, words: string): Soaked {
-  return { verdicts: [{ check, met: false, words }], samples: [], complaints: [] }
+function failedWith(check: string, text: string): SoakResult {
+  return { verdicts: [{ check, met: false, text }], samples: [], warnings: [] }
 }
 
-/** What still keeps it from rest after that time, or undefined. */
-async function rest(
-  stage: SoakStage,
-  restless: () => string | undefined,
+/** Returns what is not idle or not as requested at the end of the time, or undefined. */
+async function waitUntilIdle(
+  setup: SoakSetup,
+  findDeviation: () => string | undefined,
   within: number,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  let why: string | undefined
-  const look = async () => {
+  let problem: string | undefined
+  const check = async () => {
     if (signal.aborted) return
-    why = restless() ?? (await unfinished(stage))
-    if (why !== undefined) throw new Error(why)
+    problem = findDeviation() ?? (await findActivity(setup))
+    if (problem !== undefined) throw new Error(problem)
   }
-  await eventually(look, { within, every: 1_000 }).catch(error => {
-    why ??= error.message
+  await eventually(check, { within, every: 1_000 }).catch(error => {
+    problem ??= error.message
   })
-  return signal.aborted ? early : why
+  return signal.aborted ? early : problem
 }
 
-async function unfinished({ parts }: SoakStage): Promise<string | undefined> {
-  const dead = partNames.find(name => !parts[name].alive())
-  if (dead) return `${dead} has ended by itself`
-  const numbers = await parts.controller.numbers()
-  const active = quiet.filter(name => numbers.get(`multinic_${name}`)?.samples[0]?.value !== 0)
+async function findActivity({ components }: SoakSetup): Promise<string | undefined> {
+  const dead = componentNames.find(name => !components[name].alive())
+  if (dead) return `${dead} exited unexpectedly`
+  const metrics = await components.controller.metrics()
+  const active = zeroWhenIdle.filter(name => metrics.get(`multinic_${name}`)?.samples[0]?.value !== 0)
   return active.length > 0 ? `not 0: ${active.join(', ')}` : undefined
 }
 
@@ -162,17 +162,17 @@ function minutes(seconds: number): string {
   return `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, '0')}`
 }
 
-function briefly(values: Values): string {
+function summaryOf(values: Values): string {
   const show = (name: string) => {
     const value = values[name]
     return value === undefined ? '-' : Math.round(value)
   }
   return [
-    `MiB ${partNames.map(name => `${name} ${show(`${name}.mib`)}`).join(', ')}`,
+    `MiB ${componentNames.map(name => `${name} ${show(`${name}.mib`)}`).join(', ')}`,
     `connect ${show('sandbox.connect_ms')} ms`,
     `queue ${show('controller.queue_depth')}+${show('controller.rollout_waiting')}`,
     `Jobs ${show('biz.jobs')}`,
     `inventory ${show('inventory.kib')} KiB`,
-    `acts ${show('acts')}`,
+    `actions ${show('actions')}`,
   ].join('; ')
 }

@@ -1,15 +1,15 @@
-/** Verdicts of a soak: what is flat, what grows, what repeats. */
+/** Verdicts of a soak: flat and growing values, repeated warnings. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  complaintOf,
-  countComplaints,
-  judgeComplaints,
+  countWarnings,
   judgeGrowth,
-  openShare,
+  judgeWarnings,
   type Sample,
   slopeOf,
   tableOf,
+  undisturbedShare,
+  warningOf,
 } from './verdict.ts'
 
 const tenth = { share: 0.1, slack: 0 }
@@ -22,108 +22,109 @@ function judge(values: readonly number[], bound = tenth) {
 }
 const steady = Array.from({ length: 120 }, (_, index) => 100 + (index % 7))
 
-test('memory that goes up and down is flat', () => {
+test('memory that varies without trend is flat', () => {
   assert.equal(judge(steady).met, true)
 })
 
-test('memory that fills its caches in the first third is flat', () => {
+test('memory that grows only in the first third is flat', () => {
   assert.equal(judge(steady.map((value, index) => (index < 40 ? value * (index / 40) : value))).met, true)
 })
 
-test('a steady leak is found by the means and by the slope', () => {
+test('a steady leak fails by the means and by the trend', () => {
   const leaking = steady.map((value, index) => value + index)
-  const { met, words, facts } = judge(leaking)
+  const { met, text, figures } = judge(leaking)
   assert.equal(met, false)
-  assert.match(words, /162 MiB in the middle third, 203 in the last.*more than 16\.2 above/)
-  assert.ok((facts?.['trend'] ?? 0) > 70)
+  assert.match(text, /162 MiB in the middle third, 203 in the last.*more than 16\.2 above/)
+  assert.ok((figures?.['trend'] ?? 0) > 70)
 })
 
-test('a rise of which one fall at the end makes the means equal is found by the slope', () => {
+test('a rise with a drop at the end, which makes the means equal, fails by the trend', () => {
   const rising = Array.from({ length: 90 }, (_, index) => (index < 85 ? 100 + index : 10))
-  const { met, words } = judge(rising)
+  const { met, text } = judge(rising)
   assert.equal(met, false)
-  assert.match(words, /a steady rise of more than 28/)
+  assert.match(text, /a steady rise of more than 28/)
 })
 
-test('one peak tilts nothing', () => {
+test('a single peak does not fail the check', () => {
   const peaked = steady.map((value, index) => (index === 110 ? 300 : value))
   assert.equal(judge(peaked).met, true)
 })
 
-test('a step of less than the slack counts for nothing, and one of more does', () => {
+test('a step below the slack passes, a larger one fails', () => {
   const stepped = Array.from({ length: 30 }, (_, index) => (index < 20 ? 1 : 4))
   assert.equal(judge(stepped, { share: 0.1, slack: 5 }).met, true)
   assert.equal(judge(stepped, { share: 0.1, slack: 2 }).met, false)
 })
 
-test('what was never measured is not called flat', () => {
+test('missing or too few samples fail the check', () => {
   assert.deepEqual(judge([]).met, false)
-  assert.match(judge([1, 2]).words, /2 samples are too few/)
+  assert.match(judge([1, 2]).text, /2 samples are too few/)
   assert.equal(judgeGrowth('x', samplesOf(steady), 'viola.mib', tenth, 'MiB').met, false)
 })
 
-test('a sample without the number is left out: the part was down', () => {
+test('a sample without the value is ignored, because the component was down', () => {
   const samples = samplesOf(steady).map((sample, index) => (index % 10 === 0 ? { at: sample.at, values: {} } : sample))
   assert.equal(judgeGrowth('flat memory', samples, 'operator.mib', tenth, 'MiB').met, true)
 })
 
-test('the slope is that of a line, whatever a few points say', () => {
+test('the slope is that of the line, whatever a few outliers are', () => {
   const line = Array.from({ length: 20 }, (_, at) => ({ at, value: 3 * at }))
   assert.equal(slopeOf(line), 3)
   assert.equal(slopeOf(line.map(point => (point.at === 7 ? { at: 7, value: 1_000 } : point))), 3)
   assert.equal(slopeOf([]), 0)
 })
 
-const shadows = [{ from: 1_000, to: 2_000 }]
-const said = (time: number, message = 'the sync failed') => ({ part: 'operator', message, time })
-const judgeAll = (complaints: ReturnType<typeof said>[]) => judgeComplaints(countComplaints(complaints, shadows))
+const faultWindows = [{ from: 1_000, to: 2_000 }]
+const aWarning = (time: number, message = 'the sync failed') => ({ component: 'operator', message, time })
+const judgeAll = (warnings: ReturnType<typeof aWarning>[]) => judgeWarnings(countWarnings(warnings, faultWindows))
 
-test('complaints of a fault and after it count for nothing', () => {
-  assert.equal(judgeAll([said(1_000), said(1_500), said(2_000)]).met, true)
+test('warnings during and after a fault do not count', () => {
+  assert.equal(judgeAll([aWarning(1_000), aWarning(1_500), aWarning(2_000)]).met, true)
 })
 
-test('a complaint that comes twice while nothing is broken is told, with how often', () => {
-  const { met, words } = judgeAll([said(500), said(1_500), said(2_001), said(2_002)])
+test('a warning that repeats without a fault fails, with its count', () => {
+  const { met, text } = judgeAll([aWarning(500), aWarning(1_500), aWarning(2_001), aWarning(2_002)])
   assert.equal(met, false)
-  assert.equal(words, '4 complaints, 3 of them while nothing was broken; 3 times "operator: the sync failed"')
+  assert.equal(text, '4 warnings, 3 of them without a fault; 3 times "operator: the sync failed"')
 })
 
-test('one complaint of each kind is no repetition', () => {
-  assert.equal(judgeAll([said(500), said(501, 'watch failed')]).met, true)
+test('a single warning of each kind passes', () => {
+  assert.equal(judgeAll([aWarning(500), aWarning(501, 'watch failed')]).met, true)
 })
 
-test('of a log only warnings and errors are complaints, by their constant message and reason', () => {
-  const line = (facts: object) => JSON.stringify({ time: '2026-01-01T00:00:00.000Z', message: 'it broke', ...facts })
-  assert.equal(complaintOf('viola', line({ level: 'info' }), 0), undefined)
-  assert.equal(complaintOf('viola', '', 0), undefined)
-  assert.deepEqual(complaintOf('viola', line({ level: 'warn', node: 'a' }), 0), {
-    ...{ part: 'viola', message: 'it broke', time: Date.parse('2026-01-01') },
+test('log lines of level warn and error count, by their constant message and reason', () => {
+  const line = (fields: object) =>
+    JSON.stringify({ time: '2026-01-01T00:00:00.000Z', message: 'sync failed', ...fields })
+  assert.equal(warningOf('viola', line({ level: 'info' }), 0), undefined)
+  assert.equal(warningOf('viola', '', 0), undefined)
+  assert.deepEqual(warningOf('viola', line({ level: 'warn', node: 'a' }), 0), {
+    ...{ component: 'viola', message: 'sync failed', time: Date.parse('2026-01-01') },
   })
-  assert.equal(complaintOf('viola', line({ level: 'error', reason: 'Gone' }), 0)?.message, 'it broke (Gone)')
+  assert.equal(warningOf('viola', line({ level: 'error', reason: 'Gone' }), 0)?.message, 'sync failed (Gone)')
 })
 
-test('the last words of a process that dies are a complaint', () => {
-  assert.deepEqual(complaintOf('viola', 'FATAL ERROR: heap out of memory', 7), {
-    ...{ part: 'viola', message: 'FATAL ERROR: heap out of memory', time: 7 },
+test('output that is not a log line counts as a warning', () => {
+  assert.deepEqual(warningOf('viola', 'FATAL ERROR: heap out of memory', 7), {
+    ...{ component: 'viola', message: 'FATAL ERROR: heap out of memory', time: 7 },
   })
 })
 
-test('shadows that lie over each other darken a time once', () => {
-  const both = [
+test('overlapping fault windows count once', () => {
+  const overlapping = [
     { from: 10, to: 30 },
     { from: 20, to: 40 },
     { from: 90, to: Number.POSITIVE_INFINITY },
     { from: 0, to: 5 },
   ]
-  assert.equal(openShare(both, 0, 100), 0.55)
-  assert.equal(openShare([], 0, 100), 1)
-  assert.equal(openShare([{ from: -50, to: 500 }], 0, 100), 0)
+  assert.equal(undisturbedShare(overlapping, 0, 100), 0.55)
+  assert.equal(undisturbedShare([], 0, 100), 1)
+  assert.equal(undisturbedShare([{ from: -50, to: 500 }], 0, 100), 0)
 })
 
-test('the table has a line for each verdict and shows which is not met', () => {
+test('the table has a line for each verdict and marks the failed ones', () => {
   const table = tableOf([
-    { check: 'flat memory', met: true, words: 'as it was' },
-    { check: 'Jobs bounded', met: false, words: 'they grow' },
+    { check: 'flat memory', met: true, text: 'unchanged' },
+    { check: 'Jobs bounded', met: false, text: 'growing' },
   ])
-  assert.equal(table, 'ok      flat memory   as it was\nFAILED  Jobs bounded  they grow')
+  assert.equal(table, 'ok      flat memory   unchanged\nFAILED  Jobs bounded  growing')
 })

@@ -1,10 +1,10 @@
 /**
- * What the samples and logs of a soak say: memory that is flat, queues that do not grow, errors that do not repeat. Pure.
+ * Verdicts on the samples and logs of a soak: flat memory, bounded queues, no repeated warnings. Pure.
  */
 import { median } from '../bench/figure.ts'
 
 export interface Sample {
-  /** Seconds since the churn began. */
+  /** Seconds since the start of the churn. */
   at: number
   /** `operator.mib`, `controller.queue_depth`, `biz.jobs` */
   values: Record<string, number>
@@ -13,42 +13,42 @@ export interface Sample {
 export interface Verdict {
   check: string
   met: boolean
-  /** What was found, for a person. */
-  words: string
-  facts?: Record<string, number>
+  /** The result as a sentence. */
+  text: string
+  figures?: Record<string, number>
 }
 
-/** How far above the middle third the last may be: a share of it, or so much where that is more. */
-export interface Bound {
+/** How far the mean of the last third may exceed that of the middle third: a share of it, or `slack` if that is more. */
+export interface GrowthLimit {
   share: number
   slack: number
 }
 
-/** The first third is left out: caches fill, and a part that was killed is young. */
+/** Ignores the first third: caches fill up, and killed components restart. */
 export function judgeGrowth(
   check: string,
   samples: readonly Sample[],
   name: string,
-  bound: Bound,
+  limit: GrowthLimit,
   unit: string,
 ): Verdict {
   const known = samples.filter(({ values }) => values[name] !== undefined)
   const third = Math.floor(known.length / 3)
-  if (third < 1) return { check, met: false, words: `${known.length} samples are too few to tell` }
+  if (third < 1) return { check, met: false, text: `${known.length} samples are too few` }
   const late = known.slice(-2 * third).map(({ at, values }) => ({ at, value: values[name] ?? 0 }))
   const [middle, last] = [mean(late.slice(0, third)), mean(late.slice(third))]
-  const room = Math.max(bound.share * middle, bound.slack)
+  const allowed = Math.max(limit.share * middle, limit.slack)
   const trend = slopeOf(late) * ((late.at(-1)?.at ?? 0) - (late[0]?.at ?? 0))
-  const words = `${shown(middle)} ${unit} in the middle third, ${shown(last)} in the last; trend ${shown(trend)} over both`
-  const tooMuch = last - middle > room ? `more than ${shown(room)} above` : undefined
-  // A steady rise makes the means differ by half of what it comes to.
-  const rising = trend > 2 * room ? `a steady rise of more than ${shown(2 * room)}` : undefined
-  const wrong = tooMuch ?? rising
+  const text = `${shown(middle)} ${unit} in the middle third, ${shown(last)} in the last; trend ${shown(trend)} over both`
+  const stepped = last - middle > allowed ? `more than ${shown(allowed)} above` : undefined
+  // In a steady rise the means differ by half of the total rise.
+  const rising = trend > 2 * allowed ? `a steady rise of more than ${shown(2 * allowed)}` : undefined
+  const problem = stepped ?? rising
   return {
     check,
-    met: wrong === undefined,
-    words: wrong ? `${words}: ${wrong}` : words,
-    facts: { middle: round(middle), last: round(last), trend: round(trend), room: round(room) },
+    met: problem === undefined,
+    text: problem ? `${text}: ${problem}` : text,
+    figures: { middle: round(middle), last: round(last), trend: round(trend), allowed: round(allowed) },
   }
 }
 
@@ -57,7 +57,7 @@ export interface Point {
   value: number
 }
 
-/** The median of the slopes between all pairs (Theil and Sen): single peaks do not tilt it. */
+/** The median of the slopes between all pairs (Theil–Sen): robust against single peaks. */
 export function slopeOf(points: readonly Point[]): number {
   const slopes = points.flatMap((one, index) =>
     points
@@ -67,25 +67,25 @@ export function slopeOf(points: readonly Point[]): number {
   return slopes.length === 0 ? 0 : median(slopes)
 }
 
-export interface Complaint {
-  part: string
-  /** Its constant message, with the reason where it names one. */
+export interface LogWarning {
+  component: string
+  /** The constant message, with the reason if there is one. */
   message: string
   /** Milliseconds since 1970. */
   time: number
 }
 
-/** A time in which parts may complain: a fault, and what follows from it. */
-export interface Shadow {
+/** A period in which components may log warnings: a fault and the recovery from it. */
+export interface FaultWindow {
   from: number
   to: number
 }
 
-/** The share of a time that lies in no shadow. */
-export function openShare(shadows: readonly Shadow[], from: number, to: number): number {
+/** The share of a period that is outside all fault windows. */
+export function undisturbedShare(faultWindows: readonly FaultWindow[], from: number, to: number): number {
   let [covered, until] = [0, from]
-  for (const shadow of shadows.toSorted((a, b) => a.from - b.from)) {
-    const [start, end] = [Math.max(shadow.from, until), Math.min(shadow.to, to)]
+  for (const window of faultWindows.toSorted((a, b) => a.from - b.from)) {
+    const [start, end] = [Math.max(window.from, until), Math.min(window.to, to)]
     if (end <= start) continue
     covered += end - start
     until = end
@@ -93,55 +93,58 @@ export function openShare(shadows: readonly Shadow[], from: number, to: number):
   return 1 - covered / (to - from)
 }
 
-export interface Counted {
-  part: string
+export interface WarningCount {
+  component: string
   message: string
   times: number
-  /** How many of them while nothing was broken. */
-  strays: number
+  /** How many of them outside all fault windows. */
+  unexplained: number
 }
 
-export function countComplaints(complaints: readonly Complaint[], shadows: readonly Shadow[]): Counted[] {
-  const inShadow = (time: number) => shadows.some(({ from, to }) => time >= from && time <= to)
-  return [...Map.groupBy(complaints, ({ part, message }) => `${part} ${message}`).values()]
-    .flatMap(all => all.slice(0, 1).map(({ part, message }) => ({ part, message, all })))
-    .map(({ part, message, all }) => ({
-      ...{ part, message, times: all.length },
-      strays: all.filter(({ time }) => !inShadow(time)).length,
+export function countWarnings(warnings: readonly LogWarning[], faultWindows: readonly FaultWindow[]): WarningCount[] {
+  const isExplained = (time: number) => faultWindows.some(({ from, to }) => time >= from && time <= to)
+  return [...Map.groupBy(warnings, ({ component, message }) => `${component} ${message}`).values()]
+    .flatMap(all => all.slice(0, 1).map(({ component, message }) => ({ component, message, all })))
+    .map(({ component, message, all }) => ({
+      ...{ component, message, times: all.length },
+      unexplained: all.filter(({ time }) => !isExplained(time)).length,
     }))
-    .toSorted((a, b) => b.strays - a.strays || b.times - a.times)
+    .toSorted((a, b) => b.unexplained - a.unexplained || b.times - a.times)
 }
 
-/** Whatever a part says twice while nothing is broken. */
-export function judgeComplaints(counted: readonly Counted[]): Verdict {
-  const sum = (of: 'times' | 'strays') => counted.reduce((total, each) => total + each[of], 0)
-  const repeated = counted.filter(({ strays }) => strays > 1)
-  const told = `${sum('times')} complaints, ${sum('strays')} of them while nothing was broken`
+/** Fails if a component logs the same warning twice without a fault. */
+export function judgeWarnings(counts: readonly WarningCount[]): Verdict {
+  const sum = (of: 'times' | 'unexplained') => counts.reduce((total, count) => total + count[of], 0)
+  const repeated = counts.filter(({ unexplained }) => unexplained > 1)
+  const total = `${sum('times')} warnings, ${sum('unexplained')} of them without a fault`
   return {
-    check: 'no error that repeats',
+    check: 'no repeated warning',
     met: repeated.length === 0,
-    words: [told, ...repeated.map(({ part, message, strays }) => `${strays} times "${part}: ${message}"`)].join('; '),
-    facts: { complaints: sum('times'), strays: sum('strays'), repeated: repeated.length },
+    text: [
+      total,
+      ...repeated.map(({ component, message, unexplained }) => `${unexplained} times "${component}: ${message}"`),
+    ].join('; '),
+    figures: { warnings: sum('times'), unexplained: sum('unexplained'), repeated: repeated.length },
   }
 }
 
-/** A line of a part's log, when it complains. What is no line of a log is a last word. */
-export function complaintOf(part: string, line: string, now: number): Complaint | undefined {
+/** The warning in a line of a log, or undefined. A line that is not JSON counts too: a crash message. */
+export function warningOf(component: string, line: string, now: number): LogWarning | undefined {
   if (line.trim() === '') return undefined
   try {
     const { level, message, reason, time } = JSON.parse(line) as Record<string, unknown>
     if (level !== 'warn' && level !== 'error') return undefined
-    const said = typeof reason === 'string' ? `${message} (${reason})` : `${message}`
-    return { part, message: said, time: Date.parse(`${time}`) || now }
+    const text = typeof reason === 'string' ? `${message} (${reason})` : `${message}`
+    return { component, message: text, time: Date.parse(`${time}`) || now }
   } catch {
-    return { part, message: line.slice(0, 200), time: now }
+    return { component, message: line.slice(0, 200), time: now }
   }
 }
 
 export function tableOf(verdicts: readonly Verdict[]): string {
   const width = Math.max(...verdicts.map(({ check }) => check.length))
   return verdicts
-    .map(({ check, met, words }) => `${met ? 'ok    ' : 'FAILED'}  ${check.padEnd(width)}  ${words}`)
+    .map(({ check, met, text }) => `${met ? 'ok    ' : 'FAILED'}  ${check.padEnd(width)}  ${text}`)
     .join('\n')
 }
 

@@ -36,7 +36,7 @@ test('a small answer that unpacks to more than there is room for is refused by t
       `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     )
     assert.equal(code, 2)
-    assert.match(error, /the answer is longer than \d+ bytes/)
+    assert.match(error, /the response is larger than \d+ bytes/)
   } finally {
     server.closeAllConnections()
     server.close()

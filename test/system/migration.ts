@@ -142,7 +142,7 @@ export function migrates(stage: () => MigrationStage): void {
     await eventually(
       async () => {
         const said = (await biz()).status?.conditions?.find(({ type }) => type === 'ReadOnly')
-        assert.equal(`${said?.status} ${said?.message}`, 'True a change of 1 node is ignored')
+        assert.equal(`${said?.status} ${said?.message}`, 'True a change to 1 node is ignored')
       },
       { within },
     )

@@ -121,7 +121,7 @@ test('phase 2 makes the document read-only: without a policy on the server a cha
   await eventually(
     async () => {
       const said = (await biz()).status?.conditions?.find(({ type }) => type === 'ReadOnly')
-      assert.equal(`${said?.status} ${said?.reason}: ${said?.message}`, 'True ReadOnly: a change of 1 node is ignored')
+      assert.equal(`${said?.status} ${said?.reason}: ${said?.message}`, 'True ReadOnly: a change to 1 node is ignored')
     },
     { within },
   )

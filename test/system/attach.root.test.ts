@@ -69,10 +69,10 @@ test('one id leads through the logs of operator, Viola, controller and agent', a
   const order = [
     'viola: node configs created',
     'operator: delivered',
-    'controller: step',
+    'controller: step applied',
     'agent: DetectActiveInterfaces',
     'agent: report',
-    'controller: status',
+    'controller: status written',
   ]
   assert.deepEqual(
     order.filter(said => !lines.includes(said)),

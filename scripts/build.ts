@@ -7,7 +7,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
+import { type BuildOptions, build, type Plugin } from 'esbuild'
 import { buildWeb } from '../web/build.ts'
 import { withCompiledCode } from './code-cache.ts'
 
@@ -48,7 +48,8 @@ const clientsOfUndici: Plugin = {
   },
 }
 
-async function bundle(
+/** Returns the packages in the bundle. Throws if it contains code of the sandbox, the tests or the scripts. */
+export async function bundle(
   entry: string,
   outfile: string,
   format: 'cjs' | 'esm',
@@ -77,11 +78,14 @@ async function bundle(
       : {}),
     ...more,
   })
-  return packagesIn(metafile ?? { inputs: {}, outputs: {} })
+  const inputs = Object.keys(metafile?.inputs ?? {})
+  const foreign = inputs.filter(path => /^(sandbox|test|scripts)\//.test(path))
+  if (foreign.length > 0) throw new Error(`${entry}: production bundles must not contain ${foreign.join(', ')}`)
+  return packagesIn(inputs)
 }
 
-function packagesIn(metafile: Metafile): string[] {
-  const names = Object.keys(metafile.inputs).flatMap(path => {
+function packagesIn(inputs: string[]): string[] {
+  const names = inputs.flatMap(path => {
     const [, name] = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path) ?? []
     return name ? [name] : []
   })

@@ -1,11 +1,11 @@
 /** Layout of the source tree: which folder imports which, which files are pure, which packages the bundles contain. */
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { buildAgent, buildProgram } from '../../scripts/build.ts'
+import { buildAgent, buildProgram, bundle } from '../../scripts/build.ts'
 import { importsOf, isTest, root, type Source, sources } from './sources.ts'
 
 const all = sources()
@@ -140,7 +140,9 @@ test('no file or folder has a name without a meaning', () => {
   assert.deepEqual(vague, [])
 })
 
-test('the program bundles only the listed packages, the agent none', async () => {
+const maxProgramBytes = 4_300_000
+
+test('the program bundles only the listed packages, the agent none, and neither any code of the sandbox', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-bundle-'))
   try {
     assert.deepEqual(await buildAgent(join(dir, 'agent.cjs')), [])
@@ -148,6 +150,15 @@ test('the program bundles only the listed packages, the agent none', async () =>
     const packages = await buildProgram(join(dir, 'multinic.mjs'))
     const listed = readFileSync(join(root, 'deployments/images/multinic.deps.txt'), 'utf8').trimEnd().split('\n')
     assert.deepEqual(packages, listed, 'run make generate and review the new packages')
+    const { size } = statSync(join(dir, 'multinic.mjs'))
+    assert.ok(size <= maxProgramBytes, `multinic.mjs has ${size} bytes, more than ${maxProgramBytes}`)
+
+    const planted = join(dir, 'planted.ts')
+    writeFileSync(planted, `import { catalogue } from '${root}/sandbox/faults/catalogue.ts'\nconsole.log(catalogue)\n`)
+    await assert.rejects(
+      bundle(planted, join(dir, 'planted.mjs'), 'esm'),
+      /production bundles must not contain .*sandbox\/faults\/catalogue\.ts/,
+    )
   } finally {
     rmSync(dir, { recursive: true })
   }

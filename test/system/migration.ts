@@ -188,7 +188,7 @@ export function migrates(stage: () => MigrationStage): void {
     assert.equal((await actions()).size, known, 'an agent was sent')
     const planned = await multinic('plan')
     assert.equal(planned.code, 1)
-    assert.match(planned.out, new RegExp(`! ${first.name} {2}has a MultiNicNodeConfig that asks for something else`))
+    assert.match(planned.out, new RegExp(`! ${first.name} {2}has a MultiNicNodeConfig with another request`))
     await stage().kube.patch(bizConfigs, key(), { spec: { nodeConfigs: stage().nodes.map(entryOf) } })
   })
 

@@ -103,7 +103,7 @@ test('a second up says that one runs already, and shows it', async () => {
 
 test('status in JSON has the keys that scripts rely on', async () => {
   const now = await ready()
-  assert.deepEqual(Object.keys(now), ['ready', 'nodes', 'kubeconfigs', 'urls', 'faults', 'host'])
+  assert.deepEqual(Object.keys(now), ['ready', 'nodes', 'kubeconfigs', 'tokenFile', 'urls', 'faults', 'host'])
   assert.deepEqual(
     now.nodes.map(({ name, interfaces }) => [name, ...interfaces.map(nic => `${nic.name} ${nic.status}`)]),
     [

@@ -78,7 +78,7 @@ test('who leaves the tour by Ctrl-C keeps its sandbox, with nodes in memory, and
   try {
     const [first] = pauses
     await person.reads(first?.prompt ?? 'a pause')
-    assert.match(person.read(), /simulated, nodes are in memory: namespaces need Linux/)
+    assert.match(person.read(), /nodes are simulated in memory: namespaces require Linux/)
     person.press(ctrlC)
     assert.notEqual(await person.ended, 0)
   } finally {

@@ -1,5 +1,5 @@
 /**
- * Entry point of a checkout: everything of the production program, and the sandbox commands.
+ * Entry point of a checkout: all commands of the production program, and the sandbox commands.
  */
 import { openProgram, runProgram } from '../src/cli/program.ts'
 import { addComponentCommands } from '../src/program/components.ts'

@@ -2,10 +2,7 @@
  * Starts a complete local environment: two Kubernetes APIs, a cloud and nodes with their kubelets in this process, and the
  * components as processes of the production program.
  */
-import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
-import { createInformer } from '../src/kube/informer.ts'
-import { pods } from '../src/kube/resources.ts'
 import type { Log } from '../src/telemetry/log.ts'
 import {
   type AttachInput,
@@ -18,14 +15,12 @@ import {
 import { type Cloud, startCloud } from './cloud/cloud.ts'
 import { startMessageBus } from './cloud/message-bus.ts'
 import {
-  addPort,
   addServer,
   addSubnet,
   type CloudState,
   createCloudState,
   findSubnet,
   type Port,
-  portsOf,
   type SubnetInput,
   sandboxClusterId,
 } from './cloud/state.ts'
@@ -33,7 +28,8 @@ import { observeSandbox } from './control/observe.ts'
 import { type HostKind, type SandboxStatus, sandboxStatus } from './control/status.ts'
 import type { FaultControl } from './faults/active-faults.ts'
 import { createFaults } from './faults/injectors.ts'
-import { type Bundles, ensureBundles } from './lifecycle/bundles.ts'
+import { ensureBundles } from './lifecycle/bundles.ts'
+import { createCleanup } from './lifecycle/cleanup.ts'
 import { type Cluster, startClusters } from './lifecycle/clusters.ts'
 import { componentsFor, waitUntilHealthy } from './lifecycle/components.ts'
 import {
@@ -48,12 +44,9 @@ import { isInUserNamespace } from './lifecycle/rootless.ts'
 import { restoreCloudState, saveCloudState } from './lifecycle/saved-state.ts'
 import { recordProcess, type StateDir } from './lifecycle/state-dir.ts'
 import { type Supervisor, supervise } from './lifecycle/supervisor.ts'
-import { file } from './nodes/container.ts'
-import { createFabric, type Fabric } from './nodes/fabric.ts'
-import { type Kubelet, startKubelet } from './nodes/kubelet.ts'
-import { type Machine, namespaceMachine } from './nodes/machine.ts'
-import { createNode, type SandboxNode } from './nodes/node.ts'
-import type { Image } from './nodes/pod-worker.ts'
+import type { Machine } from './nodes/machine.ts'
+import type { SandboxNode } from './nodes/node.ts'
+import { startNodes } from './nodes/start.ts'
 import { startRealClusters } from './real/kubernetes.ts'
 import { startRealCloud } from './real/openstack.ts'
 
@@ -128,17 +121,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const cloudState = createCloudState()
   const clusterId = sandboxClusterId
   const { primary, selected } = subnetsFor(options.nodes)
-  const cleanup: (() => Promise<void>)[] = []
-  const started = async <T>(starting: Promise<T>, stop: (resource: T) => Promise<void>): Promise<T> => {
-    const resource = await starting
-    cleanup.push(() => stop(resource))
-    return resource
-  }
-
-  async function stop(): Promise<void> {
-    for (const step of cleanup.reverse().splice(0))
-      await step().catch(error => log.warn('cleanup step failed', { error }))
-  }
+  const cleanup = createCleanup(log)
 
   try {
     const subnets = [primary, ...selected]
@@ -151,11 +134,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
     progress('two Kubernetes APIs, a cloud, the agent, the dashboard')
     const openClusters = options.real?.kubernetes ? startRealClusters : startClusters
-    const clustersStarting = started(openClusters(state, log, options.keep), clusters => clusters.close())
+    const clustersStarting = cleanup.track(openClusters(state, log, options.keep), clusters => clusters.close())
     const bus = options.rabbitmq
-      ? await started(startMessageBus(options.rabbitmq, state, cloudState, log), running => running.close())
+      ? await cleanup.track(startMessageBus(options.rabbitmq, state, cloudState, log), running => running.close())
       : undefined
-    const cloudStarting = started(
+    const cloudStarting = cleanup.track(
       options.real?.openstack
         ? startRealCloud(cloudState, { subnets, servers }, state, log)
         : startCloud(cloudState, log),
@@ -186,36 +169,14 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       log,
       onStart: pid => recordProcess(state, pid),
     })
-    cleanup.push(() => supervisor.stop())
+    cleanup.add(() => supervisor.stop())
 
     progress(`${cloudState.servers.size} nodes`)
-    const { machine, image } = await machineFor(options, bundles)
-    const fabric = await started(createFabric(state, machine), created => created.remove())
-    const nicDelay = { ms: options.nicDelayMs }
-    const nodes = await createNodes(options, cloudState, fabric, nicDelay)
-    const kubelets = new Map<string, Kubelet>()
-    const shared = machine.simulated ? createInformer(biz.kube, pods, { log }) : undefined
-    await Promise.all(
-      [...nodes.values()].map(async node => {
-        cleanup.push(() => node.remove())
-        const dir = state.path('pods', node.name)
-        const kubelet = startKubelet({ kube: biz.kube, node, image, dir, log, pods: shared })
-        kubelets.set(node.name, await started(kubelet, running => running.stop()))
-      }),
-    )
-    const watching = new AbortController()
-    cleanup.push(async () => watching.abort())
-    await shared?.start(watching.signal)
-    biz.podLogs((namespace, name) => {
-      const files = [...kubelets.values()].map(kubelet => kubelet.logFile(namespace, name, false))
-      const found = files.find(each => each !== undefined)
-      return found === undefined ? undefined : readFileSync(found, 'utf8')
+    const { simulated, nicDelayMs } = options
+    const { machine, fabric, nodes, nicDelay, podLog, reboot } = await startNodes({
+      ...{ state, cloudState, kube: biz.kube, agent: bundles.agent, simulated, nicDelayMs, cleanup, log },
     })
-    cloudState.onPortsChange(
-      coalesced(() => {
-        for (const node of nodes.values()) node.syncNics().catch(error => log.error('cannot sync NICs', { error }))
-      }),
-    )
+    biz.setPodLogs(podLog)
 
     const attach = (input: AttachInput) => {
       if (cloud.attacher) throw new Error('use requestAttach with a real cloud')
@@ -223,7 +184,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     }
     const requestAttach = async (input: AttachInput) =>
       cloud.attacher ? attachThroughNova(cloud.attacher, cloudState, input) : attachPorts(cloudState, input)
-    if (options.keep) cleanup.push(saveCloudState(state, cloudState))
+    if (options.keep) cleanup.add(saveCloudState(state, cloudState))
     if (!resumes) options.onNodes?.({ nodes: [...nodes.keys()], attach: requestAttach })
 
     const subnetIDs = selected.map(({ name }) => findSubnet(cloudState, name).id)
@@ -248,7 +209,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       biz: biz.kube,
       cluster: { management: management.faults, biz: biz.faults, components: supervisor },
     })
-    cleanup.push(() => faults.stop())
+    cleanup.add(() => faults.stop())
     const observe = () =>
       observeSandbox({
         cloudState,
@@ -276,71 +237,17 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       attach,
       requestAttach,
       detach: input => detachPorts(cloudState, biz.kube, input, cloud.attacher),
-      async reboot(name) {
-        const kubelet = kubelets.get(name)
-        if (!kubelet) throw new Error(`node ${name} not found; the nodes are ${[...nodes.keys()].join(', ')}`)
-        await kubelet.reboot()
-      },
+      reboot,
       faults,
       status: async () => sandboxStatus(await observe()),
-      stop,
+      stop: cleanup.run,
     }
   } catch (error) {
-    await stop()
+    await cleanup.run()
     throw error
   }
 }
 
-/** What the nodes run on, and the agent image for it. */
-async function machineFor(
-  { state, simulated }: SandboxOptions,
-  bundles: Bundles,
-): Promise<{ machine: Machine; image: Image }> {
-  if (simulated) {
-    const { agentEntrypoint, simulatedMachine } = await import('./nodes/simulated/machine.ts')
-    return { machine: simulatedMachine(), image: { entrypoint: [agentEntrypoint], mounts: [] } }
-  }
-  const image = {
-    entrypoint: ['/multinic/node', '/multinic/agent.cjs'],
-    mounts: [file(process.execPath, '/multinic/node'), file(bundles.agent, '/multinic/agent.cjs')],
-  }
-  return { machine: namespaceMachine(state), image }
-}
-
 function hostKind({ simulated }: Machine): HostKind {
   return simulated ? 'simulated' : isInUserNamespace() ? 'user namespace' : 'namespaces'
-}
-
-/** Several calls in the same turn of the event loop run the action once. */
-function coalesced(action: () => void): () => void {
-  let scheduled = false
-  return () => {
-    if (scheduled) return
-    scheduled = true
-    setImmediate(() => {
-      scheduled = false
-      action()
-    })
-  }
-}
-
-async function createNodes(
-  options: SandboxOptions,
-  cloudState: CloudState,
-  fabric: Fabric,
-  nicDelay: { ms: number },
-): Promise<Map<string, SandboxNode>> {
-  const { state, log } = options
-  for (const { id, cidr, gatewayIp, networkId } of cloudState.subnets.values())
-    await fabric.addSubnet({ id, cidr, gatewayIp, mtu: cloudState.networks.get(networkId)?.mtu ?? 1500 })
-  const subnet = findSubnet(cloudState, primarySubnet)
-  const created = await Promise.all(
-    [...cloudState.servers.values()].map(server => {
-      // A real Nova has created it with the server.
-      const existing = portsOf(cloudState, server).find(port => port.fixedIps[0]?.subnetId === subnet.id)
-      const primary = existing ?? addPort(cloudState, { server, subnet })
-      return createNode({ state, cloudState, fabric, server, primary, nicDelayMs: () => nicDelay.ms, log })
-    }),
-  )
-  return new Map(created.map(node => [node.name, node]))
 }

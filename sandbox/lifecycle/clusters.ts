@@ -16,7 +16,7 @@ export interface Cluster {
   url: string
   kubeconfig: string
   faults: ClusterFaults
-  podLogs: KubeApi['setPodLogs']
+  setPodLogs: KubeApi['setPodLogs']
 }
 
 /** Faults of the API server of a cluster. */
@@ -71,6 +71,6 @@ async function startCluster(state: StateDir, name: string, log: Log, keep: boole
         api.closeConnections()
       },
     },
-    podLogs: api.setPodLogs,
+    setPodLogs: api.setPodLogs,
   }
 }

@@ -67,6 +67,6 @@ async function realCluster(rig: Rig<RigInfo>, name: 'management' | 'biz', log: L
       compact: () => refuse('compacted-watches'),
     },
     // A real API server reads logs from the kubelet, and the simulated kubelet has no HTTP server.
-    podLogs: () => {},
+    setPodLogs: () => {},
   }
 }

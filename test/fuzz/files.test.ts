@@ -1,12 +1,12 @@
-/** Whatever is written into our files: it is taken, or refused with the field named and no secret shown. */
+/** Broken configuration files are accepted, or refused with the field and without any secret. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { kubeconfigFrom } from '../../src/kube/config.ts'
 import { rulesFrom } from '../../src/operator/policy.ts'
 import { knownFrom } from '../../src/server/tokens.ts'
 import { routingFrom } from '../../src/viola/targets/routing.ts'
-import { brokenYaml } from './breaking.ts'
-import { fuzzDoor, refusalOf } from './door.ts'
+import { brokenYaml } from './broken-inputs.ts'
+import { fuzz, refusalOf } from './fuzz.ts'
 
 const secret = 'a-token-that-nobody-may-see'
 const kubeconfig = {
@@ -25,25 +25,25 @@ const kubeconfig = {
   contexts: [{ name: 'biz', context: { cluster: 'biz', user: 'me', namespace: 'multinic-system' } }],
 }
 
-/** A token that is written where a name belongs is a name. */
-const hasOnlyToken = (text: string) =>
+/** A token in a field other than the token field is not a secret. */
+const secretOnlyInToken = (text: string) =>
   !text.replace(/\b(kubeT|t)oken"?: ?"?a-token-that-nobody-may-see/g, '').includes(secret)
 
-test('kubeconfigs: the field is named, its value is not', async () => {
-  await fuzzDoor(
+test('broken kubeconfigs: the error shows the field but not its value', async () => {
+  await fuzz(
     brokenYaml(kubeconfig),
     async text => {
-      const said = await refusalOf(() => kubeconfigFrom(text))
-      if (said === undefined) return 'taken'
-      if (hasOnlyToken(text)) assert.ok(!said.includes(secret), said)
-      assert.match(said, /^(file|[\w.-]+|(clusters|users|contexts)\[.*?): |^is not valid YAML$/su)
+      const message = await refusalOf(() => kubeconfigFrom(text))
+      if (message === undefined) return 'accepted'
+      if (secretOnlyInToken(text)) assert.ok(!message.includes(secret), message)
+      assert.match(message, /^(file|[\w.-]+|(clusters|users|contexts)\[.*?): |^is not valid YAML$/su)
       return 'refused'
     },
-    { atLeast: { taken: 200, refused: 1_000 } },
+    { atLeast: { accepted: 200, refused: 1_000 } },
   )
 })
 
-test('the routing file of Viola: the field is named, its value is not', async () => {
+test('broken routing files of Viola: the error shows the field but not its value', async () => {
   const routing = {
     strict: false,
     default: { namespace: 'multinic-system', inCluster: true },
@@ -54,50 +54,50 @@ test('the routing file of Viola: the field is named, its value is not', async ()
       { providerId: 'd', mode: 'ssh', sshHost: 'd' },
     ],
   }
-  await fuzzDoor(
+  await fuzz(
     brokenYaml(routing),
     async text => {
-      const said = await refusalOf(() => routingFrom(text, { namespace: 'multinic-system' }))
-      if (said === undefined) return 'taken'
-      if (hasOnlyToken(text)) assert.ok(!said.includes(secret), said)
-      assert.match(said, /^(strict|default|targets|file)\b|^is not valid YAML$/)
+      const message = await refusalOf(() => routingFrom(text, { namespace: 'multinic-system' }))
+      if (message === undefined) return 'accepted'
+      if (secretOnlyInToken(text)) assert.ok(!message.includes(secret), message)
+      assert.match(message, /^(strict|default|targets|file)\b|^is not valid YAML$/)
       return 'refused'
     },
-    { atLeast: { taken: 500, refused: 1_000 } },
+    { atLeast: { accepted: 500, refused: 1_000 } },
   )
 })
 
-test('the file of tokens: the field is named, no token is shown', async () => {
+test('broken token files: the error shows the field but no token', async () => {
   const tokens = [
     { name: 'operator', token: secret, providers: ['*'], roles: ['admin'] },
     { name: 'reader', sha256: 'a'.repeat(64), roles: ['read'] },
     { name: 'team', certificate: 'team-1', providers: ['p1'] },
   ]
-  await fuzzDoor(
+  await fuzz(
     brokenYaml({ tokens }),
     async text => {
-      const said = await refusalOf(() => knownFrom(text))
-      if (said === undefined) return 'taken'
-      if (hasOnlyToken(text)) assert.ok(!said.includes(secret), said)
-      assert.match(said, /^(tokens|file)\b|^is not valid YAML$/)
+      const message = await refusalOf(() => knownFrom(text))
+      if (message === undefined) return 'accepted'
+      if (secretOnlyInToken(text)) assert.ok(!message.includes(secret), message)
+      assert.match(message, /^(tokens|file)\b|^is not valid YAML$/)
       return 'refused'
     },
-    { atLeast: { taken: 200, refused: 1_000 } },
+    { atLeast: { accepted: 200, refused: 1_000 } },
   )
 })
 
-test('the rules of namespaces: the field is named', async () => {
+test('broken namespace rules: the error shows the field', async () => {
   const rules = {
     namespaces: { 'team-a': { openstackProviders: ['c'], k8sProviders: ['b'], projects: ['p'] }, 'lab-*': {} },
   }
-  await fuzzDoor(
+  await fuzz(
     brokenYaml(rules),
     async text => {
-      const said = await refusalOf(() => rulesFrom(text))
-      if (said === undefined) return 'taken'
-      assert.match(said, /^(namespaces|file)\b|^is not valid YAML/)
+      const message = await refusalOf(() => rulesFrom(text))
+      if (message === undefined) return 'accepted'
+      assert.match(message, /^(namespaces|file)\b|^is not valid YAML/)
       return 'refused'
     },
-    { atLeast: { taken: 200, refused: 1_000 } },
+    { atLeast: { accepted: 200, refused: 1_000 } },
   )
 })

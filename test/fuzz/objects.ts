@@ -1,6 +1,6 @@
 /**
- * A thousand broken objects of our kinds, given to an API server while the controller and the operator watch: each is refused
- * with its field named, or taken and told of in its status; and both parts go on.
+ * Creates a thousand broken objects of our kinds while the controller and the operator watch. The API server refuses each
+ * with the field, or a component reports its status. Both components keep running.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -21,8 +21,8 @@ import type { KubeObject, Resource } from '../../src/kube/types.ts'
 import { runOperator } from '../../src/operator/main.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { eventually } from '../support/eventually.ts'
-import { brokenValues } from './breaking.ts'
-import { fuzzDoor } from './door.ts'
+import { brokenValues } from './broken-inputs.ts'
+import { fuzz } from './fuzz.ts'
 
 const sample = (name: string): KubeObject =>
   parse(readFileSync(new URL(`../samples/${name}.yaml`, import.meta.url), 'utf8'))
@@ -32,14 +32,14 @@ const kinds: [resource: Resource, name: string][] = [
   [bizConfigs as Resource, 'multinicbizconfig'],
 ]
 
-export function brokenObjectCases(place: () => { kube: KubeClient; kubeconfig: string }): void {
-  test('a thousand broken objects are refused by field, or taken and told of, and nobody falls', async () => {
-    const { kube, kubeconfig } = place()
+export function brokenObjectCases(cluster: () => { kube: KubeClient; kubeconfig: string }): void {
+  test('a thousand broken objects are refused with the field or get a status, and no component fails', async () => {
+    const { kube, kubeconfig } = cluster()
     const namespace = `broken-${randomBytes(4).toString('hex')}`
     await kube.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
-    const faults: string[] = []
-    const parts = await startParts(kubeconfig, namespace, faults)
-    let made = 0
+    const programErrors: string[] = []
+    const components = await startComponents(kubeconfig, namespace, programErrors)
+    let count = 0
     const objects = fc.oneof(
       ...kinds.map(([resource, name]) =>
         brokenValues([{ ...sample(name), apiVersion: `${resource.group}/${resource.version}` }]).map(value => ({
@@ -49,13 +49,13 @@ export function brokenObjectCases(place: () => { kube: KubeClient; kubeconfig: s
       ),
     )
     try {
-      await fuzzDoor(
+      await fuzz(
         objects,
         async ({ resource, value }) => {
-          const body = named(apart(value, ++made), { name: `case-${made}`, namespace })
+          const body = withUniqueName(withUniqueMachines(value, ++count), { name: `case-${count}`, namespace })
           try {
             await kube.raw('POST', collectionPath(resource, namespace), body)
-            return 'taken'
+            return 'accepted'
           } catch (error) {
             assert.ok(error instanceof KubeError, String(error))
             assert.ok([400, 404, 413, 415, 422].includes(error.status), `${error.status} ${error.message}`)
@@ -63,45 +63,45 @@ export function brokenObjectCases(place: () => { kube: KubeClient; kubeconfig: s
             return 'refused'
           }
         },
-        { runs: 1_000, atLeast: { taken: 100, refused: 100 } },
+        { runs: 1_000, atLeast: { accepted: 100, refused: 100 } },
       )
-      for (const [resource] of kinds) await toldOf(kube, resource, namespace)
-      await parts.areWell()
-      assert.deepEqual(faults, [])
+      for (const [resource] of kinds) await expectStatus(kube, resource, namespace)
+      await components.expectReady()
+      assert.deepEqual(programErrors, [])
     } finally {
-      await parts.stop()
+      await components.stop()
     }
   })
 }
 
-/** Machines of its own: how many objects claim one is another story. */
-function apart(value: unknown, number: number): unknown {
+/** Each object has its own machines: several objects for one machine are another test. */
+function withUniqueMachines(value: unknown, number: number): unknown {
   const text = JSON.stringify(value) ?? 'null'
   return JSON.parse(text.replaceAll('i-0', `i-${number}-0`).replaceAll('worker-', `worker-${number}-`))
 }
 
 const isName = /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/
 
-/** A name of its own, where the object has not lost its metadata: two of one name would say nothing of either. */
-function named(value: unknown, { name, namespace }: { name: string; namespace: string }): unknown {
+/** Each object has its own name, unless its metadata is broken. */
+function withUniqueName(value: unknown, { name, namespace }: { name: string; namespace: string }): unknown {
   if (typeof value !== 'object' || value === null || !('metadata' in value)) return value
   const { metadata } = value
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return value
-  const own = 'name' in metadata && typeof metadata.name === 'string' && isName.test(metadata.name)
-  return { ...value, metadata: { ...metadata, namespace, ...(own && { name }) } }
+  const hasName = 'name' in metadata && typeof metadata.name === 'string' && isName.test(metadata.name)
+  return { ...value, metadata: { ...metadata, namespace, ...(hasName && { name }) } }
 }
 
-/** Every object that was taken has a status that says of which generation it speaks. */
-async function toldOf(kube: KubeClient, resource: Resource, namespace: string): Promise<void> {
+/** Every accepted object gets conditions. */
+async function expectStatus(kube: KubeClient, resource: Resource, namespace: string): Promise<void> {
   await eventually(
     async () => {
       const { items } = await kube.list(resource as Resource<KubeObject & { status?: { conditions?: object[] } }>, {
         namespace,
       })
       assert.ok(items.length > 0)
-      const untold = items.filter(({ status }) => !status?.conditions?.length)
+      const notReported = items.filter(({ status }) => !status?.conditions?.length)
       assert.deepEqual(
-        untold.map(({ kind, metadata }) => `${kind} ${metadata.name}`),
+        notReported.map(({ kind, metadata }) => `${kind} ${metadata.name}`),
         [],
       )
     },
@@ -109,9 +109,9 @@ async function toldOf(kube: KubeClient, resource: Resource, namespace: string): 
   )
 }
 
-async function startParts(kubeconfig: string, namespace: string, faults: string[]) {
+async function startComponents(kubeconfig: string, namespace: string, programErrors: string[]) {
   const stop = new AbortController()
-  const log = createLog({}, { level: 'warn', write: line => isFault(line) && faults.push(line) })
+  const log = createLog({}, { level: 'warn', write: line => isProgramError(line) && programErrors.push(line) })
   const urls = [Promise.withResolvers<string>(), Promise.withResolvers<string>()] as const
   const controller = runNodeController({
     env: { KUBECONFIG: kubeconfig, CONTROLLER_NAMESPACE: namespace, HEALTH_ADDR: '127.0.0.1:0' },
@@ -125,7 +125,7 @@ async function startParts(kubeconfig: string, namespace: string, faults: string[
       WATCH_NAMESPACES: namespace,
       POD_NAMESPACE: namespace,
       OPERATOR_ADDR: '127.0.0.1:0',
-      // Nobody is there: an object that is sound is told that.
+      // Nothing listens there: a valid object gets that error.
       CONTRABASS_ENDPOINT: 'http://127.0.0.1:1',
       VIOLA_ENDPOINT: 'http://127.0.0.1:1',
       ENDPOINT_ALLOWED_HOSTS: '127.0.0.1',
@@ -135,10 +135,10 @@ async function startParts(kubeconfig: string, namespace: string, faults: string[
     recorder: { put: async () => {} },
     onListen: urls[1].resolve,
   })
-  for (const [index, part] of [controller, operator].entries()) part.catch(urls[index]?.reject)
+  for (const [index, component] of [controller, operator].entries()) component.catch(urls[index]?.reject)
   const addresses = await Promise.all(urls.map(({ promise }) => promise))
   return {
-    async areWell() {
+    async expectReady() {
       for (const url of addresses) {
         const { statusCode, body } = await request(`${url}/readyz`)
         assert.equal(statusCode, 200, await body.text())
@@ -151,7 +151,7 @@ async function startParts(kubeconfig: string, namespace: string, faults: string[
   }
 }
 
-/** Errors that only a mistake in the program makes. */
-function isFault(line: string): boolean {
+/** Errors that only a bug causes. */
+function isProgramError(line: string): boolean {
   return /TypeError|RangeError|ReferenceError|Cannot read prop|is not a function|is not iterable/.test(line)
 }

@@ -1,4 +1,4 @@
-/** Whatever is in our variables and in messages to us: it is taken, or refused with the field named; never more. */
+/** Broken environment variables and messages are accepted, or refused with the field. */
 import assert from 'node:assert/strict'
 import { createCipheriv } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -17,16 +17,16 @@ import { readNotice } from '../../src/openstack/notice.ts'
 import { processSettings, processSettingsFrom, resolveSettings } from '../../src/operator/config.ts'
 import { settingsFrom } from '../../src/runtime/env.ts'
 import { violaSettings } from '../../src/viola/config.ts'
-import { brokenBytes, brokenRecords, brokenTexts, brokenValues } from './breaking.ts'
-import { fuzzDoor, refusalOf } from './door.ts'
+import { brokenBytes, brokenRecords, brokenTexts, brokenValues } from './broken-inputs.ts'
+import { fuzz, refusalOf } from './fuzz.ts'
 
 const file = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 const captured = JSON.parse(file('openstack/notifications.json')) as { message: object }[]
 
-test('notices of a bus', async () => {
+test('broken bus notifications', async () => {
   const wrapped = captured.map(({ message }) => ({ 'oslo.version': '2.0', 'oslo.message': JSON.stringify(message) }))
   const inputs = brokenBytes([...wrapped, ...captured.map(({ message }) => message)])
-  await fuzzDoor(
+  await fuzz(
     inputs,
     body => {
       const reading = readNotice(body)
@@ -38,17 +38,17 @@ test('notices of a bus', async () => {
   )
 })
 
-test('addresses of a bus', async () => {
+test('broken bus addresses: no error shows the password', async () => {
   const samples = ['amqp://user:hunter2hunter2@host:5672/vhost', 'amqps://[2001:db8::1]:5671', 'rabbit://a:1,b:2']
-  await fuzzDoor(
+  await fuzz(
     brokenTexts(samples),
     text => {
       const addresses = busAddresses([text])
-      if (!('mistake' in addresses)) return 'taken'
+      if (!('mistake' in addresses)) return 'accepted'
       assert.doesNotMatch(addresses.mistake, /hunter2/)
       return 'refused'
     },
-    { atLeast: { taken: 500, refused: 500 } },
+    { atLeast: { accepted: 500, refused: 500 } },
   )
 })
 
@@ -58,16 +58,17 @@ const aes = (bits: number, key: string) => {
 }
 const keys = ['0123456789abcdef', '0123456789abcdef01234567', '0123456789abcdef0123456789abcdef']
 
-test('encrypted passwords and their keys: no error shows either', async () => {
+test('broken encrypted passwords and keys: no error shows either', async () => {
   const salted = Buffer.concat([Buffer.from('Salted__'), Buffer.alloc(40, 9)]).toString('base64')
   const material = brokenTexts([...keys.map(key => aes(key.length * 8, key)), salted])
   const key = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...keys) }, brokenTexts(keys))
-  await fuzzDoor(
+  await fuzz(
     fc.tuple(material, key),
-    async ([encrypted, with_]) => {
-      const said = await refusalOf(() => decryptPassword(encrypted, with_))
-      if (said === undefined) return 'opened'
-      for (const secret of [encrypted, with_]) if (secret.length > 12) assert.ok(!said.includes(secret), said)
+    async ([encrypted, decryptionKey]) => {
+      const message = await refusalOf(() => decryptPassword(encrypted, decryptionKey))
+      if (message === undefined) return 'opened'
+      for (const secret of [encrypted, decryptionKey])
+        if (secret.length > 12) assert.ok(!message.includes(secret), message)
       return 'refused'
     },
     { atLeast: { opened: 50, refused: 1_000 } },
@@ -89,26 +90,26 @@ const agentInput = {
   ],
 }
 
-test('the input of an agent: every mistake is told by its path', async () => {
-  await fuzzDoor(
+test('broken agent input: every error has the path of the field', async () => {
+  await fuzz(
     brokenTexts([agentInput]),
     text => {
       const { request, errors } = parseInput(text)
       assert.equal(request === undefined, errors.length > 0)
       for (const { path, message } of errors) assert.ok(path !== '' && message !== '')
-      for (const one of request?.interfaces ?? []) {
-        assert.match(one.name, /^multinic[0-9]$/)
-        assert.match(one.macAddress, /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/)
-        for (const word of [one.address, one.cidr, one.gateway, ...(one.addresses ?? [])])
-          assert.match(word ?? '::', /^[0-9A-Fa-f:./]+$/, 'it goes to ip as an argument')
+      for (const nic of request?.interfaces ?? []) {
+        assert.match(nic.name, /^multinic[0-9]$/)
+        assert.match(nic.macAddress, /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/)
+        for (const argument of [nic.address, nic.cidr, nic.gateway, ...(nic.addresses ?? [])])
+          assert.match(argument ?? '::', /^[0-9A-Fa-f:./]+$/, 'safe as an argument of ip')
       }
-      return request ? 'taken' : 'refused'
+      return request ? 'accepted' : 'refused'
     },
-    { atLeast: { taken: 200, refused: 2_000 } },
+    { atLeast: { accepted: 200, refused: 2_000 } },
   )
 })
 
-test('the settings of an agent: every mistake is told by the name of its variable', async () => {
+test('broken settings of the agent: every error names the variable', async () => {
   const env = {
     NETWORK_POLICY_ROUTING_ENABLED: 'true',
     NETWORK_ROUTING_TABLE_BASE: '100',
@@ -122,18 +123,18 @@ test('the settings of an agent: every mistake is told by the name of its variabl
     KUBERNETES_SERVICE_HOST: '10.96.0.1',
     KUBERNETES_SERVICE_PORT: '443',
   }
-  await fuzzDoor(
+  await fuzz(
     brokenRecords([env]),
-    given => {
-      const { errors } = parseSettings(given)
+    variables => {
+      const { errors } = parseSettings(variables)
       for (const { path } of errors) assert.ok(Object.hasOwn(env, path), path)
-      return errors.length > 0 ? 'refused' : 'taken'
+      return errors.length > 0 ? 'refused' : 'accepted'
     },
-    { atLeast: { taken: 500, refused: 1_000 } },
+    { atLeast: { accepted: 500, refused: 1_000 } },
   )
 })
 
-test('the report of an agent: what is not wholly the one that was asked for is lost', async () => {
+test('broken agent reports: a report that does not match the Job counts as missing', async () => {
   const report = aReport(aConfig())
   const expected = {
     node: report.node,
@@ -141,7 +142,7 @@ test('the report of an agent: what is not wholly the one that was asked for is l
     generation: report.generation,
     specHash: report.specHash,
   }
-  await fuzzDoor(
+  await fuzz(
     brokenTexts([report]),
     message => {
       const result = readReport({ exitCode: 0, message }, expected)
@@ -157,16 +158,16 @@ test('the report of an agent: what is not wholly the one that was asked for is l
 })
 
 const secret = 'a-token-that-nobody-may-see'
-/** Some value for each variable: a wrong one is as good, as the cases mend nothing. */
-function someOf(shape: Record<string, unknown>): Record<string, string> {
+/** A valid or invalid value for each variable. */
+function placeholders(shape: Record<string, unknown>): Record<string, string> {
   return Object.fromEntries(Object.keys(shape).map(name => [name, /FILE|PATH|DIR/.test(name) ? '/nowhere' : '']))
 }
 
-const parts: Record<string, [read: (env: Record<string, string>) => unknown, sound: Record<string, string>]> = {
+const components: Record<string, [read: (env: Record<string, string>) => unknown, valid: Record<string, string>]> = {
   operator: [
     processSettingsFrom,
     {
-      ...someOf(processSettings.shape),
+      ...placeholders(processSettings.shape),
       OPERATOR_WORKERS: '10',
       LEADER_ELECT: 'false',
       INVENTORY_URL: 'http://inventory',
@@ -185,7 +186,7 @@ const parts: Record<string, [read: (env: Record<string, string>) => unknown, sou
   controller: [
     controllerConfig,
     {
-      ...someOf(controllerSettings.shape),
+      ...placeholders(controllerSettings.shape),
       JOB_TTL: '10m',
       MAX_UNAVAILABLE: '10%',
       DRIFT_INTERVAL: '5m',
@@ -195,30 +196,30 @@ const parts: Record<string, [read: (env: Record<string, string>) => unknown, sou
   inventory: [
     env => settingsFrom(inventorySettings, env),
     {
-      ...someOf(inventoryShape),
+      ...placeholders(inventoryShape),
       INVENTORY_DATABASE_URL: `postgresql://user:${secret}@host:5432/name`,
       INVENTORY_HISTORY_DAYS: '365',
       INVENTORY_RATE_LIMIT: '100',
     },
   ],
 }
-for (const [part, [read, sound]] of Object.entries(parts))
-  test(`the environment of the ${part}: every mistake is told by the name of its variable`, async () => {
-    await fuzzDoor(
-      brokenRecords([sound]),
+for (const [component, [read, valid]] of Object.entries(components))
+  test(`broken environment of the ${component}: every error names the variable`, async () => {
+    await fuzz(
+      brokenRecords([valid]),
       async env => {
-        const said = await refusalOf(() => read(env))
-        if (said === undefined) return 'taken'
-        for (const line of said.split('\n').slice(1))
-          assert.ok(Object.hasOwn(sound, line.trim().split(':')[0] ?? ''), said)
-        assert.ok(!said.includes(secret), said)
+        const message = await refusalOf(() => read(env))
+        if (message === undefined) return 'accepted'
+        for (const line of message.split('\n').slice(1))
+          assert.ok(Object.hasOwn(valid, line.trim().split(':')[0] ?? ''), message)
+        assert.ok(!message.includes(secret), message)
         return 'refused'
       },
-      { atLeast: { taken: 500, refused: 200 } },
+      { atLeast: { accepted: 500, refused: 200 } },
     )
   })
 
-test('the settings of a sync, from the environment and from an object: every mistake is told by its name', async () => {
+test('broken sync settings, from the environment and from an object: every error names the setting', async () => {
   const env = {
     ...Object.fromEntries(
       Object.entries(settingEnvironment).map(([name, variable]) => [
@@ -231,20 +232,20 @@ test('the settings of a sync, from the environment and from an object: every mis
     CONTRABASS_ENCRYPT_KEY: secret,
   }
   const object = { ...settingDefaults, contrabassEndpoint: 'https://contrabass/', violaEndpoint: 'https://viola' }
-  await fuzzDoor(
+  await fuzz(
     fc.tuple(brokenRecords([env]), brokenValues([object, {}])),
-    async ([variables, given]) => {
-      const isObject = typeof given === 'object' && given !== null
-      const said = await refusalOf(() => resolveSettings(variables, isObject ? given : {}))
-      if (said === undefined) return 'taken'
-      assert.match(said, /spec\.settings\.\w+: |[A-Z_]+ of the operator: /)
-      assert.ok(!said.includes(secret), said)
+    async ([variables, overrides]) => {
+      const isObject = typeof overrides === 'object' && overrides !== null
+      const message = await refusalOf(() => resolveSettings(variables, isObject ? overrides : {}))
+      if (message === undefined) return 'accepted'
+      assert.match(message, /spec\.settings\.\w+: |[A-Z_]+ of the operator: /)
+      assert.ok(!message.includes(secret), message)
       return 'refused'
     },
-    { atLeast: { taken: 200, refused: 1_000 } },
+    { atLeast: { accepted: 200, refused: 1_000 } },
   )
 })
 
-test('a sample that is not broken is taken', () => {
+test('the unchanged sample is accepted', () => {
   assert.deepEqual(parseInput(JSON.stringify(agentInput)).errors, [])
 })

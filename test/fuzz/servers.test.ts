@@ -1,4 +1,4 @@
-/** Whatever is sent to Viola, the inventory and the operator: an answer of the page, with the field named; never a failure. */
+/** Broken requests to Viola, the inventory and the operator get a documented response with the field, never a server error. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,32 +20,32 @@ import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { seeds } from '../support/inventory-fuzz.ts'
 import { startTargetCluster } from '../support/target-cluster.ts'
 import { aNodeOf, aViola } from '../support/viola.ts'
-import { brokenBytes, brokenTexts } from './breaking.ts'
-import { fuzzDoor } from './door.ts'
+import { brokenBytes, brokenTexts } from './broken-inputs.ts'
+import { fuzz } from './fuzz.ts'
 
-/** Remembers what a part held for its own failure. */
-function listening(): { log: Log; failures: string[] } {
+/** A log that keeps the errors of a server. */
+function errorLog(): { log: Log; failures: string[] } {
   const failures: string[] = []
   return { log: createLog({}, { level: 'error', write: line => failures.push(line) }), failures }
 }
 
-/** Texts as a header or an address can carry them. */
+/** Texts that a header or a URL can contain. */
 const inHeader = (samples: string[]) =>
   brokenTexts(samples).map(text => text.replace(/[^\x20-\x7e]/g, '').slice(0, 4_000))
 const inPath = (samples: string[]) =>
   brokenTexts(samples).map(text => encodeURIComponent(text.toWellFormed()).slice(0, 6_000))
 
-/** A problem names what is wrong: a field by its path, or the header, the address or the body in words. */
+/** A problem document names the field, header, URL or body that is wrong. */
 function checkProblem(status: number, body: string): void {
-  const said = problem.parse(JSON.parse(body))
-  assert.equal(said.status, status)
-  assert.ok(said.detail !== '', body)
-  for (const { message } of said.errors ?? []) assert.ok(message !== '', body)
+  const document = problem.parse(JSON.parse(body))
+  assert.equal(document.status, status)
+  assert.ok(document.detail !== '', body)
+  for (const { message } of document.errors ?? []) assert.ok(message !== '', body)
 }
 
-test('Viola: POST, GET and DELETE', async () => {
+test('broken requests to Viola: POST, GET and DELETE', async () => {
   const biz = await startTargetCluster()
-  const { log, failures } = listening()
+  const { log, failures } = errorLog()
   const viola = await aViola({ KUBECONFIG: biz.api.kubeconfig }, log)
   const provider = fc.oneof({ weight: 5, arbitrary: fc.constant('p1') }, inHeader(['p1', 'provider-2']))
   const post = fc.record({
@@ -58,7 +58,7 @@ test('Viola: POST, GET and DELETE', async () => {
   const names = inPath(['w1', 'Worker_2'])
   const remove = fc.record({ method: fc.constant('DELETE' as const), path: names.map(text => `${violaPath}/${text}`) })
   try {
-    await fuzzDoor(
+    await fuzz(
       fc.tuple(fc.oneof({ weight: 8, arbitrary: post }, get, remove), provider),
       async ([{ method, path, ...more }, id]) => {
         const { status, body } = await viola.ask(method, path, { provider: id, ...more })
@@ -75,13 +75,13 @@ test('Viola: POST, GET and DELETE', async () => {
   }
 })
 
-test('the inventory: writes', async () => {
+test('broken writes to the inventory', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-fuzz-'))
   const tokens = join(dir, 'tokens.yaml')
   const token = 'a-token-that-writes'
   await writeFile(tokens, stringify({ tokens: [{ name: 'operator', token, roles: ['admin'] }] }))
-  const { log, failures } = listening()
-  let ask: ((body: Buffer) => Promise<{ statusCode: number; body: string }>) | undefined
+  const { log, failures } = errorLog()
+  let put: ((body: Buffer) => Promise<{ statusCode: number; body: string }>) | undefined
   const inventory = await startInventory({
     env: {
       INVENTORY_ADDR: '127.0.0.1:0',
@@ -92,17 +92,17 @@ test('the inventory: writes', async () => {
     log,
     addRoutes: app => {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-      ask = payload => app.inject({ method: 'PUT', url: recordsPath, headers, payload })
+      put = payload => app.inject({ method: 'PUT', url: recordsPath, headers, payload })
     },
   })
   try {
-    await fuzzDoor(
+    await fuzz(
       brokenBytes(seeds.map(write => ({ records: [write] }))),
       async body => {
-        const answer = (await ask?.(body)) ?? assert.fail()
-        assert.ok([204, 400, 413].includes(answer.statusCode), `${answer.statusCode} ${answer.body}`)
-        if (answer.statusCode >= 400) checkProblem(answer.statusCode, answer.body)
-        return String(answer.statusCode)
+        const response = (await put?.(body)) ?? assert.fail()
+        assert.ok([204, 400, 413].includes(response.statusCode), `${response.statusCode} ${response.body}`)
+        if (response.statusCode >= 400) checkProblem(response.statusCode, response.body)
+        return String(response.statusCode)
       },
       { atLeast: { 204: 200, 400: 2_000 } },
     )
@@ -113,10 +113,15 @@ test('the inventory: writes', async () => {
   }
 })
 
-test('the operator: dry runs and verdicts', async () => {
-  const world = createCloudState()
-  const config = openstackConfigFor(world, { name: 'main', vmNames: ['vm-1'], subnetIDs: ['s-1'], clusterId: 'biz-1' })
-  const { log, failures } = listening()
+test('broken requests to the operator: dry runs and verdicts', async () => {
+  const cloudState = createCloudState()
+  const config = openstackConfigFor(cloudState, {
+    name: 'main',
+    vmNames: ['vm-1'],
+    subnetIDs: ['s-1'],
+    clusterId: 'biz-1',
+  })
+  const { log, failures } = errorLog()
   const token = 'a-token-for-plans'
   const dir = await mkdtemp(join(tmpdir(), 'multinic-fuzz-'))
   await writeFile(join(dir, 'tokens.yaml'), stringify({ tokens: [{ name: 'caller', token, providers: ['*'] }] }))
@@ -143,13 +148,13 @@ test('the operator: dry runs and verdicts', async () => {
     .tuple(parameter, inPath(['multinic-system/main', '10', 'true']))
     .map(([name, text]) => ({ method: 'GET' as const, url: `${verdictsPath}?${name}=${text}`, headers: authorization }))
   try {
-    await fuzzDoor(
+    await fuzz(
       fc.oneof({ weight: 3, arbitrary: post }, get),
-      async asked => {
-        const answer = await app.inject(asked)
-        assert.ok([200, 400, 413].includes(answer.statusCode), `${answer.statusCode} ${answer.body}`)
-        if (answer.statusCode >= 400) checkProblem(answer.statusCode, answer.body)
-        return String(answer.statusCode)
+      async input => {
+        const response = await app.inject(input)
+        assert.ok([200, 400, 413].includes(response.statusCode), `${response.statusCode} ${response.body}`)
+        if (response.statusCode >= 400) checkProblem(response.statusCode, response.body)
+        return String(response.statusCode)
       },
       { atLeast: { 200: 500, 400: 2_000 } },
     )

@@ -1,4 +1,4 @@
-/** Little that becomes much, and keys that reach into every object. */
+/** Decompression bombs, YAML bombs and prototype pollution. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -21,10 +21,10 @@ before(async () => {
 })
 after(() => servers[Symbol.asyncDispose]())
 
-test('a small answer that unpacks to more than there is room for is refused by the commands', async () => {
-  // Parts that stand one behind the other unpack to one text.
-  const part = gzipSync(Buffer.alloc(32 * 1024 * 1024, 0x20), { level: 1 })
-  const bomb = Buffer.concat(Array.from({ length: 3 }, () => part))
+test('the CLI refuses a small response that unpacks to too many bytes', async () => {
+  // Concatenated gzip members unpack to one text.
+  const member = gzipSync(Buffer.alloc(32 * 1024 * 1024, 0x20), { level: 1 })
+  const bomb = Buffer.concat(Array.from({ length: 3 }, () => member))
   const server = createServer((_request, response) =>
     response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(bomb),
   )
@@ -43,34 +43,34 @@ test('a small answer that unpacks to more than there is room for is refused by t
   }
 })
 
-test('a packed body is not unpacked by any server', async () => {
+test('no server unpacks a compressed body', async () => {
   const bomb = gzipSync(Buffer.alloc(8 * 1024 * 1024, 0x20))
-  for (const [part, path] of Object.entries({ viola: violaPath, operator: '/v1/operator/plan' })) {
-    const { statusCode, body } = await request(`http://127.0.0.1:${servers.ports[part]}${path}`, {
+  for (const [component, path] of Object.entries({ viola: violaPath, operator: '/v1/operator/plan' })) {
+    const { statusCode, body } = await request(`http://127.0.0.1:${servers.ports[component]}${path}`, {
       method: 'POST',
       headers: { 'x-provider-id': 'p1', 'content-type': 'application/json', 'content-encoding': 'gzip' },
       body: bomb,
     })
     await body.dump()
-    assert.ok(statusCode === 400 || statusCode === 415, `${part}: ${statusCode}`)
+    assert.ok(statusCode === 400 || statusCode === 415, `${component}: ${statusCode}`)
   }
   assert.deepEqual(servers.failures, [])
 })
 
-test('a body that says it is larger than it may be is refused before it comes', async () => {
-  for (const [part, path] of Object.entries({ viola: violaPath, operator: '/v1/operator/plan' })) {
-    const { statusCode, body } = await request(`http://127.0.0.1:${servers.ports[part]}${path}`, {
+test('a server refuses a body by its content-length before it reads it', async () => {
+  for (const [component, path] of Object.entries({ viola: violaPath, operator: '/v1/operator/plan' })) {
+    const { statusCode, body } = await request(`http://127.0.0.1:${servers.ports[component]}${path}`, {
       method: 'POST',
       headers: { 'x-provider-id': 'p1', 'content-type': 'application/json' },
       body: Buffer.alloc(5 * 1024 * 1024, 0x20),
     })
     await body.dump()
-    assert.equal(statusCode, 413, part)
+    assert.equal(statusCode, 413, component)
   }
 })
 
-/** Nine levels of nine: a few hundred bytes that stand for a billion words. */
-const laughs = [
+/** Nine levels of nine aliases: a few hundred bytes that expand to a billion strings. */
+const yamlBomb = [
   'a: &a [x, x, x, x, x, x, x, x, x]',
   ...Array.from({ length: 9 }, (_, level) => {
     const [name, of] = [String.fromCharCode(98 + level), String.fromCharCode(97 + level)]
@@ -78,18 +78,18 @@ const laughs = [
   }),
 ].join('\n')
 
-test('files whose words stand for a billion others are refused', async () => {
-  await assert.rejects(kubeconfigFrom(`${laughs}\nclusters: *i\n`), /is not valid YAML/)
-  assert.throws(() => routingFrom(`${laughs}\ntargets: *i\n`, { namespace: 'x' }), /is not valid YAML/)
+test('YAML files whose aliases expand to a billion strings are refused', async () => {
+  await assert.rejects(kubeconfigFrom(`${yamlBomb}\nclusters: *i\n`), /is not valid YAML/)
+  assert.throws(() => routingFrom(`${yamlBomb}\ntargets: *i\n`, { namespace: 'x' }), /is not valid YAML/)
 })
 
-const reaching = [
+const pollutingKeys = [
   '{"__proto__": {"polluted": true}}',
   '{"constructor": {"prototype": {"polluted": true}}}',
   '{"a": {"__proto__": {"polluted": true}}, "__proto__": null}',
 ]
-test('no key reaches into every object', () => {
-  for (const text of reaching) {
+test('no key changes the prototype of objects', () => {
+  for (const text of pollutingKeys) {
     const value = JSON.parse(text) as Record<string, unknown>
     mergePatch(value, {})
     mergePatch({}, value)

@@ -1,6 +1,6 @@
 /**
- * Known secrets are planted in a whole sandbox, everything is made to fail that can, and then every log, status, Event,
- * database, metric, trace, file of a node and support bundle is searched for them.
+ * Plants known secrets in a sandbox, makes everything fail once, and then searches every log, status, Event, database, metric,
+ * trace, node file and support bundle for them.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -40,7 +40,7 @@ const planted = {
   deprecatedKey: canary('key-in-object').slice(0, 32),
 }
 
-let walk: TestSandbox
+let system: TestSandbox
 let recording: Recording
 let collector: Collector
 let dir: string
@@ -53,9 +53,9 @@ before(async () => {
   }
   const caller = (token: string) =>
     stringify({ tokens: [{ name: 'operator', token, providers: ['*'], roles: ['admin'] }] })
-  recording = await recordSecrets(() => walk.sandbox.cloud.urls.contrabass)
+  recording = await recordSecrets(() => system.sandbox.cloud.urls.contrabass)
   collector = await collectTraces()
-  walk = await startTestSandbox({
+  system = await startTestSandbox({
     nodes: 1,
     withConfig: false,
     env: {
@@ -72,21 +72,21 @@ before(async () => {
       OTEL_EXPORTER_OTLP_HEADERS: `authorization=${planted.traceHeader}`,
     },
   })
-  // Nobody is there: the account is shown to no one, and the trouble is told.
-  walk.sandbox.cloudState.bus = { urls: ['amqp://127.0.0.1:1/'], user: 'cloud', password: planted.busPassword }
+  // Nothing listens there: the connection fails, and the component reports the error.
+  system.sandbox.cloudState.bus = { urls: ['amqp://127.0.0.1:1/'], user: 'cloud', password: planted.busPassword }
 })
 after(async () => {
-  await walk.stop()
+  await system.stop()
   await recording[Symbol.asyncDispose]()
   await collector[Symbol.asyncDispose]()
   await rm(dir, { recursive: true })
 })
 
-/** What was seen, by where: the places that are searched. */
-const seen = new Map<string, string | Buffer>()
+/** All collected texts by their place. */
+const collected = new Map<string, string | Buffer>()
 
-async function everything(): Promise<void> {
-  const { sandbox } = walk
+async function collectAll(): Promise<void> {
+  const { sandbox } = system
   for (const [cluster, { kube }] of Object.entries({ management: sandbox.management, biz: sandbox.biz }))
     for (const resource of [
       openstackConfigs,
@@ -100,10 +100,10 @@ async function everything(): Promise<void> {
       leases,
     ] as Resource[]) {
       const { items } = await kube.list(resource)
-      const old = String(seen.get(`${cluster} ${resource.plural}`) ?? '')
-      seen.set(`${cluster} ${resource.plural}`, old + JSON.stringify(items))
+      const old = String(collected.get(`${cluster} ${resource.plural}`) ?? '')
+      collected.set(`${cluster} ${resource.plural}`, old + JSON.stringify(items))
     }
-  for (const part of ['operator', 'viola', 'controller', 'inventory'])
+  for (const component of ['operator', 'viola', 'controller', 'inventory'])
     for (const path of [
       '/metrics',
       '/readyz',
@@ -112,40 +112,42 @@ async function everything(): Promise<void> {
       '/v1/inventory/node-configs',
       '/v1/operator/verdicts',
     ]) {
-      const { body } = await request(`${sandbox.urls[part]}${path}`)
-      seen.set(`${part}${path}`, await body.text())
+      const { body } = await request(`${sandbox.urls[component]}${path}`)
+      collected.set(`${component}${path}`, await body.text())
     }
-  for (const path of await filesIn(sandbox.state.path('logs'))) seen.set(path, await readFile(path))
+  for (const path of await filesIn(sandbox.state.path('logs'))) collected.set(path, await readFile(path))
   for (const { root } of sandbox.nodes.values())
-    for (const path of await filesIn(root)) seen.set(path, await readFile(path).catch(() => ''))
-  for (const path of await filesIn(sandbox.state.path('pods'))) seen.set(path, await readFile(path).catch(() => ''))
+    for (const path of await filesIn(root)) collected.set(path, await readFile(path).catch(() => ''))
+  for (const path of await filesIn(sandbox.state.path('pods')))
+    collected.set(path, await readFile(path).catch(() => ''))
   for (const end of ['', '-wal', '-shm']) {
     const database = sandbox.state.path(`inventory.db${end}`)
-    if (existsSync(database)) seen.set(database, await readFile(database))
+    if (existsSync(database)) collected.set(database, await readFile(database))
   }
-  seen.set('traces', collector.told.join('\n'))
+  collected.set('traces', collector.bodies.join('\n'))
 }
 
 async function filesIn(folder: string): Promise<string[]> {
   if (!existsSync(folder)) return []
   const found = await readdir(folder, { recursive: true, withFileTypes: true })
-  return found.filter(one => one.isFile()).map(one => join(one.parentPath, one.name))
+  return found.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
 }
 
-/** The ready condition of the object, as people read it. */
+/** The Ready condition of the object as text. */
 async function ready(): Promise<string> {
-  const { status } = await walk.openstackConfig('canary')
+  const { status } = await system.openstackConfig('canary')
   const condition = status?.conditions?.find(({ type }) => type === 'Ready')
   return `${condition?.status} ${condition?.reason}: ${condition?.message}`
 }
-const becomes = (said: RegExp) => eventually(async () => assert.match(await ready(), said), { within: 60_000 })
+const waitForReady = (pattern: RegExp) =>
+  eventually(async () => assert.match(await ready(), pattern), { within: 60_000 })
 
-test('a walk in which everything fails once', async () => {
-  const { cloudState, management, cloud } = walk.sandbox
-  await walk.addConfig('canary', ['worker-1'], ['storage', 'backup'])
-  walk.attach({ vm: 'worker-1', subnet: 'storage' })
-  await becomes(/^True/)
-  await walk.waitUntilReady(60_000)
+test('everything in the chain fails once', async () => {
+  const { cloudState, management, cloud } = system.sandbox
+  await system.addConfig('canary', ['worker-1'], ['storage', 'backup'])
+  system.attach({ vm: 'worker-1', subnet: 'storage' })
+  await waitForReady(/^True/)
+  await system.waitUntilReady(60_000)
 
   for (const service of ['contrabass', 'keystone', 'neutron', 'nova'] as const) {
     cloudState.faults.failing = [service]
@@ -157,42 +159,42 @@ test('a walk in which everything fails once', async () => {
         metadata: { annotations: { 'multinic.io/force-reconcile': service } },
       },
     )
-    await becomes(/^(False|True \w+: .*(Nova|nova))/)
-    await everything()
+    await waitForReady(/^(False|True \w+: .*(Nova|nova))/)
+    await collectAll()
   }
   cloudState.faults.failing = []
-  await becomes(/^True/)
+  await waitForReady(/^True/)
 
   const name = { namespace, name: 'contrabass-encrypt-key' }
   for (const key of ['too short', planted.deprecatedKey]) {
     await management.kube.patch(secrets, name, {
       data: { CONTRABASS_ENCRYPT_KEY: Buffer.from(key).toString('base64') },
     })
-    await becomes(/^False ContrabassError/)
+    await waitForReady(/^False ContrabassError/)
   }
   await management.kube.patch(
     openstackConfigs,
     { namespace, name: 'canary' },
     { spec: { settings: { contrabassEncryptKey: planted.deprecatedKey } } },
   )
-  await everything()
+  await collectAll()
   await installEncryptKey(management.kube, cloudState)
-  await becomes(/^True/)
+  await waitForReady(/^True/)
 
   const knownUser = { ...cloudState.user }
   cloudState.user.password = canary('new-password')
   recording.secrets.add(cloudState.user.password)
   cloud.revokeTokens()
-  await becomes(/^False KeystoneError|^True/)
+  await waitForReady(/^False KeystoneError|^True/)
   Object.assign(cloudState.user, knownUser)
 
-  for (const part of ['operator', 'viola', 'controller'] as const) walk.killComponent(part)
-  await eventually(everything, { within: 60_000, every: 500 })
-  await walk.waitUntilReady(60_000)
+  for (const component of ['operator', 'viola', 'controller'] as const) system.killComponent(component)
+  await eventually(collectAll, { within: 60_000, every: 500 })
+  await system.waitUntilReady(60_000)
 })
 
-test('callers with right and wrong tokens, and bodies that nobody can read', async () => {
-  const { urls, clusterId } = walk.sandbox
+test('callers send right and wrong tokens and invalid bodies', async () => {
+  const { urls, clusterId } = system.sandbox
   for (const token of [planted.violaToken, planted.wrongToken, planted.inventoryToken])
     for (const [method, url] of [
       ['POST', `${urls['viola']}${violaPath}?token=${token}`],
@@ -209,17 +211,17 @@ test('callers with right and wrong tokens, and bodies that nobody can read', asy
       await answer.body.dump()
       assert.ok(answer.statusCode >= 400 && answer.statusCode < 500, `${method} ${url}: ${answer.statusCode}`)
     }
-  await everything()
+  await collectAll()
 })
 
 const program = join(import.meta.dirname, '../../src/main.ts')
 
-/** What a part says that cannot do its work, in its first seconds. */
-function saidBy(part: string, env: Record<string, string>): Promise<string> {
+/** Output in the first seconds of a component that cannot work. */
+function outputOf(component: string, env: Record<string, string>): Promise<string> {
   return new Promise(resolve => {
     const child = execFile(
       process.execPath,
-      [program, part],
+      [program, component],
       { env: { PATH: environment()['PATH'], LOG_LEVEL: 'debug', ...env }, timeout: 90_000 },
       (_error, out, err) => resolve(out + err),
     )
@@ -227,10 +229,10 @@ function saidBy(part: string, env: Record<string, string>): Promise<string> {
   })
 }
 
-test('parts whose database and whose clusters cannot be used', async () => {
+test('components fail to reach their database and clusters', async () => {
   const database = `postgresql://inventory:${planted.databasePassword}@127.0.0.1:1/inventory?sslpassword=${planted.databasePassword}`
-  const hear = async (part: string, env: Record<string, string>) => {
-    seen.set(`a lonely ${part}`, await saidBy(part, env))
+  const collectOutput = async (component: string, env: Record<string, string>) => {
+    collected.set(`output of ${component}`, await outputOf(component, env))
   }
   const kubeconfig = join(dir, 'kubeconfig')
   const encoded = Buffer.from(planted.kubeconfigKey).toString('base64')
@@ -251,21 +253,21 @@ test('parts whose database and whose clusters cannot be used', async () => {
   const addresses = { LISTEN_ADDR: '127.0.0.1:0', HEALTH_ADDR: '127.0.0.1:0', OPERATOR_ADDR: '127.0.0.1:0' }
   const env = { ...addresses, KUBECONFIG: kubeconfig, INVENTORY_ENABLED: 'false' }
   await Promise.all([
-    hear('inventory', { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DATABASE_URL: database }),
-    ...['viola', 'controller', 'operator'].map(part => hear(part, env)),
+    collectOutput('inventory', { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DATABASE_URL: database }),
+    ...['viola', 'controller', 'operator'].map(component => collectOutput(component, env)),
   ])
-  for (const [where, said] of seen)
-    if (where.startsWith('a lonely')) assert.ok(String(said).length > 50, `${where}: ${said}`)
+  for (const [place, output] of collected)
+    if (place.startsWith('output of')) assert.ok(String(output).length > 50, `${place}: ${output}`)
 })
 
-test('support bundles', async () => {
+test('support bundles of both clusters are collected', async () => {
   for (const name of ['management', 'biz']) {
     const directory = join(dir, `bundle-${name}`)
     const args = [
       program,
       'support-bundle',
       '--kubeconfig',
-      walk.sandbox.state.path(name, 'kubeconfig'),
+      system.sandbox.state.path(name, 'kubeconfig'),
       '--namespace',
       namespace,
       '--directory',
@@ -274,13 +276,13 @@ test('support bundles', async () => {
     await new Promise<void>((resolve, reject) =>
       execFile(process.execPath, args, error => (error ? reject(error) : resolve())),
     )
-    for (const path of await filesIn(directory)) seen.set(path, readFileSync(path))
+    for (const path of await filesIn(directory)) collected.set(path, readFileSync(path))
   }
 })
 
-test('none of the secrets is anywhere', async () => {
-  await everything()
-  const { cloudState, state } = walk.sandbox
+test('no collected text contains a secret', async () => {
+  await collectAll()
+  const { cloudState, state } = system.sandbox
   const all = new Set([
     ...Object.values(planted),
     ...recording.secrets,
@@ -289,19 +291,19 @@ test('none of the secrets is anywhere', async () => {
     await readFile(state.path('management', 'token'), 'utf8'),
     await readFile(state.path('biz', 'token'), 'utf8'),
   ])
-  assert.ok(recording.secrets.size > 8, 'tokens and encrypted passwords went by')
-  /** Where a person put a secret into an object himself, it is there; nothing of ours repeats it. */
-  const own = new Set([`management openstackconfigs ${planted.deprecatedKey}`])
-  const found = [...seen].flatMap(([where, content]) =>
-    [...all].filter(secret => isIn(secret, content)).map(secret => `${where} ${secret}`),
+  assert.ok(recording.secrets.size > 8, 'tokens and encrypted passwords were recorded')
+  /** The user wrote this secret into the object; no component may repeat it. */
+  const expected = new Set([`management openstackconfigs ${planted.deprecatedKey}`])
+  const found = [...collected].flatMap(([place, content]) =>
+    [...all].filter(secret => isIn(secret, content)).map(secret => `${place} ${secret}`),
   )
   assert.deepEqual(
-    found.filter(one => !own.has(one)),
+    found.filter(text => !expected.has(text)),
     [],
   )
 })
 
-/** As it is, in Base64, as a URL writes it, and as JSON does. */
+/** Plain, in Base64, URL-encoded, or as a JSON string. */
 function isIn(secret: string, content: string | Buffer): boolean {
   const forms = [
     secret,
@@ -312,9 +314,9 @@ function isIn(secret: string, content: string | Buffer): boolean {
   return forms.some(form => content.includes(form))
 }
 
-/** Each kind of place that is promised to be searched, and a word that is there: it was looked into, and is not empty. */
-const sinks: Record<string, [place: RegExp, word: string][]> = {
-  log: ['operator', 'viola', 'controller'].map(part => [new RegExp(`/${part}\\.log$`), `"part":"${part}"`]),
+/** Each kind of place that must be searched, with a text that it contains: proof that it is not empty. */
+const sinks: Record<string, [place: RegExp, text: string][]> = {
+  log: ['operator', 'viola', 'controller'].map(name => [new RegExp(`/${name}\\.log$`), `"part":"${name}"`]),
   'log of an agent': [[/\/pods\/worker-1\//, '"verdict"']],
   status: [
     [/^management openstackconfigs$/, '"ContrabassError"'],
@@ -322,41 +324,41 @@ const sinks: Record<string, [place: RegExp, word: string][]> = {
   ],
   Event: [[/^management events$/, '"involvedObject"']],
   database: [[/\/inventory\.db(-wal)?$/, 'worker-1']],
-  metric: ['operator', 'viola', 'controller', 'inventory'].map(part => [new RegExp(`^${part}/metrics$`), '# TYPE']),
-  trace: ['operator', 'viola', 'controller', 'agent'].map(part => [/^traces$/, part]),
+  metric: ['operator', 'viola', 'controller', 'inventory'].map(name => [new RegExp(`^${name}/metrics$`), '# TYPE']),
+  trace: ['operator', 'viola', 'controller', 'agent'].map(name => [/^traces$/, name]),
   'support bundle': [
     [/\/bundle-management\/./, 'OpenstackConfig'],
     [/\/bundle-biz\/./, 'worker-1'],
   ],
   'file of a node': [[/\/etc\/.*multinic/, 'multinic0']],
 }
-for (const [sink, looks] of Object.entries(sinks))
-  test(`every ${sink} was searched, and held something`, () => {
-    for (const [place, word] of looks) {
-      const found = [...seen].filter(([where]) => place.test(where))
+for (const [sink, expectations] of Object.entries(sinks))
+  test(`every ${sink} was searched and was not empty`, () => {
+    for (const [place, text] of expectations) {
+      const found = [...collected].filter(([name]) => place.test(name))
       assert.ok(
-        found.some(([, content]) => content.includes(word)),
-        `no ${word} in ${found.length} places like ${place}`,
+        found.some(([, content]) => content.includes(text)),
+        `no ${text} in ${found.length} places like ${place}`,
       )
     }
   })
 
-test('the search finds what is there', () => {
-  for (const word of ['worker-1', walk.sandbox.cloudState.project.id])
+test('the search finds texts that are there', () => {
+  for (const text of ['worker-1', system.sandbox.cloudState.project.id])
     assert.ok(
-      [...seen.values()].some(content => isIn(word, content)),
-      word,
+      [...collected.values()].some(content => isIn(text, content)),
+      text,
     )
-  assert.ok(isIn('a b', 'see YSBi'), 'Base64 is seen')
-  const debug = [...seen]
+  assert.ok(isIn('a b', 'see YSBi'), 'found in Base64')
+  const debug = [...collected]
     .filter(([place]) => place.endsWith('.log'))
     .some(([, text]) => text.includes('"level":"debug"'))
-  assert.ok(debug, 'the parts told all that they can')
+  assert.ok(debug, 'the components log at debug level')
 })
 
-test('a core dump of a part holds none of its memory', () => {
-  for (const part of ['operator', 'viola', 'controller']) {
-    const pid = walk.sandbox.components.pidOf(part) ?? assert.fail(`${part} does not run`)
+test('a core dump of a component contains none of its memory', () => {
+  for (const component of ['operator', 'viola', 'controller']) {
+    const pid = system.sandbox.components.pidOf(component) ?? assert.fail(`${component} does not run`)
     assert.match(readFileSync(`/proc/${pid}/coredump_filter`, 'utf8'), /^0+\n$/)
   }
 })

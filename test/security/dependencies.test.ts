@@ -1,4 +1,4 @@
-/** What we run that others wrote: few, pinned to the byte, without scripts of their own, and written down with a reason. */
+/** Third-party packages: few, pinned by hash, without install scripts, and listed with their purpose. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,12 +21,12 @@ const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record
 const locked = Object.entries(packages).filter(([path]) => path !== '')
 const running = locked.filter(([, { dev, devOptional }]) => !dev && !devOptional)
 
-test('every version is exact', () => {
+test('package.json pins exact versions', () => {
   for (const group of ['dependencies', 'devDependencies', 'optionalDependencies'])
     for (const [name, version] of Object.entries(manifest[group] ?? {})) assert.match(version, /^\d+\.\d+\.\d+$/, name)
 })
 
-test('the lock file holds every package to its bytes, and no address', () => {
+test('the lock file pins every package by hash and names no registry', () => {
   for (const [path, { version, integrity, resolved }] of locked) {
     assert.match(integrity ?? '', /^sha512-[A-Za-z0-9+/]{86}==$/, path)
     assert.match(version ?? '', /^\d+\.\d+\.\d+/, path)
@@ -35,34 +35,38 @@ test('the lock file holds every package to its bytes, and no address', () => {
   assert.doesNotMatch(read('package-lock.json'), /https?:\/\/[^"]*\/-\//)
 })
 
-test('no package runs a script when it is installed: none of ours has one, and none would be run', () => {
+test('no package runs an install script', () => {
   const scripted = locked.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path)
-  // It only fetches what the lock file brings already.
+  // Its script only fetches a package that the lock file already contains.
   assert.deepEqual(scripted, ['node_modules/esbuild'])
   assert.match(read('Makefile'), /npm ci --ignore-scripts/)
   assert.match(read('Dockerfile'), /npm ci --ignore-scripts/)
 })
 
-test('all that runs is few, and free to be passed on', () => {
+test('at most 80 packages run in production, all with permissive licences', () => {
   assert.ok(running.length <= 80, `${running.length} packages`)
-  const free = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD']
+  const permissive = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD']
   assert.deepEqual(
     running
-      .filter(([, { license }]) => !free.includes(license ?? ''))
+      .filter(([, { license }]) => !permissive.includes(license ?? ''))
       .map(([path, { license }]) => `${path}: ${license}`),
     [],
   )
 })
 
 for (const page of ['docs/guides/security.md', 'docs/guides/security.ko.md'])
-  test(`${page} names each package that we run, its licence and why`, () => {
+  test(`${page} lists each production package with licence and purpose`, () => {
     const rows = [...read(page).matchAll(/^\| `([^`]+)` \| ([^|]+) \| ([^|]+) \|$/gm)]
-    const told = rows.map(([, name = '', licence = '', why = '']) => [name, licence.trim(), why.trim().length > 4])
-    const wanted = Object.keys(manifest['dependencies'] ?? {}).map(name => [
+    const listed = rows.map(([, name = '', licence = '', purpose = '']) => [
+      name,
+      licence.trim(),
+      purpose.trim().length > 4,
+    ])
+    const expected = Object.keys(manifest['dependencies'] ?? {}).map(name => [
       name,
       packages[`node_modules/${name}`]?.license,
       true,
     ])
-    assert.deepEqual(told.sort(), wanted.sort())
-    assert.match(read(page), new RegExp(`\\(.*${running.length}.*\\)`), 'how many there are in all')
+    assert.deepEqual(listed.sort(), expected.sort())
+    assert.match(read(page), new RegExp(`\\(.*${running.length}.*\\)`), 'total number of packages')
   })

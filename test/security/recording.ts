@@ -1,21 +1,21 @@
 /**
- * Stands between the operator and a cloud, and notes every secret that goes by: encrypted passwords and tokens. Also a
- * collector of traces that keeps what it is told.
+ * A proxy between the operator and a cloud that records every secret in the traffic: encrypted passwords and tokens. Also a
+ * collector that keeps the traces that it receives.
  */
 import { request } from 'undici'
 import { type StandIn, serving } from '../operator/stand-ins.ts'
 
 export interface Recording extends AsyncDisposable {
-  /** Stands for Contrabass; sends those who ask to a Keystone at this address too. */
+  /** Address of Contrabass and Keystone for the operator. */
   url: string
-  /** Everything that must be seen by nobody else, so far. */
+  /** The recorded secrets so far. */
   secrets: Set<string>
 }
 
 export async function recordSecrets(contrabass: () => string): Promise<Recording> {
   const secrets = new Set<string>()
   let keystone = ''
-  const server = await recorded(async (method, path, body) => {
+  const server = await startServer(async (method, path, body) => {
     if (path.startsWith('/v3/')) {
       const answer = await request(`${keystone}${path}`, {
         method,
@@ -28,45 +28,45 @@ export async function recordSecrets(contrabass: () => string): Promise<Recording
       return { status: answer.statusCode, text: await answer.body.text(), headers: more }
     }
     const answer = await request(`${contrabass()}${path}`)
-    const said = (await answer.body.json()) as { data?: { url: string; attributes: Record<string, unknown> } }
-    if (said.data) {
-      keystone = new URL(said.data.url).origin
-      said.data.url = `${server.url}/v3`
+    const provider = (await answer.body.json()) as { data?: { url: string; attributes: Record<string, unknown> } }
+    if (provider.data) {
+      keystone = new URL(provider.data.url).origin
+      provider.data.url = `${server.url}/v3`
       for (const name of ['adminPw', 'rabbitMQPw']) {
-        const value = said.data.attributes[name]
+        const value = provider.data.attributes[name]
         if (typeof value === 'string') secrets.add(value)
       }
     }
-    return { status: answer.statusCode, text: JSON.stringify(said), headers: {} }
+    return { status: answer.statusCode, text: JSON.stringify(provider), headers: {} }
   })
   return { url: server.url, secrets, [Symbol.asyncDispose]: server.close }
 }
 
 export interface Collector extends AsyncDisposable {
   url: string
-  told: string[]
+  bodies: string[]
 }
 
 export async function collectTraces(): Promise<Collector> {
-  const told: string[] = []
-  const server = await recorded(async (_method, _path, body) => {
-    told.push(body)
+  const bodies: string[] = []
+  const server = await startServer(async (_method, _path, body) => {
+    bodies.push(body)
     return { status: 200, text: '{}', headers: {} }
   })
-  return { url: server.url, told, [Symbol.asyncDispose]: server.close }
+  return { url: server.url, bodies, [Symbol.asyncDispose]: server.close }
 }
 
-type Answer = (
+type Handler = (
   method: 'GET' | 'POST',
   path: string,
   body: string,
 ) => Promise<{ status: number; text: string; headers: Record<string, string> }>
 
-function recorded(answer: Answer): Promise<StandIn> {
-  return serving(async (asked, response, body) => {
-    const method = asked.method === 'POST' ? 'POST' : 'GET'
+function startServer(handler: Handler): Promise<StandIn> {
+  return serving(async (request, response, body) => {
+    const method = request.method === 'POST' ? 'POST' : 'GET'
     try {
-      const { status, text, headers } = await answer(method, asked.url ?? '/', body)
+      const { status, text, headers } = await handler(method, request.url ?? '/', body)
       response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text)
     } catch {
       response.destroy()

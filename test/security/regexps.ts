@@ -1,6 +1,6 @@
 /**
- * The regular expressions of the sources, and which of them may take long: a quantifier within a quantifier, or one that a
- * search begins with, so that every place of the text is a new beginning.
+ * The regular expressions of the sources, and which of them may be slow: nested quantifiers, or a quantifier at the beginning
+ * of an unanchored pattern, so that every position of the text is a new start.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,12 +18,12 @@ export function regexpsIn(folders: readonly string[]): { file: string; pattern: 
     folders.map(folder => `${folder}/**/*.{ts,tsx}`),
     { cwd: root },
   )
-    .filter(file => !/\.test\.ts$|\/given\.ts$/.test(file))
+    .filter(file => !/\.(test|fixture)\.ts$/.test(file))
     .sort()
   return files.flatMap(file => literalsIn(readFileSync(join(root, file), 'utf8')).map(pattern => ({ file, pattern })))
 }
 
-/** A slash begins a pattern where no value stands before it. Comments and texts are passed over. */
+/** A slash begins a pattern unless a value precedes it. Skips comments and strings. */
 export function literalsIn(source: string): string[] {
   const found: string[] = []
   const token =
@@ -38,56 +38,56 @@ export function literalsIn(source: string): string[] {
   return found
 }
 
-/** What may be wrong with a pattern; undefined when nothing is. */
-export function troubleWith(pattern: string): string | undefined {
-  const atoms = parsed(pattern)
-  if (atoms.some(atom => nests(atom))) return 'a quantifier within a quantifier'
+/** Why a pattern may be slow, or undefined. */
+export function riskOf(pattern: string): string | undefined {
+  const atoms = parse(pattern)
+  if (atoms.some(atom => nests(atom))) return 'nested quantifiers'
   const [first, second] = atoms
-  if (first?.endless && second) return 'a search that begins with a quantifier'
+  if (first?.unbounded && second) return 'a quantifier at the beginning'
   return undefined
 }
 
 interface Atom {
-  /** May be repeated without end. */
-  endless: boolean
-  /** Alternatives of a group, each a row of atoms. */
+  /** May repeat without limit. */
+  unbounded: boolean
+  /** Alternatives of a group, each a sequence of atoms. */
   group?: Atom[][]
 }
 
-function nests({ endless, group }: Atom): boolean {
+function nests({ unbounded, group }: Atom): boolean {
   const inner = (group ?? []).flat()
-  return inner.some(nests) || (endless && inner.some(hasEndless))
+  return inner.some(nests) || (unbounded && inner.some(hasUnbounded))
 }
 
-function hasEndless({ endless, group }: Atom): boolean {
-  return endless || (group ?? []).flat().some(hasEndless)
+function hasUnbounded({ unbounded, group }: Atom): boolean {
+  return unbounded || (group ?? []).flat().some(hasUnbounded)
 }
 
-function parsed(pattern: string): Atom[] {
+function parse(pattern: string): Atom[] {
   let at = 0
-  function row(): Atom[][] {
-    const rows: Atom[][] = [[]]
+  function alternatives(): Atom[][] {
+    const sequences: Atom[][] = [[]]
     while (at < pattern.length && pattern[at] !== ')') {
       if (pattern[at] === '|') {
         at++
-        rows.push([])
+        sequences.push([])
         continue
       }
-      rows.at(-1)?.push(atom())
+      sequences.at(-1)?.push(atom())
     }
-    return rows
+    return sequences
   }
   function atom(): Atom {
     let group: Atom[][] | undefined
     if (pattern[at] === '(') {
       at += /^\(\?(?:<[^>=!]+>|<?[=!:])/.exec(pattern.slice(at))?.[0].length ?? 1
-      group = row()
+      group = alternatives()
       at++
     } else if (pattern[at] === '[') at += /^\[(?:[^\]\\]|\\.)*\]/.exec(pattern.slice(at))?.[0].length ?? 1
     else at += pattern[at] === '\\' ? 2 : 1
     const quantifier = /^(?:[*+]|\{\d+,\})\??/.exec(pattern.slice(at))?.[0]
     at += quantifier?.length ?? /^(?:\?|\{\d+(?:,\d+)?\})\??/.exec(pattern.slice(at))?.[0].length ?? 0
-    return { endless: quantifier !== undefined, ...(group && { group }) }
+    return { unbounded: quantifier !== undefined, ...(group && { group }) }
   }
-  return row().flatMap((atoms, index) => (index === 0 ? atoms : [{ endless: false, group: [atoms] }]))
+  return alternatives().flatMap((atoms, index) => (index === 0 ? atoms : [{ unbounded: false, group: [atoms] }]))
 }

@@ -1,4 +1,4 @@
-/** What the chart gives each part, as it renders with everything on. That each right is needed is proven on a real API server. */
+/** The permissions and Pod security of the chart with all components. Other tests prove on a real API server that each permission is needed. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -29,12 +29,12 @@ interface PodSpec {
 const rendered = parseAllDocuments(
   readFileSync(new URL('../golden/helm/everything.yaml', import.meta.url), 'utf8'),
 ).flatMap(document => (document.toJSON() as Rendered | null) ?? [])
-const ofKind = (kind: RegExp) => rendered.filter(one => kind.test(one.kind))
+const ofKind = (kind: RegExp) => rendered.filter(object => kind.test(object.kind))
 const pods = ofKind(/^Deployment$/).flatMap(({ metadata, spec }) =>
   spec?.template ? [{ ...metadata, pod: spec.template.spec }] : [],
 )
 
-test('no rule has a wildcard, and none can escalate', () => {
+test('no RBAC rule has a wildcard or allows escalation', () => {
   const rules = ofKind(/Role$/).flatMap(({ rules = [] }) => rules)
   assert.ok(rules.length > 5)
   for (const { apiGroups, resources, verbs } of rules) {
@@ -52,27 +52,31 @@ test('no rule has a wildcard, and none can escalate', () => {
   }
 })
 
-test('the agent and the inventory have no rights at all, and no token', () => {
+test('the agent and the inventory have no permissions and no token', () => {
   const bound = ofKind(/Binding$/).flatMap(({ subjects = [] }) => subjects.map(({ name }) => name))
   assert.deepEqual([...new Set(bound)].sort(), ['multinic-agent', 'multinic-operator', 'viola-api'])
   const inventory = pods.find(({ name }) => name === 'multinic-inventory')?.pod
   assert.equal(inventory?.automountServiceAccountToken, false)
   const accounts = ofKind(/^ServiceAccount$/).filter(({ metadata }) => /agent-job|inventory/.test(metadata.name))
   assert.deepEqual(
-    accounts.map(one => one.automountServiceAccountToken),
+    accounts.map(({ automountServiceAccountToken }) => automountServiceAccountToken),
     [false, false],
   )
 })
 
-test('every part is nobody, without capabilities, on a root that it cannot write, with a bound on its memory', () => {
+test('every component runs as non-root without capabilities, with a read-only root file system and a memory limit', () => {
   assert.equal(pods.length, 4)
   for (const { name, pod } of pods) {
     assert.equal(pod.hostNetwork, undefined, name)
     assert.equal(pod.securityContext.runAsNonRoot && pod.securityContext.runAsUser > 0, true, name)
     assert.equal(pod.securityContext.seccompProfile.type, 'RuntimeDefault', name)
     for (const { securityContext, resources } of pod.containers) {
-      const none = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } }
-      assert.deepEqual(securityContext, none, name)
+      const restricted = {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      }
+      assert.deepEqual(securityContext, restricted, name)
       assert.ok(resources.limits.memory, name)
     }
   }

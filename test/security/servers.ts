@@ -1,4 +1,4 @@
-/** Every HTTP server of ours, listening, with what it failed at. */
+/** Starts all our HTTP servers and collects their errors. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { aViola } from '../support/viola.ts'
 export interface Servers extends AsyncDisposable {
   apps: Record<'viola' | 'inventory' | 'operator' | 'controller', FastifyInstance>
   ports: Record<string, number>
-  /** What they held for a failure of their own. */
+  /** Errors that they logged. */
   failures: string[]
 }
 
@@ -38,18 +38,18 @@ export async function startServers(): Promise<Servers> {
     metrics: createMetrics('operator'),
     ready: () => [],
     verdicts: () => new Map(),
-    dryRun: () => Promise.reject(new Error('nobody asks for it')),
+    dryRun: () => Promise.reject(new Error('not used')),
   })
-  const none = { synced: true, list: () => [], by: () => [] }
+  const empty = { synced: true, list: () => [], by: () => [] }
   const controller = healthApp({
-    caches: { configs: none, jobs: none } as never,
+    caches: { configs: empty, jobs: empty } as never,
     metrics: createMetrics('controller'),
     log,
     now: () => new Date(),
     signal: new AbortController().signal,
     queue: () => undefined,
   })
-  if (!inventoryApp) throw new Error('the inventory did not show its app')
+  if (!inventoryApp) throw new Error('the inventory did not call addRoutes')
   const urls = {
     viola: await listen(viola.app, '127.0.0.1:0'),
     inventory: inventory.url,

@@ -1,4 +1,4 @@
-/** Whom our clients believe, and who may speak to our server: certificates and versions, over real connections. */
+/** TLS over real connections: which servers our clients trust, and which versions our server accepts. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -26,18 +26,12 @@ import { aViola } from '../support/viola.ts'
 
 let dir: string
 let ours: Authority
-const servers = new Map<string, { port: number; heard: () => string; server: Server }>()
+const servers = new Map<string, { port: number; received: () => string; server: Server }>()
 
 const here = { subjectAltName: 'IP:127.0.0.1', extendedKeyUsage: 'serverAuth' }
 const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
-/** None of these gets a byte of a request. */
-const refused = [
-  'of another host',
-  'that has expired',
-  'of an authority that nobody knows',
-  'that is its own authority',
-  'over TLS 1.1',
-]
+/** None of these servers receives a byte of a request. */
+const untrusted = ['for another host', 'that has expired', 'from an unknown CA', 'that is self-signed', 'over TLS 1.1']
 
 before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-tls-'))
@@ -47,20 +41,20 @@ before(async () => {
   ours = authority
   const good = await ours.issue('good', '/CN=good', here)
   const pairs: Record<string, [pair: Pair, more?: TlsOptions]> = {
-    'that is as it should be': [good],
-    'of another host': [await ours.issue('host', '/CN=host', { ...here, subjectAltName: 'DNS:elsewhere' })],
+    'that is valid': [good],
+    'for another host': [await ours.issue('host', '/CN=host', { ...here, subjectAltName: 'DNS:elsewhere' })],
     'that has expired': [await ours.issue('expired', '/CN=expired', here, -1)],
-    'of an authority that nobody knows': [await theirs.issue('theirs', '/CN=theirs', here)],
-    'that is its own authority': [theirs],
+    'from an unknown CA': [await theirs.issue('theirs', '/CN=theirs', here)],
+    'that is self-signed': [theirs],
     'over TLS 1.1': [good, old],
   }
   for (const [name, [{ cert, key }, more]] of Object.entries(pairs)) {
-    let heard = ''
+    let received = ''
     const server = createServer({ cert: readFileSync(cert), key: readFileSync(key), ...more }, socket => {
       socket
         .on('error', () => {})
         .on('data', bytes => {
-          heard += bytes.toString('latin1')
+          received += bytes.toString('latin1')
           socket.end(
             'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}',
           )
@@ -68,7 +62,7 @@ before(async () => {
     })
     server.on('tlsClientError', () => {})
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-    servers.set(name, { port: (server.address() as AddressInfo).port, heard: () => heard, server })
+    servers.set(name, { port: (server.address() as AddressInfo).port, received: () => received, server })
   }
 })
 after(async () => {
@@ -78,9 +72,9 @@ after(async () => {
 
 const secret = 'a-secret-for-one-server'
 
-/** Each speaks to a server and says how it failed, or nothing. */
+/** Each sends a request to a server and returns its error, if any. */
 const clients: Record<string, (port: number, ca: string) => Promise<string | undefined>> = {
-  'the client of clouds, Viola and inventories': async (port, ca) => {
+  'the HTTP client for OpenStack, Viola and the inventory': async (port, ca) => {
     const http = createHttp({ service: 'keystone', timeoutMs: 30_000, attempts: 1, tls: { ca } })
     try {
       await http.request({ method: 'GET', url: `https://127.0.0.1:${port}`, headers: { 'x-auth-token': secret } })
@@ -91,7 +85,7 @@ const clients: Record<string, (port: number, ca: string) => Promise<string | und
       await http.close()
     }
   },
-  'the client of Kubernetes': async (port, ca) => {
+  'the Kubernetes client': async (port, ca) => {
     const kube = connectKube({ server: `https://127.0.0.1:${port}`, ca, token: () => secret }, { attempts: 1 })
     try {
       await kube.list(nodes)
@@ -102,10 +96,10 @@ const clients: Record<string, (port: number, ca: string) => Promise<string | und
       await kube.close()
     }
   },
-  'the client of message buses': (port, ca) => busTrouble({ port, ca, password: secret }),
-  'the command that asks an inventory': async (port, ca) => {
+  'the message bus client': (port, ca) => busTrouble({ port, ca, password: secret }),
+  'the CLI with an inventory': async (port, ca) => {
     const usual = getCACertificates('default')
-    // As NODE_EXTRA_CA_CERTS does at the start of a process.
+    // Like NODE_EXTRA_CA_CERTS at the start of a process.
     setDefaultCACertificates([...usual, ca])
     try {
       const token = await fileWith('token', secret)
@@ -114,7 +108,7 @@ const clients: Record<string, (port: number, ca: string) => Promise<string | und
       setDefaultCACertificates(usual)
     }
   },
-  'the command that asks a cluster': async (port, ca) => {
+  'the CLI with a cluster': async (port, ca) => {
     const cluster = { server: `https://127.0.0.1:${port}`, 'certificate-authority-data': base64(ca) }
     const config = {
       clusters: [{ name: 'it', cluster }],
@@ -134,39 +128,39 @@ async function fileWith(name: string, text: string): Promise<string> {
   return path
 }
 
-/** As the program runs it: what it says when it cannot do its work. */
-async function command(...words: string[]): Promise<string | undefined> {
-  const { code, out, error } = await runner({})(...words)
+/** Runs a command of the CLI and returns its output if it fails. */
+async function command(...args: string[]): Promise<string | undefined> {
+  const { code, out, error } = await runner({})(...args)
   return code === 0 ? undefined : out + error
 }
 
-for (const [client, speak] of Object.entries(clients)) {
-  test(`${client} speaks to a server with a certificate that is as it should be`, async () => {
-    const { port, heard } = servers.get('that is as it should be') ?? assert.fail()
-    const before = heard().length
-    await speak(port, readFileSync(ours.cert, 'utf8'))
-    assert.ok(heard().length > before)
+for (const [client, connectTo] of Object.entries(clients)) {
+  test(`${client} connects to a server with a valid certificate`, async () => {
+    const { port, received } = servers.get('that is valid') ?? assert.fail()
+    const before = received().length
+    await connectTo(port, readFileSync(ours.cert, 'utf8'))
+    assert.ok(received().length > before)
   })
 
-  for (const name of refused)
-    test(`${client} says nothing to a server with a certificate ${name}`, async () => {
-      const { port, heard } = servers.get(name) ?? assert.fail()
-      const said = await speak(port, readFileSync(ours.cert, 'utf8'))
+  for (const name of untrusted)
+    test(`${client} sends nothing to a server with a certificate ${name}`, async () => {
+      const { port, received } = servers.get(name) ?? assert.fail()
+      const error = await connectTo(port, readFileSync(ours.cert, 'utf8'))
       assert.match(
-        said ?? 'nothing',
+        error ?? 'nothing',
         /CERT|SIGN|ALTNAME|altname|expired|does not match|VERSION|version|PROTOCOL|self-signed|issuer|PURPOSE/i,
       )
-      assert.ok(!said?.includes(secret))
-      assert.equal(heard(), '')
+      assert.ok(!error?.includes(secret))
+      assert.equal(received(), '')
     })
 }
 
-test('Viola is not spoken to over TLS 1.1, and is over 1.2 and 1.3', async () => {
+test('Viola refuses TLS 1.1 and accepts TLS 1.2 and 1.3', async () => {
   const biz = await startTargetCluster()
   const { cert, key } = await ours.issue('viola', '/CN=viola', here)
   const viola = await aViola({ KUBECONFIG: biz.api.kubeconfig, VIOLA_TLS_CERT_FILE: cert, VIOLA_TLS_KEY_FILE: key })
   const port = Number(new URL(await listen(viola.app, '127.0.0.1:0')).port)
-  const spoken = (versions: object) =>
+  const negotiated = (versions: object) =>
     new Promise<string | null>(resolve => {
       const socket = connect({ host: '127.0.0.1', port, ca: readFileSync(ours.cert), ...versions }, () => {
         resolve(socket.getProtocol())
@@ -175,9 +169,9 @@ test('Viola is not spoken to over TLS 1.1, and is over 1.2 and 1.3', async () =>
       socket.once('error', () => resolve(null))
     })
   try {
-    assert.equal(await spoken(old), null)
-    assert.equal(await spoken({ maxVersion: 'TLSv1.2' }), 'TLSv1.2')
-    assert.equal(await spoken({}), 'TLSv1.3')
+    assert.equal(await negotiated(old), null)
+    assert.equal(await negotiated({ maxVersion: 'TLSv1.2' }), 'TLSv1.2')
+    assert.equal(await negotiated({}), 'TLSv1.3')
   } finally {
     await viola.close()
     await biz.close()

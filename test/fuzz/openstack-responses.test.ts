@@ -1,4 +1,4 @@
-/** Whatever Contrabass, Keystone, Neutron and Nova answer: it is used, or refused with the service and the field named. */
+/** Broken responses of Contrabass, Keystone, Neutron and Nova are used, or refused with the service and the field. */
 import assert from 'node:assert/strict'
 import { createCipheriv } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
@@ -13,19 +13,19 @@ import { createNova } from '../../src/openstack/nova.ts'
 import type { Session } from '../../src/openstack/session.ts'
 import { interfaces, ports, server as vm } from '../openstack/captured.ts'
 import { sessionAt } from '../openstack/sessions.ts'
-import { brokenBytes } from './breaking.ts'
-import { fuzzDoor, refusalOf } from './door.ts'
+import { brokenBytes } from './broken-inputs.ts'
+import { fuzz, refusalOf } from './fuzz.ts'
 
 let server: Server
 let url: string
 let http: Http
-/** What the server answers, by the end of the path; anything else is an empty list. */
-let answers: Record<string, Buffer | undefined> = {}
+/** Response bodies by the end of the path; every other path returns an empty object. */
+let responses: Record<string, Buffer | undefined> = {}
 
 before(async () => {
   server = createServer((request, response) => {
     const path = new URL(request.url ?? '/', 'http://here').pathname
-    const [, body] = Object.entries(answers).find(([end]) => path.endsWith(end)) ?? []
+    const [, body] = Object.entries(responses).find(([end]) => path.endsWith(end)) ?? []
     response.writeHead(200, { 'content-type': 'application/json', 'x-subject-token': 'token' }).end(body ?? '{}')
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -43,7 +43,7 @@ const password = 'correct horse battery staple'
 const cipher = createCipheriv('aes-128-cbc', key, Buffer.alloc(16, 1))
 const adminPw = Buffer.concat([Buffer.alloc(16, 1), cipher.update(password), cipher.final()]).toString('base64')
 
-test('answers of Contrabass', async () => {
+test('broken responses of Contrabass', async () => {
   const sample = {
     returnCode: '200',
     returnMessage: 'success',
@@ -60,18 +60,18 @@ test('answers of Contrabass', async () => {
     },
   }
   const contrabass = createContrabass({ http, endpoint: url })
-  await fuzzDoor(
+  await fuzz(
     brokenBytes([sample]),
     async body => {
-      answers = { '/p1': body }
-      const said = await refusalOf(async () => {
+      responses = { '/p1': body }
+      const message = await refusalOf(async () => {
         const provider = await contrabass.provider('p1')
         loginOf(provider, key)
         if (provider.rabbit) busAddresses(provider.rabbit.urls)
       })
-      if (said === undefined) return 'used'
-      assert.match(said, /^cloud: |^adminPw of Contrabass: /)
-      assert.ok(!said.includes(password), said)
+      if (message === undefined) return 'used'
+      assert.match(message, /^cloud: |^adminPw of Contrabass: /)
+      assert.ok(!message.includes(password), message)
       return 'refused'
     },
     { atLeast: { used: 200, refused: 2_000 } },
@@ -92,8 +92,8 @@ const aSession = () => sessionAt({ url, http, password, mayVisit: host => host =
 
 const subnet = { id: 's', name: 'a', network_id: 'n', cidr: '10.0.0.0/24', gateway_ip: '10.0.0.1', host_routes: [] }
 
-/** What is answered, and who reads it, by the end of the path. */
-const answered: Record<string, [sample: unknown, read: (session: Session) => Promise<unknown>]> = {
+/** Sample response and its reader, by the end of the path. */
+const readers: Record<string, [sample: unknown, read: (session: Session) => Promise<unknown>]> = {
   '/ports': [{ ports }, session => createNeutron(session).portsById(['p'])],
   '/subnets': [{ subnets: [subnet] }, session => createNeutron(session).subnets(['s'])],
   '/networks': [
@@ -104,35 +104,35 @@ const answered: Record<string, [sample: unknown, read: (session: Session) => Pro
   '/os-interface': [interfaces, session => createNova(session).interfacesOf('v')],
 }
 
-test('answers of Neutron and Nova', async () => {
+test('broken responses of Neutron and Nova', async () => {
   const broken = fc.oneof(
-    ...Object.entries(answered).map(([end, [sample]]) => brokenBytes([sample]).map(body => ({ end, body }))),
+    ...Object.entries(readers).map(([end, [sample]]) => brokenBytes([sample]).map(body => ({ end, body }))),
   )
   const loggedIn = Buffer.from(JSON.stringify(token(url)))
   const session = aSession()
-  await fuzzDoor(
+  await fuzz(
     broken,
     async ({ end, body }) => {
-      answers = { '/tokens': loggedIn, [end]: body }
-      const said = await refusalOf(async () => answered[end]?.[1](session))
-      if (said === undefined) return 'used'
-      assert.match(said, /^(cloud|neutron|nova): /)
-      assert.ok(!said.includes(password), said)
+      responses = { '/tokens': loggedIn, [end]: body }
+      const message = await refusalOf(async () => readers[end]?.[1](session))
+      if (message === undefined) return 'used'
+      assert.match(message, /^(cloud|neutron|nova): /)
+      assert.ok(!message.includes(password), message)
       return 'refused'
     },
     { atLeast: { used: 500, refused: 2_000 } },
   )
 })
 
-test('answers of Keystone', async () => {
-  await fuzzDoor(
+test('broken responses of Keystone', async () => {
+  await fuzz(
     brokenBytes([token(url)]),
     async body => {
-      answers = { '/tokens': body, '/ports': Buffer.from('{"ports": []}') }
-      const said = await refusalOf(() => createNeutron(aSession()).portsById(['p']))
-      if (said === undefined) return 'used'
-      assert.match(said, /^(cloud|neutron): |catalog/)
-      assert.ok(!said.includes(password), said)
+      responses = { '/tokens': body, '/ports': Buffer.from('{"ports": []}') }
+      const message = await refusalOf(() => createNeutron(aSession()).portsById(['p']))
+      if (message === undefined) return 'used'
+      assert.match(message, /^(cloud|neutron): |catalog/)
+      assert.ok(!message.includes(password), message)
       return 'refused'
     },
     { atLeast: { used: 500, refused: 2_000 } },

@@ -1,12 +1,12 @@
 /**
- * Sound samples, broken: a few changes of structure, then a few of the text, then one of its bytes.
+ * Valid samples with random damage: a few changes of the structure, then of the text, then of the bytes.
  *
- * Every change is a small record of numbers, so that a failure shrinks to the fewest changes that still make it fail.
+ * Every change is a small record of numbers, so that fast-check can shrink a failure to the fewest changes.
  */
 import fc from 'fast-check'
 import { stringify } from 'yaml'
 
-/** Values that parsers stumble over. */
+/** Values that parsers often handle wrongly. */
 const oddValues: (() => unknown)[] = [
   () => null,
   () => true,
@@ -73,58 +73,58 @@ const oddTexts = [
 
 type Json = unknown
 interface Change {
-  /** Which value, in the order of a walk. */
+  /** Which value, in the order of placesIn. */
   at: number
   how: number
   what: number
 }
 
 const change: fc.Arbitrary<Change> = fc.record({ at: fc.nat(400), how: fc.nat(9), what: fc.nat(999) })
-const changes = (most: number) => fc.array(change, { maxLength: most })
+const changes = (maxLength: number) => fc.array(change, { maxLength })
 
 /** One of the samples with up to four changes of its structure. */
 export function brokenValues(samples: readonly Json[]): fc.Arbitrary<Json> {
   return fc.tuple(fc.nat(samples.length - 1), changes(4)).map(([index, list]) => {
-    const value: Json = copied(samples[index])
+    const value: Json = copyOf(samples[index])
     return list.reduce(changed, value)
   })
 }
 
-/** The same as JSON, with up to two changes of the text; a sample that is a text is not quoted. */
+/** The same as JSON, with up to two changes of the text; a string sample is not quoted. */
 export function brokenTexts(samples: readonly Json[]): fc.Arbitrary<string> {
-  return fc.tuple(brokenValues(samples), changes(2)).map(([value, list]) => list.reduce(changedText, written(value)))
+  return fc.tuple(brokenValues(samples), changes(2)).map(([value, list]) => list.reduce(changedText, textOf(value)))
 }
 
-/** The same for a file in YAML: its text with a few changes; or its structure, written as JSON, which is YAML too. */
+/** The same for a YAML file: changes of its text, or of its structure written as JSON. */
 export function brokenYaml(sample: Json): fc.Arbitrary<string> {
   const text = stringify(sample)
   const inText = fc.array(change, { maxLength: 4 }).map(list => list.reduce(changedText, text))
   return fc.oneof({ weight: 3, arbitrary: inText }, { weight: 1, arbitrary: brokenTexts([sample]) })
 }
 
-/** The same as bytes, in an encoding that is often not the right one. */
+/** The same as bytes, often in a wrong encoding. */
 export function brokenBytes(samples: readonly Json[]): fc.Arbitrary<Buffer> {
-  return fc.tuple(brokenTexts(samples), changes(1)).map(([text, [one]]) => changedBytes(text, one))
+  return fc.tuple(brokenTexts(samples), changes(1)).map(([text, [first]]) => changedBytes(text, first))
 }
 
-/** A record of texts, such as an environment, with up to four changes. */
+/** A record of strings, such as an environment, with up to four changes. */
 export function brokenRecords(samples: readonly Record<string, string>[]): fc.Arbitrary<Record<string, string>> {
   const list = fc.array(fc.record({ at: fc.nat(400), how: fc.nat(9), what: fc.nat(999) }), { maxLength: 4 })
   return fc.tuple(fc.nat(samples.length - 1), list).map(([index, all]) => {
     const record = { ...samples[index] }
     const names = Object.keys(record)
-    for (const one of all) {
-      const name = names[one.at % names.length] ?? ''
+    for (const each of all) {
+      const name = names[each.at % names.length] ?? ''
       const value = record[name] ?? ''
-      const odd = oddValue(one.what)
+      const odd = oddValue(each.what)
       record[name] =
-        one.how < 6 ? (typeof odd === 'string' ? odd : (JSON.stringify(odd) ?? '')) : changedText(value, one)
+        each.how < 6 ? (typeof odd === 'string' ? odd : (JSON.stringify(odd) ?? '')) : changedText(value, each)
     }
     return record
   })
 }
 
-function written(value: Json): string {
+function textOf(value: Json): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
@@ -133,37 +133,37 @@ function changed(root: Json, { at, how, what }: Change): Json {
   const place = places[at % (places.length || 1)]
   if (!place)
     return typeof root === 'string' && how > 2 ? changedText(root, { at, how: what % 10, what }) : oddValue(what)
-  const { holder, key } = place
-  const value = valueAt(holder, key)
+  const { parent, key } = place
+  const value = valueAt(parent, key)
   switch (how) {
     case 0:
-      if (Array.isArray(holder)) holder.splice(Number(key), 1)
-      else delete (holder as Record<string, unknown>)[key]
+      if (Array.isArray(parent)) parent.splice(Number(key), 1)
+      else delete (parent as Record<string, unknown>)[key]
       break
     case 1:
-      if (Array.isArray(holder)) holder.splice(Number(key), 0, copied(value))
-      else set(holder, oddKeys[what % oddKeys.length] ?? '', value)
+      if (Array.isArray(parent)) parent.splice(Number(key), 0, copyOf(value))
+      else set(parent, oddKeys[what % oddKeys.length] ?? '', value)
       break
     case 2: {
       const other = places[what % places.length] ?? place
-      set(holder, key, copied(valueAt(other.holder, other.key)))
+      set(parent, key, copyOf(valueAt(other.parent, other.key)))
       break
     }
     case 3:
-      set(holder, key, what % 2 === 0 ? [value] : { [key]: value })
+      set(parent, key, what % 2 === 0 ? [value] : { [key]: value })
       break
     case 4:
       set(
-        holder,
+        parent,
         key,
         typeof value === 'string' ? changedText(value, { at: what, how: what % 8, what }) : oddValue(what),
       )
       break
     case 5:
-      set(holder, key, typeof value === 'number' ? -value * 10 ** (what % 20) : oddValue(what))
+      set(parent, key, typeof value === 'number' ? -value * 10 ** (what % 20) : oddValue(what))
       break
     default:
-      set(holder, key, oddValue(what))
+      set(parent, key, oddValue(what))
   }
   return root
 }
@@ -189,43 +189,43 @@ function changedText(text: string, { at, how, what }: Change): string {
   }
 }
 
-function changedBytes(text: string, one: Change | undefined): Buffer {
-  const bytes = Buffer.from(text, one?.how === 0 ? 'utf16le' : one?.how === 1 ? 'latin1' : 'utf8')
-  if (one && one.how > 5 && bytes.length > 0) bytes[(one.at * 7919) % bytes.length] = one.what % 256
+function changedBytes(text: string, change: Change | undefined): Buffer {
+  const bytes = Buffer.from(text, change?.how === 0 ? 'utf16le' : change?.how === 1 ? 'latin1' : 'utf8')
+  if (change && change.how > 5 && bytes.length > 0) bytes[(change.at * 7919) % bytes.length] = change.what % 256
   return bytes
 }
 
-interface PlaceOf {
-  holder: object
+interface Place {
+  parent: object
   key: string
 }
 
-/** Every value in it with its holder, the outermost first; of a very deep or wide one the first thousands. */
-function placesIn(root: Json): PlaceOf[] {
-  const found: PlaceOf[] = []
-  const open: Json[] = [root]
-  while (open.length > 0 && found.length < 2_000) {
-    const holder = open.shift()
-    if (typeof holder !== 'object' || holder === null) continue
-    for (const key of Object.keys(holder)) {
-      found.push({ holder, key })
-      open.push(valueAt(holder, key))
+/** Every value with its parent, breadth first; at most 2,000. */
+function placesIn(root: Json): Place[] {
+  const found: Place[] = []
+  const queue: Json[] = [root]
+  while (queue.length > 0 && found.length < 2_000) {
+    const parent = queue.shift()
+    if (typeof parent !== 'object' || parent === null) continue
+    for (const key of Object.keys(parent)) {
+      found.push({ parent, key })
+      queue.push(valueAt(parent, key))
     }
   }
   return found
 }
 
-function copied(value: Json): Json {
+function copyOf(value: Json): Json {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value))
 }
 
-function valueAt(holder: object, key: string): Json {
-  return Object.getOwnPropertyDescriptor(holder, key)?.value
+function valueAt(parent: object, key: string): Json {
+  return Object.getOwnPropertyDescriptor(parent, key)?.value
 }
 
-/** As a parser makes it: an own key, whatever it is called. */
-function set(holder: object, key: string, value: Json): void {
-  Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true })
+/** Sets an own property, as JSON.parse does, also for `__proto__`. */
+function set(parent: object, key: string, value: Json): void {
+  Object.defineProperty(parent, key, { value, writable: true, enumerable: true, configurable: true })
 }
 
 function oddValue(what: number): Json {

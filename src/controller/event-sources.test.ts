@@ -80,9 +80,9 @@ test('a starting controller wakes each of them a few times at most', () => {
 })
 
 test('a starting controller wakes settled configs with low priority, whatever other objects they have', async () => {
-  const settled = await cluster.addConfig('settled', await cluster.addNode('settled'))
-  await cluster.kube.create(jobs, jobFor(settled, 'settled'))
-  const status = { state: 'Configured' as const, observedGeneration: settled.metadata.generation }
+  const config = await cluster.addConfig('settled', await cluster.addNode('settled'))
+  await cluster.kube.create(jobs, jobFor(config, 'settled'))
+  const status = { state: 'Configured' as const, observedGeneration: config.metadata.generation }
   await cluster.kube.patchStatus(nodeConfigs, keyOf('settled'), status)
   await eventually(() => {
     assert.equal(cached('settled')?.status?.state, 'Configured')
@@ -96,7 +96,7 @@ test('a starting controller wakes settled configs with low priority, whatever ot
   assert.deepEqual([...(priorities[`${cluster.namespace}/settled`] ?? [])], ['recheck'])
   assert.ok(priorities[`${cluster.namespace}/${first}`]?.has('new'))
   await cluster.finishPod(await cluster.endAgent('settled'))
-  await cluster.kube.delete(jobs, keyOf(jobFor(settled, 'settled').metadata.name), { propagation: 'Background' })
+  await cluster.kube.delete(jobs, keyOf(jobFor(config, 'settled').metadata.name), { propagation: 'Background' })
   await eventually(() => assert.deepEqual([caches.jobs.list(), caches.pods.list()], [[], []]))
 })
 

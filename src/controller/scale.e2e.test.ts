@@ -41,8 +41,8 @@ async function waitUntilSettled(where: string, count: number): Promise<void> {
   const configs = createInformer(real.kube, nodeConfigs, { namespace: where, log: silent })
   await configs.start(done.signal)
   try {
-    const settled = () => configs.list().filter(isSettled).length
-    await eventually(() => assert.equal(settled(), count), { within: 4 * within, every: 200 })
+    const settledCount = () => configs.list().filter(isSettled).length
+    await eventually(() => assert.equal(settledCount(), count), { within: 4 * within, every: 200 })
   } finally {
     done.abort()
   }

@@ -34,7 +34,7 @@ function updated(status: NodeConfigStatus | undefined, update: StatusUpdate, gen
   nodeConfigStatus.parse(next)
   return next
 }
-const settled = updated(undefined, success)
+const configured = updated(undefined, success)
 
 test('a successful report fills the whole status', () => {
   const nic = (id: number) => ({
@@ -49,7 +49,7 @@ test('a successful report fills the whole status', () => {
     observed: { name: `multinic${id}`, mtu: 1450, addresses: [`192.168.${id}.10/24`], link: 'up' },
   })
   const same = { reason: success.reason, message: success.message, lastTransitionTime: now, observedGeneration: 3 }
-  assert.deepEqual(settled, {
+  assert.deepEqual(configured, {
     observedGeneration: 3,
     observedSpecHash: hashFor(config),
     lastProcessed: now,
@@ -68,7 +68,7 @@ test('a successful report fills the whole status', () => {
 })
 
 test('a status that is up to date is not written', () => {
-  assert.equal(nextStatus(aConfig({ status: settled }), success, at), undefined)
+  assert.equal(nextStatus(aConfig({ status: configured }), success, at), undefined)
   const wait = updated(undefined, waiting)
   assert.equal(nextStatus(aConfig({ status: wait }), waiting, new Date(start + 60_000)), undefined)
 })
@@ -80,7 +80,10 @@ test('observedSpecHash repeats the specHash of the spec', () => {
 })
 
 test('only a transition changes lastTransitionTime', () => {
-  const earlier = { ...settled, conditions: settled.conditions?.map(one => ({ ...one, lastTransitionTime: before })) }
+  const earlier = {
+    ...configured,
+    conditions: configured.conditions?.map(one => ({ ...one, lastTransitionTime: before })),
+  }
   const { conditions } = updated(earlier, waiting)
   assert.deepEqual(
     conditions?.map(one => [one.type, one.status, one.lastTransitionTime]),
@@ -93,14 +96,14 @@ test('only a transition changes lastTransitionTime', () => {
 })
 
 test('a wait keeps the interface statuses', () => {
-  const { interfaceStatuses, nics, lastProcessed, bootID } = updated(settled, waiting)
-  assert.deepEqual(interfaceStatuses, settled.interfaceStatuses)
+  const { interfaceStatuses, nics, lastProcessed, bootID } = updated(configured, waiting)
+  assert.deepEqual(interfaceStatuses, configured.interfaceStatuses)
   assert.deepEqual([nics, lastProcessed, bootID], ['2/2', now, 'boot-1'])
 })
 
 test('a new spec resets the interface statuses and keeps their times', () => {
   const applying: StatusUpdate = { ...waiting, state: 'InProgress', reason: 'Applying', message: 'job-2 is running' }
-  const { interfaceStatuses, nics } = updated(settled, applying, 4)
+  const { interfaceStatuses, nics } = updated(configured, applying, 4)
   assert.equal(nics, '0/2')
   const [first] = interfaceStatuses ?? []
   assert.deepEqual([first?.status, first?.reason, first?.lastConfigured], ['InProgress', 'Applying', now])
@@ -142,9 +145,9 @@ test('a missing report leaves no interface InProgress', () => {
 })
 
 test('a run without changes updates only lastChecked', () => {
-  const earlier = settled.interfaceStatuses?.map(one => ({ ...one, lastConfigured: before, lastChecked: before }))
+  const earlier = configured.interfaceStatuses?.map(one => ({ ...one, lastConfigured: before, lastChecked: before }))
   const again = { ...success, result: { bootID: 'boot-1', report: aReport(config, { changed: 0 }) } }
-  const [first] = updated({ ...settled, interfaceStatuses: earlier }, again).interfaceStatuses ?? []
+  const [first] = updated({ ...configured, interfaceStatuses: earlier }, again).interfaceStatuses ?? []
   assert.deepEqual([first?.lastConfigured, first?.lastChecked], [before, now])
 })
 
@@ -163,9 +166,9 @@ test('a removed interface is in the status once', () => {
 })
 
 test('a patch contains only the differences', () => {
-  const next = { ...settled, failedAttempts: 2 }
-  assert.deepEqual(mergePatch(settled, next), { failedAttempts: 2 })
-  const { bootID: _, ...without } = settled
-  assert.deepEqual(mergePatch(settled, without), { bootID: null })
-  assert.deepEqual(mergePatch({}, settled), settled)
+  const next = { ...configured, failedAttempts: 2 }
+  assert.deepEqual(mergePatch(configured, next), { failedAttempts: 2 })
+  const { bootID: _, ...without } = configured
+  assert.deepEqual(mergePatch(configured, without), { bootID: null })
+  assert.deepEqual(mergePatch({}, configured), configured)
 })

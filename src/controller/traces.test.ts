@@ -10,7 +10,7 @@ import { createTraces, traceIdOf } from './traces.ts'
 const [traceId, spanId] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331']
 const annotations = { [nodeConfigAnnotations.traceparent]: `00-${traceId}-${spanId}-01` }
 const config = aConfig({ metadata: { annotations } })
-const settled = aConfig({ metadata: { annotations }, status: { state: 'Configured', observedGeneration: 3 } })
+const configured = aConfig({ metadata: { annotations }, status: { state: 'Configured', observedGeneration: 3 } })
 
 function collected(at = start) {
   const spans: Span[] = []
@@ -33,7 +33,7 @@ test('the Job of a spec that is not settled continues the trace of its delivery'
 for (const [what, one, action] of [
   ['a check', config, 'check'],
   ['a cleanup', config, 'cleanup'],
-  ['a run after a reboot', settled, 'apply'],
+  ['a run after a reboot', configured, 'apply'],
   ['a config that was delivered without a trace', aConfig(), 'apply'],
 ] as const)
   test(`${what} gets a trace of its own`, () => {

@@ -83,25 +83,25 @@ export async function runLeaderElection(options: LeaderOptions): Promise<void> {
       log.error('lease lost', { why })
       leading.abort(new Error(`lease lost: ${why}`))
     }
-    let held = true
+    let isHolder = true
     let giveUp = giveUpTimer(since)
     function giveUpTimer(from: number): NodeJS.Timeout {
       const left = from + (leaseMs * 2) / 3 - performance.now()
       return setTimeout(() => {
-        held = false
+        isHolder = false
         lose('not renewed in time')
       }, left)
     }
     let next = renewMs
-    while (!done.aborted && held) {
+    while (!done.aborted && isHolder) {
       await pause(next, done)
-      if (done.aborted || !held) break
+      if (done.aborted || !isHolder) break
       const sent = performance.now()
       try {
         if (!(await bounded(lease.acquire()))) {
-          held = false
+          isHolder = false
           lose('another replica holds it')
-        } else if (held) {
+        } else if (isHolder) {
           clearTimeout(giveUp)
           giveUp = giveUpTimer(sent)
           next = renewMs
@@ -112,7 +112,7 @@ export async function runLeaderElection(options: LeaderOptions): Promise<void> {
       }
     }
     clearTimeout(giveUp)
-    return held
+    return isHolder
   }
 
   async function release(): Promise<void> {
@@ -142,7 +142,7 @@ export async function runLeaderElection(options: LeaderOptions): Promise<void> {
 /** The Lease object as one candidate sees it. */
 function leaseOf({ kube, namespace, name, identity }: LeaderOptions, leaseMs: number) {
   let observed: { version: string; at: number } | undefined
-  let held: LeaseObject | undefined
+  let lastWritten: LeaseObject | undefined
 
   const isFree = (lease: LeaseObject): boolean => {
     const { holderIdentity, leaseDurationSeconds } = lease.spec ?? {}
@@ -164,7 +164,7 @@ function leaseOf({ kube, namespace, name, identity }: LeaderOptions, leaseMs: nu
       renewTime: now,
       leaseTransitions: (before.leaseTransitions ?? 0) + (renewal || !current.metadata.resourceVersion ? 0 : 1),
     }
-    held = await (current.metadata.resourceVersion ? kube.replace : kube.create)(leases, { ...current, spec })
+    lastWritten = await (current.metadata.resourceVersion ? kube.replace : kube.create)(leases, { ...current, spec })
     return true
   }
 
@@ -173,12 +173,12 @@ function leaseOf({ kube, namespace, name, identity }: LeaderOptions, leaseMs: nu
   return {
     /** Acquires or renews the lease. Resolves to whether it is ours. */
     async acquire(): Promise<boolean> {
-      if (held) {
+      if (lastWritten) {
         try {
-          return await write(held)
+          return await write(lastWritten)
         } catch (error) {
           if (!isConflict(error) && !isNotFound(error)) throw error
-          held = undefined
+          lastWritten = undefined
         }
       }
       const found = await read()

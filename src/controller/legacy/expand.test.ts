@@ -39,30 +39,34 @@ function configured(entry: NodeConfig): NodeConfig {
 }
 
 const two = [aBizNode('vm-1', [1, 2], 'w1'), aBizNode('vm-2', [3], 'w2')]
-const settled = expandBizConfig(inputWith({ biz: aBiz({ nodes: two }) })).entries.map(configured)
-const recorded = { nodeStatuses: settled.map(recordOf) }
+const configuredEntries = expandBizConfig(inputWith({ biz: aBiz({ nodes: two }) })).entries.map(configured)
+const recorded = { nodeStatuses: configuredEntries.map(recordOf) }
 
 test('every node of the BizConfig becomes an entry, with interface indexes in list order', () => {
-  assert.deepEqual(lines(settled), ['all:vm-1 g1: 0 01, 1 02', 'all:vm-2 g1: 0 03'])
+  assert.deepEqual(lines(configuredEntries), ['all:vm-1 g1: 0 01, 1 02', 'all:vm-2 g1: 0 03'])
 })
 
 test('an edit of one node changes its entry and leaves the other entries identical', () => {
   const edited = [two[0], aBizNode('vm-2', [3, 4], 'w2')].filter(node => node !== undefined)
-  const { entries } = expandBizConfig(inputWith({ biz: aBiz({ nodes: edited, generation: 2 }), entries: settled }))
+  const { entries } = expandBizConfig(
+    inputWith({ biz: aBiz({ nodes: edited, generation: 2 }), entries: configuredEntries }),
+  )
   assert.deepEqual(lines(entries), ['all:vm-1 g1: 0 01, 1 02', 'all:vm-2 g2: 0 03, 1 04'])
-  assert.equal(entries[0], settled[0])
+  assert.equal(entries[0], configuredEntries[0])
   assert.equal(entries[1]?.status?.observedGeneration, 1)
 })
 
 test('after a restart the status gives the same entries', () => {
   const { entries } = expandBizConfig(inputWith({ biz: aBiz({ nodes: two, generation: 7, status: recorded }) }))
-  assert.deepEqual(lines(entries), lines(settled))
+  assert.deepEqual(lines(entries), lines(configuredEntries))
   assert.deepEqual(entries.map(recordOf), recorded.nodeStatuses)
 })
 
 test('an edit gives the same entries with and without a restart', () => {
   const edited = [aBizNode('vm-1', [2, 9], 'w1')]
-  const running = expandBizConfig(inputWith({ biz: aBiz({ nodes: edited, generation: 2 }), entries: settled }))
+  const running = expandBizConfig(
+    inputWith({ biz: aBiz({ nodes: edited, generation: 2 }), entries: configuredEntries }),
+  )
   const restarted = expandBizConfig(inputWith({ biz: aBiz({ nodes: edited, generation: 2, status: recorded }) }))
   assert.deepEqual(lines(running.entries), ['all:vm-1 g2: 0 09, 1 02', 'all:vm-2 g1: 0 03 (deleted)'])
   assert.deepEqual(lines(restarted.entries), lines(running.entries))
@@ -85,8 +89,8 @@ test('an entry without an agent run needs no cleanup', () => {
 test('a deleted BizConfig deletes its entries', () => {
   const biz = aBiz({ nodes: two, metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } })
   assert.deepEqual(
-    lines(expandBizConfig(inputWith({ biz, entries: settled })).entries),
-    lines(settled).map(line => `${line} (deleted)`),
+    lines(expandBizConfig(inputWith({ biz, entries: configuredEntries })).entries),
+    lines(configuredEntries).map(line => `${line} (deleted)`),
   )
 })
 
@@ -110,8 +114,8 @@ for (const [name, values] of Object.entries({
   test(`a BizConfig that is read-only ${name} keeps its entries`, () => {
     const edited = [aBizNode('vm-1', [1, 2, 5], 'w1'), aBizNode('vm-3', [6], 'w3')]
     const biz = aBiz({ nodes: edited, generation: 2, metadata: values.metadata, status: recorded })
-    const running = expandBizConfig(inputWith({ biz, entries: settled, mode: values.mode }))
-    assert.deepEqual(lines(running.entries), lines(settled))
+    const running = expandBizConfig(inputWith({ biz, entries: configuredEntries, mode: values.mode }))
+    assert.deepEqual(lines(running.entries), lines(configuredEntries))
     assert.equal(running.ignored, 3)
     const restarted = expandBizConfig(inputWith({ biz, mode: values.mode }))
     assert.deepEqual(
@@ -122,7 +126,7 @@ for (const [name, values] of Object.entries({
 
 test('deleting a read-only BizConfig leaves the interfaces on the nodes', () => {
   const metadata = { deletionTimestamp: '2026-01-01T00:00:00Z', annotations: { 'multinic.io/read-only': 'true' } }
-  const { entries } = expandBizConfig(inputWith({ biz: aBiz({ nodes: two, metadata }), entries: settled }))
+  const { entries } = expandBizConfig(inputWith({ biz: aBiz({ nodes: two, metadata }), entries: configuredEntries }))
   for (const entry of entries) assert.ok(entry.metadata.annotations?.['multinic.io/force-delete'])
 })
 

@@ -161,7 +161,7 @@ export async function upForeground(options: UpOptions): Promise<void> {
 /** Runs the same command again in the same terminal, as root of a new user namespace. */
 async function rerunInUserNamespace(state: StateDir): Promise<void> {
   const [file = '', ...args] = inNewUserNamespace([process.execPath, ...process.execArgv, ...process.argv.slice(1)])
-  // The child receives SIGINT from the terminal too and stops by itself.
+  // The terminal sends SIGINT to the child, too, which stops on it.
   process.on('SIGINT', () => {})
   const child = spawn(file, args, { stdio: 'inherit', env: { ...environment(), [processMarker]: state.dir } })
   process.on('SIGTERM', () => child.kill('SIGTERM'))

@@ -17,21 +17,21 @@ import { faultNames } from './catalogue.ts'
 
 const [first, second] = ['worker-1', 'worker-2']
 const checked: FaultName[] = []
-let walk: TestSandbox
+let system: TestSandbox
 
 before(
   async () => {
-    walk = await startTestSandbox({ nodes: 2 })
-    walk.attach({ vm: first, subnet: 'storage' })
-    await walk.waitUntilReady(60_000)
+    system = await startTestSandbox({ nodes: 2 })
+    system.attach({ vm: first, subnet: 'storage' })
+    await system.waitUntilReady(60_000)
   },
   { timeout: 120_000 },
 )
-after(() => walk.stop())
+after(() => system.stop())
 
 /** Runs checks while a fault is active. */
 async function during(name: FaultName, check: () => Promise<unknown>, node?: string): Promise<void> {
-  const { faults } = walk.sandbox
+  const { faults } = system.sandbox
   await faults.start({ name, node })
   checked.push(name)
   try {
@@ -43,13 +43,13 @@ async function during(name: FaultName, check: () => Promise<unknown>, node?: str
 }
 
 const components = ['operator', 'viola', 'controller'] as const
-const nodeNamed = (name: string) => walk.sandbox.nodes.get(name) ?? assert.fail(name)
+const nodeNamed = (name: string) => system.sandbox.nodes.get(name) ?? assert.fail(name)
 const until = (check: () => unknown) => eventually(check, { within: 60_000, every: 25 })
 const isHealthy = async (component: string) =>
-  assert.equal((await walk.call(`${walk.sandbox.urls[component]}/healthz`)).status, 200)
+  assert.equal((await system.call(`${system.sandbox.urls[component]}/healthz`)).status, 200)
 
 test('killed and stopped: a killed component restarts, a stopped one stays down until the fault stops', async () => {
-  const { components: supervisor, faults } = walk.sandbox
+  const { components: supervisor, faults } = system.sandbox
   await Promise.all(
     components.map(async name => {
       const pid = supervisor.pidOf(name)
@@ -67,31 +67,31 @@ test('killed and stopped: a killed component restarts, a stopped one stays down 
 
 test('frozen: a component is stopped by SIGSTOP and continues as the same process', async () => {
   for (const name of components) {
-    const pid = walk.sandbox.components.pidOf(name)
+    const pid = system.sandbox.components.pidOf(name)
     const state = () => /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]
     await during(`frozen-${name}`, () => until(() => assert.equal(state(), 'T')))
     await until(() => isHealthy(name))
-    assert.equal(walk.sandbox.components.pidOf(name), pid)
+    assert.equal(system.sandbox.components.pidOf(name), pid)
   }
 })
 
 for (const cluster of ['management', 'biz'] as const)
   test(`unreachable-${cluster}-api: requests fail and the status shows the nodes as Unknown`, async () => {
-    const { kube } = walk.sandbox[cluster]
+    const { kube } = system.sandbox[cluster]
     await during(`unreachable-${cluster}-api`, async () => {
       await assert.rejects(kube.list(nodeConfigs))
-      const status = await walk.sandbox.status()
+      const status = await system.sandbox.status()
       assert.equal(status.ready, false)
       assert.match(statusTree(status), /worker-1 {2}Unknown {2}the API server of the .* cannot be reached/)
       assert.match(statusTree(status), new RegExp(`faults\n {2}unreachable-${cluster}-api {2}the API server`))
     })
     await until(() => kube.list(nodeConfigs))
-    await walk.waitUntilReady(60_000)
+    await system.waitUntilReady(60_000)
   })
 
 const change = (value: string) => {
   const labels = { attempt: value }
-  return walk.sandbox.biz.kube.patch(
+  return system.sandbox.biz.kube.patch(
     nodeConfigs,
     { namespace: sandboxNamespace, name: first },
     { metadata: { labels } },
@@ -109,16 +109,16 @@ test('conflicts: every second update fails with 409, and ports are still configu
         ),
       )
     assert.deepEqual([...new Set(outcomes)].sort(), ['Conflict', 'accepted'])
-    walk.attach({ vm: second, subnet: 'backup' })
-    await walk.waitUntilReady(60_000)
+    system.attach({ vm: second, subnet: 'backup' })
+    await system.waitUntilReady(60_000)
   })
 })
 
 test('compacted-watches: a resumed watch gets 410, and the components list again', async () => {
-  const { biz, faults } = walk.sandbox
+  const { biz, faults } = system.sandbox
   const { resourceVersion } = await biz.kube.list(nodeConfigs)
   await change('again')
-  walk.attach({ vm: second, subnet: 'storage' })
+  system.attach({ vm: second, subnet: 'storage' })
   await faults.start({ name: 'compacted-watches' })
   checked.push('compacted-watches')
   await assert.rejects(
@@ -127,16 +127,16 @@ test('compacted-watches: a resumed watch gets 410, and the components list again
     },
     error => kubeErrorIn(error)?.status === 410,
   )
-  await walk.waitUntilReady(60_000)
+  await system.waitUntilReady(60_000)
 })
 
 test('killed-agent: agents are killed repeatedly, and the last one finishes after the fault stops', async () => {
   await during(
     'killed-agent',
     async () => {
-      walk.attach({ vm: second, subnet: 'storage' })
+      system.attach({ vm: second, subnet: 'storage' })
       await until(async () => {
-        const { items } = await walk.sandbox.biz.kube.list(pods)
+        const { items } = await system.sandbox.biz.kube.list(pods)
         const restarts = items
           .filter(pod => pod.spec.nodeName === second)
           .map(pod => pod.status?.containerStatuses?.[0]?.restartCount ?? 0)
@@ -145,15 +145,15 @@ test('killed-agent: agents are killed repeatedly, and the last one finishes afte
     },
     second,
   )
-  await walk.waitUntilReady(90_000)
+  await system.waitUntilReady(90_000)
 })
 
 /** Requests a retry instead of waiting for the backoff. */
 async function retry(name: string): Promise<void> {
   const annotations = { [nodeConfigAnnotations.retry]: 'now' }
   const key = { namespace: sandboxNamespace, name }
-  await walk.sandbox.biz.kube.patch(nodeConfigs, key, { metadata: { annotations } })
-  await walk.waitUntilReady(90_000)
+  await system.sandbox.biz.kube.patch(nodeConfigs, key, { metadata: { annotations } })
+  await system.waitUntilReady(90_000)
 }
 
 const disks: [name: FaultName, code: string, writable: string, message: RegExp][] = [
@@ -163,18 +163,18 @@ const disks: [name: FaultName, code: string, writable: string, message: RegExp][
 for (const [name, code, other, message] of disks)
   test(`${name}: files of the node are readable but cannot be changed, other nodes are not affected`, async () => {
     const file = (node: string) => join(nodeNamed(node).root, 'etc/netplan/99-try.yaml')
-    const before = await walk.nodeState(first)
+    const before = await system.nodeState(first)
     await during(
       name,
       async () => {
         await assert.rejects(writeFile(file(first), 'x'), { code })
         await assert.rejects(rm(join(nodeNamed(first).root, 'etc/netplan/90-multinic0.yaml')), { code })
-        assert.deepEqual((await walk.nodeState(first)).files, before.files)
+        assert.deepEqual((await system.nodeState(first)).files, before.files)
         await writeFile(file(other), 'x')
         await rm(file(other))
-        walk.attach({ vm: first, subnet: 'backup' })
+        system.attach({ vm: first, subnet: 'backup' })
         await until(async () => {
-          const { status } = await walk.nodeConfig(first)
+          const { status } = await system.nodeConfig(first)
           assert.equal(status?.state, 'Failed')
           assert.match(JSON.stringify(status.interfaceStatuses), message)
         })
@@ -182,26 +182,26 @@ for (const [name, code, other, message] of disks)
       first,
     )
     await retry(first)
-    await walk.sandbox.detach({ vm: first, name: 'multinic1' })
-    await walk.waitUntilReady(60_000)
-    assert.deepEqual((await walk.nodeState(first)).files, before.files)
+    await system.sandbox.detach({ vm: first, name: 'multinic1' })
+    await system.waitUntilReady(60_000)
+    assert.deepEqual((await system.nodeState(first)).files, before.files)
   })
 
 test('unplugged-nics: a NIC disappears while the agent configures it, and is configured after it is back', async () => {
   await during(
     'unplugged-nics',
     async () => {
-      const [port] = walk.attach({ vm: first, subnet: 'backup' })
-      const macs = async () => (await walk.nodeState(first)).nics.map(nic => nic.macAddress)
+      const [port] = system.attach({ vm: first, subnet: 'backup' })
+      const macs = async () => (await system.nodeState(first)).nics.map(nic => nic.macAddress)
       await until(async () => assert.ok((await macs()).includes(port?.macAddress ?? '')))
       await until(async () => assert.ok(!(await macs()).includes(port?.macAddress ?? '')))
-      const { status } = await walk.nodeConfig(first)
+      const { status } = await system.nodeConfig(first)
       assert.equal(status?.interfaceStatuses?.find(each => each.portId === port?.id)?.status === 'Configured', false)
-      assert.ok(walk.sandbox.cloudState.ports.has(port?.id ?? ''))
+      assert.ok(system.sandbox.cloudState.ports.has(port?.id ?? ''))
     },
     first,
   )
-  await walk.waitUntilReady(90_000)
+  await system.waitUntilReady(90_000)
 })
 
 test('no-carrier and cut-off-node: NICs of a node lose their carrier and get it back', async () => {
@@ -226,9 +226,9 @@ test('duplicate-address: a new NIC fails with AddressConflict and is configured 
   await during(
     'duplicate-address',
     async () => {
-      const [port] = walk.attach({ vm: first, subnet: 'storage' })
+      const [port] = system.attach({ vm: first, subnet: 'storage' })
       await until(async () => {
-        const { status } = await walk.nodeConfig(first)
+        const { status } = await system.nodeConfig(first)
         const nic = status?.interfaceStatuses?.find(each => each.portId === port?.id)
         assert.equal(nic?.reason, 'AddressConflict')
       })
@@ -243,21 +243,21 @@ test('late-nics: a delivered interface waits for its NIC', async () => {
   const [port] = await (async () => {
     let attached: ReturnType<TestSandbox['attach']> = []
     await during('late-nics', async () => {
-      attached = walk.attach({ vm: second, subnet: 'backup' })
+      attached = system.attach({ vm: second, subnet: 'backup' })
       await until(async () => {
-        const { spec } = await walk.nodeConfig(second)
+        const { spec } = await system.nodeConfig(second)
         assert.ok(spec.interfaces.some(nic => nic.portId === attached[0]?.id))
       })
-      assert.equal(walk.sandbox.cloudState.ports.get(attached[0]?.id ?? '')?.status, 'DOWN')
+      assert.equal(system.sandbox.cloudState.ports.get(attached[0]?.id ?? '')?.status, 'DOWN')
     })
     return attached
   })()
-  await walk.waitUntilReady(60_000)
-  assert.equal(walk.sandbox.cloudState.ports.get(port?.id ?? '')?.status, 'ACTIVE')
+  await system.waitUntilReady(60_000)
+  assert.equal(system.sandbox.cloudState.ports.get(port?.id ?? '')?.status, 'ACTIVE')
 })
 
 test('a fault with a duration stops when it has elapsed, and invalid input is rejected', async () => {
-  const { faults, cloudState } = walk.sandbox
+  const { faults, cloudState } = system.sandbox
   await faults.start({ name: 'lost-role', forMs: 200 })
   assert.equal(cloudState.faults.roleLost, true)
   assert.ok(faults.active()[0]?.until)
@@ -276,7 +276,7 @@ test('a fault with a duration stops when it has elapsed, and invalid input is re
 })
 
 test('a fault that watches an API server does not block the recovery of that server', async () => {
-  const { faults, biz } = walk.sandbox
+  const { faults, biz } = system.sandbox
   await faults.start({ name: 'unreachable-biz-api', forMs: 500 })
   await faults.start({ name: 'killed-agent' })
   await until(() => biz.kube.list(pods, { namespace: sandboxNamespace }))

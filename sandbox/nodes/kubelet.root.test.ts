@@ -170,8 +170,8 @@ test('a missing hostPath directory is reported in an Event and mounted once it e
   )
   await eventually(async () => {
     const { items } = await kube.list(events, { namespace: 'default' })
-    const told = items.filter(event => event.reason === 'FailedMount').map(event => event.message)
-    assert.deepEqual(told, [
+    const messages = items.filter(event => event.reason === 'FailedMount').map(event => event.message)
+    assert.deepEqual(messages, [
       'MountVolume.SetUp failed for volume "data" : hostPath type check failed: /srv/data is not a directory',
     ])
   })

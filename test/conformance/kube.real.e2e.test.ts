@@ -1,11 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after } from 'node:test'
-import { startKubeApi } from '../../sandbox/kube/server.ts'
-import { silent } from '../../src/telemetry/log.ts'
 import { binary } from '../rigs/kubernetes/binaries.ts'
 import { type ControlPlane, startControlPlane } from '../rigs/kubernetes/rig.ts'
+import { startSimulated } from './kube/simulated.ts'
 import { kubeConformance } from './kube.ts'
 import { allKubectls } from './kubectl/binaries.ts'
 import { kubectlConformance } from './kubectl.ts'
@@ -22,17 +18,7 @@ for (const { name, path } of allKubectls(binary('kubectl'))) {
   kubectlConformance(`${name} on a real kube-apiserver`, path, openReal)
 }
 for (const { name, path } of allKubectls(binary('kubectl')).slice(0, 1)) {
-  kubectlConformance(`${name} on the simulated Kubernetes API server`, path, async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'multinic-kube-'))
-    const api = await startKubeApi({ name: 'kubectl', dir, log: silent })
-    return {
-      kubeconfig: api.kubeconfig,
-      async close() {
-        await api.close()
-        await rm(dir, { recursive: true })
-      },
-    }
-  })
+  kubectlConformance(`${name} on the simulated Kubernetes API server`, path, startSimulated)
 }
 
 // Last: it leaves objects with finalizers, and the kubectl suite deletes the CRDs.

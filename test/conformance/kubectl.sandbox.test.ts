@@ -1,27 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { startKubeApi } from '../../sandbox/kube/server.ts'
-import { silent } from '../../src/telemetry/log.ts'
 import { eventually } from '../support/eventually.ts'
+import { startSimulated } from './kube/simulated.ts'
 import { quickKubectl } from './kubectl/binaries.ts'
 import { jobText, startSession } from './kubectl/session.ts'
 import { kubectlConformance } from './kubectl.ts'
-
-async function openSandbox() {
-  const dir = await mkdtemp(join(tmpdir(), 'multinic-kube-'))
-  const api = await startKubeApi({ name: 'kubectl', dir, log: silent })
-  return {
-    api,
-    kubeconfig: api.kubeconfig,
-    async close() {
-      await api.close()
-      await rm(dir, { recursive: true })
-    },
-  }
-}
 
 const found = quickKubectl()
 if (!found) {
@@ -31,11 +14,11 @@ if (!found) {
   })
 } else {
   const { name, path } = found
-  kubectlConformance(`${name} on the simulated Kubernetes API server`, path, openSandbox)
+  kubectlConformance(`${name} on the simulated Kubernetes API server`, path, startSimulated)
 
   describe(`${name} and Pod logs`, () => {
     test('logs shows the log of a Pod, with --tail and -f, and of a Job', async t => {
-      const { api, kubeconfig, close } = await openSandbox()
+      const { api, kubeconfig, close } = await startSimulated()
       t.after(close)
       const { session, close: closeSession } = await startSession(path, kubeconfig)
       t.after(closeSession)

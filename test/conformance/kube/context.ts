@@ -10,6 +10,7 @@ import { openstackConfigs } from '../../../src/contract/openstack-config.ts'
 import { connectKube, type KubeClient } from '../../../src/kube/client.ts'
 import { loadKubeconfig } from '../../../src/kube/config.ts'
 import { isForbidden, isNotFound, KubeError } from '../../../src/kube/errors.ts'
+import { collectionPath } from '../../../src/kube/paths.ts'
 import { crds, namespaces, secrets } from '../../../src/kube/resources.ts'
 import type { Key, KubeObject, Resource } from '../../../src/kube/types.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -114,4 +115,11 @@ export async function rejection(request: Promise<unknown>): Promise<KubeError> {
     return error
   }
   assert.fail('the server accepted the request')
+}
+
+/** The error of a create with additional metadata. */
+export function rejectedWithMetadata(context: KubeContext, metadata: object): Promise<KubeError> {
+  const config = aNodeConfig(context, context.name())
+  const body = { ...config, metadata: { ...config.metadata, ...metadata } }
+  return rejection(context.kube.raw('POST', collectionPath(nodeConfigs, context.namespace), body))
 }

@@ -5,7 +5,7 @@ import { nodeConfigs } from '../../../src/contract/node-config.ts'
 import { collectionPath, objectPath } from '../../../src/kube/paths.ts'
 import { secrets } from '../../../src/kube/resources.ts'
 import type { KubeObject, Resource } from '../../../src/kube/types.ts'
-import { aNodeConfig, type KubeContext, rejection } from './context.ts'
+import { aNodeConfig, type KubeContext, rejectedWithMetadata, rejection } from './context.ts'
 
 const owner = { apiVersion: 'v1', kind: 'Pod', name: 'a', uid: 'b' }
 
@@ -133,17 +133,11 @@ export function metadataCases(context: () => KubeContext): void {
   }
 
   test('invalid labels and owner references are rejected', async () => {
-    const { kube, namespace, name } = context()
-    const createWith = (metadata: object) => {
-      const config = aNodeConfig(context(), name())
-      const body = { ...config, metadata: { ...config.metadata, ...metadata } }
-      return rejection(kube.raw('POST', collectionPath(nodeConfigs, namespace), body))
-    }
-    const label = await createWith({ labels: { a: 'b c' } })
+    const label = await rejectedWithMetadata(context(), { labels: { a: 'b c' } })
     assert.equal(label.status, 422)
     assert.match(label.message, /metadata\.labels: Invalid value: "b c": a valid label/)
     const { uid: _, ...incomplete } = owner
-    const reference = await createWith({ ownerReferences: [incomplete] })
+    const reference = await rejectedWithMetadata(context(), { ownerReferences: [incomplete] })
     assert.equal(reference.status, 422)
     assert.match(reference.message, /metadata\.ownerReferences(\[0\])?\.uid: Invalid value: "": must not be empty/)
   })

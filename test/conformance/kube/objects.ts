@@ -6,7 +6,7 @@ import { connectKube } from '../../../src/kube/client.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../../../src/kube/errors.ts'
 import { collectionPath, objectPath } from '../../../src/kube/paths.ts'
 import { namespaces, nodes, secrets } from '../../../src/kube/resources.ts'
-import { aNodeConfig, type KubeContext, nic, present, rejection } from './context.ts'
+import { aNodeConfig, type KubeContext, nic, present, rejectedWithMetadata, rejection } from './context.ts'
 
 const json = { contentType: 'application/merge-patch+json' }
 
@@ -179,16 +179,10 @@ export function objectCases(context: () => KubeContext): void {
   })
 
   test('a create with a resourceVersion or another namespace is rejected', async () => {
-    const { kube, namespace, name } = context()
-    const createWith = (metadata: object) => {
-      const config = aNodeConfig(context(), name())
-      const body = { ...config, metadata: { ...config.metadata, ...metadata } }
-      return rejection(kube.raw('POST', collectionPath(nodeConfigs, namespace), body))
-    }
-    const versioned = await createWith({ resourceVersion: '5' })
+    const versioned = await rejectedWithMetadata(context(), { resourceVersion: '5' })
     assert.equal(versioned.status, 500)
     assert.match(versioned.message, /resourceVersion should not be set on objects to be created/)
-    const elsewhere = await createWith({ namespace: 'default' })
+    const elsewhere = await rejectedWithMetadata(context(), { namespace: 'default' })
     assert.equal(elsewhere.status, 400)
     assert.match(elsewhere.message, /the namespace of the provided object does not match the namespace sent/)
   })

@@ -17,7 +17,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const { ONLY, BENCH_JSON = join(root, benchFile) } = environment()
 
 /** Files that are no benchmarks. */
-const shared = ['figure', 'part']
+const shared = ['component', 'figure']
 const benches = globSync('test/bench/*.ts', { cwd: root })
   .map(path => basename(path, '.ts'))
   .filter(name => !shared.includes(name))

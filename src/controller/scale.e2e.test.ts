@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Daemon } from '../../test/rigs/process.ts'
 import { inputOf } from '../../test/support/controller-cluster.ts'
-import { forEachParallel, newConfig, readyNode, settledStatus, uuidOf } from '../../test/support/controller-scale.ts'
+import { configuredStatus, forEachParallel, newConfig, readyNode, uuidOf } from '../../test/support/controller-scale.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { startFakeAgents } from '../../test/support/fake-agents.ts'
 import { type RealController, startRealController } from '../../test/support/real-controller.ts'
@@ -85,7 +85,7 @@ test(
       const { metadata, ...config } = newConfig(name, uuidOf(2, index), 'rollout')
       const finalizers = [nodeConfigFinalizer]
       const created = await real.kube.create(nodeConfigs, { ...config, metadata: { ...metadata, finalizers } })
-      await real.kube.patchStatus(nodeConfigs, { namespace: 'rollout', name }, settledStatus(created))
+      await real.kube.patchStatus(nodeConfigs, { namespace: 'rollout', name }, configuredStatus(created))
     })
     const stop = new AbortController()
     const agents = createInformer(real.kube, pods, { namespace: 'rollout', log: silent })

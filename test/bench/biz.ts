@@ -1,8 +1,8 @@
 /**
- * One MultiNicBizConfig of 1,000 nodes with 5 NICs each on a real kube-apiserver and etcd: how often its status is written, how
- * large it gets, and how long it takes beside the same nodes as MultiNicNodeConfigs in the same run.
+ * One MultiNicBizConfig of 1,000 nodes with 5 NICs each on a real kube-apiserver and etcd: number of status writes, size, and
+ * time compared with the same nodes as MultiNicNodeConfigs in the same run.
  *
- * Agents are played: their Pods end with a good report as soon as they are seen.
+ * Fake agents end their Pods with a successful report at once.
  */
 import assert from 'node:assert/strict'
 import { hashOf } from '../../src/contract/hash.ts'
@@ -14,11 +14,11 @@ import { forEachParallel, readyNode, uuidOf } from '../support/controller-scale.
 import { eventually } from '../support/eventually.ts'
 import { startFakeAgents } from '../support/fake-agents.ts'
 import { type RealController, startRealController } from '../support/real-controller.ts'
-import { figure, isolatedBench, say, timed } from './figure.ts'
+import { figure, isolatedBench, printFigure, timed } from './figure.ts'
 
 const [count, nics] = [1_000, 5]
 const within = 600_000
-/** What etcd takes of one object. */
+/** Maximum size of an object in etcd. */
 const objectLimit = 1_572_864
 
 export const bench = isolatedBench(import.meta.filename, 25 * 60_000)
@@ -26,49 +26,49 @@ export const bench = isolatedBench(import.meta.filename, 25 * 60_000)
 async function measure(): Promise<void> {
   const real = await startRealController()
   try {
-    const single = await measured(real, 'single', 1, createSingles)
-    const whole = await measured(real, 'whole', 2, createWhole)
-    say(figure('biz.configure_1000x5', whole, 's', { against: 'as MultiNicNodeConfigs', reference: single }))
+    const single = await measureRollout(real, 'single', 1, createSingles)
+    const whole = await measureRollout(real, 'whole', 2, createWhole)
+    printFigure(figure('biz.configure_1000x5', whole, 's', { against: 'as MultiNicNodeConfigs', reference: single }))
     const writes = (await real.requestsOf('whole')).filter(
       ({ resource }) => resource === 'multinicbizconfigs/status',
     ).length
-    say(
+    printFigure(
       figure(
         'biz.status_writes_1000',
         writes,
         'writes',
-        { against: 'one a node', reference: count },
-        // One at once, then one every five seconds.
+        { against: 'one per node', reference: count },
+        // The first at once, then one every five seconds.
         { atMost: Math.ceil(whole / 5) + 3 },
       ),
     )
     const document = await real.kube.get(bizConfigs, { namespace: 'whole', name: 'all' })
     const bytes = Buffer.byteLength(JSON.stringify(document))
-    const limit = { against: 'what etcd takes', reference: objectLimit }
-    say(figure('biz.object_1000x5', bytes, 'bytes', limit, { atMost: objectLimit }))
+    const limit = { against: 'the limit of etcd', reference: objectLimit }
+    printFigure(figure('biz.object_1000x5', bytes, 'bytes', limit, { atMost: objectLimit }))
   } finally {
     await real.close()
   }
   process.exit(0)
 }
 
-type Stage = Awaited<ReturnType<RealController['install']>>
+type Installation = Awaited<ReturnType<RealController['install']>>
 
-/** Seconds until every node is told to be Configured. */
-async function measured(
+/** Seconds until every node is Configured. */
+async function measureRollout(
   real: RealController,
   namespace: string,
   round: number,
-  create: (stage: Stage, round: number) => Promise<() => Promise<void>>,
+  create: (installation: Installation, round: number) => Promise<() => Promise<void>>,
 ): Promise<number> {
-  const stage = await real.install(namespace, { waits: { within } })
+  const installation = await real.install(namespace, { waits: { within } })
   const names = Array.from({ length: count }, (_, index) => `${namespace}-${index}`)
   await forEachParallel(names, (name, index) => real.kube.create(nodes, readyNode(name, uuidOf(round, index))))
   const agents = await startFakeAgents(real.kube, namespace)
-  const controller = await stage.startController()
+  const controller = await installation.startController()
   try {
     return await timed(async () => {
-      const done = await create(stage, round)
+      const done = await create(installation, round)
       await eventually(done, { within, every: 500 })
     })
   } finally {
@@ -86,7 +86,7 @@ const interfaces = (index: number) =>
     mtu: 1450,
   }))
 
-async function createSingles({ kube, namespace }: Stage, round: number): Promise<() => Promise<void>> {
+async function createSingles({ kube, namespace }: Installation, round: number): Promise<() => Promise<void>> {
   await forEachParallel(Array.from({ length: count }), (_, index) => {
     const nodeName = `${namespace}-${index}`
     return kube.create(nodeConfigs, {
@@ -106,7 +106,7 @@ async function createSingles({ kube, namespace }: Stage, round: number): Promise
   }
 }
 
-async function createWhole({ kube, namespace }: Stage, round: number): Promise<() => Promise<void>> {
+async function createWhole({ kube, namespace }: Installation, round: number): Promise<() => Promise<void>> {
   await kube.create(bizConfigs, {
     apiVersion: 'multinic.io/v1',
     kind: 'MultiNicBizConfig',

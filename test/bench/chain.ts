@@ -1,8 +1,8 @@
 /**
- * The whole chain on real parts: a port is attached with Nova, and a ping over the NIC answers, on the node of a real kubelet.
- * Keystone, Neutron, Nova, RabbitMQ, kube-apiserver and containerd are real; the device enters the guest when Nova says so.
+ * The whole chain with real servers: from the attach in Nova to the first ping over the NIC, on the node of a real kubelet.
+ * Keystone, Neutron, Nova, RabbitMQ, kube-apiserver and containerd are real; the test plugs the device in when Nova attached it.
  *
- * The reference is what Kubernetes needs by itself: a Job of the agent's image that is made by hand, until its Pod has ended.
+ * The reference is Kubernetes alone: a manually created Job with the agent image, until its Pod has ended.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -19,15 +19,15 @@ import { eventually } from '../support/eventually.ts'
 import { type Collector, startCollector } from '../support/otlp-collector.ts'
 import { type RealController, startRealController } from '../support/real-controller.ts'
 import { type RealCloudSystem, startRealCloudSystem } from '../system/real-cloud.ts'
-import { figure, isolatedBench, median, percentile, say, timed } from './figure.ts'
-import { asDeployed } from './part.ts'
+import { asDeployed } from './component.ts'
+import { figure, isolatedBench, median, percentile, printFigure, timed } from './figure.ts'
 
 const [warmUps, attaches, polled] = [2, 20, 5]
 const pollSeconds = 2
 const namespace = 'multinic-system'
 const [gateway, cidr] = ['10.60.0.1', '10.60.0.0/24']
 
-/** As the parts name their spans; some lie within others. */
+/** Span names of the components; some spans contain others. */
 const stages = ['notice', 'sync', 'viola', 'cr', 'job', 'pod-start', 'agent', 'apply', 'verify', 'status', 'inventory']
 
 export const bench = isolatedBench(import.meta.filename, 20 * 60_000)
@@ -41,65 +41,65 @@ async function measure(): Promise<void> {
     ends.push(() => cloud.close())
     const real = await startRealController()
     ends.push(() => real.close())
-    const { subnetId, networkId, vm } = await lay(cloud)
+    const { subnetId, networkId, vm } = await createCloudObjects(cloud)
     const image = join(real.cp.dir, 'agent.tar')
     await buildImage('agent', image, { compress: false })
     const node = await startNode(real.cp, { name: 'worker-1', uuid: vm, macs: [], images: [image] })
     ends.push(() => node.close())
     const collector = await startCollector()
     ends.push(() => collector.close())
-    const told = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }
-    const controller = await startController(real, told)
+    const tracing = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }
+    const controller = await startController(real, tracing)
     ends.push(() => controller.stop())
     const operator: Record<string, string> = { INVENTORY_ENABLED: 'true', INVENTORY_ADDR: '127.0.0.1:8082' }
     operator['INVENTORY_DB_PATH'] = join(real.cp.dir, 'inventory.db')
-    const walk = await startRealCloudSystem(cloud, {
+    const system = await startRealCloudSystem(cloud, {
       cluster: { kubeconfig: real.cp.kubeconfig, kube: real.kube },
       operator,
-      env: told,
+      env: tracing,
     })
-    ends.push(() => walk.stop())
+    ends.push(() => system.stop())
     const settings = { pollFastInterval: '10m', pollSlowInterval: '10m' }
-    await walk.create('main', { subnetIDs: [subnetId], vmNames: [vm], settings })
-    await walk.eventually(async () => {
-      const connected = (await walk.config()).status?.conditions?.find(({ type }) => type === 'EventsConnected')
+    await system.create('main', { subnetIDs: [subnetId], vmNames: [vm], settings })
+    await system.eventually(async () => {
+      const connected = (await system.config()).status?.conditions?.find(({ type }) => type === 'EventsConnected')
       assert.equal(connected?.status, 'True')
     })
 
-    const chain = { cloud, node, walk, vm, networkId }
+    const chain = { cloud, node, system, vm, networkId }
     for (let round = 0; round < warmUps; round++) await attachOnce(chain)
     const rounds: Round[] = []
     for (let round = 0; round < attaches; round++) rounds.push(await attachOnce(chain))
     const bare = median(await bareJobs(real, node))
-    const job = { against: 'a Job by hand, until its Pod has ended', reference: bare }
-    const usable = rounds.map(each => each.usable)
-    say(figure('chain.attach_to_usable_p50_s', median(usable), 's', job))
-    say(figure('chain.attach_to_usable_p95_s', percentile(usable, 0.95), 's', job, { atMost: 2 }))
-    say(
+    const job = { against: 'a manual Job until its Pod ended', reference: bare }
+    const usable = rounds.map(round => round.usable)
+    printFigure(figure('chain.attach_to_usable_p50_s', median(usable), 's', job))
+    printFigure(figure('chain.attach_to_usable_p95_s', percentile(usable, 0.95), 's', job, { atMost: 2 }))
+    printFigure(
       figure(
         'chain.request_to_usable_p95_s',
         percentile(
-          rounds.map(each => each.nova + each.usable),
+          rounds.map(round => round.nova + round.usable),
           0.95,
         ),
         's',
         job,
       ),
     )
-    say(figure('chain.nova_attach_p50_s', median(rounds.map(each => each.nova)), 's', job))
-    say(figure('chain.attach_to_ready_p50_s', median(rounds.map(each => each.ready)), 's', job))
+    printFigure(figure('chain.nova_attach_p50_s', median(rounds.map(round => round.nova)), 's', job))
+    printFigure(figure('chain.attach_to_ready_p50_s', median(rounds.map(round => round.ready)), 's', job))
 
-    sayStages(collector, rounds, median(usable))
+    printStages(collector, rounds, median(usable))
 
     operator['RABBITMQ_EVENTS_ENABLED'] = 'false'
-    await walk.withoutOperator(async () => {})
-    await walk.change('main', ({ spec }) => {
+    await system.withoutOperator(async () => {})
+    await system.change('main', ({ spec }) => {
       spec.settings = { ...spec.settings, pollFastInterval: `${pollSeconds}s`, pollSlowInterval: `${pollSeconds}s` }
     })
     const times: number[] = []
     for (let round = 0; round < polled; round++) times.push((await attachOnce(chain)).usable)
     const interval = { against: 'the interval', reference: pollSeconds }
-    say(
+    printFigure(
       figure('chain.attach_to_usable_polling_p95_s', percentile(times, 0.95), 's', interval, {
         atMost: pollSeconds + 2,
       }),
@@ -110,26 +110,26 @@ async function measure(): Promise<void> {
   process.exit(0)
 }
 
-function sayStages({ spans }: Collector, rounds: readonly Round[], usable: number): void {
-  const whole = { against: 'attached until usable, p50', reference: usable * 1_000 }
+function printStages({ spans }: Collector, rounds: readonly Round[], usable: number): void {
+  const whole = { against: 'attach to usable, p50', reference: usable * 1_000 }
   for (const stage of stages) {
     const times = spans
       .filter(({ name, start }) => name === stage && rounds.some(round => round.covers(Number(start / 1_000_000n))))
       .map(({ start, end }) => Number(end - start) / 1_000_000)
-    assert.ok(times.length > 0, `no part told of the stage "${stage}"`)
-    say(figure(`chain.stage_${stage.replace('-', '_')}_p50_ms`, median(times), 'ms', whole))
+    assert.ok(times.length > 0, `no component sent a span "${stage}"`)
+    printFigure(figure(`chain.stage_${stage.replace('-', '_')}_p50_ms`, median(times), 'ms', whole))
   }
 }
 
 interface Chain {
   cloud: OpenStack
   node: RigNode
-  walk: RealCloudSystem
+  system: RealCloudSystem
   vm: string
   networkId: string
 }
 
-async function lay(cloud: OpenStack): Promise<{ subnetId: string; networkId: string; vm: string }> {
+async function createCloudObjects(cloud: OpenStack): Promise<{ subnetId: string; networkId: string; vm: string }> {
   const primary = await cloud.createNetwork({ name: 'primary' })
   await cloud.createSubnet({ name: 'primary', networkId: primary, cidr: '192.168.0.0/24' })
   const networkId = await cloud.createNetwork({ name: 'storage', mtu: 1450 })
@@ -138,7 +138,7 @@ async function lay(cloud: OpenStack): Promise<{ subnetId: string; networkId: str
   return { subnetId, networkId, vm }
 }
 
-async function startController(real: RealController, told: Record<string, string>) {
+async function startController(real: RealController, tracing: Record<string, string>) {
   const { kubeconfig } = await real.install(namespace)
   const program = join(real.cp.dir, 'multinic.mjs')
   await buildProgram(program)
@@ -147,7 +147,7 @@ async function startController(real: RealController, told: Record<string, string
     'controller',
     {
       ...environment,
-      ...told,
+      ...tracing,
       KUBECONFIG: kubeconfig,
       AGENT_IMAGE: 'multinic-agent:dev',
       AGENT_IMAGE_PULL_POLICY: 'Never',
@@ -156,18 +156,18 @@ async function startController(real: RealController, told: Record<string, string
   )
 }
 
-/** Seconds, counted from Nova's answer; Nova's own are those before it. */
+/** Durations in seconds. `usable` and `ready` start at the response of Nova, `nova` ends there. */
 interface Round {
   nova: number
   usable: number
   ready: number
-  /** Whether a moment (ms since 1970) lies in it. */
+  /** Whether a time (ms since 1970) is within the round. */
   covers(at: number): boolean
 }
 
 async function attachOnce(chain: Chain): Promise<Round> {
-  const { cloud, node, walk, vm, networkId } = chain
-  const began = Date.now()
+  const { cloud, node, system, vm, networkId } = chain
+  const startedAt = Date.now()
   let port = ''
   const nova = await timed(async () => {
     port = await cloud.attach(vm, { networkId })
@@ -178,28 +178,30 @@ async function attachOnce(chain: Chain): Promise<Round> {
     .port
   const address: string = addresses[0].ip_address
   await plug(node, mac, address)
-  await firstAnswer(node, address)
+  await waitForPing(node, address)
   const usable = since()
-  await walk.eventually(async () => {
-    const [config] = await walk.nodes()
+  await system.eventually(async () => {
+    const [config] = await system.nodes()
     const nic = config?.status?.interfaceStatuses?.find(({ macAddress }) => macAddress === mac)
     assert.equal(nic?.status, 'Configured')
   })
   const ready = since()
   const ended = Date.now()
   await cloud.detach(vm, port)
-  await walk.eventually(async () =>
+  await system.eventually(async () =>
     assert.deepEqual(
-      (await walk.nodes()).flatMap(({ spec }) => spec.interfaces),
+      (await system.nodes()).flatMap(({ spec }) => spec.interfaces),
       [],
     ),
   )
   await unplug(node)
-  await walk.eventually(async () => assert.equal((await walk.nodes())[0]?.status?.state ?? 'Configured', 'Configured'))
-  return { nova, usable, ready, covers: at => at >= began && at <= ended }
+  await system.eventually(async () =>
+    assert.equal((await system.nodes())[0]?.status?.state ?? 'Configured', 'Configured'),
+  )
+  return { nova, usable, ready, covers: at => at >= startedAt && at <= ended }
 }
 
-/** The device enters the guest; at its other end is the gateway, which knows the guest's MAC as a bridge would. */
+/** Adds the device to the guest. The gateway is at the other end and knows the MAC of the guest, like a bridge. */
 async function plug({ netns, fabric }: RigNode, mac: string, address: string): Promise<void> {
   const lines = [
     `link add p1 type veth peer name ens9 address ${mac} netns ${netns}`,
@@ -214,8 +216,8 @@ async function unplug({ fabric }: RigNode): Promise<void> {
   await run('ip', ['-n', fabric, 'link', 'delete', 'p1'])
 }
 
-/** Fifty times a second from the gateway; resolves with the first answer. */
-async function firstAnswer({ fabric }: RigNode, address: string): Promise<void> {
+/** Pings from the gateway every 20 ms until the first answer. */
+async function waitForPing({ fabric }: RigNode, address: string): Promise<void> {
   const child = spawn('nsenter', [`--net=/run/netns/${fabric}`, 'ping', '-i', '0.02', '-w', '60', address], {
     env: { PATH: systemPath, LC_ALL: 'C' },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -223,13 +225,13 @@ async function firstAnswer({ fabric }: RigNode, address: string): Promise<void> 
   try {
     for await (const line of createInterface({ input: child.stdout }))
       if (/icmp_seq=/.test(line) && /ttl=/.test(line)) return
-    throw new Error(`${address} never answered`)
+    throw new Error(`${address} did not answer`)
   } finally {
     child.kill('SIGKILL')
   }
 }
 
-/** What the cluster needs for one: the Job controller, the kubelet and the container runtime. */
+/** Time of the Job controller, the kubelet and the container runtime for one Job. */
 async function bareJobs(real: RealController, node: RigNode): Promise<number[]> {
   const times: number[] = []
   for (let index = 0; index < 5; index++) times.push(await timed(() => bareJob(real, node, `bare-${index}`)))
@@ -246,7 +248,7 @@ async function bareJob({ kube }: RealController, node: RigNode, name: string): P
     metadata: { name, namespace },
     spec: { backoffLimit: 0, template: { spec } },
   })
-  // Without an input the agent ends at once.
+  // Without input the agent exits at once.
   const labelSelector = `job-name=${name}`
   await eventually(
     async () => {

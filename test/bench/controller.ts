@@ -1,10 +1,10 @@
 /**
- * The controller on a real kube-apiserver and Job controller: 500 new configs, 500 ended Jobs, what it asks for, what it
- * holds of 5,000 nodes, and how soon a report of a real kubelet is in the status.
+ * The controller on a real kube-apiserver and Job controller: 500 new configs, 500 ended Jobs, number of requests, memory with
+ * 5,000 nodes, and the time until a report of a real kubelet is in the status.
  *
- * References are a bare client that makes the same writes to the same objects with the same parallelism, under an account
- * like the controller's: the server writes down what ServiceAccounts ask for. The controller is stopped (SIGSTOP) while
- * its work is laid out, so that only its own time counts. It has no Lease then, which it would lose by standing still.
+ * The reference is a bare client that makes the same writes to the same objects with the same parallelism, also under a
+ * ServiceAccount, because the server audits those. The controller is stopped (SIGSTOP) while the bench prepares its work, so
+ * that only its own time counts. It runs without Lease then, because it would lose it.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -25,11 +25,18 @@ import { silent } from '../../src/telemetry/log.ts'
 import { startNode } from '../rigs/kubernetes/rig.ts'
 import type { Daemon } from '../rigs/process.ts'
 import { endedStatus } from '../support/controller-cluster.ts'
-import { forEachParallel, newConfig, parallel, readyNode, settledStatus, uuidOf } from '../support/controller-scale.ts'
+import {
+  configuredStatus,
+  forEachParallel,
+  newConfig,
+  parallel,
+  readyNode,
+  uuidOf,
+} from '../support/controller-scale.ts'
 import { eventually } from '../support/eventually.ts'
 import { type AuditedRequest, type RealController, startRealController } from '../support/real-controller.ts'
-import { figure, isolatedBench, median, memoryOf, say, timed } from './figure.ts'
-import { asDeployed } from './part.ts'
+import { asDeployed } from './component.ts'
+import { figure, isolatedBench, median, memoryOf, printFigure, timed } from './figure.ts'
 
 const [count, rounds, wave, many, tries] = [500, 3, 40, 5_000, 9]
 const within = 180_000
@@ -50,8 +57,8 @@ async function measure(): Promise<void> {
 }
 
 async function measureWaves(real: RealController): Promise<void> {
-  const own = await lay(real, 'waves')
-  const bare = await lay(real, 'bare')
+  const own = await prepare(real, 'waves')
+  const bare = await prepare(real, 'bare')
   const client = connectKube(await loadKubeconfig(bare.kubeconfig))
   const daemon = await startController(real, own)
   const times = {
@@ -69,30 +76,30 @@ async function measureWaves(real: RealController): Promise<void> {
       names,
       async (name, index) => void (await real.kube.create(nodes, readyNode(name, uuidOf(round, index)))),
     )
-    const made = (namespace: string) =>
+    const createConfigs = (namespace: string) =>
       forEachParallel(names, (name, index) =>
         real.kube.create(nodeConfigs, newConfig(name, uuidOf(round, index), namespace)),
       )
     const total = (round + 1) * count
 
-    const bareConfigs = await made('bare')
+    const bareConfigs = await createConfigs('bare')
     times.bareCreate.push(await timed(() => forEachParallel(bareConfigs, config => bareCreate(client, config))))
-    await quiet(bare, total)
+    await waitForPods(bare, total)
 
-    await paused(daemon, async () => void (await made('waves')))
-    times.create.push(await resumed(daemon, () => own.jobs.list().length >= total))
-    await quiet(own, total)
+    await whilePaused(daemon, async () => void (await createConfigs('waves')))
+    times.create.push(await resume(daemon, () => own.jobs.list().length >= total))
+    await waitForPods(own, total)
 
     await runAll(real, own)
-    await forEachParallel(names, name => bareTell(client, own, bare, name))
+    await forEachParallel(names, name => bareStatus(client, own, bare, name))
     await endAll(real, bare, total)
-    await paused(daemon, () => endAll(real, own, total))
-    const asked = (await requests(real, own)).length
-    times.complete.push(await resumed(daemon, () => settled(own) >= total))
+    await whilePaused(daemon, () => endAll(real, own, total))
+    const requestsBefore = (await requests(real, own)).length
+    times.complete.push(await resume(daemon, () => configuredCount(own) >= total))
     await sleep(5_000)
-    perComplete.push(((await requests(real, own)).length - asked) / count)
+    perComplete.push(((await requests(real, own)).length - requestsBefore) / count)
 
-    times.bareComplete.push(await timed(() => forEachParallel(names, name => bareTell(client, own, bare, name))))
+    times.bareComplete.push(await timed(() => forEachParallel(names, name => bareStatus(client, own, bare, name))))
   }
 
   const perCreate = await requestsPerCreate(real, own, daemon)
@@ -104,12 +111,14 @@ async function measureWaves(real: RealController): Promise<void> {
     create: { atMost: 1.3 * median(times.bareCreate) },
     complete: { atMost: 1.3 * median(times.bareComplete) },
   }
-  say(figure('controller.create_500', median(times.create), 's', bareClient(times.bareCreate), goals.create))
-  say(figure('controller.complete_500', median(times.complete), 's', bareClient(times.bareComplete), goals.complete))
+  printFigure(figure('controller.create_500', median(times.create), 's', bareClient(times.bareCreate), goals.create))
+  printFigure(
+    figure('controller.complete_500', median(times.complete), 's', bareClient(times.bareComplete), goals.complete),
+  )
   const writes = (reference: number) => ({ against: 'bare client', reference })
-  say(figure('controller.requests_per_create', perCreate, 'requests', writes(2), { atMost: 2.2 }))
-  say(figure('controller.requests_per_complete', median(perComplete), 'requests', writes(1), { atMost: 1.2 }))
-  say(
+  printFigure(figure('controller.requests_per_create', perCreate, 'requests', writes(2), { atMost: 2.2 }))
+  printFigure(figure('controller.requests_per_complete', median(perComplete), 'requests', writes(1), { atMost: 1.2 }))
+  printFigure(
     figure(
       'controller.idle_requests_10s',
       idle,
@@ -123,7 +132,7 @@ async function measureWaves(real: RealController): Promise<void> {
 }
 
 async function measureMany(real: RealController): Promise<void> {
-  const stage = await lay(real, 'many')
+  const target = await prepare(real, 'many')
   const names = Array.from({ length: many }, (_, index) => `m${index}`)
   await forEachParallel(names, async (name, index) => {
     await real.kube.create(nodes, readyNode(name, uuidOf(99, index)))
@@ -131,12 +140,12 @@ async function measureMany(real: RealController): Promise<void> {
       ...newConfig(name, uuidOf(99, index), 'many'),
       metadata: { name, namespace: 'many', finalizers: [nodeConfigFinalizer] },
     })
-    await real.kube.patchStatus(nodeConfigs, { namespace: 'many', name }, settledStatus(config))
+    await real.kube.patchStatus(nodeConfigs, { namespace: 'many', name }, configuredStatus(config))
   })
-  const daemon = await startController(real, stage, withLease)
+  const daemon = await startController(real, target, withLease)
   await sleep(5_000)
-  const nodesHeld = { against: 'nodes held, thousands', reference: many / 1_000 }
-  say(figure('controller.rss_5000_mib', memoryOf(daemon.pid), 'MiB', nodesHeld, { atMost: 250 }))
+  const thousands = { against: 'thousands of nodes', reference: many / 1_000 }
+  printFigure(figure('controller.rss_5000_mib', memoryOf(daemon.pid), 'MiB', thousands, { atMost: 250 }))
 
   const times = { bare: [] as number[], own: [] as number[] }
   for (let index = 0; index < tries; index++) {
@@ -144,7 +153,7 @@ async function measureMany(real: RealController): Promise<void> {
     await real.kube.create(nodes, readyNode(name, uuid))
     await sleep(200)
     const appeared = new Promise<void>(resolve => {
-      const off = stage.jobs.on(({ object }) => {
+      const off = target.jobs.on(({ object }) => {
         if (object.spec.template.spec.nodeName !== name) return
         resolve()
         setImmediate(() => off())
@@ -157,17 +166,17 @@ async function measureMany(real: RealController): Promise<void> {
   }
   await daemon.stop()
   const client = { against: 'bare client', reference: median(times.bare) }
-  say(figure('controller.new_among_5000', median(times.own), 'ms', client, { atMost: 100 }))
-  stage.stop()
+  printFigure(figure('controller.new_among_5000', median(times.own), 'ms', client, { atMost: 100 }))
+  target.stop()
 }
 
 async function measureKubelet(real: RealController): Promise<void> {
-  const stage = await lay(real, 'kubelet')
+  const target = await prepare(real, 'kubelet')
   const image = join(real.cp.dir, 'agent.tar')
   await buildImage('agent', image, { compress: false })
   const [uuid, mac] = [uuidOf(97, 1), 'fa:16:3e:00:00:00']
   const node = await startNode(real.cp, { name: 'kubelet-1', uuid, macs: [mac], images: [image] })
-  const daemon = await startController(real, stage, {
+  const daemon = await startController(real, target, {
     AGENT_IMAGE: 'multinic-agent:dev',
     AGENT_IMAGE_PULL_POLICY: 'Never',
   })
@@ -175,15 +184,17 @@ async function measureKubelet(real: RealController): Promise<void> {
     const seen = {
       created: new Map<string, number>(),
       ended: new Map<string, number>(),
-      told: new Map<string, number>(),
+      reported: new Map<string, number>(),
     }
     const first = (map: Map<string, number>, name = '') => void (map.has(name) || map.set(name, performance.now()))
-    stage.jobs.on(({ object }) => first(seen.created, object.metadata.name))
-    stage.pods.on(({ object }) => isOpen(object) || first(seen.ended, object.metadata.labels?.['job-name']))
-    stage.configs.on(({ object: { status } }) => status?.state === 'Configured' && first(seen.told, status.lastJobName))
+    target.jobs.on(({ object }) => first(seen.created, object.metadata.name))
+    target.pods.on(({ object }) => isOpen(object) || first(seen.ended, object.metadata.labels?.['job-name']))
+    target.configs.on(
+      ({ object: { status } }) => status?.state === 'Configured' && first(seen.reported, status.lastJobName),
+    )
     await real.kube.create(nodeConfigs, newConfig('kubelet-1', uuid, 'kubelet'))
     for (let index = 1; index <= tries; index++) {
-      await eventually(() => assert.ok(seen.told.size >= index, 'the node is not Configured'), { within })
+      await eventually(() => assert.ok(seen.reported.size >= index, 'the node is not Configured'), { within })
       if (index === tries) break
       await real.kube.patch(
         nodeConfigs,
@@ -193,19 +204,19 @@ async function measureKubelet(real: RealController): Promise<void> {
     }
     const since = (map: Map<string, number>) =>
       [...map].flatMap(([name, at]) => (seen.created.has(name) ? [(at - (seen.created.get(name) ?? at)) / 1_000] : []))
-    const kubelet = { against: 'the kubelet shows the end', reference: median(since(seen.ended)) }
-    say(figure('controller.job_to_status_p50_s', median(since(seen.told)), 's', kubelet, { atMost: 1.5 }))
+    const kubelet = { against: 'the kubelet reports the end', reference: median(since(seen.ended)) }
+    printFigure(figure('controller.job_to_status_p50_s', median(since(seen.reported)), 's', kubelet, { atMost: 1.5 }))
   } finally {
     await daemon.stop()
     await node.close()
-    stage.stop()
+    target.stop()
   }
 }
 
-/** As it is deployed: in one file. */
+/** The bundle, as deployed. */
 const programIn = ({ cp }: RealController) => join(cp.dir, 'multinic.mjs')
 
-interface Laid {
+interface Target {
   namespace: string
   kubeconfig: string
   configs: Informer<NodeConfig>
@@ -214,19 +225,23 @@ interface Laid {
   stop(): void
 }
 
-/** A namespace, and what happens in it. */
-async function lay(real: RealController, namespace: string): Promise<Laid> {
+/** Installs the controller's namespace and watches its objects. */
+async function prepare(real: RealController, namespace: string): Promise<Target> {
   const { kubeconfig } = await real.install(namespace)
-  const over = new AbortController()
+  const stopped = new AbortController()
   const follow = <T extends KubeObject>(resource: Resource<T>) =>
     createInformer(real.kube, resource, { namespace, log: silent })
   const followed = { configs: follow(nodeConfigs), jobs: follow(jobs), pods: follow(pods) }
-  for (const one of Object.values(followed)) await one.start(over.signal)
-  return { namespace, kubeconfig, ...followed, stop: () => over.abort() }
+  for (const informer of Object.values(followed)) await informer.start(stopped.signal)
+  return { namespace, kubeconfig, ...followed, stop: () => stopped.abort() }
 }
 
-async function startController(real: RealController, laid: Laid, env: Record<string, string> = {}): Promise<Daemon> {
-  const { namespace, kubeconfig } = laid
+async function startController(
+  real: RealController,
+  target: Target,
+  env: Record<string, string> = {},
+): Promise<Daemon> {
+  const { namespace, kubeconfig } = target
   const { flags, environment } = asDeployed('controller')
   const daemon = real.startProcess(
     namespace,
@@ -234,7 +249,7 @@ async function startController(real: RealController, laid: Laid, env: Record<str
       ...{ KUBECONFIG: kubeconfig, CONTROLLER_NAMESPACE: namespace, LEADER_ELECT: 'false', MAX_UNAVAILABLE: '100%' },
       ...{ CONTROLLER_WORKERS: String(parallel), ...environment, ...env },
     },
-    // As the image starts it.
+    // Started like in its image.
     [...flags, programIn(real)],
   )
   await eventually(async () => assert.ok((await daemon.tail()).includes('caches synced'), await daemon.tail()), {
@@ -256,8 +271,8 @@ async function bareCreate(kube: KubeClient, config: NodeConfig): Promise<void> {
   await kube.create(jobs, agentJob(work, agent))
 }
 
-/** What the controller has told of its config, on the bare one of the same name. */
-async function bareTell(kube: KubeClient, own: Laid, bare: Laid, name: string): Promise<void> {
+/** Writes the status of the controller's config to the bare config of the same name. */
+async function bareStatus(kube: KubeClient, own: Target, bare: Target, name: string): Promise<void> {
   const { resourceVersion = '' } = bare.configs.get(`${bare.namespace}/${name}`)?.metadata ?? {}
   const status = own.configs.get(`${own.namespace}/${name}`)?.status ?? {}
   await kube.patchStatus(nodeConfigs, { namespace: bare.namespace, name }, status, { resourceVersion })
@@ -272,56 +287,58 @@ function isOpen({ status }: PodObject): boolean {
   return !status?.containerStatuses?.some(({ state }) => state?.terminated)
 }
 
-function settled({ configs }: Laid): number {
+function configuredCount({ configs }: Target): number {
   return configs.list().filter(({ status }) => status?.state === 'Configured').length
 }
 
-/** Until the Job controller has made all Pods and nobody has anything more to say: a Job that takes long is told. */
-async function quiet(laid: Laid, total: number): Promise<void> {
-  await eventually(() => assert.ok(laid.pods.list().length >= total, 'not all Pods are made'), { within })
+/** Waits until the Job controller created all Pods, and the controller reported the Jobs that take long. */
+async function waitForPods(target: Target, total: number): Promise<void> {
+  await eventually(() => assert.ok(target.pods.list().length >= total, 'not all Pods exist'), { within })
   await sleep(4_000)
 }
 
-/** Of a Pod that does not start by and by the controller asks why: the agents run until they end, and this is told. */
-async function runAll(real: RealController, laid: Laid): Promise<void> {
+/** The controller queries Pods that do not start. So all agents run first, and the controller reports it. */
+async function runAll(real: RealController, target: Target): Promise<void> {
   const state = { running: { startedAt: new Date().toISOString() } }
   const agent = { name: 'agent', restartCount: 0, ready: true, image: '', imageID: '', state }
-  await forEachParallel(laid.pods.list().filter(isOpen), ({ metadata: { name, namespace = '' } }) =>
+  await forEachParallel(target.pods.list().filter(isOpen), ({ metadata: { name, namespace = '' } }) =>
     real.kube.patchStatus(pods, { namespace, name }, { phase: 'Running', containerStatuses: [agent] }),
   )
-  const isTold = ({ status }: NodeConfig) =>
+  const isReported = ({ status }: NodeConfig) =>
     status?.state === 'Configured' || status?.conditions?.some(({ message }) => message?.endsWith(' is running'))
-  await eventually(() => assert.ok(laid.configs.list().every(isTold), 'not all are told to run'), { within })
+  await eventually(() => assert.ok(target.configs.list().every(isReported), 'not all configs report a running agent'), {
+    within,
+  })
 }
 
-/** Every open Pod, and with it its Job. */
-async function endAll(real: RealController, laid: Laid, total: number): Promise<void> {
-  await forEachParallel(laid.pods.list().filter(isOpen), pod => end(real, pod))
-  const done = () => laid.jobs.list().filter(({ status }) => (status?.succeeded ?? 0) > 0).length
+/** Ends every open Pod, and with it its Job. */
+async function endAll(real: RealController, target: Target, total: number): Promise<void> {
+  await forEachParallel(target.pods.list().filter(isOpen), pod => end(real, pod))
+  const done = () => target.jobs.list().filter(({ status }) => (status?.succeeded ?? 0) > 0).length
   await eventually(() => assert.ok(done() >= total, 'not all Jobs have ended'), { within })
   await sleep(1_500)
 }
 
-async function paused(daemon: Daemon, work: () => Promise<void>): Promise<void> {
+async function whilePaused(daemon: Daemon, work: () => Promise<void>): Promise<void> {
   process.kill(daemon.pid, 'SIGSTOP')
   await work()
 }
 
-/** Seconds until it has done its work. */
-async function resumed(daemon: Daemon, done: () => boolean): Promise<number> {
+/** Resumes the controller and returns the seconds until its work is done. */
+async function resume(daemon: Daemon, done: () => boolean): Promise<number> {
   return timed(async () => {
     process.kill(daemon.pid, 'SIGCONT')
     await eventually(() => assert.ok(done(), 'the controller is not done'), { within, every: 5 })
   })
 }
 
-async function requests(real: RealController, { namespace }: Laid): Promise<AuditedRequest[]> {
+async function requests(real: RealController, { namespace }: Target): Promise<AuditedRequest[]> {
   const user = `system:serviceaccount:${namespace}:multinic-agent`
-  return (await real.requests()).filter(one => one.user === user)
+  return (await real.requests()).filter(request => request.user === user)
 }
 
-/** Of a controller that has nothing to do, with the Lease. */
-async function idleRequests(real: RealController, own: Laid): Promise<number> {
+/** Requests of an idle controller with a Lease. */
+async function idleRequests(real: RealController, own: Target): Promise<number> {
   const daemon = await startController(real, own, withLease)
   await sleep(10_000)
   const before = (await requests(real, own)).length
@@ -331,24 +348,24 @@ async function idleRequests(real: RealController, own: Laid): Promise<number> {
   return idle
 }
 
-/** A wave that is over before its configs have anything else to say: a Job that takes long is worth a write of its own. */
-async function requestsPerCreate(real: RealController, own: Laid, daemon: Daemon): Promise<number> {
-  const names = Array.from({ length: wave }, (_, index) => `asked-n${index}`)
+/** A short wave, because a Job that takes long costs one more status write. */
+async function requestsPerCreate(real: RealController, own: Target, daemon: Daemon): Promise<number> {
+  const names = Array.from({ length: wave }, (_, index) => `counted-n${index}`)
   await forEachParallel(names, (name, index) => real.kube.create(nodes, readyNode(name, uuidOf(96, index))))
   const total = own.jobs.list().length + wave
-  await paused(daemon, async () => {
+  await whilePaused(daemon, async () => {
     await forEachParallel(names, (name, index) =>
       real.kube.create(nodeConfigs, newConfig(name, uuidOf(96, index), own.namespace)),
     )
   })
   const before = (await requests(real, own)).length
-  await resumed(daemon, () => own.jobs.list().length >= total)
-  const asked = (await requests(real, own)).length - before
-  await quiet(own, total)
+  await resume(daemon, () => own.jobs.list().length >= total)
+  const made = (await requests(real, own)).length - before
+  await waitForPods(own, total)
   await forEachParallel(own.pods.list().filter(isOpen), pod => end(real, pod))
-  await eventually(() => assert.ok(settled(own) >= total, 'not all are Configured'), { within })
+  await eventually(() => assert.ok(configuredCount(own) >= total, 'not all configs are Configured'), { within })
   await sleep(5_000)
-  return asked / wave
+  return made / wave
 }
 
 if (import.meta.main) await measure()

@@ -1,6 +1,6 @@
 /**
- * Events on a real RabbitMQ. From a lone notice to the POST at Viola, with 1,000 VMs of 5 ports and 5 ms a call, against the
- * bare calls that nobody can do without; and how many notices a second are read, against a consumer that only counts them.
+ * Events with a real RabbitMQ. Time from a single notification to the POST to Viola, with 1,000 VMs of 5 ports and 5 ms per
+ * call, compared with the minimal calls. And notifications per second, compared with a consumer that only counts them.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,12 +19,12 @@ import { clusterId, startStage } from '../operator/stage.ts'
 import { projectId, standInCloud, standInViola, subnetIds, vmIdOf } from '../operator/stand-ins.ts'
 import { type RabbitMq, startRabbitMq } from '../rigs/rabbitmq/rig.ts'
 import { eventually } from '../support/eventually.ts'
-import { figure, isolatedBench, memoryOf, percentile, say } from './figure.ts'
-import { startPart } from './part.ts'
+import { startComponent } from './component.ts'
+import { figure, isolatedBench, memoryOf, percentile, printFigure } from './figure.ts'
 
 const [vms, callMs, notices, queued] = [1_000, 5, 25, 100_000]
-/** Notices that follow each other sooner are folded: they are no lone ones. */
-const loneMs = 2_100
+/** The operator coalesces notifications that are closer together than this. */
+const coalesceMs = 2_100
 
 export const bench = isolatedBench(import.meta.filename, 15 * 60_000)
 
@@ -38,7 +38,7 @@ async function measure(): Promise<void> {
   } finally {
     await rabbit.close()
   }
-  // Connections that were closed a moment ago keep nobody.
+  // Do not wait for closing connections.
   process.exit()
 }
 
@@ -50,13 +50,13 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
   const bus = { url: `amqp://${rabbit.host}:${rabbit.port}/`, user: rabbit.user, password: rabbit.password }
   const cloud = await standInCloud({ key: stage.world.provider.encryptKey, vms, callMs, bus })
   const viola = await standInViola({ configured: true })
-  // What the reference sends must not look like a change by somebody else.
+  // The reference writes elsewhere: the operator would see its writes as changes by someone else.
   const aside = await standInViola()
   const connection = rabbit.connect()
   const channel = await connection.acquire()
   try {
     await channel.exchangeDeclare({ exchange: 'neutron', type: 'topic', durable: false })
-    await using operator = await startPart('operator', program, {
+    await using operator = await startComponent('operator', program, {
       KUBECONFIG: stage.api.kubeconfig,
       OPERATOR_ADDR: '127.0.0.1:0',
       INVENTORY_ADDR: '127.0.0.1:0',
@@ -77,7 +77,7 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
       },
       { within: 120_000 },
     )
-    await quiet(operator.url)
+    await waitUntilIdle(operator.url)
     const [ours, bare]: [number[], number[]] = [[], []]
     for (let vm = 0; vm < notices; vm++) {
       bare.push(await bareCalls(cloud.url, viola.url, aside.url))
@@ -90,10 +90,10 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
       const started = performance.now()
       await publish(channel, port)
       ours.push((await arrived) - started)
-      await quiet(operator.url)
+      await waitUntilIdle(operator.url)
     }
     const reference = { against: 'bare calls', reference: percentile(bare, 0.95) }
-    say(
+    printFigure(
       figure('events.notice_to_viola_p95', percentile(ours, 0.95), 'ms', reference, {
         atMost: 4 * reference.reference,
       }),
@@ -107,10 +107,10 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
   }
 }
 
-/** Waits until what the last notice started is over, the look at its node included. */
-async function quiet(operator: string): Promise<void> {
+/** Waits until the syncs of the last notification have ended. */
+async function waitUntilIdle(operator: string): Promise<void> {
   let [syncs, since] = [-1, performance.now()]
-  while (performance.now() - since < loneMs) {
+  while (performance.now() - since < coalesceMs) {
     const text = await (await request(`${operator}/metrics`)).body.text()
     const now = Number(/^multinic_operator_sync_seconds_count (\d+)$/m.exec(text)?.[1])
     if (now !== syncs) [syncs, since] = [now, performance.now()]
@@ -118,7 +118,7 @@ async function quiet(operator: string): Promise<void> {
   }
 }
 
-/** A full port as Neutron tells it. */
+/** A complete port notification of Neutron. */
 function bodyOf({ id, deviceId }: { id: string; deviceId: string }): Buffer {
   const port = {
     id,
@@ -157,7 +157,7 @@ function publish(channel: Channel, port: { id: string; deviceId: string }): Prom
   return channel.basicPublish({ exchange: 'neutron', routingKey: 'notifications.info', ...properties }, bodyOf(port))
 }
 
-/** The listing, what Viola holds, and the POST of one node. */
+/** List of ports, list of delivered nodes, and the POST of one node. */
 async function bareCalls(cloud: string, viola: string, aside: string): Promise<number> {
   const started = performance.now()
   JSON.parse(await (await request(`${cloud}/v2.0/ports`)).body.text())
@@ -171,7 +171,7 @@ async function noticesPerSecond(rabbit: RabbitMq): Promise<void> {
   const connection = rabbit.connect()
   const channel = await connection.acquire()
   await channel.exchangeDeclare({ exchange: 'neutron', type: 'topic', durable: false })
-  // As cloud-events.ts declares its own, and one for the reference.
+  // A queue like that of cloud-events.ts, and one for the reference.
   const limits = { 'x-max-length': 100_000, 'x-overflow': 'drop-head', 'x-expires': 30 * 60_000 } as const
   for (const queue of ['ours', 'bare']) {
     await channel.queueDeclare({ queue, durable: true, arguments: limits })
@@ -185,27 +185,27 @@ async function noticesPerSecond(rabbit: RabbitMq): Promise<void> {
     },
     { within: 300_000, every: 500 },
   )
-  // Half of the reference before and half after: whatever else the machine does slows both.
-  // A consumer that has had enough takes some more with it.
+  // Half of the reference before and half after, so that other load slows both.
+  // A consumer that stops has prefetched some more messages.
   const half = queued / 2 - 1_000
   const before = await bareSeconds(rabbit, half)
   const { rate, growthMiB, startMiB } = await ownRate(rabbit)
   const bare = (2 * half) / (before + (await bareSeconds(rabbit, half)))
-  say(figure('events.notices_per_s', rate, '/s', { against: 'bare consumer', reference: bare }))
-  say(figure('events.rss_growth_mib', growthMiB, 'MiB', { against: 'at the start', reference: startMiB }))
+  printFigure(figure('events.notices_per_s', rate, '/s', { against: 'bare consumer', reference: bare }))
+  printFigure(figure('events.rss_growth_mib', growthMiB, 'MiB', { against: 'at the start', reference: startMiB }))
   await channel.close()
   await connection.close()
 }
 
 async function bareSeconds(rabbit: RabbitMq, count: number): Promise<number> {
   const connection = rabbit.connect()
-  let heard = 0
+  let received = 0
   const done = Promise.withResolvers<void>()
   const started = performance.now()
   const consumer = connection.createConsumer(
     { queue: 'bare', queueOptions: { passive: true }, qos: { prefetchCount: 500 } },
     async () => {
-      if (++heard === count) done.resolve()
+      if (++received === count) done.resolve()
     },
   )
   consumer.on('error', done.reject)
@@ -216,11 +216,11 @@ async function bareSeconds(rabbit: RabbitMq, count: number): Promise<number> {
   return seconds
 }
 
-/** All that the operator does with a notice: read it, find whom it concerns, fold. */
+/** All that the operator does with a notification: parse it, find the affected objects, coalesce. */
 async function ownRate(rabbit: RabbitMq): Promise<{ rate: number; growthMiB: number; startMiB: number }> {
   const metrics = createMetrics('operator')
   const counts = createCounts(metrics, () => new Date())
-  let heard = 0
+  let received = 0
   const done = Promise.withResolvers<void>()
   const cloudEvents = createCloudEvents({
     enabled: true,
@@ -232,7 +232,7 @@ async function ownRate(rabbit: RabbitMq): Promise<{ rate: number; growthMiB: num
       bus: counts.bus,
       notice(outcome, lag) {
         counts.notice(outcome, lag)
-        if (++heard === queued) done.resolve()
+        if (++received === queued) done.resolve()
       },
     },
   })
@@ -251,7 +251,7 @@ async function ownRate(rabbit: RabbitMq): Promise<{ rate: number; growthMiB: num
     interest: () => new Set(Array.from({ length: vms }, (_, n) => `server ${vmIdOf(n)}`)),
   })
   await done.promise
-  const rate = (heard / (performance.now() - started)) * 1_000
+  const rate = (received / (performance.now() - started)) * 1_000
   const growthMiB = memoryOf(process.pid) - startMiB
   await cloudEvents.close()
   return { rate, growthMiB, startMiB }

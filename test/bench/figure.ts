@@ -1,5 +1,5 @@
 /**
- * One measured figure, what a bench is, and the rulers that several use.
+ * A figure, a benchmark, and common measurements.
  */
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -11,7 +11,7 @@ export interface Figure {
   unit: string
   /** Measured in the same run, on the same machine, under the same load. */
   reference: number
-  /** What the reference is. */
+  /** Name of the reference. */
   against: string
   ratio: number
   goal?: { atMost: number }
@@ -36,37 +36,38 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2
 }
 
-/** The smallest value that so large a share of them does not exceed. */
+/** The smallest value that at least this share of the values does not exceed. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN
 }
 
-/** MiB of a process: its memory now (VmRSS), or the most it ever had (VmHWM). */
+/** Memory of a process in MiB: now (VmRSS) or its peak (VmHWM). */
 export function memoryOf(pid: number | undefined, field: 'VmRSS' | 'VmHWM' = 'VmRSS'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1_024
 }
 
-/** Seconds. */
+/** Duration in seconds. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   const started = performance.now()
   await work()
   return (performance.now() - started) / 1_000
 }
 
-/** Real parts run in a world of their own: there the file is the program, and prints its figures with `say`. */
+/** Runs a benchmark with real servers in its own namespaces. The file is the program there and uses `printFigure`. */
 export function isolatedBench(file: string, within: number): Bench {
   return async report => {
-    const heard: Buffer[] = []
-    const output = (chunk: Buffer) => heard.push(chunk)
+    const chunks: Buffer[] = []
+    const output = (chunk: Buffer) => chunks.push(chunk)
     const { code } = await runIsolated([process.execPath, file], { within, output })
-    const said = Buffer.concat(heard).toString()
-    for (const line of said.split('\n').filter(one => one.startsWith('{"name"'))) report(JSON.parse(line) as Figure)
-    if (code !== 0) throw new Error(`the bench ${basename(file)} failed:\n${said}`)
+    const printed = Buffer.concat(chunks).toString()
+    for (const line of printed.split('\n').filter(text => text.startsWith('{"name"')))
+      report(JSON.parse(line) as Figure)
+    if (code !== 0) throw new Error(`benchmark ${basename(file)} failed:\n${printed}`)
   }
 }
 
-export function say(one: Figure): void {
-  console.log(JSON.stringify(one))
+export function printFigure(measured: Figure): void {
+  console.log(JSON.stringify(measured))
 }

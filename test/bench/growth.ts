@@ -1,8 +1,8 @@
 /**
- * How time, calls and memory grow with the fleet: 10, 100, 1,000 and 5,000 nodes for operator, Viola, controller and inventory,
- * on a real kube-apiserver where one is needed.
+ * Growth of time, calls and memory with the fleet: 10, 100, 1,000 and 5,000 nodes for operator, Viola, controller and
+ * inventory, on a real kube-apiserver where needed.
  *
- * The reference of a size is the one before it, enlarged as the fleet is: at most 1 is linear or better.
+ * The reference of a size is the previous size, scaled with the fleet: a ratio of at most 1 is linear or better.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -19,15 +19,15 @@ import type { ControlPlane } from '../rigs/kubernetes/rig.ts'
 import { forEachParallel, newConfig, parallel, readyNode, uuidOf } from '../support/controller-scale.ts'
 import { eventually } from '../support/eventually.ts'
 import { type RealController, startRealController } from '../support/real-controller.ts'
-import { figure, isolatedBench, memoryOf, say, timed } from './figure.ts'
+import { asDeployed, startComponent } from './component.ts'
+import { figure, isolatedBench, memoryOf, printFigure, timed } from './figure.ts'
 import { writeOf } from './inventory.ts'
 import { measureOperator } from './operator.ts'
-import { asDeployed, startPart } from './part.ts'
 import { bodyOf, post, startViola } from './viola.ts'
 
 const sizes = [10, 100, 1_000, 5_000]
 const within = 300_000
-const mostPosted = 1_000
+const maxPosted = 1_000
 
 export const bench = isolatedBench(import.meta.filename, 40 * 60_000)
 
@@ -57,34 +57,34 @@ async function measure(): Promise<void> {
   process.exit(0)
 }
 
-async function grow(part: string, measured: (size: number) => Promise<Grown>): Promise<void> {
+async function grow(component: string, measureSize: (size: number) => Promise<Grown>): Promise<void> {
   let before: { size: number; grown: Grown } | undefined
   for (const size of sizes) {
-    const grown = await measured(size)
+    const grown = await measureSize(size)
     const times = size / (before?.size ?? size)
     const reference = (of: keyof Grown) => ({
       against: before ? `${times} times that of ${before.size} nodes` : 'itself',
       reference: (before?.grown ?? grown)[of] * times,
     })
-    say(figure(`growth.${part}_seconds_${size}`, grown.seconds, 's', reference('seconds')))
-    say(figure(`growth.${part}_calls_${size}`, grown.calls, 'calls', reference('calls')))
-    say(figure(`growth.${part}_mib_${size}`, grown.mib, 'MiB', reference('mib')))
+    printFigure(figure(`growth.${component}_seconds_${size}`, grown.seconds, 's', reference('seconds')))
+    printFigure(figure(`growth.${component}_calls_${size}`, grown.calls, 'calls', reference('calls')))
+    printFigure(figure(`growth.${component}_mib_${size}`, grown.mib, 'MiB', reference('mib')))
     before = { size, grown }
   }
 }
 
-/** From the object to all nodes accepted by Viola; calls of OpenStack. */
+/** From the creation of the object until Viola accepted all nodes; calls to OpenStack. */
 async function operatorWith(program: string, size: number): Promise<Grown> {
-  const { delivered, calls, mostMiB } = await measureOperator(program, size)
-  return { seconds: delivered / 1_000, calls, mib: mostMiB }
+  const { delivered, calls, maxMiB } = await measureOperator(program, size)
+  return { seconds: delivered / 1_000, calls, mib: maxMiB }
 }
 
-/** One record a node, in the requests that the operator would make. */
+/** One record per node, in the same requests as the operator. */
 async function inventoryWith(program: string, dir: string, size: number): Promise<Grown> {
   const token = 'token-of-the-bench'
   const tokens = `${dir}-tokens.yaml`
   await writeFile(tokens, `tokens:\n  - { name: bench, token: ${token}, roles: [admin] }\n`)
-  await using inventory = await startPart('inventory', program, {
+  await using inventory = await startComponent('inventory', program, {
     INVENTORY_ADDR: '127.0.0.1:0',
     INVENTORY_DB_PATH: `${dir}.db`,
     INVENTORY_TOKENS_FILE: tokens,
@@ -103,18 +103,18 @@ async function inventoryWith(program: string, dir: string, size: number): Promis
   return { seconds, calls: batches.length, mib: memoryOf(inventory.pid, 'VmHWM') }
 }
 
-/** All nodes, 10 interfaces each, in POSTs of 1,000 at most, until they are in the API server; calls of that. */
+/** All nodes with 10 interfaces each, in POSTs of at most 1,000, until they are in the API server; calls to it. */
 async function violaWith(cp: ControlPlane, size: number): Promise<Grown> {
   await using viola = await startViola(cp.kubeconfig)
   const body = bodyOf(`growth${size}`, size)
   const before = await configCalls(cp)
   const seconds = await timed(async () => {
-    for (let at = 0; at < size; at += mostPosted) await post(viola.url, body.slice(at, at + mostPosted))
+    for (let at = 0; at < size; at += maxPosted) await post(viola.url, body.slice(at, at + maxPosted))
   })
   return { seconds, calls: (await configCalls(cp)) - before, mib: memoryOf(viola.pid, 'VmHWM') }
 }
 
-/** From as many new configs to as many Jobs, the window open; calls of both. */
+/** From new configs to their Jobs, without a limit of the rollout; calls of both. */
 async function controllerWith(real: RealController, program: string, size: number): Promise<Grown> {
   const namespace = `growth-${size}`
   const { kubeconfig } = await real.install(namespace)
@@ -127,11 +127,11 @@ async function controllerWith(real: RealController, program: string, size: numbe
     },
     [...flags, program],
   )
-  const over = new AbortController()
+  const stopped = new AbortController()
   const seen = createInformer(real.kube, jobs, { namespace, log: silent })
   try {
     await eventually(async () => assert.ok((await daemon.tail()).includes('caches synced')), { within })
-    await seen.start(over.signal)
+    await seen.start(stopped.signal)
     const names = Array.from({ length: size }, (_, index) => `${namespace}-n${index}`)
     await forEachParallel(names, (name, index) => real.kube.create(nodes, readyNode(name, uuidOf(size % 97, index))))
     process.kill(daemon.pid, 'SIGSTOP')
@@ -141,17 +141,17 @@ async function controllerWith(real: RealController, program: string, size: numbe
     const before = (await real.requestsOf(namespace)).length
     const seconds = await timed(async () => {
       process.kill(daemon.pid, 'SIGCONT')
-      await eventually(() => assert.ok(seen.list().length >= size, 'not all Jobs are made'), { within, every: 5 })
+      await eventually(() => assert.ok(seen.list().length >= size, 'not all Jobs exist'), { within, every: 5 })
     })
     const calls = (await real.requestsOf(namespace)).length - before
     return { seconds, calls, mib: memoryOf(daemon.pid, 'VmHWM') }
   } finally {
-    over.abort()
+    stopped.abort()
     await daemon.stop()
   }
 }
 
-/** Requests for node configs that the API server has served. */
+/** Number of requests for node configs in the metrics of the API server. */
 async function configCalls(cp: ControlPlane): Promise<number> {
   const { stdout } = await cp.exec('kubectl', ['get', '--raw', '/metrics'])
   return stdout

@@ -1,6 +1,6 @@
 /**
- * The inventory with 10,000 nodes of 10 interfaces: writes with history beside bare inserts of the same rows, search and a
- * page over HTTP beside a route that does nothing.
+ * The inventory with 10,000 nodes of 10 interfaces: writes with history compared with bare inserts of the same rows, search
+ * and a page over HTTP compared with an empty route.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -104,7 +104,7 @@ export function writeOf(node: number): InventoryWrite {
   }
 }
 
-/** Seconds of our writes and of bare inserts of the same rows, in turns: whatever else the machine does slows both. */
+/** Seconds of our writes and of bare inserts of the same rows, alternately, so that other load slows both. */
 async function sideBySide(
   dir: string,
   filled: string,
@@ -126,15 +126,15 @@ async function sideBySide(
   return { ours: ours / 1_000, bare: bare / 1_000 }
 }
 
-/** The rows of one database into another of the same schema: prepared statements, a transaction a batch. */
+/** Copies the rows to another database of the same schema: prepared statements, one transaction per batch. */
 function bareInserts(from: string, to: string): { batch(index: number): void; close(): void } {
   const source = new DatabaseSync(from, { readOnly: true })
   const target = new DatabaseSync(to)
   target.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on')
-  const made = source
+  const objects = source
     .prepare(`select sql, name, type from sqlite_master where sql is not null order by type desc`)
     .all()
-  for (const { sql, name } of made) if (!String(name).startsWith('sqlite_')) target.exec(String(sql))
+  for (const { sql, name } of objects) if (!String(name).startsWith('sqlite_')) target.exec(String(sql))
   const rowsOf = (table: string) => source.prepare(`select * from ${table} order by rowid`).all().map(Object.values)
   const into = (table: string, columns: number) =>
     target.prepare(`insert into ${table} values (${Array(columns).fill('?')})`)
@@ -156,15 +156,15 @@ function bareInserts(from: string, to: string): { batch(index: number): void; cl
 }
 
 /**
- * Both are asked in turns, in rounds: whatever else the machine does slows both, and the quietest round tells most of them.
+ * Requests to both alternate, so that other load slows both. The result is the round with the least load.
  */
 async function p95(url: string, path: () => string, each: number): Promise<{ ours: number; nothing: number }> {
   const dispatcher = new Agent({ connections: 1 })
-  const timed = async (asked: string) => {
+  const timed = async (target: string) => {
     const started = performance.now()
-    const { body, statusCode } = await request(`${url}${asked}`, { dispatcher })
+    const { body, statusCode } = await request(`${url}${target}`, { dispatcher })
     await body.dump()
-    if (statusCode !== 200) throw new Error(`${statusCode} ${asked}`)
+    if (statusCode !== 200) throw new Error(`${statusCode} ${target}`)
     return performance.now() - started
   }
   const rounds: { ours: number; nothing: number }[] = []
@@ -177,7 +177,7 @@ async function p95(url: string, path: () => string, each: number): Promise<{ our
     rounds.push({ ours: percentile(ours ?? [], 0.95), nothing: percentile(nothing ?? [], 0.95) })
   }
   await dispatcher.close()
-  // The first one warms up.
+  // The first round is a warm-up.
   const [quietest] = rounds.slice(1).sort((a, b) => a.ours + a.nothing - b.ours - b.nothing)
   return quietest ?? { ours: Number.NaN, nothing: Number.NaN }
 }

@@ -1,7 +1,6 @@
 /**
- * The operator with 1,000 VMs of 5 ports in 5 subnets, 20 ms a call; Viola is a stand-in that answers at once. The
- * reference is a bare loop that makes the fewest calls which could do it, in the same run. Then five times as many VMs,
- * against a bare loop of as many: growth is to be no worse than the loop's.
+ * The operator with 1,000 VMs of 5 ports in 5 subnets and 20 ms per call; a stub of Viola answers at once. The reference is a
+ * bare loop with the minimal calls in the same run. Then five times as many VMs: growth must be linear or better.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -20,8 +19,8 @@ import {
   vmIdOf,
 } from '../operator/stand-ins.ts'
 import { eventually } from '../support/eventually.ts'
+import { startComponent } from './component.ts'
 import { type Bench, figure, median, memoryOf } from './figure.ts'
-import { startPart } from './part.ts'
 
 const callMs = 20
 
@@ -32,27 +31,27 @@ export const bench: Bench = async report => {
     await buildProgram(program)
     const few = await measureOperators(program, 1_000)
     const { reference } = few
-    const least = { against: 'bare loop', reference: reference.ms }
+    const minimum = { against: 'bare loop', reference: reference.ms }
     const calls = { against: 'bare loop', reference: reference.calls }
     const listing = { against: 'one listing', reference: reference.listingMs }
     report(figure('operator.calls_per_sync', few.calls, 'calls', calls, { atMost: 20 }))
-    report(figure('operator.create_to_viola', few.delivered, 'ms', least, { atMost: 4 * reference.ms }))
-    report(figure('operator.create_to_ready', few.ready, 'ms', least, { atMost: 6 * reference.ms }))
-    report(figure('operator.resync', few.quiet.ms, 'ms', listing, { atMost: 3 * reference.listingMs }))
-    report(figure('operator.resync_calls', few.quiet.calls, 'calls', { against: 'one listing', reference: 1 }))
-    const idle = { against: 'before the first object', reference: few.idleMiB }
-    report(figure('operator.rss_mib', few.mostMiB, 'MiB', idle, { atMost: 150 }))
+    report(figure('operator.create_to_viola', few.delivered, 'ms', minimum, { atMost: 4 * reference.ms }))
+    report(figure('operator.create_to_ready', few.ready, 'ms', minimum, { atMost: 6 * reference.ms }))
+    report(figure('operator.resync', few.idle.ms, 'ms', listing, { atMost: 3 * reference.listingMs }))
+    report(figure('operator.resync_calls', few.idle.calls, 'calls', { against: 'one listing', reference: 1 }))
+    const beforeFirst = { against: 'before the first object', reference: few.idleMiB }
+    report(figure('operator.rss_mib', few.maxMiB, 'MiB', beforeFirst, { atMost: 150 }))
 
     const many = await measureOperators(program, 5_000)
-    // Growth is linear or better.
+    // The goal is linear growth or better.
     const grown = (name: string, value: number, unit: 'ms' | 'MiB', before: number) => {
       const five = { against: 'five times that of 1,000 VMs', reference: 5 * before }
       report(figure(`operator.${name}_5000`, value, unit, five, { atMost: five.reference }))
     }
     grown('create_to_viola', many.delivered, 'ms', few.delivered)
     grown('create_to_ready', many.ready, 'ms', few.ready)
-    grown('resync', many.quiet.ms, 'ms', few.quiet.ms)
-    grown('rss_mib', many.mostMiB, 'MiB', few.mostMiB)
+    grown('resync', many.idle.ms, 'ms', few.idle.ms)
+    grown('rss_mib', many.maxMiB, 'MiB', few.maxMiB)
   } finally {
     await rm(dir, { recursive: true, force: true })
   }
@@ -60,38 +59,38 @@ export const bench: Bench = async report => {
 
 const runs = 3
 
-/** Each operator is new only once: times are the median of some, memory is the most that any of them had. */
+/** Measures several new operators: the median of the times, the maximum of the memory. */
 async function measureOperators(program: string, vms: number): Promise<Awaited<ReturnType<typeof measureOperator>>> {
   const all: Awaited<ReturnType<typeof measureOperator>>[] = []
   for (let run = 0; run < runs; run++) all.push(await measureOperator(program, vms))
-  const most = (of: (one: (typeof all)[number]) => number) => Math.max(...all.map(of))
-  const middle = (of: (one: (typeof all)[number]) => number) => median(all.map(of))
+  const maximum = (of: (run: (typeof all)[number]) => number) => Math.max(...all.map(of))
+  const middle = (of: (run: (typeof all)[number]) => number) => median(all.map(of))
   return {
     reference: {
-      ms: middle(one => one.reference.ms),
-      listingMs: middle(one => one.reference.listingMs),
+      ms: middle(run => run.reference.ms),
+      listingMs: middle(run => run.reference.listingMs),
       calls: bareCalls,
     },
-    delivered: middle(one => one.delivered),
-    ready: middle(one => one.ready),
-    calls: most(one => one.calls),
-    quiet: { ms: middle(one => one.quiet.ms), calls: most(one => one.quiet.calls) },
-    idleMiB: middle(one => one.idleMiB),
-    mostMiB: most(one => one.mostMiB),
+    delivered: middle(run => run.delivered),
+    ready: middle(run => run.ready),
+    calls: maximum(run => run.calls),
+    idle: { ms: middle(run => run.idle.ms), calls: maximum(run => run.idle.calls) },
+    idleMiB: middle(run => run.idleMiB),
+    maxMiB: maximum(run => run.maxMiB),
   }
 }
 
-/** The bundled program in a process of its own; the cluster, the cloud and Viola are in this one. */
+/** Starts the bundled program in its own process; the cluster, the cloud and Viola are in this process. */
 export async function measureOperator(program: string, vms: number) {
   const stage = await startStage()
   const cloud = await standInCloud({ key: stage.world.provider.encryptKey, vms, callMs })
   const viola = await standInViola()
   try {
-    // Before and after what is measured: the load of a machine comes and goes.
+    // Before and after the measurement, because the load of the machine varies.
     const loops = await bareLoops(cloud.url, viola.url, vms)
     viola.forget()
     cloud.forget()
-    await using operator = await startPart('operator', program, {
+    await using operator = await startComponent('operator', program, {
       KUBECONFIG: stage.api.kubeconfig,
       OPERATOR_ADDR: '127.0.0.1:0',
       INVENTORY_ADDR: '127.0.0.1:0',
@@ -111,33 +110,35 @@ export async function measureOperator(program: string, vms: number) {
     const delivered = performance.now() - started
     await eventually(
       async () =>
-        must((await stage.config()).status?.conditions?.some(one => one.type === 'Ready' && one.status === 'True')),
+        must(
+          (await stage.config()).status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True'),
+        ),
       { within: 120_000, every: 5 },
     )
     const ready = performance.now() - started
     const calls = cloud.calls()
-    const quiet = await quietSyncs(operator.url, cloud)
-    const mostMiB = memoryOf(operator.pid, 'VmHWM')
+    const idle = await idleSyncs(operator.url, cloud)
+    const maxMiB = memoryOf(operator.pid, 'VmHWM')
     loops.push(...(await bareLoops(cloud.url, viola.url, vms)))
     const reference = {
       ms: median(loops.map(loop => loop.ms)),
       listingMs: median(loops.map(loop => loop.listingMs)),
       calls: bareCalls,
     }
-    return { reference, delivered, ready, calls, quiet, idleMiB, mostMiB }
+    return { reference, delivered, ready, calls, idle, idleMiB, maxMiB }
   } finally {
     await Promise.all([cloud.close(), viola.close()])
     await stage.close()
   }
 }
 
-function must(truth: boolean | undefined): void {
-  if (!truth) throw new Error('not yet')
+function must(condition: boolean | undefined): void {
+  if (!condition) throw new Error('not yet')
 }
 
-/** Whole syncs with nothing new: their mean time, as the operator's own numbers tell it, and their calls. */
-async function quietSyncs(operator: string, cloud: StandInCloud): Promise<{ ms: number; calls: number }> {
-  // The first sync after the delivery still reads what was delivered.
+/** Full syncs without changes: their mean time from the metrics of the operator, and their calls. */
+async function idleSyncs(operator: string, cloud: StandInCloud): Promise<{ ms: number; calls: number }> {
+  // The first sync after the delivery reads the delivered nodes.
   await eventually(async () => must((await syncTimes(operator)).count >= 3), { within: 120_000, every: 250 })
   const [before, calls] = [await syncTimes(operator), cloud.calls()]
   await eventually(async () => must((await syncTimes(operator)).count >= before.count + 5), {
@@ -158,7 +159,7 @@ async function syncTimes(operator: string): Promise<{ count: number; sum: number
 
 interface Loop {
   ms: number
-  /** Of the ports alone. */
+  /** Time of the list of ports. */
   listingMs: number
 }
 
@@ -170,7 +171,7 @@ async function bareLoops(cloud: string, viola: string, vms: number): Promise<Loo
   return loops
 }
 
-/** What nobody can do with less: one call for each kind of fact, and the POSTs. */
+/** The minimal calls: one per kind of object, and the POSTs. */
 async function bareLoop(cloud: string, viola: string, vms: number): Promise<Loop> {
   const get = async (path: string) => JSON.parse(await (await request(`${cloud}${path}`)).body.text())
   const started = performance.now()

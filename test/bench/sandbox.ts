@@ -1,6 +1,6 @@
 /**
- * The sandbox with three nodes: how long it takes to be up when it was built before, and the memory of all its processes
- * together. A page that several of them share counts once (PSS): so much would be free without them.
+ * The sandbox with three nodes: start time with existing bundles, and memory of all its processes. A page that several
+ * processes share counts once (PSS).
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,13 +15,13 @@ const program = join(import.meta.dirname, '../../bin/multinic')
 export const bench: Bench = async report => {
   const dir = mkdtempSync(join(tmpdir(), 'multinic-bench-'))
   const state = stateDir(join(dir, 'sandbox'))
-  const sandbox = (word: string) =>
-    execFileSync(program, ['sandbox', word, '--dir', state.dir], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const sandbox = (command: string) =>
+    execFileSync(program, ['sandbox', command, '--dir', state.dir], { stdio: ['ignore', 'ignore', 'inherit'] })
   const starts: number[] = []
   const memory: number[] = []
   let processes = 0
   try {
-    // What was never built is built by the first.
+    // The first start builds the bundles.
     sandbox('up')
     for (let run = 0; run < 3; run++) {
       sandbox('down')
@@ -38,17 +38,17 @@ export const bench: Bench = async report => {
   const [nodeStart, nodeMemory] = await bareNodes(processes)
   const idle = `${processes} Node processes that do nothing`
   report(figure('sandbox.start_warm_s', median(starts), 's', { against: idle, reference: nodeStart }, { atMost: 3 }))
-  const alike = { against: idle, reference: nodeMemory }
-  report(figure('sandbox.memory_mib', median(memory), 'MiB', alike, { atMost: 250 }))
+  const reference = { against: idle, reference: nodeMemory }
+  report(figure('sandbox.memory_mib', median(memory), 'MiB', reference, { atMost: 250 }))
 }
 
-/** MiB. */
+/** In MiB. */
 function memoryOfAll(pids: number[]): number {
   const kib = pids.map(pid => /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1])
-  return kib.reduce((sum, each) => sum + Number(each), 0) / 1_024
+  return kib.reduce((sum, value) => sum + Number(value), 0) / 1_024
 }
 
-/** How long so many take to run, one after the other, and what they take together. */
+/** Time to start Node processes one after the other, and their memory. */
 async function bareNodes(count: number): Promise<[seconds: number, mib: number]> {
   const children: ChildProcess[] = []
   try {

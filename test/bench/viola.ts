@@ -1,6 +1,6 @@
 /**
- * Viola on a real kube-apiserver: 1,000 nodes of 10 interfaces, the same again unchanged, and its memory.
- * The reference is a bare client that makes the same applies with the same parallelism.
+ * Viola on a real kube-apiserver: 1,000 nodes of 10 interfaces, the same POST again, and its memory. The reference is a bare
+ * client that makes the same applies with the same parallelism.
  */
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,8 +15,8 @@ import { appliedObject } from '../../src/viola/plan.ts'
 import { nodesFrom } from '../../src/viola/request.ts'
 import { startControlPlane } from '../rigs/kubernetes/rig.ts'
 import { aNodeOf } from '../support/viola.ts'
-import { figure, isolatedBench, memoryOf, say, timed } from './figure.ts'
-import { type RunningPart, startPart } from './part.ts'
+import { type RunningComponent, startComponent } from './component.ts'
+import { figure, isolatedBench, memoryOf, printFigure, timed } from './figure.ts'
 
 const root = join(import.meta.dirname, '../..')
 const [count, parallel] = [1_000, 16]
@@ -37,16 +37,18 @@ async function measure(): Promise<void> {
     await bareApplies(kube, bodyOf('warm-bare', 50))
     await post(viola.url, bodyOf('warm', 50))
 
-    // Half of the reference before and half after: whatever else the machine does slows both.
+    // Half of the reference before and half after, so that other load slows both.
     const body = bodyOf('viola', count)
     const before = await timed(() => bareApplies(kube, bodyOf('bare-before', count / 2)))
     const first = await timed(() => post(viola.url, body))
     const bare = before + (await timed(() => bareApplies(kube, bodyOf('bare-after', count / 2))))
     const again = await timed(() => post(viola.url, body))
-    say(figure('viola.apply_1000', first, 's', { against: 'bare client', reference: bare }))
-    say(figure('viola.repeat_1000_speedup', first / again, 'times', { against: 'the first time', reference: 1 }))
-    const held = { against: 'nodes held, thousands', reference: (2 * count) / 1_000 }
-    say(figure('viola.rss_mib', memoryOf(viola.pid), 'MiB', held, { atMost: 150 }))
+    printFigure(figure('viola.apply_1000', first, 's', { against: 'bare client', reference: bare }))
+    printFigure(
+      figure('viola.repeat_1000_speedup', first / again, 'times', { against: 'the first time', reference: 1 }),
+    )
+    const thousands = { against: 'thousands of nodes', reference: (2 * count) / 1_000 }
+    printFigure(figure('viola.rss_mib', memoryOf(viola.pid), 'MiB', thousands, { atMost: 150 }))
   } finally {
     await viola[Symbol.asyncDispose]()
     await kube.close()
@@ -60,9 +62,9 @@ export function bodyOf(prefix: string, nodes: number): object[] {
 
 async function bareApplies(kube: KubeClient, body: object[]): Promise<void> {
   const { nodes } = nodesFrom(body, 'bare')
-  const waiting = nodes.map(node => appliedObject(node, 'bare'))
+  const queue = nodes.map(node => appliedObject(node, 'bare'))
   const worker = async () => {
-    for (let next = waiting.pop(); next; next = waiting.pop()) {
+    for (let next = queue.pop(); next; next = queue.pop()) {
       const object = { ...next, metadata: { ...next.metadata, namespace } }
       await kube.apply(nodeConfigs, object, { fieldManager: 'bare' })
     }
@@ -77,10 +79,10 @@ export async function post(url: string, body: object[]): Promise<void> {
   if (applied !== body.length) throw new Error(`${answer.statusCode}: ${output}`)
 }
 
-/** As it is deployed: a bundle, without the compiler that running from source needs. */
-export async function startViola(kubeconfig: string): Promise<RunningPart> {
+/** The bundle, as deployed. */
+export async function startViola(kubeconfig: string): Promise<RunningComponent> {
   const program = join(tmpdir(), 'multinic.mjs')
   await buildProgram(program)
   const settings = { KUBECONFIG: kubeconfig, LISTEN_ADDR: '127.0.0.1:0', VIOLA_PARALLEL: String(parallel) }
-  return startPart('viola', program, { ...environment(), ...settings })
+  return startComponent('viola', program, { ...environment(), ...settings })
 }

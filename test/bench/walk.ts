@@ -1,5 +1,5 @@
 /**
- * The whole walk: how long a port takes to become a configured NIC.
+ * The whole chain in the sandbox: time from an attached port to a configured NIC.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -11,32 +11,32 @@ import { type Bench, figure, median } from './figure.ts'
 const attaches = 10
 
 export const bench: Bench = async report => {
-  const nothing = { against: 'a Node process that does nothing', reference: median(repeated(5, startNode)) }
-  const walk = await startTestSandbox({ nodes: 3, nicDelayMs: 300 })
+  const idleNode = { against: 'a Node process that does nothing', reference: median(repeated(5, startNode)) }
+  const system = await startTestSandbox({ nodes: 3, nicDelayMs: 300 })
   try {
-    await configured(walk, attach(walk, 0))
+    await configured(system, attach(system, 0))
     const times: number[] = []
     for (let index = 1; index <= attaches; index++) {
       const started = performance.now()
-      await configured(walk, attach(walk, index))
+      await configured(system, attach(system, index))
       times.push((performance.now() - started) / 1000)
-      // At another moment of the poll's interval each time.
+      // Start at another moment of the poll interval each time.
       await sleep(137 * index)
     }
-    report(figure('walk.attach_to_configured_s', median(times), 's', nothing, { atMost: 2 }))
+    report(figure('walk.attach_to_configured_s', median(times), 's', idleNode, { atMost: 2 }))
   } finally {
-    await walk.stop()
+    await system.stop()
   }
 }
 
-function attach(walk: TestSandbox, index: number): Port {
-  const [port] = walk.attach({ vm: `worker-${(index % 3) + 1}`, subnet: index % 2 === 0 ? 'storage' : 'backup' })
+function attach(system: TestSandbox, index: number): Port {
+  const [port] = system.attach({ vm: `worker-${(index % 3) + 1}`, subnet: index % 2 === 0 ? 'storage' : 'backup' })
   return port ?? assert.fail('nothing was attached')
 }
 
-async function configured(walk: TestSandbox, port: Port): Promise<void> {
+async function configured(system: TestSandbox, port: Port): Promise<void> {
   for (;;) {
-    const { nodes } = await walk.sandbox.status()
+    const { nodes } = await system.sandbox.status()
     const nic = nodes.flatMap(node => node.interfaces).find(each => each.portId === port.id)
     if (nic?.status === 'Configured') return
     await sleep(10)

@@ -1,6 +1,6 @@
 /**
- * The dashboard in a real Chromium with 1,000 nodes on loopback: how long until the first rows of the matrix are painted, beside
- * a page without script from the same server; what a frame of scrolling costs; and how much is sent for it all.
+ * The dashboard in a real Chromium with 1,000 nodes on loopback: time until the first rows of the matrix are painted, compared
+ * with a page without script; cost of a frame while scrolling; and transferred size.
  */
 import { globSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,14 +10,14 @@ import { type Bench, figure, median } from './figure.ts'
 
 const rounds = 7
 
-/** In the page, before anything else: when what is looked for is there and a frame with it was drawn. */
+/** Script in the page: resolves when the element exists and a frame with it was drawn. */
 const untilPainted = (selector: string) => `
   window.painted = new Promise(resolve => {
-    const look = () =>
+    const check = () =>
       document.querySelector(${JSON.stringify(selector)})
         ? requestAnimationFrame(() => setTimeout(() => resolve(performance.now())))
-        : requestAnimationFrame(look)
-    look()
+        : requestAnimationFrame(check)
+    check()
   })`
 
 export const bench: Bench = async report => {
@@ -29,12 +29,12 @@ export const bench: Bench = async report => {
       matrix.push(await painted(browser, `${fleet.url}/#/matrix`, '.matrix-table tbody tr'))
       docs.push(await painted(browser, `${fleet.url}/docs`, 'section'))
     }
-    const beside = { against: 'a page without script', reference: median(docs) }
-    report(figure('web.first_paint_ms', median(matrix), 'ms', beside, { atMost: 1_000 }))
+    const reference = { against: 'a page without script', reference: median(docs) }
+    report(figure('web.first_paint_ms', median(matrix), 'ms', reference, { atMost: 1_000 }))
     const { scroll, rest } = await frames(browser, `${fleet.url}/#/matrix`)
-    const idle = { against: 'a frame of the same page at rest', reference: rest }
+    const idle = { against: 'an idle frame of the same page', reference: rest }
     report(figure('web.scroll_frame_ms', scroll, 'ms', idle, { atMost: 33 }))
-    // Without the chunks that only some languages load.
+    // Without the chunks that are loaded for some languages only.
     const loaded = '{index.html,assets/{icon,script,style}-*.{svg,js,css}}'
     const sizeOf = (pattern: string) =>
       globSync(pattern, { cwd: fleet.webDir }).reduce((sum, path) => sum + statSync(join(fleet.webDir, path)).size, 0) /
@@ -47,7 +47,7 @@ export const bench: Bench = async report => {
   }
 }
 
-/** In a context of its own: nothing is in its cache. */
+/** In a new browser context with an empty cache. */
 async function painted(browser: Chromium, url: string, selector: string): Promise<number> {
   const tab = await browser.open(url, {}, untilPainted(selector))
   try {
@@ -57,13 +57,13 @@ async function painted(browser: Chromium, url: string, selector: string): Promis
   }
 }
 
-const resting = `new Promise(resolve => {
+const idling = `new Promise(resolve => {
   let count = 0
   const step = () => (++count < 100 ? requestAnimationFrame(step) : resolve({ count }))
   requestAnimationFrame(step)
 })`
 
-/** Work of the page for each frame, in milliseconds of the processor. Without a graphics card, drawing counts too. */
+/** CPU time of the page per frame, in milliseconds. Without a graphics card, it includes drawing. */
 async function frames(browser: Chromium, url: string): Promise<{ scroll: number; rest: number }> {
   const { page, close } = await browser.open(url)
   try {
@@ -80,7 +80,7 @@ async function frames(browser: Chromium, url: string): Promise<{ scroll: number;
       const { count } = (await page.evaluate(script)) as { count: number }
       return ((await busy()) - before) / count
     }
-    return { rest: await costOf(resting), scroll: await costOf(scrolling) }
+    return { rest: await costOf(idling), scroll: await costOf(scrolling) }
   } finally {
     await close()
   }

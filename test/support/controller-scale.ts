@@ -29,7 +29,7 @@ export function newConfig(name: string, instanceId: string, namespace: string): 
 }
 
 /** A status as the controller writes it. */
-export function settledStatus({ metadata, spec }: NodeConfig): object {
+export function configuredStatus({ metadata, spec }: NodeConfig): object {
   const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
   const condition = {
     reason: 'AllInterfacesConfigured',

@@ -1,0 +1,58 @@
+/**
+ * A component of the bundled program in its own process, started like in its image.
+ */
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { entrypointOf, recipes } from '../../scripts/image.ts'
+
+const images = {
+  operator: 'multinic-operator',
+  viola: 'multinic-viola-test-api',
+  inventory: 'multinic-inventory',
+  controller: 'multinic-controller',
+}
+
+/** The Node flags and the environment of the image of a component. */
+export function asDeployed(component: keyof typeof images): {
+  flags: readonly string[]
+  environment: Record<string, string>
+} {
+  return { flags: entrypointOf('services', images[component]).slice(1, -1), environment: recipes.services.environment }
+}
+
+export interface RunningComponent extends AsyncDisposable {
+  url: string
+  pid: number
+}
+
+/** The log message with the URL. The operator contains an inventory, which listens too. */
+const listeningMessage = { operator: 'listening', viola: 'listening', inventory: 'inventory listening' }
+
+/** Resolves when the component listens. */
+export async function startComponent(
+  component: keyof typeof listeningMessage,
+  program: string,
+  env: Record<string, string>,
+): Promise<RunningComponent> {
+  const { flags, environment } = asDeployed(component)
+  const child = spawn(process.execPath, [...flags, program, component], {
+    env: { ...environment, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
+  const url = Promise.withResolvers<string>()
+  child.once('exit', code => url.reject(new Error(`the ${component} exited with code ${code}`)))
+  createInterface({ input: child.stderr }).on('line', line => {
+    const { message, url: address } = JSON.parse(line) as Record<string, string>
+    if (message === listeningMessage[component] && address) url.resolve(address)
+  })
+  setTimeout(() => url.reject(new Error(`the ${component} did not listen within 60 s`)), 60_000).unref()
+  return {
+    url: await url.promise,
+    pid: child.pid ?? 0,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}

@@ -1,5 +1,5 @@
 /**
- * Other programs as the rigs use them: run to the end, or kept in the background and stopped by pid.
+ * Runs other programs for the rigs: to their end, or in the background until they are stopped by PID.
  */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
@@ -18,7 +18,7 @@ export interface RunResult {
 export interface RunOptions {
   env?: Record<string, string>
   input?: string
-  /** False: a failure is an answer, not an error. */
+  /** False: return a failure instead of throwing. */
   check?: boolean
 }
 
@@ -30,23 +30,25 @@ export function run(command: string, args: readonly string[], options: RunOption
     const err: Buffer[] = []
     child.stdout.on('data', chunk => out.push(chunk))
     child.stderr.on('data', chunk => err.push(chunk))
-    child.stdin.on('error', () => {}) // it may end before it has read all
+    child.stdin.on('error', () => {}) // the program may exit before it reads all input
     child.stdin.end(input)
     child.once('error', reject)
     child.once('close', code => {
-      const ran = { code: code ?? 1, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() }
-      if (check && ran.code !== 0)
-        reject(new Error(`${command} ${args.join(' ')}: exit ${ran.code}: ${(ran.stderr || ran.stdout).trim()}`))
-      else resolve(ran)
+      const result = { code: code ?? 1, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() }
+      if (check && result.code !== 0)
+        reject(
+          new Error(`${command} ${args.join(' ')}: exit ${result.code}: ${(result.stderr || result.stdout).trim()}`),
+        )
+      else resolve(result)
     })
   })
 }
 
 export interface RunWithinOptions {
-  /** It is killed after this time. */
+  /** Time limit in milliseconds; then the program is killed. */
   within: number
   env?: Record<string, string>
-  /** What it writes; ours when absent. */
+  /** Receives the output. Default: the output of this process. */
   output?: (chunk: Buffer) => void
 }
 
@@ -55,7 +57,7 @@ export interface ExitStatus {
   timedOut: boolean
 }
 
-/** Runs a command to its end, or until its time is over. */
+/** Runs a command to its end or to the time limit. */
 export function runWithin([command = '', ...args]: readonly string[], options: RunWithinOptions): Promise<ExitStatus> {
   const { within, env = {}, output } = options
   return new Promise((resolve, reject) => {
@@ -71,7 +73,7 @@ export function runWithin([command = '', ...args]: readonly string[], options: R
     child.once('exit', code => {
       clearTimeout(timer)
       const done = () => resolve({ code: code ?? 1, timedOut })
-      // What it has written is still on its way; what it has started may keep the pipe for ever.
+      // Wait for the rest of the output, but not forever: child processes may keep the pipe open.
       const late = setTimeout(done, 1_000)
       child.once('close', () => {
         clearTimeout(late)
@@ -84,17 +86,17 @@ export function runWithin([command = '', ...args]: readonly string[], options: R
 export interface Daemon {
   pid: number
   alive(): boolean
-  /** The last lines that it wrote. */
+  /** The last lines of its output. */
   tail(): Promise<string>
   stop(signal?: NodeJS.Signals): Promise<void>
 }
 
 export interface DaemonOptions {
-  /** Where its output goes; appended to. */
+  /** File to which its output is appended. */
   log: string
   cwd?: string
   env?: Record<string, string>
-  /** It starts processes of its own, and a signal is for all of them. */
+  /** Send signals to the process group, because the program starts other processes. */
   group?: boolean
 }
 
@@ -111,14 +113,14 @@ export function startDaemon(command: string, args: readonly string[], options: D
   const alive = () => child.pid !== undefined && child.exitCode === null && child.signalCode === null
   child.once('error', () => {}) // seen by alive()
   child.unref()
-  const signalled = (signal: NodeJS.Signals) => {
+  const sendSignal = (signal: NodeJS.Signals) => {
     if (group && child.pid !== undefined) process.kill(-child.pid, signal)
     else child.kill(signal)
   }
-  const gone = async (within: number) =>
+  const waitForExit = async (within: number) =>
     eventually(
       () => {
-        if (alive()) throw new Error(`${command} (pid ${child.pid}) does not end`)
+        if (alive()) throw new Error(`${command} (PID ${child.pid}) did not exit`)
       },
       { within },
     )
@@ -128,33 +130,33 @@ export function startDaemon(command: string, args: readonly string[], options: D
     tail: async () => (await readFile(log, 'utf8')).split('\n').slice(-20).join('\n'),
     stop: async (signal = 'SIGTERM') => {
       if (!alive()) return
-      signalled(signal)
+      sendSignal(signal)
       try {
-        await gone(10_000)
+        await waitForExit(10_000)
       } catch {
-        signalled('SIGKILL')
-        await gone(5_000)
+        sendSignal('SIGKILL')
+        await waitForExit(5_000)
       }
     },
   }
 }
 
-/** Waits until a daemon answers; says what it wrote when it dies or stays silent. */
+/** Waits until a daemon answers. The error contains the end of its log. */
 export async function waitForAnswer<T>(
   name: string,
   daemon: Daemon,
-  ask: () => Promise<T>,
+  request: () => Promise<T>,
   within = 60_000,
 ): Promise<T> {
   const until = Date.now() + within
-  let last = 'it was never asked'
+  let last = 'no request was sent'
   while (daemon.alive() && Date.now() < until) {
     try {
-      return await ask()
+      return await request()
     } catch (error) {
       last = messageOf(error)
     }
     await sleep(50)
   }
-  throw new Error(`${name} ${daemon.alive() ? 'does not answer' : 'has ended'}: ${last}\n${await daemon.tail()}`)
+  throw new Error(`${name} ${daemon.alive() ? 'does not answer' : 'exited'}: ${last}\n${await daemon.tail()}`)
 }

@@ -1,12 +1,12 @@
 /**
- * Waits until an assertion holds, with a bound: the only way our tests wait for another process.
+ * Waits until an assertion holds, with a time limit. Our tests wait for other processes only in this way.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface WaitOptions {
   within?: number
   every?: number
-  /** Nobody waits for it any more. */
+  /** Stops waiting early. */
   signal?: AbortSignal
 }
 

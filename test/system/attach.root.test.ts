@@ -12,28 +12,28 @@ import { type Collector, startCollector } from '../support/otlp-collector.ts'
 import { startTestSandbox, type TestSandbox } from './sandbox.fixture.ts'
 import { isOneTrace, linesOf, traceIdOf } from './trace.ts'
 
-let walk: TestSandbox
+let system: TestSandbox
 let first: Port
 let collector: Collector
 
 before(async () => {
   collector = await startCollector()
-  walk = await startTestSandbox({ nodes: 2, env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } })
+  system = await startTestSandbox({ nodes: 2, env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } })
 })
 after(async () => {
-  await walk.stop()
+  await system.stop()
   await collector.close()
 })
 
 const [node, other] = ['worker-1', 'worker-2']
 
-test('an attached port becomes a named, addressed, routed NIC with its file, and every part says so', async () => {
-  const before = await walk.nodeState(node)
-  const [port] = walk.attach({ vm: node, subnet: 'storage' })
-  first = port ?? assert.fail('nothing was attached')
-  await walk.waitUntilReady()
+test('an attached port becomes a NIC with name, address, routes and file, and every component reports it', async () => {
+  const before = await system.nodeState(node)
+  const [port] = system.attach({ vm: node, subnet: 'storage' })
+  first = port ?? assert.fail('no port was attached')
+  await system.waitUntilReady()
 
-  const state = await walk.nodeState(node)
+  const state = await system.nodeState(node)
   assert.deepEqual(
     state.nics.find(nic => nic.name === 'multinic0'),
     { name: 'multinic0', macAddress: first.macAddress, mtu: 9000, up: true, addresses: ['10.10.0.10/24'] },
@@ -49,23 +49,23 @@ test('an attached port becomes a named, addressed, routed NIC with its file, and
   assert.match(state.files['etc/netplan/90-multinic0.yaml'] ?? '', new RegExp(`macaddress: "?${first.macAddress}`))
   for (const [path, text] of Object.entries(before.files)) assert.equal(state.files[path], text, `${path} was changed`)
 
-  const config = await walk.nodeConfig(node)
+  const config = await system.nodeConfig(node)
   assert.equal(config.status?.state, 'Configured')
   assert.equal(config.status?.interfaceStatuses?.[0]?.status, 'Configured')
   assert.equal(config.spec.interfaces[0]?.source, 'multinic-system/sandbox')
-  const conditions = (await walk.openstackConfig()).status?.conditions
+  const conditions = (await system.openstackConfig()).status?.conditions
   assert.equal(conditions?.find(condition => condition.type === 'Ready')?.status, 'True')
 
   await eventually(async () => {
-    const record = await walk.inventory(node)
+    const record = await system.inventory(node)
     assert.equal(record.instanceId, first.deviceId)
     assert.equal(record.config.interfaces[0]?.portId, first.id)
     assert.equal(record.interfaces?.[0]?.status, 'Configured')
   })
 })
 
-test('one id leads through the logs of operator, Viola, controller and agent', async () => {
-  const lines = linesOf(walk, await traceIdOf(walk, node))
+test('the logs of operator, Viola, controller and agent share one trace ID', async () => {
+  const lines = linesOf(system, await traceIdOf(system, node))
   const order = [
     'viola: node configs created',
     'operator: delivered',
@@ -75,14 +75,14 @@ test('one id leads through the logs of operator, Viola, controller and agent', a
     'controller: status written',
   ]
   assert.deepEqual(
-    order.filter(said => !lines.includes(said)),
+    order.filter(line => !lines.includes(line)),
     [],
     lines.join('\n'),
   )
 })
 
-test('a collector is told one trace of the port, from the sync to the inventory', async () => {
-  const spans = await isOneTrace(collector, await traceIdOf(walk, node))
+test('the collector receives one trace of the port, from the sync to the inventory', async () => {
+  const spans = await isOneTrace(collector, await traceIdOf(system, node))
   assert.deepEqual([...new Set(spans.map(({ service }) => service))].sort(), [
     'multinic-agent',
     'multinic-controller',
@@ -93,20 +93,20 @@ test('a collector is told one trace of the port, from the sync to the inventory'
     spans.filter(({ failed }) => failed),
     [],
   )
-  const { user, provider } = walk.sandbox.cloudState
-  const told = JSON.stringify(collector.asked.map(({ body }) => body))
-  for (const secret of [user.password, provider.encryptKey]) assert.ok(!told.includes(secret))
+  const { user, provider } = system.sandbox.cloudState
+  const received = JSON.stringify(collector.asked.map(({ body }) => body))
+  for (const secret of [user.password, provider.encryptKey]) assert.ok(!received.includes(secret))
 })
 
-test('what each part counts is what the catalogue has, with work behind it', async () => {
-  const { urls } = walk.sandbox
-  for (const part of ['operator', 'viola', 'controller', 'inventory'] as const)
-    isCatalogue(part, await (await fetch(`${urls[part]}/metrics`)).text())
+test('every component serves exactly the metrics of the catalogue, also after work', async () => {
+  const { urls } = system.sandbox
+  for (const component of ['operator', 'viola', 'controller', 'inventory'] as const)
+    isCatalogue(component, await (await fetch(`${urls[component]}/metrics`)).text())
 })
 
-test('the verdict on a port is told next to the inventory', async () => {
-  const { urls } = walk.sandbox
-  const { body } = await walk.call(`${urls['inventory']}/v1/operator/verdicts?port=${first.id}`)
+test('the address of the inventory also serves the verdict on a port', async () => {
+  const { urls } = system.sandbox
+  const { body } = await system.call(`${urls['inventory']}/v1/operator/verdicts?port=${first.id}`)
   const { verdicts } = body as { verdicts: { reason: string; name?: string }[] }
   assert.deepEqual(
     verdicts.map(({ reason, name }) => `${reason} ${name}`),
@@ -114,14 +114,14 @@ test('the verdict on a port is told next to the inventory', async () => {
   )
 })
 
-test('a second sync with nothing new writes nothing: no object, no file, no NIC', async () => {
-  await quiet()
-  const before = await walk.nodeState(node)
+test('a sync without changes writes nothing: no object, no file, no NIC', async () => {
+  await waitUntilIdle()
+  const before = await system.nodeState(node)
   const written: string[] = []
-  const { management, biz, cloud } = walk.sandbox
+  const { management, biz, cloud } = system.sandbox
   const stops = [management, biz].map(({ api }) =>
     api.store.subscribe(({ type, kind, object, old }) => {
-      if (kind !== 'coordination.k8s.io/leases' && !onlyTimesMoved(old, object))
+      if (kind !== 'coordination.k8s.io/leases' && !differsInTimesOnly(old, object))
         written.push(`${type} ${kind} ${object.metadata.name}`)
     }),
   )
@@ -130,13 +130,13 @@ test('a second sync with nothing new writes nothing: no object, no file, no NIC'
   for (const stop of stops) stop()
   assert.deepEqual(written, [])
   assert.equal(cloud.calls().keystone, calls.keystone, 'a token was fetched')
-  assert.deepEqual(await walk.nodeState(node), before)
+  assert.deepEqual(await system.nodeState(node), before)
 })
 
-test('a port with a lower MAC that is attached later renumbers nobody', async () => {
-  const [lower] = walk.attach({ vm: node, subnet: 'storage', macAddress: 'fa:16:3e:00:00:01' })
-  await walk.waitUntilReady()
-  const { nics } = await walk.nodeState(node)
+test('a later port with a lower MAC address changes no interface index', async () => {
+  const [lower] = system.attach({ vm: node, subnet: 'storage', macAddress: 'fa:16:3e:00:00:01' })
+  await system.waitUntilReady()
+  const { nics } = await system.nodeState(node)
   assert.deepEqual(
     nics.filter(nic => nic.name.startsWith('multinic')).map(nic => [nic.name, nic.macAddress]),
     [
@@ -146,36 +146,36 @@ test('a port with a lower MAC that is attached later renumbers nobody', async ()
   )
 })
 
-test('a NIC reaches the one of the other node on its subnet', async () => {
-  walk.attach({ vm: other, subnet: 'storage' })
-  await walk.waitUntilReady()
-  const from = walk.sandbox.nodes.get(node)?.namespace
-  const address = (await walk.nodeConfig(other)).spec.interfaces[0]?.address ?? ''
+test('a NIC reaches the NIC of another node in its subnet', async () => {
+  system.attach({ vm: other, subnet: 'storage' })
+  await system.waitUntilReady()
+  const from = system.sandbox.nodes.get(node)?.namespace
+  const address = (await system.nodeConfig(other)).spec.interfaces[0]?.address ?? ''
   await run('nsenter', [`--net=/run/netns/${from}`, 'ping', '-c1', '-W2', '-I', '10.10.0.10', address])
 })
 
-test('after a reboot the files alone bring the same NICs back', async () => {
-  const before = await walk.nodeState(node)
-  // Behind the controller's back: the Node keeps its old boot id, so no agent comes to help.
-  await walk.sandbox.nodes.get(node)?.reboot()
-  assert.deepEqual(await walk.nodeState(node), before)
+test('after a reboot the files alone restore the same NICs', async () => {
+  const before = await system.nodeState(node)
+  // The Node object keeps its old boot ID, so the controller starts no agent.
+  await system.sandbox.nodes.get(node)?.reboot()
+  assert.deepEqual(await system.nodeState(node), before)
 })
 
-test('a reboot that the cluster hears of ends Configured again', async () => {
-  const before = await walk.nodeState(other)
-  await walk.sandbox.reboot(other)
-  const boot = walk.sandbox.nodes.get(other)?.bootID
-  await eventually(async () => assert.equal((await walk.nodeConfig(other)).status?.bootID, boot), { within: 20_000 })
-  await walk.waitUntilReady()
-  assert.deepEqual(await walk.nodeState(other), before)
+test('after a reboot that the cluster sees, the node is Configured again', async () => {
+  const before = await system.nodeState(other)
+  await system.sandbox.reboot(other)
+  const boot = system.sandbox.nodes.get(other)?.bootID
+  await eventually(async () => assert.equal((await system.nodeConfig(other)).status?.bootID, boot), { within: 20_000 })
+  await system.waitUntilReady()
+  assert.deepEqual(await system.nodeState(other), before)
 })
 
-test('a detached port takes its NIC, rules, routes and files with it, and nothing else', async () => {
-  const [before, beside] = [await walk.nodeState(node), await walk.nodeState(other)]
-  await walk.detach({ vm: node, name: 'multinic0' })
-  await walk.waitUntilReady()
+test('detaching a port removes its NIC, rules, routes and files, and nothing else', async () => {
+  const [before, otherBefore] = [await system.nodeState(node), await system.nodeState(other)]
+  await system.detach({ vm: node, name: 'multinic0' })
+  await system.waitUntilReady()
 
-  const state = await walk.nodeState(node)
+  const state = await system.nodeState(node)
   const ours = (text: string) => /multinic0|\b100\b|10\.10\.0\.10\b/.test(text)
   assert.deepEqual(
     state.nics,
@@ -190,9 +190,9 @@ test('a detached port takes its NIC, rules, routes and files with it, and nothin
     Object.keys(before.files).filter(path => !ours(path)),
   )
   assert.ok(!state.rules.some(rule => rule.endsWith('lookup 100')), state.rules.join('\n'))
-  assert.deepEqual(await walk.nodeState(other), beside)
+  assert.deepEqual(await system.nodeState(other), otherBefore)
   await eventually(async () => {
-    const record = await walk.inventory(node)
+    const record = await system.inventory(node)
     assert.deepEqual(
       record.config.interfaces.map(nic => nic.name),
       ['multinic1'],
@@ -200,18 +200,18 @@ test('a detached port takes its NIC, rules, routes and files with it, and nothin
   })
 })
 
-test('the number of a detached port is free for the next one', async () => {
-  const [port] = walk.attach({ vm: node, subnet: 'backup' })
-  await walk.waitUntilReady()
-  const { interfaces } = (await walk.nodeConfig(node)).spec
+test('the next port gets the interface index of a detached port', async () => {
+  const [port] = system.attach({ vm: node, subnet: 'backup' })
+  await system.waitUntilReady()
+  const { interfaces } = (await system.nodeConfig(node)).spec
   assert.equal(interfaces.find(nic => nic.portId === port?.id)?.name, 'multinic0')
 })
 
-test('the last port of a node leaves nothing of ours behind', async () => {
-  await walk.detach({ vm: other, name: 'multinic0' })
-  await walk.waitUntilReady()
+test('detaching the last port of a node removes everything that is ours', async () => {
+  await system.detach({ vm: other, name: 'multinic0' })
+  await system.waitUntilReady()
   await eventually(async () => {
-    const state = await walk.nodeState(other)
+    const state = await system.nodeState(other)
     assert.deepEqual(
       state.nics.map(nic => nic.name),
       ['ens3'],
@@ -227,45 +227,45 @@ test('the last port of a node leaves nothing of ours behind', async () => {
   })
 })
 
-test('the sample that the documents show works here as it stands', async () => {
+test('the sample of the documents works unchanged', async () => {
   const sample = join(import.meta.dirname, '../../config/samples/openstackconfig.yaml')
-  await walk.sandbox.management.kube.create(openstackConfigs, parse(await readFile(sample, 'utf8')))
+  await system.sandbox.management.kube.create(openstackConfigs, parse(await readFile(sample, 'utf8')))
   await eventually(
     async () => {
-      const { conditions } = (await walk.openstackConfig('openstackconfig-sample')).status ?? {}
+      const { conditions } = (await system.openstackConfig('openstackconfig-sample')).status ?? {}
       assert.equal(conditions?.find(({ type }) => type === 'Ready')?.status, 'True')
     },
     { within: 30_000 },
   )
 })
 
-/** Until the last change has passed every part. */
-async function quiet(): Promise<void> {
-  const { biz, cloud } = walk.sandbox
+/** Waits until the last change has passed every component. */
+async function waitUntilIdle(): Promise<void> {
+  const { biz, cloud } = system.sandbox
   const versions = () => [biz.api.store.version(), cloud.calls().neutron] as const
   let [version, calls] = versions()
   await eventually(
     () => {
       const [now, called] = versions()
-      const same = now === version
-      if (!same) [version, calls] = [now, called]
-      assert.ok(same && called >= calls + 4, 'still at work')
+      const isUnchanged = now === version
+      if (!isUnchanged) [version, calls] = [now, called]
+      assert.ok(isUnchanged && called >= calls + 4, 'not idle')
     },
     { within: 20_000, every: 100 },
   )
 }
 
-interface Timed {
+interface WithTimes {
   metadata?: Record<string, unknown>
   status?: Record<string, unknown>
 }
 
-function onlyTimesMoved(old: unknown, object: unknown): boolean {
+function differsInTimesOnly(old: unknown, object: unknown): boolean {
   const plain = (value: unknown) => {
-    const { metadata, status, ...rest } = (value ?? {}) as Timed
+    const { metadata, status, ...rest } = (value ?? {}) as WithTimes
     const { resourceVersion, managedFields, ...meta } = metadata ?? {}
-    const { lastSyncedAt, nextSyncAt, ...said } = status ?? {}
-    return JSON.stringify({ ...rest, meta, said })
+    const { lastSyncedAt, nextSyncAt, ...otherStatus } = status ?? {}
+    return JSON.stringify({ ...rest, meta, otherStatus })
   }
   return old !== undefined && plain(old) === plain(object)
 }

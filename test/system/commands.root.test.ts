@@ -23,13 +23,13 @@ after(async () => {
   await rmdir(parent)
 })
 
-interface Ended {
+interface CommandResult {
   code: number
   out: string
   err: string
 }
 
-function sandbox(...args: string[]): Promise<Ended> {
+function sandbox(...args: string[]): Promise<CommandResult> {
   const env = { ...environment(), MULTINIC_SANDBOX_DIR: dir }
   return new Promise(resolve => {
     const child = execFile(program, ['sandbox', ...args], { env }, (_error, out, err) =>
@@ -55,7 +55,7 @@ async function ready(): Promise<SandboxStatus> {
   )
 }
 
-/** Namespaces, processes and files of this sandbox, wherever they are on the machine. */
+/** Namespaces, mounts, processes and files of this sandbox on the machine. */
 function leftovers(): string[] {
   const { prefix } = stateDir(dir)
   const namespaces = readdirSync('/run/netns').filter(name => name.startsWith(prefix))
@@ -68,7 +68,7 @@ function leftovers(): string[] {
   return [...namespaces, ...mounts, ...processes, ...(existsSync(dir) ? [dir] : [])]
 }
 
-/** One that has ended by itself meanwhile is dead too. */
+/** The process may have ended already. */
 function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
@@ -85,7 +85,7 @@ function environOf(pid: string): string[] {
   }
 }
 
-test('up returns when four ports on three nodes are configured NICs, and says what to try next', async () => {
+test('up returns when four ports on three nodes are configured NICs, and suggests next steps', async () => {
   const { code, out, err } = await sandbox('up')
   assert.equal(code, 0, `${out}\n${err}`)
   assert.match(out, /starting 3 nodes/)
@@ -94,14 +94,14 @@ test('up returns when four ports on three nodes are configured NICs, and says wh
   assert.match(out, /sandbox attach --vm worker-2 --subnet storage/)
 })
 
-test('a second up says that one runs already, and shows it', async () => {
+test('a second up reports the running sandbox and shows it', async () => {
   const { code, out } = await sandbox('up')
   assert.equal(code, 0)
   assert.match(out, /a sandbox is already running/)
   assert.match(out, /sandbox ready/)
 })
 
-test('status in JSON has the keys that scripts rely on', async () => {
+test('the JSON status has the keys that scripts rely on', async () => {
   const now = await ready()
   assert.deepEqual(Object.keys(now), ['ready', 'nodes', 'kubeconfigs', 'tokenFile', 'urls', 'faults', 'host'])
   assert.deepEqual(
@@ -117,7 +117,7 @@ test('status in JSON has the keys that scripts rely on', async () => {
     assert.ok(now.urls[name], name)
 })
 
-test('attach, detach, reboot and shell do what they say', async () => {
+test('attach, detach, reboot and shell work', async () => {
   const attached = await sandbox('attach', '--vm', 'worker-3', '--subnet', 'storage', '--count', '2')
   assert.match(attached.out, /^attached port \S+ {2}fa:16:3e:\S+ {2}10\.10\.0\.12\nattached port .* 10\.10\.0\.13\n$/)
   assert.equal((await ready()).nodes[2]?.interfaces.length, 3)
@@ -135,7 +135,7 @@ test('attach, detach, reboot and shell do what they say', async () => {
   assert.match(shell.out, /91-multinic1\.yaml/)
 })
 
-test('a fault is switched on by its word, shown, and ends by itself or by a word', async () => {
+test('a fault starts by its name, is shown, and ends after its time or by a command', async () => {
   const listed = await sandbox('fault')
   assert.match(listed.out, /^slow-neutron +Neutron takes 2 seconds for each response; recovery: it answers normally$/m)
   const on = await sandbox('fault', 'full-disk', '--node', 'worker-2')
@@ -152,8 +152,8 @@ test('a fault is switched on by its word, shown, and ends by itself or by a word
   assert.deepEqual((await ready()).faults, [])
 })
 
-test('mistakes are told, not thrown about', async () => {
-  const cases: [args: string[], said: RegExp][] = [
+test('mistakes give an error message without a stack trace', async () => {
+  const cases: [args: string[], message: RegExp][] = [
     [
       ['attach', '--vm', 'worker-9', '--subnet', 'storage'],
       /VM worker-9 not found; the VMs are worker-1, worker-2, worker-3/,
@@ -169,15 +169,15 @@ test('mistakes are told, not thrown about', async () => {
     [['fault', 'slow-neutron', '--for', 'ever'], /must be a duration, such as 300ms/],
     [['up', '--nodes', 'none'], /must be a positive integer/],
   ]
-  for (const [args, said] of cases) {
+  for (const [args, message] of cases) {
     const { code, err } = await sandbox(...args)
     assert.equal(code, 1, args.join(' '))
-    assert.match(err, said)
+    assert.match(err, message)
     assert.doesNotMatch(err, /\bat .*\.ts:\d+/)
   }
 })
 
-test('down leaves nothing behind, and is content when there is nothing', async () => {
+test('down removes everything, and succeeds if there is nothing to remove', async () => {
   assert.notDeepEqual(leftovers(), [])
   assert.equal((await sandbox('down')).code, 0)
   assert.deepEqual(leftovers(), [])
@@ -186,7 +186,7 @@ test('down leaves nothing behind, and is content when there is nothing', async (
   assert.match((await sandbox('status')).err, /no sandbox is running in/)
 })
 
-test('a directory that is not a sandbox is never emptied', async () => {
+test('up and down never empty a directory that is not a sandbox', async () => {
   const precious = join(parent, 'precious')
   await mkdir(precious)
   await writeFile(join(precious, 'thesis.txt'), 'years of work')
@@ -199,12 +199,12 @@ test('a directory that is not a sandbox is never emptied', async () => {
   await rm(precious, { recursive: true })
 })
 
-test('where namespaces are not allowed, nodes are simulated, and up says so and why', async () => {
+test('without permission for namespaces, nodes are simulated, and up prints why', async () => {
   const without = ['--bounding-set=-sys_admin', program, 'sandbox', 'up', '--nodes', '2', '--dir', dir]
-  const said = await new Promise<string>(resolve => execFile('setpriv', without, (_error, out) => resolve(out)))
-  assert.match(said, /^nodes are simulated in memory: this system does not allow namespaces \(.*not permitted\)\n/)
+  const printed = await new Promise<string>(resolve => execFile('setpriv', without, (_error, out) => resolve(out)))
+  assert.match(printed, /^nodes are simulated in memory: this system does not allow namespaces \(.*not permitted\)\n/)
   assert.match(
-    said,
+    printed,
     /sandbox ready \(simulated\)\n├─ worker-1 {2}Configured\n│ {2}├─ multinic0 +Configured +10\.10\.0\.10/,
   )
   assert.equal((await sandbox('reboot', 'worker-1')).out, 'worker-1 rebooted\n')
@@ -216,7 +216,7 @@ test('where namespaces are not allowed, nodes are simulated, and up says so and 
   assert.deepEqual(leftovers(), [])
 })
 
-test('with --keep a sandbox goes on where it was, even after kill -9, until it is told to forget', {
+test('a sandbox with --keep continues after kill -9, until down --forget', {
   timeout: 240_000,
 }, async () => {
   assert.equal((await sandbox('up', '--keep', '--simulated', '--nodes', '1')).code, 0)
@@ -227,7 +227,7 @@ test('with --keep a sandbox goes on where it was, even after kill -9, until it i
     ['multinic0', 'multinic1', 'multinic2'],
   )
   const state = stateDir(dir)
-  // Both clusters have been written down with what the status says.
+  // Both clusters have been saved with the state that status shows.
   await eventually(() => {
     for (const cluster of ['management', 'biz'])
       assert.match(readFileSync(state.path(cluster, 'objects.json'), 'utf8'), /"name":"(sandbox|worker-1)"/)
@@ -253,18 +253,18 @@ test('with --keep a sandbox goes on where it was, even after kill -9, until it i
 
 test('up after a crash cleans up and starts', async () => {
   const env = { ...environment(), MULTINIC_SANDBOX_DIR: dir }
-  const cut = spawn(program, ['sandbox', 'up', '--nodes', '1', '--foreground'], { env, stdio: 'ignore' })
+  const starting = spawn(program, ['sandbox', 'up', '--nodes', '1', '--foreground'], { env, stdio: 'ignore' })
   await eventually(() => assert.ok(readdirSync('/run/netns').some(name => name.startsWith(stateDir(dir).prefix))), {
     within: 30_000,
   })
-  cut.kill('SIGKILL')
-  await new Promise(resolve => cut.once('exit', resolve))
+  starting.kill('SIGKILL')
+  await new Promise(resolve => starting.once('exit', resolve))
   const { code, out } = await sandbox('up', '--nodes', '1')
   assert.equal(code, 0, out)
   assert.match(out, /cleaning up after a sandbox that crashed/)
 })
 
-test('down after kill -9 of all the processes of that one leaves nothing behind either', async () => {
+test('down after kill -9 of all processes removes everything too', async () => {
   const state = stateDir(dir)
   const all = await processesOf(state)
   assert.ok(all.length >= 4, `${all}`)

@@ -6,89 +6,89 @@ import { run } from '../../sandbox/exec.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestSandbox, type TestSandbox } from './sandbox.fixture.ts'
 
-let walk: TestSandbox
+let system: TestSandbox
 
 before(async () => {
-  walk = await startTestSandbox({ nodes: 2 })
+  system = await startTestSandbox({ nodes: 2 })
 })
-after(() => walk.stop())
+after(() => system.stop())
 
 const [node, other] = ['worker-1', 'worker-2']
 
-/** Names, addresses and MTUs, as the ports have them. */
-async function asAttached(vm: string): Promise<void> {
-  const { nics } = await walk.nodeState(vm)
-  const { interfaces } = (await walk.nodeConfig(vm)).spec
+/** The NICs have the names, addresses and MTUs of the node config. */
+async function assertConfigured(vm: string): Promise<void> {
+  const { nics } = await system.nodeState(vm)
+  const { interfaces } = (await system.nodeConfig(vm)).spec
   assert.deepEqual(
     nics
       .filter(nic => nic.name.startsWith('multinic'))
-      .map(({ name, macAddress: mac, mtu, addresses }) => [name, mac, mtu, addresses[0]]),
+      .map(({ name, macAddress, mtu, addresses }) => [name, macAddress, mtu, addresses[0]]),
     interfaces
       .toSorted((a, b) => (a.id ?? 0) - (b.id ?? 0))
       .map(nic => [nic.name, nic.macAddress, nic.mtu, `${nic.address}/24`]),
   )
 }
 
-for (const part of ['operator', 'viola', 'controller'] as const)
+for (const component of ['operator', 'viola', 'controller'] as const)
   for (const afterMs of [0, 250])
-    test(`${part} is killed ${afterMs} ms after a port was attached and another detached: the end is the same`, async () => {
-      const name = await walk.nodeConfig(node).then(
+    test(`${component} is killed ${afterMs} ms after an attach and a detach, and the result is the same`, async () => {
+      const name = await system.nodeConfig(node).then(
         config => config.spec.interfaces[0]?.name,
         () => undefined,
       )
-      walk.attach({ vm: node, subnet: 'storage' })
-      walk.attach({ vm: other, subnet: 'backup' })
-      if (name) await walk.detach({ vm: node, name })
+      system.attach({ vm: node, subnet: 'storage' })
+      system.attach({ vm: other, subnet: 'backup' })
+      if (name) await system.detach({ vm: node, name })
       await sleep(afterMs)
-      walk.killComponent(part)
-      await walk.waitUntilReady(40_000)
-      assert.ok(walk.sandbox.components.restartsOf(part) > 0)
-      await asAttached(node)
-      await asAttached(other)
+      system.killComponent(component)
+      await system.waitUntilReady(40_000)
+      assert.ok(system.sandbox.components.restartsOf(component) > 0)
+      await assertConfigured(node)
+      await assertConfigured(other)
     })
 
-test('an agent that is killed in its work is run again, and ends the work', async () => {
-  const { namespace } = walk.sandbox.nodes.get(node) ?? assert.fail()
-  walk.attach({ vm: node, subnet: 'storage', count: 2 })
+test('a killed agent runs again and completes the work', async () => {
+  const { namespace } = system.sandbox.nodes.get(node) ?? assert.fail()
+  system.attach({ vm: node, subnet: 'storage', count: 2 })
   const pid = await eventually(
     async () => {
       const pids = (await run('ip', ['netns', 'pids', namespace])).split('\n').filter(Boolean)
-      const found = pids.find(each => commandOf(each).startsWith('/multinic/node'))
-      return Number(found ?? assert.fail('no agent yet'))
+      const found = pids.find(candidate => commandOf(candidate).startsWith('/multinic/node'))
+      return Number(found ?? assert.fail('no agent runs'))
     },
     { within: 10_000, every: 2 },
   )
   process.kill(pid, 'SIGKILL')
-  await walk.waitUntilReady(40_000)
-  await asAttached(node)
+  await system.waitUntilReady(40_000)
+  await assertConfigured(node)
 })
 
-test('a failing Neutron and a lost role take nothing away, and what is new waits for it', async () => {
-  const before = await walk.nodeState(node)
-  const { faults } = walk.sandbox.cloudState
+test('a failing Neutron and a lost role remove nothing, and new ports wait', async () => {
+  const before = await system.nodeState(node)
+  const { faults } = system.sandbox.cloudState
   faults.failing = ['neutron']
   await eventually(
     async () => {
-      const ready = (await walk.openstackConfig()).status?.conditions?.find(each => each.type === 'Ready')
+      const ready = (await system.openstackConfig()).status?.conditions?.find(({ type }) => type === 'Ready')
       assert.equal(ready?.status, 'False')
     },
     { within: 20_000 },
   )
   faults.failing = []
   faults.roleLost = true
-  const calls = walk.sandbox.cloud.calls().neutron
-  await eventually(() => assert.ok(walk.sandbox.cloud.calls().neutron > calls + 8), { within: 30_000 })
+  const calls = system.sandbox.cloud.calls().neutron
+  await eventually(() => assert.ok(system.sandbox.cloud.calls().neutron > calls + 8), { within: 30_000 })
   faults.roleLost = false
-  assert.deepEqual(await walk.nodeState(node), before)
-  walk.attach({ vm: node, subnet: 'storage' })
-  await walk.waitUntilReady(40_000)
+  assert.deepEqual(await system.nodeState(node), before)
+  system.attach({ vm: node, subnet: 'storage' })
+  await system.waitUntilReady(40_000)
 })
 
 test('revoked and expiring tokens are renewed', async () => {
-  walk.sandbox.cloud.revokeTokens()
-  walk.sandbox.cloudState.faults.tokenSeconds = 2
-  walk.attach({ vm: other, subnet: 'storage' })
-  await walk.waitUntilReady(40_000)
+  system.sandbox.cloud.revokeTokens()
+  system.sandbox.cloudState.faults.tokenSeconds = 2
+  system.attach({ vm: other, subnet: 'storage' })
+  await system.waitUntilReady(40_000)
 })
 
 function commandOf(pid: string): string {

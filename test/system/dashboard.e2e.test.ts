@@ -4,24 +4,24 @@ import { barriersOn } from '../rigs/browser/accessibility.ts'
 import { type Chromium, soon, startChromium, type Tab } from '../rigs/browser/rig.ts'
 import { startTestSandbox, type TestSandbox } from './sandbox.fixture.ts'
 
-let walk: TestSandbox
+let system: TestSandbox
 let browser: Chromium
 let tab: Tab
 let address: string
 
 before(async () => {
-  walk = await startTestSandbox({ nodes: 3 })
-  const [port] = walk.attach({ vm: 'worker-1', subnet: 'storage' })
-  walk.attach({ vm: 'worker-1', subnet: 'backup' })
-  walk.attach({ vm: 'worker-2', subnet: 'storage' })
+  system = await startTestSandbox({ nodes: 3 })
+  const [port] = system.attach({ vm: 'worker-1', subnet: 'storage' })
+  system.attach({ vm: 'worker-1', subnet: 'backup' })
+  system.attach({ vm: 'worker-2', subnet: 'storage' })
   address = port?.fixedIps[0]?.ipAddress ?? assert.fail('nothing was attached')
-  await walk.waitUntilReady()
+  await system.waitUntilReady()
   browser = await startChromium()
-  tab = await browser.open(walk.sandbox.urls['dashboard'] ?? assert.fail('no dashboard'))
+  tab = await browser.open(system.sandbox.urls['dashboard'] ?? assert.fail('no dashboard'))
 })
 after(async () => {
   await browser?.close()
-  await walk?.stop()
+  await system?.stop()
 })
 
 const heading = () => tab.page.locator('main h1').textContent()
@@ -74,13 +74,13 @@ test('an attached port appears without a reload, and a detached port disappears'
   await page.evaluate("location.hash = '#/matrix'")
   await page.getByRole('heading', { level: 1, name: 'Matrix' }).waitFor()
   assert.equal(await page.getByRole('link', { name: /^worker-3/ }).count(), 0)
-  walk.attach({ vm: 'worker-3', subnet: 'backup' })
+  system.attach({ vm: 'worker-3', subnet: 'backup' })
   const cell = page.getByRole('link', { name: 'worker-3 multinic0: Configured', exact: true })
   await cell.waitFor({ timeout: 60_000 })
   await tab.picture('matrix')
   await cell.hover()
   await page.getByRole('tooltip').getByText('1450').waitFor()
-  await walk.detach({ vm: 'worker-1', name: 'multinic1' })
+  await system.detach({ vm: 'worker-1', name: 'multinic1' })
   await page.getByRole('link', { name: /^worker-1 multinic1/ }).waitFor({ state: 'detached', timeout: 60_000 })
   await page.evaluate("location.hash = '#/'")
   await page.locator('.recent-changes li.new').first().waitFor()
@@ -102,9 +102,9 @@ test('arrow keys move in the matrix', async () => {
 
 test('the history shows the owner of an address after the port is detached', async () => {
   const { page } = tab
-  const gone = await walk.detach({ vm: 'worker-2', name: 'multinic0' })
+  const gone = await system.detach({ vm: 'worker-2', name: 'multinic0' })
   const ip = gone[0]?.fixedIps[0]?.ipAddress ?? assert.fail('nothing was detached')
-  await walk.waitUntilReady()
+  await system.waitUntilReady()
   await page.evaluate(`location.hash = '#/history?q=${ip}&node=worker-2'`)
   await page.locator('.history-table .op.removed').first().waitFor()
   await tab.picture('history')
@@ -153,13 +153,13 @@ test('no screen has an accessibility violation', async () => {
 })
 
 test('no screen is wider than a phone', async () => {
-  const phone = await browser.open(walk.sandbox.urls['dashboard'] ?? '', {
+  const phone = await browser.open(system.sandbox.urls['dashboard'] ?? '', {
     viewport: { width: 390, height: 844 },
     hasTouch: true,
     isMobile: true,
   })
   try {
-    const provider = (await walk.inventory('worker-1')).providerId
+    const provider = (await system.inventory('worker-1')).providerId
     for (const screen of ['', 'matrix', `nodes/${provider}/worker-1`, 'topology', 'deviations', 'ports', 'history']) {
       await phone.page.evaluate(`location.hash = '#/${screen}'`)
       await phone.page.locator('main h1').waitFor()
@@ -180,7 +180,7 @@ test('the page keeps its data while the inventory is unreachable, and reconnects
   await page.evaluate("location.hash = '#/matrix'")
   await page.locator('.matrix-table tbody tr').first().waitFor()
   const gone = page.locator('.sidebar .live:not(.on)').waitFor({ timeout: 60_000 })
-  walk.killComponent('operator')
+  system.killComponent('operator')
   await gone
   assert.ok((await page.locator('.matrix-table tbody tr').count()) > 0)
   await page.locator('.sidebar .live.on').waitFor({ timeout: 60_000 })

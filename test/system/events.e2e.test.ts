@@ -251,27 +251,27 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
 
 describe('the whole world', { timeout: 5 * 60_000 }, () => {
   test('a port that is attached becomes a NIC, and goes as it came, though the cloud is polled twice a minute', async t => {
-    const walk = await startTestSandbox({ nodes: 1, rabbitmq: rabbit.url })
+    const system = await startTestSandbox({ nodes: 1, rabbitmq: rabbit.url })
     const timed = async (what: string, work: () => unknown) => {
       const started = performance.now()
       await work()
-      await walk.waitUntilReady(within)
+      await system.waitUntilReady(within)
       t.diagnostic(`${what}: ${Math.round(performance.now() - started)} ms`)
     }
     try {
       await eventually(
         async () => {
-          const { status } = await walk.openstackConfig()
+          const { status } = await system.openstackConfig()
           assert.equal(status?.conditions?.find(({ type }) => type === 'EventsConnected')?.status, 'True')
         },
         { within },
       )
-      await timed('attached → NIC', () => walk.attach({ vm: 'worker-1', subnet: 'storage' }))
-      assert.ok((await walk.nodeState('worker-1')).nics.some(({ name }) => name === 'multinic0'))
-      await timed('detached → gone', () => walk.detach({ vm: 'worker-1', all: true }))
-      assert.ok(!(await walk.nodeState('worker-1')).nics.some(({ name }) => name === 'multinic0'))
+      await timed('attached → NIC', () => system.attach({ vm: 'worker-1', subnet: 'storage' }))
+      assert.ok((await system.nodeState('worker-1')).nics.some(({ name }) => name === 'multinic0'))
+      await timed('detached → gone', () => system.detach({ vm: 'worker-1', all: true }))
+      assert.ok(!(await system.nodeState('worker-1')).nics.some(({ name }) => name === 'multinic0'))
     } finally {
-      await walk.stop()
+      await system.stop()
     }
   })
 })

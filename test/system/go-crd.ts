@@ -1,10 +1,10 @@
 /**
- * The MultiNicNodeConfig of the Go implementation, as a cluster that ran it has it: its definition, stored as v1alpha1, and an
- * object with what its Viola and its controller wrote.
+ * The MultiNicNodeConfig of the Go implementation as a cluster has it: its CRD, stored as v1alpha1, and an object with the
+ * fields that its Viola and its controller wrote.
  */
 const text = { type: 'string' }
 const number = { type: 'integer', format: 'int64' }
-const mac = { type: 'string', pattern: '^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$' }
+const macAddress = { type: 'string', pattern: '^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$' }
 
 const spec = {
   type: 'object',
@@ -19,7 +19,7 @@ const spec = {
         type: 'object',
         required: ['macAddress'],
         properties: {
-          ...{ macAddress: mac, portId: text, address: text, cidr: text },
+          ...{ macAddress, portId: text, address: text, cidr: text },
           id: { type: 'integer', minimum: 0 },
           name: { type: 'string', pattern: '^multinic[0-9]+$' },
           mtu: { type: 'integer', minimum: 68, maximum: 9000 },
@@ -45,7 +45,7 @@ const status = {
       items: {
         type: 'object',
         properties: {
-          ...{ name: text, macAddress: mac, address: text, cidr: text, status: text, reason: text, actualState: text },
+          ...{ name: text, macAddress, address: text, cidr: text, status: text, reason: text, actualState: text },
           ...{ interfaceIndex: number, id: number, mtu: number, lastUpdated: text },
         },
       },

@@ -1,4 +1,4 @@
-/** As many nodes as `--nodes 500 --simulated` makes: all are there, and the chain reaches the last one as it does the first. */
+/** A sandbox of 500 simulated nodes: all nodes exist, and the first, a middle and the last one get their NICs. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ before(async () => {
   parent = await mkdtemp(join(tmpdir(), 'multinic-many-'))
   const state = stateDir(join(parent, 'sandbox'))
   await makeStateDir(state)
-  // Which of them get NICs is told below: all of them would take a minute of processor time.
+  // Only some of them get NICs: all of them would take a minute of CPU time.
   const options = { nodes: count, nicDelayMs: 0, simulated: true, withConfig: false }
   sandbox = await startSandbox({ ...options, state, log: silent })
 }, patient)
@@ -33,7 +33,7 @@ after(async () => {
   await rm(parent, { recursive: true })
 }, patient)
 
-test('every node is there, ready, with an address of its own', patient, async () => {
+test('every node exists, is ready and has its own address', patient, async () => {
   const { items } = await sandbox.biz.kube.list(nodeResource)
   assert.equal(items.length, count)
   const ready = items.filter(({ status }) =>
@@ -45,7 +45,7 @@ test('every node is there, ready, with an address of its own', patient, async ()
 })
 
 test(
-  'the first, one in the middle and the last get their NICs, and the tree tells of many in few lines',
+  'the first, a middle and the last node get their NICs, and the tree summarizes many nodes in few lines',
   patient,
   async () => {
     const { cloudState, clusterId } = sandbox

@@ -7,12 +7,12 @@ import { type MigrationStage, migrates } from './migration.ts'
 import { startTestSandbox, type TestSandbox } from './sandbox.fixture.ts'
 import { upgrades } from './upgrade.ts'
 
-let walk: TestSandbox
+let system: TestSandbox
 let stage: MigrationStage
 
 before(async () => {
-  walk = await startTestSandbox({ nodes: 4, withConfig: false })
-  const { sandbox } = walk
+  system = await startTestSandbox({ nodes: 4, withConfig: false })
+  const { sandbox } = system
   const { api, kube } = sandbox.biz
   const nodes = [...sandbox.nodes.values()].slice(0, 3).map(({ name, server, namespace }) => ({
     name,
@@ -20,7 +20,7 @@ before(async () => {
     netns: namespace,
     nics: ['storage', 'backup'].map(subnet => {
       const { cidr, gatewayIp } = findSubnet(sandbox.cloudState, subnet)
-      const [port] = walk.attach({ vm: name, subnet })
+      const [port] = system.attach({ vm: name, subnet })
       const address = port?.fixedIps[0]?.ipAddress
       assert.ok(port && address && gatewayIp)
       return { portId: port.id, macAddress: port.macAddress, address, cidr, gateway: gatewayIp, mtu: 1450 }
@@ -28,10 +28,10 @@ before(async () => {
   }))
   stage = {
     ...{ kube, kubeconfig: api.kubeconfig, namespace: sandboxNamespace, nodes, hasPolicies: false },
-    stateOf: name => walk.nodeState(name),
+    stateOf: name => system.nodeState(name),
   }
 })
-after(() => walk?.stop())
+after(() => system?.stop())
 
 migrates(() => stage)
-upgrades(() => walk, 'worker-4')
+upgrades(() => system, 'worker-4')

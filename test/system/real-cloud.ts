@@ -1,6 +1,6 @@
 /**
  * Our operator and our Viola as processes, the sandbox's Kubernetes API as management and as Biz cluster, and a Contrabass
- * that points at a real Keystone. There are no nodes: what arrives in the Biz cluster is the end of this walk.
+ * that points at a real Keystone. There are no nodes: what arrives in the Biz cluster is the end of this system.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -70,7 +70,7 @@ export interface RealCloudOptions {
 }
 
 export async function startRealCloudSystem(cloud: OpenStack, options: RealCloudOptions = {}): Promise<RealCloudSystem> {
-  const dir = await mkdtemp(join(tmpdir(), 'multinic-walk-'))
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-system-'))
   const ends: (() => Promise<unknown>)[] = [() => rm(dir, { recursive: true, force: true })]
   const end = async () => {
     for (const one of ends.toReversed()) await one()

@@ -12,7 +12,7 @@ import { type OpenStack, startOpenStack } from '../rigs/openstack/rig.ts'
 import { type RealCloudSystem, type SpecInput, startRealCloudSystem } from './real-cloud.ts'
 
 let cloud: OpenStack
-let walk: RealCloudSystem
+let system: RealCloudSystem
 const nets = { primary: '', storage: '', twin: '', shared: '' }
 const subnets = { storage: '', six: '', twin: '', shared: '' }
 const vms = { one: '', two: '', three: '' }
@@ -25,7 +25,7 @@ const long = { timeout: 15 * 60_000 }
 
 before(async () => {
   cloud = await startOpenStack({ pageLimit: 3 })
-  walk = await startRealCloudSystem(cloud)
+  system = await startRealCloudSystem(cloud)
   nets.primary = await cloud.createNetwork({ name: 'primary' })
   await cloud.createSubnet({ name: 'primary', networkId: nets.primary, cidr: '192.168.0.0/24' })
   nets.storage = await cloud.createNetwork({ name: 'storage', mtu: 9000 })
@@ -48,7 +48,7 @@ before(async () => {
   await label('twin', vms.two, nets.twin)
 }, long)
 after(async () => {
-  await walk?.stop()
+  await system?.stop()
   await cloud?.close()
 })
 
@@ -72,14 +72,14 @@ async function attach(name: string, vm: string, networkId: string): Promise<void
 
 /** `worker-1: multinic0=storage multinic1=twin` */
 async function told(): Promise<string[]> {
-  const lines = (await walk.nodes()).map(({ spec }) => {
+  const lines = (await system.nodes()).map(({ spec }) => {
     const nics = spec.interfaces.map(nic => `${nic.name}=${labels.get(nic.portId ?? '') ?? nic.portId}`)
     return [`${spec.nodeName}:`, ...nics].join(' ')
   })
   return lines.sort()
 }
 
-const arrives = (...lines: string[]) => walk.eventually(async () => assert.deepEqual(await told(), lines))
+const arrives = (...lines: string[]) => system.eventually(async () => assert.deepEqual(await told(), lines))
 
 /** `True Synced` or `False KeystoneError`; a sync that changed nothing says NoChange. */
 function readyOf({ status }: OpenstackConfig): string {
@@ -88,26 +88,26 @@ function readyOf({ status }: OpenstackConfig): string {
 }
 
 const becomes = (expected: string, name = 'main') =>
-  walk.eventually(async () => assert.equal(readyOf(await walk.config(name)), expected))
+  system.eventually(async () => assert.equal(readyOf(await system.config(name)), expected))
 
 const skips = (expected: Record<string, number> | undefined) =>
-  walk.eventually(async () => assert.deepEqual((await walk.config()).status?.ports?.skipped, expected))
+  system.eventually(async () => assert.deepEqual((await system.config()).status?.ports?.skipped, expected))
 
 async function lookNow(): Promise<void> {
-  await walk.change('main', ({ metadata }) => {
+  await system.change('main', ({ metadata }) => {
     metadata.annotations = { ...metadata.annotations, [openstackConfigAnnotations.forceReconcile]: `${Date.now()}` }
   })
 }
 
 test('ports of real servers arrive at Viola with all that Neutron knows of them', long, async () => {
-  await walk.create('main', {
+  await system.create('main', {
     subnetIDs: [subnets.storage, subnets.six, subnets.twin, subnets.shared],
     vmNames: [vms.one, 'worker-2'],
     settings: { openstackNodeNameMetadataKey: 'node' },
   })
   await arrives('worker-1: multinic0=storage', 'worker-2: multinic0=twin')
 
-  const [one, two] = (await walk.nodes()).map(({ spec }) => spec)
+  const [one, two] = (await system.nodes()).map(({ spec }) => spec)
   assert.deepEqual([one?.instanceId, two?.instanceId], [vms.one, vms.two])
   const address = await addressOf('storage', subnets.storage)
   const expected: Interface = {
@@ -141,8 +141,8 @@ test('ports of real servers arrive at Viola with all that Neutron knows of them'
     },
   ])
   await becomes('True Synced')
-  await walk.eventually(async () => {
-    const { status } = await walk.config()
+  await system.eventually(async () => {
+    const { status } = await system.config()
     assert.deepEqual(status?.ports, { total: 4, taken: 2, skipped: { NoAddress: 2 }, summary: '2/4' })
     assert.deepEqual([status?.nodes?.total, status?.nodes?.pending], [2, 2])
   })
@@ -178,7 +178,7 @@ test(
     labels.set(own, 'own')
     await cloud.attach(vms.one, { portId: own })
     await arrives('worker-1: multinic0=storage multinic1=second multinic2=own', 'worker-2: multinic0=twin')
-    const nic = (await walk.nodes())[0]?.spec.interfaces.find(one => one.id === 2)
+    const nic = (await system.nodes())[0]?.spec.interfaces.find(one => one.id === 2)
     assert.deepEqual([nic?.mtu, nic?.cidr, nic?.gateway], [1400, '10.61.0.0/24', '10.61.0.1'])
   },
 )
@@ -187,13 +187,13 @@ test('a port in BUILD or ERROR waits, a DOWN one is sent, and none is taken back
   const one = 'worker-1: multinic0=storage multinic1=second multinic2=own'
   await cloud.holdPorts('BUILD')
   await attach('late', vms.three, nets.storage)
-  await walk.eventually(async () => assert.equal((await inNeutron('late')).status, 'BUILD'))
-  await walk.change('main', ({ spec }) => {
+  await system.eventually(async () => assert.equal((await inNeutron('late')).status, 'BUILD'))
+  await system.change('main', ({ spec }) => {
     spec.vmNames = [...spec.vmNames, vms.three]
   })
   await skips({ NoAddress: 3, StatusNotAllowed: 1 })
   await cloud.forcePortStatus(idOf('late'), 'ERROR')
-  await walk.waitForSyncs(2)
+  await system.waitForSyncs(2)
   assert.deepEqual(await told(), [one, 'worker-2: multinic0=twin'])
   await cloud.letPortsGo()
   await arrives('metal-3: multinic0=late', one, 'worker-2: multinic0=twin')
@@ -205,13 +205,13 @@ test('a port in BUILD or ERROR waits, a DOWN one is sent, and none is taken back
   await attach('more', vms.two, nets.storage)
   const all = ['metal-3: multinic0=late', one, 'worker-2: multinic0=twin multinic1=down multinic2=more']
   await arrives(...all)
-  await walk.eventually(async () => assert.ok((await walk.config()).status?.downPortRetry?.fastAttempts))
+  await system.eventually(async () => assert.ok((await system.config()).status?.downPortRetry?.fastAttempts))
   await cloud.letPortsGo()
-  await walk.eventually(async () => assert.equal((await walk.config()).status?.downPortRetry, undefined))
+  await system.eventually(async () => assert.equal((await system.config()).status?.downPortRetry, undefined))
 
   for (const status of ['BUILD', 'ERROR', 'N/A']) {
     await cloud.forcePortStatus(idOf('late'), status)
-    await walk.waitForSyncs(1)
+    await system.waitForSyncs(1)
   }
   assert.deepEqual(await told(), all)
   await cloud.forcePortStatus(idOf('late'), 'ACTIVE')
@@ -240,12 +240,12 @@ test('detached ports go, and the others keep their numbers; the next one takes t
 test('a server that is renamed, or named otherwise by its metadata, keeps its node', long, async () => {
   await cloud.renameServer(vms.one, 'renamed')
   await cloud.setMetadata(vms.two, { node: 'tagged' })
-  await walk.change('main', ({ spec }) => {
+  await system.change('main', ({ spec }) => {
     spec.vmNames = Object.values(vms)
   })
   await lookNow()
-  await walk.eventually(async () => {
-    const ready = (await walk.config()).status?.conditions?.find(({ type }) => type === 'Ready')
+  await system.eventually(async () => {
+    const ready = (await system.config()).status?.conditions?.find(({ type }) => type === 'Ready')
     assert.match(ready?.message ?? '', /NameChanged 2/)
   })
   assert.deepEqual(await told(), delivered)
@@ -253,12 +253,12 @@ test('a server that is renamed, or named otherwise by its metadata, keeps its no
 
 test('a role that no longer counts shows an empty cloud: nothing is taken away', long, async () => {
   await cloud.createRole('onlooker')
-  await cloud.grant(walk.account.user, 'onlooker')
-  await cloud.revoke(walk.account.user, 'admin')
-  await walk.eventually(async () => assert.match(readyOf(await walk.config()), /^False /))
-  await walk.waitForSyncs(2)
+  await cloud.grant(system.account.user, 'onlooker')
+  await cloud.revoke(system.account.user, 'admin')
+  await system.eventually(async () => assert.match(readyOf(await system.config()), /^False /))
+  await system.waitForSyncs(2)
   assert.deepEqual(await told(), delivered)
-  await cloud.grant(walk.account.user, 'admin')
+  await cloud.grant(system.account.user, 'admin')
   await lookNow()
   await becomes('True Synced')
   assert.deepEqual(await told(), delivered)
@@ -268,12 +268,12 @@ test(
   'a role that is taken away ends the tokens: nothing is taken away, and all goes on when it is back',
   long,
   async () => {
-    await cloud.revoke(walk.account.user, 'onlooker')
-    await cloud.revoke(walk.account.user, 'admin')
+    await cloud.revoke(system.account.user, 'onlooker')
+    await cloud.revoke(system.account.user, 'admin')
     await becomes('False KeystoneError')
-    await walk.waitForSyncs(1)
+    await system.waitForSyncs(1)
     assert.deepEqual(await told(), delivered)
-    await cloud.grant(walk.account.user, 'admin')
+    await cloud.grant(system.account.user, 'admin')
     await becomes('True Synced')
     assert.deepEqual(await told(), delivered)
   },
@@ -315,34 +315,34 @@ test('each mistake has its reason, in an object of its own, and changes nothing'
     object,
     mistake: [spec],
   } of objects)
-    await walk.create(object, { subnetIDs: [subnets.shared], vmNames: [vms.one], ...spec })
+    await system.create(object, { subnetIDs: [subnets.shared], vmNames: [vms.one], ...spec })
   for (const {
     object,
     name,
     mistake: [, ready, words],
   } of objects) {
     await becomes(ready, object)
-    assert.match((await walk.config(object)).status?.lastError ?? '', words, name)
+    assert.match((await system.config(object)).status?.lastError ?? '', words, name)
   }
   assert.deepEqual(await told(), delivered)
 })
 
 test('many ports that vanish at once are held until a person lets them go', long, async () => {
   // Nova deletes them one by one: an operator that looks in between sees one go, and another.
-  await walk.withoutOperator(async () => {
+  await system.withoutOperator(async () => {
     await cloud.deleteServer(vms.two)
     for (const name of ['twin', 'down', 'more'])
-      await walk.eventually(async () => {
+      await system.eventually(async () => {
         assert.equal((await cloud.api.ask('neutron', 'GET', `/v2.0/ports/${idOf(name)}`)).status, 404)
       })
   })
-  await walk.eventually(async () => {
-    const held = (await walk.config()).status?.conditions?.find(({ type }) => type === 'RemovalHeld')
+  await system.eventually(async () => {
+    const held = (await system.config()).status?.conditions?.find(({ type }) => type === 'RemovalHeld')
     assert.equal(held?.status, 'True')
   })
-  await walk.waitForSyncs(2)
+  await system.waitForSyncs(2)
   assert.deepEqual(await told(), delivered)
-  await walk.change('main', ({ metadata }) => {
+  await system.change('main', ({ metadata }) => {
     metadata.annotations = { ...metadata.annotations, [openstackConfigAnnotations.releaseRemovals]: 'yes' }
   })
   await arrives(...delivered.slice(0, 2))
@@ -354,9 +354,9 @@ test('what Neutron and Nova tell is heard, though this object is polled once in 
   // Nobody tells when a port leaves BUILD: here the time that it takes does not matter.
   const polls = { pollFastInterval: '10m', pollSlowInterval: '10m', openstackPortAllowedStatuses: ['*'] }
   const subnetIDs = [await subnet('tide', tide, '10.62.0.0/24')]
-  await walk.create('heard', { subnetIDs, vmNames: [vms.one, vms.three], settings: polls })
-  await walk.eventually(async () => {
-    const { status } = await walk.config('heard')
+  await system.create('heard', { subnetIDs, vmNames: [vms.one, vms.three], settings: polls })
+  await system.eventually(async () => {
+    const { status } = await system.config('heard')
     assert.equal(status?.conditions?.find(({ type }) => type === 'EventsConnected')?.status, 'True')
   })
   const timed = async (what: string, work: () => Promise<void>, ...lines: string[]) => {
@@ -364,7 +364,7 @@ test('what Neutron and Nova tell is heard, though this object is polled once in 
     const started = performance.now()
     await arrives(...lines)
     t.diagnostic(`${what}: ${Math.round(performance.now() - started)} ms after the answer of the API`)
-    await walk.reportConfigured('heard')
+    await system.reportConfigured('heard')
   }
   await timed('attached, made by Nova', () => attach('made', vms.three, tide), `${late} multinic1=made`, `${storage}`)
   const kept = await cloud.createPort({ networkId: tide, name: 'kept' })
@@ -373,14 +373,14 @@ test('what Neutron and Nova tell is heard, though this object is polled once in 
   await timed('attached, made before', () => cloud.attach(vms.one, { portId: kept }).then(() => {}), ...both)
   const mtu = { network: { mtu: 1400 } }
   await cloud.api.call('neutron', 'PUT', `/v2.0/networks/${tide}`, mtu)
-  await walk.eventually(async () => {
-    const nics = (await walk.nodes()).flatMap(({ spec }) => spec.interfaces)
+  await system.eventually(async () => {
+    const nics = (await system.nodes()).flatMap(({ spec }) => spec.interfaces)
     assert.equal(nics.find(({ portId }) => portId === kept)?.mtu, 1400)
   })
-  await walk.reportConfigured('heard')
+  await system.reportConfigured('heard')
   await timed('detached, and the port stays', () => cloud.detach(vms.one, kept), `${late} multinic1=made`, `${storage}`)
   await timed('the port is deleted', () => cloud.deletePort(idOf('made')), `${late}`, `${storage}`)
-  const { lastEventAt, lagMs } = (await walk.config('heard')).status?.events ?? {}
+  const { lastEventAt, lagMs } = (await system.config('heard')).status?.events ?? {}
   assert.ok(lastEventAt !== undefined && lagMs !== undefined)
 })
 

@@ -1,6 +1,6 @@
 /**
- * A whole sandbox for one test file: the world in this process, our parts as processes of the real program, state read from
- * the kernel, the disk and the APIs.
+ * A sandbox for one test file: simulated cloud and clusters in this process, our components as processes of the real program.
+ * Reads the state from the kernel, the disk and the APIs.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, readdir, readFile } from 'node:fs/promises'
@@ -23,13 +23,13 @@ export interface TestSandboxOptions {
   nodes?: number
   nicDelayMs?: number
   withConfig?: boolean
-  /** Address of a broker that the cloud tells of its changes. */
+  /** Address of a broker for the notifications of the cloud. */
   rabbitmq?: string
-  /** Settings that every part is given besides its own. */
+  /** Additional environment of every component. */
   env?: Record<string, string>
 }
 
-/** One NIC, as the kernel has it. */
+/** A NIC in the kernel. */
 export interface NicState {
   name: string
   macAddress: string
@@ -38,15 +38,15 @@ export interface NicState {
   addresses: string[]
 }
 
-/** All of a node that anybody could have changed. */
+/** Everything on a node that can change. */
 export interface NodeState {
-  /** By name. */
+  /** Sorted by name. */
   nics: NicState[]
   /** `10100: from 10.10.0.10 lookup 100` */
   rules: string[]
   /** `100: default via 10.10.0.1 dev multinic0` */
   routes: string[]
-  /** Path below / and text; backups left out. */
+  /** Texts by path below /, without backups. */
   files: Record<string, string>
 }
 
@@ -59,12 +59,12 @@ export interface TestSandbox {
   openstackConfig(name?: string): Promise<OpenstackConfig>
   addConfig(name: string, vms: string[], subnets: string[]): Promise<void>
   inventory(node: string): Promise<InventoryRecord>
-  /** Any call to one of the parts' APIs. */
+  /** A request to an API of a component. */
   call(
     url: string,
     init?: { method?: 'GET' | 'POST' | 'DELETE'; body?: unknown; headers?: Record<string, string> },
   ): Promise<ApiResponse>
-  /** Resolves when every attached port is a configured NIC and nothing else of ours is left. */
+  /** Resolves when every attached port is a configured NIC and no other interface of ours exists. */
   waitUntilReady(within?: number): Promise<void>
   killComponent(name: 'operator' | 'viola' | 'controller'): void
   stop(): Promise<void>
@@ -77,7 +77,7 @@ export interface ApiResponse {
 
 export async function startTestSandbox(options: TestSandboxOptions = {}): Promise<TestSandbox> {
   const { nodes = 3, nicDelayMs = 100, withConfig = true, rabbitmq, env } = options
-  const state = stateDir(await mkdtemp(join(tmpdir(), 'multinic-walk-')))
+  const state = stateDir(await mkdtemp(join(tmpdir(), 'multinic-system-')))
   await makeStateDir(state)
   const log = createLog({ part: 'sandbox' }, { level: 'error' })
   const sandbox = await startSandbox({ state, nodes, nicDelayMs, withConfig, rabbitmq, env, log }).catch(
@@ -87,7 +87,7 @@ export async function startTestSandbox(options: TestSandboxOptions = {}): Promis
     },
   )
   const { management, biz, cloudState, urls } = sandbox
-  const nodeOf = (name: string) => sandbox.nodes.get(name) ?? assert.fail(`there is no node ${name}`)
+  const nodeOf = (name: string) => sandbox.nodes.get(name) ?? assert.fail(`node ${name} not found`)
 
   async function call(url: string, init: Parameters<TestSandbox['call']>[1] = {}): Promise<ApiResponse> {
     const { method = 'GET', body, headers = {} } = init
@@ -111,11 +111,11 @@ export async function startTestSandbox(options: TestSandboxOptions = {}): Promis
     },
     async nodeConfig(name) {
       const found = await biz.kube.get(nodeConfigs, { namespace: sandboxNamespace, name })
-      return found ?? assert.fail(`there is no node config ${name}`)
+      return found ?? assert.fail(`node config ${name} not found`)
     },
     async openstackConfig(name = 'sandbox') {
       const found = await management.kube.get(openstackConfigs, { namespace: sandboxNamespace, name })
-      return found ?? assert.fail(`there is no OpenstackConfig ${name}`)
+      return found ?? assert.fail(`OpenstackConfig ${name} not found`)
     },
     async addConfig(name, vms, subnets) {
       const vmNames = vms.map(vm => findServer(cloudState, vm).id)

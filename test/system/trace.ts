@@ -13,15 +13,15 @@ import type { TestSandbox } from './sandbox.fixture.ts'
 type Line = Record<string, unknown>
 
 /** The trace of the delivery that last changed the node. */
-export async function traceIdOf(walk: TestSandbox, node: string): Promise<string> {
-  const { annotations } = (await walk.nodeConfig(node)).metadata
+export async function traceIdOf(system: TestSandbox, node: string): Promise<string> {
+  const { annotations } = (await system.nodeConfig(node)).metadata
   const place = parseTraceparent(annotations?.[nodeConfigAnnotations.traceparent])
   return place?.traceId ?? assert.fail(`no trace leads to ${node}`)
 }
 
 /** `part: message` of every line with the id, in the order of their times. */
-export function linesOf(walk: TestSandbox, traceId: string): string[] {
-  const { state } = walk.sandbox
+export function linesOf(system: TestSandbox, traceId: string): string[] {
+  const { state } = system.sandbox
   const files = [...globSync('logs/*.log', { cwd: state.dir }), ...globSync('**/log', { cwd: state.dir })]
   const lines = files.flatMap(file =>
     readFileSync(join(state.dir, file), 'utf8')

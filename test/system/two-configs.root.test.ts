@@ -5,32 +5,32 @@ import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestSandbox, type TestSandbox } from './sandbox.fixture.ts'
 
-let walk: TestSandbox
+let system: TestSandbox
 
 before(async () => {
-  walk = await startTestSandbox({ nodes: 1, withConfig: false })
+  system = await startTestSandbox({ nodes: 1, withConfig: false })
 })
-after(() => walk.stop())
+after(() => system.stop())
 
 const node = 'worker-1'
 
 async function wanted(): Promise<string[]> {
-  const { spec } = await walk.nodeConfig(node)
+  const { spec } = await system.nodeConfig(node)
   return spec.interfaces.map(nic => `${nic.name} ${nic.address} from ${nic.source}`)
 }
 
 test('two OpenstackConfigs on one VM give the union of their ports', async () => {
-  walk.attach({ vm: node, subnet: 'storage' })
-  walk.attach({ vm: node, subnet: 'backup' })
-  await walk.addConfig('for-storage', [node], ['storage'])
-  await eventually(async () => assert.equal((await walk.nodeConfig(node)).status?.nics, '1/1'), { within: 20_000 })
-  await walk.addConfig('for-backup', [node], ['backup'])
-  await walk.waitUntilReady()
+  system.attach({ vm: node, subnet: 'storage' })
+  system.attach({ vm: node, subnet: 'backup' })
+  await system.addConfig('for-storage', [node], ['storage'])
+  await eventually(async () => assert.equal((await system.nodeConfig(node)).status?.nics, '1/1'), { within: 20_000 })
+  await system.addConfig('for-backup', [node], ['backup'])
+  await system.waitUntilReady()
   assert.deepEqual(await wanted(), [
     'multinic0 10.10.0.10 from multinic-system/for-storage',
     'multinic1 10.20.0.10 from multinic-system/for-backup',
   ])
-  const { nics } = await walk.nodeState(node)
+  const { nics } = await system.nodeState(node)
   assert.deepEqual(
     nics.map(nic => [nic.name, ...nic.addresses]),
     [
@@ -42,17 +42,17 @@ test('two OpenstackConfigs on one VM give the union of their ports', async () =>
 })
 
 test('while one of them cannot be synced, the other keeps what it has and gets what is new', async () => {
-  const { management } = walk.sandbox
+  const { management } = system.sandbox
   const key = { namespace: sandboxNamespace, name: 'for-backup' }
   await management.kube.patch(openstackConfigs, key, {
     spec: { credentials: { openstackProviderID: 'a-provider-that-nobody-knows' } },
   })
   await eventually(async () => {
-    const ready = (await walk.openstackConfig('for-backup')).status?.conditions?.find(each => each.type === 'Ready')
+    const ready = (await system.openstackConfig('for-backup')).status?.conditions?.find(each => each.type === 'Ready')
     assert.deepEqual([ready?.status, ready?.reason], ['False', 'ContrabassError'])
   })
-  walk.attach({ vm: node, subnet: 'storage' })
-  await eventually(async () => assert.equal((await walk.nodeConfig(node)).status?.nics, '3/3'), { within: 20_000 })
+  system.attach({ vm: node, subnet: 'storage' })
+  await eventually(async () => assert.equal((await system.nodeConfig(node)).status?.nics, '3/3'), { within: 20_000 })
   assert.deepEqual(await wanted(), [
     'multinic0 10.10.0.10 from multinic-system/for-storage',
     'multinic1 10.20.0.10 from multinic-system/for-backup',
@@ -61,15 +61,15 @@ test('while one of them cannot be synced, the other keeps what it has and gets w
 })
 
 test('a deleted OpenstackConfig takes its own interfaces away and no others', async () => {
-  await walk.sandbox.management.kube.delete(openstackConfigs, { namespace: sandboxNamespace, name: 'for-storage' })
+  await system.sandbox.management.kube.delete(openstackConfigs, { namespace: sandboxNamespace, name: 'for-storage' })
   await eventually(
     async () => {
       assert.deepEqual(await wanted(), ['multinic1 10.20.0.10 from multinic-system/for-backup'])
-      assert.equal((await walk.nodeConfig(node)).status?.nics, '1/1')
+      assert.equal((await system.nodeConfig(node)).status?.nics, '1/1')
     },
     { within: 20_000 },
   )
-  const { nics } = await walk.nodeState(node)
+  const { nics } = await system.nodeState(node)
   assert.deepEqual(
     nics.filter(nic => nic.name.startsWith('multinic')).map(nic => nic.addresses),
     [['10.20.0.10/24']],

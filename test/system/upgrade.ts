@@ -104,11 +104,11 @@ export function upgrades(walkOf: () => TestSandbox, node: string): void {
   })
 }
 
-async function attached(walk: TestSandbox, node: string): Promise<OldNic[]> {
-  const { cloudState, nodes } = walk.sandbox
+async function attached(system: TestSandbox, node: string): Promise<OldNic[]> {
+  const { cloudState, nodes } = system.sandbox
   const nics = Object.entries(numbers).map(([subnet, id]) => {
     const { cidr, gatewayIp, networkId } = findSubnet(cloudState, subnet)
-    const [port] = walk.attach({ vm: node, subnet })
+    const [port] = system.attach({ vm: node, subnet })
     const address = port?.fixedIps[0]?.ipAddress
     assert.ok(port && address && gatewayIp)
     const mtu = cloudState.networks.get(networkId)?.mtu ?? 1500
@@ -156,8 +156,8 @@ async function asGoLeftIt(netns: string, root: string, nics: OldNic[]): Promise<
 }
 
 /** Ended, with the labels that the Go controller gave, and without a TTL. */
-async function anOldJob(walk: TestSandbox, node: string): Promise<string> {
-  const { kube } = walk.sandbox.biz
+async function anOldJob(system: TestSandbox, node: string): Promise<string> {
+  const { kube } = system.sandbox.biz
   const name = `multinic-agent-${node}-g1`
   const labels = {
     'app.kubernetes.io/name': 'multinic-agent',

@@ -15,7 +15,7 @@ import {
   setPortStatus,
 } from '../../sandbox/cloud/state.ts'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
-import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
+import { clusterId, type Stage, startStage } from '../../test/operator/environment.ts'
 import { type Run, runner } from '../../test/support/cli.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type RunningInventory, startInventory } from '../inventory/main.ts'

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { certificatesIn } from '../../sandbox/kube/access/certificates.ts'
-import { type Answered, answering } from '../../test/openstack/answering.ts'
+import { type Answered, answering } from '../../test/openstack/stub-server.ts'
 import { type Call, createHttp, type HttpOptions } from './client.ts'
 import { ServiceError } from './errors.ts'
 

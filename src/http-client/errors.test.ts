@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { badFilter, novaNotFound, unauthorized } from '../../test/openstack/captured.ts'
+import { badFilter, novaNotFound, unauthorized } from '../../test/openstack/captured-responses.ts'
 import { type FailureKind, isWorthRetrying, ServiceError, wordsOf } from './errors.ts'
 
 const cases: [kind: FailureKind, status: number | undefined, code: string, read: boolean, write: boolean][] = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Answered, answering } from '../../test/openstack/answering.ts'
+import { type Answered, answering } from '../../test/openstack/stub-server.ts'
 import { createHttp } from '../http-client/client.ts'
 import { createContrabass, loginOf } from './contrabass.ts'
 

@@ -1,7 +1,6 @@
 /** Keystone, Neutron and Nova against answers of the real ones. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Answered, type Answering, type Asked, answering } from '../../test/openstack/answering.ts'
 import {
   badFilter,
   interfaces,
@@ -10,8 +9,9 @@ import {
   projectId,
   server,
   unauthorized,
-} from '../../test/openstack/captured.ts'
+} from '../../test/openstack/captured-responses.ts'
 import { sessionAt } from '../../test/openstack/sessions.ts'
+import { type Answered, type Answering, type Asked, answering } from '../../test/openstack/stub-server.ts'
 import { createHttp } from '../http-client/client.ts'
 import { type Catalog, createKeystone, endpointIn } from './keystone.ts'
 import { createNeutron } from './neutron.ts'

@@ -13,7 +13,7 @@ import {
 } from '../../sandbox/cloud/state.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
-import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
+import { clusterId, type Stage, startStage } from '../../test/operator/environment.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'
 import { planAnswer, planPath, verdictsAnswer, verdictsPath } from '../contract/operator-api.ts'

@@ -8,8 +8,8 @@ import { type OpenstackConfig, openstackConfigGroup } from '../contract/openstac
 import type { Kube } from '../kube/api.ts'
 import { keyOf } from '../kube/keys.ts'
 import { secrets } from '../kube/resources.ts'
+import type { Bus } from '../openstack/cloud.ts'
 import type { Log } from '../telemetry/log.ts'
-import type { Bus } from './clouds.ts'
 
 export interface BusSecrets {
   /** Made and kept up to date; a failure never keeps ports from being delivered. */

@@ -3,8 +3,8 @@
  */
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
-import type { Claim } from './facts.ts'
 import { selectorOf, serverIdOf } from './observe.ts'
+import type { Claim } from './observed-state.ts'
 import { providerIdOf } from './provider.ts'
 
 export function claimsOf(all: readonly OpenstackConfig[], providerId: string, source: string): Claim[] {

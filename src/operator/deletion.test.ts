@@ -4,11 +4,11 @@ import { test } from 'node:test'
 import { type OpenstackConfig, openstackConfigFinalizer } from '../contract/openstack-config.ts'
 import { silent } from '../telemetry/log.ts'
 import { type DeletionDeps, release } from './deletion.ts'
-import { createLeaving } from './leaving.ts'
 import { createLocks } from './locks.ts'
-import { createNotices } from './notices.ts'
+import { createNotices } from './object-events.ts'
+import { createLeaving } from './pending-deletions.ts'
 import { createRecords } from './records.ts'
-import { createViolas } from './violas.ts'
+import { createViolas } from './viola-clients.ts'
 
 const deletedAt = Date.parse('2026-11-15T00:00:00Z')
 

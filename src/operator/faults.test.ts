@@ -13,8 +13,8 @@ import {
   setPortStatus,
 } from '../../sandbox/cloud/state.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
-import { answering } from '../../test/openstack/answering.ts'
-import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
+import { answering } from '../../test/openstack/stub-server.ts'
+import { clusterId, type Stage, startStage } from '../../test/operator/environment.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type OpenstackConfig, openstackConfigAnnotations, openstackConfigs } from '../contract/openstack-config.ts'
 import { crds, events, secrets } from '../kube/resources.ts'

@@ -3,11 +3,11 @@
  * in the listing, whether it is still on its VM.
  */
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
+import type { Cloud } from '../openstack/cloud.ts'
 import type { Server } from '../openstack/nova.ts'
 import { messageOf } from '../runtime/errors.ts'
-import type { Cloud } from './clouds.ts'
 import type { SyncSettings } from './config.ts'
-import { type Answer, identityOf, type Port, type Rules, type Subnet, type VmFact } from './facts.ts'
+import { type Answer, identityOf, type Port, type Rules, type Subnet, type VmFact } from './observed-state.ts'
 import type { Question } from './plan.ts'
 import { SyncError, stage } from './sync-error.ts'
 

@@ -11,7 +11,7 @@ import {
   setPortStatus,
 } from '../../sandbox/cloud/state.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
-import { type Stage, startStage } from '../../test/operator/stage.ts'
+import { type Stage, startStage } from '../../test/operator/environment.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Interface } from '../contract/interfaces.ts'
-import type { HeldNode, Observed, Port, Subnet, VmFact } from './facts.ts'
+import type { HeldNode, Observed, Port, Subnet, VmFact } from './observed-state.ts'
 import { type Plan, planNodes, planRelease } from './plan.ts'
 
 const storage: Subnet = { id: 'storage', name: 'storage', networkId: 'net-s', cidr: '10.1.0.0/24', routes: [] }

@@ -6,8 +6,8 @@
  * as they are delivered, so the node has the union.
  */
 import { equalInterfaces, type Interface, interfaceName } from '../contract/interfaces.ts'
-import { type Claim, type HeldNode, identityOf, type Observed, type Port, type VmFact } from './facts.ts'
-import { type Candidate, numberNew } from './numbers.ts'
+import { type Candidate, numberNew } from './interface-indexes.ts'
+import { type Claim, type HeldNode, identityOf, type Observed, type Port, type VmFact } from './observed-state.ts'
 import { type Delivered, type Fate, fatesOf, heldBack, nodeKey, released, vmIdOf, vmsById } from './removals.ts'
 import { addressesIn, contentOf, type Refusal, refusalOfNew, type Verdict } from './verdicts.ts'
 

@@ -6,7 +6,7 @@ import { type Interface, toWireInterface } from '../contract/interfaces.ts'
 import type { InventoryWrite, Stage } from '../contract/inventory.ts'
 import type { InterfaceStatus } from '../contract/node-config.ts'
 import type { Log } from '../telemetry/log.ts'
-import { type HeldNode, identityOf } from './facts.ts'
+import { type HeldNode, identityOf } from './observed-state.ts'
 import { stateOf } from './status.ts'
 
 export interface Recorder {

@@ -6,7 +6,7 @@
  * once are held until a person lets them go.
  */
 import type { Interface } from '../contract/interfaces.ts'
-import { type HeldNode, identityOf, type Observed, type Port, type VmFact } from './facts.ts'
+import { type HeldNode, identityOf, type Observed, type Port, type VmFact } from './observed-state.ts'
 import { addressesIn } from './verdicts.ts'
 
 export type Fate =

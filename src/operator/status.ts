@@ -9,7 +9,7 @@ import type { ConditionStatus, State } from '../contract/node-config.ts'
 import type { OpenstackConfigStatus } from '../contract/openstack-config.ts'
 import { needsAttention, type SyncReason } from '../contract/reasons/catalogue.ts'
 import type { EventsState } from './events/cloud-events.ts'
-import type { HeldNode } from './facts.ts'
+import type { HeldNode } from './observed-state.ts'
 import type { Verdict } from './verdicts.ts'
 
 export interface NodeState {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/cloud/state.ts'
-import { clusterId, type Stage, startStage } from '../../test/operator/stage.ts'
+import { clusterId, type Stage, startStage } from '../../test/operator/environment.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type Collector, startCollector } from '../../test/support/otlp-collector.ts'
 import { nodeConfigAnnotations } from '../contract/node-config.ts'

@@ -6,7 +6,7 @@
  */
 import { childOf, newTrace, type Span, type TraceContext, type Tracer, traceparentOf } from '../telemetry/trace.ts'
 import type { NoticeHint } from './events/cloud-events.ts'
-import type { LookDeps, SyncStage } from './look.ts'
+import type { LookDeps, SyncStage } from './inspect.ts'
 import type { SyncResult } from './sync.ts'
 
 export interface SyncTrace {

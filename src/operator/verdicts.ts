@@ -6,7 +6,7 @@
 import { contains, formatCidr, parseCidr, parseIp } from '../contract/address.ts'
 import type { Interface } from '../contract/interfaces.ts'
 import type { VerdictReason } from '../contract/reasons/catalogue.ts'
-import type { Observed, Port, Rules, Subnet } from './facts.ts'
+import type { Observed, Port, Rules, Subnet } from './observed-state.ts'
 
 /** On a port, or on a VM when there is no port. */
 export interface Verdict {

@@ -1,10 +1,10 @@
 /** What the operator makes of a Viola's answers, and how deliveries get through. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Answered, type Asked, answering } from '../../test/openstack/answering.ts'
+import { type Answered, type Asked, answering } from '../../test/openstack/stub-server.ts'
 import { violaPath } from '../contract/viola.ts'
 import { createHttp } from '../http-client/client.ts'
-import { deliver } from './apply.ts'
+import { deliver } from './deliver.ts'
 import type { NodePlan } from './plan.ts'
 import { createViola } from './viola-client.ts'
 

@@ -15,7 +15,7 @@ import {
 } from '../contract/viola.ts'
 import type { Http, HttpAnswer } from '../http-client/client.ts'
 import { cut, wordsOf } from '../http-client/errors.ts'
-import type { HeldNode } from './facts.ts'
+import type { HeldNode } from './observed-state.ts'
 
 export interface Viola {
   held(signal?: AbortSignal): Promise<Held>

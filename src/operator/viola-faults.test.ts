@@ -10,9 +10,9 @@ import {
   type Subnet,
   setPortStatus,
 } from '../../sandbox/cloud/state.ts'
-import type { Answered } from '../../test/openstack/answering.ts'
-import { type Stage, startStage } from '../../test/operator/stage.ts'
-import { startTellingViola, type TellingViola } from '../../test/operator/viola-stand-ins.ts'
+import type { Answered } from '../../test/openstack/stub-server.ts'
+import { type Stage, startStage } from '../../test/operator/environment.ts'
+import { startTellingViola, type TellingViola } from '../../test/operator/viola-stubs.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
 let stage: Stage

@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { request } from 'undici'
 import { buildProgram } from '../../scripts/build.ts'
-import { clusterId, startStage } from '../operator/stage.ts'
 import {
   portsEach,
   projectId,
@@ -17,7 +16,8 @@ import {
   standInViola,
   subnetIds,
   vmIdOf,
-} from '../operator/stand-ins.ts'
+} from '../operator/benchmark-stubs.ts'
+import { clusterId, startStage } from '../operator/environment.ts'
 import { eventually } from '../support/eventually.ts'
 import { startComponent } from './component.ts'
 import { type Bench, figure, median, memoryOf } from './figure.ts'

@@ -7,7 +7,7 @@ import { listenToBus } from '../../src/openstack/bus.ts'
 import { createKeystone } from '../../src/openstack/keystone.ts'
 import { createSession, type Session, type SessionOptions } from '../../src/openstack/session.ts'
 import { silent } from '../../src/telemetry/log.ts'
-import { projectId } from './captured.ts'
+import { projectId } from './captured-responses.ts'
 
 export interface SessionPlace extends Pick<Partial<SessionOptions>, 'keystone' | 'mayVisit'> {
   url: string

@@ -3,7 +3,7 @@
  * collector that keeps the traces that it receives.
  */
 import { request } from 'undici'
-import { type StandIn, serving } from '../operator/stand-ins.ts'
+import { type StandIn, serving } from '../operator/benchmark-stubs.ts'
 
 export interface Recording extends AsyncDisposable {
   /** Address of Contrabass and Keystone for the operator. */

@@ -1,9 +1,9 @@
 /** A delete notice is a positive signal (G2) only together with a complete listing. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Cloud } from '../../openstack/cloud.ts'
 import type { Port } from '../../openstack/neutron.ts'
 import type { Attachment } from '../../openstack/nova.ts'
-import type { Cloud } from '../clouds.ts'
 import { askAbout, type CloudFacts } from '../observe.ts'
 import type { Question } from '../plan.ts'
 

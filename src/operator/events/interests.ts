@@ -5,8 +5,8 @@
  * A detach names no server and a notice names no object, so what was seen before is what leads back to the object.
  */
 import type { OpenstackConfig, OpenstackConfigSpec } from '../../contract/openstack-config.ts'
-import type { Subject } from '../../openstack/notice.ts'
-import type { Observed } from '../facts.ts'
+import type { Subject } from '../../openstack/notification.ts'
+import type { Observed } from '../observed-state.ts'
 
 /** Tags such as `port ID`, `server ID`, `subnet ID`. */
 export type Interest = ReadonlySet<string>

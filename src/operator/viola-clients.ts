@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { type Call, createHttp, type Http, type Proxies } from '../http-client/client.ts'
 import type { SyncSettings } from './config.ts'
 import type { ViolaCredentials } from './credentials.ts'
-import { type DeliveredStore, withRecords } from './delivered.ts'
+import { type DeliveredStore, withRecords } from './legacy/delivered-store.ts'
 import { createViola, type Viola } from './viola-client.ts'
 
 export interface Violas {

@@ -2,7 +2,7 @@
  * Listings of the same moment are one: OpenstackConfigs of one cloud that ask for ports at the same time share the answer.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Port } from '../openstack/neutron.ts'
+import type { Port } from './neutron.ts'
 
 export interface PortListing {
   ports(vmIds: readonly string[], signal?: AbortSignal): Promise<Port[]>

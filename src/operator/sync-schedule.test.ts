@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { downResend, type Intervals, nextSyncMs, type Situation } from './cadence.ts'
+import { downResend, type Intervals, nextSyncMs, type Situation } from './sync-schedule.ts'
 
 const usual: Intervals = {
   pollFastMs: 20_000,

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Cloud as SandboxCloud, startCloud } from '../../sandbox/cloud/cloud.ts'
 import { addPort, addServer, addSubnet, createCloudState, type Server } from '../../sandbox/cloud/state.ts'
+import { resolveSettings } from '../operator/config.ts'
 import { silent } from '../telemetry/log.ts'
-import { type CloudRequest, type Clouds, createClouds } from './clouds.ts'
-import { resolveSettings } from './config.ts'
+import { type CloudRequest, type Clouds, createClouds } from './cloud.ts'
 
 const minute = 60_000
 const world = createCloudState()

@@ -4,7 +4,7 @@
  * Pure. Numbers that are in use are never looked at again: a port keeps its own for life, and a removal leaves a hole.
  */
 import { maxInterfaces } from '../contract/interfaces.ts'
-import type { Port } from './facts.ts'
+import type { Port } from './observed-state.ts'
 import { createdAtMs, type Match } from './verdicts.ts'
 
 export interface Candidate {

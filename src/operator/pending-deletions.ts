@@ -2,7 +2,7 @@
  * Nodes whose config was deleted and whose cluster still shows it: the node is being cleaned up. They are not deleted
  * again, and are reported when they are gone.
  */
-import type { HeldNode } from './facts.ts'
+import type { HeldNode } from './observed-state.ts'
 import type { NodePlan } from './plan.ts'
 
 type Node = Pick<HeldNode, 'nodeName' | 'instanceId'>

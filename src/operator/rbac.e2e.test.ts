@@ -7,8 +7,8 @@ import { after, before, test } from 'node:test'
 import { type Cloud, startCloud } from '../../sandbox/cloud/cloud.ts'
 import { addPort, addServer, addSubnet, createCloudState, setPortStatus } from '../../sandbox/cloud/state.ts'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
-import type { Answering } from '../../test/openstack/answering.ts'
-import { startPostOnlyViola, startTellingViola } from '../../test/operator/viola-stand-ins.ts'
+import type { Answering } from '../../test/openstack/stub-server.ts'
+import { startPostOnlyViola, startTellingViola } from '../../test/operator/viola-stubs.ts'
 import {
   type AuditedCluster,
   type AuditedRequest,

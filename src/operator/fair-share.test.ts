@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTurns } from './turns.ts'
+import { createTurns } from './fair-share.ts'
 
 test('a cloud keeps at most a tenth of the workers; who waits is woken in order; other clouds do not notice', () => {
   const woken: string[] = []

@@ -5,9 +5,9 @@ import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import type { Settings } from '../../contract/settings.ts'
 import type { BusAccess } from '../../openstack/bus.ts'
 import { hostText } from '../../openstack/bus-address.ts'
-import type { Bus } from '../clouds.ts'
+import type { Bus } from '../../openstack/cloud.ts'
 import { resolveSettings } from '../config.ts'
-import { busFor, type OwnBus } from './access.ts'
+import { busFor, type OwnBus } from './bus-access.ts'
 
 const endpoints = { CONTRABASS_ENDPOINT: 'https://contrabass', VIOLA_ENDPOINT: 'https://viola' }
 const ownUrls = { ...endpoints, RABBITMQ_URLS: 'amqp://own-bus:5672/' }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
-import { createNotices } from './notices.ts'
+import { createNotices } from './object-events.ts'
 import { SyncError } from './sync-error.ts'
 
 const credentials = { openstackProviderID: 'cloud-1', k8sProviderID: 'biz-1', projectID: 'a'.repeat(32) }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Reading, readNotice, type Subject } from './notice.ts'
+import { type Reading, readNotice, type Subject } from './notification.ts'
 
 interface Captured {
   exchange: string

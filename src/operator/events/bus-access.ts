@@ -8,7 +8,7 @@ import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import { isLinkLocal } from '../../contract/url.ts'
 import type { BusAccess } from '../../openstack/bus.ts'
 import { type BusAddresses, busAddresses } from '../../openstack/bus-address.ts'
-import type { Bus } from '../clouds.ts'
+import type { Bus } from '../../openstack/cloud.ts'
 import type { SyncSettings } from '../config.ts'
 import type { CredentialSources } from '../credentials.ts'
 

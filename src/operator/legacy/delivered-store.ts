@@ -2,13 +2,13 @@
  * What was delivered, for a Viola that serves only the POST: one small ConfigMap a node in the operator's own namespace
  * stands in for what the Biz cluster cannot be asked. Numbers and names so outlive the operator.
  */
-import { hashOf } from '../contract/hash.ts'
-import { completeInterfaces, specHash, type WireInterface } from '../contract/interfaces.ts'
-import type { KubeObject, Resource } from '../contract/object.ts'
-import { type ViolaNodeConfig, violaNodeConfig } from '../contract/viola.ts'
-import type { Kube } from '../kube/api.ts'
-import type { HeldNode } from './facts.ts'
-import type { Viola } from './viola-client.ts'
+import { hashOf } from '../../contract/hash.ts'
+import { completeInterfaces, specHash, type WireInterface } from '../../contract/interfaces.ts'
+import type { KubeObject, Resource } from '../../contract/object.ts'
+import { type ViolaNodeConfig, violaNodeConfig } from '../../contract/viola.ts'
+import type { Kube } from '../../kube/api.ts'
+import type { HeldNode } from '../observed-state.ts'
+import type { Viola } from '../viola-client.ts'
 
 export interface Place {
   endpoint: string

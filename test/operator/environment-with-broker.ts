@@ -17,7 +17,7 @@ import type { NodeConfig } from '../../src/contract/node-config.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import type { RabbitMq } from '../rigs/rabbitmq/rig.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Stage, startStage } from './stage.ts'
+import { type Stage, startStage } from './environment.ts'
 
 export interface NotifiedStage extends Stage {
   storage: Subnet

@@ -5,19 +5,19 @@
 import { equalJson } from '../contract/json.ts'
 import { type OpenstackConfig, openstackConfigAnnotations } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
+import type { Bus, Clouds } from '../openstack/cloud.ts'
 import type { Environment } from '../runtime/env.ts'
-import type { Bus, Clouds } from './clouds.ts'
 import { resolveSettings, type SyncSettings } from './config.ts'
 import { type CredentialSources, credentialsFor } from './credentials.ts'
 import type { Hints } from './events/cloud-events.ts'
-import type { Claim, HeldNode, Observed } from './facts.ts'
 import { askAbout, type CloudFacts, observeCloud, rulesOf } from './observe.ts'
+import type { Claim, HeldNode, Observed } from './observed-state.ts'
 import { type Plan, planNodes } from './plan.ts'
 import type { Policy } from './policy.ts'
 import { providerIdOf } from './provider.ts'
 import { stage } from './sync-error.ts'
 import type { Held, Viola } from './viola-client.ts'
-import type { Violas } from './violas.ts'
+import type { Violas } from './viola-clients.ts'
 
 export interface LookDeps {
   env: Environment

@@ -8,7 +8,7 @@ import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/clou
 import { type RunningInventory, startInventory } from '../../src/inventory/main.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Stage, startStage } from './stage.ts'
+import { type Stage, startStage } from './environment.ts'
 
 const token = 'a-token-of-the-operator'
 let dir: string

@@ -3,7 +3,7 @@
  * that has only the documented POST.
  */
 import { providerHeader, violaPath } from '../../src/contract/viola.ts'
-import { type Answered, type Answering, type Asked, answering } from '../openstack/answering.ts'
+import { type Answered, type Answering, type Asked, answering } from '../openstack/stub-server.ts'
 
 interface Node {
   nodeName: string

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../../test/support/manual-clock.ts'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
-import type { Subject } from '../../openstack/notice.ts'
-import type { Observed } from '../facts.ts'
-import { createFold } from './fold.ts'
+import type { Subject } from '../../openstack/notification.ts'
+import type { Observed } from '../observed-state.ts'
+import { createFold } from './coalesce.ts'
 import { createInterests, interestOf } from './interests.ts'
 
 const observed = {

@@ -3,7 +3,7 @@
  * there, and Contrabass returns its address.
  */
 import { randomBytes } from 'node:crypto'
-import { busAddresses, hostText } from '../../src/openstack/bus-address.ts'
+import { hostText, parseBusAddresses } from '../../src/openstack/bus-address.ts'
 import type { Log } from '../../src/telemetry/log.ts'
 import { freeAddresses } from '../lifecycle/components.ts'
 import { processMarker, type StateDir } from '../lifecycle/state-dir.ts'
@@ -47,8 +47,8 @@ export async function startMessageBus(
 }
 
 function accountOf(url: string): NonNullable<CloudState['bus']> {
-  const read = busAddresses([url])
-  if ('mistake' in read) throw new Error(`--rabbitmq: ${read.mistake}`)
+  const read = parseBusAddresses([url])
+  if ('error' in read) throw new Error(`--rabbitmq: ${read.error}`)
   const { hosts, vhost, user, password } = read
   if (user === undefined || password === undefined)
     throw new Error('--rabbitmq: user and password are missing, as in amqp://user:password@host:5672/')

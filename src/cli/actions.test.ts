@@ -22,7 +22,13 @@ const source = 'multinic-system/main'
 
 const verdicts: OperatorVerdict[] = [
   { config: source, vm: 'vm-w1', portId: 'port-w1-0', reason: 'Selected', message: '', name: 'multinic0' },
-  { config: source, vm: 'vm-w1', portId: 'port-late', reason: 'StatusNotAllowed', message: 'the port is BUILD' },
+  {
+    config: source,
+    vm: 'vm-w1',
+    portId: 'port-late',
+    reason: 'StatusNotAllowed',
+    message: 'the status of the port is BUILD',
+  },
   { config: source, vm: 'vm-gone', reason: 'VmNotFound', message: 'Nova knows no vm-gone' },
 ]
 let plan: PlanAnswer
@@ -128,7 +134,7 @@ test('why of a port that was not taken is its verdict', async () => {
     `port port-late  ignored
   VM vm-w1, OpenstackConfig multinic-system/main
   StatusNotAllowed: openstackPortAllowedStatuses does not contain the status of the port.
-  the port is BUILD
+  the status of the port is BUILD
   → Wait until the status changes, or extend openstackPortAllowedStatuses.
 `,
   )

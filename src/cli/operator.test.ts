@@ -15,14 +15,14 @@ import {
   setPortStatus,
 } from '../../sandbox/cloud/state.ts'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
-import { clusterId, type Stage, startStage } from '../../test/operator/environment.ts'
+import { clusterId, type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
 import { type Run, runner } from '../../test/support/cli.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type RunningInventory, startInventory } from '../inventory/main.ts'
 import { silent } from '../telemetry/log.ts'
 
 let dir: string
-let stage: Stage
+let environment: OperatorEnvironment
 let inventory: RunningInventory
 let multinic: Run
 let worker: Server
@@ -31,29 +31,33 @@ let late: Port
 
 before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-cli-operator-'))
-  stage = await startStage()
-  storage = addSubnet(stage.world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
-  worker = addServer(stage.world, 'worker-1')
-  setPortStatus(stage.world, addPort(stage.world, { server: worker, subnet: storage }).id, 'ACTIVE')
-  late = addPort(stage.world, { server: worker, subnet: storage })
-  setPortStatus(stage.world, late.id, 'BUILD')
-  await stage.startOperator({ OPERATOR_TOKENS_FILE: stage.caller.tokensFile })
-  await stage.create({})
+  environment = await startOperatorEnvironment()
+  storage = addSubnet(environment.cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+  worker = addServer(environment.cloudState, 'worker-1')
+  setPortStatus(
+    environment.cloudState,
+    addPort(environment.cloudState, { server: worker, subnet: storage }).id,
+    'ACTIVE',
+  )
+  late = addPort(environment.cloudState, { server: worker, subnet: storage })
+  setPortStatus(environment.cloudState, late.id, 'BUILD')
+  await environment.startOperator({ OPERATOR_TOKENS_FILE: environment.caller.tokensFile })
+  await environment.create({})
   inventory = await startInventory({
     env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'inventory.db') },
     log: silent,
   })
-  await eventually(() => assert.ok(stage.records.length > 0), { within: 20_000 })
-  await inventory.recorder.put(stage.records)
+  await eventually(() => assert.ok(environment.records.length > 0), { within: 20_000 })
+  await inventory.recorder.put(environment.records)
   multinic = runner({
     MULTINIC_INVENTORY_URL: inventory.url,
-    MULTINIC_OPERATOR_URL: stage.operatorUrl(),
-    MULTINIC_TOKEN_FILE: stage.caller.tokenFile,
+    MULTINIC_OPERATOR_URL: environment.operatorUrl(),
+    MULTINIC_TOKEN_FILE: environment.caller.tokenFile,
   })
 })
 after(async () => {
   await inventory.close()
-  await stage.close()
+  await environment.close()
   await rm(dir, { recursive: true })
 })
 
@@ -64,7 +68,7 @@ test('why of a port that is not selected yet shows the verdict of the operator',
     assert.match(out, new RegExp(`^port ${late.id} {2}ignored\\n {2}VM ${worker.id}, OpenstackConfig .*/main\\n`))
     assert.match(
       out,
-      /the port is BUILD\n {2}→ Wait until the status changes, or extend openstackPortAllowedStatuses\./,
+      /the status of the port is BUILD\n {2}→ Wait until the status changes, or extend openstackPortAllowedStatuses\./,
     )
   })
 })
@@ -77,7 +81,12 @@ test('why of a node shows both of its ports', async () => {
 
 test('plan shows what a change of the object would send', async () => {
   const vmNames = [worker.id]
-  const asked = openstackConfigFor(stage.world, { name: 'main', vmNames, subnetIDs: [storage.id], clusterId })
+  const asked = openstackConfigFor(environment.cloudState, {
+    name: 'main',
+    vmNames,
+    subnetIDs: [storage.id],
+    clusterId,
+  })
   asked.spec.settings = { ...asked.spec.settings, openstackPortAllowedStatuses: ['*'] }
   const file = join(dir, 'main.yaml')
   await writeFile(file, stringify(asked))
@@ -89,7 +98,7 @@ test('plan shows what a change of the object would send', async () => {
 
 test('status with a kubeconfig shows the state of the OpenstackConfig', async () => {
   await eventually(async () => {
-    const { out } = await multinic('status', '--kubeconfig', stage.api.kubeconfig)
+    const { out } = await multinic('status', '--kubeconfig', environment.api.kubeconfig)
     assert.match(out, /OpenstackConfig multinic-system\/main {2}Ready {2}ports 1\/2 {2}synced (now|\d+s ago)/)
     assert.match(out, /ignored ports: 1 StatusNotAllowed/)
     assert.match(out, /worker-1 {2}Pending\n(.*\n)*.*○ multinic0 {2}Pending {2}10\.10\.0\.\d+\/24 {2}mtu 9000/)

@@ -5,13 +5,13 @@ import { batchesOf } from './batches.ts'
 const limits = { items: 3, bytes: 10, costOf: (word: string) => word.length }
 
 const cases: Record<string, [words: string[], batches: string[][]]> = {
-  'nothing is no request': [[], []],
-  'few small items are one request': [['a', 'b', 'c'], [['a', 'b', 'c']]],
+  'an empty list is no request': [[], []],
+  'a few small items are one request': [['a', 'b', 'c'], [['a', 'b', 'c']]],
   'one more item is another request': [
     ['a', 'b', 'c', 'd'],
     [['a', 'b', 'c'], ['d']],
   ],
-  'so is one more byte, and the order stays': [
+  'one more byte is another request, and the order stays': [
     ['aaaaa', 'bbbbb', 'c'],
     [['aaaaa', 'bbbbb'], ['c']],
   ],

@@ -1,14 +1,14 @@
 /**
- * Cuts a long list into requests that are neither too many items nor too many bytes.
+ * Splits a list into requests with a limited number of items and bytes.
  */
 export interface BatchLimits<T> {
   items: number
   bytes: number
-  /** What one item adds to a request. */
+  /** Bytes that one item adds to a request. */
   costOf: (item: T) => number
 }
 
-/** In order; an item that is too big by itself is a batch of its own. */
+/** Keeps the order. An item above the limit gets its own batch. */
 export function batchesOf<T>(all: readonly T[], { items, bytes, costOf }: BatchLimits<T>): T[][] {
   const batches: T[][] = []
   let batch: T[] = []

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { certificatesIn } from '../../sandbox/kube/access/certificates.ts'
-import { type Answered, answering } from '../../test/openstack/stub-server.ts'
+import { type StubResponse, startStubServer } from '../../test/openstack/stub-server.ts'
 import { type Call, createHttp, type HttpOptions } from './client.ts'
 import { ServiceError } from './errors.ts'
 
@@ -20,19 +20,19 @@ async function client(options: Partial<HttpOptions> = {}) {
 
 async function failureOf(work: Promise<unknown>): Promise<ServiceError> {
   const error = await work.then(
-    () => assert.fail('it should have failed'),
+    () => assert.fail('the request succeeded'),
     error => error,
   )
   assert.ok(error instanceof ServiceError, String(error))
   return error
 }
 
-test('a busy server is asked again after the time that it names', async () => {
-  const answers: Answered[] = [
+test('a busy server is called again after its Retry-After', async () => {
+  const answers: StubResponse[] = [
     { status: 429, headers: { 'retry-after': '1' } },
     { status: 200, body: { ok: true } },
   ]
-  await using server = await answering(({ before }) => answers[before] ?? { status: 500 })
+  await using server = await startStubServer(({ previous }) => answers[previous] ?? { status: 500 })
   await using it = await client({ random: () => 0 })
   const started = performance.now()
   const { body } = await it.http.request({ method: 'GET', url: `${server.url}/ports` })
@@ -44,50 +44,54 @@ test('a busy server is asked again after the time that it names', async () => {
   )
 })
 
-test('a server that asks for more patience than we have is left to the next sync, which learns of it', async () => {
-  await using server = await answering(() => ({ status: 503, headers: { 'retry-after': '120' } }))
+test('with a long Retry-After the call fails at once, and the error contains the time', async () => {
+  await using server = await startStubServer(() => ({ status: 503, headers: { 'retry-after': '120' } }))
   await using it = await client()
   const error = await failureOf(it.http.request({ method: 'GET', url: server.url }))
-  assert.deepEqual([error.status, error.retryAfterMs, server.asked.length], [503, 120_000, 1])
+  assert.deepEqual([error.status, error.retryAfterMs, server.requests.length], [503, 120_000, 1])
 })
 
-test('a cut connection and a 500 are read again; after three tries it is told', async () => {
-  await using server = await answering(({ before }) => ({ status: 500, cut: before === 0 }))
+test('a read is retried after a closed connection and a 500, and fails after three attempts', async () => {
+  await using server = await startStubServer(({ previous }) => ({ status: 500, cut: previous === 0 }))
   await using it = await client()
   const error = await failureOf(it.http.request({ method: 'GET', url: `${server.url}/v2.0/ports` }))
   assert.match(error.message, /^neutron: GET 127\.0\.0\.1:\d+\/v2\.0\/ports: HTTP 500$/)
-  assert.equal(server.asked.length, 3)
+  assert.equal(server.requests.length, 3)
 })
 
-test('a write is not sent twice when the server may have begun it', async () => {
-  await using server = await answering(() => ({ status: 500 }))
+test('a write is not repeated if the server may have started it', async () => {
+  await using server = await startStubServer(() => ({ status: 500 }))
   await using it = await client()
   await failureOf(it.http.request({ method: 'POST', url: server.url, body: {} }))
-  assert.equal(server.asked.length, 1)
+  assert.equal(server.requests.length, 1)
 })
 
-test('a server that does not answer ends in time, and says so', async () => {
-  await using server = await answering(() => ({ status: 200, hang: true }))
+test('a server that does not answer causes a timeout error', async () => {
+  await using server = await startStubServer(() => ({ status: 200, hang: true }))
   await using it = await client({ timeoutMs: 100, attempts: 1 })
   const error = await failureOf(it.http.request({ method: 'GET', url: server.url }))
   assert.equal(error.kind, 'timeout')
   assert.match(error.message, /no answer within 0\.1 s/)
 })
 
-test('a redirect is not followed: the next host would be given our token', async () => {
-  await using elsewhere = await answering(() => ({ status: 200, body: {} }))
-  await using server = await answering(() => ({ status: 302, headers: { location: elsewhere.url } }))
+test('a redirect is not followed: the next host would get our token', async () => {
+  await using elsewhere = await startStubServer(() => ({ status: 200, body: {} }))
+  await using server = await startStubServer(() => ({ status: 302, headers: { location: elsewhere.url } }))
   await using it = await client()
   const error = await failureOf(
     it.http.request({ method: 'GET', url: server.url, headers: { 'x-auth-token': 'secret-token' } }),
   )
   assert.equal(error.status, 302)
-  assert.equal(elsewhere.asked.length, 0)
+  assert.equal(elsewhere.requests.length, 0)
 })
 
-test('errors carry the request id and the service’s words, never a token or a query', async () => {
+test('errors contain the request id and the detail of the service, never a token or a query', async () => {
   const body = { NeutronError: { type: 'HTTPBadRequest', message: 'bogus filter', detail: '' } }
-  await using server = await answering(() => ({ status: 400, body, headers: { 'x-openstack-request-id': 'req-42' } }))
+  await using server = await startStubServer(() => ({
+    status: 400,
+    body,
+    headers: { 'x-openstack-request-id': 'req-42' },
+  }))
   await using it = await client()
   const url = `${server.url}/v2.0/ports?${'device_id=0&'.repeat(500)}`
   const error = await failureOf(it.http.request({ method: 'GET', url, headers: { 'x-auth-token': 'secret-token' } }))
@@ -96,22 +100,22 @@ test('errors carry the request id and the service’s words, never a token or a 
   for (const leak of ['secret-token', 'device_id']) assert.ok(!JSON.stringify([error.message, error]).includes(leak))
 })
 
-test('a 414 comes with no body and no type: it is an error all the same', async () => {
-  await using server = await answering(() => ({ status: 414, headers: { connection: 'close' } }))
+test('a 414 without body and content type is an error', async () => {
+  await using server = await startStubServer(() => ({ status: 414, headers: { connection: 'close' } }))
   await using it = await client()
   const error = await failureOf(it.http.request({ method: 'GET', url: server.url }))
   assert.equal(error.status, 414)
 })
 
-test('a 200 with garbage, and one without end, are no answers', async () => {
-  await using garbage = await answering(() => ({ status: 200, body: '<html>maintenance</html>' }))
-  await using long = await answering(() => ({ status: 200, body: { text: 'x'.repeat(2_000) } }))
+test('a 200 with an invalid or too long body is an error', async () => {
+  await using invalid = await startStubServer(() => ({ status: 200, body: '<html>maintenance</html>' }))
+  await using long = await startStubServer(() => ({ status: 200, body: { text: 'x'.repeat(2_000) } }))
   await using it = await client({ maxBodyBytes: 1_000 })
-  assert.match((await failureOf(it.http.request({ method: 'GET', url: garbage.url }))).message, /is not JSON/)
+  assert.match((await failureOf(it.http.request({ method: 'GET', url: invalid.url }))).message, /is not JSON/)
   assert.match((await failureOf(it.http.request({ method: 'GET', url: long.url }))).message, /longer than 1000 bytes/)
 })
 
-test('a private certificate is trusted by its CA, or by the word insecure, and otherwise not', async () => {
+test('a private certificate is trusted only with its CA or with insecure TLS', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-tls-'))
   const { ca, cert, key } = certificatesIn(dir, ['127.0.0.1'])
   const server = createServer({ cert, key }, (_request, response) => response.end('{}'))
@@ -137,20 +141,20 @@ for (const url of [
   'http://[fe80::1]/',
   'http://[fd00:ec2::254]/',
 ])
-  test(`${url} is never asked: the machine's own credentials are there`, async () => {
+  test(`${url} is never called: a metadata service could answer with credentials`, async () => {
     await using it = await client({ attempts: 1, timeoutMs: 60_000 })
     assert.match((await failureOf(it.http.request({ method: 'GET', url }))).message, /LINK_LOCAL_ADDRESS$/)
   })
 
-test('a time limit of months is one, not the millisecond that a timer makes of it', async () => {
-  await using server = await answering(() => ({ status: 200, body: {} }))
+test('a timeout of months does not overflow to 1 ms', async () => {
+  await using server = await startStubServer(() => ({ status: 200, body: {} }))
   for (const timeoutMs of [2 ** 31, 2 ** 32 + 1, 1e15]) {
     await using it = await client({ timeoutMs, attempts: 1 })
     assert.equal((await it.http.request({ method: 'GET', url: server.url })).status, 200)
   }
 })
 
-test('a packed answer is not unpacked, however little it is', async () => {
+test('a compressed answer is not decompressed', async () => {
   const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024, 0x20))
   const server = createPlainServer((_request, response) =>
     response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(bomb),

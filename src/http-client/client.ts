@@ -1,20 +1,21 @@
 /**
- * HTTP towards one service: time-outs, bounded retries with jitter, bounded bodies, no redirects, a number for each call.
+ * HTTP client for one service: timeouts, limited retries with jitter, limited bodies, no redirects, metrics for each call.
  *
- * Redirects are never followed, because the next host would be given our token. Bodies are read as JSON, and never
- * unpacked. Link-local addresses are never asked: the metadata service of the machine would answer there.
+ * Never follows redirects, because the next host would get our token. Reads bodies as JSON and never decompresses them.
+ * Never calls link-local addresses: the metadata service of the machine would answer there.
  */
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request as send } from 'undici'
 import { isLinkLocal, urlOf } from '../contract/url.ts'
 import { retry } from '../runtime/retry.ts'
-import { cut, isWorthRetrying, ServiceError, wordsOf } from './errors.ts'
+import { truncate } from '../runtime/truncate.ts'
+import { detailOf, isRetryable, ServiceError } from './errors.ts'
 
 export interface Call {
   service: string
   method: string
-  /** `2xx` to `5xx`, or `error` when there was no answer. */
+  /** `2xx` to `5xx`, or `error` without an answer. */
   status: string
   seconds: number
 }
@@ -37,10 +38,10 @@ export interface HttpOptions {
   timeoutMs: number
   tls?: Tls
   proxies?: Proxies | undefined
-  /** Tries in all, the first included. */
+  /** Total attempts, including the first. */
   attempts?: number
-  /** The longest wait before another try, whatever the service asks for. */
-  longestWaitMs?: number
+  /** Maximum wait before a retry. If the service asks for more, the call fails. */
+  maxWaitMs?: number
   maxBodyBytes?: number
   connections?: number
   onCall?: ((call: Call) => void) | undefined
@@ -53,20 +54,19 @@ export interface HttpRequest {
   headers?: Record<string, string>
   body?: unknown
   signal?: AbortSignal | undefined
-  /** Doing it twice is as good as once. Default: GET and DELETE. */
+  /** The request may be repeated. Default: GET and DELETE. */
   repeatable?: boolean
-  /** Statuses that are an answer and no failure. Default: 200 to 299. */
+  /** Statuses that are not a failure. Default: 200 to 299. */
   accept?: (status: number) => boolean
-  /** A 2xx whose body is no JSON is taken, with no body. */
+  /** Accepts a 2xx answer whose body is not JSON. `body` is undefined then. */
   anyBody?: boolean
-  /** The caller reads the bytes of a 2xx itself: it may know them already. */
+  /** Leaves a 2xx body unparsed: the caller compares the bytes first. */
   unread?: boolean
 }
 
 export interface HttpAnswer {
   status: number
   headers: Record<string, string | string[] | undefined>
-  /** As they came. */
   bytes: Buffer
   body: unknown
 }
@@ -78,20 +78,20 @@ export interface Http {
 }
 
 const connectTimeoutMs = 5_000
-/** Of more than 31 bits a timer makes 1 ms. */
-const longestTimeoutMs = 2 ** 31 - 10_000
+/** setTimeout overflows above 2^31-1 and fires after 1 ms. */
+const maxTimeoutMs = 2 ** 31 - 10_000
 
 export function createHttp(options: HttpOptions): Http {
-  const { service, attempts = 3, longestWaitMs = 10_000, onCall, random = Math.random } = options
+  const { service, attempts = 3, maxWaitMs = 10_000, onCall, random = Math.random } = options
   const maxBodyBytes = options.maxBodyBytes ?? 64 * 1024 * 1024
-  const timeoutMs = Math.min(options.timeoutMs, longestTimeoutMs)
+  const timeoutMs = Math.min(options.timeoutMs, maxTimeoutMs)
   const dispatcher = dispatcherFor({ ...options, timeoutMs })
 
-  async function once(request: HttpRequest): Promise<HttpAnswer> {
+  async function attempt(request: HttpRequest): Promise<HttpAnswer> {
     const { method, url, headers = {}, body, accept = (status: number) => status >= 200 && status < 300 } = request
     const started = performance.now()
-    const limit = AbortSignal.timeout(timeoutMs)
-    const signal = request.signal ? AbortSignal.any([request.signal, limit]) : limit
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout
     let status = 'error'
     try {
       if (isLinkLocal(urlOf(url)?.hostname ?? '')) throw linkLocal()
@@ -104,15 +104,15 @@ export function createHttp(options: HttpOptions): Http {
       })
       status = `${Math.floor(answer.statusCode / 100)}xx`
       const bytes = await readBounded(answer.body, maxBodyBytes, where(request))
-      return judged(request, answer.statusCode, answer.headers, bytes, accept)
+      return toAnswer(request, answer.statusCode, answer.headers, bytes, accept)
     } catch (error) {
-      throw error instanceof ServiceError ? error : unanswered(request, error, limit.aborted)
+      throw error instanceof ServiceError ? error : callError(request, error, timeout.aborted)
     } finally {
       onCall?.({ service, method, status, seconds: (performance.now() - started) / 1_000 })
     }
   }
 
-  function judged(
+  function toAnswer(
     request: HttpRequest,
     status: number,
     headers: HttpAnswer['headers'],
@@ -127,8 +127,8 @@ export function createHttp(options: HttpOptions): Http {
       return { status, headers, bytes, body }
     }
     const requestId = requestIdIn(headers)
-    const words = wordsOf(body)
-    const message = [`${where(request)}: HTTP ${status}`, words, requestId && `(request ${requestId})`]
+    const detail = detailOf(body)
+    const message = [`${where(request)}: HTTP ${status}`, detail, requestId && `(request ${requestId})`]
     throw new ServiceError(message.filter(Boolean).join(' '), {
       service,
       kind: 'answer',
@@ -138,21 +138,24 @@ export function createHttp(options: HttpOptions): Http {
     })
   }
 
-  function unanswered(request: HttpRequest, error: unknown, late: boolean): Error {
-    if (late)
+  function callError(request: HttpRequest, error: unknown, isTimeout: boolean): Error {
+    if (isTimeout)
       return new ServiceError(`${where(request)}: no answer within ${timeoutMs / 1_000} s`, {
         service,
         kind: 'timeout',
       })
-    if (request.signal?.aborted) return error instanceof Error ? error : new Error('stopped')
+    if (request.signal?.aborted) return error instanceof Error ? error : new Error('aborted')
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'connection failed'
     return new ServiceError(`${where(request)}: ${code}`, { service, kind: 'connection' }, { cause: error })
   }
 
-  /** The host and the path: a query may hold hundreds of ids. */
+  /** Without the query, which may contain hundreds of ids. */
   function where({ method, url }: HttpRequest): string {
-    const at = urlOf(url)
-    return cut(`${service}: ${method} ${at ? `${at.host}${at.pathname}` : 'an address that is no URL'}`, 300)
+    const parsedUrl = urlOf(url)
+    return truncate(
+      `${service}: ${method} ${parsedUrl ? `${parsedUrl.host}${parsedUrl.pathname}` : 'invalid URL'}`,
+      300,
+    )
   }
 
   return {
@@ -160,10 +163,10 @@ export function createHttp(options: HttpOptions): Http {
     async request(request) {
       const repeatable = request.repeatable ?? (request.method === 'GET' || request.method === 'DELETE')
       const retryAfterMs = (error: unknown) => (error instanceof ServiceError ? error.retryAfterMs : undefined)
-      return retry(() => once(request), {
-        ...{ attempts, firstMs: 200, maxMs: longestWaitMs, signal: request.signal, random, retryAfterMs },
+      return retry(() => attempt(request), {
+        ...{ attempts, firstMs: 200, maxMs: maxWaitMs, signal: request.signal, random, retryAfterMs },
         // After a longer Retry-After the next sync repeats the request.
-        isRetryable: error => isWorthRetrying(error, repeatable) && (retryAfterMs(error) ?? 0) <= longestWaitMs,
+        isRetryable: error => isRetryable(error, repeatable) && (retryAfterMs(error) ?? 0) <= maxWaitMs,
       })
     },
     close: () => dispatcher.destroy(),
@@ -196,7 +199,7 @@ function dispatcherFor({ tls = {}, proxies, timeoutMs, connections = 16 }: HttpO
   })
 }
 
-/** Names too: whoever may name a host may have its name lead anywhere. */
+/** Checks resolved addresses too: whoever names a host controls what its name resolves to. */
 function lookUp(host: string, options: LookupOptions, done: Parameters<LookupFunction>[2]): void {
   lookup(host, options, (error: NodeJS.ErrnoException | null, found: string | LookupAddress[], family?: number) => {
     const all = typeof found === 'string' ? [found] : (found ?? []).map(({ address }) => address)
@@ -205,7 +208,7 @@ function lookUp(host: string, options: LookupOptions, done: Parameters<LookupFun
 }
 
 function linkLocal(): NodeJS.ErrnoException {
-  return Object.assign(new Error('link-local addresses are not asked'), { code: 'LINK_LOCAL_ADDRESS' })
+  return Object.assign(new Error('link-local addresses are not allowed'), { code: 'LINK_LOCAL_ADDRESS' })
 }
 
 async function readBounded(body: AsyncIterable<Buffer>, limit: number, where: string): Promise<Buffer> {
@@ -232,7 +235,7 @@ function parsed(text: string): unknown {
 
 function requestIdIn(headers: HttpAnswer['headers']): string | undefined {
   const id = headers['x-openstack-request-id'] ?? headers['x-compute-request-id']
-  return typeof id === 'string' ? cut(id, 100) : undefined
+  return typeof id === 'string' ? truncate(id, 100) : undefined
 }
 
 /** Seconds or a date. */

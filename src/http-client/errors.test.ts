@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { badFilter, novaNotFound, unauthorized } from '../../test/openstack/captured-responses.ts'
-import { type FailureKind, isWorthRetrying, ServiceError, wordsOf } from './errors.ts'
+import { detailOf, type FailureKind, isRetryable, ServiceError } from './errors.ts'
 
 const cases: [kind: FailureKind, status: number | undefined, code: string, read: boolean, write: boolean][] = [
   ['answer', 429, '', true, true],
@@ -20,17 +20,17 @@ const cases: [kind: FailureKind, status: number | undefined, code: string, read:
   ['malformed', 200, '', false, false],
 ]
 for (const [kind, status, code, read, write] of cases)
-  test(`${kind} ${status ?? code}: a read is ${read ? '' : 'not '}asked again, a write is ${write ? '' : 'not '}`, () => {
+  test(`${kind} ${status ?? code}: a read is ${read ? '' : 'not '}retried, a write is ${write ? '' : 'not '}retried`, () => {
     const cause = Object.assign(new Error(code), { code })
     const error = new ServiceError('x', { service: 'neutron', kind, status }, { cause })
-    assert.deepEqual([isWorthRetrying(error, true), isWorthRetrying(error, false)], [read, write])
+    assert.deepEqual([isRetryable(error, true), isRetryable(error, false)], [read, write])
   })
 
-test('every service is quoted in its own words', () => {
-  assert.equal(wordsOf(badFilter), "['bogus'] is invalid attribute for filtering")
-  assert.equal(wordsOf(novaNotFound), 'Instance 21bd2a2d-9b3f-487f-84ec-fc9078c753e2 could not be found.')
-  assert.equal(wordsOf(unauthorized), 'The request you have made requires authentication.')
-  assert.equal(wordsOf({ type: 'about:blank', title: 'Bad request', detail: 'mtu: too large' }), 'mtu: too large')
-  assert.equal(wordsOf('<html>'), undefined)
-  assert.equal(wordsOf({ error: { message: 'x'.repeat(10_000) } })?.length, 500)
+test('the error text of every service is found', () => {
+  assert.equal(detailOf(badFilter), "['bogus'] is invalid attribute for filtering")
+  assert.equal(detailOf(novaNotFound), 'Instance 21bd2a2d-9b3f-487f-84ec-fc9078c753e2 could not be found.')
+  assert.equal(detailOf(unauthorized), 'The request you have made requires authentication.')
+  assert.equal(detailOf({ type: 'about:blank', title: 'Bad request', detail: 'mtu: too large' }), 'mtu: too large')
+  assert.equal(detailOf('<html>'), undefined)
+  assert.equal(detailOf({ error: { message: 'x'.repeat(10_000) } })?.length, 500)
 })

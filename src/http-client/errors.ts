@@ -1,9 +1,11 @@
 /**
- * What the services of a cloud say when they refuse, and which refusals are worth another try: decided here only.
+ * Errors of HTTP services, and which of them are retried.
  *
- * A message holds the service, the path without its query, the status, the service's own words and the request id; never
- * a header, a body that we sent, or a query of a thousand ids.
+ * A message contains the service, the path without its query, the status, the service's own detail and the request id. It
+ * never contains a header, a request body or a query.
  */
+import { truncate } from '../runtime/truncate.ts'
+
 export type FailureKind = 'answer' | 'connection' | 'timeout' | 'malformed'
 
 export interface Failure {
@@ -11,7 +13,7 @@ export interface Failure {
   kind: FailureKind
   status?: number | undefined
   requestId?: string | undefined
-  /** What the service asked us to wait. */
+  /** How long the service asked us to wait. */
   retryAfterMs?: number | undefined
 }
 
@@ -34,23 +36,23 @@ export class ServiceError extends Error {
 }
 
 /**
- * A read may be asked again after anything that passes by itself. A write only when the service cannot have begun it:
- * it was not reached, or said so itself (429, 503).
+ * A read is retried after every transient error. A write is retried only if the service cannot have started it: it was not
+ * reached, or it answered 429 or 503.
  */
-export function isWorthRetrying(error: unknown, repeatable: boolean): boolean {
+export function isRetryable(error: unknown, repeatable: boolean): boolean {
   if (!(error instanceof ServiceError)) return false
   const { kind, status = 0 } = error
   if (kind === 'malformed') return false
-  if (kind === 'answer') return repeatable ? passesByItself(status) : status === 429 || status === 503
-  return repeatable || (kind === 'connection' && neverArrived(error.cause))
+  if (kind === 'answer') return repeatable ? isTransient(status) : status === 429 || status === 503
+  return repeatable || (kind === 'connection' && wasNotReached(error.cause))
 }
 
-/** 501 and 505 apart: the server does not learn it by waiting. */
-function passesByItself(status: number): boolean {
+/** 501 and 505 are permanent. */
+function isTransient(status: number): boolean {
   return status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505)
 }
 
-function neverArrived(cause: unknown): boolean {
+function wasNotReached(cause: unknown): boolean {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   return ['ECONNREFUSED', 'EAI_AGAIN', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'].includes(
     code,
@@ -65,20 +67,16 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof ServiceError && error.status === 404
 }
 
-/** The service's own words in one of the shapes they have; undefined when there are none worth showing. */
-export function wordsOf(body: unknown): string | undefined {
+/** The service's own error text, in one of the formats in use. */
+export function detailOf(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   const inner = 'error' in body ? body.error : Object.values(body)[0]
-  for (const place of [inner, body]) {
-    if (typeof place !== 'object' || place === null) continue
+  for (const source of [inner, body]) {
+    if (typeof source !== 'object' || source === null) continue
     for (const field of ['message', 'detail', 'returnMessage', 'title'] as const) {
-      const words = (place as Record<string, unknown>)[field]
-      if (typeof words === 'string' && words !== '') return cut(words, 500)
+      const text = (source as Record<string, unknown>)[field]
+      if (typeof text === 'string' && text !== '') return truncate(text, 500)
     }
   }
   return undefined
-}
-
-export function cut(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1)}…`
 }

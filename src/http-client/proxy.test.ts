@@ -15,19 +15,23 @@ interface Case {
 }
 
 const cases: Record<string, Case> = {
-  'a plain service is asked through HTTP_PROXY': { tls: false, proxies: http => ({ http }), through: true },
-  'one with TLS through HTTPS_PROXY, with its own certificate': {
+  'an http service is called through HTTP_PROXY': { tls: false, proxies: http => ({ http }), through: true },
+  'an https service is called through HTTPS_PROXY, with its own certificate': {
     tls: true,
     proxies: https => ({ https }),
     through: true,
   },
-  'and through HTTP_PROXY where there is no other': { tls: true, proxies: http => ({ http }), through: true },
-  'a host of NO_PROXY is asked directly': {
+  'an https service is called through HTTP_PROXY without HTTPS_PROXY': {
+    tls: true,
+    proxies: http => ({ http }),
+    through: true,
+  },
+  'a host of NO_PROXY is called directly': {
     tls: true,
     proxies: https => ({ https, no: 'cloud.example.com,127.0.0.1' }),
     through: false,
   },
-  'another host of NO_PROXY changes nothing': {
+  'other hosts of NO_PROXY have no effect': {
     tls: false,
     proxies: http => ({ http, no: '.example.com' }),
     through: true,
@@ -38,7 +42,10 @@ for (const [name, { tls, proxies, through }] of Object.entries(cases))
   test(name, async () => {
     await using proxy = await startProxy()
     const { ca, cert, key } = certificates
-    const server = await serve((_asked, response) => json(response, 200, { ok: true }), tls ? { cert, key } : undefined)
+    const server = await serve(
+      (_request, response) => json(response, 200, { ok: true }),
+      tls ? { cert, key } : undefined,
+    )
     const options: HttpOptions = {
       service: 'neutron',
       timeoutMs: 20_000,

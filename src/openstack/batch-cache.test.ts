@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createBatchCache } from './batch-cache.ts'
 
-/** Knows every id but `gone`; remembers what it was asked. */
+/** Has a value for every id except `absent`. Records the fetched ids. */
 function aCache() {
-  const asked: string[][] = []
+  const fetched: string[][] = []
   const clock = { now: 0 }
   const cache = createBatchCache<{ id: string }>({
     keepMs: 60_000,
@@ -12,49 +12,49 @@ function aCache() {
     idOf: value => value.id,
     now: () => clock.now,
     async fetch(ids) {
-      asked.push(ids)
+      fetched.push(ids)
       await new Promise(resolve => setImmediate(resolve))
       if (ids.includes('broken')) throw new Error('no answer')
-      return ids.filter(id => id !== 'gone').map(id => ({ id }))
+      return ids.filter(id => id !== 'absent').map(id => ({ id }))
     },
   })
   const get = async (...ids: string[]) => [...(await cache.get(ids)).keys()]
-  return { asked, clock, cache, get }
+  return { fetched, clock, cache, get }
 }
 
-test('what is known is not asked again until it is old; what is absent sooner', async () => {
-  const { asked, clock, get } = aCache()
-  assert.deepEqual(await get('a', 'gone', 'a'), ['a'])
-  assert.deepEqual(await get('a', 'gone', 'b'), ['a', 'b'])
+test('a value is fetched again after it expires; an absent id sooner', async () => {
+  const { fetched, clock, get } = aCache()
+  assert.deepEqual(await get('a', 'absent', 'a'), ['a'])
+  assert.deepEqual(await get('a', 'absent', 'b'), ['a', 'b'])
   clock.now = 5_000
-  await get('a', 'gone')
+  await get('a', 'absent')
   clock.now = 60_000
   await get('a')
-  assert.deepEqual(asked, [['a', 'gone'], ['b'], ['gone'], ['a']])
+  assert.deepEqual(fetched, [['a', 'absent'], ['b'], ['absent'], ['a']])
 })
 
-test('those who ask at the same time share one question', async () => {
-  const { asked, get } = aCache()
+test('concurrent calls share one fetch', async () => {
+  const { fetched, get } = aCache()
   assert.deepEqual(await Promise.all([get('a', 'b'), get('b', 'c'), get('a')]), [['a', 'b'], ['b', 'c'], ['a']])
-  assert.deepEqual(asked, [['a', 'b'], ['c']])
+  assert.deepEqual(fetched, [['a', 'b'], ['c']])
 })
 
-test('a failure is everybody’s who waited, and is not kept', async () => {
-  const { asked, get } = aCache()
+test('a failure rejects all waiting calls and is not cached', async () => {
+  const { fetched, get } = aCache()
   const both = await Promise.allSettled([get('broken'), get('broken')])
   assert.deepEqual(
     both.map(({ status }) => status),
     ['rejected', 'rejected'],
   )
-  assert.equal(asked.length, 1)
+  assert.equal(fetched.length, 1)
   await assert.rejects(get('broken'), /no answer/)
-  assert.equal(asked.length, 2)
+  assert.equal(fetched.length, 2)
 })
 
-test('what is forgotten while it is asked for is asked for again, and never taken for absent', async () => {
-  const { asked, cache, get } = aCache()
+test('an id that is forgotten during its fetch is fetched again, and never treated as absent', async () => {
+  const { fetched, cache, get } = aCache()
   const first = get('a')
   cache.forget()
   assert.deepEqual(await Promise.all([first, get('a')]), [['a'], ['a']])
-  assert.equal(asked.length, 2)
+  assert.equal(fetched.length, 2)
 })

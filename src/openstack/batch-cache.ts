@@ -1,15 +1,15 @@
 /**
- * Values by id that are asked for in batches and kept for a while: what is known is not asked again.
+ * Caches values by id and fetches missing ones in batches.
  */
 export interface BatchCache<V> {
-  /** What is known of these ids, asking only for those that are new or too old. An id without a value is absent. */
+  /** Fetches only ids that are unknown or expired. An id without a value is absent from the result. */
   get(ids: readonly string[], signal?: AbortSignal): Promise<Map<string, V>>
   forget(): void
 }
 
 export interface BatchCacheOptions<V> {
   keepMs: number
-  /** An id without a value is asked for again sooner: it may appear. */
+  /** An id without a value expires sooner: it may appear. */
   keepAbsentMs: number
   idOf: (value: V) => string
   fetch: (ids: string[], signal?: AbortSignal) => Promise<V[]>
@@ -19,9 +19,9 @@ export interface BatchCacheOptions<V> {
 export function createBatchCache<V>(options: BatchCacheOptions<V>): BatchCache<V> {
   const { keepMs, keepAbsentMs, idOf, fetch, now } = options
   const known = new Map<string, { value: V | undefined; until: number }>()
-  const asking = new Map<string, Promise<void>>()
+  const fetching = new Map<string, Promise<void>>()
 
-  async function ask(ids: string[], signal: AbortSignal | undefined): Promise<void> {
+  async function load(ids: string[], signal: AbortSignal | undefined): Promise<void> {
     const found = new Map((await fetch(ids, signal)).map(value => [idOf(value), value]))
     const at = now()
     for (const [id, { until }] of known) if (until <= at) known.delete(id)
@@ -31,30 +31,30 @@ export function createBatchCache<V>(options: BatchCacheOptions<V>): BatchCache<V
     }
   }
 
-  /** Who asks for what is being asked for gets that answer. */
-  async function join(missing: string[], signal: AbortSignal | undefined): Promise<void> {
-    const running = new Set(missing.flatMap(id => asking.get(id) ?? []))
+  /** Waits for a running fetch of the same ids instead of starting another one. */
+  async function loadOnce(missing: string[], signal: AbortSignal | undefined): Promise<void> {
+    const running = new Set(missing.flatMap(id => fetching.get(id) ?? []))
     if (running.size > 0) return void (await Promise.all(running))
-    const mine = ask(missing, signal)
-    for (const id of missing) asking.set(id, mine)
+    const mine = load(missing, signal)
+    for (const id of missing) fetching.set(id, mine)
     try {
       await mine
     } finally {
-      for (const id of missing) if (asking.get(id) === mine) asking.delete(id)
+      for (const id of missing) if (fetching.get(id) === mine) fetching.delete(id)
     }
   }
 
   return {
     async get(ids, signal) {
-      const wanted = [...new Set(ids)]
+      const requested = [...new Set(ids)]
       for (;;) {
         const at = now()
-        const missing = wanted.filter(id => (known.get(id)?.until ?? 0) <= at)
+        const missing = requested.filter(id => (known.get(id)?.until ?? 0) <= at)
         if (missing.length === 0) break
-        await join(missing, signal)
+        await loadOnce(missing, signal)
       }
       return new Map(
-        wanted.flatMap(id => {
+        requested.flatMap(id => {
           const value = known.get(id)?.value
           return value === undefined ? [] : [[id, value]]
         }),
@@ -62,7 +62,7 @@ export function createBatchCache<V>(options: BatchCacheOptions<V>): BatchCache<V
     },
     forget() {
       known.clear()
-      asking.clear()
+      fetching.clear()
     },
   }
 }

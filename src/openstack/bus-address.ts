@@ -1,6 +1,6 @@
 /**
- * Addresses of a message bus as people write them: `amqp://host:5672/vhost`, `amqps://…`, `rabbit://…`, `host:port` or
- * `host`, several with commas between, with or without an account.
+ * Parses addresses of a message bus: `amqp://host:5672/vhost`, `amqps://…`, `rabbit://…`, `host:port` or `host`, separated
+ * by commas, with or without an account.
  */
 import { urlOf } from '../contract/url.ts'
 
@@ -13,34 +13,34 @@ export interface BusHost {
 export interface BusAddresses {
   hosts: BusHost[]
   vhost: string
-  /** The account of the first address that carries one. */
+  /** The account of the first address that has one. */
   user?: string
   password?: string
 }
 
-/** What is wrong, in words that never repeat what may be a password; or the addresses. */
-export function busAddresses(texts: readonly string[]): BusAddresses | { mistake: string } {
+/** An error never contains the text of an address, because it may contain a password. */
+export function parseBusAddresses(texts: readonly string[]): BusAddresses | { error: string } {
   const parts = texts.flatMap(text => text.split(',').map(part => part.trim())).filter(part => part !== '')
-  if (parts.length === 0) return { mistake: 'no address' }
-  const read: Address[] = []
+  if (parts.length === 0) return { error: 'no address' }
+  const parsed: Address[] = []
   for (const [index, part] of parts.entries()) {
     const address = addressOf(part)
     if (!address)
-      return { mistake: `address ${index + 1} is none; write it like amqp://host:5672/vhost, amqps://… or host:port` }
-    read.push(address)
+      return { error: `address ${index + 1} is invalid; write amqp://host:5672/vhost, amqps://… or host:port` }
+    parsed.push(address)
   }
-  const vhosts = [...new Set(read.flatMap(({ vhost }) => vhost ?? []))]
-  if (vhosts.length > 1) return { mistake: `the addresses name ${vhosts.length} virtual hosts; one bus has one` }
-  const account = read.find(({ user }) => user !== undefined)
+  const vhosts = [...new Set(parsed.flatMap(({ vhost }) => vhost ?? []))]
+  if (vhosts.length > 1) return { error: `the addresses name ${vhosts.length} virtual hosts; all must name the same` }
+  const account = parsed.find(({ user }) => user !== undefined)
   return {
-    hosts: read.map(({ host }) => host),
+    hosts: parsed.map(({ host }) => host),
     vhost: vhosts[0] ?? '/',
     ...(account?.user !== undefined && { user: account.user }),
     ...(account?.password !== undefined && { password: account.password }),
   }
 }
 
-/** For people: without an account. */
+/** Without the account. */
 export function hostText({ hostname, port }: BusHost): string {
   return `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`
 }
@@ -55,7 +55,7 @@ interface Address {
 function addressOf(text: string): Address | undefined {
   const scheme = /^([a-z+]+):\/\//i.exec(text)?.[1]?.toLowerCase() ?? 'amqp'
   if (!['amqp', 'amqps', 'rabbit', 'kombu'].includes(scheme)) return undefined
-  // As http, because other schemes are not taken apart by the standard.
+  // The URL parser splits host and port only for schemes that it knows, such as http.
   const web = `http://${text.replace(/^[a-z+]+:\/\//i, '')}`
   const url = urlOf(web)
   if (!url) return undefined
@@ -64,8 +64,8 @@ function addressOf(text: string): Address | undefined {
   const explicit = /:80$/.test(web.slice(7).split('/')[0] ?? '') ? 80 : undefined
   const port = Number(url.port) || explicit || (tls ? 5671 : 5672)
   if (hostname === '') return undefined
-  const path = plain(url.pathname.slice(1))
-  const [user, password] = [plain(url.username), plain(url.password)]
+  const path = decode(url.pathname.slice(1))
+  const [user, password] = [decode(url.username), decode(url.password)]
   if (path === undefined || user === undefined || password === undefined) return undefined
   return {
     host: { hostname, port, tls },
@@ -75,7 +75,7 @@ function addressOf(text: string): Address | undefined {
   }
 }
 
-function plain(encoded: string): string | undefined {
+function decode(encoded: string): string | undefined {
   try {
     return decodeURIComponent(encoded)
   } catch {

@@ -1,9 +1,9 @@
 /**
- * Listens to a cloud's message bus (RabbitMQ) through a queue of our own, bound to the exchanges of the services.
+ * Listens to a cloud's message bus (RabbitMQ) through its own queue, bound to the exchanges of the services.
  *
- * Nothing of others is declared, changed or consumed: the shared queue `notifications.info` stays its listeners', and an
- * exchange that is not there yet is waited for. A session that ends for whatever reason (broker gone, queue deleted, login
- * refused) is followed by another one, on the next host of the list.
+ * Declares, changes and consumes nothing of others: the shared queue `notifications.info` is left to its consumers, and a
+ * missing exchange is waited for. When a session ends (broker down, queue deleted, login refused), the next one starts on
+ * the next host of the list.
  */
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
@@ -19,19 +19,19 @@ export interface BusAccess {
   vhost: string
   user: string
   password: string
-  /** Trusted instead of those of the system. */
+  /** Trusted instead of the system's certificate authorities. */
   ca?: string | undefined
   insecureTls: boolean
   exchanges: readonly string[]
-  /** Without the priority: `notifications` stands for `notifications.info`, `notifications.error` and so on. */
+  /** Without the priority: `notifications` means `notifications.info`, `notifications.error` and so on. */
   topics: readonly string[]
-  /** A queue that outlives us for a while; without a name it goes with the connection. */
+  /** Name of a queue that survives a restart. Without a name the queue is deleted with the connection. */
   queue?: string | undefined
 }
 
 export interface BusState {
-  /** connecting: not tried yet; waiting: none of the exchanges is there; refused: the account is not let in. */
-  is: 'connecting' | 'connected' | 'waiting' | 'away' | 'refused'
+  /** waiting: none of the exchanges exists yet; refused: the broker refuses the account. */
+  state: 'connecting' | 'connected' | 'waiting' | 'unreachable' | 'refused'
   message: string
 }
 
@@ -39,7 +39,7 @@ export interface BusListenerOptions {
   onMessage: (body: unknown) => void
   onState: (state: BusState) => void
   log: Log
-  /** Test hook: how long the first pause is. */
+  /** For tests: the pause before the first reconnect. */
   firstPauseMs?: number
 }
 
@@ -47,89 +47,90 @@ export interface BusListener {
   close(): Promise<void>
 }
 
-/** So many messages may be on the way to us; every one is handled in the moment it arrives. */
+/** Unacknowledged messages. Each is handled when it arrives. */
 const prefetch = 500
 const ackEvery = prefetch / 2
 const ackMs = 20
-/** What nobody fetched is dropped from the head, and a named queue that nobody listens to goes after this time. */
-const mostQueued = 100_000
-const queueLivesMs = 30 * 60_000
+/** A full queue drops its oldest messages. A named queue without consumers is deleted after this time. */
+const maxQueued = 100_000
+const queueExpiresMs = 30 * 60_000
 const heartbeatSeconds = 10
-const connectMs = 10_000
-const longestPauseMs = 10_000
-/** A session that lasted so long was a good one. */
+const connectTimeoutMs = 10_000
+const maxPauseMs = 10_000
+/** After a session of this length, the backoff starts again. */
 const healthyMs = 10_000
-/** Bindings are made again now and then: an exchange that was deleted and made anew has forgotten them. */
-const bindAgainMs = 30_000
-const bindSoonMs = 2_000
-const farewellMs = 500
+/** An exchange that was deleted and recreated has lost its bindings, so they are declared again regularly. */
+const rebindMs = 30_000
+const rebindSoonMs = 2_000
+const closeTimeoutMs = 500
 
 export function listenToBus(access: BusAccess, options: BusListenerOptions): BusListener {
   const { onState, firstPauseMs = 200, log } = options
-  const life = new AbortController()
+  const stop = new AbortController()
   let last: BusState | undefined
 
-  /** Every attempt fails in words of its own: the first ones stay. */
-  function tell(state: BusState): void {
-    const isOld = state.is === last?.is && (state.message === last.message || ['away', 'refused'].includes(state.is))
-    if (isOld || life.signal.aborted) return
-    last = state
-    onState(state)
+  /** Each attempt may fail with another message. The first one stays. */
+  function report(update: BusState): void {
+    const { state, message } = update
+    const isKnown = state === last?.state && (message === last.message || ['unreachable', 'refused'].includes(state))
+    if (isKnown || stop.signal.aborted) return
+    last = update
+    onState(update)
   }
 
   async function run(): Promise<void> {
     let failures = 0
-    while (!life.signal.aborted) {
+    while (!stop.signal.aborted) {
       const host = access.hosts[failures % access.hosts.length]
       if (!host) return
       const started = performance.now()
       try {
-        await session(access, host, { ...options, tell, signal: life.signal })
+        await session(access, host, { ...options, report, signal: stop.signal })
       } catch (error) {
-        if (life.signal.aborted) return
+        if (stop.signal.aborted) return
         failures = performance.now() - started > healthyMs ? 1 : failures + 1
-        const is = isRefused(error) ? 'refused' : 'away'
+        const state = isRefused(error) ? 'refused' : 'unreachable'
         const message = `${hostText(host)}: ${reasonOf(error)}`
-        const say = failures === 1 ? log.warn : log.debug
-        say('the message bus is away', { bus: hostText(host), error: message, failures })
-        // Of a list the next host is tried before anybody is told.
-        if (is === 'refused' || failures >= access.hosts.length) tell({ is, message })
+        const logFailure = failures === 1 ? log.warn : log.debug
+        logFailure('message bus unreachable', { bus: hostText(host), error: message, failures })
+        // An unreachable host is reported only after all hosts of the list have failed.
+        if (state === 'refused' || failures >= access.hosts.length) report({ state, message })
         const rounds = Math.floor((failures - 1) / access.hosts.length)
-        const pause = backoffMs(rounds + 1, { firstMs: firstPauseMs, maxMs: longestPauseMs })
-        await sleep(pause, undefined, { signal: life.signal, ref: false }).catch(() => {})
+        const pause = backoffMs(rounds + 1, { firstMs: firstPauseMs, maxMs: maxPauseMs })
+        await sleep(pause, undefined, { signal: stop.signal, ref: false }).catch(() => {})
       }
     }
   }
 
-  tell({ is: 'connecting', message: 'connecting to the message bus' })
+  report({ state: 'connecting', message: 'connecting to the message bus' })
   const ended = run()
   return {
     async close() {
-      life.abort()
+      stop.abort()
       await ended
     },
   }
 }
 
 interface SessionOptions extends BusListenerOptions {
-  tell: (state: BusState) => void
+  report: (state: BusState) => void
   signal: AbortSignal
 }
 
-/** Connects, listens, and throws when it is over. */
+/** Connects and listens. Throws when the session ends. */
 async function session(access: BusAccess, host: BusHost, options: SessionOptions): Promise<void> {
-  const { signal, tell } = options
+  const { signal, report } = options
   const over = Promise.withResolvers<never>()
   const ended = new AbortController()
   over.promise.catch(() => {
     ended.abort()
-    // It would connect again by itself, and the queue would not be there.
+    // The library would reconnect without declaring the queue again.
     if (!signal.aborted) connection.unsafeDestroy()
   })
   const leave = () => {
     over.reject(signal.reason)
-    // A broker that hangs answers no farewell, nor what it was asked before.
-    setTimeout(() => connection.unsafeDestroy(), farewellMs).unref()
+    // A broker that hangs answers neither the close nor earlier requests.
+    setTimeout(() => connection.unsafeDestroy(), closeTimeoutMs).unref()
   }
   signal.addEventListener('abort', leave, { once: true })
   const connection = new Connection({
@@ -139,8 +140,8 @@ async function session(access: BusAccess, host: BusHost, options: SessionOptions
     password: access.password,
     vhost: access.vhost,
     connectionName: 'multinic-operator',
-    connectionTimeout: connectMs,
-    acquireTimeout: connectMs,
+    connectionTimeout: connectTimeoutMs,
+    acquireTimeout: connectTimeoutMs,
     heartbeat: heartbeatSeconds,
     ...(host.tls && {
       tls: { servername: host.hostname, rejectUnauthorized: !access.insecureTls, ...(access.ca && { ca: access.ca }) },
@@ -161,53 +162,56 @@ async function session(access: BusAccess, host: BusHost, options: SessionOptions
     for (;;) {
       const { bound, missing } = await bindAll(connection, queue, access)
       if (ended.signal.aborted) await over.promise
-      tell(
+      report(
         bound.length > 0
-          ? { is: 'connected', message: `listening on ${hostText(host)} to ${listed(bound)}${notThere(missing)}` }
+          ? {
+              state: 'connected',
+              message: `listening on ${hostText(host)} to ${bound.join(', ')}${missingText(missing)}`,
+            }
           : {
-              is: 'waiting',
-              message: `${hostText(host)} has no exchange ${listed(access.exchanges)} that may be read`,
+              state: 'waiting',
+              message: `${hostText(host)}: no exchange ${access.exchanges.join(', ')} that the account may read`,
             },
       )
-      const pause = bound.length > 0 ? bindAgainMs : bindSoonMs
+      const pause = bound.length > 0 ? rebindMs : rebindSoonMs
       await sleep(pause, undefined, { ref: false, signal: ended.signal }).catch(() => over.promise)
     }
   } finally {
     signal.removeEventListener('abort', leave)
     if (signal.aborted)
-      await Promise.race([farewell(connection, channel), sleep(farewellMs, undefined, { ref: false })])
+      await Promise.race([close(connection, channel), sleep(closeTimeoutMs, undefined, { ref: false })])
     connection.unsafeDestroy()
   }
 }
 
-/** We ask for frames of 8 KiB. */
-const longestFrame = 1024 * 1024
+/** The client negotiates frames of 8 KiB. */
+const maxFrameBytes = 1024 * 1024
 
 /**
- * The library reads as many bytes as a frame claims to have. Of more than a GiB Node throws, and that in a listener of the
- * socket, where nobody catches it: a web server at the address of a bus would end the operator.
+ * The library reads as many bytes as a frame claims to have. Above 1 GiB Node throws inside a socket listener, where
+ * nothing catches it: a web server at the address of a bus would end the operator.
  */
 function boundFrames(connection: Connection): void {
   const { _socket: socket } = connection as unknown as { _socket: Socket }
   const read = socket.read.bind(socket)
   socket.read = size => {
-    if (size === undefined || size <= longestFrame) return read(size)
-    socket.destroy(new Error('what answers there is no message bus'))
+    if (size === undefined || size <= maxFrameBytes) return read(size)
+    socket.destroy(new Error('the server is not a message bus'))
     return null
   }
 }
 
-async function farewell(connection: Connection, channel: Channel | undefined): Promise<void> {
+async function close(connection: Connection, channel: Channel | undefined): Promise<void> {
   await channel?.close()
   if (connection.ready) await connection.close()
 }
 
-/** Random names, because a broker that has not missed us yet still holds the one of the session before. */
+/** The name is random: a broker that has not noticed the end of the last session still has its exclusive queue. */
 async function declareQueue(channel: Channel, { queue }: BusAccess): Promise<string> {
-  const limit = { 'x-max-length': mostQueued, 'x-overflow': 'drop-head' } as const
+  const limit = { 'x-max-length': maxQueued, 'x-overflow': 'drop-head' } as const
   const declared = await channel.queueDeclare(
     queue
-      ? { queue, durable: true, arguments: { ...limit, 'x-expires': queueLivesMs } }
+      ? { queue, durable: true, arguments: { ...limit, 'x-expires': queueExpiresMs } }
       : {
           queue: `multinic-operator.${randomBytes(6).toString('hex')}`,
           exclusive: true,
@@ -218,7 +222,7 @@ async function declareQueue(channel: Channel, { queue }: BusAccess): Promise<str
   return declared.queue
 }
 
-/** Acknowledged in batches: one frame for hundreds of messages. */
+/** Acknowledges in batches: one frame for hundreds of messages. */
 async function consume(channel: Channel, queue: string, onMessage: (body: unknown) => void): Promise<void> {
   let waiting = 0
   let newest = 0
@@ -240,7 +244,7 @@ async function consume(channel: Channel, queue: string, onMessage: (body: unknow
   })
 }
 
-/** A refused binding ends its channel, so each exchange gets one of its own. */
+/** A refused binding closes its channel, so each exchange gets its own. */
 async function bindAll(
   connection: Connection,
   queue: string,
@@ -272,15 +276,11 @@ function codeOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
 }
 
-/** A refused connection to a name with several addresses has no message of its own; a refused login one with a false start. */
+/** The error of a name with several addresses has no message. The error of a refused login starts with `undefined:`. */
 function reasonOf(error: unknown): string {
-  return messageOf(error).replace(/^undefined: /, '') || codeOf(error) || 'not reached'
+  return messageOf(error).replace(/^undefined: /, '') || codeOf(error) || 'unreachable'
 }
 
-function listed(words: readonly string[]): string {
-  return words.join(', ')
-}
-
-function notThere(missing: readonly string[]): string {
-  return missing.length > 0 ? ` (not there or not allowed: ${listed(missing)})` : ''
+function missingText(missing: readonly string[]): string {
+  return missing.length > 0 ? ` (missing or not allowed: ${missing.join(', ')})` : ''
 }

@@ -8,9 +8,9 @@ const key32 = 'k3y-of-multinic-for-tests-only-3'
 
 /** Made with `openssl enc`. */
 const vectors: Record<string, [encrypted: string, key: string, password: string]> = {
-  'an IV in front, AES-128': ['aXYtb2YtMTYtYnl0ZXMhIbTmd4nVOwv5TZ3f4y25wgQ=', key16, 'correct horse'],
-  'an IV in front, AES-192': ['aXYtb2YtMTYtYnl0ZXMhIUpArAx5iAZiUc7ir0e++o4=', key24, 'correct horse'],
-  'an IV in front, AES-256': ['aXYtb2YtMTYtYnl0ZXMhIah7Z6wgXGOT2hMzPhu7+Tw=', key32, 'correct horse'],
+  'IV first, AES-128': ['aXYtb2YtMTYtYnl0ZXMhIbTmd4nVOwv5TZ3f4y25wgQ=', key16, 'correct horse'],
+  'IV first, AES-192': ['aXYtb2YtMTYtYnl0ZXMhIUpArAx5iAZiUc7ir0e++o4=', key24, 'correct horse'],
+  'IV first, AES-256': ['aXYtb2YtMTYtYnl0ZXMhIah7Z6wgXGOT2hMzPhu7+Tw=', key32, 'correct horse'],
   'Salted__, MD5, AES-128': [
     'U2FsdGVkX1+c+Cjje+8VKf78eqXPIKRNZjiIP4BD5ZPJegTEDq6D/jVzHzA8JyaH',
     key16,
@@ -33,29 +33,29 @@ const vectors: Record<string, [encrypted: string, key: string, password: string]
   ],
 }
 for (const [name, [encrypted, key, password]] of Object.entries(vectors))
-  test(`opens: ${name}`, () => assert.equal(decryptPassword(encrypted, key), password))
+  test(`decrypts: ${name}`, () => assert.equal(decryptPassword(encrypted, key), password))
 
-test('line breaks around and in the text do not matter', () =>
+test('line breaks in the text are ignored', () =>
   assert.equal(decryptPassword(' aXYtb2YtMTYtYnl0ZXMhIbTm\nd4nVOwv5TZ3f4y25wgQ=\n', key16), 'correct horse'))
 
-const good = vectors['an IV in front, AES-128']?.[0] ?? ''
-const malformed: Record<string, [encrypted: string, key: string, said: RegExp]> = {
-  'nothing at all': ['  ', key16, /is empty/],
-  'no Base64': ['{"not": "base64"}', key16, /is not Base64/],
-  'an IV alone': ['aXYtb2YtMTYtYnl0ZXMhIQ==', key16, /cut short/],
-  'half a block': [good.slice(0, 32), key16, /cut short/],
-  'a salt alone': [Buffer.from('Salted__12345678').toString('base64'), key16, /cut short/],
+const good = vectors['IV first, AES-128']?.[0] ?? ''
+const malformed: Record<string, [encrypted: string, key: string, expected: RegExp]> = {
+  'an empty text': ['  ', key16, /is empty/],
+  'not Base64': ['{"not": "base64"}', key16, /is not Base64/],
+  'only an IV': ['aXYtb2YtMTYtYnl0ZXMhIQ==', key16, /is truncated/],
+  'half a block': [good.slice(0, 32), key16, /is truncated/],
+  'only a salt': [Buffer.from('Salted__12345678').toString('base64'), key16, /is truncated/],
   'a key of 15 bytes': [good, key16.slice(1), /15 bytes long; it must be 16, 24 or 32/],
-  'another key': [good, key16.toUpperCase(), /does not open with this key/],
-  'another key for the salted form': [vectors['Salted__, MD5, AES-128']?.[0] ?? '', 'another', /does not open/],
-  'an empty key for the salted form': [vectors['Salted__, MD5, AES-128']?.[0] ?? '', '', /key is empty/],
+  'another key': [good, key16.toUpperCase(), /the key does not decrypt the password/],
+  'another key for the salted format': [vectors['Salted__, MD5, AES-128']?.[0] ?? '', 'another', /does not decrypt/],
+  'an empty key for the salted format': [vectors['Salted__, MD5, AES-128']?.[0] ?? '', '', /key is empty/],
 }
-for (const [name, [encrypted, key, said]] of Object.entries(malformed))
-  test(`a clear error that echoes nothing: ${name}`, () => {
+for (const [name, [encrypted, key, expected]] of Object.entries(malformed))
+  test(`the error does not contain the input: ${name}`, () => {
     assert.throws(
       () => decryptPassword(encrypted, key),
       (error: Error) => {
-        assert.match(error.message, said)
+        assert.match(error.message, expected)
         for (const secret of [encrypted.trim(), key]) if (secret.length > 4) assert.ok(!error.message.includes(secret))
         return true
       },

@@ -1,8 +1,8 @@
 /**
- * Opens the passwords that Contrabass hands out. No error ever shows the text, the key or what came of them.
+ * Decrypts the passwords that Contrabass returns. No error contains the text, the key or the result.
  *
- * Two forms: Base64 of a 16-byte IV and AES-CBC ciphertext under the key's own bytes; or OpenSSL's `Salted__` form, whose
- * key and IV are derived from the key as a passphrase.
+ * Two formats: Base64 of a 16-byte IV and AES-CBC ciphertext, encrypted with the bytes of the key; or OpenSSL's `Salted__`
+ * format, which derives key and IV from the key as a passphrase.
  */
 import { createDecipheriv, createHash } from 'node:crypto'
 
@@ -14,20 +14,20 @@ export function decryptPassword(encrypted: string, key: string): string {
   if (text === '') throw new Error('the encrypted password is empty')
   if (!/^[A-Za-z0-9+/\s]+={0,2}$/.test(text)) throw new Error('the encrypted password is not Base64')
   const bytes = Buffer.from(text, 'base64')
-  return bytes.subarray(0, salted.length).equals(salted) ? openSalted(bytes, key) : openWithIv(bytes, key)
+  return bytes.subarray(0, salted.length).equals(salted) ? decryptSalted(bytes, key) : decryptWithIv(bytes, key)
 }
 
-function openWithIv(bytes: Buffer, key: string): string {
+function decryptWithIv(bytes: Buffer, key: string): string {
   const keyBytes = Buffer.from(key, 'utf8')
   if (![16, 24, 32].includes(keyBytes.length))
     throw new Error(`the encryption key is ${keyBytes.length} bytes long; it must be 16, 24 or 32`)
   checkLength(bytes.length - blockBytes, 'a 16-byte IV and whole blocks')
-  const opened = open(keyBytes, bytes.subarray(0, blockBytes), bytes.subarray(blockBytes))
-  if (opened === undefined) throw new Error('the encrypted password does not open with this key')
-  return opened
+  const password = decrypt(keyBytes, bytes.subarray(0, blockBytes), bytes.subarray(blockBytes))
+  if (password === undefined) throw wrongKey()
+  return password
 }
 
-function openSalted(bytes: Buffer, passphrase: string): string {
+function decryptSalted(bytes: Buffer, passphrase: string): string {
   if (passphrase === '') throw new Error('the encryption key is empty')
   const salt = bytes.subarray(8, 16)
   const ciphertext = bytes.subarray(16)
@@ -35,20 +35,24 @@ function openSalted(bytes: Buffer, passphrase: string): string {
   for (const keyBytes of [16, 32]) {
     for (const digest of ['md5', 'sha256']) {
       const material = deriveBytes(digest, passphrase, salt, keyBytes + blockBytes)
-      const opened = open(material.subarray(0, keyBytes), material.subarray(keyBytes), ciphertext)
-      if (opened !== undefined) return opened
+      const password = decrypt(material.subarray(0, keyBytes), material.subarray(keyBytes), ciphertext)
+      if (password !== undefined) return password
     }
   }
-  throw new Error('the encrypted password does not open with this key')
+  throw wrongKey()
 }
 
-function checkLength(ciphertext: number, wanted: string): void {
+function wrongKey(): Error {
+  return new Error('the key does not decrypt the password')
+}
+
+function checkLength(ciphertext: number, expected: string): void {
   if (ciphertext <= 0 || ciphertext % blockBytes !== 0)
-    throw new Error(`the encrypted password is cut short: it must hold ${wanted}`)
+    throw new Error(`the encrypted password is truncated: it must contain ${expected}`)
 }
 
-/** Undefined when the padding is not valid or the result is no UTF-8. */
-function open(key: Buffer, iv: Buffer, ciphertext: Buffer): string | undefined {
+/** Undefined if the padding is invalid or the result is not UTF-8. */
+function decrypt(key: Buffer, iv: Buffer, ciphertext: Buffer): string | undefined {
   try {
     const decipher = createDecipheriv(`aes-${key.length * 8}-cbc`, key, iv)
     const plain = Buffer.concat([decipher.update(ciphertext), decipher.final()])

@@ -1,16 +1,17 @@
-/** What is kept of a login, over real HTTP: with a bounded life, and not beyond the account's own end. */
+/** Caching of logins, over real HTTP: limited in time, and dropped when the account is refused. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Cloud as SandboxCloud, startCloud } from '../../sandbox/cloud/cloud.ts'
 import { addPort, addServer, addSubnet, createCloudState, type Server } from '../../sandbox/cloud/state.ts'
 import { resolveSettings } from '../operator/config.ts'
 import { silent } from '../telemetry/log.ts'
-import { type CloudRequest, type Clouds, createClouds } from './cloud.ts'
+import type { OpenStackAccess } from './cloud.ts'
+import { createOpenStackClouds, type OpenStackClouds } from './clouds.ts'
 
 const minute = 60_000
 const world = createCloudState()
 let sandbox: SandboxCloud
-let clouds: Clouds
+let clouds: OpenStackClouds
 let server: Server
 let now = Date.now()
 
@@ -18,52 +19,52 @@ before(async () => {
   server = addServer(world, 'worker-1')
   addPort(world, { server, subnet: addSubnet(world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 }) })
   sandbox = await startCloud(world, silent)
-  clouds = createClouds({ now: () => now })
+  clouds = createOpenStackClouds({ now: () => now })
 })
 after(async () => {
   await clouds?.close()
   await sandbox?.close()
 })
 
-async function ports(other: Partial<CloudRequest> = {}): Promise<number> {
+async function ports(other: Partial<OpenStackAccess> = {}): Promise<number> {
   const env = { CONTRABASS_ENDPOINT: sandbox.urls.contrabass, VIOLA_ENDPOINT: 'http://127.0.0.1:9' }
   const { encryptKey, id: openstackProviderId } = world.provider
   const usual = { encryptKey, openstackProviderId, projectId: world.project.id }
   const cloud = clouds.open({ settings: resolveSettings(env, {}), ...usual, ...other })
-  return (await cloud.portsOfVms([server.id], [])).length
+  return (await cloud.portsOfServers([server.id], [])).length
 }
 
-/** What was asked of Contrabass and of Keystone meanwhile. */
-async function asked(work: () => Promise<unknown>): Promise<[contrabass: number, keystone: number]> {
+/** Calls to Contrabass and Keystone during the work. */
+async function callsDuring(work: () => Promise<unknown>): Promise<[contrabass: number, keystone: number]> {
   const before = sandbox.calls()
   await work()
   const { contrabass, keystone } = sandbox.calls()
   return [contrabass - before.contrabass, keystone - before.keystone]
 }
 
-test('Contrabass is asked once in ten minutes, Keystone for one token', async () => {
-  assert.deepEqual(await asked(() => ports()), [1, 1])
+test('Contrabass is called once in ten minutes, Keystone once per token', async () => {
+  assert.deepEqual(await callsDuring(() => ports()), [1, 1])
   now += 9 * minute
-  assert.deepEqual(await asked(() => ports()), [0, 0])
+  assert.deepEqual(await callsDuring(() => ports()), [0, 0])
   now += 2 * minute
-  assert.deepEqual(await asked(() => ports()), [1, 0])
+  assert.deepEqual(await callsDuring(() => ports()), [1, 0])
 })
 
-test('an account that is refused is asked for anew, and its new password is used at once', async () => {
+test('after a refused login the account is read again, and its new password is used at once', async () => {
   now += minute
   world.user.password = 'changed in Contrabass too'
   sandbox.revokeTokens()
-  const [contrabass] = await asked(async () => assert.equal(await ports(), 1))
+  const [contrabass] = await callsDuring(async () => assert.equal(await ports(), 1))
   assert.equal(contrabass, 1)
 })
 
-test('an account that stays refused costs one question each time, and is told', async () => {
+test('an account that stays refused is read once per attempt, and the error is reported', async () => {
   const refused = () => assert.rejects(ports({ projectId: 'f'.repeat(32) }), /keystone: POST .*HTTP 401/)
-  assert.equal((await asked(refused))[0], 1)
+  assert.equal((await callsDuring(refused))[0], 1)
   now += minute
-  assert.equal((await asked(refused))[0], 1)
+  assert.equal((await callsDuring(refused))[0], 1)
 })
 
 test('another key is another login', async () => {
-  await assert.rejects(ports({ encryptKey: 'another-key-16-b' }), /does not open with this key/)
+  await assert.rejects(ports({ encryptKey: 'another-key-16-b' }), /the key does not decrypt the password/)
 })

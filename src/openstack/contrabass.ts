@@ -1,19 +1,20 @@
 /**
- * Contrabass: where a cloud's Keystone is, and the account for it, by provider id.
+ * Contrabass: address and account of a cloud's Keystone, by provider id.
  *
- * Two paths are in use. An endpoint may carry its own as a template with `{id}`; without one the newer path is tried, then
- * on 404 the older one, and which one answered is remembered.
+ * Two paths are in use. An endpoint may contain its own path as a template with `{id}`. Without one the client calls the
+ * newer path, on 404 the older one, and remembers which one answered.
  */
 import { contrabassAnswer } from '../contract/contrabass.ts'
 import { withoutSlash } from '../contract/url.ts'
 import type { Http } from '../http-client/client.ts'
-import { cut, isNotFound, ServiceError } from '../http-client/errors.ts'
+import { isNotFound, ServiceError } from '../http-client/errors.ts'
 import { explain } from '../runtime/errors.ts'
+import { truncate } from '../runtime/truncate.ts'
 import { decryptPassword } from './cipher.ts'
 
 const paths = ['/v1/contrabass/admin/infra/provider/{id}', '/api/providers/{id}']
 
-/** What Contrabass knows of a cloud; the passwords are still encrypted. */
+/** The data of Contrabass on a cloud. The passwords are still encrypted. */
 export interface Provider {
   url: string
   adminId: string
@@ -38,7 +39,7 @@ export function createContrabass({ http, endpoint }: { http: Http; endpoint: str
   const candidates = base.includes('{id}') ? [base] : paths.map(path => `${base}${path}`)
   let answered: string | undefined
 
-  async function ask(template: string, id: string, signal: AbortSignal | undefined): Promise<Provider> {
+  async function fetch(template: string, id: string, signal: AbortSignal | undefined): Promise<Provider> {
     const url = template.replaceAll('{id}', encodeURIComponent(id))
     const { body } = await http.request({ method: 'GET', url, signal })
     return providerIn(body, http.service)
@@ -48,7 +49,7 @@ export function createContrabass({ http, endpoint }: { http: Http; endpoint: str
     async provider(id, signal) {
       for (const template of answered ? [answered] : candidates) {
         try {
-          const provider = await ask(template, id, signal)
+          const provider = await fetch(template, id, signal)
           answered = template
           return provider
         } catch (error) {
@@ -64,13 +65,15 @@ function providerIn(body: unknown, service: string): Provider {
   const malformed = (message: string) => new ServiceError(`${service}: ${message}`, { service, kind: 'malformed' })
   const parsed = contrabassAnswer.safeParse(body)
   if (!parsed.success) {
-    const fields = parsed.error.issues.map(issue => issue.path.map(String).join('.') || 'the whole answer')
-    throw malformed(`the answer is not usable: ${cut([...new Set(fields)].join(', '), 300)}`)
+    const fields = parsed.error.issues.map(issue => issue.path.map(String).join('.') || '(root)')
+    throw malformed(`the answer has invalid fields: ${truncate([...new Set(fields)].join(', '), 300)}`)
   }
   const { returnCode, returnMessage, data } = parsed.data
   if (returnCode !== undefined && returnCode !== null && !['', '200'].includes(String(returnCode)))
-    throw malformed(`returnCode ${cut(String(returnCode), 40)}${returnMessage ? ` ${cut(returnMessage, 300)}` : ''}`)
-  if (!data) throw malformed('the answer has no data')
+    throw malformed(
+      `returnCode ${truncate(String(returnCode), 40)}${returnMessage ? ` ${truncate(returnMessage, 300)}` : ''}`,
+    )
+  if (!data) throw malformed('data is missing in the answer')
   const { adminId, adminPw, domain, rabbitMQUrls, rabbitMQId, rabbitMQPw } = data.attributes
   const urls = (rabbitMQUrls ?? []).filter(url => url.trim() !== '')
   return {
@@ -82,7 +85,7 @@ function providerIn(body: unknown, service: string): Provider {
   }
 }
 
-/** The account with its password opened. */
+/** The account with its decrypted password. */
 export function loginOf(provider: Provider, key: string): CloudLogin {
   try {
     const password = decryptPassword(provider.adminPw, key)

@@ -1,8 +1,7 @@
 /**
- * Keystone v3: a token for an account and a project, kept until shortly before it expires; and the catalog that comes
- * with it.
+ * Keystone v3: a token for an account and a project, cached until shortly before it expires, with its catalog.
  *
- * One renewal at a time, however many calls wait for it.
+ * Concurrent calls share one renewal.
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
@@ -10,6 +9,7 @@ import { withoutSlash } from '../contract/url.ts'
 import type { Http } from '../http-client/client.ts'
 import { isUnauthorized, ServiceError } from '../http-client/errors.ts'
 import type { CloudLogin } from './contrabass.ts'
+import { EndpointError } from './errors.ts'
 
 const catalogEndpoint = z.looseObject({
   interface: z.string(),
@@ -30,7 +30,7 @@ export type Catalog = z.infer<typeof catalogEntry>[]
 
 export interface Token {
   value: string
-  /** By our own clock, which nobody sets. */
+  /** By the monotonic clock. */
   expiresAt: number
   lifeMs: number
   catalog: Catalog
@@ -38,8 +38,8 @@ export interface Token {
 
 export interface Keystone {
   token(login: CloudLogin, projectId: string, signal?: AbortSignal): Promise<Token>
-  /** A service refused it: the next `token` is a new one, unless somebody has renewed it already. */
-  refused(login: CloudLogin, projectId: string, token: Token): void
+  /** Drops a token that a service refused, unless another call has renewed it already. */
+  invalidate(login: CloudLogin, projectId: string, token: Token): void
 }
 
 export interface KeystoneOptions {
@@ -47,29 +47,29 @@ export interface KeystoneOptions {
   now?: () => number
 }
 
-/** A token that ends within this time is renewed before it is used. */
-const earlyMs = 60_000
+/** A token that expires within this time is renewed before use. */
+const renewBeforeMs = 60_000
 
 export function createKeystone({ http, now = () => performance.now() }: KeystoneOptions): Keystone {
-  const held = new Map<string, Token>()
+  const tokens = new Map<string, Token>()
   const renewing = new Map<string, Promise<Token>>()
 
   async function issue(login: CloudLogin, projectId: string, signal?: AbortSignal): Promise<Token> {
     try {
-      return await ask(login, { name: login.domain }, projectId, signal)
+      return await request(login, { name: login.domain }, projectId, signal)
     } catch (error) {
       if (!isUnauthorized(error) || !looksLikeId(login.domain)) throw error
-      return ask(login, { id: login.domain }, projectId, signal)
+      return request(login, { id: login.domain }, projectId, signal)
     }
   }
 
-  async function ask(
+  async function request(
     login: CloudLogin,
     domain: { name: string } | { id: string },
     projectId: string,
     signal?: AbortSignal,
   ): Promise<Token> {
-    const asked = now()
+    const startedAt = now()
     const answer = await http.request({
       method: 'POST',
       url: `${identityUrl(login.url)}/auth/tokens`,
@@ -90,37 +90,37 @@ export function createKeystone({ http, now = () => performance.now() }: Keystone
     const parsed = tokenAnswer.safeParse(answer.body)
     const lifeMs = parsed.success ? lifeOf(parsed.data.token) : Number.NaN
     if (typeof value !== 'string' || !parsed.success || Number.isNaN(lifeMs))
-      throw new ServiceError(`${http.service}: the answer holds no usable token`, {
+      throw new ServiceError(`${http.service}: the answer contains no usable token`, {
         service: http.service,
         kind: 'malformed',
       })
-    return { value, expiresAt: asked + lifeMs, lifeMs, catalog: parsed.data.token.catalog ?? [] }
+    return { value, expiresAt: startedAt + lifeMs, lifeMs, catalog: parsed.data.token.catalog ?? [] }
   }
 
   return {
     async token(login, projectId, signal) {
       const key = cacheKey(login, projectId)
-      const known = held.get(key)
-      if (known && known.expiresAt - now() > Math.min(earlyMs, known.lifeMs / 4)) return known
+      const known = tokens.get(key)
+      if (known && known.expiresAt - now() > Math.min(renewBeforeMs, known.lifeMs / 4)) return known
       const running = renewing.get(key)
       if (running) return running
       const renewal = issue(login, projectId, signal)
         .then(token => {
-          held.set(key, token)
+          tokens.set(key, token)
           return token
         })
         .finally(() => renewing.delete(key))
       renewing.set(key, renewal)
       return renewal
     },
-    refused(login, projectId, token) {
+    invalidate(login, projectId, token) {
       const key = cacheKey(login, projectId)
-      if (held.get(key)?.value === token.value) held.delete(key)
+      if (tokens.get(key)?.value === token.value) tokens.delete(key)
     },
   }
 }
 
-/** Both times are of Keystone's clock, which need not agree with ours. */
+/** Uses only times of Keystone's clock, which may differ from ours. */
 function lifeOf({ expires_at, issued_at }: z.infer<typeof tokenAnswer>['token']): number {
   const issued = Date.parse(issued_at ?? '')
   return Date.parse(expires_at) - (Number.isNaN(issued) ? Date.now() : issued)
@@ -137,13 +137,10 @@ function identityUrl(url: string): string {
   return base.endsWith('/v3') ? base : `${base}/v3`
 }
 
-/** Keystone makes ids of 32 hex digits; the first domain of each cloud has the id `default`. */
+/** Keystone ids are 32 hex digits. The first domain of a cloud has the id `default`. */
 function looksLikeId(domain: string): boolean {
   return /^[0-9a-f]{32}$/i.test(domain) || domain === 'default'
 }
-
-/** The catalog has no such service in this region and on this interface. */
-export class EndpointError extends Error {}
 
 export interface EndpointChoice {
   type: 'network' | 'compute'
@@ -152,7 +149,7 @@ export interface EndpointChoice {
   region: string
 }
 
-/** Region and interface must match: another region's service would answer with another cloud's ports. */
+/** Region and interface must match: the service of another region would return another cloud's ports. */
 export function endpointIn(catalog: Catalog, choice: EndpointChoice): string {
   const all = catalog.filter(entry => entry.type === choice.type).flatMap(entry => entry.endpoints)
   const found = all.find(
@@ -161,11 +158,11 @@ export function endpointIn(catalog: Catalog, choice: EndpointChoice): string {
       (choice.region === '' || [endpoint.region, endpoint.region_id].includes(choice.region)),
   )
   if (found) return withoutSlash(found.url)
-  const wanted = `${choice.interface} ${choice.type}${choice.region ? ` in region ${choice.region}` : ''}`
+  const requested = `${choice.interface} ${choice.type}${choice.region ? ` in region ${choice.region}` : ''}`
   const offered = [
     ...new Set(all.map(({ region, region_id, interface: face }) => `${region ?? region_id ?? '-'}/${face}`)),
   ]
   throw new EndpointError(
-    `the catalog has no ${wanted} endpoint; it has ${offered.length > 0 ? offered.slice(0, 10).join(', ') : 'none at all'}`,
+    `the catalog has no ${requested} endpoint; available: ${offered.length > 0 ? offered.slice(0, 10).join(', ') : 'none'}`,
   )
 }

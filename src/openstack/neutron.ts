@@ -1,47 +1,27 @@
 /**
- * Neutron: ports, subnets and networks, in as few calls as keep each address short.
+ * Neutron: ports, subnets and networks, in as few requests as the length of a URL allows.
  */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { batchesOf } from '../http-client/batches.ts'
+import type { Network, Port, Subnet } from '../operator/cloud.ts'
 import { allPages, joined, type Links, linksShape, parsedBytes, type Query } from './paging.ts'
 import type { Session } from './session.ts'
 
-export interface Port {
-  id: string
-  networkId: string
-  macAddress: string
-  status: string
-  deviceId: string
-  deviceOwner: string
-  fixedIps: { subnetId: string; address: string }[]
-  createdAt?: string
-}
-
-export interface Subnet {
-  id: string
-  name: string
-  networkId: string
-  cidr: string
-  gateway?: string
-  routes: { destination: string; nexthop: string }[]
-}
-
-export interface Network {
-  id: string
-  mtu?: number
+/** Whether the project may use a network of another project. */
+interface NeutronNetwork extends Network {
   shared: boolean
 }
 
 export interface Neutron {
-  portsOfVms(vmIds: readonly string[], signal?: AbortSignal): Promise<Port[]>
-  /** Every port of the project that has an address in one of these. */
+  portsOfServers(serverIds: readonly string[], signal?: AbortSignal): Promise<Port[]>
+  /** All ports of the project with an address in one of these subnets. */
   portsInSubnets(subnetIds: readonly string[], signal?: AbortSignal): Promise<Port[]>
-  /** Whatever their project and device: for the question whether a port is still there. */
+  /** Whatever their project and device: shows whether a port still exists. */
   portsById(ids: readonly string[], signal?: AbortSignal): Promise<Port[]>
-  portsByMac(macs: readonly string[], signal?: AbortSignal): Promise<Port[]>
+  portsByMac(macAddresses: readonly string[], signal?: AbortSignal): Promise<Port[]>
   subnets(ids: readonly string[], signal?: AbortSignal): Promise<Subnet[]>
-  /** Those of the project; where it has none, those of networks that are shared with it. */
+  /** Subnets of the project; if it has none, those of networks that are shared with it. */
   subnetsByName(name: string, signal?: AbortSignal): Promise<Subnet[]>
   networks(ids: readonly string[], signal?: AbortSignal): Promise<Network[]>
 }
@@ -64,9 +44,9 @@ const portShape = z
       networkId: port.network_id,
       macAddress: port.mac_address.toLowerCase(),
       status: port.status ?? '',
-      deviceId: port.device_id ?? '',
-      deviceOwner: port.device_owner ?? '',
-      fixedIps: (port.fixed_ips ?? []).map(ip => ({ subnetId: ip.subnet_id, address: ip.ip_address })),
+      serverId: port.device_id ?? '',
+      owner: port.device_owner ?? '',
+      addresses: (port.fixed_ips ?? []).map(ip => ({ subnetId: ip.subnet_id, address: ip.ip_address })),
       ...(port.created_at && { createdAt: port.created_at }),
     }),
   )
@@ -91,7 +71,7 @@ const subnetShape = z
   )
 const networkShape = z
   .looseObject({ id: z.string(), mtu: z.int().nullish(), shared: z.boolean().nullish() })
-  .transform(({ id, mtu, shared }): Network => ({ id, shared: shared === true, ...(mtu && { mtu }) }))
+  .transform(({ id, mtu, shared }): NeutronNetwork => ({ id, shared: shared === true, ...(mtu && { mtu }) }))
 
 const portFields = ['id', 'network_id', 'mac_address', 'status', 'device_id', 'device_owner', 'fixed_ips', 'created_at']
 const subnetFields = ['id', 'name', 'network_id', 'cidr', 'gateway_ip', 'host_routes']
@@ -99,10 +79,10 @@ const networkFields = ['id', 'mtu', 'shared']
 
 type Collection = 'ports' | 'subnets' | 'networks'
 
-/** A request line may have 8,192 bytes: a hundred UUIDs take 4,700 of them. */
+/** Servers accept request lines of 8,192 bytes. A hundred UUIDs take 4,700 bytes. */
 export const maxIds = 100
 const maxQueryBytes = 6_000
-const mostRemembered = 32
+const maxRemembered = 32
 
 interface Page<T> {
   items: T[]
@@ -110,14 +90,14 @@ interface Page<T> {
 }
 
 export function createNeutron(session: Session): Neutron {
-  /** Nothing new is the usual answer: the same bytes are not read twice, and give the very same objects. */
-  const last = new Map<string, { mark: string; page: Page<unknown> }>()
+  /** Most answers are unchanged. The same bytes return the same objects without parsing, so callers can compare by identity. */
+  const last = new Map<string, { digest: string; page: Page<unknown> }>()
 
-  function remember(key: string, mark: string, page: Page<unknown>): void {
+  function remember(key: string, digest: string, page: Page<unknown>): void {
     last.delete(key)
-    last.set(key, { mark, page })
+    last.set(key, { digest, page })
     const [oldest] = last.keys()
-    if (last.size > mostRemembered && oldest !== undefined) last.delete(oldest)
+    if (last.size > maxRemembered && oldest !== undefined) last.delete(oldest)
   }
 
   function list<T>(
@@ -129,13 +109,13 @@ export function createNeutron(session: Session): Neutron {
     const pageShape = z.looseObject({ [collection]: z.array(shape), [`${collection}_links`]: linksShape })
     return allPages('neutron', query, async page => {
       const { bytes } = await session.get('network', { path: `/${collection}`, query: page, signal, unread: true })
-      const mark = createHash('sha256').update(bytes).digest('base64')
+      const digest = createHash('sha256').update(bytes).digest('base64')
       const key = `${collection}?${new URLSearchParams(page)}`
       const known = last.get(key)
-      if (known?.mark === mark) return known.page as Page<T>
+      if (known?.digest === digest) return known.page as Page<T>
       const body = parsedBytes('neutron', `the list of ${collection}`, pageShape, bytes) as Record<string, unknown>
       const read = { items: body[collection] as T[], links: body[`${collection}_links`] as Links }
-      remember(key, mark, read)
+      remember(key, digest, read)
       return read
     })
   }
@@ -162,22 +142,22 @@ export function createNeutron(session: Session): Neutron {
     listByIds('networks', networkShape, 'id', ids, fields(networkFields), signal)
 
   return {
-    portsOfVms: (vmIds, signal) =>
+    portsOfServers: (serverIds, signal) =>
       listByIds(
         'ports',
         portShape,
         'device_id',
-        vmIds,
+        serverIds,
         [['project_id', session.projectId], ...fields(portFields)],
         signal,
       ),
     portsInSubnets: async (subnetIds, signal) => {
-      const wanted = subnetIds.map(id => `subnet_id=${id}`)
+      const filters = subnetIds.map(id => `subnet_id=${id}`)
       const found = await listByIds(
         'ports',
         portShape,
         'fixed_ips',
-        wanted,
+        filters,
         [['project_id', session.projectId], ...fields(portFields)],
         signal,
       )
@@ -185,7 +165,8 @@ export function createNeutron(session: Session): Neutron {
       return found.filter(({ id }) => !seen.has(id) && seen.add(id))
     },
     portsById: (ids, signal) => listByIds('ports', portShape, 'id', ids, fields(portFields), signal),
-    portsByMac: (macs, signal) => listByIds('ports', portShape, 'mac_address', macs, fields(portFields), signal),
+    portsByMac: (macAddresses, signal) =>
+      listByIds('ports', portShape, 'mac_address', macAddresses, fields(portFields), signal),
     subnets: (ids, signal) => listByIds('subnets', subnetShape, 'id', ids, fields(subnetFields), signal),
     async subnetsByName(name, signal) {
       const named: Query = [['name', name], ...fields(subnetFields)]

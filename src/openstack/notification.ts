@@ -1,15 +1,15 @@
 /**
- * What a message of OpenStack's bus tells: which ports, servers, subnets or networks to look at.
+ * Reads a notification of OpenStack's message bus: which ports, servers, subnets or networks changed. Pure.
  *
- * Pure, and total: whatever comes in, one of three readings comes out. A notice is a hint to look and never data, so only
- * ids are taken from it, and what is needed to see that nothing of interest changed.
+ * Never throws: every input gives one of three readings. A notification is a hint and never data, so only ids are read,
+ * and what is needed to recognize a change that does not matter.
  */
 import { hashOf } from '../contract/hash.ts'
 
 export interface PortSubject {
   about: 'port'
   id: string
-  /** Empty when it is on no server. */
+  /** Empty if no server uses the port. */
   deviceId: string
   deleted: boolean
 }
@@ -18,9 +18,9 @@ export interface ServerSubject {
   about: 'server'
   id: string
   name: string
-  /** Equal for two updates that changed neither the name nor the metadata; absent when the server itself came or went. */
-  mark?: string
-  /** An interface came or went; the server itself is as it was. */
+  /** Equal for updates that change neither name nor metadata. Absent if the server was created or deleted. */
+  fingerprint?: string
+  /** An interface was attached or detached. The server itself is unchanged. */
   interfaces: boolean
 }
 
@@ -37,47 +37,62 @@ export interface NetworkSubject {
 
 export type Subject = PortSubject | ServerSubject | SubnetSubject | NetworkSubject
 
+export interface Notification {
+  kind: 'notification'
+  event: string
+  subjects: Subject[]
+  /** Milliseconds since 1970. */
+  sentAt?: number
+  requestId?: string
+}
+
 export type Reading =
-  | { kind: 'notice'; event: string; subjects: Subject[]; at?: number; requestId?: string }
-  /** Well-formed, and of no interest. */
+  | Notification
+  /** Well-formed and not relevant. */
   | { kind: 'other' }
   | { kind: 'poison'; why: string }
 
-/** Neither service sends a tenth of it. */
-const longestMessage = 1024 * 1024
-const longestId = 253
+/** Messages of Neutron and Nova are less than a tenth of it. */
+const maxMessageBytes = 1024 * 1024
+const maxIdLength = 253
 const utf8 = new TextDecoder()
 
-export function readNotice(body: unknown): Reading {
+export function readNotification(body: unknown): Reading {
   try {
-    return reading(body)
+    return read(body)
   } catch {
-    // Nested so deeply that walking it ends the stack.
+    // JSON that is nested too deeply overflows the stack.
     return poison('cannot be read')
   }
 }
 
-function reading(body: unknown): Reading {
-  if (body instanceof Uint8Array && body.byteLength > longestMessage) return poison('longer than 1 MiB')
+function read(body: unknown): Reading {
+  if (body instanceof Uint8Array && body.byteLength > maxMessageBytes) return poison('longer than 1 MiB')
   const outer = record(decoded(body))
   if (!outer) return poison('not a JSON object')
   const inner = 'oslo.message' in outer ? record(decoded(outer['oslo.message'])) : outer
   if (!inner) return poison('oslo.message is not a JSON object')
   const event = inner['event_type']
   if (typeof event !== 'string') return poison('no event_type')
-  const read = readers.find(([pattern]) => pattern.test(event))?.[1]
-  if (!read) return { kind: 'other' }
+  const reader = readers.find(([pattern]) => pattern.test(event))?.[1]
+  if (!reader) return { kind: 'other' }
   const payload = record(inner['payload'])
-  const subjects = payload && read(payload, event)
-  if (!subjects || subjects.length === 0) return poison(`${event} names nothing`)
-  const at = timeOf(inner['timestamp'])
+  const subjects = payload && reader(payload, event)
+  if (!subjects || subjects.length === 0) return poison(`${event}: no id`)
+  const sentAt = timeOf(inner['timestamp'])
   const requestId = requestIn(inner['_context_request_id'])
-  return { kind: 'notice', event, subjects, ...(at !== undefined && { at }), ...(requestId && { requestId }) }
+  return {
+    kind: 'notification',
+    event,
+    subjects,
+    ...(sentAt !== undefined && { sentAt }),
+    ...(requestId && { requestId }),
+  }
 }
 
 type Json = Record<string, unknown>
 
-/** What has ended, well or not: what begins may still fail, and changes nothing yet. */
+/** Only events of completed or failed operations: an operation that starts has changed nothing yet. */
 const readers: [RegExp, (payload: Json, event: string) => Subject[]][] = [
   [/^port\.(create|update|delete)\.(end|error)$/, portsIn],
   [
@@ -88,7 +103,7 @@ const readers: [RegExp, (payload: Json, event: string) => Subject[]][] = [
   [/^network\.(update|delete)\.(end|error)$/, networksIn],
 ]
 
-/** One, several of a bulk request, or only the id of what is gone. */
+/** One entry, several of a bulk request, or only the id of a deleted one. */
 function entriesIn(payload: Json, kind: string): Json[] {
   const one = record(payload[kind])
   const many = payload[`${kind}s`]
@@ -125,11 +140,13 @@ function serverIn(payload: Json, event: string): Subject[] {
   const id = idIn(fields['uuid']) ?? idIn(fields['instance_id'])
   if (id === undefined) return []
   const name = textIn(fields['display_name'])
-  const mark = event.endsWith('instance.update') ? { mark: hashOf([name, fields['metadata'] ?? null]) } : {}
-  return [{ about: 'server', id, name, interfaces: event.includes('.interface_'), ...mark }]
+  const fingerprint = event.endsWith('instance.update')
+    ? { fingerprint: hashOf([name, fields['metadata'] ?? null]) }
+    : {}
+  return [{ about: 'server', id, name, interfaces: event.includes('.interface_'), ...fingerprint }]
 }
 
-/** A body may be bytes, text or JSON already, and JSON may be wrapped in a JSON string. */
+/** A body is bytes, text or parsed JSON. JSON may be wrapped in a JSON string. */
 function decoded(value: unknown): unknown {
   let at = value
   for (let wraps = 0; wraps < 2; wraps++) {
@@ -155,19 +172,19 @@ function record(value: unknown): Json | undefined {
 }
 
 function idIn(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' && value.length <= longestId ? value : undefined
+  return typeof value === 'string' && value !== '' && value.length <= maxIdLength ? value : undefined
 }
 
-/** What OpenStack calls the request that the notice tells of; its logs know it by that. */
+/** The request id under which the logs of OpenStack show the operation. */
 function requestIn(value: unknown): string | undefined {
   return typeof value === 'string' && /^req-[0-9a-f-]{36}$/.test(value) ? value : undefined
 }
 
 function textIn(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, longestId) : ''
+  return typeof value === 'string' ? value.slice(0, maxIdLength) : ''
 }
 
-/** `2026-11-15 00:55:17.948489`: UTC, with a blank for the T and no zone. */
+/** `2026-11-15 00:55:17.948489`: UTC, with a space instead of the T and without a zone. */
 function timeOf(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined
   const iso = value.replace(' ', 'T')

@@ -1,29 +1,19 @@
 /**
- * Nova: names of servers, and which interfaces a server has. The microversion is pinned: the base one has all we read.
+ * Nova: names of servers, and the interfaces of a server. The microversion is pinned; the base one has all fields we read.
  */
 import { z } from 'zod'
+import type { Attachment, Server } from '../operator/cloud.ts'
 import { allPages, linksShape, parsed, type Query, unusable } from './paging.ts'
 import type { Session } from './session.ts'
 
-export interface Server {
-  id: string
-  name: string
-  metadata: Record<string, string>
-}
-
-export interface Attachment {
-  portId: string
-  macAddress: string
-}
-
 export interface Nova {
-  /** The servers that exist; one that is absent here is not known to Nova. */
+  /** The servers that exist. A missing id means that Nova knows no such server. */
   servers(ids: readonly string[], signal?: AbortSignal): Promise<Server[]>
   /** Exact matches only. */
   serversByName(name: string, signal?: AbortSignal): Promise<Server[]>
   /** Undefined when there is no such server. */
-  interfacesOf(id: string, signal?: AbortSignal): Promise<Attachment[] | undefined>
-  /** Reports whether Nova remembers that this server was deleted: more than that it does not show one. */
+  attachmentsOf(id: string, signal?: AbortSignal): Promise<Attachment[] | undefined>
+  /** Whether Nova has a record of the deletion. That is stronger than not finding the server. */
   wasDeleted(id: string, signal?: AbortSignal): Promise<boolean>
 }
 
@@ -46,22 +36,22 @@ const interfacesShape = z.looseObject({
 const actionsShape = z.looseObject({ instanceActions: z.array(z.looseObject({ action: z.string() })) })
 
 const headers = { 'x-openstack-nova-api-version': '2.1', 'openstack-api-version': 'compute 2.1' }
-/** The first microversion that tells the actions of deleted servers. */
+/** The first microversion that returns the actions of deleted servers. */
 const actionHeaders = { 'x-openstack-nova-api-version': '2.21', 'openstack-api-version': 'compute 2.21' }
 const deletions = ['delete', 'forceDelete']
-/** Up to so many servers are asked for one by one; for more the whole list is cheaper. */
+/** Up to this number, servers are requested one by one. Above it, the whole list is cheaper. */
 const fewServers = 8
 const pageSize = 1_000
-const atOnce = 8
+const concurrency = 8
 
 export function createNova(session: Session): Nova {
-  /** Undefined only when Nova itself says that there is none: a proxy's 404 is no answer of Nova. */
+  /** Undefined only when Nova itself answers 404 itemNotFound: a 404 of a proxy proves nothing. */
   async function found(path: string, signal: AbortSignal | undefined, version = headers): Promise<unknown> {
     const accept = (status: number) => status === 200 || status === 404
     const { status, body } = await session.get('compute', { path, headers: version, signal, accept })
     if (status === 200) return body
     if (typeof body === 'object' && body !== null && 'itemNotFound' in body) return undefined
-    throw unusable('nova', '404 in words that are not Nova’s')
+    throw unusable('nova', 'HTTP 404 without itemNotFound: the answer is not from Nova')
   }
 
   async function one(id: string, signal: AbortSignal | undefined): Promise<Server | undefined> {
@@ -87,17 +77,17 @@ export function createNova(session: Session): Nova {
         if (server) servers.push(server)
       }
     }
-    await Promise.all(Array.from({ length: atOnce }, work))
+    await Promise.all(Array.from({ length: concurrency }, work))
     return servers
   }
 
   return {
     async servers(ids, signal) {
       if (ids.length <= fewServers) return oneByOne(ids, signal)
-      const wanted = new Set(ids)
-      const listed = (await pages([], signal)).filter(server => wanted.has(server.id))
+      const requested = new Set(ids)
+      const listed = (await pages([], signal)).filter(server => requested.has(server.id))
       const seen = new Set(listed.map(server => server.id))
-      // The list covers our project only, and a short page must not make a server vanish: each absent one is asked for.
+      // The list covers our project only and may be incomplete. Each server that it lacks is requested by id.
       const rest = await oneByOne(
         ids.filter(id => !seen.has(id)),
         signal,
@@ -106,12 +96,12 @@ export function createNova(session: Session): Nova {
     },
 
     async serversByName(name, signal) {
-      // Nova takes a regular expression; what comes back is compared as it is.
+      // Nova treats the name as a regular expression, so the result is filtered by equality.
       const pattern = `^${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`
       return (await pages([['name', pattern]], signal)).filter(server => server.name === name)
     },
 
-    async interfacesOf(id, signal) {
+    async attachmentsOf(id, signal) {
       const path = `/servers/${encodeURIComponent(id)}/os-interface`
       const body = await found(path, signal)
       if (body === undefined) return undefined

@@ -1,17 +1,18 @@
 /**
- * Following a list over its pages, as Neutron and Nova link them.
+ * Reads all pages of a list by the links of Neutron and Nova.
  */
 import { z } from 'zod'
-import { cut, ServiceError } from '../http-client/errors.ts'
+import { ServiceError } from '../http-client/errors.ts'
+import { truncate } from '../runtime/truncate.ts'
 
 export type Query = [string, string][]
 
 export const linksShape = z.array(z.looseObject({ rel: z.string(), href: z.string() })).nullish()
 export type Links = z.infer<typeof linksShape>
 
-/** A list that never ends is a fault of the server, and half a list must not pass for a whole one. */
+/** An endless list is a fault of the server. An incomplete list must not pass for a complete one. */
 const maxPages = 1_000
-/** 5,000 nodes with 10 ports each are 50,000. */
+/** Ten times 5,000 nodes with 10 ports each. */
 const maxItems = 500_000
 
 export async function allPages<T>(
@@ -33,28 +34,28 @@ export async function allPages<T>(
   return joined(pages)
 }
 
-/** One list is the usual case, and may be long. */
+/** Usually there is one list. It may be long, so it is not copied. */
 export function joined<T>(lists: T[][]): T[] {
   const [only] = lists
   return only && lists.length === 1 ? only : lists.flat()
 }
 
-/** Only the query of the link counts: behind a proxy its host is often the service's inner name. */
+/** Only the query of the link is used: behind a proxy, its host is often an internal name. */
 function nextQuery(links: Links): Query | undefined {
   const href = links?.find(link => link.rel === 'next')?.href
   const at = href?.indexOf('?') ?? -1
   return href === undefined || at < 0 ? undefined : [...new URLSearchParams(href.slice(at + 1))]
 }
 
-/** The body in the shape we know, or an error that names the places where it is not, without their content. */
+/** The body in the expected shape, or an error with the paths of the invalid fields and without their values. */
 export function parsed<T>(service: string, what: string, shape: z.ZodType<T>, body: unknown): T {
   const result = shape.safeParse(body)
   if (result.success) return result.data
-  const places = result.error.issues.slice(0, 5).map(issue => issue.path.map(String).join('.') || 'the whole answer')
-  throw unusable(service, `${what} is not usable: ${cut(places.join(', '), 300)}`)
+  const places = result.error.issues.slice(0, 5).map(issue => issue.path.map(String).join('.') || '(root)')
+  throw unusable(service, `${what} has invalid fields: ${truncate(places.join(', '), 300)}`)
 }
 
-/** The same for a body that nobody has read yet. */
+/** The same for a body that is not parsed yet. */
 export function parsedBytes<T>(service: string, what: string, shape: z.ZodType<T>, bytes: Buffer): T {
   let body: unknown
   try {

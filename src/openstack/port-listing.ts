@@ -1,51 +1,51 @@
 /**
- * Listings of the same moment are one: OpenstackConfigs of one cloud that ask for ports at the same time share the answer.
+ * Shares port lists: OpenstackConfigs of one cloud that read ports at the same time get them from one request.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Port } from './neutron.ts'
+import type { Port } from '../operator/cloud.ts'
 
 export interface PortListing {
-  ports(vmIds: readonly string[], signal?: AbortSignal): Promise<Port[]>
+  ports(serverIds: readonly string[], signal?: AbortSignal): Promise<Port[]>
 }
 
-/** So long a listing waits for others to join. */
-const momentMs = 2
+/** How long a request waits for others to join. */
+const joinMs = 2
 
-export function createPortListing(list: (vmIds: string[]) => Promise<Port[]>): PortListing {
-  let next: { vmIds: Set<string>; ports: Promise<Map<string, Port[]>> } | undefined
+export function createPortListing(list: (serverIds: string[]) => Promise<Port[]>): PortListing {
+  let next: { serverIds: Set<string>; ports: Promise<Map<string, Port[]>> } | undefined
 
   function open() {
-    const vmIds = new Set<string>()
-    const ports = sleep(momentMs).then(async () => {
+    const serverIds = new Set<string>()
+    const ports = sleep(joinMs).then(async () => {
       next = undefined
-      return Map.groupBy(await list([...vmIds]), port => port.deviceId)
+      return Map.groupBy(await list([...serverIds]), port => port.serverId)
     })
-    // Everybody who asked may have left by the time it fails.
+    // All callers may be aborted before it fails.
     ports.catch(() => {})
-    return { vmIds, ports }
+    return { serverIds, ports }
   }
 
   return {
-    async ports(vmIds, signal) {
-      if (vmIds.length === 0) return []
+    async ports(serverIds, signal) {
+      if (serverIds.length === 0) return []
       next ??= open()
-      for (const id of vmIds) next.vmIds.add(id)
+      for (const id of serverIds) next.serverIds.add(id)
       const found = await unlessAborted(next.ports, signal)
-      return vmIds.flatMap(id => found.get(id) ?? [])
+      return serverIds.flatMap(id => found.get(id) ?? [])
     },
   }
 }
 
-/** One who leaves does not take the listing away from the others. */
+/** An aborted caller does not abort the request of the others. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work
   signal.throwIfAborted()
-  const left = Promise.withResolvers<never>()
-  const leave = () => left.reject(signal.reason)
-  signal.addEventListener('abort', leave, { once: true })
+  const aborted = Promise.withResolvers<never>()
+  const abort = () => aborted.reject(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
   try {
-    return await Promise.race([work, left.promise])
+    return await Promise.race([work, aborted.promise])
   } finally {
-    signal.removeEventListener('abort', leave)
+    signal.removeEventListener('abort', abort)
   }
 }

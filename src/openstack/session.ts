@@ -1,11 +1,12 @@
 /**
- * Calls to one cloud as one account in one project: with a token, renewed once when a service refuses it.
+ * Authenticated calls to one cloud, with one account in one project. A refused token is renewed once.
  */
 import { urlOf, withoutSlash } from '../contract/url.ts'
 import type { Http, HttpAnswer } from '../http-client/client.ts'
 import { isUnauthorized } from '../http-client/errors.ts'
 import type { CloudLogin } from './contrabass.ts'
-import { type Catalog, EndpointError, endpointIn, type Keystone } from './keystone.ts'
+import { EndpointError } from './errors.ts'
+import { type Catalog, endpointIn, type Keystone } from './keystone.ts'
 import type { Query } from './paging.ts'
 
 export type ServiceType = 'network' | 'compute'
@@ -15,16 +16,16 @@ export interface SessionOptions {
   login: CloudLogin
   projectId: string
   services: Record<ServiceType, Http>
-  /** Instead of the catalog's entry. */
+  /** Used instead of the catalog's endpoint. */
   endpoints: Partial<Record<ServiceType, string>>
   interface: string
   region: string
-  /** Hosts that a catalog may send us to. */
-  mayVisit?: (host: string) => boolean
+  /** Hosts that the catalog may name. */
+  isAllowedHost?: (host: string) => boolean
 }
 
 export interface Get {
-  /** Below the service's version root. */
+  /** Relative to the service's version root. */
   path: string
   query?: Query
   headers?: Record<string, string>
@@ -36,26 +37,28 @@ export interface Get {
 export interface Session {
   readonly projectId: string
   get(service: ServiceType, get: Get): Promise<HttpAnswer>
-  /** Logs in if need be; throws what Keystone or the catalog has against it. */
+  /** Logs in if needed. Throws the error of Keystone or of the catalog. */
   check(service: ServiceType, signal?: AbortSignal): Promise<void>
 }
 
 export function createSession(options: SessionOptions): Session {
-  const { keystone, login, projectId, services, endpoints, mayVisit = () => true } = options
+  const { keystone, login, projectId, services, endpoints, isAllowedHost = () => true } = options
 
   async function rootOf(type: ServiceType, signal: AbortSignal | undefined) {
     const token = await keystone.token(login, projectId, signal)
     const named = endpoints[type]
-    const url = named ?? offered(token.catalog, type)
+    const url = named ?? fromCatalog(token.catalog, type)
     return { token, root: versioned(type, url) }
   }
 
-  function offered(catalog: Catalog, type: ServiceType): string {
+  function fromCatalog(catalog: Catalog, type: ServiceType): string {
     const url = endpointIn(catalog, { type, interface: options.interface, region: options.region })
     const hostname = urlOf(url)?.hostname
-    if (hostname === undefined) throw new EndpointError(`the ${type} endpoint of the catalog is not an address`)
-    if (mayVisit(hostname)) return url
-    throw new EndpointError(`the catalog names ${hostname} for ${type}, which is not in ENDPOINT_ALLOWED_HOSTS`)
+    if (hostname === undefined) throw new EndpointError(`the ${type} endpoint of the catalog is not a URL`)
+    if (isAllowedHost(hostname)) return url
+    throw new EndpointError(
+      `the ${type} endpoint of the catalog, ${hostname}, is not in ENDPOINT_ALLOWED_HOSTS of the operator`,
+    )
   }
 
   return {
@@ -79,7 +82,7 @@ export function createSession(options: SessionOptions): Session {
           })
         } catch (error) {
           if (!isUnauthorized(error) || attempt > 1) throw error
-          keystone.refused(login, projectId, token)
+          keystone.invalidate(login, projectId, token)
         }
       }
     },

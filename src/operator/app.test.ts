@@ -1,4 +1,4 @@
-/** The operator's own API, over real HTTP. */
+/** The operator's API, over real HTTP. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
@@ -13,7 +13,7 @@ import {
 } from '../../sandbox/cloud/state.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
-import { clusterId, type Stage, startStage } from '../../test/operator/environment.ts'
+import { clusterId, type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'
 import { planAnswer, planPath, verdictsAnswer, verdictsPath } from '../contract/operator-api.ts'
@@ -21,36 +21,36 @@ import { createApp, HttpProblem } from '../server/server.ts'
 import { silent } from '../telemetry/log.ts'
 import { serveOperatorApi } from './app.ts'
 
-let stage: Stage
+let environment: OperatorEnvironment
 let worker: Server
 let storage: Subnet
 let port: Port
 let late: Port
 
 before(async () => {
-  stage = await startStage()
-  storage = addSubnet(stage.world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
-  worker = addServer(stage.world, 'worker-1')
-  port = addPort(stage.world, { server: worker, subnet: storage })
-  setPortStatus(stage.world, port.id, 'ACTIVE')
-  late = addPort(stage.world, { server: worker, subnet: storage })
-  setPortStatus(stage.world, late.id, 'BUILD')
-  await stage.startOperator({ OPERATOR_TOKENS_FILE: stage.caller.tokensFile })
-  await stage.create({})
-  await eventually(async () => assert.equal((await stage.nodes()).length, 1))
+  environment = await startOperatorEnvironment()
+  storage = addSubnet(environment.cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+  worker = addServer(environment.cloudState, 'worker-1')
+  port = addPort(environment.cloudState, { server: worker, subnet: storage })
+  setPortStatus(environment.cloudState, port.id, 'ACTIVE')
+  late = addPort(environment.cloudState, { server: worker, subnet: storage })
+  setPortStatus(environment.cloudState, late.id, 'BUILD')
+  await environment.startOperator({ OPERATOR_TOKENS_FILE: environment.caller.tokensFile })
+  await environment.create({})
+  await eventually(async () => assert.equal((await environment.nodes()).length, 1))
 })
-after(() => stage.close())
+after(() => environment.close())
 
 function authorization(): { authorization: string } {
-  return { authorization: `Bearer ${stage.caller.token}` }
+  return { authorization: `Bearer ${environment.caller.token}` }
 }
 
 async function get(path: string): Promise<unknown> {
-  return (await request(`${stage.operatorUrl()}${path}`, { headers: authorization() })).body.json()
+  return (await request(`${environment.operatorUrl()}${path}`, { headers: authorization() })).body.json()
 }
 
 async function plan(body: unknown): Promise<{ status: number; body: unknown }> {
-  const answer = await request(`${stage.operatorUrl()}${planPath}`, {
+  const answer = await request(`${environment.operatorUrl()}${planPath}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...authorization() },
     body: JSON.stringify(body),
@@ -58,7 +58,7 @@ async function plan(body: unknown): Promise<{ status: number; body: unknown }> {
   return { status: answer.statusCode, body: await answer.body.json() }
 }
 
-test('the verdict on a port is told with its reason and its remedy', async () => {
+test('a verdict has its reason and its remedy', async () => {
   await eventually(async () => {
     const { verdicts } = verdictsAnswer.parse(await get(`${verdictsPath}?config=${namespace}/main&port=${late.id}`))
     assert.deepEqual(verdicts, [
@@ -68,7 +68,7 @@ test('the verdict on a port is told with its reason and its remedy', async () =>
         portId: late.id,
         vm: worker.id,
         reason: 'StatusNotAllowed',
-        message: 'the port is BUILD',
+        message: 'the status of the port is BUILD',
         remedy: 'Wait until the status changes, or extend openstackPortAllowedStatuses.',
       },
     ])
@@ -82,7 +82,7 @@ test('the verdict on a port is told with its reason and its remedy', async () =>
   assert.deepEqual(verdicts.map(({ reason, name }) => name ?? reason).sort(), ['StatusNotAllowed', 'multinic0'])
 })
 
-test('beside another part, that part says who may read the verdicts', async () => {
+test('in the app of another component, that component decides who may read verdicts', async () => {
   const app = createApp({ log: silent })
   const mayRead = async (authorization: string | undefined) => {
     if (authorization !== 'Bearer of-the-inventory') throw new HttpProblem(401, 'a bearer token is required')
@@ -96,53 +96,53 @@ test('beside another part, that part says who may read the verdicts', async () =
   await app.close()
 })
 
-test('a dry run tells what would be sent, and changes nothing', async () => {
-  const nodes = await stage.nodes()
-  const asked = openstackConfigFor(stage.world, {
+test('a dry run returns what would be sent, and changes nothing', async () => {
+  const nodes = await environment.nodes()
+  const requested = openstackConfigFor(environment.cloudState, {
     name: 'main',
     vmNames: [worker.id],
     subnetIDs: [storage.id],
     clusterId,
   })
-  asked.spec.settings = { ...asked.spec.settings, openstackPortAllowedStatuses: ['*'] }
-  const answer = planAnswer.parse((await plan(asked)).body)
+  requested.spec.settings = { ...requested.spec.settings, openstackPortAllowedStatuses: ['*'] }
+  const answer = planAnswer.parse((await plan(requested)).body)
   assert.deepEqual(
     answer.nodes.map(({ nodeName, action, why }) => [nodeName, action, why]),
     [['worker-1', 'send', [`port ${late.id} becomes multinic1`]]],
   )
-  assert.deepEqual(await stage.nodes(), nodes)
+  assert.deepEqual(await environment.nodes(), nodes)
 })
 
-test('a dry run tells what would be removed, and why', async () => {
-  const other = addServer(stage.world, 'worker-9')
-  const asked = openstackConfigFor(stage.world, {
+test('a dry run returns what would be removed, and why', async () => {
+  const other = addServer(environment.cloudState, 'worker-9')
+  const requested = openstackConfigFor(environment.cloudState, {
     name: 'main',
     vmNames: [other.id],
     subnetIDs: [storage.id],
     clusterId,
   })
-  const answer = planAnswer.parse((await plan(asked)).body)
+  const answer = planAnswer.parse((await plan(requested)).body)
   assert.deepEqual(
     answer.nodes.map(({ nodeName, action, why }) => [nodeName, action, why]),
-    [['worker-1', 'remove', [`multinic0 (port ${port.id}) is taken away: its VM is no longer in vmNames`]]],
+    [['worker-1', 'remove', [`multinic0 (port ${port.id}) is removed: its VM is no longer in vmNames`]]],
   )
-  assert.equal((await stage.nodes()).length, 1)
+  assert.equal((await environment.nodes()).length, 1)
 })
 
-test('a dry run of a config that cannot work tells the reason and what to do', async () => {
-  const asked = openstackConfigFor(stage.world, {
+test('a dry run of an invalid config returns the reason and the remedy', async () => {
+  const requested = openstackConfigFor(environment.cloudState, {
     name: 'new',
     vmNames: [worker.id],
     subnetIDs: ['nowhere'],
     clusterId,
   })
-  const { error } = planAnswer.parse((await plan(asked)).body)
+  const { error } = planAnswer.parse((await plan(requested)).body)
   assert.equal(error?.reason, 'SubnetNotFound')
   assert.ok(error?.remedy)
-  assert.equal(await stage.kube.get(openstackConfigs, { namespace, name: 'new' }), undefined)
+  assert.equal(await environment.kube.get(openstackConfigs, { namespace, name: 'new' }), undefined)
 })
 
-test('what is no OpenstackConfig is a 400 that names every wrong field', async () => {
+test('an invalid OpenstackConfig is a 400 that names every wrong field', async () => {
   const { status, body } = await plan({
     kind: 'OpenstackConfig',
     apiVersion: 'x',
@@ -154,8 +154,8 @@ test('what is no OpenstackConfig is a 400 that names every wrong field', async (
   assert.deepEqual(paths, ['spec.vmNames', 'spec.credentials'])
 })
 
-test('numbers tell of calls, syncs and ports', async () => {
-  const text = await (await request(`${stage.operatorUrl()}/metrics`)).body.text()
+test('metrics count calls, syncs and ports', async () => {
+  const text = await (await request(`${environment.operatorUrl()}/metrics`)).body.text()
   for (const line of [
     /multinic_operator_calls_total\{service="neutron",method="GET",status="2xx"\} \d+/,
     /multinic_operator_syncs_total\{outcome="changed"\} \d+/,

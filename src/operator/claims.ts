@@ -1,5 +1,5 @@
 /**
- * What the other OpenstackConfigs of the same cluster ask for: an interface that one lets go may be wanted by another.
+ * What the other OpenstackConfigs of the same cluster select: an interface that one object releases may belong to another.
  */
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'

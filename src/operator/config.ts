@@ -1,6 +1,6 @@
 /**
- * The operator's own settings, from its environment; and the settings of one sync, from the OpenstackConfig, then the
- * environment, then the default.
+ * The operator's own settings, from its environment; and the settings of one sync: from the OpenstackConfig, else from the
+ * environment, else the default.
  */
 import { z } from 'zod'
 import { parseDuration } from '../contract/duration.ts'
@@ -24,63 +24,75 @@ const list = z.string().transform(text =>
     .filter(word => word !== ''),
 )
 
-function said<T extends z.ZodType>(description: string, setting: T): T {
+function describe<T extends z.ZodType>(description: string, setting: T): T {
   return setting.meta({ description })
 }
-const optional = (description: string) => said(description, z.string().optional())
+const optional = (description: string) => describe(description, z.string().optional())
 
-/** The environment of the process; what may also stand in an object is in src/contract/settings.ts. */
+/** The environment of the process. Settings that an object may also contain are in src/contract/settings.ts. */
 export const processSettings = z.object({
-  KUBECONFIG: optional('Access to the management cluster; without it the ServiceAccount of the Pod is used.'),
+  KUBECONFIG: optional('Kubeconfig of the management cluster. Default: the ServiceAccount of the Pod.'),
   KUBERNETES_SERVICE_HOST: optional('Set by Kubernetes in every Pod.'),
   KUBERNETES_SERVICE_PORT: optional('Set by Kubernetes in every Pod.'),
-  OPERATOR_ADDR: said('Where health, readiness, numbers and the operator’s API listen.', z.string().default(':8081')),
+  OPERATOR_ADDR: describe(
+    'Listen address of health, readiness, metrics and the operator’s API.',
+    z.string().default(':8081'),
+  ),
   OPERATOR_TOKENS_FILE: optional(
     'Callers of the operator’s API and their Biz clusters. Default: INVENTORY_TOKENS_FILE. Without either, plans are refused.',
   ),
   INVENTORY_TOKENS_FILE: optional(
     'Callers of the inventory. Without either file, anyone who reaches the API can read.',
   ),
-  OPERATOR_WORKERS: said(
-    'Objects that are synced at once; those of one cloud take at most a tenth of them.',
+  OPERATOR_WORKERS: describe(
+    'Objects that are synced concurrently. Objects of one cloud use at most a tenth of the workers.',
     z.coerce.number().int().min(1).max(1000).default(100),
   ),
-  WATCH_NAMESPACES: said('Namespaces whose objects are synced, with commas between; none means all.', list.default([])),
-  LEADER_ELECT: said('Several replicas: only the holder of the Lease works.', flag.default(false)),
-  POD_NAMESPACE: said(
-    'Namespace of the Lease and of the records of a Viola that does not tell what it holds.',
-    z.string().default('multinic-operator-system'),
-  ),
-  POD_NAME: optional('Name in the Lease; without it the host’s name.'),
-  CONTRABASS_CA_FILE: optional('Certificates that Contrabass is trusted by, instead of those of the system.'),
-  OPENSTACK_CA_FILE: optional('The same for Keystone, Neutron and Nova.'),
-  VIOLA_CA_FILE: optional('The same for Viola.'),
-  VIOLA_TOKEN_FILE: optional('Bearer token for the Viola of VIOLA_ENDPOINT; read again when it changes.'),
-  VIOLA_CLIENT_CERT_FILE: optional('Client certificate for the Viola of VIOLA_ENDPOINT.'),
-  VIOLA_CLIENT_KEY_FILE: optional('Its key.'),
-  INVENTORY_URL: said(
-    'Base address of an inventory that runs on its own; without it the operator holds one itself.',
-    z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).optional(),
-  ),
-  INVENTORY_TOKEN_FILE: optional('Bearer token (role admin) for the inventory of INVENTORY_URL.'),
-  INVENTORY_CA_FILE: optional('Certificates that the inventory of INVENTORY_URL is trusted by.'),
-  RABBITMQ_EVENTS_ENABLED: said('Listen to the clouds’ notifications.', flag.default(true)),
-  RABBITMQ_USER: optional('Account for the bus of RABBITMQ_URLS.'),
-  RABBITMQ_PASSWORD: optional('Its password.'),
-  RABBITMQ_PASSWORD_FILE: optional('Its password in a file; read again when it changes.'),
-  RABBITMQ_CA_FILE: optional('Certificates that message buses are trusted by, instead of those of the system.'),
-  RABBITMQ_QUEUE: optional(
-    'Name of a queue that keeps notifications for half an hour while the operator is away; without it the queue goes with the connection.',
-  ),
-  RABBITMQ_SECRET_ENABLED: said('Put the access to a cloud’s bus into a Secret beside the object.', flag.default(true)),
-  ENDPOINT_ALLOWED_HOSTS: said(
-    'Hosts that objects, Contrabass and a catalog may name, with commas between; none means all but link-local ones.',
+  WATCH_NAMESPACES: describe(
+    'Namespaces whose objects are synced, separated by commas. Default: all.',
     list.default([]),
   ),
-  NAMESPACE_RULES_FILE: optional('Which providers and projects a namespace may use.'),
-  HTTP_PROXY: optional('Proxy for http addresses, and for https ones where HTTPS_PROXY is absent.'),
-  HTTPS_PROXY: optional('Proxy for https addresses.'),
-  NO_PROXY: optional('Hosts that are reached without a proxy.'),
+  LEADER_ELECT: describe(
+    'Leader election: of several replicas, only the holder of the Lease syncs.',
+    flag.default(false),
+  ),
+  POD_NAMESPACE: describe(
+    'Namespace of the Lease, and of the delivery records for a Viola that serves only POST.',
+    z.string().default('multinic-operator-system'),
+  ),
+  POD_NAME: optional('Identity in the Lease. Default: the host name.'),
+  CONTRABASS_CA_FILE: optional('CA certificates for Contrabass. Default: those of the system.'),
+  OPENSTACK_CA_FILE: optional('CA certificates for Keystone, Neutron and Nova. Default: those of the system.'),
+  VIOLA_CA_FILE: optional('CA certificates for Viola. Default: those of the system.'),
+  VIOLA_TOKEN_FILE: optional('Bearer token for the Viola of VIOLA_ENDPOINT. Reloaded when the file changes.'),
+  VIOLA_CLIENT_CERT_FILE: optional('Client certificate for the Viola of VIOLA_ENDPOINT.'),
+  VIOLA_CLIENT_KEY_FILE: optional('Private key of VIOLA_CLIENT_CERT_FILE.'),
+  INVENTORY_URL: describe(
+    'URL of a separate inventory. Default: the inventory embedded in the operator.',
+    z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
+  ),
+  INVENTORY_TOKEN_FILE: optional('Bearer token (role admin) for the inventory of INVENTORY_URL.'),
+  INVENTORY_CA_FILE: optional('CA certificates for the inventory of INVENTORY_URL. Default: those of the system.'),
+  RABBITMQ_EVENTS_ENABLED: describe('Listen to notifications of the clouds.', flag.default(true)),
+  RABBITMQ_USER: optional('User for the message bus of RABBITMQ_URLS.'),
+  RABBITMQ_PASSWORD: optional('Password of RABBITMQ_USER.'),
+  RABBITMQ_PASSWORD_FILE: optional('File with the password of RABBITMQ_USER. Reloaded when it changes.'),
+  RABBITMQ_CA_FILE: optional('CA certificates for message buses. Default: those of the system.'),
+  RABBITMQ_QUEUE: optional(
+    'Name of a queue that keeps notifications for 30 minutes while the operator is down. Default: a queue that is deleted with the connection.',
+  ),
+  RABBITMQ_SECRET_ENABLED: describe(
+    'Write the account of a cloud’s message bus to a Secret next to the object.',
+    flag.default(true),
+  ),
+  ENDPOINT_ALLOWED_HOSTS: describe(
+    'Hosts that objects, Contrabass and catalogs may name, separated by commas. Default: all except link-local addresses.',
+    list.default([]),
+  ),
+  NAMESPACE_RULES_FILE: optional('File with the providers and projects that each namespace may use.'),
+  HTTP_PROXY: optional('Proxy for http URLs, and for https URLs if HTTPS_PROXY is not set.'),
+  HTTPS_PROXY: optional('Proxy for https URLs.'),
+  NO_PROXY: optional('Hosts that are called without a proxy.'),
   ...traceSettings,
 })
 
@@ -90,7 +102,7 @@ export function processSettingsFrom(env: Environment): Readonly<ProcessSettings>
   return settingsFrom(processSettings, env)
 }
 
-/** Where a setting came from: credentials follow it. */
+/** Where a setting comes from. Credentials follow it. */
 export type Origin = 'object' | 'environment' | 'default'
 
 export interface SyncSettings {
@@ -112,7 +124,7 @@ export interface SyncSettings {
   pollSlowMs: number
   pollErrorMs: number
   pollFastWindowMs: number
-  /** Addresses of the message bus that the object or the environment names. */
+  /** Addresses of the message bus from the object or the environment. */
   rabbitmqUrls: string[]
   rabbitmqExchanges: string[]
   rabbitmqTopics: string[]
@@ -120,7 +132,7 @@ export interface SyncSettings {
   violaEndpoint: string
   violaTimeoutMs: number
   violaInsecureTLS: boolean
-  /** The last place to look for the key; whose it is depends on its origin. */
+  /** The last source of the key. Its origin tells who owns it. */
   encryptKey?: string
   origins: Readonly<Partial<Record<SettingName, Origin>>>
 }
@@ -150,23 +162,23 @@ const durations: readonly SettingName[] = [
 ]
 const secretNames: readonly SettingName[] = ['contrabassEncryptKey']
 
-/** All mistakes at once, each with the name that the user gave the setting under. */
+/** Reports all errors at once, each with the name under which the user set the value. */
 export function resolveSettings(env: Environment, given: Settings = {}): SyncSettings {
-  const mistakes: string[] = []
+  const errors: string[] = []
   const origins: Partial<Record<SettingName, Origin>> = {}
   const value: Record<string, unknown> = {}
   for (const name of Object.keys(settingEnvironment) as SettingName[]) {
     const found = lookUp(name, env, given)
     origins[name] = found.origin
     value[name] = found.value
-    const wrong = found.value === undefined ? undefined : mistakeIn(name, found.value)
-    if (wrong) mistakes.push(`${spelled(name, found.origin)}: ${shown(name, found.value)}${wrong}`)
+    const error = found.value === undefined ? undefined : errorIn(name, found.value)
+    if (error) errors.push(`${pathOf(name, found.origin)}: ${valueText(name, found.value)}${error}`)
   }
   for (const name of ['contrabassEndpoint', 'violaEndpoint'] as const)
     if (value[name] === undefined)
-      mistakes.push(`spec.settings.${name}: is missing; set it, or ${settingEnvironment[name]} for the operator`)
-  if (mistakes.length > 0) throw configError(mistakes)
-  return settle(value as Resolved, origins)
+      errors.push(`spec.settings.${name}: is required, here or as ${settingEnvironment[name]} of the operator`)
+  if (errors.length > 0) throw configError(errors)
+  return toSyncSettings(value as Resolved, origins)
 }
 
 type Resolved = Settings & typeof settingDefaults & { contrabassEndpoint: string; violaEndpoint: string }
@@ -186,35 +198,35 @@ function fromText(name: SettingName, text: string): unknown {
   return text
 }
 
-/** What is wrong with a value and how to write it; undefined when it is good. */
-function mistakeIn(name: SettingName, value: unknown): string | undefined {
-  // A bus that cannot be used is reported in EventsConnected: syncs go on without it.
+/** What is wrong with a value and how to write it. Undefined if it is valid. */
+function errorIn(name: SettingName, value: unknown): string | undefined {
+  // An invalid bus address is reported by EventsConnected. Syncs do not need a bus.
   if (name === 'rabbitmqUrls') return undefined
   if (durations.includes(name))
     return typeof value === 'string' && parseDuration(value) !== undefined
       ? undefined
-      : 'is not a positive duration; write it like 20s, 2m or 500ms'
+      : 'is not a positive duration such as 20s, 2m or 500ms'
   if (settingsSchema.shape[name].safeParse(value).success) {
     const time = name === 'openstackPortBaseline' && value !== 'creationTime' && value !== 'none'
     return time && Number.isNaN(Date.parse(String(value))) ? 'is not creationTime, none or an RFC 3339 time' : undefined
   }
   if (flags.includes(name)) return 'must be true or false'
-  if (name.endsWith('Endpoint')) return 'is not an address; write it like https://host:port'
+  if (name.endsWith('Endpoint')) return 'is not a URL such as https://host:port'
   if (numbers.includes(name)) return 'must be a whole number from 1 to 100'
   if (name === 'openstackEndpointInterface') return 'must be public, internal or admin'
-  return 'cannot be used'
+  return 'is invalid'
 }
 
-function spelled(name: SettingName, origin: Origin): string {
+function pathOf(name: SettingName, origin: Origin): string {
   return origin === 'environment' ? `${settingEnvironment[name]} of the operator` : `spec.settings.${name}`
 }
 
-function shown(name: SettingName, value: unknown): string {
+function valueText(name: SettingName, value: unknown): string {
   if (secretNames.includes(name)) return ''
   return `${JSON.stringify(value).slice(0, 100)} `
 }
 
-function settle(value: Resolved, origins: SyncSettings['origins']): SyncSettings {
+function toSyncSettings(value: Resolved, origins: SyncSettings['origins']): SyncSettings {
   const ms = (text: string) => parseDuration(text) ?? 0
   const pollFastMs = ms(value.pollFastInterval)
   return {

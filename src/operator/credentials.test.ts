@@ -1,4 +1,4 @@
-/** Credentials follow endpoints: some of these tests play the attacker. */
+/** Credentials follow endpoints. Some of these tests try to get the operator's credentials. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
@@ -33,7 +33,7 @@ const shared = { 'contrabass-encrypt-key/CONTRABASS_ENCRYPT_KEY': ' shared \n' }
 const contrabassEncryptKeySecretRef = { name: 'mine', key: 'k' }
 
 const keys: Record<string, [given: Given, key: string]> = {
-  'the Secret that the object names comes first': [
+  'the Secret that the object names takes precedence': [
     { secrets: { contrabassEncryptKeySecretRef }, stored: { 'mine/k': 'named', ...shared } },
     'named',
   ],
@@ -50,34 +50,34 @@ const keys: Record<string, [given: Given, key: string]> = {
 for (const [name, [given, key]] of Object.entries(keys))
   test(name, async () => assert.equal((await credentials(given)).encryptKey, key))
 
-const refusals: Record<string, [given: Given, said: RegExp]> = {
-  'a Secret that is named and missing is an error, not a reason to look elsewhere': [
+const refusals: Record<string, [given: Given, expected: RegExp]> = {
+  'a missing Secret is an error, without fallback': [
     { secrets: { contrabassEncryptKeySecretRef }, stored: shared, env: ownKey },
-    /contrabassEncryptKeySecretRef: there is no Secret mine with a value under k/,
+    /contrabassEncryptKeySecretRef: Secret mine with a value for key k not found/,
   ],
-  'no key at all is told with what to do': [{}, /no encryption key: name a Secret .* namespace team/],
-  'an object that points Contrabass elsewhere does not get the operator’s key': [
+  'without any key the error says what to do': [{}, /no encryption key: name a Secret .* namespace team/],
+  'an object with its own Contrabass does not get the operator’s key': [
     { env: ownKey, settings: { contrabassEndpoint: 'https://attacker' } },
-    /spec\.settings\.contrabassEndpoint: the operator’s own encryption key is not used/,
+    /spec\.settings\.contrabassEndpoint: the operator does not use its own encryption key/,
   ],
-  'nor one that would send the admin’s token to a Neutron of its own': [
+  'an object with its own Neutron does not get the operator’s key': [
     { env: ownKey, settings: { openstackNeutronEndpoint: 'https://attacker' } },
     /spec\.settings\.openstackNeutronEndpoint/,
   ],
-  'nor to a Nova of its own': [
+  'an object with its own Nova does not get the operator’s key': [
     { env: ownKey, settings: { openstackNovaEndpoint: 'https://attacker' } },
     /spec\.settings\.openstackNovaEndpoint/,
   ],
-  'a Viola token that is named and missing is an error': [
+  'a missing Viola token is an error': [
     { stored: shared, secrets: { violaTokenSecretRef: { name: 'v', key: 't' } } },
-    /violaTokenSecretRef: there is no Secret v/,
+    /violaTokenSecretRef: Secret v .* not found/,
   ],
 }
-for (const [name, [given, said]] of Object.entries(refusals))
+for (const [name, [given, expected]] of Object.entries(refusals))
   test(name, () =>
     assert.rejects(credentials(given), (error: Error & { reason?: string }) => {
       assert.equal(error.reason, 'ConfigError')
-      assert.match(error.message, said)
+      assert.match(error.message, expected)
       assert.ok(!error.message.includes('operators-own-key'))
       return true
     }),
@@ -88,7 +88,7 @@ test('the operator’s token and certificate go to the operator’s Viola', asyn
   assert.deepEqual([violaToken, violaClientCertificate], ['operators-own-token', true])
 })
 
-test('a Viola that an object names gets only what the object’s namespace has', async () => {
+test('a Viola that an object names gets only credentials of the object’s namespace', async () => {
   const settings = { violaEndpoint: 'https://attacker' }
   const bare = await credentials({ stored: shared, settings })
   assert.deepEqual([bare.violaToken, bare.violaClientCertificate], [undefined, false])

@@ -1,9 +1,9 @@
 /**
  * Which key and token a sync may use: credentials follow endpoints (G9).
  *
- * An endpoint that an OpenstackConfig names gets only what lies in that object's own namespace. The operator's own key,
- * token and client certificate go only to the operator's own endpoints: else an object could point an admin password at
- * any host.
+ * An endpoint that an OpenstackConfig names gets only credentials of that object's namespace. The operator's own key,
+ * token and client certificate go only to the operator's own endpoints. Otherwise an object could send an admin password
+ * to any host.
  */
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import type { SyncSettings } from './config.ts'
@@ -12,7 +12,7 @@ import { configError } from './sync-error.ts'
 export interface ViolaCredentials {
   /** Bearer token for Viola. */
   violaToken?: string
-  /** The operator's own client certificate may be shown to Viola. */
+  /** The operator's own client certificate may be presented to Viola. */
   violaClientCertificate: boolean
 }
 
@@ -21,7 +21,7 @@ export interface Credentials extends ViolaCredentials {
 }
 
 export interface CredentialSources {
-  /** The value of a key of a Secret; undefined when either is missing. */
+  /** The value of a key of a Secret. Undefined if either is missing. */
   secret(namespace: string, name: string, key: string): Promise<string | undefined>
   /** The operator's own token for Viola. */
   ownViolaToken(): Promise<string | undefined>
@@ -54,24 +54,24 @@ async function encryptKeyFor(
   { secret }: CredentialSources,
 ): Promise<string> {
   const namespace = config.metadata.namespace ?? ''
-  const named = config.spec.secrets?.contrabassEncryptKeySecretRef
-  if (named) {
-    const value = (await secret(namespace, named.name, named.key))?.trim()
-    if (!value) throw missing('contrabassEncryptKeySecretRef', named)
+  const ref = config.spec.secrets?.contrabassEncryptKeySecretRef
+  if (ref) {
+    const value = (await secret(namespace, ref.name, ref.key))?.trim()
+    if (!value) throw missing('contrabassEncryptKeySecretRef', ref)
     return value
   }
   const shared = (await secret(namespace, wellKnownSecret.name, wellKnownSecret.key))?.trim()
   if (shared) return shared
   const { encryptKey, origins } = settings
   if (encryptKey && origins.contrabassEncryptKey === 'object') return encryptKey
-  if (encryptKey && origins.contrabassEncryptKey === 'environment') return operatorsOwn(encryptKey, settings)
+  if (encryptKey && origins.contrabassEncryptKey === 'environment') return ownKey(encryptKey, settings)
   throw configError([
-    `no encryption key: name a Secret in spec.secrets.contrabassEncryptKeySecretRef, or create Secret ${wellKnownSecret.name} with ${wellKnownSecret.key} in namespace ${namespace}`,
+    `no encryption key: name a Secret in spec.secrets.contrabassEncryptKeySecretRef, or create the Secret ${wellKnownSecret.name} with the key ${wellKnownSecret.key} in namespace ${namespace}`,
   ])
 }
 
-/** Every address that the opened password or its token would be sent to must be the operator's own. */
-function operatorsOwn(key: string, { origins }: SyncSettings): string {
+/** Every endpoint that would receive the decrypted password or its token must be the operator's own. */
+function ownKey(key: string, { origins }: SyncSettings): string {
   const named = (['contrabassEndpoint', 'openstackNeutronEndpoint', 'openstackNovaEndpoint'] as const).filter(
     name => origins[name] === 'object',
   )
@@ -79,7 +79,7 @@ function operatorsOwn(key: string, { origins }: SyncSettings): string {
   throw configError(
     named.map(
       name =>
-        `spec.settings.${name}: the operator’s own encryption key is not used for an address that an object names; add a Secret with the key to this namespace, or remove the setting`,
+        `spec.settings.${name}: the operator does not use its own encryption key for an endpoint that an object names; add a Secret with the key to this namespace, or remove the setting`,
     ),
   )
 }
@@ -89,15 +89,15 @@ async function violaTokenFor(
   settings: SyncSettings,
   { secret, ownViolaToken }: CredentialSources,
 ): Promise<string | undefined> {
-  const named = config.spec.secrets?.violaTokenSecretRef
-  if (named) {
-    const value = (await secret(config.metadata.namespace ?? '', named.name, named.key))?.trim()
-    if (!value) throw missing('violaTokenSecretRef', named)
+  const ref = config.spec.secrets?.violaTokenSecretRef
+  if (ref) {
+    const value = (await secret(config.metadata.namespace ?? '', ref.name, ref.key))?.trim()
+    if (!value) throw missing('violaTokenSecretRef', ref)
     return value
   }
   return settings.origins.violaEndpoint === 'environment' ? ownViolaToken() : undefined
 }
 
 function missing(field: string, { name, key }: { name: string; key: string }): Error {
-  return configError([`spec.secrets.${field}: there is no Secret ${name} with a value under ${key} in this namespace`])
+  return configError([`spec.secrets.${field}: Secret ${name} with a value for key ${key} not found in this namespace`])
 }

@@ -1,14 +1,14 @@
-/** The end of an object whose Viola is away for good; the other ends are in operator.test.ts. */
+/** Deletion of an object whose Viola is unreachable. operator.test.ts has the other cases. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type OpenstackConfig, openstackConfigFinalizer } from '../contract/openstack-config.ts'
 import { silent } from '../telemetry/log.ts'
 import { type DeletionDeps, release } from './deletion.ts'
 import { createLocks } from './locks.ts'
-import { createNotices } from './object-events.ts'
-import { createLeaving } from './pending-deletions.ts'
+import { createObjectEvents } from './object-events.ts'
+import { createPendingDeletions } from './pending-deletions.ts'
 import { createRecords } from './records.ts'
-import { createViolas } from './viola-clients.ts'
+import { createViolaClients } from './viola-clients.ts'
 
 const deletedAt = Date.parse('2026-11-15T00:00:00Z')
 
@@ -24,47 +24,47 @@ function aConfig(more: object = {}): OpenstackConfig {
   } as unknown as OpenstackConfig
 }
 
-/** What becomes of the object so many minutes after its deletion, with nobody at Viola's address. */
-async function after(minutes: number, config = aConfig()) {
-  const said: string[] = []
+/** Reconciles the object this many minutes after its deletion. Nothing listens at Viola's address. */
+async function releaseAfter(minutes: number, config = aConfig()) {
+  const events: string[] = []
   const patches: unknown[] = []
   const now = () => new Date(deletedAt + minutes * 60_000)
   const store = { list: async () => [], put: async () => {}, remove: async () => {} }
-  const violas = createViolas({ store })
+  const violaClients = createViolaClients({ store })
   const deps = {
     env: { CONTRABASS_ENDPOINT: 'http://127.0.0.1:9', VIOLA_ENDPOINT: 'http://127.0.0.1:9' },
     sources: () => ({ secret: async () => undefined, ownViolaToken: async () => undefined }),
     kube: { patch: async (_: unknown, __: unknown, patch: unknown) => patches.push(patch) },
-    notices: createNotices({
-      event: (_, __, reason, text) => void said.push(`${reason}: ${text}`),
+    objectEvents: createObjectEvents({
+      event: (_, __, reason, text) => void events.push(`${reason}: ${text}`),
       flush: async () => {},
     }),
     claims: () => [],
     locks: createLocks(),
-    leaving: createLeaving(now),
+    pendingDeletions: createPendingDeletions(now),
     records: createRecords(undefined, now),
-    violas,
+    violaClients,
     now,
   } as unknown as DeletionDeps
   const requeue = await release(config, deps, { log: silent, signal: new AbortController().signal })
-  await violas.close()
-  return { requeue, said, patches }
+  await violaClients.close()
+  return { requeue, events, patches }
 }
 
-test('a Viola that is away is waited for, and people are told why the object is still there', async () => {
-  const { requeue, said, patches } = await after(14)
+test('while Viola is unreachable, the object stays and an Event gives the reason', async () => {
+  const { requeue, events, patches } = await releaseAfter(14)
   assert.deepEqual([requeue, patches], [{ after: 5_000 }, []])
-  assert.match(said.join(), /^RemovalPending: viola: GET .*ECONNREFUSED/)
+  assert.match(events.join(), /^RemovalPending: viola: GET .*ECONNREFUSED/)
 })
 
-test('a Viola that is away for good does not keep the object, and people are told what stays', async () => {
-  const { requeue, said, patches } = await after(16)
+test('after 15 minutes without Viola the object is deleted, and an Event says that the interfaces stay', async () => {
+  const { requeue, events, patches } = await releaseAfter(16)
   assert.equal(requeue, undefined)
   assert.deepEqual(patches, [{ metadata: { finalizers: ['somebody/else'] } }])
-  assert.match(said.join(), /^RemovalPending: given up, interfaces stay: viola: GET .*ECONNREFUSED/)
+  assert.match(events.join(), /^RemovalPending: gave up, the interfaces stay on the nodes: viola: GET .*ECONNREFUSED/)
 })
 
-test('with Retain nobody is asked', async () => {
-  const { said, patches } = await after(0, aConfig({ deletionPolicy: 'Retain' }))
-  assert.deepEqual([said, patches.length], [[], 1])
+test('with Retain, Viola is not called', async () => {
+  const { events, patches } = await releaseAfter(0, aConfig({ deletionPolicy: 'Retain' }))
+  assert.deepEqual([events, patches.length], [[], 1])
 })

@@ -1,6 +1,6 @@
 /**
- * The end of an OpenstackConfig: what it delivered is taken away (deletionPolicy Delete) or left (Retain), then the
- * finalizer goes. Deletion is the user's own word, so the cloud is not asked.
+ * Deletion of an OpenstackConfig: removes its interfaces (deletionPolicy Delete) or keeps them (Retain), then drops the
+ * finalizer. The user deleted the object, so the cloud is not asked.
  */
 import { type OpenstackConfig, openstackConfigFinalizer, openstackConfigs } from '../contract/openstack-config.ts'
 import type { Kube } from '../kube/api.ts'
@@ -11,19 +11,19 @@ import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import { resolveSettings } from './config.ts'
 import { violaCredentialsFor } from './credentials.ts'
-import { type Delivery, deliver, tellDelivered } from './deliver.ts'
-import type { Notices } from './object-events.ts'
+import { type Delivery, deliver, logDelivered } from './deliver.ts'
+import type { ObjectEvents } from './object-events.ts'
 import { type NodePlan, planRelease } from './plan.ts'
 import { providerIdOf } from './provider.ts'
 import type { SyncDeps } from './sync.ts'
 
 export interface DeletionDeps extends SyncDeps {
   kube: Pick<Kube, 'patch'>
-  notices: Notices
+  objectEvents: ObjectEvents
 }
 
-/** A Viola that is away for good must not keep an object for ever. */
-const patienceMs = 15 * 60_000
+/** After this time the object is deleted although Viola is unreachable. */
+const giveUpAfterMs = 15 * 60_000
 const retryMs = 5_000
 
 export async function release(
@@ -34,20 +34,21 @@ export async function release(
   const { metadata } = config
   if (!metadata.finalizers?.includes(openstackConfigFinalizer)) return undefined
   if (config.spec.deletionPolicy !== 'Retain') {
-    const problem = await takeAway(config, deps, context)
+    const problem = await removeInterfaces(config, deps, context)
     const since = Date.parse(metadata.deletionTimestamp ?? '')
-    if (problem !== undefined && deps.now().getTime() - since < patienceMs) {
-      deps.notices.warn(config, 'RemovalPending', problem)
+    if (problem !== undefined && deps.now().getTime() - since < giveUpAfterMs) {
+      deps.objectEvents.warn(config, 'RemovalPending', problem)
       return { after: retryMs }
     }
-    if (problem !== undefined) deps.notices.warn(config, 'RemovalPending', `given up, interfaces stay: ${problem}`)
+    if (problem !== undefined)
+      deps.objectEvents.warn(config, 'RemovalPending', `gave up, the interfaces stay on the nodes: ${problem}`)
   }
   await dropFinalizer(config, deps.kube)
   return undefined
 }
 
-/** What keeps it from being done; undefined when all is away. */
-async function takeAway(
+/** Returns what is left to do, or undefined if nothing is. */
+async function removeInterfaces(
   config: OpenstackConfig,
   deps: DeletionDeps,
   { log, signal }: { log: Log; signal: AbortSignal },
@@ -57,14 +58,16 @@ async function takeAway(
     const credentials = await violaCredentialsFor(config, settings, deps.sources(keyOf(config)))
     const providerId = providerIdOf(config)
     const source = keyOf(config)
-    const viola = deps.violas.open({ settings, credentials, providerId })
-    const due = async () => planRelease(source, (await viola.held(signal)).nodes, deps.claims(providerId, source))
-    const keys = (await due()).map(node => `${providerId} ${node.instanceId}`)
+    const viola = deps.violaClients.open({ settings, credentials, providerId })
+    const planned = async () => planRelease(source, (await viola.list(signal)).nodes, deps.claims(providerId, source))
+    const keys = (await planned()).map(node => `${providerId} ${node.instanceId}`)
     const left = await deps.locks.hold(keys, async () => {
-      const nodes = (await due()).filter(node => node.action !== 'remove' || !deps.leaving.has(providerId, node))
+      const nodes = (await planned()).filter(
+        node => node.action !== 'remove' || !deps.pendingDeletions.has(providerId, node),
+      )
       const delivery = await deliver(viola, nodes, signal)
-      tellDelivered(log, nodes, delivery)
-      note(deps, providerId, nodes, delivery)
+      logDelivered(log, nodes, delivery)
+      record(deps, providerId, nodes, delivery)
       return [...delivery.failures, ...delivery.refused, ...delivery.conflicts]
     })
     await deps.records.flush(log)
@@ -75,12 +78,12 @@ async function takeAway(
   }
 }
 
-function note(deps: DeletionDeps, providerId: string, nodes: readonly NodePlan[], delivery: Delivery): void {
+function record(deps: DeletionDeps, providerId: string, nodes: readonly NodePlan[], delivery: Delivery): void {
   for (const node of nodes) {
     const why = node.why.join('; ')
     const accepted = delivery.accepted.get(node.nodeName)
     if (delivery.removed.has(node.nodeName)) {
-      deps.leaving.add(providerId, node)
+      deps.pendingDeletions.add(providerId, node)
       deps.records.noteGone(providerId, node, why)
     } else if (accepted) {
       deps.records.note(providerId, { ...node, specHash: accepted.specHash ?? '', generation: 1 }, why)

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTurns } from './fair-share.ts'
+import { createFairShare } from './fair-share.ts'
 
-test('a cloud keeps at most a tenth of the workers; who waits is woken in order; other clouds do not notice', () => {
+test('a cloud uses at most a tenth of the workers, waiting keys are woken in order, other clouds are not affected', () => {
   const woken: string[] = []
-  const turns = createTurns(20, key => void woken.push(key))
-  const first = turns.take('slow', 'a')
-  const second = turns.take('slow', 'b')
+  const fairShare = createFairShare(20, key => void woken.push(key))
+  const first = fairShare.acquire('slow', 'a')
+  const second = fairShare.acquire('slow', 'b')
   assert.ok(first && second)
-  assert.equal(turns.take('slow', 'c'), undefined)
-  assert.equal(turns.take('slow', 'd'), undefined)
-  assert.equal(turns.take('slow', 'c'), undefined)
-  assert.ok(turns.take('quick', 'e'))
+  assert.equal(fairShare.acquire('slow', 'c'), undefined)
+  assert.equal(fairShare.acquire('slow', 'd'), undefined)
+  assert.equal(fairShare.acquire('slow', 'c'), undefined)
+  assert.ok(fairShare.acquire('quick', 'e'))
   first()
   second()
   assert.deepEqual(woken, ['c', 'd'])
-  for (const key of woken) turns.take('slow', key)?.()
+  for (const key of woken) fairShare.acquire('slow', key)?.()
   assert.deepEqual(woken, ['c', 'd'])
 })
 
-test('a single worker still serves everybody', () => {
-  const turns = createTurns(1, () => {})
-  assert.ok(turns.take('one', 'a'))
-  assert.ok(turns.take('two', 'b'))
+test('with a single worker every cloud is still served', () => {
+  const fairShare = createFairShare(1, () => {})
+  assert.ok(fairShare.acquire('one', 'a'))
+  assert.ok(fairShare.acquire('two', 'b'))
 })

@@ -1,20 +1,20 @@
 /**
- * Whose turn it is: the syncs of one cloud may keep only a share of the workers busy, so that a cloud that hangs, however
- * many objects name it, leaves workers for the others.
+ * Limits the workers that syncs of one cloud may use at the same time. A cloud that hangs, however many objects name it,
+ * leaves workers for the others.
  */
-export interface Turns {
-  /** What ends the turn; undefined when the key has to wait: it is woken when another one ends. */
-  take(cloud: string, key: string): (() => void) | undefined
+export interface FairShare {
+  /** Returns the function that frees the worker. Undefined: the key must wait, and is woken when a worker is free. */
+  acquire(cloud: string, key: string): (() => void) | undefined
 }
 
-const share = 0.1
+const maxShare = 0.1
 
-export function createTurns(workers: number, wake: (key: string) => void): Turns {
-  const most = Math.max(1, Math.floor(workers * share))
+export function createFairShare(workers: number, wake: (key: string) => void): FairShare {
+  const maxWorkers = Math.max(1, Math.floor(workers * maxShare))
   const running = new Map<string, number>()
   const waiting = new Map<string, Set<string>>()
 
-  function end(cloud: string): void {
+  function release(cloud: string): void {
     const left = (running.get(cloud) ?? 1) - 1
     if (left > 0) running.set(cloud, left)
     else running.delete(cloud)
@@ -31,15 +31,15 @@ export function createTurns(workers: number, wake: (key: string) => void): Turns
   }
 
   return {
-    take(cloud, key) {
+    acquire(cloud, key) {
       const busy = running.get(cloud) ?? 0
-      if (busy >= most) {
+      if (busy >= maxWorkers) {
         waiting.set(cloud, (waiting.get(cloud) ?? new Set()).add(key))
         return undefined
       }
       running.set(cloud, busy + 1)
       stopWaiting(cloud, key)
-      return () => end(cloud)
+      return () => release(cloud)
     },
   }
 }

@@ -1,129 +1,137 @@
 /**
- * Reads everything for one OpenstackConfig and decides, without changing anything: the first half of a sync, and all of a
+ * Reads everything for one OpenstackConfig and plans, without changing anything: the first half of a sync, and all of a
  * dry run.
  */
 import { equalJson } from '../contract/json.ts'
 import { type OpenstackConfig, openstackConfigAnnotations } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
-import type { Bus, Clouds } from '../openstack/cloud.ts'
 import type { Environment } from '../runtime/env.ts'
+import type { Cloud, MessageBus } from './cloud.ts'
 import { resolveSettings, type SyncSettings } from './config.ts'
-import { type CredentialSources, credentialsFor } from './credentials.ts'
+import { type CredentialSources, type Credentials, credentialsFor } from './credentials.ts'
 import type { Hints } from './events/cloud-events.ts'
-import { askAbout, type CloudFacts, observeCloud, rulesOf } from './observe.ts'
-import type { Claim, HeldNode, Observed } from './observed-state.ts'
+import { type CloudState, checkMissingPorts, observeCloud, rulesOf } from './observe.ts'
+import type { Claim, DeliveredNode, Observed } from './observed-state.ts'
 import { type Plan, planNodes } from './plan.ts'
 import type { Policy } from './policy.ts'
 import { providerIdOf } from './provider.ts'
 import { stage } from './sync-error.ts'
-import type { Held, Viola } from './viola-client.ts'
-import type { Violas } from './viola-clients.ts'
+import type { DeliveredNodes, ViolaClient } from './viola-client.ts'
+import type { ViolaClients } from './viola-clients.ts'
 
-export interface LookDeps {
+export interface InspectDeps {
   env: Environment
-  clouds: Clouds
-  violas: Violas
-  /** What may be read for one object. */
+  openCloud: (config: OpenstackConfig, settings: SyncSettings, credentials: Credentials) => Cloud
+  violaClients: ViolaClients
+  /** The credentials that one object may use. */
   sources: (user: string) => CredentialSources
   policy: Policy
-  /** Plans, remembering the last one of each object. */
-  plans: Plans
+  planner: Planner
   /** The other OpenstackConfigs of a cluster. */
   claims: (providerId: string, source: string) => Claim[]
-  /** Does one stage of a sync, and tells how long it took. */
+  /** Runs one stage of a sync and measures it. */
   timed: <T>(stage: SyncStage, work: () => Promise<T>) => Promise<T>
 }
 
 export type SyncStage = 'cloud' | 'held' | 'plan' | 'answers' | 'deliver' | 'record' | 'status'
 
-export type Plans = (source: string, observed: Observed) => Plan
+export interface Planner {
+  plan(source: string, observed: Observed): Plan
+  forget(source: string): void
+}
 
-/** Of a thousand nodes a plan costs more than reading them: what was planned on the same facts is not planned again. */
-export function createPlans(): Plans & { forget(source: string): void } {
+/** Keeps the last plan of each object: with a thousand nodes, planning costs more than reading an unchanged state. */
+export function createPlanner(): Planner {
   const last = new Map<string, { observed: Observed; plan: Plan }>()
-  const plans = (source: string, observed: Observed) => {
-    const known = last.get(source)
-    if (known && sameFacts(known.observed, observed)) return known.plan
-    const plan = planNodes(observed)
-    last.set(source, { observed, plan })
-    return plan
+  return {
+    plan(source, observed) {
+      const known = last.get(source)
+      if (known && isUnchanged(known.observed, observed)) return known.plan
+      const plan = planNodes(observed)
+      last.set(source, { observed, plan })
+      return plan
+    },
+    forget: source => void last.delete(source),
   }
-  return Object.assign(plans, { forget: (source: string) => void last.delete(source) })
 }
 
-/** Ports and nodes that have not changed are the very same objects; the rest is small. */
-function sameFacts(a: Observed, b: Observed): boolean {
-  if (a.held !== b.held || a.ports.length !== b.ports.length) return false
+/** Unchanged ports and nodes are the same objects, so they are compared by identity. The rest is small. */
+function isUnchanged(a: Observed, b: Observed): boolean {
+  if (a.delivered !== b.delivered || a.ports.length !== b.ports.length) return false
   if (a.ports.some((port, index) => port !== b.ports[index])) return false
-  return equalJson(smallFacts(a), smallFacts(b))
+  return equalJson(withoutLists(a), withoutLists(b))
 }
 
-function smallFacts({ held: _, ports: __, mtus, answers, ...rest }: Observed): object {
-  return { ...rest, mtus: [...mtus], answers: [...answers] }
+function withoutLists({ delivered: _, ports: __, mtuByNetwork, portChecks, ...rest }: Observed): object {
+  return { ...rest, mtuByNetwork: [...mtuByNetwork], portChecks: [...portChecks] }
 }
 
-export interface Look {
+export interface Inspection {
   settings: SyncSettings
   providerId: string
-  viola: Viola
-  facts: CloudFacts
-  bus: Bus | undefined
+  viola: ViolaClient
+  cloudState: CloudState
+  bus: MessageBus | undefined
   observed: Observed
   plan: Plan
-  /** Viola tells the state of its nodes. */
-  nodesTold: boolean
-  /** Questions that could not be asked. */
-  questionFailures: string[]
+  /** Viola reports the state of its nodes. */
+  nodesReported: boolean
+  /** Errors of checks of missing ports. */
+  checkFailures: string[]
 }
 
-export interface LookContext {
+export interface InspectContext {
   signal: AbortSignal
-  /** A person asked for a fresh look. */
+  /** A person requested a fresh read. */
   fresh: boolean
   hints: Hints
 }
 
-export async function look(
+export async function inspect(
   config: OpenstackConfig,
-  deps: LookDeps,
-  { signal, fresh, hints }: LookContext,
-): Promise<Look> {
+  deps: InspectDeps,
+  { signal, fresh, hints }: InspectContext,
+): Promise<Inspection> {
   const settings = resolveSettings(deps.env, config.spec.settings)
   deps.policy.check(config, settings)
   const credentials = await credentialsFor(config, settings, deps.sources(keyOf(config)))
-  const cloud = deps.clouds.open({
-    settings,
-    encryptKey: credentials.encryptKey,
-    openstackProviderId: config.spec.credentials.openstackProviderID,
-    projectId: config.spec.credentials.projectID.replaceAll('-', '').toLowerCase(),
-  })
+  const cloud = deps.openCloud(config, settings, credentials)
   if (fresh) cloud.refresh()
-  else cloud.doubt(hints)
+  else cloud.invalidate(hints)
   const providerId = providerIdOf(config)
-  const viola = deps.violas.open({ settings, credentials, providerId })
+  const viola = deps.violaClients.open({ settings, credentials, providerId })
 
-  const facts = await deps.timed('cloud', () => observeCloud(cloud, config.spec, settings, signal))
-  const bus = await cloud.bus(signal, hints.busRefused)
-  const { nodes: held, told: nodesTold } = await deps.timed('held', () => heldBy(viola, signal))
+  const cloudState = await deps.timed('cloud', () => observeCloud(cloud, config.spec, settings, signal))
+  const bus = await stage('ContrabassError', () => cloud.bus(signal, hints.busRefused))
+  const { nodes, reported } = await deps.timed('held', () => listDelivered(viola, signal))
   const observed: Observed = {
-    ...observedFrom(config, settings, facts, held),
+    ...observedFrom(config, settings, cloudState, nodes),
     claims: deps.claims(providerId, keyOf(config)),
   }
-  const plan = await deps.timed('plan', async () => deps.plans(keyOf(config), observed))
-  const first = { settings, providerId, viola, facts, bus, nodesTold, observed, plan, questionFailures: [] }
-  if (plan.questions.length === 0) return first
-  const { ports, answers, failures } = await deps.timed('answers', () =>
-    askAbout(cloud, { questions: plan.questions, facts, deletedPorts: hints.deletedPorts, signal }),
+  const plan = await deps.timed('plan', async () => deps.planner.plan(keyOf(config), observed))
+  const inspection: Inspection = {
+    ...{ settings, providerId, viola, cloudState, bus, observed, plan },
+    nodesReported: reported,
+    checkFailures: [],
+  }
+  if (plan.missingPorts.length === 0) return inspection
+  const { ports, portChecks, failures } = await deps.timed('answers', () =>
+    checkMissingPorts(cloud, {
+      missing: plan.missingPorts,
+      state: cloudState,
+      deletedPorts: hints.deletedPorts,
+      signal,
+    }),
   )
-  const wiser = { ...observed, ports: merged(observed.ports, ports), answers }
-  return { ...first, observed: wiser, plan: planNodes(wiser), questionFailures: failures }
+  const checked = { ...observed, ports: mergePorts(observed.ports, ports), portChecks }
+  return { ...inspection, observed: checked, plan: planNodes(checked), checkFailures: failures }
 }
 
-export function heldBy(viola: Viola, signal: AbortSignal): Promise<Held> {
-  return stage('ViolaPostError', () => viola.held(signal))
+export function listDelivered(viola: ViolaClient, signal: AbortSignal): Promise<DeliveredNodes> {
+  return stage('ViolaPostError', () => viola.list(signal))
 }
 
-function merged(ports: Observed['ports'], more: Observed['ports']): Observed['ports'] {
+function mergePorts(ports: Observed['ports'], more: Observed['ports']): Observed['ports'] {
   const known = new Set(ports.map(port => port.id))
   return [...ports, ...more.filter(port => !known.has(port.id))]
 }
@@ -131,27 +139,26 @@ function merged(ports: Observed['ports'], more: Observed['ports']): Observed['po
 function observedFrom(
   config: OpenstackConfig,
   settings: SyncSettings,
-  facts: CloudFacts,
-  held: readonly HeldNode[],
+  { vms, ports, subnets, subnetsSelectedById, mtuByNetwork }: CloudState,
+  delivered: readonly DeliveredNode[],
 ): Omit<Observed, 'claims'> {
-  const { vms, ports, subnets, subnetsById, mtus } = facts
-  const release = releaseOf(config)
+  const approval = removalApprovalOf(config)
   return {
     source: keyOf(config),
     rules: rulesOf(settings, config.metadata.creationTimestamp),
     subnets,
-    subnetsById,
-    mtus,
+    subnetsSelectedById,
+    mtuByNetwork,
     vms,
     ports,
-    held,
-    answers: new Map(),
-    holding: (config.status?.heldRemovals ?? []).length > 0,
-    release: release !== undefined && release !== config.status?.releasedRemovals,
+    delivered,
+    portChecks: new Map(),
+    hasRemovalsOnHold: (config.status?.heldRemovals ?? []).length > 0,
+    removalsApproved: approval !== undefined && approval !== config.status?.releasedRemovals,
   }
 }
 
-/** A person's word about held removals. */
-export function releaseOf({ metadata }: OpenstackConfig): string | undefined {
+/** The value of the annotation by which a person approves removals. Each new value approves once. */
+export function removalApprovalOf({ metadata }: OpenstackConfig): string | undefined {
   return metadata.annotations?.[openstackConfigAnnotations.releaseRemovals]
 }

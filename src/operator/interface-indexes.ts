@@ -1,45 +1,35 @@
 /**
- * Numbers for new ports: the lowest that is free, in the order of the user's subnets, then age, then MAC.
+ * Assigns indexes to new ports: the lowest free index first, ports in the order of the user's subnets, then age, then MAC
+ * address. Pure.
  *
- * Pure. Numbers that are in use are never looked at again: a port keeps its own for life, and a removal leaves a hole.
+ * An index in use is never reassigned: a port keeps its index, and a removal leaves a gap.
  */
 import { maxInterfaces } from '../contract/interfaces.ts'
-import type { Port } from './observed-state.ts'
-import { createdAtMs, type Match } from './verdicts.ts'
+import type { Port } from './cloud.ts'
+import { byCreation, type Match } from './verdicts.ts'
 
 export interface Candidate {
   port: Port
   match: Match
 }
 
-export interface Numbering<T> {
-  numbered: { candidate: T; id: number }[]
-  /** No number was left for these. */
-  overflow: T[]
+export interface IndexAssignment {
+  assigned: { candidate: Candidate; index: number }[]
+  /** No index was left for these. */
+  overflow: Candidate[]
 }
 
-export function numberNew<T extends Candidate>(candidates: readonly T[], inUse: readonly number[]): Numbering<T> {
-  const free = Array.from({ length: maxInterfaces }, (_, id) => id).filter(id => !inUse.includes(id))
-  const ordered = [...candidates].sort(byOrderAgeMac)
+export function assignIndexes(candidates: readonly Candidate[], inUse: readonly number[]): IndexAssignment {
+  const free = Array.from({ length: maxInterfaces }, (_, index) => index).filter(index => !inUse.includes(index))
+  const ordered = candidates.toSorted((a, b) => a.match.order - b.match.order || byAge(a.port, b.port))
   return {
-    numbered: ordered.slice(0, free.length).map((candidate, index) => ({ candidate, id: free[index] ?? 0 })),
+    assigned: ordered.slice(0, free.length).map((candidate, position) => ({ candidate, index: free[position] ?? 0 })),
     overflow: ordered.slice(free.length),
   }
 }
 
-function byOrderAgeMac(a: Candidate, b: Candidate): number {
-  return (
-    a.match.order - b.match.order ||
-    ageOf(a.port) - ageOf(b.port) ||
-    compare(a.port.macAddress, b.port.macAddress) ||
-    compare(a.port.id, b.port.id)
-  )
-}
-
-/** A port that does not say when it was created comes last. */
-function ageOf(port: Port): number {
-  const ms = createdAtMs(port)
-  return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms
+function byAge(a: Port, b: Port): number {
+  return byCreation(a, b) || compare(a.macAddress, b.macAddress) || compare(a.id, b.id)
 }
 
 function compare(a: string, b: string): number {

@@ -1,7 +1,5 @@
 /**
- * An inventory that runs on its own, as the operator writes to it.
- *
- * What it does not take stays noted and is sent again with the next sync.
+ * Writes records to a separate inventory. Records that fail are sent again with the next sync.
  */
 import { maxWrites, recordsPath } from '../contract/inventory.ts'
 import { withoutSlash } from '../contract/url.ts'
@@ -12,20 +10,27 @@ import type { Recorder } from './records.ts'
 export interface InventoryClientOptions {
   http: Http
   url: string
-  /** Read for every request: the token may be renewed while we run. */
+  /** Called for every request, because the token may be renewed. */
   token?: (() => Promise<string>) | undefined
 }
 
-/** Records are small: the inventory's limit of bytes is never reached. */
+/** Records are small, so the inventory's size limit is never reached. */
 const limits = { items: maxWrites, bytes: Number.POSITIVE_INFINITY, costOf: () => 0 }
 
 export function createInventoryClient({ http, url, token }: InventoryClientOptions): Recorder {
-  const place = `${withoutSlash(url)}${recordsPath}`
+  const endpoint = `${withoutSlash(url)}${recordsPath}`
   return {
     async put(writes) {
       for (const records of batchesOf(writes, limits)) {
         const headers = token ? { authorization: `Bearer ${await token()}` } : {}
-        await http.request({ method: 'PUT', url: place, headers, body: { records }, repeatable: true, anyBody: true })
+        await http.request({
+          method: 'PUT',
+          url: endpoint,
+          headers,
+          body: { records },
+          repeatable: true,
+          anyBody: true,
+        })
       }
     },
   }

@@ -1,36 +1,33 @@
 /**
- * One at a time per key: planning and delivering for a VM is serialised over all OpenstackConfigs that name it.
+ * Locks by key: planning and delivery for a VM are serialized across all OpenstackConfigs that select it.
  */
 export interface Locks {
-  /** Keys are taken in one order by everybody, so nobody waits in a circle. */
+  /** Keys are locked in sorted order, which prevents deadlocks. */
   hold<T>(keys: readonly string[], work: () => Promise<T>): Promise<T>
 }
 
 export function createLocks(): Locks {
   const tails = new Map<string, Promise<void>>()
 
-  async function take(key: string): Promise<() => void> {
+  async function acquire(key: string): Promise<() => void> {
     const before = tails.get(key)
-    let free = () => {}
-    const mine = new Promise<void>(resolve => {
-      free = resolve
-    })
-    tails.set(key, mine)
+    const mine = Promise.withResolvers<void>()
+    tails.set(key, mine.promise)
     await before
     return () => {
-      if (tails.get(key) === mine) tails.delete(key)
-      free()
+      if (tails.get(key) === mine.promise) tails.delete(key)
+      mine.resolve()
     }
   }
 
   return {
     async hold(keys, work) {
-      const held: (() => void)[] = []
+      const releases: (() => void)[] = []
       try {
-        for (const key of [...new Set(keys)].sort()) held.push(await take(key))
+        for (const key of [...new Set(keys)].sort()) releases.push(await acquire(key))
         return await work()
       } finally {
-        for (const free of held.reverse()) free()
+        for (const release of releases.reverse()) release()
       }
     },
   }

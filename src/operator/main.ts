@@ -1,39 +1,40 @@
 /**
- * The operator: settings → parts → start → stop.
+ * The operator: reads its settings, creates its parts, runs until it is stopped.
  */
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { type OpenstackConfig, openstackConfigAnnotations, openstackConfigs } from '../contract/openstack-config.ts'
+import { openstackConfigs } from '../contract/openstack-config.ts'
 import { type Call, createHttp, type Proxies } from '../http-client/client.ts'
 import { connectKube } from '../kube/client.ts'
 import { inClusterAccess, loadKubeconfig, tokenFromFile } from '../kube/config.ts'
-import { type Controller, runController } from '../kube/controller.ts'
+import { runController } from '../kube/controller.ts'
 import { createEventRecorder } from '../kube/events.ts'
-import { type Change, createInformer, type Informer } from '../kube/informer.ts'
-import { keyOf } from '../kube/keys.ts'
+import { createInformer } from '../kube/informer.ts'
 import { runLeaderElection } from '../kube/leader.ts'
-import { createClouds } from '../openstack/cloud.ts'
+import { createOpenStackClouds } from '../openstack/clouds.ts'
 import type { Environment } from '../runtime/env.ts'
 import { listen } from '../server/server.ts'
 import { openTokens } from '../server/tokens.ts'
 import type { Log } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { openTracer } from '../telemetry/trace-export.ts'
-import { type Answering, createOperatorApp } from './app.ts'
+import { createOperatorApp, type OperatorApiDeps } from './app.ts'
 import { createBusSecrets } from './bus-secrets.ts'
 import { claimsOf } from './claims.ts'
 import { type ProcessSettings, processSettingsFrom } from './config.ts'
+import { createConfigWatch } from './config-watch.ts'
 import type { CredentialSources } from './credentials.ts'
+import { dryRun } from './dry-run.ts'
 import type { OwnBus } from './events/bus-access.ts'
-import { createCloudEvents, noHints } from './events/cloud-events.ts'
-import { createTurns } from './fair-share.ts'
-import { createPlans, type Look, look } from './inspect.ts'
+import { createCloudEvents } from './events/cloud-events.ts'
+import { createFairShare } from './fair-share.ts'
+import { createPlanner } from './inspect.ts'
 import { createInventoryClient } from './inventory-client.ts'
-import { createDeliveredStore } from './legacy/delivered-store.ts'
+import { createDeliveredStore } from './legacy/post-only-viola.ts'
 import { createLocks } from './locks.ts'
-import { createCounts } from './metrics.ts'
-import { createNotices } from './object-events.ts'
-import { createLeaving } from './pending-deletions.ts'
+import { createOperatorMetrics } from './metrics.ts'
+import { createObjectEvents } from './object-events.ts'
+import { createPendingDeletions } from './pending-deletions.ts'
 import { openPolicy } from './policy.ts'
 import { providerIdOf } from './provider.ts'
 import { configReconciler, type ReconcileDeps } from './reconcile.ts'
@@ -41,7 +42,8 @@ import { createRecords, type Recorder } from './records.ts'
 import { createSecretWatch, type SecretWatch } from './secret-watch.ts'
 import { createTraces } from './traces.ts'
 import type { Verdict } from './verdicts.ts'
-import { createViolas } from './viola-clients.ts'
+import { createViolaClients } from './viola-clients.ts'
+import { createWaker } from './waker.ts'
 
 export type { Recorder } from './records.ts'
 
@@ -49,33 +51,33 @@ export interface OperatorOptions {
   env: Environment
   log: Log
   signal: AbortSignal
-  /** Where the inventory's records go: the embedded store, or a remote one. */
+  /** Stores the records of an embedded inventory. Default: the inventory of INVENTORY_URL. */
   recorder?: Recorder
   onListen?: (url: string) => void
-  /** Told what the API answers from, so that it can stand on another part's address too. */
-  onAnswering?: (answering: Answering) => void
+  /** Called before `onListen`, so that another component can serve the operator's API too. */
+  onApi?: (deps: OperatorApiDeps) => void
 }
 
-/** Runs until the signal. */
+/** Runs until the signal is aborted. */
 export async function runOperator(options: OperatorOptions): Promise<void> {
-  const { env, log, signal, recorder, onListen, onAnswering } = options
+  const { env, log, signal, recorder, onListen, onApi } = options
   const settings = processSettingsFrom(env)
-  const metrics = createMetrics('operator', { process: true })
+  const exposition = createMetrics('operator', { process: true })
   const access = settings.KUBECONFIG ? await loadKubeconfig(settings.KUBECONFIG) : inClusterAccess(settings)
   const kube = connectKube(access, { log })
   const now = () => new Date()
-  const counts = createCounts(metrics, now)
-  const onCall = (call: Call) => counts.call(call)
+  const metrics = createOperatorMetrics(exposition, now)
+  const onCall = (call: Call) => metrics.call(call)
   const proxies: Proxies = { http: settings.HTTP_PROXY, https: settings.HTTPS_PROXY, no: settings.NO_PROXY }
   const policy = await openPolicy(settings.ENDPOINT_ALLOWED_HOSTS, settings.NAMESPACE_RULES_FILE, log)
-  const clouds = createClouds({
+  const clouds = createOpenStackClouds({
     contrabassCa: await optionalFile(settings.CONTRABASS_CA_FILE),
     openstackCa: await optionalFile(settings.OPENSTACK_CA_FILE),
-    mayVisit: policy.mayVisit,
+    isAllowedHost: policy.isAllowedHost,
     proxies,
     onCall,
   })
-  const violas = createViolas({
+  const violaClients = createViolaClients({
     ca: await optionalFile(settings.VIOLA_CA_FILE),
     clientCert: await optionalFile(settings.VIOLA_CLIENT_CERT_FILE),
     clientKey: await optionalFile(settings.VIOLA_CLIENT_KEY_FILE),
@@ -84,99 +86,104 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     onCall,
   })
   const inventory = recorder ? undefined : await remoteInventory(settings, proxies, onCall)
-  const events = createEventRecorder({ kube, component: 'multinic-operator', log })
-  const informers = watchedNamespaces(settings).map(namespace =>
-    createInformer(kube, openstackConfigs, { log, ...(namespace !== undefined && { namespace }) }),
+  const eventRecorder = createEventRecorder({ kube, component: 'multinic-operator', log })
+  const configs = createConfigWatch(
+    watchedNamespaces(settings).map(namespace =>
+      createInformer(kube, openstackConfigs, { log, ...(namespace !== undefined && { namespace }) }),
+    ),
   )
-  const forced = new Set<string>()
-  const plans = createPlans()
+  const planner = createPlanner()
   const verdicts = new Map<string, readonly Verdict[]>()
-  let wakeKey: Controller['wake'] = () => {}
-  const secretWatch = createSecretWatch({ kube, log, wake: key => wakeKey(key) })
+  const waker = createWaker()
+  const secretWatch = createSecretWatch({ kube, log, wake: key => waker.wake(key) })
   const cloudEvents = createCloudEvents({
     enabled: settings.RABBITMQ_EVENTS_ENABLED,
     own: await ownBusOf(settings),
-    mayVisit: policy.mayVisit,
-    wake: (key, priority) => wakeKey(key, priority),
-    counts,
+    isAllowedHost: policy.isAllowedHost,
+    wake: waker.wake,
+    metrics,
     log,
   })
   const tracer = openTracer(settings, {
     component: 'operator',
     log,
-    count: (outcome, spans) => metrics.count('multinic_trace_spans_total', spans, { outcome }),
+    count: (outcome, spans) => exposition.count('multinic_trace_spans_total', spans, { outcome }),
   })
   const timed: ReconcileDeps['timed'] = async (stage, work) => {
-    const started = performance.now()
+    const startedAt = performance.now()
     try {
       return await work()
     } finally {
-      counts.stage(stage, (performance.now() - started) / 1_000)
+      metrics.stage(stage, (performance.now() - startedAt) / 1_000)
     }
   }
   const deps: ReconcileDeps = {
     env,
     kube,
-    clouds,
-    violas,
+    openCloud: ({ spec: { credentials } }, syncSettings, { encryptKey }) =>
+      clouds.open({
+        settings: syncSettings,
+        encryptKey,
+        openstackProviderId: credentials.openstackProviderID,
+        projectId: credentials.projectID.replaceAll('-', '').toLowerCase(),
+      }),
+    violaClients,
     sources: sourcesFor(secretWatch, settings),
     forget(key) {
       secretWatch.forget(key)
       verdicts.delete(key)
-      plans.forget(key)
+      planner.forget(key)
       cloudEvents.forget(key)
-      counts.forget(key)
+      metrics.forget(key)
     },
     locks: createLocks(),
     records: createRecords(recorder ?? inventory?.recorder, now),
-    leaving: createLeaving(now),
+    pendingDeletions: createPendingDeletions(now),
     cloudEvents,
     busSecrets: createBusSecrets(settings.RABBITMQ_SECRET_ENABLED ? kube : undefined),
     policy,
-    plans,
-    notices: createNotices(events),
-    claims: (providerId, source) =>
-      claimsOf(
-        informers.flatMap(informer => informer.list()),
-        providerId,
-        source,
-      ),
+    planner,
+    objectEvents: createObjectEvents(eventRecorder),
+    claims: (providerId, source) => claimsOf(configs.list(), providerId, source),
     now,
-    takeForced: key => forced.delete(key),
-    turns: createTurns(settings.OPERATOR_WORKERS, key => wakeKey(key)),
+    takeForced: configs.takeForced,
+    fairShare: createFairShare(settings.OPERATOR_WORKERS, key => waker.wake(key)),
     timed,
     traces: createTraces(tracer, timed, Date.now),
+    onSynced(key, result, seconds) {
+      if (result) verdicts.set(key, result.findings.verdicts)
+      metrics.sync(key, result, seconds)
+    },
   }
 
-  deps.onSynced = (key, result, seconds) => {
-    if (result) verdicts.set(key, result.findings.verdicts)
-    counts.sync(key, result, seconds)
-  }
   const tokensFile = settings.OPERATOR_TOKENS_FILE ?? settings.INVENTORY_TOKENS_FILE
   const tokens = tokensFile === undefined ? undefined : await openTokens(tokensFile, log)
-  const answering: Answering = {
+  const apiDeps: OperatorApiDeps = {
     tokens,
     verdicts: () => verdicts,
-    providerOf: key => informers.flatMap(informer => informer.get(key) ?? []).map(providerIdOf)[0],
-    dryRun: config => dryRun(config, deps, informers, signal),
+    providerOf(key) {
+      const config = configs.get(key)
+      return config && providerIdOf(config)
+    },
+    dryRun: config => dryRun(config, deps, configs, signal),
   }
-  const app = createOperatorApp({ ...answering, log, metrics, ready: () => notReady(informers) })
-  onAnswering?.(answering)
+  const app = createOperatorApp({ ...apiDeps, log, metrics: exposition, ready: configs.missing })
+  onApi?.(apiDeps)
   const url = await listen(app, settings.OPERATOR_ADDR)
   log.info('listening', { url })
   onListen?.(url)
   try {
-    await Promise.all(informers.map(informer => informer.start(signal)))
-    const lead = (leading: AbortSignal) => {
+    await configs.start(signal)
+    const lead = (leaderSignal: AbortSignal) => {
       const controller = runController({
         name: 'openstackconfig',
         workers: settings.OPERATOR_WORKERS,
         reconcile: configReconciler(deps),
         log,
-        signal: leading,
+        signal: leaderSignal,
       })
-      wakeKey = controller.wake
-      return follow(informers, controller, forced)
+      waker.attach(controller)
+      return configs.follow(controller)
     }
     if (settings.LEADER_ELECT)
       await runLeaderElection({
@@ -196,37 +203,10 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     secretWatch.close()
     policy.close()
     tokens?.close()
-    await events.flush()
-    await Promise.all([app.close(), clouds.close(), violas.close(), inventory?.close(), tracer.close()])
+    await eventRecorder.flush()
+    await Promise.all([app.close(), clouds.close(), violaClients.close(), inventory?.close(), tracer.close()])
     await kube.close()
   }
-}
-
-/** Wakes the controller for every object that changes, until it has stopped. */
-async function follow(
-  informers: readonly Informer<OpenstackConfig>[],
-  controller: Controller,
-  forced: Set<string>,
-): Promise<void> {
-  const stops = informers.map(informer => informer.on(change => wake(controller, forced, change)))
-  await controller.stopped
-  for (const stop of stops) stop()
-}
-
-/** Our own status writes wake nobody: only a new spec, annotation or deletion does. */
-function wake(controller: Controller, forced: Set<string>, { type, object, old }: Change<OpenstackConfig>): void {
-  const key = keyOf(object)
-  if (type === 'updated' && old && !differs(old, object)) return
-  const { forceReconcile } = openstackConfigAnnotations
-  const word = object.metadata.annotations?.[forceReconcile]
-  if (old && word !== undefined && word !== old.metadata.annotations?.[forceReconcile]) forced.add(key)
-  controller.wake(key)
-}
-
-function differs(old: OpenstackConfig, now: OpenstackConfig): boolean {
-  const marks = ({ metadata }: OpenstackConfig) =>
-    JSON.stringify([metadata.uid, metadata.generation, metadata.deletionTimestamp, metadata.annotations])
-  return marks(old) !== marks(now)
 }
 
 function watchedNamespaces({ WATCH_NAMESPACES: named }: ProcessSettings): (string | undefined)[] {
@@ -263,42 +243,15 @@ function sourcesFor(watch: SecretWatch, settings: ProcessSettings): (user: strin
   })
 }
 
-/** An object that exists keeps its own age and what it let go; one that does not is as old as this moment. */
-async function dryRun(
-  config: OpenstackConfig,
-  deps: ReconcileDeps,
-  informers: readonly Informer<OpenstackConfig>[],
-  signal: AbortSignal,
-): Promise<Look> {
-  const key = keyOf(config)
-  const known = informers.map(informer => informer.get(key)).find(found => found !== undefined)
-  const creationTimestamp = known?.metadata.creationTimestamp ?? deps.now().toISOString()
-  const { status: _, ...asked } = config
-  const object = {
-    ...asked,
-    metadata: { ...config.metadata, creationTimestamp },
-    ...(known?.status && { status: known.status }),
-  }
-  try {
-    return await look(object, { ...deps, plans: createPlans() }, { signal, fresh: false, hints: noHints })
-  } finally {
-    if (!known) deps.forget(key)
-  }
-}
-
 async function ownBusOf(settings: ProcessSettings): Promise<OwnBus> {
   const { RABBITMQ_PASSWORD_FILE: file, RABBITMQ_PASSWORD: password } = settings
-  const inFile = file === undefined ? undefined : tokenFromFile(file)
+  const fromFile = file === undefined ? undefined : tokenFromFile(file)
   return {
     user: settings.RABBITMQ_USER,
-    password: async () => inFile?.() ?? password,
+    password: async () => fromFile?.() ?? password,
     ca: await optionalFile(settings.RABBITMQ_CA_FILE),
     queue: settings.RABBITMQ_QUEUE,
   }
-}
-
-function notReady(informers: readonly Informer<OpenstackConfig>[]): string[] {
-  return informers.every(informer => informer.synced) ? [] : ['the OpenstackConfigs are not listed yet']
 }
 
 async function optionalFile(path: string | undefined): Promise<string | undefined> {

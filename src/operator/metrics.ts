@@ -1,26 +1,24 @@
 /**
- * The operator's numbers for Prometheus: calls to other services, syncs, and ports by verdict.
+ * The operator's Prometheus metrics: calls to other services, syncs, and ports by verdict.
  */
 
 import type { Call } from '../http-client/client.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { EventCounts } from './events/cloud-events.ts'
+import type { EventMetrics } from './events/cloud-events.ts'
 import type { SyncResult } from './sync.ts'
 
-export interface Counts {
+export interface OperatorMetrics extends EventMetrics {
   call(call: Call): void
   stage(stage: string, seconds: number): void
-  notice: EventCounts['notice']
-  bus: EventCounts['bus']
   sync(config: string, result: SyncResult | undefined, seconds: number): void
-  /** Of an object that is gone nothing is told. */
+  /** Drops the series of a deleted object. */
   forget(config: string): void
 }
 
-export function createCounts(metrics: Metrics<'operator'>, now: () => Date): Counts {
+export function createOperatorMetrics(metrics: Metrics<'operator'>, now: () => Date): OperatorMetrics {
   const reasons = new Map<string, Set<string>>()
 
-  /** A reason that no port has any more is 0, not what it was last. */
+  /** A reason that no port has any more is set to 0. Otherwise it would keep its last value. */
   function countPorts(config: string, result: SyncResult): void {
     const ports = result.findings.verdicts.filter(({ portId }) => portId !== undefined)
     const byReason = Map.groupBy(ports, ({ reason }) => reason)
@@ -40,7 +38,7 @@ export function createCounts(metrics: Metrics<'operator'>, now: () => Date): Cou
       metrics.time('multinic_operator_call_seconds', seconds, { service, method })
     },
     stage: (stage, seconds) => metrics.time('multinic_operator_stage_seconds', seconds, { stage }),
-    notice(outcome, lagSeconds) {
+    notification(outcome, lagSeconds) {
       metrics.count('multinic_operator_notices_total', 1, { outcome })
       if (outcome === 'woke' && lagSeconds !== undefined)
         metrics.time('multinic_operator_notice_lag_seconds', lagSeconds)

@@ -1,99 +1,96 @@
 /**
- * What people are told by Events: deprecated or overridden fields, verdicts that changed, errors. Each once, until it
- * changes.
+ * The Kubernetes Events of an OpenstackConfig: ignored fields, changed verdicts, errors. Each Event is recorded once, and
+ * again only after it was no longer true.
  */
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { eventTypeOf, type SyncReason, type VerdictReason } from '../contract/reasons/catalogue.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { keyOf } from '../kube/keys.ts'
-import type { EventsState } from './events/cloud-events.ts'
-import { eventsSaid, leftText, placesOf } from './status.ts'
+import { busConditions } from './conditions.ts'
 import type { SyncResult } from './sync.ts'
 import type { SyncError } from './sync-error.ts'
+import { orphanedTexts } from './targets.ts'
 import type { Verdict } from './verdicts.ts'
 
-export interface Notices {
-  tell(config: OpenstackConfig, result: SyncResult | undefined, failure: SyncError | undefined): void
+export interface ObjectEvents {
+  record(config: OpenstackConfig, result: SyncResult | undefined, failure: SyncError | undefined): void
   warn(config: OpenstackConfig, reason: SyncReason, message: string): void
   forget(key: string): void
 }
 
-/** Of one sync so many verdicts become Events: the others are in the status and the inventory. */
-const mostVerdicts = 20
-
-export function createNotices(recorder: EventRecorder): Notices {
-  const told = new Map<string, Set<string>>()
-
-  /** Says what was not said before, and forgets what is no longer true, so that it is said again when it comes back. */
-  function say(config: OpenstackConfig, about: string, now: readonly Notice[]): void {
-    const key = `${keyOf(config)} ${about}`
-    const before = told.get(key) ?? new Set()
-    const all = new Set(now.map(({ reason, message }) => `${reason} ${message}`))
-    for (const { reason, message } of now)
-      if (!before.has(`${reason} ${message}`)) recorder.event(config, eventTypeOf(reason), reason, message)
-    told.set(key, all)
-  }
-
-  return {
-    tell(config, result, failure) {
-      say(
-        config,
-        'fields',
-        fieldNotices(config).map(message => ({ reason: 'FieldIgnored', message })),
-      )
-      say(config, 'failure', failure ? [{ reason: failure.reason, message: failure.message }] : [])
-      if (!result) return
-      const held = result.findings.heldRemovals.map((message): Notice => ({ reason: 'RemovalHeld', message }))
-      const verdicts = result.findings.verdicts.filter(isNews).slice(0, mostVerdicts).map(noticeOf)
-      const left = (placesOf(config.status ?? {}, result.findings).leftBehind ?? []).map(leftText)
-      const leftNotices = left.map((message): Notice => ({ reason: 'NodesOrphaned', message }))
-      const { events } = result.findings
-      // A state that lasts a moment is no news.
-      if (events?.is !== 'connecting') say(config, 'events', events ? [busNotice(events)] : [])
-      say(config, 'findings', [...held, ...leftNotices, ...verdicts])
-    },
-    warn: (config, reason, message) => say(config, 'deletion', [{ reason, message }]),
-    forget(key) {
-      for (const about of ['fields', 'failure', 'findings', 'events', 'deletion']) told.delete(`${key} ${about}`)
-    },
-  }
-}
-
-interface Notice {
+interface ObjectEvent {
   reason: SyncReason | VerdictReason
   message: string
 }
 
-function busNotice({ is, message }: EventsState): Notice {
-  return { reason: eventsSaid[is].reason, message }
+/** At most this number of verdicts of one sync become Events. The status and the inventory have the others. */
+const maxVerdicts = 20
+
+const topics = ['fields', 'failure', 'findings', 'bus', 'deletion'] as const
+
+export function createObjectEvents(recorder: EventRecorder): ObjectEvents {
+  const recorded = new Map<string, Set<string>>()
+
+  /** Records what is new, and forgets what is no longer true so that it is recorded again when it returns. */
+  function update(config: OpenstackConfig, topic: (typeof topics)[number], events: readonly ObjectEvent[]): void {
+    const key = `${keyOf(config)} ${topic}`
+    const before = recorded.get(key) ?? new Set()
+    for (const { reason, message } of events)
+      if (!before.has(`${reason} ${message}`)) recorder.event(config, eventTypeOf(reason), reason, message)
+    recorded.set(key, new Set(events.map(({ reason, message }) => `${reason} ${message}`)))
+  }
+
+  return {
+    record(config, result, failure) {
+      const fields = ignoredFields(config).map((message): ObjectEvent => ({ reason: 'FieldIgnored', message }))
+      update(config, 'fields', fields)
+      update(config, 'failure', failure ? [{ reason: failure.reason, message: failure.message }] : [])
+      if (!result) return
+      const { events, removalsOnHold, verdicts } = result.findings
+      // Connecting lasts only a moment.
+      if (events?.state !== 'connecting')
+        update(config, 'bus', events ? [{ reason: busConditions[events.state].reason, message: events.message }] : [])
+      update(config, 'findings', [
+        ...removalsOnHold.map((message): ObjectEvent => ({ reason: 'RemovalHeld', message })),
+        ...orphanedTexts(config.status ?? {}, result.findings).map(
+          (message): ObjectEvent => ({ reason: 'NodesOrphaned', message }),
+        ),
+        ...verdicts.filter(isReported).slice(0, maxVerdicts).map(verdictEvent),
+      ])
+    },
+    warn: (config, reason, message) => update(config, 'deletion', [{ reason, message }]),
+    forget(key) {
+      for (const topic of topics) recorded.delete(`${key} ${topic}`)
+    },
+  }
 }
 
-/** Every VM has ports that were never meant for it, its first NIC among them. */
-function isNews({ reason }: Verdict): boolean {
-  return reason !== 'NoAddress'
+/** Every VM has a primary port, and many have ports in other subnets on purpose. */
+function isReported({ reason }: Verdict): boolean {
+  return reason !== 'NoAddress' && reason !== 'PrimaryPort'
 }
 
-function noticeOf({ portId, vm, reason, message }: Verdict): Notice {
+function verdictEvent({ portId, vm, reason, message }: Verdict): ObjectEvent {
   const subject = portId === undefined ? `VM ${vm}` : `port ${portId} of ${vm}`
   return { reason, message: `${subject}: ${message}` }
 }
 
-/** Fields that do not do what their presence suggests. */
-export function fieldNotices({ spec }: OpenstackConfig): string[] {
+/** Fields without the effect that a reader would expect. */
+export function ignoredFields({ spec }: OpenstackConfig): string[] {
   const { credentials, settings, subnetIDs = [], subnetID, subnetName } = spec
-  const notices: string[] = []
+  const messages: string[] = []
   const ignored = [
     ...(subnetIDs.length > 0 && subnetID ? ['subnetID'] : []),
     ...((subnetIDs.length > 0 || subnetID) && subnetName ? ['subnetName'] : []),
   ]
-  if (ignored.length > 0) notices.push(`${ignored.join(' and ')} ignored: another subnet field wins`)
-  const old = (['dataPlatformDB', 'username', 'password', 'domainName', 'providerID'] as const).filter(
+  if (ignored.length > 0) messages.push(`${ignored.join(' and ')} ignored: another subnet field takes precedence`)
+  const deprecated = (['dataPlatformDB', 'username', 'password', 'domainName', 'providerID'] as const).filter(
     name => credentials[name],
   )
-  if (old.length > 0) notices.push(`credentials ${old.join(', ')} ignored: deprecated`)
+  if (deprecated.length > 0) messages.push(`credentials ${deprecated.join(', ')} ignored: deprecated`)
   if (!credentials.k8sProviderID?.trim())
-    notices.push('credentials.k8sProviderID is absent: openstackProviderID is sent to Viola instead')
+    messages.push('credentials.k8sProviderID is not set: the operator sends openstackProviderID to Viola instead')
   if (settings?.contrabassEncryptKey)
-    notices.push('settings.contrabassEncryptKey is deprecated: name a Secret in spec.secrets instead')
-  return notices
+    messages.push('settings.contrabassEncryptKey is deprecated: name a Secret in spec.secrets instead')
+  return messages
 }

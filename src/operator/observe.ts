@@ -1,23 +1,22 @@
 /**
- * Reads all that a sync decides on: ports, subnets, networks and servers of the cloud; and, when a delivered port is not
- * in the listing, whether it is still on its VM.
+ * Reads what a sync decides on from the cloud: ports, subnets, networks and servers. Also checks whether a delivered port
+ * that is missing from the list is still attached to its VM.
  */
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
-import type { Cloud } from '../openstack/cloud.ts'
-import type { Server } from '../openstack/nova.ts'
 import { messageOf } from '../runtime/errors.ts'
+import type { Cloud, Port, Server, Subnet } from './cloud.ts'
 import type { SyncSettings } from './config.ts'
-import { type Answer, identityOf, type Port, type Rules, type Subnet, type VmFact } from './observed-state.ts'
-import type { Question } from './plan.ts'
+import { identityOf, type PortCheck, type SelectionRules, type Vm } from './observed-state.ts'
+import type { MissingPort } from './plan.ts'
 import { SyncError, stage } from './sync-error.ts'
 
-export interface CloudFacts {
-  vms: VmFact[]
+export interface CloudState {
+  vms: Vm[]
   ports: Port[]
   subnets: Subnet[]
-  subnetsById: boolean
-  mtus: Map<string, number>
-  /** Nova could not be asked: known nodes keep their names, the others wait. */
+  subnetsSelectedById: boolean
+  mtuByNetwork: Map<string, number>
+  /** The compute service did not answer: known nodes keep their names, new VMs wait. */
   novaError?: SyncError
 }
 
@@ -28,60 +27,58 @@ export async function observeCloud(
   spec: Spec,
   settings: SyncSettings,
   signal: AbortSignal,
-): Promise<CloudFacts> {
+): Promise<CloudState> {
   const selector = selectorOf(spec)
   await stage('KeystoneError', () => cloud.check(signal))
   const [{ vms, novaError }, subnets] = await Promise.all([
     observeVms(cloud, spec, settings, signal),
-    chosenSubnets(cloud, selector, signal),
+    selectedSubnets(cloud, selector, signal),
   ])
   const vmIds = vms.flatMap(vm => vm.id ?? [])
   const subnetIds = subnets.map(subnet => subnet.id)
   const networkIds = subnets.map(subnet => subnet.networkId)
   const [ports, networks] = await Promise.all([
-    stage('NeutronPortError', () => cloud.portsOfVms(vmIds, subnetIds, signal)),
+    stage('NeutronPortError', () => cloud.portsOfServers(vmIds, subnetIds, signal)),
     stage('NeutronSubnetError', () => cloud.networks(networkIds, signal)),
   ])
-  const mtus = new Map([...networks.values()].flatMap(({ id, mtu }) => (mtu === undefined ? [] : [[id, mtu]])))
-  return { vms, ports, subnets, subnetsById: 'ids' in selector, mtus, ...(novaError && { novaError }) }
+  const mtuByNetwork = new Map([...networks.values()].flatMap(({ id, mtu }) => (mtu === undefined ? [] : [[id, mtu]])))
+  return { vms, ports, subnets, subnetsSelectedById: 'ids' in selector, mtuByNetwork, ...(novaError && { novaError }) }
 }
 
 type Selector = { ids: string[] } | { name: string }
 
-/** The first that is set wins. */
+/** In the order subnetIDs, subnetID, subnetName: the first field that is set applies. */
 export function selectorOf(spec: Spec): Selector {
   const ids = [...new Set((spec.subnetIDs ?? []).map(id => id.trim()).filter(id => id !== ''))]
   if (ids.length > 0) return { ids }
   if (spec.subnetID?.trim()) return { ids: [spec.subnetID.trim()] }
   if (spec.subnetName?.trim()) return { name: spec.subnetName.trim() }
-  throw new SyncError('SubnetRequired', 'no subnet is chosen; set subnetIDs, subnetID or subnetName')
+  throw new SyncError('SubnetRequired', 'no subnet is selected: set subnetIDs, subnetID or subnetName')
 }
 
-async function chosenSubnets(cloud: Cloud, selector: Selector, signal: AbortSignal): Promise<Subnet[]> {
+async function selectedSubnets(cloud: Cloud, selector: Selector, signal: AbortSignal): Promise<Subnet[]> {
   if ('name' in selector) {
-    const found = await stage('NeutronSubnetError', () => cloud.subnetsByName(selector.name, signal))
+    const { name } = selector
+    const found = await stage('NeutronSubnetError', () => cloud.subnetsByName(name, signal))
     if (found.length === 0)
-      throw new SyncError('SubnetNotFound', `no subnet of the project is called ${selector.name}; correct subnetName`)
+      throw new SyncError('SubnetNotFound', `subnet ${name} not found in the project: correct subnetName`)
     if (found.length > 1)
       throw new SyncError(
         'SubnetNotUnique',
-        `${found.length} subnets are called ${selector.name}: ${found.map(subnet => subnet.id).join(', ')}; choose one by subnetID`,
+        `${found.length} subnets have the name ${name} (${found.map(subnet => subnet.id).join(', ')}): select one by subnetID`,
       )
     return found
   }
   const found = await stage('NeutronSubnetError', () => cloud.subnets(selector.ids, signal))
   const missing = selector.ids.filter(id => !found.has(id))
   if (missing.length > 0)
-    throw new SyncError(
-      'SubnetNotFound',
-      `Neutron knows no subnet ${missing.join(', ')}; correct subnetIDs or subnetID`,
-    )
+    throw new SyncError('SubnetNotFound', `subnet ${missing.join(', ')} not found: correct subnetIDs or subnetID`)
   return selector.ids.flatMap(id => found.get(id) ?? [])
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** A server's id as Nova and Neutron spell it; undefined for an entry that is a name. */
+/** The server id in the spelling of Nova and Neutron. Undefined for an entry that is a name. */
 export function serverIdOf(entry: string): string | undefined {
   return uuid.test(entry.trim()) ? entry.trim().toLowerCase() : undefined
 }
@@ -91,122 +88,129 @@ async function observeVms(
   spec: Spec,
   settings: SyncSettings,
   signal: AbortSignal,
-): Promise<{ vms: VmFact[]; novaError?: SyncError }> {
+): Promise<{ vms: Vm[]; novaError?: SyncError }> {
   const entries = [...new Set(spec.vmNames.map(entry => entry.trim()).filter(entry => entry !== ''))]
   const ids = entries.flatMap(entry => serverIdOf(entry) ?? [])
   const names = entries.filter(entry => serverIdOf(entry) === undefined)
   let novaError: SyncError | undefined
-  const asked = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+  const unlessNovaFails = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await stage('NovaError', work)
     } catch (error) {
-      // Keystone and Contrabass are everybody's trouble; Nova's alone only keeps new VMs waiting.
+      // Without Keystone or Contrabass the whole sync fails. Without Nova only new VMs wait.
       if (!(error instanceof SyncError) || error.reason !== 'NovaError') throw error
       novaError = error
       return undefined
     }
   }
   const [servers, ...named] = await Promise.all([
-    asked(() => cloud.servers(ids, signal)),
-    ...names.map(async name => ({ name, servers: await asked(() => cloud.serversByName(name, signal)) })),
+    unlessNovaFails(() => cloud.servers(ids, signal)),
+    ...names.map(async name => ({
+      name,
+      servers: await unlessNovaFails(() => cloud.serversByName(name, signal)),
+    })),
   ])
-  const key = settings.nodeNameMetadataKey
-  const nodeName = ({ metadata, name, id }: Server) =>
-    (Object.hasOwn(metadata, key) && metadata[key]?.trim()) || name.trim() || id
-  const byId = ids.map((id): VmFact => {
+  const nodeName = (server: Server) => nodeNameOf(server, settings.nodeNameMetadataKey)
+  const byId = ids.map((id): Vm => {
     const server = servers?.get(id)
     if (!servers) return { entry: id, id, state: 'unknown' }
-    return server ? { entry: id, id, state: 'known', name: nodeName(server) } : { entry: id, id, state: 'gone' }
+    return server ? { entry: id, id, state: 'found', name: nodeName(server) } : { entry: id, id, state: 'notFound' }
   })
-  const byName = named.map(({ name, servers: found }): VmFact => {
+  const byName = named.map(({ name, servers: found }): Vm => {
     const [first] = found ?? []
     if (!found) return { entry: name, state: 'unknown' }
-    if (!first) return { entry: name, state: 'gone' }
+    if (!first) return { entry: name, state: 'notFound' }
     if (found.length > 1) return { entry: name, state: 'notUnique' }
-    return { entry: name, id: first.id, state: 'known', name: nodeName(first) }
+    return { entry: name, id: first.id, state: 'found', name: nodeName(first) }
   })
   const vms = [...byId, ...byName.filter(vm => vm.id === undefined || !ids.includes(vm.id))]
   return { vms, ...(novaError && { novaError }) }
 }
 
-interface Asking {
-  questions: readonly Question[]
-  facts: CloudFacts
-  /** Ports that the cloud's notices said were deleted. */
+function nodeNameOf({ metadata, name, id }: Server, metadataKey: string): string {
+  return (Object.hasOwn(metadata, metadataKey) && metadata[metadataKey]?.trim()) || name.trim() || id
+}
+
+interface CheckOptions {
+  missing: readonly MissingPort[]
+  state: CloudState
+  /** Ports that a notification of the cloud reported as deleted. */
   deletedPorts: ReadonlySet<string>
   signal: AbortSignal
 }
 
 /**
- * Asks for delivered ports that the listing does not show: Neutron by id, then Nova for its own list of the VM's
- * interfaces. Only what both know nothing of is detached; what cannot be asked stays a question. A notice of the deletion
- * stands for Nova's word when the listing is complete: it shows ports, and lacks none but those that were said to be gone.
+ * Checks delivered ports that are missing from the list: asks Neutron by id, then Nova for its own list of the VM's
+ * interfaces. A port is detached only if both do not have it. A port that cannot be checked stays unresolved.
+ *
+ * A delete notification replaces Nova's answer if the list is complete: it has ports, and all missing ones were reported
+ * as deleted.
  */
-export async function askAbout(
+export async function checkMissingPorts(
   cloud: Cloud,
-  { questions, facts, deletedPorts, signal }: Asking,
-): Promise<{ ports: Port[]; answers: Map<string, Answer>; failures: string[] }> {
+  { missing, state, deletedPorts, signal }: CheckOptions,
+): Promise<{ ports: Port[]; portChecks: Map<string, PortCheck>; failures: string[] }> {
   const [byId, byMac] = await stage('NeutronPortError', () =>
     Promise.all([
       cloud.portsById(
-        questions.flatMap(({ portId }) => portId ?? []),
+        missing.flatMap(({ portId }) => portId ?? []),
         signal,
       ),
       cloud.portsByMac(
-        questions.filter(({ portId }) => portId === undefined).map(({ macAddress }) => macAddress),
+        missing.filter(({ portId }) => portId === undefined).map(({ macAddress }) => macAddress),
         signal,
       ),
     ]),
   )
   const found = [...byId, ...byMac]
-  const told = ({ portId }: Question) => portId !== undefined && deletedPorts.has(portId)
-  const complete = facts.ports.length > 0 && questions.every(told)
+  const isDeleted = ({ portId }: MissingPort) => portId !== undefined && deletedPorts.has(portId)
+  const isListComplete = state.ports.length > 0 && missing.every(isDeleted)
   const ports: Port[] = []
-  const answers = new Map<string, Answer>()
+  const portChecks = new Map<string, PortCheck>()
   const failures: string[] = []
-  const absent: Question[] = []
-  for (const question of questions) {
-    const about = found.filter(one => isAbout(question, one))
-    const here = about.find(one => one.deviceId === question.vmId)
-    // One that is elsewhere now is told of; it takes nothing away by itself.
-    ports.push(...(here ? [here] : about))
-    if (here) continue
-    if (complete && told(question)) answers.set(identityOf(question), 'detached')
-    else absent.push(question)
+  const unresolved: MissingPort[] = []
+  for (const one of missing) {
+    const matching = found.filter(port => isSamePort(one, port))
+    const attached = matching.find(port => port.serverId === one.vmId)
+    // A port on another server gets a verdict. It does not prove that this interface is detached.
+    ports.push(...(attached ? [attached] : matching))
+    if (attached) continue
+    if (isListComplete && isDeleted(one)) portChecks.set(identityOf(one), 'detached')
+    else unresolved.push(one)
   }
   await Promise.all(
-    [...Map.groupBy(absent, question => question.vmId)].map(async ([vmId, group]) => {
+    [...Map.groupBy(unresolved, one => one.vmId)].map(async ([vmId, group]) => {
       try {
         if (vmId === '') return
-        const attached = await cloud.interfacesOf(vmId, signal)
-        if (!attached && !(await isGone(cloud, vmId, facts.vms, signal))) return
-        for (const question of group) {
-          const there = attached?.some(one => one.portId === question.portId || one.macAddress === question.macAddress)
-          answers.set(identityOf(question), there ? 'attached' : 'detached')
+        const attachments = await cloud.attachmentsOf(vmId, signal)
+        if (!attachments && !(await isGone(cloud, vmId, state.vms, signal))) return
+        for (const { portId, macAddress } of group) {
+          const isAttached = attachments?.some(one => one.portId === portId || one.macAddress === macAddress)
+          portChecks.set(identityOf({ portId, macAddress }), isAttached ? 'attached' : 'detached')
         }
       } catch (error) {
         failures.push(messageOf(error))
       }
     }),
   )
-  return { ports, answers, failures }
+  return { ports, portChecks, failures }
 }
 
 /**
- * A token that sees no server at all of this object (a lost role, another project) cannot tell that one is gone: then only
- * Nova's own memory of the deletion counts. Without either the interfaces stay until the VM is taken out of vmNames.
+ * A token that sees no server of this object (lost role, another project) does not prove that one was deleted. Then only
+ * Nova's record of the deletion counts. Without it, the interfaces stay until the user removes the VM from vmNames.
  */
-async function isGone(cloud: Cloud, vmId: string, vms: readonly VmFact[], signal: AbortSignal): Promise<boolean> {
+async function isGone(cloud: Cloud, vmId: string, vms: readonly Vm[], signal: AbortSignal): Promise<boolean> {
   const others = vms.flatMap(({ id }) => (id === undefined || id === vmId ? [] : [id])).slice(0, 3)
   if (others.length > 0 && (await cloud.seesServers(others, signal))) return true
   return cloud.wasDeleted(vmId, signal)
 }
 
-function isAbout(question: Question, port: Port): boolean {
-  return question.portId === undefined ? port.macAddress === question.macAddress : port.id === question.portId
+function isSamePort(missing: MissingPort, port: Port): boolean {
+  return missing.portId === undefined ? port.macAddress === missing.macAddress : port.id === missing.portId
 }
 
-export function rulesOf(settings: SyncSettings, createdAt: string | undefined): Rules {
+export function rulesOf(settings: SyncSettings, createdAt: string | undefined): SelectionRules {
   const text = settings.baseline === 'creationTime' ? createdAt : settings.baseline
   const baseline = text === undefined || text === 'none' ? Number.NaN : Date.parse(text)
   return {

@@ -1,24 +1,22 @@
 /**
- * What a sync knows before it decides: the shapes that observe fills and plan reads. Types only.
+ * The observed state that a sync decides on: observe.ts fills it, plan.ts reads it. Types only, apart from `identityOf`.
  */
 import type { Interface } from '../contract/interfaces.ts'
 import type { NodeConfigStatus } from '../contract/node-config.ts'
-import type { Port, Subnet } from '../openstack/neutron.ts'
+import type { Port, Subnet } from './cloud.ts'
 
-export type { Port, Subnet } from '../openstack/neutron.ts'
-
-/** One entry of vmNames, and what Nova says of it. `unknown` means that Nova could not be asked. */
-export interface VmFact {
+/** One entry of vmNames, and its server in the cloud. `unknown` means that the compute service did not answer. */
+export interface Vm {
   entry: string
-  state: 'known' | 'unknown' | 'gone' | 'notUnique'
-  /** The server's id; absent when a name did not lead to exactly one. */
+  state: 'found' | 'unknown' | 'notFound' | 'notUnique'
+  /** The server's id; absent when a name did not match exactly one server. */
   id?: string
-  /** What its node would be called. */
+  /** The name that its node would get. */
   name?: string
 }
 
-/** A node config as the Biz cluster holds it: what was delivered. */
-export interface HeldNode {
+/** A node config as it is in the Biz cluster: what the operator delivered earlier. */
+export interface DeliveredNode {
   nodeName: string
   instanceId?: string
   specHash: string
@@ -27,8 +25,8 @@ export interface HeldNode {
   status?: NodeConfigStatus
 }
 
-/** What the rest of the cloud says of a delivered port that the listing no longer shows. */
-export type Answer = 'detached' | 'attached'
+/** Result of the second check of a delivered port that is missing from the port list. */
+export type PortCheck = 'detached' | 'attached'
 
 /** Another OpenstackConfig for the same cluster. */
 export interface Claim {
@@ -37,38 +35,38 @@ export interface Claim {
   subnetIds: readonly string[]
 }
 
-export interface Rules {
-  /** Upper case; `*` takes all. */
+export interface SelectionRules {
+  /** Upper case; `*` allows all. */
   allowedStatuses: readonly string[]
-  /** A `*` at the end matches any rest. */
+  /** A `*` at the end matches any suffix. */
   owners: readonly string[]
-  /** Milliseconds; ports created before are left alone. Absent: all are taken. */
+  /** Milliseconds. Ports created earlier are ignored. Absent: no port is too old. */
   baseline?: number
 }
 
 export interface Observed {
   /** namespace/name of the OpenstackConfig. */
   source: string
-  rules: Rules
-  /** The chosen subnets, in the user's order. */
+  rules: SelectionRules
+  /** The selected subnets, in the user's order. */
   subnets: readonly Subnet[]
-  /** The user named the subnets by id, so a subnet that is no longer chosen is the user's own edit. */
-  subnetsById: boolean
-  mtus: ReadonlyMap<string, number>
-  vms: readonly VmFact[]
+  /** The user selects subnets by id, so a subnet that is no longer selected is an edit of the user. */
+  subnetsSelectedById: boolean
+  mtuByNetwork: ReadonlyMap<string, number>
+  vms: readonly Vm[]
   ports: readonly Port[]
-  held: readonly HeldNode[]
-  /** By `identityOf` of an interface. */
-  answers: ReadonlyMap<string, Answer>
-  /** The other OpenstackConfigs of this cluster that exist. */
+  delivered: readonly DeliveredNode[]
+  /** By `identityOf` of the interface. */
+  portChecks: ReadonlyMap<string, PortCheck>
+  /** The other OpenstackConfigs of this cluster. */
   claims: readonly Claim[]
-  /** A person let held removals go. */
-  release: boolean
-  /** Removals are being held already. */
-  holding: boolean
+  /** The user approved the removals that are on hold. */
+  removalsApproved: boolean
+  /** The status already lists removals on hold. */
+  hasRemovalsOnHold: boolean
 }
 
-/** Who an interface is for life: its port, or its MAC where no port id is known. */
+/** Identifies an interface for its lifetime: by its port, or by its MAC address if the port id is unknown. */
 export function identityOf({ portId, macAddress }: { portId?: string | undefined; macAddress: string }): string {
   return portId ?? macAddress.toLowerCase()
 }

@@ -1,39 +1,39 @@
 /**
- * Nodes whose config was deleted and whose cluster still shows it: the node is being cleaned up. They are not deleted
- * again, and are reported when they are gone.
+ * Nodes whose config was deleted and is still in the cluster while the node is cleaned up. They are not deleted again, and
+ * are recorded as gone when the cluster no longer has them.
  */
-import type { HeldNode } from './observed-state.ts'
+import type { DeliveredNode } from './observed-state.ts'
 import type { NodePlan } from './plan.ts'
 
-type Node = Pick<HeldNode, 'nodeName' | 'instanceId'>
+type Node = Pick<DeliveredNode, 'nodeName' | 'instanceId'>
 
-export interface Leaving {
+export interface PendingDeletions {
   add(providerId: string, node: NodePlan): void
   has(providerId: string, node: NodePlan): boolean
-  /** The nodes that were leaving and are no longer held; they are forgotten here. */
-  settle(providerId: string, held: ReadonlySet<string>): Node[]
+  /** Returns and forgets the nodes that are no longer in the cluster. */
+  takeCompleted(providerId: string, delivered: ReadonlySet<string>): Node[]
 }
 
-/** A deletion that shows no effect for so long is asked for again. */
-const patienceMs = 60_000
+/** A deletion without effect is requested again after this time. */
+const repeatAfterMs = 60_000
 
-export function createLeaving(now: () => Date): Leaving {
-  const leaving = new Map<string, Map<string, { node: Node; specHash: string; at: number }>>()
+export function createPendingDeletions(now: () => Date): PendingDeletions {
+  const pending = new Map<string, Map<string, { node: Node; specHash: string; at: number }>>()
   return {
     add(providerId, { nodeName, instanceId, expectedSpecHash }) {
-      const nodes = leaving.get(providerId) ?? new Map()
+      const nodes = pending.get(providerId) ?? new Map()
       nodes.set(nodeName, { node: { nodeName, instanceId }, specHash: expectedSpecHash, at: now().getTime() })
-      leaving.set(providerId, nodes)
+      pending.set(providerId, nodes)
     },
     has(providerId, { nodeName, expectedSpecHash }) {
-      const known = leaving.get(providerId)?.get(nodeName)
-      return known?.specHash === expectedSpecHash && now().getTime() - known.at < patienceMs
+      const known = pending.get(providerId)?.get(nodeName)
+      return known?.specHash === expectedSpecHash && now().getTime() - known.at < repeatAfterMs
     },
-    settle(providerId, held) {
-      const nodes = leaving.get(providerId) ?? new Map()
-      const gone = [...nodes.values()].filter(({ node }) => !held.has(node.nodeName)).map(({ node }) => node)
-      for (const { nodeName } of gone) nodes.delete(nodeName)
-      return gone
+    takeCompleted(providerId, delivered) {
+      const nodes = pending.get(providerId) ?? new Map()
+      const completed = [...nodes.values()].filter(({ node }) => !delivered.has(node.nodeName)).map(({ node }) => node)
+      for (const { nodeName } of completed) nodes.delete(nodeName)
+      return completed
     },
   }
 }

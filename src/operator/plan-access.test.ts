@@ -15,7 +15,7 @@ import { request } from 'undici'
 import { stringify } from 'yaml'
 import { addServer, addSubnet } from '../../sandbox/cloud/state.ts'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
-import { clusterId, type Stage, startStage } from '../../test/operator/environment.ts'
+import { clusterId, type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type OpenstackConfig, openstackConfig } from '../contract/openstack-config.ts'
 import { planAnswer, planPath, verdictsPath } from '../contract/operator-api.ts'
@@ -24,7 +24,7 @@ import { silent } from '../telemetry/log.ts'
 import { serveOperatorApi } from './app.ts'
 
 let dir: string
-let stage: Stage
+let environment: OperatorEnvironment
 let inventory: RunningInventory
 let foreignHost: Server
 /** Requests that reached the host that the posted object names. */
@@ -32,13 +32,13 @@ let received: string[] = []
 
 before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-plan-access-'))
-  stage = await startStage()
-  addSubnet(stage.world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
-  addServer(stage.world, 'worker-1')
+  environment = await startOperatorEnvironment()
+  addSubnet(environment.cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+  addServer(environment.cloudState, 'worker-1')
   inventory = await startInventory({
     env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'inventory.db') },
     log: silent,
-    addRoutes: (app, { mayRead }) => serveOperatorApi(app, () => stage.answering(), mayRead),
+    addRoutes: (app, { mayRead }) => serveOperatorApi(app, () => environment.apiDeps(), mayRead),
   })
   foreignHost = createServer(({ method, url }, response) => {
     received.push(`${method} ${url}`)
@@ -49,13 +49,13 @@ before(async () => {
 after(async () => {
   foreignHost?.close()
   await inventory?.close()
-  await stage?.close()
+  await environment?.close()
   await rm(dir, { recursive: true })
 })
 
 function configFor(settings: OpenstackConfig['spec']['settings'] = {}): OpenstackConfig {
-  const [vmNames, subnetIDs] = [[...stage.world.servers.keys()], [...stage.world.subnets.keys()]]
-  const config = openstackConfigFor(stage.world, { name: 'posted', vmNames, subnetIDs, clusterId })
+  const [vmNames, subnetIDs] = [[...environment.cloudState.servers.keys()], [...environment.cloudState.subnets.keys()]]
+  const config = openstackConfigFor(environment.cloudState, { name: 'posted', vmNames, subnetIDs, clusterId })
   return { ...config, spec: { ...config.spec, settings: { ...config.spec.settings, ...settings } } }
 }
 
@@ -74,13 +74,13 @@ async function post(url: string, config: OpenstackConfig, token?: string) {
   return { status: statusCode, answer: await body.json() }
 }
 
-const addresses = { operator: () => stage.operatorUrl(), inventory: () => inventory.url }
+const addresses = { operator: () => environment.operatorUrl(), inventory: () => inventory.url }
 
 async function withOperator(env: Record<string, string>, check: (url: string) => Promise<void>): Promise<void> {
-  const stop = await stage.startOperator(env)
+  const stop = await environment.startOperator(env)
   received = []
   try {
-    await eventually(async () => assert.equal((await request(`${stage.operatorUrl()}/healthz`)).statusCode, 200))
+    await eventually(async () => assert.equal((await request(`${environment.operatorUrl()}/healthz`)).statusCode, 200))
     for (const url of Object.values(addresses)) await check(url())
   } finally {
     await stop()
@@ -89,16 +89,16 @@ async function withOperator(env: Record<string, string>, check: (url: string) =>
 
 test('the posted object makes the operator connect to the host that it names', async () => {
   assert.ok(openstackConfig.safeParse(attackingConfig()).success)
-  await withOperator({ OPERATOR_TOKENS_FILE: stage.caller.tokensFile }, async url => {
+  await withOperator({ OPERATOR_TOKENS_FILE: environment.caller.tokensFile }, async url => {
     received = []
-    assert.equal((await post(url, attackingConfig(), stage.caller.token)).status, 200)
+    assert.equal((await post(url, attackingConfig(), environment.caller.token)).status, 200)
     assert.notDeepEqual(received, [])
   })
 })
 
 test('without configured tokens a plan is refused, and no request reaches the named host', async () => {
   await withOperator({}, async url => {
-    for (const token of [undefined, stage.caller.token]) {
+    for (const token of [undefined, environment.caller.token]) {
       const { status, answer } = await post(url, attackingConfig(), token)
       assert.equal(status, 403)
       assert.match((answer as { detail: string }).detail, /set OPERATOR_TOKENS_FILE or INVENTORY_TOKENS_FILE$/)
@@ -109,10 +109,10 @@ test('without configured tokens a plan is refused, and no request reaches the na
 })
 
 test('an unknown or missing token is refused, and no request reaches the named host', async () => {
-  await withOperator({ OPERATOR_TOKENS_FILE: stage.caller.tokensFile }, async url => {
+  await withOperator({ OPERATOR_TOKENS_FILE: environment.caller.tokensFile }, async url => {
     for (const token of [undefined, 'a-token-that-is-wrong'])
       assert.equal((await post(url, attackingConfig(), token)).status, 401)
-    if (url === stage.operatorUrl()) assert.equal((await request(`${url}${verdictsPath}`)).statusCode, 401)
+    if (url === environment.operatorUrl()) assert.equal((await request(`${url}${verdictsPath}`)).statusCode, 401)
   })
   assert.deepEqual(received, [])
 })
@@ -128,8 +128,8 @@ test('a token for another Biz cluster is refused, and no request reaches the nam
 
 for (const setting of ['OPERATOR_TOKENS_FILE', 'INVENTORY_TOKENS_FILE'])
   test(`a caller of ${setting} gets a plan`, async () => {
-    await withOperator({ [setting]: stage.caller.tokensFile }, async url => {
-      const { status, answer } = await post(url, configFor(), stage.caller.token)
+    await withOperator({ [setting]: environment.caller.tokensFile }, async url => {
+      const { status, answer } = await post(url, configFor(), environment.caller.token)
       assert.equal(status, 200)
       assert.equal(planAnswer.parse(answer).error, undefined)
     })

@@ -1,30 +1,41 @@
 /**
- * Decides what every node is to have: a verdict for each port and VM, sticky numbers, and which nodes differ from what was
+ * Plans every node: a verdict for each port and VM, a stable index for each interface, and which nodes differ from what is
  * delivered.
  *
- * Pure: all that the decision may depend on is in `Observed`. Interfaces of other OpenstackConfigs on the same node stay
- * as they are delivered, so the node has the union.
+ * Pure: `Observed` contains everything that the decision depends on. Interfaces of other OpenstackConfigs on the same node
+ * stay as delivered, so a node has the union.
  */
-import { equalInterfaces, type Interface, interfaceName } from '../contract/interfaces.ts'
-import { type Candidate, numberNew } from './interface-indexes.ts'
-import { type Claim, type HeldNode, identityOf, type Observed, type Port, type VmFact } from './observed-state.ts'
-import { type Delivered, type Fate, fatesOf, heldBack, nodeKey, released, vmIdOf, vmsById } from './removals.ts'
-import { addressesIn, contentOf, type Refusal, refusalOfNew, type Verdict } from './verdicts.ts'
+import { equalInterfaces, type Interface, interfaceName, maxInterfaces } from '../contract/interfaces.ts'
+import type { Port } from './cloud.ts'
+import { assignIndexes, type Candidate } from './interface-indexes.ts'
+import { type NodeName, nodeNames, vmVerdicts } from './node-names.ts'
+import { type Claim, type DeliveredNode, identityOf, type Observed } from './observed-state.ts'
+import { primaryPort, primaryPortOf } from './primary-port.ts'
+import {
+  type DeliveredInterface,
+  decideOutcomes,
+  matchNodes,
+  type Outcome,
+  releaseOutcome,
+  removalsOnHold,
+  vmsById,
+} from './removals.ts'
+import { addressesIn, contentOf, type Match, type Refusal, refusalOfNew, type Verdict } from './verdicts.ts'
 
 export interface NodePlan {
   nodeName: string
   instanceId: string
   action: 'send' | 'remove' | 'keep'
-  /** The whole node: ours and those of other objects. */
+  /** All interfaces of the node: ours and those of other objects. */
   interfaces: Interface[]
-  /** What the cluster must still hold when this is delivered; empty when nothing. */
+  /** The spec hash that the cluster must still have when this is delivered; empty if it has no config of the node. */
   expectedSpecHash: string
-  /** What differs, in words for the history. */
+  /** What differs, in sentences for the history. */
   why: string[]
 }
 
-/** A delivered interface that the listing no longer shows: is it still on the VM? */
-export interface Question {
+/** A delivered interface whose port is missing from the port list: is it still attached to the VM? */
+export interface MissingPort {
   vmId: string
   portId?: string
   macAddress: string
@@ -33,118 +44,93 @@ export interface Question {
 export interface Plan {
   nodes: NodePlan[]
   verdicts: Verdict[]
-  questions: Question[]
-  heldRemovals: { node: string; nic: Interface }[]
-  /** Ports that were taken and are DOWN, by node. */
+  missingPorts: MissingPort[]
+  removalsOnHold: { node: string; nic: Interface }[]
+  /** Selected ports that are DOWN, by node. */
   down: { nodeName: string; portId: string }[]
-  /** Ports that will be worth another look very soon. */
+  /** Ports that may be ready within seconds. */
   waiting: string[]
 }
 
 export function planNodes(observed: Observed): Plan {
-  const delivered = fatesOf(observed)
-  const held = heldBack(delivered, observed)
-  const names = namesOf(observed)
-  const verdicts: Verdict[] = []
-
+  const matched = matchNodes(observed)
+  const delivered = decideOutcomes(observed, matched)
+  const onHold = removalsOnHold(delivered, observed)
+  const names = nodeNames(observed, matched)
   const vms = vmsById(observed.vms)
+
   const drafts = new Map<string, Draft>()
-  for (const [node, mine] of Map.groupBy(delivered, one => one.node)) {
-    const concerns = vms.has(vmIdOf(node, observed.vms) ?? '') || mine.some(({ is }) => is.fate !== 'foreign')
-    if (concerns) drafts.set(node.nodeName, draftOf(node, mine, held, observed))
+  for (const [node, own] of Map.groupBy(delivered, one => one.node)) {
+    const concerned = own.some(({ vmId, outcome }) => vms.has(vmId ?? '') || outcome.action !== 'ignore')
+    if (concerned) drafts.set(node.nodeName, draftOf(node, own, onHold, observed))
   }
-
-  const isDelivered = deliveredPorts(delivered)
-  const fresh = Map.groupBy(
-    observed.ports.filter(port => !isDelivered(port)),
-    port => port.deviceId,
-  )
-  for (const vmId of vms.keys()) {
-    const candidates: Candidate[] = []
-    for (const port of fresh.get(vmId) ?? []) {
-      const verdict = judge(port, observed)
-      if ('match' in verdict) candidates.push(verdict)
-      else verdicts.push({ portId: port.id, vm: vmId, ...verdict })
-    }
-    const name = names.get(vmId)
-    if (name === undefined || 'reason' in name) {
-      const refusal = name ?? { reason: 'NameUnknown', message: 'Nova has not told its name' }
-      for (const { port } of candidates) verdicts.push({ portId: port.id, vm: vmId, ...refusal })
-      continue
-    }
-    if (candidates.length === 0) continue
-    const draft = drafts.get(name.node) ?? newDraft(name.node, vmId, observed.held)
-    drafts.set(name.node, draft)
-    verdicts.push(...take(draft, vmId, candidates, observed))
-  }
-
-  const seen = new Map(observed.ports.map(port => [port.id, port.deviceId]))
-  for (const one of delivered) {
-    const at = seen.get(identityOf(one.nic))
-    const goes = one.is.fate === 'remove' && !held.has(one)
-    if (!goes) verdicts.push(...verdictOnDelivered(one, at !== undefined, observed.source))
-    else if (at && !vms.has(at)) verdicts.push(movedTo(at, one))
-  }
-  verdicts.push(...verdictsOnVms(observed, names))
-
-  const nodes = [...drafts.values()].map(settled)
+  const verdicts = [
+    ...selectNewPorts(observed, delivered, names, drafts),
+    ...deliveredVerdicts(observed, delivered, onHold),
+    ...vmVerdicts(observed, names),
+  ]
+  const nodes = [...drafts.values()].map(toNodePlan)
   return {
     nodes,
     verdicts,
-    questions: delivered.filter(({ is }) => is.fate === 'ask').map(one => questionAbout(one, observed)),
-    heldRemovals: [...held].map(({ node, nic }) => ({ node: node.nodeName, nic })),
+    missingPorts: delivered.filter(({ outcome }) => outcome.action === 'check').map(toMissingPort),
+    removalsOnHold: [...onHold].map(({ node, nic }) => ({ node: node.nodeName, nic })),
     down: downPorts(nodes, observed),
-    waiting: verdicts.filter(({ reason }) => notYet.has(reason)).flatMap(({ portId }) => portId ?? []),
+    waiting: verdicts.filter(({ reason }) => notReadyYet.has(reason)).flatMap(({ portId }) => portId ?? []),
   }
 }
 
-/** Ports that may be ready in a moment; nobody tells when. */
-const notYet = new Set<Verdict['reason']>(['PortNotBound', 'StatusNotAllowed'])
+/** The cloud finishes these within seconds, and sends no notification in every case. */
+const notReadyYet = new Set<Verdict['reason']>(['PortNotBound', 'StatusNotAllowed'])
 
-/** Every interface of an object that is being deleted goes, or over to another object that wants it too. */
-export function planRelease(source: string, held: readonly HeldNode[], claims: readonly Claim[]): NodePlan[] {
-  const drafts = held.flatMap(node => {
-    const mine: Delivered[] = node.interfaces.map(nic => {
-      const is: Fate =
-        nic.source === source ? released({ claims }, node, nic, `${source} was deleted`) : { fate: 'foreign' }
-      return { node, nic, is }
+/** Plans the deletion of an object: removes its interfaces, or hands them over to another object that selects them. */
+export function planRelease(source: string, all: readonly DeliveredNode[], claims: readonly Claim[]): NodePlan[] {
+  const drafts = all.flatMap(node => {
+    const own = node.interfaces.map((nic): DeliveredInterface => {
+      const outcome: Outcome =
+        nic.source === source ? releaseOutcome({ claims }, node, nic, `${source} was deleted`) : { action: 'ignore' }
+      return { node, vmId: node.instanceId, nic, outcome }
     })
-    return mine.some(({ is }) => is.fate !== 'foreign') ? [draftOf(node, mine, new Set())] : []
+    return own.some(({ outcome }) => outcome.action !== 'ignore') ? [draftOf(node, own, new Set())] : []
   })
-  return drafts.map(settled).filter(({ action }) => action !== 'keep')
+  return drafts.map(toNodePlan).filter(({ action }) => action !== 'keep')
 }
 
 interface Draft {
   nodeName: string
   instanceId: string
-  held?: HeldNode
+  delivered?: DeliveredNode
   interfaces: Interface[]
   why: string[]
 }
 
-/** The cluster may hold an empty config of the node. */
-function newDraft(nodeName: string, instanceId: string, all: readonly HeldNode[]): Draft {
-  const held = all.find(node => node.nodeName === nodeName)
-  return { nodeName, instanceId, interfaces: [], why: [], ...(held && { held }) }
+/** The cluster may have an empty config of the node. */
+function newDraft(nodeName: string, instanceId: string, all: readonly DeliveredNode[]): Draft {
+  const delivered = all.find(node => node.nodeName === nodeName)
+  return { nodeName, instanceId, interfaces: [], why: [], ...(delivered && { delivered }) }
 }
 
-/** The node as it is held, with our part brought up to date. */
-function draftOf(node: HeldNode, mine: readonly Delivered[], held: ReadonlySet<Delivered>, observed?: Observed): Draft {
+/** The node as delivered, with our interfaces brought up to date. */
+function draftOf(
+  node: DeliveredNode,
+  own: readonly DeliveredInterface[],
+  onHold: ReadonlySet<DeliveredInterface>,
+  observed?: Observed,
+): Draft {
   const why: string[] = []
-  const interfaces = mine.flatMap(one => {
-    const { nic, is } = one
-    if (is.fate === 'handOver') {
-      why.push(`${nic.name} goes over to ${is.to}`)
-      return [{ ...nic, source: is.to }]
+  const interfaces = own.flatMap(one => {
+    const { nic, outcome } = one
+    if (outcome.action === 'handOver') {
+      why.push(`${nic.name} is handed over to ${outcome.to}`)
+      return [{ ...nic, source: outcome.to }]
     }
-    if (is.fate === 'remove' && !held.has(one)) {
-      why.push(`${nic.name} (port ${identityOf(nic)}) is taken away: ${is.why}`)
+    if (outcome.action === 'remove' && !onHold.has(one)) {
+      why.push(`${nic.name} (port ${identityOf(nic)}) is removed: ${outcome.why}`)
       return []
     }
-    return [is.fate === 'keep' && is.port && observed ? updated(nic, is.port, observed) : nic]
+    return [outcome.action === 'keep' && outcome.port && observed ? updated(nic, outcome.port, observed) : nic]
   })
-  const instanceId = vmIdOf(node, observed?.vms ?? []) ?? ''
-  return { nodeName: node.nodeName, instanceId, held: node, interfaces, why }
+  return { nodeName: node.nodeName, instanceId: own[0]?.vmId ?? '', delivered: node, interfaces, why }
 }
 
 function updated(nic: Interface, port: Port, observed: Observed): Interface {
@@ -153,129 +139,115 @@ function updated(nic: Interface, port: Port, observed: Observed): Interface {
   return { index: nic.index, name: nic.name, ...contentOf(port, match, observed, nic) }
 }
 
-function deliveredPorts(delivered: readonly Delivered[]): (port: Port) => boolean {
-  const ids = new Set(delivered.flatMap(({ nic, is }) => [nic.portId, is.fate === 'keep' ? is.port?.id : undefined]))
-  const macs = new Set(delivered.map(({ node, nic }) => `${node.instanceId} ${nic.macAddress}`))
-  return port => ids.has(port.id) || macs.has(`${port.deviceId} ${port.macAddress}`)
+/** Adds new ports to the drafts of their nodes. Returns the verdict on each port that is not delivered yet. */
+function selectNewPorts(
+  observed: Observed,
+  all: readonly DeliveredInterface[],
+  names: ReadonlyMap<string, NodeName>,
+  drafts: Map<string, Draft>,
+): Verdict[] {
+  const isDelivered = deliveredPorts(all)
+  const ports = Map.groupBy(observed.ports, port => port.serverId)
+  return [...vmsById(observed.vms).keys()].flatMap((vmId): Verdict[] => {
+    const own = ports.get(vmId) ?? []
+    const undelivered = own.filter(port => !isDelivered(port)).map(port => ({ port, ...judge(port, observed) }))
+    const primary = primaryPortOf({ undelivered, delivered: own.filter(isDelivered) }, observed.subnets)
+    const candidates = undelivered.flatMap(({ port, match }) => (match ? [{ port, match }] : []))
+    const refused = undelivered.flatMap(({ port, refusal }) =>
+      refusal ? [{ portId: port.id, vm: vmId, ...(port === primary ? primaryPort : refusal) }] : [],
+    )
+    const name = names.get(vmId)
+    if (name === undefined || 'reason' in name) {
+      const refusal = name ?? { reason: 'NameUnknown', message: `server ${vmId}: its name is not known yet` }
+      return [...refused, ...candidates.map(({ port }): Verdict => ({ portId: port.id, vm: vmId, ...refusal }))]
+    }
+    if (candidates.length === 0) return refused
+    const draft = drafts.get(name.node) ?? newDraft(name.node, vmId, observed.delivered)
+    drafts.set(name.node, draft)
+    return [...refused, ...addPorts(draft, vmId, candidates, observed)]
+  })
 }
 
-function judge(port: Port, observed: Observed): Candidate | Refusal {
+function deliveredPorts(delivered: readonly DeliveredInterface[]): (port: Port) => boolean {
+  const ids = new Set(
+    delivered.flatMap(({ nic, outcome }) => [nic.portId, outcome.action === 'keep' ? outcome.port?.id : undefined]),
+  )
+  const macAddresses = new Set(delivered.map(({ vmId, nic }) => `${vmId} ${nic.macAddress}`))
+  return port => ids.has(port.id) || macAddresses.has(`${port.serverId} ${port.macAddress}`)
+}
+
+function judge(port: Port, observed: Observed): { match?: Match; refusal?: Refusal } {
   const refusal = refusalOfNew(port, observed.rules)
-  if (refusal) return refusal
+  if (refusal) return { refusal }
   const match = addressesIn(port, observed.subnets)
-  return 'subnet' in match ? { port, match } : match
+  return 'subnet' in match ? { match } : { refusal: match }
 }
 
-/** Numbers the candidates into the draft. */
-function take(draft: Draft, vmId: string, candidates: Candidate[], observed: Observed): Verdict[] {
-  const { numbered, overflow } = numberNew(
+function addPorts(draft: Draft, vmId: string, candidates: Candidate[], observed: Observed): Verdict[] {
+  const { assigned, overflow } = assignIndexes(
     candidates,
     draft.interfaces.map(nic => nic.index),
   )
-  for (const { candidate, id } of numbered) {
-    const name = interfaceName(id)
-    draft.interfaces.push({ index: id, name, ...contentOf(candidate.port, candidate.match, observed) })
+  for (const { candidate, index } of assigned) {
+    const name = interfaceName(index)
+    draft.interfaces.push({ index, name, ...contentOf(candidate.port, candidate.match, observed) })
     draft.why.push(`port ${candidate.port.id} becomes ${name}`)
   }
   return [
-    ...numbered.map(({ candidate, id }): Verdict => taken(candidate.port.id, vmId, interfaceName(id))),
+    ...assigned.map(({ candidate, index }) => selected(candidate.port.id, vmId, interfaceName(index))),
     ...overflow.map(
       ({ port }): Verdict => ({
         portId: port.id,
         vm: vmId,
         reason: 'LimitReached',
-        message: `${draft.nodeName} has ten interfaces already`,
+        message: `${draft.nodeName} already has ${maxInterfaces} interfaces`,
       }),
     ),
   ]
 }
 
-function taken(portId: string, vm: string, name: string, by?: string): Verdict {
-  return { portId, vm, reason: 'Selected', message: by ? `${name}, by ${by}` : name, name }
+function selected(portId: string, vm: string, name: string, by?: string): Verdict {
+  return { portId, vm, reason: 'Selected', message: by ? `${name}, delivered by ${by}` : name, name }
 }
 
-type NodeName = { node: string } | Refusal
-
-/** The node of each VM: the one it was delivered under, else what Nova says, unless another VM has that name. */
-function namesOf({ vms, held }: Observed): Map<string, NodeName> {
-  const known = vmsById(vms)
-  const names = new Map<string, NodeName>()
-  for (const node of held) {
-    const vmId = vmIdOf(node, vms)
-    if (vmId !== undefined && known.has(vmId) && !names.has(vmId)) names.set(vmId, { node: node.nodeName })
-  }
-  const holders = new Map(held.map(node => [nodeKey(node.nodeName), node.instanceId]))
-  const namesakes = Map.groupBy(known.values(), vm => nodeKey(vm.name ?? ''))
-  for (const [vmId, vm] of known) if (!names.has(vmId)) names.set(vmId, newName(vmId, vm, holders, namesakes))
-  return names
-}
-
-function newName(
-  vmId: string,
-  vm: VmFact,
-  holders: ReadonlyMap<string, string | undefined>,
-  namesakes: ReadonlyMap<string, VmFact[]>,
-): NodeName {
-  if (vm.state === 'gone') return { reason: 'VmNotFound', message: `Nova knows no server ${vm.entry}` }
-  const { name } = vm
-  if (vm.state !== 'known' || name === undefined)
-    return { reason: 'NameUnknown', message: `Nova has not told the name of ${vm.entry}` }
-  const key = nodeKey(name)
-  const rival = holders.get(key) || namesakes.get(key)?.find(other => other.id !== vmId)?.id
-  if (rival !== undefined) return { reason: 'NameNotUnique', message: `${vmId} and ${rival} are both called ${name}` }
-  return { node: name }
-}
-
-function verdictOnDelivered({ node, nic, is }: Delivered, isSeen: boolean, source: string): Verdict[] {
-  const vm = node.instanceId ?? node.nodeName
-  const portId = identityOf(nic)
-  if (is.fate === 'foreign') return isSeen ? [taken(portId, vm, nic.name, nic.source)] : []
-  if (is.fate === 'handOver') return []
-  return [taken(portId, vm, nic.name, nic.source === source ? undefined : nic.source)]
-}
-
-function movedTo(vm: string, { node, nic }: Delivered): Verdict {
-  return {
-    portId: identityOf(nic),
-    vm,
-    reason: 'VmNotSelected',
-    message: `it was ${nic.name} of ${node.nodeName} before`,
-  }
-}
-
-function verdictsOnVms({ vms, held }: Observed, names: ReadonlyMap<string, NodeName>): Verdict[] {
-  const nodes = new Map(held.map(node => [node.instanceId, node.nodeName]))
-  return vms.flatMap((vm): Verdict[] => {
-    const subject = vm.id ?? vm.entry
-    if (vm.state === 'notUnique')
-      return [{ vm: subject, reason: 'VmNotUnique', message: `several servers are called ${vm.entry}` }]
-    if (vm.state === 'gone') return [{ vm: subject, reason: 'VmNotFound', message: `Nova knows no server ${vm.entry}` }]
-    const name = vm.id === undefined ? undefined : names.get(vm.id)
-    if (name && 'reason' in name) return [{ vm: subject, ...name }]
-    const node = vm.id === undefined ? undefined : nodes.get(vm.id)
-    if (node && vm.name !== undefined && nodeKey(node) !== nodeKey(vm.name))
-      return [{ vm: subject, reason: 'NameChanged', message: `${node} is now called ${vm.name} in Nova` }]
-    return []
+function deliveredVerdicts(
+  { ports, source, vms }: Observed,
+  delivered: readonly DeliveredInterface[],
+  onHold: ReadonlySet<DeliveredInterface>,
+): Verdict[] {
+  const serverOfPort = new Map(ports.map(port => [port.id, port.serverId]))
+  const byId = vmsById(vms)
+  return delivered.flatMap((one): Verdict[] => {
+    const { node, nic, outcome } = one
+    const portId = identityOf(nic)
+    const server = serverOfPort.get(portId)
+    const vm = node.instanceId ?? node.nodeName
+    if (outcome.action === 'remove' && !onHold.has(one)) {
+      if (!server || byId.has(server)) return []
+      const message = `the port was ${nic.name} of ${node.nodeName} before`
+      return [{ portId, vm: server, reason: 'VmNotSelected', message }]
+    }
+    if (outcome.action === 'handOver' || (outcome.action === 'ignore' && server === undefined)) return []
+    return [selected(portId, vm, nic.name, nic.source === source ? undefined : nic.source)]
   })
 }
 
-function questionAbout({ node, nic }: Delivered, { vms }: Observed): Question {
-  const vmId = vmIdOf(node, vms) ?? ''
+function toMissingPort({ vmId = '', nic }: DeliveredInterface): MissingPort {
   return { vmId, macAddress: nic.macAddress, ...(nic.portId !== undefined && { portId: nic.portId }) }
 }
 
-function settled(draft: Draft): NodePlan {
-  const { nodeName, instanceId, held, why } = draft
-  const interfaces = [...draft.interfaces].sort((a, b) => a.index - b.index)
-  const node = { nodeName, instanceId, interfaces, expectedSpecHash: held?.specHash ?? '', why }
-  if (!held) return { ...node, action: 'send' }
-  if (interfaces.length === 0) return { ...node, action: held.interfaces.length > 0 ? 'remove' : 'keep' }
-  const same = (held.instanceId ?? '') === instanceId && sameInterfaces(held.interfaces, interfaces)
-  if (!same && why.length === 0) why.push('the ports, subnets or networks changed')
-  return { ...node, action: same ? 'keep' : 'send' }
+function toNodePlan(draft: Draft): NodePlan {
+  const { nodeName, instanceId, delivered, why } = draft
+  const interfaces = draft.interfaces.toSorted((a, b) => a.index - b.index)
+  const node = { nodeName, instanceId, interfaces, expectedSpecHash: delivered?.specHash ?? '', why }
+  if (!delivered) return { ...node, action: 'send' }
+  if (interfaces.length === 0) return { ...node, action: delivered.interfaces.length > 0 ? 'remove' : 'keep' }
+  const isEqual = (delivered.instanceId ?? '') === instanceId && equalLists(delivered.interfaces, interfaces)
+  if (!isEqual && why.length === 0) why.push('the ports, subnets or networks changed')
+  return { ...node, action: isEqual ? 'keep' : 'send' }
 }
 
-function sameInterfaces(a: readonly Interface[], b: readonly Interface[]): boolean {
+function equalLists(a: readonly Interface[], b: readonly Interface[]): boolean {
   return a.length === b.length && a.every((nic, position) => equalInterfaces(nic, b[position] ?? nic))
 }
 

@@ -20,7 +20,7 @@ function aConfig(namespace = 'team-a', credentials: Partial<OpenstackConfig['spe
   } as unknown as OpenstackConfig
 }
 
-async function verdict(
+async function check(
   given: { hosts?: string[]; rules?: string; settings?: Settings },
   config = aConfig(),
 ): Promise<string> {
@@ -42,60 +42,60 @@ async function verdict(
   }
 }
 
-const hosts: Record<string, [hosts: string[], settings: Settings, said: string]> = {
+const hosts: Record<string, [hosts: string[], settings: Settings, expected: string]> = {
   'without a list every host is allowed': [[], { violaEndpoint: 'https://anywhere' }, 'allowed'],
-  'the operator’s own addresses need no permission': [['elsewhere'], {}, 'allowed'],
-  'a host on the list is allowed, in any case': [
+  'the operator’s own endpoints are always allowed': [['elsewhere'], {}, 'allowed'],
+  'a host on the list is allowed, regardless of case': [
     ['viola.team'],
     { violaEndpoint: 'https://VIOLA.team:8443' },
     'allowed',
   ],
-  'a host below a domain on the list is allowed': [['*.team'], { violaEndpoint: 'https://viola.team' }, 'allowed'],
-  'a host that only ends alike is not': [
+  'a host of a domain on the list is allowed': [['*.team'], { violaEndpoint: 'https://viola.team' }, 'allowed'],
+  'a host that only ends with the same text is not allowed': [
     ['*.team'],
     { violaEndpoint: 'https://evilteam' },
     'spec.settings.violaEndpoint: evilteam is not in ENDPOINT_ALLOWED_HOSTS of the operator',
   ],
-  'every address that asks for too much is named': [
+  'every endpoint that is not allowed is named': [
     ['good'],
     { contrabassEndpoint: 'https://a', openstackNeutronEndpoint: 'https://b', openstackNovaEndpoint: 'https://good' },
     'spec.settings.contrabassEndpoint: a is not in ENDPOINT_ALLOWED_HOSTS of the operator; spec.settings.openstackNeutronEndpoint: b is not in ENDPOINT_ALLOWED_HOSTS of the operator',
   ],
 }
-for (const [name, [list, settings, said]] of Object.entries(hosts))
-  test(name, async () => assert.equal(await verdict({ hosts: list, settings }), said))
+for (const [name, [list, settings, expected]] of Object.entries(hosts))
+  test(name, async () => assert.equal(await check({ hosts: list, settings }), expected))
 
 const rules = `
 namespaces:
   team-a: { openstackProviders: [cloud-1], projects: [${'A'.repeat(8)}-aaaa-aaaa-aaaa-${'a'.repeat(12)}] }
   lab-*: {}
 `
-const namespaces: Record<string, [config: OpenstackConfig, said: string]> = {
-  'a namespace gets the providers and projects of its rule': [aConfig(), 'allowed'],
-  'and no other project': [
+const namespaces: Record<string, [config: OpenstackConfig, expected: string]> = {
+  'a namespace may use the providers and projects of its rule': [aConfig(), 'allowed'],
+  'a namespace may use no other project': [
     aConfig('team-a', { projectID: 'b'.repeat(32) }),
     `spec.credentials.projectID: ${'b'.repeat(32)} is not allowed in namespace team-a`,
   ],
-  'and no other provider': [
+  'a namespace may use no other provider': [
     aConfig('team-a', { openstackProviderID: 'cloud-2' }),
     'spec.credentials.openstackProviderID: cloud-2 is not allowed in namespace team-a',
   ],
-  'a pattern stands for many namespaces': [aConfig('lab-7', { openstackProviderID: 'cloud-9' }), 'allowed'],
-  'a namespace that is called like a part of every object gets nothing': [
+  'a pattern matches several namespaces': [aConfig('lab-7', { openstackProviderID: 'cloud-9' }), 'allowed'],
+  'a namespace with the name of an object property is not allowed': [
     aConfig('constructor'),
-    'namespace constructor: no rule of the operator allows OpenstackConfigs here',
+    'namespace constructor: no rule in NAMESPACE_RULES_FILE of the operator allows OpenstackConfigs',
   ],
-  'a namespace without a rule gets nothing': [
+  'a namespace without a rule is not allowed': [
     aConfig('team-b'),
-    'namespace team-b: no rule of the operator allows OpenstackConfigs here',
+    'namespace team-b: no rule in NAMESPACE_RULES_FILE of the operator allows OpenstackConfigs',
   ],
 }
-for (const [name, [config, said]] of Object.entries(namespaces))
-  test(name, async () => assert.equal(await verdict({ rules }, config), said))
+for (const [name, [config, expected]] of Object.entries(namespaces))
+  test(name, async () => assert.equal(await check({ rules }, config), expected))
 
-test('rules that nobody can read keep the operator from starting', async () => {
+test('the operator does not start with invalid rules', async () => {
   await assert.rejects(
-    verdict({ rules: 'namespaces: { team-a: { proyects: [] } }' }),
+    check({ rules: 'namespaces: { team-a: { proyects: [] } }' }),
     /^Error: .*namespaces\.team-a: .*proyects/,
   )
 })

@@ -1,10 +1,10 @@
 /**
- * What people who write OpenstackConfigs may ask for: hosts that an object may send credentials to, and the providers and
- * projects of each namespace. Without a list everything is allowed.
+ * What OpenstackConfigs may use: the hosts that an object may send credentials to, and the providers and projects of each
+ * namespace. Without a list everything is allowed.
  *
  * ```yaml
  * namespaces:
- *   team-a:                       # a * at the end matches any rest
+ *   team-a:                       # a * at the end matches any suffix
  *     openstackProviders: ['…']
  *     k8sProviders: ['…']
  *     projects: ['…']
@@ -24,9 +24,9 @@ import { providerIdOf } from './provider.ts'
 import { configError } from './sync-error.ts'
 
 export interface Policy {
-  /** Throws a ConfigError that names every field which asks for too much. */
+  /** Throws a ConfigError that names every field that is not allowed. */
   check(config: OpenstackConfig, settings: SyncSettings): void
-  mayVisit(host: string): boolean
+  isAllowedHost(host: string): boolean
   close(): void
 }
 
@@ -41,12 +41,12 @@ type Rules = z.infer<typeof rules>
 
 export async function openPolicy(hosts: readonly string[], rulesFile: string | undefined, log: Log): Promise<Policy> {
   const file = rulesFile === undefined ? undefined : await reload({ path: rulesFile, log, parse: rulesFrom })
-  const mayVisit = (host: string) => hosts.length === 0 || hosts.some(pattern => hostMatches(pattern, host))
+  const isAllowedHost = (host: string) => hosts.length === 0 || hosts.some(pattern => hostMatches(pattern, host))
   return {
-    mayVisit,
+    isAllowedHost,
     check(config, settings) {
-      const mistakes = [...hostMistakes(settings, mayVisit), ...(file ? namespaceMistakes(config, file.value) : [])]
-      if (mistakes.length > 0) throw configError(mistakes)
+      const errors = [...hostErrors(settings, isAllowedHost), ...(file ? namespaceErrors(config, file.value) : [])]
+      if (errors.length > 0) throw configError(errors)
     },
     close: () => file?.close(),
   }
@@ -63,14 +63,14 @@ function yamlFrom(text: string): unknown {
   try {
     return parse(text)
   } catch (error) {
-    throw new Error(`is not valid YAML: ${messageOf(error)}`)
+    throw new Error(`invalid YAML: ${messageOf(error)}`)
   }
 }
 
 const endpoints = ['contrabassEndpoint', 'openstackNeutronEndpoint', 'openstackNovaEndpoint', 'violaEndpoint'] as const
 
-/** The operator's own addresses need no permission. */
-function hostMistakes(settings: SyncSettings, mayVisit: (host: string) => boolean): string[] {
+/** The operator's own endpoints are always allowed. */
+function hostErrors(settings: SyncSettings, isAllowedHost: (host: string) => boolean): string[] {
   const values = {
     contrabassEndpoint: settings.contrabassEndpoint,
     openstackNeutronEndpoint: settings.neutronEndpoint,
@@ -81,25 +81,27 @@ function hostMistakes(settings: SyncSettings, mayVisit: (host: string) => boolea
     const value = values[name]
     if (settings.origins[name] !== 'object' || value === undefined) return []
     const host = urlOf(value)?.hostname ?? ''
-    return mayVisit(host) ? [] : [`spec.settings.${name}: ${host} is not in ENDPOINT_ALLOWED_HOSTS of the operator`]
+    return isAllowedHost(host)
+      ? []
+      : [`spec.settings.${name}: ${host} is not in ENDPOINT_ALLOWED_HOSTS of the operator`]
   })
 }
 
-/** `host`, or `*.domain` for every host below it. */
+/** `host`, or `*.domain` for every host of the domain. */
 function hostMatches(pattern: string, host: string): boolean {
-  const [wanted, given] = [pattern.toLowerCase(), host.toLowerCase()]
-  return wanted.startsWith('*.') ? given.endsWith(wanted.slice(1)) : given === wanted
+  const [expected, actual] = [pattern.toLowerCase(), host.toLowerCase()]
+  return expected.startsWith('*.') ? actual.endsWith(expected.slice(1)) : actual === expected
 }
 
-function namespaceMistakes(config: OpenstackConfig, { namespaces }: Rules): string[] {
+function namespaceErrors(config: OpenstackConfig, { namespaces }: Rules): string[] {
   const { namespace = '' } = config.metadata
   const rule =
-    // A namespace may be called constructor.
+    // A namespace may have the name constructor.
     (Object.hasOwn(namespaces, namespace) ? namespaces[namespace] : undefined) ??
     Object.entries(namespaces).find(([name]) => name.endsWith('*') && namespace.startsWith(name.slice(0, -1)))?.[1]
-  if (!rule) return [`namespace ${namespace}: no rule of the operator allows OpenstackConfigs here`]
+  if (!rule) return [`namespace ${namespace}: no rule in NAMESPACE_RULES_FILE of the operator allows OpenstackConfigs`]
   const { openstackProviderID, projectID } = config.spec.credentials
-  const asked: [string, string, readonly string[] | undefined][] = [
+  const requested: [string, string, readonly string[] | undefined][] = [
     ['openstackProviderID', openstackProviderID, rule.openstackProviders],
     ['k8sProviderID', providerIdOf(config), rule.k8sProviders],
     [
@@ -108,7 +110,7 @@ function namespaceMistakes(config: OpenstackConfig, { namespaces }: Rules): stri
       rule.projects?.map(id => id.replaceAll('-', '').toLowerCase()),
     ],
   ]
-  return asked
+  return requested
     .filter(([, value, allowed]) => allowed !== undefined && !allowed.includes(value))
     .map(([field, value]) => `spec.credentials.${field}: ${value} is not allowed in namespace ${namespace}`)
 }

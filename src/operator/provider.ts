@@ -1,5 +1,5 @@
 /**
- * Under which id Viola knows the cluster of an OpenstackConfig.
+ * The provider id under which Viola knows the Biz cluster of an OpenstackConfig.
  */
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 

@@ -1,14 +1,14 @@
 /**
- * The rights of the operator on a real API server with RBAC: it works with what config/rbac gives it, uses all of it, and
- * asks in vain for each right that is taken away. The real parts are of test/rigs/kubernetes/rig.ts.
+ * The rights of the operator on a real API server with RBAC: the rights in config/rbac are sufficient, and each is needed.
+ * test/rigs/kubernetes/rig.ts starts the API server.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Cloud, startCloud } from '../../sandbox/cloud/cloud.ts'
 import { addPort, addServer, addSubnet, createCloudState, setPortStatus } from '../../sandbox/cloud/state.ts'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
-import type { Answering } from '../../test/openstack/stub-server.ts'
-import { startPostOnlyViola, startTellingViola } from '../../test/operator/viola-stubs.ts'
+import type { StubServer } from '../../test/openstack/stub-server.ts'
+import { startPostOnlyViolaStub, startViolaStub } from '../../test/operator/viola-stubs.ts'
 import {
   type AuditedCluster,
   type AuditedRequest,
@@ -26,20 +26,20 @@ import { wellKnownSecret } from './credentials.ts'
 import { runOperator } from './main.ts'
 
 const within = 40_000
-const world = createCloudState()
+const cloudState = createCloudState()
 let cluster: AuditedCluster
 let cloud: Cloud
-let viola: Answering
-let foreign: Answering
+let viola: StubServer
+let postOnly: StubServer
 
 before(async () => {
-  const server = addServer(world, 'worker-1')
-  const subnet = addSubnet(world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
-  setPortStatus(world, addPort(world, { server, subnet }).id, 'ACTIVE')
-  world.bus = { urls: ['amqp://127.0.0.1:9'], user: 'openstack', password: 'bus-password' }
-  cloud = await startCloud(world, silent)
-  viola = await startTellingViola()
-  foreign = await startPostOnlyViola()
+  const server = addServer(cloudState, 'worker-1')
+  const subnet = addSubnet(cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+  setPortStatus(cloudState, addPort(cloudState, { server, subnet }).id, 'ACTIVE')
+  cloudState.bus = { urls: ['amqp://127.0.0.1:9'], user: 'openstack', password: 'bus-password' }
+  cloud = await startCloud(cloudState, silent)
+  viola = await startViolaStub()
+  postOnly = await startPostOnlyViolaStub()
   cluster = await startAuditedCluster({
     file: 'operator_role.yaml',
     namespace: 'multinic-operator-system',
@@ -50,24 +50,24 @@ before(async () => {
 after(async () => {
   await cluster?.close()
   await cloud?.close()
-  for (const stand of [viola, foreign]) await stand?.[Symbol.asyncDispose]()
+  for (const stub of [viola, postOnly]) await stub?.[Symbol.asyncDispose]()
 })
 
-interface Stage {
+interface Installation {
   namespace: string
   create(name: string, spec?: { subnetName?: string; settings?: Settings }): Promise<unknown>
   ready(name: string, expected: RegExp): Promise<void>
   remove(name: string): Promise<void>
-  /** The operator ends, and another one takes its place. */
+  /** Stops the operator and starts another one. */
   restart(): Promise<void>
   stop(): Promise<void>
 }
 
-/** A namespace with its objects and an operator of its own, which sees no other. */
-async function install(namespace: string, change = without('')): Promise<Stage> {
+/** A namespace with its own operator, which watches no other namespace. */
+async function install(namespace: string, change = without('')): Promise<Installation> {
   const { kube } = cluster
   const kubeconfig = await cluster.installRbac(namespace, { change })
-  const key = Buffer.from(world.provider.encryptKey).toString('base64')
+  const key = Buffer.from(cloudState.provider.encryptKey).toString('base64')
   await kube.create(secrets, {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -86,7 +86,7 @@ async function install(namespace: string, change = without('')): Promise<Stage> 
       CONTRABASS_ENDPOINT: cloud.urls.contrabass,
       VIOLA_ENDPOINT: viola.url,
     }
-    // Without a right it may not even start: that is then told by the audit log.
+    // Without a right it may fail to start. The audit log shows that.
     const ended = runOperator({ env, log: silent, signal: end.signal }).catch(() => {})
     return async () => {
       end.abort()
@@ -101,7 +101,12 @@ async function install(namespace: string, change = without('')): Promise<Stage> 
     namespace,
     async create(name, { subnetName, settings } = {}) {
       const clusterId = `${namespace}-${name}`
-      const made = openstackConfigFor(world, { name, vmNames: [...world.servers.keys()], subnetIDs: [], clusterId })
+      const made = openstackConfigFor(cloudState, {
+        name,
+        vmNames: [...cloudState.servers.keys()],
+        subnetIDs: [],
+        clusterId,
+      })
       const fast = { pollFastInterval: '200ms', pollSlowInterval: '200ms', pollErrorInterval: '200ms' }
       const { subnetIDs: _, ...spec } = made.spec
       await kube.create(openstackConfigs, {
@@ -134,49 +139,53 @@ async function install(namespace: string, change = without('')): Promise<Stage> 
   }
 }
 
-/** All that the operator ever asks for, told apart so that one refusal does not hide another. */
-const stories: Record<string, (stage: Stage) => Promise<unknown>> = {
-  async 'a port is delivered and taken away, and the bus is put into a Secret'(stage) {
-    await stage.create('main')
-    await stage.ready('main', /^True/)
-    const at = { namespace: stage.namespace, name: 'rabbitmq-main' }
+/** Together they use all rights. They are separate so that one refusal does not hide another. */
+const scenarios: Record<string, (installation: Installation) => Promise<unknown>> = {
+  async 'deliver and remove a port, and write the Secret of the bus'(installation) {
+    await installation.create('main')
+    await installation.ready('main', /^True/)
+    const at = { namespace: installation.namespace, name: 'rabbitmq-main' }
     await eventually(async () => assert.ok(await cluster.kube.get(secrets, at)), { within })
-    await stage.remove('main')
+    await installation.remove('main')
   },
-  async 'a Viola with only the POST is kept books for'(stage) {
-    await stage.create('foreign', { settings: { violaEndpoint: foreign.url } })
-    await stage.ready('foreign', /^True/)
-    await stage.remove('foreign')
+  async 'store deliveries for a Viola with only POST'(installation) {
+    await installation.create('post-only', { settings: { violaEndpoint: postOnly.url } })
+    await installation.ready('post-only', /^True/)
+    await installation.remove('post-only')
   },
-  /** The same is said twice, and once more by the next operator. */
-  async 'a mistake comes and goes'(stage) {
-    const choose = (subnetName: string) =>
-      cluster.kube.patch(openstackConfigs, { namespace: stage.namespace, name: 'told' }, { spec: { subnetName } })
-    const said = (count: number) =>
+  /** The same Event is recorded twice, and once more by the next operator. */
+  async 'record Events of an error that returns'(installation) {
+    const select = (subnetName: string) =>
+      cluster.kube.patch(
+        openstackConfigs,
+        { namespace: installation.namespace, name: 'errors' },
+        { spec: { subnetName } },
+      )
+    const waitForEvents = (count: number) =>
       eventually(
         async () => {
-          const { items } = await cluster.kube.list(events, { namespace: stage.namespace })
+          const { items } = await cluster.kube.list(events, { namespace: installation.namespace })
           assert.ok((items.find(({ reason }) => reason === 'SubnetNotFound')?.count ?? 0) >= count)
         },
         { within, every: 250 },
       )
-    await stage.create('told', { subnetName: 'nowhere' })
-    await stage.ready('told', /^False SubnetNotFound/)
-    await choose('storage')
-    await stage.ready('told', /^True/)
-    await choose('nowhere')
-    await said(2)
-    await stage.restart()
-    await said(3)
+    await installation.create('errors', { subnetName: 'nowhere' })
+    await installation.ready('errors', /^False SubnetNotFound/)
+    await select('storage')
+    await installation.ready('errors', /^True/)
+    await select('nowhere')
+    await waitForEvents(2)
+    await installation.restart()
+    await waitForEvents(3)
   },
 }
 
-/** An operator that tells all stories, and may be stopped in the middle of them. */
-function tellAll(stage: Stage): Promise<PromiseSettledResult<unknown>[]> {
-  return Promise.allSettled(Object.values(stories).map(story => story(stage)))
+/** Runs all scenarios. The operator may be stopped meanwhile. */
+function runAll(installation: Installation): Promise<PromiseSettledResult<unknown>[]> {
+  return Promise.allSettled(Object.values(scenarios).map(scenario => scenario(installation)))
 }
 
-/** An apply that creates needs both rights; the log has it as a patch. */
+/** An apply that creates an object needs both rights. The audit log shows it as a patch. */
 function rightsUsed(asked: readonly AuditedRequest[]): Set<string> {
   const created = asked.filter(({ verb, code }) => verb === 'patch' && code === 201)
   return new Set([
@@ -185,10 +194,10 @@ function rightsUsed(asked: readonly AuditedRequest[]): Set<string> {
   ])
 }
 
-test('the operator works with its rights, is never refused, and uses every one of them', async () => {
-  const stage = await install('whole')
-  const results = await tellAll(stage)
-  await stage.stop()
+test('the rights of the operator are sufficient, and it uses all of them', async () => {
+  const installation = await install('whole')
+  const results = await runAll(installation)
+  await installation.stop()
   assert.deepEqual(
     results.flatMap(result => (result.status === 'rejected' ? [String(result.reason)] : [])),
     [],
@@ -203,16 +212,16 @@ test('the operator works with its rights, is never refused, and uses every one o
   )
 })
 
-test('each right that is taken away is missed', async t => {
+test('each right of the operator is needed', async t => {
   const missed = await neededPermissions(cluster.permissions, isMissed)
   t.diagnostic(`${missed.length} rights`)
   assert.deepEqual(missed.sort(), cluster.permissions.toSorted())
 })
 
 async function isMissed(right: string, namespace: string): Promise<boolean> {
-  const stage = await install(namespace, without(right))
-  void tellAll(stage)
-  // An apply that may not create is refused as a patch.
+  const installation = await install(namespace, without(right))
+  void runAll(installation)
+  // An apply without the right to create is refused as a patch.
   const signs = [right, right.replace(/^create (secrets|configmaps)$/, 'patch $1')]
   try {
     await eventually(
@@ -226,6 +235,6 @@ async function isMissed(right: string, namespace: string): Promise<boolean> {
   } catch {
     return false
   } finally {
-    await stage.stop()
+    await installation.stop()
   }
 }

@@ -1,11 +1,11 @@
-/** Every reason that the operator shows is expected by one of its tests, so that none of them is only a word. */
+/** Every reason of the operator appears in one of its tests. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { reasonGroups } from '../contract/reasons/catalogue.ts'
 
-test('every reason of a sync and of a verdict is expected by a test', () => {
+test('every reason of a sync and of a verdict appears in a test', () => {
   const tests = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('.test.ts'))
     .map(file => readFileSync(join(import.meta.dirname, file), 'utf8'))

@@ -1,8 +1,8 @@
 /**
- * Keeps one OpenstackConfig true: sync it, write its status, say when to look again; on deletion, take away or leave what
- * it delivered.
+ * Reconciles one OpenstackConfig: syncs it, writes its status and schedules the next sync. On deletion, removes or keeps
+ * its interfaces.
  *
- * Level-based: the key says only which object to look at.
+ * Level-based: the key names only the object to reconcile.
  */
 import { mergePatch } from '../contract/json.ts'
 import { type OpenstackConfig, openstackConfigFinalizer, openstackConfigs } from '../contract/openstack-config.ts'
@@ -14,52 +14,52 @@ import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import { resolveSettings } from './config.ts'
 import { release } from './deletion.ts'
-import { isAway } from './events/cloud-events.ts'
-import type { Turns } from './fair-share.ts'
-import type { LookContext } from './inspect.ts'
-import type { Notices } from './object-events.ts'
-import { nextStatus, type Outcome } from './status.ts'
+import { isUnavailable } from './events/cloud-events.ts'
+import type { FairShare } from './fair-share.ts'
+import type { InspectContext } from './inspect.ts'
+import type { ObjectEvents } from './object-events.ts'
+import { nextStatus } from './status.ts'
 import { type SyncDeps, type SyncResult, sync } from './sync.ts'
 import { SyncError } from './sync-error.ts'
+import type { SyncOutcome } from './sync-outcome.ts'
 import { type Intervals, nextSyncMs } from './sync-schedule.ts'
 import type { SyncTrace, Traces } from './traces.ts'
 
 export interface ReconcileDeps extends SyncDeps {
   kube: Pick<Kube, 'get' | 'patch' | 'patchStatus'>
-  notices: Notices
-  /** The object of this key is gone. */
+  objectEvents: ObjectEvents
+  /** Drops everything that is kept for a deleted object. */
   forget: (key: string) => void
-  /** A person asked for a fresh look at this key. */
+  /** Whether a person requested a fresh read since the last call. */
   takeForced: (key: string) => boolean
-  /** Told of every sync, for numbers and for people who ask why. */
+  /** Called after every sync. */
   onSynced?: (key: string, result: SyncResult | undefined, seconds: number) => void
-  /** How many syncs one cloud may keep busy. */
-  turns: Turns
+  fairShare: FairShare
   traces: Traces
   random?: () => number
 }
 
-/** A sync, and whether a notice started it: what waits then is looked at again soon. */
-interface Ended {
+/** A completed sync, and whether a notification started it: then waiting ports are read again soon. */
+interface Completed {
   generation: number | undefined
   failure: SyncError | undefined
   result: SyncResult | undefined
-  noticed: boolean
+  notified: boolean
 }
 
-interface Remembered {
+interface History {
   generation: number | undefined
   failures: number
   waitingSince: number | undefined
 }
 
-/** Each call has its own limit; this one is for a cloud that answers every call slowly. */
-const longestSyncMs = 5 * 60_000
+/** Each call has its own timeout. This limit is for a cloud that answers every call slowly. */
+const maxSyncMs = 5 * 60_000
 
-/** A key that waits for its turn is woken by the one that ends; this is only for the case that nobody does. */
-const turnMs = 30_000
+/** The end of another sync wakes a key that waits for a worker. This is the fallback. */
+const workerPollMs = 30_000
 
-const fallback: Intervals = {
+const defaultIntervals: Intervals = {
   pollFastMs: 20_000,
   pollSlowMs: 120_000,
   pollErrorMs: 30_000,
@@ -68,64 +68,64 @@ const fallback: Intervals = {
 }
 
 export function configReconciler(deps: ReconcileDeps): Reconcile {
-  const memory = new Map<string, Remembered>()
+  const histories = new Map<string, History>()
 
   return async (key, { log, signal }) => {
     const at = parseKey(key)
     const found = await deps.kube.get(openstackConfigs, at)
     if (!found) {
-      memory.delete(key)
-      deps.notices.forget(key)
+      histories.delete(key)
+      deps.objectEvents.forget(key)
       deps.forget(key)
       return
     }
-    const end = deps.turns.take(cloudOf(found), key)
-    if (!end) return { after: turnMs }
+    const free = deps.fairShare.acquire(cloudOf(found), key)
+    if (!free) return { after: workerPollMs }
     try {
       if (found.metadata.deletionTimestamp) return await release(found, deps, { log, signal })
       return await syncOne(found, key, { log, signal })
     } finally {
-      end()
+      free()
     }
   }
 
   async function syncOne(
     found: OpenstackConfig,
     key: string,
-    { log: plain, signal }: Pick<ReconcileContext, 'log' | 'signal'>,
+    { log: parentLog, signal }: Pick<ReconcileContext, 'log' | 'signal'>,
   ) {
     const at = parseKey(key)
     const config = await withFinalizer(found, deps.kube)
     const { generation } = config.metadata
     const fresh = deps.takeForced(key)
     const hints = deps.cloudEvents.take(key)
-    const trace = deps.traces.begin(hints.notice)
-    const requestId = hints.notice?.requestId
-    const log = plain.with({ traceId: trace.traceId, ...(requestId && { requestId }) })
-    // What a person changed or asked for is no repetition of an old failure.
-    if (fresh || memory.get(key)?.generation !== generation) memory.delete(key)
+    const trace = deps.traces.begin(hints.notification)
+    const requestId = hints.notification?.requestId
+    const log = parentLog.with({ traceId: trace.traceId, ...(requestId && { requestId }) })
+    // An edit or a forced sync is not a repetition of an old failure.
+    if (fresh || histories.get(key)?.generation !== generation) histories.delete(key)
 
     const started = deps.now()
     const { result, error } = await attempt(config, { log, signal, fresh, hints }, trace)
     signal.throwIfAborted()
     const failure = error ?? result?.error
-    const remembered = remember(key, { generation, failure, result, noticed: hints.noticed })
+    const history = remember(key, { generation, failure, result, notified: hints.notified })
     const intervals = result?.settings ?? intervalsOf(config, deps)
     const next = nextSyncMs(intervals, {
       now: deps.now().getTime(),
       lastChangeAt: result?.changed ? started.getTime() : timeOf(config.status?.lastChangeAt),
-      failures: remembered.failures,
+      failures: history.failures,
       retryAfterMs: failure?.retryAfterMs,
       nodesPending: isPending(result),
-      waitingSince: remembered.waitingSince,
-      eventsAway: isAway(deps.cloudEvents.stateOf(key)),
+      waitingSince: history.waitingSince,
+      eventsUnavailable: isUnavailable(deps.cloudEvents.stateOf(key)),
       downDueMs: result?.down.dueMs,
       random: (deps.random ?? Math.random)(),
     })
-    if (failure) log.warn('the sync failed', { reason: failure.reason, error: failure.message, afterMs: next })
-    deps.notices.tell(config, result, failure)
+    if (failure) log.warn('sync failed', { reason: failure.reason, error: failure.message, afterMs: next })
+    deps.objectEvents.record(config, result, failure)
 
-    const outcome: Outcome = {
+    const outcome: SyncOutcome = {
       generation: generation ?? 0,
       error: failure && { reason: failure.reason, message: failure.message },
       changed: result?.changed ?? 0,
@@ -139,7 +139,7 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     deps.onSynced?.(key, result, (deps.now().getTime() - started.getTime()) / 1_000)
     return { after: next }
 
-    async function writeStatus(object: OpenstackConfig, outcome: Outcome): Promise<void> {
+    async function writeStatus(object: OpenstackConfig, outcome: SyncOutcome): Promise<void> {
       const status = nextStatus(object.status, outcome, deps.now(), intervals.pollSlowMs)
       if (!status) return
       try {
@@ -150,51 +150,53 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     }
   }
 
-  async function attempt(config: OpenstackConfig, context: LookContext & { log: Log }, trace: SyncTrace) {
+  async function attempt(config: OpenstackConfig, context: InspectContext & { log: Log }, trace: SyncTrace) {
     const { log, signal } = context
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(longestSyncMs)])
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(maxSyncMs)])
     try {
       const { timed, traceparent } = trace
       return { result: await sync(config, { ...deps, timed }, { ...context, signal: limited, traceparent }) }
     } catch (error) {
       if (error instanceof SyncError) return { error }
       signal.throwIfAborted()
-      log.error('the sync broke', { error })
+      log.error('sync failed unexpectedly', { error })
       return { error: new SyncError('ConfigError', messageOf(error), { cause: error }) }
     }
   }
 
-  function remember(key: string, { generation, failure, result, noticed }: Ended): Remembered {
-    const before = memory.get(key)
+  function remember(key: string, { generation, failure, result, notified }: Completed): History {
+    const before = histories.get(key)
     const waiting = result ? result.waiting || result.plan.down.length > 0 : before?.waitingSince !== undefined
     const now = {
       generation,
       failures: failure ? (before?.failures ?? 0) + 1 : 0,
-      waitingSince: waiting ? ((noticed ? undefined : before?.waitingSince) ?? deps.now().getTime()) : undefined,
+      waitingSince: waiting ? ((notified ? undefined : before?.waitingSince) ?? deps.now().getTime()) : undefined,
     }
-    memory.set(key, now)
+    histories.set(key, now)
     return now
   }
 }
 
 function isPending(result: SyncResult | undefined): boolean {
   if (!result) return false
-  const { nodes, nodesTold, refusedRemovals } = result.findings
+  const { nodes, nodesReported, refusedRemovals } = result.findings
   return (
-    result.unsettled || refusedRemovals.length > 0 || (nodesTold && nodes.some(({ state }) => state !== 'Configured'))
+    result.unresolved ||
+    refusedRemovals.length > 0 ||
+    (nodesReported && nodes.some(({ state }) => state !== 'Configured'))
   )
 }
 
-/** A sync that failed early is tried again on the object's own intervals, as far as they can be read. */
+/** A sync that failed early is repeated on the object's own intervals if they are valid. */
 function intervalsOf({ spec }: OpenstackConfig, { env }: ReconcileDeps): Intervals {
   try {
     return resolveSettings(env, spec.settings)
   } catch {
-    return fallback
+    return defaultIntervals
   }
 }
 
-/** Objects with the same word for their cloud: whether they share an account does not matter here. */
+/** Objects that name the same cloud. Whether they use the same account does not matter here. */
 function cloudOf({ spec }: OpenstackConfig): string {
   return JSON.stringify([spec.settings?.contrabassEndpoint, spec.credentials.openstackProviderID])
 }
@@ -203,7 +205,7 @@ function timeOf(text: string | undefined): number | undefined {
   return text === undefined ? undefined : Date.parse(text)
 }
 
-/** What is delivered must not be orphaned by a deletion, so the finalizer is there before the first delivery. */
+/** Added before the first delivery, so that a deletion cannot orphan interfaces. */
 async function withFinalizer(config: OpenstackConfig, kube: Pick<Kube, 'patch'>): Promise<OpenstackConfig> {
   const { finalizers = [], resourceVersion, name, namespace } = config.metadata
   if (finalizers.includes(openstackConfigFinalizer)) return config
@@ -214,7 +216,7 @@ async function withFinalizer(config: OpenstackConfig, kube: Pick<Kube, 'patch'>)
   try {
     return await kube.patch(openstackConfigs, { name, ...(namespace && { namespace }) }, { metadata })
   } catch (error) {
-    if (isConflict(error)) throw new Error('the object moved on; it is looked at again', { cause: error })
+    if (isConflict(error)) throw new Error('the object changed during the sync; retrying', { cause: error })
     throw error
   }
 }

@@ -1,63 +1,64 @@
 /**
- * What the inventory is told: the newest truth about a node, and only when it differs from what it was told last.
+ * Records for the inventory: the latest state of each node, sent only if it differs from the last record sent.
  */
 import { createHash } from 'node:crypto'
 import { type Interface, toWireInterface } from '../contract/interfaces.ts'
 import type { InventoryWrite, Stage } from '../contract/inventory.ts'
 import type { InterfaceStatus } from '../contract/node-config.ts'
 import type { Log } from '../telemetry/log.ts'
-import { type HeldNode, identityOf } from './observed-state.ts'
-import { stateOf } from './status.ts'
+import { type DeliveredNode, identityOf } from './observed-state.ts'
+import { stateOf } from './sync-outcome.ts'
 
 export interface Recorder {
   put(writes: InventoryWrite[]): Promise<void>
 }
 
 type Stages = Partial<Record<Stage, string>>
+type NodeRef = Pick<DeliveredNode, 'nodeName' | 'instanceId'>
 
 export interface Records {
   /** A port was found that is not delivered yet. */
-  saw(providerId: string, portId: string): void
-  /** Viola took them; `stored` when it also tells that the cluster holds them now. */
-  delivered(providerId: string, nics: readonly Interface[], stored: boolean): void
-  /** The node as the cluster holds it now. */
-  note(providerId: string, node: HeldNode, why: string): void
-  /** The node is being emptied. */
-  noteRemoving(providerId: string, node: Pick<HeldNode, 'nodeName' | 'instanceId'>, why: string): void
-  /** The node has nothing of ours any more. */
-  noteGone(providerId: string, node: Pick<HeldNode, 'nodeName' | 'instanceId'>, why: string): void
-  /** Hands over what was noted and differs. A recorder that is away is tried again with the next sync. */
+  noteSeen(providerId: string, portId: string): void
+  /** Viola accepted the interfaces. `stored`: it also confirmed that the cluster has them. */
+  noteDelivered(providerId: string, nics: readonly Interface[], stored: boolean): void
+  /** The node as it is in the cluster now. */
+  note(providerId: string, node: DeliveredNode, why: string): void
+  /** The node's last interfaces are being removed. */
+  noteRemoving(providerId: string, node: NodeRef, why: string): void
+  /** The node has no interfaces of MultiNIC any more. */
+  noteGone(providerId: string, node: NodeRef, why: string): void
+  /** Sends the records that differ. If the inventory is unreachable, the next sync sends them. */
   flush(log: Log): Promise<void>
 }
 
-/** Times of more ports than this are forgotten, the oldest first; the inventory keeps its own. */
-const mostStages = 100_000
+/** Stage times of more ports are dropped, oldest first. The inventory keeps its own. */
+const maxStages = 100_000
 
 export function createRecords(recorder: Recorder | undefined, now: () => Date): Records {
   const stages = new Map<string, Stages>()
-  const stamp = stampsOf(now)
-  const told = new Map<string, string>()
-  /** The very objects that were looked at last: an unchanged cluster gives the same ones. */
-  const looked = new Map<string, HeldNode>()
-  let noted = new Map<string, { write: InventoryWrite; mark: string }>()
+  const timestamp = timestampsOf(now)
+  const sent = new Map<string, string>()
+  /** The objects of the last call: an unchanged cluster returns the same ones. */
+  const noted = new Map<string, DeliveredNode>()
+  let pending = new Map<string, { write: InventoryWrite; digest: string }>()
 
-  const stageOf = (providerId: string, id: string, stage: Stage) => {
+  const setStage = (providerId: string, id: string, stage: Stage) => {
     const key = `${providerId} ${id}`
     const known = stages.get(key)
     if (known?.[stage] !== undefined) return
-    stages.set(key, { ...known, [stage]: stamp() })
-    if (stages.size <= mostStages) return
+    stages.set(key, { ...known, [stage]: timestamp() })
+    if (stages.size <= maxStages) return
     const [oldest] = stages.keys()
     if (oldest !== undefined) stages.delete(oldest)
   }
-  const note = (write: InventoryWrite) => {
+  const add = (write: InventoryWrite) => {
     const key = `${write.providerId} ${write.nodeName}`
-    if (write.reason === 'Removing' || write.removed) looked.delete(key)
-    const mark = markOf(write)
-    if (told.get(key) !== mark) noted.set(key, { write, mark })
-    else noted.delete(key)
+    if (write.reason === 'Removing' || write.removed) noted.delete(key)
+    const digest = digestOf(write)
+    if (sent.get(key) !== digest) pending.set(key, { write, digest })
+    else pending.delete(key)
   }
-  const emptied = (providerId: string, { nodeName, instanceId = '' }: Pick<HeldNode, 'nodeName' | 'instanceId'>) => ({
+  const withoutInterfaces = (providerId: string, { nodeName, instanceId = '' }: NodeRef) => ({
     providerId,
     nodeName,
     instanceId,
@@ -66,45 +67,45 @@ export function createRecords(recorder: Recorder | undefined, now: () => Date): 
   })
 
   return {
-    saw: (providerId, portId) => stageOf(providerId, portId, 'seen'),
-    delivered: (providerId, nics, stored) => {
+    noteSeen: (providerId, portId) => setStage(providerId, portId, 'seen'),
+    noteDelivered: (providerId, nics, stored) => {
       for (const nic of nics) {
-        stageOf(providerId, identityOf(nic), 'delivered')
-        if (stored) stageOf(providerId, identityOf(nic), 'cr')
+        setStage(providerId, identityOf(nic), 'delivered')
+        if (stored) setStage(providerId, identityOf(nic), 'cr')
       }
     },
     note(providerId, node, why) {
       const key = `${providerId} ${node.nodeName}`
-      if (looked.get(key) === node && !noted.has(key)) return
-      looked.set(key, node)
-      if (isAtWork(node))
+      if (noted.get(key) === node && !pending.has(key)) return
+      noted.set(key, node)
+      if (hasJob(node))
         for (const nic of node.interfaces)
-          if (stages.get(`${providerId} ${identityOf(nic)}`)?.cr) stageOf(providerId, identityOf(nic), 'job')
-      note(recordOf(providerId, node, nic => stages.get(`${providerId} ${identityOf(nic)}`), why))
+          if (stages.get(`${providerId} ${identityOf(nic)}`)?.cr) setStage(providerId, identityOf(nic), 'job')
+      add(recordOf(providerId, node, nic => stages.get(`${providerId} ${identityOf(nic)}`), why))
     },
     noteRemoving(providerId, node, why) {
-      note({ ...emptied(providerId, node), state: 'Pending', reason: 'Removing', why })
+      add({ ...withoutInterfaces(providerId, node), state: 'Pending', reason: 'Removing', why })
     },
     noteGone(providerId, node, why) {
-      note({ ...emptied(providerId, node), removed: true, why })
+      add({ ...withoutInterfaces(providerId, node), removed: true, why })
     },
     async flush(log) {
-      if (noted.size === 0 || !recorder) return
-      const writes = noted
-      noted = new Map()
+      if (pending.size === 0 || !recorder) return
+      const writes = pending
+      pending = new Map()
       try {
         await recorder.put([...writes.values()].map(({ write }) => write))
-        for (const [key, { mark }] of writes) told.set(key, mark)
+        for (const [key, { digest }] of writes) sent.set(key, digest)
       } catch (error) {
-        for (const [key, one] of writes) if (!noted.has(key)) noted.set(key, one)
-        log.warn('the inventory did not take records', { nodes: writes.size, error })
+        for (const [key, one] of writes) if (!pending.has(key)) pending.set(key, one)
+        log.warn('cannot write records to the inventory', { nodes: writes.size, error })
       }
     },
   }
 }
 
-/** Thousands of ports are seen in one moment: its text is made once. */
-function stampsOf(now: () => Date): () => string {
+/** Formats each millisecond once: thousands of ports are seen in the same one. */
+function timestampsOf(now: () => Date): () => string {
   let last = { ms: Number.NaN, text: '' }
   return () => {
     const ms = now().getTime()
@@ -113,27 +114,27 @@ function stampsOf(now: () => Date): () => string {
   }
 }
 
-/** An agent was sent to the node for this very config: the first sight of it is the time, a second late at most. */
-function isAtWork({ generation, status }: HeldNode): boolean {
+/** The controller started an agent Job for this generation. The stage time is at most one poll late. */
+function hasJob({ generation, status }: DeliveredNode): boolean {
   return (
     status?.lastJobName !== undefined && (status.observedGeneration ?? 0) >= generation && status.state !== 'Pending'
   )
 }
 
-/** Equal for the same truth, whatever made it be told. Records are all built by one function, so their keys are in one order. */
-function markOf({ why: _, ...truth }: InventoryWrite): string {
-  return createHash('sha256').update(JSON.stringify(truth)).digest('base64')
+/** `why` does not count. One function builds all records, so their keys have the same order. */
+function digestOf({ why: _, ...record }: InventoryWrite): string {
+  return createHash('sha256').update(JSON.stringify(record)).digest('base64')
 }
 
 function recordOf(
   providerId: string,
-  node: HeldNode,
+  node: DeliveredNode,
   stagesOf: (nic: Interface) => Stages | undefined,
   why: string,
 ): InventoryWrite {
   const { nodeName, instanceId = '', interfaces, specHash } = node
   const { state, reason, message } = stateOf(node)
-  const current = (node.status?.observedGeneration ?? 0) >= node.generation
+  const isCurrent = (node.status?.observedGeneration ?? 0) >= node.generation
   return {
     providerId,
     nodeName,
@@ -144,7 +145,7 @@ function recordOf(
     ...(reason !== undefined && { reason: reason.slice(0, 128) }),
     ...(message !== undefined && { message: message.slice(0, 4096) }),
     interfaces: interfaces.map(nic => {
-      const status = current ? statusOf(nic, node.status?.interfaceStatuses ?? []) : undefined
+      const status = isCurrent ? statusOf(nic, node.status?.interfaceStatuses ?? []) : undefined
       return interfaceRecord(nic, status, stagesOf(nic))
     }),
     why: why.slice(0, 1024),

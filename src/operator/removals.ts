@@ -1,127 +1,146 @@
 /**
- * What becomes of each interface that this object delivered earlier: kept, taken away, or first a question.
+ * Decides the outcome of each delivered interface: keep it, remove it, or check first whether its port is still attached.
+ * Pure.
  *
- * Pure. A failed, empty or shorter read never removes anything (G2): absence from the listing is only a question. The
- * user's own edit is a signal; so is a port that the cloud, asked twice, no longer has on the VM. Many of the latter at
- * once are held until a person lets them go.
+ * A failed, empty or incomplete read never removes an interface (G2): a port that is missing from the list is only checked
+ * again. An edit of the user removes; so does a port that the cloud, asked a second time, no longer has on the VM. If many
+ * of the latter disappear at once, the removals are on hold until a person approves them.
  */
 import type { Interface } from '../contract/interfaces.ts'
-import { type HeldNode, identityOf, type Observed, type Port, type VmFact } from './observed-state.ts'
+import type { Port } from './cloud.ts'
+import { type DeliveredNode, identityOf, type Observed, type Vm } from './observed-state.ts'
 import { addressesIn } from './verdicts.ts'
 
-export type Fate =
-  | { fate: 'foreign' }
-  | { fate: 'keep'; port?: Port }
-  /** The listing does not show it: nobody has been asked yet. */
-  | { fate: 'ask' }
-  | { fate: 'remove'; why: string; edit: boolean }
-  | { fate: 'handOver'; to: string }
+export type Outcome =
+  /** Delivered by another OpenstackConfig. */
+  | { action: 'ignore' }
+  | { action: 'keep'; port?: Port }
+  /** The port is missing from the list, and nothing else is known yet. */
+  | { action: 'check' }
+  | { action: 'remove'; why: string; edit: boolean }
+  | { action: 'handOver'; to: string }
 
-export interface Delivered {
-  node: HeldNode
-  nic: Interface
-  is: Fate
+/** A node config of the cluster and the VM that it belongs to. */
+export interface NodeOfVm {
+  node: DeliveredNode
+  vmId: string | undefined
 }
 
-/** Below so many, removals are never held. */
-const fewRemovals = 3
-const heldShare = 0.2
+export interface DeliveredInterface extends NodeOfVm {
+  nic: Interface
+  outcome: Outcome
+}
 
-export function fatesOf(observed: Observed): Delivered[] {
+/** Fewer removals than this are never put on hold. */
+const minRemovalsOnHold = 3
+const maxRemovedShare = 0.2
+
+export function decideOutcomes(observed: Observed, nodes: readonly NodeOfVm[]): DeliveredInterface[] {
   const vms = vmsById(observed.vms)
-  const ports = portIndex(observed.ports)
-  return observed.held.flatMap(node =>
-    node.interfaces.map(nic => ({ node, nic, is: fateOf(observed, vms, ports, node, nic) })),
+  const findPort = portFinder(observed.ports)
+  return nodes.flatMap(({ node, vmId }) =>
+    node.interfaces.map(nic => ({ node, vmId, nic, outcome: decideOutcome(observed, vms, findPort, node, vmId, nic) })),
   )
 }
 
-function fateOf(
+function decideOutcome(
   observed: Observed,
-  vms: ReadonlyMap<string, VmFact>,
-  ports: FindPort,
-  node: HeldNode,
+  vms: ReadonlyMap<string, Vm>,
+  findPort: FindPort,
+  node: DeliveredNode,
+  vmId: string | undefined,
   nic: Interface,
-): Fate {
-  const vmId = vmIdOf(node, observed.vms)
-  const port = ports(nic, vmId)
-  const here = port !== undefined && port.deviceId === vmId
+): Outcome {
+  const port = findPort(nic, vmId)
+  const isOnVm = port !== undefined && port.serverId === vmId
   const match = port && addressesIn(port, observed.subnets)
-  const wanted = here && match !== undefined && 'subnet' in match
-  if (!isOurs(observed, nic, wanted)) return { fate: 'foreign' }
+  const isSelected = isOnVm && match !== undefined && 'subnet' in match
+  if (!isOurs(observed, nic, isSelected)) return { action: 'ignore' }
 
   if (vmId === undefined || !vms.has(vmId)) {
-    // An entry that Nova could not resolve may be this very VM: then nobody took it out.
-    const unresolved = observed.vms.some(vm => vm.id === undefined)
-    if (!unresolved) return released(observed, node, nic, 'its VM is no longer in vmNames')
+    // An entry of vmNames without a known id may be this very VM: then the user did not remove it.
+    const hasUnresolvedVm = observed.vms.some(vm => vm.id === undefined)
+    if (!hasUnresolvedVm) return releaseOutcome(observed, node, nic, 'its VM is no longer in vmNames')
   }
-  if (here && match) {
-    if ('subnet' in match) return { fate: 'keep', port }
-    const edit = observed.subnetsById && !observed.subnets.some(subnet => subnet.id === nic.subnetId)
-    if (edit) return released(observed, node, nic, 'its subnet is no longer chosen')
-    return { fate: 'remove', why: match.message, edit: false }
+  if (isOnVm && match) {
+    if ('subnet' in match) return { action: 'keep', port }
+    const edit = observed.subnetsSelectedById && !observed.subnets.some(subnet => subnet.id === nic.subnetId)
+    if (edit) return releaseOutcome(observed, node, nic, 'its subnet is no longer selected')
+    return { action: 'remove', why: match.message, edit: false }
   }
-  const answer = observed.answers.get(identityOf(nic))
-  if (answer === undefined) return { fate: 'ask' }
-  return answer === 'detached' ? { fate: 'remove', why: 'it was detached from the VM', edit: false } : { fate: 'keep' }
+  const check = observed.portChecks.get(identityOf(nic))
+  if (check === undefined) return { action: 'check' }
+  return check === 'detached'
+    ? { action: 'remove', why: 'it was detached from the VM', edit: false }
+    : { action: 'keep' }
 }
 
 /**
- * Ours: delivered by this object; or wanted by it and delivered by nobody that still exists (an older operator, an object
- * that was deleted and left it there).
+ * Ours: delivered by this object; or selected by it, and delivered by no object that still exists (an older operator, or
+ * an object that was deleted with Retain).
  */
-function isOurs({ source, claims }: Observed, nic: Interface, wanted: boolean): boolean {
+function isOurs({ source, claims }: Observed, nic: Interface, isSelected: boolean): boolean {
   if (nic.source === source) return true
-  return wanted && !claims.some(claim => claim.source === nic.source)
+  return isSelected && !claims.some(claim => claim.source === nic.source)
 }
 
-/** What this object lets go, another one may want: then it changes hands instead of vanishing for a moment. */
-export function released({ claims }: Pick<Observed, 'claims'>, node: HeldNode, nic: Interface, why: string): Fate {
+/** An interface that another object selects too is handed over instead of removed and configured again. */
+export function releaseOutcome(
+  { claims }: Pick<Observed, 'claims'>,
+  node: DeliveredNode,
+  nic: Interface,
+  why: string,
+): Outcome {
   const heir = claims.find(
     claim => claim.vmIds.includes(node.instanceId ?? '') && claim.subnetIds.includes(nic.subnetId ?? ''),
   )
-  return heir ? { fate: 'handOver', to: heir.source } : { fate: 'remove', why, edit: true }
+  return heir ? { action: 'handOver', to: heir.source } : { action: 'remove', why, edit: true }
 }
 
 /**
- * The removals that wait for a person; empty when none have to.
- *
- * Those that nobody could be asked about count among the many. What is held once stays held.
+ * The removals that need approval. Interfaces whose check failed count as disappeared. Removals stay on hold once they
+ * are, even if their number falls.
  */
-export function heldBack(
-  delivered: readonly Delivered[],
-  { release, holding }: Pick<Observed, 'release' | 'holding'>,
-): ReadonlySet<Delivered> {
-  const ours = delivered.filter(({ is }) => is.fate !== 'foreign')
-  const vanished = ours.filter(({ is }) => is.fate === 'remove' && !is.edit)
-  const going = vanished.length + ours.filter(({ is }) => is.fate === 'ask').length
-  const many = going >= fewRemovals && going > ours.length * heldShare
-  return new Set((many || holding) && !release ? vanished : [])
+export function removalsOnHold(
+  delivered: readonly DeliveredInterface[],
+  { removalsApproved, hasRemovalsOnHold }: Pick<Observed, 'removalsApproved' | 'hasRemovalsOnHold'>,
+): ReadonlySet<DeliveredInterface> {
+  const ours = delivered.filter(({ outcome }) => outcome.action !== 'ignore')
+  const disappeared = ours.filter(({ outcome }) => outcome.action === 'remove' && !outcome.edit)
+  const count = disappeared.length + ours.filter(({ outcome }) => outcome.action === 'check').length
+  const isMany = count >= minRemovalsOnHold && count > ours.length * maxRemovedShare
+  return !removalsApproved && (isMany || hasRemovalsOnHold) ? new Set(disappeared) : new Set()
 }
 
-export function vmsById(vms: readonly VmFact[]): Map<string, VmFact> {
+export function vmsById(vms: readonly Vm[]): Map<string, Vm> {
   return new Map(vms.flatMap(vm => (vm.id === undefined ? [] : [[vm.id, vm]])))
 }
 
-/** A node config without an instance id (made by hand, or by an older operator) belongs to the VM of its name. */
-export function vmIdOf(node: HeldNode, vms: readonly VmFact[]): string | undefined {
-  if (node.instanceId) return node.instanceId
-  const named = vms.filter(vm => vm.name !== undefined && nodeKey(vm.name) === nodeKey(node.nodeName))
-  return named.length === 1 ? named[0]?.id : undefined
+/** A node config without an instance id (made by hand, or by an older operator) belongs to the VM with its name. */
+export function matchNodes({ delivered, vms }: Pick<Observed, 'delivered' | 'vms'>): NodeOfVm[] {
+  const byName = Map.groupBy(
+    vms.filter(vm => vm.name !== undefined),
+    vm => nodeKey(vm.name ?? ''),
+  )
+  return delivered.map(node => {
+    const [first, ...others] = byName.get(nodeKey(node.nodeName)) ?? []
+    return { node, vmId: node.instanceId || (others.length === 0 ? first?.id : undefined) }
+  })
 }
 
-/** Node names become object names in lower case: two that differ only so are one node. */
+/** Node names become object names in lower case, so two names that differ only in case are the same node. */
 export function nodeKey(name: string): string {
   return name.toLowerCase()
 }
 
-/** By port id; by MAC where no port id is known, or where the port was made anew with the MAC that the node knows. */
-function portIndex(ports: readonly Port[]): FindPort {
+type FindPort = (nic: Interface, vmId: string | undefined) => Port | undefined
+
+/** By port id; by MAC address if the port id is unknown, or if the port was recreated with the same MAC address. */
+function portFinder(ports: readonly Port[]): FindPort {
   const byId = new Map(ports.map(port => [port.id, port]))
-  const byMac = new Map(ports.map(port => [`${port.deviceId} ${port.macAddress}`, port]))
+  const byMac = new Map(ports.map(port => [`${port.serverId} ${port.macAddress}`, port]))
   return (nic, vmId) => {
     const own = nic.portId === undefined ? undefined : byId.get(nic.portId)
-    return own?.deviceId === vmId ? own : (byMac.get(`${vmId} ${nic.macAddress}`) ?? own)
+    return own?.serverId === vmId ? own : (byMac.get(`${vmId} ${nic.macAddress}`) ?? own)
   }
 }
-
-type FindPort = (nic: Interface, vmId: string | undefined) => Port | undefined

@@ -1,6 +1,6 @@
 /**
- * The Secrets that OpenstackConfigs use, and no others: each is watched by its name, so a change wakes the objects that
- * use it and a sync need not read it again.
+ * Watches the Secrets that OpenstackConfigs use, each by its name and no others. A change wakes the objects that use it,
+ * and a sync reads it from the cache.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kube } from '../kube/api.ts'
@@ -10,9 +10,9 @@ import type { SecretObject } from '../kube/types.ts'
 import type { Log } from '../telemetry/log.ts'
 
 export interface SecretWatch {
-  /** The Secret as it is now; its next change wakes `user`. */
+  /** Returns the Secret. Its next change wakes `user`. */
   read(user: string, namespace: string, name: string): Promise<SecretObject | undefined>
-  /** The object is gone. */
+  /** Stops watching for a deleted object. */
   forget(user: string): void
   close(): void
 }
@@ -25,14 +25,14 @@ export interface SecretWatchOptions {
 
 interface Watched {
   informer: Informer<SecretObject>
-  /** Settles with the first list, or when it was waited for long enough. */
+  /** Resolves with the first list, or after the timeout. */
   listed: Promise<unknown>
   users: Set<string>
   stop: AbortController
 }
 
-/** A Secret whose watch takes longer to start, or may not be watched, is read instead. */
-const patienceMs = 2_000
+/** If the watch takes longer to start, or is not allowed, the Secret is read directly. */
+const watchTimeoutMs = 2_000
 
 export function createSecretWatch({ kube, log, wake }: SecretWatchOptions): SecretWatch {
   const watched = new Map<string, Watched>()
@@ -41,12 +41,12 @@ export function createSecretWatch({ kube, log, wake }: SecretWatchOptions): Secr
     const stop = new AbortController()
     const informer = createInformer(kube, secrets, { namespace, fieldSelector: selectorOf(name), log })
     const users = new Set<string>()
-    // What the first list tells is no change.
+    // The first list is not a change.
     informer.on(() => {
       if (informer.synced) for (const user of users) wake(user)
     })
     const started = informer.start(stop.signal).catch(() => {})
-    return { informer, users, stop, listed: Promise.race([started, sleep(patienceMs, undefined, { ref: false })]) }
+    return { informer, users, stop, listed: Promise.race([started, sleep(watchTimeoutMs, undefined, { ref: false })]) }
   }
 
   return {
@@ -75,7 +75,7 @@ export function createSecretWatch({ kube, log, wake }: SecretWatchOptions): Secr
   }
 }
 
-/** So that the right to list and watch this one Secret is enough. */
+/** With it, RBAC for this one Secret is sufficient. */
 function selectorOf(name: string): string {
   return `metadata.name=${name}`
 }

@@ -1,14 +1,14 @@
 /**
- * Why a sync ended early, in the reason that the Ready condition shows.
+ * The error of a sync, with the reason that the Ready condition shows.
  */
 import type { SyncReason } from '../contract/reasons/catalogue.ts'
-import { ServiceError } from '../http-client/errors.ts'
-import { EndpointError } from '../openstack/keystone.ts'
 import { messageOf } from '../runtime/errors.ts'
+import { type CloudPart, isCloudError } from './cloud.ts'
+import { ViolaError } from './viola-client.ts'
 
 export class SyncError extends Error {
   readonly reason: SyncReason
-  /** What the other side asked us to wait. */
+  /** How long the service asked us to wait. */
   readonly retryAfterMs: number | undefined
 
   constructor(reason: SyncReason, message: string, options: ErrorOptions & { retryAfterMs?: number | undefined } = {}) {
@@ -19,11 +19,11 @@ export class SyncError extends Error {
   }
 }
 
-export function configError(mistakes: readonly string[]): SyncError {
-  return new SyncError('ConfigError', mistakes.join('; '))
+export function configError(errors: readonly string[]): SyncError {
+  return new SyncError('ConfigError', errors.join('; '))
 }
 
-/** Does one stage of a sync. Whoever really failed gives the reason: a token may have to be renewed at any stage. */
+/** Runs one stage of a sync. The service that failed determines the reason: a token may expire in any stage. */
 export async function stage<T>(reason: SyncReason, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -34,12 +34,13 @@ export async function stage<T>(reason: SyncReason, work: () => Promise<T>): Prom
 
 function stagedError(reason: SyncReason, error: unknown): Error {
   if (error instanceof SyncError) return error
-  if (error instanceof EndpointError)
-    return new SyncError(reason === 'NovaError' ? reason : 'NeutronEndpointError', error.message, { cause: error })
-  if (error instanceof ServiceError) {
-    const own = { keystone: 'KeystoneError', contrabass: 'ContrabassError' } as const
-    const service = error.service as keyof typeof own
-    return new SyncError(own[service] ?? reason, error.message, { cause: error, retryAfterMs: error.retryAfterMs })
-  }
-  return new SyncError(reason, messageOf(error), { cause: error })
+  const retryAfterMs = isCloudError(error) || error instanceof ViolaError ? error.retryAfterMs : undefined
+  const shown = isCloudError(error) ? reasonOf(error.part, reason) : reason
+  return new SyncError(shown, messageOf(error), { cause: error, retryAfterMs })
+}
+
+function reasonOf(part: CloudPart, reason: SyncReason): SyncReason {
+  if (part === 'directory') return 'ContrabassError'
+  if (part === 'identity') return 'KeystoneError'
+  return part === 'catalog' && reason !== 'NovaError' ? 'NeutronEndpointError' : reason
 }

@@ -1,5 +1,5 @@
 /**
- * When to look again. Pure: the time goes in, a number of milliseconds comes out.
+ * When to sync again. Pure: takes the time as a value and returns milliseconds.
  */
 import { hashOf } from '../contract/hash.ts'
 import type { OpenstackConfigStatus } from '../contract/openstack-config.ts'
@@ -16,81 +16,71 @@ export interface Situation {
   now: number
   /** The last sync that sent something. */
   lastChangeAt?: number | undefined
-  /** Failed syncs in a row, this one included; 0 after a good one. */
+  /** Failed syncs in a row, this one included; 0 after a successful one. */
   failures: number
-  /** What the other side asked us to wait. */
+  /** How long the service asked us to wait. */
   retryAfterMs?: number | undefined
-  /** Nodes are being configured or taken away. */
+  /** Nodes are being configured or removed. */
   nodesPending: boolean
-  /** Since when ports wait to be attached or to come up; undefined when none does. */
+  /** Since when ports wait to be attached or to become ACTIVE; undefined if none does. */
   waitingSince?: number | undefined
-  /** A message bus is known, and does not tell of changes. */
-  eventsAway: boolean
-  /** When nodes with DOWN ports are due to be sent again. */
+  /** A message bus is configured, and does not deliver notifications. */
+  eventsUnavailable: boolean
+  /** When the resend of nodes with DOWN ports is due. */
   downDueMs?: number | undefined
   /** From 0 to 1. */
   random: number
 }
 
-/** After a notice of a port that is not there yet, it is looked at again at these times. */
-const looksAfterMs = [2_000, 5_000, 10_000]
-/** A node takes seconds, so its state is looked at every second for a while. */
-const nodeLookMs = 1_000
-const nodeLookWindowMs = 60_000
-/** After a long outage nobody waits longer than this. */
-const longestBackoffMs = 5 * 60_000
+/** After the notification of a port that is not ready, the operator syncs at these times. */
+const afterNotificationMs = [2_000, 5_000, 10_000]
+/** An agent needs seconds, so the state of its node is read every second for a while. */
+const nodePollMs = 1_000
+const nodePollWindowMs = 60_000
+const maxBackoffMs = 5 * 60_000
 
 export function nextSyncMs(intervals: Intervals, situation: Situation): number {
-  const {
-    now,
-    failures,
-    retryAfterMs = 0,
-    lastChangeAt,
-    nodesPending,
-    waitingSince,
-    eventsAway,
-    downDueMs,
-    random,
-  } = situation
+  const { now, failures, retryAfterMs = 0, lastChangeAt, nodesPending, waitingSince } = situation
+  const { eventsUnavailable, downDueMs, random } = situation
   const { pollFastMs, pollSlowMs, pollErrorMs, pollFastWindowMs } = intervals
   if (failures > 0) {
-    const longest = Math.max(longestBackoffMs, pollErrorMs)
-    const backoff = Math.min(pollErrorMs * 2 ** Math.min(failures - 1, 20), longest / 1.2)
+    const max = Math.max(maxBackoffMs, pollErrorMs)
+    const backoff = Math.min(pollErrorMs * 2 ** Math.min(failures - 1, 20), max / 1.2)
     return Math.round(Math.max(backoff * (0.8 + random * 0.4), retryAfterMs))
   }
   const sinceChange = lastChangeAt === undefined ? Number.POSITIVE_INFINITY : now - lastChangeAt
-  const looks = [sinceChange < pollFastWindowMs || nodesPending || eventsAway ? pollFastMs : pollSlowMs]
-  if (nodesPending && sinceChange < nodeLookWindowMs) looks.push(nodeLookMs)
-  if (waitingSince !== undefined) looks.push(...looksAfterMs.map(after => waitingSince + after - now))
-  if (downDueMs !== undefined) looks.push(downDueMs)
-  return Math.round(Math.min(...looks.filter(ms => ms > 0)))
+  const due = [sinceChange < pollFastWindowMs || nodesPending || eventsUnavailable ? pollFastMs : pollSlowMs]
+  if (nodesPending && sinceChange < nodePollWindowMs) due.push(nodePollMs)
+  if (waitingSince !== undefined) due.push(...afterNotificationMs.map(after => waitingSince + after - now))
+  if (downDueMs !== undefined) due.push(downDueMs)
+  return Math.round(Math.min(...due.filter(ms => ms > 0)))
 }
 
 type DownPortRetry = NonNullable<OpenstackConfigStatus['downPortRetry']>
 
-export interface DownDecision {
+export interface DownPortDecision {
   /** Nodes with DOWN ports are sent again now. */
   resend: boolean
-  /** What to remember; undefined when no port is DOWN. */
+  /** The state for the next sync; undefined if no port is DOWN. */
   retry?: DownPortRetry
-  /** When they are due next. */
+  /** When the next resend is due. */
   dueMs?: number
 }
 
-/** Sends nodes with DOWN ports again: some times on the fast interval, then on the slow one. */
-export function downResend(
+/** Resends nodes with DOWN ports: a limited number of times on the fast interval, then on the slow interval. */
+export function decideDownPorts(
   portIds: readonly string[],
   before: DownPortRetry | undefined,
   intervals: Intervals,
   now: Date,
-): DownDecision {
+): DownPortDecision {
   if (portIds.length === 0) return { resend: false }
-  const hash = hashOf([...portIds].sort())
+  const hash = hashOf(portIds.toSorted())
   const attempts = before?.hash === hash ? (before.fastAttempts ?? 0) : 0
   const interval = attempts < intervals.downPortFastRetryMax ? intervals.pollFastMs : intervals.pollSlowMs
   const last = before?.hash === hash && before.lastAttempt ? Date.parse(before.lastAttempt) : Number.NaN
   const dueMs = last + interval - now.getTime()
-  // Later than an interval: the clock was set back.
+  // Later than one interval: the clock was set back.
   if (dueMs > 0 && dueMs <= interval) return { resend: false, dueMs, ...(before && { retry: before }) }
   const fastAttempts = Math.min(attempts + 1, intervals.downPortFastRetryMax)
   const retry = { hash, lastAttempt: now.toISOString(), fastAttempts }

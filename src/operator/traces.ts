@@ -1,35 +1,35 @@
 /**
- * The traces of syncs: one begins with a notice or with the sync itself, goes with what is delivered, and ends when the
- * inventory knows what became of it.
+ * Traces of syncs. A trace starts with a notification or with the sync, continues through the delivery, and ends when the
+ * inventory has the result.
  *
- * A sync that delivers nothing leaves no spans, so that polling does not bury what people look for.
+ * A sync that delivers nothing exports no spans. Otherwise polls would hide the traces of ports.
  */
 import { childOf, newTrace, type Span, type TraceContext, type Tracer, traceparentOf } from '../telemetry/trace.ts'
-import type { NoticeHint } from './events/cloud-events.ts'
-import type { LookDeps, SyncStage } from './inspect.ts'
+import type { NotificationHint } from './events/cloud-events.ts'
+import type { InspectDeps, SyncStage } from './inspect.ts'
 import type { SyncResult } from './sync.ts'
 
 export interface SyncTrace {
   readonly traceId: string
-  /** For Viola. */
+  /** Sent to Viola. */
   readonly traceparent: string
-  /** The same, and each stage becomes a span. */
-  timed: LookDeps['timed']
-  /** The sync has ended, its status is written and the inventory told. */
+  /** Runs a stage and records its span. */
+  timed: InspectDeps['timed']
+  /** Call it after the status and the inventory records are written. */
   end(config: string, result: SyncResult | undefined): void
 }
 
 export interface Traces {
-  begin(notice: NoticeHint | undefined): SyncTrace
+  begin(notification: NotificationHint | undefined): SyncTrace
 }
 
-/** Deliveries whose outcome is waited for; of more the oldest are let go. */
-const mostAwaited = 10_000
+/** Deliveries that wait for their result. Above this number the oldest is dropped. */
+const maxAwaited = 10_000
 
-export function createTraces(tracer: Tracer, timed: LookDeps['timed'], now: () => number): Traces {
+export function createTraces(tracer: Tracer, timed: InspectDeps['timed'], now: () => number): Traces {
   const awaited = new Map<string, TraceContext>()
 
-  function begin(notice: NoticeHint | undefined): SyncTrace {
+  function begin(notification: NotificationHint | undefined): SyncTrace {
     const sync = newTrace()
     const delivery = childOf(sync)
     const traceparent = traceparentOf(delivery, tracer.on)
@@ -37,7 +37,7 @@ export function createTraces(tracer: Tracer, timed: LookDeps['timed'], now: () =
     const start = now()
     const spans: Span[] = []
 
-    async function told<T>(stage: SyncStage, work: () => Promise<T>): Promise<T> {
+    async function traced<T>(stage: SyncStage, work: () => Promise<T>): Promise<T> {
       const at = now()
       try {
         return await timed(stage, work)
@@ -49,13 +49,14 @@ export function createTraces(tracer: Tracer, timed: LookDeps['timed'], now: () =
     return {
       traceId: sync.traceId,
       traceparent,
-      timed: told,
+      timed: traced,
       end(config, result) {
         const end = now()
-        if (result) tellOutcomes(result, { start, end })
+        if (result) recordResults(result, { start, end })
         if (!result || result.changed === 0) return
-        const root = notice && childOf(sync)
-        if (root) tracer.record({ ...root, name: 'notice', kind: 'consumer', ...noticeFacts(notice), end: start })
+        const root = notification && childOf(sync)
+        if (root)
+          tracer.record({ ...root, name: 'notice', kind: 'consumer', ...notificationSpan(notification), end: start })
         tracer.record({
           ...sync,
           parentSpanId: root?.spanId,
@@ -67,35 +68,34 @@ export function createTraces(tracer: Tracer, timed: LookDeps['timed'], now: () =
           error: result.error?.reason,
         })
         for (const span of spans) tracer.record(span)
-        for (const node of result.delivered) follow(`${result.findings.place.providerId} ${node}`, delivery)
+        for (const node of result.delivered) awaitResult(`${result.findings.target.providerId} ${node}`, delivery)
       },
     }
   }
 
-  function follow(node: string, delivery: TraceContext): void {
+  function awaitResult(node: string, delivery: TraceContext): void {
     awaited.delete(node)
     awaited.set(node, delivery)
     const [oldest] = awaited.keys()
-    if (awaited.size > mostAwaited && oldest !== undefined) awaited.delete(oldest)
+    if (awaited.size > maxAwaited && oldest !== undefined) awaited.delete(oldest)
   }
 
-  /** What was delivered before and is decided now stands in the inventory from this moment. */
-  function tellOutcomes({ findings, delivered }: SyncResult, { start, end }: Pick<Span, 'start' | 'end'>): void {
+  /** Ends the traces of earlier deliveries whose nodes are configured or failed now. */
+  function recordResults({ findings, delivered }: SyncResult, { start, end }: Pick<Span, 'start' | 'end'>): void {
     if (awaited.size === 0) return
     for (const { nodeName, state } of findings.nodes) {
-      const key = `${findings.place.providerId} ${nodeName}`
-      const place = awaited.get(key)
-      if (!place || delivered.includes(nodeName) || (state !== 'Configured' && state !== 'Failed')) continue
+      const key = `${findings.target.providerId} ${nodeName}`
+      const context = awaited.get(key)
+      if (!context || delivered.includes(nodeName) || (state !== 'Configured' && state !== 'Failed')) continue
       awaited.delete(key)
-      const attributes = { 'multinic.node': nodeName, 'multinic.state': state }
       tracer.record({
-        ...childOf(place),
-        parentSpanId: place.spanId,
+        ...childOf(context),
+        parentSpanId: context.spanId,
         name: 'inventory',
         kind: 'client',
         start,
         end,
-        attributes,
+        attributes: { 'multinic.node': nodeName, 'multinic.state': state },
       })
     }
   }
@@ -109,7 +109,7 @@ function stageSpan(stage: SyncStage, sync: TraceContext, delivery: TraceContext)
   return { ...childOf(sync), ...parent, name: `sync.${stage}`, kind: 'internal' }
 }
 
-function noticeFacts({ event, at, heardAt, requestId }: NoticeHint): Pick<Span, 'start' | 'attributes'> {
+function notificationSpan({ event, sentAt, receivedAt, requestId }: NotificationHint) {
   const attributes = { 'multinic.event': event, ...(requestId !== undefined && { 'openstack.request_id': requestId }) }
-  return { start: at ?? heardAt, attributes }
+  return { start: sentAt ?? receivedAt, attributes }
 }

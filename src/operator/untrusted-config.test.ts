@@ -1,4 +1,4 @@
-/** Somebody who may write OpenstackConfigs tries to get what is the operator's (G9), over real HTTP. */
+/** OpenstackConfigs of an attacker that try to get the operator's credentials (G9), over real HTTP. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,8 +7,8 @@ import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { encrypted } from '../../sandbox/cloud/contrabass.ts'
 import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/cloud/state.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
-import { type Answering, answering } from '../../test/openstack/stub-server.ts'
-import { type Stage, startStage } from '../../test/operator/environment.ts'
+import { type StubServer, startStubServer } from '../../test/openstack/stub-server.ts'
+import { type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'
 import type { Settings } from '../contract/settings.ts'
@@ -17,8 +17,8 @@ import { wellKnownSecret } from './credentials.ts'
 
 const ownToken = 'the-token-of-the-operator-itself'
 let dir: string
-let stage: Stage
-let attacker: Answering
+let environment: OperatorEnvironment
+let attacker: StubServer
 
 before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-attacker-'))
@@ -28,39 +28,43 @@ after(() => rm(dir, { recursive: true }))
 
 /** The operator has a key and a token of its own, and the namespace of the objects has none. */
 beforeEach(async () => {
-  stage = await startStage()
-  const subnet = addSubnet(stage.world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
-  setPortStatus(stage.world, addPort(stage.world, { server: addServer(stage.world, 'worker-1'), subnet }).id, 'ACTIVE')
-  await stage.kube.delete(secrets, { namespace, name: wellKnownSecret.name })
-  await stage.startOperator({
-    CONTRABASS_ENCRYPT_KEY: stage.world.provider.encryptKey,
+  environment = await startOperatorEnvironment()
+  const subnet = addSubnet(environment.cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+  setPortStatus(
+    environment.cloudState,
+    addPort(environment.cloudState, { server: addServer(environment.cloudState, 'worker-1'), subnet }).id,
+    'ACTIVE',
+  )
+  await environment.kube.delete(secrets, { namespace, name: wellKnownSecret.name })
+  await environment.startOperator({
+    CONTRABASS_ENCRYPT_KEY: environment.cloudState.provider.encryptKey,
     VIOLA_TOKEN_FILE: join(dir, 'viola-token'),
   })
-  attacker = await answering(() => ({ status: 500, body: 'thank you' }))
+  attacker = await startStubServer(() => ({ status: 500, body: 'thank you' }))
 })
 afterEach(async () => {
-  await stage.close()
+  await environment.close()
   await attacker[Symbol.asyncDispose]()
 })
 
 async function ready(): Promise<string> {
-  const found = (await stage.config()).status?.conditions?.find(one => one.type === 'Ready')
+  const found = (await environment.config()).status?.conditions?.find(one => one.type === 'Ready')
   return `${found?.status} ${found?.reason}: ${found?.message}`
 }
 
-async function becomes(expected: RegExp): Promise<void> {
+async function waitForReady(expected: RegExp): Promise<void> {
   await eventually(async () => assert.match(await ready(), expected), { within: 30_000 })
 }
 
-test('without mischief the operator’s own key and token do their work', async () => {
-  await stage.create({})
-  await becomes(/^True/)
+test('the operator’s own key and token work for a regular object', async () => {
+  await environment.create({})
+  await waitForReady(/^True/)
 })
 
-test('a metadata key that every object has names no node', async () => {
-  await stage.create({ settings: { openstackNodeNameMetadataKey: 'constructor' } })
-  await becomes(/^True/)
-  assert.match((await stage.told())[0] ?? '', /^worker-1: /)
+test('a metadata key with the name of an object property gives no node name', async () => {
+  await environment.create({ settings: { openstackNodeNameMetadataKey: 'constructor' } })
+  await waitForReady(/^True/)
+  assert.match((await environment.deliveredTexts())[0] ?? '', /^worker-1: /)
 })
 
 const redirections: Record<string, keyof Settings> = {
@@ -69,37 +73,39 @@ const redirections: Record<string, keyof Settings> = {
   Nova: 'openstackNovaEndpoint',
 }
 for (const [service, setting] of Object.entries(redirections))
-  test(`${service} is pointed elsewhere: nobody there is asked anything`, async () => {
-    await stage.create({ settings: { [setting]: attacker.url } })
-    await becomes(new RegExp(`^False ConfigError: spec\\.settings\\.${setting}: the operator’s own encryption key`))
-    assert.equal(attacker.asked.length, 0)
+  test(`an object with its own ${service} causes no request to it`, async () => {
+    await environment.create({ settings: { [setting]: attacker.url } })
+    await waitForReady(
+      new RegExp(`^False ConfigError: spec\\.settings\\.${setting}: the operator does not use its own encryption key`),
+    )
+    assert.equal(attacker.requests.length, 0)
   })
 
-test('Viola is pointed elsewhere: the token of the operator is not shown there', async () => {
-  await stage.create({ settings: { violaEndpoint: attacker.url } })
-  await becomes(/^False ViolaPostError/)
-  assert.ok(attacker.asked.length > 0)
-  assert.ok(!JSON.stringify(attacker.asked).includes(ownToken))
-  assert.deepEqual([...new Set(attacker.asked.map(({ headers }) => headers.authorization))], [undefined])
+test('an object with its own Viola does not get the operator’s token', async () => {
+  await environment.create({ settings: { violaEndpoint: attacker.url } })
+  await waitForReady(/^False ViolaPostError/)
+  assert.ok(attacker.requests.length > 0)
+  assert.ok(!JSON.stringify(attacker.requests).includes(ownToken))
+  assert.deepEqual([...new Set(attacker.requests.map(({ headers }) => headers.authorization))], [undefined])
 })
 
-test('a key of one’s own and a Contrabass of one’s own get the password that is in it, and no other', async () => {
+test('an object with its own key and Contrabass gets only the password of that Contrabass', async () => {
   const key = 'attackers-key-16'
   const adminPw = encrypted('own-password', key)
-  await using contrabass = await answering(() => ({
+  await using contrabass = await startStubServer(() => ({
     status: 200,
     body: { data: { url: attacker.url, attributes: { adminId: 'admin', adminPw, domain: 'Default' } } },
   }))
-  await stage.create({ settings: { contrabassEndpoint: contrabass.url, contrabassEncryptKey: key } })
-  await becomes(/^False KeystoneError/)
-  const seen = JSON.stringify([attacker.asked, contrabass.asked])
+  await environment.create({ settings: { contrabassEndpoint: contrabass.url, contrabassEncryptKey: key } })
+  await waitForReady(/^False KeystoneError/)
+  const seen = JSON.stringify([attacker.requests, contrabass.requests])
   assert.ok(seen.includes('own-password'))
-  for (const secret of [stage.world.user.password, stage.world.provider.encryptKey, ownToken])
+  for (const secret of [environment.cloudState.user.password, environment.cloudState.provider.encryptKey, ownToken])
     assert.ok(!seen.includes(secret))
 })
 
-test('a Secret of another namespace cannot be named', async () => {
-  await stage.kube.create(secrets, {
+test('an object cannot use a Secret of another namespace', async () => {
+  await environment.kube.create(secrets, {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { name: 'theirs', namespace: 'other-cluster' },
@@ -107,12 +113,12 @@ test('a Secret of another namespace cannot be named', async () => {
   })
   const names = ['theirs', '../../other-cluster/secrets/theirs', 'x,metadata.namespace=other-cluster']
   for (const [n, name] of names.entries())
-    await stage.create({ name: `try-${n}`, secrets: { contrabassEncryptKeySecretRef: { name, key: 'k' } } })
+    await environment.create({ name: `try-${n}`, secrets: { contrabassEncryptKeySecretRef: { name, key: 'k' } } })
   await eventually(
     async () => {
-      const { items } = await stage.kube.list(openstackConfigs, { namespace })
-      const said = items.map(({ status }) => status?.conditions?.find(one => one.type === 'Ready')?.message ?? '')
-      assert.equal(said.filter(text => /there is no Secret .* in this namespace$/.test(text)).length, 3)
+      const { items } = await environment.kube.list(openstackConfigs, { namespace })
+      const messages = items.map(({ status }) => status?.conditions?.find(one => one.type === 'Ready')?.message ?? '')
+      assert.equal(messages.filter(text => /Secret .* not found in this namespace$/.test(text)).length, 3)
     },
     { within: 30_000 },
   )

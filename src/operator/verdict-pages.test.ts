@@ -17,16 +17,16 @@ const verdicts: OperatorVerdict[] = ['b', 'a'].flatMap(config =>
 )
 const ports = ({ verdicts }: { verdicts: OperatorVerdict[] }) => verdicts.map(({ portId }) => portId).join(' ')
 
-const cases: Record<string, [query: Record<string, string>, says: string]> = {
+const cases: Record<string, [query: Record<string, string>, expected: string]> = {
   'of a provider': [{ providerId: 'cluster-a', vm: 'vm-1' }, 'a-vm-1-3 a-vm-1-1 a-vm-1-2'],
-  'that were not taken': [{ config: 'ns/b', taken: 'false', limit: '3' }, 'b-vm-1-2 b-vm-1-3 b-vm-2-2'],
-  'that were taken': [{ taken: 'true', limit: '10' }, 'a-vm-1-1 a-vm-2-1 b-vm-1-1 b-vm-2-1'],
-  'of nobody': [{ providerId: 'nobody' }, ''],
+  'of ignored ports': [{ config: 'ns/b', taken: 'false', limit: '3' }, 'b-vm-1-2 b-vm-1-3 b-vm-2-2'],
+  'of selected ports': [{ taken: 'true', limit: '10' }, 'a-vm-1-1 a-vm-2-1 b-vm-1-1 b-vm-2-1'],
+  'of an unknown provider': [{ providerId: 'nobody' }, ''],
 }
-for (const [name, [query, says]] of Object.entries(cases))
-  test(`verdicts ${name}`, () => assert.equal(ports(pageOf(verdicts, query)), says))
+for (const [name, [query, expected]] of Object.entries(cases))
+  test(`verdicts ${name}`, () => assert.equal(ports(pageOf(verdicts, query)), expected))
 
-test('pages follow each other without a gap or a repetition', () => {
+test('pages have no gaps and no duplicates', () => {
   const seen: string[] = []
   let cursor = ''
   for (;;) {
@@ -39,7 +39,7 @@ test('pages follow each other without a gap or a repetition', () => {
   assert.deepEqual(seen, [...seen].sort())
 })
 
-test('what is no page is refused with what to write', () => {
+test('an invalid limit or cursor is refused', () => {
   for (const limit of ['0', '5001', '-1', 'many']) assert.throws(() => pageOf([], { limit }), /from 1 to 5000/)
-  assert.throws(() => pageOf([], { limit: '1', cursor: 'nonsense' }), /cursor is not one/)
+  assert.throws(() => pageOf([], { limit: '1', cursor: 'nonsense' }), /cursor is invalid/)
 })

@@ -1,33 +1,33 @@
 /**
- * Which verdicts a question is about, page by page: in the order of object, VM and port, so that pages follow each other
- * although syncs go on in between.
+ * Filters and pages verdicts. Pages are ordered by object, VM and port, so that they stay consistent while syncs go on.
  */
 import type { OperatorVerdict } from '../contract/operator-api.ts'
 import { HttpProblem } from '../server/server.ts'
+import { isIgnored } from './verdicts.ts'
 
 export interface VerdictPage {
   verdicts: OperatorVerdict[]
-  /** Where the next page starts; absent on the last. */
+  /** Cursor of the next page; absent on the last page. */
   next?: string
 }
 
-const longestPage = 5_000
+const maxPageSize = 5_000
 
 export function pageOf(verdicts: readonly OperatorVerdict[], query: Record<string, string | undefined>): VerdictPage {
   const { config, port, vm, providerId, taken } = query
-  const equal = (asked: string | undefined, value: string | undefined) => !asked || asked === value
+  const matches = (filter: string | undefined, value: string | undefined) => !filter || filter === value
   const found = verdicts.filter(
     one =>
-      equal(config, one.config) &&
-      equal(port, one.portId) &&
-      equal(vm, one.vm) &&
-      equal(providerId, one.providerId) &&
-      equal(taken, String(one.reason === 'Selected')),
+      matches(config, one.config) &&
+      matches(port, one.portId) &&
+      matches(vm, one.vm) &&
+      matches(providerId, one.providerId) &&
+      (!taken || (taken === 'true' ? one.reason === 'Selected' : taken === 'false' && isIgnored(one))),
   )
   const limit = limitIn(query['limit'])
   if (limit === undefined) return { verdicts: found }
-  const after = query['cursor'] ? placeFrom(query['cursor']) : undefined
-  const rest = found.sort(byPlace).filter(one => after === undefined || compared(placeOf(one), after) > 0)
+  const after = query['cursor'] ? positionFrom(query['cursor']) : undefined
+  const rest = found.sort(byPosition).filter(one => after === undefined || compare(positionOf(one), after) > 0)
   const page = rest.slice(0, limit)
   const last = page.at(-1)
   return { verdicts: page, ...(last && rest.length > limit && { next: cursorOf(last) }) }
@@ -36,22 +36,22 @@ export function pageOf(verdicts: readonly OperatorVerdict[], query: Record<strin
 function limitIn(text: string | undefined): number | undefined {
   if (!text) return undefined
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
-  if (limit < 1 || limit > longestPage)
-    throw new HttpProblem(400, `limit must be a whole number from 1 to ${longestPage}`)
+  if (limit < 1 || limit > maxPageSize)
+    throw new HttpProblem(400, `limit must be a whole number from 1 to ${maxPageSize}`)
   return limit
 }
 
-type Place = readonly [config: string, vm: string, port: string, reason: string]
+type Position = readonly [config: string, vm: string, port: string, reason: string]
 
-function placeOf({ config, vm, portId = '', reason }: OperatorVerdict): Place {
+function positionOf({ config, vm, portId = '', reason }: OperatorVerdict): Position {
   return [config, vm, portId, reason]
 }
 
-function byPlace(one: OperatorVerdict, other: OperatorVerdict): number {
-  return compared(placeOf(one), placeOf(other))
+function byPosition(one: OperatorVerdict, other: OperatorVerdict): number {
+  return compare(positionOf(one), positionOf(other))
 }
 
-function compared(one: Place, other: Place): number {
+function compare(one: Position, other: Position): number {
   for (const [at, text] of one.entries()) {
     const against = other[at] ?? ''
     if (text !== against) return text < against ? -1 : 1
@@ -60,16 +60,16 @@ function compared(one: Place, other: Place): number {
 }
 
 function cursorOf(verdict: OperatorVerdict): string {
-  return Buffer.from(JSON.stringify(placeOf(verdict))).toString('base64url')
+  return Buffer.from(JSON.stringify(positionOf(verdict))).toString('base64url')
 }
 
-function placeFrom(cursor: string): Place {
+function positionFrom(cursor: string): Position {
   try {
-    const place = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
-    if (Array.isArray(place) && place.length === 4 && place.every(text => typeof text === 'string'))
-      return place as unknown as Place
+    const position = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
+    if (Array.isArray(position) && position.length === 4 && position.every(text => typeof text === 'string'))
+      return position as unknown as Position
   } catch {
-    // Said below, as for every other text that is no cursor.
+    // Handled below, like any other invalid cursor.
   }
-  throw new HttpProblem(400, 'cursor is not one that this API has given')
+  throw new HttpProblem(400, 'cursor is invalid: use the Link header of the previous page')
 }

@@ -1,12 +1,13 @@
 /**
- * The verdict on a port that is not delivered yet: taken, or the first thing that speaks against it.
+ * The verdict on a port that is not delivered yet: selected, or the first reason against it. Pure.
  *
- * Pure. Status, owner and baseline are asked of new ports only: they never take a delivered one away.
+ * Status, owner and baseline apply to new ports only. They never remove a delivered port.
  */
 import { contains, formatCidr, parseCidr, parseIp } from '../contract/address.ts'
 import type { Interface } from '../contract/interfaces.ts'
 import type { VerdictReason } from '../contract/reasons/catalogue.ts'
-import type { Observed, Port, Rules, Subnet } from './observed-state.ts'
+import type { Port, Subnet } from './cloud.ts'
+import type { Observed, SelectionRules } from './observed-state.ts'
 
 /** On a port, or on a VM when there is no port. */
 export interface Verdict {
@@ -14,8 +15,19 @@ export interface Verdict {
   vm: string
   reason: VerdictReason
   message: string
-  /** The interface that the port became. */
+  /** The interface of the port. */
   name?: string
+}
+
+/** A primary port is not ignored: MultiNIC does not manage it, and nobody has to act. */
+export function isIgnored({ reason }: { reason: string }): boolean {
+  return reason !== 'Selected' && reason !== 'PrimaryPort'
+}
+
+export function countByReason(verdicts: readonly Verdict[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { reason } of verdicts) counts[reason] = (counts[reason] ?? 0) + 1
+  return Object.fromEntries(Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 export interface Refusal {
@@ -23,27 +35,34 @@ export interface Refusal {
   message: string
 }
 
-/** Clocks of Neutron and of the Kubernetes API server may differ by so much. */
+/** Allowed difference between the clocks of Neutron and of the Kubernetes API server. */
 const clockSkewMs = 5 * 60_000
 
-export function refusalOfNew(port: Port, rules: Rules): Refusal | undefined {
-  const { deviceOwner, createdAt } = port
-  if (deviceOwner === '') return { reason: 'PortNotBound', message: 'the port has no owner yet' }
-  if (!rules.owners.some(pattern => matches(pattern, deviceOwner)))
-    return { reason: 'DeviceOwnerNotAllowed', message: `the port belongs to ${deviceOwner}` }
+export function refusalOfNew(port: Port, rules: SelectionRules): Refusal | undefined {
+  const { owner, createdAt } = port
+  if (owner === '') return { reason: 'PortNotBound', message: 'the port has no device owner yet' }
+  if (!rules.owners.some(pattern => matches(pattern, owner)))
+    return { reason: 'DeviceOwnerNotAllowed', message: `the device owner of the port is ${owner}` }
   const status = port.status.toUpperCase()
   if (status !== '' && !rules.allowedStatuses.includes('*') && !rules.allowedStatuses.includes(status))
-    return { reason: 'StatusNotAllowed', message: `the port is ${status}` }
+    return { reason: 'StatusNotAllowed', message: `the status of the port is ${status}` }
   if (rules.baseline !== undefined && !(createdAtMs(port) >= rules.baseline - clockSkewMs)) {
-    const said = createdAt ? `was created at ${createdAt}` : 'does not say when it was created'
-    return { reason: 'BeforeBaseline', message: `the port ${said}` }
+    const age = createdAt ? `was created at ${createdAt}` : 'has no creation time'
+    return { reason: 'BeforeBaseline', message: `the port ${age}` }
   }
   return undefined
 }
 
-/** Neutron's times may come without a zone: they are UTC. NaN when there is none. */
-export function createdAtMs({ createdAt = '' }: Port): number {
+/** NaN without a creation time. Neutron may omit the time zone: it is UTC. */
+function createdAtMs({ createdAt = '' }: Port): number {
   return Date.parse(/(Z|[+-]\d\d:?\d\d)$/.test(createdAt) ? createdAt : `${createdAt}Z`)
+}
+
+/** Orders ports by creation time. A port without one comes last. */
+export function byCreation(a: Port, b: Port): number {
+  const [first, second] = [createdAtMs(a), createdAtMs(b)]
+  if (Number.isNaN(first) || Number.isNaN(second)) return Number(Number.isNaN(first)) - Number(Number.isNaN(second))
+  return first - second
 }
 
 function matches(pattern: string, owner: string): boolean {
@@ -51,24 +70,25 @@ function matches(pattern: string, owner: string): boolean {
 }
 
 export interface Match {
-  /** Place of the first matching subnet in the user's order. */
+  /** Position of the first matching subnet in the user's order. */
   order: number
   subnet: Subnet
   address: string
-  /** All matching addresses with their prefix, when there are several. */
+  /** All matching addresses with their prefix length, if there are several. */
   addresses: string[]
 }
 
-/** The port's addresses in the chosen subnets; a refusal when there is none. */
+/** The port's addresses in the selected subnets, or a refusal if it has none. */
 export function addressesIn(port: Port, subnets: readonly Subnet[]): Match | Refusal {
   const all = subnets.flatMap((subnet, order) =>
-    port.fixedIps.filter(ip => ip.subnetId === subnet.id).map(({ address }) => ({ order, subnet, address })),
+    port.addresses.filter(ip => ip.subnetId === subnet.id).map(({ address }) => ({ order, subnet, address })),
   )
-  const here = all.filter(({ subnet }) => subnet.networkId === port.networkId)
-  const [first] = here
-  if (first) return { ...first, addresses: here.length > 1 ? here.flatMap(withPrefix) : [] }
-  if (all.length > 0) return { reason: 'NetworkMismatch', message: 'the chosen subnet belongs to another network' }
-  return { reason: 'NoAddress', message: 'the port has no address in a chosen subnet' }
+  const usable = all.filter(({ subnet }) => subnet.networkId === port.networkId)
+  const [first] = usable
+  if (first) return { ...first, addresses: usable.length > 1 ? usable.flatMap(withPrefix) : [] }
+  if (all.length > 0)
+    return { reason: 'NetworkMismatch', message: 'the selected subnet belongs to another network than the port' }
+  return { reason: 'NoAddress', message: 'the port has no address in a selected subnet' }
 }
 
 function withPrefix({ address, subnet }: { address: string; subnet: Subnet }): string[] {
@@ -78,15 +98,15 @@ function withPrefix({ address, subnet }: { address: string; subnet: Subnet }): s
   return [formatCidr({ family: ip.family, address: ip, prefix: network.prefix })]
 }
 
-/** The interface without its number. What Neutron leaves out for once (an MTU) stays as it was delivered. */
+/** The interface without index and name. An MTU that the cloud omits stays as delivered. */
 export function contentOf(
   port: Port,
   match: Match,
-  { source, mtus }: Pick<Observed, 'source' | 'mtus'>,
+  { source, mtuByNetwork }: Pick<Observed, 'source' | 'mtuByNetwork'>,
   delivered?: Interface,
 ): Omit<Interface, 'index' | 'name'> {
   const { subnet, address, addresses } = match
-  const mtu = mtus.get(port.networkId) ?? delivered?.mtu
+  const mtu = mtuByNetwork.get(port.networkId) ?? delivered?.mtu
   return {
     portId: port.id,
     macAddress: port.macAddress.toLowerCase(),

@@ -1,19 +1,26 @@
-/** What the operator makes of a Viola's answers, and how deliveries get through. */
+/** Answers of Viola, and how nodes are delivered. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Answered, type Asked, answering } from '../../test/openstack/stub-server.ts'
+import { type StubRequest, type StubResponse, startStubServer } from '../../test/openstack/stub-server.ts'
 import { violaPath } from '../contract/viola.ts'
 import { createHttp } from '../http-client/client.ts'
 import { deliver } from './deliver.ts'
+import { withPostOnlySupport } from './legacy/post-only-viola.ts'
 import type { NodePlan } from './plan.ts'
-import { createViola } from './viola-client.ts'
+import { createViolaApi } from './viola-client.ts'
 
-async function aViola(answer: (asked: Asked) => Answered) {
-  const server = await answering(answer)
+const store = { list: async () => [], put: async () => {}, remove: async () => {} }
+
+async function aViola(respond: (request: StubRequest) => StubResponse) {
+  const server = await startStubServer(respond)
   const http = createHttp({ service: 'viola', timeoutMs: 2_000, attempts: 1 })
   return {
-    viola: createViola({ http, endpoint: `${server.url}/`, providerId: 'biz-1', token: 'secret' }),
-    asked: server.asked,
+    viola: withPostOnlySupport(
+      createViolaApi({ http, endpoint: `${server.url}/`, providerId: 'biz-1', token: 'secret' }),
+      store,
+      { endpoint: server.url, providerId: 'biz-1' },
+    ),
+    requests: server.requests,
     async [Symbol.asyncDispose]() {
       await http.close()
       await server[Symbol.asyncDispose]()
@@ -40,15 +47,15 @@ const problem = (status: number, detail: string) => ({
   body: { type: 'about:blank', title: 'x', status, detail },
 })
 
-test('a POST carries the provider, the token, the id 0 and the state that it was planned on', async () => {
+test('a POST carries the provider, the token, the id 0 and the spec hash that it was planned on', async () => {
   await using it = await aViola(() => ({ status: 200, body: { applied: 1, output: '', results: [] } }))
   await deliver(it.viola, [aNode(1, { expectedSpecHash: 'abc' })], never)
-  const [asked] = it.asked
+  const [request] = it.requests
   assert.deepEqual(
-    [asked?.method, asked?.path, asked?.headers['x-provider-id'], asked?.headers.authorization],
+    [request?.method, request?.path, request?.headers['x-provider-id'], request?.headers.authorization],
     ['POST', violaPath, 'biz-1', 'Bearer secret'],
   )
-  const [node] = JSON.parse(asked?.body ?? '')
+  const [node] = JSON.parse(request?.body ?? '')
   assert.deepEqual(
     [node.nodeName, node.instanceId, node.interfaces[0].id, node.expectedSpecHash],
     ['worker-1', 'vm-1', 0, 'abc'],
@@ -81,7 +88,7 @@ test('each node has its own result, also in a 409 or 502', async () => {
   assert.deepEqual([...delivery.failures], [['worker-2', 'refused']])
 })
 
-test('one bad node does not keep the others from being delivered', async () => {
+test('one invalid node does not block the delivery of the others', async () => {
   await using it = await aViola(({ body }) =>
     body.includes('"worker-5"')
       ? problem(400, 'mtu: too large')
@@ -92,27 +99,27 @@ test('one bad node does not keep the others from being delivered', async () => {
   assert.deepEqual([...failures], [['worker-5', `viola: POST ${violaPath}: HTTP 400 mtu: too large`]])
 })
 
-test('a big change is several requests of at most 200 nodes and 1 MiB', async () => {
+test('a large change is split into requests of at most 200 nodes and 1 MiB', async () => {
   await using it = await aViola(() => ({ status: 200, body: { applied: 1, output: '', results: [] } }))
   const long = aNode(999, { instanceId: 'x'.repeat(700_000) })
   await deliver(it.viola, [...nodes(450), long, { ...long, nodeName: 'other' }], never)
   assert.deepEqual(
-    it.asked.map(({ body }) => JSON.parse(body).length).sort((a, b) => b - a),
+    it.requests.map(({ body }) => JSON.parse(body).length).sort((a, b) => b - a),
     [200, 200, 51, 1],
   )
 })
 
-for (const [name, answer, said] of [
+for (const [name, answer, expected] of [
   ['401', problem(401, 'a token is needed'), /HTTP 401 a token is needed/],
   ['an unknown provider', problem(404, 'no cluster is known'), /HTTP 404 no cluster is known/],
   ['500', { status: 500, body: 'oops' }, /HTTP 500/],
 ] as const)
-  test(`${name} fails every node of the request, without the token in the words`, async () => {
+  test(`${name} fails every node of the request, and the message does not contain the token`, async () => {
     await using it = await aViola(() => answer)
     const { failures } = await deliver(it.viola, nodes(2), never)
     assert.equal(failures.size, 2)
     for (const message of failures.values()) {
-      assert.match(message, said)
+      assert.match(message, expected)
       assert.ok(!message.includes('secret'))
     }
   })
@@ -121,27 +128,27 @@ for (const [name, status] of [
   ['404 of a router', 404],
   ['405', 405],
 ] as const)
-  test(`a Viola with only the POST (${name}) is asked once, and removals are sent as empty lists`, async () => {
+  test(`other methods of a Viola with only POST (${name}) are called once, and removals are sent as empty lists`, async () => {
     await using it = await aViola(({ method }) =>
       method === 'POST' ? { status: 200, body: { applied: 1, output: '' } } : { status, body: 'page not found' },
     )
-    assert.deepEqual(await it.viola.held(), { nodes: [], told: false })
-    assert.deepEqual(await it.viola.held(), { nodes: [], told: false })
-    const gone = aNode(1, { action: 'remove', interfaces: [], expectedSpecHash: 'h' })
-    assert.deepEqual([...(await deliver(it.viola, [gone], never)).removed], ['worker-1'])
-    assert.deepEqual([...(await deliver(it.viola, [gone], never)).removed], ['worker-1'])
+    assert.deepEqual(await it.viola.list(), { nodes: [], reported: false })
+    assert.deepEqual(await it.viola.list(), { nodes: [], reported: false })
+    const removed = aNode(1, { action: 'remove', interfaces: [], expectedSpecHash: 'h' })
+    assert.deepEqual([...(await deliver(it.viola, [removed], never)).removed], ['worker-1'])
+    assert.deepEqual([...(await deliver(it.viola, [removed], never)).removed], ['worker-1'])
     assert.deepEqual(
-      it.asked.map(({ method, body }) => `${method} ${body && JSON.parse(body)[0].interfaces.length}`),
+      it.requests.map(({ method, body }) => `${method} ${body && JSON.parse(body)[0].interfaces.length}`),
       ['GET ', 'DELETE ', 'POST 0', 'POST 0'],
     )
   })
 
 test('an unknown provider in a GET is an error, not a Viola without GET', async () => {
   await using it = await aViola(() => problem(404, 'no cluster is known for provider biz-1'))
-  await assert.rejects(it.viola.held(), /HTTP 404 no cluster is known/)
+  await assert.rejects(it.viola.list(), /HTTP 404 no cluster is known/)
 })
 
-test('a removal that Viola refuses waits', async () => {
+test('a removal that Viola refuses is reported as refused', async () => {
   await using it = await aViola(({ method }) =>
     method === 'POST' ? problem(400, 'empty interfaces') : { status: 405 },
   )
@@ -149,14 +156,14 @@ test('a removal that Viola refuses waits', async () => {
   assert.match(refused.get('worker-1') ?? '', /empty interfaces/)
 })
 
-test('a DELETE names the state that it was planned on; another state is a conflict', async () => {
+test('a DELETE carries the spec hash that it was planned on; another state is a conflict', async () => {
   await using it = await aViola(() => problem(409, 'holds another'))
   const { conflicts } = await deliver(it.viola, [aNode(1, { action: 'remove', expectedSpecHash: 'h' })], never)
   assert.deepEqual([...conflicts.keys()], ['worker-1'])
-  assert.equal(it.asked[0]?.query.get('expectedSpecHash'), 'h')
+  assert.equal(it.requests[0]?.query.get('expectedSpecHash'), 'h')
 })
 
-test('what has not changed is not read again', async () => {
+test('an unchanged list is not parsed again', async () => {
   const items = [
     { nodeName: 'worker-1', specHash: 'h', generation: 1, interfaces: [{ macAddress: '02:00:00:00:00:0A' }] },
   ]
@@ -165,12 +172,12 @@ test('what has not changed is not read again', async () => {
       ? { status: 304 }
       : { status: 200, body: { items, resourceVersion: 'v1' }, headers: { etag: '"v1"' } },
   )
-  const first = await it.viola.held()
+  const first = await it.viola.list()
   assert.deepEqual(first.nodes[0]?.interfaces, [{ index: 0, name: 'multinic0', macAddress: '02:00:00:00:00:0a' }])
-  assert.equal((await it.viola.held()).nodes, first.nodes)
+  assert.equal((await it.viola.list()).nodes, first.nodes)
 })
 
-test('garbage from Viola is an error and no empty cluster', async () => {
+test('an unreadable list is an error, not an empty cluster', async () => {
   await using it = await aViola(() => ({ status: 200, body: { items: [{ nodeName: 7 }], resourceVersion: '' } }))
-  await assert.rejects(it.viola.held(), /not usable/)
+  await assert.rejects(it.viola.list(), /unexpected format/)
 })

@@ -1,6 +1,8 @@
 /**
- * The Viola API as the operator uses it. A Viola that serves only the documented POST is one too: what it answers with 404
- * or 405 is remembered and not asked for again.
+ * The Viola API as the operator calls it.
+ *
+ * An older Viola serves only the documented POST. It answers other methods with 404 or 405; that is remembered, and the
+ * method is not called again.
  */
 import { createHash } from 'node:crypto'
 import { completeInterfaces } from '../contract/interfaces.ts'
@@ -13,48 +15,61 @@ import {
   violaPath,
   violaPostAnswer,
 } from '../contract/viola.ts'
-import type { Http, HttpAnswer } from '../http-client/client.ts'
-import { cut, wordsOf } from '../http-client/errors.ts'
-import type { HeldNode } from './observed-state.ts'
+import type { Http, HttpAnswer, HttpRequest } from '../http-client/client.ts'
+import { detailOf, ServiceError } from '../http-client/errors.ts'
+import { truncate } from '../runtime/truncate.ts'
+import type { DeliveredNode } from './observed-state.ts'
 
-export interface Viola {
-  held(signal?: AbortSignal): Promise<Held>
-  /** The trace is that of the sync. */
+export interface ViolaClient {
+  /** The node configs of this provider. */
+  list(signal?: AbortSignal): Promise<DeliveredNodes>
   post(nodes: readonly ViolaNodeConfig[], signal?: AbortSignal, traceparent?: string): Promise<PostOutcome>
-  /** `unserved` when this Viola has no DELETE. */
+  remove(node: NodeToRemove, signal?: AbortSignal, traceparent?: string): Promise<'removed' | 'conflict'>
+}
+
+/** What one Viola serves: some have neither GET nor DELETE. */
+export interface ViolaApi {
+  list(signal?: AbortSignal): Promise<readonly DeliveredNode[] | 'unsupported'>
+  post: ViolaClient['post']
   remove(
-    nodeName: string,
-    expectedSpecHash: string,
+    node: NodeToRemove,
     signal?: AbortSignal,
     traceparent?: string,
-  ): Promise<'removed' | 'conflict' | 'unserved'>
+  ): Promise<'removed' | 'conflict' | 'unsupported'>
 }
 
-export interface Held {
-  /** What was delivered for this provider. */
-  nodes: readonly HeldNode[]
-  /** Read from the cluster, with the state of each node. False for a Viola that does not tell. */
-  told: boolean
+export interface DeliveredNodes {
+  nodes: readonly DeliveredNode[]
+  /** Read from the cluster, with the state of each node. */
+  reported: boolean
 }
 
-/** One result a node; nodes without one got through with the rest. */
+/** Nodes without a result were accepted with the rest. */
 export interface PostOutcome {
   results: Map<string, Pick<ViolaResult, 'action' | 'message' | 'specHash'>>
 }
 
-/** Viola refused a whole request. */
-export class ViolaRefusal extends Error {
-  readonly status: number
+export type NodeToRemove = Pick<ViolaNodeConfig, 'nodeName' | 'instanceId'> & { expectedSpecHash: string }
 
-  constructor(status: number, message: string) {
-    super(message)
-    this.name = 'ViolaRefusal'
+/** Viola could not be reached, or refused a whole request. */
+export class ViolaError extends Error {
+  readonly status: number | undefined
+  /** How long Viola asked us to wait. */
+  readonly retryAfterMs: number | undefined
+
+  constructor(
+    message: string,
+    { status, retryAfterMs, ...options }: ErrorOptions & { status?: number; retryAfterMs?: number | undefined } = {},
+  ) {
+    super(message, options)
+    this.name = 'ViolaError'
     this.status = status
+    this.retryAfterMs = retryAfterMs
   }
 
-  /** The content is at fault, not Viola: a smaller request may get through. */
+  /** Viola refused the content: a smaller request may be accepted. */
   get isAboutContent(): boolean {
-    return [400, 413, 422].includes(this.status)
+    return this.status !== undefined && [400, 413, 422].includes(this.status)
   }
 }
 
@@ -65,37 +80,46 @@ export interface ViolaOptions {
   token?: string | undefined
 }
 
-export function createViola({ http, endpoint, providerId, token }: ViolaOptions): Viola {
+export function createViolaApi({ http, endpoint, providerId, token }: ViolaOptions): ViolaApi {
   const url = `${withoutSlash(endpoint)}${violaPath}`
   const headers = { [providerHeader]: providerId, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
-  const unserved = new Set<'GET' | 'DELETE'>()
-  let last: { etag: string; nodes: readonly HeldNode[]; read: ReadonlyMap<string, HeldNode> } | undefined
+  const unsupported = new Set<'GET' | 'DELETE'>()
+  let last: { etag: string; nodes: readonly DeliveredNode[]; byDigest: ReadonlyMap<string, DeliveredNode> } | undefined
+
+  async function send(request: HttpRequest): Promise<HttpAnswer> {
+    try {
+      return await http.request(request)
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error
+      throw new ViolaError(error.message, { cause: error, retryAfterMs: error.retryAfterMs })
+    }
+  }
 
   return {
-    async held(signal) {
-      if (unserved.has('GET')) return untold
-      const answer = await http.request({
+    async list(signal) {
+      if (unsupported.has('GET')) return 'unsupported'
+      const answer = await send({
         method: 'GET',
         url,
         headers: { ...headers, ...(last && { 'if-none-match': last.etag }) },
         signal,
         accept: status => status < 500 && status !== 429,
       })
-      if (answer.status === 304 && last) return { nodes: last.nodes, told: true }
-      if (isUnserved(answer)) {
-        unserved.add('GET')
-        return untold
+      if (answer.status === 304 && last) return last.nodes
+      if (isUnsupported(answer)) {
+        unsupported.add('GET')
+        return 'unsupported'
       }
       if (answer.status !== 200) throw refusal('GET', answer)
-      const read = readList(answer.body, last?.read)
-      const nodes = [...read.values()]
+      const byDigest = readList(answer.body, last?.byDigest)
+      const nodes = [...byDigest.values()]
       const { etag } = answer.headers
-      last = typeof etag === 'string' ? { etag, nodes, read } : undefined
-      return { nodes, told: true }
+      last = typeof etag === 'string' ? { etag, nodes, byDigest } : undefined
+      return nodes
     },
 
     async post(nodes, signal, traceparent) {
-      const answer = await http.request({
+      const answer = await send({
         method: 'POST',
         url,
         headers: { ...headers, ...(traceparent && { traceparent }) },
@@ -106,15 +130,15 @@ export function createViola({ http, endpoint, providerId, token }: ViolaOptions)
       })
       const parsed = violaPostAnswer.safeParse(answer.body)
       const results = parsed.success ? parsed.data.results : []
-      const good = [200, 201, 202, 204].includes(answer.status)
-      if (!good && results.length === 0) throw refusal('POST', answer)
+      const accepted = [200, 201, 202, 204].includes(answer.status)
+      if (!accepted && results.length === 0) throw refusal('POST', answer)
       return { results: new Map(results.map(({ nodeName, ...result }) => [nodeName, result])) }
     },
 
-    async remove(nodeName, expectedSpecHash, signal, traceparent) {
-      if (unserved.has('DELETE')) return 'unserved'
+    async remove({ nodeName, expectedSpecHash }, signal, traceparent) {
+      if (unsupported.has('DELETE')) return 'unsupported'
       const query = new URLSearchParams({ expectedSpecHash })
-      const answer = await http.request({
+      const answer = await send({
         method: 'DELETE',
         url: `${url}/${encodeURIComponent(nodeName)}?${query}`,
         headers: { ...headers, ...(traceparent && { traceparent }) },
@@ -124,33 +148,31 @@ export function createViola({ http, endpoint, providerId, token }: ViolaOptions)
       })
       if (answer.status === 409) return 'conflict'
       if ([200, 202, 204].includes(answer.status)) return 'removed'
-      if (!isUnserved(answer)) throw refusal('DELETE', answer)
-      unserved.add('DELETE')
-      return 'unserved'
+      if (!isUnsupported(answer)) throw refusal('DELETE', answer)
+      unsupported.add('DELETE')
+      return 'unsupported'
     },
   }
 }
 
-const untold: Held = { nodes: [], told: false }
-
 /**
- * The nodes of a list, by what identifies their content. One that is as it was before is the very same object: reading a
- * thousand because one has changed would cost more than all the rest of a sync.
+ * The nodes of a list, by the digest of their content. An unchanged node stays the same object: to parse a thousand nodes
+ * because one changed would cost more than the rest of a sync.
  */
-function readList(body: unknown, before: ReadonlyMap<string, HeldNode> = new Map()): Map<string, HeldNode> {
+function readList(body: unknown, before: ReadonlyMap<string, DeliveredNode> = new Map()): Map<string, DeliveredNode> {
   const items = (body as { items?: unknown } | undefined)?.items
   if (!Array.isArray(items)) throw unusable()
   return new Map(
     items.map((item: unknown) => {
-      const mark = createHash('sha256')
+      const digest = createHash('sha256')
         .update(JSON.stringify(item) ?? '')
         .digest('base64')
-      return [mark, before.get(mark) ?? readNode(item)]
+      return [digest, before.get(digest) ?? readNode(item)]
     }),
   )
 }
 
-function readNode(item: unknown): HeldNode {
+function readNode(item: unknown): DeliveredNode {
   const parsed = violaNode.safeParse(item)
   if (!parsed.success) throw unusable()
   const { interfaces, nodeName, instanceId, specHash, generation, status } = parsed.data
@@ -164,20 +186,18 @@ function readNode(item: unknown): HeldNode {
   }
 }
 
-function unusable(): ViolaRefusal {
-  return new ViolaRefusal(200, 'viola: the list of node configs is not usable')
+function unusable(): ViolaError {
+  return new ViolaError('viola: the list of node configs has an unexpected format')
 }
 
-/** A 404 in the words of an API (a problem, as an unknown provider gets) is an answer; any other means: no such route. */
-function isUnserved({ status, body }: HttpAnswer): boolean {
+/** A 404 with a problem document (an unknown provider) is an answer. Any other 404 means that the route does not exist. */
+function isUnsupported({ status, body }: HttpAnswer): boolean {
   if (status === 405) return true
   return status === 404 && !(typeof body === 'object' && body !== null && 'detail' in body)
 }
 
-function refusal(method: string, { status, body }: HttpAnswer): ViolaRefusal {
-  const words = wordsOf(body)
-  return new ViolaRefusal(
-    status,
-    cut(`viola: ${method} ${violaPath}: HTTP ${status}${words ? ` ${words}` : ''}`, 1_000),
-  )
+function refusal(method: string, { status, body }: HttpAnswer): ViolaError {
+  const detail = detailOf(body)
+  const message = `viola: ${method} ${violaPath}: HTTP ${status}${detail ? ` ${detail}` : ''}`
+  return new ViolaError(truncate(message, 1_000), { status })
 }

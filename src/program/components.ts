@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { messagesIn } from '../cli/messages/messages.ts'
 import { programLanguage } from '../cli/program.ts'
 import type { InventoryAuth, Reviews } from '../inventory/auth.ts'
-import type { Answering } from '../operator/app.ts'
+import type { OperatorApiDeps } from '../operator/app.ts'
 import { emptyCoreDumps } from '../runtime/core-dump.ts'
 import { environment } from '../runtime/env.ts'
 import { createLog, type Level, type Log } from '../telemetry/log.ts'
@@ -21,18 +21,18 @@ export function addComponentCommands(program: Command): void {
       import('../operator/app.ts'),
       import('../inventory/main.ts'),
     ])
-    let answering: Answering | undefined
+    let answering: OperatorApiDeps | undefined
     const addRoutes = (app: FastifyInstance, { mayRead }: InventoryAuth) =>
       serveOperatorApi(app, () => answering, mayRead)
     const elsewhere = context.env['INVENTORY_ENABLED'] === 'false' || Boolean(context.env['INVENTORY_URL'])
     const inventory = elsewhere
       ? undefined
       : await startInventory({ ...context, addRoutes, openReviews: reviewsOf(context) })
-    const onAnswering = (it: Answering) => {
+    const onApi = (it: OperatorApiDeps) => {
       answering = it
     }
     try {
-      await runOperator({ ...context, onAnswering, ...(inventory ? { recorder: inventory.recorder } : {}) })
+      await runOperator({ ...context, onApi, ...(inventory ? { recorder: inventory.recorder } : {}) })
     } finally {
       await inventory?.close()
     }

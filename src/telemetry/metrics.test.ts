@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { request } from 'undici'
 import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/cloud/state.ts'
-import { startStage } from '../../test/operator/environment.ts'
+import { startOperatorEnvironment } from '../../test/operator/environment.ts'
 import { startControllerCluster } from '../../test/support/controller-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { isCatalogue, parseExposition } from '../../test/support/exposition.ts'
@@ -15,7 +15,7 @@ import { aNodeOf, aViola } from '../../test/support/viola.ts'
 import { createInventoryApp } from '../inventory/app.ts'
 import { openInventoryAuth } from '../inventory/auth.ts'
 import { openStore } from '../inventory/store.ts'
-import { createCounts } from '../operator/metrics.ts'
+import { createOperatorMetrics } from '../operator/metrics.ts'
 import type { SyncResult } from '../operator/sync.ts'
 import { silent } from './log.ts'
 import { createMetrics } from './metrics.ts'
@@ -23,20 +23,22 @@ import { createMetrics } from './metrics.ts'
 const metricsOf = async (url: string) => (await request(`${url}/metrics`)).body.text()
 
 test('the operator and Viola expose the metrics of the catalogue, before and after a sync', async () => {
-  const stage = await startStage()
+  const environment = await startOperatorEnvironment()
   try {
-    isCatalogue('viola', await metricsOf(stage.violaUrl))
-    await stage.startOperator()
-    await eventually(async () => isCatalogue('operator', await metricsOf(stage.operatorUrl())))
-    const subnet = addSubnet(stage.world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
-    const port = addPort(stage.world, { server: addServer(stage.world, 'worker-1'), subnet })
-    setPortStatus(stage.world, port.id, 'ACTIVE')
-    await stage.create({})
-    await eventually(async () => assert.match(await metricsOf(stage.operatorUrl()), /ports\{.*reason="Selected"\} 1/))
-    isCatalogue('operator', await metricsOf(stage.operatorUrl()))
-    isCatalogue('viola', await metricsOf(stage.violaUrl))
+    isCatalogue('viola', await metricsOf(environment.violaUrl))
+    await environment.startOperator()
+    await eventually(async () => isCatalogue('operator', await metricsOf(environment.operatorUrl())))
+    const subnet = addSubnet(environment.cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+    const port = addPort(environment.cloudState, { server: addServer(environment.cloudState, 'worker-1'), subnet })
+    setPortStatus(environment.cloudState, port.id, 'ACTIVE')
+    await environment.create({})
+    await eventually(async () =>
+      assert.match(await metricsOf(environment.operatorUrl()), /ports\{.*reason="Selected"\} 1/),
+    )
+    isCatalogue('operator', await metricsOf(environment.operatorUrl()))
+    isCatalogue('viola', await metricsOf(environment.violaUrl))
   } finally {
-    await stage.close()
+    await environment.close()
   }
 })
 
@@ -66,7 +68,7 @@ test('the inventory exposes the metrics of the catalogue', async () => {
 
 test('metrics of a deleted object disappear, and unknown providers share one label', async () => {
   const metrics = createMetrics('operator')
-  const counts = createCounts(metrics, () => new Date())
+  const counts = createOperatorMetrics(metrics, () => new Date())
   const findings = { verdicts: [{ portId: 'p', vm: 'v', reason: 'Selected', message: '' }] }
   const told = async () => (await metrics.text()).match(/config="[^"]*"/g) ?? []
   counts.sync('team/main', { changed: 1, findings } as unknown as SyncResult, 1)

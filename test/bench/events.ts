@@ -12,11 +12,11 @@ import { buildProgram } from '../../scripts/build.ts'
 import type { OpenstackConfig } from '../../src/contract/openstack-config.ts'
 import { resolveSettings } from '../../src/operator/config.ts'
 import { createCloudEvents } from '../../src/operator/events/cloud-events.ts'
-import { createCounts } from '../../src/operator/metrics.ts'
+import { createOperatorMetrics } from '../../src/operator/metrics.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
-import { projectId, standInCloud, standInViola, subnetIds, vmIdOf } from '../operator/benchmark-stubs.ts'
-import { clusterId, startStage } from '../operator/environment.ts'
+import { projectId, startCloudStub, startViolaStub, subnetIds, vmIdOf } from '../operator/benchmark-stubs.ts'
+import { clusterId, startOperatorEnvironment } from '../operator/environment.ts'
 import { type RabbitMq, startRabbitMq } from '../rigs/rabbitmq/rig.ts'
 import { eventually } from '../support/eventually.ts'
 import { startComponent } from './component.ts'
@@ -46,25 +46,25 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-bench-'))
   const program = join(dir, 'multinic.mjs')
   await buildProgram(program)
-  const stage = await startStage()
+  const environment = await startOperatorEnvironment()
   const bus = { url: `amqp://${rabbit.host}:${rabbit.port}/`, user: rabbit.user, password: rabbit.password }
-  const cloud = await standInCloud({ key: stage.world.provider.encryptKey, vms, callMs, bus })
-  const viola = await standInViola({ configured: true })
+  const cloud = await startCloudStub({ key: environment.cloudState.provider.encryptKey, vms, callMs, bus })
+  const viola = await startViolaStub({ configured: true })
   // The reference writes elsewhere: the operator would see its writes as changes by someone else.
-  const aside = await standInViola()
+  const aside = await startViolaStub()
   const connection = rabbit.connect()
   const channel = await connection.acquire()
   try {
     await channel.exchangeDeclare({ exchange: 'neutron', type: 'topic', durable: false })
     await using operator = await startComponent('operator', program, {
-      KUBECONFIG: stage.api.kubeconfig,
+      KUBECONFIG: environment.api.kubeconfig,
       OPERATOR_ADDR: '127.0.0.1:0',
       INVENTORY_ADDR: '127.0.0.1:0',
       INVENTORY_DB_PATH: join(dir, 'inventory.db'),
       CONTRABASS_ENDPOINT: cloud.url,
       VIOLA_ENDPOINT: viola.url,
     })
-    await stage.create({
+    await environment.create({
       subnetIDs: subnetIds,
       vmNames: Array.from({ length: vms }, (_, n) => vmIdOf(n)),
       credentials: { openstackProviderID: 'p', k8sProviderID: clusterId, projectID: projectId },
@@ -72,7 +72,9 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
     })
     await eventually(
       async () => {
-        const connected = (await stage.config()).status?.conditions?.find(({ type }) => type === 'EventsConnected')
+        const connected = (await environment.config()).status?.conditions?.find(
+          ({ type }) => type === 'EventsConnected',
+        )
         if (connected?.status !== 'True' || viola.nodes() < vms) throw new Error('not yet')
       },
       { within: 120_000 },
@@ -102,7 +104,7 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
     await channel.close()
     await connection.close()
     await Promise.all([cloud.close(), viola.close(), aside.close()])
-    await stage.close()
+    await environment.close()
     await rm(dir, { recursive: true, force: true })
   }
 }
@@ -219,19 +221,19 @@ async function bareSeconds(rabbit: RabbitMq, count: number): Promise<number> {
 /** All that the operator does with a notification: parse it, find the affected objects, coalesce. */
 async function ownRate(rabbit: RabbitMq): Promise<{ rate: number; growthMiB: number; startMiB: number }> {
   const metrics = createMetrics('operator')
-  const counts = createCounts(metrics, () => new Date())
+  const operatorMetrics = createOperatorMetrics(metrics, () => new Date())
   let received = 0
   const done = Promise.withResolvers<void>()
   const cloudEvents = createCloudEvents({
     enabled: true,
     own: { user: rabbit.user, password: async () => rabbit.password, queue: 'ours' },
-    mayVisit: () => true,
+    isAllowedHost: () => true,
     wake: () => {},
     log: silent,
-    counts: {
-      bus: counts.bus,
-      notice(outcome, lag) {
-        counts.notice(outcome, lag)
+    metrics: {
+      bus: operatorMetrics.bus,
+      notification(outcome, lag) {
+        operatorMetrics.notification(outcome, lag)
         if (++received === queued) done.resolve()
       },
     },

@@ -9,15 +9,15 @@ import { dirname, join } from 'node:path'
 import { request } from 'undici'
 import { buildProgram } from '../../scripts/build.ts'
 import {
+  type CloudStub,
   portsEach,
   projectId,
-  type StandInCloud,
-  standInCloud,
-  standInViola,
+  startCloudStub,
+  startViolaStub,
   subnetIds,
   vmIdOf,
 } from '../operator/benchmark-stubs.ts'
-import { clusterId, startStage } from '../operator/environment.ts'
+import { clusterId, startOperatorEnvironment } from '../operator/environment.ts'
 import { eventually } from '../support/eventually.ts'
 import { startComponent } from './component.ts'
 import { type Bench, figure, median, memoryOf } from './figure.ts'
@@ -82,16 +82,16 @@ async function measureOperators(program: string, vms: number): Promise<Awaited<R
 
 /** Starts the bundled program in its own process; the cluster, the cloud and Viola are in this process. */
 export async function measureOperator(program: string, vms: number) {
-  const stage = await startStage()
-  const cloud = await standInCloud({ key: stage.world.provider.encryptKey, vms, callMs })
-  const viola = await standInViola()
+  const environment = await startOperatorEnvironment()
+  const cloud = await startCloudStub({ key: environment.cloudState.provider.encryptKey, vms, callMs })
+  const viola = await startViolaStub()
   try {
     // Before and after the measurement, because the load of the machine varies.
     const loops = await bareLoops(cloud.url, viola.url, vms)
     viola.forget()
     cloud.forget()
     await using operator = await startComponent('operator', program, {
-      KUBECONFIG: stage.api.kubeconfig,
+      KUBECONFIG: environment.api.kubeconfig,
       OPERATOR_ADDR: '127.0.0.1:0',
       INVENTORY_ADDR: '127.0.0.1:0',
       INVENTORY_DB_PATH: join(dirname(program), `inventory-${randomUUID()}.db`),
@@ -100,7 +100,7 @@ export async function measureOperator(program: string, vms: number) {
     })
     const idleMiB = memoryOf(operator.pid)
     const started = performance.now()
-    await stage.create({
+    await environment.create({
       subnetIDs: subnetIds,
       vmNames: Array.from({ length: vms }, (_, n) => vmIdOf(n)),
       credentials: { openstackProviderID: 'p', k8sProviderID: clusterId, projectID: projectId },
@@ -111,7 +111,9 @@ export async function measureOperator(program: string, vms: number) {
     await eventually(
       async () =>
         must(
-          (await stage.config()).status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True'),
+          (await environment.config()).status?.conditions?.some(
+            ({ type, status }) => type === 'Ready' && status === 'True',
+          ),
         ),
       { within: 120_000, every: 5 },
     )
@@ -128,7 +130,7 @@ export async function measureOperator(program: string, vms: number) {
     return { reference, delivered, ready, calls, idle, idleMiB, maxMiB }
   } finally {
     await Promise.all([cloud.close(), viola.close()])
-    await stage.close()
+    await environment.close()
   }
 }
 
@@ -137,7 +139,7 @@ function must(condition: boolean | undefined): void {
 }
 
 /** Full syncs without changes: their mean time from the metrics of the operator, and their calls. */
-async function idleSyncs(operator: string, cloud: StandInCloud): Promise<{ ms: number; calls: number }> {
+async function idleSyncs(operator: string, cloud: CloudStub): Promise<{ ms: number; calls: number }> {
   // The first sync after the delivery reads the delivered nodes.
   await eventually(async () => must((await syncTimes(operator)).count >= 3), { within: 120_000, every: 250 })
   const [before, calls] = [await syncTimes(operator), cloud.calls()]

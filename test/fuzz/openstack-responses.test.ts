@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { createHttp, type Http } from '../../src/http-client/client.ts'
-import { busAddresses } from '../../src/openstack/bus-address.ts'
+import { parseBusAddresses } from '../../src/openstack/bus-address.ts'
 import { createContrabass, loginOf } from '../../src/openstack/contrabass.ts'
 import { createNeutron } from '../../src/openstack/neutron.ts'
 import { createNova } from '../../src/openstack/nova.ts'
@@ -67,7 +67,7 @@ test('broken responses of Contrabass', async () => {
       const message = await refusalOf(async () => {
         const provider = await contrabass.provider('p1')
         loginOf(provider, key)
-        if (provider.rabbit) busAddresses(provider.rabbit.urls)
+        if (provider.rabbit) parseBusAddresses(provider.rabbit.urls)
       })
       if (message === undefined) return 'used'
       assert.match(message, /^cloud: |^adminPw of Contrabass: /)
@@ -88,7 +88,7 @@ const token = (to: string) => ({
   },
 })
 
-const aSession = () => sessionAt({ url, http, password, mayVisit: host => host === '127.0.0.1' })
+const aSession = () => sessionAt({ url, http, password, isAllowedHost: host => host === '127.0.0.1' })
 
 const subnet = { id: 's', name: 'a', network_id: 'n', cidr: '10.0.0.0/24', gateway_ip: '10.0.0.1', host_routes: [] }
 
@@ -101,7 +101,7 @@ const readers: Record<string, [sample: unknown, read: (session: Session) => Prom
     session => createNeutron(session).networks(['n']),
   ],
   '/detail': [{ servers: [vm] }, session => createNova(session).serversByName('vm0')],
-  '/os-interface': [interfaces, session => createNova(session).interfacesOf('v')],
+  '/os-interface': [interfaces, session => createNova(session).attachmentsOf('v')],
 }
 
 test('broken responses of Neutron and Nova', async () => {

@@ -11,9 +11,9 @@ import { controllerConfig, controllerSettings } from '../../src/controller/confi
 import { aConfig, aReport } from '../../src/controller/controller.fixture.ts'
 import { readReport } from '../../src/controller/report.ts'
 import { inventorySettings, inventoryShape } from '../../src/inventory/config.ts'
-import { busAddresses } from '../../src/openstack/bus-address.ts'
+import { parseBusAddresses } from '../../src/openstack/bus-address.ts'
 import { decryptPassword } from '../../src/openstack/cipher.ts'
-import { readNotice } from '../../src/openstack/notification.ts'
+import { readNotification } from '../../src/openstack/notification.ts'
 import { processSettings, processSettingsFrom, resolveSettings } from '../../src/operator/config.ts'
 import { settingsFrom } from '../../src/runtime/env.ts'
 import { violaSettings } from '../../src/viola/config.ts'
@@ -29,12 +29,13 @@ test('broken bus notifications', async () => {
   await fuzz(
     inputs,
     body => {
-      const reading = readNotice(body)
+      const reading = readNotification(body)
       if (reading.kind === 'poison') assert.ok(reading.why !== '')
-      if (reading.kind === 'notice') for (const { id } of reading.subjects) assert.ok(id.length > 0 && id.length <= 253)
+      if (reading.kind === 'notification')
+        for (const { id } of reading.subjects) assert.ok(id.length > 0 && id.length <= 253)
       return reading.kind
     },
-    { atLeast: { notice: 200, other: 200, poison: 1_000 } },
+    { atLeast: { notification: 200, other: 200, poison: 1_000 } },
   )
 })
 
@@ -43,9 +44,9 @@ test('broken bus addresses: no error shows the password', async () => {
   await fuzz(
     brokenTexts(samples),
     text => {
-      const addresses = busAddresses([text])
-      if (!('mistake' in addresses)) return 'accepted'
-      assert.doesNotMatch(addresses.mistake, /hunter2/)
+      const addresses = parseBusAddresses([text])
+      if (!('error' in addresses)) return 'accepted'
+      assert.doesNotMatch(addresses.error, /hunter2/)
       return 'refused'
     },
     { atLeast: { accepted: 500, refused: 500 } },

@@ -1,5 +1,5 @@
 /**
- * Answers of a real Keystone, Neutron and Nova (OpenStack Zed), captured from the wire and shortened to what is read.
+ * Responses of a real Keystone, Neutron and Nova (OpenStack Zed), captured and reduced to the fields that are read.
  */
 export const projectId = 'a069f386f0f04764b9776dc5d27c669f'
 export const vmId = 'a6b2a3c3-fd83-40be-b484-f0797433239c'

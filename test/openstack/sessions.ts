@@ -1,7 +1,6 @@
 /**
- * A session with a cloud that is one server, and what a listener tells of a message bus.
+ * A session with a cloud that is one stub server, and the first error of a message bus listener.
  */
-
 import type { Http } from '../../src/http-client/client.ts'
 import { listenToBus } from '../../src/openstack/bus.ts'
 import { createKeystone } from '../../src/openstack/keystone.ts'
@@ -9,14 +8,14 @@ import { createSession, type Session, type SessionOptions } from '../../src/open
 import { silent } from '../../src/telemetry/log.ts'
 import { projectId } from './captured-responses.ts'
 
-export interface SessionPlace extends Pick<Partial<SessionOptions>, 'keystone' | 'mayVisit'> {
+export interface SessionAt extends Pick<Partial<SessionOptions>, 'keystone' | 'isAllowedHost'> {
   url: string
   http: Http
   password?: string
   domain?: string
 }
 
-export function sessionAt({ url, http, password = 'hunter2', domain = 'Default', ...more }: SessionPlace): Session {
+export function sessionAt({ url, http, password = 'hunter2', domain = 'Default', ...more }: SessionAt): Session {
   return createSession({
     keystone: createKeystone({ http }),
     login: { url, user: 'admin', password, domain },
@@ -29,16 +28,15 @@ export function sessionAt({ url, http, password = 'hunter2', domain = 'Default',
   })
 }
 
-export interface BusPlace {
+export interface BusAt {
   port: number
   password: string
-  /** Speaks TLS, and trusts this authority. */
+  /** Uses TLS with this certificate authority. */
   ca?: string
 }
 
-/** The first trouble with what listens there. */
-export async function busTrouble({ port, password, ca }: BusPlace): Promise<string> {
-  const trouble = Promise.withResolvers<string>()
+export async function firstBusError({ port, password, ca }: BusAt): Promise<string> {
+  const error = Promise.withResolvers<string>()
   const listener = listenToBus(
     {
       hosts: [{ hostname: '127.0.0.1', port, tls: ca !== undefined }],
@@ -52,12 +50,12 @@ export async function busTrouble({ port, password, ca }: BusPlace): Promise<stri
     },
     {
       onMessage: () => {},
-      onState: ({ is, message }) => (is === 'away' || is === 'refused') && trouble.resolve(message),
+      onState: ({ state, message }) => (state === 'unreachable' || state === 'refused') && error.resolve(message),
       log: silent,
     },
   )
   try {
-    return await trouble.promise
+    return await error.promise
   } finally {
     await listener.close()
   }

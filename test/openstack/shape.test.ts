@@ -10,7 +10,7 @@ test('a shape names every field at every depth, and no value', () => {
   })
 })
 
-test('entries of a list that differ are told as one of several', () => {
+test('entries of a list that differ are merged as one of several', () => {
   assert.deepEqual(shapeOf([{ ip: 'x' }, { ip: null, more: 1 }]), [
     { ip: { 'one of': ['null', 'string'] }, more: { 'one of': ['absent', 'number'] } },
   ])
@@ -23,15 +23,15 @@ const kept = shapeOf({
   ],
   total: 2,
 })
-const cases: Record<string, [found: unknown, said: string[]]> = {
-  'what is the same fits': [{ ports: [{ id: 'q', gateway: 'w' }], total: 5 }, []],
-  'an empty list fits': [{ ports: [], total: 0 }, []],
-  'a field that is missing is found': [
+const cases: Record<string, [found: unknown, expected: string[]]> = {
+  'the same shape matches': [{ ports: [{ id: 'q', gateway: 'w' }], total: 5 }, []],
+  'an empty list matches': [{ ports: [], total: 0 }, []],
+  'a missing field is found': [
     { ports: [{ id: 'q' }], total: 1 },
     ['the answer.ports[].gateway: is "absent", not "null"'],
   ],
-  'a field too many is found': [{ ports: [], total: 1, more: 1 }, ['the answer.more: is "number", not "absent"']],
-  'another kind is found': [{ ports: [], total: '1' }, ['the answer.total: is "string", not "number"']],
+  'an additional field is found': [{ ports: [], total: 1, more: 1 }, ['the answer.more: is "number", not "absent"']],
+  'another type is found': [{ ports: [], total: '1' }, ['the answer.total: is "string", not "number"']],
 }
-for (const [name, [found, said]] of Object.entries(cases))
-  test(name, () => assert.deepEqual(differences(shapeOf(found), kept), said))
+for (const [name, [found, expected]] of Object.entries(cases))
+  test(name, () => assert.deepEqual(differences(shapeOf(found), kept), expected))

@@ -1,17 +1,17 @@
 /**
- * The shape of an answer: every field at every depth with the kind of its value, and nothing of the values themselves. Of the
- * entries of a list all that was seen counts as one.
+ * The shape of an answer: every field at every depth with the type of its value, and no values. The entries of a list are
+ * merged into one shape.
  */
 export type Shape = string | Shape[] | { [field: string]: Shape }
 
-/** The field of an object that stands for several shapes. */
+/** The field of an object that represents several shapes. */
 const either = 'one of'
-/** Of a field that not every entry of a list has. */
+/** The shape of a field that not every entry of a list has. */
 const absent = 'absent'
 
 export function shapeOf(value: unknown): Shape {
   if (value === null || value === undefined) return 'null'
-  if (Array.isArray(value)) return value.length === 0 ? [] : [value.map(shapeOf).reduce(merged)]
+  if (Array.isArray(value)) return value.length === 0 ? [] : [value.map(shapeOf).reduce(merge)]
   if (typeof value !== 'object') return typeof value
   return Object.fromEntries(
     Object.entries(value)
@@ -20,13 +20,12 @@ export function shapeOf(value: unknown): Shape {
   )
 }
 
-function merged(a: Shape, b: Shape): Shape {
+function merge(a: Shape, b: Shape): Shape {
   if (JSON.stringify(a) === JSON.stringify(b)) return a
-  if (Array.isArray(a) && Array.isArray(b))
-    return a[0] === undefined ? b : b[0] === undefined ? a : [merged(a[0], b[0])]
+  if (Array.isArray(a) && Array.isArray(b)) return a[0] === undefined ? b : b[0] === undefined ? a : [merge(a[0], b[0])]
   if (isObject(a) && isObject(b)) {
     const fields = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort()
-    return Object.fromEntries(fields.map(field => [field, merged(a[field] ?? absent, b[field] ?? absent)]))
+    return Object.fromEntries(fields.map(field => [field, merge(a[field] ?? absent, b[field] ?? absent)]))
   }
   const all = [...choices(a), ...choices(b)]
   const kinds = new Map(all.map(each => [JSON.stringify(each), each]))
@@ -41,21 +40,21 @@ function choices(shape: Shape): Shape[] {
   return typeof shape === 'object' && !Array.isArray(shape) && either in shape ? (shape[either] as Shape[]) : [shape]
 }
 
-/** What of a shape is not as the kept one says, by path; nothing when it fits. */
+/** The differences from the stored shape, by path. Empty if it matches. */
 export function differences(found: Shape, kept: Shape, path = 'the answer'): string[] {
-  const misfits = choices(found).flatMap(one => {
-    const tries = choices(kept).map(each => compared(one, each, path))
-    return tries.find(each => each.length === 0) ?? tries[0] ?? []
+  const mismatches = choices(found).flatMap(one => {
+    const candidates = choices(kept).map(each => compare(one, each, path))
+    return candidates.find(each => each.length === 0) ?? candidates[0] ?? []
   })
-  return [...new Set(misfits)]
+  return [...new Set(mismatches)]
 }
 
-function compared(found: Shape, kept: Shape, path: string): string[] {
+function compare(found: Shape, kept: Shape, path: string): string[] {
   if (Array.isArray(found) && Array.isArray(kept)) {
     const [one, other] = [found[0], kept[0]]
     if (one === undefined) return []
     return other === undefined
-      ? [`${path}: has entries, and the real list was empty`]
+      ? [`${path}: has entries, but the stored list was empty`]
       : differences(one, other, `${path}[]`)
   }
   if (isObject(found) && isObject(kept))

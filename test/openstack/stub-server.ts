@@ -1,50 +1,50 @@
 /**
- * A small real HTTP server whose answers the test writes, and which remembers what it was asked.
+ * A stub HTTP server: the test provides the responses, and the server records the requests.
  */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export interface Asked {
+export interface StubRequest {
   method: string
   path: string
   query: URLSearchParams
   headers: IncomingMessage['headers']
   body: string
-  /** How often this path was asked before. */
-  before: number
+  /** Number of earlier requests to this path. */
+  previous: number
 }
 
-export interface Answered {
+export interface StubResponse {
   status: number
   body?: unknown
   headers?: Record<string, string>
-  /** Cuts the connection instead of answering, or in the middle of the body. */
+  /** Closes the connection instead of responding, or in the middle of the body. */
   cut?: boolean | 'body'
-  /** Never answers. */
+  /** Never responds. */
   hang?: boolean
 }
 
-export interface Answering extends AsyncDisposable {
+export interface StubServer extends AsyncDisposable {
   url: string
-  asked: Asked[]
+  requests: StubRequest[]
 }
 
-export async function answering(answer: (asked: Asked) => Answered): Promise<Answering> {
-  const asked: Asked[] = []
+export async function startStubServer(respond: (request: StubRequest) => StubResponse): Promise<StubServer> {
+  const requests: StubRequest[] = []
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
-    const at = new URL(request.url ?? '/', 'http://here')
-    const one: Asked = {
+    const url = new URL(request.url ?? '/', 'http://stub')
+    const received: StubRequest = {
       method: request.method ?? '',
-      path: at.pathname,
-      query: at.searchParams,
+      path: url.pathname,
+      query: url.searchParams,
       headers: request.headers,
       body: Buffer.concat(chunks).toString('utf8'),
-      before: asked.filter(({ path }) => path === at.pathname).length,
+      previous: requests.filter(({ path }) => path === url.pathname).length,
     }
-    asked.push(one)
-    const { status, body, headers = {}, cut, hang } = answer(one)
+    requests.push(received)
+    const { status, body, headers = {}, cut, hang } = respond(received)
     if (hang) return
     if (cut === true) return void request.socket.destroy()
     const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
@@ -55,7 +55,7 @@ export async function answering(answer: (asked: Asked) => Answered): Promise<Ans
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    requests,
     async [Symbol.asyncDispose]() {
       const closed = new Promise(resolve => server.close(resolve))
       server.closeAllConnections()

@@ -1,5 +1,5 @@
 /**
- * Stand-ins for benches of the operator: a cloud of many VMs that takes its time, and a Viola that answers at once.
+ * Stubs for benchmarks of the operator: a cloud of many VMs with a delay per call, and a Viola that answers at once.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,34 +11,34 @@ export const vmIdOf = (n: number) => `00000000-0000-4000-8000-${String(n).padSta
 export const subnetIds = Array.from({ length: portsEach }, (_, n) => `subnet-${n}`)
 export const projectId = 'a'.repeat(32)
 
-export interface StandIn {
+export interface Stub {
   url: string
   close(): Promise<void>
 }
 
-export interface StandInCloud extends StandIn {
+export interface CloudStub extends Stub {
   calls(): number
   forget(): void
   /** One more port of a VM, in the first subnet. */
   attach(vm: number): { id: string; deviceId: string }
 }
 
-export interface StandInCloudOptions {
+export interface CloudStubOptions {
   key: string
   vms: number
-  /** How long each call takes. */
+  /** Delay of each call. */
   callMs: number
   bus?: { url: string; user: string; password: string }
 }
 
 /** One HTTP server on the loopback address. */
-export async function serving(
-  answer: (request: IncomingMessage, response: ServerResponse, body: string) => Promise<void>,
-): Promise<StandIn> {
+export async function startHttpServer(
+  handle: (request: IncomingMessage, response: ServerResponse, body: string) => Promise<void>,
+): Promise<Stub> {
   const server = createServer(async (incoming, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of incoming) chunks.push(chunk)
-    await answer(incoming, response, Buffer.concat(chunks).toString())
+    await handle(incoming, response, Buffer.concat(chunks).toString())
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -50,7 +50,7 @@ export async function serving(
   }
 }
 
-export async function standInCloud({ key, vms, callMs, bus }: StandInCloudOptions): Promise<StandInCloud> {
+export async function startCloudStub({ key, vms, callMs, bus }: CloudStubOptions): Promise<CloudStub> {
   let calls = 0
   const vmIds = Array.from({ length: vms }, (_, n) => vmIdOf(n))
   const ports = vmIds.flatMap((_, vm) => subnetIds.map((_, subnet) => portOf(vm, subnet, subnet)))
@@ -69,15 +69,15 @@ export async function standInCloud({ key, vms, callMs, bus }: StandInCloudOption
     '/v2.0/networks': JSON.stringify({ networks: subnetIds.map((_, n) => ({ id: `net-${n}`, mtu: 1500 })) }),
     '/v2.1/servers/detail': JSON.stringify({ servers }),
   }
-  const it = await serving(async (incoming, response) => {
+  const server = await startHttpServer(async (incoming, response) => {
     calls++
     await sleep(callMs)
     const path = (incoming.url ?? '').split('?', 1)[0] ?? ''
     if (path === '/v3/auth/tokens') {
       const endpoints = (url: string) => [{ interface: 'public', region: 'R', url }]
       const catalog = [
-        { type: 'network', endpoints: endpoints(it.url) },
-        { type: 'compute', endpoints: endpoints(`${it.url}/v2.1`) },
+        { type: 'network', endpoints: endpoints(server.url) },
+        { type: 'compute', endpoints: endpoints(`${server.url}/v2.1`) },
       ]
       const expires_at = new Date(Date.now() + 3_600_000).toISOString()
       response.writeHead(201, { 'x-subject-token': 't' }).end(JSON.stringify({ token: { expires_at, catalog } }))
@@ -88,11 +88,11 @@ export async function standInCloud({ key, vms, callMs, bus }: StandInCloudOption
         domain: 'Default',
         ...(bus && { rabbitMQUrls: [bus.url], rabbitMQId: bus.user, rabbitMQPw: encrypted(bus.password, key) }),
       }
-      response.end(JSON.stringify({ data: { url: it.url, attributes } }))
+      response.end(JSON.stringify({ data: { url: server.url, attributes } }))
     } else response.end(bodies[path] ?? '{}')
   })
   return {
-    ...it,
+    ...server,
     calls: () => calls,
     forget() {
       calls = 0
@@ -106,12 +106,12 @@ export async function standInCloud({ key, vms, callMs, bus }: StandInCloudOption
   }
 }
 
-/** A number of its own makes its id, MAC and address its own. */
-function portOf(vm: number, subnet: number, number: number) {
+/** The index makes its id, MAC address and address unique. */
+function portOf(vm: number, subnet: number, index: number) {
   return {
-    id: `port-${vm}-${number}`,
+    id: `port-${vm}-${index}`,
     network_id: `net-${subnet}`,
-    mac_address: `fa:16:${hex((number >> 8) & 255)}:${hex(number & 255)}:${hex(vm >> 8)}:${hex(vm & 255)}`,
+    mac_address: `fa:16:${hex((index >> 8) & 255)}:${hex(index & 255)}:${hex(vm >> 8)}:${hex(vm & 255)}`,
     status: 'ACTIVE',
     device_id: vmIdOf(vm),
     device_owner: 'compute:nova',
@@ -120,10 +120,10 @@ function portOf(vm: number, subnet: number, number: number) {
   }
 }
 
-export interface StandInViola extends StandIn {
+export interface ViolaStub extends Stub {
   nodes(): number
   forget(): void
-  /** Told of every node that is sent. */
+  /** Called for every node that is sent. */
   onNode(listener: (node: SentNode) => void): void
 }
 
@@ -132,18 +132,18 @@ export interface SentNode {
   interfaces: { portId?: string }[]
 }
 
-/** `configured`: its nodes say at once that they are. */
-export async function standInViola({ configured = false } = {}): Promise<StandInViola> {
-  const said = configured ? { status: { state: 'Configured', observedGeneration: 1 } } : {}
-  let held = new Map<string, SentNode>()
+/** `configured`: its nodes report Configured at once. */
+export async function startViolaStub({ configured = false } = {}): Promise<ViolaStub> {
+  const status = configured ? { status: { state: 'Configured', observedGeneration: 1 } } : {}
+  let delivered = new Map<string, SentNode>()
   let version = 0
   let listener = (_: SentNode) => {}
-  const it = await serving(async (incoming, response, body) => {
+  const server = await startHttpServer(async (incoming, response, body) => {
     if (incoming.method === 'POST') {
       const nodes = JSON.parse(body) as SentNode[]
       version++
       for (const node of nodes) {
-        held.set(node.nodeName, node)
+        delivered.set(node.nodeName, node)
         listener(node)
       }
       const results = nodes.map(({ nodeName }) => ({ nodeName, action: 'created', specHash: 'h' }))
@@ -152,18 +152,18 @@ export async function standInViola({ configured = false } = {}): Promise<StandIn
     }
     const etag = `"${version}"`
     if (incoming.headers['if-none-match'] === etag) return void response.writeHead(304).end()
-    const items = [...held.values()].map(node => ({ ...node, specHash: 'h', generation: 1, ...said }))
+    const items = [...delivered.values()].map(node => ({ ...node, specHash: 'h', generation: 1, ...status }))
     response.writeHead(200, { etag }).end(JSON.stringify({ items, resourceVersion: String(version) }))
   })
   return {
-    ...it,
-    nodes: () => held.size,
+    ...server,
+    nodes: () => delivered.size,
     forget() {
-      held = new Map()
+      delivered = new Map()
       version++
     },
-    onNode(heard) {
-      listener = heard
+    onNode(newListener) {
+      listener = newListener
     },
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The stage of the operator with a real broker: the simulated cloud tells of its changes there, and a node's word follows
- * every delivery, so that nothing but events and polls makes the operator look.
+ * The test environment of the operator with a real broker. The simulated cloud sends its notifications there, and every
+ * delivered node reports Configured, so that only notifications and polls start syncs.
  */
 import assert from 'node:assert/strict'
 import { type NotificationsOptions, startNotifications } from '../../sandbox/cloud/notifications.ts'
@@ -17,80 +17,86 @@ import type { NodeConfig } from '../../src/contract/node-config.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import type { RabbitMq } from '../rigs/rabbitmq/rig.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Stage, startStage } from './environment.ts'
+import { type OperatorEnvironment, startOperatorEnvironment } from './environment.ts'
 
-export interface NotifiedStage extends Stage {
+export interface BrokerEnvironment extends OperatorEnvironment {
   storage: Subnet
   backup: Subnet
   workers: Server[]
   attach(server: Server, subnet: Subnet): Port
-  /** As Nova detaches a port that somebody else made: it stays, and its update names no server. */
+  /** Like Nova detaches a port that the user created: the port stays, and its update names no server. */
   detach(port: Port): void
-  /** `worker-1: multinic0=10.10.0.10 mtu 9000 …`, one line a node. */
-  picture(): Promise<string[]>
+  /** `worker-1: multinic0=10.10.0.10 mtu 9000 …`, one line per node. */
+  deliveredLines(): Promise<string[]>
   /** `True EventBusConnected`. */
   condition(type: string): Promise<string>
-  /** Nothing is left to do: every node has said that it is configured, and the object knows. */
-  settled(nodes: number): Promise<void>
-  /** All that was told so far is with the broker. */
-  sent(): Promise<void>
+  /** Waits until every node is configured and the object's status shows it. */
+  waitForReady(nodes: number): Promise<void>
+  /** Waits until the broker has all notifications. */
+  flushNotifications(): Promise<void>
 }
 
 export const within = 90_000
 
-export interface NotifiedStageOptions extends Pick<NotificationsOptions, 'intercept'> {
-  /** False: nobody tells anything. */
+export interface BrokerEnvironmentOptions extends Pick<NotificationsOptions, 'intercept'> {
+  /** False: the cloud sends no notifications. */
   notifications?: boolean
 }
 
-export async function startNotifiedStage(rabbit: RabbitMq, options: NotifiedStageOptions = {}): Promise<NotifiedStage> {
+export async function startBrokerEnvironment(
+  rabbit: RabbitMq,
+  options: BrokerEnvironmentOptions = {},
+): Promise<BrokerEnvironment> {
   const { intercept, notifications = true } = options
-  const stage = await startStage()
-  const { world } = stage
-  const storage = addSubnet(world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
-  const backup = addSubnet(world, { name: 'backup', cidr: '10.20.0.0/24', mtu: 1450 })
-  const workers = ['worker-1', 'worker-2', 'worker-3'].map(name => addServer(world, name))
-  world.bus = {
+  const environment = await startOperatorEnvironment()
+  const { cloudState } = environment
+  const storage = addSubnet(cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+  const backup = addSubnet(cloudState, { name: 'backup', cidr: '10.20.0.0/24', mtu: 1450 })
+  const workers = ['worker-1', 'worker-2', 'worker-3'].map(name => addServer(cloudState, name))
+  cloudState.bus = {
     urls: [`amqp://${rabbit.host}:${rabbit.port}/`],
     user: rabbit.user,
     password: rabbit.password,
   }
-  const told = notifications
-    ? await startNotifications(world, { url: rabbit.url, log: silent, ...(intercept && { intercept }) })
+  const publisher = notifications
+    ? await startNotifications(cloudState, { url: rabbit.url, log: silent, ...(intercept && { intercept }) })
     : undefined
-  const playing = playNodes(stage)
+  const nodes = reportConfigured(environment)
 
   return {
-    ...stage,
+    ...environment,
     storage,
     backup,
     workers,
     attach(server, subnet) {
-      const port = addPort(world, { server, subnet })
-      setPortStatus(world, port.id, 'ACTIVE')
+      const port = addPort(cloudState, { server, subnet })
+      setPortStatus(cloudState, port.id, 'ACTIVE')
       return port
     },
     detach(port) {
       Object.assign(port, { deviceId: '', deviceOwner: '' })
-      world.emitPortsChange()
+      cloudState.emitPortsChange()
     },
-    async picture() {
-      return (await stage.nodes()).map(lineOf).sort()
+    async deliveredLines() {
+      return (await environment.nodes()).map(lineOf).sort()
     },
     async condition(type) {
-      const found = (await stage.config()).status?.conditions?.find(one => one.type === type)
+      const found = (await environment.config()).status?.conditions?.find(one => one.type === type)
       return `${found?.status} ${found?.reason}`
     },
-    async settled(nodes) {
-      await eventually(async () => assert.equal((await stage.config()).status?.nodes?.ready, `${nodes}/${nodes}`), {
-        within,
-      })
+    async waitForReady(count) {
+      await eventually(
+        async () => assert.equal((await environment.config()).status?.nodes?.ready, `${count}/${count}`),
+        {
+          within,
+        },
+      )
     },
-    sent: async () => told?.sent(),
+    flushNotifications: async () => publisher?.sent(),
     async close() {
-      clearInterval(playing)
-      await told?.close()
-      await stage.close()
+      clearInterval(nodes)
+      await publisher?.close()
+      await environment.close()
     },
   }
 }
@@ -100,12 +106,12 @@ function lineOf({ spec }: NodeConfig): string {
   return [`${spec.nodeName}:`, ...nics].join(' ')
 }
 
-/** The node side: what is delivered is configured a moment later. */
-function playNodes(stage: Stage): NodeJS.Timeout {
-  const play = async () => {
-    for (const { metadata, status } of await stage.nodes())
+/** Replaces the nodes: reports Configured shortly after each delivery. */
+function reportConfigured(environment: OperatorEnvironment): NodeJS.Timeout {
+  const reportAll = async () => {
+    for (const { metadata, status } of await environment.nodes())
       if (status?.observedGeneration !== metadata.generation)
-        await stage.report(metadata.name, { observedGeneration: metadata.generation, state: 'Configured' })
+        await environment.report(metadata.name, { observedGeneration: metadata.generation, state: 'Configured' })
   }
-  return setInterval(() => void play().catch(() => {}), 100)
+  return setInterval(() => void reportAll().catch(() => {}), 100)
 }

@@ -1,6 +1,6 @@
 /**
- * A stage for the operator: the sandbox's Kubernetes API and cloud, our own Viola, and the operator itself, all over their
- * real HTTP in one process. The node side is played by the test: it writes the status of node configs.
+ * A test environment for the operator: the sandbox's Kubernetes API and cloud, Viola and the operator, all in one process
+ * and over real HTTP. The test replaces the nodes: it writes the status of node configs.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,50 +18,50 @@ import type { Settings } from '../../src/contract/settings.ts'
 import { connectKube, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/config.ts'
 import { namespaces } from '../../src/kube/resources.ts'
-import type { Answering } from '../../src/operator/app.ts'
+import type { OperatorApiDeps } from '../../src/operator/app.ts'
 import { runOperator } from '../../src/operator/main.ts'
 import { createLog, type Log, silent } from '../../src/telemetry/log.ts'
 import { runViola } from '../../src/viola/main.ts'
 
 export const clusterId = 'biz-1'
-/** Its node configs are in a namespace of their own. */
+/** Its node configs are in another namespace. */
 export const otherClusterId = 'biz-2'
 
-export interface Stage {
-  world: CloudState
+export interface OperatorEnvironment {
+  cloudState: CloudState
   cloud: Cloud
   api: KubeApi
   kube: KubeClient
   violaUrl: string
-  /** Of the operator that was started last. */
+  /** Of the last operator that was started. */
   operatorUrl(): string
-  /** Of the same: what its API answers from. */
-  answering(): Answering | undefined
-  /** A caller for every Biz cluster: its entry for OPERATOR_TOKENS_FILE, its token, and a file with that. */
+  /** Of the same operator. */
+  apiDeps(): OperatorApiDeps | undefined
+  /** A caller for every Biz cluster: a file for OPERATOR_TOKENS_FILE, the token, and a file with the token. */
   caller: { tokensFile: string; token: string; tokenFile: string }
-  /** What the inventory was told, in order. */
+  /** All writes to the inventory, in order. */
   records: InventoryWrite[]
   startOperator(env?: Record<string, string>): Promise<() => Promise<void>>
   create(config: Partial<OpenstackConfig['spec']> & { name?: string; settings?: Settings }): Promise<OpenstackConfig>
   config(name?: string): Promise<OpenstackConfig>
   nodes(): Promise<NodeConfig[]>
-  /** The nodes as a person would tell them: `worker-1: multinic0=10.0.0.10 multinic1=10.1.0.10`. */
-  told(): Promise<string[]>
+  /** One line per node: `worker-1: multinic0=10.0.0.10 multinic1=10.1.0.10`. */
+  deliveredTexts(): Promise<string[]>
   report(nodeName: string, status: NodeConfigStatus): Promise<void>
   close(): Promise<void>
 }
 
-export async function startStage(
+export async function startOperatorEnvironment(
   log: Log = process.argv.includes('--talk') ? createLog() : silent,
   violaEnv: Record<string, string> = {},
-): Promise<Stage> {
+): Promise<OperatorEnvironment> {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-operator-'))
-  const world = createCloudState()
-  const cloud = await startCloud(world, log)
+  const cloudState = createCloudState()
+  const cloud = await startCloud(cloudState, log)
   const api = await startKubeApi({ name: 'management', dir, log })
   const kube = connectKube(await loadKubeconfig(api.kubeconfig), { log })
   await installDefinitions(kube)
-  await installEncryptKey(kube, world)
+  await installEncryptKey(kube, cloudState)
   await kube.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other-cluster' } })
   const routing = join(dir, 'routing.yaml')
   const targets = [
@@ -69,8 +69,8 @@ export async function startStage(
     { providerId: otherClusterId, namespace: 'other-cluster', kubeconfig: api.kubeconfig },
   ]
   await writeFile(routing, stringify({ strict: true, targets }), { mode: 0o600 })
-  const caller = { tokensFile: join(dir, 'tokens.yaml'), token: 'a-token-of-the-stage', tokenFile: join(dir, 'token') }
-  const known = { name: 'stage', token: caller.token, providers: ['*'] }
+  const caller = { tokensFile: join(dir, 'tokens.yaml'), token: 'a-token-for-the-test', tokenFile: join(dir, 'token') }
+  const known = { name: 'test', token: caller.token, providers: ['*'] }
   await writeFile(caller.tokensFile, stringify({ tokens: [known] }), { mode: 0o600 })
   await writeFile(caller.tokenFile, caller.token, { mode: 0o600 })
   const viola = new AbortController()
@@ -85,19 +85,19 @@ export async function startStage(
   const violaUrl = await listening.promise
   const records: InventoryWrite[] = []
   let operatorUrl = ''
-  let answering: Answering | undefined
+  let apiDeps: OperatorApiDeps | undefined
   const operators = new Set<() => Promise<void>>()
 
   const nodes = async () => (await kube.list(nodeConfigs, { namespace })).items
 
   return {
-    world,
+    cloudState,
     cloud,
     api,
     kube,
     violaUrl,
     operatorUrl: () => operatorUrl,
-    answering: () => answering,
+    apiDeps: () => apiDeps,
     caller,
     records,
     async startOperator(env = {}) {
@@ -116,8 +116,8 @@ export async function startStage(
         onListen: url => {
           operatorUrl = url
         },
-        onAnswering: it => {
-          answering = it
+        onApi: deps => {
+          apiDeps = deps
         },
         ...(env['INVENTORY_URL'] === undefined && {
           recorder: { put: async (writes: InventoryWrite[]) => void records.push(...structuredClone(writes)) },
@@ -132,9 +132,9 @@ export async function startStage(
       return end
     },
     async create({ name = 'main', settings, ...spec }) {
-      const subnetIDs = [...world.subnets.keys()]
-      const vmNames = [...world.servers.keys()]
-      const config = openstackConfigFor(world, { name, vmNames, subnetIDs, clusterId })
+      const subnetIDs = [...cloudState.subnets.keys()]
+      const vmNames = [...cloudState.servers.keys()]
+      const config = openstackConfigFor(cloudState, { name, vmNames, subnetIDs, clusterId })
       const fast: Settings = { pollFastInterval: '50ms', pollSlowInterval: '50ms', pollErrorInterval: '50ms' }
       return kube.create(openstackConfigs, {
         ...config,
@@ -143,11 +143,11 @@ export async function startStage(
     },
     async config(name = 'main') {
       const found = await kube.get(openstackConfigs, { namespace, name })
-      if (!found) throw new Error(`there is no OpenstackConfig ${name}`)
+      if (!found) throw new Error(`OpenstackConfig ${name} not found`)
       return found
     },
     nodes,
-    async told() {
+    async deliveredTexts() {
       return (await nodes()).map(({ spec }) =>
         [`${spec.nodeName}:`, ...spec.interfaces.map(nic => `${nic.name}=${nic.address}`)].join(' '),
       )
@@ -156,7 +156,7 @@ export async function startStage(
       await kube.patchStatus(nodeConfigs, { namespace, name: nodeName }, status)
     },
     async close() {
-      // Whatever failed, nothing stays open: a test that hangs says less than one that fails.
+      // Closes everything even after a failure: a test that hangs says less than one that fails.
       const ended = await Promise.allSettled([...operators].map(end => end()))
       viola.abort()
       await Promise.allSettled([violaRuns, kube.close()])

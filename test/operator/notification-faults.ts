@@ -1,18 +1,18 @@
 /**
- * What may become of notifications between the cloud and the broker: lost, doubled, held back, in another order.
+ * Faults of notifications between the cloud and the broker: lost, duplicated, delayed, reordered.
  */
 import type { Notification } from '../../sandbox/cloud/notifications.ts'
 
-export interface Meddling {
+export interface NotificationFault {
   intercept: (notification: Notification, send: (notification: Notification) => void) => void
-  /** After the end is reached: lets out what was held back. */
+  /** Sends the delayed notifications after the test has reached its end state. */
   release?: () => void
-  /** While it is waited for. */
+  /** Called repeatedly while the test waits. */
   during?: () => void
 }
 
-/** The same ones every time. */
-function losing(share: number): Meddling {
+/** Loses the same notifications in every run. */
+function lose(share: number): NotificationFault {
   let count = 0
   return {
     intercept(notification, send) {
@@ -21,33 +21,33 @@ function losing(share: number): Meddling {
   }
 }
 
-type Held = [notification: Notification, send: (notification: Notification) => void][]
+type Delayed = [notification: Notification, send: (notification: Notification) => void][]
 
-function holding(order: (held: Held) => Held): Meddling & { release: () => void } {
-  const held: Held = []
+function delay(order: (delayed: Delayed) => Delayed): NotificationFault & { release: () => void } {
+  const delayed: Delayed = []
   return {
-    intercept: (notification, send) => void held.push([notification, send]),
+    intercept: (notification, send) => void delayed.push([notification, send]),
     release: () => {
-      for (const [notification, send] of order(held.splice(0))) send(notification)
+      for (const [notification, send] of order(delayed.splice(0))) send(notification)
     },
   }
 }
 
-/** By what it is called; each has a memory of its own. */
-export const meddlings: Record<string, () => Meddling> = {
-  'none is lost': () => losing(0),
-  '1 % is lost': () => losing(0.01),
-  '50 % are lost': () => losing(0.5),
-  'all are lost': () => losing(1),
-  'each comes twice': () => ({
+/** By test name. Each call returns a fault with its own state. */
+export const notificationFaults: Record<string, () => NotificationFault> = {
+  'none is lost': () => lose(0),
+  '1 % are lost': () => lose(0.01),
+  '50 % are lost': () => lose(0.5),
+  'all are lost': () => lose(1),
+  'each is duplicated': () => ({
     intercept(notification, send) {
       send(notification)
       send(notification)
     },
   }),
-  'they come in the wrong order': () => {
-    const held = holding(all => all.toReversed())
-    return { ...held, during: held.release }
+  'they arrive in reverse order': () => {
+    const delayed = delay(all => all.toReversed())
+    return { ...delayed, during: delayed.release }
   },
-  'they come when all is over': () => holding(all => all),
+  'they arrive at the end': () => delay(all => all),
 }

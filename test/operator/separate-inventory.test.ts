@@ -1,4 +1,4 @@
-/** The operator and an inventory that runs on its own, over real HTTP. */
+/** The operator and a separate inventory, over real HTTP. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,25 +8,29 @@ import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/clou
 import { type RunningInventory, startInventory } from '../../src/inventory/main.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Stage, startStage } from './environment.ts'
+import { type OperatorEnvironment, startOperatorEnvironment } from './environment.ts'
 
 const token = 'a-token-of-the-operator'
 let dir: string
-let stage: Stage
+let environment: OperatorEnvironment
 let inventory: RunningInventory
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-inventory-'))
   await writeFile(join(dir, 'token'), `${token}\n`)
   await writeFile(join(dir, 'tokens.yaml'), `tokens:\n  - { name: operator, token: ${token}, roles: [admin, read] }\n`)
-  stage = await startStage()
-  const server = addServer(stage.world, 'worker-1')
-  const subnet = addSubnet(stage.world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
-  setPortStatus(stage.world, addPort(stage.world, { server, subnet, address: '10.10.0.10' }).id, 'ACTIVE')
+  environment = await startOperatorEnvironment()
+  const server = addServer(environment.cloudState, 'worker-1')
+  const subnet = addSubnet(environment.cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+  setPortStatus(
+    environment.cloudState,
+    addPort(environment.cloudState, { server, subnet, address: '10.10.0.10' }).id,
+    'ACTIVE',
+  )
   inventory = await openInventory('127.0.0.1:0')
 })
 afterEach(async () => {
-  await stage.close()
+  await environment.close()
   await inventory.close()
   await rm(dir, { recursive: true, force: true })
 })
@@ -50,18 +54,21 @@ async function nodeNames(): Promise<string[]> {
 
 const within = { within: 30_000 }
 
-test('what is delivered arrives there, with the token of the file', async () => {
-  await stage.startOperator({ INVENTORY_URL: inventory.url, INVENTORY_TOKEN_FILE: join(dir, 'token') })
-  await stage.create({})
+test('records are written with the token of the file', async () => {
+  await environment.startOperator({ INVENTORY_URL: inventory.url, INVENTORY_TOKEN_FILE: join(dir, 'token') })
+  await environment.create({})
   await eventually(async () => assert.deepEqual(await nodeNames(), ['worker-1']), within)
 })
 
-test('while it is away nodes are delivered all the same, and it is told when it is back', async () => {
+test('nodes are delivered while the inventory is down, and recorded when it is back', async () => {
   const { url } = inventory
   await inventory.close()
-  await stage.startOperator({ INVENTORY_URL: url, INVENTORY_TOKEN_FILE: join(dir, 'token') })
-  await stage.create({})
-  await eventually(async () => assert.deepEqual(await stage.told(), ['worker-1: multinic0=10.10.0.10']), within)
+  await environment.startOperator({ INVENTORY_URL: url, INVENTORY_TOKEN_FILE: join(dir, 'token') })
+  await environment.create({})
+  await eventually(
+    async () => assert.deepEqual(await environment.deliveredTexts(), ['worker-1: multinic0=10.10.0.10']),
+    within,
+  )
   inventory = await openInventory(new URL(url).host)
   await eventually(async () => assert.deepEqual(await nodeNames(), ['worker-1']), within)
 })

@@ -1,33 +1,32 @@
 /**
- * Violas that answer at once, for tests about what the operator does around them: one that tells what it holds, and one
- * that has only the documented POST.
+ * Stubs of Viola: one with GET, POST and DELETE, and one that serves only the documented POST.
  */
 import { providerHeader, violaPath } from '../../src/contract/viola.ts'
-import { type Answered, type Answering, type Asked, answering } from '../openstack/stub-server.ts'
+import { type StubRequest, type StubResponse, type StubServer, startStubServer } from '../openstack/stub-server.ts'
 
 interface Node {
   nodeName: string
   interfaces: { portId: string }[]
 }
 
-export interface TellingViola extends Answering {
-  /** `worker-1 port-1 port-2`, of all providers. */
-  told(): string[]
-  /** Asked first: what it answers is answered, and nothing is stored. */
-  fault: (asked: Asked) => Answered | undefined
+export interface ViolaStub extends StubServer {
+  /** `worker-1 port-1 port-2`, for all providers. */
+  delivered(): string[]
+  /** Called first. Its response replaces the normal one, and nothing is stored. */
+  fault: (request: StubRequest) => StubResponse | undefined
 }
 
-/** Keeps the nodes of each provider apart. */
-export async function startTellingViola(): Promise<TellingViola> {
-  const held = new Map<string, Map<string, Node>>()
+/** Stores the nodes by provider. */
+export async function startViolaStub(): Promise<ViolaStub> {
+  const byProvider = new Map<string, Map<string, Node>>()
   let version = 0
-  const server = await answering(asked => {
-    const { method, path, headers, body } = asked
-    const broken = viola.fault(asked)
-    if (broken) return broken
+  const server = await startStubServer(request => {
+    const { method, path, headers, body } = request
+    const fault = viola.fault(request)
+    if (fault) return fault
     const provider = String(headers[providerHeader])
-    const nodes = held.get(provider) ?? new Map<string, Node>()
-    held.set(provider, nodes)
+    const nodes = byProvider.get(provider) ?? new Map<string, Node>()
+    byProvider.set(provider, nodes)
     if (method === 'GET') {
       const items = [...nodes.values()].map(node => ({ ...node, specHash: 'h', generation: 1 }))
       return { status: 200, body: { items, resourceVersion: String(version) } }
@@ -42,18 +41,18 @@ export async function startTellingViola(): Promise<TellingViola> {
     const results = sent.map(({ nodeName }) => ({ nodeName, action: 'updated', specHash: 'h' }))
     return { status: 200, body: { applied: sent.length, output: '', results } }
   })
-  const all = () => [...held.values()].flatMap(nodes => [...nodes.values()])
-  const viola: TellingViola = {
+  const all = () => [...byProvider.values()].flatMap(nodes => [...nodes.values()])
+  const viola: ViolaStub = {
     ...server,
-    told: () =>
+    delivered: () =>
       all().map(({ nodeName, interfaces }) => [nodeName, ...interfaces.map(({ portId }) => portId)].join(' ')),
     fault: () => undefined,
   }
   return viola
 }
 
-export function startPostOnlyViola(): Promise<Answering> {
-  return answering(({ method, body }) => {
+export function startPostOnlyViolaStub(): Promise<StubServer> {
+  return startStubServer(({ method, body }) => {
     if (method !== 'POST') return { status: 405, body: 'method not allowed' }
     return { status: 200, body: { applied: (JSON.parse(body) as Node[]).length, output: '' } }
   })

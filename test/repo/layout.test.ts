@@ -32,6 +32,9 @@ const mayImport: Record<string, string[]> = {
 /** The agent bundles no packages, so it imports only files that need none. */
 const agentFiles = ['src/runtime/errors.ts', 'src/telemetry/log.ts', 'src/runtime/env.ts']
 
+/** Interfaces that one folder owns and a folder below it implements: only their types may be imported. */
+const implemented: Record<string, string[]> = { openstack: ['src/operator/cloud.ts'] }
+
 const folderOf = (path: string) => /^src\/([^/]+)\//.exec(path)?.[1]
 
 test('a folder of src imports only the folders below it', () => {
@@ -43,8 +46,21 @@ test('a folder of src imports only the folders below it', () => {
     return imports
       .filter(({ of }) => /^(src|sandbox|web|test|scripts)\//.test(of))
       .filter(({ of }) => folderOf(of) !== folder && !allowed.includes(folderOf(of) ?? '') && !files.includes(of))
+      .filter(({ of, types }) => !(types && implemented[folder]?.includes(of)))
       .map(({ of }) => `${path} imports ${of}`)
   })
+  assert.deepEqual(broken, [])
+})
+
+test('only the entry point of the operator opens OpenStack clouds', () => {
+  const events = ['bus', 'bus-address', 'notification'].map(name => `src/openstack/${name}.ts`)
+  const broken = code
+    .filter(({ path }) => folderOf(path) === 'operator' && path !== 'src/operator/main.ts')
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter(({ of }) => of.startsWith('src/openstack/') && !events.includes(of))
+        .map(({ of }) => `${path} imports ${of}`),
+    )
   assert.deepEqual(broken, [])
 })
 
@@ -65,7 +81,10 @@ test('the contract imports zod only, and its files for the agent import nothing'
   assert.deepEqual(foreign, [])
 })
 
-const isPure = (path: string) => /\/(plan|status|verify|detect)\.ts$|\/render\/|^src\/controller\/plan\//.test(path)
+const pureOfOperator =
+  /^src\/operator\/(conditions|interface-indexes|node-names|primary-port|removals|sync-schedule|targets|verdicts)\.ts$/
+const isPure = (path: string) =>
+  /\/(plan|status|verify|detect)\.ts$|\/render\/|^src\/controller\/plan\//.test(path) || pureOfOperator.test(path)
 
 test('files that decide are pure: no clock, environment or I/O', () => {
   const broken = code.filter(({ path }) => isPure(path)).flatMap(impurities)

@@ -9,7 +9,7 @@ import { hashOf } from '../../src/contract/hash.ts'
 import { applyMergePatch, mergePatch } from '../../src/contract/json.ts'
 import { violaPath } from '../../src/contract/viola.ts'
 import { kubeconfigFrom } from '../../src/kube/config.ts'
-import { readNotice } from '../../src/openstack/notification.ts'
+import { readNotification } from '../../src/openstack/notification.ts'
 import { nodesFrom } from '../../src/viola/request.ts'
 import { routingFrom } from '../../src/viola/targets/routing.ts'
 import { runner } from '../support/cli.ts'
@@ -96,7 +96,7 @@ test('no key changes the prototype of objects', () => {
     mergePatch({ a: {} }, value)
     applyMergePatch({ a: {} }, value)
     nodesFrom([value, { nodeName: 'w', interfaces: [value] }], 'p1')
-    readNotice({ event_type: 'port.update.end', payload: { port: value, ...value } })
+    readNotification({ event_type: 'port.update.end', payload: { port: value, ...value } })
     hashOf(value)
     routingFrom(`targets: [${text}]`, { namespace: 'x' })
     assert.equal(({} as Record<string, unknown>)['polluted'], undefined, text)

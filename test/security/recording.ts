@@ -3,7 +3,7 @@
  * collector that keeps the traces that it receives.
  */
 import { request } from 'undici'
-import { type StandIn, serving } from '../operator/benchmark-stubs.ts'
+import { type Stub, startHttpServer } from '../operator/benchmark-stubs.ts'
 
 export interface Recording extends AsyncDisposable {
   /** Address of Contrabass and Keystone for the operator. */
@@ -62,8 +62,8 @@ type Handler = (
   body: string,
 ) => Promise<{ status: number; text: string; headers: Record<string, string> }>
 
-function startServer(handler: Handler): Promise<StandIn> {
-  return serving(async (request, response, body) => {
+function startServer(handler: Handler): Promise<Stub> {
+  return startHttpServer(async (request, response, body) => {
     const method = request.method === 'POST' ? 'POST' : 'GET'
     try {
       const { status, text, headers } = await handler(method, request.url ?? '/', body)

@@ -9,9 +9,9 @@ import { labelValue, objectName } from '../../src/contract/node-names.ts'
 import { openstackConfig } from '../../src/contract/openstack-config.ts'
 import { withoutSlash } from '../../src/contract/url.ts'
 import { violaPost } from '../../src/contract/viola.ts'
-import { busAddresses } from '../../src/openstack/bus-address.ts'
+import { parseBusAddresses } from '../../src/openstack/bus-address.ts'
 import { decryptPassword } from '../../src/openstack/cipher.ts'
-import { readNotice } from '../../src/openstack/notification.ts'
+import { readNotification } from '../../src/openstack/notification.ts'
 import { bearerTokenIn } from '../../src/server/tokens.ts'
 import { cpuMsSince } from '../fuzz/fuzz.ts'
 import { literalsIn, regexpsIn, riskOf } from './regexps.ts'
@@ -71,12 +71,12 @@ const parsers: Record<string, (text: string) => unknown> = {
   'node name': text => [objectName(text.slice(0, 3_036)), labelValue(text.slice(0, 3_036))],
   'machine ID': text => isSameMachine(text, `${text}x`),
   'service URL': text => [withoutSlash(`http://h${text}x`), withoutSlash(`http://h${text}`)],
-  'bus address': text => [busAddresses([text]), busAddresses([`amqp://${text}@h:1/x`])],
+  'bus address': text => [parseBusAddresses([text]), parseBusAddresses([`amqp://${text}@h:1/x`])],
   'encrypted password': text => expectError(() => decryptPassword(text, '0123456789abcdef')),
   'bus notification': text => [
-    readNotice(text),
-    readNotice({ event_type: text, payload: {} }),
-    readNotice({ event_type: 'port.update.end', timestamp: text, payload: { id: 'p' } }),
+    readNotification(text),
+    readNotification({ event_type: text, payload: {} }),
+    readNotification({ event_type: 'port.update.end', timestamp: text, payload: { id: 'p' } }),
   ],
   'bearer token': text => [bearerTokenIn(`bearer${text}`), bearerTokenIn(`bearer ${text}\n`)],
   'body of a POST to Viola': text => fields.map(field => violaPost.safeParse(nic(field, text)).success),

@@ -18,7 +18,7 @@ import { createHttp } from '../../src/http-client/client.ts'
 import { connectKube } from '../../src/kube/client.ts'
 import { nodes } from '../../src/kube/resources.ts'
 import { listen } from '../../src/server/server.ts'
-import { busTrouble } from '../openstack/sessions.ts'
+import { firstBusError } from '../openstack/sessions.ts'
 import { type Authority, certificateAuthority, type Pair } from '../rigs/kubernetes/certificates.ts'
 import { runner } from '../support/cli.ts'
 import { startTargetCluster } from '../support/target-cluster.ts'
@@ -96,7 +96,7 @@ const clients: Record<string, (port: number, ca: string) => Promise<string | und
       await kube.close()
     }
   },
-  'the message bus client': (port, ca) => busTrouble({ port, ca, password: secret }),
+  'the message bus client': (port, ca) => firstBusError({ port, ca, password: secret }),
   'the CLI with an inventory': async (port, ca) => {
     const usual = getCACertificates('default')
     // Like NODE_EXTRA_CA_CERTS at the start of a process.

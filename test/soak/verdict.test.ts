@@ -75,7 +75,7 @@ test('the slope is that of the line, whatever a few outliers are', () => {
 })
 
 const faultWindows = [{ from: 1_000, to: 2_000 }]
-const aWarning = (time: number, message = 'the sync failed') => ({ component: 'operator', message, time })
+const aWarning = (time: number, message = 'sync failed') => ({ component: 'operator', message, time })
 const judgeAll = (warnings: ReturnType<typeof aWarning>[]) => judgeWarnings(countWarnings(warnings, faultWindows))
 
 test('warnings during and after a fault do not count', () => {
@@ -85,7 +85,7 @@ test('warnings during and after a fault do not count', () => {
 test('a warning that repeats without a fault fails, with its count', () => {
   const { met, text } = judgeAll([aWarning(500), aWarning(1_500), aWarning(2_001), aWarning(2_002)])
   assert.equal(met, false)
-  assert.equal(text, '4 warnings, 3 of them without a fault; 3 times "operator: the sync failed"')
+  assert.equal(text, '4 warnings, 3 of them without a fault; 3 times "operator: sync failed"')
 })
 
 test('a single warning of each kind passes', () => {

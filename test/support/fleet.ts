@@ -119,9 +119,9 @@ function oldAddress({ nodeName }: InventoryWrite): string {
 export function verdictsOf(writes: readonly InventoryWrite[]): Verdict[] {
   const skipped: readonly [reason: Verdict['reason'], message: string][] = [
     ['BeforeBaseline', 'the port was created at 2026-10-01T08:12:44Z'],
-    ['StatusNotAllowed', 'the port is BUILD'],
+    ['StatusNotAllowed', 'the status of the port is BUILD'],
     ['NoAddress', 'the port has no address in a selected subnet'],
-    ['DeviceOwnerNotAllowed', 'the port belongs to network:dhcp'],
+    ['DeviceOwnerNotAllowed', 'the device owner of the port is network:dhcp'],
   ]
   const of = (write: InventoryWrite, count: number) =>
     skipped.slice(0, count).map(([reason, message]) => ({

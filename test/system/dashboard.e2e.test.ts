@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { primarySubnet } from '../../sandbox/cloud/attach.ts'
 import { barriersOn } from '../rigs/browser/accessibility.ts'
 import { type Chromium, soon, startChromium, type Tab } from '../rigs/browser/rig.ts'
 import { startTestSandbox, type TestSandbox } from './sandbox.fixture.ts'
@@ -14,6 +15,7 @@ before(async () => {
   const [port] = system.attach({ vm: 'worker-1', subnet: 'storage' })
   system.attach({ vm: 'worker-1', subnet: 'backup' })
   system.attach({ vm: 'worker-2', subnet: 'storage' })
+  system.attach({ vm: 'worker-1', subnet: primarySubnet })
   address = port?.fixedIps[0]?.ipAddress ?? assert.fail('nothing was attached')
   await system.waitUntilReady()
   browser = await startChromium()
@@ -57,15 +59,20 @@ test('the page of a node shows its NICs and subnets, and the time of each stage'
     const row = await page.locator('.pipeline .pipeline-row').first().innerText()
     assert.match(row, /multinic0[\s\S]*Configured[\s\S]*\d\d:\d\d:\d\d[\s\S]*\+\d+\.\d s/)
     assert.equal(
-      await page.locator('.pipeline .pipeline-row').first().locator('.stage.notReached, .stage.stopped').count(),
+      await page
+        .locator('.pipeline .pipeline-row')
+        .first()
+        .locator('.environment.notReached, .environment.stopped')
+        .count(),
       0,
     )
   })
   await page.getByRole('tab', { name: 'multinic0' }).click()
   await soon(async () => assert.match(await page.locator('.compare-table').innerText(), /MTU\s+9000\s+9000\s+equal/))
   await page.locator('.timeline li').first().waitFor()
-  // The operator ignores the primary port of a VM.
+  // Only the second port outside the selected subnets is ignored: the first one is the primary port.
   await page.locator('.verdicts tr', { hasText: 'NoAddress' }).waitFor()
+  assert.equal(await page.locator('.verdicts tbody tr').count(), 1)
   await tab.picture('node')
 })
 

@@ -1,18 +1,18 @@
-/** Which bus, and as whom: some of these tests play the attacker. */
+/** Which bus an object uses, and with which account. Some of these tests attack the operator's account. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import type { Settings } from '../../contract/settings.ts'
 import type { BusAccess } from '../../openstack/bus.ts'
 import { hostText } from '../../openstack/bus-address.ts'
-import type { Bus } from '../../openstack/cloud.ts'
+import type { MessageBus } from '../cloud.ts'
 import { resolveSettings } from '../config.ts'
 import { busFor, type OwnBus } from './bus-access.ts'
 
 const endpoints = { CONTRABASS_ENDPOINT: 'https://contrabass', VIOLA_ENDPOINT: 'https://viola' }
 const ownUrls = { ...endpoints, RABBITMQ_URLS: 'amqp://own-bus:5672/' }
-const own: OwnBus = { user: 'own', password: async () => 'own-password', ca: 'own authority' }
-const contrabass: Bus = { urls: ['amqp://cloud-bus:5672/'], user: 'cloud', password: 'cloud-password' }
+const own: OwnBus = { user: 'own', password: async () => 'own-password', ca: 'own CA' }
+const contrabass: MessageBus = { urls: ['amqp://cloud-bus:5672/'], user: 'cloud', password: 'cloud-password' }
 const rabbitmqSecretRef = { name: 'mine' }
 const stored = {
   RABBITMQ_URLS: 'amqps://my-bus:5671/v,my-bus-2',
@@ -25,7 +25,7 @@ interface Given {
   settings?: Settings
   secrets?: OpenstackConfig['spec']['secrets']
   stored?: Record<string, string>
-  bus?: Bus
+  bus?: MessageBus
   own?: Partial<OwnBus>
   allowed?: string[]
 }
@@ -37,83 +37,83 @@ async function choice(given: Given) {
     namespace === 'team' && name === 'mine' ? given.stored?.[key] : assert.fail('another Secret')
   return busFor(config as unknown as OpenstackConfig, resolveSettings(env, settings), given.bus, secret, {
     own: { ...own, ...given.own },
-    mayVisit: host => allowed?.includes(host) ?? true,
+    isAllowedHost: host => allowed?.includes(host) ?? true,
   })
 }
 
-/** `me/my-password at my-bus:5671 tls, my-bus-2:5672 in v trusting own authority` */
-function words({ hosts, vhost, user, password, ca, insecureTls }: BusAccess): string {
+/** `me/my-password at my-bus:5671 tls, my-bus-2:5672 in v trusting own CA` */
+function accessText({ hosts, vhost, user, password, ca, insecureTls }: BusAccess): string {
   const list = hosts.map(host => `${hostText(host)}${host.tls ? ' tls' : ''}`).join(', ')
-  return `${user}/${password} at ${list} in ${vhost} ${insecureTls ? 'trusting anybody' : `trusting ${ca}`}`
+  return `${user}/${password} at ${list} in ${vhost} ${insecureTls ? 'without verification' : `trusting ${ca}`}`
 }
 
 const cases: Record<string, [given: Given, expected: string]> = {
-  'none is known': [{}, 'none'],
-  'what Contrabass tells': [{ bus: contrabass }, 'cloud/cloud-password at cloud-bus:5672 in / trusting own authority'],
+  'no bus is configured': [{}, 'none'],
+  'the bus of Contrabass': [{ bus: contrabass }, 'cloud/cloud-password at cloud-bus:5672 in / trusting own CA'],
   'the Secret of the object comes first': [
     { secrets: { rabbitmqSecretRef }, stored, bus: contrabass, env: ownUrls },
-    'me/my-password at my-bus:5671 tls, my-bus-2:5672 in v trusting own authority',
+    'me/my-password at my-bus:5671 tls, my-bus-2:5672 in v trusting own CA',
   ],
-  'with an authority of its own': [
-    { secrets: { rabbitmqSecretRef }, stored: { ...stored, RABBITMQ_CA: 'my authority' } },
-    'me/my-password at my-bus:5671 tls, my-bus-2:5672 in v trusting my authority',
+  'the Secret may contain a CA': [
+    { secrets: { rabbitmqSecretRef }, stored: { ...stored, RABBITMQ_CA: 'my CA' } },
+    'me/my-password at my-bus:5671 tls, my-bus-2:5672 in v trusting my CA',
   ],
-  'the addresses may stand in the object, the account in its Secret': [
+  'the addresses may be in the object, and the account in its Secret': [
     {
       secrets: { rabbitmqSecretRef },
       stored: { ...stored, RABBITMQ_URLS: '' },
       settings: { rabbitmqUrls: ['other-bus'] },
     },
-    'me/my-password at other-bus:5672 in / trusting own authority',
+    'me/my-password at other-bus:5672 in / trusting own CA',
   ],
-  'what Contrabass tells comes before the operator’s own, which is for all clouds': [
+  'the bus of Contrabass takes precedence over the operator’s own, which is for all clouds': [
     { env: ownUrls, bus: contrabass },
-    'cloud/cloud-password at cloud-bus:5672 in / trusting own authority',
+    'cloud/cloud-password at cloud-bus:5672 in / trusting own CA',
   ],
-  'the operator’s own': [{ env: ownUrls }, 'own/own-password at own-bus:5672 in / trusting own authority'],
-  'the operator’s own with its account in the address': [
+  'the operator’s own bus': [{ env: ownUrls }, 'own/own-password at own-bus:5672 in / trusting own CA'],
+  'the operator’s own bus with its account in the address': [
     { env: { ...endpoints, RABBITMQ_URLS: 'amqp://u:p@own-bus/' }, own: { user: undefined } },
-    'u/p at own-bus:5672 in / trusting own authority',
+    'u/p at own-bus:5672 in / trusting own CA',
   ],
-  'the operator may trust anybody': [
+  'the operator’s own settings may switch off TLS verification': [
     { env: { ...ownUrls, RABBITMQ_INSECURE_TLS: 'true' } },
-    'own/own-password at own-bus:5672 in / trusting anybody',
+    'own/own-password at own-bus:5672 in / without verification',
   ],
-  'an object cannot make the operator’s own account trust anybody': [
+  'an object cannot switch off TLS verification for the operator’s own account': [
     { env: ownUrls, settings: { rabbitmqInsecureTLS: true } },
-    'own/own-password at own-bus:5672 in / trusting own authority',
+    'own/own-password at own-bus:5672 in / trusting own CA',
   ],
-  'an address that the object names gets no account of others': [
+  'an address in the object gets no account from outside its namespace': [
     { env: ownUrls, bus: contrabass, settings: { rabbitmqUrls: ['amqp://attacker'] } },
-    'spec.settings.rabbitmqUrls: only an account of this namespace goes there; name its Secret in spec.secrets.rabbitmqSecretRef',
+    'spec.settings.rabbitmqUrls: needs an account of this namespace; name its Secret in spec.secrets.rabbitmqSecretRef',
   ],
-  'a Secret that is missing is no reason to look elsewhere': [
+  'a missing Secret does not fall back to another bus': [
     { secrets: { rabbitmqSecretRef }, bus: contrabass, env: ownUrls },
-    'Secret mine: has no RABBITMQ_URLS; add it, or set spec.settings.rabbitmqUrls',
+    'Secret mine: RABBITMQ_URLS is missing; add it, or set spec.settings.rabbitmqUrls',
   ],
   'a Secret without a password': [
     { secrets: { rabbitmqSecretRef }, stored: { ...stored, RABBITMQ_PASSWORD: undefined as unknown as string } },
     'Secret mine: the user or the password is missing',
   ],
-  'a password that does not open': [
+  'a password that cannot be decrypted': [
     { bus: { ...contrabass, password: undefined } },
-    'rabbitMQPw of Contrabass does not open',
+    'rabbitMQPw of Contrabass: cannot decrypt it with the key',
   ],
   'a host that is not allowed': [
     { bus: contrabass, allowed: ['elsewhere'] },
     'rabbitMQUrls of Contrabass: cloud-bus is not in ENDPOINT_ALLOWED_HOSTS of the operator',
   ],
-  'the operator’s own host needs no permission': [
+  'the operator’s own host is always allowed': [
     { env: ownUrls, allowed: [] },
-    'own/own-password at own-bus:5672 in / trusting own authority',
+    'own/own-password at own-bus:5672 in / trusting own CA',
   ],
-  'an address that is none': [
+  'an invalid address': [
     { bus: { ...contrabass, urls: ['http://x'] } },
-    'rabbitMQUrls of Contrabass: address 1 is none; write it like amqp://host:5672/vhost, amqps://… or host:port',
+    'rabbitMQUrls of Contrabass: address 1 is invalid; write amqp://host:5672/vhost, amqps://… or host:port',
   ],
 }
 for (const [name, [given, expected]] of Object.entries(cases))
   test(name, async () => {
     const chosen = await choice(given)
-    assert.equal(!chosen ? 'none' : 'trouble' in chosen ? chosen.trouble : words(chosen.access), expected)
+    assert.equal(!chosen ? 'none' : 'problem' in chosen ? chosen.problem : accessText(chosen.access), expected)
   })

@@ -1,18 +1,18 @@
 /**
- * Which message bus an OpenstackConfig listens to, and as whom: credentials follow endpoints (G9).
+ * Which message bus an OpenstackConfig uses, and with which account: credentials follow endpoints (G9).
  *
- * In order: the Secret that the object names, what Contrabass tells, the operator's own. An address that an object names
- * gets only an account of that object's namespace.
+ * In this order: the Secret that the object names, the data of Contrabass, the operator's own settings. An address that an
+ * object names gets only an account of that object's namespace.
  */
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import { isLinkLocal } from '../../contract/url.ts'
 import type { BusAccess } from '../../openstack/bus.ts'
-import { type BusAddresses, busAddresses } from '../../openstack/bus-address.ts'
-import type { Bus } from '../../openstack/cloud.ts'
+import { type BusAddresses, parseBusAddresses } from '../../openstack/bus-address.ts'
+import type { MessageBus } from '../cloud.ts'
 import type { SyncSettings } from '../config.ts'
 import type { CredentialSources } from '../credentials.ts'
 
-/** The operator's own. */
+/** The operator's own account. */
 export interface OwnBus {
   user?: string | undefined
   password: () => Promise<string | undefined>
@@ -23,74 +23,74 @@ export interface OwnBus {
 export interface AccessDeps {
   own: OwnBus
   /** Hosts that objects and Contrabass may name. */
-  mayVisit: (host: string) => boolean
+  isAllowedHost: (host: string) => boolean
 }
 
-/** `trouble` says in words for people why the bus cannot be used; undefined: none is known. */
-export type BusChoice = { access: BusAccess } | { trouble: string } | undefined
+/** `problem` says why the bus cannot be used. Undefined: no bus is configured. */
+export type BusChoice = { access: BusAccess } | { problem: string } | undefined
 
 export async function busFor(
   config: OpenstackConfig,
   settings: SyncSettings,
-  bus: Bus | undefined,
+  bus: MessageBus | undefined,
   secret: CredentialSources['secret'],
-  { own, mayVisit }: AccessDeps,
+  { own, isAllowedHost }: AccessDeps,
 ): Promise<BusChoice> {
-  const named = settings.rabbitmqUrls
+  const configured = settings.rabbitmqUrls
   const ref = config.spec.secrets?.rabbitmqSecretRef
   if (ref) {
     const read = (key: string) => secret(config.metadata.namespace ?? '', ref.name, key)
     const urls = (await read('RABBITMQ_URLS'))?.trim()
-    const addresses = urls ? [urls] : settings.origins.rabbitmqUrls === 'object' ? named : []
+    const addresses = urls ? [urls] : settings.origins.rabbitmqUrls === 'object' ? configured : []
     if (addresses.length === 0)
-      return { trouble: `Secret ${ref.name}: has no RABBITMQ_URLS; add it, or set spec.settings.rabbitmqUrls` }
+      return { problem: `Secret ${ref.name}: RABBITMQ_URLS is missing; add it, or set spec.settings.rabbitmqUrls` }
     const account = { user: (await read('RABBITMQ_USER'))?.trim(), password: (await read('RABBITMQ_PASSWORD'))?.trim() }
     const ca = (await read('RABBITMQ_CA')) ?? own.ca
-    return opened(`Secret ${ref.name}`, addresses, account, { settings, own, ca, mayVisit })
+    return accessFor(`Secret ${ref.name}`, addresses, account, { settings, own, ca, isAllowedHost })
   }
   if (settings.origins.rabbitmqUrls === 'object')
     return {
-      trouble:
-        'spec.settings.rabbitmqUrls: only an account of this namespace goes there; name its Secret in spec.secrets.rabbitmqSecretRef',
+      problem:
+        'spec.settings.rabbitmqUrls: needs an account of this namespace; name its Secret in spec.secrets.rabbitmqSecretRef',
     }
   const { ca } = own
   if (bus) {
-    if (bus.password === undefined) return { trouble: 'rabbitMQPw of Contrabass does not open' }
-    return opened('rabbitMQUrls of Contrabass', bus.urls, bus, { settings, own, ca, mayVisit })
+    if (bus.password === undefined) return { problem: 'rabbitMQPw of Contrabass: cannot decrypt it with the key' }
+    return accessFor('rabbitMQUrls of Contrabass', bus.urls, bus, { settings, own, ca, isAllowedHost })
   }
-  if (named.length === 0) return undefined
+  if (configured.length === 0) return undefined
   const account = { user: own.user, password: await own.password() }
-  // An object must not open the operator's own account to whoever stands in between.
+  // An object must not switch off TLS verification for the operator's own account.
   const rabbitmqInsecureTLS = settings.origins.rabbitmqInsecureTLS !== 'object' && settings.rabbitmqInsecureTLS
-  const strict = { settings: { ...settings, rabbitmqInsecureTLS }, own, ca, mayVisit: () => true }
-  return opened('RABBITMQ_URLS of the operator', named, account, strict)
+  const strict = { settings: { ...settings, rabbitmqInsecureTLS }, own, ca, isAllowedHost: () => true }
+  return accessFor('RABBITMQ_URLS of the operator', configured, account, strict)
 }
 
-interface Opening {
+interface AccessOptions {
   settings: SyncSettings
   own: OwnBus
   ca: string | undefined
-  mayVisit: (host: string) => boolean
+  isAllowedHost: (host: string) => boolean
 }
 
-function opened(
+function accessFor(
   origin: string,
   urls: readonly string[],
   account: { user?: string | undefined; password?: string | undefined },
-  { settings, own, ca, mayVisit }: Opening,
+  { settings, own, ca, isAllowedHost }: AccessOptions,
 ): BusChoice {
-  const addresses = busAddresses(urls)
-  if ('mistake' in addresses) return { trouble: `${origin}: ${addresses.mistake}` }
-  const foreign = addresses.hosts.find(({ hostname }) => !mayVisit(hostname) || isLinkLocal(hostname))
-  if (foreign) return { trouble: `${origin}: ${foreign.hostname} is not in ENDPOINT_ALLOWED_HOSTS of the operator` }
-  const who = accountOf(account, addresses)
-  if (!who) return { trouble: `${origin}: the user or the password is missing` }
+  const addresses = parseBusAddresses(urls)
+  if ('error' in addresses) return { problem: `${origin}: ${addresses.error}` }
+  const refused = addresses.hosts.find(({ hostname }) => !isAllowedHost(hostname) || isLinkLocal(hostname))
+  if (refused) return { problem: `${origin}: ${refused.hostname} is not in ENDPOINT_ALLOWED_HOSTS of the operator` }
+  const login = loginOf(account, addresses)
+  if (!login) return { problem: `${origin}: the user or the password is missing` }
   const { hosts, vhost } = addresses
   return {
     access: {
       hosts,
       vhost,
-      ...who,
+      ...login,
       ca,
       insecureTls: settings.rabbitmqInsecureTLS,
       exchanges: settings.rabbitmqExchanges,
@@ -100,12 +100,13 @@ function opened(
   }
 }
 
-/** Both from the same place: half of one account with half of another opens nothing. */
-function accountOf(
+/** User and password from the same source: parts of two accounts never fit. */
+function loginOf(
   { user, password }: { user?: string | undefined; password?: string | undefined },
   addresses: BusAddresses,
 ): { user: string; password: string } | undefined {
   if (user && password !== undefined) return { user, password }
-  const { user: named, password: said } = addresses
-  return named !== undefined && said !== undefined ? { user: named, password: said } : undefined
+  return addresses.user !== undefined && addresses.password !== undefined
+    ? { user: addresses.user, password: addresses.password }
+    : undefined
 }

@@ -1,8 +1,8 @@
 /**
- * Notifications of clouds that start syncs: one listener a bus, shared by all objects that listen to it.
+ * Starts syncs on notifications of the clouds. One listener per bus, shared by all objects that use it.
  *
- * A notice is a hint to look: it wakes the objects that it concerns and is forgotten. Losing every one costs time only,
- * and whenever a bus comes (back), its objects are woken once, because something may have been missed.
+ * A notification is only a hint: it wakes the objects that it concerns and is dropped. A lost one costs only time. Every
+ * time a bus connects, its objects are woken once, because notifications may have been lost.
  */
 import { createHash } from 'node:crypto'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
@@ -11,100 +11,98 @@ import { keyOf } from '../../kube/keys.ts'
 import type { Priority } from '../../kube/queue.ts'
 import { type BusAccess, type BusListener, type BusState, listenToBus } from '../../openstack/bus.ts'
 import { hostText } from '../../openstack/bus-address.ts'
-import type { Bus } from '../../openstack/cloud.ts'
-import { type Reading, readNotice, type Subject } from '../../openstack/notification.ts'
+import { type Notification, readNotification, type Subject } from '../../openstack/notification.ts'
 import { messageOf } from '../../runtime/errors.ts'
 import type { Log } from '../../telemetry/log.ts'
+import type { MessageBus } from '../cloud.ts'
 import type { SyncSettings } from '../config.ts'
 import type { CredentialSources } from '../credentials.ts'
 import { type AccessDeps, busFor } from './bus-access.ts'
-import { createFold } from './coalesce.ts'
+import { createCoalescer } from './coalesce.ts'
 import { createInterests, type Interest } from './interests.ts'
 
-/** How an object hears of its cloud. */
+/** The state of an object's message bus. */
 export interface EventsState {
-  is: BusState['is'] | 'unusable'
+  state: BusState['state'] | 'misconfigured'
   message: string
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since 1970. */
   lastEventAt?: number | undefined
   lagMs?: number | undefined
 }
 
-/** The notice that starts a sync: what it told of, when, and by which request. */
-export interface NoticeHint {
+/** The notification that started a sync. */
+export interface NotificationHint {
   event: string
-  /** When the cloud sent it, milliseconds since the epoch. */
-  at?: number
-  heardAt: number
+  /** When the cloud sent it, in milliseconds since 1970. */
+  sentAt?: number
+  receivedAt: number
   requestId?: string
 }
 
-/** What notices said since the last sync: what is kept of the cloud and may be old, and what is said to be gone. */
+/** What notifications reported since the last sync: which cached data may be stale, and which ports were deleted. */
 export interface Hints {
-  noticed: boolean
-  /** The first of them. */
-  notice?: NoticeHint
+  notified: boolean
+  /** The first notification. */
+  notification?: NotificationHint
   servers: boolean
   networks: boolean
   deletedPorts: ReadonlySet<string>
-  /** The bus refuses the account: there may be a new one. */
+  /** The bus refuses the account. There may be a new one. */
   busRefused: boolean
 }
 
 export const noHints: Hints = {
-  noticed: false,
+  notified: false,
   servers: false,
   networks: false,
   deletedPorts: new Set(),
   busRefused: false,
 }
 
-export interface Following {
+export interface FollowOptions {
   settings: SyncSettings
-  /** What Contrabass tells. */
-  bus: Bus | undefined
+  /** The bus that Contrabass names. */
+  bus: MessageBus | undefined
   secret: CredentialSources['secret']
-  /** Asked for only where there is a bus. */
+  /** Called only if there is a bus. */
   interest: () => Interest
 }
 
 export interface CloudEvents {
-  /** Listens for an object from now on; whatever goes wrong is told by `stateOf`. */
-  follow(config: OpenstackConfig, following: Following): Promise<void>
-  /** Undefined: no bus is known for this object. */
+  /** Listens for an object from now on. `stateOf` reports errors. */
+  follow(config: OpenstackConfig, options: FollowOptions): Promise<void>
+  /** Undefined: no bus is configured for this object. */
   stateOf(key: string): EventsState | undefined
-  /** What was said since the last time. */
+  /** Returns the hints since the last call. */
   take(key: string): Hints
   forget(key: string): void
   close(): Promise<void>
 }
 
-export type NoticeOutcome = 'woke' | 'unchanged' | 'unrelated' | 'other' | 'poison'
+export type NotificationOutcome = 'woke' | 'unchanged' | 'unrelated' | 'other' | 'poison'
 
-export interface EventCounts {
-  notice(outcome: NoticeOutcome, lagSeconds: number | undefined): void
+export interface EventMetrics {
+  notification(outcome: NotificationOutcome, lagSeconds: number | undefined): void
   bus(bus: string, connected: number): void
 }
 
 export interface CloudEventsOptions extends AccessDeps {
   enabled: boolean
   wake: (key: string, priority: Priority) => void
-  counts: EventCounts
+  metrics: EventMetrics
   log: Log
   clock?: Clock
   now?: () => number
 }
 
-interface Hint {
-  notice: NoticeHint
+interface PendingHints {
+  notification: NotificationHint
   servers: boolean
   networks: boolean
   deletedPorts: Set<string>
 }
 
-type Notice = Extract<Reading, { kind: 'notice' }>
-
-interface Listening {
+interface Connection {
   access: BusAccess
   label: string
   listener: BusListener
@@ -114,133 +112,134 @@ interface Listening {
   lagMs?: number
 }
 
-/** A broker that is back within this time was never away. */
+/** An interruption shorter than this is not reported. */
 const graceMs = 3_000
-const mostDeleted = 1_000
-const mostMarks = 50_000
+const maxDeletedPorts = 1_000
+const maxFingerprints = 50_000
 
 export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
-  const { enabled, wake, counts, log, clock = monotonic, now = Date.now } = options
-  const listening = new Map<string, Listening>()
-  const busOf = new Map<string, string>()
-  const troubles = new Map<string, string>()
-  const hints = new Map<string, Hint>()
-  const marks = new Map<string, string>()
+  const { enabled, wake, metrics, log, clock = monotonic, now = Date.now } = options
+  const connections = new Map<string, Connection>()
+  const connectionOf = new Map<string, string>()
+  const problems = new Map<string, string>()
+  const hints = new Map<string, PendingHints>()
+  const fingerprints = new Map<string, string>()
   const interests = createInterests()
-  const fold = createFold(key => wake(key, 'new'), clock)
+  const coalescer = createCoalescer(key => wake(key, 'new'), clock)
 
-  function hear(bus: Listening, body: unknown): void {
-    const reading = readNotice(body)
+  function receive(bus: Connection, body: unknown): void {
+    const reading = readNotification(body)
     if (reading.kind === 'poison') {
-      counts.notice('poison', undefined)
-      log.debug('a message of the bus cannot be read', { bus: bus.label, why: reading.why })
+      metrics.notification('poison', undefined)
+      log.debug('unreadable message from the message bus', { bus: bus.label, why: reading.why })
       return
     }
     const at = now()
     bus.lastEventAt = at
     if (reading.kind === 'other') {
-      counts.notice('other', undefined)
+      metrics.notification('other', undefined)
       return
     }
-    const lagMs = reading.at === undefined ? undefined : Math.max(0, at - reading.at)
+    const lagMs = reading.sentAt === undefined ? undefined : Math.max(0, at - reading.sentAt)
     if (lagMs !== undefined) bus.lagMs = lagMs
-    counts.notice(heed(bus, reading, at), lagMs === undefined ? undefined : lagMs / 1_000)
+    metrics.notification(dispatch(bus, reading, at), lagMs === undefined ? undefined : lagMs / 1_000)
   }
 
-  function heed(bus: Listening, { event, at, requestId, subjects }: Notice, heardAt: number): NoticeOutcome {
-    const notice = { event, heardAt, ...(at !== undefined && { at }), ...(requestId && { requestId }) }
-    let outcome: NoticeOutcome = 'unrelated'
+  function dispatch(bus: Connection, notification: Notification, receivedAt: number): NotificationOutcome {
+    const { event, sentAt, requestId, subjects } = notification
+    const hint = { event, receivedAt, ...(sentAt !== undefined && { sentAt }), ...(requestId && { requestId }) }
+    let outcome: NotificationOutcome = 'unrelated'
     for (const subject of subjects) {
-      // One bus knows nothing of the objects of another one.
+      // Ids of different clouds may be equal: only objects that use this bus are concerned.
       const keys = [...interests.of(subject)].filter(key => bus.users.has(key))
       if (keys.length === 0) continue
-      if (!isNews(subject)) {
+      if (!isChange(subject)) {
         if (outcome === 'unrelated') outcome = 'unchanged'
         continue
       }
       outcome = 'woke'
       for (const key of keys) {
-        note(key, subject, notice)
-        fold.add(key)
+        addHint(key, subject, hint)
+        coalescer.add(key)
       }
     }
     return outcome
   }
 
-  /** Nova tells every step of a server's state; only its name and its metadata matter here. */
-  function isNews(subject: Subject): boolean {
-    if (subject.about !== 'server' || subject.mark === undefined) return true
-    if (marks.get(subject.id) === subject.mark) return false
-    if (marks.size >= mostMarks) marks.clear()
-    marks.set(subject.id, subject.mark)
+  /** Nova reports every step of a server's state. Only its name and its metadata matter here. */
+  function isChange(subject: Subject): boolean {
+    if (subject.about !== 'server' || subject.fingerprint === undefined) return true
+    if (fingerprints.get(subject.id) === subject.fingerprint) return false
+    if (fingerprints.size >= maxFingerprints) fingerprints.clear()
+    fingerprints.set(subject.id, subject.fingerprint)
     return true
   }
 
-  function note(key: string, subject: Subject, notice: NoticeHint): void {
-    const hint = hints.get(key) ?? { notice, servers: false, networks: false, deletedPorts: new Set() }
+  function addHint(key: string, subject: Subject, notification: NotificationHint): void {
+    const hint = hints.get(key) ?? { notification, servers: false, networks: false, deletedPorts: new Set() }
     hints.set(key, hint)
     if (subject.about === 'server' && !subject.interfaces) hint.servers = true
     if (subject.about === 'subnet' || subject.about === 'network') hint.networks = true
-    if (subject.about === 'port' && subject.deleted && hint.deletedPorts.size < mostDeleted)
+    if (subject.about === 'port' && subject.deleted && hint.deletedPorts.size < maxDeletedPorts)
       hint.deletedPorts.add(subject.id)
   }
 
-  function moved(bus: Listening, state: BusState): void {
+  function setState(bus: Connection, state: BusState): void {
     bus.state = state
-    counts.bus(bus.label, connectedTo(bus.label))
-    log.info('the message bus changed', { bus: bus.label, is: state.is, said: state.message })
-    const tell = () => {
+    metrics.bus(bus.label, countConnected(bus.label))
+    log.info('message bus state changed', { bus: bus.label, state: state.state, detail: state.message })
+    const wakeUsers = () => {
       if (bus.state === state) for (const key of bus.users) wake(key, 'recheck')
     }
-    if (state.is === 'connected') tell()
-    else if (state.is !== 'connecting') clock.after(graceMs, tell)
+    if (state.state === 'connected') wakeUsers()
+    else if (state.state !== 'connecting') clock.after(graceMs, wakeUsers)
   }
 
-  function connectedTo(label: string): number {
-    return [...listening.values()].filter(bus => bus.label === label && bus.state.is === 'connected').length
+  function countConnected(label: string): number {
+    return [...connections.values()].filter(bus => bus.label === label && bus.state.state === 'connected').length
   }
 
-  function open(id: string, access: BusAccess): Listening {
+  function open(id: string, access: BusAccess): Connection {
     const [first] = access.hosts
     const label = `${first ? hostText(first) : ''}${access.vhost === '/' ? '' : `/${access.vhost}`}`
-    const bus: Listening = {
+    const bus: Connection = {
       access,
       label,
       users: new Set(),
-      state: { is: 'connecting', message: 'connecting to the message bus' },
+      state: { state: 'connecting', message: 'connecting to the message bus' },
       listener: { close: async () => {} },
     }
-    listening.set(id, bus)
+    connections.set(id, bus)
     bus.listener = listenToBus(access, {
       log,
-      onMessage: body => hear(bus, body),
-      onState: state => moved(bus, state),
+      onMessage: body => receive(bus, body),
+      onState: state => setState(bus, state),
     })
     return bus
   }
 
   function join(key: string, access: BusAccess): void {
     const id = createHash('sha256').update(JSON.stringify(access)).digest('hex')
-    const bus = listening.get(id) ?? open(id, access)
+    const bus = connections.get(id) ?? open(id, access)
     bus.users.add(key)
-    if (busOf.get(key) !== id) leave(key)
-    busOf.set(key, id)
+    if (connectionOf.get(key) !== id) leave(key)
+    connectionOf.set(key, id)
   }
 
   function leave(key: string): void {
-    const id = busOf.get(key)
-    const bus = id === undefined ? undefined : listening.get(id)
-    busOf.delete(key)
+    const id = connectionOf.get(key)
+    const bus = id === undefined ? undefined : connections.get(id)
+    connectionOf.delete(key)
     if (id === undefined || !bus) return
     bus.users.delete(key)
     if (bus.users.size > 0) return
-    listening.delete(id)
-    counts.bus(bus.label, connectedTo(bus.label))
+    connections.delete(id)
+    metrics.bus(bus.label, countConnected(bus.label))
     void bus.listener.close()
   }
 
-  function busKept(key: string): Listening | undefined {
-    return listening.get(busOf.get(key) ?? '')
+  function busOf(key: string): Connection | undefined {
+    return connections.get(connectionOf.get(key) ?? '')
   }
 
   return {
@@ -249,50 +248,50 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
       const key = keyOf(config)
       try {
         const choice = await busFor(config, settings, bus, secret, options)
-        troubles.delete(key)
+        problems.delete(key)
         if (choice && 'access' in choice) {
           interests.set(key, interest())
           join(key, choice.access)
           return
         }
-        if (choice) troubles.set(key, choice.trouble)
+        if (choice) problems.set(key, choice.problem)
         leave(key)
         interests.delete(key)
       } catch (error) {
-        // A Secret that cannot be read now: what is listened to stays.
-        log.warn('the account of the message bus was not read', { config: key, error })
-        if (!busOf.has(key)) troubles.set(key, `the account of the message bus was not read: ${messageOf(error)}`)
+        // The Secret cannot be read now: an open connection stays open.
+        log.warn('cannot read the account of the message bus', { config: key, error })
+        if (!connectionOf.has(key)) problems.set(key, `cannot read the account of the message bus: ${messageOf(error)}`)
       }
     },
     stateOf(key) {
-      const trouble = troubles.get(key)
-      if (trouble !== undefined) return { is: 'unusable', message: trouble }
-      const bus = busKept(key)
+      const problem = problems.get(key)
+      if (problem !== undefined) return { state: 'misconfigured', message: problem }
+      const bus = busOf(key)
       return bus && { ...bus.state, lastEventAt: bus.lastEventAt, lagMs: bus.lagMs }
     },
     take(key) {
-      const said = hints.get(key)
+      const pending = hints.get(key)
       hints.delete(key)
-      const busRefused = busKept(key)?.state.is === 'refused'
-      return said ? { ...said, noticed: true, busRefused } : { ...noHints, busRefused }
+      const busRefused = busOf(key)?.state.state === 'refused'
+      return pending ? { ...pending, notified: true, busRefused } : { ...noHints, busRefused }
     },
     forget(key) {
       leave(key)
       interests.delete(key)
       hints.delete(key)
-      troubles.delete(key)
-      fold.forget(key)
+      problems.delete(key)
+      coalescer.forget(key)
     },
     async close() {
-      fold.close()
-      const all = [...listening.values()]
-      listening.clear()
+      coalescer.close()
+      const all = [...connections.values()]
+      connections.clear()
       await Promise.all(all.map(({ listener }) => listener.close()))
     },
   }
 }
 
-/** Ports are found by polling meanwhile, so that counts as a reason to poll faster. */
-export function isAway(state: EventsState | undefined): boolean {
-  return state !== undefined && state.is !== 'connected' && state.is !== 'connecting'
+/** Without notifications, ports are found by polling: the operator polls at the fast interval. */
+export function isUnavailable(events: EventsState | undefined): boolean {
+  return events !== undefined && events.state !== 'connected' && events.state !== 'connecting'
 }

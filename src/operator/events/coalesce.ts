@@ -1,27 +1,27 @@
 /**
- * Folds bursts: a lone notice of a key passes at once, many become a few.
+ * Coalesces bursts of notifications: a single one passes at once, many become a few.
  */
 import type { Clock } from '../../kube/clock.ts'
 import { type Bucket, createBucket } from '../../runtime/token-bucket.ts'
 
-export interface Fold {
+export interface Coalescer {
   add(key: string): void
   forget(key: string): void
   close(): void
 }
 
-/** So long a notice waits for those that come with it. */
-const momentMs = 10
-/** Of one key so many pass at once, then one in so long. */
-const atOnce = 3
+/** How long a notification waits for others of the same burst. */
+const delayMs = 10
+/** Per key: this number passes at once, then one every two seconds. */
+const burst = 3
 const perSecond = 0.5
 
-export function createFold(pass: (key: string) => void, clock: Clock): Fold {
+export function createCoalescer(pass: (key: string) => void, clock: Clock): Coalescer {
   const buckets = new Map<string, Bucket>()
   const waiting = new Map<string, () => void>()
 
   function bucketOf(key: string): Bucket {
-    const bucket = buckets.get(key) ?? createBucket({ size: atOnce, perSecond, now: clock.now })
+    const bucket = buckets.get(key) ?? createBucket({ size: burst, perSecond, now: clock.now })
     buckets.set(key, bucket)
     return bucket
   }
@@ -30,7 +30,7 @@ export function createFold(pass: (key: string) => void, clock: Clock): Fold {
     add(key) {
       if (waiting.has(key)) return
       const bucket = bucketOf(key)
-      const cancel = clock.after(Math.max(momentMs, bucket.msUntilNext()), () => {
+      const cancel = clock.after(Math.max(delayMs, bucket.msUntilNext()), () => {
         waiting.delete(key)
         bucket.take()
         pass(key)

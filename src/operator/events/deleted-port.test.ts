@@ -1,67 +1,69 @@
-/** A delete notice is a positive signal (G2) only together with a complete listing. */
+/** A delete notification is positive evidence (G2) only together with a complete port list. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Cloud } from '../../openstack/cloud.ts'
-import type { Port } from '../../openstack/neutron.ts'
-import type { Attachment } from '../../openstack/nova.ts'
-import { askAbout, type CloudFacts } from '../observe.ts'
-import type { Question } from '../plan.ts'
+import type { Attachment, Cloud, Port } from '../cloud.ts'
+import { type CloudState, checkMissingPorts } from '../observe.ts'
+import type { MissingPort } from '../plan.ts'
 
-const question = (portId: string): Question => ({ portId, macAddress: `mac of ${portId}`, vmId: 'vm' }) as Question
-const port = (id: string, deviceId = 'vm') => ({ id, deviceId, macAddress: `mac of ${id}` }) as Port
+const missingPort = (portId: string): MissingPort => ({ portId, macAddress: `mac of ${portId}`, vmId: 'vm' })
+const port = (id: string, serverId = 'vm') => ({ id, serverId, macAddress: `mac of ${id}` }) as Port
 
 interface Given {
-  questions: string[]
-  told: string[]
-  /** The listing of the VMs' ports. */
+  missing: string[]
+  /** Ports that a notification reported as deleted. */
+  deleted: string[]
+  /** The port list. */
   listed: Port[]
-  /** What Neutron still has, by id. */
+  /** Ports that Neutron returns by id. */
   known?: Port[]
-  /** What Nova says is on the VM. */
+  /** Ports that Nova lists on the VM. */
   attached?: string[]
 }
 
-/** `a detached, b attached; Nova was asked` */
-async function answered({ questions, told, listed, known = [], attached = [] }: Given): Promise<string> {
-  let asked = 'Nova was not asked'
+/** `a detached; b attached; Nova was called` */
+async function check({ missing, deleted, listed, known = [], attached = [] }: Given): Promise<string> {
+  let nova = 'Nova was not called'
   const cloud = {
     portsById: async (ids: readonly string[]) => known.filter(({ id }) => ids.includes(id)),
     portsByMac: async () => [],
-    async interfacesOf() {
-      asked = 'Nova was asked'
+    async attachmentsOf() {
+      nova = 'Nova was called'
       return attached.map(portId => ({ portId, macAddress: '' }) as Attachment)
     },
   } as unknown as Cloud
-  const facts = { ports: listed, vms: [{ entry: 'vm', id: 'vm', state: 'known' }] } as unknown as CloudFacts
-  const { answers, ports } = await askAbout(cloud, {
-    questions: questions.map(question),
-    facts,
-    deletedPorts: new Set(told),
+  const state = { ports: listed, vms: [{ entry: 'vm', id: 'vm', state: 'found' }] } as unknown as CloudState
+  const { portChecks, ports } = await checkMissingPorts(cloud, {
+    missing: missing.map(missingPort),
+    state,
+    deletedPorts: new Set(deleted),
     signal: new AbortController().signal,
   })
-  const words = [...[...answers].map(([id, answer]) => `${id} ${answer}`), ...ports.map(({ id }) => `${id} found`)]
-  return [...words, asked].join('; ')
+  const checks = [...portChecks].map(([id, result]) => `${id} ${result}`)
+  return [...checks, ...ports.map(({ id }) => `${id} found`), nova].join('; ')
 }
 
 const primary = port('primary')
 const cases: Record<string, [given: Given, expected: string]> = {
-  'told, and the rest is listed: it is gone': [
-    { questions: ['a'], told: ['a'], listed: [primary] },
-    'a detached; Nova was not asked',
+  'reported as deleted and the rest is listed: detached': [
+    { missing: ['a'], deleted: ['a'], listed: [primary] },
+    'a detached; Nova was not called',
   ],
-  'not told: Nova has the last word': [{ questions: ['a'], told: [], listed: [primary] }, 'a detached; Nova was asked'],
-  'told, but nothing at all is listed, as for a token that lost its role': [
-    { questions: ['a'], told: ['a'], listed: [], attached: ['a'] },
-    'a attached; Nova was asked',
+  'not reported as deleted: Nova decides': [
+    { missing: ['a'], deleted: [], listed: [primary] },
+    'a detached; Nova was called',
   ],
-  'told of one, but another one is missing too: the listing is not complete': [
-    { questions: ['a', 'b'], told: ['a'], listed: [primary], attached: ['a', 'b'] },
-    'a attached; b attached; Nova was asked',
+  'reported as deleted, but the list is empty, as for a token that lost its role': [
+    { missing: ['a'], deleted: ['a'], listed: [], attached: ['a'] },
+    'a attached; Nova was called',
   ],
-  'told, but Neutron still has it on the VM: the notice was wrong': [
-    { questions: ['a'], told: ['a'], listed: [primary], known: [port('a')] },
-    'a found; Nova was not asked',
+  'one is reported as deleted, but another one is missing too: the list is incomplete': [
+    { missing: ['a', 'b'], deleted: ['a'], listed: [primary], attached: ['a', 'b'] },
+    'a attached; b attached; Nova was called',
+  ],
+  'reported as deleted, but Neutron still has it on the VM: the notification was wrong': [
+    { missing: ['a'], deleted: ['a'], listed: [primary], known: [port('a')] },
+    'a found; Nova was not called',
   ],
 }
 for (const [name, [given, expected]] of Object.entries(cases))
-  test(name, async () => assert.equal(await answered(given), expected))
+  test(name, async () => assert.equal(await check(given), expected))

@@ -1,21 +1,21 @@
-/** From a notice to the objects that are woken: whom it concerns, and how often. */
+/** Which objects a notification wakes, and how often. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../../test/support/manual-clock.ts'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import type { Subject } from '../../openstack/notification.ts'
 import type { Observed } from '../observed-state.ts'
-import { createFold } from './coalesce.ts'
+import { createCoalescer } from './coalesce.ts'
 import { createInterests, interestOf } from './interests.ts'
 
 const observed = {
   source: 'ns/a',
   vms: [
-    { entry: 'vm-1', id: 'vm-1', state: 'known' },
-    { entry: 'worker-9', state: 'gone' },
+    { entry: 'vm-1', id: 'vm-1', state: 'found' },
+    { entry: 'worker-9', state: 'notFound' },
   ],
   ports: [{ id: 'listed' }],
-  held: [
+  delivered: [
     {
       nodeName: 'w',
       interfaces: [
@@ -33,28 +33,28 @@ const server = (id: string, name = ''): Subject => ({ about: 'server', id, name,
 
 const cases: Record<string, [subject: Subject, woken: boolean]> = {
   'a new port of a VM of the object': [port('new', 'vm-1'), true],
-  'a listed port that names no VM any more': [port('listed'), true],
-  'a port that was delivered before, and is on no list': [port('delivered'), true],
+  'a listed port that no longer names a VM': [port('listed'), true],
+  'a delivered port that is missing from the list': [port('delivered'), true],
   'a port that another object delivered': [port('foreign'), false],
-  'a port of a VM that nobody follows': [port('new', 'vm-2'), false],
+  'a port of a VM that no object selects': [port('new', 'vm-2'), false],
   'a port without a VM': [port('new'), false],
   'a VM of the object': [server('vm-1'), true],
-  'a VM that now has the name which led to nothing': [server('vm-9', 'worker-9'), true],
-  'a VM that nobody follows': [server('vm-2', 'other'), false],
-  'a chosen subnet': [{ about: 'subnet', id: 'sub-1', name: '' }, true],
-  'a subnet with the chosen name': [{ about: 'subnet', id: 'sub-2', name: 'storage' }, true],
+  'a VM that now has a name that matched no server before': [server('vm-9', 'worker-9'), true],
+  'a VM that no object selects': [server('vm-2', 'other'), false],
+  'a selected subnet': [{ about: 'subnet', id: 'sub-1', name: '' }, true],
+  'a subnet with the selected name': [{ about: 'subnet', id: 'sub-2', name: 'storage' }, true],
   'another subnet': [{ about: 'subnet', id: 'sub-2', name: 'other' }, false],
-  'the network of a chosen subnet': [{ about: 'network', id: 'net-1' }, true],
+  'the network of a selected subnet': [{ about: 'network', id: 'net-1' }, true],
   'another network': [{ about: 'network', id: 'net-2' }, false],
 }
 for (const [name, [subject, woken]] of Object.entries(cases))
-  test(`${name}: ${woken ? 'woken' : 'left alone'}`, () => {
+  test(`${name}: ${woken ? 'woken' : 'not woken'}`, () => {
     const interests = createInterests()
     interests.set('ns/a', interestOf({ spec } as OpenstackConfig, observed))
     assert.deepEqual([...interests.of(subject)], woken ? ['ns/a'] : [])
   })
 
-test('an interest that ends is forgotten, others stay', () => {
+test('an interest that ends is dropped, others stay', () => {
   const interests = createInterests()
   interests.set('ns/a', new Set(['port p', 'port q']))
   interests.set('ns/b', new Set(['port p']))
@@ -69,21 +69,21 @@ test('an interest that ends is forgotten, others stay', () => {
 function passes(arrivals: readonly number[], until: number): number[] {
   const clock = manualClock()
   const times: number[] = []
-  const fold = createFold(() => times.push(clock.now()), clock)
+  const coalescer = createCoalescer(() => times.push(clock.now()), clock)
   for (const at of arrivals) {
     clock.advance(at - clock.now())
-    fold.add('ns/a')
+    coalescer.add('ns/a')
   }
   clock.advance(until - clock.now())
   return times
 }
 
-test('a lone notice passes within a moment', () => assert.deepEqual(passes([0], 60_000), [10]))
+test('a single notification passes after 10 ms', () => assert.deepEqual(passes([0], 60_000), [10]))
 
-test('the three notices of one attach pass one by one', () =>
+test('the three notifications of one attach pass one by one', () =>
   assert.deepEqual(passes([0, 900, 2_000], 60_000), [10, 910, 2_010]))
 
-test('a thousand notices in a second are a few passes, and the last one is not lost', () => {
+test('a thousand notifications in a second are coalesced, and the last one is not lost', () => {
   const times = passes(
     Array.from({ length: 1_000 }, (_, ms) => ms),
     60_000,
@@ -92,7 +92,7 @@ test('a thousand notices in a second are a few passes, and the last one is not l
   assert.ok((times.at(-1) ?? 0) > 999)
 })
 
-test('a flood that does not end is a pass every other second', () => {
+test('a continuous flood passes every two seconds', () => {
   const times = passes(
     Array.from({ length: 6_000 }, (_, n) => n * 10),
     60_000,
@@ -100,20 +100,20 @@ test('a flood that does not end is a pass every other second', () => {
   assert.ok(times.length <= 3 + 31, `${times.length}`)
 })
 
-test('one key does not hold up another one', () => {
+test('a busy key does not delay another one', () => {
   const clock = manualClock()
   const seen: string[] = []
-  const fold = createFold(key => seen.push(key), clock)
+  const coalescer = createCoalescer(key => seen.push(key), clock)
   for (let n = 0; n < 100; n++) {
-    fold.add('busy')
+    coalescer.add('busy')
     clock.advance(10)
   }
-  fold.add('quiet')
+  coalescer.add('quiet')
   clock.advance(10)
   assert.equal(seen.at(-1), 'quiet')
-  fold.add('gone')
-  fold.forget('gone')
-  fold.close()
+  coalescer.add('gone')
+  coalescer.forget('gone')
+  coalescer.close()
   clock.advance(10_000)
   assert.ok(!seen.includes('gone'))
 })

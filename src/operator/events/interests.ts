@@ -1,8 +1,9 @@
 /**
- * Which OpenstackConfigs a notice concerns: those that know its port (listed or delivered before), its server, or its subnet
- * or network.
+ * Which OpenstackConfigs a notification concerns: those that know its port (listed or delivered earlier), its server, its
+ * subnet or its network.
  *
- * A detach names no server and a notice names no object, so what was seen before is what leads back to the object.
+ * The notification of a detach names no server, and no notification names an OpenstackConfig. Only earlier reads connect
+ * the two.
  */
 import type { OpenstackConfig, OpenstackConfigSpec } from '../../contract/openstack-config.ts'
 import type { Subject } from '../../openstack/notification.ts'
@@ -12,11 +13,11 @@ import type { Observed } from '../observed-state.ts'
 export type Interest = ReadonlySet<string>
 
 export function interestOf({ spec }: OpenstackConfig, observed: Observed): Interest {
-  const { source, vms, ports, held, subnets } = observed
-  const delivered = held.flatMap(node => node.interfaces.filter(nic => nic.source === source))
+  const { source, vms, ports, delivered, subnets } = observed
+  const own = delivered.flatMap(node => node.interfaces.filter(nic => nic.source === source))
   return new Set([
     ...ports.map(({ id }) => `port ${id}`),
-    ...delivered.flatMap(({ portId }) => (portId === undefined ? [] : [`port ${portId}`])),
+    ...own.flatMap(({ portId }) => (portId === undefined ? [] : [`port ${portId}`])),
     ...vms.flatMap(({ id, entry }) => [...(id === undefined ? [] : [`server ${id}`]), `server-name ${entry}`]),
     ...subnets.flatMap(({ id, networkId }) => [`subnet ${id}`, `network ${networkId}`]),
     ...subnetNames(spec),
@@ -47,7 +48,7 @@ export interface Interests {
   of(subject: Subject): Set<string>
 }
 
-/** By tag, so that a notice costs the same whether ten VMs are followed or ten thousand. */
+/** Indexed by tag: the cost of a notification does not grow with the number of VMs. */
 export function createInterests(): Interests {
   const byKey = new Map<string, Interest>()
   const byTag = new Map<string, Set<string>>()

@@ -1,23 +1,23 @@
-/** A message bus that cannot be used is told, and keeps nothing from being delivered. */
+/** A message bus that cannot be used is reported, and ports are delivered without it. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { addPort, addServer, addSubnet, setPortStatus } from '../../../sandbox/cloud/state.ts'
 import { sandboxNamespace as namespace } from '../../../sandbox/lifecycle/components.ts'
-import { type Stage, startStage } from '../../../test/operator/environment.ts'
+import { type OperatorEnvironment, startOperatorEnvironment } from '../../../test/operator/environment.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { openstackConfigAnnotations, openstackConfigs } from '../../contract/openstack-config.ts'
 import { events } from '../../kube/resources.ts'
 
 const within = 30_000
 
-async function condition(stage: Stage): Promise<string> {
-  const found = (await stage.config()).status?.conditions?.find(one => one.type === 'EventsConnected')
+async function condition(environment: OperatorEnvironment): Promise<string> {
+  const found = (await environment.config()).status?.conditions?.find(one => one.type === 'EventsConnected')
   return `${found?.status} ${found?.reason}: ${found?.message}`
 }
 
-/** Nobody listens there any more. */
-async function deadPort(): Promise<number> {
+/** A port without a listener. */
+async function closedPort(): Promise<number> {
   const server = createServer()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
@@ -25,52 +25,61 @@ async function deadPort(): Promise<number> {
   return typeof address === 'object' ? (address?.port ?? 0) : 0
 }
 
-test('a broker that nobody reaches is told by a condition and an Event, and forgotten when it is no longer named', async () => {
-  const stage = await startStage()
+test('an unreachable broker is reported by a condition and an Event until it is no longer configured', async () => {
+  const environment = await startOperatorEnvironment()
   try {
-    const subnet = addSubnet(stage.world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
-    const server = addServer(stage.world, 'worker-1')
-    const port = addPort(stage.world, { server, subnet })
-    setPortStatus(stage.world, port.id, 'ACTIVE')
-    const at = await deadPort()
-    stage.world.bus = { urls: [`amqp://127.0.0.1:${at}/`], user: 'openstack', password: 'bus-secret' }
-    await stage.startOperator()
-    await stage.create({})
-    await eventually(async () => assert.deepEqual(await stage.told(), ['worker-1: multinic0=10.10.0.10']), { within })
+    const subnet = addSubnet(environment.cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+    const server = addServer(environment.cloudState, 'worker-1')
+    const port = addPort(environment.cloudState, { server, subnet })
+    setPortStatus(environment.cloudState, port.id, 'ACTIVE')
+    const at = await closedPort()
+    environment.cloudState.bus = { urls: [`amqp://127.0.0.1:${at}/`], user: 'openstack', password: 'bus-secret' }
+    await environment.startOperator()
+    await environment.create({})
     await eventually(
-      async () => assert.match(await condition(stage), /^False EventBusUnreachable: 127\.0\.0\.1:\d+: .*ECONNREFUSED/),
+      async () => assert.deepEqual(await environment.deliveredTexts(), ['worker-1: multinic0=10.10.0.10']),
+      { within },
+    )
+    await eventually(
+      async () =>
+        assert.match(await condition(environment), /^False EventBusUnreachable: 127\.0\.0\.1:\d+: .*ECONNREFUSED/),
       { within },
     )
     await eventually(
       async () => {
-        const told = (await stage.kube.list(events, { namespace })).items.map(({ reason }) => reason)
-        assert.ok(told.includes('EventBusUnreachable'), `${told}`)
+        const reasons = (await environment.kube.list(events, { namespace })).items.map(({ reason }) => reason)
+        assert.ok(reasons.includes('EventBusUnreachable'), `${reasons}`)
       },
       { within },
     )
-    assert.doesNotMatch(JSON.stringify(await stage.config()), /bus-secret/)
+    assert.doesNotMatch(JSON.stringify(await environment.config()), /bus-secret/)
 
-    delete stage.world.bus
+    delete environment.cloudState.bus
     const annotations = { [openstackConfigAnnotations.forceReconcile]: 'now' }
-    await stage.kube.patch(openstackConfigs, { namespace, name: 'main' }, { metadata: { annotations } })
-    await eventually(async () => assert.match(await condition(stage), /^Unknown EventBusNotConfigured/), { within })
+    await environment.kube.patch(openstackConfigs, { namespace, name: 'main' }, { metadata: { annotations } })
+    await eventually(async () => assert.match(await condition(environment), /^Unknown EventBusNotConfigured/), {
+      within,
+    })
   } finally {
-    await stage.close()
+    await environment.close()
   }
 })
 
-test('listening can be switched off', async () => {
-  const stage = await startStage()
+test('events can be switched off', async () => {
+  const environment = await startOperatorEnvironment()
   try {
-    const subnet = addSubnet(stage.world, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
-    addPort(stage.world, { server: addServer(stage.world, 'worker-1'), subnet })
-    stage.world.bus = { urls: ['amqp://127.0.0.1:1/'], user: 'openstack', password: 'bus-secret' }
-    await stage.startOperator({ RABBITMQ_EVENTS_ENABLED: 'false' })
-    await stage.create({})
-    await eventually(async () => assert.deepEqual(await stage.told(), ['worker-1: multinic0=10.10.0.10']), { within })
-    await eventually(async () => assert.ok((await stage.config()).status?.lastSyncedAt), { within })
-    assert.equal(await condition(stage), 'undefined undefined: undefined')
+    const subnet = addSubnet(environment.cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+    addPort(environment.cloudState, { server: addServer(environment.cloudState, 'worker-1'), subnet })
+    environment.cloudState.bus = { urls: ['amqp://127.0.0.1:1/'], user: 'openstack', password: 'bus-secret' }
+    await environment.startOperator({ RABBITMQ_EVENTS_ENABLED: 'false' })
+    await environment.create({})
+    await eventually(
+      async () => assert.deepEqual(await environment.deliveredTexts(), ['worker-1: multinic0=10.10.0.10']),
+      { within },
+    )
+    await eventually(async () => assert.ok((await environment.config()).status?.lastSyncedAt), { within })
+    assert.equal(await condition(environment), 'undefined undefined: undefined')
   } finally {
-    await stage.close()
+    await environment.close()
   }
 })

@@ -1,7 +1,7 @@
 /** Attach and detach: the states of a port in Nova and Neutron. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Port } from '../../../src/openstack/neutron.ts'
+import type { Port } from '../../../src/operator/cloud.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { CloudContext } from './context.ts'
 
@@ -10,9 +10,8 @@ const within = 60_000
 export function attachCases(context: () => CloudContext): void {
   const portOf = async (id: string): Promise<Port | undefined> => (await context().clients.neutron.portsById([id]))[0]
   const interfaces = async (vm: string) =>
-    ((await context().clients.nova.interfacesOf(vm)) ?? []).map(nic => nic.portId)
-  const stateOf = (port: Port | undefined) =>
-    port && `${port.status} ${port.deviceOwner || '-'} ${port.deviceId || '-'}`
+    ((await context().clients.nova.attachmentsOf(vm)) ?? []).map(nic => nic.portId)
+  const stateOf = (port: Port | undefined) => port && `${port.status} ${port.owner || '-'} ${port.serverId || '-'}`
   const becomes = (id: string, expected: string) =>
     eventually(async () => assert.equal(stateOf(await portOf(id)), expected), { within, every: 100 })
   /** Neutron leaves the status BUILD if an agent requests the port while it is unbound. */
@@ -28,11 +27,11 @@ export function attachCases(context: () => CloudContext): void {
     assert.ok((await interfaces(vm)).includes(id))
     await cloud.letPortsGo()
     await becomes(id, `ACTIVE compute:nova ${vm}`)
-    assert.equal((await clients.neutron.portsOfVms([vm])).length, 3)
+    assert.equal((await clients.neutron.portsOfServers([vm])).length, 3)
     await cloud.detach(vm, id)
     await eventually(async () => assert.equal(await portOf(id), undefined), { within, every: 100 })
     assert.ok(!(await interfaces(vm)).includes(id))
-    assert.equal((await clients.neutron.portsOfVms([vm])).length, 2)
+    assert.equal((await clients.neutron.portsOfServers([vm])).length, 2)
   })
 
   test('an existing port is unattached after detach', async () => {
@@ -48,9 +47,9 @@ export function attachCases(context: () => CloudContext): void {
     await cloud.detach(vm, id)
     await becomesUnattached(id)
     const after = await portOf(id)
-    assert.deepEqual([after?.fixedIps, after?.macAddress], [before?.fixedIps, before?.macAddress])
+    assert.deepEqual([after?.addresses, after?.macAddress], [before?.addresses, before?.macAddress])
     assert.ok(!(await interfaces(vm)).includes(id))
-    assert.ok(!(await clients.neutron.portsOfVms([vm])).some(port => port.id === id))
+    assert.ok(!(await clients.neutron.portsOfServers([vm])).some(port => port.id === id))
     await cloud.deletePort(id)
   })
 

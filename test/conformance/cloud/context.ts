@@ -172,7 +172,7 @@ async function seed(cloud: CloudUnderTest): Promise<CloudContext['seeds']> {
     // A server may be ACTIVE before its ports are.
     const ports = await eventually(
       async () => {
-        const found = await clients.neutron.portsOfVms(vms)
+        const found = await clients.neutron.portsOfServers(vms)
         assert.deepEqual([...new Set(found.map(port => port.status))], ['ACTIVE'])
         return found
       },

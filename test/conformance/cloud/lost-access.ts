@@ -14,7 +14,7 @@ export function lostAccessCases(context: () => CloudContext): void {
     const clients = clientsOf(cloud)
     await cloud.disableRole()
     try {
-      await eventually(async () => assert.deepEqual(await clients.neutron.portsOfVms(seeds.vms), []), propagation)
+      await eventually(async () => assert.deepEqual(await clients.neutron.portsOfServers(seeds.vms), []), propagation)
       assert.deepEqual(await clients.neutron.portsById(seeds.ports), [])
       assert.deepEqual(await clients.neutron.subnets([seeds.storage.subnetId]), [])
       const now = { token: await token() }
@@ -31,12 +31,12 @@ export function lostAccessCases(context: () => CloudContext): void {
         assert.deepEqual(body, { forbidden: { code: 403, message: `Policy doesn't allow ${rule} to be performed.` } })
       }
       await assert.rejects(clients.nova.servers(seeds.vms), statusIs(403))
-      await assert.rejects(clients.nova.interfacesOf(seeds.vms[0]), statusIs(403))
+      await assert.rejects(clients.nova.attachmentsOf(seeds.vms[0]), statusIs(403))
       await assert.rejects(clients.nova.wasDeleted(seeds.vms[0]), statusIs(403))
     } finally {
       await cloud.enableRole()
     }
-    await eventually(async () => assert.equal((await clients.neutron.portsOfVms(seeds.vms)).length, 4), propagation)
+    await eventually(async () => assert.equal((await clients.neutron.portsOfServers(seeds.vms)).length, 4), propagation)
     await clients.close()
   })
 
@@ -51,13 +51,13 @@ export function lostAccessCases(context: () => CloudContext): void {
         async () => assertUnauthorized(await ask('neutron', '/v2.0/ports', { token: validToken }), cloud.urls.keystone),
         propagation,
       )
-      await assert.rejects(clients.neutron.portsOfVms(seeds.vms), statusIs(401))
+      await assert.rejects(clients.neutron.portsOfServers(seeds.vms), statusIs(401))
       await assert.rejects(clients.nova.servers(seeds.vms), statusIs(401))
     } finally {
       await cloud.grantRole()
     }
     // A token issued in the same second as the removal is invalid, too.
-    await eventually(async () => assert.equal((await clients.neutron.portsOfVms(seeds.vms)).length, 4), propagation)
+    await eventually(async () => assert.equal((await clients.neutron.portsOfServers(seeds.vms)).length, 4), propagation)
     await clients.close()
   })
 }

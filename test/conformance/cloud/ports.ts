@@ -139,7 +139,7 @@ export function portCases(context: () => CloudContext): void {
   test('the client requests the ports of 1,000 servers in short enough URLs, and gets each port once', async () => {
     const { clients, seeds } = context()
     const unknown = Array.from({ length: 998 }, (_, n) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`)
-    const ports = await clients.neutron.portsOfVms([seeds.vms[0], ...unknown, seeds.vms[1]])
+    const ports = await clients.neutron.portsOfServers([seeds.vms[0], ...unknown, seeds.vms[1]])
     assert.deepEqual(ports.map(port => port.id).sort(), all())
     const inSubnets = await clients.neutron.portsInSubnets([seeds.storage.subnetId, seeds.storage.sixId])
     assert.equal(inSubnets.length, 3)
@@ -147,19 +147,19 @@ export function portCases(context: () => CloudContext): void {
 
   test('the client reads all fields of a port', async () => {
     const { clients, seeds } = context()
-    const ports = await clients.neutron.portsOfVms([seeds.vms[0]])
+    const ports = await clients.neutron.portsOfServers([seeds.vms[0]])
     const port = ports.find(one => one.networkId === seeds.storage.networkId)
     assert.ok(port)
-    const { id, macAddress, createdAt, fixedIps, ...rest } = port
+    const { id, macAddress, createdAt, addresses, ...rest } = port
     assert.deepEqual(rest, {
       networkId: seeds.storage.networkId,
       status: 'ACTIVE',
-      deviceId: seeds.vms[0],
-      deviceOwner: 'compute:nova',
+      serverId: seeds.vms[0],
+      owner: 'compute:nova',
     })
     assert.match(macAddress, /^fa:16:3e(:[0-9a-f]{2}){3}$/)
     assert.match(createdAt ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
-    const families = fixedIps.map(ip => [ip.subnetId, ip.address.startsWith('10.50.0.') ? 4 : 6])
+    const families = addresses.map(ip => [ip.subnetId, ip.address.startsWith('10.50.0.') ? 4 : 6])
     assert.deepEqual(
       families.sort((a, b) => Number(a[1]) - Number(b[1])),
       [

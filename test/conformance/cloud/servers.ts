@@ -139,7 +139,7 @@ export function serverCases(context: () => CloudContext): void {
     assert.deepEqual(await clients.nova.serversByName('db.1'), [])
     for (const one of [id, near]) await cloud.deleteServer(one)
     assert.deepEqual(await clients.nova.servers([id, near]), [])
-    assert.equal(await clients.nova.interfacesOf(id), undefined)
+    assert.equal(await clients.nova.attachmentsOf(id), undefined)
   })
 
   test('microversion 2.21 shows the actions of a deleted server, unlike those of an unknown one', async () => {

@@ -80,7 +80,7 @@ export function tokenCases(context: () => CloudContext): void {
     const { ask, cloud, seeds } = context()
     const clients = clientsOf(cloud)
     try {
-      const before = await clients.neutron.portsOfVms(seeds.vms)
+      const before = await clients.neutron.portsOfServers(seeds.vms)
       const { value } = await clients.keystone.token(cloud.login, cloud.projectId)
       const subject = { 'x-subject-token': value }
       assert.equal((await ask('keystone', '/v3/auth/tokens', { headers: subject })).status, 200)
@@ -91,7 +91,7 @@ export function tokenCases(context: () => CloudContext): void {
           async () => assertUnauthorized(await ask(service, path, { token: value }), cloud.urls.keystone),
           propagation,
         )
-      assert.deepEqual(sorted(await clients.neutron.portsOfVms(seeds.vms)), sorted(before))
+      assert.deepEqual(sorted(await clients.neutron.portsOfServers(seeds.vms)), sorted(before))
       assert.notEqual((await clients.keystone.token(cloud.login, cloud.projectId)).value, value)
     } finally {
       await clients.close()
@@ -112,7 +112,10 @@ export function tokenCases(context: () => CloudContext): void {
       }, propagation)
       assert.ok(ended >= first.expiresAt - 1_000, `${ended} is before ${first.expiresAt}`)
       // A busy Neutron may take longer than the lifetime of the token.
-      await eventually(async () => assert.equal((await clients.neutron.portsOfVms(seeds.vms)).length, 4), propagation)
+      await eventually(
+        async () => assert.equal((await clients.neutron.portsOfServers(seeds.vms)).length, 4),
+        propagation,
+      )
     } finally {
       await clients.close()
       await cloud.setTokenLifetime(3_600)

@@ -1,0 +1,95 @@
+/**
+ * The OpenStack clouds in use. Objects with the same provider, project and key share one cloud: its login, token and
+ * caches. Each cloud has its own connections, so a slow cloud does not delay the others.
+ */
+import { createHash } from 'node:crypto'
+import { type Call, createHttp, type Http, type Proxies, type Tls } from '../http-client/client.ts'
+import type { Cloud } from '../operator/cloud.ts'
+import { createOpenStackCloud, type OpenStackAccess, type OpenStackSettings, type ServiceClients } from './cloud.ts'
+
+export interface OpenStackClouds {
+  open(access: OpenStackAccess): Cloud
+  close(): Promise<void>
+}
+
+export interface OpenStackCloudsOptions {
+  contrabassCa?: string | undefined
+  openstackCa?: string | undefined
+  proxies?: Proxies | undefined
+  onCall?: ((call: Call) => void) | undefined
+  /** Hosts that Contrabass and the catalogs may name. */
+  isAllowedHost?: ((host: string) => boolean) | undefined
+  /** Monotonic milliseconds. */
+  now?: () => number
+}
+
+const maxIdleMs = 30 * 60_000
+
+export function createOpenStackClouds(options: OpenStackCloudsOptions): OpenStackClouds {
+  const { now = () => performance.now(), isAllowedHost = () => true } = options
+  const open = new Map<string, { cloud: Cloud; clients: Http[]; usedAt: number }>()
+
+  function closeIdle(): void {
+    for (const [key, { clients, usedAt }] of open) {
+      if (now() - usedAt < maxIdleMs) continue
+      open.delete(key)
+      for (const client of clients) void client.close()
+    }
+  }
+
+  return {
+    open(access) {
+      const key = keyOf(access)
+      const known = open.get(key)
+      if (known) {
+        known.usedAt = now()
+        return known.cloud
+      }
+      closeIdle()
+      const clients = clientsFor(access.settings, options)
+      const cloud = createOpenStackCloud({ access, clients, isAllowedHost, now })
+      open.set(key, { cloud, clients: Object.values(clients), usedAt: now() })
+      return cloud
+    },
+    async close() {
+      await Promise.all([...open.values()].flatMap(({ clients }) => clients.map(client => client.close())))
+      open.clear()
+    },
+  }
+}
+
+/** A provider, or a token with its catalog, is a few KiB. */
+const mebibyte = 1024 * 1024
+
+function clientsFor(settings: OpenStackSettings, options: OpenStackCloudsOptions): ServiceClients {
+  const { contrabassCa, openstackCa, proxies, onCall } = options
+  const make = (service: string, timeoutMs: number, tls: Tls, maxBodyBytes?: number) =>
+    createHttp({ service, timeoutMs, tls, proxies, onCall, ...(maxBodyBytes && { maxBodyBytes }) })
+  const contrabass = { ca: contrabassCa, insecure: settings.contrabassInsecureTLS }
+  const openstack = { ca: openstackCa, insecure: settings.openstackInsecureTLS }
+  return {
+    contrabass: make('contrabass', settings.contrabassTimeoutMs, contrabass, mebibyte),
+    keystone: make('keystone', settings.openstackTimeoutMs, openstack, 8 * mebibyte),
+    neutron: make('neutron', settings.openstackTimeoutMs, openstack),
+    nova: make('nova', settings.openstackTimeoutMs, openstack),
+  }
+}
+
+/** Everything that decides which services are called and with which account. Hashed, because it contains the key. */
+function keyOf({ settings, encryptKey, openstackProviderId, projectId }: OpenStackAccess): string {
+  const parts = [
+    settings.contrabassEndpoint,
+    settings.contrabassTimeoutMs,
+    settings.contrabassInsecureTLS,
+    settings.openstackTimeoutMs,
+    settings.openstackInsecureTLS,
+    settings.neutronEndpoint,
+    settings.novaEndpoint,
+    settings.endpointInterface,
+    settings.endpointRegion,
+    openstackProviderId,
+    projectId,
+    encryptKey,
+  ]
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+}

@@ -1,0 +1,95 @@
+/**
+ * The cloud as the operator sees it: the source of ports, subnets, networks and servers. src/openstack implements it.
+ *
+ * Another source of ports implements `Cloud` in a folder of its own and is opened in main.ts. Folders that implement it
+ * import only types from this file.
+ */
+
+export interface Port {
+  id: string
+  networkId: string
+  /** Lower case. */
+  macAddress: string
+  status: string
+  /** Empty when no server uses the port. */
+  serverId: string
+  /** What uses the port, such as `compute:nova`; empty until the cloud has bound it. */
+  owner: string
+  addresses: { subnetId: string; address: string }[]
+  createdAt?: string
+}
+
+export interface Subnet {
+  id: string
+  name: string
+  networkId: string
+  cidr: string
+  gateway?: string
+  routes: { destination: string; nexthop: string }[]
+}
+
+export interface Network {
+  id: string
+  mtu?: number
+}
+
+export interface Server {
+  id: string
+  name: string
+  metadata: Record<string, string>
+}
+
+/** An interface of a server, as the compute service lists it. */
+export interface Attachment {
+  portId: string
+  macAddress: string
+}
+
+/** Address and account of the cloud's message bus. */
+export interface MessageBus {
+  urls: string[]
+  user: string
+  /** Undefined when it cannot be decrypted. Events are off then; nothing else changes. */
+  password: string | undefined
+}
+
+export interface Cloud {
+  /** Logs in if needed. Sends no request while a valid token is known. */
+  check(signal?: AbortSignal): Promise<void>
+  /** Ports of these servers. For very many servers, only ports with an address in one of the subnets. */
+  portsOfServers(serverIds: readonly string[], subnetIds: readonly string[], signal?: AbortSignal): Promise<Port[]>
+  portsById(ids: readonly string[], signal?: AbortSignal): Promise<Port[]>
+  portsByMac(macAddresses: readonly string[], signal?: AbortSignal): Promise<Port[]>
+  subnets(ids: readonly string[], signal?: AbortSignal): Promise<Map<string, Subnet>>
+  subnetsByName(name: string, signal?: AbortSignal): Promise<Subnet[]>
+  networks(ids: readonly string[], signal?: AbortSignal): Promise<Map<string, Network>>
+  servers(ids: readonly string[], signal?: AbortSignal): Promise<Map<string, Server>>
+  /** Whether at least one of these servers is visible. Never answered from a cache. */
+  seesServers(ids: readonly string[], signal?: AbortSignal): Promise<boolean>
+  serversByName(name: string, signal?: AbortSignal): Promise<Server[]>
+  /** Undefined when there is no such server. */
+  attachmentsOf(serverId: string, signal?: AbortSignal): Promise<Attachment[] | undefined>
+  /** Whether the cloud has a record of this server's deletion. */
+  wasDeleted(serverId: string, signal?: AbortSignal): Promise<boolean>
+  /** The cloud's message bus, if it has one. `fresh` skips the cache: the known account was refused. */
+  bus(signal?: AbortSignal, fresh?: boolean): Promise<MessageBus | undefined>
+  /** Drops all cached data. */
+  refresh(): void
+  /** Drops cached data that a notification reported as changed. */
+  invalidate(changed: { servers: boolean; networks: boolean }): void
+}
+
+/** The part of a cloud that failed: `directory` knows where the clouds and their accounts are, `catalog` the endpoints. */
+export type CloudPart = 'directory' | 'identity' | 'catalog' | 'network' | 'compute'
+
+/** Every failed call of a `Cloud` throws one. */
+export interface CloudError extends Error {
+  readonly name: 'CloudError'
+  readonly part: CloudPart
+  /** How long the service asked us to wait. */
+  readonly retryAfterMs: number | undefined
+}
+
+export function isCloudError(error: unknown): error is CloudError {
+  return error instanceof Error && error.name === 'CloudError'
+}

@@ -1,0 +1,110 @@
+/**
+ * The conditions of an OpenstackConfig after a sync. Pure.
+ */
+import type { ConditionStatus } from '../contract/node-config.ts'
+import type { OpenstackConfigStatus } from '../contract/openstack-config.ts'
+import { needsAttention, type SyncReason } from '../contract/reasons/catalogue.ts'
+import type { EventsState } from './events/cloud-events.ts'
+import type { Findings, SyncOutcome } from './sync-outcome.ts'
+import { orphanedTexts } from './targets.ts'
+import { countByReason, isIgnored } from './verdicts.ts'
+
+export type ConditionUpdate = Pick<ConditionStatus, 'type' | 'status'> & { reason: string; message: string }
+
+export function conditionUpdates(before: OpenstackConfigStatus, outcome: SyncOutcome): ConditionUpdate[] {
+  const { findings } = outcome
+  const always = [ready(outcome), degraded(outcome)]
+  if (!findings) return always
+  return [...always, nodesReady(findings), ...removals(findings, before), ...eventsConnected(findings, before)]
+}
+
+function ready(outcome: SyncOutcome): ConditionUpdate {
+  const { error, changed } = outcome
+  if (error) return { type: 'Ready', status: 'False', reason: error.reason, message: error.message }
+  return { type: 'Ready', status: 'True', reason: changed > 0 ? 'Synced' : 'NoChange', message: readyText(outcome) }
+}
+
+function readyText({ findings, changed }: SyncOutcome): string {
+  const nodes = findings?.nodes.length ?? 0
+  const ignored = Object.entries(countByReason((findings?.verdicts ?? []).filter(isIgnored)))
+  const rest = ignored.length > 0 ? `; ignored: ${ignored.map(([reason, n]) => `${reason} ${n}`).join(', ')}` : ''
+  if (nodes === 0 && changed === 0) return `no port is selected${rest}`
+  return changed > 0 ? `delivered ${count(changed, 'node')}${rest}` : `${count(nodes, 'node')} up to date${rest}`
+}
+
+function degraded({ error, findings }: SyncOutcome): ConditionUpdate {
+  if (error) return { type: 'Degraded', status: 'True', reason: error.reason, message: error.message }
+  const affected = findings?.verdicts.filter(({ reason }) => needsAttention(reason)) ?? []
+  const [first] = affected
+  if (!first) return { type: 'Degraded', status: 'False', reason: 'Healthy', message: 'the last sync had no errors' }
+  const message = [...new Set(affected.map(verdict => verdict.message))].slice(0, 10).join('; ')
+  return { type: 'Degraded', status: 'True', reason: first.reason, message }
+}
+
+function nodesReady({ nodes, nodesReported }: Findings): ConditionUpdate {
+  const type = 'NodesReady'
+  if (!nodesReported)
+    return { type, status: 'Unknown', reason: 'NodesPending', message: 'this Viola does not report the state of nodes' }
+  const configured = nodes.filter(({ state }) => state === 'Configured').length
+  const progress = `${configured} of ${count(nodes.length, 'node')} configured`
+  const failed = nodes.filter(({ state }) => state === 'Failed')
+  if (failed.length > 0) {
+    const first = failed.slice(0, 5).map(({ nodeName, reason, message }) => `${nodeName}: ${message || reason}`)
+    return { type, status: 'False', reason: 'NodesFailed', message: `${progress}; ${first.join('; ')}` }
+  }
+  if (configured < nodes.length) {
+    const waiting = nodes.filter(({ state }) => state !== 'Configured').slice(0, 5)
+    const first = waiting.map(({ nodeName, reason, message, state }) => `${nodeName}: ${reason ?? message ?? state}`)
+    return { type, status: 'False', reason: 'NodesPending', message: `${progress}; ${first.join('; ')}` }
+  }
+  return { type, status: 'True', reason: 'Healthy', message: progress }
+}
+
+/** Absent until the first time that they are true. */
+function removals(findings: Findings, before: OpenstackConfigStatus): ConditionUpdate[] {
+  const { removalsOnHold, refusedRemovals } = findings
+  const all: { type: string; reason: string; items: readonly string[]; text: string }[] = [
+    {
+      type: 'RemovalHeld',
+      reason: 'RemovalHeld',
+      items: removalsOnHold,
+      text: 'many ports disappeared at once, so the operator removed nothing',
+    },
+    refusedRemovals.length > 0
+      ? { type: 'RemovalPending', reason: 'RemovalPending', items: refusedRemovals, text: 'Viola refused the removal' }
+      : {
+          type: 'RemovalPending',
+          reason: 'NodesOrphaned',
+          items: orphanedTexts(before, findings),
+          text: 'the target of the object changed',
+        },
+  ]
+  return all.flatMap(({ type, reason, items, text }): ConditionUpdate[] => {
+    if (items.length > 0)
+      return [{ type, status: 'True', reason, message: `${text}: ${items.slice(0, 10).join('; ')}` }]
+    if (!before.conditions?.some(old => old.type === type)) return []
+    return [{ type, status: 'False', reason: 'Healthy', message: 'no removal is pending' }]
+  })
+}
+
+function eventsConnected({ events }: Findings, before: OpenstackConfigStatus): ConditionUpdate[] {
+  const type = 'EventsConnected'
+  if (events) return [{ type, ...busConditions[events.state], message: events.message }]
+  if (!before.conditions?.some(one => one.type === type)) return []
+  const message = 'no message bus is configured for this cloud'
+  return [{ type, status: 'Unknown', reason: 'EventBusNotConfigured', message }]
+}
+
+/** Status and reason of EventsConnected for each state of a bus. */
+export const busConditions: Record<EventsState['state'], Pick<ConditionUpdate, 'status'> & { reason: SyncReason }> = {
+  connected: { status: 'True', reason: 'EventBusConnected' },
+  connecting: { status: 'Unknown', reason: 'EventBusConnecting' },
+  waiting: { status: 'False', reason: 'EventBusUnreachable' },
+  unreachable: { status: 'False', reason: 'EventBusUnreachable' },
+  refused: { status: 'False', reason: 'EventBusConfigError' },
+  misconfigured: { status: 'False', reason: 'EventBusConfigError' },
+}
+
+function count(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? '' : 's'}`
+}

@@ -1,0 +1,113 @@
+/**
+ * Delivers the plan of one sync: locks the VMs, posts what differs, and plans again on a conflict.
+ */
+import type { Log } from '../telemetry/log.ts'
+import { type Delivery, deliver, emptyDelivery, logDelivered } from './deliver.ts'
+import { listDelivered } from './inspect.ts'
+import type { Locks } from './locks.ts'
+import type { DeliveredNode, Observed } from './observed-state.ts'
+import type { PendingDeletions } from './pending-deletions.ts'
+import { type NodePlan, type Plan, planNodes } from './plan.ts'
+import type { DownPortDecision } from './sync-schedule.ts'
+import type { ViolaClient } from './viola-client.ts'
+
+/** A conflict is planned again at once, up to this number of attempts. */
+const maxAttempts = 3
+
+interface DeliverOptions {
+  deps: { locks: Locks; pendingDeletions: PendingDeletions }
+  viola: ViolaClient
+  providerId: string
+  observed: Observed
+  /** Viola reports what is delivered, and refuses a plan that is based on another state. */
+  nodesReported: boolean
+  plan: Plan
+  down: DownPortDecision
+  log: Log
+  signal: AbortSignal
+  traceparent: string | undefined
+}
+
+export interface DeliveryResult {
+  plan: Plan
+  observed: Observed
+  delivery: Delivery
+  /** Nodes that were sent or removed because they differ. */
+  changed: Map<string, NodePlan>
+}
+
+/**
+ * Delivers under the locks of the VMs, planned on a state that was read under them. A conflict is planned again.
+ *
+ * An object that is alone in its cluster uses its first read: each node carries the spec hash that it was planned on, so a
+ * write of another operator causes a conflict.
+ */
+export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResult> {
+  const { deps, viola, providerId, log, signal } = options
+  let { plan, observed } = options
+  const total: DeliveryResult = { plan, observed, delivery: emptyDelivery(), changed: new Map() }
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    const due = nodesDue(options, plan, attempt)
+    if (due.length === 0) break
+    const vmIds = new Set(due.map(node => node.instanceId))
+    const keys = [...vmIds].map(vmId => `${providerId} ${vmId}`)
+    const conflicts = await deps.locks.hold(keys, async () => {
+      const isAlone = attempt === 1 && options.nodesReported && observed.claims.length === 0
+      const delivered = isAlone ? observed.delivered : (await listDelivered(viola, signal)).nodes
+      if (delivered !== observed.delivered) {
+        observed = { ...observed, delivered }
+        plan = planNodes(observed)
+      }
+      const nodes = nodesDue(options, plan, attempt).filter(node => vmIds.has(node.instanceId))
+      if (nodes.length === 0) return 0
+      const delivery = await deliver(viola, nodes, signal, options.traceparent)
+      logDelivered(log, nodes, delivery)
+      add(total, delivery, nodes)
+      for (const node of nodes) if (delivery.removed.has(node.nodeName)) deps.pendingDeletions.add(providerId, node)
+      return delivery.conflicts.size
+    })
+    total.plan = plan
+    total.observed = observed
+    if (conflicts === 0) break
+  }
+  return total
+}
+
+/** Nodes that differ; in the first attempt also nodes with DOWN ports whose resend is due. */
+function nodesDue({ deps, providerId, down }: DeliverOptions, plan: Plan, attempt: number): NodePlan[] {
+  const resent = new Set(down.resend && attempt === 1 ? plan.down.map(({ nodeName }) => nodeName) : [])
+  return plan.nodes.filter(node => {
+    if (node.action === 'remove') return !deps.pendingDeletions.has(providerId, node)
+    return node.action === 'send' || resent.has(node.nodeName)
+  })
+}
+
+function add(total: DeliveryResult, delivery: Delivery, nodes: readonly NodePlan[]): void {
+  for (const [node, result] of delivery.accepted) total.delivery.accepted.set(node, result)
+  for (const node of delivery.removed) total.delivery.removed.add(node)
+  for (const [node, message] of delivery.failures) total.delivery.failures.set(node, message)
+  for (const [node, message] of delivery.refused) total.delivery.refused.set(node, message)
+  total.delivery.conflicts = delivery.conflicts
+  for (const node of nodes) {
+    const isDone = delivery.accepted.has(node.nodeName) || delivery.removed.has(node.nodeName)
+    if (isDone && node.action !== 'keep') total.changed.set(node.nodeName, node)
+  }
+}
+
+/** The nodes of this object after delivery. A node that was just sent is Pending: its status is of an older spec. */
+export function nodesAfter(result: DeliveryResult): { node: DeliveredNode; plan: NodePlan }[] {
+  const { plan, observed, delivery, changed } = result
+  const delivered = new Map(observed.delivered.map(node => [node.nodeName, node]))
+  return plan.nodes.flatMap(planned => {
+    const { nodeName, instanceId, interfaces } = planned
+    const before = delivered.get(nodeName)
+    if (!changed.has(nodeName)) return before ? [{ node: before, plan: planned }] : []
+    const specHash = delivery.accepted.get(nodeName)?.specHash ?? ''
+    return [
+      {
+        node: { nodeName, instanceId, specHash, generation: (before?.generation ?? 0) + 1, interfaces },
+        plan: planned,
+      },
+    ]
+  })
+}

@@ -1,0 +1,54 @@
+/**
+ * What a sync found out, for the status of its OpenstackConfig.
+ */
+
+import type { Interface } from '../contract/interfaces.ts'
+import type { OpenstackConfig } from '../contract/openstack-config.ts'
+import { withoutSlash } from '../contract/url.ts'
+import { keyOf } from '../kube/keys.ts'
+import type { SyncSettings } from './config.ts'
+import { type DeliveryResult, nodesAfter } from './deliver-plan.ts'
+import type { EventsState } from './events/cloud-events.ts'
+import { type Inspection, removalApprovalOf } from './inspect.ts'
+import { identityOf } from './observed-state.ts'
+import { type Findings, type NodeState, stateOf, type Target } from './sync-outcome.ts'
+
+export function findingsOf(
+  config: OpenstackConfig,
+  { settings, providerId, nodesReported, observed }: Inspection,
+  result: DeliveryResult,
+  events: EventsState | undefined,
+): Findings {
+  const { plan, delivery } = result
+  const source = keyOf(config)
+  const ours = nodesAfter(result).filter(({ node }) => node.interfaces.some(nic => nic.source === source))
+  const nodes = ours.map(({ node, plan: planned }): NodeState => {
+    const isRemoved = planned.action === 'remove' || delivery.removed.has(node.nodeName)
+    return isRemoved ? { nodeName: node.nodeName, state: 'Pending', reason: 'Removing' } : stateOf(node)
+  })
+  const conflicting = [...delivery.conflicts].map(
+    ([nodeName, message]): NodeState => ({ nodeName, state: 'Pending', message }),
+  )
+  const approval = removalApprovalOf(config)
+  return {
+    verdicts: plan.verdicts,
+    nodes: [...nodes.filter(({ nodeName }) => !delivery.conflicts.has(nodeName)), ...conflicting],
+    nodesReported,
+    events,
+    removalsOnHold: plan.removalsOnHold.map(removalText),
+    target: targetOf(settings, providerId),
+    targetKnown: observed.delivered.some(node => node.interfaces.some(nic => nic.source === source)),
+    refusedRemovals: [...delivery.refused].map(([node, message]) => `${node}: ${message}`),
+    ...(approval !== undefined && { approval }),
+  }
+}
+
+export function removalText({ node, nic }: { node: string; nic: Interface }): string {
+  return `${node} ${nic.name} (port ${identityOf(nic)})`
+}
+
+/** Users see it, so it contains no credentials and no query. */
+function targetOf({ violaEndpoint }: SyncSettings, providerId: string): Target {
+  const { origin, pathname } = new URL(violaEndpoint)
+  return { viola: `${origin}${withoutSlash(pathname)}`, providerId }
+}

@@ -1,0 +1,110 @@
+/**
+ * Legacy: support for a Viola that serves only the documented POST. It ends with version 1.0.
+ *
+ * Such a Viola cannot report what it delivered. The operator keeps one small ConfigMap for each node in its own namespace
+ * instead, so that interface indexes and node names survive a restart.
+ */
+import { hashOf } from '../../contract/hash.ts'
+import { completeInterfaces, specHash, type WireInterface } from '../../contract/interfaces.ts'
+import type { KubeObject, Resource } from '../../contract/object.ts'
+import { type ViolaNodeConfig, violaNodeConfig } from '../../contract/viola.ts'
+import type { Kube } from '../../kube/api.ts'
+import type { DeliveredNode } from '../observed-state.ts'
+import { type NodeToRemove, type ViolaApi, type ViolaClient, ViolaError } from '../viola-client.ts'
+
+export interface Target {
+  endpoint: string
+  providerId: string
+}
+
+export interface DeliveredStore {
+  list(target: Target): Promise<DeliveredNode[]>
+  put(target: Target, node: ViolaNodeConfig): Promise<void>
+  remove(target: Target, nodeName: string): Promise<void>
+}
+
+interface ConfigMap extends KubeObject {
+  data?: Record<string, string>
+}
+
+const configMaps: Resource<ConfigMap> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+}
+const label = 'multinic.example.com/delivered-to'
+const fieldManager = 'multinic-operator'
+
+export function createDeliveredStore(kube: Pick<Kube, 'list' | 'apply' | 'delete'>, namespace: string): DeliveredStore {
+  const labelOf = (target: Target) => hashOf(target).slice(0, 32)
+  const nameOf = (target: Target, nodeName: string) => `multinic-delivered-${hashOf([target, nodeName]).slice(0, 32)}`
+  return {
+    async list(target) {
+      const { items } = await kube.list(configMaps, { namespace, labelSelector: `${label}=${labelOf(target)}` })
+      return items.map(({ metadata, data }) => {
+        const parsed = violaNodeConfig.safeParse(JSON.parse(data?.['node'] ?? 'null'))
+        // A partial list would release the interface indexes of the missing nodes.
+        if (!parsed.success) throw new Error(`ConfigMap ${namespace}/${metadata.name}: not a delivered node config`)
+        return deliveredNode(parsed.data)
+      })
+    },
+    async put(target, { expectedSpecHash: _, ...node }) {
+      await kube.apply(
+        configMaps,
+        {
+          metadata: { name: nameOf(target, node.nodeName), namespace, labels: { [label]: labelOf(target) } },
+          data: { viola: target.endpoint, providerId: target.providerId, node: JSON.stringify(node) },
+        },
+        { fieldManager, force: true },
+      )
+    },
+    remove: (target, nodeName) => kube.delete(configMaps, { namespace, name: nameOf(target, nodeName) }),
+  }
+}
+
+function deliveredNode({ nodeName, instanceId, interfaces: inputs }: ViolaNodeConfig): DeliveredNode {
+  const { interfaces } = completeInterfaces(inputs as WireInterface[])
+  const node = { nodeName, ...(instanceId && { instanceId }), interfaces }
+  return { ...node, specHash: specHash(node), generation: 1 }
+}
+
+/** Adds what the Viola does not serve: a list from the store, and removal by an empty list of interfaces. */
+export function withPostOnlySupport(viola: ViolaApi, store: DeliveredStore, target: Target): ViolaClient {
+  let usesStore = false
+
+  const post: ViolaClient['post'] = async (nodes, signal, traceparent) => {
+    const outcome = await viola.post(nodes, signal, traceparent)
+    if (!usesStore) return outcome
+    for (const node of nodes) {
+      const { action } = outcome.results.get(node.nodeName) ?? { action: 'updated' }
+      if (action === 'failed' || action === 'conflict') continue
+      if (node.interfaces.length > 0) await store.put(target, node)
+      else await store.remove(target, node.nodeName)
+    }
+    return outcome
+  }
+
+  async function postEmpty(node: NodeToRemove, signal?: AbortSignal, traceparent?: string) {
+    const { results } = await post([{ ...node, interfaces: [] }], signal, traceparent)
+    const { action, message = '' } = results.get(node.nodeName) ?? { action: 'updated' }
+    if (action === 'failed') throw new ViolaError(message)
+    return action === 'conflict' ? 'conflict' : 'removed'
+  }
+
+  return {
+    post,
+    async list(signal) {
+      const nodes = await viola.list(signal)
+      usesStore = nodes === 'unsupported'
+      return nodes === 'unsupported' ? { nodes: await store.list(target), reported: false } : { nodes, reported: true }
+    },
+    async remove(node, signal, traceparent) {
+      const outcome = await viola.remove(node, signal, traceparent)
+      if (outcome === 'unsupported') return postEmpty(node, signal, traceparent)
+      if (usesStore && outcome === 'removed') await store.remove(target, node.nodeName)
+      return outcome
+    },
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * The outcome of a sync, from which the status, the Events and the metrics are made.
+ */
+import type { State } from '../contract/node-config.ts'
+import type { OpenstackConfigStatus } from '../contract/openstack-config.ts'
+import type { SyncReason } from '../contract/reasons/catalogue.ts'
+import type { EventsState } from './events/cloud-events.ts'
+import type { DeliveredNode } from './observed-state.ts'
+import type { Verdict } from './verdicts.ts'
+
+export interface NodeState {
+  nodeName: string
+  state: State
+  reason?: string
+  message?: string
+}
+
+/** The cluster that an object delivers to. */
+export type Target = NonNullable<OpenstackConfigStatus['deliveredTo']>
+
+/** What a sync found out about ports and nodes. */
+export interface Findings {
+  verdicts: readonly Verdict[]
+  nodes: readonly NodeState[]
+  /** Viola reports the state of its nodes. */
+  nodesReported: boolean
+  /** Interfaces whose removal waits for approval. */
+  removalsOnHold: readonly string[]
+  /** Nodes whose removal Viola refused, with its message. */
+  refusedRemovals: readonly string[]
+  /** The state of the message bus; undefined if none is configured. */
+  events: EventsState | undefined
+  target: Target
+  /** The target had interfaces of this object before this sync. */
+  targetKnown: boolean
+  /** Value of the annotation that approves removals. */
+  approval?: string
+}
+
+export interface SyncOutcome {
+  generation: number
+  error?: { reason: SyncReason; message: string } | undefined
+  /** Nodes that were sent or removed. */
+  changed: number
+  /** Undefined if the sync failed before it had any. */
+  findings?: Findings | undefined
+  downPortRetry?: OpenstackConfigStatus['downPortRetry'] | undefined
+  nextSyncMs: number
+}
+
+/** The state that the controller reported. A status of an older generation says nothing about this one. */
+export function stateOf({ nodeName, generation, status }: DeliveredNode): NodeState {
+  if (!status?.state || (status.observedGeneration ?? 0) < generation) return { nodeName, state: 'Pending' }
+  const ready = status.conditions?.find(({ type }) => type === 'Ready')
+  return {
+    nodeName,
+    state: status.state,
+    ...(ready?.reason && { reason: ready.reason }),
+    ...(ready?.message && { message: ready.message }),
+  }
+}

@@ -1,6 +1,6 @@
 /**
- * Our images on a real kubelet and containerd: each service starts from its image as nobody, on a root that it cannot write,
- * under its own ServiceAccount, and answers. The Viola API comes from its Dockerfile, built without an engine and a network.
+ * Our images on a real kubelet and containerd: each service starts from its image as non-root, with a read-only root file
+ * system and its own ServiceAccount, and answers. The Viola image is built from its Dockerfile, without engine and network.
  *
  * The rig has no scheduler and no CNI plugin, so Pods name their node and use its network.
  */
@@ -34,7 +34,7 @@ let kube: KubeClient
 let buildah: Buildah
 let built: string
 
-/** As a person types it. */
+/** Runs make like a user. */
 const make = (...args: string[]) => run('make', ['--silent', '--directory', root, ...args])
 
 before(async () => {
@@ -55,7 +55,7 @@ after(async () => {
   await cp?.close()
 })
 
-/** By its Dockerfile; the answer is its archive. */
+/** Builds the image from its Dockerfile and returns the archive. */
 async function buildViola(): Promise<string> {
   buildah = await startBuildah()
   built = await buildah.build('Dockerfile.viola-test-api', violaImage)
@@ -65,16 +65,16 @@ async function buildViola(): Promise<string> {
 }
 
 const kubectl = async (...args: string[]) => (await cp.exec('kubectl', args)).stdout
-const applied = (object: object) => cp.exec('kubectl', ['apply', '-f', '-'], { input: JSON.stringify(object) })
+const apply = (object: object) => cp.exec('kubectl', ['apply', '-f', '-'], { input: JSON.stringify(object) })
 
-async function answer(port: number, path: string): Promise<string> {
+async function get(port: number, path: string): Promise<string> {
   const { statusCode, body } = await request(`http://${node.address}:${port}${path}`, { headersTimeout: 10_000 })
   const text = await body.text()
   assert.equal(statusCode, 200, text)
   return text
 }
 
-/** Waits until it is true, or tells what the cluster knows of the Pods. */
+/** Waits for an assertion; if it fails, adds the description of the Pods to the error. */
 async function soon(check: () => Promise<void>): Promise<void> {
   try {
     await eventually(check, { within, every: 250 })
@@ -84,25 +84,25 @@ async function soon(check: () => Promise<void>): Promise<void> {
   }
 }
 
-test('Dockerfiles give the same files as our own archives, to be started in the same way', async () => {
+test('the Dockerfiles give the same files and the same start commands as our archives', async () => {
   const agent = await buildah.build('Dockerfile.agent', 'multinic-agent:latest')
   for (const [image, dir] of [['services', built] as const, ['agent', agent] as const]) {
     const ours = join(cp.dir, image)
     await buildRoot(image, ours)
     assert.deepEqual(await listing(dir), await listing(ours))
   }
-  const how = async (name: string) => {
+  const startOf = async (name: string) => {
     const { User, Entrypoint, Cmd, Env } = await buildah.config(name)
     return [User, Entrypoint, Cmd, Env]
   }
   const { user, entrypoint, starts, environment } = recipes.services
-  assert.deepEqual(await how(violaImage), [
+  assert.deepEqual(await startOf(violaImage), [
     user,
     entrypoint,
     starts['multinic-viola-test-api'],
     environmentOf(environment),
   ])
-  assert.deepEqual(await how('multinic-agent:latest'), [
+  assert.deepEqual(await startOf('multinic-agent:latest'), [
     undefined,
     recipes.agent.entrypoint,
     undefined,
@@ -110,7 +110,7 @@ test('Dockerfiles give the same files as our own archives, to be started in the 
   ])
 })
 
-/** Every file with its rights and content. */
+/** Every file with its mode and content. */
 async function listing(dir: string): Promise<string[]> {
   const entries = await readdir(dir, { recursive: true, withFileTypes: true })
   const files = entries.filter(entry => !entry.isDirectory()).map(entry => join(entry.parentPath, entry.name))
@@ -120,14 +120,14 @@ async function listing(dir: string): Promise<string[]> {
   return (await Promise.all(lines)).sort()
 }
 
-test('made again from the same sources, archives, bills of materials and licences are the same, byte for byte', async () => {
+test('a second build gives the same archives, bills of materials and licences byte for byte', async () => {
   await make('release', `ARCH=${thisArchitecture()}`)
   const [images, release] = ['images', 'release'].map(name => join(root, 'dist', name)) as [string, string]
   const names = await readdir(release)
-  const made = ['services', 'agent'].flatMap(image =>
+  const imageFiles = ['services', 'agent'].flatMap(image =>
     ['tar', 'cdx.json', 'licenses.txt'].map(ending => `multinic-${image}-${version}-${thisArchitecture()}.${ending}`),
   )
-  for (const name of made)
+  for (const name of imageFiles)
     assert.equal(await digestOf(join(release, name)), await digestOf(join(images, name)), `${name} differs`)
   const packs = ['agent', 'cli', 'docs', 'kustomize'].map(name => `multinic-${name}-${version}.tgz`)
   const others = [
@@ -136,8 +136,8 @@ test('made again from the same sources, archives, bills of materials and licence
     ...['images-load.sh', `CHANGES-${version}.md`, `multinic-crds-${version}.yaml`],
     ...['SHA256SUMS', `SHA256SUMS-${thisArchitecture()}`],
   ]
-  assert.deepEqual(names.sort(), [...made, ...others].sort())
-  // As the installation guide says, on a node: the images are there already, so this adds nothing.
+  assert.deepEqual(names.sort(), [...imageFiles, ...others].sort())
+  // The commands of the installation guide on a node. The images are loaded already, so this adds nothing.
   await node.exec('sh', ['-ec', 'cd "$1"; sha256sum --check --quiet SHA256SUMS; ./images-load.sh .', 'sh', release], {
     env: { RUNTIME: 'ctr' },
   })
@@ -154,25 +154,25 @@ interface Deployment {
   spec: { template: { spec: Record<string, unknown> } }
 }
 
-test('the Viola API of config/test: what is posted to its Pod is a MultiNicNodeConfig of the cluster', async () => {
+test('a POST to the Viola Pod of config/test creates a MultiNicNodeConfig', async () => {
   const objects = parseAllDocuments(await readFile(join(root, 'config/test/viola-test-api.yaml'), 'utf8'))
   for (const object of objects.map(document => document.toJS() as Deployment)) {
     if (object.kind === 'Deployment') Object.assign(object.spec.template.spec, { nodeName: 'w1', hostNetwork: true })
-    await applied(object)
+    await apply(object)
   }
   await kubectl('rollout', 'status', 'deployment/viola-api', '-n', namespace, '--timeout=180s')
   const post = async () => {
     const headers = { 'x-provider-id': 'cluster-a', 'content-type': 'application/json' }
     const body = JSON.stringify([aNodeOf('worker-1', 2)])
-    const said = await request(`http://${node.address}:8080${violaPath}`, { method: 'POST', headers, body })
-    return (await said.body.json()) as { applied: number; results: { action: string }[] }
+    const response = await request(`http://${node.address}:8080${violaPath}`, { method: 'POST', headers, body })
+    return (await response.body.json()) as { applied: number; results: { action: string }[] }
   }
   assert.equal((await post()).results[0]?.action, 'created')
   assert.equal((await post()).results[0]?.action, 'unchanged')
-  const made = await kube.get(nodeConfigs, { namespace, name: 'worker-1' })
-  assert.equal(made?.spec.interfaces.length, 2)
-  assert.equal(made?.spec.providerId, 'cluster-a')
-  const ready = JSON.parse(await answer(8080, '/readyz'))
+  const created = await kube.get(nodeConfigs, { namespace, name: 'worker-1' })
+  assert.equal(created?.spec.interfaces.length, 2)
+  assert.equal(created?.spec.providerId, 'cluster-a')
+  const ready = JSON.parse(await get(8080, '/readyz'))
   assert.match(ready.warnings.join('\n'), /authentication is off/)
 })
 
@@ -182,7 +182,7 @@ interface Service {
   namespace: string
   serviceAccountName?: string
   env: Record<string, string>
-  /** Where it keeps what it must not lose. */
+  /** Directory of its persistent data. */
   data?: string
 }
 
@@ -209,7 +209,7 @@ const services: Record<string, Service> = {
     env: { INVENTORY_ADDR: ':18082', INVENTORY_DB_PATH: '/data/inventory.db' },
     data: '/data',
   },
-  // One image is all of them: which part it is may be said by the Pod as well.
+  // The common image runs any component; the Pod selects it.
   viola: {
     image: `multinic:${version}`,
     args: ['viola'],
@@ -259,24 +259,24 @@ function podOf(name: string, { image, args, namespace, serviceAccountName, env, 
 test('every service starts from the image and answers', async () => {
   for (const [name, service] of Object.entries(services)) {
     const { args, ...pod } = service
-    await applied(podOf(name, { ...pod, args }))
+    await apply(podOf(name, { ...pod, args }))
   }
-  await soon(async () => void (await answer(8081, '/healthz')))
-  await soon(async () => assert.equal(JSON.parse(await answer(8082, '/healthz')).status, 'healthy'))
-  await soon(async () => void (await answer(18082, '/healthz')))
-  await soon(async () => assert.deepEqual(JSON.parse(await answer(8083, '/readyz')).missing, []))
+  await soon(async () => void (await get(8081, '/healthz')))
+  await soon(async () => assert.equal(JSON.parse(await get(8082, '/healthz')).status, 'healthy'))
+  await soon(async () => void (await get(18082, '/healthz')))
+  await soon(async () => assert.deepEqual(JSON.parse(await get(8083, '/readyz')).missing, []))
 })
 
-test('the inventory serves the dashboard out of the image, with the operator and on its own', async () => {
+test('the inventory serves the dashboard from the image, inside the operator and separately', async () => {
   for (const port of [18081, 18082]) {
-    const page = await answer(port, '/')
+    const page = await get(port, '/')
     const [, script = ''] = /<script[^>]* src="([^"]+)"/.exec(page) ?? []
     assert.match(script, /^\/assets\//, page)
-    assert.ok((await answer(port, script)).length > 10_000)
+    assert.ok((await get(port, script)).length > 10_000)
   }
 })
 
-test('the CLI runs to its end', async () => {
+test('the CLI runs and exits', async () => {
   await soon(async () => {
     const phase = await kubectl('get', 'pod', 'image-cli', '-n', namespace, '-o', 'jsonpath={.status.phase}')
     assert.equal(phase, 'Succeeded')
@@ -284,7 +284,7 @@ test('the CLI runs to its end', async () => {
   assert.match(await kubectl('logs', 'image-cli', '-n', namespace), /Usage: multinic/)
 })
 
-test('each of them is nobody, has no capability, and sees a root that it cannot write', async () => {
+test('every service runs as non-root without capabilities and with a read-only root file system', async () => {
   const script = `for process in /proc/[0-9]*; do
     tr '\\0' ' ' <$process/cmdline 2>/dev/null | grep -q '^/usr/bin/node.*/opt/multinic/multinic.mjs' || continue
     echo "$(awk '/^Uid|^Gid|^CapEff|^NoNewPrivs/ { print $2 }' $process/status | xargs) $(awk '$2 == "/" { print $4 }' $process/mounts | cut -d, -f1)"
@@ -294,12 +294,12 @@ test('each of them is nobody, has no capability, and sees a root that it cannot 
   assert.deepEqual([...new Set(seen)], ['65532 65532 0000000000000000 1 ro'])
 })
 
-test('there is no shell in it', async () => {
+test('the image contains no shell', async () => {
   for (const shell of ['sh', 'bash', '/bin/busybox']) {
-    const tried = await cp.exec('kubectl', ['exec', 'image-viola', '-n', namespace, '--', shell, '-c', 'true'], {
+    const attempt = await cp.exec('kubectl', ['exec', 'image-viola', '-n', namespace, '--', shell, '-c', 'true'], {
       check: false,
     })
-    assert.notEqual(tried.code, 0)
-    assert.match(tried.stderr, /not found|no such file/i)
+    assert.notEqual(attempt.code, 0)
+    assert.match(attempt.stderr, /not found|no such file/i)
   }
 })

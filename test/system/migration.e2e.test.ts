@@ -1,6 +1,6 @@
 /**
- * The migration on real parts: kube-apiserver with its admission policies, the Job controller, three kubelets, and the controller
- * with the rights of config/rbac. The real parts are of rigs/kubernetes/rig.ts.
+ * The migration with real servers (rigs/kubernetes/rig.ts): kube-apiserver with admission policies, the Job controller, three
+ * kubelets, and the controller with the permissions of config/rbac.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { type Daemon, run } from '../rigs/process.ts'
 import { eventually } from '../support/eventually.ts'
 import { type RealController, startRealController } from '../support/real-controller.ts'
 import { goConfig, goDefinition, goStatus } from './go-crd.ts'
-import { type MigratingNode, type MigrationStage, migrates } from './migration.ts'
+import { type MigratingNode, type MigrationSetup, testMigration } from './migration.ts'
 
 const namespace = 'multinic-system'
 const root = join(import.meta.dirname, '../..')
@@ -21,9 +21,9 @@ const within = 90_000
 let real: RealController
 let controller: Daemon
 let machines: RigNode[]
-let stage: MigrationStage
+let setup: MigrationSetup
 
-const wanted = [1, 2, 3].map(number => ({
+const machineOptions = [1, 2, 3].map(number => ({
   name: `w${number}`,
   uuid: `6f1c2a10-0001-4aaa-8bbb-00000000000${number}`,
   macs: [0, 1].map(nic => `fa:16:3e:00:0${number}:1${nic}`),
@@ -34,15 +34,15 @@ before(async () => {
   const { kubeconfig } = await real.install(namespace)
   const image = join(real.cp.dir, 'agent.tar')
   await buildImage('agent', image, { compress: false })
-  machines = await Promise.all(wanted.map(node => startNode(real.cp, { ...node, images: [image] })))
-  const nodes = await Promise.all(machines.map(plugged))
+  machines = await Promise.all(machineOptions.map(node => startNode(real.cp, { ...node, images: [image] })))
+  const nodes = await Promise.all(machines.map(addGateways))
   controller = real.startProcess('controller', {
     KUBECONFIG: kubeconfig,
     AGENT_IMAGE: 'multinic-agent:dev',
     AGENT_IMAGE_PULL_POLICY: 'Never',
     MAX_UNAVAILABLE: '100%',
   })
-  stage = {
+  setup = {
     ...{ kube: real.kube, kubeconfig: real.cp.kubeconfig, namespace, nodes, hasPolicies: true },
     stateOf: name => stateOf(machines.find(machine => machine.name === name)),
   }
@@ -54,9 +54,9 @@ after(async () => {
   await real?.close()
 })
 
-/** The other end of each NIC is its gateway. */
-async function plugged(machine: RigNode, index: number): Promise<MigratingNode> {
-  const { name, uuid: id, macs } = wanted[index] ?? assert.fail('a machine that nobody wanted')
+/** Configures the other end of each NIC as its gateway. */
+async function addGateways(machine: RigNode, index: number): Promise<MigratingNode> {
+  const { name, uuid: id, macs } = machineOptions[index] ?? assert.fail(`no options for machine ${index}`)
   const nics = macs.map((macAddress, nic) => ({
     ...{ macAddress, portId: `port-${name}-${nic}`, mtu: 1450 },
     ...{
@@ -78,20 +78,20 @@ const files =
 
 async function stateOf(machine: RigNode | undefined): Promise<Record<string, string>> {
   assert.ok(machine)
-  const told = async (...[command = '', ...args]: string[]) => (await machine.exec(command, args)).stdout
+  const outputOf = async (...[command = '', ...args]: string[]) => (await machine.exec(command, args)).stdout
   return {
-    links: await told('ip', '-4', '-o', 'address'),
-    devices: await told('ip', '-o', 'link'),
-    rules: await told('ip', '-4', 'rule'),
-    routes: await told('ip', '-4', 'route', 'show', 'table', 'all'),
-    files: await told('sh', '-c', files),
+    links: await outputOf('ip', '-4', '-o', 'address'),
+    devices: await outputOf('ip', '-o', 'link'),
+    rules: await outputOf('ip', '-4', 'rule'),
+    routes: await outputOf('ip', '-4', 'route', 'show', 'table', 'all'),
+    files: await outputOf('sh', '-c', files),
   }
 }
 
-migrates(() => stage)
+testMigration(() => setup)
 
-test('objects that are stored under the definition of the Go implementation are taken over under ours', async () => {
-  const [node] = stage.nodes
+test('objects stored with the CRD of the Go implementation are adopted after our CRD is installed', async () => {
+  const [node] = setup.nodes
   assert.ok(node)
   const nics = node.nics.map((nic, id) => ({ ...nic, id: 1 - id, name: `multinic${1 - id}` }))
   const version = 'v1alpha1'

@@ -1,14 +1,14 @@
-/** The ways out of the old world on the sandbox: real NICs in namespaces, real agents, our own API server. */
+/** Migration and upgrade from legacy installations in the sandbox: real NICs in namespaces, real agents, simulated API server. */
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
 import { findSubnet } from '../../sandbox/cloud/state.ts'
 import { sandboxNamespace } from '../../sandbox/lifecycle/components.ts'
-import { type MigrationStage, migrates } from './migration.ts'
+import { type MigrationSetup, testMigration } from './migration.ts'
 import { startTestSandbox, type TestSandbox } from './sandbox.fixture.ts'
-import { upgrades } from './upgrade.ts'
+import { testUpgrade } from './upgrade.ts'
 
 let system: TestSandbox
-let stage: MigrationStage
+let setup: MigrationSetup
 
 before(async () => {
   system = await startTestSandbox({ nodes: 4, withConfig: false })
@@ -26,12 +26,12 @@ before(async () => {
       return { portId: port.id, macAddress: port.macAddress, address, cidr, gateway: gatewayIp, mtu: 1450 }
     }),
   }))
-  stage = {
+  setup = {
     ...{ kube, kubeconfig: api.kubeconfig, namespace: sandboxNamespace, nodes, hasPolicies: false },
     stateOf: name => system.nodeState(name),
   }
 })
 after(() => system?.stop())
 
-migrates(() => stage)
-upgrades(() => system, 'worker-4')
+testMigration(() => setup)
+testUpgrade(() => system, 'worker-4')

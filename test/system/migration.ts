@@ -1,6 +1,6 @@
 /**
- * The way out of the older document, as one story: a MultiNicBizConfig gives three nodes their NICs, they are migrated and
- * given back under running pings, and what is wrong is told. The same on the sandbox and on real servers.
+ * The migration from a MultiNicBizConfig in consecutive steps: it configures three nodes, they are migrated and rolled back
+ * during running pings, and errors are reported. The same tests run in the sandbox and with real servers.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -14,49 +14,49 @@ import { type Ping, startPing } from './ping.ts'
 
 export interface MigratingNode {
   name: string
-  /** Its SystemUUID. */
+  /** System UUID. */
   id: string
   netns: string
   nics: { macAddress: string; portId: string; address: string; cidr: string; gateway: string; mtu: number }[]
 }
 
-export interface MigrationStage {
+export interface MigrationSetup {
   kube: KubeClient
   kubeconfig: string
   namespace: string
   nodes: MigratingNode[]
-  /** All of a node that anybody could have changed. */
+  /** Everything on a node that can change. */
   stateOf(node: string): Promise<unknown>
-  /** Whether the server refuses what a policy forbids. */
+  /** Whether the server has admission policies. */
   hasPolicies: boolean
 }
 
 const within = 90_000
 const name = 'production'
 
-export function migrates(stage: () => MigrationStage): void {
-  const key = () => ({ namespace: stage().namespace, name })
-  const multinic = (...words: string[]): Promise<Ran> => runner({ KUBECONFIG: stage().kubeconfig })('migrate', ...words)
+export function testMigration(setup: () => MigrationSetup): void {
+  const key = () => ({ namespace: setup().namespace, name })
+  const multinic = (...args: string[]): Promise<Ran> => runner({ KUBECONFIG: setup().kubeconfig })('migrate', ...args)
   const biz = async (of = name): Promise<BizConfig> =>
-    (await stage().kube.get(bizConfigs, { ...key(), name: of })) ?? assert.fail(`${of} is gone`)
-  const states = () => Promise.all(stage().nodes.map(node => stage().stateOf(node.name)))
+    (await setup().kube.get(bizConfigs, { ...key(), name: of })) ?? assert.fail(`MultiNicBizConfig ${of} not found`)
+  const states = () => Promise.all(setup().nodes.map(node => setup().stateOf(node.name)))
 
-  /** `state reason` of each node. */
-  const whenTold = (of: string, ...lines: string[]) =>
+  /** Waits for `state reason` of each node. */
+  const waitForStates = (of: string, ...lines: string[]) =>
     eventually(
       async () => {
-        const told = (await biz(of)).status?.nodeStatuses ?? []
+        const statuses = (await biz(of)).status?.nodeStatuses ?? []
         assert.deepEqual(
-          told.map(({ state, reason }) => [state, reason].filter(Boolean).join(' ')),
+          statuses.map(({ state, reason }) => [state, reason].filter(Boolean).join(' ')),
           lines,
-          JSON.stringify(told),
+          JSON.stringify(statuses),
         )
       },
       { within, every: 100 },
     )
 
   async function create(of: string, nodes: BizNode[]): Promise<void> {
-    await stage().kube.create(bizConfigs, {
+    await setup().kube.create(bizConfigs, {
       apiVersion: 'multinic.io/v1',
       kind: 'MultiNicBizConfig',
       metadata: { ...key(), name: of },
@@ -70,56 +70,56 @@ export function migrates(stage: () => MigrationStage): void {
     interfaces: nics.map(({ gateway: _, ...nic }) => nic),
   })
 
-  /** Jobs by their uid, and what each was for. */
+  /** The actions of all Jobs, by UID. */
   async function actions(): Promise<Map<string, string>> {
-    const { items } = await stage().kube.list(jobs, { namespace: stage().namespace })
+    const { items } = await setup().kube.list(jobs, { namespace: setup().namespace })
     return new Map(
-      items.map(({ metadata }) => [metadata.uid ?? '', metadata.labels?.['multinic.io/action'] ?? 'of nobody']),
+      items.map(({ metadata }) => [metadata.uid ?? '', metadata.labels?.['multinic.io/action'] ?? 'unknown']),
     )
   }
 
-  /** Pings through every NIC while something is done: not one packet may be lost, and no agent may change anything. */
-  async function untouched(what: () => Promise<void>, expected: string[]): Promise<void> {
+  /** Pings through every NIC during the work: no packet is lost, no node changes, and only the expected Jobs are created. */
+  async function withoutDisruption(work: () => Promise<void>, expected: string[]): Promise<void> {
     const [before, known] = [await states(), await actions()]
     const pings: Ping[] = []
-    for (const { netns, nics } of stage().nodes)
+    for (const { netns, nics } of setup().nodes)
       for (const { address, gateway } of nics) pings.push(await startPing(netns, address, gateway))
     const counts: Awaited<ReturnType<Ping['stop']>>[] = []
     try {
-      await what()
+      await work()
     } finally {
       for (const ping of pings) counts.push(await ping.stop())
     }
     for (const { sent, received } of counts) {
-      assert.ok(sent > 10, 'the ping was not long enough to tell anything')
+      assert.ok(sent > 10, 'the ping was too short')
       assert.equal(received, sent, 'packets were lost')
     }
     assert.deepEqual(await states(), before)
-    const made = [...(await actions())].filter(([uid]) => !known.has(uid)).map(([, action]) => action)
-    assert.deepEqual(made, expected)
+    const created = [...(await actions())].filter(([uid]) => !known.has(uid)).map(([, action]) => action)
+    assert.deepEqual(created, expected)
   }
 
-  test('a BizConfig gives three nodes their NICs', async () => {
-    await create(name, stage().nodes.map(entryOf))
-    await whenTold(name, 'Configured', 'Configured', 'Configured')
+  test('a BizConfig configures three nodes', async () => {
+    await create(name, setup().nodes.map(entryOf))
+    await waitForStates(name, 'Configured', 'Configured', 'Configured')
     const { status } = await biz()
     assert.deepEqual(status?.summary, { totalNodes: 3, configuredNodes: 3, failedNodes: 0, pendingNodes: 0 })
-    for (const [index, node] of stage().nodes.entries())
+    for (const [index, node] of setup().nodes.entries())
       assert.deepEqual(
         status?.nodeStatuses?.[index]?.numbers,
         node.nics.map(({ macAddress }, number) => `${number} ${macAddress}`),
       )
   })
 
-  test('they are migrated under running pings: nothing is lost, nothing is changed, names and numbers are equal', async () => {
-    await untouched(async () => {
+  test('migration loses no ping, changes nothing on the nodes and keeps names and indexes', async () => {
+    await withoutDisruption(async () => {
       const { code, notes, error } = await multinic('apply')
       assert.equal(code, 0, `${error}${notes.join('\n')}`)
     }, ['check', 'check', 'check'])
     assert.equal((await multinic('verify')).code, 0)
-    await whenTold(name, ...stage().nodes.map(() => 'Configured OwnedByNodeConfig'))
-    for (const { name: node, nics } of stage().nodes) {
-      const config = await stage().kube.get(nodeConfigs, { ...key(), name: node })
+    await waitForStates(name, ...setup().nodes.map(() => 'Configured OwnedByNodeConfig'))
+    for (const { name: node, nics } of setup().nodes) {
+      const config = await setup().kube.get(nodeConfigs, { ...key(), name: node })
       assert.deepEqual(
         config?.spec.interfaces.map(nic => `${nic.name} ${nic.macAddress}`),
         nics.map(({ macAddress }, number) => `multinic${number} ${macAddress}`),
@@ -127,42 +127,42 @@ export function migrates(stage: () => MigrationStage): void {
     }
   })
 
-  test('a document that is read-only cannot be changed, or the change is ignored', async () => {
+  test('a read-only BizConfig cannot be changed, or the change is ignored', async () => {
     const { code, error } = await multinic('apply', '--phase', '2')
     assert.equal(code, 0, error)
     const { nodeConfigs: nodes } = (await biz()).spec
-    if (stage().hasPolicies) {
-      // The server takes a moment to know a new policy; until then a hint is changed, which harms nobody.
-      let tries = 0
-      const change = () => stage().kube.patch(bizConfigs, key(), { spec: { specHash: `${++tries}` } })
+    if (setup().hasPolicies) {
+      // A new policy takes effect after a moment. Until then this changes only the informational specHash.
+      let attempts = 0
+      const change = () => setup().kube.patch(bizConfigs, key(), { spec: { specHash: `${++attempts}` } })
       await eventually(() => assert.rejects(change, /was migrated and is read-only/), { within, every: 500 })
       return
     }
-    await stage().kube.patch(bizConfigs, key(), { spec: { nodeConfigs: nodes.slice(1) } })
+    await setup().kube.patch(bizConfigs, key(), { spec: { nodeConfigs: nodes.slice(1) } })
     await eventually(
       async () => {
-        const said = (await biz()).status?.conditions?.find(({ type }) => type === 'ReadOnly')
-        assert.equal(`${said?.status} ${said?.message}`, 'True a change to 1 node is ignored')
+        const readOnly = (await biz()).status?.conditions?.find(({ type }) => type === 'ReadOnly')
+        assert.equal(`${readOnly?.status} ${readOnly?.message}`, 'True a change to 1 node is ignored')
       },
       { within },
     )
-    await stage().kube.patch(bizConfigs, key(), { spec: { nodeConfigs: nodes } })
+    await setup().kube.patch(bizConfigs, key(), { spec: { nodeConfigs: nodes } })
   })
 
-  test('they are given back under running pings, and again nothing is lost or changed', async () => {
-    await untouched(async () => {
+  test('rollback loses no ping and changes nothing on the nodes', async () => {
+    await withoutDisruption(async () => {
       const { code, notes, error } = await multinic('rollback')
       assert.equal(code, 0, `${error}${notes.join('\n')}`)
     }, ['check', 'check', 'check'])
-    await whenTold(name, 'Configured', 'Configured', 'Configured')
-    assert.deepEqual((await stage().kube.list(nodeConfigs, { namespace: stage().namespace })).items, [])
+    await waitForStates(name, 'Configured', 'Configured', 'Configured')
+    assert.deepEqual((await setup().kube.list(nodeConfigs, { namespace: setup().namespace })).items, [])
   })
 
-  test('a node with both has one owner, the MultiNicNodeConfig; the document is told, and its edit of the node waits', async () => {
-    const [first] = stage().nodes
+  test('a node with both objects belongs to the MultiNicNodeConfig; the BizConfig reports it and its changes wait', async () => {
+    const [first] = setup().nodes
     assert.ok(first)
     const metadata = { ...key(), name: first.name }
-    await stage().kube.create(nodeConfigs, {
+    await setup().kube.create(nodeConfigs, {
       apiVersion: 'multinic.io/v1',
       kind: 'MultiNicNodeConfig',
       metadata,
@@ -172,58 +172,58 @@ export function migrates(stage: () => MigrationStage): void {
         interfaces: first.nics.map(({ gateway: _, ...nic }, id) => ({ ...nic, id, name: `multinic${id}`, mtu: 1400 })),
       },
     })
-    await whenTold(name, 'Configured OwnedByNodeConfig', 'Configured', 'Configured')
-    const owned = await stage().stateOf(first.name)
+    await waitForStates(name, 'Configured OwnedByNodeConfig', 'Configured', 'Configured')
+    const owned = await setup().stateOf(first.name)
     const known = (await actions()).size
-    const edited = stage().nodes.map(entryOf)
+    const edited = setup().nodes.map(entryOf)
     for (const nic of edited[0]?.interfaces ?? []) nic.mtu = 1300
-    await stage().kube.patch(bizConfigs, key(), { spec: { nodeConfigs: edited } })
+    await setup().kube.patch(bizConfigs, key(), { spec: { nodeConfigs: edited } })
     await eventually(
       async () => assert.equal((await biz()).status?.observedGeneration, (await biz()).metadata.generation),
       {
         within,
       },
     )
-    assert.deepEqual(await stage().stateOf(first.name), owned)
-    assert.equal((await actions()).size, known, 'an agent was sent')
+    assert.deepEqual(await setup().stateOf(first.name), owned)
+    assert.equal((await actions()).size, known, 'an agent was started')
     const planned = await multinic('plan')
     assert.equal(planned.code, 1)
     assert.match(planned.out, new RegExp(`! ${first.name} {2}has a MultiNicNodeConfig with another request`))
-    await stage().kube.patch(bizConfigs, key(), { spec: { nodeConfigs: stage().nodes.map(entryOf) } })
+    await setup().kube.patch(bizConfigs, key(), { spec: { nodeConfigs: setup().nodes.map(entryOf) } })
   })
 
-  test('a node that comes back with other values than its document asks for is told, and left as it is', async () => {
-    const [first] = stage().nodes
+  test('a node that returns to a BizConfig with other values is reported as drifted and not changed', async () => {
+    const [first] = setup().nodes
     assert.ok(first)
-    const before = await stage().stateOf(first.name)
-    await stage().kube.delete(nodeConfigs, { ...key(), name: first.name })
-    await whenTold(name, 'Failed Drifted', 'Configured', 'Configured')
-    assert.deepEqual(await stage().stateOf(first.name), before)
-    await stage().kube.patch(bizConfigs, key(), { metadata: { annotations: { 'multinic.io/retry': 'now' } } })
-    await whenTold(name, 'Configured', 'Configured', 'Configured')
+    const before = await setup().stateOf(first.name)
+    await setup().kube.delete(nodeConfigs, { ...key(), name: first.name })
+    await waitForStates(name, 'Failed Drifted', 'Configured', 'Configured')
+    assert.deepEqual(await setup().stateOf(first.name), before)
+    await setup().kube.patch(bizConfigs, key(), { metadata: { annotations: { 'multinic.io/retry': 'now' } } })
+    await waitForStates(name, 'Configured', 'Configured', 'Configured')
   })
 
-  test('a wrong attachedNodeId is told, and no node is touched', async () => {
+  test('a wrong attachedNodeId is reported, and no node is changed', async () => {
     const before = await states()
     const known = (await actions()).size
-    const [first, second] = stage().nodes
+    const [first, second] = setup().nodes
     assert.ok(first && second)
-    const strange = '6f1c2a10-ffff-4aaa-8bbb-00000000ffff'
+    const wrongId = '6f1c2a10-ffff-4aaa-8bbb-00000000ffff'
     await create('wrong', [
-      { ...entryOf(first), attachedNodeId: strange },
-      { ...entryOf(second), attachedNodeId: 'i-0123456789abcdef0', attachedNodeName: 'nobody' },
+      { ...entryOf(first), attachedNodeId: wrongId },
+      { ...entryOf(second), attachedNodeId: 'i-0123456789abcdef0', attachedNodeName: 'missing' },
     ])
-    await whenTold('wrong', 'Pending WrongMachine', 'Pending NodeNotFound')
+    await waitForStates('wrong', 'Pending WrongMachine', 'Pending NodeNotFound')
     assert.match((await biz('wrong')).status?.nodeStatuses?.[0]?.message ?? '', /has system UUID .*, not 6f1c2a10-ffff/)
     assert.deepEqual(await states(), before)
     assert.equal((await actions()).size, known)
-    await stage().kube.delete(bizConfigs, { ...key(), name: 'wrong' })
+    await setup().kube.delete(bizConfigs, { ...key(), name: 'wrong' })
   })
 
-  test('a document that is deleted takes its NICs away', async () => {
-    await stage().kube.delete(bizConfigs, key())
-    await eventually(async () => assert.equal(await stage().kube.get(bizConfigs, key()), undefined), { within })
-    for (const { name: node } of stage().nodes)
-      assert.doesNotMatch(JSON.stringify(await stage().stateOf(node)), /multinic0/)
+  test('deleting a BizConfig removes its NICs', async () => {
+    await setup().kube.delete(bizConfigs, key())
+    await eventually(async () => assert.equal(await setup().kube.get(bizConfigs, key()), undefined), { within })
+    for (const { name: node } of setup().nodes)
+      assert.doesNotMatch(JSON.stringify(await setup().stateOf(node)), /multinic0/)
   })
 }

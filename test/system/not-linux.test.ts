@@ -1,4 +1,4 @@
-/** The sandbox where there are no namespaces and no tools of Linux, and the tour there, with somebody at the terminal. */
+/** The sandbox on a system without Linux namespaces and tools, and its tour in a terminal. */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -12,18 +12,18 @@ import { processesOf, stateDir } from '../../sandbox/lifecycle/state-dir.ts'
 import { findScenario } from '../../sandbox/scenarios/find.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { eventually } from '../support/eventually.ts'
-import { typing } from './run-command.ts'
+import { commandRunner } from './run-command.ts'
 
 const parent = await mkdtemp(join(tmpdir(), 'multinic-elsewhere-'))
 const state = stateDir(join(parent, 'sandbox'))
-const elsewhere = {
+const notLinux = {
   NODE_OPTIONS: `--import=${join(import.meta.dirname, 'not-linux.ts')}`,
-  // What builds the parts would look for a program of that other system.
+  // esbuild would look for a binary of the other system.
   ESBUILD_BINARY_PATH: join(checkout, 'node_modules/@esbuild', `${process.platform}-${process.arch}`, 'bin/esbuild'),
 }
-const sandbox = typing(state.dir, elsewhere)
-const told = process.platform === 'linux' && spawnSync('ps', ['-p', '1'], { stdio: 'ignore' }).error === undefined
-const patient = { timeout: 240_000, skip: told ? false : 'this needs the processes of Linux, and ps' }
+const sandbox = commandRunner(state.dir, notLinux)
+const hasPs = process.platform === 'linux' && spawnSync('ps', ['-p', '1'], { stdio: 'ignore' }).error === undefined
+const patient = { timeout: 240_000, skip: hasPs ? false : 'needs Linux and ps' }
 
 after(async () => {
   await sandbox('down')
@@ -36,30 +36,33 @@ async function status(): Promise<SandboxStatus> {
   return JSON.parse(out) as SandboxStatus
 }
 
-/** Somebody at a terminal who types the tour: what they read so far, what they press, and how it ends. */
-function atTerminal() {
+/** The tour in a terminal: its output so far, key presses, and its exit code. */
+function startTour() {
   const program = join(import.meta.dirname, '../../bin/multinic')
-  const env = { ...environment(), ...elsewhere, MULTINIC_SANDBOX_DIR: state.dir }
+  const env = { ...environment(), ...notLinux, MULTINIC_SANDBOX_DIR: state.dir }
   const child = spawn('script', ['-q', '-e', '-f', '-c', `${program} sandbox tour`, '/dev/null'], { env })
-  let read = ''
+  let output = ''
   child.stdout.setEncoding('utf8').on('data', text => {
-    read += text
+    output += text
   })
   const ended = new Promise<number | null>(resolve => child.once('close', code => resolve(code)))
-  const left = ended.then(() => assert.fail(read))
-  left.catch(() => {})
+  const endedEarly = ended.then(() => assert.fail(output))
+  endedEarly.catch(() => {})
   return {
-    read: () => read,
-    reads: (text: string) =>
-      Promise.race([left, eventually(() => assert.ok(read.includes(text), read), { within: 120_000, every: 50 })]),
+    output: () => output,
+    waitFor: (text: string) =>
+      Promise.race([
+        endedEarly,
+        eventually(() => assert.ok(output.includes(text), output), { within: 120_000, every: 50 }),
+      ]),
     press: (key: string) => child.stdin.write(key),
     ended,
-    leave: () => child.kill('SIGKILL'),
+    kill: () => child.kill('SIGKILL'),
   }
 }
 
-const lent = spawnSync('script', ['-q', '-e', '-c', 'true', '/dev/null'], { stdio: 'ignore' }).status === 0
-const seated = { ...patient, skip: patient.skip || (lent ? false : 'this system lends no terminal') }
+const hasTerminal = spawnSync('script', ['-q', '-e', '-c', 'true', '/dev/null'], { stdio: 'ignore' }).status === 0
+const inTerminal = { ...patient, skip: patient.skip || (hasTerminal ? false : 'script cannot open a terminal') }
 const ctrlC = '\x03'
 const { steps } = await findScenario('tour')
 const pauses = steps.flatMap((step, index) => {
@@ -73,25 +76,25 @@ function firstLine(text: string): string {
   return text.split('\n')[0] ?? ''
 }
 
-test('who leaves the tour by Ctrl-C keeps its sandbox, with nodes in memory, and says so', seated, async () => {
-  const person = atTerminal()
+test('Ctrl-C in the tour keeps the sandbox with simulated nodes and reports it', inTerminal, async () => {
+  const tour = startTour()
   try {
     const [first] = pauses
-    await person.reads(first?.prompt ?? 'a pause')
-    assert.match(person.read(), /nodes are simulated in memory: namespaces require Linux/)
-    person.press(ctrlC)
-    assert.notEqual(await person.ended, 0)
+    await tour.waitFor(first?.prompt ?? 'a pause')
+    assert.match(tour.output(), /nodes are simulated in memory: namespaces require Linux/)
+    tour.press(ctrlC)
+    assert.notEqual(await tour.ended, 0)
   } finally {
-    person.leave()
+    tour.kill()
   }
   const { host, nodes, ready } = await status()
   assert.deepEqual([host, ready, ...nodes.map(({ interfaces }) => interfaces.length)], ['simulated', true, 2, 1, 1])
 })
 
-test('there it is commanded as anywhere', patient, async () => {
+test('the commands work without Linux', patient, async () => {
   const { code, out } = await sandbox('up')
   assert.equal(code, 0, out)
-  assert.match(out, lent ? /a sandbox is already running/ : /nodes are simulated in memory/)
+  assert.match(out, hasTerminal ? /a sandbox is already running/ : /nodes are simulated in memory/)
   const attached = await sandbox('attach', '--vm', 'worker-2', '--subnet', 'backup')
   assert.match(attached.out, /^attached port \S+ {2}fa:16:3e:/)
   await eventually(
@@ -104,33 +107,33 @@ test('there it is commanded as anywhere', patient, async () => {
   assert.equal((await sandbox('reboot', 'worker-2')).out, 'worker-2 rebooted\n')
 })
 
-test('down after kill -9 leaves nothing behind there either', patient, async () => {
+test('down after kill -9 removes everything, also without Linux', patient, async () => {
   const owner = Number(JSON.parse(readFileSync(state.path('owner.json'), 'utf8')).pid)
   process.kill(owner, 'SIGKILL')
-  // We look at them as Linux tells of them, which they themselves are not told.
+  // This process reads /proc, which the sandbox cannot.
   await eventually(async () => assert.ok(!(await processesOf(state)).includes(owner)))
-  assert.ok((await processesOf(state)).length >= 3, 'the parts still run')
+  assert.ok((await processesOf(state)).length >= 3, 'the components still run')
   assert.match((await sandbox('down')).out, /sandbox removed/)
   await eventually(async () => assert.deepEqual(await processesOf(state), []))
   assert.equal(existsSync(state.dir), false)
 })
 
-test('the tour goes on by Enter, step by step, and takes its sandbox down', seated, async () => {
-  const person = atTerminal()
+test('the tour continues with Enter, step by step, and removes its sandbox', inTerminal, async () => {
+  const tour = startTour()
   try {
     for (const { prompt, next } of pauses) {
-      await person.reads(prompt)
-      assert.ok(!person.read().includes(next), `nobody pressed Enter before: ${next}`)
-      person.press('\r')
-      await person.reads(next)
+      await tour.waitFor(prompt)
+      assert.ok(!tour.output().includes(next), `continued without Enter: ${next}`)
+      tour.press('\r')
+      await tour.waitFor(next)
     }
-    await person.reads('Press Enter to remove the sandbox')
-    assert.match(person.read(), /worker-2 is simulated and cannot run "ip -brief address"; its NICs:/)
-    person.press('\r')
-    assert.equal(await person.ended, 0, person.read())
+    await tour.waitFor('Press Enter to remove the sandbox')
+    assert.match(tour.output(), /worker-2 is simulated and cannot run "ip -brief address"; its NICs:/)
+    tour.press('\r')
+    assert.equal(await tour.ended, 0, tour.output())
   } finally {
-    person.leave()
+    tour.kill()
   }
-  assert.match(person.read(), /sandbox removed: processes, namespaces, files/)
+  assert.match(tour.output(), /sandbox removed: processes, namespaces, files/)
   assert.deepEqual([existsSync(state.dir), await processesOf(state)], [false, []])
 })

@@ -1,6 +1,6 @@
 /**
- * Our operator and our Viola as processes, the sandbox's Kubernetes API as management and as Biz cluster, and a Contrabass
- * that points at a real Keystone. There are no nodes: what arrives in the Biz cluster is the end of this system.
+ * Our operator and Viola as processes, the Kubernetes API of the sandbox as management and Biz cluster, and a Contrabass that
+ * points to a real Keystone. There are no nodes: the chain ends with the node configs in the Biz cluster.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -29,29 +29,29 @@ import { eventually } from '../support/eventually.ts'
 import { startSandboxCluster } from '../support/sandbox-cluster.ts'
 
 type Spec = OpenstackConfig['spec']
-/** What differs from an object that names neither servers nor subnets. */
+/** Fields that differ from an object without servers and subnets. */
 export type SpecInput = Partial<Omit<Spec, 'credentials'>> & { credentials?: Partial<Spec['credentials']> }
 
 export interface RealCloudSystem {
-  /** As the operator logs in. */
+  /** The account of the operator. */
   account: { user: string; password: string }
   create(name: string, spec: SpecInput): Promise<void>
   change(name: string, change: (config: OpenstackConfig) => void): Promise<void>
   config(name?: string): Promise<OpenstackConfig>
   nodes(): Promise<NodeConfig[]>
-  /** Waits for an assertion; when it does not come true, says what the operator wrote last. */
+  /** Waits for an assertion. The error contains the end of the operator's log. */
   eventually(check: () => Promise<void>): Promise<void>
-  /** Does something while there is no operator. */
+  /** Runs the work while the operator is stopped. */
   withoutOperator(work: () => Promise<void>): Promise<void>
-  /** All nodes say that they are configured, and this object has heard it. */
+  /** Reports all nodes as configured, and waits until the object shows it. */
   reportConfigured(name: string): Promise<void>
-  /** So many more syncs have ended, well or not. */
+  /** Waits for a number of further syncs, successful or not. */
   waitForSyncs(count: number): Promise<void>
   stop(): Promise<void>
 }
 
 const clusterId = 'biz-1'
-/** Nobody else is in this world. */
+/** Fixed ports: the test has its own network namespace. */
 const addresses = { viola: '127.0.0.1:8080', operator: '127.0.0.1:8081' }
 const within = 90_000
 
@@ -61,11 +61,11 @@ export interface Cluster {
 }
 
 export interface RealCloudOptions {
-  /** Management and Biz cluster in one; without it each is an API of the sandbox. */
+  /** One cluster for management and Biz. Default: two simulated clusters. */
   cluster?: Cluster
-  /** Settings of the operator that differ. */
+  /** Additional environment of the operator. */
   operator?: Record<string, string>
-  /** Settings of every part that differ. */
+  /** Additional environment of both components. */
   env?: Record<string, string>
 }
 
@@ -73,7 +73,7 @@ export async function startRealCloudSystem(cloud: OpenStack, options: RealCloudO
   const dir = await mkdtemp(join(tmpdir(), 'multinic-system-'))
   const ends: (() => Promise<unknown>)[] = [() => rm(dir, { recursive: true, force: true })]
   const end = async () => {
-    for (const one of ends.toReversed()) await one()
+    for (const close of ends.toReversed()) await close()
   }
   try {
     const account = await cloud.createUser('multinic-operator', ['admin'])
@@ -99,13 +99,13 @@ export async function startRealCloudSystem(cloud: OpenStack, options: RealCloudO
     const routing = join(dir, 'viola-routing.yaml')
     const target = { providerId: clusterId, namespace, kubeconfig: biz.kubeconfig }
     await writeFile(routing, stringify({ strict: true, targets: [target] }), { mode: 0o600 })
-    const built = await ensureBundles()
-    const start = (part: 'viola' | 'operator', env: Record<string, string>): Daemon => {
-      const { command, env: usual } = programCommand(built.program, part)
+    const { program: bundle } = await ensureBundles()
+    const start = (component: 'viola' | 'operator', env: Record<string, string>): Daemon => {
+      const { command, env: standard } = programCommand(bundle, component)
       const [program = '', ...args] = command
       const daemon = startDaemon(program, args, {
-        log: join(dir, `${part}.log`),
-        env: { ...usual, ...env, ...options.env },
+        log: join(dir, `${component}.log`),
+        env: { ...standard, ...env, ...options.env },
       })
       ends.push(() => daemon.stop())
       return daemon
@@ -126,26 +126,26 @@ export async function startRealCloudSystem(cloud: OpenStack, options: RealCloudO
 
     const config = async (name = 'main') => {
       const found = await management.kube.get(openstackConfigs, { namespace, name })
-      return found ?? assert.fail(`there is no OpenstackConfig ${name}`)
+      return found ?? assert.fail(`OpenstackConfig ${name} not found`)
     }
     return {
       account,
       config,
       async create(name, spec) {
-        const usual = openstackConfigFor(cloudState, { name, vmNames: [], subnetIDs: [], clusterId })
+        const standard = openstackConfigFor(cloudState, { name, vmNames: [], subnetIDs: [], clusterId })
         const { settings = {}, credentials, ...rest } = spec
         await createConfig(management.kube, {
-          ...usual,
+          ...standard,
           spec: {
-            ...usual.spec,
+            ...standard.spec,
             ...rest,
-            credentials: { ...usual.spec.credentials, ...credentials },
-            settings: { ...usual.spec.settings, ...settings },
+            credentials: { ...standard.spec.credentials, ...credentials },
+            settings: { ...standard.spec.settings, ...settings },
           },
         })
       },
       async change(name, change) {
-        // The operator writes into the same object: as for a person with an editor, a newer one is edited again.
+        // The operator writes to the same object: on a conflict, edit the newer version.
         for (let written = false; !written; ) {
           const current = structuredClone(await config(name))
           change(current)
@@ -163,8 +163,9 @@ export async function startRealCloudSystem(cloud: OpenStack, options: RealCloudO
         try {
           await eventually(check, { within, every: 200 })
         } catch (error) {
-          const said = await operator.tail()
-          throw new Error(`it did not come true; the operator said\n${said}`, { cause: error })
+          throw new Error(`the assertion failed; end of the operator's log:\n${await operator.tail()}`, {
+            cause: error,
+          })
         }
       },
       async withoutOperator(work) {

@@ -1,8 +1,8 @@
 /**
- * Our controller and our agent image on real parts: kube-apiserver, the Job controller, one kubelet with containerd. The
- * controller has the rights of config/rbac and no others.
+ * Our controller and our agent image with real servers: kube-apiserver, the Job controller, one kubelet with containerd. The
+ * controller has only the permissions of config/rbac.
  *
- * The cases are one story, in order: a NIC is asked for, is there, survives a power cycle, and goes.
+ * The tests build on each other: a NIC is requested, configured, survives a power cycle, and is removed.
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -19,8 +19,8 @@ import { type RealController, startRealController } from '../support/real-contro
 
 const namespace = 'multinic-system'
 const uuid = '6f1c2a10-0001-4aaa-8bbb-000000000001'
-const strange = '6f1c2a10-0001-4aaa-8bbb-00000000000f'
-const [wanted, foreign] = ['fa:16:3e:00:00:11', 'fa:16:3e:00:00:12']
+const missingUuid = '6f1c2a10-0001-4aaa-8bbb-00000000000f'
+const [requested, foreign] = ['fa:16:3e:00:00:11', 'fa:16:3e:00:00:12']
 const within = 120_000
 
 let real: RealController
@@ -35,7 +35,7 @@ before(async () => {
   ;({ cp, kube } = real)
   const image = join(cp.dir, 'agent.tar')
   await buildImage('agent', image, { compress: false })
-  node = await startNode(cp, { name: 'w1', uuid, macs: [wanted, foreign], images: [image] })
+  node = await startNode(cp, { name: 'w1', uuid, macs: [requested, foreign], images: [image] })
   kubeconfig = (await real.install(namespace)).kubeconfig
   controller = startController()
 })
@@ -58,7 +58,7 @@ const nic = {
   id: 0,
   name: 'multinic0',
   portId: '0a6b5a2e-7a37-4c6c-9a7a-000000000011',
-  macAddress: wanted,
+  macAddress: requested,
   address: '192.168.10.5',
   cidr: '192.168.10.0/24',
   gateway: '192.168.10.1',
@@ -80,8 +80,8 @@ async function state(name: string): Promise<string> {
   return `${status?.state} ${ready?.status} ${ready?.reason}: ${status?.nics}`
 }
 
-/** The state, with what the parts said when it is not reached. */
-async function reaches(name: string, expected: string): Promise<void> {
+/** Waits for a state. The error contains the status, Pods and logs. */
+async function waitForState(name: string, expected: string): Promise<void> {
   try {
     await eventually(async () => assert.equal(await state(name), expected), { within, every: 100 })
   } catch (error) {
@@ -94,10 +94,10 @@ async function reaches(name: string, expected: string): Promise<void> {
         check: false,
       },
     )
-    const said = [JSON.stringify(config?.status, null, 1), pods.stdout, logs.stdout, await controller.tail()].join(
+    const details = [JSON.stringify(config?.status, null, 1), pods.stdout, logs.stdout, await controller.tail()].join(
       '\n\n',
     )
-    throw new Error(`${name} does not become "${expected}":\n${said}`, { cause: error })
+    throw new Error(`${name} did not become "${expected}":\n${details}`, { cause: error })
   }
 }
 
@@ -114,15 +114,15 @@ interface Link {
   addr_info: { family: string; local: string; prefixlen: number }[]
 }
 
-async function link(mac: string): Promise<Link | undefined> {
-  return (await ip<Link[]>('address')).find(found => found.address === mac)
+async function link(macAddress: string): Promise<Link | undefined> {
+  return (await ip<Link[]>('address')).find(found => found.address === macAddress)
 }
 
 const ours = /multinic|lookup 100|table 100/
 
-/** All of the node that is not ours: the other NICs, the routes, the rules, the files. */
-async function theRest(): Promise<Record<string, string>> {
-  const shown = async (command: string, ...args: string[]) => {
+/** Everything on the node that is not ours: other NICs, routes, rules, files. */
+async function foreignState(): Promise<Record<string, string>> {
+  const outputOf = async (command: string, ...args: string[]) => {
     const { stdout } = await node.exec(command, args)
     return stdout
       .split('\n')
@@ -130,16 +130,20 @@ async function theRest(): Promise<Record<string, string>> {
       .join('\n')
   }
   return {
-    primary: await shown('ip', 'address', 'show', 'dev', 'eth0'),
-    foreign: await shown('ip', 'address', 'show', 'dev', 'eth2'),
-    routes: await shown('ip', 'route', 'show', 'table', 'all'),
-    rules: await shown('ip', 'rule', 'show'),
-    files: await shown('sh', '-c', 'sha256sum $(find /etc/netplan /etc/sysctl.d /etc/systemd/network -type f | sort)'),
+    primary: await outputOf('ip', 'address', 'show', 'dev', 'eth0'),
+    foreign: await outputOf('ip', 'address', 'show', 'dev', 'eth2'),
+    routes: await outputOf('ip', 'route', 'show', 'table', 'all'),
+    rules: await outputOf('ip', 'rule', 'show'),
+    files: await outputOf(
+      'sh',
+      '-c',
+      'sha256sum $(find /etc/netplan /etc/sysctl.d /etc/systemd/network -type f | sort)',
+    ),
   }
 }
 
 async function assertConfigured(): Promise<void> {
-  const found = await link(wanted)
+  const found = await link(requested)
   assert.deepEqual(
     {
       name: found?.ifname,
@@ -158,68 +162,68 @@ async function assertConfigured(): Promise<void> {
   ])
 }
 
-let untouched: Record<string, string>
+let foreignBefore: Record<string, string>
 let configured = false
-/** Without it the rest of the story has nothing to tell, and would take minutes to say so. */
+/** Without the NIC the following tests would fail after minutes. */
 const needsNic = () => assert.ok(configured, 'the NIC was never configured')
 
-test('a NIC that is named by its MAC is configured by a Job on its node', async t => {
-  untouched = await theRest()
+test('a Job on the node configures a NIC by its MAC address', async t => {
+  foreignBefore = await foreignState()
   const started = Date.now()
   await kube.create(nodeConfigs, aConfig('w1', uuid))
-  await reaches('w1', 'Configured True AllInterfacesConfigured: 1/1')
+  await waitForState('w1', 'Configured True AllInterfacesConfigured: 1/1')
   configured = true
   t.diagnostic(`from the config to Configured: ${Date.now() - started} ms`)
   const config = await kube.get(nodeConfigs, { namespace, name: 'w1' })
   assert.deepEqual(config?.metadata.finalizers, [nodeConfigFinalizer])
   const [shown] = config?.status?.interfaceStatuses ?? []
-  assert.equal(`${shown?.name} ${shown?.macAddress} ${shown?.status}`, `multinic0 ${wanted} Configured`)
+  assert.equal(`${shown?.name} ${shown?.macAddress} ${shown?.status}`, `multinic0 ${requested} Configured`)
 })
 
-test('the node has its name, MTU, address, rule, table and files', async () => {
+test('the node has name, MTU, address, rule, table and files of the NIC', async () => {
   await assertConfigured()
   const { stdout } = await node.exec('cat', ['/etc/netplan/90-multinic0.yaml'])
-  for (const text of [wanted, 'set-name: "multinic0"', '192.168.10.5/24', 'mtu: 1450'])
+  for (const text of [requested, 'set-name: "multinic0"', '192.168.10.5/24', 'mtu: 1450'])
     assert.ok(stdout.includes(text), text)
   assert.equal((await node.exec('stat', ['-c', '%a', '/etc/netplan/90-multinic0.yaml'])).stdout, '600\n')
 })
 
-test('the primary NIC and all that is not ours is as it was', async () => {
-  assert.deepEqual(await theRest(), untouched)
+test('the primary NIC and everything that is not ours is unchanged', async () => {
+  assert.deepEqual(await foreignState(), foreignBefore)
 })
 
-/** What comes after the start is served after what was found then. */
-async function meetsNobody(): Promise<void> {
-  await kube.create(nodeConfigs, aConfig('nobody', strange))
-  await reaches('nobody', 'Pending False NodeNotFound: 0/1')
-  await kube.delete(nodeConfigs, { namespace, name: 'nobody' })
-  await eventually(async () => assert.equal(await kube.get(nodeConfigs, { namespace, name: 'nobody' }), undefined), {
+/** A config for a missing node. When the controller has handled it, it has also handled all earlier objects. */
+async function handleMissingNode(): Promise<void> {
+  await kube.create(nodeConfigs, aConfig('missing', missingUuid))
+  await waitForState('missing', 'Pending False NodeNotFound: 0/1')
+  await kube.delete(nodeConfigs, { namespace, name: 'missing' })
+  await eventually(async () => assert.equal(await kube.get(nodeConfigs, { namespace, name: 'missing' }), undefined), {
     within,
   })
 }
 
-test('a config for a node that is not in the cluster waits, and harms nobody', async () => {
-  await meetsNobody()
+test('a config for a missing node waits, and the controller keeps running', async () => {
+  await handleMissingNode()
   assert.ok(controller.alive())
 })
 
-test('a config with a wrong field is refused by the API server, which names it', async () => {
+test('the API server refuses a config with a wrong field and names it', async () => {
   const wrong = aConfig('w2', uuid)
   const spec = { ...wrong.spec, interfaces: [{ ...nic, macAddress: 'not-a-mac' }] }
   await assert.rejects(kube.create(nodeConfigs, { ...wrong, spec }), /spec\.interfaces\[0\]\.macAddress/)
 })
 
-test('a controller that is killed and started again writes nothing about what it finds done', async () => {
+test('a killed and restarted controller writes nothing about completed work', async () => {
   needsNic()
   const written = async () => {
     const config = await kube.get(nodeConfigs, { namespace, name: 'w1' })
-    const made = await kube.list(jobs, { namespace })
-    return [config?.metadata.resourceVersion, ...made.items.map(job => job.metadata.name)]
+    const existing = await kube.list(jobs, { namespace })
+    return [config?.metadata.resourceVersion, ...existing.items.map(job => job.metadata.name)]
   }
   const before = await written()
   await controller.stop('SIGKILL')
   controller = startController()
-  await meetsNobody()
+  await handleMissingNode()
   assert.deepEqual(await written(), before)
 })
 
@@ -227,18 +231,18 @@ test('after a power cycle the NIC is configured again', async () => {
   needsNic()
   await node.powerCycle()
   await eventually(assertConfigured, { within, every: 200 })
-  await reaches('w1', 'Configured True AllInterfacesConfigured: 1/1')
+  await waitForState('w1', 'Configured True AllInterfacesConfigured: 1/1')
 })
 
-test('a deleted config takes its NIC along, and then lets go', async t => {
+test('deleting a config removes its NIC and then the finalizer', async t => {
   needsNic()
   const started = Date.now()
   await kube.delete(nodeConfigs, { namespace, name: 'w1' })
   await eventually(async () => assert.equal(await kube.get(nodeConfigs, { namespace, name: 'w1' }), undefined), {
     within,
   })
-  t.diagnostic(`from the deletion to the release: ${Date.now() - started} ms`)
-  const found = await link(wanted)
+  t.diagnostic(`from the deletion to the removed finalizer: ${Date.now() - started} ms`)
+  const found = await link(requested)
   assert.equal(found?.ifname, 'eth1')
   assert.deepEqual(
     found?.addr_info.filter(({ family }) => family === 'inet'),
@@ -252,10 +256,10 @@ test('a deleted config takes its NIC along, and then lets go', async t => {
 })
 
 test('the controller stops within a second of SIGTERM', async () => {
-  // A machine that is busy may take longer now and then: one that waits for something of its own always does.
+  // A busy machine may take longer once; a controller that waits for something always does.
   await eventually(async () => {
     if (!controller.alive()) controller = startController()
-    await meetsNobody()
+    await handleMissingNode()
     const started = Date.now()
     await controller.stop()
     const took = Date.now() - started

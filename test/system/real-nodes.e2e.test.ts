@@ -1,9 +1,8 @@
 /**
- * Two real nodes at once under everything that goes wrong in the middle: an agent that lacks something, a node that is full or
- * lacks a directory, a spec that changes during a run, an agent that is killed while the API server is stopped, a power cycle,
- * a node that is removed.
+ * Two real nodes and faults during a run: an agent without a permission or mount, a node without resources or a directory, a
+ * spec that changes during a run, an agent that is killed while the API server is stopped, a power cycle, a removed node.
  *
- * An agent is caught in the middle by asking for a NIC that is not there yet: it does the others and waits for it.
+ * To stop an agent during its run, the tests request a NIC that does not exist yet: the agent waits for it.
  */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
@@ -18,12 +17,12 @@ import { type Daemon, run } from '../rigs/process.ts'
 import { readyNode } from '../support/controller-scale.ts'
 import { eventually } from '../support/eventually.ts'
 import { type RealController, startRealController } from '../support/real-controller.ts'
-import { type Lack, readOnly, runWithout, withoutMount } from './reduced-job.ts'
+import { type Reduction, readOnly, runWithout, withoutMount } from './reduced-job.ts'
 
 const namespace = 'multinic-system'
 const within = 180_000
 const uuids = ['6f1c2a10-0001-4aaa-8bbb-000000000001', '6f1c2a10-0001-4aaa-8bbb-000000000002'] as const
-/** A Node whose kubelet has gone without anybody noticing. */
+/** A Node that has no kubelet but is still Ready. */
 const silent = { name: 'w3', uuid: '6f1c2a10-0001-4aaa-8bbb-000000000003' }
 const macOf = (node: number, nic: number) => `fa:16:3e:00:0${node}:1${nic}`
 
@@ -50,7 +49,7 @@ before(async () => {
     AGENT_IMAGE: 'multinic-agent:dev',
     AGENT_IMAGE_PULL_POLICY: 'Never',
     MAX_UNAVAILABLE: '100%',
-    // An agent that waits for a NIC is in the middle for as long as a busy machine takes to do something to it.
+    // Long enough for a busy machine to act while the agent waits for a NIC.
     NIC_WAIT: '60s',
   })
 })
@@ -62,7 +61,7 @@ after(async () => {
   await real?.close()
 })
 
-/** The NICs of a node; each is in a subnet of its own. */
+/** The NICs of a node, each in its own subnet. */
 function specOf(node: number, nics: number[], mtu = 1450): NodeConfig['spec'] {
   return {
     nodeName: `w${node}`,
@@ -86,10 +85,10 @@ const create = (node: number) => {
   return real.kube.create(nodeConfigs, { apiVersion, kind, metadata: { name: `w${node}`, namespace }, spec })
 }
 
-const want = (node: number, nics: number[], mtu?: number) =>
+const request = (node: number, nics: number[], mtu?: number) =>
   real.kube.patch(nodeConfigs, { namespace, name: `w${node}` }, { spec: specOf(node, nics, mtu) })
 
-async function reaches(name: string, expected: string): Promise<NodeConfig> {
+async function waitForState(name: string, expected: string): Promise<NodeConfig> {
   const read = async () => {
     const config = await real.kube.get(nodeConfigs, { namespace, name })
     const { status, metadata } = config ?? {}
@@ -102,30 +101,31 @@ async function reaches(name: string, expected: string): Promise<NodeConfig> {
   try {
     return await eventually(read, { within, every: 100 })
   } catch (error) {
-    const shown = await real.cp.exec('kubectl', ['-n', namespace, 'describe', 'jobs,pods'], { check: false })
-    throw new Error(`${shown.stdout.slice(-4_000)}\n${await controller.tail()}`, { cause: error })
+    const described = await real.cp.exec('kubectl', ['-n', namespace, 'describe', 'jobs,pods'], { check: false })
+    throw new Error(`${described.stdout.slice(-4_000)}\n${await controller.tail()}`, { cause: error })
   }
 }
 
-/** `name mtu address` of a NIC, as the kernel has it. */
-async function nic(node: RigNode, mac: string): Promise<string> {
+/** `name mtu address` of a NIC in the kernel. */
+async function nic(node: RigNode, macAddress: string): Promise<string> {
   const { stdout } = await node.exec('ip', ['-j', 'address'])
   const links = JSON.parse(stdout) as { ifname: string; address: string; mtu: number; addr_info: { local: string }[] }[]
-  const found = links.find(({ address }) => address === mac)
+  const found = links.find(({ address }) => address === macAddress)
   const addresses = found?.addr_info.map(({ local }) => local).filter(local => local.startsWith('192.')) ?? []
   return [found?.ifname, found?.mtu, ...addresses].join(' ')
 }
 
-async function plug(node: RigNode, mac: string): Promise<void> {
-  const peer = ['name', `late${mac.slice(-1)}`, 'address', mac, 'netns', node.netns]
-  await run('ip', ['-n', node.fabric, 'link', 'add', portOf(mac), 'type', 'veth', 'peer', ...peer])
-  await run('ip', ['-n', node.fabric, 'link', 'set', portOf(mac), 'up'])
+async function plug(node: RigNode, macAddress: string): Promise<void> {
+  const peer = ['name', `late${macAddress.slice(-1)}`, 'address', macAddress, 'netns', node.netns]
+  await run('ip', ['-n', node.fabric, 'link', 'add', portOf(macAddress), 'type', 'veth', 'peer', ...peer])
+  await run('ip', ['-n', node.fabric, 'link', 'set', portOf(macAddress), 'up'])
 }
 
-const unplug = (node: RigNode, mac: string) => run('ip', ['-n', node.fabric, 'link', 'delete', portOf(mac)])
-const portOf = (mac: string) => `l${mac.slice(-1)}`
+const unplug = (node: RigNode, macAddress: string) =>
+  run('ip', ['-n', node.fabric, 'link', 'delete', portOf(macAddress)])
+const portOf = (macAddress: string) => `l${macAddress.slice(-1)}`
 
-/** The agent's process, in the pids of the node. */
+/** PID of the agent on the node. */
 async function agentOn(node: RigNode): Promise<string> {
   return eventually(
     async () => {
@@ -143,8 +143,8 @@ async function agentOn(node: RigNode): Promise<string> {
   )
 }
 
-/** Nobody else in this world has that program. */
-async function apiserver(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+/** Sends a signal to the API server. No other one runs in these namespaces. */
+async function signalApiServer(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
   for (const pid of (await readdir('/proc')).filter(name => /^\d+$/.test(name))) {
     const [program = ''] = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
     if (program.endsWith('/kube-apiserver')) process.kill(Number(pid), signal)
@@ -152,15 +152,15 @@ async function apiserver(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
 }
 
 /**
- * Each thing that the Job gives its agent, and what is said where it is missing. Only the network of the host is not here:
- * these nodes have no other, and no NIC of theirs would be in it.
+ * Everything that the Job gives its agent, and the error if it is missing. The host network is not in the list: these nodes
+ * have no other network.
  */
-const needed: Record<string, [lack: Lack, said: RegExp]> = {
+const needed: Record<string, [reduction: Reduction, error: RegExp]> = {
   'the capability NET_ADMIN': [
     (_, agent) => Object.assign(agent.securityContext ?? {}, { capabilities: { drop: ['ALL'] } }),
     /rename eth1 to multinic0: Operation not permitted/,
   ],
-  'uid 0': [
+  'UID 0': [
     (_, agent) => Object.assign(agent.securityContext ?? {}, { runAsUser: 65534, runAsGroup: 65534 }),
     /EACCES: permission denied, open '\/host\/product_uuid'/,
   ],
@@ -169,29 +169,29 @@ const needed: Record<string, [lack: Lack, said: RegExp]> = {
   '/etc/systemd/network': [withoutMount('networkd'), /not mounted from the host: \/etc\/systemd\/network/],
   '/etc/sysctl.d': [withoutMount('sysctld'), /not mounted from the host: \/etc\/sysctl.d/],
   '/var/lib/multinic': [withoutMount('state'), /not mounted from the host: \/var\/lib\/multinic/],
-  'the settings of IPv4': [withoutMount('conf4'), /not mounted from the host: \/host\/proc\/ipv4-conf/],
-  'the settings of IPv6': [withoutMount('conf6'), /not mounted from the host: \/host\/proc\/ipv6-conf/],
-  'the SystemUUID': [withoutMount('uuid'), /cannot read SystemUUID/],
-  'the boot id': [withoutMount('bootid'), /not mounted from the host: \/host\/boot_id/],
-  'the right to write /etc/netplan': [readOnly('netplan'), /\/etc\/netplan/],
-  'the right to write /etc/systemd/network': [readOnly('networkd'), /\/etc\/systemd\/network/],
-  'the right to write /etc/sysctl.d': [readOnly('sysctld'), /\/etc\/sysctl.d/],
-  'the right to write /var/lib/multinic': [readOnly('state'), /\/var\/lib\/multinic/],
-  'the right to write the settings of IPv4': [readOnly('conf4'), /ipv4/],
-  'the right to write the settings of IPv6': [readOnly('conf6'), /ipv6/],
+  'the IPv4 sysctls': [withoutMount('conf4'), /not mounted from the host: \/host\/proc\/ipv4-conf/],
+  'the IPv6 sysctls': [withoutMount('conf6'), /not mounted from the host: \/host\/proc\/ipv6-conf/],
+  'the system UUID': [withoutMount('uuid'), /cannot read SystemUUID/],
+  'the boot ID': [withoutMount('bootid'), /not mounted from the host: \/host\/boot_id/],
+  'write access to /etc/netplan': [readOnly('netplan'), /\/etc\/netplan/],
+  'write access to /etc/systemd/network': [readOnly('networkd'), /\/etc\/systemd\/network/],
+  'write access to /etc/sysctl.d': [readOnly('sysctld'), /\/etc\/sysctl.d/],
+  'write access to /var/lib/multinic': [readOnly('state'), /\/var\/lib\/multinic/],
+  'write access to the IPv4 sysctls': [readOnly('conf4'), /ipv4/],
+  'write access to the IPv6 sysctls': [readOnly('conf6'), /ipv6/],
 }
 
-test('nothing that the Job gives its agent can be taken away', async t => {
-  const untouched = await nic(w1, macOf(1, 0))
+test('the agent needs everything that its Job gives it', async t => {
+  const before = await nic(w1, macOf(1, 0))
   await real.cp.exec('kubectl', ['taint', 'nodes', 'w1', 'rig=odd:NoExecute'])
-  for (const [what, [lack, said]] of Object.entries(needed))
-    await t.test(`without ${what} it fails, and says so`, async () => {
-      assert.match(await runWithout(real, aConfig(1), lack, within), said)
-      assert.equal(await nic(w1, macOf(1, 0)), untouched)
+  for (const [what, [reduction, error]] of Object.entries(needed))
+    await t.test(`without ${what} it fails with a clear error`, async () => {
+      assert.match(await runWithout(real, aConfig(1), reduction, within), error)
+      assert.equal(await nic(w1, macOf(1, 0)), before)
     })
 })
 
-/** A Pod that asks for every processor of its node. */
+/** Creates a Pod that requests all CPUs of the node. */
 async function fill({ name: nodeName }: RigNode): Promise<() => Promise<unknown>> {
   const { status } = (await real.cp.get(`/api/v1/nodes/${nodeName}`)) as { status: { allocatable: { cpu: string } } }
   const resources = { requests: { cpu: status.allocatable.cpu } }
@@ -206,37 +206,40 @@ async function fill({ name: nodeName }: RigNode): Promise<() => Promise<unknown>
   return () => real.cp.exec('kubectl', ['-n', namespace, 'delete', 'pod', 'filler', '--grace-period=0', '--force'])
 }
 
-test('a node that is full and one that lacks a directory say so', async () => {
+test('a node without free CPU and a node without a directory report the reason', async () => {
   await real.kube.create(nodes, readyNode(silent.name, silent.uuid))
   await create(3)
   const empty = await fill(w2)
   await w1.exec('mv', ['/etc/sysctl.d', '/etc/sysctl.away'])
   try {
     for (const node of [1, 2]) await create(node)
-    const said = async (name: string, reason: string) => {
-      const { status } = await reaches(name, `InProgress 0/1 ${reason}`)
+    const messageOf = async (name: string, reason: string) => {
+      const { status } = await waitForState(name, `InProgress 0/1 ${reason}`)
       return status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? ''
     }
-    assert.match(await said('w2', 'NodeOutOfResources'), /^OutOfcpu: .*enough resource: cpu/)
-    assert.match(await said('w1', 'MountFailed'), /hostPath type check failed: \/etc\/sysctl\.d is not a directory/)
+    assert.match(await messageOf('w2', 'NodeOutOfResources'), /^OutOfcpu: .*enough resource: cpu/)
+    assert.match(
+      await messageOf('w1', 'MountFailed'),
+      /hostPath type check failed: \/etc\/sysctl\.d is not a directory/,
+    )
   } finally {
     await w1.exec('mv', ['/etc/sysctl.away', '/etc/sysctl.d'])
     await empty()
   }
 })
 
-test('both are configured at once, as soon as they can be', async () => {
-  for (const name of ['w1', 'w2']) await reaches(name, 'Configured 1/1 AllInterfacesConfigured')
+test('both nodes are configured when the obstacles are gone', async () => {
+  for (const name of ['w1', 'w2']) await waitForState(name, 'Configured 1/1 AllInterfacesConfigured')
   assert.equal(await nic(w1, macOf(1, 0)), 'multinic0 1450 192.168.10.1')
   assert.equal(await nic(w2, macOf(2, 0)), 'multinic0 1450 192.168.10.2')
 })
 
-test('a spec that changes during a run is applied after it, and never beside it', async () => {
-  await want(1, [0, 1])
+test('a spec that changes during a run is applied after the run, never in parallel', async () => {
+  await request(1, [0, 1])
   await agentOn(w1)
-  await want(1, [0], 1400)
-  await reaches('w1', 'Pending 0/1 PreviousJobRunning')
-  let most = 0
+  await request(1, [0], 1400)
+  await waitForState('w1', 'Pending 0/1 PreviousJobRunning')
+  let maxRunning = 0
   const watching = new AbortController()
   const counting = (async () => {
     while (!watching.signal.aborted) {
@@ -245,62 +248,62 @@ test('a spec that changes during a run is applied after it, and never beside it'
         fieldSelector: 'spec.nodeName=w1,status.phase=Running',
       })
       const live = items.filter(({ status }) => status?.containerStatuses?.some(({ state }) => state?.running))
-      most = Math.max(most, live.length)
+      maxRunning = Math.max(maxRunning, live.length)
       await new Promise(resolve => setTimeout(resolve, 100))
     }
   })()
-  await eventually(() => assert.equal(most, 1), { within })
-  // With its NIC the agent of the older spec comes to its end.
+  await eventually(() => assert.equal(maxRunning, 1), { within })
+  // With its NIC the agent of the older spec ends.
   await plug(w1, macOf(1, 1))
-  await reaches('w1', 'Configured 1/1 AllInterfacesConfigured')
+  await waitForState('w1', 'Configured 1/1 AllInterfacesConfigured')
   watching.abort()
   await counting
-  assert.equal(most, 1)
+  assert.equal(maxRunning, 1)
   assert.equal(await nic(w1, macOf(1, 0)), 'multinic0 1400 192.168.10.1')
   await unplug(w1, macOf(1, 1))
 })
 
-test('an agent that is killed while the API server is stopped is run again by its node', async () => {
-  await want(1, [0, 1], 1420)
+test('the kubelet restarts an agent that is killed while the API server is stopped', async () => {
+  await request(1, [0, 1], 1420)
   const pid = await agentOn(w1)
-  // The kubelet has to know of the Pod's start before it is on its own.
+  // The kubelet must know the Pod before the API server stops.
   await eventually(async () => assert.equal(await nic(w1, macOf(1, 0)), 'multinic0 1420 192.168.10.1'), { within })
-  await apiserver('SIGSTOP')
+  await signalApiServer('SIGSTOP')
   try {
     await w1.exec('kill', ['-9', pid])
     await plug(w1, macOf(1, 1))
     await eventually(async () => assert.equal(await nic(w1, macOf(1, 1)), 'multinic1 1420 192.168.11.1'), { within })
     assert.equal(await nic(w1, macOf(1, 0)), 'multinic0 1420 192.168.10.1')
   } finally {
-    await apiserver('SIGCONT')
+    await signalApiServer('SIGCONT')
   }
-  await reaches('w1', 'Configured 2/2 AllInterfacesConfigured')
+  await waitForState('w1', 'Configured 2/2 AllInterfacesConfigured')
 })
 
-test('a power cycle in the middle of a run ends well', async () => {
-  await want(2, [0, 1], 1430)
+test('a run that a power cycle interrupts is completed', async () => {
+  await request(2, [0, 1], 1430)
   await agentOn(w2)
   await w2.powerCycle()
   await eventually(async () => assert.equal(await nic(w2, macOf(2, 0)), 'multinic0 1430 192.168.10.2'), { within })
   await plug(w2, macOf(2, 1))
-  await reaches('w2', 'Configured 2/2 AllInterfacesConfigured')
+  await waitForState('w2', 'Configured 2/2 AllInterfacesConfigured')
   assert.equal(await nic(w2, macOf(2, 1)), 'multinic1 1430 192.168.11.2')
 })
 
-test('a node on which no Pod starts is told apart from one that works', async () => {
-  const { status } = await reaches('w3', 'InProgress 0/1 PodNotStarting')
+test('a node on which no Pod starts gets its own reason', async () => {
+  const { status } = await waitForState('w3', 'InProgress 0/1 PodNotStarting')
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')
   assert.match(ready?.message ?? '', /^multinic-agent-w3-g1-\w+: Pod has not started within 30s$/)
 })
 
-test('a node that is removed keeps its config waiting, and does not hold its deletion', async () => {
+test('the config of a removed node waits, and its deletion is not blocked', async () => {
   await w2.close()
   await real.kube.delete(nodes, { name: 'w2' })
-  await want(2, [0], 1400)
-  await reaches('w2', 'Pending 0/1 NodeNotFound')
+  await request(2, [0], 1400)
+  await waitForState('w2', 'Pending 0/1 NodeNotFound')
   await real.kube.delete(nodeConfigs, { namespace, name: 'w2' })
   await eventually(async () => assert.equal(await real.kube.get(nodeConfigs, { namespace, name: 'w2' }), undefined), {
     within,
   })
-  await reaches('w1', 'Configured 2/2 AllInterfacesConfigured')
+  await waitForState('w1', 'Configured 2/2 AllInterfacesConfigured')
 })

@@ -1,12 +1,12 @@
 /**
- * Our operator and our Viola on a real Keystone, Neutron and Nova, whose pages hold three entries at most.
+ * Our operator and Viola with a real Keystone, Neutron and Nova, whose pages have at most three entries.
  *
- * The cases are one story, in order: ports come, wait, go, are hidden, and nothing is taken away without a good reason.
+ * The tests build on each other: ports are attached, wait, are detached and hidden, and nothing is removed without reason.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Connection } from 'rabbitmq-client'
-import type { Interface } from '../../src/contract/interfaces.ts'
+import type { WireInterface } from '../../src/contract/interfaces.ts'
 import { type OpenstackConfig, openstackConfigAnnotations } from '../../src/contract/openstack-config.ts'
 import { type OpenStack, startOpenStack } from '../rigs/openstack/rig.ts'
 import { type RealCloudSystem, type SpecInput, startRealCloudSystem } from './real-cloud.ts'
@@ -20,7 +20,7 @@ const vms = { one: '', two: '', three: '' }
 const labels = new Map<string, string>()
 
 const routes = [{ destination: '192.0.2.0/24', nexthop: '10.60.0.9' }]
-/** The start of the cloud counts as part of the first case. */
+/** The first test includes the start of the cloud. */
 const long = { timeout: 15 * 60_000 }
 
 before(async () => {
@@ -56,14 +56,14 @@ function subnet(name: string, networkId: string, cidr: string, more: object = {}
   return cloud.createSubnet({ name, networkId, cidr, ...more })
 }
 
-/** Gives the port of a server in a network a name; what the port is in Neutron's own words. */
+/** Gives the port of a server in a network a name in this test. */
 async function label(name: string, vm: string, networkId: string): Promise<void> {
   const { ports } = await cloud.api.call('neutron', 'GET', `/v2.0/ports?device_id=${vm}&network_id=${networkId}`)
   labels.set(ports[0].id, name)
 }
 
 function idOf(name: string): string {
-  return [...labels].find(([, own]) => own === name)?.[0] ?? assert.fail(`no port is called ${name}`)
+  return [...labels].find(([, own]) => own === name)?.[0] ?? assert.fail(`no port has the label ${name}`)
 }
 
 async function attach(name: string, vm: string, networkId: string): Promise<void> {
@@ -71,7 +71,7 @@ async function attach(name: string, vm: string, networkId: string): Promise<void
 }
 
 /** `worker-1: multinic0=storage multinic1=twin` */
-async function told(): Promise<string[]> {
+async function delivery(): Promise<string[]> {
   const lines = (await system.nodes()).map(({ spec }) => {
     const nics = spec.interfaces.map(nic => `${nic.name}=${labels.get(nic.portId ?? '') ?? nic.portId}`)
     return [`${spec.nodeName}:`, ...nics].join(' ')
@@ -79,39 +79,39 @@ async function told(): Promise<string[]> {
   return lines.sort()
 }
 
-const arrives = (...lines: string[]) => system.eventually(async () => assert.deepEqual(await told(), lines))
+const waitForDelivery = (...lines: string[]) => system.eventually(async () => assert.deepEqual(await delivery(), lines))
 
-/** `True Synced` or `False KeystoneError`; a sync that changed nothing says NoChange. */
+/** `True Synced` or `False KeystoneError`; NoChange counts as Synced. */
 function readyOf({ status }: OpenstackConfig): string {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')
   return `${ready?.status} ${ready?.reason === 'NoChange' ? 'Synced' : ready?.reason}`
 }
 
-const becomes = (expected: string, name = 'main') =>
+const waitForReady = (expected: string, name = 'main') =>
   system.eventually(async () => assert.equal(readyOf(await system.config(name)), expected))
 
-const skips = (expected: Record<string, number> | undefined) =>
+const waitForSkipped = (expected: Record<string, number> | undefined) =>
   system.eventually(async () => assert.deepEqual((await system.config()).status?.ports?.skipped, expected))
 
-async function lookNow(): Promise<void> {
+async function forceSync(): Promise<void> {
   await system.change('main', ({ metadata }) => {
     metadata.annotations = { ...metadata.annotations, [openstackConfigAnnotations.forceReconcile]: `${Date.now()}` }
   })
 }
 
-test('ports of real servers arrive at Viola with all that Neutron knows of them', long, async () => {
+test('ports of real servers are delivered with all their Neutron data', long, async () => {
   await system.create('main', {
     subnetIDs: [subnets.storage, subnets.six, subnets.twin, subnets.shared],
     vmNames: [vms.one, 'worker-2'],
     settings: { openstackNodeNameMetadataKey: 'node' },
   })
-  await arrives('worker-1: multinic0=storage', 'worker-2: multinic0=twin')
+  await waitForDelivery('worker-1: multinic0=storage', 'worker-2: multinic0=twin')
 
   const [one, two] = (await system.nodes()).map(({ spec }) => spec)
   assert.deepEqual([one?.instanceId, two?.instanceId], [vms.one, vms.two])
   const address = await addressOf('storage', subnets.storage)
-  const expected: Interface = {
-    index: 0,
+  const expected: WireInterface = {
+    id: 0,
     name: 'multinic0',
     portId: idOf('storage'),
     macAddress: await macOf('storage'),
@@ -140,7 +140,7 @@ test('ports of real servers arrive at Viola with all that Neutron knows of them'
       source: 'multinic-system/main',
     },
   ])
-  await becomes('True Synced')
+  await waitForReady('True Synced')
   await system.eventually(async () => {
     const { status } = await system.config()
     assert.deepEqual(status?.ports, { total: 2, taken: 2, summary: '2/2' })
@@ -167,144 +167,136 @@ async function addressOf(name: string, subnetId: string): Promise<string> {
   return found?.ip_address ?? assert.fail(`${name} has no address in ${subnetId}`)
 }
 
+test('attached ports are delivered: created by Nova, created before, and in a shared network', long, async () => {
+  await attach('second', vms.one, nets.twin)
+  // Wait here: the first selectable port gets the lower index, and either of the two may be in BUILD for longer.
+  await waitForDelivery('worker-1: multinic0=storage multinic1=second', 'worker-2: multinic0=twin')
+  const own = await cloud.createPort({ networkId: nets.shared, name: 'own' })
+  labels.set(own, 'own')
+  await cloud.attach(vms.one, { portId: own })
+  await waitForDelivery('worker-1: multinic0=storage multinic1=second multinic2=own', 'worker-2: multinic0=twin')
+  const nic = (await system.nodes())[0]?.spec.interfaces.find(({ id }) => id === 2)
+  assert.deepEqual([nic?.mtu, nic?.cidr, nic?.gateway], [1400, '10.61.0.0/24', '10.61.0.1'])
+})
+
 test(
-  'attached ports follow: one that Nova makes, one that was made before, in a shared network too',
+  'a port in BUILD or ERROR waits, a DOWN port is delivered, and no port is removed for its status',
   long,
   async () => {
-    await attach('second', vms.one, nets.twin)
-    // The first that may be taken gets the lower number, and any of the two may be in BUILD for longer.
-    await arrives('worker-1: multinic0=storage multinic1=second', 'worker-2: multinic0=twin')
-    const own = await cloud.createPort({ networkId: nets.shared, name: 'own' })
-    labels.set(own, 'own')
-    await cloud.attach(vms.one, { portId: own })
-    await arrives('worker-1: multinic0=storage multinic1=second multinic2=own', 'worker-2: multinic0=twin')
-    const nic = (await system.nodes())[0]?.spec.interfaces.find(one => one.id === 2)
-    assert.deepEqual([nic?.mtu, nic?.cidr, nic?.gateway], [1400, '10.61.0.0/24', '10.61.0.1'])
+    const one = 'worker-1: multinic0=storage multinic1=second multinic2=own'
+    await cloud.holdPorts('BUILD')
+    await attach('late', vms.three, nets.storage)
+    await system.eventually(async () => assert.equal((await inNeutron('late')).status, 'BUILD'))
+    await system.change('main', ({ spec }) => {
+      spec.vmNames = [...spec.vmNames, vms.three]
+    })
+    await waitForSkipped({ StatusNotAllowed: 1 })
+    await cloud.forcePortStatus(idOf('late'), 'ERROR')
+    await system.waitForSyncs(2)
+    assert.deepEqual(await delivery(), [one, 'worker-2: multinic0=twin'])
+    await cloud.letPortsGo()
+    await waitForDelivery('metal-3: multinic0=late', one, 'worker-2: multinic0=twin')
+    await waitForSkipped(undefined)
+
+    await cloud.holdPorts('DOWN')
+    await attach('down', vms.two, nets.shared)
+    await waitForDelivery('metal-3: multinic0=late', one, 'worker-2: multinic0=twin multinic1=down')
+    await attach('more', vms.two, nets.storage)
+    const all = ['metal-3: multinic0=late', one, 'worker-2: multinic0=twin multinic1=down multinic2=more']
+    await waitForDelivery(...all)
+    await system.eventually(async () => assert.ok((await system.config()).status?.downPortRetry?.fastAttempts))
+    await cloud.letPortsGo()
+    await system.eventually(async () => assert.equal((await system.config()).status?.downPortRetry, undefined))
+
+    for (const status of ['BUILD', 'ERROR', 'N/A']) {
+      await cloud.forcePortStatus(idOf('late'), status)
+      await system.waitForSyncs(1)
+    }
+    assert.deepEqual(await delivery(), all)
+    await cloud.forcePortStatus(idOf('late'), 'ACTIVE')
   },
 )
 
-test('a port in BUILD or ERROR waits, a DOWN one is sent, and none is taken back for its status', long, async () => {
-  const one = 'worker-1: multinic0=storage multinic1=second multinic2=own'
-  await cloud.holdPorts('BUILD')
-  await attach('late', vms.three, nets.storage)
-  await system.eventually(async () => assert.equal((await inNeutron('late')).status, 'BUILD'))
-  await system.change('main', ({ spec }) => {
-    spec.vmNames = [...spec.vmNames, vms.three]
-  })
-  await skips({ StatusNotAllowed: 1 })
-  await cloud.forcePortStatus(idOf('late'), 'ERROR')
-  await system.waitForSyncs(2)
-  assert.deepEqual(await told(), [one, 'worker-2: multinic0=twin'])
-  await cloud.letPortsGo()
-  await arrives('metal-3: multinic0=late', one, 'worker-2: multinic0=twin')
-  await skips(undefined)
-
-  await cloud.holdPorts('DOWN')
-  await attach('down', vms.two, nets.shared)
-  await arrives('metal-3: multinic0=late', one, 'worker-2: multinic0=twin multinic1=down')
-  await attach('more', vms.two, nets.storage)
-  const all = ['metal-3: multinic0=late', one, 'worker-2: multinic0=twin multinic1=down multinic2=more']
-  await arrives(...all)
-  await system.eventually(async () => assert.ok((await system.config()).status?.downPortRetry?.fastAttempts))
-  await cloud.letPortsGo()
-  await system.eventually(async () => assert.equal((await system.config()).status?.downPortRetry, undefined))
-
-  for (const status of ['BUILD', 'ERROR', 'N/A']) {
-    await cloud.forcePortStatus(idOf('late'), status)
-    await system.waitForSyncs(1)
-  }
-  assert.deepEqual(await told(), all)
-  await cloud.forcePortStatus(idOf('late'), 'ACTIVE')
-})
-
-test('ports that others put on the server are named and left', long, async () => {
+test('ports of other owners on the server are reported and ignored', long, async () => {
   const foreign = await cloud.createPort({ networkId: nets.twin, deviceId: vms.two, deviceOwner: 'network:dhcp' })
   const unowned = await cloud.createPort({ networkId: nets.twin, deviceId: vms.two })
-  await skips({ DeviceOwnerNotAllowed: 1, PortNotBound: 1 })
+  await waitForSkipped({ DeviceOwnerNotAllowed: 1, PortNotBound: 1 })
   for (const id of [foreign, unowned]) await cloud.deletePort(id)
-  await skips(undefined)
+  await waitForSkipped(undefined)
 })
 
 const others = ['metal-3: multinic0=late', 'worker-2: multinic0=twin multinic1=down multinic2=more'] as const
 const delivered = [others[0], 'worker-1: multinic0=storage multinic1=own', others[1]]
 
-test('detached ports go, and the others keep their numbers; the next one takes the hole', long, async () => {
-  await cloud.detach(vms.one, idOf('second'))
-  await arrives(others[0], 'worker-1: multinic0=storage multinic2=own', others[1])
-  await cloud.detach(vms.one, idOf('own'))
-  await arrives(others[0], 'worker-1: multinic0=storage', others[1])
-  await cloud.attach(vms.one, { portId: idOf('own') })
-  await arrives(...delivered)
-})
+test(
+  'detached ports are removed, the others keep their indexes, and the next port gets the free index',
+  long,
+  async () => {
+    await cloud.detach(vms.one, idOf('second'))
+    await waitForDelivery(others[0], 'worker-1: multinic0=storage multinic2=own', others[1])
+    await cloud.detach(vms.one, idOf('own'))
+    await waitForDelivery(others[0], 'worker-1: multinic0=storage', others[1])
+    await cloud.attach(vms.one, { portId: idOf('own') })
+    await waitForDelivery(...delivered)
+  },
+)
 
-test('a server that is renamed, or named otherwise by its metadata, keeps its node', long, async () => {
+test('a server with a new name or new metadata keeps its node', long, async () => {
   await cloud.renameServer(vms.one, 'renamed')
   await cloud.setMetadata(vms.two, { node: 'tagged' })
   await system.change('main', ({ spec }) => {
     spec.vmNames = Object.values(vms)
   })
-  await lookNow()
+  await forceSync()
   await system.eventually(async () => {
     const ready = (await system.config()).status?.conditions?.find(({ type }) => type === 'Ready')
     assert.match(ready?.message ?? '', /NameChanged 2/)
   })
-  assert.deepEqual(await told(), delivered)
+  assert.deepEqual(await delivery(), delivered)
 })
 
-test('a role that no longer counts shows an empty cloud: nothing is taken away', long, async () => {
-  await cloud.createRole('onlooker')
-  await cloud.grant(system.account.user, 'onlooker')
+test('a role without permissions shows an empty cloud, and nothing is removed', long, async () => {
+  await cloud.createRole('observer')
+  await cloud.grant(system.account.user, 'observer')
   await cloud.revoke(system.account.user, 'admin')
   await system.eventually(async () => assert.match(readyOf(await system.config()), /^False /))
   await system.waitForSyncs(2)
-  assert.deepEqual(await told(), delivered)
+  assert.deepEqual(await delivery(), delivered)
   await cloud.grant(system.account.user, 'admin')
-  await lookNow()
-  await becomes('True Synced')
-  assert.deepEqual(await told(), delivered)
+  await forceSync()
+  await waitForReady('True Synced')
+  assert.deepEqual(await delivery(), delivered)
 })
 
 test(
-  'a role that is taken away ends the tokens: nothing is taken away, and all goes on when it is back',
+  'a revoked role invalidates the tokens: nothing is removed, and the sync recovers with the role',
   long,
   async () => {
-    await cloud.revoke(system.account.user, 'onlooker')
+    await cloud.revoke(system.account.user, 'observer')
     await cloud.revoke(system.account.user, 'admin')
-    await becomes('False KeystoneError')
+    await waitForReady('False KeystoneError')
     await system.waitForSyncs(1)
-    assert.deepEqual(await told(), delivered)
+    assert.deepEqual(await delivery(), delivered)
     await cloud.grant(system.account.user, 'admin')
-    await becomes('True Synced')
-    assert.deepEqual(await told(), delivered)
+    await waitForReady('True Synced')
+    assert.deepEqual(await delivery(), delivered)
   },
 )
 
-const mistakes: Record<string, [spec: SpecInput, ready: string, words: RegExp]> = {
-  'a subnet that is not there': [
-    { subnetIDs: ['21bd2a2d-9b3f-487f-84ec-fc9078c753e2'] },
-    'False SubnetNotFound',
-    /21bd2a2d/,
-  ],
-  'a name that no subnet has': [{ subnetIDs: [], subnetName: 'nosuch' }, 'False SubnetNotFound', /nosuch/],
-  'a name that two subnets have': [{ subnetIDs: [], subnetName: 'double' }, 'False SubnetNotUnique', /double/],
-  'a region that the catalog does not have': [
+const mistakes: Record<string, [spec: SpecInput, ready: string, message: RegExp]> = {
+  'a missing subnet': [{ subnetIDs: ['21bd2a2d-9b3f-487f-84ec-fc9078c753e2'] }, 'False SubnetNotFound', /21bd2a2d/],
+  'an unknown subnet name': [{ subnetIDs: [], subnetName: 'nosuch' }, 'False SubnetNotFound', /nosuch/],
+  'an ambiguous subnet name': [{ subnetIDs: [], subnetName: 'double' }, 'False SubnetNotUnique', /double/],
+  'an unknown region': [
     { settings: { openstackEndpointRegion: 'elsewhere' } },
     'False NeutronEndpointError',
     /elsewhere.*RegionOne/,
   ],
-  'a project that the account is not in': [
-    { credentials: { projectID: 'f'.repeat(32) } },
-    'False KeystoneError',
-    /401/,
-  ],
-  'a provider that Contrabass does not know': [
-    { credentials: { openstackProviderID: 'other' } },
-    'False ContrabassError',
-    /404/,
-  ],
+  'a project without access': [{ credentials: { projectID: 'f'.repeat(32) } }, 'False KeystoneError', /401/],
+  'an unknown provider': [{ credentials: { openstackProviderID: 'other' } }, 'False ContrabassError', /404/],
 }
 
-test('each mistake has its reason, in an object of its own, and changes nothing', long, async () => {
+test('each mistake has its own reason and changes nothing', long, async () => {
   for (const networkId of [nets.primary, nets.twin]) await subnet('double', networkId, '10.70.0.0/24')
   const objects = Object.entries(mistakes).map(([name, mistake], index) => ({
     object: `mistake-${index}`,
@@ -319,16 +311,16 @@ test('each mistake has its reason, in an object of its own, and changes nothing'
   for (const {
     object,
     name,
-    mistake: [, ready, words],
+    mistake: [, ready, message],
   } of objects) {
-    await becomes(ready, object)
-    assert.match((await system.config(object)).status?.lastError ?? '', words, name)
+    await waitForReady(ready, object)
+    assert.match((await system.config(object)).status?.lastError ?? '', message, name)
   }
-  assert.deepEqual(await told(), delivered)
+  assert.deepEqual(await delivery(), delivered)
 })
 
-test('many ports that vanish at once are held until a person lets them go', long, async () => {
-  // Nova deletes them one by one: an operator that looks in between sees one go, and another.
+test('the removal of many ports at once is on hold until a user approves it', long, async () => {
+  // Without the operator, because Nova deletes them one by one.
   await system.withoutOperator(async () => {
     await cloud.deleteServer(vms.two)
     for (const name of ['twin', 'down', 'more'])
@@ -337,54 +329,59 @@ test('many ports that vanish at once are held until a person lets them go', long
       })
   })
   await system.eventually(async () => {
-    const held = (await system.config()).status?.conditions?.find(({ type }) => type === 'RemovalHeld')
-    assert.equal(held?.status, 'True')
+    const onHold = (await system.config()).status?.conditions?.find(({ type }) => type === 'RemovalHeld')
+    assert.equal(onHold?.status, 'True')
   })
   await system.waitForSyncs(2)
-  assert.deepEqual(await told(), delivered)
+  assert.deepEqual(await delivery(), delivered)
   await system.change('main', ({ metadata }) => {
     metadata.annotations = { ...metadata.annotations, [openstackConfigAnnotations.releaseRemovals]: 'yes' }
   })
-  await arrives(...delivered.slice(0, 2))
+  await waitForDelivery(...delivered.slice(0, 2))
 })
 
-test('what Neutron and Nova tell is heard, though this object is polled once in ten minutes', long, async t => {
+test('notifications of Neutron and Nova trigger syncs although polling is every ten minutes', long, async t => {
   const [late, storage] = delivered
   const tide = await cloud.createNetwork({ name: 'tide', mtu: 1442 })
-  // Nobody tells when a port leaves BUILD: here the time that it takes does not matter.
+  // There is no notification when a port leaves BUILD, so accept every status.
   const polls = { pollFastInterval: '10m', pollSlowInterval: '10m', openstackPortAllowedStatuses: ['*'] }
   const subnetIDs = [await subnet('tide', tide, '10.62.0.0/24')]
-  await system.create('heard', { subnetIDs, vmNames: [vms.one, vms.three], settings: polls })
+  await system.create('notified', { subnetIDs, vmNames: [vms.one, vms.three], settings: polls })
   await system.eventually(async () => {
-    const { status } = await system.config('heard')
+    const { status } = await system.config('notified')
     assert.equal(status?.conditions?.find(({ type }) => type === 'EventsConnected')?.status, 'True')
   })
   const timed = async (what: string, work: () => Promise<void>, ...lines: string[]) => {
     await work()
     const started = performance.now()
-    await arrives(...lines)
+    await waitForDelivery(...lines)
     t.diagnostic(`${what}: ${Math.round(performance.now() - started)} ms after the answer of the API`)
-    await system.reportConfigured('heard')
+    await system.reportConfigured('notified')
   }
-  await timed('attached, made by Nova', () => attach('made', vms.three, tide), `${late} multinic1=made`, `${storage}`)
+  await timed(
+    'attached, created by Nova',
+    () => attach('created', vms.three, tide),
+    `${late} multinic1=created`,
+    `${storage}`,
+  )
   const kept = await cloud.createPort({ networkId: tide, name: 'kept' })
   labels.set(kept, 'kept')
-  const both = [`${late} multinic1=made`, `${storage} multinic2=kept`]
-  await timed('attached, made before', () => cloud.attach(vms.one, { portId: kept }).then(() => {}), ...both)
+  const both = [`${late} multinic1=created`, `${storage} multinic2=kept`]
+  await timed('attached, created before', () => cloud.attach(vms.one, { portId: kept }).then(() => {}), ...both)
   const mtu = { network: { mtu: 1400 } }
   await cloud.api.call('neutron', 'PUT', `/v2.0/networks/${tide}`, mtu)
   await system.eventually(async () => {
     const nics = (await system.nodes()).flatMap(({ spec }) => spec.interfaces)
     assert.equal(nics.find(({ portId }) => portId === kept)?.mtu, 1400)
   })
-  await system.reportConfigured('heard')
-  await timed('detached, and the port stays', () => cloud.detach(vms.one, kept), `${late} multinic1=made`, `${storage}`)
-  await timed('the port is deleted', () => cloud.deletePort(idOf('made')), `${late}`, `${storage}`)
-  const { lastEventAt, lagMs } = (await system.config('heard')).status?.events ?? {}
+  await system.reportConfigured('notified')
+  await timed('detached, the port stays', () => cloud.detach(vms.one, kept), `${late} multinic1=created`, `${storage}`)
+  await timed('port deleted', () => cloud.deletePort(idOf('created')), `${late}`, `${storage}`)
+  const { lastEventAt, lagMs } = (await system.config('notified')).status?.events ?? {}
   assert.ok(lastEventAt !== undefined && lagMs !== undefined)
 })
 
-test('the queue that the services share is left to its listeners', long, async () => {
+test('the operator does not consume from the shared notification queue', long, async () => {
   const connection = new Connection(cloud.rabbit.url)
   connection.on('error', () => {})
   const { messageCount, consumerCount } = await connection.queueDeclare({ queue: 'notifications.info', passive: true })

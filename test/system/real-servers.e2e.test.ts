@@ -1,7 +1,7 @@
 /**
- * The sandbox on real parts, by the command that people type: on etcd, kube-apiserver and kube-controller-manager (of
- * ../rigs/kubernetes/rig.ts), and on Keystone, Neutron, Nova and RabbitMQ (of ../rigs/openstack/rig.ts). A crash leaves
- * nothing of them behind.
+ * The commands of the sandbox with real servers: etcd, kube-apiserver and kube-controller-manager
+ * (../rigs/kubernetes/rig.ts), and Keystone, Neutron, Nova and RabbitMQ (../rigs/openstack/rig.ts). After a crash `down`
+ * removes all of them.
  */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
@@ -13,46 +13,46 @@ import { connectControl } from '../../sandbox/control/client.ts'
 import { processesOf, stateDir } from '../../sandbox/lifecycle/state-dir.ts'
 import { binary } from '../rigs/kubernetes/binaries.ts'
 import { run } from '../rigs/process.ts'
-import { typing } from './run-command.ts'
+import { commandRunner } from './run-command.ts'
 
 let parent: string
 let dir: string
-let sandbox: ReturnType<typeof typing>
+let sandbox: ReturnType<typeof commandRunner>
 
 before(async () => {
   parent = await mkdtemp(join(tmpdir(), 'multinic-real-'))
   dir = join(parent, 'sandbox')
-  sandbox = typing(dir)
+  sandbox = commandRunner(dir)
 })
 after(async () => {
   await sandbox('down')
   await rm(parent, { recursive: true })
 })
 
-async function done(...args: string[]): Promise<string> {
+async function succeed(...args: string[]): Promise<string> {
   const { code, out } = await sandbox(...args)
   assert.equal(code, 0, `${args.join(' ')}: ${out}`)
   return out
 }
 
-/** kill -9 of the sandbox itself, then `down`. */
-async function crashed(program: RegExp): Promise<void> {
-  const lines = (await processesOf(stateDir(dir))).map(each => readFileSync(`/proc/${each}/cmdline`, 'utf8'))
+/** Kills the sandbox with SIGKILL, then runs `down`. */
+async function crashAndRemove(program: RegExp): Promise<void> {
+  const lines = (await processesOf(stateDir(dir))).map(process => readFileSync(`/proc/${process}/cmdline`, 'utf8'))
   assert.ok(
     lines.some(line => program.test(line)),
     lines.join('\n'),
   )
   const { pid } = JSON.parse(readFileSync(join(dir, 'owner.json'), 'utf8')) as { pid: number }
   process.kill(pid, 'SIGKILL')
-  await done('down')
+  await succeed('down')
   assert.deepEqual(await processesOf(stateDir(dir)), [])
   assert.ok(!existsSync(dir))
 }
 
-test('on a real Kubernetes a port becomes a NIC, and a killed API server is waited for', {
+test('with a real Kubernetes a port becomes a NIC, and the commands wait for a killed API server', {
   timeout: 300_000,
 }, async () => {
-  assert.match(await done('up', '--kubernetes', 'real', '--nodes', '2'), /sandbox ready/)
+  assert.match(await succeed('up', '--kubernetes', 'real', '--nodes', '2'), /sandbox ready/)
   const control = connectControl(stateDir(dir))
   const { kubeconfigs } = await control.status()
   await control.close()
@@ -61,21 +61,21 @@ test('on a real Kubernetes a port becomes a NIC, and a killed API server is wait
   assert.match(await kubectl('version'), /Server Version: v1\.\d+\.\d+\n/)
   assert.match(await kubectl('get', 'nodes', '--no-headers'), /worker-1 +Ready.*\nworker-2 +Ready/)
 
-  await done('fault', 'unreachable-biz-api')
-  assert.match(await done('status'), /Unknown {2}the API server of the Biz cluster cannot be reached/)
-  await done('fault', 'off')
-  await done('play', 'attach')
+  await succeed('fault', 'unreachable-biz-api')
+  assert.match(await succeed('status'), /Unknown {2}the API server of the Biz cluster cannot be reached/)
+  await succeed('fault', 'off')
+  await succeed('play', 'attach')
   assert.match(await kubectl('get', 'mnnc', '-n', 'multinic-system', '--no-headers'), /worker-2 .* Configured +1\/1/)
   assert.match((await sandbox('fault', 'conflicts')).out, /conflicts: not available with --kubernetes real/)
-  await crashed(/kube-apiserver/)
+  await crashAndRemove(/kube-apiserver/)
 })
 
-test('on a real OpenStack Nova attaches and detaches what becomes a NIC', { timeout: 400_000 }, async () => {
-  const up = await done('up', '--openstack', 'real', '--nodes', '2')
+test('with a real OpenStack a port that Nova attaches becomes a NIC', { timeout: 400_000 }, async () => {
+  const up = await succeed('up', '--openstack', 'real', '--nodes', '2')
   assert.match(up, /sandbox ready/)
   assert.match(up, /keystone +http:\/\/127\.0\.0\.1:5000\/v3/)
-  await done('play', 'attach')
+  await succeed('play', 'attach')
   const refused = await sandbox('fault', 'slow-neutron')
   assert.match(refused.out, /slow-neutron: not available with --openstack real/)
-  await crashed(/neutron-server/)
+  await crashAndRemove(/neutron-server/)
 })

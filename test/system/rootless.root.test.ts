@@ -1,4 +1,4 @@
-/** The sandbox of a user who is not root. Root is needed only to become that user. */
+/** The sandbox of a user who is not root. The test needs root only to switch to that user. */
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
@@ -13,14 +13,14 @@ import { eventually } from '../support/eventually.ts'
 const program = join(import.meta.dirname, '../../bin/multinic')
 const nobody = 65_534
 const asNobody = [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups']
-/** Where others may enter: the directory for what tests leave is root's own. */
+/** A directory that others can enter: TMPDIR of the tests belongs to root. */
 const parent = await mkdtemp('/var/tmp/multinic-rootless-')
 const state = stateDir(join(parent, 'sandbox'))
 
 before(async () => {
   await chown(parent, nobody, nobody)
   await chmod(parent, 0o755)
-  // They could not write into this checkout.
+  // That user cannot write to this checkout.
   await ensureBundles()
 })
 after(async () => {
@@ -28,13 +28,13 @@ after(async () => {
   await rm(parent, { recursive: true })
 })
 
-interface Ended {
+interface CommandResult {
   code: number
   out: string
   err: string
 }
 
-function sandbox(...args: string[]): Promise<Ended> {
+function sandbox(...args: string[]): Promise<CommandResult> {
   const env = { ...environment(), TMPDIR: parent, MULTINIC_SANDBOX_DIR: state.dir }
   return new Promise(resolve => {
     const child = execFile('setpriv', [...asNobody, program, 'sandbox', ...args], { env }, (_error, out, err) =>
@@ -43,15 +43,15 @@ function sandbox(...args: string[]): Promise<Ended> {
   })
 }
 
-/** Why nobody cannot have one here; undefined where they can. */
-function forbidden(): string | undefined {
-  const trials: [words: string[], why: string][] = [
-    [[process.execPath, '--version'], 'this checkout cannot be read by others'],
-    [['unshare', '--user', '--map-root-user', '--mount', 'true'], 'this kernel allows users no namespaces'],
+/** Why an unprivileged user cannot run a sandbox here, or undefined. */
+function unavailable(): string | undefined {
+  const trials: [command: string[], problem: string][] = [
+    [[process.execPath, '--version'], 'other users cannot read this checkout'],
+    [['unshare', '--user', '--map-root-user', '--mount', 'true'], 'this kernel does not allow user namespaces'],
   ]
-  return trials.find(([words]) => {
+  return trials.find(([command]) => {
     try {
-      execFileSync('setpriv', [...asNobody, ...words], { stdio: 'ignore' })
+      execFileSync('setpriv', [...asNobody, ...command], { stdio: 'ignore' })
       return false
     } catch {
       return true
@@ -59,14 +59,18 @@ function forbidden(): string | undefined {
   })?.[1]
 }
 
-const skip = forbidden() ?? false
+const skip = unavailable() ?? false
 
-test('a user without root has the same nodes with real NICs, in a user namespace', { skip }, async () => {
+test('a user without root gets the same nodes with real NICs in a user namespace', { skip }, async () => {
   const { code, out, err } = await sandbox('up', '--nodes', '2')
   assert.equal(code, 0, `${out}\n${err}`)
   assert.match(out, /^running without root: nodes are network namespaces in your own user namespace\n/)
   assert.match(out, /├─ worker-1 {2}Configured\n│ {2}├─ multinic0 +Configured +10\.10\.0\.10 +mtu 9000/)
-  assert.equal(existsSync(`/run/netns/${state.prefix}worker-1`), false, 'its namespaces have no name on this machine')
+  assert.equal(
+    existsSync(`/run/netns/${state.prefix}worker-1`),
+    false,
+    'its namespaces are not visible on this machine',
+  )
 
   const shell = await sandbox('shell', 'worker-1', 'sh', '-c', 'id -u; hostname; ls /etc/netplan; ip -br address')
   assert.equal(shell.code, 0, shell.err)
@@ -77,11 +81,11 @@ test('a user without root has the same nodes with real NICs, in a user namespace
   assert.match(again.out, /multinic1\S* +UP +10\.20\.0\.10\/24/)
 })
 
-test('down after kill -9 of its first process leaves nothing of it behind', { skip }, async () => {
-  const owner = (await findOwner(state)) ?? assert.fail('it does not run')
+test('down after kill -9 of its first process removes everything', { skip }, async () => {
+  const owner = (await findOwner(state)) ?? assert.fail('the sandbox does not run')
   process.kill(owner, 'SIGKILL')
   await eventually(async () => assert.ok(!(await processesOf(state)).includes(owner)))
-  assert.ok((await processesOf(state)).length >= 3, 'the parts still run')
+  assert.ok((await processesOf(state)).length >= 3, 'the components still run')
   assert.equal((await sandbox('down')).code, 0)
   assert.deepEqual([...(await processesOf(state)), ...readdirSync(parent)], [])
 })

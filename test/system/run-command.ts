@@ -1,5 +1,5 @@
 /**
- * What people type: the commands of the sandbox as processes of their own, without a terminal.
+ * Runs commands of the sandbox as processes, without a terminal.
  */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -7,18 +7,21 @@ import { environment } from '../../src/runtime/env.ts'
 
 const program = join(import.meta.dirname, '../../bin/multinic')
 
-export interface Typed {
+export interface CommandResult {
   code: number
-  /** All that it wrote. */
+  /** stdout and stderr. */
   out: string
 }
 
-/** `multinic sandbox …` on the sandbox of a directory, with variables besides. */
-export function typing(dir: string, more: Record<string, string> = {}): (...args: string[]) => Promise<Typed> {
+/** Runs `multinic sandbox …` for the sandbox of a directory, with additional environment. */
+export function commandRunner(
+  dir: string,
+  more: Record<string, string> = {},
+): (...args: string[]) => Promise<CommandResult> {
   const env = { ...environment(), ...more, MULTINIC_SANDBOX_DIR: dir }
   return (...args) =>
     new Promise(resolve => {
-      // Its standard input is a pipe: there is no terminal, and nothing may wait for one.
+      // stdin is a pipe: there is no terminal, and no command may wait for one.
       const child = execFile(program, ['sandbox', ...args], { env, timeout: 280_000 }, (_error, out, err) =>
         resolve({ code: child.exitCode ?? 1, out: `${out}${err}` }),
       )

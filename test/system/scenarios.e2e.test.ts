@@ -1,6 +1,6 @@
 /**
- * Every scenario of the project, and the tour, played by the command that people type, on one sandbox with a broker of its
- * own (from the same package as that of ../rigs/rabbitmq/rig.ts), and what that broker can be made to suffer.
+ * Every scenario of the project and the tour, run by their commands in one sandbox with a broker (the package of
+ * ../rigs/rabbitmq/rig.ts), and the faults of that broker.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -11,18 +11,18 @@ import { type ControlClient, connectControl } from '../../sandbox/control/client
 import { stateDir } from '../../sandbox/lifecycle/state-dir.ts'
 import { findScenario, scenarioNames } from '../../sandbox/scenarios/find.ts'
 import { eventually } from '../support/eventually.ts'
-import { typing } from './run-command.ts'
+import { commandRunner } from './run-command.ts'
 
 let parent: string
 let dir: string
 let control: ControlClient
-let sandbox: ReturnType<typeof typing>
+let sandbox: ReturnType<typeof commandRunner>
 
 before(
   async () => {
     parent = await mkdtemp(join(tmpdir(), 'multinic-scenarios-'))
     dir = join(parent, 'sandbox')
-    sandbox = typing(dir)
+    sandbox = commandRunner(dir)
     const { code, out } = await sandbox('up', '--rabbitmq', 'local')
     assert.equal(code, 0, out)
     control = connectControl(stateDir(dir))
@@ -35,15 +35,15 @@ after(async () => {
   await rm(parent, { recursive: true })
 })
 
-for (const name of (await scenarioNames()).filter(each => each !== 'tour'))
-  test(`the scenario ${name} comes to its end, and leaves no fault behind`, { timeout: 300_000 }, async () => {
+for (const name of (await scenarioNames()).filter(scenario => scenario !== 'tour'))
+  test(`scenario ${name} finishes and leaves no fault active`, { timeout: 300_000 }, async () => {
     const { code, out } = await sandbox('play', name)
     assert.equal(code, 0, out)
     assert.match(out, /finished: /)
     assert.deepEqual(await control.faults(), [])
   })
 
-test('the tour goes by itself where there is no terminal, and spares a sandbox that ran before', async () => {
+test('without a terminal the tour runs without pauses, and it keeps a sandbox that was running before', async () => {
   const { code, out } = await sandbox('tour')
   assert.equal(code, 0, out)
   const { steps } = await findScenario('tour')
@@ -51,7 +51,7 @@ test('the tour goes by itself where there is no terminal, and spares a sandbox t
   assert.equal((await control.status()).ready, true)
 })
 
-test('a step that is not met ends the play with its line, and its faults end too', async () => {
+test('a step that fails ends the scenario with its line number, and its faults end', async () => {
   const file = join(parent, 'wrong.yaml')
   const steps = ['fault: lost-role', 'expect: { node: worker-1, state: Failed, within: 300ms }', 'say: never']
   await writeFile(file, `name: x\nabout: y\nsteps:\n${steps.map(step => `  - ${step}\n`).join('')}`)
@@ -62,24 +62,24 @@ test('a step that is not met ends the play with its line, and its faults end too
   assert.deepEqual(await control.faults(), [])
 })
 
-/** How often each has heard of a port: what is lost is found by looking, what comes twice changes nothing. */
+/** Polling finds what a lost notification would have reported, and a duplicate changes nothing. */
 for (const name of ['lost-notifications', 'duplicated-notifications', 'reordered-notifications'])
   test(`${name}: a port still becomes a NIC`, { timeout: 120_000 }, async () => {
     await control.startFault({ name })
     const [port] = await control.attach({ vm: 'worker-1', subnet: 'storage' })
-    await becomes(port?.id, 'Configured')
+    await waitForStatus(port?.id, 'Configured')
     assert.deepEqual(await control.stopFault(name), [])
     await control.detach({ vm: 'worker-1', port: port?.id ?? '' })
-    await becomes(port?.id, undefined)
+    await waitForStatus(port?.id, undefined)
   })
 
-test('restarted-broker: it is back when the command returns, and is listened to again', async () => {
+test('restarted-broker: the broker runs when the command returns, and the operator reconnects', async () => {
   await control.startFault({ name: 'restarted-broker' })
   const [port] = await control.attach({ vm: 'worker-1', subnet: 'storage' })
-  await becomes(port?.id, 'Configured')
+  await waitForStatus(port?.id, 'Configured')
 })
 
-async function becomes(portId: string | undefined, status: string | undefined): Promise<void> {
+async function waitForStatus(portId: string | undefined, status: string | undefined): Promise<void> {
   await eventually(
     async () => {
       const nics = (await control.status()).nodes.flatMap(node => node.interfaces)

@@ -1,5 +1,5 @@
 /**
- * One port, followed through all parts by its id: in their logs, and in what a collector was told.
+ * Follows one port through all components by its trace ID: in their logs and in the spans of a collector.
  */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
@@ -15,11 +15,11 @@ type Line = Record<string, unknown>
 /** The trace of the delivery that last changed the node. */
 export async function traceIdOf(system: TestSandbox, node: string): Promise<string> {
   const { annotations } = (await system.nodeConfig(node)).metadata
-  const place = parseTraceparent(annotations?.[nodeConfigAnnotations.traceparent])
-  return place?.traceId ?? assert.fail(`no trace leads to ${node}`)
+  const parent = parseTraceparent(annotations?.[nodeConfigAnnotations.traceparent])
+  return parent?.traceId ?? assert.fail(`${node} has no traceparent annotation`)
 }
 
-/** `part: message` of every line with the id, in the order of their times. */
+/** `component: message` of every log line with the trace ID, sorted by time. */
 export function linesOf(system: TestSandbox, traceId: string): string[] {
   const { state } = system.sandbox
   const files = [...globSync('logs/*.log', { cwd: state.dir }), ...globSync('**/log', { cwd: state.dir })]
@@ -35,7 +35,7 @@ export function linesOf(system: TestSandbox, traceId: string): string[] {
     .map(({ part, message }) => `${part}: ${message}`)
 }
 
-/** Span and parent, as a tree would show them. */
+/** Each span and its parent. */
 const tree: Record<string, string | undefined> = {
   sync: undefined,
   'sync.cloud': 'sync',
@@ -54,7 +54,7 @@ const tree: Record<string, string | undefined> = {
   status: 'job',
   inventory: 'deliver',
 }
-/** What follows ends later, however slow one of the processes is to hear of its own success. */
+/** These spans end in this order, however slow a process is. */
 const stages = ['apply', 'verify', 'agent', 'status', 'inventory']
 
 export async function isOneTrace(collector: Collector, traceId: string): Promise<TakenSpan[]> {

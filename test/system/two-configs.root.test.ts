@@ -14,7 +14,7 @@ after(() => system.stop())
 
 const node = 'worker-1'
 
-async function wanted(): Promise<string[]> {
+async function delivered(): Promise<string[]> {
   const { spec } = await system.nodeConfig(node)
   return spec.interfaces.map(nic => `${nic.name} ${nic.address} from ${nic.source}`)
 }
@@ -26,7 +26,7 @@ test('two OpenstackConfigs on one VM give the union of their ports', async () =>
   await eventually(async () => assert.equal((await system.nodeConfig(node)).status?.nics, '1/1'), { within: 20_000 })
   await system.addConfig('for-backup', [node], ['backup'])
   await system.waitUntilReady()
-  assert.deepEqual(await wanted(), [
+  assert.deepEqual(await delivered(), [
     'multinic0 10.10.0.10 from multinic-system/for-storage',
     'multinic1 10.20.0.10 from multinic-system/for-backup',
   ])
@@ -41,30 +41,30 @@ test('two OpenstackConfigs on one VM give the union of their ports', async () =>
   )
 })
 
-test('while one of them cannot be synced, the other keeps what it has and gets what is new', async () => {
+test('while one of them cannot sync, the other keeps its interfaces and gets new ones', async () => {
   const { management } = system.sandbox
   const key = { namespace: sandboxNamespace, name: 'for-backup' }
   await management.kube.patch(openstackConfigs, key, {
-    spec: { credentials: { openstackProviderID: 'a-provider-that-nobody-knows' } },
+    spec: { credentials: { openstackProviderID: 'unknown-provider' } },
   })
   await eventually(async () => {
-    const ready = (await system.openstackConfig('for-backup')).status?.conditions?.find(each => each.type === 'Ready')
+    const ready = (await system.openstackConfig('for-backup')).status?.conditions?.find(({ type }) => type === 'Ready')
     assert.deepEqual([ready?.status, ready?.reason], ['False', 'ContrabassError'])
   })
   system.attach({ vm: node, subnet: 'storage' })
   await eventually(async () => assert.equal((await system.nodeConfig(node)).status?.nics, '3/3'), { within: 20_000 })
-  assert.deepEqual(await wanted(), [
+  assert.deepEqual(await delivered(), [
     'multinic0 10.10.0.10 from multinic-system/for-storage',
     'multinic1 10.20.0.10 from multinic-system/for-backup',
     'multinic2 10.10.0.11 from multinic-system/for-storage',
   ])
 })
 
-test('a deleted OpenstackConfig takes its own interfaces away and no others', async () => {
+test('deleting an OpenstackConfig removes its own interfaces and no others', async () => {
   await system.sandbox.management.kube.delete(openstackConfigs, { namespace: sandboxNamespace, name: 'for-storage' })
   await eventually(
     async () => {
-      assert.deepEqual(await wanted(), ['multinic1 10.20.0.10 from multinic-system/for-backup'])
+      assert.deepEqual(await delivered(), ['multinic1 10.20.0.10 from multinic-system/for-backup'])
       assert.equal((await system.nodeConfig(node)).status?.nics, '1/1')
     },
     { within: 20_000 },

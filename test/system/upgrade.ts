@@ -1,6 +1,6 @@
 /**
- * The other upgrade: a node of a cluster that ran the Go operator, Viola, controller and agent is taken over in place. Its NICs,
- * files, objects and Jobs are of the shape that these left behind.
+ * The in-place upgrade: our components adopt a node of a cluster that ran the Go implementation. Its NICs, files, objects and
+ * Jobs have the form that the Go implementation created.
  */
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
@@ -27,71 +27,71 @@ interface OldNic {
 }
 
 const within = 60_000
-/** Numbers by MAC address, as the Go operator gave them: not the order in which ours would. */
-const numbers = { storage: 1, backup: 0 } as const
+/** Interface indexes in the order of the Go operator (by MAC address), not in ours. */
+const indexes = { storage: 1, backup: 0 } as const
 
-export function upgrades(walkOf: () => TestSandbox, node: string): void {
+export function testUpgrade(system: () => TestSandbox, node: string): void {
   let nics: OldNic[]
-  const place = () => walkOf().sandbox.nodes.get(node) ?? assert.fail(`there is no ${node}`)
+  const target = () => system().sandbox.nodes.get(node) ?? assert.fail(`node ${node} not found`)
   const devices = async () => {
-    const links = await ipJson<{ ifname: string; ifindex: number; address: string }>(place().namespace, [
+    const links = await ipJson<{ ifname: string; ifindex: number; address: string }>(target().namespace, [
       'link',
       'show',
     ])
     return links.map(({ ifname, ifindex, address }) => `${ifindex} ${ifname} ${address}`)
   }
 
-  async function underPing(what: () => Promise<void>): Promise<void> {
+  async function duringPings(work: () => Promise<void>): Promise<void> {
     const before = await devices()
-    const pings = await Promise.all(nics.map(nic => startPing(place().namespace, nic.address, nic.gateway)))
+    const pings = await Promise.all(nics.map(nic => startPing(target().namespace, nic.address, nic.gateway)))
     try {
-      await what()
+      await work()
     } finally {
       for (const { sent, received } of await Promise.all(pings.map(ping => ping.stop()))) assert.equal(received, sent)
     }
-    assert.deepEqual(await devices(), before, 'a NIC was renamed or made anew')
+    assert.deepEqual(await devices(), before, 'a NIC was renamed or recreated')
   }
 
-  test('a node of the Go implementation is taken over in place: no NIC is touched, and its old Jobs are cleaned', async () => {
-    const { kube } = walkOf().sandbox.biz
-    nics = await attached(walkOf(), node)
-    await asGoLeftIt(place().namespace, place().root, nics)
-    const old = await anOldJob(walkOf(), node)
-    await underPing(async () => {
+  test('a node of the Go implementation is adopted in place: no NIC changes, and its old Jobs are deleted', async () => {
+    const { kube } = system().sandbox.biz
+    nics = await attachPorts(system(), node)
+    await configureLikeGo(target().namespace, target().root, nics)
+    const old = await createOldJob(system(), node)
+    await duringPings(async () => {
       const version = 'v1alpha1'
       const key = { namespace, name: node }
-      // As the Viola of that time did: with kubectl.
-      const config = goConfig(node, namespace, place().server.id, walkOf().sandbox.clusterId, nics)
+      // The Viola of the Go implementation used kubectl.
+      const config = goConfig(node, namespace, target().server.id, system().sandbox.clusterId, nics)
       await kube.apply({ ...nodeConfigs, version }, config, { fieldManager: 'kubectl-client-side-apply' })
       await kube.patchStatus({ ...nodeConfigs, version }, key, goStatus(nics, old))
       await eventually(
         async () => {
-          const { status } = await walkOf().nodeConfig(node)
-          assert.equal(`${status?.state} ${status?.nics} ${status?.bootID}`, `Configured 2/2 ${place().bootID}`)
+          const { status } = await system().nodeConfig(node)
+          assert.equal(`${status?.state} ${status?.nics} ${status?.bootID}`, `Configured 2/2 ${target().bootID}`)
         },
         { within },
       )
     })
     await eventually(async () => assert.equal(await kube.get(jobs, { namespace, name: old }), undefined), { within })
-    const { rules, files } = await walkOf().nodeState(node)
+    const { rules, files } = await system().nodeState(node)
     for (const { id, name, address, macAddress } of nics) {
-      assert.equal(rules.filter(rule => rule.includes(`from ${address} `)).length, 1, 'the old rule is still there')
+      assert.equal(rules.filter(rule => rule.includes(`from ${address} `)).length, 1, 'the old rule still exists')
       assert.match(files[`etc/netplan/9${id}-${name}.yaml`] ?? '', new RegExp(macAddress))
     }
   })
 
-  test('the operator adds the port ids, and every MAC keeps its number', async () => {
-    await underPing(async () => {
-      await walkOf().addConfig('upgraded', [node], Object.keys(numbers))
+  test('the operator adds the port IDs, and every MAC address keeps its index', async () => {
+    await duringPings(async () => {
+      await system().addConfig('upgraded', [node], Object.keys(indexes))
       await eventually(
         async () => {
-          const { spec, status, metadata } = await walkOf().nodeConfig(node)
+          const { spec, status, metadata } = await system().nodeConfig(node)
           assert.equal(status?.observedGeneration, metadata.generation)
           assert.equal(status?.state, 'Configured')
-          const told = JSON.stringify((await walkOf().openstackConfig('upgraded')).status)
+          const details = JSON.stringify((await system().openstackConfig('upgraded')).status)
           assert.ok(
             spec.interfaces.every(({ portId }) => portId),
-            told,
+            details,
           )
           assert.deepEqual(
             spec.interfaces.map(nic => `${nic.name} ${nic.macAddress}`),
@@ -104,9 +104,9 @@ export function upgrades(walkOf: () => TestSandbox, node: string): void {
   })
 }
 
-async function attached(system: TestSandbox, node: string): Promise<OldNic[]> {
+async function attachPorts(system: TestSandbox, node: string): Promise<OldNic[]> {
   const { cloudState, nodes } = system.sandbox
-  const nics = Object.entries(numbers).map(([subnet, id]) => {
+  const nics = Object.entries(indexes).map(([subnet, id]) => {
     const { cidr, gatewayIp, networkId } = findSubnet(cloudState, subnet)
     const [port] = system.attach({ vm: node, subnet })
     const address = port?.fixedIps[0]?.ipAddress
@@ -118,11 +118,12 @@ async function attached(system: TestSandbox, node: string): Promise<OldNic[]> {
   return nics.sort((a, b) => a.id - b.id)
 }
 
-/** Rules without a priority, tables by number, a netplan file whose rule has the prefix of the subnet. */
-async function asGoLeftIt(netns: string, root: string, nics: OldNic[]): Promise<void> {
+/** Like the Go agent: rules without priority, numbered tables, a netplan file whose rule has the prefix of the subnet. */
+async function configureLikeGo(netns: string, root: string, nics: OldNic[]): Promise<void> {
   const links = await ipJson<{ ifname: string; address: string }>(netns, ['link', 'show'])
   for (const { id, name, macAddress, address, cidr, mtu } of nics) {
-    const found = links.find(link => link.address === macAddress) ?? assert.fail(`${macAddress} is not plugged`)
+    const found =
+      links.find(link => link.address === macAddress) ?? assert.fail(`no link with MAC address ${macAddress}`)
     const [table, prefix] = [100 + id, cidr.split('/')[1]]
     await ipBatch(netns, [
       `link set ${found.ifname} name ${name}`,
@@ -155,8 +156,8 @@ async function asGoLeftIt(netns: string, root: string, nics: OldNic[]): Promise<
   }
 }
 
-/** Ended, with the labels that the Go controller gave, and without a TTL. */
-async function anOldJob(system: TestSandbox, node: string): Promise<string> {
+/** A finished Job with the labels of the Go controller and without TTL. */
+async function createOldJob(system: TestSandbox, node: string): Promise<string> {
   const { kube } = system.sandbox.biz
   const name = `multinic-agent-${node}-g1`
   const labels = {

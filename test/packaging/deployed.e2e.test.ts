@@ -175,10 +175,10 @@ test('the doctor queries every component through the API server', async () => {
   await soon(async () => {
     const { code, stdout, stderr } = await cp.exec(join(root, 'bin/multinic'), ['doctor'], { check: false })
     assert.equal(code, 0, stdout + stderr)
-    assert.match(stdout, /● multinic-agent-controller has nothing to warn of/)
+    assert.match(stdout, /● multinic-agent-controller reports no warning/)
     assert.match(stdout, /▲ viola-api warns: .*token/i)
     for (const account of ['multinic-agent', 'multinic-operator', 'viola-api'])
-      assert.match(stdout, new RegExp(`● ${account} has its rights`))
+      assert.match(stdout, new RegExp(`● ${account} has all required rights`))
   })
 })
 

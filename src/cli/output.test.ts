@@ -43,7 +43,7 @@ before(async () => {
     observed: { link: 'up' as const },
   }))
   await inventory.recorder.put([w1])
-  await inventory.recorder.put([{ ...w1, state: 'Configured', interfaces, why: 'told' }, aWrite('w2')])
+  await inventory.recorder.put([{ ...w1, state: 'Configured', interfaces, why: 'reported' }, aWrite('w2')])
   multinic = runner({ MULTINIC_INVENTORY_URL: inventory.url })
 })
 after(async () => {
@@ -55,7 +55,12 @@ after(async () => {
 const commands: Record<string, [words: string[], wide: RegExp, head: string, rows: number]> = {
   status: [['status'], /port port-w1-1 {2}link up/, 'providerId,config,nodeName,instanceId,state,interface,status', 3],
   why: [['why', 'w1'], /02:00:00:28:e1:00 {2}mtu 1450 {2}link up/, 'providerId,nodeName,instanceId,config,portId', 3],
-  history: [['history', 'w1'], /status {2}#\d+ {2}provider p1 {2}told/, 'id,at,providerId,nodeName,what,why,change', 9],
+  history: [
+    ['history', 'w1'],
+    /status {2}#\d+ {2}provider p1 {2}reported/,
+    'id,at,providerId,nodeName,what,why,change',
+    9,
+  ],
   'history --at': [['history', 'w1', '--at', '1ms'], /VM vm-w1/, 'providerId,config,nodeName,instanceId,state', 2],
   find: [['find', '10.1.'], /STATE +VM\n.*Configured +vm-w1/, 'kind,value,providerId,nodeName,interface', 1],
   check: [['check'], /PORT +PROVIDER\n.*port-w2-0 +p1/, 'providerId,nodeName,interface,portId,status,reason', 1],

@@ -96,10 +96,10 @@ function nodeView(record: InventoryRecord, source: string): NodeView {
   return { nodeName, instanceId, state: stateOf(record), updatedAt, ...whyOf(record), interfaces }
 }
 
-type Wanted = InventoryRecord['config']['interfaces'][number]
+type WireNic = InventoryRecord['config']['interfaces'][number]
 
 /** Requested and observed state of each interface. */
-export function nicViews(record: InventoryRecord, among: (nic: Wanted) => boolean = () => true): NicView[] {
+export function nicViews(record: InventoryRecord, among: (nic: WireNic) => boolean = () => true): NicView[] {
   return record.config.interfaces.flatMap((nic, at) => {
     if (!among(nic)) return []
     const is = stateOfNic(record, nic)

@@ -27,23 +27,23 @@ export interface NodeWhy {
 
 export interface Why {
   nodes: NodeWhy[]
-  /** Ports and VMs that are none of these NICs, and what became of them. */
+  /** Verdicts on ports and VMs without one of these NICs. */
   verdicts: OperatorVerdict[]
 }
 
-/** Of records that begin with the word, those that it is about: whole nodes, or nodes with the one NIC that it names. */
-export function nodesAbout(word: string, records: readonly InventoryRecord[]): NodeWhy[] {
+/** Records that match exactly: whole nodes, or nodes with the one NIC that matches. */
+export function nodesAbout(what: string, records: readonly InventoryRecord[]): NodeWhy[] {
   return records.flatMap(record => {
-    const whole = record.nodeName === word || record.instanceId === word
-    const interfaces = whysOf(record, nic => whole || isAbout(word, nic))
+    const whole = record.nodeName === what || record.instanceId === what
+    const interfaces = whysOf(record, nic => whole || isAbout(what, nic))
     if (!whole && interfaces.length === 0) return []
     const { providerId, nodeName, instanceId, reason, message, remedy } = record
-    const told = { ...(reason && { reason }), ...(message && { message }), ...(remedy && { remedy }) }
-    return [{ providerId, nodeName, instanceId, state: stateOf(record), ...told, interfaces }]
+    const text = { ...(reason && { reason }), ...(message && { message }), ...(remedy && { remedy }) }
+    return [{ providerId, nodeName, instanceId, state: stateOf(record), ...text, interfaces }]
   })
 }
 
-/** What is told of these NICs already is not told twice. */
+/** Drops verdicts on ports whose NICs are shown anyway. */
 export function whyOf(nodes: readonly NodeWhy[], verdicts: readonly OperatorVerdict[]): Why {
   const shown = new Set(nodes.flatMap(({ interfaces }) => interfaces.map(({ portId }) => portId)))
   const seen = new Set<string>()
@@ -57,7 +57,7 @@ export function whyOf(nodes: readonly NodeWhy[], verdicts: readonly OperatorVerd
   }
 }
 
-function whysOf(record: InventoryRecord, among: (nic: Wanted) => boolean): NicWhy[] {
+function whysOf(record: InventoryRecord, among: (nic: WireNic) => boolean): NicWhy[] {
   return nicViews(record, among).map(nic => {
     const passed = stateOfNic(record, nic)?.stages ?? {}
     const waitsFor = nic.status === 'Configured' ? undefined : stages.find(stage => passed[stage] === undefined)
@@ -65,13 +65,13 @@ function whysOf(record: InventoryRecord, among: (nic: Wanted) => boolean): NicWh
   })
 }
 
-type Wanted = InventoryRecord['config']['interfaces'][number]
+type WireNic = InventoryRecord['config']['interfaces'][number]
 
-export function isAbout(word: string, nic: Wanted): boolean {
-  const address = canonical(word.split('/', 1)[0] ?? word)
+export function isAbout(what: string, nic: WireNic): boolean {
+  const address = canonical(what.split('/', 1)[0] ?? what)
   return (
-    nic.portId === word ||
-    nic.macAddress.toLowerCase() === word.toLowerCase() ||
+    nic.portId === what ||
+    nic.macAddress.toLowerCase() === what.toLowerCase() ||
     (address !== undefined && addressesOf(nic).some(one => one.split('/', 1)[0] === address))
   )
 }

@@ -70,11 +70,11 @@ test('metrics of a deleted object disappear, and unknown providers share one lab
   const metrics = createMetrics('operator')
   const counts = createOperatorMetrics(metrics, () => new Date())
   const findings = { verdicts: [{ portId: 'p', vm: 'v', reason: 'Selected', message: '' }] }
-  const told = async () => (await metrics.text()).match(/config="[^"]*"/g) ?? []
+  const shown = async () => (await metrics.text()).match(/config="[^"]*"/g) ?? []
   counts.sync('team/main', { changed: 1, findings } as unknown as SyncResult, 1)
-  assert.equal((await told()).length, 2)
+  assert.equal((await shown()).length, 2)
   counts.forget('team/main')
-  assert.deepEqual(await told(), [])
+  assert.deepEqual(await shown(), [])
 
   const biz = await startTargetCluster()
   const viola = await aViola({ KUBECONFIG: biz.api.kubeconfig })
@@ -96,10 +96,10 @@ test('a gauge is removed for one label set or for all', async () => {
   metrics.set('viola_target_up', 1, { target: 'a' })
   metrics.set('viola_target_up', 0, { target: 'b"\n' })
   metrics.forget('viola_target_up', { target: 'a' })
-  const told = async () => parseExposition(await metrics.text()).get('viola_target_up')?.samples
-  assert.deepEqual(await told(), [{ name: 'viola_target_up', labels: { target: 'b"\n' }, value: 0 }])
+  const shown = async () => parseExposition(await metrics.text()).get('viola_target_up')?.samples
+  assert.deepEqual(await shown(), [{ name: 'viola_target_up', labels: { target: 'b"\n' }, value: 0 }])
   metrics.forget('viola_target_up')
-  assert.deepEqual(await told(), [])
+  assert.deepEqual(await shown(), [])
 })
 
 const head = '# HELP x_total Words.\n# TYPE x_total counter\n'

@@ -41,7 +41,7 @@ export const retiredPhrases: readonly (readonly [phrase: RegExp, instead: string
   [/everything else is handled/i, 'All clear'],
   [/attach to usable/i, 'Time to ready'],
   [/moving now/i, 'in progress'],
-  [/not taken\b/i, 'ignored'],
+  [/not taken\b(?! over)/i, 'ignored'],
   [/give it one, or choose its subnet/i, 'add its subnet to the OpenstackConfig, or give the port an address in it'],
   [/you see what was known/i, 'Showing data as of …'],
   [/trying again by itself/i, 'Reconnecting…'],

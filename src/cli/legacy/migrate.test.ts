@@ -56,10 +56,10 @@ async function whenOwned(name: string, ...lines: string[]): Promise<BizConfig> {
   return eventually(
     async () => {
       const found = await biz(name)
-      const told = (found.status?.nodeStatuses ?? []).map(({ state, reason }) =>
+      const reported = (found.status?.nodeStatuses ?? []).map(({ state, reason }) =>
         [state, reason].filter(Boolean).join(' '),
       )
-      assert.deepEqual(told, lines)
+      assert.deepEqual(reported, lines)
       return found
     },
     { within },

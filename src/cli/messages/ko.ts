@@ -58,7 +58,7 @@ export const ko: Messages = {
     migratePlan: '생성될 MultiNicNodeConfig를 표시합니다 (dry run)',
     migrateApply: '노드를 하나씩 인수하고(1단계) MultiNicBizConfig를 정리합니다(2, 3단계)',
     migratePhase: '1은 노드 인수(기본값), 2는 MultiNicBizConfig를 읽기 전용으로 변경, 3은 출력 후 삭제',
-    migrateAllowChanges: '설정값과 다른 노드를 에이전트가 변경하도록 허용합니다',
+    migrateAllowChanges: '설정값과 다른 노드를 agent가 변경하도록 허용합니다',
     migrateVerify: '노드별로 인수 여부를 표시합니다 (인수되지 않은 노드가 있으면 종료 코드 1)',
     migrateRollback: '노드를 MultiNicBizConfig로 되돌립니다',
     rollbackAllowChanges: 'MultiNicBizConfig의 요청이 달라진 노드도 되돌립니다',

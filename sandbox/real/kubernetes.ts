@@ -61,7 +61,7 @@ async function realCluster(rig: Rig<RigInfo>, name: 'management' | 'biz', log: L
     kube: connectKube(await loadKubeconfig(kubeconfig), { log }),
     faults: {
       setUnreachable: async on => {
-        await rig.call(on ? 'away' : 'back', name)
+        await rig.call(on ? 'stopApiServer' : 'startApiServer', name)
       },
       setConflicts: () => refuse('conflicts'),
       compact: () => refuse('compacted-watches'),

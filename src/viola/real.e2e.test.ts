@@ -183,7 +183,7 @@ test('a user of the cluster is identified by a TokenReview', async () => {
 })
 
 test('two clusters with their own ServiceAccounts: providers are separate, and a dead cluster does not delay the other', async () => {
-  const second = await startControlPlane({ beside: cp })
+  const second = await startControlPlane({ firstCluster: cp })
   const there = connectKube(await loadKubeconfig(second.kubeconfig))
   const target = async (providerId: string, cluster: ControlPlane, token: string) => ({
     providerId,

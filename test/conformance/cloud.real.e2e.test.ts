@@ -1,4 +1,4 @@
-import { rigCases } from '../rigs/openstack/port-states.ts'
+import { portStateTests } from '../rigs/openstack/port-states.ts'
 import { type OpenStack, startOpenStack } from '../rigs/openstack/rig.ts'
 import { realCloud } from './cloud/real.ts'
 import { cloudConformance } from './cloud.ts'
@@ -11,5 +11,5 @@ cloudConformance(
     cloud = await startOpenStack()
     return realCloud(cloud)
   },
-  () => rigCases(() => cloud),
+  () => portStateTests(() => cloud),
 )

@@ -1,6 +1,6 @@
 /**
- * Builds our Dockerfiles without an engine and without a network: buildah in a chroot, from a base image that is made of
- * Debian packages of this machine and the pinned Node.
+ * Builds our Dockerfiles without container engine and network: buildah in a chroot, with a base image of the Debian packages
+ * of this machine and the pinned Node.
  */
 import { globSync } from 'node:fs'
 import { lstat, mkdir, mkdtemp, realpath, writeFile } from 'node:fs/promises'
@@ -11,15 +11,15 @@ import { run } from './process.ts'
 const root = join(import.meta.dirname, '../..')
 const baseImage = 'localhost/multinic-build:1'
 
-/** A shell, what tells packages apart, and what goes into our images. */
+/** A shell, dpkg, and the packages of our images. */
 const packages = ['base-files', 'dash', 'coreutils', 'dpkg', 'iproute2', 'libstdc++6', 'libc-bin']
 
 export interface Buildah {
-  /** Builds by a Dockerfile of the tree; the answer is the image as a directory. */
+  /** Builds a Dockerfile of the tree and returns the image as a directory. */
   build(dockerfile: string, name: string): Promise<string>
-  /** The image as an archive, as a node imports it. */
+  /** Writes the image as an archive that a node can import. */
   archive(name: string, out: string): Promise<void>
-  /** The entry point and so on. */
+  /** The image configuration: entrypoint, user and others. */
   config(name: string): Promise<Record<string, unknown>>
 }
 
@@ -37,8 +37,8 @@ export async function startBuildah(): Promise<Buildah> {
   return {
     async build(dockerfile, name) {
       const mounted = ['--volume', `${join(root, 'node_modules')}:/src/node_modules:ro`]
-      const how = ['--network', 'none', '--pull-never', '--build-arg', `BUILD_IMAGE=${baseImage}`, ...mounted]
-      await buildah('build', '--quiet', '--layers', ...how, '--file', join(root, dockerfile), '--tag', name, root)
+      const options = ['--network', 'none', '--pull-never', '--build-arg', `BUILD_IMAGE=${baseImage}`, ...mounted]
+      await buildah('build', '--quiet', '--layers', ...options, '--file', join(root, dockerfile), '--tag', name, root)
       return buildah('mount', await buildah('from', '--pull-never', name))
     },
     archive: async (name, out) => {
@@ -60,17 +60,17 @@ async function writeBase(out: string): Promise<void> {
   const files = new Set([...links, '/var/lib/dpkg/status', '/var/lib/dpkg/info/format'])
   for (const path of listed.flat()) {
     if (!path.startsWith('/') || links.includes(path)) continue
-    // By its true place: /bin and others are links into /usr.
-    const place = await realpath(dirname(path)).catch(() => undefined)
-    const at = place && join(place, basename(path))
-    if (at && (await lstat(at).catch(() => undefined))) files.add(at)
+    // By its real path: /bin and others are links into /usr.
+    const directory = await realpath(dirname(path)).catch(() => undefined)
+    const file = directory && join(directory, basename(path))
+    if (file && (await lstat(file).catch(() => undefined))) files.add(file)
   }
   await mkdir(dirname(out), { recursive: true })
   await writeFile(`${out}.list`, [...files].sort().join('\n'))
   await run('tar', ['--create', '--no-recursion', '--file', out, '--files-from', `${out}.list`])
 }
 
-/** All that these packages need, by the names that are installed here. */
+/** The packages with all their installed dependencies. */
 async function withDependencies(names: readonly string[]): Promise<string[]> {
   const format = ['Package', 'Pre-Depends', 'Depends'].map(field => `\${${field}}`).join('\t')
   const { stdout } = await run('dpkg-query', ['--show', `--showformat=${format}\n`])
@@ -82,16 +82,16 @@ async function withDependencies(names: readonly string[]): Promise<string[]> {
         needs
           .join(',')
           .split(',')
-          .flatMap(one => /^\s*([^\s(:|]+)/.exec(one)?.[1] ?? []),
+          .flatMap(dependency => /^\s*([^\s(:|]+)/.exec(dependency)?.[1] ?? []),
       ]
     }),
   )
   const found = new Set<string>()
-  const waiting = [...names]
-  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+  const queue = [...names]
+  for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
     if (found.has(name) || !depends.has(name)) continue
     found.add(name)
-    waiting.push(...(depends.get(name) ?? []))
+    queue.push(...(depends.get(name) ?? []))
   }
   return [...found]
 }

@@ -1,5 +1,5 @@
 /**
- * The place of a world in the cgroup tree: version 2, or version 1 with a directory a controller.
+ * The cgroup of an isolation: version 2, or version 1 with one hierarchy per controller.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
@@ -14,11 +14,11 @@ async function hierarchies(): Promise<string[]> {
   return found.filter(entry => entry.isDirectory()).map(entry => join(root, entry.name))
 }
 
-/** Makes the group in every hierarchy; the answer is its directories. */
-export async function makeCgroup(path: string): Promise<string[]> {
-  const made: string[] = []
+/** Creates the group in every hierarchy and returns its directories. */
+export async function createCgroup(path: string): Promise<string[]> {
+  const created: string[] = []
   for (const hierarchy of await hierarchies()) {
-    // Beside controllers of version 1, version 2 has none: only what runc makes there is removed.
+    // On a hybrid system, version 2 has no controllers: runc creates its groups there, and removeCgroup removes them.
     if (hierarchy !== root && existsSync(join(hierarchy, 'cgroup.controllers'))) continue
     let dir = hierarchy
     for (const part of path.split('/')) {
@@ -28,18 +28,18 @@ export async function makeCgroup(path: string): Promise<string[]> {
       await mkdir(dir, { recursive: true })
       await inheritCpuset(parent, dir)
     }
-    made.push(dir)
+    created.push(dir)
   }
-  if (made.length === 0) throw new Error(`there are no cgroups under ${root}: a kubelet cannot run here`)
-  return made
+  if (created.length === 0) throw new Error(`no cgroups under ${root}: a kubelet cannot run here`)
+  return created
 }
 
-/** Removes the group and all below it. A group stays busy for a moment after its last process has ended. */
+/** Removes the group and its children. A group stays busy for a moment after its last process ended. */
 export async function removeCgroup(path: string): Promise<void> {
   for (const hierarchy of await hierarchies()) {
     const dir = join(hierarchy, path)
-    for (let tries = 0; existsSync(dir) && tries < 50; tries += 1) {
-      if (tries > 0) await sleep(100)
+    for (let attempt = 0; existsSync(dir) && attempt < 50; attempt += 1) {
+      if (attempt > 0) await sleep(100)
       await removeTree(dir)
     }
   }
@@ -51,18 +51,18 @@ async function removeTree(dir: string): Promise<void> {
   await rmdir(dir).catch(() => {})
 }
 
-/** Version 2: the children of a group have only the controllers that it hands down. */
+/** Version 2: the children of a group have only the controllers that it delegates. */
 async function delegate(dir: string): Promise<void> {
   const controllers = await readFile(join(dir, 'cgroup.controllers'), 'utf8').catch(() => '')
   const names = controllers.split(/\s+/).filter(name => name !== '')
   if (names.length > 0) await writeFile(join(dir, 'cgroup.subtree_control'), names.map(name => `+${name}`).join(' '))
 }
 
-/** Version 1: a new group has no processor and no memory node, and refuses every process. */
+/** Version 1: a new group has no CPUs and memory nodes, and refuses every process. */
 async function inheritCpuset(parent: string, dir: string): Promise<void> {
   for (const file of ['cpuset.cpus', 'cpuset.mems']) {
-    const mine = await readFile(join(dir, file), 'utf8').catch(() => undefined)
-    if (mine?.trim() === '' && !existsSync(join(dir, 'cgroup.controllers')))
+    const own = await readFile(join(dir, file), 'utf8').catch(() => undefined)
+    if (own?.trim() === '' && !existsSync(join(dir, 'cgroup.controllers')))
       await writeFile(join(dir, file), await readFile(join(parent, file), 'utf8'))
   }
 }

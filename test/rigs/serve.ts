@@ -1,11 +1,11 @@
 /**
- * Real parts for somebody who is no test: a process that starts them on the loopback address, says over its channel where they
- * are, does what it is asked, and ends with all of them when it is told to or when that channel closes.
+ * Real servers for the sandbox. This process starts them on the loopback address, reports their addresses over IPC, handles
+ * calls, and stops them on a signal or when the IPC channel closes.
  *
  *   serve.ts kubernetes DIR
  *   serve.ts openstack DIR
  *
- * What it starts inherits its environment, by which the one who started it finds what a crash leaves behind.
+ * The servers inherit its environment, so that the sandbox finds them after a crash.
  */
 
 import { freeAddresses } from '../../sandbox/lifecycle/components.ts'
@@ -13,9 +13,9 @@ import { messageOf } from '../../src/runtime/errors.ts'
 import { type ControlPlane, startControlPlane } from './kubernetes/control-plane.ts'
 import { startOpenStack } from './openstack/rig.ts'
 
-/** What is told once all is up, what may be asked for after that, and how it ends. */
+/** The addresses for the parent, the callable methods, and the end. */
 interface Served {
-  told: unknown
+  addresses: unknown
   methods: Record<string, (...args: never[]) => Promise<unknown>>
   close(): Promise<void>
 }
@@ -27,9 +27,9 @@ const kinds: Record<string, (dir: string) => Promise<Served>> = {
 }
 
 let served: Served | undefined
-let over = false
+let isStopping = false
 async function end(): Promise<void> {
-  over = true
+  isStopping = true
   await served?.close()
   process.exit()
 }
@@ -39,10 +39,10 @@ process.on('disconnect', () => void end())
 try {
   const serve = kinds[what]
   if (!serve || !process.send)
-    throw new Error(`serve.ts ${Object.keys(kinds).join('|')} DIR, with a channel to its parent`)
+    throw new Error(`usage: serve.ts ${Object.keys(kinds).join('|')} DIR, started with an IPC channel`)
   served = await serve(dir)
-  if (over) await end()
-  process.send({ up: served.told })
+  if (isStopping) await end()
+  process.send({ up: served.addresses })
 } catch (error) {
   process.send?.({ failed: messageOf(error) })
   process.exitCode = 1
@@ -57,17 +57,17 @@ process.on('message', async ({ id, method, args }: { id: number; method: string;
   }
 })
 
-/** Two clusters over one etcd. */
+/** Two clusters with one etcd. */
 async function serveKubernetes(dir: string): Promise<Served> {
-  const numbers = (await freeAddresses(6)).map(address => Number(address.split(':')[1]))
-  const [etcd = 0, peer = 0, ...servers] = numbers
+  const freePorts = (await freeAddresses(6)).map(address => Number(address.split(':')[1]))
+  const [etcd = 0, peer = 0, ...servers] = freePorts
   const started: ControlPlane[] = []
   const close = async () => {
     for (const cluster of started.reverse()) await cluster.close()
   }
   const start = async (apiserver = 0, manager = 0, beside?: ControlPlane) => {
     const loopback = { dir, ports: { etcd, peer, apiserver, manager } }
-    started.push(await startControlPlane({ loopback, ...(beside && { beside }) }))
+    started.push(await startControlPlane({ loopback, ...(beside && { firstCluster: beside }) }))
   }
   try {
     await start(servers[0], servers[1])
@@ -78,12 +78,12 @@ async function serveKubernetes(dir: string): Promise<Served> {
   }
   const [management, biz] = started
   const clusters: Record<string, ControlPlane | undefined> = { management, biz }
-  const place = (cluster: ControlPlane | undefined) => ({ url: cluster?.server, kubeconfig: cluster?.kubeconfig })
+  const addressOf = (cluster: ControlPlane | undefined) => ({ url: cluster?.server, kubeconfig: cluster?.kubeconfig })
   return {
-    told: { management: place(management), biz: place(biz) },
+    addresses: { management: addressOf(management), biz: addressOf(biz) },
     methods: {
-      away: async (name: string) => clusters[name]?.away(),
-      back: async (name: string) => clusters[name]?.back(),
+      stopApiServer: async (name: string) => clusters[name]?.stopApiServer(),
+      startApiServer: async (name: string) => clusters[name]?.startApiServer(),
     },
     close,
   }
@@ -97,7 +97,7 @@ async function serveOpenStack(dir: string): Promise<Served> {
   })
   const { keystoneUrl, neutronUrl, novaUrl, region, projectId, rabbit } = cloud
   return {
-    told: {
+    addresses: {
       urls: { keystone: keystoneUrl, neutron: neutronUrl, nova: novaUrl },
       region,
       projectId,

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 import { stringify } from 'yaml'
 import { reasonText } from '../../src/contract/reasons/catalogue.ts'
 import { environment } from '../../src/runtime/env.ts'
-import { barriersOn, unseenFocus } from '../rigs/browser/accessibility.ts'
+import { accessibilityViolations, hiddenFocus } from '../rigs/browser/accessibility.ts'
 import { type Chromium, scrolling, soon, startChromium, type Tab } from '../rigs/browser/rig.ts'
 import { aFleet } from '../support/fleet.ts'
 import { type FleetServer, startFleet } from '../support/fleet-server.ts'
@@ -69,7 +69,7 @@ test('in Korean, meaning and remedy come from the catalogue of reasons', async (
     await row.getByRole('link').click()
     await korean.page.locator('.advice', { hasText: remedy }).waitFor()
     await korean.picture('fleet-node-ko')
-    assert.deepEqual(korean.complaints, [])
+    assert.deepEqual(korean.problems, [])
   } finally {
     await korean.close()
   }
@@ -129,14 +129,14 @@ for (const colorScheme of ['light', 'dark'] as const)
         await other.page.evaluate(`location.hash = '#/${screen}'`)
         await other.page.locator('main h1').waitFor()
         await other.page.locator('.panel').last().waitFor()
-        await soon(async () => assert.deepEqual(await barriersOn(other.page), [], `on #/${screen}`))
+        await soon(async () => assert.deepEqual(await accessibilityViolations(other.page), [], `on #/${screen}`))
         await other.picture(`screen-${screen.split('/').at(-1) || 'overview'}-${locale.slice(0, 2)}-${colorScheme}`)
       }
       await other.page.keyboard.press('Control+k')
       await other.page.keyboard.type('10.20.0.1')
       await other.page.getByRole('option').nth(3).waitFor()
-      assert.deepEqual(await barriersOn(other.page), [])
-      assert.deepEqual(other.complaints, [])
+      assert.deepEqual(await accessibilityViolations(other.page), [])
+      assert.deepEqual(other.problems, [])
     } finally {
       await other.close()
     }
@@ -148,7 +148,7 @@ test('every element that Tab reaches shows its focus', async () => {
     await page.evaluate(`location.hash = '#/${screen}'`)
     await page.locator('main h1').waitFor()
     await page.evaluate('document.activeElement?.blur?.()')
-    assert.deepEqual(await unseenFocus(page, 40), [], `on #/${screen}`)
+    assert.deepEqual(await hiddenFocus(page, 40), [], `on #/${screen}`)
   }
   await page.reload()
   await page.locator('main h1').waitFor()
@@ -181,7 +181,7 @@ for (const [name, [hash, ready, options]] of requested)
         await soon(async () => assert.doesNotMatch(await other.page.locator('.snapshots').innerText(), /…/))
       await soon(async () => assert.notEqual(await other.page.locator('.nav .count').count(), 0))
       await other.illustration(`dashboard-${name}`)
-      assert.deepEqual(other.complaints, [])
+      assert.deepEqual(other.problems, [])
     } finally {
       await other.close()
     }
@@ -254,7 +254,7 @@ test('a topology of hundreds of nodes has pages and highlights the selection', a
   await page.locator('.ribbon.selected').first().waitFor({ state: 'attached' })
   await page.locator('.ribbon.drifted').first().waitFor({ state: 'attached' })
   await tab.picture('fleet-topology')
-  assert.deepEqual(tab.complaints, [])
+  assert.deepEqual(tab.problems, [])
 })
 
 test('an empty inventory shows the first step', async () => {
@@ -264,8 +264,8 @@ test('an empty inventory shows the first step', async () => {
     await other.page.getByText('No nodes yet').waitFor()
     await other.page.getByText('kubectl apply -k config/samples/').waitFor()
     await other.picture('state-empty')
-    assert.deepEqual(await barriersOn(other.page), [])
-    assert.deepEqual(other.complaints, [])
+    assert.deepEqual(await accessibilityViolations(other.page), [])
+    assert.deepEqual(other.problems, [])
   } finally {
     await other.close()
     await empty.close()

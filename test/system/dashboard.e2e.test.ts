@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { primarySubnet } from '../../sandbox/cloud/attach.ts'
-import { barriersOn } from '../rigs/browser/accessibility.ts'
+import { accessibilityViolations } from '../rigs/browser/accessibility.ts'
 import { type Chromium, soon, startChromium, type Tab } from '../rigs/browser/rig.ts'
 import { startTestSandbox, type TestSandbox } from './sandbox.fixture.ts'
 
@@ -155,7 +155,7 @@ test('no screen has an accessibility violation', async () => {
   for (const screen of ['', 'matrix', 'nodes', 'topology', 'deviations', 'ports', 'history']) {
     await page.evaluate(`location.hash = '#/${screen}'`)
     await page.locator('main h1').waitFor()
-    await soon(async () => assert.deepEqual(await barriersOn(page), [], `on #/${screen}`))
+    await soon(async () => assert.deepEqual(await accessibilityViolations(page), [], `on #/${screen}`))
   }
 })
 
@@ -175,7 +175,7 @@ test('no screen is wider than a phone', async () => {
       )
       await phone.picture(`phone-${screen.split('/')[0] || 'overview'}`)
     }
-    assert.deepEqual(phone.complaints, [])
+    assert.deepEqual(phone.problems, [])
   } finally {
     await phone.close()
   }
@@ -183,7 +183,7 @@ test('no screen is wider than a phone', async () => {
 
 test('the page keeps its data while the inventory is unreachable, and reconnects', async () => {
   const { page } = tab
-  assert.deepEqual(tab.complaints, [])
+  assert.deepEqual(tab.problems, [])
   await page.evaluate("location.hash = '#/matrix'")
   await page.locator('.matrix-table tbody tr').first().waitFor()
   const gone = page.locator('.sidebar .live:not(.on)').waitFor({ timeout: 60_000 })

@@ -194,7 +194,7 @@ test(
     await cloud.forcePortStatus(idOf('late'), 'ERROR')
     await system.waitForSyncs(2)
     assert.deepEqual(await delivery(), [one, 'worker-2: multinic0=twin'])
-    await cloud.letPortsGo()
+    await cloud.releasePorts()
     await waitForDelivery('metal-3: multinic0=late', one, 'worker-2: multinic0=twin')
     await waitForSkipped(undefined)
 
@@ -205,7 +205,7 @@ test(
     const all = ['metal-3: multinic0=late', one, 'worker-2: multinic0=twin multinic1=down multinic2=more']
     await waitForDelivery(...all)
     await system.eventually(async () => assert.ok((await system.config()).status?.downPortRetry?.fastAttempts))
-    await cloud.letPortsGo()
+    await cloud.releasePorts()
     await system.eventually(async () => assert.equal((await system.config()).status?.downPortRetry, undefined))
 
     for (const status of ['BUILD', 'ERROR', 'N/A']) {
@@ -325,7 +325,7 @@ test('the removal of many ports at once is on hold until a user approves it', lo
     await cloud.deleteServer(vms.two)
     for (const name of ['twin', 'down', 'more'])
       await system.eventually(async () => {
-        assert.equal((await cloud.api.ask('neutron', 'GET', `/v2.0/ports/${idOf(name)}`)).status, 404)
+        assert.equal((await cloud.api.raw('neutron', 'GET', `/v2.0/ports/${idOf(name)}`)).status, 404)
       })
   })
   await system.eventually(async () => {

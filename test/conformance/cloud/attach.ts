@@ -25,7 +25,7 @@ export function attachCases(context: () => CloudContext): void {
     const id = await cloud.attach(vm, { networkId: seeds.backup.networkId })
     await becomes(id, `DOWN compute:nova ${vm}`)
     assert.ok((await interfaces(vm)).includes(id))
-    await cloud.letPortsGo()
+    await cloud.releasePorts()
     await becomes(id, `ACTIVE compute:nova ${vm}`)
     assert.equal((await clients.neutron.portsOfServers([vm])).length, 3)
     await cloud.detach(vm, id)

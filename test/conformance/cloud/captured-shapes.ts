@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { environment } from '../../../src/runtime/env.ts'
 import { differences, type Shape, shapeOf } from '../../openstack/shape.ts'
-import type { Answer } from '../../rigs/openstack/api.ts'
+import type { ApiResponse } from '../../rigs/openstack/api.ts'
 import { type CloudContext, logIn, unknownId } from './context.ts'
 
 const file = join(import.meta.dirname, '../../openstack/shapes.json')
@@ -16,7 +16,7 @@ const file = join(import.meta.dirname, '../../openstack/shapes.json')
 const nova = (version: string) => ({ headers: { 'x-openstack-nova-api-version': version } })
 const badToken = { token: 'gAAAAA-not-a-token' }
 
-const requests: Record<string, (context: CloudContext) => Promise<Answer>> = {
+const requests: Record<string, (context: CloudContext) => Promise<ApiResponse>> = {
   'keystone: a login': ({ cloud }) => logIn(cloud),
   'keystone: a wrong password': ({ cloud }) => logIn(cloud, { password: 'wrong' }),
   'keystone: a valid token': async ({ ask, token }) =>

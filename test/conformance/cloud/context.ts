@@ -9,7 +9,7 @@ import { createNeutron, type Neutron } from '../../../src/openstack/neutron.ts'
 import { createNova, type Nova } from '../../../src/openstack/nova.ts'
 import { createSession, type Session } from '../../../src/openstack/session.ts'
 import type { Actions } from '../../rigs/openstack/actions.ts'
-import { type Answer, type Sending, send } from '../../rigs/openstack/api.ts'
+import { type ApiResponse, type RequestOptions, send } from '../../rigs/openstack/api.ts'
 import { eventually } from '../../support/eventually.ts'
 
 /** A cloud and the actions of its administrator. */
@@ -27,7 +27,7 @@ export interface CloudUnderTest
     | 'attach'
     | 'detach'
     | 'holdPorts'
-    | 'letPortsGo'
+    | 'releasePorts'
   > {
   urls: { keystone: string; neutron: string; nova: string }
   /** An administrator in the project. */
@@ -61,7 +61,7 @@ export interface CloudContext {
   cloud: CloudUnderTest
   clients: Clients
   /** Uses a valid token unless `sending` has another one. */
-  ask(service: 'keystone' | 'neutron' | 'nova', path: string, sending?: Sending): Promise<Answer>
+  ask(service: 'keystone' | 'neutron' | 'nova', path: string, sending?: RequestOptions): Promise<ApiResponse>
   /** Logs in and returns the token. */
   token(): Promise<string>
   seeds: {
@@ -142,7 +142,7 @@ export interface Login {
   projectId?: string
 }
 
-export function logIn({ urls, login, projectId }: CloudUnderTest, other: Login = {}): Promise<Answer> {
+export function logIn({ urls, login, projectId }: CloudUnderTest, other: Login = {}): Promise<ApiResponse> {
   const { user = login.user, password = login.password, domain = { name: login.domain } } = other
   const identity = { methods: ['password'], password: { user: { name: user, password, domain } } }
   const scope = { project: { id: other.projectId ?? projectId } }

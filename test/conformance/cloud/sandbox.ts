@@ -108,7 +108,7 @@ export async function sandboxCloud(): Promise<CloudUnderTest> {
     async holdPorts() {
       heldPorts = new Set()
     },
-    async letPortsGo() {
+    async releasePorts() {
       const waiting = heldPorts ?? []
       heldPorts = undefined
       for (const id of waiting) activate(id)

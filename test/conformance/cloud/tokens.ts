@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { endpointIn } from '../../../src/openstack/keystone.ts'
-import type { Answer } from '../../rigs/openstack/api.ts'
+import type { ApiResponse } from '../../rigs/openstack/api.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type CloudContext, clientsOf, type Login, logIn } from './context.ts'
 
@@ -11,7 +11,7 @@ const message = 'The request you have made requires authentication.'
 /** Services cache tokens for some time. */
 const propagation = { within: 60_000, every: 250 }
 
-export function assertUnauthorized({ status, headers, body }: Answer, keystone: string): void {
+export function assertUnauthorized({ status, headers, body }: ApiResponse, keystone: string): void {
   assert.equal(status, 401)
   assert.equal(headers['www-authenticate'], `Keystone uri="${keystone}"`)
   assert.deepEqual(body, { error: { code: 401, title: 'Unauthorized', message } })

@@ -1,26 +1,26 @@
 /**
- * What keeps people who cannot see, or cannot use a pointer, from using a page: asked of the page itself, as it is now.
+ * Checks the accessibility of the current page for users of screen readers and keyboards.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 
-/** Written for browsers, which this program knows nothing of: scripts of their own. */
+/** Scripts that run in the browser. */
 const script = (name: string) => readFileSync(join(import.meta.dirname, 'page', `${name}.js`), 'utf8')
-const [barriers, focusFault] = [script('barriers'), script('focus-fault')]
+const [violations, hiddenFocusElement] = [script('violations'), script('hidden-focus')]
 
-/** Every fault in words, with the element that has it; none when there is nothing to complain about. */
-export async function barriersOn(page: Page): Promise<string[]> {
-  return (await page.evaluate(barriers)) as string[]
+/** All violations, each with its element. */
+export async function accessibilityViolations(page: Page): Promise<string[]> {
+  return (await page.evaluate(violations)) as string[]
 }
 
-/** Presses Tab so many times and returns what got the focus without showing it. */
-export async function unseenFocus(page: Page, presses: number): Promise<string[]> {
-  const unseen = new Set<string>()
+/** Presses Tab repeatedly and returns the elements that got the focus without showing it. */
+export async function hiddenFocus(page: Page, presses: number): Promise<string[]> {
+  const hidden = new Set<string>()
   for (let press = 0; press < presses; press++) {
     await page.keyboard.press('Tab')
-    const fault = (await page.evaluate(focusFault)) as string | undefined
-    if (fault) unseen.add(fault)
+    const element = (await page.evaluate(hiddenFocusElement)) as string | undefined
+    if (element) hidden.add(element)
   }
-  return [...unseen]
+  return [...hidden]
 }

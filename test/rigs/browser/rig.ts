@@ -1,5 +1,5 @@
 /**
- * A real Chromium, driven through playwright-core: pages that note every complaint, and pictures that are kept.
+ * A real Chromium, controlled with playwright-core. Tabs record console errors and requests to other hosts, and save pictures.
  */
 import assert from 'node:assert/strict'
 import { accessSync, constants } from 'node:fs'
@@ -9,7 +9,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { environment } from '../../../src/runtime/env.ts'
 import { eventually } from '../../support/eventually.ts'
 
-/** In the page: scrolls the matrix frame by frame; tells how many rows were there at once, and how far it came. */
+/** Script in the page: scrolls the matrix frame by frame; returns the maximum number of rows and the scroll position. */
 export const scrolling = `new Promise(resolve => {
   const box = document.querySelector('.matrix-scroll')
   let most = 0, count = 0
@@ -24,17 +24,17 @@ export const scrolling = `new Promise(resolve => {
 
 export interface Tab {
   readonly page: Page
-  /** Errors of the console and of the page, and answers that should not be. */
-  readonly complaints: string[]
-  /** Kept in .state/screenshots, for people to look at. */
+  /** Console errors and warnings, page errors, and requests to other hosts. */
+  readonly problems: string[]
+  /** Saves a picture in .state/screenshots, for review. */
   picture(name: string): Promise<void>
-  /** Kept in docs/images, for the guide. */
+  /** Saves a picture in docs/images, for the documents. */
   illustration(name: string): Promise<void>
   close(): Promise<void>
 }
 
 export interface Chromium {
-  /** With `script`, that runs in the page before anything else. */
+  /** `script` runs in the page before anything else. */
   open(url: string, options?: BrowserContextOptions, script?: string): Promise<Tab>
   close(): Promise<void>
 }
@@ -43,13 +43,13 @@ const root = join(import.meta.dirname, '../../..')
 const pictures = join(root, '.state/screenshots')
 const illustrations = join(root, 'docs/images')
 
-/** On a machine that has other work to do, a page may take its time. */
+/** A loaded machine may render slowly. */
 export const soon = <T>(check: () => T | Promise<T>): Promise<T> => eventually(check, { within: 60_000 })
 
 export async function startChromium(): Promise<Chromium> {
   const browser = await chromium.launch({
     executablePath: program(),
-    // Root may not use its sandbox; the pages are our own.
+    // The sandbox of Chromium does not work as root; the pages are our own.
     args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
   })
   await mkdir(pictures, { recursive: true })
@@ -71,28 +71,28 @@ async function openTab(browser: Browser, url: string, options: BrowserContextOpt
   page.on('pageerror', error => complaints.push(error.message))
   page.on('request', request => {
     if (new URL(request.url()).host !== new URL(url).host && !request.url().startsWith('blob:'))
-      complaints.push(`asked elsewhere: ${request.url()}`)
+      complaints.push(`request to another host: ${request.url()}`)
   })
   if (script) await page.addInitScript(script)
   await page.goto(url)
-  const keep = async (dir: string, name: string) => {
+  const save = async (dir: string, name: string) => {
     await page.screenshot({ path: join(dir, `${name}.png`) })
   }
   return {
     page,
-    complaints,
-    picture: name => keep(pictures, name),
-    illustration: name => keep(illustrations, name),
+    problems: complaints,
+    picture: name => save(pictures, name),
+    illustration: name => save(illustrations, name),
     close: () => context.close(),
   }
 }
 
 function program(): string {
-  const places = (environment()['PATH'] ?? '').split(delimiter)
-  const found = places
-    .flatMap(place => ['chromium', 'chromium-browser', 'google-chrome'].map(name => join(place, name)))
+  const directories = (environment()['PATH'] ?? '').split(delimiter)
+  const found = directories
+    .flatMap(directory => ['chromium', 'chromium-browser', 'google-chrome'].map(name => join(directory, name)))
     .find(isProgram)
-  return found ?? assert.fail('there is no Chromium; scripts/provision.sh browser installs it')
+  return found ?? assert.fail('Chromium is not installed: run scripts/provision.sh browser')
 }
 
 function isProgram(path: string): boolean {

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds helm from the Go module proxy, once a machine: it is kept outside the tree in
-# ${XDG_CACHE_HOME:-~/.cache}/multinic/helm/<version>. About 4 minutes on two cores. A helm 3 in the PATH is used instead.
+# Builds helm from the Go module proxy, once per machine, into ${XDG_CACHE_HOME:-~/.cache}/multinic/helm/<version>. Takes about
+# 4 minutes on two cores. Uses helm 3 from the PATH if there is one.
 #
-#   build.sh           builds it where it is missing and prints its path
-#   build.sh --check   builds nothing; fails when it is missing
+#   build.sh           builds helm if it is missing, and prints its path
+#   build.sh --check   builds nothing; fails if helm is missing
 set -euo pipefail
 
 version=3.22.0
@@ -11,9 +11,9 @@ out=${XDG_CACHE_HOME:-$HOME/.cache}/multinic/helm/$version
 
 if found=$(command -v helm) && "$found" version --short 2>/dev/null | grep -q '^v3\.'; then echo "$found"; exit 0; fi
 if [ -x "$out/helm" ]; then echo "$out/helm"; exit 0; fi
-if [ "${1:-}" = --check ]; then echo "helm $version is not built yet" >&2; exit 1; fi
+if [ "${1:-}" = --check ]; then echo "helm $version is not built" >&2; exit 1; fi
 if ! command -v go >/dev/null; then
-  echo "helm $version is needed for the tests of the chart: install helm 3, or Go 1.21 or newer so that it can be built" >&2
+  echo "the tests of the chart need helm: install helm 3, or install Go 1.21 or newer to build helm $version" >&2
   exit 1
 fi
 

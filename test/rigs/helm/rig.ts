@@ -1,5 +1,5 @@
 /**
- * The real helm, as a program that knows nothing of the person who runs the tests.
+ * The real helm, without the configuration of the user who runs the tests.
  */
 import { join } from 'node:path'
 import { type RunResult, run } from '../process.ts'

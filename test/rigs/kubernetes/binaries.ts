@@ -1,13 +1,13 @@
 /**
- * Where the programs of a real cluster are: KUBEBUILDER_ASSETS first, then what build.sh has built, then the machine's own.
+ * Finds the programs of a real cluster: in KUBEBUILDER_ASSETS, then in the cache of build.sh, then in the PATH.
  */
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { environment } from '../../../src/runtime/env.ts'
 
-/** Stated once, in the Go module that is built. */
-export const kubernetesVersion = pinned('k8s.io/kubernetes')
+/** The version in the Go module that is built. */
+export const kubernetesVersion = pinnedVersion('k8s.io/kubernetes')
 
 type Program =
   | 'etcd'
@@ -24,13 +24,13 @@ export function binary(program: Program): string {
   const assets = env['KUBEBUILDER_ASSETS']
   const cache = join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'multinic', 'kubernetes', kubernetesVersion)
   const path = [...(env['PATH'] ?? '').split(delimiter), '/usr/local/sbin', '/usr/sbin', '/sbin']
-  // The kubectl and etcd of a machine may be of any age: those of the path count last.
-  const found = [...(assets ? [assets] : []), cache, ...path].map(dir => join(dir, program)).find(executable)
-  if (!found) throw new Error(`${program} is not on this machine: scripts/provision.sh kubernetes`)
+  // kubectl and etcd in the PATH may have any version, so they come last.
+  const found = [...(assets ? [assets] : []), cache, ...path].map(dir => join(dir, program)).find(isExecutable)
+  if (!found) throw new Error(`${program} is not installed: run scripts/provision.sh kubernetes`)
   return found
 }
 
-function executable(file: string): boolean {
+function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK)
     return true
@@ -39,9 +39,9 @@ function executable(file: string): boolean {
   }
 }
 
-function pinned(module: string): string {
+function pinnedVersion(module: string): string {
   const text = readFileSync(join(import.meta.dirname, 'source', 'go.mod'), 'utf8')
   const [, version] = new RegExp(`^\\t${module} v(\\S+)$`, 'm').exec(text) ?? []
-  if (!version) throw new Error(`go.mod of the rig does not name ${module}`)
+  if (!version) throw new Error(`go.mod of the rig does not contain ${module}`)
   return version
 }

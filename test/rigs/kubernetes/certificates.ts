@@ -1,5 +1,5 @@
 /**
- * The certificate authority of a cluster of the rig, made by openssl.
+ * The certificate authority of a cluster of the rig, created with openssl.
  */
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
@@ -12,7 +12,7 @@ export interface Pair {
 }
 
 export interface Authority extends Pair {
-  /** A certificate of `days` below zero is one that has expired. */
+  /** With negative `days` the certificate has expired. */
   issue(name: string, subject: string, extensions: Record<string, string>, days?: number): Promise<Pair>
 }
 
@@ -53,7 +53,7 @@ export async function certificateAuthority(dir: string): Promise<Authority> {
   }
 }
 
-/** The key pair that signs the tokens of service accounts. */
+/** The key pair for the tokens of service accounts. */
 export async function signingKey(dir: string): Promise<{ private: string; public: string }> {
   const pair = { private: join(dir, 'sa.key'), public: join(dir, 'sa.pub') }
   await run('openssl', ['genpkey', '-algorithm', 'EC', '-pkeyopt', 'ec_paramgen_curve:P-256', '-out', pair.private])

@@ -1,6 +1,6 @@
 /**
- * A real control plane in this world: etcd, kube-apiserver (Node and RBAC authorisers, NodeRestriction, as in a cluster that
- * people run) and kube-controller-manager, on a bridge to which nodes (node.ts) are plugged.
+ * A real control plane in this isolation: etcd, kube-apiserver (Node and RBAC authorizers and NodeRestriction, as in
+ * production) and kube-controller-manager, on a bridge to which nodes (node.ts) are connected.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -19,11 +19,11 @@ export const bridge = { name: 'mnbr0', address: '10.88.0.1', prefix: 24 }
 export interface ControlPlaneOptions {
   apiserverFlags?: string[]
   controllerManagerFlags?: string[]
-  /** Kinds that are there before the controller manager: of later ones its garbage collector learns half a minute later. */
+  /** Creates CRDs before the controller manager starts: its garbage collector notices later ones after half a minute. */
   beforeManager?: (exec: ControlPlane['exec']) => Promise<unknown>
-  /** A second cluster in the world of this one: with authority, tokens and objects of its own, in the same etcd. */
-  beside?: ControlPlane
-  /** Outside of a world: on these ports of the loopback address, with its files below this directory. */
+  /** Starts a second cluster next to this one, with its own CA, tokens and objects, in the same etcd. */
+  firstCluster?: ControlPlane
+  /** Without isolation: on these ports of the loopback address, with its files in this directory. */
   loopback?: { dir: string; ports: Ports }
 }
 
@@ -34,44 +34,44 @@ export interface Ports {
   manager: number
 }
 
-const usualPorts: Ports = { etcd: 2379, peer: 2380, apiserver: 6443, manager: 10257 }
+const defaultPorts: Ports = { etcd: 2379, peer: 2380, apiserver: 6443, manager: 10257 }
 
 export interface ControlPlane {
-  /** Of a member of system:masters. */
+  /** Kubeconfig of a member of system:masters. */
   kubeconfig: string
   server: string
   dir: string
-  world: string
+  isolation: string
   authority: Authority
-  /** The answer's JSON; an error when the answer is not a 2xx. */
+  /** Returns the JSON of the response, or throws if the status is not 200. */
   get(path: string): Promise<unknown>
-  /** With KUBECONFIG set and the cluster's own kubectl first in the path. */
+  /** Runs a command with KUBECONFIG and with the kubectl of the cluster first in the PATH. */
   exec(command: string, args: readonly string[], options?: RunOptions): Promise<RunResult>
-  /** An address of the bridge that no node has. */
+  /** Returns a free address of the bridge. */
   nextAddress(): string
-  /** Kills the API server, and starts it again with all that it had. */
-  away(): Promise<void>
-  back(): Promise<void>
+  /** Kills the API server. startApiServer starts it again with the same data. */
+  stopApiServer(): Promise<void>
+  startApiServer(): Promise<void>
   close(): Promise<void>
 }
 
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const { loopback } = options
-  const world = loopback ? '' : currentIsolation()
+  const isolation = loopback ? '' : currentIsolation()
   const dir = await mkdtemp(join(loopback?.dir ?? tmpdir(), 'control-plane-'))
-  const ownBridge = !options.beside && !loopback
+  const hasOwnBridge = !options.firstCluster && !loopback
   const daemons: Daemon[] = []
   const close = async () => {
-    // Nothing of it is needed again, and a graceful end would wait for every open watch.
+    // SIGKILL: a graceful end would wait for every open watch.
     for (const daemon of daemons) await daemon.stop('SIGKILL')
-    if (ownBridge) await run('ip', ['link', 'delete', bridge.name], { check: false })
+    if (hasOwnBridge) await run('ip', ['link', 'delete', bridge.name], { check: false })
     await rm(dir, { recursive: true, force: true })
   }
   try {
-    const besidePorts = { ...usualPorts, apiserver: 6444, manager: 10258 }
-    const ports = loopback?.ports ?? (options.beside ? besidePorts : usualPorts)
+    const secondPorts = { ...defaultPorts, apiserver: 6444, manager: 10258 }
+    const ports = loopback?.ports ?? (options.firstCluster ? secondPorts : defaultPorts)
     const address = loopback ? '127.0.0.1' : bridge.address
-    if (ownBridge) await makeBridge()
+    if (hasOwnBridge) await createBridge()
     const authority = await certificateAuthority(dir)
     const server = `https://${address}:${ports.apiserver}`
     const token = randomBytes(24).toString('hex')
@@ -82,19 +82,19 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     const get = (path: string) => getJson(`${server}${path}`, ca, token)
 
     const flags = [...(await apiserverFlags(dir, authority, address, ports)), ...(options.apiserverFlags ?? [])]
-    if (options.beside) flags.push('--etcd-prefix=/beside')
+    if (options.firstCluster) flags.push('--etcd-prefix=/second')
     else {
       const etcd = startEtcd(dir, ports)
       daemons.push(etcd)
       await waitForAnswer('etcd', etcd, () => etcdHealth(ports))
     }
     let apiserver: Daemon
-    const back = async () => {
+    const startApiServer = async () => {
       apiserver = startDaemon(binary('kube-apiserver'), flags, { log: join(dir, 'kube-apiserver.log'), cwd: dir })
       daemons.push(apiserver)
       await waitForAnswer('kube-apiserver', apiserver, () => get('/readyz'))
     }
-    await back()
+    await startApiServer()
     const path = [dirname(binary('kubectl')), environment()['PATH']].join(delimiter)
     const exec: ControlPlane['exec'] = (command, args, more = {}) =>
       run(command, args, { ...more, env: { KUBECONFIG: kubeconfig, PATH: path, ...more.env } })
@@ -109,7 +109,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       { log: join(dir, 'kube-controller-manager.log'), cwd: dir },
     )
     daemons.push(manager)
-    // The first thing that it does for everybody: until then a Pod of the namespace is refused.
+    // Until it has created this ServiceAccount, the API server refuses Pods of the namespace.
     await waitForAnswer('kube-controller-manager', manager, () =>
       get('/api/v1/namespaces/default/serviceaccounts/default'),
     )
@@ -119,7 +119,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       kubeconfig,
       server,
       dir,
-      world,
+      isolation,
       authority,
       get,
       exec,
@@ -127,8 +127,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
         last += 1
         return bridge.address.replace(/\d+$/, String(last))
       },
-      away: () => apiserver.stop('SIGKILL'),
-      back,
+      stopApiServer: () => apiserver.stop('SIGKILL'),
+      startApiServer,
       close,
     }
   } catch (error) {
@@ -137,7 +137,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   }
 }
 
-/** Absolute paths: the file is read by programs with other working directories. */
+/** The paths must be absolute, because programs with other working directories read the file. */
 export function kubeconfigText(server: string, ca: string, user: Record<string, string>): string {
   return JSON.stringify({
     apiVersion: 'v1',
@@ -149,8 +149,8 @@ export function kubeconfigText(server: string, ca: string, user: Record<string, 
   })
 }
 
-async function makeBridge(): Promise<void> {
-  // A bridge without a MAC of its own takes that of a port: it changes as nodes come and go, and neighbours go stale.
+async function createBridge(): Promise<void> {
+  // Without its own MAC address a bridge uses that of a port: it changes with the nodes, and neighbour entries go stale.
   await run('ip', ['link', 'add', bridge.name, 'address', '02:88:00:00:00:01', 'type', 'bridge'])
   await run('ip', ['address', 'add', `${bridge.address}/${bridge.prefix}`, 'dev', bridge.name])
   await run('ip', ['link', 'set', bridge.name, 'up'])
@@ -169,18 +169,18 @@ function startEtcd(dir: string, ports: Ports): Daemon {
     'initial-cluster': `rig=${peer}`,
   }
   const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`)
-  // etcd 3.4, as Debian 12 has it, refuses to run on arm64 unless it is told to; newer ones do not look.
+  // etcd 3.4 of Debian 12 runs on arm64 only with this variable; newer versions ignore it.
   return startDaemon(binary('etcd'), args, { log: join(dir, 'etcd.log'), env: { ETCD_UNSUPPORTED_ARCH: process.arch } })
 }
 
 async function apiserverFlags(dir: string, authority: Authority, address: string, ports: Ports): Promise<string[]> {
   const names = ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'].map(name => `DNS:${name}`)
-  const addresses = ['127.0.0.1', '10.0.0.1', bridge.address].map(each => `IP:${each}`)
+  const addresses = ['127.0.0.1', '10.0.0.1', bridge.address].map(ip => `IP:${ip}`)
   const serving = await authority.issue('kube-apiserver', '/CN=kube-apiserver', {
     subjectAltName: [...names, ...addresses].join(),
     extendedKeyUsage: 'serverAuth',
   })
-  // What it shows to kubelets, for the logs of Pods and exec.
+  // Client certificate for kubelets: logs of Pods and exec.
   const client = await authority.issue('kubelet-client', '/O=system:masters/CN=kubelet-client', {
     extendedKeyUsage: 'clientAuth',
   })
@@ -189,7 +189,7 @@ async function apiserverFlags(dir: string, authority: Authority, address: string
     `--etcd-servers=http://127.0.0.1:${ports.etcd}`,
     `--bind-address=${address}`,
     `--secure-port=${ports.apiserver}`,
-    // It does not announce a loopback address; where there are no Services nobody asks for this one.
+    // The API server refuses to advertise a loopback address. Without Services nothing uses this one.
     `--advertise-address=${address.startsWith('127.') ? bridge.address : address}`,
     `--tls-cert-file=${serving.cert}`,
     `--tls-private-key-file=${serving.key}`,
@@ -224,30 +224,30 @@ function controllerManagerFlags(kubeconfig: string, authority: Authority): strin
 
 function etcdHealth({ etcd }: Ports): Promise<void> {
   return new Promise((resolve, reject) => {
-    httpGet(`http://127.0.0.1:${etcd}/health`, answer => {
-      answer.resume()
-      if (answer.statusCode === 200) resolve()
-      else reject(new Error(`health: ${answer.statusCode}`))
+    httpGet(`http://127.0.0.1:${etcd}/health`, response => {
+      response.resume()
+      if (response.statusCode === 200) resolve()
+      else reject(new Error(`health: ${response.statusCode}`))
     }).once('error', reject)
   })
 }
 
 function getJson(url: string, ca: Buffer, token: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const asked = request(url, { ca, headers: { authorization: `Bearer ${token}` }, timeout: 10_000 }, answer => {
+    const call = request(url, { ca, headers: { authorization: `Bearer ${token}` }, timeout: 10_000 }, response => {
       let text = ''
-      answer.setEncoding('utf8')
-      answer.on('data', chunk => {
+      response.setEncoding('utf8')
+      response.on('data', chunk => {
         text += chunk
       })
-      answer.once('end', () => {
-        if (answer.statusCode !== 200)
-          return reject(new Error(`GET ${url}: ${answer.statusCode} ${text.slice(0, 500)}`))
+      response.once('end', () => {
+        if (response.statusCode !== 200)
+          return reject(new Error(`GET ${url}: ${response.statusCode} ${text.slice(0, 500)}`))
         resolve(text.startsWith('{') ? JSON.parse(text) : text)
       })
     })
-    asked.once('timeout', () => asked.destroy(new Error(`GET ${url}: no answer in 10 s`)))
-    asked.once('error', reject)
-    asked.end()
+    call.once('timeout', () => call.destroy(new Error(`GET ${url}: no response within 10 s`)))
+    call.once('error', reject)
+    call.end()
   })
 }

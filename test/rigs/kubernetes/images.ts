@@ -1,5 +1,5 @@
 /**
- * The image that holds a Pod's namespaces on a node of the rig: a busybox that waits. No registry is asked.
+ * The pause image of the rig's nodes: a busybox that waits. It needs no registry.
  */
 import { writeArchive } from '../../../scripts/oci.ts'
 import { binary } from './binaries.ts'

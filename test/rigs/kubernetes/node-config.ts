@@ -1,12 +1,12 @@
 /**
- * The settings of containerd and the kubelet on a node of the rig, and why they differ from the usual ones.
+ * The settings of containerd and the kubelet on a node of the rig, with the reasons for unusual ones.
  */
 import { run } from '../process.ts'
 import { binary } from './binaries.ts'
 import type { Pair } from './certificates.ts'
 import { pauseImage } from './images.ts'
 
-/** restrict_oom_score_adj: the root of a container or a small VM may lack CAP_SYS_RESOURCE, and every sandbox would fail. */
+/** restrict_oom_score_adj: root in a container may lack CAP_SYS_RESOURCE, and then every Pod sandbox would fail. */
 export async function containerdConfig(): Promise<string> {
   const { stdout } = await run(binary('containerd'), ['--version'])
   const base = ['root = "/var/lib/containerd"', 'state = "/run/containerd"']
@@ -19,8 +19,8 @@ export async function containerdConfig(): Promise<string> {
     `[plugins."${runtime}".containerd.runtimes.runc.options]`,
     'SystemdCgroup = false',
   ]
-  const old = / v?1\./.test(stdout)
-  const lines = old
+  const isVersion1 = / v?1\./.test(stdout)
+  const lines = isVersion1
     ? ['version = 2', ...base, ...grpc, ...withSandboxImage(runc('io.containerd.grpc.v1.cri'))]
     : [
         ...['version = 3', ...base, ...grpc],
@@ -34,14 +34,14 @@ function withSandboxImage([table = '', ...rest]: string[]): string[] {
   return [table, `sandbox_image = "${pauseImage}"`, ...rest]
 }
 
-export interface KubeletFacts {
+export interface KubeletOptions {
   address: string
   cgroup: string
   serving: Pair
   clientCa: string
 }
 
-export function kubeletConfig({ address, cgroup, serving, clientCa }: KubeletFacts): object {
+export function kubeletConfig({ address, cgroup, serving, clientCa }: KubeletOptions): object {
   return {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
@@ -58,7 +58,7 @@ export function kubeletConfig({ address, cgroup, serving, clientCa }: KubeletFac
     readOnlyPort: 0,
     failSwapOn: false,
     makeIPTablesUtilChains: false,
-    // The disk is the machine's: how full it is says nothing about the node.
+    // The disk belongs to the machine, so its usage means nothing for the node.
     imageGCHighThresholdPercent: 100,
     evictionHard: {
       'memory.available': '50Mi',

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# PID 1 of a node: a "VM" in mount, uts, ipc and pid namespaces of its own; the network namespace is entered already.
-# node.ts starts it, with DISK (the node's directory), NAME, UUID and BOOT_ID in the environment.
+# PID 1 of a node: a "VM" in its own mount, UTS, IPC and PID namespaces. node.ts starts it in its network namespace, with DISK
+# (the directory of the node), NAME, UUID and BOOT_ID in the environment.
 set -euo pipefail
 mount --make-rprivate /
 mount -t proc proc /proc
 ip link set lo up
 
-# sysfs of this network namespace, with the cgroup mounts carried over.
+# sysfs of this network namespace, with the existing cgroup mounts.
 mkdir -p "$DISK/mount"
 mount --rbind /sys/fs/cgroup "$DISK/mount"
 mount -t sysfs sysfs /sys
 mount --rbind "$DISK/mount" /sys/fs/cgroup
 umount -l "$DISK/mount"
 
-# The kubelet takes the SystemUUID from /sys/class/dmi: a directory beside the machine's real classes.
+# The kubelet reads the system UUID from /sys/class/dmi: replace it and keep the real other classes.
 mount -t tmpfs -o mode=755,size=1m class "$DISK/mount"
 for class in /sys/class/*/; do
   class=$(basename "$class")
@@ -30,7 +30,7 @@ mount --move "$DISK/mount" /sys/class
 echo "$BOOT_ID" >"$DISK/boot_id"
 mount --bind "$DISK/boot_id" /proc/sys/kernel/random/boot_id
 
-# The kubelet writes these, which are the whole machine's, unless they have the values that it wants: it is shown files.
+# The kubelet would change these sysctls of the whole machine unless they have these values: mount files over them.
 mkdir -p "$DISK/sysctl"
 for setting in vm/overcommit_memory=1 vm/panic_on_oom=0 kernel/panic=10 kernel/panic_on_oops=1 \
   kernel/keys/root_maxkeys=1000000 kernel/keys/root_maxbytes=25000000; do
@@ -39,7 +39,7 @@ for setting in vm/overcommit_memory=1 vm/panic_on_oom=0 kernel/panic=10 kernel/p
   mount --bind "$file" "/proc/sys/${setting%=*}"
 done
 
-# The node's disk: over /etc and /var/lib of the machine, which stay as they are.
+# The disk of the node: overlays on /etc and /var/lib, which stay unchanged on the machine.
 for dir in etc var/lib; do
   layer=$DISK/${dir//\//-}
   mkdir -p "$layer/upper" "$layer/work"
@@ -66,5 +66,5 @@ hostname "$NAME"
 mount --make-rshared /
 touch "$DISK/ready"
 
-# Left alone with the orphans of containerd: bash reaps them as it waits.
+# bash reaps the orphans of containerd while it waits.
 while :; do sleep 86400 & wait $! || true; done

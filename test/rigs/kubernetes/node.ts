@@ -1,13 +1,13 @@
 /**
- * A real node in this world: kubelet, containerd and runc in namespaces of their own, like a VM with a chosen name,
- * SystemUUID, boot id and MACs. eth0 is plugged to the bridge of the control plane; eth1 and up end in a second namespace
- * ("fabric") as p1 and up, where a test can take the carrier away.
+ * A real node in this isolation: kubelet, containerd and runc in their own namespaces, like a VM with a given name, system
+ * UUID, boot ID and MAC addresses. eth0 is connected to the bridge of the control plane. The peers of eth1, eth2 … are p1, p2
+ * … in a second namespace ("fabric"), where a test can set them down.
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeCgroup, removeCgroup } from '../cgroup.ts'
+import { createCgroup, removeCgroup } from '../cgroup.ts'
 import { type Daemon, type RunOptions, type RunResult, run, startDaemon, waitForAnswer } from '../process.ts'
 import { binary } from './binaries.ts'
 import { bridge, type ControlPlane, kubeconfigText } from './control-plane.ts'
@@ -16,24 +16,24 @@ import { containerdConfig, kubeletConfig } from './node-config.ts'
 
 export interface NodeOptions {
   name: string
-  /** The machine's SystemUUID. */
+  /** System UUID. */
   uuid: string
   macs: readonly string[]
   /** OCI archives. */
   images?: readonly string[]
-  bootId?: string
+  bootID?: string
 }
 
 export interface RigNode {
   name: string
   address: string
-  bootId(): string
-  /** The names of its network namespace and of the one where the other ends of its NICs are. */
+  bootID(): string
+  /** The names of its network namespace, and of the namespace with the peers of its NICs. */
   netns: string
   fabric: string
-  /** Runs a command in the VM, as root of it. */
+  /** Runs a command in the VM as root. */
   exec(command: string, args: readonly string[], options?: RunOptions): Promise<RunResult>
-  /** Power off in the middle of everything, and on again with a new boot id: the disk stays, the kernel's state does not. */
+  /** Powers the VM off without shutdown, and on with a new boot ID: the disk stays, the kernel state does not. */
   powerCycle(): Promise<void>
   close(): Promise<void>
 }
@@ -41,16 +41,16 @@ export interface RigNode {
 interface Machine {
   init: Daemon
   pid: number
-  bootId: string
+  bootID: string
 }
 
 export async function startNode(cp: ControlPlane, options: NodeOptions): Promise<RigNode> {
   const { name, macs } = options
   const address = cp.nextAddress()
   const disk = await mkdtemp(join(cp.dir, `node-${name}-`))
-  // The kubelet reads secrets of Pods below it, other users of this machine must not; programs of the VM run as any user.
+  // The directory contains secrets of Pods: other users must not list it, but programs of the VM run as any user.
   await chmod(disk, 0o711)
-  const cgroup = `${cp.world}/${name}`
+  const cgroup = `${cp.isolation}/${name}`
   const netns = `mn-${name}`
   const fabric = `mn-${name}-fab`
   const port = `mn${address.split('.').at(-1)}`
@@ -69,9 +69,9 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
   const config = kubeletConfig({ address, cgroup, serving, clientCa: cp.authority.cert })
   await writeFile(join(disk, 'kubelet.json'), JSON.stringify(config))
 
-  const powerOn = async (bootId: string): Promise<Machine> => {
+  const powerOn = async (bootID: string): Promise<Machine> => {
     await plug({ netns, fabric, port, address, macs, server: cp.server })
-    const groups = await makeCgroup(`${cgroup}/system`)
+    const groups = await createCgroup(`${cgroup}/system`)
     const start = (program: string, args: readonly string[], env: Record<string, string> = {}) =>
       startDaemon('bash', ['-c', joinGroups, 'bash', groups.join(' '), ...args], {
         log: join(disk, `${program}.log`),
@@ -86,12 +86,12 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
         ...['unshare', '--mount', '--uts', '--ipc', '--pid', '--fork', '--kill-child'],
         join(import.meta.dirname, 'node-init.sh'),
       ],
-      { DISK: disk, NAME: name, UUID: options.uuid, BOOT_ID: bootId },
+      { DISK: disk, NAME: name, UUID: options.uuid, BOOT_ID: bootID },
     )
     await waitForAnswer(`init of ${name}`, init, async () => {
-      if (!existsSync(join(disk, 'ready'))) throw new Error('it does not say that it is ready')
+      if (!existsSync(join(disk, 'ready'))) throw new Error('the ready file does not exist')
     })
-    const machine = { init, pid: await onlyChild(init.pid), bootId }
+    const machine = { init, pid: await onlyChild(init.pid), bootID }
     const inside = [...enter(machine.pid), 'env', `PATH=${path}`]
 
     const containerd = start('containerd', [...inside, binary('containerd'), '--config', join(disk, 'containerd.toml')])
@@ -103,7 +103,7 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
       ...[...inside, binary('kubelet'), `--config=${join(disk, 'kubelet.json')}`],
       ...[`--kubeconfig=${join(disk, 'kubeconfig')}`, `--hostname-override=${name}`, `--node-ip=${address}`],
     ])
-    await waitForAnswer(`kubelet of ${name}`, kubelet, () => isReady(cp, name, bootId))
+    await waitForAnswer(`kubelet of ${name}`, kubelet, () => isReady(cp, name, bootID))
     return machine
   }
 
@@ -120,13 +120,13 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
     await rm(disk, { recursive: true, force: true, maxRetries: 5 })
   }
   try {
-    machine = await powerOn(options.bootId ?? randomUUID())
+    machine = await powerOn(options.bootID ?? randomUUID())
   } catch (error) {
     await close()
     throw error
   }
   const running = (): Machine => {
-    if (!machine) throw new Error(`${name} has no power`)
+    if (!machine) throw new Error(`${name} is powered off`)
     return machine
   }
   return {
@@ -134,7 +134,7 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
     address,
     netns,
     fabric,
-    bootId: () => running().bootId,
+    bootID: () => running().bootID,
     exec: (command, args, more) => run('nsenter', [...enter(running().pid).slice(1), command, ...args], more),
     powerCycle: async () => {
       await powerOff(machine)
@@ -146,24 +146,24 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
 
 const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-/** Joins a shell, and so what it becomes, to the groups of its first argument. */
+/** Adds the shell, and so the program that replaces it, to the cgroups of its first argument. */
 const joinGroups = 'for group in $1; do echo $$ >"$group/cgroup.procs"; done; shift; exec "$@"'
 
 function enter(pid: number): string[] {
   return ['nsenter', '--target', String(pid), '--mount', '--uts', '--ipc', '--net', '--pid']
 }
 
-interface Plugs {
+interface PlugOptions {
   netns: string
   fabric: string
-  /** The node's end at the bridge. */
+  /** Name of the port at the bridge. */
   port: string
   address: string
   macs: readonly string[]
   server: string
 }
 
-async function plug({ netns, fabric, port, address, macs, server }: Plugs): Promise<void> {
+async function plug({ netns, fabric, port, address, macs, server }: PlugOptions): Promise<void> {
   const last = Number(address.split('.').at(-1)).toString(16).padStart(2, '0')
   for (const namespace of [netns, fabric]) {
     await run('ip', ['netns', 'add', namespace])
@@ -175,12 +175,12 @@ async function plug({ netns, fabric, port, address, macs, server }: Plugs): Prom
   await run('ip', ['-n', netns, 'address', 'add', `${address}/${bridge.prefix}`, 'dev', 'eth0'])
   await run('ip', ['-n', netns, 'link', 'set', 'eth0', 'up'])
   await run('ip', ['-n', netns, 'route', 'add', 'default', 'via', bridge.address])
-  for (const [index, mac] of macs.entries()) {
-    const peer = ['name', `eth${index + 1}`, 'address', mac, 'netns', netns]
+  for (const [index, macAddress] of macs.entries()) {
+    const peer = ['name', `eth${index + 1}`, 'address', macAddress, 'netns', netns]
     await run('ip', ['-n', fabric, 'link', 'add', `p${index + 1}`, 'type', 'veth', 'peer', ...peer])
     await run('ip', ['-n', fabric, 'link', 'set', `p${index + 1}`, 'up'])
   }
-  // There is no kube-proxy: the address that Pods know the API server by is led to the real one.
+  // There is no kube-proxy: redirect the service address of the API server to the real one.
   const target = server.replace('https://', '')
   const rule = `type nat hook output priority -100; ip daddr 10.0.0.1 tcp dport 443 dnat to ${target}`
   await run('nsenter', [`--net=/run/netns/${netns}`, 'nft', '-f', '-'], {
@@ -191,7 +191,7 @@ async function plug({ netns, fabric, port, address, macs, server }: Plugs): Prom
 async function onlyChild(pid: number): Promise<number> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
   const child = Number(children.trim().split(' ')[0])
-  if (!child) throw new Error(`pid ${pid} has no child`)
+  if (!child) throw new Error(`process ${pid} has no child`)
   return child
 }
 
@@ -199,10 +199,10 @@ interface NodeStatus {
   status?: { nodeInfo?: { bootID?: string }; conditions?: { type: string; status: string; reason?: string }[] }
 }
 
-/** A node that went down without a word is Ready for a while: only the word of this boot counts. */
-async function isReady(cp: ControlPlane, name: string, bootId: string): Promise<void> {
+/** After a power cycle the node stays Ready for a while, so the boot ID must match too. */
+async function isReady(cp: ControlPlane, name: string, bootID: string): Promise<void> {
   const { status } = (await cp.get(`/api/v1/nodes/${name}`)) as NodeStatus
   const ready = status?.conditions?.find(condition => condition.type === 'Ready')
-  if (status?.nodeInfo?.bootID !== bootId) throw new Error(`its boot id is ${status?.nodeInfo?.bootID}, not ${bootId}`)
-  if (ready?.status !== 'True') throw new Error(`it is not Ready: ${ready?.reason}`)
+  if (status?.nodeInfo?.bootID !== bootID) throw new Error(`boot ID is ${status?.nodeInfo?.bootID}, not ${bootID}`)
+  if (ready?.status !== 'True') throw new Error(`not Ready: ${ready?.reason}`)
 }

@@ -31,17 +31,17 @@ async function nodeInfo(): Promise<{ systemUUID: string; bootID: string; osImage
   return JSON.parse((await cp.exec('kubectl', ['get', 'node', 'w1', '-o', 'jsonpath={.status.nodeInfo}'])).stdout)
 }
 
-test('a node is the machine that was asked for: its name, SystemUUID, boot id, system and NICs', async () => {
+test('a node has the requested name, system UUID, boot ID, OS and NICs', async () => {
   const { systemUUID, bootID, osImage } = await nodeInfo()
   assert.deepEqual(
     { systemUUID, bootID, osImage },
-    { systemUUID: uuid, bootID: node.bootId(), osImage: 'Ubuntu 24.04 LTS' },
+    { systemUUID: uuid, bootID: node.bootID(), osImage: 'Ubuntu 24.04 LTS' },
   )
   assert.equal((await node.exec('hostname', [])).stdout, 'w1\n')
   assert.deepEqual((await links()).slice(2), [`eth1 ${macs[0]}`, `eth2 ${macs[1]}`])
 })
 
-test('nothing that a node does to its /etc is seen by the machine', async () => {
+test('changes of a node in /etc do not affect the machine', async () => {
   await node.exec('sh', ['-c', 'echo mine > /etc/netplan/99-mine.yaml'])
   assert.deepEqual(
     (await readdir('/etc/netplan').catch(() => [])).filter(name => name === '99-mine.yaml'),
@@ -49,12 +49,12 @@ test('nothing that a node does to its /etc is seen by the machine', async () => 
   )
 })
 
-test('after a power cycle the disk is the same, the boot id is new and the NICs have their first names again', async () => {
-  const boot = node.bootId()
+test('after a power cycle the disk is unchanged, the boot ID is new and the NICs have their original names', async () => {
+  const boot = node.bootID()
   await node.exec('ip', ['link', 'set', 'eth1', 'name', 'renamed'])
   await node.powerCycle()
-  assert.notEqual(node.bootId(), boot)
-  assert.equal((await nodeInfo()).bootID, node.bootId())
+  assert.notEqual(node.bootID(), boot)
+  assert.equal((await nodeInfo()).bootID, node.bootID())
   assert.deepEqual((await links()).slice(2), [`eth1 ${macs[0]}`, `eth2 ${macs[1]}`])
   assert.equal((await node.exec('cat', ['/etc/netplan/99-mine.yaml'])).stdout, 'mine\n')
 })

@@ -1,7 +1,7 @@
 /**
  * A real Kubernetes for tests: etcd, kube-apiserver, kube-controller-manager, and nodes with a real kubelet and containerd.
  *
- * Only in a world of its own (scripts/e2e.ts makes one a test file), which also ends whatever a crashed test leaves behind.
+ * Requires isolation (isolation.ts), which also ends all processes after a crash of the test.
  */
 export { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts'
 export { type NodeOptions, type RigNode, startNode } from './node.ts'

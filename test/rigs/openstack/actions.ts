@@ -1,12 +1,12 @@
 /**
- * What people do to a cloud while a test looks: servers, networks, ports, roles, tokens.
+ * Actions of users and administrators in the cloud: servers, networks, ports, roles, tokens.
  */
 import { rm, writeFile } from 'node:fs/promises'
 import { eventually } from '../../support/eventually.ts'
 import { run } from '../process.ts'
-import { computeHost, host, type Places, passwords, ports, urlOf } from './addresses.ts'
+import { computeHost, type Directories, host, passwords, ports, urlOf } from './addresses.ts'
 import { type Account, type Api, send } from './api.ts'
-import { cleanEnvironment, holdFile } from './parts.ts'
+import { cleanEnvironment, holdFile } from './processes.ts'
 import { python } from './programs.ts'
 import { flavorId, imageName } from './seed.ts'
 
@@ -32,14 +32,14 @@ export interface PortInput {
   fixedIps?: { subnetId: string; address?: string }[]
   deviceId?: string
   deviceOwner?: string
-  /** Bound to the compute host, so that it gets its link. */
+  /** Bind it to the compute host, so that it becomes ACTIVE. */
   bound?: boolean
   projectId?: string
 }
 
 export interface ServerInput {
   name: string
-  /** In order; a network's port is made by Nova. */
+  /** In this order; for a network, Nova creates the port. */
   nics?: ({ networkId: string } | { portId: string })[]
   metadata?: Record<string, string>
 }
@@ -49,23 +49,23 @@ export interface Actions {
   createSubnet(input: SubnetInput): Promise<string>
   createPort(input: PortInput): Promise<string>
   deletePort(id: string): Promise<void>
-  /** Its id, once it is ACTIVE. */
+  /** Returns its ID when it is ACTIVE. */
   bootServer(input: ServerInput): Promise<string>
   renameServer(id: string, name: string): Promise<void>
   setMetadata(id: string, metadata: Record<string, string>): Promise<void>
-  /** Once Nova has forgotten it. */
+  /** Resolves when Nova returns 404 for it. */
   deleteServer(id: string): Promise<void>
-  /** The port's id, once it is among the server's interfaces. */
+  /** Returns the ID of the port when it is attached. */
   attach(serverId: string, what: { networkId: string } | { portId: string }): Promise<string>
-  /** Once it is no longer among the server's interfaces. */
+  /** Resolves when the server no longer has the interface. */
   detach(serverId: string, portId: string): Promise<void>
-  /** New ports stay DOWN, or in BUILD, until they are let go. */
+  /** New ports stay DOWN or in BUILD until releasePorts. */
   holdPorts(status?: 'DOWN' | 'BUILD'): Promise<void>
-  letPortsGo(): Promise<void>
-  /** A status that no agent gives by itself. */
+  releasePorts(): Promise<void>
+  /** Sets a status that no agent reports. */
   forcePortStatus(id: string, status: string): Promise<void>
   createUser(name: string, roles: readonly string[]): Promise<Account>
-  /** A role that no policy knows. */
+  /** Creates a role that no policy names. */
   createRole(name: string): Promise<void>
   grant(user: string, role: string): Promise<void>
   revoke(user: string, role: string): Promise<void>
@@ -77,12 +77,12 @@ const every = 200
 
 export async function actionsOn(
   api: Api,
-  { places, projectId }: { places: Places; projectId: string },
+  { directories, projectId }: { directories: Directories; projectId: string },
 ): Promise<Actions> {
   const { images } = await api.call('glance', 'GET', `/v2/images?name=${imageName}`)
   const imageId: string = images[0].id
-  const owner = (given: string | undefined) => (given === undefined ? {} : { project_id: given })
-  const made = async (kind: string, body: object): Promise<string> =>
+  const owner = (id: string | undefined) => (id === undefined ? {} : { project_id: id })
+  const create = async (kind: string, body: object): Promise<string> =>
     (await api.call('neutron', 'POST', `/v2.0/${kind}s`, { [kind]: body }))[kind].id
   const idOf = async (kind: 'user' | 'role', name: string): Promise<string> =>
     (await api.call('keystone', 'GET', `/v3/${kind}s?name=${name}`))[`${kind}s`][0].id
@@ -90,14 +90,14 @@ export async function actionsOn(
     `/v3/projects/${projectId}/users/${await idOf('user', user)}/roles/${await idOf('role', role)}`
   const interfacesOf = async (serverId: string): Promise<string[]> => {
     const { interfaceAttachments } = await api.call('nova', 'GET', `/v2.1/servers/${serverId}/os-interface`)
-    return interfaceAttachments.map((one: { port_id: string }) => one.port_id)
+    return interfaceAttachments.map((attachment: { port_id: string }) => attachment.port_id)
   }
 
   return {
     createNetwork: ({ name, mtu, shared, projectId: of }) =>
-      made('network', { name, ...(mtu && { mtu }), ...(shared && { shared }), ...owner(of) }),
+      create('network', { name, ...(mtu && { mtu }), ...(shared && { shared }), ...owner(of) }),
     createSubnet: ({ name, networkId, cidr, gateway, routes, projectId: of }) =>
-      made('subnet', {
+      create('subnet', {
         name,
         network_id: networkId,
         cidr,
@@ -107,7 +107,7 @@ export async function actionsOn(
         ...owner(of),
       }),
     createPort: ({ networkId, name, fixedIps, deviceId, deviceOwner, bound, projectId: of }) =>
-      made('port', {
+      create('port', {
         network_id: networkId,
         ...(name && { name }),
         ...(fixedIps && {
@@ -125,7 +125,7 @@ export async function actionsOn(
     async bootServer({ name, nics, metadata = {} }) {
       const networks = nics?.map(nic => ('portId' in nic ? { port: nic.portId } : { uuid: nic.networkId })) ?? 'none'
       const server = { name, imageRef: imageId, flavorRef: flavorId, metadata, networks }
-      // 2.37: the first that can boot without a network.
+      // 2.37 is the first version that boots a server without a network.
       const { id } = (await novaAt(api, '2.37', server)).server
       await eventually(
         async () => {
@@ -147,8 +147,8 @@ export async function actionsOn(
       await api.call('nova', 'DELETE', `/v2.1/servers/${id}`)
       await eventually(
         async () => {
-          const { status } = await api.ask('nova', 'GET', `/v2.1/servers/${id}`)
-          if (status !== 404) throw new Error(`server ${id} is still there`)
+          const { status } = await api.raw('nova', 'GET', `/v2.1/servers/${id}`)
+          if (status !== 404) throw new Error(`server ${id} still exists`)
         },
         { within, every },
       )
@@ -170,8 +170,8 @@ export async function actionsOn(
       )
     },
 
-    holdPorts: (status = 'DOWN') => writeFile(holdFile(places), status),
-    letPortsGo: () => rm(holdFile(places), { force: true }),
+    holdPorts: (status = 'DOWN') => writeFile(holdFile(directories), status),
+    releasePorts: () => rm(holdFile(directories), { force: true }),
     async forcePortStatus(id, status) {
       const login = `host='${host}', port=${ports.mariadb}, user='openstack', password='${passwords.database}'`
       const script = [
@@ -199,24 +199,24 @@ export async function actionsOn(
     },
     async revokeToken(token) {
       const url = `${urlOf('keystone')}/v3/auth/tokens`
-      const answer = await send(url, {
+      const response = await send(url, {
         method: 'DELETE',
         token: await api.token(),
         headers: { 'x-subject-token': token },
       })
-      if (answer.status !== 204) throw new Error(`the token is not revoked: ${answer.status} ${answer.text}`)
+      if (response.status !== 204) throw new Error(`cannot revoke the token: ${response.status} ${response.text}`)
     },
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: answers are looked into as they come
+// biome-ignore lint/suspicious/noExplicitAny: tests read any field of a response
 async function novaAt(api: Api, microversion: string, server: object): Promise<any> {
-  const answer = await send(`${urlOf('nova')}/v2.1/servers`, {
+  const response = await send(`${urlOf('nova')}/v2.1/servers`, {
     method: 'POST',
     token: await api.token(),
     headers: { 'x-openstack-nova-api-version': microversion },
     body: { server },
   })
-  if (answer.status !== 202) throw new Error(`nova refuses the server: ${answer.status} ${answer.text}`)
-  return answer.body
+  if (response.status !== 202) throw new Error(`nova refused the server: ${response.status} ${response.text}`)
+  return response.body
 }

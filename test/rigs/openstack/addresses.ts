@@ -1,6 +1,6 @@
 /**
- * Where the parts of a cloud of the rig are. The addresses are fixed: a cloud is alone in its world, and its state remembers
- * them (the catalog, Nova's cells), so that one that was made once can be started again in another world.
+ * Addresses and directories of a cloud. The addresses are fixed: a cloud has its own network namespace, and its saved state
+ * contains them (catalog, Nova cells), so that the state can be used again.
  */
 import { join } from 'node:path'
 
@@ -18,26 +18,26 @@ export const ports = {
 } as const
 
 export const region = 'RegionOne'
-/** Where every server is and every bound port gets its link. */
+/** The host of all servers and bound ports. */
 export const computeHost = 'compute-1'
 export const passwords = { admin: 'admin-secret', service: 'service-secret', database: 'database-secret' } as const
 export const rabbitLogin = { user: 'openstack', password: 'rabbit-secret' } as const
 
-export function urlOf(part: 'keystone' | 'neutron' | 'nova' | 'placement' | 'glance'): string {
-  return `http://${host}:${ports[part]}`
+export function urlOf(service: 'keystone' | 'neutron' | 'nova' | 'placement' | 'glance'): string {
+  return `http://${host}:${ports[service]}`
 }
 
-export interface Places {
+export interface Directories {
   dir: string
   etc: string
   log: string
   run: string
   tmp: string
-  /** All that makes a cloud the one it is: databases, keys, images. Kept for the next start. */
+  /** Databases, keys and images. Cached for the next start. */
   state: string
 }
 
-export function placesIn(dir: string): Places {
+export function directoriesIn(dir: string): Directories {
   const below = (name: string) => join(dir, name)
   return {
     dir,

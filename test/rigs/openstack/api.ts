@@ -1,5 +1,5 @@
 /**
- * Requests to the cloud as an account in a project, for what a test does to it. Raw answers, so that shapes can be compared.
+ * Requests of the tests to the cloud, with an account in a project. Returns raw responses, so that tests can compare them.
  */
 import { request } from 'undici'
 import { passwords, urlOf } from './addresses.ts'
@@ -7,25 +7,25 @@ import { passwords, urlOf } from './addresses.ts'
 export type ApiName = 'keystone' | 'neutron' | 'nova' | 'placement' | 'glance'
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-export interface Answer {
+export interface ApiResponse {
   status: number
   headers: Record<string, string | string[] | undefined>
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into as they come
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any field of a response
   body: any
 }
 
 export interface Account {
   user: string
   password: string
-  /** A project's name or its id. */
+  /** Name or ID of a project. */
   project: { name: string } | { id: string }
 }
 
 export interface Api {
-  ask(service: ApiName, method: Method, path: string, body?: unknown): Promise<Answer>
-  /** The body of the answer; an error unless it is a 2xx. */
-  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into as they come
+  raw(service: ApiName, method: Method, path: string, body?: unknown): Promise<ApiResponse>
+  /** Returns the body, or throws if the status is not 2xx. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any field of a response
   call(service: ApiName, method: Method, path: string, body?: unknown): Promise<any>
   token(): Promise<string>
 }
@@ -34,30 +34,33 @@ export const administrator: Account = { user: 'admin', password: passwords.admin
 
 const defaultDomain = { id: 'default' }
 
-export interface Sending {
+export interface RequestOptions {
   method?: Method
   token?: string
   headers?: Record<string, string>
-  /** Bytes go as they are, all else as JSON. */
+  /** A Buffer is sent unchanged, everything else as JSON. */
   body?: unknown
 }
 
-export async function send(url: string, { method = 'GET', token, headers = {}, body }: Sending = {}): Promise<Answer> {
-  const raw = Buffer.isBuffer(body)
-  const type = raw ? 'application/octet-stream' : 'application/json'
-  const answer = await request(url, {
+export async function send(
+  url: string,
+  { method = 'GET', token, headers = {}, body }: RequestOptions = {},
+): Promise<ApiResponse> {
+  const isBinary = Buffer.isBuffer(body)
+  const type = isBinary ? 'application/octet-stream' : 'application/json'
+  const response = await request(url, {
     method,
     headers: {
       ...(token && { 'x-auth-token': token }),
       ...(body !== undefined && { 'content-type': type }),
       ...headers,
     },
-    ...(body !== undefined && { body: raw ? body : JSON.stringify(body) }),
+    ...(body !== undefined && { body: isBinary ? body : JSON.stringify(body) }),
     headersTimeout: 120_000,
     bodyTimeout: 120_000,
   })
-  const text = await answer.body.text()
-  return { status: answer.statusCode, headers: answer.headers, text, body: parsed(text) }
+  const text = await response.body.text()
+  return { status: response.statusCode, headers: response.headers, text, body: parse(text) }
 }
 
 export function loginBody({ user, password, project }: Account): object {
@@ -67,38 +70,38 @@ export function loginBody({ user, password, project }: Account): object {
 }
 
 export function apiAs(account: Account): Api {
-  let held: string | undefined
+  let cachedToken: string | undefined
 
   async function token(): Promise<string> {
-    if (held !== undefined) return held
-    const answer = await send(`${urlOf('keystone')}/v3/auth/tokens`, { method: 'POST', body: loginBody(account) })
-    if (answer.status !== 201)
-      throw new Error(`login of ${account.user}: ${answer.status} ${answer.text.slice(0, 500)}`)
-    held = String(answer.headers['x-subject-token'])
-    return held
+    if (cachedToken !== undefined) return cachedToken
+    const response = await send(`${urlOf('keystone')}/v3/auth/tokens`, { method: 'POST', body: loginBody(account) })
+    if (response.status !== 201)
+      throw new Error(`login of ${account.user}: ${response.status} ${response.text.slice(0, 500)}`)
+    cachedToken = String(response.headers['x-subject-token'])
+    return cachedToken
   }
 
-  const ask: Api['ask'] = async (service, method, path, body) => {
+  const raw: Api['raw'] = async (service, method, path, body) => {
     const url = `${urlOf(service)}${path}`
-    const answer = await send(url, { method, token: await token(), body })
-    if (answer.status !== 401) return answer
-    held = undefined
+    const response = await send(url, { method, token: await token(), body })
+    if (response.status !== 401) return response
+    cachedToken = undefined
     return send(url, { method, token: await token(), body })
   }
 
   return {
-    ask,
+    raw,
     async call(service, method, path, body) {
-      const { status, text, body: said } = await ask(service, method, path, body)
+      const { status, text, body: result } = await raw(service, method, path, body)
       if (status < 200 || status > 299)
         throw new Error(`${service}: ${method} ${path}: ${status} ${text.slice(0, 500)}`)
-      return said
+      return result
     },
     token,
   }
 }
 
-function parsed(text: string): unknown {
+function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

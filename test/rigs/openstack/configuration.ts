@@ -1,15 +1,15 @@
 /**
- * The configuration files of the cloud's parts: as small as a cloud that is asked by one test can be.
+ * The configuration files of the OpenStack services, minimal for one test.
  */
 import { join } from 'node:path'
 import { brokerConf } from '../../../sandbox/cloud/rabbitmq.ts'
-import { computeHost, host, type Places, passwords, ports, rabbitLogin, region, urlOf } from './addresses.ts'
+import { computeHost, type Directories, host, passwords, ports, rabbitLogin, region, urlOf } from './addresses.ts'
 import type { Programs } from './programs.ts'
 
-export interface Choices {
-  /** How long a token lives. */
+export interface CloudSettings {
+  /** Lifetime of tokens. */
   tokenSeconds: number
-  /** The most entries a page of Neutron and Nova has; 0 leaves the services' own. */
+  /** Maximum entries per page of Neutron and Nova; 0 keeps their defaults. */
   pageLimit: number
 }
 
@@ -22,7 +22,7 @@ function ini(sections: Sections): string {
     .join('\n')
 }
 
-/** `utf8`: the PyMySQL of Debian 12 does not know the name utf8mb3. */
+/** `utf8`: PyMySQL of Debian 12 does not know the name utf8mb3. */
 function database(name: string): string {
   return `mysql+pymysql://openstack:${passwords.database}@${host}:${ports.mariadb}/${name}?charset=utf8`
 }
@@ -42,7 +42,7 @@ function account(name: string): Record<string, string> {
   }
 }
 
-/** Most clouds keep what they know of a token for minutes; here a revoked one is noticed within seconds. */
+/** Most clouds cache the validity of a token for minutes; here services notice a revoked token within seconds. */
 function authtoken(name: string): Record<string, string | number | boolean> {
   return {
     ...account(name),
@@ -52,32 +52,36 @@ function authtoken(name: string): Record<string, string | number | boolean> {
   }
 }
 
-export function configFiles(places: Places, programs: Programs, choices: Choices): Record<string, string> {
+export function configFiles(
+  directories: Directories,
+  programs: Programs,
+  settings: CloudSettings,
+): Record<string, string> {
   const general = {
-    log_dir: places.log,
-    state_path: places.tmp,
+    log_dir: directories.log,
+    state_path: directories.tmp,
     use_stderr: false,
     graceful_shutdown_timeout: 3,
-    // On a machine under load an answer takes its time.
+    // A loaded machine answers slowly.
     rpc_response_timeout: 120,
   }
-  const lock = { lock_path: join(places.tmp, 'lock') }
-  // As newer releases have it: a role counts only where a rule names it. The system's own rules are left aside.
-  const policy = { enforce_new_defaults: true, policy_dirs: join(places.etc, 'policy.d') }
+  const lock = { lock_path: join(directories.tmp, 'lock') }
+  // Like newer releases: a role counts only if a rule names it. Rules of the system are not used.
+  const policy = { enforce_new_defaults: true, policy_dirs: join(directories.etc, 'policy.d') }
   const rabbit = { heartbeat_in_pthread: false, rabbit_interval_max: 5 }
-  const notices = { driver: 'messagingv2', topics: 'notifications' }
-  const silent = { driver: 'noop' }
+  const notifications = { driver: 'messagingv2', topics: 'notifications' }
+  const noNotifications = { driver: 'noop' }
   return {
     'keystone.conf': ini({
       DEFAULT: { ...general, log_file: 'keystone.log', public_endpoint: urlOf('keystone') },
       database: { connection: database('keystone') },
-      token: { provider: 'fernet', expiration: choices.tokenSeconds, allow_expired_window: 0 },
-      fernet_tokens: { key_repository: join(places.state, 'fernet-keys') },
-      credential: { key_repository: join(places.state, 'credential-keys') },
+      token: { provider: 'fernet', expiration: settings.tokenSeconds, allow_expired_window: 0 },
+      fernet_tokens: { key_repository: join(directories.state, 'fernet-keys') },
+      credential: { key_repository: join(directories.state, 'credential-keys') },
       identity: { password_hash_rounds: 4 },
-      // Without it each request costs two hundred queries. In the process: there is one only.
+      // Without a cache each request costs two hundred queries. In-process, because there is only one process.
       cache: { enabled: true, backend: 'oslo_cache.dict' },
-      oslo_messaging_notifications: silent,
+      oslo_messaging_notifications: noNotifications,
     }),
     'placement/placement.conf': ini({
       DEFAULT: { ...general, log_file: 'placement.log' },
@@ -92,18 +96,18 @@ export function configFiles(places: Places, programs: Programs, choices: Choices
         bind_host: host,
         bind_port: ports.glance,
         workers: 0,
-        node_staging_uri: `file://${join(places.tmp, 'staging')}`,
+        node_staging_uri: `file://${join(directories.tmp, 'staging')}`,
         enabled_backends: '',
       },
       database: { connection: database('glance') },
       glance_store: {
         stores: 'file',
         default_store: 'file',
-        filesystem_store_datadir: join(places.state, 'images'),
+        filesystem_store_datadir: join(directories.state, 'images'),
       },
       paste_deploy: { flavor: 'keystone', config_file: programs.glancePaste },
       keystone_authtoken: authtoken('glance'),
-      oslo_messaging_notifications: silent,
+      oslo_messaging_notifications: noNotifications,
       oslo_concurrency: lock,
     }),
     'neutron.conf': ini({
@@ -122,8 +126,8 @@ export function configFiles(places: Places, programs: Programs, choices: Choices
         rpc_state_report_workers: 0,
         dhcp_agent_notification: false,
         agent_down_time: 3600,
-        pagination_max_limit: choices.pageLimit || -1,
-        // What a network of ours may have at most, and has unless it says less, is 50 bytes smaller.
+        pagination_max_limit: settings.pageLimit || -1,
+        // Default and maximum MTU of our networks are 50 bytes smaller.
         global_physnet_mtu: 9050,
       },
       database: { connection: database('neutron') },
@@ -141,7 +145,7 @@ export function configFiles(places: Places, programs: Programs, choices: Choices
       keystone_authtoken: authtoken('neutron'),
       nova: account('nova'),
       oslo_messaging_rabbit: rabbit,
-      oslo_messaging_notifications: notices,
+      oslo_messaging_notifications: notifications,
       oslo_concurrency: lock,
       oslo_policy: policy,
     }),
@@ -157,10 +161,10 @@ export function configFiles(places: Places, programs: Programs, choices: Choices
         osapi_compute_listen_port: ports.nova,
         osapi_compute_workers: 1,
         enabled_apis: 'osapi_compute',
-        instances_path: join(places.tmp, 'instances'),
+        instances_path: join(directories.tmp, 'instances'),
       },
       wsgi: { api_paste_config: programs.novaPaste },
-      api: { max_limit: choices.pageLimit || 1000 },
+      api: { max_limit: settings.pageLimit || 1000 },
       api_database: { connection: database('nova_api') },
       database: { connection: database('nova_cell1') },
       conductor: { workers: 1 },
@@ -174,7 +178,7 @@ export function configFiles(places: Places, programs: Programs, choices: Choices
       neutron: account('neutron'),
       glance: account('glance'),
       oslo_messaging_rabbit: rabbit,
-      oslo_messaging_notifications: notices,
+      oslo_messaging_notifications: notifications,
       oslo_concurrency: lock,
       oslo_policy: policy,
     }),
@@ -188,18 +192,18 @@ export function configFiles(places: Places, programs: Programs, choices: Choices
 export const databases = ['keystone', 'neutron', 'nova_api', 'nova_cell0', 'nova_cell1', 'placement', 'glance'] as const
 export const cell0 = database('nova_cell0')
 
-/** RUNNING_UNDER_SYSTEMD: its script then becomes the server instead of staying beside it. */
-export function rabbitmqEnvironment(places: Places): Record<string, string> {
-  const base = join(places.dir, 'rabbit')
+/** RUNNING_UNDER_SYSTEMD: the start script then execs the server instead of forking it. */
+export function rabbitmqEnvironment(directories: Directories): Record<string, string> {
+  const base = join(directories.dir, 'rabbit')
   return {
     HOME: join(base, 'home'),
     ERL_EPMD_ADDRESS: host,
     ERL_EPMD_PORT: String(ports.epmd),
     RABBITMQ_NODENAME: 'rig@localhost',
     RABBITMQ_DIST_PORT: String(ports.rabbitNode),
-    RABBITMQ_CONF_ENV_FILE: join(places.etc, 'rabbitmq-env.conf'),
-    RABBITMQ_CONFIG_FILE: join(places.etc, 'rabbitmq.conf'),
-    RABBITMQ_ENABLED_PLUGINS_FILE: join(places.etc, 'enabled_plugins'),
+    RABBITMQ_CONF_ENV_FILE: join(directories.etc, 'rabbitmq-env.conf'),
+    RABBITMQ_CONFIG_FILE: join(directories.etc, 'rabbitmq.conf'),
+    RABBITMQ_ENABLED_PLUGINS_FILE: join(directories.etc, 'enabled_plugins'),
     RABBITMQ_MNESIA_BASE: join(base, 'mnesia'),
     RABBITMQ_LOG_BASE: join(base, 'log'),
     RABBITMQ_PID_FILE: join(base, 'pid'),

@@ -1,60 +1,60 @@
 /**
- * What a cloud stands on before anything runs: its directory, its configuration, and the programs of this machine.
+ * Prepares a cloud before its processes start: directories, configuration, and the programs of this machine.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { currentIsolation } from '../isolation.ts'
-import { host, type Places, placesIn, ports } from './addresses.ts'
-import { type Choices, configFiles } from './configuration.ts'
-import { createParts, type Parts } from './parts.ts'
+import { type Directories, directoriesIn, host, ports } from './addresses.ts'
+import { type CloudSettings, configFiles } from './configuration.ts'
+import { type CloudProcesses, createProcesses } from './processes.ts'
 import { type Programs, programs } from './programs.ts'
 
-export interface Ground {
-  places: Places
+export interface PreparedCloud {
+  directories: Directories
   programs: Programs
-  parts: Parts
-  configure(choices: Choices): Promise<void>
+  processes: CloudProcesses
+  configure(settings: CloudSettings): Promise<void>
   remove(): Promise<void>
 }
 
-export const usual: Choices = { tokenSeconds: 3600, pageLimit: 0 }
+export const defaultSettings: CloudSettings = { tokenSeconds: 3600, pageLimit: 0 }
 
-/** In a world; or outside of one below a directory that is given, and then its ports must be free. */
-export async function layGround(choices: Choices, dir?: string): Promise<Ground> {
+/** Requires isolation, unless a directory is given; then its ports must be free. */
+export async function prepareCloud(settings: CloudSettings, dir?: string): Promise<PreparedCloud> {
   if (dir === undefined) currentIsolation()
-  else await portsAreFree()
+  else await checkPorts()
   const installed = await programs()
-  const places = placesIn(await mkdtemp(join(dir ?? tmpdir(), 'openstack-')))
-  for (const dir of [places.etc, places.log, places.run, places.tmp]) await mkdir(dir)
-  const parts = createParts(places, installed)
-  const ground: Ground = {
-    places,
+  const directories = directoriesIn(await mkdtemp(join(dir ?? tmpdir(), 'openstack-')))
+  for (const dir of [directories.etc, directories.log, directories.run, directories.tmp]) await mkdir(dir)
+  const parts = createProcesses(directories, installed)
+  const cloud: PreparedCloud = {
+    directories,
     programs: installed,
-    parts,
+    processes: parts,
     async configure(changed) {
-      for (const [name, text] of Object.entries(configFiles(places, installed, changed))) {
-        const path = join(places.etc, name)
+      for (const [name, text] of Object.entries(configFiles(directories, installed, changed))) {
+        const path = join(directories.etc, name)
         await mkdir(dirname(path), { recursive: true })
         await writeFile(path, text, { mode: 0o600 })
       }
     },
     async remove() {
       await parts.kill()
-      await rm(places.dir, { recursive: true, force: true, maxRetries: 5 })
+      await rm(directories.dir, { recursive: true, force: true, maxRetries: 5 })
     },
   }
-  await ground.configure(choices)
-  return ground
+  await cloud.configure(settings)
+  return cloud
 }
 
-/** The catalog and the cells of a cloud remember their addresses: it cannot go elsewhere. */
-async function portsAreFree(): Promise<void> {
-  for (const [part, port] of Object.entries(ports)) {
+/** The saved catalog and cells contain the addresses, so the ports are fixed. */
+async function checkPorts(): Promise<void> {
+  for (const [service, port] of Object.entries(ports)) {
     const server = createServer()
     await new Promise<void>((resolve, reject) => {
-      server.once('error', () => reject(new Error(`${part} needs port ${port} of ${host}, which somebody else has`)))
+      server.once('error', () => reject(new Error(`${service} needs port ${port} of ${host}, which is in use`)))
       server.listen(port, host, () => server.close(() => resolve()))
     })
   }

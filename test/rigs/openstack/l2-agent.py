@@ -1,7 +1,7 @@
-"""A layer 2 agent without a data plane: it speaks the real agents' RPC, so Neutron brings bound ports up by its own rules.
+"""A layer 2 agent without data plane. It uses the RPC of a real agent, so that Neutron itself sets bound ports to ACTIVE.
 
-The file named by HOLD keeps new ports where they are while it exists: with the word BUILD in it the agent has asked for the
-port and not wired it yet, with any other word it has not begun. READY names a file that is made once the agent is known.
+While the file HOLD exists, new ports do not become ACTIVE. With the text BUILD in it the agent requests the details of the
+port, which sets it to BUILD; with any other text it does nothing. The agent creates the file READY when Neutron knows it.
 """
 import eventlet
 eventlet.monkey_patch()
@@ -38,7 +38,7 @@ objects = resources_rpc.ResourcesPullRpcApi()
 busy = set()
 
 
-def held():
+def hold_mode():
     try:
         with open(HOLD) as file:
             return file.read().strip()
@@ -47,7 +47,7 @@ def held():
 
 
 def details_of(port_id):
-    # A port that is made with its host is bound a moment after the event.
+    # A port that is created with a host is bound a moment after the event.
     for _ in range(10):
         details = plugin.get_device_details(admin, port_id, AGENT, HOST)
         if details.get('port_id'):
@@ -62,19 +62,19 @@ def to_be_wired(port):
 
 
 def wire(port_id):
-    # An event may be older than what was done since, and to ask for the details of a port takes it back to BUILD.
+    # The event may be outdated, and requesting the details of a port sets it back to BUILD.
     if not any(map(to_be_wired, objects.bulk_pull(admin, resources.PORT, {'id': [port_id]}))):
         return
-    asked = False
-    while (word := held()) is not None:
-        if word == 'BUILD' and not asked:
-            asked = details_of(port_id) is not None
+    requested = False
+    while (mode := hold_mode()) is not None:
+        if mode == 'BUILD' and not requested:
+            requested = details_of(port_id) is not None
         eventlet.sleep(0.1)
     details = details_of(port_id)
     if details is None:
         return
-    done = plugin.update_device_up if details['admin_state_up'] else plugin.update_device_down
-    done(admin, port_id, AGENT, HOST)
+    update = plugin.update_device_up if details['admin_state_up'] else plugin.update_device_down
+    update(admin, port_id, AGENT, HOST)
     LOG.info('port %s is wired, admin_state_up=%s', port_id, details['admin_state_up'])
 
 
@@ -107,7 +107,7 @@ connection.create_consumer(resources_rpc.resource_type_versioned_topic(resources
                            [resources_rpc.ResourcesPushRpcCallback()], fanout=True)
 connection.consume_in_threads()
 
-# It is how long the answer to a report is waited for, and a report that comes before Neutron listens is lost.
+# The interval is also the timeout of a report, and a report before Neutron listens is lost.
 cfg.CONF.set_override('report_interval', 2, 'AGENT')
 reports = agent_rpc.PluginReportStateAPI(topics.REPORTS)
 state = {

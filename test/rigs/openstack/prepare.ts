@@ -1,27 +1,27 @@
 /**
- * Makes the state that every cloud of the rig starts from, once a machine and version. `make e2e` runs it before the tests.
+ * Creates the state that every cloud of the rig starts from, once per machine and version. `make e2e` runs it before the tests.
  */
 import { messageOf } from '../../../src/runtime/errors.ts'
-import { layGround, usual } from './directories.ts'
+import { defaultSettings, prepareCloud } from './directories.ts'
 import { programs } from './programs.ts'
-import { ensureState, stateIsKept } from './seed.ts'
+import { ensureState, stateIsCached } from './seed.ts'
 
 try {
   await programs()
-  if (!(await stateIsKept())) await makeFirst()
+  if (!(await stateIsCached())) await createFirst()
 } catch (error) {
   console.log(messageOf(error))
   process.exitCode = 1
 }
 
-async function makeFirst(): Promise<void> {
-  console.log('making the first cloud of this machine: a minute or two, more under load')
+async function createFirst(): Promise<void> {
+  console.log('creating the first cloud of this machine: one or two minutes, more under load')
   const started = Date.now()
-  const ground = await layGround(usual)
+  const cloud = await prepareCloud(defaultSettings)
   try {
-    await ensureState(ground)
+    await ensureState(cloud)
   } finally {
-    await ground.remove()
+    await cloud.remove()
   }
-  console.log(`its state is kept after ${((Date.now() - started) / 1_000).toFixed(1)} s`)
+  console.log(`saved its state after ${((Date.now() - started) / 1_000).toFixed(1)} s`)
 }

@@ -1,14 +1,14 @@
 /**
- * The programs and files of OpenStack on this machine, as Debian's packages lay them out.
+ * The programs and files of OpenStack on this machine, at the paths of Debian's packages.
  */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { run } from '../process.ts'
 
-/** Never another Python of the path: the packages belong to the system's own. */
+/** Not the Python of the PATH: the packages belong to the system's Python. */
 export const python = '/usr/bin/python3'
 
-/** Path by what it is for, with the package that holds it. */
+/** Paths, each with its package. */
 const needed = {
   python: [python, 'python3'],
   keystoneManage: ['/usr/bin/keystone-manage', 'python3-keystone'],
@@ -31,7 +31,7 @@ const needed = {
 
 export type Programs = Readonly<Record<keyof typeof needed, string>>
 
-/** All that is missing at once: other releases and systems cut their packages differently. */
+/** Reports all missing files at once, because other releases split their packages differently. */
 export async function programs(): Promise<Programs> {
   const missing = Object.values(needed).filter(([path]) => !existsSync(path))
   if (missing.length > 0) {
@@ -39,16 +39,16 @@ export async function programs(): Promise<Programs> {
     const list = missing.map(([path, owner]) => `  ${path} (on Debian 12 in ${owner})`)
     throw new Error(
       [
-        `the real cloud cannot start on ${system ?? 'this system'}, because it has no`,
+        `the real cloud cannot start on ${system ?? 'this system'}: missing files:`,
         ...list,
-        'scripts/provision.sh openstack installs the packages. The rig knows the layout of Debian 12 (OpenStack Zed).',
+        'Run scripts/provision.sh openstack to install the packages. The rig supports Debian 12 (OpenStack Zed).',
       ].join('\n'),
     )
   }
   return Object.fromEntries(Object.entries(needed).map(([name, [path]]) => [name, path])) as Programs
 }
 
-/** Names and versions: a state that was made by others is of no use. */
+/** Names and versions of the packages: a state of other versions cannot be used. */
 export async function versions(): Promise<string> {
   const names = ['keystone', 'neutron', 'nova', 'placement', 'glance'].map(name => `python3-${name}`)
   return (await run('dpkg-query', ['--show', ...names, 'mariadb-server-core'])).stdout

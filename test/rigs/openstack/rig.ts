@@ -1,18 +1,18 @@
 /**
- * A real cloud for tests: Keystone, Neutron, Nova (with Placement, Glance and a compute host whose servers are imaginary),
- * RabbitMQ and MariaDB, from the packages of the system.
+ * A real cloud for tests: Keystone, Neutron, Nova (with Placement, Glance and a compute host with the fake driver), RabbitMQ
+ * and MariaDB, from the packages of the system.
  *
- * Only in a world of its own (scripts/e2e.ts makes one a test file): all of it is on the loopback address, on the usual ports.
+ * Requires isolation (isolation.ts), because it listens on the loopback address and the standard ports.
  */
 import { type Actions, actionsOn } from './actions.ts'
 import { host, passwords, ports, rabbitLogin, region, urlOf } from './addresses.ts'
 import { type Api, administrator, apiAs } from './api.ts'
-import type { Choices } from './configuration.ts'
-import { layGround, usual } from './directories.ts'
-import { ensureState, novaIsUp, project } from './seed.ts'
+import type { CloudSettings } from './configuration.ts'
+import { defaultSettings, prepareCloud } from './directories.ts'
+import { ensureState, project, waitForNova } from './seed.ts'
 
-export interface OpenStackOptions extends Partial<Choices> {
-  /** Outside of a world: its files are below this directory, its ports are those of the machine's loopback address. */
+export interface OpenStackOptions extends Partial<CloudSettings> {
+  /** Without isolation: its files are in this directory, and it uses the loopback address of the machine. */
   dir?: string
 }
 
@@ -22,35 +22,35 @@ export interface OpenStack extends Actions {
   novaUrl: string
   region: string
   rabbit: { host: string; port: number; user: string; password: string; url: string }
-  /** Of the whole cloud, and in the project of the tests. */
+  /** Administrator of the cloud and of the project of the tests. */
   admin: { user: string; password: string; domain: string }
   projectId: string
   adminProjectId: string
   /** As the administrator, in the project of the tests. */
   api: Api
-  /** From now on new tokens live so long. Keystone is away for some seconds. */
+  /** Sets the lifetime of new tokens. Keystone restarts, which takes some seconds. */
   setTokenLifetime(seconds: number): Promise<void>
   close(): Promise<void>
 }
 
 export async function startOpenStack(options: OpenStackOptions = {}): Promise<OpenStack> {
-  const { dir, ...chosen } = options
-  const choices = { ...usual, ...chosen }
-  const ground = await layGround(choices, dir)
-  const { places, parts } = ground
+  const { dir, ...overrides } = options
+  const settings = { ...defaultSettings, ...overrides }
+  const cloud = await prepareCloud(settings, dir)
+  const { directories, processes } = cloud
   try {
-    await ensureState(ground)
+    await ensureState(cloud)
     const startedAt = new Date()
-    await Promise.all([parts.broker(), parts.mariadb().then(parts.keystone)])
-    await parts.services()
+    await Promise.all([processes.broker(), processes.mariadb().then(processes.keystone)])
+    await processes.services()
     const api = apiAs({ ...administrator, project: { name: project } })
-    await novaIsUp(api, startedAt)
+    await waitForNova(api, startedAt)
     const projects = await api.call('keystone', 'GET', '/v3/projects')
     const idOf = (name: string): string =>
-      projects.projects.find((one: { name: string; id: string }) => one.name === name)?.id ?? ''
+      projects.projects.find((candidate: { name: string; id: string }) => candidate.name === name)?.id ?? ''
     const projectId = idOf(project)
     return {
-      ...(await actionsOn(api, { places, projectId })),
+      ...(await actionsOn(api, { directories, projectId })),
       keystoneUrl: urlOf('keystone'),
       neutronUrl: urlOf('neutron'),
       novaUrl: urlOf('nova'),
@@ -66,14 +66,14 @@ export async function startOpenStack(options: OpenStackOptions = {}): Promise<Op
       adminProjectId: idOf('admin'),
       api,
       async setTokenLifetime(seconds) {
-        await ground.configure({ ...choices, tokenSeconds: seconds })
-        await parts.stop('keystone')
-        await parts.keystone()
+        await cloud.configure({ ...settings, tokenSeconds: seconds })
+        await processes.stop('keystone')
+        await processes.keystone()
       },
-      close: ground.remove,
+      close: cloud.remove,
     }
   } catch (error) {
-    await ground.remove()
+    await cloud.remove()
     throw error
   }
 }

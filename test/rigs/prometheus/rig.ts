@@ -1,5 +1,5 @@
 /**
- * The real promtool, which reads alerts as Prometheus does.
+ * The real promtool, which checks alerts like Prometheus.
  */
 import { join } from 'node:path'
 import { type RunResult, run } from '../process.ts'

@@ -1,7 +1,7 @@
 /**
- * A real RabbitMQ for tests, from the system's package, that can be killed, started again and given new passwords.
+ * A real RabbitMQ for tests, from the system's package. A test can kill and restart it and change its passwords.
  *
- * Only in a world of its own (scripts/e2e.ts makes one a test file): it is on the loopback address, on the usual ports.
+ * Requires isolation (isolation.ts), because it listens on the loopback address and the standard ports.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,12 +18,12 @@ export interface RabbitMq {
   user: string
   password: string
   url: string
-  /** PEM of the authority that its certificate is from. */
+  /** PEM of the CA of its certificate. */
   ca: string
   control(...args: string[]): Promise<string>
-  /** A connection of the test's own. */
+  /** Opens a connection for the test. */
   connect(): Connection
-  /** As a crash would end it. */
+  /** Kills it with SIGKILL. */
   kill(): Promise<void>
   start(): Promise<void>
   close(): Promise<void>

@@ -1,6 +1,6 @@
 /**
- * Another listener of a cloud's notifications, as telemetry services are: it consumes the queue that the services declare and
- * all listeners share.
+ * Another consumer of the notifications, like a telemetry service: it consumes the shared queue that the OpenStack services
+ * declare.
  */
 import type { RabbitMq } from './rig.ts'
 
@@ -8,7 +8,7 @@ export interface Listener {
   close(): Promise<void>
 }
 
-export async function listenToSharedQueue(rabbit: RabbitMq, heard: () => void): Promise<Listener> {
+export async function listenToSharedQueue(rabbit: RabbitMq, onMessage: () => void): Promise<Listener> {
   const connection = rabbit.connect()
   const consumer = connection.createConsumer(
     {
@@ -17,8 +17,8 @@ export async function listenToSharedQueue(rabbit: RabbitMq, heard: () => void): 
       exchanges: ['neutron', 'nova'].map(exchange => ({ exchange, type: 'topic', durable: false })),
       queueBindings: ['neutron', 'nova'].map(exchange => ({ exchange, routingKey: 'notifications.info' })),
     },
-    // What it returns would be taken for an answer to the broker.
-    async () => void heard(),
+    // Return nothing: a return value would be the reply to the broker.
+    async () => void onMessage(),
   )
   consumer.on('error', () => {})
   await new Promise<void>(resolve => consumer.once('ready', resolve))

@@ -1,4 +1,4 @@
-// Package rig names what is built: with it, go.mod and go.sum pin every module of these four programs by its hash.
+// Package rig imports the four programs that are built, so that go.mod and go.sum pin all their modules by hash.
 package rig
 
 import (

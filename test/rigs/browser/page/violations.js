@@ -1,9 +1,9 @@
-// Runs in the page. Answers with every fault in words.
-function barriers() {
+// Runs in the page and returns all accessibility violations as sentences.
+function violations() {
   const found = []
   const shown = element => element.checkVisibility({ visibilityProperty: true })
   const hidden = element => element.closest('[aria-hidden=true]') !== null
-  const say = (what, element) => found.push(`${what}: ${element.outerHTML.slice(0, 140)}`)
+  const report = (what, element) => found.push(`${what}: ${element.outerHTML.slice(0, 140)}`)
 
   const textOf = element =>
     [...element.childNodes]
@@ -18,7 +18,7 @@ function barriers() {
     const labels = 'labels' in element ? [...(element.labels ?? [])] : []
     return [
       element.getAttribute('aria-label'),
-      ...[...by, ...labels].map(one => (one ? textOf(one) : '')),
+      ...[...by, ...labels].map(label => (label ? textOf(label) : '')),
       element.matches('input, select') ? '' : textOf(element),
       element.getAttribute('title'),
     ]
@@ -30,38 +30,40 @@ function barriers() {
   const controls = 'a[href], button, input, select, textarea, [role=tab], [role=option], [tabindex="0"]'
   for (const element of document.querySelectorAll(controls)) {
     if (!shown(element) || hidden(element)) continue
-    if (nameOf(element) === '') say('a control without a name', element)
+    if (nameOf(element) === '') report('a control without a name', element)
   }
   for (const element of document.querySelectorAll('[role=img], [role=group], nav, aside, [role=dialog], fieldset'))
     if (shown(element) && !hidden(element) && !element.matches('[aria-label], [aria-labelledby]'))
-      say('a part without a name', element)
+      report('a region without a name', element)
   for (const element of document.querySelectorAll('svg:not([role])'))
     if (!hidden(element) && !element.parentElement?.closest('svg'))
-      say('a picture that is neither named nor hidden', element)
+      report('a picture without name that is not hidden', element)
   for (const element of document.querySelectorAll('[aria-hidden=true] :is(a[href], button, input)'))
     if (shown(element) && element.getAttribute('tabindex') !== '-1')
-      say('a control that is hidden from readers', element)
+      report('a control that is hidden from screen readers', element)
 
   const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id)
-  for (const id of new Set(ids.filter((id, index) => ids.indexOf(id) !== index))) found.push(`two elements are #${id}`)
+  for (const id of new Set(ids.filter((id, index) => ids.indexOf(id) !== index)))
+    found.push(`two elements have the id ${id}`)
   for (const attribute of ['aria-controls', 'aria-activedescendant', 'aria-describedby', 'for'])
     for (const element of document.querySelectorAll(`[${attribute}]`))
-      if (!document.getElementById(element.getAttribute(attribute) ?? '')) say(`${attribute} leads nowhere`, element)
+      if (!document.getElementById(element.getAttribute(attribute) ?? ''))
+        report(`${attribute} points to a missing element`, element)
 
-  const heads = [...document.querySelectorAll('h1, h2, h3, h4')].filter(shown)
-  const levels = heads.map(({ tagName }) => Number(tagName.slice(1)))
+  const headings = [...document.querySelectorAll('h1, h2, h3, h4')].filter(shown)
+  const levels = headings.map(({ tagName }) => Number(tagName.slice(1)))
   if (levels.filter(level => level === 1).length !== 1)
     found.push(`${levels.filter(l => l === 1).length} main headings`)
   levels.forEach((level, index) => {
-    if (level > (levels[index - 1] ?? 0) + 1) say('a heading that skips a level', heads[index])
+    if (level > (levels[index - 1] ?? 0) + 1) report('a heading that skips a level', headings[index])
   })
-  if (document.querySelectorAll('main').length !== 1) found.push('not exactly one main part')
+  if (document.querySelectorAll('main').length !== 1) found.push('not exactly one main element')
   if (!document.documentElement.lang) found.push('no language')
   if (!document.title) found.push('no title')
   for (const table of document.querySelectorAll('table'))
-    if (table.querySelectorAll('th').length === 0) say('a table without headings', table)
+    if (table.querySelectorAll('th').length === 0) report('a table without headings', table)
 
-  // Colours: what is written, on what is behind it.
+  // Contrast of the text with its background.
   const parse = text => {
     const numbers = text.match(/[\d.]+/g)?.map(Number) ?? []
     const [r = 0, g = 0, b = 0, a = 1] = text.startsWith('color(srgb')
@@ -70,22 +72,22 @@ function barriers() {
     return [r, g, b, a]
   }
   const over = ([r, g, b, a], [x, y, z]) => [r * a + x * (1 - a), g * a + y * (1 - a), b * a + z * (1 - a), 1]
-  const behind = element => {
+  const backgroundOf = element => {
     if (!element) return [255, 255, 255, 1]
     const own = parse(getComputedStyle(element).backgroundColor)
-    return own[3] >= 1 ? own : over(own, behind(element.parentElement))
+    return own[3] >= 1 ? own : over(own, backgroundOf(element.parentElement))
   }
-  const light = ([r, g, b]) => {
+  const luminance = ([r, g, b]) => {
     const [x = 0, y = 0, z = 0] = [r, g, b]
       .map(part => part / 255)
       .map(part => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
     return 0.2126 * x + 0.7152 * y + 0.0722 * z
   }
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
-  const dim = new Set()
+  const lowContrast = new Set()
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const element = node.parentElement
-    // Text in pictures stands on shapes, not on boxes: its colours are those of the tokens.
+    // Text in pictures is drawn on shapes, not on boxes; another test checks the colours of the tokens.
     if (
       !element ||
       !node.textContent?.trim() ||
@@ -94,14 +96,14 @@ function barriers() {
     )
       continue
     const style = getComputedStyle(element)
-    const ground = behind(element)
-    const [one, other] = [light(over(parse(style.color), ground)), light(ground)]
+    const background = backgroundOf(element)
+    const [one, other] = [luminance(over(parse(style.color), background)), luminance(background)]
     const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05)
     const size = Number.parseFloat(style.fontSize)
-    const least = size >= 24 || (size >= 18.6 && Number(style.fontWeight) >= 700) ? 3 : 4.5
-    if (ratio < least)
-      dim.add(`${ratio.toFixed(2)} to 1: "${node.textContent.trim().slice(0, 40)}" in ${element.className}`)
+    const minimum = size >= 24 || (size >= 18.6 && Number(style.fontWeight) >= 700) ? 3 : 4.5
+    if (ratio < minimum)
+      lowContrast.add(`${ratio.toFixed(2)} to 1: "${node.textContent.trim().slice(0, 40)}" in ${element.className}`)
   }
-  return [...found, ...[...dim].map(text => `too little contrast, ${text}`)]
+  return [...found, ...[...lowContrast].map(text => `too little contrast, ${text}`)]
 }
-barriers()
+violations()

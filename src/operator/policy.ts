@@ -63,7 +63,7 @@ function yamlFrom(text: string): unknown {
   try {
     return parse(text)
   } catch (error) {
-    throw new Error(`invalid YAML: ${messageOf(error)}`)
+    throw new Error(`is not valid YAML: ${messageOf(error)}`)
   }
 }
 

@@ -127,14 +127,14 @@ test('broken requests to the operator: dry runs and verdicts', async () => {
   await writeFile(join(dir, 'tokens.yaml'), stringify({ tokens: [{ name: 'caller', token, providers: ['*'] }] }))
   const tokens = await openTokens(join(dir, 'tokens.yaml'), log)
   const verdict = { vm: 'vm-1', portId: 'port-1', reason: 'VmNotFound' as const, message: 'gone' }
-  const plan = { nodes: [], verdicts: [verdict], heldRemovals: [] }
+  const plan = { nodes: [], verdicts: [verdict], removalsOnHold: [] }
   const app = createOperatorApp({
     log,
     metrics: createMetrics('operator'),
     ready: () => [],
     tokens,
     verdicts: () => new Map([['multinic-system/main', [verdict]]]),
-    dryRun: async () => ({ plan, facts: {} }) as never,
+    dryRun: async () => ({ plan, cloudState: {} }) as never,
   })
   const authorization = { authorization: `Bearer ${token}` }
   const post = fc.record({

@@ -1,0 +1,135 @@
+/**
+ * Every field of a delivered interface: when it changes, the operator sends the node again, with the new value in the POST
+ * body. A field that the comparison or the wire form forgets fails here; a field without a row does not compile.
+ */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type StubServer, startStubServer } from '../../test/openstack/stub-server.ts'
+import { type Interface, interfaceFields, type WireInterface } from '../contract/interfaces.ts'
+import { createHttp, type Http } from '../http-client/client.ts'
+import type { Port, Subnet } from './cloud.ts'
+import { deliver } from './deliver.ts'
+import { withPostOnlySupport } from './legacy/post-only-viola.ts'
+import type { DeliveredNode, Observed } from './observed-state.ts'
+import { aNode, aPort, observed, storage } from './plan.fixture.ts'
+import { planNodes } from './plan.ts'
+import { createViolaApi, type ViolaClient } from './viola-client.ts'
+
+const routes = [{ destination: '10.30.0.0/16', nexthop: '10.1.0.254' }]
+const subnet: Subnet = { ...storage, gateway: '10.1.0.1', routes }
+const second: Subnet = { ...subnet, id: 'storage-6', cidr: 'fd00::/64', gateway: 'fd00::1', routes: [] }
+const port = aPort(1, { subnet })
+const both = [...port.addresses, { subnetId: second.id, address: 'fd00::11' }]
+
+/** The cloud before the change. The port has two addresses, so that every field is set. */
+function cloudWith(change: { port?: Partial<Port>; subnet?: Partial<Subnet>; mtu?: number } = {}): Partial<Observed> {
+  const changed = { ...subnet, ...change.subnet }
+  const networkId = changed.networkId
+  return {
+    subnets: [changed, { ...second, networkId }],
+    ports: [{ ...port, addresses: both, networkId, ...change.port }],
+    mtuByNetwork: new Map([[networkId, change.mtu ?? 9_000]]),
+  }
+}
+
+interface Change {
+  /** The cloud when the interface was delivered, if not the usual one: the change must concern one field only. */
+  before?: Partial<Observed>
+  given: Partial<Observed>
+  /** The value in the POST body. */
+  expected: unknown
+  /** Position of the interface in the body. */
+  at?: number
+}
+
+function withOneAddress(address: string, changed: Partial<Subnet> = {}): Partial<Observed> {
+  return cloudWith({ port: { addresses: [{ subnetId: subnet.id, address }] }, subnet: changed })
+}
+
+const withNewPort = { ...cloudWith(), ports: [...(cloudWith().ports ?? []), aPort(2, { subnet })] }
+
+const changes = {
+  index: { given: withNewPort, at: 1, expected: 1 },
+  name: { given: withNewPort, at: 1, expected: 'multinic1' },
+  portId: { given: cloudWith({ port: { id: 'recreated' } }), expected: 'recreated' },
+  macAddress: { given: cloudWith({ port: { macAddress: 'fa:16:3e:ff:ff:ff' } }), expected: 'fa:16:3e:ff:ff:ff' },
+  address: {
+    before: withOneAddress('10.1.0.1'),
+    given: withOneAddress('10.1.0.99'),
+    expected: '10.1.0.99',
+  },
+  addresses: {
+    given: cloudWith({ port: { addresses: [...both, { subnetId: second.id, address: 'fd00::12' }] } }),
+    expected: ['10.1.0.1/24', 'fd00::11/64', 'fd00::12/64'],
+  },
+  cidr: {
+    before: withOneAddress('10.1.0.1'),
+    given: withOneAddress('10.1.0.1', { cidr: '10.1.0.0/16' }),
+    expected: '10.1.0.0/16',
+  },
+  gateway: { given: cloudWith({ subnet: { gateway: '10.1.0.2' } }), expected: '10.1.0.2' },
+  routes: {
+    given: cloudWith({ subnet: { routes: [...routes, { destination: '10.31.0.0/16', nexthop: '10.1.0.253' }] } }),
+    expected: [...routes, { destination: '10.31.0.0/16', nexthop: '10.1.0.253' }],
+  },
+  mtu: { given: cloudWith({ mtu: 1_400 }), expected: 1_400 },
+  networkId: { given: cloudWith({ subnet: { networkId: 'net-new' } }), expected: 'net-new' },
+  subnetId: {
+    given: cloudWith({
+      subnet: { id: 'subnet-new' },
+      port: { addresses: [{ subnetId: 'subnet-new', address: '10.1.0.1' }, ...both.slice(1)] },
+    }),
+    expected: 'subnet-new',
+  },
+  source: {
+    given: { ...cloudWith(), vms: [], claims: [{ source: 'ns/other', vmIds: ['vm-1'], subnetIds: [subnet.id] }] },
+    expected: 'ns/other',
+  },
+} satisfies Record<keyof Interface, Change>
+
+let server: StubServer
+let http: Http
+let viola: ViolaClient
+
+before(async () => {
+  server = await startStubServer(() => ({ status: 200, body: { applied: 1, output: '', results: [] } }))
+  http = createHttp({ service: 'viola', timeoutMs: 5_000 })
+  const store = { list: async () => [], put: async () => {}, remove: async () => {} }
+  const target = { endpoint: server.url, providerId: 'biz-1' }
+  viola = withPostOnlySupport(createViolaApi({ http, ...target }), store, target)
+})
+after(async () => {
+  await http?.close()
+  await server?.[Symbol.asyncDispose]()
+})
+
+function deliveredFrom(cloud: Partial<Observed>): DeliveredNode {
+  const [planned] = planNodes(observed(cloud)).nodes
+  return aNode(planned?.interfaces ?? [])
+}
+
+test('every field of the delivered interface is set, and an unchanged cloud sends nothing', () => {
+  const delivered = deliveredFrom(cloudWith())
+  assert.deepEqual(Object.keys(delivered.interfaces[0] ?? {}).sort(), Object.keys(interfaceFields).sort())
+  const plan = planNodes(observed({ ...cloudWith(), delivered: [delivered] }))
+  assert.deepEqual(
+    plan.nodes.map(({ action }) => action),
+    ['keep'],
+  )
+})
+
+for (const [field, change] of Object.entries(changes) as [keyof Interface, Change][])
+  test(`a change of ${field} is sent`, async () => {
+    const delivered = deliveredFrom(change.before ?? cloudWith())
+    const plan = planNodes(observed({ ...change.given, delivered: [delivered] }))
+    assert.deepEqual(
+      plan.nodes.map(({ action }) => action),
+      ['send'],
+    )
+    await deliver(viola, plan.nodes, new AbortController().signal)
+    const [node] = JSON.parse(server.requests.at(-1)?.body ?? '') as { interfaces: WireInterface[] }[]
+    const sent = node?.interfaces[change.at ?? 0]
+    assert.deepEqual(sent?.[interfaceFields[field]], change.expected)
+    const before = change.at === undefined ? delivered.interfaces[0]?.[field] : undefined
+    assert.notDeepEqual(before, change.expected)
+  })

@@ -29,7 +29,8 @@ const verdicts: OperatorVerdict[] = [
     reason: 'StatusNotAllowed',
     message: 'the status of the port is BUILD',
   },
-  { config: source, vm: 'vm-gone', reason: 'VmNotFound', message: 'Nova knows no vm-gone' },
+  { config: source, vm: 'vm-w1', portId: 'port-first', reason: 'PrimaryPort', message: 'the primary port' },
+  { config: source, vm: 'vm-gone', reason: 'VmNotFound', message: 'server vm-gone not found' },
 ]
 let plan: PlanAnswer
 let planned: OpenstackConfig | undefined
@@ -138,6 +139,12 @@ test('why of a port that was not taken is its verdict', async () => {
   → Wait until the status changes, or extend openstackPortAllowedStatuses.
 `,
   )
+})
+
+test('why of a primary port says that it is not managed', async () => {
+  const { out } = await multinic('why', 'port-first')
+  assert.match(out, /^port port-first {2}not managed\n/)
+  assert.match(out, /→ Nothing to do\./)
 })
 
 test('why of a NIC by its address shows its stages and the remedy', async () => {

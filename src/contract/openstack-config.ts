@@ -138,7 +138,11 @@ export const openstackConfigStatus = z
           .max(10)
           .optional()
           .meta({ description: 'The first ports and VMs that are not selected, with the reason.' }),
-        summary: z.string().max(24).optional().meta({ description: 'Selected and listed ports, such as 6/8.' }),
+        summary: z
+          .string()
+          .max(24)
+          .optional()
+          .meta({ description: 'Selected ports of all ports, such as 6/8. Primary ports are not counted.' }),
       })
       .optional()
       .meta({ description: 'Ports of these VMs by verdict.' }),

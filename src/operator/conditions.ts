@@ -3,11 +3,12 @@
  */
 import type { ConditionStatus } from '../contract/node-config.ts'
 import type { OpenstackConfigStatus } from '../contract/openstack-config.ts'
+import { verdictKind } from '../contract/operator-api.ts'
 import { needsAttention, type SyncReason } from '../contract/reasons/catalogue.ts'
 import type { EventsState } from './events/cloud-events.ts'
 import type { Findings, SyncOutcome } from './sync-outcome.ts'
 import { orphanedTexts } from './targets.ts'
-import { countByReason, isIgnored } from './verdicts.ts'
+import { countByReason } from './verdicts.ts'
 
 export type ConditionUpdate = Pick<ConditionStatus, 'type' | 'status'> & { reason: string; message: string }
 
@@ -26,7 +27,8 @@ function ready(outcome: SyncOutcome): ConditionUpdate {
 
 function readyText({ findings, changed }: SyncOutcome): string {
   const nodes = findings?.nodes.length ?? 0
-  const ignored = Object.entries(countByReason((findings?.verdicts ?? []).filter(isIgnored)))
+  const verdicts = (findings?.verdicts ?? []).filter(({ reason }) => verdictKind(reason) === 'ignored')
+  const ignored = Object.entries(countByReason(verdicts))
   const rest = ignored.length > 0 ? `; ignored: ${ignored.map(([reason, n]) => `${reason} ${n}`).join(', ')}` : ''
   if (nodes === 0 && changed === 0) return `no port is selected${rest}`
   return changed > 0 ? `delivered ${count(changed, 'node')}${rest}` : `${count(nodes, 'node')} up to date${rest}`

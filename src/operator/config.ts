@@ -16,12 +16,12 @@ import { type Environment, settingsFrom } from '../runtime/env.ts'
 import { traceSettings } from '../telemetry/trace-export.ts'
 import { configError } from './sync-error.ts'
 
-const flag = z.enum(['true', 'false'], { error: 'must be true or false' }).transform(word => word === 'true')
+const flag = z.enum(['true', 'false'], { error: 'must be true or false' }).transform(value => value === 'true')
 const list = z.string().transform(text =>
   text
     .split(',')
-    .map(word => word.trim())
-    .filter(word => word !== ''),
+    .map(item => item.trim())
+    .filter(item => item !== ''),
 )
 
 function describe<T extends z.ZodType>(description: string, setting: T): T {
@@ -240,7 +240,7 @@ function toSyncSettings(value: Resolved, origins: SyncSettings['origins']): Sync
     endpointInterface: value.openstackEndpointInterface,
     endpointRegion: value.openstackEndpointRegion,
     nodeNameMetadataKey: value.openstackNodeNameMetadataKey,
-    allowedStatuses: value.openstackPortAllowedStatuses.map(word => word.trim().toUpperCase()),
+    allowedStatuses: value.openstackPortAllowedStatuses.map(status => status.trim().toUpperCase()),
     baseline: value.openstackPortBaseline,
     owners: value.openstackPortOwners,
     downPortFastRetryMax: value.downPortFastRetryMax,

@@ -186,10 +186,10 @@ function runAll(installation: Installation): Promise<PromiseSettledResult<unknow
 }
 
 /** An apply that creates an object needs both rights. The audit log shows it as a patch. */
-function rightsUsed(asked: readonly AuditedRequest[]): Set<string> {
-  const created = asked.filter(({ verb, code }) => verb === 'patch' && code === 201)
+function rightsUsed(requests: readonly AuditedRequest[]): Set<string> {
+  const created = requests.filter(({ verb, code }) => verb === 'patch' && code === 201)
   return new Set([
-    ...asked.map(permissionOf),
+    ...requests.map(permissionOf),
     ...created.map(({ resource }) => permissionOf({ verb: 'create', resource })),
   ])
 }
@@ -204,9 +204,9 @@ test('the rights of the operator are sufficient, and it uses all of them', async
   )
   await eventually(
     async () => {
-      const asked = await cluster.requestsOf('whole')
-      assert.deepEqual([...new Set(asked.filter(({ code }) => code === 403).map(permissionOf))], [])
-      assert.deepEqual([...rightsUsed(asked)].sort(), cluster.permissions.toSorted())
+      const requests = await cluster.requestsOf('whole')
+      assert.deepEqual([...new Set(requests.filter(({ code }) => code === 403).map(permissionOf))], [])
+      assert.deepEqual([...rightsUsed(requests)].sort(), cluster.permissions.toSorted())
     },
     { within: 10_000, every: 250 },
   )

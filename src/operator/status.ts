@@ -7,12 +7,13 @@
 import { canonicalJson } from '../contract/hash.ts'
 import type { ConditionStatus, State } from '../contract/node-config.ts'
 import type { OpenstackConfigStatus } from '../contract/openstack-config.ts'
+import { verdictKind } from '../contract/operator-api.ts'
 import { truncate } from '../runtime/truncate.ts'
 import { conditionUpdates } from './conditions.ts'
 import type { EventsState } from './events/cloud-events.ts'
 import type { NodeState, SyncOutcome } from './sync-outcome.ts'
 import { targetsOf } from './targets.ts'
-import { countByReason, isIgnored, type Verdict } from './verdicts.ts'
+import { countByReason, type Verdict } from './verdicts.ts'
 
 const maxMessageLength = 2_048
 const maxErrorLength = 4_096
@@ -83,7 +84,7 @@ function nodesSummary(nodes: readonly NodeState[]): OpenstackConfigStatus['nodes
 
 /** Primary ports are not counted: MultiNIC does not manage them. */
 function portsSummary(verdicts: readonly Verdict[]): OpenstackConfigStatus['ports'] {
-  const ports = verdicts.filter(({ portId, reason }) => portId !== undefined && reason !== 'PrimaryPort')
+  const ports = verdicts.filter(({ portId, reason }) => portId !== undefined && verdictKind(reason) !== 'notManaged')
   const { Selected: taken = 0, ...skipped } = countByReason(ports)
   const first = verdicts.filter(isListed).slice(0, maxVerdicts).map(verdictText)
   return {
@@ -96,8 +97,8 @@ function portsSummary(verdicts: readonly Verdict[]): OpenstackConfigStatus['port
 }
 
 /** Many VMs have ports in other subnets on purpose. */
-function isListed(verdict: Verdict): boolean {
-  return isIgnored(verdict) && verdict.reason !== 'NoAddress'
+function isListed({ reason }: Verdict): boolean {
+  return verdictKind(reason) === 'ignored' && reason !== 'NoAddress'
 }
 
 function verdictText({ portId, vm, reason, message }: Verdict): string {

@@ -3,14 +3,20 @@ import { test } from 'node:test'
 import type { OperatorVerdict } from '../contract/operator-api.ts'
 import { pageOf } from './verdict-pages.ts'
 
+const reasons: Record<string, string> = {
+  0: 'PrimaryPort',
+  1: 'Selected',
+  2: 'DeviceOwnerNotAllowed',
+  3: 'DeviceOwnerNotAllowed',
+}
 const verdicts: OperatorVerdict[] = ['b', 'a'].flatMap(config =>
   ['vm-2', 'vm-1'].flatMap(vm =>
-    ['3', '1', '2'].map(port => ({
+    ['3', '1', '2', '0'].map(port => ({
       config: `ns/${config}`,
       providerId: `cluster-${config}`,
       vm,
       portId: `${config}-${vm}-${port}`,
-      reason: port === '1' ? 'Selected' : 'DeviceOwnerNotAllowed',
+      reason: reasons[port] ?? '',
       message: '',
     })),
   ),
@@ -18,7 +24,7 @@ const verdicts: OperatorVerdict[] = ['b', 'a'].flatMap(config =>
 const ports = ({ verdicts }: { verdicts: OperatorVerdict[] }) => verdicts.map(({ portId }) => portId).join(' ')
 
 const cases: Record<string, [query: Record<string, string>, expected: string]> = {
-  'of a provider': [{ providerId: 'cluster-a', vm: 'vm-1' }, 'a-vm-1-3 a-vm-1-1 a-vm-1-2'],
+  'of a provider': [{ providerId: 'cluster-a', vm: 'vm-1' }, 'a-vm-1-3 a-vm-1-1 a-vm-1-2 a-vm-1-0'],
   'of ignored ports': [{ config: 'ns/b', taken: 'false', limit: '3' }, 'b-vm-1-2 b-vm-1-3 b-vm-2-2'],
   'of selected ports': [{ taken: 'true', limit: '10' }, 'a-vm-1-1 a-vm-2-1 b-vm-1-1 b-vm-2-1'],
   'of an unknown provider': [{ providerId: 'nobody' }, ''],

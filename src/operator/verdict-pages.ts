@@ -1,15 +1,17 @@
 /**
  * Filters and pages verdicts. Pages are ordered by object, VM and port, so that they stay consistent while syncs go on.
  */
-import type { OperatorVerdict } from '../contract/operator-api.ts'
+import { type OperatorVerdict, type VerdictKind, verdictKind } from '../contract/operator-api.ts'
 import { HttpProblem } from '../server/server.ts'
-import { isIgnored } from './verdicts.ts'
 
 export interface VerdictPage {
   verdicts: OperatorVerdict[]
   /** Cursor of the next page; absent on the last page. */
   next?: string
 }
+
+/** By the value of `taken`. */
+const kinds: Partial<Record<string, VerdictKind>> = { true: 'selected', false: 'ignored' }
 
 const maxPageSize = 5_000
 
@@ -22,7 +24,7 @@ export function pageOf(verdicts: readonly OperatorVerdict[], query: Record<strin
       matches(port, one.portId) &&
       matches(vm, one.vm) &&
       matches(providerId, one.providerId) &&
-      (!taken || (taken === 'true' ? one.reason === 'Selected' : taken === 'false' && isIgnored(one))),
+      (!taken || kinds[taken] === verdictKind(one.reason)),
   )
   const limit = limitIn(query['limit'])
   if (limit === undefined) return { verdicts: found }

@@ -19,11 +19,6 @@ export interface Verdict {
   name?: string
 }
 
-/** A primary port is not ignored: MultiNIC does not manage it, and nobody has to act. */
-export function isIgnored({ reason }: { reason: string }): boolean {
-  return reason !== 'Selected' && reason !== 'PrimaryPort'
-}
-
 export function countByReason(verdicts: readonly Verdict[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { reason } of verdicts) counts[reason] = (counts[reason] ?? 0) + 1

@@ -96,6 +96,7 @@ export const en = {
   removalOnHold: 'removal on hold until you approve it',
   selected: 'selected',
   ignored: 'ignored',
+  notManaged: 'not managed',
   waitsFor: 'waiting for',
   columns: {
     kind: 'KIND',

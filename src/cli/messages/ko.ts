@@ -93,6 +93,7 @@ export const ko: Messages = {
   removalOnHold: '승인 대기 중인 제거',
   selected: '선택됨',
   ignored: '무시됨',
+  notManaged: '관리하지 않음',
   waitsFor: '대기:',
   columns: {
     kind: '종류',

@@ -3,7 +3,7 @@
  */
 
 import { addressesOf } from '../../contract/interfaces.ts'
-import type { PlanAnswer } from '../../contract/operator-api.ts'
+import { type PlanAnswer, verdictKind } from '../../contract/operator-api.ts'
 import type { RenderOptions } from '../output.ts'
 import type { Tone } from './paint.ts'
 import { reasonLines } from './reason.ts'
@@ -21,7 +21,7 @@ const signs: Record<Node['action'], { sign: string; tone: Tone }> = {
 export function planLines(name: string, plan: PlanAnswer, options: RenderOptions): string[] {
   const { paint, texts } = options
   const { nodes, verdicts, heldRemovals, error } = plan
-  const ignored = verdicts.filter(({ reason }) => reason !== 'Selected')
+  const ignored = verdicts.filter(({ reason }) => verdictKind(reason) === 'ignored')
   const blocks = [
     ...nodes.map(node => nodeLines(node, options)),
     ...ignored.map(verdict => verdictLines(verdict, options)),

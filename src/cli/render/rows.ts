@@ -2,6 +2,7 @@
  * Results as rows for spreadsheets, column names first: one row per NIC, change or verdict. Pure.
  */
 import { type HistoryEntry, stages } from '../../contract/inventory.ts'
+import { verdictKind } from '../../contract/operator-api.ts'
 import type { ProviderView } from '../status.ts'
 import type { Why } from '../why.ts'
 import { changesOf } from './history-text.ts'
@@ -105,7 +106,7 @@ export function whyRows({ nodes, verdicts }: Why): (string | undefined)[][] {
       reason,
       instanceId: vm,
       interface: name,
-      status: reason === 'Selected' ? 'selected' : 'ignored',
+      status: verdictKind(reason) === 'notManaged' ? 'not managed' : verdictKind(reason),
     }),
   )
   return rows(whyColumns, [...ofNodes, ...ofVerdicts])

@@ -3,10 +3,10 @@
  */
 
 import { stages } from '../../contract/inventory.ts'
-import type { OperatorVerdict } from '../../contract/operator-api.ts'
+import { type OperatorVerdict, type VerdictKind, verdictKind } from '../../contract/operator-api.ts'
 import type { RenderOptions } from '../output.ts'
 import type { NicWhy, NodeWhy, Why } from '../why.ts'
-import { symbolOf, toneOf } from './paint.ts'
+import { symbolOf, type Tone, toneOf } from './paint.ts'
 import { reasonLines } from './reason.ts'
 
 export function whyLines({ nodes, verdicts }: Why, options: RenderOptions): string[] {
@@ -52,14 +52,16 @@ function stageLine({ stages: passed, waitsFor }: NicWhy, { paint, wide, texts }:
   return [wide ? line : `${paint('dim', first.time.slice(0, 10))} ${line}`]
 }
 
+const tones: Record<VerdictKind, Tone> = { selected: 'good', ignored: 'busy', notManaged: 'dim' }
+
 export function verdictLines(verdict: OperatorVerdict, options: RenderOptions): string[] {
   const { paint, texts } = options
   const { portId, vm, config, name, reason } = verdict
   const head = portId === undefined ? `VM ${vm}` : `${texts.port} ${portId}`
   const nicName = name ? `  ${name}` : ''
-  const tone = reason === 'Selected' ? 'good' : 'busy'
+  const kind = verdictKind(reason)
   return [
-    `${paint('strong', head)}${nicName}  ${paint(tone, reason === 'Selected' ? texts.selected : texts.ignored)}`,
+    `${paint('strong', head)}${nicName}  ${paint(tones[kind], texts[kind])}`,
     `  ${paint('dim', `${portId === undefined ? '' : `VM ${vm}, `}OpenstackConfig ${config}`)}`,
     ...indented(reasonLines(verdict, options)),
   ]

@@ -49,12 +49,12 @@ async function diagramOfTables(): Promise<string> {
   const { db, close } = await openSqlite(':memory:', silent, () => new Date(0))
   try {
     const rows = async <T>(text: string) => (await sql.raw<T>(text).execute(db)).rows
-    const made = await rows<{ name: Table }>(
+    const tables = await rows<{ name: Table }>(
       "select name from sqlite_master where type = 'table' and name not like 'kysely%' and name not like 'sqlite%' order by rowid",
     )
     const keys: string[] = []
     const boxes: string[] = []
-    for (const { name } of made) {
+    for (const { name } of tables) {
       const foreign = await rows<{ table: string; from: string }>(`pragma foreign_key_list(${name})`)
       keys.push(...new Set(foreign.map(({ table }) => `${table} ${name}`)))
       const indexed = await rows<{ column: string }>(
@@ -64,11 +64,11 @@ async function diagramOfTables(): Promise<string> {
         await rows<{ name: string; type: string; pk: number; notnull: number }>(`pragma table_info(${name})`)
       ).map(({ name: column, type, pk, notnull }): Column => {
         const marks = [...(pk > 0 ? ['PK'] : []), ...(foreign.some(({ from }) => from === column) ? ['FK'] : [])]
-        const said = (remarks[name] as Record<string, string> | undefined)?.[column]
+        const own = (remarks[name] as Record<string, string> | undefined)?.[column]
         const facts = [
-          said,
+          own,
           !notnull && pk === 0 ? 'optional' : undefined,
-          indexed.some(one => one.column === column) ? 'indexed' : undefined,
+          indexed.some(index => index.column === column) ? 'indexed' : undefined,
         ]
         return { name: column, type, marks, remark: facts.filter(Boolean).join('; ') }
       })

@@ -124,10 +124,10 @@ test('the token is sent to the given URL only, and appears in no message', async
   const token = join(dir, 'good-token')
   const moved = await runner({})('check', '--inventory', `${stub.url}/moved`, '--token-file', token)
   assert.equal(moved.code, 2)
-  assert.ok(stub.asked.every(({ path }) => path !== '/elsewhere'))
+  assert.ok(stub.requests.every(({ path }) => path !== '/elsewhere'))
   const strange = await runner({})('check', '--inventory', `${stub.url}/strange`, '--token-file', token)
   assert.doesNotMatch(strange.error + moved.error, /secret-token/)
-  assert.equal(stub.asked.at(-1)?.headers.authorization, 'Bearer secret-token')
+  assert.equal(stub.requests.at(-1)?.headers.authorization, 'Bearer secret-token')
 })
 
 test('help is an answer', async () => {

@@ -57,7 +57,7 @@ for (const [name, { tls, proxies, through }] of Object.entries(cases))
     try {
       const { body } = await http.request({ method: 'GET', url: `${server.url}/ports` })
       assert.deepEqual(body, { ok: true })
-      assert.deepEqual(proxy.asked, through ? [new URL(server.url).host] : [])
+      assert.deepEqual(proxy.requests, through ? [new URL(server.url).host] : [])
     } finally {
       await http.close()
       await server.close()

@@ -99,7 +99,7 @@ test('a Kubernetes user has the roles that the token file gives it', async () =>
     assert.equal(await status('token-of-somebody'), 403)
     assert.equal(await status('token-of-nobody'), 401)
     assert.equal(await status(reader), 200)
-    assert.equal(cluster.asked.length, 3, 'one TokenReview per token, and none for tokens of the file')
+    assert.equal(cluster.requests.length, 3, 'one TokenReview per token, and none for tokens of the file')
     failing = true
     assert.equal(await status('token-during-failure'), 503)
   } finally {

@@ -45,7 +45,7 @@ test('open watches never block a request', async () => {
     const watches = Array.from({ length: 100 }, async () => {
       for await (const event of kube.watch(pods, { resourceVersion: '1', signal: over.signal })) assert.fail(event.type)
     })
-    await eventually(() => assert.equal(server.asked.length, 100))
+    await eventually(() => assert.equal(server.requests.length, 100))
     assert.deepEqual(await kube.get(pods, key), pod)
     over.abort()
     await Promise.all(watches)
@@ -68,7 +68,7 @@ test('paths, queries and bodies follow the Kubernetes API', async () => {
   const handler: Handler = (_, response) => json(response, 200, pod)
   await withServer(handler, async (kube, server) => {
     const lastRequest = () => {
-      const { method, path, query, headers, body } = server.asked.at(-1) ?? assert.fail()
+      const { method, path, query, headers, body } = server.requests.at(-1) ?? assert.fail()
       const type = headers['content-type'] ? ` ${headers['content-type']}` : ''
       return [`${method} ${path}${query.size ? `?${query}` : ''}${type}`, body]
     }
@@ -108,7 +108,7 @@ test('an object without its namespace is rejected before the request', async () 
     (_, response) => json(response, 200, pod),
     async (kube, server) => {
       await assert.rejects(kube.get(pods, { name: 'p' }), /Pod p: metadata.namespace is required/)
-      assert.equal(server.asked.length, 0)
+      assert.equal(server.requests.length, 0)
     },
   )
 })
@@ -117,7 +117,7 @@ test('requests keep the path of the server URL', async () => {
   const server = await serve((_, response) => json(response, 200, pod))
   const kube = connectKube({ server: `${server.url}/k8s/clusters/one` })
   await kube.get(pods, key)
-  assert.equal(server.asked[0]?.path, '/k8s/clusters/one/api/v1/namespaces/n/pods/p')
+  assert.equal(server.requests[0]?.path, '/k8s/clusters/one/api/v1/namespaces/n/pods/p')
   await kube.close()
   await server.close()
 })
@@ -140,7 +140,7 @@ test('a list reads all pages, and starts again when they expire', async () => {
       items.map(item => item.metadata.name),
       ['n0', 'n1', 'n2', 'n3'],
     )
-    assert.equal(server.asked.length, 7)
+    assert.equal(server.requests.length, 7)
   })
 })
 
@@ -162,10 +162,10 @@ test('a read from an overloaded server is retried up to the limit', async () => 
   }
   await withServer(handler, async (kube, server) => {
     assert.deepEqual(await kube.get(pods, key), pod)
-    assert.equal(server.asked.length, 3)
+    assert.equal(server.requests.length, 3)
     busy = 1_000
     await assert.rejects(kube.get(pods, key), (error: KubeError) => error.status === 429 && error.retryAfter === 0)
-    assert.equal(server.asked.length, 7)
+    assert.equal(server.requests.length, 7)
   })
 })
 
@@ -193,7 +193,7 @@ test('a write is never retried', async () => {
     (_, response) => refuse(response, 503, 'Busy', { 'retry-after': '1' }),
     async (kube, server) => {
       await assert.rejects(kube.create(pods, pod), (error: KubeError) => error.retryAfter === 1 && isRetryable(error))
-      assert.equal(server.asked.length, 1)
+      assert.equal(server.requests.length, 1)
     },
   )
 })
@@ -262,10 +262,10 @@ test('a rotated token is read again once', async () => {
     handler,
     async (kube, server) => {
       assert.deepEqual(await kube.get(pods, key), pod)
-      assert.equal(server.asked.length, 2)
+      assert.equal(server.requests.length, 2)
       await kube.get(pods, key)
       await assert.rejects(kube.get(pods, key), (error: KubeError) => error.status === 401)
-      assert.equal(server.asked.length, 4)
+      assert.equal(server.requests.length, 4)
     },
     { access },
   )
@@ -279,7 +279,7 @@ test('a redirect is an error, and the other host never gets the token', async ()
         (_asked, response) => json(response, 307, {}, { location: elsewhere.url }),
         async kube => {
           await assert.rejects(kube.get(pods, key), (error: KubeError) => error.status === 307)
-          assert.equal(elsewhere.asked.length, 0)
+          assert.equal(elsewhere.requests.length, 0)
         },
         { access: { token: () => 'secret-token' } },
       ),
@@ -303,7 +303,7 @@ test('a replace without a resourceVersion is rejected before the request', async
     () => {},
     async (kube, server) => {
       await assert.rejects(kube.replace(pods, pod), (error: KubeError) => error.status === 409)
-      assert.equal(server.asked.length, 0)
+      assert.equal(server.requests.length, 0)
     },
   )
 })

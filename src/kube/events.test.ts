@@ -34,7 +34,7 @@ async function withServer(
       another,
       stored: () => [...store.objects.values()] as unknown as EventObject[],
       deleteAll: () => store.objects.clear(),
-      writes: () => server.asked.filter(({ method }) => method !== 'GET').length,
+      writes: () => server.requests.filter(({ method }) => method !== 'GET').length,
       tick: seconds => {
         now += seconds * 1_000
       },

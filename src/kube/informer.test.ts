@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
-import { type Asked, json, refuse, serve } from '../../test/support/http-stub.ts'
+import { json, type RecordedRequest, refuse, serve } from '../../test/support/http-stub.ts'
 import { createLog, silent } from '../telemetry/log.ts'
 import { connectKube } from './client.ts'
 import { createInformer, type Informer, type InformerOptions } from './informer.ts'
@@ -25,7 +25,7 @@ async function aServer() {
     rejectWatches: [] as number[],
     rejectList: 0,
   }
-  const watches = new Set<{ asked: Asked; response: ServerResponse }>()
+  const watches = new Set<{ asked: RecordedRequest; response: ServerResponse }>()
   const server = await serve((asked, response) => {
     if (!asked.query.get('watch')) {
       state.lists++
@@ -43,7 +43,7 @@ async function aServer() {
     watches.add({ asked, response })
     response.on('close', () => watches.clear())
   })
-  const each = (call: (watch: { asked: Asked; response: ServerResponse }) => void) => {
+  const each = (call: (watch: { asked: RecordedRequest; response: ServerResponse }) => void) => {
     for (const watch of watches) call(watch)
   }
   const sendEvent = (event: object) => each(({ response }) => response.write(`${JSON.stringify(event)}\n`))

@@ -52,7 +52,7 @@ async function aServer() {
     candidate,
     terms,
     writes,
-    asked: server.asked,
+    asked: server.requests,
     leaders: () => terms.map(({ who }) => who),
     lease: () => (store.objects.get(path) as LeaseObject | undefined)?.spec,
     deleteLease: () => store.objects.delete(path),

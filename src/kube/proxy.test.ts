@@ -33,7 +33,7 @@ test('requests use the proxy of the kubeconfig and verify the certificate of the
   const kube = connectKube(await kubeconfigFrom(kubeconfig(cluster)), { attempts: 1 })
   try {
     assert.equal((await kube.list(nodes)).resourceVersion, '7')
-    assert.deepEqual(proxy.asked, [new URL(server.url).host])
+    assert.deepEqual(proxy.requests, [new URL(server.url).host])
   } finally {
     await kube.close()
     await server.close()
@@ -50,7 +50,7 @@ test('an unreachable proxy is an error and is never bypassed', async () => {
   )
   try {
     await assert.rejects(kube.list(nodes))
-    assert.equal(server.asked.length, 0)
+    assert.equal(server.requests.length, 0)
   } finally {
     await kube.close()
     await server.close()

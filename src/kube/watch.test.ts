@@ -46,7 +46,7 @@ test('events arrive one by one, and the end of the watch is not an error', async
   }
   await withWatch(handler, async (kube, server) => {
     assert.deepEqual(await eventTexts(kube), ['ADDED a', 'MODIFIED a', 'BOOKMARK 9', 'DELETED a'])
-    const { path, query } = server.asked[0] ?? assert.fail()
+    const { path, query } = server.requests[0] ?? assert.fail()
     assert.equal(path, '/api/v1/nodes')
     assert.deepEqual(Object.fromEntries(query), {
       watch: 'true',
@@ -136,11 +136,11 @@ test('a caller can abort a watch before and after it has begun', async () => {
   await withWatch(handler, async (kube, server) => {
     const stop = new AbortController()
     const watching = eventTexts(kube, stop.signal)
-    await eventually(() => assert.equal(server.asked.length, 1))
+    await eventually(() => assert.equal(server.requests.length, 1))
     stop.abort()
     assert.deepEqual(await watching, [])
     assert.deepEqual(await eventTexts(kube, stop.signal), [])
-    assert.equal(server.asked.length, 1)
+    assert.equal(server.requests.length, 1)
   })
 })
 

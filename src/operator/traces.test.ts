@@ -93,7 +93,7 @@ test('the trace ends when the inventory has the configured node', async () => {
 })
 
 test('a trace contains no secret', () => {
-  const exported = JSON.stringify([collector.asked.map(({ body }) => body), lines])
+  const exported = JSON.stringify([collector.requests.map(({ body }) => body), lines])
   assert.ok(exported.includes(clusterId))
   const { user, provider } = environment.cloudState
   for (const secret of ['collector-secret', user.password, provider.encryptKey]) assert.ok(!exported.includes(secret))

@@ -9,7 +9,7 @@ import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/clou
 import { startOperatorEnvironment } from '../../test/operator/environment.ts'
 import { startControllerCluster } from '../../test/support/controller-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { isCatalogue, parseExposition } from '../../test/support/exposition.ts'
+import { assertCatalogue, parseExposition } from '../../test/support/exposition.ts'
 import { startTargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViola } from '../../test/support/viola.ts'
 import { createInventoryApp } from '../inventory/app.ts'
@@ -25,9 +25,9 @@ const metricsOf = async (url: string) => (await request(`${url}/metrics`)).body.
 test('the operator and Viola expose the metrics of the catalogue, before and after a sync', async () => {
   const environment = await startOperatorEnvironment()
   try {
-    isCatalogue('viola', await metricsOf(environment.violaUrl))
+    assertCatalogue('viola', await metricsOf(environment.violaUrl))
     await environment.startOperator()
-    await eventually(async () => isCatalogue('operator', await metricsOf(environment.operatorUrl())))
+    await eventually(async () => assertCatalogue('operator', await metricsOf(environment.operatorUrl())))
     const subnet = addSubnet(environment.cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
     const port = addPort(environment.cloudState, { server: addServer(environment.cloudState, 'worker-1'), subnet })
     setPortStatus(environment.cloudState, port.id, 'ACTIVE')
@@ -35,8 +35,8 @@ test('the operator and Viola expose the metrics of the catalogue, before and aft
     await eventually(async () =>
       assert.match(await metricsOf(environment.operatorUrl()), /ports\{.*reason="Selected"\} 1/),
     )
-    isCatalogue('operator', await metricsOf(environment.operatorUrl()))
-    isCatalogue('viola', await metricsOf(environment.violaUrl))
+    assertCatalogue('operator', await metricsOf(environment.operatorUrl()))
+    assertCatalogue('viola', await metricsOf(environment.violaUrl))
   } finally {
     await environment.close()
   }
@@ -46,7 +46,7 @@ test('the controller exposes the metrics of the catalogue', async () => {
   const cluster = await startControllerCluster()
   const controller = await cluster.startController()
   try {
-    isCatalogue('controller', await metricsOf(controller.health))
+    assertCatalogue('controller', await metricsOf(controller.health))
   } finally {
     await controller.stop()
     await cluster.close()
@@ -58,7 +58,7 @@ test('the inventory exposes the metrics of the catalogue', async () => {
   const store = await openStore({ path: join(dir, 'inventory.db'), log: silent })
   const app = createInventoryApp({ store, auth: await openInventoryAuth(undefined, silent), log: silent })
   try {
-    isCatalogue('inventory', (await app.inject({ url: '/metrics' })).body)
+    assertCatalogue('inventory', (await app.inject({ url: '/metrics' })).body)
   } finally {
     await app.close()
     await store.close()

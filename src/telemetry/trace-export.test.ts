@@ -53,7 +53,7 @@ test('spans reach the collector in OTLP form', async () => {
     [second?.service, second?.parentSpanId, second?.traceId, second?.failed],
     ['multinic-agent', root.spanId, root.traceId, true],
   )
-  const { headers } = collector.asked[0] ?? assert.fail('nothing came')
+  const { headers } = collector.requests[0] ?? assert.fail('nothing came')
   assert.deepEqual([headers['x-key'], headers['other']], ['a b', 'c=d'])
   await tracer.close()
   await collector.close()
@@ -88,7 +88,7 @@ test('a hanging collector blocks nothing: the queue and the shutdown are bounded
     count,
   })
   tracer.record(aSpan())
-  await eventually(() => assert.equal(stub.asked.length, 1))
+  await eventually(() => assert.equal(stub.requests.length, 1))
   for (let n = 0; n < 3_000; n++) tracer.record(aSpan())
   assert.equal(counts.dropped, 3_000 - 2_048)
   await tracer.close()

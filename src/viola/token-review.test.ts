@@ -45,7 +45,7 @@ after(async () => {
 
 const listAs = (token: string, provider = 'p1') =>
   viola.list('', { provider, headers: { authorization: `Bearer ${token}` } })
-const reviews = () => cluster.asked.filter(({ path }) => path === '/apis/authentication.k8s.io/v1/tokenreviews')
+const reviews = () => cluster.requests.filter(({ path }) => path === '/apis/authentication.k8s.io/v1/tokenreviews')
 
 test('a Kubernetes user has the providers of the token file, with one TokenReview per token', async () => {
   assert.equal((await listAs('token-of-the-operator')).status, 200)

@@ -89,7 +89,7 @@ test('with the pinned Node, the CLI uses the proxy of the environment', async ()
   const env = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy.url, NO_PROXY: '', MULTINIC_INVENTORY_URL: inventory.url }
   try {
     await run(process.execPath, [join(cli, 'multinic'), 'check'], { env })
-    assert.deepEqual([...new Set(proxy.asked)], [new URL(inventory.url).host])
+    assert.deepEqual([...new Set(proxy.requests)], [new URL(inventory.url).host])
   } finally {
     await inventory.close()
   }

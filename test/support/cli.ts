@@ -8,7 +8,7 @@ import type { Io } from '../../src/cli/io.ts'
 import { languageOf } from '../../src/cli/messages/messages.ts'
 import { messageOf } from '../../src/runtime/errors.ts'
 
-export interface Ran {
+export interface CommandResult {
   code: number
   out: string
   notes: string[]
@@ -17,13 +17,13 @@ export interface Ran {
 }
 
 export interface Run {
-  (...args: string[]): Promise<Ran>
+  (...args: string[]): Promise<CommandResult>
   with(other: { stdin?: string; terminal?: boolean; env?: Record<string, string> }): Run
 }
 
 export function runner(env: Record<string, string>, stdin = '', terminal = false): Run {
-  async function run(...args: string[]): Promise<Ran> {
-    const ran: Ran = { code: 0, out: '', notes: [], error: '' }
+  async function run(...args: string[]): Promise<CommandResult> {
+    const ran: CommandResult = { code: 0, out: '', notes: [], error: '' }
     const io: Io = {
       env,
       language: languageOf(args, env),

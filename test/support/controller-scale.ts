@@ -1,5 +1,5 @@
 /**
- * Many Nodes without kubelets, for tests and benchmarks of the controller: Nodes, configs and settled statuses.
+ * Many Nodes without kubelets, for tests and benchmarks of the controller: Nodes, configs and statuses.
  */
 import type { NodeConfig } from '../../src/contract/node-config.ts'
 import { aConfig } from '../../src/controller/controller.fixture.ts'

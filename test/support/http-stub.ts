@@ -1,11 +1,11 @@
 /**
- * A real HTTP server whose answers a test writes itself, and a small one that stores objects like a Kubernetes API.
+ * A real HTTP server with a handler of the test, and a small one that stores objects like a Kubernetes API.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 
-export interface Asked {
+export interface RecordedRequest {
   method: string
   path: string
   query: URLSearchParams
@@ -14,31 +14,31 @@ export interface Asked {
   socket: Socket
 }
 
-export type Handler = (asked: Asked, response: ServerResponse) => void | Promise<void>
+export type Handler = (request: RecordedRequest, response: ServerResponse) => void | Promise<void>
 
 export interface HttpStub {
   url: string
   /** Every request so far. */
-  asked: Asked[]
-  /** How many connections were made so far. */
+  requests: RecordedRequest[]
+  /** Number of connections so far. */
   connections(): number
   close(): Promise<void>
 }
 
 export async function serve(handler: Handler, tls?: ServerOptions): Promise<HttpStub> {
-  const asked: Asked[] = []
+  const requests: RecordedRequest[] = []
   const sockets = new Set<Socket>()
   let connections = 0
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const pieces: Buffer[] = []
-    for await (const piece of request) pieces.push(piece)
-    const text = Buffer.concat(pieces).toString()
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const text = Buffer.concat(chunks).toString()
     const { pathname: path, searchParams: query } = new URL(request.url ?? '/', 'http://stub')
     const { method = 'GET', headers, socket } = request
-    const one = { method, path, query, headers, body: text ? JSON.parse(text) : undefined, socket }
-    asked.push(one)
-    await handler(one, response)
+    const recorded = { method, path, query, headers, body: text ? JSON.parse(text) : undefined, socket }
+    requests.push(recorded)
+    await handler(recorded, response)
   }
 
   const listener = (request: IncomingMessage, response: ServerResponse) => {
@@ -55,7 +55,7 @@ export async function serve(handler: Handler, tls?: ServerOptions): Promise<Http
   const { port } = server.address() as AddressInfo
   return {
     url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`,
-    asked,
+    requests: requests,
     connections: () => connections,
     async close() {
       for (const socket of sockets) socket.destroy()
@@ -77,14 +77,14 @@ interface Stored {
   metadata: { name: string; namespace?: string; resourceVersion?: string; uid?: string }
 }
 
-/** GET, POST, PUT and merge PATCH of any path, with resourceVersions that are checked. */
+/** GET, POST, PUT and merge PATCH of any path, with a check of the resourceVersion. */
 export function objectStore(): { handler: Handler; objects: Map<string, Stored> } {
   const objects = new Map<string, Stored>()
   let version = 100
   const handler: Handler = ({ method, path, body }, response) => {
-    const given = body as Stored
-    const at = method === 'POST' ? `${path}/${given.metadata.name}` : path
-    const present = objects.get(at)
+    const input = body as Stored
+    const key = method === 'POST' ? `${path}/${input.metadata.name}` : path
+    const present = objects.get(key)
     if (method === 'POST' ? present : !present) {
       refuse(response, present ? 409 : 404, present ? 'AlreadyExists' : 'NotFound')
       return
@@ -93,20 +93,20 @@ export function objectStore(): { handler: Handler; objects: Map<string, Stored> 
       json(response, 200, present)
       return
     }
-    const sent = given.metadata?.resourceVersion
+    const sent = input.metadata?.resourceVersion
     if (sent && sent !== present?.metadata.resourceVersion) {
       refuse(response, 409, 'Conflict')
       return
     }
-    const next = method === 'PATCH' ? { ...present, ...given } : { ...given }
+    const next = method === 'PATCH' ? { ...present, ...input } : { ...input }
     const uid = present?.metadata.uid ?? `uid-${version}`
     next.metadata = {
       ...present?.metadata,
-      ...given.metadata,
+      ...input.metadata,
       uid,
       resourceVersion: String(++version),
     } as Stored['metadata']
-    objects.set(at, next as Stored)
+    objects.set(key, next as Stored)
     json(response, method === 'POST' ? 201 : 200, next)
   }
   return { handler, objects }

@@ -1,12 +1,12 @@
 /**
- * A clock that stands still until the test moves it.
+ * A clock that the test advances.
  */
 import type { Clock } from '../../src/kube/clock.ts'
 
 export interface ManualClock extends Clock {
-  /** Moves on, and calls what is due on the way, in order. */
+  /** Advances the time and calls the timers that become due, in order. */
   advance(ms: number): void
-  /** The time of the next call, undefined when none waits. */
+  /** The time of the next timer, or undefined. */
   nextAt(): number | undefined
 }
 

@@ -1,10 +1,10 @@
 /**
- * Requests made of an OpenAPI document: mostly what it describes, often nearly that, sometimes anything at all.
+ * Random requests for an OpenAPI document: mostly valid, often almost valid, sometimes arbitrary.
  */
 import fc from 'fast-check'
 
 export interface ApiRequest {
-  /** As the document writes the path. */
+  /** The path template of the document. */
   path: string
   method: string
   url: string
@@ -44,7 +44,7 @@ interface Operation {
   requestBody?: { content: { 'application/json': { schema: Schema } } }
 }
 
-/** `known` are values that mean something to the server, by the name of the parameter; `body` are whole bodies. */
+/** `known` has values that exist on the server, by parameter name; its `body` has complete bodies. */
 export function requestsOf(
   document: Record<string, unknown>,
   known: Record<string, readonly string[]>,
@@ -70,10 +70,12 @@ function requestOf(
       { weight: 1, arbitrary: fc.nat().map(String) },
     )
   }
-  const among = (place: Parameter['in']) => parameters.filter(parameter => parameter.in === place)
-  const some = (place: Parameter['in']) =>
-    fc.record(Object.fromEntries(among(place).map(({ name }) => [name, fc.option(valuesNamed(name), { freq: 4 })])))
-  const inPath = fc.record(Object.fromEntries(among('path').map(({ name }) => [name, valuesNamed(name)])))
+  const parametersIn = (location: Parameter['in']) => parameters.filter(parameter => parameter.in === location)
+  const some = (location: Parameter['in']) =>
+    fc.record(
+      Object.fromEntries(parametersIn(location).map(({ name }) => [name, fc.option(valuesNamed(name), { freq: 4 })])),
+    )
+  const inPath = fc.record(Object.fromEntries(parametersIn('path').map(({ name }) => [name, valuesNamed(name)])))
   const body = requestBody
     ? fc.oneof(
         ...(known['body'] ? [{ weight: 8, arbitrary: fc.constantFrom(...known['body']) }] : []),
@@ -82,40 +84,40 @@ function requestOf(
         { weight: 1, arbitrary: fc.string({ unit: 'binary' }) },
       )
     : fc.constant(undefined)
-  return fc.record({ inPath, query: some('query'), headers: some('header'), body }).map(given => {
-    const place = path.replace(/\{(\w+)\}/g, (_, name: string) => encode(given.inPath[name] ?? ''))
-    const query = Object.entries(given.query).flatMap(([name, value]) =>
+  return fc.record({ inPath, query: some('query'), headers: some('header'), body }).map(values => {
+    const target = path.replace(/\{(\w+)\}/g, (_, name: string) => encode(values.inPath[name] ?? ''))
+    const query = Object.entries(values.query).flatMap(([name, value]) =>
       value === null ? [] : [`${name}=${encode(value)}`],
     )
-    const headers = Object.entries(given.headers).flatMap(([name, value]) =>
+    const headers = Object.entries(values.headers).flatMap(([name, value]) =>
       value === null ? [] : [[name, sendable(value)] as const],
     )
     return {
       path,
       method: method.toUpperCase(),
-      url: query.length > 0 ? `${place}?${query.join('&')}` : place,
+      url: query.length > 0 ? `${target}?${query.join('&')}` : target,
       headers: {
         ...Object.fromEntries(headers),
-        ...(given.body !== undefined && { 'content-type': 'application/json' }),
+        ...(values.body !== undefined && { 'content-type': 'application/json' }),
       },
-      ...(given.body !== undefined && { body: given.body }),
+      ...(values.body !== undefined && { body: values.body }),
     }
   })
 }
 
-/** Texts that trip parsers, databases and pages. */
+/** Texts that parsers, databases and pages often handle wrongly. */
 const oddText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 300 }),
   fc.string({ maxLength: 20 }),
   fc.constantFrom('', ' ', '\0', '%', '%00', '%zz', '../..', "' or 1=1 --", '\u{1f600}', '\ud800', '-1', '1e9', 'null'),
 )
 
-/** A value that the schema describes, or one that misses it at one place. */
+/** A value that matches the schema, or sometimes an arbitrary one. */
 function valueFor(schema: Schema): fc.Arbitrary<unknown> {
-  return fc.oneof({ weight: 19, arbitrary: soundFor(schema) }, { weight: 1, arbitrary: fc.jsonValue() })
+  return fc.oneof({ weight: 19, arbitrary: validFor(schema) }, { weight: 1, arbitrary: fc.jsonValue() })
 }
 
-function soundFor(schema: Schema): fc.Arbitrary<unknown> {
+function validFor(schema: Schema): fc.Arbitrary<unknown> {
   const choices = schema.anyOf ?? schema.oneOf
   if (choices) return fc.oneof(...choices.map(valueFor))
   if (schema.const !== undefined) return fc.constant(schema.const)
@@ -158,7 +160,7 @@ function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed())
 }
 
-/** A header is bytes without line ends: the client would not send others. */
+/** The client sends no header with other bytes or line breaks. */
 function sendable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '').trim()
 }

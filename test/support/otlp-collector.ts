@@ -1,10 +1,10 @@
 /**
- * A stand-in for an OpenTelemetry collector: takes OTLP over HTTP as JSON, and holds it to the specification.
+ * A stub of an OpenTelemetry collector: receives OTLP/JSON over HTTP and checks it against the specification.
  */
 import assert from 'node:assert/strict'
-import { type Asked, serve } from './http-stub.ts'
+import { type RecordedRequest, serve } from './http-stub.ts'
 
-export interface TakenSpan {
+export interface ReceivedSpan {
   service: string
   traceId: string
   spanId: string
@@ -20,14 +20,14 @@ export interface TakenSpan {
 
 export interface Collector {
   url: string
-  spans: TakenSpan[]
-  /** All that came in, as it came. */
-  asked: Asked[]
+  spans: ReceivedSpan[]
+  /** The raw requests. */
+  requests: RecordedRequest[]
   close(): Promise<void>
 }
 
 export async function startCollector(): Promise<Collector> {
-  const spans: TakenSpan[] = []
+  const spans: ReceivedSpan[] = []
   const stub = await serve(({ method, path, headers, body }, response) => {
     assert.equal(`${method} ${path}`, 'POST /v1/traces')
     assert.equal(headers['content-type'], 'application/json')
@@ -37,8 +37,8 @@ export async function startCollector(): Promise<Collector> {
   return { ...stub, spans }
 }
 
-/** Throws where a body is not what the specification of OTLP/JSON asks for. */
-export function readOtlp(body: unknown): TakenSpan[] {
+/** Throws if a body violates the specification of OTLP/JSON. */
+export function readOtlp(body: unknown): ReceivedSpan[] {
   const { resourceSpans } = exactly(body, ['resourceSpans'])
   return list(resourceSpans).flatMap(entry => {
     const { resource, scopeSpans } = exactly(entry, ['resource', 'scopeSpans'])
@@ -54,7 +54,7 @@ export function readOtlp(body: unknown): TakenSpan[] {
 
 const spanKeys = ['traceId', 'spanId', 'name', 'kind', 'startTimeUnixNano', 'endTimeUnixNano', 'attributes', 'status']
 
-function readSpan(value: unknown, service: string): TakenSpan {
+function readSpan(value: unknown, service: string): ReceivedSpan {
   const span = exactly(value, spanKeys, ['parentSpanId'])
   const text = (key: string, form: RegExp) => {
     assert.match(String(span[key]), form, key)
@@ -64,7 +64,7 @@ function readSpan(value: unknown, service: string): TakenSpan {
   const { code, message } = exactly(span['status'], [], ['code', 'message'])
   assert.ok(code === undefined || (code === 2 && typeof message === 'string'), 'status')
   assert.ok([1, 2, 3, 4, 5].includes(Number(span['kind'])) && typeof span['kind'] === 'number', 'kind')
-  const taken: TakenSpan = {
+  const received: ReceivedSpan = {
     service,
     traceId: text('traceId', /^[0-9a-f]{32}$/),
     spanId: text('spanId', /^[0-9a-f]{16}$/),
@@ -76,19 +76,19 @@ function readSpan(value: unknown, service: string): TakenSpan {
     attributes: attributesIn(span['attributes']),
     failed: code === 2,
   }
-  assert.ok(taken.end >= taken.start, `${taken.name} ends before it starts`)
-  return taken
+  assert.ok(received.end >= received.start, `${received.name} ends before it starts`)
+  return received
 }
 
-function attributesIn(value: unknown): TakenSpan['attributes'] {
+function attributesIn(value: unknown): ReceivedSpan['attributes'] {
   return Object.fromEntries(
     list(value).map(entry => {
       const { key, value: typed } = exactly(entry, ['key', 'value'])
       assert.equal(typeof key, 'string')
-      const [[type = '', given] = []] = Object.entries(typed as object)
-      if (type === 'intValue') assert.match(String(given), /^-?[0-9]+$/)
-      assert.equal(typeof given, types[type], `${key}: ${type}`)
-      return [String(key), type === 'intValue' ? Number(given) : given]
+      const [[type = '', content] = []] = Object.entries(typed as object)
+      if (type === 'intValue') assert.match(String(content), /^-?[0-9]+$/)
+      assert.equal(typeof content, types[type], `${key}: ${type}`)
+      return [String(key), type === 'intValue' ? Number(content) : content]
     }),
   )
 }
@@ -101,14 +101,14 @@ const types: Record<string, string> = {
 }
 
 function list(value: unknown): unknown[] {
-  assert.ok(Array.isArray(value), 'no list')
+  assert.ok(Array.isArray(value), 'not a list')
   return value
 }
 
 function exactly(value: unknown, keys: readonly string[], more: readonly string[] = []): Record<string, unknown> {
-  assert.ok(typeof value === 'object' && value !== null && !Array.isArray(value), `no object with ${keys}`)
+  assert.ok(typeof value === 'object' && value !== null && !Array.isArray(value), `not an object with ${keys}`)
   const record = value as Record<string, unknown>
-  const given = Object.keys(record).filter(key => !more.includes(key))
-  assert.deepEqual(given.sort(), [...keys].sort())
+  const present = Object.keys(record).filter(key => !more.includes(key))
+  assert.deepEqual(present.sort(), [...keys].sort())
   return record
 }

@@ -1,4 +1,4 @@
-/** Between 0 and 1, the same for the same seed, on every machine. */
+/** Random numbers from 0 to 1, the same for the same seed on every machine. */
 export function indexesOf(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -1,5 +1,5 @@
 /**
- * A cluster of the sandbox's own Kubernetes API, in this process, with a client.
+ * A simulated cluster: the Kubernetes API of the sandbox in this process, with a client.
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ export interface SandboxCluster {
   close(): Promise<void>
 }
 
-/** Its files are in a directory of that name. */
+/** Its files are in the directory `name` of the parent. */
 export async function startSandboxCluster(parent: string, name: string): Promise<SandboxCluster> {
   const dir = join(parent, name)
   await mkdir(dir)

@@ -7,7 +7,7 @@ import type { Port } from '../../sandbox/cloud/state.ts'
 import { run } from '../../sandbox/exec.ts'
 import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { eventually } from '../support/eventually.ts'
-import { isCatalogue } from '../support/exposition.ts'
+import { assertCatalogue } from '../support/exposition.ts'
 import { type Collector, startCollector } from '../support/otlp-collector.ts'
 import { startTestSandbox, type TestSandbox } from './sandbox.fixture.ts'
 import { isOneTrace, linesOf, traceIdOf } from './trace.ts'
@@ -94,14 +94,14 @@ test('the collector receives one trace of the port, from the sync to the invento
     [],
   )
   const { user, provider } = system.sandbox.cloudState
-  const received = JSON.stringify(collector.asked.map(({ body }) => body))
+  const received = JSON.stringify(collector.requests.map(({ body }) => body))
   for (const secret of [user.password, provider.encryptKey]) assert.ok(!received.includes(secret))
 })
 
 test('every component serves exactly the metrics of the catalogue, also after work', async () => {
   const { urls } = system.sandbox
   for (const component of ['operator', 'viola', 'controller', 'inventory'] as const)
-    isCatalogue(component, await (await fetch(`${urls[component]}/metrics`)).text())
+    assertCatalogue(component, await (await fetch(`${urls[component]}/metrics`)).text())
 })
 
 test('the address of the inventory also serves the verdict on a port', async () => {

@@ -8,7 +8,7 @@ import { type BizConfig, type BizNode, bizConfigs } from '../../src/contract/leg
 import { nodeConfigs } from '../../src/contract/node-config.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { jobs } from '../../src/kube/resources.ts'
-import { type Ran, runner } from '../support/cli.ts'
+import { type CommandResult, runner } from '../support/cli.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Ping, startPing } from './ping.ts'
 
@@ -36,7 +36,8 @@ const name = 'production'
 
 export function testMigration(setup: () => MigrationSetup): void {
   const key = () => ({ namespace: setup().namespace, name })
-  const multinic = (...args: string[]): Promise<Ran> => runner({ KUBECONFIG: setup().kubeconfig })('migrate', ...args)
+  const multinic = (...args: string[]): Promise<CommandResult> =>
+    runner({ KUBECONFIG: setup().kubeconfig })('migrate', ...args)
   const biz = async (of = name): Promise<BizConfig> =>
     (await setup().kube.get(bizConfigs, { ...key(), name: of })) ?? assert.fail(`MultiNicBizConfig ${of} not found`)
   const states = () => Promise.all(setup().nodes.map(node => setup().stateOf(node.name)))

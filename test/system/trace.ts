@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { nodeConfigAnnotations } from '../../src/contract/node-config.ts'
 import { parseTraceparent } from '../../src/telemetry/trace.ts'
 import { eventually } from '../support/eventually.ts'
-import type { Collector, TakenSpan } from '../support/otlp-collector.ts'
+import type { Collector, ReceivedSpan } from '../support/otlp-collector.ts'
 import type { TestSandbox } from './sandbox.fixture.ts'
 
 type Line = Record<string, unknown>
@@ -57,7 +57,7 @@ const tree: Record<string, string | undefined> = {
 /** These spans end in this order, however slow a process is. */
 const stages = ['apply', 'verify', 'agent', 'status', 'inventory']
 
-export async function isOneTrace(collector: Collector, traceId: string): Promise<TakenSpan[]> {
+export async function isOneTrace(collector: Collector, traceId: string): Promise<ReceivedSpan[]> {
   const own = () => collector.spans.filter(span => span.traceId === traceId)
   await eventually(() => assert.ok(own().some(({ name }) => name === 'inventory')), { within: 30_000 })
   await eventually(() => {

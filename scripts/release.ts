@@ -1,8 +1,8 @@
 /**
- * `make release`: all that a version consists of, in dist/release, with checksums. The same input gives the same bytes.
+ * `make release`: all artifacts of a version in dist/release, with checksums. The same input gives the same bytes.
  *
- * The version is the one of package.json; without a chapter of its own in CHANGELOG.md nothing is made. ARCH=amd64 makes the
- * images of one processor only.
+ * The version comes from package.json and must have a chapter in CHANGELOG.md. ARCH=amd64 builds the images of one
+ * architecture only.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream, globSync } from 'node:fs'
@@ -24,14 +24,14 @@ import { billOfMaterials, licenceList, npmComponents } from './sbom.ts'
 
 const root = join(import.meta.dirname, '..')
 
-/** Everything but the images: seconds, and nothing from outside. */
+/** All artifacts except the images. Takes seconds and downloads nothing. */
 export async function writeLightArtefacts(out: string): Promise<void> {
   await mkdir(out, { recursive: true })
   const write = (name: string, content: string | Buffer) => writeFile(join(out, name), content)
   await write(`CHANGES-${version}.md`, await changesOf(version))
-  // A node without a registry needs it beside the archives.
+  // Nodes without a registry need this script next to the archives.
   await writeFile(join(out, 'images-load.sh'), await textOf('scripts/images-load.sh'), { mode: 0o755 })
-  // As `helm package` lays it out.
+  // The layout of `helm package`.
   await write(`multinic-agent-${version}.tgz`, await packed(filesBelow('deployments/helm', 'multinic-agent')))
   await write(`multinic-kustomize-${version}.tgz`, await packed(filesBelow('config', `multinic-${version}/config`)))
   await write(`multinic-docs-${version}.tgz`, await packed(documents()))
@@ -53,24 +53,24 @@ export async function writeLightArtefacts(out: string): Promise<void> {
   }
 }
 
-/** What stands about a version in the changelog; its chapter must be the first. */
-export async function changesOf(wanted: string): Promise<string> {
+/** The chapter of a version in the changelog, which must be the first one. */
+export async function changesOf(release: string): Promise<string> {
   const chapter = /^## .*\n[\s\S]*?(?=^## |(?![\s\S]))/m.exec(await textOf('CHANGELOG.md'))?.[0] ?? ''
-  const [, named] = /^## (\S+)/.exec(chapter) ?? []
-  if (named !== wanted)
+  const [, first] = /^## (\S+)/.exec(chapter) ?? []
+  if (first !== release)
     throw new Error(
-      `CHANGELOG.md begins with ${named ?? 'nothing'}: write a chapter "## ${wanted}" before a release of it`,
+      `CHANGELOG.md begins with ${first ?? 'nothing'}: write a chapter "## ${release}" before you release it`,
     )
   return `${chapter.trim()}\n`
 }
 
 function cliFiles(program: string, licences: string): Record<string, ImageFile> {
   const at = `/multinic-cli-${version}`
-  const whole = openProgram()
-  for (const command of userCommands(terminalIo({}, 'en'), () => {})) whole.addCommand(command)
+  const cli = openProgram()
+  for (const command of userCommands(terminalIo({}, 'en'), () => {})) cli.addCommand(command)
   const completions = shells.map((shell): [string, ImageFile] => [
     `${at}/completion/multinic.${shell}`,
-    { text: completionScript(shell, wordsOf(whole)) },
+    { text: completionScript(shell, wordsOf(cli)) },
   ])
   return {
     [`${at}/multinic`]: { copy: program },
@@ -83,7 +83,7 @@ function cliFiles(program: string, licences: string): Record<string, ImageFile> 
   }
 }
 
-/** Where there is no internet the examples are needed, and alerts lead to a copy of the pages. */
+/** Documents and examples for sites without internet access; alerts can link to a copy of them. */
 function documents(): Record<string, ImageFile> {
   const pages = globSync('*.md', { cwd: root }).sort()
   const at = `multinic-${version}`
@@ -107,7 +107,7 @@ function textOf(path: string): Promise<string> {
   return readFile(join(root, path), 'utf8')
 }
 
-/** As `sha256sum` writes and checks them. */
+/** In the format of `sha256sum`. */
 export async function writeSums(out: string): Promise<void> {
   const lines: string[] = []
   for (const name of (await readdir(out)).filter(name => !name.startsWith('SHA256SUMS')).sort()) {
@@ -123,8 +123,8 @@ async function main(): Promise<void> {
   await changesOf(version)
   await rm(out, { recursive: true, force: true })
   await writeLightArtefacts(out)
-  const { ARCH: asked } = environment()
-  for (const architecture of asked ? [asked] : ['amd64', 'arm64'])
+  const { ARCH } = environment()
+  for (const architecture of ARCH ? [ARCH] : ['amd64', 'arm64'])
     await writeImages({ out, architecture, tags: [version], from: await rootFor(architecture) })
   await writeSums(out)
   for (const name of await readdir(out))

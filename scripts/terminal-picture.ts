@@ -1,6 +1,6 @@
 /**
- * Draws docs/images/terminal.svg: what a person sees in the terminal when one NIC fails. Starts a sandbox of its own,
- * runs the commands in it and draws their real output. `make pictures`.
+ * `make pictures`: draws docs/images/terminal.svg, the terminal of a user when one NIC fails. Starts a sandbox, runs the
+ * commands and draws their real output.
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

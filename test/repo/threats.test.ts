@@ -22,7 +22,7 @@ function threatsIn(markdown: string): Threat[] {
   )
 }
 
-/** The name stands in any kind of string, also in a template: `${name} is refused`. */
+/** The name is in any kind of string, also in a template: `${name} is refused`. */
 function hasTest(file: string, name: string): boolean {
   return existsSync(file) && readFileSync(file, 'utf8').replaceAll("\\'", "'").includes(name)
 }

@@ -65,9 +65,9 @@ async function serveKubernetes(dir: string): Promise<Served> {
   const close = async () => {
     for (const cluster of started.reverse()) await cluster.close()
   }
-  const start = async (apiserver = 0, manager = 0, beside?: ControlPlane) => {
+  const start = async (apiserver = 0, manager = 0, firstCluster?: ControlPlane) => {
     const loopback = { dir, ports: { etcd, peer, apiserver, manager } }
-    started.push(await startControlPlane({ loopback, ...(beside && { firstCluster: beside }) }))
+    started.push(await startControlPlane({ loopback, ...(firstCluster && { firstCluster }) }))
   }
   try {
     await start(servers[0], servers[1])

@@ -28,11 +28,11 @@ export async function prepareCloud(settings: CloudSettings, dir?: string): Promi
   const installed = await programs()
   const directories = directoriesIn(await mkdtemp(join(dir ?? tmpdir(), 'openstack-')))
   for (const dir of [directories.etc, directories.log, directories.run, directories.tmp]) await mkdir(dir)
-  const parts = createProcesses(directories, installed)
+  const processes = createProcesses(directories, installed)
   const cloud: PreparedCloud = {
     directories,
     programs: installed,
-    processes: parts,
+    processes,
     async configure(changed) {
       for (const [name, text] of Object.entries(configFiles(directories, installed, changed))) {
         const path = join(directories.etc, name)
@@ -41,7 +41,7 @@ export async function prepareCloud(settings: CloudSettings, dir?: string): Promi
       }
     },
     async remove() {
-      await parts.kill()
+      await processes.kill()
       await rm(directories.dir, { recursive: true, force: true, maxRetries: 5 })
     },
   }

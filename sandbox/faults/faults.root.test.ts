@@ -134,12 +134,17 @@ test('killed-agent: agents are killed repeatedly, and the last one finishes afte
   await during(
     'killed-agent',
     async () => {
-      system.attach({ vm: second, subnet: 'storage' })
+      let nextAttach = 0
       await until(async () => {
         const { items } = await system.sandbox.biz.kube.list(pods)
-        const restarts = items
-          .filter(pod => pod.spec.nodeName === second)
-          .map(pod => pod.status?.containerStatuses?.[0]?.restartCount ?? 0)
+        const ofNode = items.filter(pod => pod.spec.nodeName === second)
+        const isRunning = ofNode.some(({ status }) => !['Succeeded', 'Failed'].includes(status?.phase ?? ''))
+        // On a busy machine an agent may finish before the kill. The next port starts another one.
+        if (!isRunning && performance.now() > nextAttach) {
+          system.attach({ vm: second, subnet: 'storage' })
+          nextAttach = performance.now() + 10_000
+        }
+        const restarts = ofNode.map(pod => pod.status?.containerStatuses?.[0]?.restartCount ?? 0)
         assert.ok(Math.max(...restarts) > 0)
       })
     },

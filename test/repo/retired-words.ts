@@ -1,5 +1,5 @@
 /**
- * Names and phrases that this project no longer uses, each with its replacement. language.check.ts looks for them.
+ * Names and phrases that this project no longer uses, each with its replacement. language.test.ts looks for them.
  */
 
 /** Reasons, as users saw them before 0.1.0. */

@@ -15,7 +15,7 @@ interface Text {
 }
 
 /** Files that name retired words on purpose. */
-const lists = ['test/repo/retired-words.ts', 'test/repo/language.check.ts']
+const lists = ['test/repo/retired-words.ts', 'test/repo/language.test.ts']
 
 const paths = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' })
   .split('\0')

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { gzipSync } from 'node:zlib'
 import { userCommands } from '../src/cli/commands.ts'
-import { completionScript, shells, wordsOf } from '../src/cli/completion.ts'
+import { completionScript, completionsOf, shells } from '../src/cli/completion.ts'
 import { openProgram } from '../src/cli/program.ts'
 import { terminalIo } from '../src/cli/terminal.ts'
 import { environment } from '../src/runtime/env.ts'
@@ -70,7 +70,7 @@ function cliFiles(program: string, licences: string): Record<string, ImageFile> 
   for (const command of userCommands(terminalIo({}, 'en'), () => {})) cli.addCommand(command)
   const completions = shells.map((shell): [string, ImageFile] => [
     `${at}/completion/multinic.${shell}`,
-    { text: completionScript(shell, wordsOf(cli)) },
+    { text: completionScript(shell, completionsOf(cli)) },
   ])
   return {
     [`${at}/multinic`]: { copy: program },

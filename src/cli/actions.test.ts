@@ -1,4 +1,4 @@
-/** The commands, through commander, against a real inventory and a real HTTP stand-in of the operator. */
+/** The commands, through commander, against a real inventory and an HTTP stub of the operator. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -109,7 +109,7 @@ test('status draws a tree with the reason and the remedy where something is wron
   )
 })
 
-test('status of one node, wide, also tells ids', async () => {
+test('status of one node, wide, also shows IDs', async () => {
   const { out } = await multinic('status', 'w2', '-o', 'wide')
   assert.match(out, /w2 {2}Pending {2}VM vm-w2 {2}changed (now|\d+s ago)/)
   assert.match(out, /port port-w2-0/)
@@ -127,7 +127,7 @@ test('an unknown node ends with no and names the node', async () => {
   assert.deepEqual([code, out, notes], [1, '', ['not found: no node is named nowhere']])
 })
 
-test('why of a port that was not taken is its verdict', async () => {
+test('why of an ignored port shows its verdict', async () => {
   const { code, out } = await multinic('why', 'port-late')
   assert.equal(code, 0)
   assert.equal(
@@ -166,14 +166,14 @@ test('why of a VM that Nova does not know is reported although no node has it', 
   assert.match((await multinic('why', 'vm-gone')).out, /^VM vm-gone {2}ignored/)
 })
 
-test('why without an operator tells what the inventory knows, and says what is missing', async () => {
+test('why without an operator shows what the inventory has, and says what is missing', async () => {
   const { code, out, notes } = await multinic('why', 'w2', '--operator', closed.url)
   assert.equal(code, 0)
   assert.match(out, /^node w2/)
   assert.match(notes.join(), /no operator responds at this URL/)
 })
 
-test('why of nothing is a no', async () => {
+test('why without a match ends with no', async () => {
   assert.equal((await multinic('why', 'nothing')).code, 1)
 })
 
@@ -239,7 +239,7 @@ test('plan reads JSON from standard input; an invalid config ends with no and a 
   assert.match(out, /SubnetNotFound: .*\n {2}there is no subnet x\n {2}→ Correct subnetID\./)
 })
 
-test('history tells every change with its cause and what was different', async () => {
+test('history shows every change with its cause and its differences', async () => {
   const { code, out } = await multinic('history', 'w1')
   assert.equal(code, 0)
   const lines = out.split('\n').map(line => line.replace(/^\S+Z/, 'TIME'))
@@ -252,7 +252,7 @@ test('history tells every change with its cause and what was different', async (
   ])
 })
 
-test('history at a time shows the node as it was then', async () => {
+test('history at a time shows the state at that time', async () => {
   const [, created] = JSON.parse((await multinic('history', 'w1', '-o', 'json')).out)
   const { out } = await multinic('history', 'w1', '--at', created.at)
   assert.match(out, /w1 {2}Pending/)
@@ -293,7 +293,7 @@ test('export writes everything, as CSV or as records', async () => {
   )
 })
 
-test('a token is read from its file, and a missing one is asked for', async () => {
+test('the token is read from its file, and a missing one is reported', async () => {
   const without = await multinic('check', '--inventory', closed.url)
   assert.equal(without.code, 2)
   assert.match(without.error, /requires a valid token; set its file with --token-file/)

@@ -88,8 +88,8 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
       `\n${help.completionUse}\n  source <(multinic completion bash)\n  source <(multinic completion zsh)\n  multinic completion fish | source`,
     )
     .action(async (shell: Shell, _flags, command: Command) => {
-      const { completionScript, wordsOf } = await import('./completion.ts')
-      io.out(completionScript(shell, wordsOf(command.parent ?? command)))
+      const { completionScript, completionsOf } = await import('./completion.ts')
+      io.out(completionScript(shell, completionsOf(command.parent ?? command)))
     })
 
   const versionCommand = userCommand(io.language, 'version', help.version).action(() => io.out(`multinic ${version}\n`))

@@ -1,5 +1,5 @@
 /**
- * Completion scripts, made of the commands themselves. Names of nodes are asked of the inventory where its address is known.
+ * Completion scripts, generated from the commands. If the URL of the inventory is set, they also complete node names.
  */
 import type { Command } from 'commander'
 
@@ -7,31 +7,31 @@ export const shells = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof shells)[number]
 
 /** What can follow a command. */
-export interface Words {
+export interface Completions {
   /** The command with its parents, without the program: `sandbox up`; empty for the program itself. */
   path: string
-  /** Commands below it, and words that it takes itself. */
+  /** Subcommands, and values of its arguments. */
   commands: string[]
-  options: { names: string[]; takes?: 'file' | 'word' | string[] }[]
+  options: { names: string[]; takes?: 'file' | 'text' | string[] }[]
   takesNode: boolean
 }
 
-export function wordsOf(command: Command, path = ''): Words[] {
+export function completionsOf(command: Command, path = ''): Completions[] {
   const commands = command.commands.filter(each => each.name() !== 'help')
   const options = command.options.map(({ short, long, required, optional, argChoices, flags }) => {
     const names = [short, long].filter(name => name !== undefined && name !== null)
     if (!required && !optional) return { names }
-    return { names, takes: argChoices ?? (/<(file|directory)>/.test(flags) ? ('file' as const) : ('word' as const)) }
+    return { names, takes: argChoices ?? (/<(file|directory)>/.test(flags) ? ('file' as const) : ('text' as const)) }
   })
   const takesNode = command.registeredArguments.some(argument => ['node', 'what'].includes(argument.name()))
   const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? [])
   return [
     { path, commands: [...commands.map(each => each.name()), ...choices], options, takesNode },
-    ...commands.flatMap(each => wordsOf(each, path === '' ? each.name() : `${path} ${each.name()}`)),
+    ...commands.flatMap(each => completionsOf(each, path === '' ? each.name() : `${path} ${each.name()}`)),
   ]
 }
 
-export function completionScript(shell: Shell, words: readonly Words[]): string {
+export function completionScript(shell: Shell, words: readonly Completions[]): string {
   return { bash: bashScript, zsh: zshScript, fish: fishScript }[shell](words)
 }
 
@@ -41,12 +41,15 @@ interface Offer {
   nodes: string
 }
 
-/** What each script does for an option that takes a value (`plan -f`), and for a command (`plan`). */
-function answers(words: readonly Words[], offer: Offer): Record<'values' | 'follow', [of: string, act: string][]> {
+/** The action of each script for an option with a value (`plan -f`), and for a command (`plan`). */
+function answers(
+  words: readonly Completions[],
+  offer: Offer,
+): Record<'values' | 'follow', [of: string, act: string][]> {
   const values = words.flatMap(({ path, options }) =>
     options.flatMap(({ names, takes }) => {
       if (takes === undefined) return []
-      const act = takes === 'file' ? `${offer.files}; ` : takes === 'word' ? '' : `${offer.words} ${takes.join(' ')}; `
+      const act = takes === 'file' ? `${offer.files}; ` : takes === 'text' ? '' : `${offer.words} ${takes.join(' ')}; `
       return names.map((name): [string, string] => [`${path} ${name}`, `${act}return`])
     }),
   )
@@ -57,8 +60,8 @@ function answers(words: readonly Words[], offer: Offer): Record<'values' | 'foll
   return { values, follow }
 }
 
-/** All scripts know `chosen` (the command so far), `before` (the word in front) and the same cases. */
-function cases(words: readonly Words[], offer: Offer): string {
+/** Every script has `chosen` (the command so far), `before` (the previous word) and the same cases. */
+function cases(words: readonly Completions[], offer: Offer): string {
   const { values, follow } = answers(words, offer)
   const lines = (of: [string, string][]) => of.map(([when, act]) => `    "${when}") ${act} ;;`).join('\n')
   return `  case "$chosen $before" in
@@ -69,15 +72,15 @@ ${lines(follow)}
   esac`
 }
 
-function knownPaths(words: readonly Words[]): string[] {
+function knownPaths(words: readonly Completions[]): string[] {
   return words.filter(({ path }) => path !== '').map(({ path }) => `"${path}"`)
 }
 
-/** Node names by their beginning; nothing where the inventory is not known. */
-const askNodes = (word: string) =>
+/** Node names by prefix. Empty if the URL of the inventory is not set. */
+const findNodes = (word: string) =>
   `command multinic find "${word}" -o csv 2>/dev/null | sed -n 's/^node,\\([^,]*\\),.*/\\1/p'`
 
-function bashScript(words: readonly Words[]): string {
+function bashScript(words: readonly Completions[]): string {
   const offer = {
     words: '_multinic_offer',
     files: 'COMPREPLY=($(compgen -f -- "$word"))',
@@ -87,7 +90,7 @@ function bashScript(words: readonly Words[]): string {
 _multinic_offer() { COMPREPLY+=($(compgen -W "$*" -- "$word")); }
 _multinic_nodes() {
   case "$word" in ''|-*) return ;; esac
-  COMPREPLY+=($(compgen -W "$(${askNodes('$word')})" -- "$word"))
+  COMPREPLY+=($(compgen -W "$(${findNodes('$word')})" -- "$word"))
 }
 _multinic() {
   local word="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}" chosen= each at
@@ -102,13 +105,13 @@ complete -F _multinic multinic kubectl-multinic
 `
 }
 
-function zshScript(words: readonly Words[]): string {
+function zshScript(words: readonly Completions[]): string {
   const offer = { words: 'compadd --', files: '_files', nodes: '_multinic_nodes' }
   return `#compdef multinic kubectl-multinic
 # Completion of multinic for zsh: source <(multinic completion zsh), after compinit
 _multinic_nodes() {
   [[ -z "$PREFIX" || "$PREFIX" == -* ]] && return
-  compadd -- \${(f)"$(${askNodes('$PREFIX')})"}
+  compadd -- \${(f)"$(${findNodes('$PREFIX')})"}
 }
 _multinic() {
   local before="\${words[CURRENT-1]}" chosen= each at
@@ -122,14 +125,14 @@ if [[ "$funcstack[1]" == _multinic ]]; then _multinic "$@"; else compdef _multin
 `
 }
 
-function fishScript(words: readonly Words[]): string {
+function fishScript(words: readonly Completions[]): string {
   const offer = { words: "printf '%s\\n'", files: '__fish_complete_path "$word"', nodes: '__multinic_nodes "$word"' }
   const { values, follow } = answers(words, offer)
   const lines = (of: [string, string][]) => of.map(([when, act]) => `    case "${when}"\n      ${act}`).join('\n')
   return `# Completion of multinic for fish: multinic completion fish | source
 function __multinic_nodes
   string match --quiet --regex '^[^-]' -- "$argv[1]"; or return
-  ${askNodes('$argv[1]')}
+  ${findNodes('$argv[1]')}
 end
 function __multinic_offers
   set -l word (commandline --current-token --cut-at-cursor)

@@ -130,7 +130,7 @@ test('the token is sent to the given URL only, and appears in no message', async
   assert.equal(stub.requests.at(-1)?.headers.authorization, 'Bearer secret-token')
 })
 
-test('help is an answer', async () => {
+test('help exits with 0', async () => {
   const { code, out } = await runner({})('check', '--help')
   assert.equal(code, 0)
   assert.match(out, /^Usage: multinic check \[options\]/)

@@ -1,4 +1,4 @@
-/** The commands against a real operator with its cloud, its Kubernetes API and an inventory that it tells. */
+/** The commands against a real operator with its cloud, its Kubernetes API and an inventory. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** Every command that asks gives every form: words, wide, JSON, YAML, CSV; colours only at a terminal. */
+/** Every command that reads the inventory has every output format; colours only on a terminal. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -51,7 +51,7 @@ after(async () => {
   await rm(dir, { recursive: true })
 })
 
-/** Words of the command; what its wide form has and its usual one has not; head and number of rows of its table. */
+/** Arguments; what only the wide format shows; header and number of rows of the CSV. */
 const commands: Record<string, [words: string[], wide: RegExp, head: string, rows: number]> = {
   status: [['status'], /port port-w1-1 {2}link up/, 'providerId,config,nodeName,instanceId,state,interface,status', 3],
   why: [['why', 'w1'], /02:00:00:28:e1:00 {2}mtu 1450 {2}link up/, 'providerId,nodeName,instanceId,config,portId', 3],
@@ -73,7 +73,7 @@ const commands: Record<string, [words: string[], wide: RegExp, head: string, row
 }
 
 for (const [name, [words, wide, head, rows]] of Object.entries(commands)) {
-  test(`${name}: wide says more than words do`, async () => {
+  test(`${name}: wide shows more than the default`, async () => {
     assert.match((await multinic(...words, '-o', 'wide')).out, wide)
     assert.doesNotMatch((await multinic(...words)).out, wide)
   })
@@ -82,14 +82,14 @@ for (const [name, [words, wide, head, rows]] of Object.entries(commands)) {
     assert.deepEqual(parse((await multinic(...words, '-o', 'yaml')).out), data)
     assert.ok(JSON.stringify(data).includes('p1'))
   })
-  test(`${name}: CSV has a head and one row a thing`, async () => {
+  test(`${name}: CSV has a header and one row per item`, async () => {
     const lines = (await multinic(...words, '-o', 'csv')).out.split('\r\n')
     assert.ok(lines[0]?.startsWith(head), lines[0])
     assert.equal(lines.length - 2, rows, lines.join('\n'))
     const cells = lines[0]?.split(',').length ?? 0
     for (const line of lines.slice(1, -1)) assert.ok(line.split(',').length >= cells, line)
   })
-  test(`${name}: colours at a terminal, and nowhere else`, async () => {
+  test(`${name}: colours on a terminal only`, async () => {
     const colour = '\u001b['
     for (const form of [[], ['-o', 'wide'], ['-o', 'json'], ['-o', 'csv']])
       assert.ok(!(await multinic(...words, ...form)).out.includes(colour), form.join(' '))

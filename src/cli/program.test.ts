@@ -1,4 +1,4 @@
-/** The program itself, by both of its names: it ends by itself, with the right code, and loads no room. */
+/** The program by both of its names: it exits with the right code and loads no component. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -46,11 +46,11 @@ for (const name of ['multinic', 'kubectl-multinic'])
       assert.match(ended.out + ended.error, says)
     })
 
-test('completion knows the commands of the sandbox too', async () => {
+test('completion includes the sandbox commands', async () => {
   assert.match((await program('multinic', 'completion', 'bash')).out, /"sandbox up"\) _multinic_offer --dir /)
 })
 
-test('kubectl multinic is completed too: kubectl asks a program for it', async () => {
+test('kubectl multinic is completed by the program that kubectl runs', async () => {
   assert.deepEqual((await program('kubectl_complete-multinic', 'hist')).out, 'history\n:4\n')
   assert.match((await program('kubectl_complete-multinic', 'check', '-o', '')).out, /^wide\njson\nyaml\ncsv\n:4\n$/)
 })

@@ -69,14 +69,14 @@ test('the doctor reports what is right, what is wrong and what to do, and exits 
   assert.match(out, /✗ http:\/\/127\.0\.0\.1:9 does not respond/)
 })
 
-test('the doctor also speaks JSON', async () => {
+test('the doctor prints JSON', async () => {
   const { out } = await multinic('doctor', '-n', cluster.namespace, '-o', 'json')
   assert.ok(
     JSON.parse(out).some(({ level, what }: { level: string; what: string }) => level === 'ok' && /1 nodes/.test(what)),
   )
 })
 
-test('a support bundle holds objects and no secret', async () => {
+test('a support bundle contains objects and no secret', async () => {
   const directory = join(dir, 'bundle')
   const { code, out } = await multinic('support-bundle', '-n', cluster.namespace, '-d', directory)
   assert.equal(code, 0)
@@ -91,7 +91,7 @@ test('a support bundle holds objects and no secret', async () => {
   assert.match(all, /"VIOLA_TOKEN_FILE",\s*"value": "\/etc\/token"/)
 })
 
-test('a directory that exists is not written into', async () => {
+test('an existing directory is refused', async () => {
   const { code, error } = await multinic('support-bundle', '-d', dir)
   assert.equal(code, 2)
   assert.match(error, /--directory: .*does not exist yet/)

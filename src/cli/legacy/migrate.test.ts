@@ -1,4 +1,4 @@
-/** The migration, through commander, against a cluster with a controller whose agents are played. */
+/** The migration, through commander, against a cluster with a controller and fake agents. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -51,7 +51,7 @@ async function create(name: string, nodes: BizConfig['spec']['nodeConfigs']): Pr
   await cluster.kube.create(bizConfigs, { apiVersion, kind, metadata: key(name), spec })
 }
 
-/** `state reason` of each node, as the document tells. */
+/** `state reason` of each node in the status. */
 async function whenOwned(name: string, ...lines: string[]): Promise<BizConfig> {
   return eventually(
     async () => {
@@ -66,7 +66,7 @@ async function whenOwned(name: string, ...lines: string[]): Promise<BizConfig> {
   )
 }
 
-/** What the agents were asked to do since a moment. */
+/** Modes of the agents that ran since then. */
 function modesSince(count: number): string[] {
   return agents
     .seen()
@@ -74,7 +74,7 @@ function modesSince(count: number): string[] {
     .map(pod => inputOf(pod).mode)
 }
 
-test('a plan shows the configs that would be made, and changes nothing', async () => {
+test('a plan shows the configs that would be created, and changes nothing', async () => {
   const { code, out } = await multinic('migrate', 'plan')
   assert.equal(code, 0)
   assert.match(out, /^3 nodes {2}3 to take over; dry run, nothing was changed/)
@@ -83,7 +83,7 @@ test('a plan shows the configs that would be made, and changes nothing', async (
   assert.deepEqual((await cluster.kube.list(nodeConfigs, { namespace: cluster.namespace })).items, [])
 })
 
-test('one node is taken over alone; a second run goes on where the first was stopped', async () => {
+test('one node is taken over alone; a second run continues where the first stopped', async () => {
   const before = agents.seen().length
   const one = await multinic('migrate', 'apply', '--node', 'w2')
   assert.deepEqual([one.code, one.notes.length], [0, 1], one.error)
@@ -109,7 +109,7 @@ test('one node is taken over alone; a second run goes on where the first was sto
   assert.equal(config?.metadata.labels?.['multinic.io/instance-id'], ids[0])
 })
 
-test('phase 2 makes the document read-only: without a policy on the server a change is ignored, and said', async () => {
+test('phase 2 makes the MultiNicBizConfig read-only: without an admission policy a change is ignored and reported', async () => {
   const { code, notes, error } = await multinic('migrate', 'apply', '--phase', '2')
   assert.equal(code, 0, error)
   assert.match(
@@ -131,7 +131,7 @@ test('phase 2 makes the document read-only: without a policy on the server a cha
 
 let backup = ''
 
-test('phase 3 writes the documents out and lets them go; the nodes keep what they have', async () => {
+test('phase 3 prints and deletes the MultiNicBizConfigs; the nodes keep their interfaces', async () => {
   const before = agents.seen().length
   const { code, out, notes, error } = await multinic('migrate', 'apply', '--phase', '3')
   assert.equal(code, 0, error)
@@ -144,7 +144,7 @@ test('phase 3 writes the documents out and lets them go; the nodes keep what the
   await writeFile(backup, out)
 })
 
-test('a rollback gives every node back to its document, even one that was deleted, with the same numbers', async () => {
+test('a rollback returns every node to its MultiNicBizConfig, even a deleted one, with the same indexes', async () => {
   const before = agents.seen().length
   const guarded: boolean[] = []
   const stop = cluster.api.store.subscribe(({ type, object }) => {
@@ -163,7 +163,7 @@ test('a rollback gives every node back to its document, even one that was delete
   assert.deepEqual(modesSince(before), ['check', 'check', 'check'])
 })
 
-/** The program in a process of its own, killed after a while: true when it had ended before. */
+/** Runs the program as a process and kills it after a while. True if it had ended before. */
 async function runFor(ms: number, ...words: string[]): Promise<boolean> {
   const program = join(import.meta.dirname, '../../main.ts')
   const child = spawn(process.execPath, [program, 'migrate', ...words, '--kubeconfig', cluster.api.kubeconfig], {
@@ -179,7 +179,7 @@ async function runsThrough(...words: string[]): Promise<void> {
   for (let ms = 300; !(await runFor(ms, ...words)); ms += 300) assert.ok(ms < within, 'it never came to its end')
 }
 
-test('killed again and again, both ways come to their end, and no agent changes anything', async () => {
+test('killed repeatedly, migration and rollback complete, and no agent changes anything', async () => {
   const before = agents.seen().length
   await runsThrough('apply')
   assert.equal((await multinic('migrate', 'verify')).code, 0)
@@ -210,7 +210,7 @@ test('an existing config takes precedence, a wrong ID is reported, and both node
   assert.ok(await cluster.kube.get(nodeConfigs, key('w1')), 'a config that was not migrated stays')
 })
 
-test('files may be of the older group and kind, and lists', async () => {
+test('files may have the older group and kind, and lists', async () => {
   const id = await cluster.addNode('w9')
   const { kind: _, ...document } = aBiz({ name: 'old', nodes: [aBizNode(id, [0, 1], 'w9')] })
   const items = [{ ...document, apiVersion: `${oldBizConfigGroup}/v1`, kind: 'MultiNicClusterConfig' }]

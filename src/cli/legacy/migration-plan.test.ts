@@ -6,7 +6,7 @@ import type { NodeObject } from '../../kube/types.ts'
 import { differences, planMigration } from './migration-plan.ts'
 
 const uuid = '6f1c2a10-0001-4aaa-8bbb-000000000001'
-/** The same machine, as older firmware spells it. */
+/** The same machine ID in the byte order of older firmware. */
 const swapped = '102A1C6F-0100-AA4A-8BBB-000000000001'
 
 function aNode(name: string, systemUUID: string): NodeObject {
@@ -61,12 +61,12 @@ const cases: Record<string, [configs: NodeConfig[], line: string]> = {
 for (const [name, [configs, line]] of Object.entries(cases))
   test(name, () => assert.deepEqual(planned(configs), [line]))
 
-test('a machine that two Nodes claim is migrated by a person', () => {
+test('a machine ID of two Nodes blocks the migration', () => {
   const both = [aNode('w1', uuid), aNode('w2', uuid)]
   assert.deepEqual(planned([], both), [`blocked w1: w1 and w2 both have the machine ID ${uuid}`])
 })
 
-test('differences name the field and both values; what a config has beyond the document is its own', () => {
+test('differences name the field and both values; additional fields of a config do not count', () => {
   const [nic] = aNodeConfig('w1').spec.interfaces
   assert.ok(nic)
   const richer = aNodeConfig('w1', { interfaces: [{ ...nic, gateway: '192.168.1.1', mtu: 9000 }] })

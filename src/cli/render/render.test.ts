@@ -1,4 +1,4 @@
-/** What the commands say, in tables: no server, no terminal. */
+/** Texts of the commands, as tables: no server, no terminal. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aWrite } from '../../../test/support/inventory.ts'
@@ -106,7 +106,7 @@ test('status: a node of two OpenstackConfigs is under both, with the NICs of eac
   ])
 })
 
-test('history: what came, what went and what is different', () => {
+test('history: added, removed and changed interfaces', () => {
   const before = aRecord('w1', { nics: 2, state: 'Failed', reason: 'ApplyFailed' })
   const after = aRecord('w1', { nics: 1 })
   const [nic] = after.config.interfaces
@@ -128,7 +128,7 @@ test('check: a remedy is printed once, however many NICs need it', () => {
   assert.match(lines[3] ?? '', /mtu is 1500, requested 9000/)
 })
 
-test('columns are aligned, also under colours, and empty ones take no room', () => {
+test('columns are aligned, also with colours, and empty ones are dropped', () => {
   const rows = [
     ['a', '', { text: 'x', tone: 'good' as const }, '1'],
     ['long', undefined, 'yy', '2'],
@@ -151,7 +151,7 @@ const terminals: Record<string, [boolean, Record<string, string>, boolean]> = {
 for (const [name, [terminal, env, expected]] of Object.entries(terminals))
   test(name, () => assert.equal(paintFor(terminal, env) === coloured, expected))
 
-test('no text steers the terminal', () => {
+test('no text contains terminal control sequences', () => {
   assert.equal(harmless('a\u001b[31mb\u009b1m\rc\n\td\r\n'), 'a\ufffd[31mb\ufffd1m\ufffdc\n\td\r\n')
 })
 

@@ -6,7 +6,8 @@ import { processSettingsFrom, resolveSettings, type SyncSettings } from './confi
 const env = { CONTRABASS_ENDPOINT: 'https://contrabass', VIOLA_ENDPOINT: 'https://viola/' }
 
 test('unset settings have their defaults', () => {
-  const { origins: _, ...settings } = resolveSettings(env)
+  const { origins: _, objectEndpoints, ...settings } = resolveSettings(env)
+  assert.deepEqual(objectEndpoints, [])
   assert.deepEqual(settings, {
     contrabassEndpoint: 'https://contrabass',
     contrabassTimeoutMs: 30_000,

@@ -135,8 +135,11 @@ export interface SyncSettings {
   /** The last source of the key. Its origin tells who owns it. */
   encryptKey?: string
   origins: Readonly<Partial<Record<SettingName, Origin>>>
+  /** Every endpoint that the object names. The policy checks their hosts. */
+  objectEndpoints: readonly { name: SettingName; url: string }[]
 }
 
+const settingNames = Object.keys(settingEnvironment) as SettingName[]
 const flags: readonly SettingName[] = [
   'contrabassInsecureTLS',
   'openstackInsecureTLS',
@@ -167,7 +170,7 @@ export function resolveSettings(env: Environment, given: Settings = {}): SyncSet
   const errors: string[] = []
   const origins: Partial<Record<SettingName, Origin>> = {}
   const value: Record<string, unknown> = {}
-  for (const name of Object.keys(settingEnvironment) as SettingName[]) {
+  for (const name of settingNames) {
     const found = lookUp(name, env, given)
     origins[name] = found.origin
     value[name] = found.value
@@ -257,5 +260,8 @@ function toSyncSettings(value: Resolved, origins: SyncSettings['origins']): Sync
     violaInsecureTLS: value.violaInsecureTLS,
     ...(value.contrabassEncryptKey && { encryptKey: value.contrabassEncryptKey }),
     origins,
+    objectEndpoints: settingNames
+      .filter(name => name.endsWith('Endpoint') && origins[name] === 'object')
+      .map(name => ({ name, url: String(value[name]) })),
   }
 }

@@ -67,20 +67,10 @@ function yamlFrom(text: string): unknown {
   }
 }
 
-const endpoints = ['contrabassEndpoint', 'openstackNeutronEndpoint', 'openstackNovaEndpoint', 'violaEndpoint'] as const
-
 /** The operator's own endpoints are always allowed. */
-function hostErrors(settings: SyncSettings, isAllowedHost: (host: string) => boolean): string[] {
-  const values = {
-    contrabassEndpoint: settings.contrabassEndpoint,
-    openstackNeutronEndpoint: settings.neutronEndpoint,
-    openstackNovaEndpoint: settings.novaEndpoint,
-    violaEndpoint: settings.violaEndpoint,
-  }
-  return endpoints.flatMap(name => {
-    const value = values[name]
-    if (settings.origins[name] !== 'object' || value === undefined) return []
-    const host = urlOf(value)?.hostname ?? ''
+function hostErrors({ objectEndpoints }: SyncSettings, isAllowedHost: (host: string) => boolean): string[] {
+  return objectEndpoints.flatMap(({ name, url }) => {
+    const host = urlOf(url)?.hostname ?? ''
     return isAllowedHost(host)
       ? []
       : [`spec.settings.${name}: ${host} is not in ENDPOINT_ALLOWED_HOSTS of the operator`]

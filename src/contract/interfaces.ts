@@ -5,75 +5,25 @@
  */
 import { canonical, contains, parseCidr, parseIp, parseMac } from './address.ts'
 import { hashOf } from './hash.ts'
+import {
+  type Interface,
+  interfaceFields,
+  maxInterfaces,
+  type WireField,
+  type WireInterface,
+} from './interface-fields.ts'
 import { equalJson } from './json.ts'
 
-export const maxInterfaces = 10
-
-export interface Route {
-  destination: string
-  nexthop: string
-}
-
-/** An interface on the wire (CRs, HTTP bodies, the agent's input): only the MAC address is required, and the index is called `id`. */
-export interface WireInterface {
-  index?: undefined
-  portId?: string | undefined
-  id?: number | undefined
-  name?: string | undefined
-  macAddress: string
-  address?: string | undefined
-  cidr?: string | undefined
-  mtu?: number | undefined
-  addresses?: string[] | undefined
-  gateway?: string | undefined
-  routes?: Route[] | undefined
-  networkId?: string | undefined
-  subnetId?: string | undefined
-  source?: string | undefined
-}
-
-/** An interface in code: index and name are set, the MAC address is in lower case, every address has its prefix. */
-export interface Interface {
-  index: number
-  name: string
-  macAddress: string
-  portId?: string
-  address?: string
-  cidr?: string
-  mtu?: number
-  addresses?: string[]
-  gateway?: string
-  routes?: Route[]
-  networkId?: string
-  subnetId?: string
-  source?: string
-}
-
-/** The name of a field on the wire. */
-export type WireField = keyof WireInterface
-
-/**
- * Every field of an interface, by its name in code, with its name on the wire. Completion, equality, the wire form, the
- * inventory's records and the dashboard's comparison derive from this list: a field that is missing here does not compile.
- */
-export const interfaceFields = {
-  index: 'id',
-  name: 'name',
-  macAddress: 'macAddress',
-  portId: 'portId',
-  address: 'address',
-  cidr: 'cidr',
-  mtu: 'mtu',
-  addresses: 'addresses',
-  gateway: 'gateway',
-  routes: 'routes',
-  networkId: 'networkId',
-  subnetId: 'subnetId',
-  source: 'source',
-} as const satisfies { [field in keyof Required<Interface>]: WireField }
+export {
+  type Interface,
+  interfaceFields,
+  maxInterfaces,
+  type Route,
+  type WireField,
+  type WireInterface,
+} from './interface-fields.ts'
 
 const fieldNames = Object.keys(interfaceFields) as (keyof Interface)[]
-export const wireFields = Object.values(interfaceFields) satisfies WireField[]
 
 export interface FieldError {
   path: string

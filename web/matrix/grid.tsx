@@ -3,7 +3,8 @@
  * shows the details of the current cell.
  */
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { maxInterfaces, type Node } from '../model/nodes.ts'
+import { maxInterfaces } from '../../src/contract/interface-fields.ts'
+import type { Node } from '../model/nodes.ts'
 import { useUi } from '../ui/context.ts'
 import { age } from '../ui/format.ts'
 import { Icon } from '../ui/panel.tsx'

@@ -2,7 +2,8 @@
  * One node as a row of the matrix: its name, a cell for each interface index, the number of configured NICs, the last change.
  */
 import { useMemo } from 'preact/hooks'
-import { maxInterfaces, type Node, needsAttention, type Severity } from '../model/nodes.ts'
+import { maxInterfaces } from '../../src/contract/interface-fields.ts'
+import { type Node, needsAttention, type Severity } from '../model/nodes.ts'
 import { linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { Glyph } from '../ui/glyph.tsx'

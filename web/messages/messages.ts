@@ -19,3 +19,7 @@ export function translator(language: Language): Translate {
       one === undefined ? String(values[name] ?? '') : String((Number(values[name]) === 1 ? one : many) ?? ''),
     )
 }
+
+export function isMessageKey(key: string): key is MessageKey {
+  return Object.hasOwn(en, key)
+}

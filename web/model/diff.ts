@@ -12,10 +12,10 @@ export interface Change {
   fields: { field: string; before: string; after: string }[]
 }
 
-const comparedFields: readonly [field: string, textOf: (nic: Nic) => string][] = [
+const comparedFields: readonly (readonly [field: string, textOf: (nic: Nic) => string])[] = [
   ['state', nic => nic.severity],
   ['reason', nic => nic.reason],
-  ...Object.entries(requestedFields).map(([field, { requested }]) => [field, requested] as [string, typeof requested]),
+  ...[...requestedFields].map(([field, { requested }]) => [field, requested] as const),
   ['observed mtu', nic => nic.observed?.mtu?.toString() ?? ''],
   ['link', nic => nic.observed?.link ?? ''],
 ]

@@ -1,7 +1,9 @@
 /**
  * The requested fields of a NIC as text, for comparisons: with the observed values, and before with after a change. Pure.
+ *
+ * The fields are those of the contract: a new field is compared and shown without a change here.
  */
-import type { Interface } from '../../src/contract/interfaces.ts'
+import { type Interface, interfaceFields } from '../../src/contract/interface-fields.ts'
 import type { Nic } from './nodes.ts'
 
 interface Field {
@@ -9,11 +11,8 @@ interface Field {
   observed?: (nic: Nic) => string | undefined
 }
 
-/** The name contains the index, and `address` shows all addresses. */
-type ShownField = Exclude<keyof Interface, 'index' | 'addresses'>
-
-/** A new field of an interface does not compile until it is in this list. */
-export const requestedFields: Readonly<Record<ShownField, Field>> = {
+/** Fields that are shown in another form than on the wire, or that the node reports back. Shown first. */
+const special: Partial<Record<keyof Interface, Field>> = {
   name: { requested: nic => nic.name, observed: nic => nic.observed?.name },
   macAddress: { requested: nic => nic.macAddress },
   address: { requested: nic => nic.addresses.join(' '), observed: nic => nic.observed?.addresses?.join(' ') },
@@ -23,8 +22,20 @@ export const requestedFields: Readonly<Record<ShownField, Field>> = {
     requested: nic => nic.routes.map(({ destination, nexthop }) => `${destination} via ${nexthop}`).join(', '),
   },
   cidr: { requested: nic => nic.network },
-  subnetId: { requested: nic => nic.subnetId },
-  networkId: { requested: nic => nic.networkId },
-  portId: { requested: nic => nic.portId },
-  source: { requested: nic => nic.source },
+}
+
+/** The name contains the index, and `address` shows all addresses. */
+const shownElsewhere: readonly string[] = ['index', 'addresses']
+
+const names = [...new Set([...Object.keys(special), ...Object.keys(interfaceFields)])] as (keyof Interface)[]
+
+export const requestedFields: ReadonlyMap<string, Field> = new Map(
+  names
+    .filter(field => !shownElsewhere.includes(field))
+    .map(field => [field, special[field] ?? { requested: nic => textOf(nic.request?.[interfaceFields[field]]) }]),
+)
+
+function textOf(value: unknown): string {
+  if (value === undefined) return ''
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

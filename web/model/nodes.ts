@@ -1,7 +1,6 @@
 /**
  * Inventory records as the screens show them: each NIC with one severity, each node with the worst of its NICs. Pure.
  */
-import type { maxInterfaces as limit } from '../../src/contract/interfaces.ts'
 import type { Deviation, InventoryRecord, Stage } from '../../src/contract/inventory.ts'
 import { networkOf, withPrefix } from './cidr.ts'
 
@@ -9,14 +8,13 @@ import { networkOf, withPrefix } from './cidr.ts'
 export const severities = ['failed', 'drifted', 'onHold', 'pending', 'inProgress', 'removing', 'configured'] as const
 export type Severity = (typeof severities)[number]
 
-/** Typed by the contract, whose code does not run in a browser. */
-export const maxInterfaces: typeof limit = 10
-
 type RequestedInterface = InventoryRecord['config']['interfaces'][number]
 type InterfaceState = NonNullable<InventoryRecord['interfaces']>[number]
 export type Differences = Deviation['differences']
 
 export interface Nic {
+  /** The request as delivered; undefined for an interface that is no longer requested. */
+  request: RequestedInterface | undefined
   index: number
   name: string
   severity: Severity
@@ -90,6 +88,7 @@ function nicOf(
   const isConfigured = record.state === 'Configured' || state?.status === 'Configured'
   const { reason, message, remedy } = state?.reason ? state : isConfigured ? {} : record
   return {
+    request: requested,
     index,
     name,
     severity: severityOf(state?.status, reason, differences),
@@ -119,6 +118,7 @@ function pendingRemoval(state: InterfaceState, position: number): Nic {
   const index = state.id ?? indexInName(state.name) ?? position
   const address = state.observed?.addresses?.[0] ?? ''
   return {
+    request: undefined,
     index,
     name: state.name ?? `multinic${index}`,
     severity: state.reason === 'RemovalHeld' ? 'onHold' : state.status === 'Failed' ? 'failed' : 'removing',

@@ -2,6 +2,7 @@
  * The requested values of one NIC beside the values observed in the kernel.
  */
 import { useEffect, useState } from 'preact/hooks'
+import { isMessageKey, type Translate } from '../messages/messages.ts'
 import { requestedFields } from '../model/fields.ts'
 import type { Nic, Node } from '../model/nodes.ts'
 import { useUi } from '../ui/context.ts'
@@ -10,7 +11,7 @@ import { Glyph } from '../ui/glyph.tsx'
 import { Badge, Panel } from '../ui/panel.tsx'
 
 interface Line {
-  field: keyof typeof requestedFields | 'link'
+  field: string
   requested: string
   observed: string | undefined
 }
@@ -68,7 +69,7 @@ export function Compare({ node, chosen }: { node: Node; chosen: string | undefin
           <tbody>
             {lines.map(line => (
               <tr key={line.field} class={differs(line) ? 'differs' : ''}>
-                <td>{t(`nic.${line.field}`)}</td>
+                <td>{fieldLabel(line.field, t)}</td>
                 <td>{line.requested || '–'}</td>
                 <td class={differs(line) ? 'differing-value' : ''}>{line.observed ?? <span class="dim">–</span>}</td>
                 <td class="at-end">{resultOf(line)}</td>
@@ -86,14 +87,18 @@ export function Compare({ node, chosen }: { node: Node; chosen: string | undefin
   }
 }
 
+/** The name of the field if there is no message for it. */
+function fieldLabel(field: string, t: Translate): string {
+  const key = `nic.${field}`
+  return isMessageKey(key) ? t(key) : field
+}
+
 function linesOf(nic: Nic): Line[] {
-  const { name, macAddress, address, mtu, ...rest } = requestedFields
   const link = { requested: () => 'up', observed: ({ observed }: Nic) => observed?.link }
-  const fields = Object.entries({ name, macAddress, address, mtu, link, ...rest }) as [
-    Line['field'],
-    (typeof requestedFields)['name'],
-  ][]
+  const fields = [...requestedFields]
+  const afterMtu = fields.findIndex(([field]) => field === 'mtu') + 1
   return fields
+    .toSpliced(afterMtu, 0, ['link', link])
     .map(([field, { requested, observed }]) => ({ field, requested: requested(nic), observed: observed?.(nic) }))
     .filter(({ requested, observed }) => requested !== '' || observed !== undefined)
 }

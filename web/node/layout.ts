@@ -1,7 +1,8 @@
 /**
  * Positions in the picture of a node: its NICs, the subnets, and the cables between them. Pure.
  */
-import { maxInterfaces, type Nic } from '../model/nodes.ts'
+import { maxInterfaces } from '../../src/contract/interface-fields.ts'
+import type { Nic } from '../model/nodes.ts'
 import { subnetKey } from '../model/subnets.ts'
 
 export interface NodeLayout {

@@ -1,7 +1,8 @@
 /**
  * Positions in the topology: subnets on the left, nodes on the right, one ribbon for each NIC. Pure.
  */
-import { maxInterfaces, type Node, type Severity } from '../model/nodes.ts'
+import { maxInterfaces } from '../../src/contract/interface-fields.ts'
+import type { Node, Severity } from '../model/nodes.ts'
 import type { Subnet } from '../model/subnets.ts'
 
 export interface Ribbon {

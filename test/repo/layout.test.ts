@@ -81,19 +81,20 @@ test('the contract imports zod only, and its files for the agent import nothing'
   assert.deepEqual(foreign, [])
 })
 
-const pureOfOperator =
-  /^src\/operator\/(conditions|interface-indexes|node-names|primary-port|removals|sync-schedule|targets|verdicts)\.ts$/
-const isPure = (path: string) =>
-  /\/(plan|status|verify|detect)\.ts$|\/render\/|^src\/controller\/plan\//.test(path) || pureOfOperator.test(path)
+/** By name, and every file whose header says so. */
+const isPure = ({ path, text }: Source) =>
+  /\/(plan|status|verify|detect)\.ts$|\/render\/|^src\/controller\/plan\//.test(path) ||
+  /\bPure\b/.test(/^\/\*\*[\s\S]*?\*\//.exec(text)?.[0] ?? '')
 
-test('files that decide are pure: no clock, environment or I/O', () => {
-  const broken = code.filter(({ path }) => isPure(path)).flatMap(impurities)
+test('files that decide, and files that say so, are pure: no clock, environment or I/O', () => {
+  const product = [...code, ...sources('sandbox/**/*.ts'), ...sources('web/**/*.{ts,tsx}')]
+  const broken = product.filter(source => !isTest(source.path) && isPure(source)).flatMap(impurities)
   assert.deepEqual(broken, [])
 })
 
 function impurities({ path, text, imports }: Source): string[] {
   const modules = imports.filter(({ of, types }) => !types && of.startsWith('node:')).map(({ of }) => of)
-  const calls = [/\bprocess\./, /\bDate\.now\b/, /\bnew Date\(\)/, /\bfetch\(/, /\bMath\.random\b/, /\bsetTimeout\b/]
+  const calls = [/\bprocess\.\w/, /\bDate\.now\b/, /\bnew Date\(\)/, /\bfetch\(/, /\bMath\.random\b/, /\bsetTimeout\b/]
     .filter(call => call.test(text))
     .map(String)
   return [...modules, ...calls].map(impurity => `${path}: ${impurity}`)

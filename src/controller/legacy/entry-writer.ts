@@ -14,6 +14,7 @@ import {
 } from '../../contract/node-config.ts'
 import type { ObjectMeta } from '../../contract/object.ts'
 import type { Kube } from '../../kube/api.ts'
+import { KubeError } from '../../kube/errors.ts'
 import type { EventRecorder } from '../../kube/events.ts'
 import { keyOf, parseKey } from '../../kube/keys.ts'
 import type { ConfigWriter, MetadataPatch } from '../config-writer.ts'
@@ -55,7 +56,8 @@ export function entryWriter(kube: Pick<Kube, 'patch'>, source: BizConfigSource, 
 
   async function patchStatus(config: NodeConfig, patch: object): Promise<NodeConfig> {
     const entry = source.configs.get(keyOf(config))
-    if (!entry) return config
+    // Like an object that was deleted: the status of an entry that is gone must not be recorded.
+    if (!entry) throw new KubeError(404, 'NotFound', `${config.metadata.name} is no longer in its MultiNicBizConfig`)
     const status = applyMergePatch(entry.status, patch) as NodeConfigStatus
     return source.put(adoptIndexes({ ...entry, status }))
   }

@@ -1,5 +1,18 @@
-import { aConfig, aJob, aNic, aNode, anEndedJob, machine, start } from '../controller.fixture.ts'
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  aConfig,
+  aJob,
+  aNic,
+  aNode,
+  anEndedJob,
+  machine,
+  type ObservedValues,
+  observedWith,
+  start,
+} from '../controller.fixture.ts'
 import { addFinalizer, aStatus, config, configured, createJob, jobName, testPlans, withStatus } from './plan.fixture.ts'
+import { planNodeConfig } from './plan.ts'
 
 const running = aJob(config)
 const bad = { verdict: 'Failed', message: 'no device has fa:16:3e:00:00:01' } as const
@@ -309,4 +322,16 @@ testPlans({
     'no status update (requeue after 2s)',
     createJob(0),
   ],
+})
+
+test('only a change that takes a slot asks for the rollout: it looks at all nodes', () => {
+  const lazy = (values: ObservedValues) =>
+    Object.defineProperty(observedWith(values), 'rollout', { get: () => assert.fail('computed') })
+  for (const values of [
+    withStatus(configured),
+    {},
+    withStatus(aStatus('Failed', 'ApplyFailed', 31, { failedAttempts: 2 })),
+  ])
+    planNodeConfig(lazy(values))
+  assert.throws(() => planNodeConfig(lazy(withStatus({ ...configured, observedGeneration: 2 }))), /computed/)
 })

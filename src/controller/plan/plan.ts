@@ -47,7 +47,7 @@ import { type Requested, requestedOf } from './requested.ts'
 import { type Plan, pending } from './step.ts'
 
 export function planNodeConfig(observed: Observed): Plan {
-  const { config, node, otherMachine, rollout } = observed
+  const { config, node, otherMachine } = observed
   const { nodeName } = config.spec
   if (config.metadata.deletionTimestamp || observed.namespaceDeleting) return planDeletion(observed)
 
@@ -86,6 +86,8 @@ export function planNodeConfig(observed: Observed): Plan {
   if (running) return waitForRunningAgent(observed, running)
   if (!node.reachable) return pending(observed, 'NodeUnreachable', unreachableMessage(node))
   if (next.takesSlot && !next.retry) {
+    // Computed on demand: it looks at all nodes.
+    const { rollout } = observed
     if (rollout.stopped) return pending(observed, 'RolloutStopped', rollout.message)
     if (!rollout.available) return pending(observed, 'RolloutWaiting', rollout.message)
   }

@@ -110,7 +110,7 @@ test('kubectl finds the packaged commands, and they reach the cluster', async ()
   const text = `tar -xzf ${cli}.tgz\nPATH=$PWD/${cli}:$PATH\nkubectl multinic version\nkubectl multinic doctor || [ $? = 1 ]\n`
   const output = await shell.run({ ...extraBlock, text })
   assert.match(output, new RegExp(`^multinic ${version.replaceAll('.', '\\.')}$`, 'm'))
-  assert.match(output, /Kubernetes 1\.\d+ answers/)
+  assert.match(output, /Kubernetes 1\.\d+ responds/)
   assert.match(output, /CRD multinicnodeconfigs\.multinic\.io serves v1, v1alpha1/)
 })
 

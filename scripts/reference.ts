@@ -1,11 +1,9 @@
 /**
  * Common parts of the generated reference pages: they exist in English and Korean, and both have the same tables.
  */
-import type { Language } from '../src/contract/reasons/catalogue.ts'
+import { type Language, languages } from '../src/contract/reasons/catalogue.ts'
 
 export type { Language }
-
-export const languages: readonly Language[] = ['en', 'ko']
 
 const endings: Record<Language, string> = { en: '.md', ko: '.ko.md' }
 

@@ -6,6 +6,7 @@
 import { parseCidr, parseIp } from '../contract/address.ts'
 import type { AgentInput, AgentMode } from '../contract/agent-input.ts'
 import { completeInterfaces, type FieldError, type Interface } from '../contract/interfaces.ts'
+import { isJsonObject } from '../contract/json.ts'
 
 export interface AgentRequest {
   mode: AgentMode
@@ -64,7 +65,7 @@ function parseJson(text: string, fail: Fail): unknown {
 }
 
 function checkInput(document: unknown, fail: Fail): void {
-  if (!isRecord(document)) {
+  if (!isJsonObject(document)) {
     fail('MULTINIC_INPUT', 'is not an object')
     return
   }
@@ -81,7 +82,7 @@ function checkInput(document: unknown, fail: Fail): void {
 }
 
 function checkInterface(nic: unknown, at: string, fail: Fail): void {
-  if (!isRecord(nic)) {
+  if (!isJsonObject(nic)) {
     fail(at, 'must be an object')
     return
   }
@@ -103,7 +104,7 @@ function checkInterface(nic: unknown, at: string, fail: Fail): void {
   )
   list(nic, 'routes', failAt, { max: 64, optional: true }, (item, path) => {
     const failIn: Fail = (key, message) => failAt(`${path}.${key}`, message)
-    const route = isRecord(item) ? item : {}
+    const route = isJsonObject(item) ? item : {}
     cidr(route, 'destination', failIn, false)
     ip(route, 'nexthop', failIn, false)
   })
@@ -184,8 +185,4 @@ function list(
   if (!Array.isArray(value)) fail(key, 'must be a list')
   else if (value.length > max) fail(key, `must have at most ${max} entries`)
   else for (const [index, item] of value.entries()) check(item, `${key}[${index}]`)
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

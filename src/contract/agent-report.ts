@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import { agentModes } from './agent-input.ts'
+import { isJsonObject } from './json.ts'
 import { interfaceStatus, observedInterface } from './node-config.ts'
 
 export const maxReportBytes = 4096
@@ -56,7 +57,7 @@ const reportSchema = z.object({
 export const agentReport = z.preprocess(withCurrentNames, reportSchema)
 
 function withCurrentNames(report: unknown): unknown {
-  if (!isRecord(report)) return report
+  if (!isJsonObject(report)) return report
   const { bootId, interfaces } = report
   return {
     ...report,
@@ -66,11 +67,7 @@ function withCurrentNames(report: unknown): unknown {
 }
 
 function withMacAddress(nic: unknown): unknown {
-  return isRecord(nic) && nic['macAddress'] === undefined ? { ...nic, macAddress: nic['mac'] } : nic
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isJsonObject(nic) && nic['macAddress'] === undefined ? { ...nic, macAddress: nic['mac'] } : nic
 }
 
 export type AgentReport = z.infer<typeof reportSchema>

@@ -10,7 +10,7 @@ export function equalJson(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (Array.isArray(a))
     return Array.isArray(b) && a.length === b.length && a.every((item, index) => equalJson(item, b[index]))
-  if (!isObject(a) || !isObject(b)) return false
+  if (!isJsonObject(a) || !isJsonObject(b)) return false
   for (const key of Object.keys(a)) if (!equalJson(a[key], ownValue(b, key))) return false
   return Object.keys(b).every(key => b[key] === undefined || ownValue(a, key) !== undefined)
 }
@@ -23,21 +23,21 @@ export function mergePatch(from: object, to: object): Record<string, unknown> {
   for (const [key, value] of Object.entries(after)) {
     const old = ownValue(before, key)
     if (value === undefined || equalJson(old, value)) continue
-    patch.push([key, isObject(old) && isObject(value) ? mergePatch(old, value) : value])
+    patch.push([key, isJsonObject(old) && isJsonObject(value) ? mergePatch(old, value) : value])
   }
   return Object.fromEntries(patch)
 }
 
 /** Returns a new document; `target` and `patch` stay unchanged. */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) return patch
-  const before = isObject(target) ? target : {}
+  if (!isJsonObject(patch)) return patch
+  const before = isJsonObject(target) ? target : {}
   const patched = Object.entries(patch).map(([key, value]) => [key, applyMergePatch(ownValue(before, key), value)])
   const after = Object.entries({ ...before, ...Object.fromEntries(patched) })
   return Object.fromEntries(after.filter(([key]) => ownValue(patch, key) !== null))
 }
 
-function isObject(value: unknown): value is JsonObject {
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

@@ -6,8 +6,8 @@ import type { Environment } from '../../runtime/env.ts'
 import { en, type Messages } from './en.ts'
 import { ko } from './ko.ts'
 
-export const languages: readonly Language[] = ['en', 'ko']
 const texts: Record<Language, Messages> = { en, ko }
+export const languages = Object.keys(texts)
 
 export function messagesIn(language: Language): Messages {
   return texts[language]

@@ -11,7 +11,7 @@ import type { Language, Reason, ReasonClass } from './reason.ts'
 import { syncReasons } from './sync.ts'
 import { verdictReasons } from './verdict.ts'
 
-export type { Language, ReasonClass } from './reason.ts'
+export { type Language, languages, type ReasonClass } from './reason.ts'
 
 export type SyncReason = keyof typeof syncReasons
 export type VerdictReason = keyof typeof verdictReasons

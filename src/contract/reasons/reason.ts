@@ -1,7 +1,8 @@
 /**
  * The shape of a reason in the catalogue. Free of dependencies.
  */
-export type Language = 'en' | 'ko'
+export const languages = ['en', 'ko'] as const
+export type Language = (typeof languages)[number]
 
 /**
  * How serious a reason is:

@@ -190,32 +190,63 @@ export function requestedInterface(
   }
 }
 
-/** Everything on the node that is not ours, as one string: equal before and after every run (G1). */
-export function foreignState(node: RigNode, ourMacAddresses: readonly string[]): string {
-  const links = JSON.parse(node.ip('-N', '-j', '-d', 'address', 'show')) as Record<string, unknown>[]
-  const ours = new Set(
-    links.filter(link => ourMacAddresses.includes(String(link['address']))).map(link => link['ifname']),
+type Entry = Record<string, unknown>
+
+function jsonOf(node: RigNode, ...args: string[]): Entry[] {
+  return JSON.parse(node.ip('-N', '-j', '-d', ...args) || '[]') as Entry[]
+}
+
+const bothFamilies = <T>(of: (family: string) => T[]): T[] => ['-4', '-6'].flatMap(of)
+
+/** Names of the devices with these MAC addresses. */
+function devicesOf(links: readonly Entry[], macAddresses: readonly string[]): Set<unknown> {
+  return new Set(links.filter(link => macAddresses.includes(String(link['address']))).map(link => link['ifname']))
+}
+
+/** Rules, one JSON text each, that select neither an address nor a route of our devices, whatever their priority is. */
+export function foreignRules(node: RigNode, ourMacAddresses: readonly string[]): string[] {
+  const links = jsonOf(node, 'address', 'show')
+  const ours = devicesOf(links, ourMacAddresses)
+  const addresses = links
+    .filter(link => ours.has(link['ifname']))
+    .flatMap(link => (link['addr_info'] as Entry[]).map(({ local }) => local))
+  const routes = bothFamilies(family => jsonOf(node, family, 'route', 'show', 'table', 'all'))
+  const destinations = new Set(
+    routes.filter(route => ours.has(route['dev'])).map(route => `${route['dst']} ${route['table']}`),
   )
+  const isOurs = ({ src, dst, dstlen, table }: Entry) =>
+    src === 'all' || src === '0.0.0.0'
+      ? destinations.has(`${dst}${dstlen === undefined ? '' : `/${dstlen}`} ${table}`)
+      : addresses.includes(src)
+  return bothFamilies(family =>
+    jsonOf(node, family, 'rule', 'list').flatMap(rule => (isOurs(rule) ? [] : `${family} ${JSON.stringify(rule)}`)),
+  )
+}
+
+/**
+ * Everything on the node that is not ours, as one string: equal before and after every run (G1). Rules that were foreign
+ * before the run stay foreign, even if they look like ours after it: pass them as `rulesBefore`.
+ */
+export function foreignState(
+  node: RigNode,
+  ourMacAddresses: readonly string[],
+  rulesBefore: readonly string[] = [],
+): string {
+  const links = jsonOf(node, 'address', 'show')
+  const ours = devicesOf(links, ourMacAddresses)
   const foreign = links.filter(link => !ours.has(link['ifname']))
   const stable = foreign.map(({ operstate: _, addr_info, ...link }) => ({
     ...link,
-    addresses: (addr_info as Record<string, unknown>[]).filter(address => address['scope'] !== '253'),
+    addresses: (addr_info as Entry[]).filter(address => address['scope'] !== '253'),
   }))
-  const routes = ['-4', '-6'].flatMap(family =>
-    (
-      JSON.parse(node.ip(family, '-N', '-j', '-d', 'route', 'show', 'table', 'all') || '[]') as Record<
-        string,
-        unknown
-      >[]
-    ).filter(
-      route => !ours.has(route['dev']) && route['dst'] !== 'fe80::/64' && !String(route['dst']).startsWith('fe80::'),
-    ),
+  const routes = bothFamilies(family => jsonOf(node, family, 'route', 'show', 'table', 'all')).filter(
+    route => !ours.has(route['dev']) && route['dst'] !== 'fe80::/64' && !String(route['dst']).startsWith('fe80::'),
   )
-  const rules = ['-4', '-6'].flatMap(family =>
-    (JSON.parse(node.ip(family, '-N', '-j', '-d', 'rule', 'list')) as Record<string, unknown>[]).filter(
-      rule => Number(rule['priority']) < 10_100 || Number(rule['priority']) > 10_109,
-    ),
+  const present = bothFamilies(family =>
+    jsonOf(node, family, 'rule', 'list').map(rule => `${family} ${JSON.stringify(rule)}`),
   )
+  const stillForeign = new Set([...foreignRules(node, ourMacAddresses), ...rulesBefore])
+  const rules = present.filter(rule => stillForeign.has(rule))
   const settings = node
     .exec('sh', '-c', 'grep -rs . /proc/sys/net/ipv4/conf /proc/sys/net/ipv6/conf || true')
     .split('\n')

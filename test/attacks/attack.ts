@@ -1,0 +1,94 @@
+/**
+ * Runs attacks on the agent: a node with something foreign on it, one request, and what the agent must say and do. The
+ * foreign state is compared before the run, after it, and after a cleanup.
+ *
+ * One case per defect, named by its finding. Add a case to the file of its group, or start a new file.
+ */
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { suite, test } from 'node:test'
+import type { AgentInput } from '../../src/contract/agent-input.ts'
+import { macsOf } from '../rigs/host/kernel-state.ts'
+import {
+  type AgentResult,
+  foreignRules,
+  foreignState,
+  type NodeOptions,
+  type RigNode,
+  requestedInterface,
+  withNode,
+} from '../rigs/host/node.ts'
+
+export interface Attack {
+  finding: string
+  name: string
+  /** One NIC without this. */
+  options?: NodeOptions
+  /** Puts something foreign on the node, or runs the agent a first time. */
+  prepare?(node: RigNode): void | Promise<void>
+  /** All NICs of the node without this. */
+  request?(node: RigNode): Partial<AgentInput>
+  env?: Record<string, string> | ((node: RigNode) => Record<string, string>)
+  expect(result: AgentResult, node: RigNode): void | Promise<void>
+  /** False when `expect` itself changes foreign state. */
+  cleanup?: false
+  /** MAC addresses of the NICs that the agent may change: all that the rig attached, without this. */
+  ours?(node: RigNode): string[]
+}
+
+export function attacks(group: string, cases: readonly Attack[]): void {
+  // The tests mostly wait for packets and processes, and each has a node of its own, so they run concurrently.
+  suite(`attacks: ${group}`, { concurrency: 3 }, () => {
+    for (const attack of cases)
+      test(`${attack.finding}: ${attack.name}`, () =>
+        withNode({ nics: 1, ...attack.options }, node => run(attack, node)))
+  })
+}
+
+async function run(attack: Attack, node: RigNode): Promise<void> {
+  await attack.prepare?.(node)
+  const ours = attack.ours?.(node) ?? macsOf(node)
+  const rules = foreignRules(node, ours)
+  const before = foreignState(node, ours, rules)
+  const env = typeof attack.env === 'function' ? attack.env(node) : attack.env
+  const result = await node.agent(attack.request?.(node) ?? requestAll(node), env)
+  assert.equal(foreignState(node, ours, rules), before, result.log)
+  await attack.expect(result, node)
+  if (attack.cleanup === false) return
+  const removed = await node.agent({ mode: 'cleanup', interfaces: [] })
+  assert.equal(foreignState(node, ours, rules), before, removed.log)
+}
+
+export function requestAll(node: RigNode): Partial<AgentInput> {
+  return { interfaces: node.nics.map((nic, index) => requestedInterface(nic, index)) }
+}
+
+/** Status and reason of each interface. */
+export function outcomes({ report }: AgentResult): string[] {
+  return report?.interfaces.map(({ status, reason }) => (status === reason ? status : `${status} ${reason}`)) ?? []
+}
+
+/** Configures every NIC of the node, as an earlier run did. */
+export async function configureAll(node: RigNode): Promise<void> {
+  const result = await node.agent(requestAll(node))
+  assert.equal(result.report?.verdict, 'Configured', result.log)
+}
+
+/**
+ * An environment in which `ip` is this shell script. `$real` is the real program, `$lines` is standard input, and `once`
+ * succeeds the first time that it is called.
+ */
+export function ipWrapper(node: RigNode, script: string): Record<string, string> {
+  const directory = node.path('bin')
+  mkdirSync(directory, { recursive: true })
+  const text = `#!/bin/sh
+real=/sbin/ip
+once() { mkdir "${directory}/once" 2>/dev/null; }
+lines=
+case "$*" in *-batch*) lines=$(cat) ;; esac
+${script}
+if [ -n "$lines" ]; then echo "$lines" | exec $real "$@"; else exec $real "$@"; fi
+`
+  writeFileSync(`${directory}/ip`, text, { mode: 0o755 })
+  return { PATH: `${directory}:/usr/sbin:/usr/bin:/sbin:/bin` }
+}

@@ -101,6 +101,7 @@ const anyInput = fc.record(
     generation: often(fc.nat()),
     specHash: often(fc.string()),
     nodeAddresses: often(fc.array(often(ip), { maxLength: 18 })),
+    podCIDRs: often(fc.array(often(cidr), { maxLength: 18 })),
     interfaces: often(fc.array(often(anyInterface), { maxLength: 3 })),
   },
   { requiredKeys: ['version', 'mode', 'nodeName', 'generation', 'specHash', 'interfaces'] },

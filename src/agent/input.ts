@@ -15,6 +15,7 @@ export interface AgentRequest {
   generation: number
   specHash: string
   nodeAddresses: string[]
+  podCIDRs: string[]
   interfaces: Interface[]
 }
 
@@ -36,6 +37,7 @@ export function parseInput(text: string | undefined): { request?: AgentRequest; 
       generation: input.generation,
       specHash: input.specHash,
       nodeAddresses: input.nodeAddresses ?? [],
+      podCIDRs: input.podCIDRs ?? [],
       interfaces,
     },
     errors: [],
@@ -75,9 +77,14 @@ function checkInput(document: unknown, fail: Fail): void {
   text(document, 'instanceId', fail, { max: 253, optional: true })
   integer(document, 'generation', fail, { max: Number.MAX_SAFE_INTEGER })
   text(document, 'specHash', fail, { max: 128 })
-  list(document, 'nodeAddresses', fail, { max: 16, optional: true }, (item, path) => {
-    if (typeof item !== 'string' || item.length > 45) fail(path, 'must be a string of at most 45 characters')
-  })
+  for (const [key, length] of [
+    ['nodeAddresses', 45],
+    ['podCIDRs', 49],
+  ] as const)
+    list(document, key, fail, { max: 16, optional: true }, (item, path) => {
+      if (typeof item !== 'string' || item.length > length)
+        fail(path, `must be a string of at most ${length} characters`)
+    })
   list(document, 'interfaces', fail, { max: 10 }, (item, path) => checkInterface(item, path, fail))
 }
 

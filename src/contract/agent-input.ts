@@ -26,6 +26,8 @@ export const agentInput = z.object({
   specHash: z.string().max(128),
   /** Addresses of the Kubernetes Node. The agent never changes a NIC that has one of them. */
   nodeAddresses: z.array(z.string().max(45)).max(16).optional(),
+  /** Networks of the node's Pods (Node `spec.podCIDRs`). No rule for packets without a source covers them. */
+  podCIDRs: z.array(z.string().max(49)).max(16).optional(),
   interfaces: interfaceList,
 })
 

@@ -13,6 +13,9 @@ export type BackendKind = (typeof backends)[number]
 export const probeModes = ['required', 'reported', 'off'] as const
 export type ProbeMode = (typeof probeModes)[number]
 
+/** What happens to a NIC that DHCP or router advertisements configured first: taken over, or refused. */
+export const takeoverModes = ['dynamic', 'refuse'] as const
+
 export interface Settings {
   policyRouting: boolean
   tableBase: number
@@ -26,6 +29,7 @@ export interface Settings {
   /** Milliseconds. */
   nicWait: number
   allowUp: boolean
+  takeover: (typeof takeoverModes)[number]
   backend?: BackendKind
   /** An address, or a host name that is not resolved yet. */
   apiServer?: string
@@ -103,6 +107,7 @@ export function parseSettings(env: Environment): { settings: Settings; errors: F
     reload: oneOf('NETWORK_RELOAD', ['none', 'apply']) ?? 'none',
     nicWait: duration('NIC_WAIT', 15_000),
     allowUp: flag('PREFLIGHT_ALLOW_UP', false),
+    takeover: oneOf('NETWORK_TAKEOVER', takeoverModes) ?? 'dynamic',
     ...(backend === undefined ? {} : { backend }),
     ...(apiServer === undefined ? {} : { apiServer: canonical(apiServer) ?? apiServer }),
     apiPort: integer('KUBERNETES_SERVICE_PORT', 443, 1, 65_535),

@@ -3,13 +3,14 @@
  *
  * Pure. When nothing has to change, the list of units is empty (G5).
  */
-import { type Cidr, canonical, contains, overlaps, parseCidr, parseIp } from '../contract/address.ts'
+import { type Cidr, contains, overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import { type Interface, interfaceName, outsideItsCidr } from '../contract/interfaces.ts'
 import { type Change, type RouteSpec, routeText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
 import { altnameOf, type DesiredNic, desiredNics, priorityOf } from './desired.ts'
 import { type Backend, detectBackend } from './detect.ts'
 import { changesBetween, type NicScope, type NicState, nicState } from './nic-state.ts'
+import { nodeAddressesOf } from './node-addresses.ts'
 import { type Link, linksByMac, type Observed, type ObservedRule, protocolKernel } from './observed.ts'
 import {
   allIndexes,
@@ -32,6 +33,7 @@ import type { Unit } from './unit.ts'
 
 export interface PlanInput {
   interfaces: readonly Interface[]
+  /** Addresses that the Node lists. */
   nodeAddresses: readonly string[]
   settings: Settings
   paths: Paths
@@ -91,7 +93,7 @@ export function planRun(input: PlanInput): Plan {
   ])
   const removals = planRemovals({ ...input, owned, guardInput: { ...guardInput, ours } })
   const afterRemovals = predictState(observed, removals.units)
-  const reserved = reservedNetworks(input, ours)
+  const reserved = reservedNetworks({ ...guardInput, ours })
   const desiredOf = (list: readonly Candidate[]) =>
     desiredNics(
       list.map(({ requested }) => requested),
@@ -125,8 +127,8 @@ function guardInputOf({ observed, settings, paths, nodeAddresses }: PlanInput, o
     ...owned.flatMap(({ record }) => record?.table ?? []),
   ])
   const files = new Set(allIndexes.flatMap(index => filesOfIndex(paths, index)))
-  const known = nodeAddresses.map(text => canonical(text) ?? text)
-  return { observed, settings, paths, nodeAddresses: known, ours: new Set(), tables, files }
+  const own = nodeAddressesOf(nodeAddresses, observed, owned)
+  return { observed, settings, paths, nodeAddresses: own, ours: new Set(), tables, files }
 }
 
 function ownedNicOf(owned: readonly OwnedNic[], { macAddress }: { macAddress: string }): OwnedNic | undefined {
@@ -195,10 +197,7 @@ function allowedOf(
 }
 
 /** Networks that the node itself uses: a rule `to` one of them would divert the node's own traffic. */
-function reservedNetworks(
-  { observed, nodeAddresses, settings }: PlanInput,
-  ours: ReadonlySet<number>,
-): (network: Cidr) => boolean {
+function reservedNetworks({ observed, nodeAddresses, settings, ours }: GuardInput): (network: Cidr) => boolean {
   const networks = observed.addresses
     .filter(({ ifindex, linkLocal }) => !ours.has(ifindex) && !linkLocal)
     .flatMap(({ cidr }) => parseCidr(cidr) ?? [])

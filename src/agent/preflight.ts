@@ -3,7 +3,7 @@
  *
  * Pure, and fails closed: a NIC is refused when in doubt. The guards that protect most come first.
  */
-import { overlaps, parseCidr, parseIp } from '../contract/address.ts'
+import { hostPart, overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
 import type { Settings } from './config.ts'
 import { type DesiredNic, priorityOf } from './desired.ts'
@@ -28,7 +28,7 @@ export interface GuardInput {
   observed: Observed
   settings: Settings
   paths: Paths
-  /** In canonical notation. */
+  /** The node's own addresses, in canonical notation. */
   nodeAddresses: readonly string[]
   /** Devices of requested NICs, and of NICs that multinic has configured. */
   ours: ReadonlySet<number>
@@ -61,11 +61,8 @@ export function nodeDependsOn(link: Link, input: GuardInput, owned: OwnedNic | u
   )
   if (route) return { reason: 'DefaultRoute', message: `${link.name} carries ${describeRoute(route)}` }
 
-  // A cloud provider may list addresses that multinic configured among the node's; those do not count.
-  const mine = new Set((owned?.record?.addresses ?? []).map(cidr => hostPart(cidr)))
-  const known = nodeAddresses.filter(ip => !mine.has(ip))
   const address = observed.addresses.find(
-    entry => entry.ifindex === link.ifindex && known.includes(hostPart(entry.cidr)),
+    entry => entry.ifindex === link.ifindex && nodeAddresses.includes(hostPart(entry.cidr)),
   )
   if (address) return { reason: 'NodeAddress', message: `${link.name} has the node's address ${address.cidr}` }
 
@@ -240,11 +237,6 @@ function describeRoute(route: ObservedRoute): string {
   return route.destination === 'default'
     ? `a default route${via}${table}`
     : `a route to ${route.destination}${via}${table}`
-}
-
-/** `10.0.0.1/24` → `10.0.0.1` */
-function hostPart(cidr: string): string {
-  return cidr.split('/', 1)[0] ?? cidr
 }
 
 function swapped(uuid: string): string {

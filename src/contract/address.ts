@@ -68,6 +68,11 @@ export function canonical(text: string): string | undefined {
   return ip && formatIp(ip)
 }
 
+/** `10.0.0.1/24` → `10.0.0.1` */
+export function hostPart(cidr: string): string {
+  return cidr.split('/', 1)[0] ?? cidr
+}
+
 export function bitsOf(family: Family): number {
   return family === 4 ? 32 : 128
 }

@@ -13,6 +13,9 @@ export const agentInputVariable = 'MULTINIC_INPUT'
 /** Environment variable with the W3C trace context of the run. */
 export const agentTraceVariable = 'TRACEPARENT'
 
+/** How many addresses of the Node, and how many Pod networks, an input may have. */
+export const maxNodeNetworks = 16
+
 export const agentModes = ['apply', 'cleanup', 'check', 'plan'] as const
 export type AgentMode = (typeof agentModes)[number]
 
@@ -24,10 +27,13 @@ export const agentInput = z.object({
   instanceId: z.string().max(253).optional(),
   generation,
   specHash: z.string().max(128),
-  /** Addresses of the Kubernetes Node. The agent never changes a NIC that has one of them. */
-  nodeAddresses: z.array(z.string().max(45)).max(16).optional(),
+  /**
+   * Addresses of the Kubernetes Node. Of each family the first counts, and those on the NIC with the default route: the agent
+   * never changes a NIC that has one of these. An older agent never changes a NIC that has any of them.
+   */
+  nodeAddresses: z.array(z.string().max(45)).max(maxNodeNetworks).optional(),
   /** Networks of the node's Pods (Node `spec.podCIDRs`). No rule for packets without a source covers them. */
-  podCIDRs: z.array(z.string().max(49)).max(16).optional(),
+  podCIDRs: z.array(z.string().max(49)).max(maxNodeNetworks).optional(),
   interfaces: interfaceList,
 })
 

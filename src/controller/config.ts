@@ -91,6 +91,10 @@ const agentEnvironment = {
     'Probe the network for another machine with the same address before using it.',
     flagText.optional(),
   ),
+  NETWORK_TAKEOVER: described(
+    'With dynamic, the agent takes over a NIC that DHCP or router advertisements configured. With refuse, it refuses the NIC. The label multinic.io/takeover on a Node overrides it.',
+    z.enum(['dynamic', 'refuse']).optional(),
+  ),
   PREFLIGHT_ALLOW_UP: described(
     'Also configure NICs that are up and have addresses that MultiNIC did not set.',
     flagText.optional(),

@@ -123,6 +123,7 @@ test('the Job contains the input and the settings of the agent', () => {
     generation: 7,
     specHash: hashFor(config),
     nodeAddresses: ['10.0.0.11'],
+    podCIDRs: ['10.244.1.0/24'],
     interfaces: config.spec.interfaces,
   })
   assert.deepEqual(settings, [
@@ -130,6 +131,29 @@ test('the Job contains the input and the settings of the agent', () => {
     { name: 'NIC_WAIT', value: '20s' },
     { name: 'PREFLIGHT_ALLOW_UP', value: 'true' },
   ])
+})
+
+const inputOf = (job: ReturnType<typeof jobFor>) =>
+  agentInput.parse(JSON.parse(job.spec.template.spec.containers[0]?.env?.[0]?.value ?? ''))
+
+test('an older agent never gets a requested address as one of the node, unless it is the first of its family', () => {
+  const listed = (addresses: string[]) => inputOf(jobFor({ node: aNode({ addresses }) })).nodeAddresses
+  assert.deepEqual(listed(['10.0.0.11', '192.168.0.10', '203.0.113.7', '192.168.1.10']), ['10.0.0.11', '203.0.113.7'])
+  assert.deepEqual(listed(['192.168.0.10', '10.0.0.11', 'fd00::1']), ['192.168.0.10', 'fd00::1', '10.0.0.11'])
+  const many = Array.from({ length: 20 }, (_, at) => `10.0.1.${at}`)
+  assert.deepEqual(listed([...many, 'fd00::1'])?.slice(0, 3), ['10.0.1.0', 'fd00::1', '10.0.1.1'])
+  assert.equal(listed([]), undefined)
+})
+
+test('the label on the Node overrides NETWORK_TAKEOVER of the fleet', () => {
+  const takeover = (node: Partial<JobRequest['node']>, fleet: Record<string, string>) =>
+    jobFor({ node: aNode(node) }, fleet).spec.template.spec.containers[0]?.env?.filter(
+      ({ name }) => name === 'NETWORK_TAKEOVER',
+    )
+  assert.deepEqual(takeover({}, {}), [])
+  assert.deepEqual(takeover({}, { NETWORK_TAKEOVER: 'refuse' }), [{ name: 'NETWORK_TAKEOVER', value: 'refuse' }])
+  const one = { takeover: 'dynamic' } as const
+  assert.deepEqual(takeover(one, { NETWORK_TAKEOVER: 'refuse' }), [{ name: 'NETWORK_TAKEOVER', value: 'dynamic' }])
 })
 
 test('pull secrets, priority and TTL reach the Job', () => {

@@ -4,9 +4,10 @@
  * It has no owner reference: foreground deletion of the config would kill the Jobs that must clean up after it. Its TTL or
  * the controller deletes it.
  */
-import { type AgentInput, agentInputVariable, agentTraceVariable } from '../contract/agent-input.ts'
+import { hostPart } from '../contract/address.ts'
+import { type AgentInput, agentInputVariable, agentTraceVariable, maxNodeNetworks } from '../contract/agent-input.ts'
 import { hashOf } from '../contract/hash.ts'
-import { type Interface, toWireInterface } from '../contract/interfaces.ts'
+import { addressesOf, type Interface, toWireInterface } from '../contract/interfaces.ts'
 import { type NodeConfig, nodeConfigAnnotations } from '../contract/node-config.ts'
 import type { JobObject, PodSpec } from '../kube/types.ts'
 import type { AgentSettings } from './config.ts'
@@ -175,7 +176,7 @@ function podSpec(request: JobRequest, settings: AgentSettings): PodSpec {
         env: [
           { name: agentInputVariable, value: JSON.stringify(inputFor(request)) },
           ...(request.traceparent ? [{ name: agentTraceVariable, value: request.traceparent }] : []),
-          ...Object.entries(settings.environment).map(([name, value]) => ({ name, value })),
+          ...Object.entries(environmentFor(request, settings)).map(([name, value]) => ({ name, value })),
         ],
         resources: { requests: { cpu: '10m', memory: '32Mi' }, limits: { memory: '192Mi' } },
         securityContext: {
@@ -192,6 +193,11 @@ function podSpec(request: JobRequest, settings: AgentSettings): PodSpec {
   }
 }
 
+/** The label on the Node wins over the setting of the fleet. */
+function environmentFor({ node }: JobRequest, { environment }: AgentSettings): Record<string, string> {
+  return { ...environment, ...(node.takeover && { NETWORK_TAKEOVER: node.takeover }) }
+}
+
 /** The Job contains the whole input: the Pod needs no credentials, and the input cannot change later. */
 function inputFor({ config, node, action, specHash, interfaces }: JobRequest): AgentInput {
   const instanceId = instanceIdOf(config)
@@ -202,9 +208,21 @@ function inputFor({ config, node, action, specHash, interfaces }: JobRequest): A
     ...(instanceId && { instanceId }),
     generation: config.metadata.generation ?? 0,
     specHash,
-    ...(node.addresses.length && { nodeAddresses: node.addresses.slice(0, 16) }),
+    ...(node.addresses.length && { nodeAddresses: nodeAddressesFor(node, interfaces) }),
+    ...(node.podCIDRs.length && { podCIDRs: node.podCIDRs.slice(0, maxNodeNetworks) }),
     interfaces: interfaces.map(toWireInterface),
   }
+}
+
+/**
+ * The first address of each family, then the others that are not requested: an older agent counts every address as the
+ * node's. The agent sees on its own which NIC has the default route, so it refuses the primary port in any case.
+ */
+function nodeAddressesFor({ addresses }: NodeFacts, interfaces: readonly Interface[]): string[] {
+  const requested = new Set(interfaces.flatMap(addressesOf).map(hostPart))
+  const first = [addresses.find(text => !text.includes(':')), addresses.find(text => text.includes(':'))]
+  const others = addresses.filter(text => !first.includes(text) && !requested.has(text))
+  return [...first.filter(text => text !== undefined), ...others].slice(0, maxNodeNetworks)
 }
 
 interface Mount {

@@ -1,6 +1,7 @@
 /**
  * The machine that a config names, and the facts that a Node reports about its machine.
  */
+import { canonical, type Family, parseIp } from '../contract/address.ts'
 import { type NodeConfig, nodeConfigLabels } from '../contract/node-config.ts'
 import type { NodeObject } from '../kube/types.ts'
 import { nodeCondition } from './node-condition.ts'
@@ -11,23 +12,59 @@ export { isSameMachine, spellingsOf } from '../contract/machine.ts'
 /** A label on the Node: overrides the backend that its osImage implies. */
 export const backendLabel = 'multinic.io/backend'
 
+/** A label on the Node: overrides NETWORK_TAKEOVER. */
+export const takeoverLabel = 'multinic.io/takeover'
+
+/** An annotation of the kubelet: the addresses of its flag --node-ip. */
+export const providedAddresses = 'alpha.kubernetes.io/provided-node-ip'
+
 /** Older configs have the id only as a label. */
 export function instanceIdOf(config: NodeConfig): string {
   return config.spec.instanceId || config.metadata.labels?.[nodeConfigLabels.instanceId] || ''
 }
 
 export function factsOf(node: NodeObject): NodeFacts {
-  const { addresses = [], conditions = [], nodeInfo = {} } = node.status ?? {}
+  const { conditions = [], nodeInfo = {} } = node.status ?? {}
+  const takeover = node.metadata.labels?.[takeoverLabel]
   const condition = conditions.find(({ type }) => type === nodeCondition)
   return {
     name: node.metadata.name,
     systemUUID: nodeInfo.systemUUID ?? '',
     bootID: nodeInfo.bootID ?? '',
     reachable: !conditions.some(({ type, status }) => type === 'Ready' && status === 'Unknown'),
-    addresses: addresses.filter(({ type }) => /^(Internal|External)IP$/.test(type)).map(({ address }) => address),
+    listedAddresses: listedAddresses(node),
+    addresses: nodeAddressCandidates(node),
+    podCIDRs: node.spec?.podCIDRs ?? [],
     backend: backendOf(nodeInfo.osImage ?? '', node.metadata.labels?.[backendLabel]),
+    // A typing error must not take over a NIC.
+    ...(takeover !== undefined && { takeover: takeover === 'dynamic' ? 'dynamic' : 'refuse' }),
     ...(condition && { condition }),
   }
+}
+
+/** InternalIPs, then ExternalIPs, each in the order of the Node and in canonical notation. */
+function listedAddresses({ status: { addresses = [] } = {} }: NodeObject): string[] {
+  const ofType = (wanted: string) => addresses.filter(({ type }) => type === wanted)
+  const texts = [...ofType('InternalIP'), ...ofType('ExternalIP')].map(({ address }) => canonical(address))
+  return [...new Set(texts.filter(text => text !== undefined))]
+}
+
+/**
+ * Per family: the address that the kubelet got as --node-ip, else the only InternalIP, else all listed addresses in their
+ * order. A cloud provider may list every port of the VM; only the agent sees which of these has the default route.
+ */
+function nodeAddressCandidates(node: NodeObject): string[] {
+  const provided = (node.metadata.annotations?.[providedAddresses] ?? '').split(',')
+  const internal = (node.status?.addresses ?? []).filter(({ type }) => type === 'InternalIP')
+  const families: Family[] = [4, 6]
+  return families.flatMap(family => {
+    const inFamily = (texts: readonly string[]) =>
+      texts.flatMap(text => (parseIp(text.trim())?.family === family ? (canonical(text.trim()) ?? []) : []))
+    const given = inFamily(provided)
+    if (given.length > 0) return given
+    const only = new Set(inFamily(internal.map(({ address }) => address)))
+    return only.size === 1 ? [...only] : inFamily(listedAddresses(node))
+  })
 }
 
 /** The label on the Node wins. Every distribution outside the Red Hat family counts as Netplan; the agent rejects a mismatch. */

@@ -21,7 +21,12 @@ test('a trimmed Node keeps the facts about its machine', () => {
   const node = {
     apiVersion: 'v1',
     kind: 'Node',
-    metadata: { ...metadata, labels: { 'multinic.io/backend': 'ifcfg', zone: 'z' } },
+    metadata: {
+      ...metadata,
+      labels: { 'multinic.io/backend': 'ifcfg', 'multinic.io/takeover': 'refuse', zone: 'z' },
+      annotations: { 'alpha.kubernetes.io/provided-node-ip': '10.0.0.12', 'csi.volume.kubernetes.io/nodeid': 'long' },
+    },
+    spec: { podCIDRs: ['10.244.1.0/24'], taints: [{ key: 'tainted', effect: 'NoSchedule' }] },
     status: {
       addresses: [
         { type: 'InternalIP', address: '10.0.0.11' },
@@ -34,7 +39,7 @@ test('a trimmed Node keeps the facts about its machine', () => {
   }
   const trimmed = trimNode(node)
   assert.deepEqual(factsOf(trimmed), factsOf(node))
-  assert.doesNotMatch(JSON.stringify(trimmed), /managedFields|images|zone|MemoryPressure|Hostname/)
+  assert.doesNotMatch(JSON.stringify(trimmed), /managedFields|images|zone|MemoryPressure|Hostname|nodeid|tainted/)
 })
 
 test('a trimmed Job keeps its labels and annotations but not its Pod template', () => {

@@ -3,7 +3,7 @@
  */
 import type { ContainerStatus, JobObject, KubeObject, NodeObject, ObjectMeta, PodObject } from '../kube/types.ts'
 import { jobAnnotations, jobLabels } from './job.ts'
-import { backendLabel } from './machine.ts'
+import { backendLabel, providedAddresses, takeoverLabel } from './machine.ts'
 import { nodeCondition } from './node-condition.ts'
 
 /** Nothing reads managedFields, and they are often as long as the rest. */
@@ -18,12 +18,16 @@ export function trimConfig<T extends KubeObject>(config: T): T {
   return { ...config, metadata: { ...metadata, ...(Object.keys(kept).length && { annotations: kept }) } }
 }
 
-export function trimNode({ apiVersion, kind, metadata, status = {} }: NodeObject): NodeObject {
+export function trimNode({ apiVersion, kind, metadata, spec: { podCIDRs } = {}, status = {} }: NodeObject): NodeObject {
   const { systemUUID = '', bootID = '', osImage = '' } = status.nodeInfo ?? {}
   return {
     apiVersion,
     kind,
-    metadata: identityOf(metadata, { labels: pick(metadata.labels, [backendLabel]) }),
+    metadata: identityOf(metadata, {
+      labels: pick(metadata.labels, [backendLabel, takeoverLabel]),
+      annotations: pick(metadata.annotations, [providedAddresses]),
+    }),
+    ...(podCIDRs && { spec: { podCIDRs } }),
     status: {
       addresses: (status.addresses ?? []).filter(({ type }) => /IP$/.test(type)),
       conditions: (status.conditions ?? []).filter(({ type }) => type === 'Ready' || type === nodeCondition),

@@ -34,7 +34,11 @@ export interface NodeCondition {
 }
 
 export interface NodeObject extends KubeObject {
-  spec?: { unschedulable?: boolean; taints?: { key: string; effect: string; value?: string }[] }
+  spec?: {
+    podCIDRs?: string[]
+    unschedulable?: boolean
+    taints?: { key: string; effect: string; value?: string }[]
+  }
   status?: {
     addresses?: { type: string; address: string }[]
     conditions?: NodeCondition[]

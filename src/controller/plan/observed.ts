@@ -42,8 +42,14 @@ export interface NodeFacts {
   bootID: string
   /** False when the control plane lost contact (Ready=Unknown). A NotReady node still counts as reachable. */
   reachable: boolean
+  /** InternalIPs, then ExternalIPs, in canonical notation. */
+  listedAddresses: string[]
+  /** The node's own addresses. Several of a family if only the agent can tell which of them is the node's. */
   addresses: string[]
+  podCIDRs: string[]
   backend: Backend
+  /** From the label on the Node; absent where the setting of the fleet applies. */
+  takeover?: 'dynamic' | 'refuse'
   /** Our condition on the Node, if it has one. */
   condition?: NodeCondition
 }

@@ -56,7 +56,7 @@ export function aNode(values: Partial<NodeFacts> = {}): NodeFacts {
     systemUUID: machine,
     bootID: 'boot-1',
     reachable: true,
-    listedAddresses: ['10.0.0.11'],
+    internalIPs: ['10.0.0.11'],
     addresses: ['10.0.0.11'],
     podCIDRs: ['10.244.1.0/24'],
     backend: 'netplan',

@@ -2,6 +2,7 @@
  * The machine that a config names, and the facts that a Node reports about its machine.
  */
 import { canonical, type Family, parseIp } from '../contract/address.ts'
+import { internalIpsOf } from '../contract/internal-ips.ts'
 import { type NodeConfig, nodeConfigLabels } from '../contract/node-config.ts'
 import type { NodeObject } from '../kube/types.ts'
 import { nodeCondition } from './node-condition.ts'
@@ -32,7 +33,7 @@ export function factsOf(node: NodeObject): NodeFacts {
     systemUUID: nodeInfo.systemUUID ?? '',
     bootID: nodeInfo.bootID ?? '',
     reachable: !conditions.some(({ type, status }) => type === 'Ready' && status === 'Unknown'),
-    listedAddresses: listedAddresses(node),
+    internalIPs: internalIpsOf(node),
     addresses: nodeAddressCandidates(node),
     podCIDRs: node.spec?.podCIDRs ?? [],
     backend: backendOf(nodeInfo.osImage ?? '', node.metadata.labels?.[backendLabel]),
@@ -42,28 +43,21 @@ export function factsOf(node: NodeObject): NodeFacts {
   }
 }
 
-/** InternalIPs, then ExternalIPs, each in the order of the Node and in canonical notation. */
-function listedAddresses({ status: { addresses = [] } = {} }: NodeObject): string[] {
-  const ofType = (wanted: string) => addresses.filter(({ type }) => type === wanted)
-  const texts = [...ofType('InternalIP'), ...ofType('ExternalIP')].map(({ address }) => canonical(address))
-  return [...new Set(texts.filter(text => text !== undefined))]
-}
-
 /**
  * Per family: the address that the kubelet got as --node-ip, else the only InternalIP, else all listed addresses in their
  * order. A cloud provider may list every port of the VM; only the agent sees which of these has the default route.
  */
 function nodeAddressCandidates(node: NodeObject): string[] {
-  const provided = (node.metadata.annotations?.[providedAddresses] ?? '').split(',')
-  const internal = (node.status?.addresses ?? []).filter(({ type }) => type === 'InternalIP')
+  const provided = (node.metadata.annotations?.[providedAddresses] ?? '').split(',').map(text => text.trim())
+  const internal = internalIpsOf(node)
+  const external = (node.status?.addresses ?? []).filter(({ type }) => type === 'ExternalIP')
+  const listed = [...internal, ...external.map(({ address }) => address)]
   const families: Family[] = [4, 6]
   return families.flatMap(family => {
     const inFamily = (texts: readonly string[]) =>
-      texts.flatMap(text => (parseIp(text.trim())?.family === family ? (canonical(text.trim()) ?? []) : []))
-    const given = inFamily(provided)
-    if (given.length > 0) return given
-    const only = new Set(inFamily(internal.map(({ address }) => address)))
-    return only.size === 1 ? [...only] : inFamily(listedAddresses(node))
+      texts.flatMap(text => (parseIp(text)?.family === family ? (canonical(text) ?? []) : []))
+    const [given, only] = [inFamily(provided), inFamily(internal)]
+    return given.length > 0 ? given : only.length === 1 ? only : inFamily(listed)
   })
 }
 

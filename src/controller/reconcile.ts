@@ -26,9 +26,10 @@ import { namespaceDeletingMessage } from './plan/deletion.ts'
 import type { Observed } from './plan/observed.ts'
 import { planNodeConfig } from './plan/plan.ts'
 import type { Plan, Reason, StatusUpdate, Step } from './plan/step.ts'
+import { type Warning, warningOf } from './plan/warning.ts'
 import type { PodStartErrors } from './pod-start-errors.ts'
 import type { Rollout } from './rollout.ts'
-import { nextStatus } from './status.ts'
+import { hasWarning, nextStatus, nextWarning } from './status.ts'
 import { type JobTrace, type Traces, traceIdOf } from './traces.ts'
 
 export interface ReconcileDeps extends ApplyDeps {
@@ -105,7 +106,7 @@ async function execute(deps: ReconcileDeps, observed: Observed, plan: Plan, base
   }
   // Written even after a failed step, so that the status explains the failure.
   const update = failure ? updateAfterFailure(config, plan, failure) : plan.statusUpdate
-  if (update) config = await writeStatus(deps, config, update, log)
+  config = await writeStatus(deps, config, update, warningOf(observed), log)
   if (update?.result) deps.traces.resultWritten(observed, update)
   if (deps.setsNodeCondition) await setNodeCondition(deps, observed, config)
   if (failure) throw failure
@@ -131,14 +132,16 @@ async function applyStep(
   }
 }
 
-/** Returns the config after the write. */
+/** Returns the config after the write. Without an update only the warning may change. */
 async function writeStatus(
   deps: ReconcileDeps,
   config: NodeConfig,
-  update: StatusUpdate,
+  update: StatusUpdate | undefined,
+  warning: Warning | undefined,
   log: Log,
 ): Promise<NodeConfig> {
-  const status = nextStatus(config, update, deps.now())
+  const now = deps.now()
+  const status = update ? nextStatus(config, update, now, warning) : nextWarning(config, warning, now)
   if (!status) return config
   let after: NodeConfig
   try {
@@ -148,6 +151,8 @@ async function writeStatus(
     if (isNotFound(error)) return config
     throw explain(`cannot write the status of ${config.metadata.name}`, error)
   }
+  if (warning && !hasWarning(config)) recordEvent(deps, config, warning.reason, warning.message)
+  if (!update) return after
   log.info('status written', { state: update.state, reason: update.reason, nics: status.nics })
   deps.metrics.statusWritten(config, update)
   if (update.result || readyReasonOf(config) !== update.reason) recordEvent(deps, config, update.reason, update.message)

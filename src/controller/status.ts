@@ -8,10 +8,16 @@ import type { ConditionStatus, InterfaceStatus, NodeConfig, NodeConfigStatus } f
 import { isCurrent } from './plan/config-status.ts'
 import { type Requested, requestedOf } from './plan/requested.ts'
 import type { StatusUpdate } from './plan/step.ts'
+import type { Warning } from './plan/warning.ts'
 
-export function nextStatus(config: NodeConfig, update: StatusUpdate, now: Date): NodeConfigStatus | undefined {
+export function nextStatus(
+  config: NodeConfig,
+  update: StatusUpdate,
+  now: Date,
+  warning?: Warning,
+): NodeConfigStatus | undefined {
   const before = config.status ?? {}
-  const at = `${now.toISOString().slice(0, 19)}Z`
+  const at = timestampOf(now)
   const requested = requestedOf(config)
   const interfaceStatuses = nextInterfaces(config, requested, update, at)
   const configured = interfaceStatuses.filter(({ status }) => status === 'Configured').length
@@ -27,12 +33,49 @@ export function nextStatus(config: NodeConfig, update: StatusUpdate, now: Date):
     ...(lastJobName !== undefined && { lastJobName }),
     state: update.state,
     nics: `${configured}/${requested.interfaces.length}`,
-    conditions: nextConditions(before.conditions ?? [], update, generation, at),
+    conditions: [
+      ...nextConditions(before.conditions ?? [], update, generation, at),
+      ...warningCondition(before.conditions ?? [], warning, generation, at),
+    ],
     interfaceStatuses,
     failedAttempts: update.failedAttempts,
     ...(bootID !== undefined && { bootID }),
   }
   return equalJson(before, next) ? undefined : next
+}
+
+/** The status with another warning, or none, and otherwise as it is. */
+export function nextWarning(
+  { status, metadata: { generation } }: NodeConfig,
+  warning: Warning | undefined,
+  now: Date,
+): NodeConfigStatus | undefined {
+  if (!status?.conditions) return undefined
+  const others = status.conditions.filter(({ type }) => type !== warningType)
+  const next = {
+    ...status,
+    conditions: [...others, ...warningCondition(status.conditions, warning, generation, timestampOf(now))],
+  }
+  return equalJson(status, next) ? undefined : next
+}
+
+export function hasWarning({ status }: NodeConfig): boolean {
+  return status?.conditions?.some(({ type }) => type === warningType) ?? false
+}
+
+const warningType = 'Warning'
+
+/** Only there while it is True. */
+function warningCondition(
+  before: readonly ConditionStatus[],
+  warning: Warning | undefined,
+  generation: number | undefined,
+  at: string,
+): ConditionStatus[] {
+  if (!warning) return []
+  const { reason, message } = warning
+  const since = before.find(({ type }) => type === warningType)?.lastTransitionTime ?? at
+  return [conditionOf(warningType, true, { reason, message, since, generation })]
 }
 
 function nextConditions(
@@ -43,18 +86,34 @@ function nextConditions(
 ): ConditionStatus[] {
   const isTrue = { Ready: state === 'Configured', Progressing: progressing, Degraded: state === 'Failed' }
   return Object.entries(isTrue).map(([type, value]) => {
-    const status = value ? 'True' : 'False'
     const old = before.find(condition => condition.type === type)
-    const since = old?.status === status ? old.lastTransitionTime : undefined
-    return {
-      type,
-      status,
-      reason,
-      message: message.slice(0, 4_096),
-      lastTransitionTime: since ?? at,
-      ...(generation !== undefined && { observedGeneration: generation }),
-    }
+    const since = old?.status === (value ? 'True' : 'False') ? old.lastTransitionTime : undefined
+    return conditionOf(type, value, { reason, message, since: since ?? at, generation })
   })
+}
+
+function conditionOf(
+  type: string,
+  value: boolean,
+  {
+    reason,
+    message,
+    since,
+    generation,
+  }: Pick<StatusUpdate, 'reason' | 'message'> & { since: string; generation: number | undefined },
+): ConditionStatus {
+  return {
+    type,
+    status: value ? 'True' : 'False',
+    reason,
+    message: message.slice(0, 4_096),
+    lastTransitionTime: since,
+    ...(generation !== undefined && { observedGeneration: generation }),
+  }
+}
+
+function timestampOf(now: Date): string {
+  return `${now.toISOString().slice(0, 19)}Z`
 }
 
 function nextInterfaces(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { NodeConfig } from '../../contract/node-config.ts'
 import type { NodeObject } from '../../kube/types.ts'
 import { type ClusterFacts, findingsOf } from './checks.ts'
 
@@ -9,6 +10,23 @@ function aNode(name: string, nodeInfo: object = {}): NodeObject {
     kind: 'Node',
     metadata: { name },
     status: { nodeInfo: { systemUUID: `uuid-${name}`, kernelVersion: '6.1.0', ...nodeInfo } },
+  }
+}
+
+const internal = (...addresses: string[]) => addresses.map(address => ({ type: 'InternalIP', address }))
+
+function aConfig(nodeName: string): NodeConfig {
+  const nic = {
+    macAddress: 'fa:16:3e:00:00:01',
+    address: '10.100.0.10',
+    cidr: '10.100.0.0/24',
+    addresses: ['fd00::10/64'],
+  }
+  return {
+    apiVersion: 'multinic.io/v1',
+    kind: 'MultiNicNodeConfig',
+    metadata: { name: nodeName },
+    spec: { nodeName, interfaces: [nic] },
   }
 }
 
@@ -103,6 +121,20 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
     { nodes: [aNode('a', { kernelVersion: '3.10.0-1160.el7' })] },
     'warn node a has kernel 3.10.0-1160.el7',
     /kernel 4\.18 or newer/,
+  ],
+  'a cloud provider that lists the addresses of our NICs': [
+    {
+      nodes: [
+        {
+          ...aNode('a'),
+          status: { ...aNode('a').status, addresses: internal('10.0.0.1', '10.100.0.10', 'fd00:0::10') },
+        },
+        { ...aNode('b'), status: { ...aNode('b').status, addresses: internal('10.0.0.2') } },
+      ],
+      configs: [aConfig('a'), aConfig('b')],
+    },
+    'warn node a lists addresses of requested NICs as InternalIP: 10.100.0.10 (multinic0), fd00::10 (multinic0)',
+    /internal-network-name.*--node-ip/,
   ],
 }
 for (const [name, [facts, said, remedy]] of Object.entries(cases))

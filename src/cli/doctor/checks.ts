@@ -1,6 +1,8 @@
 /**
  * Checks of `multinic doctor`: facts of a cluster in, findings with remedies out. Pure.
  */
+import { completeInterfaces } from '../../contract/interfaces.ts'
+import { internalIpRemedy, internalIpsOf, requestedAmong } from '../../contract/internal-ips.ts'
 import type { NodeConfig } from '../../contract/node-config.ts'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import type { NodeObject } from '../../kube/types.ts'
@@ -68,6 +70,7 @@ export function findingsOf(facts: ClusterFacts, namespace: string): Finding[] {
     ...facts.rights.map(aboutRights),
     ...aboutPodSecurity(facts.podSecurity, namespace),
     ...aboutNodes(facts.nodes),
+    ...aboutInternalIps(facts),
     ...aboutConfigs(facts.configs),
     ...aboutSources(facts.sources),
   ]
@@ -228,6 +231,19 @@ function aboutNodes(nodes: readonly NodeObject[] | undefined): Finding[] {
     )
   const all = [...found, ...duplicates]
   return all.length > 0 ? all : [ok(`${nodes.length} nodes have distinct machine IDs`)]
+}
+
+/** A cloud provider that lists the addresses of every port: other programs may use them as the address of the node. */
+function aboutInternalIps({ nodes = [], configs = [] }: ClusterFacts): Finding[] {
+  return nodes.flatMap((node): Finding[] => {
+    const { name } = node.metadata
+    const here = configs.filter(({ spec }) => spec.nodeName === name)
+    const interfaces = here.flatMap(({ spec }) => completeInterfaces(spec.interfaces).interfaces)
+    const listed = requestedAmong(internalIpsOf(node), interfaces)
+    if (listed.length === 0) return []
+    const what = `node ${name} lists addresses of requested NICs as InternalIP: ${some(listed)}`
+    return [{ level: 'warn', what, remedy: internalIpRemedy }]
+  })
 }
 
 function isOlder(kernel: string): boolean {

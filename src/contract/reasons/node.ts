@@ -172,6 +172,17 @@ export const nodeReasons = {
     en: ['The maximum number of nodes (MAX_UNAVAILABLE) is changing. This node waits for its turn.', wait.en],
     ko: ['최대 개수(MAX_UNAVAILABLE)의 노드를 변경하는 중이며 이 노드는 차례를 기다립니다.', wait.ko],
   },
+  SecondaryInternalIP: {
+    class: 'warning',
+    en: [
+      'The Node lists addresses of requested NICs as InternalIP. Other programs may use them as the address of the node.',
+      'Set internal-network-name in [Networking] of the OpenStack cloud provider, or --node-ip of the kubelet.',
+    ],
+    ko: [
+      'Node에 요청된 NIC의 주소가 InternalIP로 등록되어 있습니다. 다른 프로그램이 이 주소를 노드의 주소로 사용할 수 있습니다.',
+      'OpenStack 클라우드 공급자의 [Networking]에 internal-network-name을 지정하거나 kubelet에 --node-ip를 지정하십시오.',
+    ],
+  },
   SpecInvalid: {
     class: 'attention',
     en: ['The spec is invalid.', 'Correct the fields that the message names.'],

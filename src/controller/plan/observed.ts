@@ -42,8 +42,7 @@ export interface NodeFacts {
   bootID: string
   /** False when the control plane lost contact (Ready=Unknown). A NotReady node still counts as reachable. */
   reachable: boolean
-  /** InternalIPs, then ExternalIPs, in canonical notation. */
-  listedAddresses: string[]
+  internalIPs: string[]
   /** The node's own addresses. Several of a family if only the agent can tell which of them is the node's. */
   addresses: string[]
   podCIDRs: string[]

@@ -9,7 +9,6 @@ import type { AgentContext } from './context.ts'
 import type { DesiredNic } from './desired.ts'
 import { type NeighbourReplies, type ProbeTarget, probeNeighbours, targetKey } from './neighbour-probe.ts'
 import { linkByIndex, type Observed } from './observed.ts'
-import { allIndexes } from './ownership.ts'
 import type { Plan } from './plan.ts'
 import { gatewayTargets, nicTarget, type OwnedNetwork, probeModeOf } from './probe-targets.ts'
 import { applyUnitOf, type Unit } from './unit.ts'
@@ -36,12 +35,12 @@ const noReplies: Replies = { neighbours: new Map(), apiServer: false }
 /** Milliseconds. Targets that replied before the change get this much longer: one lost packet must not cause a rollback. */
 const retryTimeout = 3_000
 
-export function probeScope(plan: Plan, units: readonly Unit[], { settings }: AgentContext): ProbeScope {
+export function probeScope(plan: Plan, units: readonly Unit[]): ProbeScope {
   const changed = plan.accepted.filter(({ nic }) => applyUnitOf(units, nic.index) !== undefined)
   const devices = [...plan.accepted.map(({ link }) => link.ifindex), ...units.flatMap(unit => unit.ifindex ?? [])]
   return {
     nics: changed.map(({ nic, link }) => ({ nic, ifindex: link.ifindex })),
-    owned: { tables: new Set(allIndexes.map(index => settings.tableBase + index)), devices: new Set(devices) },
+    owned: { tables: plan.tables, devices: new Set(devices) },
   }
 }
 

@@ -6,7 +6,8 @@
  */
 import { parseMac } from '../contract/address.ts'
 import { interfaceName } from '../contract/interfaces.ts'
-import type { FileState, Observed } from './observed.ts'
+import { type FileState, type Observed, tableMain } from './observed.ts'
+import { rulesInFile } from './owned-rules.ts'
 import type { Paths } from './paths.ts'
 
 /** The state that a NIC gets back when it is removed from the request. */
@@ -27,6 +28,8 @@ export interface NicRecord {
   table: number
   portId?: string
   addresses: string[]
+  /** The rules that the agent set, as `ruleText` writes them. Absent in records of older agents. */
+  rules?: string[]
   former?: FormerState
 }
 
@@ -35,6 +38,10 @@ export interface OwnedNic {
   index: number
   macAddress: string
   record?: NicRecord
+  /** By text, from the record, else from the boot files. Any other rule is foreign, whatever its priority and table are. */
+  rules: ReadonlySet<string>
+  /** Routing tables that the record, or these rules, name. */
+  tables: ReadonlySet<number>
 }
 
 export function recordPath(paths: Paths, macAddress: string): string {
@@ -73,19 +80,39 @@ export const allIndexes = Array.from({ length: 10 }, (_, index) => index)
 
 export function ownedNics(observed: Observed, paths: Paths): OwnedNic[] {
   const owned = new Map<string, OwnedNic>()
+  const add = (index: number, macAddress: string, record?: NicRecord) => {
+    const rules = new Set(record?.rules ?? bootRules(observed, paths, index, macAddress))
+    const tables = new Set([...(record ? [record.table] : []), ...[...rules].flatMap(tableIn)])
+    owned.set(macAddress, { index, macAddress, ...(record ? { record } : {}), rules, tables })
+  }
   for (const [path, file] of Object.entries(observed.files)) {
     if (!path.startsWith(`${recordsDirectory(paths)}/`)) continue
     const record = parseRecord(file.text)
-    if (record) owned.set(record.mac, { index: record.id, macAddress: record.mac, record })
+    if (record) add(record.id, record.mac, record)
   }
   for (const index of allIndexes) {
     for (const path of filesOfIndex(paths, index)) {
       const file = observed.files[path]
       const macAddress = file && !isForeign(file) ? macAddressIn(file.text) : undefined
-      if (macAddress && !owned.has(macAddress)) owned.set(macAddress, { index, macAddress })
+      if (macAddress && !owned.has(macAddress)) add(index, macAddress)
     }
   }
   return [...owned.values()].sort((a, b) => a.index - b.index)
+}
+
+/** The rules in our boot files of an index. Files of another MAC address do not count; without one, all files do. */
+export function bootRules({ files }: Observed, paths: Paths, index: number, macAddress?: string): string[] {
+  return filesOfIndex(paths, index).flatMap(path => {
+    const file = files[path]
+    if (!file || isForeign(file)) return []
+    const configured = macAddressIn(file.text)
+    return macAddress && configured && configured !== macAddress ? [] : rulesInFile(file.text)
+  })
+}
+
+function tableIn(rule: string): number[] {
+  const table = Number(/ lookup (\d+)/.exec(rule)?.[1])
+  return Number.isNaN(table) || table === tableMain ? [] : [table]
 }
 
 export function parseRecord(text: string): NicRecord | undefined {
@@ -96,11 +123,16 @@ export function parseRecord(text: string): NicRecord | undefined {
       Number.isInteger(record.id) &&
       Number.isInteger(record.table) &&
       parseMac(String(record.mac)) !== undefined &&
-      Array.isArray(record.addresses)
+      isTextList(record.addresses) &&
+      (record.rules === undefined || isTextList(record.rules))
     return usable ? (record as NicRecord) : undefined
   } catch {
     return undefined
   }
+}
+
+function isTextList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every(item => typeof item === 'string')
 }
 
 export function recordText(record: NicRecord): string {

@@ -24,7 +24,7 @@ export interface PassResult {
   rolledBack: string[]
   /** Orphaned interfaces that are still there. */
   notRemoved: { name: string; failure: Failure }[]
-  /** Missing replies that fail nothing, by index. */
+  /** What fails nothing and is worth reporting, by index: missing replies and foreign rules. */
   notes: Map<number, string>
   applyMs: number
   verifyMs: number
@@ -33,18 +33,17 @@ export interface PassResult {
 }
 
 interface Changes {
-  failures: Failures
-  committed: readonly Unit[]
+  failures?: Failures
+  committed?: readonly Unit[]
+  notes?: ReadonlyMap<number, string>
 }
-
-const noChanges: Changes = { failures: new Map(), committed: [] }
 
 /** `observed` is the node after the pass. */
 export function passResult(
   plan: Plan,
   observed: Observed,
   { paths, log }: AgentContext,
-  { failures, committed }: Changes = noChanges,
+  { failures = new Map(), committed = [], notes = new Map() }: Changes = {},
 ): PassResult {
   const failed = new Map<number, Failure>()
   const rolledBack: string[] = []
@@ -69,10 +68,19 @@ export function passResult(
     ]),
     rolledBack,
     notRemoved,
-    notes: new Map(),
+    notes: withForeignRules(notes, plan),
     applyMs: 0,
     verifyMs: 0,
   }
+}
+
+function withForeignRules(notes: ReadonlyMap<number, string>, { foreignRules }: Plan): Map<number, string> {
+  const all = new Map(notes)
+  for (const [index, rules] of foreignRules) {
+    const texts = rules.map(rule => `foreign rule ${rule} left in place`)
+    all.set(index, [...(all.has(index) ? [all.get(index)] : []), ...texts].join('; '))
+  }
+  return all
 }
 
 /** Compares every accepted interface that has not failed with the request once more, files included. */
@@ -83,10 +91,13 @@ function withDifferences(
   paths: Paths,
 ): Map<number, Failure> {
   const all = new Map(failed)
-  for (const { nic, link } of accepted) {
+  for (const { nic, link, isStale } of accepted) {
     if (failed.has(nic.index) || backend.kind === 'unknown') continue
     const files = filesFor(backend.kind, nic, paths, observed.directories)
-    const failure = summarize([...differences(nic, link.ifindex, observed), ...fileDifferences(files, observed)])
+    const failure = summarize([
+      ...differences(nic, link.ifindex, observed, isStale),
+      ...fileDifferences(files, observed),
+    ])
     if (failure) all.set(nic.index, failure)
   }
   return all

@@ -5,13 +5,14 @@
  */
 import { type Cidr, contains, overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import { type Interface, interfaceName, outsideItsCidr } from '../contract/interfaces.ts'
-import { type Change, type RouteSpec, routeText } from './change.ts'
+import { type Change, type RouteSpec, type RuleSpec, routeText, ruleText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
-import { altnameOf, type DesiredNic, desiredNics, priorityOf } from './desired.ts'
+import { altnameOf, type DesiredNic, desiredNics } from './desired.ts'
 import { type Backend, detectBackend } from './detect.ts'
 import { changesBetween, type NicScope, type NicState, nicState } from './nic-state.ts'
 import { nodeAddressesOf } from './node-addresses.ts'
-import { type Link, linksByMac, type Observed, type ObservedRule, protocolKernel } from './observed.ts'
+import { type Link, linksByMac, type Observed, protocolKernel } from './observed.ts'
+import { namesRule } from './owned-rules.ts'
 import {
   allIndexes,
   filesOfIndex,
@@ -48,17 +49,28 @@ interface Candidate {
   link: Link
 }
 
+interface Accepted {
+  nic: DesiredNic
+  link: Link
+  /** Reports whether multinic set this rule for the NIC, and no NIC needs it any more. */
+  isStale: (rule: RuleSpec) => boolean
+}
+
 export interface Plan {
   backend: Backend
   /** In order of execution. Removals come first: they free names and tables. Every unit has changes. */
   units: Unit[]
-  /** NICs that passed all guards, with their devices. */
-  accepted: { nic: DesiredNic; link: Link }[]
+  /** NICs that passed all guards. */
+  accepted: Accepted[]
   /** By index. */
   refused: Map<number, Refusal>
   missing: Interface[]
   /** Orphaned interfaces that a guard protects. */
   unremovable: { name: string; refusal: Refusal }[]
+  /** Routing tables of multinic. */
+  tables: ReadonlySet<number>
+  /** Rules of others that have a table or a priority of an accepted NIC, by its index. They stay. */
+  foreignRules: Map<number, string[]>
 }
 
 export function planRun(input: PlanInput): Plan {
@@ -104,9 +116,13 @@ export function planRun(input: PlanInput): Plan {
   const allowed = allowedOf(candidates, allDesired, { ...guardInput, observed: afterRemovals, ours }, owned, refused)
   // A refused NIC gets no rule `to` its network, so the next NIC in the same network may get it.
   const desired = allowed.length === candidates.length ? allDesired : desiredOf(allowed)
-  const accepted = desired.flatMap(nic => {
+  const desiredRules = new Set(desired.flatMap(nic => nic.rules.map(ruleText)))
+  const accepted = desired.flatMap((nic): Accepted[] => {
     const link = allowed.find(({ requested }) => requested.index === nic.index)?.link
-    return link ? [{ nic, link }] : []
+    const { rules } = ownedNicOf(owned, nic) ?? {}
+    const isStale = (rule: RuleSpec) =>
+      rules !== undefined && namesRule(rules, rule) && !desiredRules.has(ruleText(rule))
+    return link ? [{ nic, link, isStale }] : []
   })
 
   const units =
@@ -118,17 +134,37 @@ export function planRun(input: PlanInput): Plan {
     refused,
     missing,
     unremovable: removals.unremovable,
+    tables: new Set([...guardInput.tables, ...accepted.map(({ nic }) => nic.table)]),
+    foreignRules: foreignRulesOf(desired, desiredRules, observed, owned),
   }
 }
 
+function foreignRulesOf(
+  desired: readonly DesiredNic[],
+  desiredRules: ReadonlySet<string>,
+  { rules }: Observed,
+  owned: readonly OwnedNic[],
+): Plan['foreignRules'] {
+  const foreign = rules.filter(
+    rule => !(rule.plain && (desiredRules.has(ruleText(rule)) || owned.some(nic => namesRule(nic.rules, rule)))),
+  )
+  const found = new Map<number, string[]>()
+  for (const nic of desired) {
+    const priorities = new Set(nic.rules.map(rule => rule.priority))
+    const beside = foreign.filter(rule => rule.table === nic.table || priorities.has(rule.priority))
+    if (beside.length > 0) found.set(nic.index, beside.map(ruleText))
+  }
+  return found
+}
+
 function guardInputOf({ observed, settings, paths, nodeAddresses }: PlanInput, owned: readonly OwnedNic[]): GuardInput {
-  const tables = new Set([
-    ...allIndexes.map(index => settings.tableBase + index),
-    ...owned.flatMap(({ record }) => record?.table ?? []),
-  ])
+  const tables = new Set(owned.flatMap(nic => [...nic.tables]))
   const files = new Set(allIndexes.flatMap(index => filesOfIndex(paths, index)))
   const own = nodeAddressesOf(nodeAddresses, observed, owned)
-  return { observed, settings, paths, nodeAddresses: own, ours: new Set(), tables, files }
+  const tablesOfDevices = new Map(
+    owned.flatMap(nic => linksByMac(observed.links, nic.macAddress).map(link => [link.ifindex, nic.tables] as const)),
+  )
+  return { observed, settings, paths, nodeAddresses: own, ours: new Set(), tables, tablesOfDevices, files }
 }
 
 function ownedNicOf(owned: readonly OwnedNic[], { macAddress }: { macAddress: string }): OwnedNic | undefined {
@@ -218,8 +254,7 @@ interface UnitInput {
   backend: BackendKind
 }
 
-function planUnits(accepted: readonly { nic: DesiredNic; link: Link }[], unitInput: UnitInput): Unit[] {
-  const tables = new Set(accepted.map(({ nic }) => nic.table))
+function planUnits(accepted: readonly Accepted[], unitInput: UnitInput): Unit[] {
   const indexes = new Set(accepted.map(({ nic }) => nic.index))
   // Only when a NIC gives up an index or a table does the next NIC depend on its changes.
   const dependent = accepted.some(({ nic }) => {
@@ -228,10 +263,10 @@ function planUnits(accepted: readonly { nic: DesiredNic; link: Link }[], unitInp
   })
   const units: Unit[] = []
   let before = unitInput.afterRemovals
-  for (const { nic, link } of accepted) {
+  for (const { nic, link, isStale } of accepted) {
     const current = before.links.find(entry => entry.ifindex === link.ifindex) ?? link
     const owned = ownedNicOf(unitInput.owned, nic)
-    const scope = scopeOf(nic, owned, unitInput.input.paths, tables, indexes)
+    const scope = scopeOf(nic, owned, unitInput.input.paths, isStale, indexes)
     const now = nicState(before, current, scope)
     const target = targetOf(nic, now, scope, owned, unitInput)
     const unit: Unit = {
@@ -253,21 +288,16 @@ function scopeOf(
   nic: DesiredNic,
   owned: OwnedNic | undefined,
   paths: Paths,
-  tables: ReadonlySet<number>,
+  isStale: Accepted['isStale'],
   indexes: ReadonlySet<number>,
 ): NicScope {
-  const oldTable = owned?.record?.table
-  const staleTable = oldTable !== undefined && oldTable !== nic.table && !tables.has(oldTable) ? oldTable : undefined
-  const sources = new Set(nic.rules.flatMap(rule => rule.from ?? []))
+  const ownRules = new Set(nic.rules.map(ruleText))
   const staleIndex =
     owned !== undefined && owned.index !== nic.index && !indexes.has(owned.index) ? owned.index : undefined
   return {
-    tables: new Set([nic.table, ...(oldTable === undefined ? [] : [oldTable])]),
-    // Rules of the Go implementation have no priority; they are recognized by address and table.
-    rule: rule =>
-      hasOurPriority(rule, nic.table) ||
-      (staleTable !== undefined && hasOurPriority(rule, staleTable)) ||
-      (rule.table === nic.table && rule.from !== undefined && sources.has(rule.from)),
+    tables: new Set([nic.table, ...(owned?.tables ?? [])]),
+    // An identical rule of someone else is adopted.
+    rule: rule => ownRules.has(ruleText(rule)) || isStale(rule),
     altnames: new Set([nic.altname, altnameOf(owned?.record?.portId)].filter(name => name !== undefined)),
     files: [
       ...filesOfIndex(paths, nic.index),
@@ -275,10 +305,6 @@ function scopeOf(
       recordPath(paths, nic.macAddress),
     ],
   }
-}
-
-function hasOurPriority(rule: ObservedRule, table: number): boolean {
-  return rule.table === table && rule.priority === priorityOf(table)
 }
 
 function targetOf(
@@ -297,6 +323,7 @@ function targetOf(
     table: nic.table,
     ...(nic.portId === undefined ? {} : { portId: nic.portId }),
     addresses: nic.addresses.map(address => address.cidr),
+    rules: nic.rules.map(ruleText),
     ...formerOf(now, owned),
   }
   const rendered = filesFor(backend, nic, paths, observed.directories)
@@ -307,7 +334,7 @@ function targetOf(
     up: true,
     addresses: [...foreign, ...nic.addresses],
     routes: nic.routes.map(route => equivalentRoute(route, now.routes)),
-    rules: nic.rules,
+    rules: nic.rules.map(rule => equivalentRule(rule, now.rules)),
     altnames: altnamesOf(nic, now, observed),
     sysctls: { ...nic.sysctls, ...restoredSysctls(nic, owned, paths, observed) },
     // With our profile NetworkManager configures the NIC as the agent would.
@@ -348,6 +375,11 @@ function changesTowards(now: NicState, target: NicState): Change[] {
 function equivalentRoute(desired: RouteSpec, present: readonly RouteSpec[]): RouteSpec {
   const fromKernel = routeText({ ...desired, protocol: protocolKernel })
   return present.find(route => routeText(route) === fromKernel) ?? desired
+}
+
+/** Who added a rule does not matter to packets: a rule with another protocol stays, without a moment in which it is missing. */
+function equivalentRule(desired: RuleSpec, present: readonly RuleSpec[]): RuleSpec {
+  return present.find(rule => ruleText(rule) === ruleText(desired)) ?? desired
 }
 
 /** The former state is known only at the first run, and not if the NIC already has a multinic name. */

@@ -9,7 +9,6 @@ import {
   anAddress,
   anInterface,
   aRoute,
-  aRule,
   changesOf,
   kernelChangesOf,
   macOf,
@@ -103,10 +102,6 @@ const refusals: Record<string, Refused> = {
   'a table with a foreign blackhole route': [
     plus({ routes: [aRoute(0, '10.9.0.0/16', { table: 100, type: 6, devices: [] })] }),
     'RoutingTableInUse: a route to 10.9.0.0/16 in table 100 is not from multinic',
-  ],
-  'a priority that a foreign rule uses': [
-    plus({ rules: [aRule({ plain: false, table: 254 })] }),
-    'RulePriorityInUse: a foreign rule with priority 10100 uses table 254',
   ],
   'an address that another NIC of the node has': [
     plus({ addresses: [anAddress(2, '10.100.0.10/16')] }),

@@ -5,8 +5,10 @@
  */
 import { hostPart, overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
+import { routeText } from './change.ts'
 import type { Settings } from './config.ts'
-import { type DesiredNic, priorityOf } from './desired.ts'
+import type { DesiredNic } from './desired.ts'
+import { routeSpec } from './nic-state.ts'
 import {
   type FileState,
   type Link,
@@ -32,8 +34,10 @@ export interface GuardInput {
   nodeAddresses: readonly string[]
   /** Devices of requested NICs, and of NICs that multinic has configured. */
   ours: ReadonlySet<number>
-  /** Our routing tables: those from the table base on, and those in our records. */
+  /** Our routing tables: those in our records and files. */
   tables: ReadonlySet<number>
+  /** The same by ifindex. */
+  tablesOfDevices: ReadonlyMap<number, ReadonlySet<number>>
   /** Every path that multinic may write. */
   files: ReadonlySet<string>
 }
@@ -104,8 +108,7 @@ export function runGuards(
     nodeDependsOn(link, input, owned) ??
     foreignUse(nic, link, input, owned) ??
     foreignFile(nic, input) ??
-    tableInUse(nic, input) ??
-    rulePriorityInUse(nic, input) ??
+    tableInUse(nic, link, input) ??
     addressInUse(nic, link, input) ??
     mtuNotSupported(nic, link) ??
     ambiguousName(link, input)
@@ -177,26 +180,17 @@ function mentions(text: string, macAddress: string): boolean {
     .some(line => line.toLowerCase().includes(macAddress) || macAddressIn(line) === macAddress)
 }
 
-function tableInUse(nic: DesiredNic, { observed, ours }: GuardInput): Refusal | undefined {
+/** Routes of NICs that multinic has configured with this table, and routes that equal a desired one, are no obstacle. */
+function tableInUse(nic: DesiredNic, link: Link, { observed, tablesOfDevices }: GuardInput): Refusal | undefined {
   if (nic.routes.length === 0) return undefined
-  const route = observed.routes.find(
-    entry =>
-      entry.table === nic.table &&
-      !(entry.type === 1 && entry.devices.length > 0 && entry.devices.every(device => ours.has(device))),
-  )
+  const desired = new Set(nic.routes.map(route => routeText(route)))
+  const isOurs = (route: ObservedRoute) =>
+    route.type === 1 &&
+    route.devices.length > 0 &&
+    (route.devices.every(device => tablesOfDevices.get(device)?.has(nic.table)) ||
+      (route.devices.every(device => device === link.ifindex) && desired.has(routeText(routeSpec(route)))))
+  const route = observed.routes.find(entry => entry.table === nic.table && !isOurs(entry))
   return route && { reason: 'RoutingTableInUse', message: `${describeRoute(route)} is not from multinic` }
-}
-
-function rulePriorityInUse(nic: DesiredNic, { observed }: GuardInput): Refusal | undefined {
-  if (nic.rules.length === 0) return undefined
-  const priority = priorityOf(nic.table)
-  const rule = observed.rules.find(entry => entry.priority === priority && (!entry.plain || entry.table !== nic.table))
-  return (
-    rule && {
-      reason: 'RulePriorityInUse',
-      message: `a foreign rule with priority ${priority} uses table ${rule.table}`,
-    }
-  )
 }
 
 function addressInUse(nic: DesiredNic, link: Link, { observed, ours }: GuardInput): Refusal | undefined {

@@ -5,18 +5,17 @@
  */
 import { type Interface, interfaceName } from '../contract/interfaces.ts'
 import type { Change } from './change.ts'
-import type { Settings } from './config.ts'
-import { altnameOf, priorityOf } from './desired.ts'
+import { altnameOf } from './desired.ts'
 import { changesBetween, fileChanges, type NicScope, type NicState, nicState, nodeState } from './nic-state.ts'
-import { type Link, linksByMac, type Observed, type ObservedRule, protocolStatic } from './observed.ts'
-import { allIndexes, filesOfIndex, isForeign, macAddressIn, type OwnedNic, recordPath } from './ownership.ts'
+import { type Link, linksByMac, type Observed } from './observed.ts'
+import { namesRule } from './owned-rules.ts'
+import { allIndexes, bootRules, filesOfIndex, isForeign, macAddressIn, type OwnedNic, recordPath } from './ownership.ts'
 import type { Paths } from './paths.ts'
 import { foreignFileAt, type GuardInput, nodeDependsOn, type Refusal } from './preflight.ts'
 import type { Unit } from './unit.ts'
 
 export interface RemovalInput {
   interfaces: readonly Interface[]
-  settings: Settings
   paths: Paths
   observed: Observed
   owned: readonly OwnedNic[]
@@ -99,9 +98,9 @@ function removeTraces(index: number, macAddress: string, input: RemovalInput): U
 
 /** Without a MAC address: whatever is left of the index, of any NIC. */
 function scopeOf(index: number, macAddress: string, input: RemovalInput): NicScope {
-  const { interfaces, observed, owned, paths, settings } = input
-  const record = owned.find(nic => nic.macAddress === macAddress)?.record
-  const table = record?.table ?? settings.tableBase + index
+  const { interfaces, observed, owned, paths } = input
+  const nic = owned.find(entry => entry.macAddress === macAddress)
+  const rules = nic?.rules ?? new Set(bootRules(observed, paths, index))
   const inUse = interfaces.some(nic => nic.index === index)
   const files = filesOfIndex(paths, index).filter(path => {
     const file = observed.files[path]
@@ -110,21 +109,11 @@ function scopeOf(index: number, macAddress: string, input: RemovalInput): NicSco
     return configured === undefined ? !inUse : configured === macAddress || macAddress === ''
   })
   return {
-    tables: new Set([table]),
-    rule: rule => isOurRule(rule, table),
-    altnames: new Set([altnameOf(record?.portId)].filter(name => name !== undefined)),
+    tables: nic?.tables ?? new Set(),
+    rule: rule => namesRule(rules, rule),
+    altnames: new Set([altnameOf(nic?.record?.portId)].filter(name => name !== undefined)),
     files: macAddress === '' ? files : [...files, recordPath(paths, macAddress)],
   }
-}
-
-/** Has the table, priority, protocol and single selector of the rules that multinic adds. */
-function isOurRule(rule: ObservedRule, table: number): boolean {
-  return (
-    rule.table === table &&
-    rule.priority === priorityOf(table) &&
-    rule.protocol === protocolStatic &&
-    (rule.from === undefined) !== (rule.to === undefined)
-  )
 }
 
 /** The former name if it is known and free, else a neutral one: the multinic name must become free. */

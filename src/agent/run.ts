@@ -75,7 +75,7 @@ export async function runPass(context: AgentContext, skip: ReadonlySet<number>):
   if (plan.units.length === 0) return passResult(plan, before, context)
 
   const prepared = await prepare(plan, before, skip, context)
-  if ('aborted' in prepared) return passResult(plan, before, context, { failures: prepared.failures, committed: [] })
+  if ('aborted' in prepared) return passResult(plan, before, context, { failures: prepared.failures })
   const applied = await apply(prepared, context)
   const verified = await verify(applied, context)
   await rollBackFailed(verified, context)
@@ -84,7 +84,8 @@ export async function runPass(context: AgentContext, skip: ReadonlySet<number>):
 
   const observed = await observeResult(verified, committed, failures, context)
   const { notes, applyStartedAt, applyMs, verifyMs } = verified
-  return { ...passResult(plan, observed, context, { failures, committed }), notes, applyStartedAt, applyMs, verifyMs }
+  const result = passResult(plan, observed, context, { failures, committed, notes })
+  return { ...result, applyStartedAt, applyMs, verifyMs }
 }
 
 /** Observes and plans like a pass, and changes nothing. */
@@ -115,7 +116,7 @@ async function prepare(
     const notJournaled = new Map(journaled.map(unit => [unit.group, failure]))
     return { aborted: true, failures: merge(notStaged, notJournaled) }
   }
-  const scope = probeScope(plan, units, context)
+  const scope = probeScope(plan, units)
   const timeout = Math.min(duplicateTimeout, settings.probe.timeout)
   const [repliesBefore, duplicates] = await Promise.all([
     probeConnectivity(scope, before, context),
@@ -216,6 +217,8 @@ function logPlan(plan: Plan, log: Log): void {
     log.info('plan', { interface: unit.name, purpose: unit.purpose, changes: unit.changes.map(describeChange) })
   for (const [index, refusal] of plan.refused)
     log.warn('interface refused', { interface: interfaceName(index), refusal })
+  for (const [index, rules] of plan.foreignRules)
+    log.warn('foreign rules beside those of an interface, left in place', { interface: interfaceName(index), rules })
   for (const { name, refusal } of plan.unremovable)
     log.warn('cannot remove orphaned interface', { interface: name, refusal })
 }
@@ -261,10 +264,10 @@ function remainingKernelChanges(again: readonly Unit[], first: readonly Unit[], 
 
 function findDifferences(plan: Plan, units: readonly Unit[], after: Observed): Failures {
   const failures = new Map<string, Failure>()
-  for (const { nic, link } of plan.accepted) {
+  for (const { nic, link, isStale } of plan.accepted) {
     const group = applyUnitOf(units, nic.index)?.group
     if (group === undefined || failures.has(group)) continue
-    const failure = summarize(differences(nic, link.ifindex, after))
+    const failure = summarize(differences(nic, link.ifindex, after, isStale))
     if (failure) failures.set(group, failure)
   }
   return failures
@@ -308,7 +311,7 @@ function unaffectedBy(
 function needsAnotherRound(plan: Plan, units: readonly Unit[], after: Observed): boolean {
   return (
     units.some(unit => unit.purpose === 'remove') ||
-    plan.accepted.some(({ nic, link }) => differences(nic, link.ifindex, after).length > 0)
+    plan.accepted.some(({ nic, link, isStale }) => differences(nic, link.ifindex, after, isStale).length > 0)
   )
 }
 

@@ -39,7 +39,7 @@ suite('upgrade from the Go implementation', { concurrency: 2 }, () => {
     assert.match(readFileSync(vm.path('etc/netplan/90-multinic0.yaml'), 'utf8'), /10\.100\.0\.10\/32/)
   })
 
-  test('with NetworkManager, its keyfile, .link file and rule without our protocol are adopted', async () => {
+  test('with NetworkManager, its keyfile, .link file and rule are adopted', async () => {
     const keyfiles = '/etc/NetworkManager/system-connections'
     const vm = await node({ nics: 1 })
     const [a] = vm.nics
@@ -62,8 +62,9 @@ suite('upgrade from the Go implementation', { concurrency: 2 }, () => {
     const ran = await vm.agent({ interfaces: [requestedInterface(a, 0)] })
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
     assert.doesNotMatch(ran.log, /rename|link down/)
+    // Adopted as it is: packets find it at every moment.
     assert.deepEqual(kernelState(vm)['rules'], [
-      '10100: from 10.100.0.10 lookup 100 proto static',
+      '10100: from 10.100.0.10 lookup 100',
       '10100: from all to 10.100.0.0/24 lookup 100 proto static',
     ])
     // Exactly one file of each kind: the old keyfile would add a second profile at the next boot.

@@ -24,6 +24,7 @@ const onLink = (values: Partial<Observed['links'][number]>): Observed => ({
   ...good,
   links: good.links.map(entry => (entry.ifindex === link.ifindex ? { ...entry, ...values } : entry)),
 })
+const isStale = ({ from }: { from?: string }) => from === '10.100.0.99/32'
 const others = <T extends { ifindex: number }>(items: T[]) => items.filter(item => item.ifindex !== link.ifindex)
 
 const cases: Record<string, [observed: Observed, expected: string[]]> = {
@@ -55,8 +56,11 @@ const cases: Record<string, [observed: Observed, expected: string[]]> = {
     { ...good, routes: [...good.routes, aRoute(3, 'default', { gateway: '10.100.0.1' })] },
     ['DefaultRoute: has a default route in the main table'],
   ],
-  'a missing and an unexpected rule': [
-    { ...good, rules: [...good.rules.slice(1), aRule({ from: '10.100.0.99/32' })] },
+  'a missing rule, one that should be gone, and a foreign one': [
+    {
+      ...good,
+      rules: [...good.rules.slice(1), aRule({ from: '10.100.0.99/32' }), aRule({ from: '192.168.7.7/32' })],
+    },
     [
       'VerifyFailed: rule from 10.100.0.10/32 lookup 100 priority 10100 is missing',
       'VerifyFailed: rule from 10.100.0.99/32 lookup 100 priority 10100 is unexpected',
@@ -71,7 +75,7 @@ const cases: Record<string, [observed: Observed, expected: string[]]> = {
 for (const [name, [observed, expected]] of Object.entries(cases)) {
   test(`${name}: ${expected.length === 0 ? 'no difference' : 'reported'}`, () => {
     assert.deepEqual(
-      differences(nic, link.ifindex, observed).map(({ reason, message }) => `${reason}: ${message}`),
+      differences(nic, link.ifindex, observed, isStale).map(({ reason, message }) => `${reason}: ${message}`),
       expected,
     )
   })

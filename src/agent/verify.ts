@@ -4,9 +4,9 @@
  * Pure, and independent of the planner on purpose: a mistake of the planner must show up here.
  */
 import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
-import { routeText, ruleText } from './change.ts'
+import { type RuleSpec, routeText, ruleText } from './change.ts'
 import type { DesiredNic } from './desired.ts'
-import { routeSpec, ruleSpec } from './nic-state.ts'
+import { routeSpec } from './nic-state.ts'
 import { type FileState, linkByIndex, type Observed, permanentMacOf, protocolStatic, tableMain } from './observed.ts'
 
 export interface Difference {
@@ -20,7 +20,13 @@ export function summarize(found: readonly Difference[]): Difference | undefined 
   return first && { reason: first.reason, message: found.map(({ message }) => message).join('; ') }
 }
 
-export function differences(nic: DesiredNic, ifindex: number, observed: Observed): Difference[] {
+/** `isStale` reports whether multinic set a rule that is not needed any more; a foreign rule is no difference. */
+export function differences(
+  nic: DesiredNic,
+  ifindex: number,
+  observed: Observed,
+  isStale: (rule: RuleSpec) => boolean = () => false,
+): Difference[] {
   const link = linkByIndex(observed, ifindex)
   if (!link) return [{ reason: 'NicMissing', message: 'device not found' }]
   const found: Difference[] = []
@@ -49,10 +55,10 @@ export function differences(nic: DesiredNic, ifindex: number, observed: Observed
   if (routes.some(route => route.table === tableMain && route.destination === 'default'))
     differ('has a default route in the main table', 'DefaultRoute')
 
-  const rules = observed.rules.filter(rule => rule.table === nic.table).map(rule => ruleText(ruleSpec(rule)))
-  const desiredRules = nic.rules.map(ruleText)
-  for (const rule of desiredRules) if (!rules.includes(rule)) differ(`rule ${rule} is missing`)
-  for (const rule of rules) if (!desiredRules.includes(rule)) differ(`rule ${rule} is unexpected`)
+  const rules = observed.rules.filter(rule => rule.plain)
+  const presentRules = new Set(rules.map(ruleText))
+  for (const rule of nic.rules.map(ruleText)) if (!presentRules.has(rule)) differ(`rule ${rule} is missing`)
+  for (const rule of rules.filter(isStale)) differ(`rule ${ruleText(rule)} is unexpected`)
 
   for (const [key, value] of Object.entries(nic.sysctls)) {
     const actual = observed.sysctls[ifindex]?.[key]

@@ -2,14 +2,107 @@
  * Attacks on ownership: what others put on the node stays, whatever number or name it has.
  */
 import assert from 'node:assert/strict'
-import { type Attack, attacks, configureAll, outcomes } from './attack.ts'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { requestedInterface } from '../rigs/host/node.ts'
+import { type Attack, attacks, configureAll, outcomes, requestAll } from './attack.ts'
+
+/** Beside ours in every respect: priority, table, and both. */
+const foreignRules = [
+  'rule add from 192.168.7.7 lookup 100 priority 10100',
+  'rule add from 192.168.7.8 lookup 500 priority 10100 protocol static',
+  'rule add from 192.168.7.9 lookup 105 priority 10105 protocol static',
+  'rule add to 172.31.0.0/16 lookup 100 priority 10100 protocol static',
+  'rule add fwmark 0x42 lookup 100 priority 10100 protocol static',
+  '-6 rule add from fd99::7 lookup 100 priority 10100 protocol static',
+]
 
 const cases: Attack[] = [
   {
     finding: 'F7',
-    name: 'a foreign rule far from our priorities stays',
-    prepare: node => void node.ip('rule', 'add', 'from', '192.168.7.7', 'lookup', '500', 'priority', '500'),
-    expect: result => assert.deepEqual(outcomes(result), ['Configured'], result.log),
+    name: 'foreign rules with our priorities and tables stay, before and after the first run, and are reported',
+    prepare: node => {
+      for (const rule of foreignRules) node.ip(...rule.split(' '))
+    },
+    expect: async (result, node) => {
+      assert.deepEqual(outcomes(result), ['Configured'], result.log)
+      assert.match(
+        result.report?.interfaces[0]?.message ?? '',
+        /foreign rule from 192\.168\.7\.7\/32 lookup 100 priority 10100/,
+      )
+      const again = await node.agent(requestAll(node))
+      assert.deepEqual([outcomes(again), again.report?.changed], [['Configured'], 0], again.log)
+    },
+  },
+  {
+    finding: 'F7',
+    name: 'a node that never had an interface keeps every rule',
+    prepare: node => {
+      for (const rule of foreignRules) node.ip(...rule.split(' '))
+    },
+    request: () => ({ mode: 'cleanup', interfaces: [] }),
+    expect: result => assert.deepEqual([result.report?.verdict, result.report?.changed], ['Removed', 0], result.log),
+  },
+  {
+    finding: 'F7',
+    name: 'an identical rule is adopted without removing it, and leaves with the interface',
+    prepare: node => void node.ip('rule', 'add', 'from', '10.100.0.10', 'lookup', '100', 'priority', '10100'),
+    expect: async (result, node) => {
+      assert.deepEqual(outcomes(result), ['Configured'], result.log)
+      assert.doesNotMatch(result.log, /remove rule/)
+      assert.match(node.ip('rule'), /10100:\s+from 10\.100\.0\.10 lookup 100\s/)
+      const removed = await node.agent({ mode: 'cleanup', interfaces: [] })
+      assert.equal(removed.report?.verdict, 'Removed', removed.log)
+      assert.doesNotMatch(node.ip('rule'), /10\.100\.0\.10/)
+    },
+    cleanup: false,
+  },
+  {
+    finding: 'F7',
+    name: 'a foreign rule for an address of the interface in another table stays',
+    prepare: async node => {
+      await configureAll(node)
+      node.ip('rule', 'add', 'from', '10.100.0.10', 'fwmark', '7', 'lookup', '100', 'priority', '10100')
+      node.ip('rule', 'add', 'from', '10.100.0.0/25', 'lookup', '100', 'priority', '10100')
+    },
+    request: node => ({
+      interfaces: node.nics.map(nic => requestedInterface(nic, 0, { address: '10.100.0.20' })),
+    }),
+    expect: async (result, node) => {
+      assert.deepEqual(outcomes(result), ['Configured'], result.log)
+      assert.match(node.ip('rule'), /from 10\.100\.0\.10 fwmark 0x7 lookup 100/)
+      assert.doesNotMatch(node.ip('rule'), /from 10\.100\.0\.10 lookup 100/)
+      const removed = await node.agent({ mode: 'cleanup', interfaces: [] })
+      assert.equal(removed.report?.verdict, 'Removed', removed.log)
+      assert.match(node.ip('rule'), /from 10\.100\.0\.10 fwmark 0x7 lookup 100/)
+    },
+  },
+  {
+    finding: 'F7',
+    name: 'rules of an older agent, whose record does not list them, are found in its boot files',
+    prepare: async node => {
+      await configureAll(node)
+      node.ip('rule', 'add', 'from', '192.168.7.7', 'lookup', '100', 'priority', '10100', 'protocol', 'static')
+      const path = node.path('var/lib/multinic/nics/fa163e000001.json')
+      const { rules, ...older } = JSON.parse(readFileSync(path, 'utf8')) as { rules: string[] }
+      assert.ok(rules.length > 0)
+      writeFileSync(path, JSON.stringify(older))
+    },
+    request: () => ({ mode: 'cleanup', interfaces: [] }),
+    expect: (result, node) => {
+      assert.equal(result.report?.verdict, 'Removed', result.log)
+      assert.doesNotMatch(node.ip('rule'), /10\.100\.0/)
+    },
+  },
+  {
+    finding: 'F7',
+    name: 'a foreign route of the NIC in the table that it would get is refused',
+    prepare: node => {
+      node.ip('link', 'set', 'ens4', 'up')
+      node.ip('route', 'add', '172.16.0.0/16', 'dev', 'ens4', 'table', '100')
+    },
+    ours: () => [],
+    env: { PREFLIGHT_ALLOW_UP: 'true' },
+    expect: result => assert.deepEqual(outcomes(result), ['Failed RoutingTableInUse'], result.log),
   },
   {
     finding: 'F7',

@@ -12,8 +12,10 @@ import { fileURLToPath } from 'node:url'
 import { fromWireInterfaces, type WireInterface } from '../../contract/interfaces.ts'
 import { environment } from '../../runtime/env.ts'
 import { settingsFrom } from '../agent.fixture.ts'
+import { ruleText } from '../change.ts'
 import { type BackendKind, backends } from '../config.ts'
-import { desiredNics } from '../desired.ts'
+import { type DesiredNic, desiredNics } from '../desired.ts'
+import { rulesInFile } from '../owned-rules.ts'
 import { hostPaths } from '../paths.ts'
 import { filesFor } from './files.ts'
 
@@ -22,6 +24,7 @@ const golden = fileURLToPath(new URL('../../../test/golden/', import.meta.url))
 interface Case {
   backend: BackendKind
   folder: string
+  nic: DesiredNic
   files: Record<string, { text: string; mode: number }>
 }
 
@@ -36,7 +39,7 @@ const cases: Case[] = backends
       }
       const [nic] = desiredNics(fromWireInterfaces([input.interface]), settingsFrom(input.env), () => false)
       assert.ok(nic)
-      return { backend, folder, files: filesFor(backend, nic, hostPaths, Object.values(hostPaths)) }
+      return { backend, folder, nic, files: filesFor(backend, nic, hostPaths, Object.values(hostPaths)) }
     }),
   )
 
@@ -55,6 +58,13 @@ for (const { backend, folder, files } of cases) {
         .map(name => [name, readFileSync(join(folder, name), 'utf8')]),
     )
     assert.deepEqual(rendered, expected)
+  })
+}
+
+for (const { backend, folder, files, nic } of cases) {
+  test(`the rules of ${backend}/${basename(folder)} are found in its files`, () => {
+    const found = new Set(Object.values(files).flatMap(file => rulesInFile(file.text)))
+    assert.deepEqual([...found].sort(), nic.rules.map(ruleText).sort())
   })
 }
 

@@ -214,10 +214,22 @@ export function foreignRules(node: RigNode, ourMacAddresses: readonly string[]):
   const destinations = new Set(
     routes.filter(route => ours.has(route['dev'])).map(route => `${route['dst']} ${route['table']}`),
   )
-  const isOurs = ({ src, dst, dstlen, table }: Entry) =>
-    src === 'all' || src === '0.0.0.0'
+  const isOurs = ({
+    src,
+    srclen: _,
+    dst,
+    dstlen,
+    table,
+    priority: __,
+    protocol: ___,
+    suppress_prefixlen: ____,
+    ...more
+  }: Entry) => {
+    if (Object.keys(more).length > 0) return false
+    return src === 'all' || src === '0.0.0.0'
       ? destinations.has(`${dst}${dstlen === undefined ? '' : `/${dstlen}`} ${table}`)
       : addresses.includes(src)
+  }
   return bothFamilies(family =>
     jsonOf(node, family, 'rule', 'list').flatMap(rule => (isOurs(rule) ? [] : `${family} ${JSON.stringify(rule)}`)),
   )

@@ -1,0 +1,84 @@
+/**
+ * The rules that a boot file of ours, or of the Go implementation, sets: Netplan, networkd, NetworkManager's keyfile or an
+ * ifcfg rule file. Needed for a NIC whose record does not list its rules.
+ *
+ * Pure. A rule is the text of `ruleText`; without a priority when the file does not fix it.
+ */
+import { bitsOf, networkOf, parseCidr } from '../contract/address.ts'
+import { type RuleSpec, ruleText } from './change.ts'
+
+type Keys = { [key in 'from' | 'to' | 'table' | 'priority']?: string }
+
+const ruleWords = new Set(['from', 'to', 'table', 'priority'])
+
+export function rulesInFile(text: string): string[] {
+  return [...commandRules(text), ...blockRules(text)].flatMap(textsOf)
+}
+
+/** Reports whether `rules`, from a record or a file, name this one. */
+export function namesRule(rules: ReadonlySet<string>, rule: RuleSpec): boolean {
+  const text = ruleText(rule)
+  return rules.has(text) || rules.has(withoutPriority(text))
+}
+
+/** `routing-rule1=priority 10100 from 10.0.0.1/32 table 100`, or the same words without a key. */
+function commandRules(text: string): Keys[] {
+  return text.split('\n').flatMap(line => {
+    const [, key, command = ''] = /^(routing-rules?\d*)=(.*)$/.exec(line.trim()) ?? [undefined, undefined, line.trim()]
+    const words = command.split(' ')
+    const keys = Object.fromEntries(
+      words.flatMap((word, index) => (index % 2 === 0 ? [[word, words[index + 1] ?? '']] : [])),
+    ) as Keys
+    if (!Object.keys(keys).every(name => ruleWords.has(name))) return []
+    // The Go implementation writes a key that NetworkManager ignores, and adds the rule without a priority.
+    const { priority: _, ...unordered } = keys
+    return [key === 'routing-rules' ? unordered : keys]
+  })
+}
+
+/** `[RoutingPolicyRule]` sections, and the entries of `routing-policy:`. */
+function blockRules(text: string): Keys[] {
+  const rules: Keys[] = []
+  let inPolicy = false
+  let block: Keys | undefined
+  for (const line of text.split('\n').map(line => line.trim())) {
+    const [, entry, name = '', value = ''] =
+      /^(- )?(from|to|table|priority)\s*[:=]\s*["']?([^"']*)["']?$/i.exec(line) ?? []
+    if (line === '[RoutingPolicyRule]' || (inPolicy && entry !== undefined)) {
+      block = {}
+      rules.push(block)
+    } else if (name === '') {
+      inPolicy = line === 'routing-policy:'
+      block = undefined
+    }
+    if (block && name !== '') block[name.toLowerCase() as keyof Keys] = value
+  }
+  return rules
+}
+
+function textsOf({ from, to, table, priority }: Keys): string[] {
+  if (!/^\d+$/.test(table ?? '') || (from === undefined && to === undefined)) return []
+  // At run time the Go implementation uses the address alone; networkd masks what its file says to the network.
+  const sources = from === undefined || priority !== undefined ? [from] : addressForms(from)
+  return sources.map(source => {
+    const rule = {
+      ...(source === undefined ? {} : { from: source }),
+      ...(to === undefined ? {} : { to }),
+      table: Number(table),
+      priority: Number(priority ?? 0),
+    }
+    const text = ruleText({ family: 4, protocol: 0, ...rule })
+    return priority === undefined ? withoutPriority(text) : text
+  })
+}
+
+function addressForms(cidr: string): string[] {
+  const parsed = parseCidr(cidr)
+  if (!parsed) return [cidr]
+  const host = networkOf({ ...parsed, prefix: bitsOf(parsed.family) })
+  return [...new Set([cidr, host, networkOf(parsed)])]
+}
+
+function withoutPriority(text: string): string {
+  return text.replace(/ priority \d+/, '')
+}

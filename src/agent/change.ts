@@ -153,5 +153,7 @@ function addressOptions(address: AddressSpec): string {
   const lifetime = address.lifetime
     ? ` valid_lft ${address.lifetime.valid} preferred_lft ${address.lifetime.preferred}`
     : ''
-  return `${address.noPrefixRoute ? ' noprefixroute' : ''}${lifetime}`
+  // A link-local host address is the source of probes: tentative, it could send none for up to two seconds.
+  const usableAtOnce = /^fe80:.*\/128$/.test(address.cidr) ? ' nodad' : ''
+  return `${address.noPrefixRoute ? ' noprefixroute' : ''}${lifetime}${usableAtOnce}`
 }

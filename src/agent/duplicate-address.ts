@@ -1,11 +1,12 @@
 /**
- * IPv4 duplicate address detection: does another host already use an address that a NIC is about to get? The kernel does
- * it for IPv6 itself (DAD).
+ * Duplicate address detection: does another host already use an address that a NIC is about to get? The kernel checks IPv6
+ * addresses too (DAD), but by a single packet right after the link goes up, when a bridge or switch may drop it.
  *
- * An ARP probe needs a link that is up and a source address. A NIC without an address would send the probe from the
- * primary's address, and neighbours in the same network would then send the node's traffic to this NIC. So the NIC
- * temporarily gets a link-local address of its own, journaled like every change. See docs/decisions/0013-probes.md
+ * A probe needs a link that is up and a source address. A NIC without an address would send ARP probes from the primary's
+ * address, and neighbours in the same network would then send the node's traffic to this NIC. So the NIC temporarily gets
+ * link-local addresses of its own, journaled like every change. See docs/decisions/0013-probes.md
  */
+import { canonical, type Family } from '../contract/address.ts'
 import { applyUnits, type Failure, type Failures } from './apply.ts'
 import { type Change, familyOf } from './change.ts'
 import type { HostContext } from './context.ts'
@@ -13,17 +14,20 @@ import { type ProbeTarget, probeNeighbours, removeNeighbourEntries, targetKey } 
 import { linkByIndex, type Observed, permanentMacOf } from './observed.ts'
 import type { Unit } from './unit.ts'
 
-/** The changes that let a NIC probe. A unit that adds no IPv4 address has none. */
+/** The changes that let a NIC probe. A unit that adds no address has none. */
 export function probeUnits(units: readonly Unit[], observed: Observed): Unit[] {
   return units.flatMap(unit => {
     const link = linkByIndex(observed, unit.ifindex ?? 0)
-    if (!link || targetsOf(unit, observed).length === 0) return []
+    const families = new Set(targetsOf(unit, observed).map(({ address }) => familyOf(`${address}/0`)))
+    if (!link || families.size === 0) return []
     // Sysctls come first: they must be set before the link can receive a router advertisement.
     const first = unit.changes.filter(change => change.kind === 'sysctl' || change.kind === 'manager')
-    const address = { cidr: probeSource(unit.macAddress), noPrefixRoute: true }
-    const source: Change = { kind: 'address', op: 'add', address }
+    const sources = [...families].map((family): Change => {
+      const address = { cidr: probeSource(unit.macAddress, family), noPrefixRoute: true }
+      return { kind: 'address', op: 'add', address }
+    })
     const up: Change[] = link.up ? [] : [{ kind: 'link', from: 'down', to: 'up' }]
-    return [{ ...unit, changes: [...first, source, ...up] }]
+    return [{ ...unit, changes: [...first, ...sources, ...up] }]
   })
 }
 
@@ -59,7 +63,7 @@ function targetsOf(unit: Unit, observed: Observed): ProbeTarget[] {
   const { ifindex } = unit
   if (unit.purpose !== 'apply' || ifindex === undefined) return []
   return unit.changes.flatMap(change => {
-    if (change.kind !== 'address' || change.op !== 'add' || familyOf(change.address.cidr) !== 4) return []
+    if (change.kind !== 'address' || change.op !== 'add') return []
     // The NIC already has the address; only its flags change.
     const present = observed.addresses.some(entry => entry.ifindex === ifindex && entry.cidr === change.address.cidr)
     return present ? [] : [{ ifindex, address: change.address.cidr.split('/')[0] ?? '' }]
@@ -75,10 +79,12 @@ function reversed(unit: Unit): Unit {
 }
 
 /** A link-local address derived from the MAC address; never that of the metadata service (169.254.169.254). */
-function probeSource(macAddress: string): string {
-  const [high = 0, low = 0] = macAddress
-    .split(':')
-    .slice(-2)
-    .map(pair => Number.parseInt(pair, 16))
+function probeSource(macAddress: string, family: Family): string {
+  const pairs = macAddress.split(':')
+  if (family === 6) {
+    const [a, b, c, d, e, f] = pairs
+    return canonical(`fe80::6d6e:${a}${b}:${c}${d}:${e}${f}/128`) ?? ''
+  }
+  const [high = 0, low = 0] = pairs.slice(-2).map(pair => Number.parseInt(pair, 16))
   return `169.254.${1 + (high % 160)}.${1 + (low % 254)}/32`
 }

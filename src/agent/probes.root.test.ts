@@ -6,7 +6,14 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { hasNetworkd, startRouter } from '../../test/rigs/host/boot.ts'
 import { kernelState, macsOf } from '../../test/rigs/host/kernel-state.ts'
-import { type AgentResult, diskOf, foreignState, requestedInterface, withNode } from '../../test/rigs/host/node.ts'
+import {
+  type AgentResult,
+  diskOf,
+  foreignState,
+  type RigNode,
+  requestedInterface,
+  withNode,
+} from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
 const outcome = (ran: AgentResult) => ran.report?.interfaces.map(nic => [nic.status, nic.reason, nic.message])
@@ -19,6 +26,15 @@ case "$lines" in *" name multinic0"*)
 esac
 echo "$lines" | /sbin/ip "$@"
 `
+
+/** The fabric drops neighbour solicitations of the first NIC for fd00::10 that match. */
+function dropSolicitations(vm: RigNode, match: string): void {
+  vm.fabricExec(
+    'nft',
+    `add table netdev lossy; add chain netdev lossy in { type filter hook ingress device p1 priority 0; };
+     add rule netdev lossy in ip6 daddr ff02::1:ff00:10 icmpv6 type nd-neighbor-solicit ${match} drop`,
+  )
+}
 
 /** The tests mostly wait for packets and processes, and each has a node of its own, so they run concurrently. */
 suite('probes', { concurrency: 3 }, () => {
@@ -52,20 +68,34 @@ suite('probes', { concurrency: 3 }, () => {
       assert.equal(forced.report?.verdict, 'Configured', forced.log)
     }))
 
-  test('the kernel detects an IPv6 address that another host uses, and the NIC is rolled back', () =>
+  test('a NIC whose IPv6 address another host uses fails with its MAC address, although the first packets are lost', () =>
     withNode({ nics: 1 }, async vm => {
       const [a] = vm.nics
       assert.ok(a)
       vm.fabricIp('address', 'add', a.address6, 'dev', 'br1', 'nodad')
-      // The kernel starts DAD after a random delay of up to a second; here at once.
-      vm.exec('sysctl', '-qw', 'net.ipv6.conf.ens4.router_solicitation_delay=0')
+      const owner = (JSON.parse(vm.fabricIp('-j', 'link', 'show', 'br1')) as { address: string }[])[0]?.address
+      dropSolicitations(vm, 'numgen inc mod 1000 < 2')
       const ran = await vm.agent({ interfaces: [requestedInterface(a, 0, { addresses: [a.address6] })] })
       assert.deepEqual(
-        outcome(ran)?.map(([status, reason]) => [status, reason]),
-        [['Failed', 'AddressConflict']],
+        outcome(ran),
+        [['Failed', 'AddressConflict', `another host with MAC address ${owner} uses fd00::10`]],
         ran.log,
       )
-      assert.ok(ran.report?.message.includes('fd00::10/64'), ran.report?.message)
+      assert.deepEqual(kernelState(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'ens4 down 1500'])
+      assert.doesNotMatch(vm.ip('-6', 'address', 'show', 'ens4'), /inet6/)
+    }))
+
+  test('the agent waits for the duplicate address detection of the kernel, however long it takes', () =>
+    withNode({ nics: 1 }, async vm => {
+      const [a] = vm.nics
+      assert.ok(a)
+      vm.fabricIp('address', 'add', a.address6, 'dev', 'br1', 'nodad')
+      // Only the kernel's third packet, after two seconds, reaches the other host. Those of the agent are dropped.
+      vm.exec('sysctl', '-qw', 'net.ipv6.conf.ens4.dad_transmits=3')
+      dropSolicitations(vm, 'ip6 saddr fe80::/10')
+      dropSolicitations(vm, 'ip6 saddr :: numgen inc mod 1000 < 2')
+      const ran = await vm.agent({ interfaces: [requestedInterface(a, 0, { addresses: [a.address6] })] })
+      assert.deepEqual(outcome(ran), [['Failed', 'AddressConflict', 'another host uses fd00::10/64']], ran.log)
       assert.deepEqual(kernelState(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'ens4 down 1500'])
     }))
 

@@ -16,6 +16,7 @@ import { applyUnits, type Failure, type Failures, returnToNetworkManager } from 
 import { describeChange } from './change.ts'
 import { compareConnectivity, type ProbeScope, probeConnectivity, probeScope, type Replies } from './connectivity.ts'
 import type { AgentContext } from './context.ts'
+import { tentativeAddresses, waitForDad } from './dad.ts'
 import { findDuplicateAddresses, probeUnits } from './duplicate-address.ts'
 import { commitFiles, removeStaged, stageFiles } from './files.ts'
 import type { Host } from './host.ts'
@@ -62,11 +63,8 @@ const maxRounds = 3
 /** Milliseconds. NetworkManager reacts to a change with a delay; the state must hold until then. */
 const networkManagerDelay = 5_000
 
-/** Milliseconds within which the kernel's duplicate address detection for IPv6 (DAD) ends. */
-const dadTimeout = 1_000
 /** Milliseconds without a reply after which an IPv4 address counts as free. */
 const duplicateTimeout = 400
-const pollInterval = 150
 
 export async function runPass(context: AgentContext, skip: ReadonlySet<number>): Promise<PassResult> {
   const before = await observeNode(context)
@@ -155,7 +153,10 @@ async function verify(applied: Applied, context: AgentContext): Promise<Verified
     probeConnectivity(scope, applied.after, context, repliesBefore),
     observeSettled(applied.after, units, context),
   ])
-  const verified = merge(applied.failures, findDifferences(plan, withoutFailed(units, applied.failures), after))
+  const verified = merge(
+    applied.failures,
+    findDifferences(plan, withoutFailed(units, applied.failures), after, context),
+  )
   const { failures, notes } = compareConnectivity(
     units,
     scope,
@@ -262,12 +263,18 @@ function remainingKernelChanges(again: readonly Unit[], first: readonly Unit[], 
   })
 }
 
-function findDifferences(plan: Plan, units: readonly Unit[], after: Observed): Failures {
+function findDifferences(
+  plan: Plan,
+  units: readonly Unit[],
+  after: Observed,
+  { settings: { duplicateCheck } }: AgentContext,
+): Failures {
   const failures = new Map<string, Failure>()
   for (const { nic, link, isStale } of plan.accepted) {
     const group = applyUnitOf(units, nic.index)?.group
     if (group === undefined || failures.has(group)) continue
-    const failure = summarize(differences(nic, link.ifindex, after, isStale))
+    const found = differences(nic, link.ifindex, after, isStale)
+    const failure = summarize(duplicateCheck ? [...found, ...tentativeAddresses(link.ifindex, after)] : found)
     if (failure) failures.set(group, failure)
   }
   return failures
@@ -281,17 +288,8 @@ async function observeSettled(after: Observed, units: readonly Unit[], context: 
     await host.sleep(networkManagerDelay)
     return observeNode(context)
   }
-  const isTentative = ({ addresses }: Observed) =>
-    addresses.some(entry => entry.tentative && !entry.linkLocal && changed.has(entry.ifindex))
-  let observed = after
-  for (
-    const until = host.now() + dadTimeout;
-    settings.duplicateCheck && isTentative(observed) && host.now() < until;
-  ) {
-    await host.sleep(pollInterval)
-    observed = await observeNode(context)
-  }
-  return observed
+  const waited = settings.duplicateCheck && (await waitForDad(changed, after, context))
+  return waited ? observeNode(context) : after
 }
 
 /** Changing the kernel affects no files, and no IPv6 rules where neither multinic nor NetworkManager has any. */

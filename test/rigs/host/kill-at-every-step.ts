@@ -34,6 +34,8 @@ async function killOnNode(
 ): Promise<void> {
   const node = await createNode({ nics })
   try {
+    // Waits are short here, and the duplicate address detection of the kernel takes a second.
+    for (const { name } of node.nics) node.exec('sysctl', '-qw', `net.ipv6.conf.${name}.dad_transmits=0`)
     const before = foreignState(node, macsOf(node))
     const numbers = [part, parts, minSteps.length].map(String)
     const args = [node.root, agent, input(from(node.nics)), input(to(node.nics)), ...numbers]

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
+import { parseInput } from '../agent/input.ts'
 import { agentInput } from '../contract/agent-input.ts'
+import { completeInterfaces } from '../contract/interfaces.ts'
+import { interfaceList } from '../contract/node-config.ts'
+import { environment } from '../runtime/env.ts'
 import { controllerConfig } from './config.ts'
 import { aConfig, aNode, hashFor, machine } from './controller.fixture.ts'
 import { agentJob, agentJobName, type JobIdentity, type JobRequest, labelValue } from './job.ts'
@@ -143,6 +148,40 @@ test('an older agent never gets a requested address as one of the node, unless i
   const many = Array.from({ length: 20 }, (_, at) => `10.0.1.${at}`)
   assert.deepEqual(listed([...many, 'fd00::1'])?.slice(0, 3), ['10.0.1.0', 'fd00::1', '10.0.1.1'])
   assert.equal(listed([]), undefined)
+})
+
+test('the largest spec that the schema accepts reaches the agent', () => {
+  // Six bytes each in JSON.
+  const longest = (length: number, index: number) => `${'\u0001'.repeat(length - 1)}${index}`
+  const ip = (index: number) => `fd00:0000:0000:0000:0000:${(0x1000 + index).toString(16)}:255.255.255.255`
+  const interfaces = Array.from({ length: 10 }, (_, id) => ({
+    id,
+    name: `multinic${id}`,
+    macAddress: `fa:16:3e:00:00:0${id}`,
+    portId: longest(253, id),
+    networkId: longest(253, id),
+    subnetId: longest(253, id),
+    source: longest(507, id),
+    address: ip(id),
+    cidr: `${ip(id)}/128`,
+    gateway: ip(99),
+    mtu: 9216,
+    addresses: Array.from({ length: 32 }, (_, at) => `${ip(100 + id * 32 + at)}/128`),
+    routes: Array.from({ length: 64 }, (_, at) => ({ destination: `${ip(999 + at)}/128`, nexthop: ip(99) })),
+  }))
+  assert.deepEqual(completeInterfaces(interfaceList.parse(interfaces)).errors, [])
+  const largest = aConfig({ name: 'n'.repeat(253), instanceId: longest(253, 1), generation: Number.MAX_SAFE_INTEGER })
+  const { interfaces: complete } = completeInterfaces(interfaces)
+  const addresses = Array.from({ length: 16 }, (_, at) => ip(at + 5_000))
+  const node = aNode({ name: 'n'.repeat(253), addresses, podCIDRs: addresses.map(text => `${text}/128`) })
+  const job = jobFor({ config: largest, interfaces: complete, node })
+  const [{ name, value } = { name: '', value: '' }] = job.spec.template.spec.containers[0]?.env ?? []
+  // The kernel refuses a longer string of the environment (E2BIG, MAX_ARG_STRLEN).
+  const size = execFileSync('sh', ['-c', `printf %s "$${name}" | wc -c`], {
+    env: { PATH: environment()['PATH'], [name]: value ?? '' },
+  })
+  assert.equal(Number(size), Buffer.byteLength(value ?? ''))
+  assert.equal(parseInput(value).errors.length, 0)
 })
 
 test('the label on the Node overrides NETWORK_TAKEOVER of the fleet', () => {

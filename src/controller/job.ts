@@ -210,8 +210,21 @@ function inputFor({ config, node, action, specHash, interfaces }: JobRequest): A
     specHash,
     ...(node.addresses.length && { nodeAddresses: nodeAddressesFor(node, interfaces) }),
     ...(node.podCIDRs.length && { podCIDRs: node.podCIDRs.slice(0, maxNodeNetworks) }),
-    interfaces: interfaces.map(toWireInterface),
+    interfaces: interfaces.map(inputInterface),
   }
+}
+
+/**
+ * Without the fields that the agent does not read. With them the largest spec would exceed 128 KiB, and the kernel starts no
+ * container with a longer variable.
+ */
+function inputInterface({
+  networkId: _,
+  subnetId: __,
+  source: ___,
+  ...nic
+}: Interface): AgentInput['interfaces'][number] {
+  return toWireInterface(nic)
 }
 
 /**

@@ -98,7 +98,7 @@ const files = new Map<string, string>([
   ['/etc/netplan/50-cloud-init.yaml', 'network: {version: 2}\n'],
 ])
 const directories = ['/etc/netplan', '/etc/systemd/network', '/etc/sysctl.d', '/var/lib/multinic']
-const conf = /^\/host\/proc\/(ipv4|ipv6)-conf/
+const conf = /^\/host\/proc\/sys\/net\/(ipv4|ipv6)\/conf/
 const missing = () => Object.assign(new Error('ENOENT'), { code: 'ENOENT' })
 const open = new Map<number, string>()
 

@@ -162,6 +162,8 @@ const script = new Script(text, { filename: basename(bundle) })
 run(script)
 process.once('exit', () => {
   const report = files.get('/dev/termination-log') ?? 'no report'
-  if (!report.includes('"verdict":"Configured"')) throw new Error(`the warm-up run of the agent failed: ${report}`)
-  writeSync(1, script.createCachedData())
+  if (report.includes('"verdict":"Configured"')) return void writeSync(1, script.createCachedData())
+  // An error thrown here would not change the exit code that the agent has set.
+  process.exitCode = 1
+  writeSync(2, `the warm-up run of the agent failed: ${report}\n`)
 })

@@ -121,19 +121,21 @@ function batchesOf(units: readonly Unit[]): Batch[] {
 }
 
 function linesOf(units: readonly Unit[]): BatchLine[] {
-  const lines = units.flatMap(unit =>
-    unit.changes.filter(isKernelChange).map(change => ({
-      unit,
-      change,
-      command: ipCommand(change, unit.ifindex ?? 0),
-      optional: change.kind === 'altname',
-    })),
-  )
+  const lines = units
+    .flatMap(unit =>
+      unit.changes.filter(isKernelChange).map(change => ({
+        unit,
+        change,
+        command: ipCommand(change, unit.ifindex ?? 0),
+        optional: change.kind === 'altname',
+      })),
+    )
+    .filter(({ command }) => command !== '')
   // Removed NICs free their names. Then removals of the other NICs: the next NIC may need the same route or address.
   // Then temporary names, then the rest.
   const rankOf = ({ unit, change }: BatchLine) => {
     if (unit.purpose === 'remove') return 0
-    if ('op' in change && change.op === 'remove') return 1
+    if ('op' in change && change.op === 'remove' && !('inPlace' in change)) return 1
     return change.kind === 'name' && change.park ? 2 : 3
   }
   return [0, 1, 2, 3].flatMap(rank => lines.filter(line => rankOf(line) === rank))

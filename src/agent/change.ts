@@ -11,6 +11,8 @@ export interface AddressSpec {
   cidr: string
   noPrefixRoute: boolean
   lifetime?: { valid: number; preferred: number }
+  /** Of its connected route. */
+  metric?: number
 }
 
 export interface RouteSpec {
@@ -40,7 +42,8 @@ export type Change =
   | { kind: 'name'; from: string; to: string; park?: true }
   | { kind: 'mtu'; from: number; to: number }
   | { kind: 'link'; from: 'up' | 'down'; to: 'up' | 'down' }
-  | { kind: 'address'; op: Op; address: AddressSpec }
+  /** `inPlace` marks the two halves of a change of options: the NIC has the address all the time. */
+  | { kind: 'address'; op: Op; address: AddressSpec; inPlace?: true }
   | { kind: 'route'; op: Op; route: RouteSpec }
   | { kind: 'rule'; op: Op; rule: RuleSpec }
   | { kind: 'altname'; op: Op; altname: string }
@@ -60,7 +63,7 @@ export function isKernelChange(change: Change): change is KernelChange {
   return change.kind !== 'sysctl' && change.kind !== 'file' && change.kind !== 'manager'
 }
 
-/** One line for `ip -batch`. */
+/** One line for `ip -batch`; empty for a half of a change that needs no command of its own. */
 export function ipCommand(change: KernelChange, ifindex: number): string {
   const device = `if${ifindex}`
   const verb = 'op' in change && change.op === 'remove' ? 'del' : 'add'
@@ -72,7 +75,7 @@ export function ipCommand(change: KernelChange, ifindex: number): string {
     case 'link':
       return `link set dev ${device} ${change.to}`
     case 'address':
-      return `address ${verb} ${change.address.cidr} dev ${device}${verb === 'add' ? addressOptions(change.address) : ''}`
+      return addressCommand(change, device)
     case 'route':
       return `route ${verb} ${routeText(change.route, device)}`
     case 'rule':
@@ -80,6 +83,16 @@ export function ipCommand(change: KernelChange, ifindex: number): string {
     case 'altname':
       return `link property ${verb} dev ${device} altname ${change.altname}`
   }
+}
+
+/** The kernel changes the options of an IPv6 address. Those of an IPv4 address stay: see `replaceInPlace`. */
+function addressCommand({ op, address, inPlace }: Change & { kind: 'address' }, device: string): string {
+  const changes6 = inPlace && familyOf(address.cidr) === 6
+  if (op === 'remove') return changes6 ? '' : `address del ${address.cidr} dev ${device}`
+  const metric = address.metric === undefined ? '' : ` metric ${address.metric}`
+  if (!changes6) return `address add ${address.cidr} dev ${device}${addressOptions(address)}${metric}`
+  const lifetime = address.lifetime ? '' : ' valid_lft forever preferred_lft forever'
+  return `address change ${address.cidr} dev ${device}${addressOptions(address)}${lifetime}`
 }
 
 /** For plans, checks and the log. */

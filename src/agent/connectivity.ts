@@ -10,7 +10,7 @@ import type { DesiredNic } from './desired.ts'
 import { type NeighbourReplies, type ProbeTarget, probeNeighbours, targetKey } from './neighbour-probe.ts'
 import { linkByIndex, type Observed } from './observed.ts'
 import type { Plan } from './plan.ts'
-import { gatewayTargets, nicTarget, type OwnedNetwork, probeModeOf } from './probe-targets.ts'
+import { defaultRoutes, gatewayTargets, nicTarget, type OwnedNetwork, probeModeOf } from './probe-targets.ts'
 import { applyUnitOf, type Unit } from './unit.ts'
 
 export interface Replies {
@@ -114,9 +114,9 @@ export function compareConnectivity(
 /** The node's default routes, its own addresses and its route to the API server, one line each. */
 function describeConnectivity(observed: Observed, nodeAddresses: readonly string[], owned: OwnedNetwork): string[] {
   const device = (ifindex: number | undefined) => linkByIndex(observed, ifindex ?? 0)?.name ?? 'no device'
-  const gateways = observed.routes
-    .filter(route => route.destination === 'default' && !owned.tables.has(route.table))
-    .map(route => `default route via ${route.gateway ?? 'link'} on ${device(route.devices[0])}, table ${route.table}`)
+  const gateways = defaultRoutes(observed, owned).map(
+    route => `default route via ${route.gateway ?? 'link'} on ${device(route.devices[0])}, table ${route.table}`,
+  )
   const known = new Set(nodeAddresses.flatMap(text => parseIp(text)?.value ?? []))
   const addresses = observed.addresses
     .filter(

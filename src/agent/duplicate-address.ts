@@ -18,7 +18,7 @@ import type { Unit } from './unit.ts'
 export function probeUnits(units: readonly Unit[], observed: Observed): Unit[] {
   return units.flatMap(unit => {
     const link = linkByIndex(observed, unit.ifindex ?? 0)
-    const families = new Set(targetsOf(unit, observed).map(({ address }) => familyOf(`${address}/0`)))
+    const families = new Set(targetsOf(unit).map(({ address }) => familyOf(`${address}/0`)))
     if (!link || families.size === 0) return []
     // Sysctls come first: they must be set before the link can receive a router advertisement.
     const first = unit.changes.filter(change => change.kind === 'sysctl' || change.kind === 'manager')
@@ -44,7 +44,7 @@ export async function findDuplicateAddresses(
   const own = new Set(observed.links.flatMap(link => [link.macAddress, permanentMacOf(link)]))
   const probes = units
     .filter(unit => probing.some(({ name }) => name === unit.name) && !failures.has(unit.group))
-    .flatMap(unit => targetsOf(unit, observed).map(target => ({ unit, target })))
+    .flatMap(unit => targetsOf(unit).map(target => ({ unit, target })))
   const targets = probes.map(({ target }) => target)
   const replies = await probeNeighbours(host, targets, observed.links, timeout)
   await removeNeighbourEntries(host, targets)
@@ -59,14 +59,13 @@ export async function findDuplicateAddresses(
   return duplicates
 }
 
-function targetsOf(unit: Unit, observed: Observed): ProbeTarget[] {
+function targetsOf(unit: Unit): ProbeTarget[] {
   const { ifindex } = unit
   if (unit.purpose !== 'apply' || ifindex === undefined) return []
   return unit.changes.flatMap(change => {
-    if (change.kind !== 'address' || change.op !== 'add') return []
-    // The NIC already has the address; only its flags change.
-    const present = observed.addresses.some(entry => entry.ifindex === ifindex && entry.cidr === change.address.cidr)
-    return present ? [] : [{ ifindex, address: change.address.cidr.split('/')[0] ?? '' }]
+    // The NIC already has an address whose options alone change.
+    if (change.kind !== 'address' || change.op !== 'add' || change.inPlace) return []
+    return [{ ifindex, address: change.address.cidr.split('/')[0] ?? '' }]
   })
 }
 

@@ -7,6 +7,7 @@ import {
   type AddressSpec,
   addressKey,
   type Change,
+  familyOf,
   fileChange,
   type RouteSpec,
   type RuleSpec,
@@ -14,6 +15,7 @@ import {
   ruleKey,
 } from './change.ts'
 import {
+  type Address,
   type FileState,
   type Link,
   type Manager,
@@ -48,6 +50,8 @@ export const sysctlKeys = [
 
 /** What belongs to one NIC: routes of these tables on its device, and these rules, altnames and files. */
 export interface NicScope {
+  /** Its dynamic routes in the main table. */
+  route?: (route: ObservedRoute) => boolean
   tables: ReadonlySet<number>
   rule: (rule: ObservedRule) => boolean
   altnames: ReadonlySet<string>
@@ -61,9 +65,12 @@ export function nicState(observed: Observed, link: Link, scope: NicScope): NicSt
     up: link.up,
     addresses: observed.addresses
       .filter(address => address.ifindex === link.ifindex && !address.linkLocal)
-      .map(({ cidr, noPrefixRoute, lifetime }) => ({ cidr, noPrefixRoute, ...(lifetime ? { lifetime } : {}) })),
+      .map(addressSpec),
     routes: observed.routes
-      .filter(route => scope.tables.has(route.table) && onlyOn(route, link.ifindex) && !isLinkLocal(route))
+      .filter(
+        route =>
+          (scope.tables.has(route.table) || scope.route?.(route)) && onlyOn(route, link.ifindex) && !isLinkLocal(route),
+      )
       .map(routeSpec),
     ...nodeState(observed, scope),
     altnames: link.altnames.filter(altname => scope.altnames.has(altname)),
@@ -95,7 +102,7 @@ export function changesBetween(current: NicState, target: NicState): Change[] {
     .map(([key, to]): Change => ({ kind: 'sysctl', key, from: current.sysctls[key] ?? '', to }))
   const rules = difference(current.rules, target.rules, ruleKey)
   const routes = difference(current.routes, target.routes, routeText)
-  const addresses = difference(current.addresses, target.addresses, addressKey)
+  const addresses = addressChanges(current.addresses, target.addresses)
   const altnames = difference(current.altnames, target.altnames, name => name)
   const goesDown = current.up && !target.up
 
@@ -108,12 +115,12 @@ export function changesBetween(current: NicState, target: NicState): Change[] {
     ...(goesDown ? [] : sysctls),
     ...rules.removed.map((rule): Change => ({ kind: 'rule', op: 'remove', rule })),
     ...routes.removed.map((route): Change => ({ kind: 'route', op: 'remove', route })),
-    ...addresses.removed.map((address): Change => ({ kind: 'address', op: 'remove', address })),
+    ...addresses.removed,
     ...altnames.removed.map((altname): Change => ({ kind: 'altname', op: 'remove', altname })),
     ...(goesDown ? [{ kind: 'link', from: 'up', to: 'down' } satisfies Change] : []),
     ...(current.name === target.name ? [] : [{ kind: 'name', from: current.name, to: target.name } satisfies Change]),
     ...(current.mtu === target.mtu ? [] : [{ kind: 'mtu', from: current.mtu, to: target.mtu } satisfies Change]),
-    ...addresses.added.map((address): Change => ({ kind: 'address', op: 'add', address })),
+    ...addresses.added,
     ...(!current.up && target.up ? [{ kind: 'link', from: 'down', to: 'up' } satisfies Change] : []),
     ...directFirst(routes.added).map((route): Change => ({ kind: 'route', op: 'add', route })),
     ...rules.added.map((rule): Change => ({ kind: 'rule', op: 'add', rule })),
@@ -123,6 +130,38 @@ export function changesBetween(current: NicState, target: NicState): Change[] {
     // After the files: NetworkManager must not find our profile any more, or must find its own again.
     ...(released ? [] : manager),
   ]
+}
+
+/** An address whose options change is never absent: connections over it must survive. */
+function addressChanges(
+  current: readonly AddressSpec[],
+  target: readonly AddressSpec[],
+): { removed: Change[]; added: Change[] } {
+  const { removed, added } = difference(current, target, addressKey)
+  const successorOf = (old: AddressSpec) => added.find(({ cidr }) => cidr === old.cidr)
+  const replaced = new Set(removed.flatMap(old => successorOf(old)?.cidr ?? []))
+  const isReplaced = ({ cidr }: AddressSpec) => replaced.has(cidr)
+  const inPlace = removed.filter(isReplaced).flatMap(old => replaceInPlace(old, successorOf(old) ?? old))
+  const of = (op: 'add' | 'remove', list: readonly AddressSpec[]) =>
+    list.filter(address => !isReplaced(address)).map((address): Change => ({ kind: 'address', op, address }))
+  return { removed: of('remove', removed), added: [...inPlace, ...of('add', added)] }
+}
+
+/**
+ * The kernel cannot change `noprefixroute` of an IPv4 address. A second address that differs in the prefix length alone
+ * keeps it on the NIC meanwhile. networkd also forgets that its DHCP client added the address, and does not remove it.
+ */
+function replaceInPlace(old: AddressSpec, address: AddressSpec): Change[] {
+  const change = (op: 'add' | 'remove', of: AddressSpec): Change => ({
+    kind: 'address',
+    op,
+    address: of,
+    inPlace: true,
+  })
+  if (familyOf(old.cidr) === 6) return [change('remove', old), change('add', address)]
+  const [host, prefix] = old.cidr.split('/')
+  const second = { cidr: `${host}/${prefix === '32' ? 31 : 32}`, noPrefixRoute: true }
+  return [change('add', second), change('remove', old), change('add', address), change('remove', second)]
 }
 
 /** The kernel refuses a route via a gateway that is not reachable yet. */
@@ -138,6 +177,10 @@ export function fileChanges(current: Pick<NicState, 'files'>, target: Pick<NicSt
 
 function sameFile(a: FileState | undefined, b: FileState | undefined): boolean {
   return a?.text === b?.text && a?.mode === b?.mode && a?.uid === b?.uid && a?.gid === b?.gid
+}
+
+export function addressSpec({ cidr, noPrefixRoute, lifetime, metric }: Address): AddressSpec {
+  return { cidr, noPrefixRoute, ...(lifetime ? { lifetime } : {}), ...(metric === undefined ? {} : { metric }) }
 }
 
 export function routeSpec(route: ObservedRoute): RouteSpec {

@@ -3,6 +3,7 @@
  *
  * Runs two processes: one `ip -batch` for everything except IPv6 rules, and `ip -6` for those.
  */
+import { type Family, hostPart } from '../contract/address.ts'
 import type { HostContext } from './context.ts'
 import type { Host } from './host.ts'
 import type { NetworkManager } from './network-manager.ts'
@@ -14,6 +15,7 @@ import {
   linksByMac,
   type Manager,
   type Observed,
+  type ObservedRoute,
   type ObservedRule,
   parseLinks,
   parseRoutes,
@@ -35,21 +37,26 @@ export interface ObserveOptions {
 
 export type ObservedFiles = Pick<Observed, 'files' | 'directories'>
 
+/** Addresses for documentation (RFC 5737 and RFC 3849): only a default route leads to them. No packet is sent. */
+const internetAddresses = { 4: '192.0.2.1', 6: '2001:db8::1' } as const
+
 const asJson = ['-N', '-j', '-d', '-force', '-batch', '-']
 
 export async function observe(context: HostContext, options: ObserveOptions): Promise<Observed> {
   const { host, networkManager, paths } = context
   const { macAddresses, apiServer, known } = options
   const commands = ['address show', 'route show table all', 'rule list']
-  const all = await host.ip(asJson, apiServer ? [...commands, `route get ${apiServer}`] : commands)
-  const ipv6 = host.list(paths.ipv6Conf) !== undefined
-  const rules6 = ipv6 ? (known?.rules6 ?? (await readRules6(host))) : []
-  const [rawLinks, rawRoutes, rawRules, rawPath] = jsonArrays(all.stdout)
+  const destinations = [...(apiServer ? [apiServer] : []), ...Object.values(internetAddresses)]
+  const all = await host.ip(asJson, [...commands, ...destinations.map(address => `route get ${address}`)])
+  const rules6 = known?.rules6 ?? (await readRules6(host))
+  const [rawLinks, rawRoutes, rawRules, ...rawPaths] = jsonArrays(all.stdout)
   // Fail closed: a node that cannot be observed is not changed. Every kernel has at least one rule.
   if (!rawLinks || !rawRoutes || !rawRules || !parseRules(rawRules, 4)[0])
     throw new Error(`cannot read network state: ip: ${all.stderr.trim()}`)
   const { links, addresses } = parseLinks(rawLinks)
-  const [path] = rawPath ? parseRoutes(rawPath, links) : []
+  const selected = rawPaths.flatMap(raw => parseRoutes(raw, links))
+  const pathTo = (address: string | undefined) => selected.find(route => hostPart(route.destination) === address)
+  const path = pathTo(apiServer)
   const { files, directories } = known ?? observeFiles(host, paths)
   const bootID = host.readValue(paths.bootID) ?? ''
   const owned = Object.values(files).flatMap(file => parseRecord(file.text)?.mac ?? macAddressIn(file.text) ?? [])
@@ -66,10 +73,18 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
     ...(path?.devices[0] === undefined
       ? {}
       : { apiPath: { ifindex: path.devices[0], ...(path.gateway === undefined ? {} : { gateway: path.gateway }) } }),
+    defaultDevices: {
+      ...deviceOf(4, pathTo(internetAddresses[4])),
+      ...deviceOf(6, pathTo(internetAddresses[6])),
+    },
     refusedAltnames: readRefusedAltnames(host, paths, bootID),
     bootID,
-    ipv6,
+    systemUUID: readSystemUUID(host, paths),
   }
+}
+
+function deviceOf(family: Family, route: ObservedRoute | undefined): Observed['defaultDevices'] {
+  return route?.devices[0] === undefined ? {} : { [family]: route.devices[0] }
 }
 
 async function readRules6(host: Host): Promise<ObservedRule[]> {
@@ -83,20 +98,14 @@ export function observeFiles(host: Host, paths: Paths): ObservedFiles {
   return { files: readFiles(host, paths), directories }
 }
 
-/** Empty on a machine without DMI. */
-export function readMachine(host: Host, paths: Paths): { systemUUID: string; bootID: string } {
-  return { systemUUID: host.readValue(paths.productUuid) ?? '', bootID: host.readValue(paths.bootID) ?? '' }
-}
-
-/** An older controller mounts the sysctls elsewhere. */
-export function mountedPaths(host: Host, paths: Paths): Paths {
-  if (host.list(paths.ipv4Conf) || !host.list(paths.olderIpv4Conf)) return paths
-  return { ...paths, ipv4Conf: paths.olderIpv4Conf, ipv6Conf: paths.olderIpv6Conf }
+/** Empty when it cannot be read. */
+export function readSystemUUID(host: Host, paths: Paths): string {
+  return host.readValue(paths.productUuid) ?? ''
 }
 
 /** Paths that every host has and that are not mounted. */
 export function missingHostPaths(host: Host, paths: Paths): string[] {
-  const directories = [paths.networkd, paths.sysctl, paths.state, paths.ipv4Conf]
+  const directories = [paths.networkd, paths.sysctl, paths.state, paths.ipv4Conf, paths.ipv6Conf]
   const missing = directories.filter(path => host.list(path) === undefined)
   return host.readValue(paths.bootID) ? missing : [...missing, paths.bootID]
 }

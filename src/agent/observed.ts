@@ -34,6 +34,8 @@ export interface Address {
   tentative: boolean
   /** Remaining seconds of a leased address. */
   lifetime?: { valid: number; preferred: number }
+  /** Of its connected route. */
+  metric?: number
 }
 
 export interface ObservedRoute {
@@ -93,11 +95,12 @@ export interface Observed {
   managers: Record<number, Manager>
   /** The route to the API server, if its address is known. */
   apiPath?: { ifindex: number; gateway?: string }
+  /** The device that the kernel selects for a packet to the Internet, by family; absent if it has no route. */
+  defaultDevices?: Partial<Record<Family, number>>
   /** Altnames that the kernel has refused since boot. */
   refusedAltnames: string[]
   bootID: string
-  /** The kernel has IPv6. */
-  ipv6: boolean
+  systemUUID: string
 }
 
 export const tableMain = 254
@@ -131,6 +134,7 @@ interface RawAddress {
   tentative?: boolean
   valid_life_time: number
   preferred_life_time: number
+  metric?: number
 }
 
 interface RawRoute {
@@ -177,7 +181,7 @@ export function parseLinks(raw: unknown[]): { links: Link[]; addresses: Address[
 
 export function parseRoutes(raw: unknown[], links: readonly Link[]): ObservedRoute[] {
   const index = new Map(links.map(link => [link.name, link.ifindex]))
-  return (raw as RawRoute[]).map(entry => {
+  return (raw as RawRoute[]).flatMap(withoutNexthops6).map(entry => {
     const gateway = entry.gateway ?? entry.via?.host
     const family = entry.dst.includes(':') || entry.pref !== undefined || gateway?.includes(':') ? 6 : 4
     const names = [entry.dev, ...(entry.nexthops ?? []).map(hop => hop.dev)].filter(name => name !== undefined)
@@ -195,6 +199,13 @@ export function parseRoutes(raw: unknown[], links: readonly Link[]): ObservedRou
       onlink: entry.flags?.includes('onlink') ?? false,
     }
   })
+}
+
+/** IPv6 routes that differ in the next hop alone are separate routes, which `ip` prints as one. */
+function withoutNexthops6(entry: RawRoute): RawRoute[] {
+  if (entry.pref === undefined || entry.nexthops === undefined) return [entry]
+  const { nexthops, ...rest } = entry
+  return nexthops.map(hop => ({ ...rest, ...hop }))
 }
 
 export function parseRules(raw: unknown[], family: Family): ObservedRule[] {
@@ -267,6 +278,7 @@ function parseAddresses(raw: RawLink): Address[] {
         ...(entry.valid_life_time === forever
           ? {}
           : { lifetime: { valid: entry.valid_life_time, preferred: entry.preferred_life_time } }),
+        ...(entry.metric === undefined ? {} : { metric: entry.metric }),
       }
     })
 }

@@ -8,6 +8,7 @@ import type { Observed } from './observed.ts'
 import type { Paths } from './paths.ts'
 import type { Plan } from './plan.ts'
 import { filesFor } from './render/files.ts'
+import { describeTakeOver } from './take-over.ts'
 import type { Unit } from './unit.ts'
 import { differences, fileDifferences, summarize } from './verify.ts'
 
@@ -68,10 +69,19 @@ export function passResult(
     ]),
     rolledBack,
     notRemoved,
-    notes: withForeignRules(notes, plan),
+    notes: withTakeOver(withForeignRules(notes, plan), committed),
     applyMs: 0,
     verifyMs: 0,
   }
+}
+
+function withTakeOver(notes: ReadonlyMap<number, string>, committed: readonly Unit[]): Map<number, string> {
+  const all = new Map(notes)
+  for (const { index, purpose, changes } of committed) {
+    const note = purpose === 'apply' && describeTakeOver(changes)
+    if (note) all.set(index, [note, ...(all.has(index) ? [all.get(index)] : [])].join('; '))
+  }
+  return all
 }
 
 function withForeignRules(notes: ReadonlyMap<number, string>, { foreignRules }: Plan): Map<number, string> {

@@ -70,11 +70,14 @@ test('an address that DHCP configured is adopted: it stays, without its route in
   }
   const planned = planOf(observed, [anInterface(0)])
   assert.deepEqual([...planned.refused], [])
-  assert.deepEqual(kernelChangesOf(planned).slice(0, 4), [
-    'remove address 10.100.0.10/24',
+  // The kernel removes the route together with the old address.
+  assert.deepEqual(kernelChangesOf(planned).slice(0, 6), [
     'rename ens4 to multinic0',
     'mtu 1500 to 1450',
+    'add address 10.100.0.10/32 noprefixroute',
+    'remove address 10.100.0.10/24',
     'add address 10.100.0.10/24 noprefixroute',
+    'remove address 10.100.0.10/32 noprefixroute',
   ])
 })
 

@@ -4,8 +4,8 @@
  * Pure. When nothing has to change, the list of units is empty (G5).
  */
 import { type Cidr, contains, overlaps, parseCidr, parseIp } from '../contract/address.ts'
-import { addressesOf, type Interface, interfaceName, outsideItsCidr } from '../contract/interfaces.ts'
-import { type Change, type RouteSpec, type RuleSpec, routeText, ruleText } from './change.ts'
+import { type Interface, interfaceName, outsideItsCidr } from '../contract/interfaces.ts'
+import { type Change, familyOf, type RouteSpec, type RuleSpec, routeText, ruleText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
 import { altnameOf, type DesiredNic, desiredNics } from './desired.ts'
 import { type Backend, detectBackend } from './detect.ts'
@@ -30,6 +30,7 @@ import { planRemovals } from './removal.ts'
 import { groupRenames, insertTemporaryNames } from './renames.ts'
 import { setsKey } from './render/device.ts'
 import { filesFor } from './render/files.ts'
+import { isDynamicAddress, needsRemoval, takesOver } from './take-over.ts'
 import type { Unit } from './unit.ts'
 
 export interface PlanInput {
@@ -90,7 +91,6 @@ export function planRun(input: PlanInput): Plan {
       const refusal =
         ambiguousNic(requested, [link, ...others]) ??
         addressOutsideCidr(requested) ??
-        ipv6Disabled(requested, observed) ??
         nodeDependsOn(link, guardInput, ownedNicOf(owned, requested))
       if (refusal) refused.set(requested.index, refusal)
       else candidates.push({ requested, link })
@@ -196,13 +196,6 @@ function addressOutsideCidr(requested: Interface): Refusal | undefined {
   return message === undefined ? undefined : { reason: 'AddressOutsideCidr', message }
 }
 
-function ipv6Disabled(requested: Interface, { ipv6 }: Observed): Refusal | undefined {
-  const address = ipv6 ? undefined : addressesOf(requested).find(cidr => cidr.includes(':'))
-  if (address === undefined) return undefined
-  const message = `cannot configure ${address}: the kernel of this node has no IPv6`
-  return { reason: 'IPv6Disabled', message }
-}
-
 /**
  * Runs the guards, then refuses NICs whose name another device keeps. A NIC refused that way may in turn keep the name of
  * another one. Adds to `refused`.
@@ -274,7 +267,12 @@ function planUnits(accepted: readonly Accepted[], unitInput: UnitInput): Unit[] 
   for (const { nic, link, isStale } of accepted) {
     const current = before.links.find(entry => entry.ifindex === link.ifindex) ?? link
     const owned = ownedNicOf(unitInput.owned, nic)
-    const scope = scopeOf(nic, owned, unitInput.input.paths, isStale, indexes)
+    const { paths, settings } = unitInput.input
+    const state = before
+    const scope: NicScope = {
+      ...scopeOf(nic, owned, paths, isStale, indexes),
+      route: route => takesOver(settings, route.family) && needsRemoval(route, current, state),
+    }
     const now = nicState(before, current, scope)
     const target = targetOf(nic, now, scope, owned, unitInput)
     const unit: Unit = {
@@ -320,10 +318,12 @@ function targetOf(
   now: NicState,
   scope: NicScope,
   owned: OwnedNic | undefined,
-  { input: { paths, observed }, backend }: UnitInput,
+  { input: { paths, observed, settings }, backend }: UnitInput,
 ): NicState {
   const ours = new Set([...nic.addresses.map(address => address.cidr), ...(owned?.record?.addresses ?? [])])
-  const foreign = now.addresses.filter(({ cidr }) => !ours.has(cidr))
+  const foreign = now.addresses.filter(
+    address => !ours.has(address.cidr) && !(takesOver(settings, familyOf(address.cidr)) && isDynamicAddress(address)),
+  )
   const record: NicRecord = {
     version: 1,
     id: nic.index,

@@ -4,12 +4,10 @@
  * Pure, and fails closed: a NIC is refused when in doubt. The guards that protect most come first.
  */
 import { hostPart, overlaps, parseCidr, parseIp } from '../contract/address.ts'
-import { isSameMachine } from '../contract/machine.ts'
 import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
 import { routeText } from './change.ts'
 import type { Settings } from './config.ts'
 import type { DesiredNic } from './desired.ts'
-import type { AgentRequest } from './input.ts'
 import { routeSpec } from './nic-state.ts'
 import {
   type FileState,
@@ -22,6 +20,7 @@ import {
 } from './observed.ts'
 import { filesOfIndex, isForeign, macAddressIn, type OwnedNic } from './ownership.ts'
 import type { Paths } from './paths.ts'
+import { isDynamicAddress, isDynamicRoute, isNodeDefault, takesOver } from './take-over.ts'
 
 export interface Refusal {
   reason: InterfaceReason
@@ -44,26 +43,13 @@ export interface GuardInput {
   files: ReadonlySet<string>
 }
 
-/**
- * A machine without DMI has no SystemUUID. The boot ID identifies it as well: the controller compared the SystemUUID of the
- * Node that reported this boot ID.
- */
-export function wrongMachine(
-  expected: Pick<AgentRequest, 'instanceId' | 'bootID'>,
-  machine: { systemUUID: string; bootID: string },
-): Refusal | undefined {
-  const { instanceId, bootID } = expected
-  const { systemUUID } = machine
-  if (!instanceId || isSameMachine(instanceId, systemUUID)) return undefined
-  if (systemUUID !== '')
-    return wrong(`SystemUUID of this machine is ${systemUUID.toLowerCase()}, expected ${instanceId.toLowerCase()}`)
-  if (bootID === undefined) return wrong(`cannot read SystemUUID of this machine, expected ${instanceId.toLowerCase()}`)
-  if (bootID === machine.bootID) return undefined
-  return wrong(`this machine has no SystemUUID, and its boot ID is ${machine.bootID}, expected ${bootID}`)
-}
-
-function wrong(message: string): Refusal {
-  return { reason: 'WrongMachine', message }
+/** Some firmware reports the first three groups of the SystemUUID in the other byte order. */
+export function wrongMachine(instanceId: string | undefined, systemUUID: string): Refusal | undefined {
+  if (!instanceId) return undefined
+  const [expected, actual] = [instanceId.toLowerCase(), systemUUID.toLowerCase()]
+  if (actual !== '' && (expected === actual || swapped(expected) === actual)) return undefined
+  const found = actual === '' ? 'cannot read SystemUUID of this machine' : `SystemUUID of this machine is ${actual}`
+  return { reason: 'WrongMachine', message: `${found}, expected ${expected}` }
 }
 
 /** Without these paths the agent can neither configure nor roll back, and a run would only look successful. */
@@ -74,9 +60,13 @@ export function notMounted(missing: readonly string[]): Refusal | undefined {
 
 /** The node needs this device for its own traffic, so the agent never changes it, requested or not. */
 export function nodeDependsOn(link: Link, input: GuardInput, owned: OwnedNic | undefined): Refusal | undefined {
-  const { observed, nodeAddresses, tables } = input
+  const { observed, nodeAddresses, settings, tables } = input
   const route = observed.routes.find(
-    entry => entry.destination === 'default' && entry.devices.includes(link.ifindex) && !tables.has(entry.table),
+    entry =>
+      entry.destination === 'default' &&
+      entry.devices.includes(link.ifindex) &&
+      !tables.has(entry.table) &&
+      (!takesOver(settings, entry.family) || isNodeDefault(entry, link, input)),
   )
   if (route) return { reason: 'DefaultRoute', message: `${link.name} carries ${describeRoute(route)}` }
 
@@ -140,7 +130,11 @@ function foreignUse(
   if (owned || !link.up || settings.allowUp) return undefined
   const requested = new Set(nic.addresses.map(address => address.cidr))
   const address = observed.addresses.find(
-    entry => entry.ifindex === link.ifindex && !entry.linkLocal && !requested.has(entry.cidr),
+    entry =>
+      entry.ifindex === link.ifindex &&
+      !entry.linkLocal &&
+      !requested.has(entry.cidr) &&
+      !(takesOver(settings, entry.family) && isDynamicAddress(entry)),
   )
   if (address) return { reason: 'ForeignAddresses', message: `${link.name} is up and has address ${address.cidr}` }
   const route = observed.routes.find(
@@ -148,7 +142,8 @@ function foreignUse(
       entry.devices.includes(link.ifindex) &&
       !tables.has(entry.table) &&
       !(entry.protocol === protocolKernel && entry.type !== 1) &&
-      !isRouteOfAddress(entry, requested),
+      !isRouteOfAddress(entry, requested) &&
+      !(takesOver(settings, entry.family) && isDynamicRoute(entry, link, observed)),
   )
   return route && { reason: 'ForeignAddresses', message: `${link.name} is up and has ${describeRoute(route)}` }
 }
@@ -246,4 +241,10 @@ function describeRoute(route: ObservedRoute): string {
   return route.destination === 'default'
     ? `a default route${via}${table}`
     : `a route to ${route.destination}${via}${table}`
+}
+
+function swapped(uuid: string): string {
+  const groups = uuid.split('-')
+  const flip = (group: string) => (group.match(/../g) ?? []).reverse().join('')
+  return groups.map((group, index) => (index < 3 ? flip(group) : group)).join('-')
 }

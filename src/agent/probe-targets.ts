@@ -7,7 +7,7 @@ import { contains, parseCidr, parseIp } from '../contract/address.ts'
 import type { ProbeMode, Settings } from './config.ts'
 import type { DesiredNic } from './desired.ts'
 import type { ProbeTarget } from './neighbour-probe.ts'
-import type { Observed } from './observed.ts'
+import type { Observed, ObservedRoute } from './observed.ts'
 
 /** Routing tables and devices that belong to multinic and not to the node. */
 export interface OwnedNetwork {
@@ -19,12 +19,18 @@ export function probeModeOf(index: number, { probe }: Pick<Settings, 'probe'>): 
   return probe.perInterface[index] ?? probe.mode
 }
 
+/** DHCP may have given one of our NICs a default route; the node does not depend on that one. */
+export function defaultRoutes({ routes }: Observed, owned: OwnedNetwork): ObservedRoute[] {
+  return routes.filter(
+    ({ destination, table, devices }) =>
+      destination === 'default' && !owned.tables.has(table) && !devices.some(device => owned.devices.has(device)),
+  )
+}
+
 /** The gateways of the node's own default routes. */
 export function gatewayTargets(observed: Observed, owned: OwnedNetwork): ProbeTarget[] {
-  return observed.routes.flatMap(({ destination, table, gateway, devices: [ifindex] }) =>
-    destination !== 'default' || owned.tables.has(table) || gateway === undefined || ifindex === undefined
-      ? []
-      : [{ ifindex, address: gateway }],
+  return defaultRoutes(observed, owned).flatMap(({ gateway, devices: [ifindex] }) =>
+    gateway === undefined || ifindex === undefined ? [] : [{ ifindex, address: gateway }],
   )
 }
 

@@ -4,9 +4,9 @@
  * Pure. Any other value is a conflict: someone else changed it meanwhile. Conflicts are reported and never overwritten.
  */
 import { equalJson } from '../contract/json.ts'
-import { type Change, routeText, ruleText } from './change.ts'
-import { changesBetween, fileChanges, type NicState, routeSpec, ruleSpec } from './nic-state.ts'
-import { type Link, linkByIndex, type Observed, permanentMacOf } from './observed.ts'
+import { type AddressSpec, type Change, type RouteSpec, routeText, ruleText } from './change.ts'
+import { addressSpec, changesBetween, fileChanges, type NicState, routeSpec, ruleSpec } from './nic-state.ts'
+import { type Link, linkByIndex, type Observed, permanentMacOf, tableMain } from './observed.ts'
 import { insertTemporaryNames, temporaryName } from './renames.ts'
 import type { Unit } from './unit.ts'
 
@@ -116,7 +116,8 @@ function statesOf(
     const known = halfRenamed || values.some(entry => isSame(kind, entry, value))
     if (!known) reportConflict(`${[kind, key].filter(Boolean).join(' ')} has neither the old nor the new value`)
     put(now, kind, key, value)
-    put(before, kind, key, known ? values[0] : value)
+    const keep = !known || isSameLease(kind, values[0], value) || (manager === 'other' && isDynamic(kind, values[0]))
+    put(before, kind, key, keep ? value : values[0])
   }
   return [now, before]
 }
@@ -135,9 +136,7 @@ function currentValues(observed: Observed, link: Link | undefined): (kind: Chang
         return link?.up ? 'up' : 'down'
       case 'address': {
         const found = observed.addresses.find(entry => entry.ifindex === link?.ifindex && entry.cidr === key)
-        if (!found) return undefined
-        const { cidr, noPrefixRoute, lifetime } = found
-        return { cidr, noPrefixRoute, ...(lifetime ? { lifetime } : {}) }
+        return found && addressSpec(found)
       }
       case 'route':
         return observed.routes
@@ -161,10 +160,23 @@ function currentValues(observed: Observed, link: Link | undefined): (kind: Chang
   }
 }
 
-/** The remaining lifetime of a leased address does not count. */
+/** The remaining lifetime of a leased address and the metric of its route do not count. */
 function isSame(kind: Change['kind'], a: unknown, b: unknown): boolean {
   if (kind !== 'address' || a === undefined || b === undefined) return equalJson(a, b)
-  return equalJson({ ...a, lifetime: undefined }, { ...b, lifetime: undefined })
+  const volatile = { lifetime: undefined, metric: undefined }
+  return equalJson({ ...a, ...volatile }, { ...b, ...volatile })
+}
+
+/** NetworkManager has the NIC again: it asks for a lease itself. */
+function isDynamic(kind: Change['kind'], value: unknown): boolean {
+  if (kind === 'address') return (value as AddressSpec | undefined)?.lifetime !== undefined
+  return kind === 'route' && (value as RouteSpec | undefined)?.table === tableMain
+}
+
+/** The address is leased as before; only time has passed. */
+function isSameLease(kind: Change['kind'], before: unknown, now: unknown): boolean {
+  const isLeased = (value: unknown) => (value as AddressSpec | undefined)?.lifetime !== undefined
+  return kind === 'address' && isLeased(before) && isLeased(now) && isSame(kind, before, now)
 }
 
 function put(state: NicState, kind: Change['kind'], key: string, value: unknown): void {

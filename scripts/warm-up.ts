@@ -98,7 +98,7 @@ const files = new Map<string, string>([
   ['/etc/netplan/50-cloud-init.yaml', 'network: {version: 2}\n'],
 ])
 const directories = ['/etc/netplan', '/etc/systemd/network', '/etc/sysctl.d', '/var/lib/multinic']
-const conf = /^\/host\/proc\/(ipv4|ipv6)-conf/
+const conf = /^\/host\/proc\/sys\/net\/(ipv4|ipv6)\/conf/
 const missing = () => Object.assign(new Error('ENOENT'), { code: 'ENOENT' })
 const open = new Map<number, string>()
 
@@ -162,6 +162,8 @@ const script = new Script(text, { filename: basename(bundle) })
 run(script)
 process.once('exit', () => {
   const report = files.get('/dev/termination-log') ?? 'no report'
-  if (!report.includes('"verdict":"Configured"')) throw new Error(`the warm-up run of the agent failed: ${report}`)
-  writeSync(1, script.createCachedData())
+  if (report.includes('"verdict":"Configured"')) return void writeSync(1, script.createCachedData())
+  // An error thrown here would not change the exit code that the agent has set.
+  process.exitCode = 1
+  writeSync(2, `the warm-up run of the agent failed: ${report}\n`)
 })

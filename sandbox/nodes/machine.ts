@@ -36,6 +36,6 @@ export function namespaceMachine(state: StateDir): Machine {
     },
     start: container => startContainer({ ...container, marker: { [processMarker]: state.dir } }),
     // /proc/sys/net shows the network namespace of the reading process.
-    hostPath: (root, path) => (path.startsWith('/proc/sys/net/') ? path : join(root, path)),
+    hostPath: (root, path) => (/^\/proc\/sys\/net(\/|$)/.test(path) ? path : join(root, path)),
   }
 }

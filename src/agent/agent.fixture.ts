@@ -73,7 +73,7 @@ export function aNode(nics: number, values: Partial<Observed> = {}): Observed {
     managers: {},
     refusedAltnames: [],
     bootID: 'boot-1',
-    systemUUID: '11111111-2222-3333-4444-555555555555',
+    ipv6: true,
     ...values,
   }
 }

@@ -98,6 +98,7 @@ const anyInput = fc.record(
     mode: often(fc.constantFrom('apply', 'cleanup', 'check', 'plan')),
     nodeName: often(fc.string({ minLength: 1 })),
     instanceId: often(fc.string()),
+    bootID: often(fc.string()),
     generation: often(fc.nat()),
     specHash: often(fc.string()),
     nodeAddresses: often(fc.array(often(ip), { maxLength: 18 })),

@@ -12,6 +12,7 @@ export interface AgentRequest {
   mode: AgentMode
   nodeName: string
   instanceId?: string
+  bootID?: string
   generation: number
   specHash: string
   nodeAddresses: string[]
@@ -34,6 +35,7 @@ export function parseInput(text: string | undefined): { request?: AgentRequest; 
       mode: input.mode,
       nodeName: input.nodeName,
       ...(input.instanceId ? { instanceId: input.instanceId } : {}),
+      ...(input.bootID ? { bootID: input.bootID } : {}),
       generation: input.generation,
       specHash: input.specHash,
       nodeAddresses: input.nodeAddresses ?? [],
@@ -75,6 +77,7 @@ function checkInput(document: unknown, fail: Fail): void {
   if (!modes.some(mode => mode === document['mode'])) fail('mode', `must be one of ${modes.join(', ')}`)
   text(document, 'nodeName', fail, { min: 1, max: 253 })
   text(document, 'instanceId', fail, { max: 253, optional: true })
+  text(document, 'bootID', fail, { max: 253, optional: true })
   integer(document, 'generation', fail, { max: Number.MAX_SAFE_INTEGER })
   text(document, 'specHash', fail, { max: 128 })
   for (const [key, length] of [

@@ -13,7 +13,7 @@ import type { AgentContext } from './context.ts'
 import type { Host } from './host.ts'
 import { parseInput } from './input.ts'
 import { connectNetworkManager } from './network-manager.ts'
-import { missingHostPaths, observeLinks, readSystemUUID } from './observe.ts'
+import { missingHostPaths, mountedPaths, observeLinks, readMachine } from './observe.ts'
 import { linksByMac } from './observed.ts'
 import type { PassResult } from './pass-result.ts'
 import { hostPaths, type Paths } from './paths.ts'
@@ -41,7 +41,8 @@ const resolveTimeout = 3_000
 type Stop = NonNullable<Agent['stop']>
 
 export async function runAgent(agent: Agent): Promise<number> {
-  const { env, host, paths = hostPaths, stop = { requested: false } } = agent
+  const { env, host, stop = { requested: false } } = agent
+  const paths = mountedPaths(host, agent.paths ?? hostPaths)
   const startedAt = host.now()
   const traceId = traceIdOf(env['TRACEPARENT'])
   const log = traceId === undefined ? agent.log : agent.log.with({ traceId })
@@ -91,8 +92,7 @@ function traceIdOf(traceparent = ''): string | undefined {
 
 async function handle(context: AgentContext, startedAt: number, stop: Stop): Promise<AgentReport> {
   const { host, paths, request } = context
-  const refusal =
-    wrongMachine(request.instanceId, readSystemUUID(host, paths)) ?? notMounted(missingHostPaths(host, paths))
+  const refusal = wrongMachine(request, readMachine(host, paths)) ?? notMounted(missingHostPaths(host, paths))
   if (refusal) return refusedReport(request, refusal)
   if (request.mode === 'check' || request.mode === 'plan') return checkedReport(request, await inspect(context))
 

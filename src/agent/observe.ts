@@ -48,7 +48,8 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
   const commands = ['address show', 'route show table all', 'rule list']
   const destinations = [...(apiServer ? [apiServer] : []), ...Object.values(internetAddresses)]
   const all = await host.ip(asJson, [...commands, ...destinations.map(address => `route get ${address}`)])
-  const rules6 = known?.rules6 ?? (await readRules6(host))
+  const ipv6 = host.list(paths.ipv6Conf) !== undefined
+  const rules6 = ipv6 ? (known?.rules6 ?? (await readRules6(host))) : []
   const [rawLinks, rawRoutes, rawRules, ...rawPaths] = jsonArrays(all.stdout)
   // Fail closed: a node that cannot be observed is not changed. Every kernel has at least one rule.
   if (!rawLinks || !rawRoutes || !rawRules || !parseRules(rawRules, 4)[0])
@@ -79,7 +80,7 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
     },
     refusedAltnames: readRefusedAltnames(host, paths, bootID),
     bootID,
-    systemUUID: readSystemUUID(host, paths),
+    ipv6,
   }
 }
 
@@ -98,14 +99,20 @@ export function observeFiles(host: Host, paths: Paths): ObservedFiles {
   return { files: readFiles(host, paths), directories }
 }
 
-/** Empty when it cannot be read. */
-export function readSystemUUID(host: Host, paths: Paths): string {
-  return host.readValue(paths.productUuid) ?? ''
+/** Empty on a machine without DMI. */
+export function readMachine(host: Host, paths: Paths): { systemUUID: string; bootID: string } {
+  return { systemUUID: host.readValue(paths.productUuid) ?? '', bootID: host.readValue(paths.bootID) ?? '' }
+}
+
+/** An older controller mounts the sysctls elsewhere. */
+export function mountedPaths(host: Host, paths: Paths): Paths {
+  if (host.list(paths.ipv4Conf) || !host.list(paths.olderIpv4Conf)) return paths
+  return { ...paths, ipv4Conf: paths.olderIpv4Conf, ipv6Conf: paths.olderIpv6Conf }
 }
 
 /** Paths that every host has and that are not mounted. */
 export function missingHostPaths(host: Host, paths: Paths): string[] {
-  const directories = [paths.networkd, paths.sysctl, paths.state, paths.ipv4Conf, paths.ipv6Conf]
+  const directories = [paths.networkd, paths.sysctl, paths.state, paths.ipv4Conf]
   const missing = directories.filter(path => host.list(path) === undefined)
   return host.readValue(paths.bootID) ? missing : [...missing, paths.bootID]
 }

@@ -100,7 +100,8 @@ export interface Observed {
   /** Altnames that the kernel has refused since boot. */
   refusedAltnames: string[]
   bootID: string
-  systemUUID: string
+  /** The kernel has IPv6. */
+  ipv6: boolean
 }
 
 export const tableMain = 254

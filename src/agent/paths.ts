@@ -9,9 +9,13 @@ export interface Paths {
   networkManager: string
   networkScripts: string
   sysctl: string
-  /** Sysctls by device. The Pod's own /proc/sys is read-only. */
+  /** Sysctls by device. The Pod's own /proc/sys is read-only. A kernel without IPv6 has no ipv6Conf. */
   ipv4Conf: string
   ipv6Conf: string
+  /** Where older controllers mount the sysctls. */
+  olderIpv4Conf: string
+  olderIpv6Conf: string
+  /** Machines without DMI do not have it. */
   productUuid: string
   bootID: string
   /** The socket of the host's system bus. */
@@ -26,9 +30,11 @@ export const hostPaths: Paths = {
   networkManager: '/etc/NetworkManager/system-connections',
   networkScripts: '/etc/sysconfig/network-scripts',
   sysctl: '/etc/sysctl.d',
-  ipv4Conf: '/host/proc/ipv4-conf',
-  ipv6Conf: '/host/proc/ipv6-conf',
-  productUuid: '/host/product_uuid',
+  ipv4Conf: '/host/proc/sys/net/ipv4/conf',
+  ipv6Conf: '/host/proc/sys/net/ipv6/conf',
+  olderIpv4Conf: '/host/proc/ipv4-conf',
+  olderIpv6Conf: '/host/proc/ipv6-conf',
+  productUuid: '/sys/class/dmi/id/product_uuid',
   bootID: '/host/boot_id',
   bus: '/run/dbus/system_bus_socket',
   terminationLog: '/dev/termination-log',

@@ -4,7 +4,7 @@
  * Pure. When nothing has to change, the list of units is empty (G5).
  */
 import { type Cidr, contains, overlaps, parseCidr, parseIp } from '../contract/address.ts'
-import { type Interface, interfaceName, outsideItsCidr } from '../contract/interfaces.ts'
+import { addressesOf, type Interface, interfaceName, outsideItsCidr } from '../contract/interfaces.ts'
 import { type Change, familyOf, type RouteSpec, type RuleSpec, routeText, ruleText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
 import { altnameOf, type DesiredNic, desiredNics } from './desired.ts'
@@ -91,6 +91,7 @@ export function planRun(input: PlanInput): Plan {
       const refusal =
         ambiguousNic(requested, [link, ...others]) ??
         addressOutsideCidr(requested) ??
+        ipv6Disabled(requested, observed) ??
         nodeDependsOn(link, guardInput, ownedNicOf(owned, requested))
       if (refusal) refused.set(requested.index, refusal)
       else candidates.push({ requested, link })
@@ -194,6 +195,13 @@ function ambiguousNic(requested: Interface, links: readonly Link[]): Refusal | u
 function addressOutsideCidr(requested: Interface): Refusal | undefined {
   const message = outsideItsCidr(requested)
   return message === undefined ? undefined : { reason: 'AddressOutsideCidr', message }
+}
+
+function ipv6Disabled(requested: Interface, { ipv6 }: Observed): Refusal | undefined {
+  const address = ipv6 ? undefined : addressesOf(requested).find(cidr => cidr.includes(':'))
+  if (address === undefined) return undefined
+  const message = `cannot configure ${address}: the kernel of this node has no IPv6`
+  return { reason: 'IPv6Disabled', message }
 }
 
 /**

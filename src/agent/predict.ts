@@ -17,6 +17,14 @@ export function predictState(observed: Observed, units: readonly Unit[]): Observ
   }, observed)
 }
 
+/** The files as they are once these units are committed. */
+export function predictFiles(observed: Observed, units: readonly Unit[]): Observed {
+  return withFiles(
+    observed,
+    units.flatMap(({ changes }) => changes.filter(change => change.kind === 'file')),
+  )
+}
+
 /** All files at once: copying the record once per change is slow. */
 function withFiles(observed: Observed, changes: readonly (Change & { kind: 'file' })[]): Observed {
   if (changes.length === 0) return observed

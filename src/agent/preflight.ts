@@ -4,10 +4,12 @@
  * Pure, and fails closed: a NIC is refused when in doubt. The guards that protect most come first.
  */
 import { hostPart, overlaps, parseCidr, parseIp } from '../contract/address.ts'
+import { isSameMachine } from '../contract/machine.ts'
 import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
 import { routeText } from './change.ts'
 import type { Settings } from './config.ts'
 import type { DesiredNic } from './desired.ts'
+import type { AgentRequest } from './input.ts'
 import { routeSpec } from './nic-state.ts'
 import {
   type FileState,
@@ -43,13 +45,26 @@ export interface GuardInput {
   files: ReadonlySet<string>
 }
 
-/** Some firmware reports the first three groups of the SystemUUID in the other byte order. */
-export function wrongMachine(instanceId: string | undefined, systemUUID: string): Refusal | undefined {
-  if (!instanceId) return undefined
-  const [expected, actual] = [instanceId.toLowerCase(), systemUUID.toLowerCase()]
-  if (actual !== '' && (expected === actual || swapped(expected) === actual)) return undefined
-  const found = actual === '' ? 'cannot read SystemUUID of this machine' : `SystemUUID of this machine is ${actual}`
-  return { reason: 'WrongMachine', message: `${found}, expected ${expected}` }
+/**
+ * A machine without DMI has no SystemUUID. The boot ID identifies it as well: the controller compared the SystemUUID of the
+ * Node that reported this boot ID.
+ */
+export function wrongMachine(
+  expected: Pick<AgentRequest, 'instanceId' | 'bootID'>,
+  machine: { systemUUID: string; bootID: string },
+): Refusal | undefined {
+  const { instanceId, bootID } = expected
+  const { systemUUID } = machine
+  if (!instanceId || isSameMachine(instanceId, systemUUID)) return undefined
+  if (systemUUID !== '')
+    return wrong(`SystemUUID of this machine is ${systemUUID.toLowerCase()}, expected ${instanceId.toLowerCase()}`)
+  if (bootID === undefined) return wrong(`cannot read SystemUUID of this machine, expected ${instanceId.toLowerCase()}`)
+  if (bootID === machine.bootID) return undefined
+  return wrong(`this machine has no SystemUUID, and its boot ID is ${machine.bootID}, expected ${bootID}`)
+}
+
+function wrong(message: string): Refusal {
+  return { reason: 'WrongMachine', message }
 }
 
 /** Without these paths the agent can neither configure nor roll back, and a run would only look successful. */
@@ -241,10 +256,4 @@ function describeRoute(route: ObservedRoute): string {
   return route.destination === 'default'
     ? `a default route${via}${table}`
     : `a route to ${route.destination}${via}${table}`
-}
-
-function swapped(uuid: string): string {
-  const groups = uuid.split('-')
-  const flip = (group: string) => (group.match(/../g) ?? []).reverse().join('')
-  return groups.map((group, index) => (index < 3 ? flip(group) : group)).join('-')
 }

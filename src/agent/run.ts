@@ -25,6 +25,7 @@ import { type ObserveOptions, observe, observeFiles } from './observe.ts'
 import type { Observed } from './observed.ts'
 import { type PassResult, passResult } from './pass-result.ts'
 import { type Plan, planRun } from './plan.ts'
+import { predictFiles } from './predict.ts'
 import { saveRefusedAltnames } from './refused-altnames.ts'
 import { applyNetplan } from './reload.ts'
 import { rollBack } from './rollback.ts'
@@ -134,7 +135,9 @@ async function apply(prepared: Prepared, context: AgentContext): Promise<Applied
 
   let failures = merge(prepared.failures, first.failures)
   let journaled = prepared.journaled
-  const known = unaffectedBy(plan, units, before, context)
+  // What this pass has set is ours by the records that it commits in the end. Removals still need the old ones.
+  const files = predictFiles(before, withPurpose(applicable, 'apply'))
+  const known = unaffectedBy(plan, units, files, context)
   let after = await observeNode(context, known)
   for (let round = 2; round <= maxRounds && needsAnotherRound(plan, applicable, after); round++) {
     const again = remainingKernelChanges(planNode(after, context, skip).units, units, failures)
@@ -212,7 +215,7 @@ function planNode(observed: Observed, { request, settings, paths }: AgentContext
 function logPlan(plan: Plan, log: Log): void {
   const devices = plan.accepted.map(({ nic, link }) => `${nic.name} is ${link.name}`)
   log.info('DetectActiveInterfaces', { backend: plan.backend, devices, missing: plan.missing.map(nic => nic.name) })
-  const orphans = plan.units.filter(unit => unit.purpose === 'remove')
+  const orphans = withPurpose(plan.units, 'remove')
   if (orphans.length > 0) log.info('CleanupOrphanedConfigs', { orphaned: orphans.map(unit => unit.name) })
   for (const unit of plan.units)
     log.info('plan', { interface: unit.name, purpose: unit.purpose, changes: unit.changes.map(describeChange) })
@@ -226,6 +229,10 @@ function logPlan(plan: Plan, log: Log): void {
 
 function withoutFailed(units: readonly Unit[], failures: Failures): Unit[] {
   return units.filter(unit => !failures.has(unit.group))
+}
+
+function withPurpose(units: readonly Unit[], purpose: Unit['purpose']): Unit[] {
+  return units.filter(unit => unit.purpose === purpose)
 }
 
 /** The later failure of a group wins. */
@@ -283,7 +290,7 @@ function findDifferences(
 /** Waits for DAD to end and for NetworkManager to react, and observes the node then. */
 async function observeSettled(after: Observed, units: readonly Unit[], context: AgentContext): Promise<Observed> {
   const { host, networkManager, settings } = context
-  const changed = new Set(units.filter(unit => unit.purpose === 'apply').flatMap(unit => unit.ifindex ?? []))
+  const changed = new Set(withPurpose(units, 'apply').flatMap(unit => unit.ifindex ?? []))
   if (networkManager && changed.size > 0) {
     await host.sleep(networkManagerDelay)
     return observeNode(context)

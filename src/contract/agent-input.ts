@@ -25,6 +25,8 @@ export const agentInput = z.object({
   nodeName: z.string().min(1).max(253),
   /** Expected SystemUUID of the machine. Empty means any. */
   instanceId: z.string().max(253).optional(),
+  /** Boot ID of the Node whose SystemUUID the controller compared. Identifies a machine without DMI. */
+  bootID: z.string().max(253).optional(),
   generation,
   specHash: z.string().max(128),
   /**

@@ -206,6 +206,7 @@ function inputFor({ config, node, action, specHash, interfaces }: JobRequest): A
     mode: action,
     nodeName: node.name,
     ...(instanceId && { instanceId }),
+    ...(node.bootID && { bootID: node.bootID }),
     generation: config.metadata.generation ?? 0,
     specHash,
     ...(node.addresses.length && { nodeAddresses: nodeAddressesFor(node, interfaces) }),
@@ -254,10 +255,10 @@ function mountsFor(backend: Backend, appliesNetplan: boolean): Mount[] {
     ...(appliesNetplan && backend === 'netplan' ? [dbus] : []),
     directory('sysctld', '/etc/sysctl.d'),
     { name: 'state', path: '/var/lib/multinic', at: '/var/lib/multinic', type: 'DirectoryOrCreate' },
-    // Mounted elsewhere, because /proc/sys of the Pod is read-only.
-    { name: 'conf4', path: '/proc/sys/net/ipv4/conf', at: '/host/proc/ipv4-conf', type: 'Directory' },
-    { name: 'conf6', path: '/proc/sys/net/ipv6/conf', at: '/host/proc/ipv6-conf', type: 'Directory' },
-    { name: 'uuid', path: '/sys/class/dmi/id/product_uuid', at: '/host/product_uuid', type: 'File', readOnly: true },
+    // Mounted elsewhere, because /proc/sys of the Pod is read-only. A kernel without IPv6 has no directory of its own for it.
+    { name: 'sysctls', path: '/proc/sys/net', at: '/host/proc/sys/net', type: 'Directory' },
+    // A machine without DMI has no product_uuid in it. Its links lead to the Pod's own /sys/devices.
+    { name: 'sysclass', path: '/sys/class', at: '/sys/class', type: 'Directory', readOnly: true },
     { name: 'bootid', path: '/proc/sys/kernel/random/boot_id', at: '/host/boot_id', type: 'File', readOnly: true },
   ]
 }

@@ -119,7 +119,15 @@ export async function listen(app: FastifyInstance, address: string): Promise<str
   const at = /^(.*):(\d+)$/.exec(address)
   if (!at) throw new Error(`"${address}" is not a listen address; use host:port or :port`)
   const host = (at[1] ?? '').replace(/^\[|\]$/g, '')
-  return app.listen({ host: host === '' ? '::' : host, port: Number(at[2]) })
+  const port = Number(at[2])
+  if (host !== '') return app.listen({ host, port })
+  try {
+    return await app.listen({ host: '::', port })
+  } catch (error) {
+    // A kernel without IPv6.
+    if (!(error instanceof Error && 'code' in error && error.code === 'EAFNOSUPPORT')) throw error
+    return app.listen({ host: '0.0.0.0', port })
+  }
 }
 
 function problemOf(status: number, detail: string, errors?: Problem['errors']): Problem {

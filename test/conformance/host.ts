@@ -40,9 +40,8 @@ const mounted: [path: string, target: string, kind: 'directory' | 'file'][] = [
   ['/etc/systemd/network', '/etc/systemd/network', 'directory'],
   ['/etc/sysctl.d', '/etc/sysctl.d', 'directory'],
   ['/var/lib', '/var/lib/multinic', 'directory'],
-  ['/proc/sys/net/ipv4/conf', '/host/proc/ipv4-conf', 'directory'],
-  ['/proc/sys/net/ipv6/conf', '/host/proc/ipv6-conf', 'directory'],
-  ['/sys/class/dmi/id/product_uuid', '/host/product_uuid', 'file'],
+  ['/proc/sys/net', '/host/proc/sys/net', 'directory'],
+  ['/sys/class', '/sys/class', 'directory'],
   ['/proc/sys/kernel/random/boot_id', '/host/boot_id', 'file'],
 ]
 

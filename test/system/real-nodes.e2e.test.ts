@@ -162,23 +162,20 @@ const needed: Record<string, [reduction: Reduction, error: RegExp]> = {
   ],
   'UID 0': [
     (_, agent) => Object.assign(agent.securityContext ?? {}, { runAsUser: 65534, runAsGroup: 65534 }),
-    /EACCES: permission denied, open '\/host\/product_uuid'/,
+    /EACCES: permission denied, open '\/sys\/class\/dmi\/id\/product_uuid'/,
   ],
   'its tolerations': [spec => Object.assign(spec, { tolerations: [] }), /TaintToleration|TaintManager/],
   '/etc/netplan': [withoutMount('netplan'), /BackendUnknown no \/etc\/netplan/],
   '/etc/systemd/network': [withoutMount('networkd'), /not mounted from the host: \/etc\/systemd\/network/],
   '/etc/sysctl.d': [withoutMount('sysctld'), /not mounted from the host: \/etc\/sysctl.d/],
   '/var/lib/multinic': [withoutMount('state'), /not mounted from the host: \/var\/lib\/multinic/],
-  'the IPv4 sysctls': [withoutMount('conf4'), /not mounted from the host: \/host\/proc\/ipv4-conf/],
-  'the IPv6 sysctls': [withoutMount('conf6'), /not mounted from the host: \/host\/proc\/ipv6-conf/],
-  'the system UUID': [withoutMount('uuid'), /cannot read SystemUUID/],
+  'the sysctls': [withoutMount('sysctls'), /not mounted from the host: \/host\/proc\/sys\/net\/ipv4\/conf/],
   'the boot ID': [withoutMount('bootid'), /not mounted from the host: \/host\/boot_id/],
   'write access to /etc/netplan': [readOnly('netplan'), /\/etc\/netplan/],
   'write access to /etc/systemd/network': [readOnly('networkd'), /\/etc\/systemd\/network/],
   'write access to /etc/sysctl.d': [readOnly('sysctld'), /\/etc\/sysctl.d/],
   'write access to /var/lib/multinic': [readOnly('state'), /\/var\/lib\/multinic/],
-  'write access to the IPv4 sysctls': [readOnly('conf4'), /ipv4/],
-  'write access to the IPv6 sysctls': [readOnly('conf6'), /ipv6/],
+  'write access to the sysctls': [readOnly('sysctls'), /ipv4/],
 }
 
 test('the agent needs everything that its Job gives it', async t => {

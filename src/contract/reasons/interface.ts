@@ -86,6 +86,17 @@ export const interfaceReasons = {
       '메시지에 나온 항목이나 파일을 삭제하십시오.',
     ],
   },
+  IPv6Disabled: {
+    class: 'attention',
+    en: [
+      'The interface has an IPv6 address, but the kernel of the node has no IPv6.',
+      'Boot the node without ipv6.disable=1, or exclude the IPv6 subnet of the port.',
+    ],
+    ko: [
+      '인터페이스에 IPv6 주소가 있지만 노드의 커널에 IPv6가 없습니다.',
+      'ipv6.disable=1 없이 노드를 부팅하거나 포트의 IPv6 서브넷을 대상에서 제외하십시오.',
+    ],
+  },
   HostPathNotMounted: {
     class: 'attention',
     en: [

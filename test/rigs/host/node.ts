@@ -82,9 +82,16 @@ export interface NodeOptions {
   files?: Record<string, string>
   /** All NICs in one subnet, on one bridge. */
   oneSubnet?: boolean
+  /** False: the node has no IPv6 sysctls, like a kernel with ipv6.disable=1. */
+  ipv6?: boolean
 }
 
-export async function createNode({ nics = 2, files = {}, oneSubnet = false }: NodeOptions = {}): Promise<RigNode> {
+export async function createNode({
+  nics = 2,
+  files = {},
+  oneSubnet = false,
+  ipv6 = true,
+}: NodeOptions = {}): Promise<RigNode> {
   const namespace = `mna${process.pid}-${++nodeCount}`
   const fabric = `${namespace}f`
   const agent = await bundled('src/agent/entry.ts')
@@ -103,7 +110,7 @@ export async function createNode({ nics = 2, files = {}, oneSubnet = false }: No
     'address add 10.0.0.10/24 dev ens3',
     'route add default via 10.0.0.1 dev ens3',
   ])
-  makeDisk(root, files)
+  makeDisk(root, files, ipv6)
   const node: RigNode = {
     namespace,
     fabric,
@@ -280,20 +287,23 @@ export function diskOf(node: RigNode, include: (path: string) => boolean = () =>
   return Object.fromEntries(Object.entries(found).sort())
 }
 
-function makeDisk(root: string, files: Record<string, string>): void {
+function makeDisk(root: string, files: Record<string, string>, ipv6: boolean): void {
   for (const directory of [
     'etc/netplan',
     'etc/sysctl.d',
     'etc/systemd/network',
     'var/lib/multinic',
-    'host/proc',
+    'host/proc/sys/net',
     'dev',
   ])
     mkdirSync(join(root, directory), { recursive: true })
-  // /proc/sys/net shows the namespace of the reader.
-  symlinkSync('/proc/sys/net/ipv4/conf', join(root, 'host/proc/ipv4-conf'))
-  symlinkSync('/proc/sys/net/ipv6/conf', join(root, 'host/proc/ipv6-conf'))
+  // /proc/sys/net shows the namespace of the reader. Older agents expect the sysctls and the UUID at other paths.
+  for (const family of ipv6 ? ['ipv4', 'ipv6'] : ['ipv4']) {
+    symlinkSync(`/proc/sys/net/${family}`, join(root, `host/proc/sys/net/${family}`))
+    symlinkSync(`/proc/sys/net/${family}/conf`, join(root, `host/proc/${family}-conf`))
+  }
   const all = {
+    '/sys/class/dmi/id/product_uuid': '11111111-2222-3333-4444-555555555555\n',
     '/host/product_uuid': '11111111-2222-3333-4444-555555555555\n',
     '/host/boot_id': 'boot-1\n',
     '/etc/netplan/50-cloud-init.yaml': 'network:\n  version: 2\n  ethernets:\n    ens3:\n      dhcp4: true\n',

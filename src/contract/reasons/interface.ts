@@ -4,11 +4,6 @@
 import { nodeReasons } from './node.ts'
 import { nothingToDo, type Reasons } from './reason.ts'
 
-const notSecondary = {
-  en: 'Exclude this port: it is not a secondary NIC.',
-  ko: '이 포트를 대상에서 제외하십시오. 보조 NIC가 아닙니다.',
-} as const
-
 export const interfaceReasons = {
   AddressConflict: {
     class: 'attention',
@@ -28,8 +23,8 @@ export const interfaceReasons = {
   },
   ApiServerPath: {
     class: 'attention',
-    en: ['The NIC carries the route to the API server.', notSecondary.en],
-    ko: ['API 서버로 가는 경로가 이 NIC를 사용합니다.', notSecondary.ko],
+    en: ['The NIC carries the route to the API server.', 'Exclude this port: it is not a secondary NIC.'],
+    ko: ['API 서버로 가는 경로가 이 NIC를 사용합니다.', '이 포트를 대상에서 제외하십시오. 보조 NIC가 아닙니다.'],
   },
   BackendUnknown: {
     class: 'attention',
@@ -152,8 +147,14 @@ export const interfaceReasons = {
   NicMissing: nodeReasons.NicMissing,
   NodeAddress: {
     class: 'attention',
-    en: ['The NIC has the address of the node.', notSecondary.en],
-    ko: ['NIC에 노드의 주소가 있습니다.', notSecondary.ko],
+    en: [
+      'The NIC has the address of the node.',
+      'Exclude this port if it is the primary port. Otherwise set internal-network-name of the OpenStack cloud provider or --node-ip of the kubelet.',
+    ],
+    ko: [
+      'NIC에 노드의 주소가 있습니다.',
+      '기본 포트이면 이 포트를 대상에서 제외하십시오. 아니면 OpenStack 클라우드 공급자의 internal-network-name이나 kubelet의 --node-ip를 지정하십시오.',
+    ],
   },
   PersistFailed: {
     class: 'attention',

@@ -72,6 +72,39 @@ const cases: Record<string, [files: Record<string, string>, expected: Expected]>
       ],
     },
   ],
+  'a .network file that precedes the Netplan one has the routes and rules': [
+    {
+      'etc/netplan/90-multinic0.yaml': netplan(`${match}      routes: [{to: 10.9.0.0/16, via: 10.0.1.9}]\n`),
+      'etc/systemd/network/05-multinic0.network': `[Route]
+Destination=10.0.1.0/24
+Scope=link
+PreferredSource=10.0.1.5
+Metric=100
+Table=100
+
+[Route]
+Destination=fd00::/64
+Source=::/128
+Metric=100
+Table=254
+
+[RoutingPolicyRule]
+From=10.0.1.5/32
+Table=254
+SuppressPrefixLength=0
+Priority=10080
+`,
+    },
+    {
+      ip: [
+        'link set dev ens4 name multinic0',
+        'link set dev multinic0 up',
+        'route add 10.0.1.0/24 dev multinic0 src 10.0.1.5 table 100 metric 100 scope link proto static',
+        '-6 route add fd00::/64 from ::/128 dev multinic0 table 254 metric 100 proto static',
+        'rule add from 10.0.1.5/32 table 254 suppress_prefixlength 0 priority 10080 protocol static',
+      ],
+    },
+  ],
   'a NIC with DHCP is not changed': [
     {
       'etc/netplan/50-cloud-init.yaml':

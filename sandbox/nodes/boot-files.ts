@@ -119,26 +119,27 @@ export function readBoot(files: Files, links: Link[]): BootPlan {
       if (mac && parsed.data['set-name']) rename(mac, parsed.data['set-name'])
       const device = mac ? names.get(mac) : id
       if (device && [...names.values()].includes(device))
-        plan.ip.push(...bringUp(device, parsed.data, withoutPrefixRoute(files, id, plan)))
+        plan.ip.push(...bringUp(device, parsed.data, networkdFile(files, id, plan)))
     }
   }
   return plan
 }
 
-function bringUp(device: string, nic: Ethernet, bare: Set<string>): string[] {
+function bringUp(device: string, nic: Ethernet, file: NetworkdFile): string[] {
+  const rules: Rule[] = file.rules ?? nic['routing-policy'] ?? []
   return [
     ...(nic.mtu ? [`link set dev ${device} mtu ${nic.mtu}`] : []),
     ...(nic['link-local']?.length === 0 ? [`link set dev ${device} addrgenmode none`] : []),
     `link set dev ${device} up`,
     ...(nic.addresses ?? []).map(
       each =>
-        `addr add ${each} dev ${device}${bare.has(each) ? ' noprefixroute' : ''}${each.includes(':') ? ' nodad' : ''}`,
+        `addr add ${each} dev ${device}${file.withoutPrefixRoute.has(each) ? ' noprefixroute' : ''}${each.includes(':') ? ' nodad' : ''}`,
     ),
-    ...(nic.routes ?? []).map(each => routeLine(device, each)),
-    ...(nic['routing-policy'] ?? []).map(({ from, to, table, priority }) =>
+    ...(file.routes ?? nic.routes ?? []).map(each => routeLine(device, each)),
+    ...rules.map(({ from, to, table, priority, suppress_prefixlength }) =>
       commandLine(
         `${familyOf(from ?? to)}rule add`,
-        { from: from ?? (to ? undefined : 'all'), to, table, priority },
+        { from: from ?? (to ? undefined : 'all'), to, table, suppress_prefixlength, priority },
         'protocol static',
       ),
     ),
@@ -164,27 +165,66 @@ function commandLine(head: string, options: Record<string, string | undefined>, 
   return [head, ...given, tail].join(' ')
 }
 
-/** Addresses with AddPrefixRoute=no in a .network file that precedes the Netplan one, or in a drop-in of it. */
-function withoutPrefixRoute(files: Files, id: string, plan: BootPlan): Set<string> {
-  const found = new Set<string>()
-  const pattern = new RegExp(`^etc/systemd/network/(05-${id}\\.network|10-netplan-${id}\\.network\\.d/[^/]+\\.conf)$`)
-  for (const [path, content] of matching(files, pattern))
+type Rule = z.infer<typeof rule> & { suppress_prefixlength?: string }
+
+interface NetworkdFile {
+  withoutPrefixRoute: Set<string>
+  /** Instead of those in the Netplan file. */
+  routes?: Route[]
+  rules?: Rule[]
+}
+
+/** Of a .network file that precedes the Netplan one, or of a drop-in of it: what Netplan has no key for. */
+function networkdFile(files: Files, id: string, plan: BootPlan): NetworkdFile {
+  const found = { withoutPrefixRoute: new Set<string>(), routes: [] as Route[], rules: [] as Rule[] }
+  const own = `etc/systemd/network/05-${id}.network`
+  const pattern = new RegExp(`^etc/systemd/network/10-netplan-${id}\\.network\\.d/[^/]+\\.conf$`)
+  for (const [path, content] of [...files].filter(([path]) => path === own || pattern.test(path)))
     for (const section of content.split(/^(?=\[)/m)) {
       const values = ini(section)
-      const address = values.get('Address.Address')?.[0]
-      if (address && values.get('Address.AddPrefixRoute')?.[0] === 'no') found.add(address)
+      const value = (key: string) => values.get(key)?.[0]
+      const address = value('Address.Address')
+      if (address && value('Address.AddPrefixRoute') === 'no') found.withoutPrefixRoute.add(address)
+      if (section.startsWith('[Route]')) found.routes.push(networkdRoute(value))
+      if (section.startsWith('[RoutingPolicyRule]')) found.rules.push(networkdRule(value))
       for (const key of values.keys())
-        if (!knownDropIn.includes(key) && !asInNetplan.test(key)) plan.unknown.push(`${path}: ${key}`)
+        if (!knownDropIn.includes(key) && !knownNetwork.test(key)) plan.unknown.push(`${path}: ${key}`)
     }
-  return found
+  return files.has(own) ? found : { withoutPrefixRoute: found.withoutPrefixRoute }
+}
+
+function networkdRoute(value: (key: string) => string | undefined): Route {
+  const to = value('Route.Destination') ?? ''
+  const source = value('Route.Source')
+  return {
+    to: source ? `${to} from ${source}` : to,
+    via: value('Route.Gateway'),
+    from: value('Route.PreferredSource'),
+    table: value('Route.Table'),
+    metric: value('Route.Metric'),
+    scope: value('Route.Scope'),
+    'on-link': value('Route.GatewayOnLink') === 'yes',
+  }
+}
+
+function networkdRule(value: (key: string) => string | undefined): Rule {
+  const suppressed = value('RoutingPolicyRule.SuppressPrefixLength')
+  return {
+    from: value('RoutingPolicyRule.From'),
+    to: value('RoutingPolicyRule.To'),
+    table: value('RoutingPolicyRule.Table') ?? '254',
+    priority: value('RoutingPolicyRule.Priority'),
+    ...(suppressed === undefined ? {} : { suppress_prefixlength: suppressed }),
+  }
 }
 
 const knownLink = [
   ...['Match.MACAddress', 'Match.PermanentMACAddress', 'Match.Type'],
   ...['Link.Name', 'Link.MTUBytes', 'Link.AlternativeName', 'Link.Description'],
 ]
-/** Keys that the .network file of the agent repeats from its Netplan file, which is read. */
-const asInNetplan = /^(Match|Link|Route|RoutingPolicyRule)\./
+/** Those of [Match] and [Link] repeat the Netplan file, which is read. */
+const knownNetwork =
+  /^((Match|Link)\.\w+|Route\.(Destination|Source|Gateway|PreferredSource|Table|Metric|Scope|GatewayOnLink)|RoutingPolicyRule\.(From|To|Table|Priority|SuppressPrefixLength))$/
 const knownDropIn = ['Address.Address', 'Address.AddPrefixRoute', 'Network.LinkLocalAddressing', 'Network.IPv6AcceptRA']
 
 function matching(files: Files, pattern: RegExp): [string, string][] {

@@ -4,6 +4,7 @@
 import type { Interface } from '../contract/interfaces.ts'
 import { type Change, describeChange } from './change.ts'
 import { parseSettings, type Settings } from './config.ts'
+import { type NodeNetworks, nodeNetworks } from './node-networks.ts'
 import type { Address, Link, Observed, ObservedRoute, ObservedRule } from './observed.ts'
 import { hostPaths } from './paths.ts'
 import { type Plan, planRun } from './plan.ts'
@@ -95,6 +96,15 @@ export function anInterface(index: number, values: Partial<Interface> = {}): Int
 export function settingsFrom(env: Record<string, string> = {}): Settings {
   return parseSettings(env).settings
 }
+
+/** The networks of a node whose primary NIC has addresses of both families. */
+export const nodeWithBothFamilies: NodeNetworks = nodeNetworks({
+  observed: { ...aNode(0), routes: [...aNode(0).routes, aRoute(2, 'fd00:ff::/64', { protocol: 2, metric: 256 })] },
+  nodeAddresses: ['10.0.0.10'],
+  podCIDRs: [],
+  settings: settingsFrom(),
+  ours: new Set(),
+})
 
 export function planOf(observed: Observed, interfaces: readonly Interface[], env: Record<string, string> = {}): Plan {
   const settings = settingsFrom(env)

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { after, suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { kernelState, macsOf, routesInTable } from '../../test/rigs/host/kernel-state.ts'
+import { kernelState, macsOf, routesInTable, rulesOfNic } from '../../test/rigs/host/kernel-state.ts'
 import { diskOf, foreignState, nodeFactory, requestedInterface } from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
@@ -39,15 +39,17 @@ suite('agent', { concurrency: 3 }, () => {
         'multinic0 fd00::10/64 noprefixroute',
         'multinic1 10.101.0.10/24 noprefixroute',
       ],
-      main: ['default via 10.0.0.1 dev ens3', '10.0.0.0/24 dev ens3 proto kernel scope link src 10.0.0.10'],
-      rules: [
-        '10100: from 10.100.0.10 lookup 100 proto static',
-        '10100: from all to 10.100.0.0/24 lookup 100 proto static',
-        '10101: from 10.101.0.10 lookup 101 proto static',
-        '10101: from all to 10.101.0.0/24 lookup 101 proto static',
-        '10100: from fd00::10 lookup 100 proto static',
-        '10100: from all to fd00::/64 lookup 100 proto static',
+      main: [
+        'default via 10.0.0.1 dev ens3',
+        '10.0.0.0/24 dev ens3 proto kernel scope link src 10.0.0.10',
+        'fd00::/64 from :: dev multinic0 proto static metric 100 pref medium',
       ],
+      rules: [
+        ...rulesOfNic(0, '10.100.0.10', '10.100.0.0/24'),
+        ...rulesOfNic(1, '10.101.0.10', '10.101.0.0/24'),
+        '10080: from fd00::10 lookup main suppress_prefixlength 0 proto static',
+        '10100: from fd00::10 lookup 100 proto static',
+      ].sort(),
     })
     assert.deepEqual(routesInTable(vm, 100), [
       'default via 10.100.0.1 dev multinic0 proto static metric 100',
@@ -116,10 +118,7 @@ suite('agent', { concurrency: 3 }, () => {
       links: ['lo up 65536', 'ens3 up 1500', 'multinic3 up 1400'],
       addresses: ['ens3 10.0.0.10/24', 'multinic3 10.100.0.77/24 noprefixroute'],
       main: ['default via 10.0.0.1 dev ens3', '10.0.0.0/24 dev ens3 proto kernel scope link src 10.0.0.10'],
-      rules: [
-        '10103: from 10.100.0.77 lookup 103 proto static',
-        '10103: from all to 10.100.0.0/24 lookup 103 proto static',
-      ],
+      rules: rulesOfNic(3, '10.100.0.77', '10.100.0.0/24'),
     })
     assert.deepEqual(routesInTable(vm, 100), [])
     assert.equal(routesInTable(vm, 103)[0], 'default via 10.100.0.254 dev multinic3 proto static metric 103')
@@ -163,7 +162,7 @@ suite('agent', { concurrency: 3 }, () => {
     await eventually(() => assert.equal(kernelState(vm)['links']?.length, 3))
     const ran = await vm.agent({ interfaces: [requestedInterface(a, 0)] })
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
-    assert.ok(kernelState(vm)['rules']?.every(rule => rule.startsWith('10100:')))
+    assert.deepEqual(kernelState(vm)['rules'], rulesOfNic(0, a.address, a.cidr))
     assert.deepEqual(Object.keys(diskOf(vm, path => /9\d-/.test(path) && !path.includes('backup'))), [
       '/etc/netplan/90-multinic0.yaml',
       '/etc/sysctl.d/90-multinic0.conf',
@@ -227,12 +226,10 @@ case "$lines" in *" name multinic0"*) ${flushes} ;; esac\nexit $code\n`
       'multinic1 10.100.0.10/24 noprefixroute',
       'multinic0 10.101.0.10/24 noprefixroute',
     ])
-    assert.deepEqual(kernelState(vm)['rules'], [
-      '10100: from 10.101.0.10 lookup 100 proto static',
-      '10100: from all to 10.101.0.0/24 lookup 100 proto static',
-      '10101: from 10.100.0.10 lookup 101 proto static',
-      '10101: from all to 10.100.0.0/24 lookup 101 proto static',
-    ])
+    assert.deepEqual(
+      kernelState(vm)['rules'],
+      [...rulesOfNic(0, '10.101.0.10', '10.101.0.0/24'), ...rulesOfNic(1, '10.100.0.10', '10.100.0.0/24')].sort(),
+    )
     const again = await vm.agent({ interfaces: [requestedInterface(b, 0), requestedInterface(a, 1)] })
     assert.equal(again.report?.changed, 0, again.log)
     const clean = await vm.agent({ mode: 'cleanup', interfaces: [] })

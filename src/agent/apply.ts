@@ -5,7 +5,7 @@
  */
 import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
 import { messageOf } from '../runtime/errors.ts'
-import { type Change, describeChange, ipCommand, isKernelChange, type KernelChange } from './change.ts'
+import { type Change, describeChange, ipCommand, isKernelChange, type KernelChange, ruleKey } from './change.ts'
 import type { HostContext } from './context.ts'
 import { sysctlPath } from './observe.ts'
 import { linkByIndex, type Observed } from './observed.ts'
@@ -131,14 +131,21 @@ function linesOf(units: readonly Unit[]): BatchLine[] {
       })),
     )
     .filter(({ command }) => command !== '')
-  // Removed NICs free their names. Then removals of the other NICs: the next NIC may need the same route or address.
-  // Then temporary names, then the rest.
+  const removedRules = new Set(lines.flatMap(({ change }) => removedRule(change)))
+  // Removed NICs free their names. Then new rules, before the old ones that they replace: no packet may find neither.
+  // Then removals of the other NICs: the next NIC may need the same rule, route or address. Then temporary names, then
+  // the rest.
   const rankOf = ({ unit, change }: BatchLine) => {
     if (unit.purpose === 'remove') return 0
-    if ('op' in change && change.op === 'remove' && !('inPlace' in change)) return 1
-    return change.kind === 'name' && change.park ? 2 : 3
+    if (change.kind === 'rule' && change.op === 'add' && !removedRules.has(ruleKey(change.rule))) return 1
+    if ('op' in change && change.op === 'remove' && !('inPlace' in change)) return 2
+    return change.kind === 'name' && change.park ? 3 : 4
   }
-  return [0, 1, 2, 3].flatMap(rank => lines.filter(line => rankOf(line) === rank))
+  return [0, 1, 2, 3, 4].flatMap(rank => lines.filter(line => rankOf(line) === rank))
+}
+
+function removedRule(change: KernelChange): string[] {
+  return change.kind === 'rule' && change.op === 'remove' ? [ruleKey(change.rule)] : []
 }
 
 async function runBatch(

@@ -19,7 +19,10 @@ export interface RouteSpec {
   family: Family
   table: number
   destination: string
+  /** Only packets with this source match (IPv6). */
+  from?: string
   gateway?: string
+  /** The preferred source address. */
   source?: string
   metric: number
   onlink: boolean
@@ -32,6 +35,8 @@ export interface RuleSpec {
   table: number
   from?: string
   to?: string
+  /** Routes of the table with a prefix of this length or shorter do not count. */
+  suppressPrefixLength?: number
   protocol: number
 }
 
@@ -125,6 +130,7 @@ export function describeChange(change: Change): string {
 export function routeText(route: RouteSpec, device?: string): string {
   return [
     destinationOf(route),
+    ...(route.from ? [`from ${route.from}`] : []),
     ...(route.gateway ? [`via ${route.gateway}`] : []),
     ...(device ? [`dev ${device}`] : []),
     `table ${route.table}`,
@@ -140,11 +146,13 @@ export function destinationOf({ destination, family }: RouteSpec): string {
   return destination === 'default' ? (family === 4 ? '0.0.0.0/0' : '::/0') : destination
 }
 
+/** Records keep this text: an agent must recognize the rules of an older one. */
 export function ruleText(rule: RuleSpec): string {
   return [
     ...(rule.from ? [`from ${rule.from}`] : []),
     ...(rule.to ? [`to ${rule.to}`] : []),
     `lookup ${rule.table}`,
+    ...(rule.suppressPrefixLength === undefined ? [] : [`suppress_prefixlength ${rule.suppressPrefixLength}`]),
     `priority ${rule.priority}`,
   ].join(' ')
 }

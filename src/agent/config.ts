@@ -49,8 +49,8 @@ export interface Settings {
 const yes = new Set(['1', 'true', 'yes', 'on'])
 const no = new Set(['0', 'false', 'no', 'off'])
 
-/** The priority of a rule is 10000 + table and must be below that of the main table (32766), also for the tenth NIC. */
-const maxTableBase = 22_756
+/** The priority of a rule `from` an address is 10000 + table and must be below those without a source, also for the tenth NIC. */
+const maxTableBase = 22_426
 
 export function parseSettings(env: Environment): { settings: Settings; errors: FieldError[] } {
   const errors: FieldError[] = []

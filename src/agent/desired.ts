@@ -16,7 +16,9 @@ import {
 import { addressesOf, type Interface } from '../contract/interfaces.ts'
 import type { AddressSpec, RouteSpec, RuleSpec } from './change.ts'
 import type { Settings } from './config.ts'
+import type { NodeNetworks } from './node-networks.ts'
 import { protocolStatic } from './observed.ts'
+import { boundRules, hostOf, unboundRoutes, unboundRules } from './policy-routing.ts'
 
 export interface DesiredNic {
   index: number
@@ -30,48 +32,47 @@ export interface DesiredNic {
   rules: RuleSpec[]
   sysctls: Record<string, string>
   acceptRa: boolean
+  /** Networks that only sockets bound to an address of the NIC reach over it. */
+  onlyBound: { network: string; because: string }[]
   altname?: string
-}
-
-/** The priority of all rules of a table; lower than that of the main table (32766), so they come first. */
-export function priorityOf(table: number): number {
-  return 10_000 + table
 }
 
 /** IPv6 has no metric 0: the kernel uses this one instead. */
 const defaultMetric6 = 1024
 
-/** A NIC gets no rule `to` a reserved network: it would divert the node's own traffic. */
-export function desiredNics(
-  interfaces: readonly Interface[],
-  settings: Settings,
-  reserved: (network: Cidr) => boolean,
-): DesiredNic[] {
-  const claimed = new Set<string>()
-  return [...interfaces]
-    .sort((a, b) => a.index - b.index)
-    .map(nic => {
-      const cidrs = addressesOf(nic).flatMap(text => parseCidr(text) ?? [])
-      const table = settings.tableBase + nic.index
-      const altname = altnameOf(nic.portId)
-      return {
-        index: nic.index,
-        name: nic.name,
-        macAddress: nic.macAddress,
-        ...(nic.portId === undefined ? {} : { portId: nic.portId }),
-        ...(nic.mtu === undefined ? {} : { mtu: nic.mtu }),
-        table,
-        addresses: addressesOf(nic).map(cidr => ({
-          cidr,
-          noPrefixRoute: settings.noPrefixRoute && settings.policyRouting,
-        })),
-        routes: settings.policyRouting ? routesOf(nic, cidrs, table, settings.metric + nic.index) : [],
-        rules: settings.policyRouting ? rulesOf(cidrs, table, claimed, reserved) : [],
-        sysctls: sysctlsOf(settings),
-        acceptRa: settings.acceptRa,
-        ...(altname === undefined ? {} : { altname }),
-      }
-    })
+export function desiredNics(interfaces: readonly Interface[], settings: Settings, node: NodeNetworks): DesiredNic[] {
+  const sorted = [...interfaces].sort((a, b) => a.index - b.index)
+  const cidrsOf = (nic: Interface) => addressesOf(nic).flatMap(text => parseCidr(text) ?? [])
+  // Without the flag noprefixroute, the main table has the networks of all NICs too.
+  const inMain = settings.noPrefixRoute ? [] : sorted.flatMap(cidrsOf).filter(cidr => cidr.prefix < bitsOf(cidr.family))
+  const overOtherNics = [...node.overOtherNics, ...inMain]
+  return sorted.map(nic => {
+    const cidrs = cidrsOf(nic)
+    const table = settings.tableBase + nic.index
+    const altname = altnameOf(nic.portId)
+    const routes = settings.policyRouting ? routesOf(nic, cidrs, table, settings.metric + nic.index) : []
+    const { unbound, onlyBound } = splitBySource(routes, node)
+    return {
+      index: nic.index,
+      name: nic.name,
+      macAddress: nic.macAddress,
+      ...(nic.portId === undefined ? {} : { portId: nic.portId }),
+      ...(nic.mtu === undefined ? {} : { mtu: nic.mtu }),
+      table,
+      addresses: addressesOf(nic).map(cidr => ({
+        cidr,
+        noPrefixRoute: settings.noPrefixRoute && settings.policyRouting,
+      })),
+      routes: [...routes, ...unboundRoutes(unbound)],
+      rules: settings.policyRouting
+        ? [...cidrs.flatMap(cidr => boundRules(cidr, table, overOtherNics)), ...unboundRules(unbound, nic.index)]
+        : [],
+      sysctls: sysctlsOf(settings),
+      acceptRa: settings.acceptRa,
+      onlyBound,
+      ...(altname === undefined ? {} : { altname }),
+    }
+  })
 }
 
 /** The kernel limits altnames to 127 characters; only characters that need no quoting are used. */
@@ -117,22 +118,22 @@ function gatewayRoutes(nic: Interface): { destination: string; nexthop: string }
   return [...(nic.gateway ? [{ destination: everything, nexthop: nic.gateway }] : []), ...(nic.routes ?? [])]
 }
 
-function rulesOf(
-  cidrs: readonly Cidr[],
-  table: number,
-  claimed: Set<string>,
-  reserved: (network: Cidr) => boolean,
-): RuleSpec[] {
-  const rules: RuleSpec[] = []
-  const common = { table, priority: priorityOf(table), protocol: protocolStatic }
-  for (const cidr of cidrs) {
-    rules.push({ family: cidr.family, from: `${hostOf(cidr)}/${bitsOf(cidr.family)}`, ...common })
-    const network = networkOf(cidr)
-    if (claimed.has(network) || cidr.prefix === bitsOf(cidr.family) || reserved(cidr)) continue
-    claimed.add(network)
-    rules.push({ family: cidr.family, to: network, ...common })
+/** The networks of a NIC that packets without a source may use, and those for which only bound sockets use the NIC. */
+function splitBySource(
+  routes: readonly RouteSpec[],
+  node: NodeNetworks,
+): { unbound: RouteSpec[]; onlyBound: DesiredNic['onlyBound'] } {
+  const unbound: RouteSpec[] = []
+  const onlyBound: DesiredNic['onlyBound'] = []
+  for (const route of routes) {
+    // The default route of the node serves packets without a source.
+    const network = parseCidr(route.destination)
+    if (!network) continue
+    const because = node.reservedBy(network)
+    if (because === undefined) unbound.push(route)
+    else onlyBound.push({ network: route.destination, because })
   }
-  return rules
+  return { unbound, onlyBound }
 }
 
 function sysctlsOf(settings: Settings): Record<string, string> {
@@ -142,10 +143,6 @@ function sysctlsOf(settings: Settings): Record<string, string> {
     // A single router advertisement would add a default route to the main table.
     ...(settings.acceptRa ? { 'ipv6.accept_ra_defrtr': '0' } : { 'ipv6.accept_ra': '0', 'ipv6.autoconf': '0' }),
   }
-}
-
-function hostOf(cidr: Cidr): string {
-  return networkOf({ ...cidr, prefix: bitsOf(cidr.family) }).split('/')[0] ?? ''
 }
 
 function isLinkLocal(family: Family, value: bigint): boolean {

@@ -23,6 +23,7 @@ import {
   type ObservedRoute,
   type ObservedRule,
   protocolKernel,
+  tableMain,
 } from './observed.ts'
 
 export interface NicState {
@@ -48,11 +49,13 @@ export const sysctlKeys = [
   'ipv6.autoconf',
 ] as const
 
-/** What belongs to one NIC: routes of these tables on its device, and these rules, altnames and files. */
+/** What belongs to one NIC: routes of these tables on its device, and these routes, rules, altnames and files. */
 export interface NicScope {
   /** Its dynamic routes in the main table. */
   route?: (route: ObservedRoute) => boolean
   tables: ReadonlySet<number>
+  /** Routes in the main table, by `routeText`. */
+  mainRoutes: ReadonlySet<string>
   rule: (rule: ObservedRule) => boolean
   altnames: ReadonlySet<string>
   files: readonly string[]
@@ -67,16 +70,18 @@ export function nicState(observed: Observed, link: Link, scope: NicScope): NicSt
       .filter(address => address.ifindex === link.ifindex && !address.linkLocal)
       .map(addressSpec),
     routes: observed.routes
-      .filter(
-        route =>
-          (scope.tables.has(route.table) || scope.route?.(route)) && onlyOn(route, link.ifindex) && !isLinkLocal(route),
-      )
+      .filter(route => isInScope(route, scope) && onlyOn(route, link.ifindex) && !isLinkLocal(route))
       .map(routeSpec),
     ...nodeState(observed, scope),
     altnames: link.altnames.filter(altname => scope.altnames.has(altname)),
     sysctls: observed.sysctls[link.ifindex] ?? {},
     manager: observed.managers[link.ifindex] ?? 'none',
   }
+}
+
+function isInScope(route: ObservedRoute, scope: NicScope): boolean {
+  if (scope.tables.has(route.table) || scope.route?.(route)) return true
+  return route.table === tableMain && scope.mainRoutes.has(routeText(routeSpec(route)))
 }
 
 /** NetworkManager adds the link-local network of a device to our table too. */
@@ -184,11 +189,12 @@ export function addressSpec({ cidr, noPrefixRoute, lifetime, metric }: Address):
 }
 
 export function routeSpec(route: ObservedRoute): RouteSpec {
-  const { family, table, destination, gateway, source, metric, onlink, protocol } = route
+  const { family, table, destination, from, gateway, source, metric, onlink, protocol } = route
   return {
     family,
     table,
     destination,
+    ...(from === undefined ? {} : { from }),
     ...(gateway === undefined ? {} : { gateway }),
     ...(source === undefined ? {} : { source }),
     metric,
@@ -198,13 +204,14 @@ export function routeSpec(route: ObservedRoute): RouteSpec {
 }
 
 export function ruleSpec(rule: ObservedRule): RuleSpec {
-  const { family, priority, table, from, to, protocol } = rule
+  const { family, priority, table, from, to, suppressPrefixLength, protocol } = rule
   return {
     family,
     priority,
     table,
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
+    ...(suppressPrefixLength === undefined ? {} : { suppressPrefixLength }),
     protocol,
   }
 }

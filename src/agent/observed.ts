@@ -44,6 +44,8 @@ export interface ObservedRoute {
   /** 1 is unicast. Other types (blackhole, local, …) are never ours. */
   type: number
   destination: string
+  /** Only packets with this source match (IPv6). */
+  from?: string
   /** Outgoing devices, by ifindex; several for a multipath route. */
   devices: number[]
   gateway?: string
@@ -60,8 +62,9 @@ export interface ObservedRule {
   table: number
   from?: string
   to?: string
+  suppressPrefixLength?: number
   protocol: number
-  /** Has no selector but from and to: the rule may be ours. */
+  /** Has no other selector or option: the rule may be ours. */
   plain: boolean
 }
 
@@ -141,6 +144,7 @@ interface RawAddress {
 interface RawRoute {
   type?: string
   dst: string
+  from?: string
   dev?: string
   gateway?: string
   via?: { host: string }
@@ -162,10 +166,11 @@ type RawRule = Record<string, unknown> & {
   srclen?: number
   dst?: string
   dstlen?: number
+  suppress_prefixlen?: number
 }
 
 const forever = 0xffffffff
-const ruleKeys = new Set(['priority', 'src', 'srclen', 'dst', 'dstlen', 'table', 'protocol'])
+const ruleKeys = new Set(['priority', 'src', 'srclen', 'dst', 'dstlen', 'table', 'protocol', 'suppress_prefixlen'])
 
 /** `ip -j -batch` prints one JSON array per command, each on a line of its own. */
 export function jsonArrays(output: string): unknown[][] {
@@ -191,6 +196,7 @@ export function parseRoutes(raw: unknown[], links: readonly Link[]): ObservedRou
       table: Number(entry.table ?? tableMain),
       type: Number(entry.type ?? 1),
       destination: withPrefixLength(entry.dst, family),
+      ...(entry.from === undefined ? {} : { from: withPrefixLength(entry.from, family) }),
       devices: names.map(name => index.get(name) ?? 0),
       ...(gateway === undefined ? {} : { gateway }),
       protocol: Number(entry.protocol ?? 0),
@@ -216,6 +222,7 @@ export function parseRules(raw: unknown[], family: Family): ObservedRule[] {
     table: Number(entry.table ?? 0),
     ...selector('from', entry.src, entry.srclen, family),
     ...selector('to', entry.dst, entry.dstlen, family),
+    ...(entry.suppress_prefixlen === undefined ? {} : { suppressPrefixLength: entry.suppress_prefixlen }),
     protocol: Number(entry.protocol ?? 0),
     plain: Object.keys(entry).every(key => ruleKeys.has(key)),
   }))

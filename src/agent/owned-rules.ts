@@ -7,9 +7,9 @@
 import { bitsOf, networkOf, parseCidr } from '../contract/address.ts'
 import { type RuleSpec, ruleText } from './change.ts'
 
-type Keys = { [key in 'from' | 'to' | 'table' | 'priority']?: string }
+type Keys = { [key in 'from' | 'to' | 'table' | 'suppress_prefixlength' | 'priority']?: string }
 
-const ruleWords = new Set(['from', 'to', 'table', 'priority'])
+const ruleWords = new Set(['from', 'to', 'table', 'suppress_prefixlength', 'priority'])
 
 export function rulesInFile(text: string): string[] {
   return [...commandRules(text), ...blockRules(text)].flatMap(textsOf)
@@ -43,7 +43,7 @@ function blockRules(text: string): Keys[] {
   let block: Keys | undefined
   for (const line of text.split('\n').map(line => line.trim())) {
     const [, entry, name = '', value = ''] =
-      /^(- )?(from|to|table|priority)\s*[:=]\s*["']?([^"']*)["']?$/i.exec(line) ?? []
+      /^(- )?(from|to|table|suppressprefixlength|priority)\s*[:=]\s*["']?([^"']*)["']?$/i.exec(line) ?? []
     if (line === '[RoutingPolicyRule]' || (inPolicy && entry !== undefined)) {
       block = {}
       rules.push(block)
@@ -51,12 +51,17 @@ function blockRules(text: string): Keys[] {
       inPolicy = line === 'routing-policy:'
       block = undefined
     }
-    if (block && name !== '') block[name.toLowerCase() as keyof Keys] = value
+    if (block && name !== '') block[keyOf(name)] = value
   }
   return rules
 }
 
-function textsOf({ from, to, table, priority }: Keys): string[] {
+function keyOf(name: string): keyof Keys {
+  const key = name.toLowerCase()
+  return key === 'suppressprefixlength' ? 'suppress_prefixlength' : (key as keyof Keys)
+}
+
+function textsOf({ from, to, table, suppress_prefixlength: suppressed, priority }: Keys): string[] {
   if (!/^\d+$/.test(table ?? '') || (from === undefined && to === undefined)) return []
   // At run time the Go implementation uses the address alone; networkd masks what its file says to the network.
   const sources = from === undefined || priority !== undefined ? [from] : addressForms(from)
@@ -65,6 +70,7 @@ function textsOf({ from, to, table, priority }: Keys): string[] {
       ...(source === undefined ? {} : { from: source }),
       ...(to === undefined ? {} : { to }),
       table: Number(table),
+      ...(suppressed === undefined ? {} : { suppressPrefixLength: Number(suppressed) }),
       priority: Number(priority ?? 0),
     }
     const text = ruleText({ family: 4, protocol: 0, ...rule })

@@ -30,6 +30,8 @@ export interface NicRecord {
   addresses: string[]
   /** The rules that the agent set, as `ruleText` writes them. Absent in records of older agents. */
   rules?: string[]
+  /** Its routes in the main table, as `routeText` writes them. Absent in records of older agents. */
+  mainRoutes?: string[]
   former?: FormerState
 }
 

@@ -5,6 +5,7 @@ import { canonicalJson } from '../contract/hash.ts'
 import type { Interface } from '../contract/interfaces.ts'
 import {
   afterPlan,
+  aLink,
   aNode,
   anAddress,
   anInterface,
@@ -14,11 +15,13 @@ import {
   macOf,
   planOf,
   primaryMac,
+  settingsFrom,
 } from './agent.fixture.ts'
 import { describeChange } from './change.ts'
 import type { Observed } from './observed.ts'
 import { recordPath } from './ownership.ts'
 import { hostPaths } from './paths.ts'
+import { planRun } from './plan.ts'
 import { predictState } from './predict.ts'
 import { planRollback } from './rollback-plan.ts'
 import { differences } from './verify.ts'
@@ -38,7 +41,10 @@ test('a new NIC gets name, MTU, address, link up, routes, rules and files, in th
       'add route 10.100.0.0/24 table 100 src 10.100.0.10 metric 100 protocol 4',
       'add route 0.0.0.0/0 via 10.100.0.1 table 100 metric 100 protocol 4',
       'add rule from 10.100.0.10/32 lookup 100 priority 10100',
-      'add rule to 10.100.0.0/24 lookup 100 priority 10100',
+      'add rule from 10.100.0.10/32 to 10.0.0.0/24 lookup 100 priority 10060',
+      'add rule from 10.100.0.10/32 lookup 254 suppress_prefixlength 0 priority 10080',
+      'add rule from 10.100.0.10/32 lookup 254 suppress_prefixlength 24 priority 10040',
+      'add rule from 0.0.0.0/32 to 10.100.0.0/24 lookup 100 priority 32516',
       'add altname port-0',
       'write /etc/netplan/90-multinic0.yaml',
       'write /etc/systemd/network/05-multinic0.link',
@@ -81,30 +87,112 @@ test('an address that DHCP configured is adopted: it stays, without its route in
   ])
 })
 
-test('of several NICs in one subnet, the one with the lowest index gets the rule to it', () => {
+/** The rules for packets without a source. */
+const unboundRulesOf = (plan: ReturnType<typeof planOf>) =>
+  kernelChangesOf(plan).filter(line => /^add (rule |route .* )from (0\.0\.0\.0\/32|::\/128)/.test(line))
+
+test('packets without a source use the longest prefix first, then the NIC with the lowest index', () => {
   const subnet = { cidr: '10.100.0.0/24', gateway: '10.100.0.1' }
   const requested = [1, 2].map(id => anInterface(id, { ...subnet, address: `10.100.0.1${id}` }))
-  const rules = kernelChangesOf(planOf(aNode(3), requested)).filter(line => line.startsWith('add rule'))
-  assert.deepEqual(rules, [
-    'add rule from 10.100.0.11/32 lookup 101 priority 10101',
-    'add rule to 10.100.0.0/24 lookup 101 priority 10101',
-    'add rule from 10.100.0.12/32 lookup 102 priority 10102',
+  const longer = { address: '10.100.0.200', cidr: '10.100.0.192/26', gateway: '10.100.0.193' }
+  assert.deepEqual(unboundRulesOf(planOf(aNode(4), [...requested, anInterface(3, longer)])), [
+    'add rule from 0.0.0.0/32 to 10.100.0.0/24 lookup 101 priority 32517',
+    'add rule from 0.0.0.0/32 to 10.100.0.0/24 lookup 102 priority 32518',
+    'add rule from 0.0.0.0/32 to 10.100.0.192/26 lookup 103 priority 32499',
   ])
 })
 
-const reserved: Record<string, { observed: Partial<Observed>; env?: Record<string, string> }> = {
-  'the subnet of the primary NIC': { observed: { addresses: [anAddress(2, '10.100.0.200/16')] } },
-  'a network with a foreign route': { observed: { routes: [aRoute(2, '10.100.0.128/25')] } },
-  'the network of the API server': { observed: {}, env: { KUBERNETES_SERVICE_HOST: '10.100.0.99' } },
+const reserved: Record<string, { observed?: Partial<Observed>; env?: Record<string, string>; because: string }> = {
+  'the subnet of the primary NIC': {
+    observed: { routes: [aRoute(2, '10.100.0.0/24', { protocol: 2 })] },
+    because: 'overlaps 10.100.0.0/24 on ens3 in the main table',
+  },
+  'a network with a more specific route in the main table': {
+    observed: { routes: [aRoute(2, '10.100.0.128/25')] },
+    because: 'overlaps 10.100.0.128/25 on ens3 in the main table',
+  },
+  'a network inside the network of a bridge': {
+    observed: {
+      links: [...aNode(1).links, aLink({ ifindex: 9, name: 'cni0', kind: 'bridge' })],
+      routes: [aRoute(9, '10.0.0.0/8')],
+    },
+    because: 'overlaps 10.0.0.0/8 on cni0 in the main table',
+  },
+  'the network of the API server': {
+    env: { KUBERNETES_SERVICE_HOST: '10.100.0.99' },
+    because: 'contains 10.100.0.99, the address of the API server',
+  },
+  "the network of the node's gateway": {
+    observed: { routes: [aRoute(2, 'default', { gateway: '10.100.0.254', onlink: true })] },
+    because: 'contains 10.100.0.254, the gateway of the node',
+  },
 }
-for (const [name, { observed, env }] of Object.entries(reserved)) {
-  test(`${name} gets no rule`, () => {
-    const rules = kernelChangesOf(planOf(aNode(1, observed), [anInterface(0)], env)).filter(line =>
-      /rule to/.test(line),
-    )
-    assert.deepEqual(rules, [])
+for (const [name, { observed, env, because }] of Object.entries(reserved)) {
+  test(`packets without a source do not use a NIC for ${name}`, () => {
+    const planned = planOf(aNode(1, observed), [anInterface(0)], env)
+    assert.deepEqual(unboundRulesOf(planned), [])
+    assert.deepEqual(planned.accepted[0]?.nic.onlyBound, [{ network: '10.100.0.0/24', because }])
   })
 }
+
+test('a requested route serves packets without a source, unless it covers an address of the node, of Pods or of every NIC', () => {
+  const routes = ['172.16.0.0/12', '10.0.0.0/8', '10.244.0.0/16', '169.254.169.254/32', '10.1.2.3/32'].map(
+    destination => ({ destination, nexthop: '10.100.0.254' }),
+  )
+  const input = { interfaces: [anInterface(0, { routes })], nodeAddresses: ['10.0.0.10'], podCIDRs: ['10.244.3.0/24'] }
+  const planned = planRun({ ...input, settings: settingsFrom(), paths: hostPaths, observed: aNode(1) })
+  assert.deepEqual(unboundRulesOf(planned), [
+    'add rule from 0.0.0.0/32 to 10.100.0.0/24 lookup 100 priority 32516',
+    'add rule from 0.0.0.0/32 to 172.16.0.0/12 lookup 100 priority 32636',
+    'add rule from 0.0.0.0/32 to 10.1.2.3/32 lookup 100 priority 32436',
+  ])
+  assert.deepEqual(
+    planned.accepted[0]?.nic.onlyBound.map(({ network, because }) => `${network} ${because}`),
+    [
+      '10.0.0.0/8 contains 10.0.0.10, the address of the node',
+      '10.244.0.0/16 overlaps 10.244.3.0/24, a network of Pods',
+      '169.254.169.254/32 overlaps 169.254.0.0/16, which exists on every NIC',
+    ],
+  )
+})
+
+test('IPv6 packets without a source use a route in the main table that no other packet matches', () => {
+  const requested = anInterface(0, {
+    addresses: ['fd00:1::10/64'],
+    routes: [{ destination: 'fd00:2::/48', nexthop: 'fd00:1::1' }],
+  })
+  const planned = planOf(aNode(1), [requested])
+  assert.deepEqual(unboundRulesOf(planned), [
+    'add route fd00:1::/64 from ::/128 table 254 metric 100 protocol 4',
+    'add route fd00:2::/48 from ::/128 via fd00:1::1 table 254 metric 100 protocol 4',
+    'add rule from 0.0.0.0/32 to 10.100.0.0/24 lookup 100 priority 32516',
+  ])
+})
+
+test('packets from a NIC use it for every network of the main table over another NIC that the node configured', () => {
+  const routes = [
+    ...aNode(1).routes,
+    aRoute(2, '10.30.0.0/16', { gateway: '10.0.0.254', protocol: 16 }),
+    aRoute(2, '10.31.0.0/16', { gateway: '10.0.0.1' }),
+    aRoute(2, '192.0.2.1/32', { protocol: 4 }),
+    // Not configured by the node, but one per node of the cluster.
+    aRoute(2, '10.244.7.0/24', { gateway: '10.0.0.7' }),
+    aRoute(2, '169.254.169.254/32', { gateway: '10.0.0.2', protocol: 16 }),
+  ]
+  const rules = kernelChangesOf(planOf(aNode(1, { routes }), [anInterface(0)])).filter(line =>
+    line.startsWith('add rule from 10.100.0.10'),
+  )
+  assert.deepEqual(rules, [
+    'add rule from 10.100.0.10/32 lookup 100 priority 10100',
+    'add rule from 10.100.0.10/32 to 10.30.0.0/16 lookup 100 priority 10060',
+    'add rule from 10.100.0.10/32 to 10.31.0.0/16 lookup 100 priority 10060',
+    'add rule from 10.100.0.10/32 to 10.0.0.0/24 lookup 100 priority 10020',
+    'add rule from 10.100.0.10/32 to 192.0.2.1/32 lookup 100 priority 9980',
+    'add rule from 10.100.0.10/32 lookup 254 suppress_prefixlength 0 priority 10080',
+    'add rule from 10.100.0.10/32 lookup 254 suppress_prefixlength 16 priority 10040',
+    'add rule from 10.100.0.10/32 lookup 254 suppress_prefixlength 24 priority 10000',
+  ])
+})
 
 test('an IPv6 gateway may be the address of the network itself', () => {
   const requested = anInterface(0, { address: 'fd00::10', cidr: 'fd00::/64', gateway: 'fd00::' })
@@ -125,7 +213,7 @@ test('the subnet of the primary NIC stays reserved when the primary NIC is reque
   ]
   const planned = planOf(aNode(2), requested)
   assert.deepEqual([...planned.refused.keys()], [1])
-  assert.ok(!kernelChangesOf(planned).some(line => line.includes('rule to')))
+  assert.deepEqual(unboundRulesOf(planned), [])
 })
 
 test('an orphaned NIC that now carries the default route keeps its state and its files', () => {

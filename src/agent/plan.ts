@@ -3,7 +3,6 @@
  *
  * Pure. When nothing has to change, the list of units is empty (G5).
  */
-import { type Cidr, contains, overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import { addressesOf, type Interface, interfaceName, outsideItsCidr } from '../contract/interfaces.ts'
 import { type Change, familyOf, type RouteSpec, type RuleSpec, routeText, ruleText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
@@ -11,7 +10,8 @@ import { altnameOf, type DesiredNic, desiredNics } from './desired.ts'
 import { type Backend, detectBackend } from './detect.ts'
 import { changesBetween, type NicScope, type NicState, nicState } from './nic-state.ts'
 import { nodeAddressesOf } from './node-addresses.ts'
-import { type Link, linksByMac, type Observed, protocolKernel } from './observed.ts'
+import { nodeNetworks } from './node-networks.ts'
+import { type Link, linksByMac, type Observed, protocolKernel, tableMain } from './observed.ts'
 import { namesRule } from './owned-rules.ts'
 import {
   allIndexes,
@@ -37,6 +37,7 @@ export interface PlanInput {
   interfaces: readonly Interface[]
   /** Addresses that the Node lists. */
   nodeAddresses: readonly string[]
+  podCIDRs?: readonly string[]
   settings: Settings
   paths: Paths
   observed: Observed
@@ -107,16 +108,20 @@ export function planRun(input: PlanInput): Plan {
   ])
   const removals = planRemovals({ ...input, owned, guardInput: { ...guardInput, ours } })
   const afterRemovals = predictState(observed, removals.units)
-  const reserved = reservedNetworks({ ...guardInput, ours })
-  const desiredOf = (list: readonly Candidate[]) =>
-    desiredNics(
+  const desiredOf = (list: readonly Candidate[]) => {
+    const devices = new Set([
+      ...list.map(({ link }) => link.ifindex),
+      ...ownedDevices(observed, owned, refused, interfaces),
+    ])
+    return desiredNics(
       list.map(({ requested }) => requested),
       settings,
-      reserved,
+      nodeNetworks({ ...guardInput, podCIDRs: input.podCIDRs ?? [], ours: devices }),
     )
+  }
   const allDesired = desiredOf(candidates)
   const allowed = allowedOf(candidates, allDesired, { ...guardInput, observed: afterRemovals, ours }, owned, refused)
-  // A refused NIC gets no rule `to` its network, so the next NIC in the same network may get it.
+  // The networks of a refused NIC are networks of the node.
   const desired = allowed.length === candidates.length ? allDesired : desiredOf(allowed)
   const desiredRules = new Set(desired.flatMap(nic => nic.rules.map(ruleText)))
   const accepted = desired.flatMap((nic): Accepted[] => {
@@ -241,21 +246,6 @@ function allowedOf(
   }
 }
 
-/** Networks that the node itself uses: a rule `to` one of them would divert the node's own traffic. */
-function reservedNetworks({ observed, nodeAddresses, settings, ours }: GuardInput): (network: Cidr) => boolean {
-  const networks = observed.addresses
-    .filter(({ ifindex, linkLocal }) => !ours.has(ifindex) && !linkLocal)
-    .flatMap(({ cidr }) => parseCidr(cidr) ?? [])
-  const destinations = observed.routes
-    .filter(route => route.type === 1 && !route.devices.some(device => ours.has(device)))
-    .flatMap(({ destination }) => (destination === 'default' ? [] : (parseCidr(destination) ?? [])))
-  const hosts = [...nodeAddresses, settings.apiServer ?? ''].flatMap(text => parseIp(text) ?? [])
-  return network =>
-    networks.some(other => other.family === network.family && overlaps(network, other)) ||
-    destinations.some(other => other.prefix >= network.prefix && contains(network, other.address)) ||
-    hosts.some(ip => contains(network, ip))
-}
-
 interface UnitInput {
   input: PlanInput
   owned: readonly OwnedNic[]
@@ -312,6 +302,7 @@ function scopeOf(
     tables: new Set([nic.table, ...(owned?.tables ?? [])]),
     // An identical rule of someone else is adopted.
     rule: rule => ownRules.has(ruleText(rule)) || isStale(rule),
+    mainRoutes: new Set([...mainRoutesOf(nic), ...(owned?.record?.mainRoutes ?? [])]),
     altnames: new Set([nic.altname, altnameOf(owned?.record?.portId)].filter(name => name !== undefined)),
     files: [
       ...filesOfIndex(paths, nic.index),
@@ -319,6 +310,10 @@ function scopeOf(
       recordPath(paths, nic.macAddress),
     ],
   }
+}
+
+function mainRoutesOf(nic: DesiredNic): string[] {
+  return nic.routes.filter(route => route.table === tableMain).map(route => routeText(route))
 }
 
 function targetOf(
@@ -340,6 +335,7 @@ function targetOf(
     ...(nic.portId === undefined ? {} : { portId: nic.portId }),
     addresses: nic.addresses.map(address => address.cidr),
     rules: nic.rules.map(ruleText),
+    mainRoutes: mainRoutesOf(nic),
     ...formerOf(now, owned),
   }
   const rendered = filesFor(backend, nic, paths, observed.directories)

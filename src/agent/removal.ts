@@ -110,6 +110,7 @@ function scopeOf(index: number, macAddress: string, input: RemovalInput): NicSco
   })
   return {
     tables: nic?.tables ?? new Set(),
+    mainRoutes: new Set(nic?.record?.mainRoutes ?? []),
     rule: rule => namesRule(rules, rule),
     altnames: new Set([altnameOf(nic?.record?.portId)].filter(name => name !== undefined)),
     files: macAddress === '' ? files : [...files, recordPath(paths, macAddress)],

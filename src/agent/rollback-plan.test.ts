@@ -68,5 +68,5 @@ test('for a device that is gone, or another one with its ifindex, only rules and
     changes.every(change => change.startsWith('remove rule') || change.startsWith('remove /')),
     changes.join(),
   )
-  assert.equal(changes.filter(change => change.startsWith('remove rule')).length, 2)
+  assert.equal(changes.filter(change => change.startsWith('remove rule')).length, 5)
 })

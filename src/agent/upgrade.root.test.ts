@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { after, suite, test } from 'node:test'
-import { kernelState } from '../../test/rigs/host/kernel-state.ts'
+import { kernelState, rulesOfNic } from '../../test/rigs/host/kernel-state.ts'
 import { diskOf, nodeFactory, requestedInterface } from '../../test/rigs/host/node.ts'
 
 const node = nodeFactory(after)
@@ -28,14 +28,7 @@ suite('upgrade from the Go implementation', { concurrency: 2 }, () => {
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
     assert.doesNotMatch(ran.log, /rename/)
     assert.doesNotMatch(ran.log, /link down/)
-    assert.deepEqual(
-      vm
-        .ip('rule')
-        .split('\n')
-        .filter(line => line.includes('lookup 100'))
-        .map(line => line.trim().replace(/\s+/g, ' ')),
-      ['10100: from 10.100.0.10 lookup 100 proto static', '10100: from all to 10.100.0.0/24 lookup 100 proto static'],
-    )
+    assert.deepEqual(kernelState(vm)['rules'], rulesOfNic(0, '10.100.0.10', '10.100.0.0/24'))
     assert.match(readFileSync(vm.path('etc/netplan/90-multinic0.yaml'), 'utf8'), /10\.100\.0\.10\/32/)
   })
 
@@ -63,10 +56,10 @@ suite('upgrade from the Go implementation', { concurrency: 2 }, () => {
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
     assert.doesNotMatch(ran.log, /rename|link down/)
     // Adopted as it is: packets find it at every moment.
-    assert.deepEqual(kernelState(vm)['rules'], [
-      '10100: from 10.100.0.10 lookup 100',
-      '10100: from all to 10.100.0.0/24 lookup 100 proto static',
-    ])
+    assert.deepEqual(
+      kernelState(vm)['rules']?.map(rule => rule.replace(' proto static', '')),
+      rulesOfNic(0, '10.100.0.10', '10.100.0.0/24').map(rule => rule.replace(' proto static', '')),
+    )
     // Exactly one file of each kind: the old keyfile would add a second profile at the next boot.
     assert.deepEqual(Object.keys(diskOf(vm, path => path.includes('multinic0'))), [
       `${keyfiles}/multinic0.nmconnection`,

@@ -232,8 +232,12 @@ export function hostConformance(implementation: HostImplementation): void {
         'default via 10.10.0.1 dev multinic0',
       ])
       assert.deepEqual(
-        (await rules(on)).filter(rule => rule.startsWith('10100')).sort(),
-        [`10100: from ${ipAddress} lookup 100`, '10100: from all to 10.10.0.0/24 lookup 100'].sort(),
+        (await rules(on)).filter(rule => rule.endsWith('lookup 100')),
+        [
+          `10060: from ${ipAddress} to 192.168.10.0/24 lookup 100`,
+          `10100: from ${ipAddress} lookup 100`,
+          '32516: from 0.0.0.0 to 10.10.0.0/24 lookup 100',
+        ],
       )
       assert.ok((await files(on)).includes('netplan/90-multinic0.yaml'))
 

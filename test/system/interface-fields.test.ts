@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { settingsFrom } from '../../src/agent/agent.fixture.ts'
+import { nodeWithBothFamilies, settingsFrom } from '../../src/agent/agent.fixture.ts'
 import { desiredNics } from '../../src/agent/desired.ts'
 import { parseInput } from '../../src/agent/input.ts'
 import { hostPaths } from '../../src/agent/paths.ts'
@@ -192,7 +192,7 @@ function agentInputOf(config: NodeConfig): string {
 function configure(input: string): string {
   const { request, errors } = parseInput(input)
   assert.deepEqual(errors, [])
-  const nics = desiredNics(request?.interfaces ?? [], settingsFrom(), () => false)
+  const nics = desiredNics(request?.interfaces ?? [], settingsFrom(), nodeWithBothFamilies)
   const directories = Object.values(hostPaths)
   const files = nics.flatMap(nic =>
     (['netplan', 'networkmanager'] as const).map(backend => filesFor(backend, nic, hostPaths, directories)),

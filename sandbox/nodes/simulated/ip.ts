@@ -162,7 +162,8 @@ function runRoute(namespace: Namespace, verb: string, args: string[], style: Sty
   if (verb === 'show') return routeViews(namespace, style, tableIn(args))
   if (verb === 'get') {
     const ip = parseIp(args[0] ?? '')
-    const route = ip && routeTo(namespace, ip)
+    const from = pairs(args.slice(1)).get('from')
+    const route = ip && routeTo(namespace, ip, from === undefined ? undefined : parseIp(from))
     if (!route) throw new KernelError('RTNETLINK answers: Network is unreachable')
     return routeViews(namespace, style, undefined, [{ ...route, destination: args[0] ?? '' }])
   }
@@ -171,6 +172,7 @@ function runRoute(namespace: Namespace, verb: string, args: string[], style: Sty
   const gateway = given.get('via')
   const family: Family = `${destination}${gateway ?? ''}`.includes(':') ? 6 : 4
   const named: Partial<Route> = {
+    ...(given.has('from') && { from: withPrefix(given.get('from') ?? '') }),
     ...(gateway !== undefined && { gateway }),
     ...(given.has('dev') && { device: deviceOf(namespace, given.get('dev')) }),
     ...(given.has('src') && { source: given.get('src') ?? '' }),
@@ -202,6 +204,7 @@ function runRule(namespace: Namespace, verb: string, args: string[], family: Fam
     table: numberOf(given.get('lookup') ?? given.get('table') ?? 'main', tables),
     ...(from !== undefined && from !== 'all' && { from: withPrefix(from) }),
     ...(to !== undefined && to !== 'all' && { to: withPrefix(to) }),
+    ...(given.has('suppress_prefixlength') && { suppressPrefixLength: Number(given.get('suppress_prefixlength')) }),
     ...{ protocol: 3, ...protocolIn(given) },
   }
   if (verb === 'del') removeRule(namespace, rule)

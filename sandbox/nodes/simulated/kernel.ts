@@ -179,11 +179,14 @@ function sameAddress(a: Address, b: Address): boolean {
 }
 
 function sameTarget(a: Route, b: Route): boolean {
-  return a.family === b.family && a.table === b.table && a.destination === b.destination && a.metric === b.metric
+  const key = ({ family, table, destination, from, metric }: Route) =>
+    JSON.stringify([family, table, destination, from, metric])
+  return key(a) === key(b)
 }
 
 function sameRule(a: Rule, b: Rule): boolean {
-  const key = ({ family, priority, table, from, to }: Rule) => JSON.stringify([family, priority, table, from, to])
+  const key = ({ family, priority, table, from, to, suppressPrefixLength }: Rule) =>
+    JSON.stringify([family, priority, table, from, to, suppressPrefixLength])
   return key(a) === key(b)
 }
 

@@ -49,6 +49,8 @@ export interface Route {
   table: number
   type: number
   destination: string
+  /** Only packets with this source match (IPv6). */
+  from?: string
   gateway?: string
   device: Device
   source?: string
@@ -64,6 +66,8 @@ export interface Rule {
   table: number
   from?: string
   to?: string
+  /** Routes with a prefix of this length or shorter do not count. */
+  suppressPrefixLength?: number
   protocol: number
 }
 
@@ -129,15 +133,28 @@ function ownRoutes(device: Device, { cidr, text, noPrefixRoute }: Address): Rout
   ]
 }
 
-/** Route lookup through rules and tables for a packet without a source address. */
-export function routeTo(namespace: Namespace, ip: Ip): Route | undefined {
-  const routes = routesOf(namespace).filter(route => route.family === ip.family && route.type !== broadcast)
-  for (const { family, table, from, to } of namespace.rules) {
-    if (family !== ip.family || from !== undefined || (to !== undefined && !covers(to, ip))) continue
+/** Route lookup through rules and tables. A packet without a source address has the source 0. */
+export function routeTo(
+  namespace: Namespace,
+  ip: Ip,
+  source: Ip = { family: ip.family, value: 0n },
+): Route | undefined {
+  const routes = routesOf(namespace).filter(
+    ({ family, type, from }) =>
+      family === ip.family && type !== broadcast && (from === undefined || covers(from, source)),
+  )
+  for (const { family, table, from, to, suppressPrefixLength = -1 } of namespace.rules) {
+    const matches = (from === undefined || covers(from, source)) && (to === undefined || covers(to, ip))
+    if (family !== ip.family || !matches) continue
     const [best] = routes
       .filter(route => route.table === table && covers(route.destination, ip))
-      .sort((a, b) => prefixOf(b) - prefixOf(a) || a.metric - b.metric)
-    if (best) return best
+      .sort(
+        (a, b) =>
+          prefixOf(b) - prefixOf(a) ||
+          Number(a.from === undefined) - Number(b.from === undefined) ||
+          a.metric - b.metric,
+      )
+    if (best && prefixOf(best) > suppressPrefixLength) return best
   }
   return undefined
 }

@@ -69,10 +69,11 @@ export function routeViews(
   return routes
     .filter(route => table === undefined || table === 'all' || route.table === table)
     .map(route => {
-      const { family, type, destination, gateway, device, source, metric, onlink, protocol, scope } = route
+      const { family, type, destination, from, gateway, device, source, metric, onlink, protocol, scope } = route
       return {
         ...((style.numeric || type !== 1) && { type: nameOf('type', type, style) }),
         dst: destination.replace(family === 4 ? /\/32$/ : /\/128$/, ''),
+        ...(from !== undefined && { from: from.replace(/\/128$/, '') }),
         ...(gateway !== undefined && { gateway }),
         dev: device.name,
         ...((style.numeric || route.table !== 254) && { table: nameOf('table', route.table, style) }),
@@ -90,13 +91,14 @@ export function ruleViews({ rules }: Namespace, style: Style, family: Family): V
   return rules.filter(rule => rule.family === family).map(rule => ruleView(rule, style))
 }
 
-function ruleView({ priority, from, to, table, protocol }: Rule, style: Style): View {
+function ruleView({ priority, from, to, table, suppressPrefixLength, protocol }: Rule, style: Style): View {
   const [source, target] = [splitPrefix(from), splitPrefix(to)]
   return {
     priority,
     ...{ src: source?.address ?? 'all', ...(source?.length !== undefined && { srclen: source.length }) },
     ...(target && { dst: target.address, ...(target.length !== undefined && { dstlen: target.length }) }),
     table: nameOf('table', table, style),
+    ...(suppressPrefixLength !== undefined && { suppress_prefixlen: suppressPrefixLength }),
     ...((style.numeric || protocol !== 2) && { protocol: nameOf('protocol', protocol, style) }),
   }
 }

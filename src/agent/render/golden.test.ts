@@ -11,7 +11,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { fromWireInterfaces, type WireInterface } from '../../contract/interfaces.ts'
 import { environment } from '../../runtime/env.ts'
-import { settingsFrom } from '../agent.fixture.ts'
+import { nodeWithBothFamilies, settingsFrom } from '../agent.fixture.ts'
 import { ruleText } from '../change.ts'
 import { type BackendKind, backends } from '../config.ts'
 import { type DesiredNic, desiredNics } from '../desired.ts'
@@ -37,7 +37,7 @@ const cases: Case[] = backends
         interface: WireInterface
         env?: Record<string, string>
       }
-      const [nic] = desiredNics(fromWireInterfaces([input.interface]), settingsFrom(input.env), () => false)
+      const [nic] = desiredNics(fromWireInterfaces([input.interface]), settingsFrom(input.env), nodeWithBothFamilies)
       assert.ok(nic)
       return { backend, folder, nic, files: filesFor(backend, nic, hostPaths, Object.values(hostPaths)) }
     }),

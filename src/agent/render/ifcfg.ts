@@ -56,6 +56,7 @@ function ifcfg(nic: DesiredNic, uuid: string): string[] {
 function routeLine(route: RouteSpec, device: string): string {
   return [
     destinationOf(route),
+    ...(route.from ? [`from ${route.from}`] : []),
     ...(route.gateway ? [`via ${route.gateway}`] : []),
     `dev ${device}`,
     ...(route.source ? [`src ${route.source}`] : []),
@@ -66,5 +67,11 @@ function routeLine(route: RouteSpec, device: string): string {
 }
 
 function ruleLine(rule: RuleSpec): string {
-  return `${rule.from ? `from ${rule.from}` : `to ${rule.to}`} table ${rule.table} priority ${rule.priority}`
+  return [
+    ...(rule.from ? [`from ${rule.from}`] : []),
+    ...(rule.to ? [`to ${rule.to}`] : []),
+    `table ${rule.table}`,
+    ...(rule.suppressPrefixLength === undefined ? [] : [`suppress_prefixlength ${rule.suppressPrefixLength}`]),
+    `priority ${rule.priority}`,
+  ].join(' ')
 }

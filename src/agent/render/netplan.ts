@@ -1,7 +1,8 @@
 /**
  * The Netplan file of one NIC.
  *
- * Pure. Every string is quoted: YAML reads a MAC address of digits alone as a number.
+ * Pure. Every string is quoted: YAML reads a MAC address of digits alone as a number. Netplan has no key for some of our
+ * rules and routes: they are only in the .network file, which is the one that networkd uses.
  */
 import { destinationOf, type RouteSpec, type RuleSpec } from '../change.ts'
 import type { DesiredNic } from '../desired.ts'
@@ -23,8 +24,16 @@ export function netplanFile(nic: DesiredNic): string {
     `      accept-ra: ${nic.acceptRa}`,
     ...(nic.mtu === undefined ? [] : [`      mtu: ${nic.mtu}`]),
     ...listOf('addresses', nic.addresses, address => [`"${address.cidr}"`]),
-    ...listOf('routes', nic.routes, routeKeys),
-    ...listOf('routing-policy', nic.rules, ruleKeys),
+    ...listOf(
+      'routes',
+      nic.routes.filter(route => route.from === undefined),
+      routeKeys,
+    ),
+    ...listOf(
+      'routing-policy',
+      nic.rules.filter(rule => rule.suppressPrefixLength === undefined),
+      ruleKeys,
+    ),
     '',
   ].join('\n')
 }

@@ -29,6 +29,7 @@ function routeSection(route: RouteSpec): string[] {
   return [
     '[Route]',
     `Destination=${destinationOf(route)}`,
+    ...(route.from ? [`Source=${route.from}`] : []),
     ...(route.gateway ? [`Gateway=${route.gateway}`] : route.family === 4 ? ['Scope=link'] : []),
     ...(route.source ? [`PreferredSource=${route.source}`] : []),
     ...(route.onlink ? ['GatewayOnLink=yes'] : []),
@@ -43,6 +44,7 @@ function ruleSection(rule: RuleSpec): string[] {
     ...(rule.from ? [`From=${rule.from}`] : []),
     ...(rule.to ? [`To=${rule.to}`] : []),
     `Table=${rule.table}`,
+    ...(rule.suppressPrefixLength === undefined ? [] : [`SuppressPrefixLength=${rule.suppressPrefixLength}`]),
     `Priority=${rule.priority}`,
   ]
 }

@@ -44,19 +44,28 @@ function family(nic: DesiredNic, of: Family): string[] {
     ...addresses.map((address, index) => `address${index + 1}=${address.cidr}`),
     'never-default=true',
     ...(routes[0] ? [`route-table=${nic.table}`, `route-metric=${routes[0].metric}`] : []),
-    ...routes.filter(route => route.gateway).flatMap(routeLines),
+    ...routes.filter(route => route.gateway || route.from).flatMap(routeLines),
     ...rules.map((rule, index) => `routing-rule${index + 1}=${ruleText(rule)}`),
   ]
 }
 
 function routeLines(route: RouteSpec, index: number): string[] {
+  const options = [
+    ...(route.onlink ? ['onlink=true'] : []),
+    ...(route.from ? [`from=${route.from}`, `table=${route.table}`] : []),
+  ]
   return [
-    `route${index + 1}=${destinationOf(route)},${route.gateway},${route.metric}`,
-    ...(route.onlink ? [`route${index + 1}_options=onlink=true`] : []),
+    `route${index + 1}=${destinationOf(route)},${route.gateway ?? '::'},${route.metric}`,
+    ...(options.length > 0 ? [`route${index + 1}_options=${options.join(',')}`] : []),
   ]
 }
 
 function ruleText(rule: RuleSpec): string {
-  const selector = rule.from ? `from ${rule.from}` : `to ${rule.to}`
-  return `priority ${rule.priority} ${selector} table ${rule.table}`
+  return [
+    `priority ${rule.priority}`,
+    ...(rule.from ? [`from ${rule.from}`] : []),
+    ...(rule.to ? [`to ${rule.to}`] : []),
+    `table ${rule.table}`,
+    ...(rule.suppressPrefixLength === undefined ? [] : [`suppress_prefixlength ${rule.suppressPrefixLength}`]),
+  ].join(' ')
 }

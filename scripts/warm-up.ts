@@ -42,6 +42,7 @@ function ipOutput(done: boolean): string {
     : { flags: [] }
   const route = { dev: 'multinic0', table: '100', protocol: '4', metric: 100, flags: [] }
   const rule = { priority: 10_100, table: '100', protocol: '4' }
+  const main = { priority: 10_080, table: '254', suppress_prefixlen: 0 }
   const all = [
     [
       link(1, 'lo', { link_type: '[772]' }),
@@ -56,6 +57,7 @@ function ipOutput(done: boolean): string {
             { ...route, dst: '10.1.0.0/24', prefsrc: '10.1.0.10', scope: '253' },
             { ...route, dst: 'default', gateway: '10.1.0.1' },
             { ...route, dst: 'fd00::/64', pref: 'medium' },
+            { ...route, dst: 'fd00::/64', from: '::', table: '254', pref: 'medium' },
           ]
         : []),
     ],
@@ -64,7 +66,8 @@ function ipOutput(done: boolean): string {
       ...(done
         ? [
             { ...rule, src: '10.1.0.10' },
-            { ...rule, src: 'all', dst: '10.1.0.0', dstlen: 24 },
+            { ...rule, ...main, src: '10.1.0.10' },
+            { ...rule, priority: 32_516, src: '0.0.0.0', dst: '10.1.0.0', dstlen: 24 },
           ]
         : []),
     ],
@@ -74,11 +77,12 @@ function ipOutput(done: boolean): string {
 
 function ip6Output(done: boolean): string {
   const rule = { priority: 10_100, table: '100', protocol: '4' }
+  const main = { priority: 10_080, table: '254', suppress_prefixlen: 0 }
   return JSON.stringify(
     done
       ? [
           { ...rule, src: 'fd00::10' },
-          { ...rule, src: 'all', dst: 'fd00::', dstlen: 64 },
+          { ...rule, ...main, src: 'fd00::10' },
         ]
       : [],
   )

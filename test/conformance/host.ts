@@ -234,7 +234,7 @@ export function hostConformance(implementation: HostImplementation): void {
       assert.deepEqual(
         (await rules(on)).filter(rule => rule.endsWith('lookup 100')),
         [
-          `10060: from ${ipAddress} to 192.168.10.0/24 lookup 100`,
+          `10060: from ${ipAddress} to 10.0.0.0/24 lookup 100`,
           `10100: from ${ipAddress} lookup 100`,
           '32516: from 0.0.0.0 to 10.10.0.0/24 lookup 100',
         ],

@@ -42,7 +42,7 @@ test('an attached port becomes a NIC with name, address, routes and file, and ev
     state.rules.filter(rule => !before.rules.includes(rule)),
     [
       '10040: from 10.10.0.10 lookup main',
-      '10060: from 10.10.0.10 to 192.168.10.0/24 lookup 100',
+      '10060: from 10.10.0.10 to 10.0.0.0/24 lookup 100',
       '10080: from 10.10.0.10 lookup main',
       '10100: from 10.10.0.10 lookup 100',
       '32516: from 0.0.0.0 to 10.10.0.0/24 lookup 100',

@@ -17,7 +17,7 @@ const primary =
 
 /** What must be equal, in any order. NetworkManager's connected route has the kernel's protocol. */
 function state(node: RigNode): Record<string, string[]> {
-  const { links = [], addresses = [], rules = [] } = kernelState(node)
+  const { links = [], addresses = [], main = [], rules = [] } = kernelState(node)
   const ours = (lines: string[]) => lines.filter(line => line.startsWith('multinic')).sort()
   const tables = [100, 101]
     .flatMap(number => routesInTable(node, number))
@@ -29,6 +29,7 @@ function state(node: RigNode): Record<string, string[]> {
   return {
     links: ours(links),
     addresses: ours(addresses),
+    main: main.filter(line => line.includes('multinic')).sort(),
     rules: rules.sort(),
     tables: tables.sort(),
     settings: settings.map(name => `${name} ${node.exec('cat', `/proc/sys/net/${name}`).trim()}`),
@@ -130,7 +131,7 @@ test(
       mkdirSync(node.path('etc/NetworkManager/system-connections'), { recursive: true })
       const { interfaces, before } = await configured(node)
       await node.reboot()
-      node.ip('link', 'set', 'lo', 'up')
+      node.bringUpPrimary()
       await runUdev(node)
       const manager = await startNetworkManager(node)
       try {

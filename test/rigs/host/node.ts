@@ -63,6 +63,8 @@ export interface RigNode {
   /** Attaches one more NIC and adds it to `nics`. */
   plug(index?: number): RigNic
   unplug(index: number): void
+  /** What the boot does for the primary NIC when no daemon of the rig does it. */
+  bringUpPrimary(): void
   /** New kernel state and another boot ID; the same NICs and the same disk. Nothing is configured yet. */
   reboot(): Promise<void>
   agent(input: Partial<AgentInput>, env?: Record<string, string>): Promise<AgentResult>
@@ -104,12 +106,6 @@ export async function createNode({
     'link set br0 up',
     ...primary(namespace),
   ])
-  batch(namespace, [
-    'link set lo up',
-    'link set ens3 up',
-    'address add 10.0.0.10/24 dev ens3',
-    'route add default via 10.0.0.1 dev ens3',
-  ])
   makeDisk(root, files, ipv6)
   const node: RigNode = {
     namespace,
@@ -130,6 +126,14 @@ export async function createNode({
       return nic
     },
     unplug: index => void run('ip', '-n', fabric, 'link', 'del', `p${index + 1}`),
+    bringUpPrimary() {
+      batch(namespace, [
+        'link set lo up',
+        'link set ens3 up',
+        'address add 10.0.0.10/24 dev ens3',
+        'route add default via 10.0.0.1 dev ens3',
+      ])
+    },
     async reboot() {
       execFileSync('ip', ['netns', 'del', namespace])
       // The kernel removes the other ends of the veth pairs a little later.
@@ -150,6 +154,7 @@ export async function createNode({
       rmSync(root, { recursive: true, force: true })
     },
   }
+  node.bringUpPrimary()
   for (let index = 0; index < nics; index++) node.plug()
   await eventually(() => run('ip', '-n', namespace, 'route', 'get', '10.0.0.1'))
   return node

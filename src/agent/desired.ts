@@ -113,7 +113,8 @@ function routesOf(nic: Interface, cidrs: readonly Cidr[], table: number, metric:
   return [...routes.values()]
 }
 
-function gatewayRoutes(nic: Interface): { destination: string; nexthop: string }[] {
+/** The gateway as a route, and the requested routes. */
+export function gatewayRoutes(nic: Interface): { destination: string; nexthop: string }[] {
   const everything = nic.gateway?.includes(':') ? '::/0' : '0.0.0.0/0'
   return [...(nic.gateway ? [{ destination: everything, nexthop: nic.gateway }] : []), ...(nic.routes ?? [])]
 }

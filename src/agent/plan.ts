@@ -3,7 +3,7 @@
  *
  * Pure. When nothing has to change, the list of units is empty (G5).
  */
-import { addressesOf, type Interface, interfaceName, outsideItsCidr } from '../contract/interfaces.ts'
+import { type Interface, interfaceName } from '../contract/interfaces.ts'
 import { type Change, familyOf, type RouteSpec, type RuleSpec, routeText, ruleText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
 import { altnameOf, type DesiredNic, desiredNics } from './desired.ts'
@@ -30,6 +30,7 @@ import { planRemovals } from './removal.ts'
 import { groupRenames, insertTemporaryNames } from './renames.ts'
 import { setsKey } from './render/device.ts'
 import { filesFor } from './render/files.ts'
+import { refuseRequest } from './request-guards.ts'
 import { isDynamicAddress, needsRemoval, takesOver } from './take-over.ts'
 import type { Unit } from './unit.ts'
 
@@ -90,9 +91,7 @@ export function planRun(input: PlanInput): Plan {
     if (!link) missing.push(requested)
     else {
       const refusal =
-        ambiguousNic(requested, [link, ...others]) ??
-        addressOutsideCidr(requested) ??
-        ipv6Disabled(requested, observed) ??
+        refuseRequest(requested, [link, ...others], input) ??
         nodeDependsOn(link, guardInput, ownedNicOf(owned, requested))
       if (refusal) refused.set(requested.index, refusal)
       else candidates.push({ requested, link })
@@ -189,24 +188,6 @@ function ownedDevices(
   return owned
     .filter(({ macAddress }) => !excluded.has(macAddress))
     .flatMap(({ macAddress }) => linksByMac(observed.links, macAddress).map(link => link.ifindex))
-}
-
-function ambiguousNic(requested: Interface, links: readonly Link[]): Refusal | undefined {
-  if (links.length === 1) return undefined
-  const names = links.map(link => link.name).join(' and ')
-  return { reason: 'NicAmbiguous', message: `${names} have the same MAC address ${requested.macAddress}` }
-}
-
-function addressOutsideCidr(requested: Interface): Refusal | undefined {
-  const message = outsideItsCidr(requested)
-  return message === undefined ? undefined : { reason: 'AddressOutsideCidr', message }
-}
-
-function ipv6Disabled(requested: Interface, { ipv6 }: Observed): Refusal | undefined {
-  const address = ipv6 ? undefined : addressesOf(requested).find(cidr => cidr.includes(':'))
-  if (address === undefined) return undefined
-  const message = `cannot configure ${address}: the kernel of this node has no IPv6`
-  return { reason: 'IPv6Disabled', message }
 }
 
 /**

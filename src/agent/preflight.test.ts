@@ -70,6 +70,37 @@ const refusals: Record<string, Refused> = {
     'AddressOutsideCidr: 10.200.0.10 is outside 10.100.0.0/24',
     { address: '10.200.0.10' },
   ],
+  'two routers for one destination': [
+    aNode(1),
+    'RouteInvalid: cannot set the route to 172.16.0.0/12 via 10.100.0.3: another one goes via 10.100.0.2',
+    {
+      routes: [
+        { destination: '172.16.0.0/12', nexthop: '10.100.0.2' },
+        { destination: '172.16.5.7/12', nexthop: '10.100.0.3' },
+      ],
+    },
+  ],
+  'a default route beside the gateway': [
+    aNode(1),
+    'RouteInvalid: cannot set the route to 0.0.0.0/0 via 10.100.0.2: another one goes via 10.100.0.1',
+    { routes: [{ destination: '0.0.0.0/0', nexthop: '10.100.0.2' }] },
+  ],
+  'an IPv6 route on a NIC without IPv6': [
+    aNode(1),
+    'RouteInvalid: cannot set the route to fd00:9::/48 via fd00::1: the NIC has no IPv6 address',
+    { routes: [{ destination: 'fd00:9::/48', nexthop: 'fd00::1' }] },
+  ],
+  "a route to the NIC's own network": [
+    aNode(1),
+    'RouteInvalid: cannot set the route to 10.100.0.0/24 via 10.100.0.2: it is the network of the NIC itself',
+    { routes: [{ destination: '10.100.0.0/24', nexthop: '10.100.0.2' }] },
+  ],
+  'a route without policy routing': [
+    aNode(1),
+    'RouteInvalid: cannot set the route to 172.16.0.0/12: policy routing is off',
+    { routes: [{ destination: '172.16.0.0/12', nexthop: '10.100.0.2' }] },
+    { NETWORK_POLICY_ROUTING_ENABLED: 'false' },
+  ],
   'a member of a bond': [withLink({ master: 'bond0' }), 'LinkHasMaster: ens4 is a member of bond0'],
   'a NIC that is up with a foreign address': [
     plus({ addresses: [anAddress(3, '192.0.2.7/24')] }, withLink(up)),

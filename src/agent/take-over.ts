@@ -86,13 +86,18 @@ export function describeTakeOver(changes: readonly Change[]): string | undefined
     change.kind === 'address' && change.op === 'remove' && isDynamicAddress(change.address) ? change.address.cidr : [],
   )
   const routes = changes.flatMap(change =>
-    change.kind === 'route' && change.op === 'remove' && change.route.table === tableMain ? describe(change.route) : [],
+    change.kind === 'route' && change.op === 'remove' && isForeign(change.route) ? describe(change.route) : [],
   )
   const parts = [
     ...(addresses.length > 0 ? [`address ${addresses.join(', ')}`] : []),
     ...(routes.length > 0 ? [`route ${routes.join(', ')}`] : []),
   ]
   return parts.length > 0 ? `taken over from DHCP or router advertisements: ${parts.join('; ')}` : undefined
+}
+
+/** The agent's own routes in the main table have a source. */
+function isForeign({ table, from }: RouteSpec): boolean {
+  return table === tableMain && from === undefined
 }
 
 function describe(route: RouteSpec): string {

@@ -196,6 +196,17 @@ export const interfaceReasons = {
       'NETWORK_ROUTING_TABLE_BASE 또는 해당 규칙을 변경하십시오.',
     ],
   },
+  RouteInvalid: {
+    class: 'attention',
+    en: [
+      'A requested route cannot be set on this NIC.',
+      'Correct the routes or the gateway of the port or subnet that the message names.',
+    ],
+    ko: [
+      '요청한 라우트를 이 NIC에 설정할 수 없습니다.',
+      '메시지에 표시된 포트 또는 서브넷의 라우트나 게이트웨이를 수정하십시오.',
+    ],
+  },
   RoutingTableInUse: {
     class: 'attention',
     en: [

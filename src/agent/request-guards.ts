@@ -1,0 +1,66 @@
+/**
+ * Guards that look at the request alone: what no NIC could be configured with.
+ *
+ * Pure.
+ */
+import { bitsOf, canonical, networkOf, parseCidr } from '../contract/address.ts'
+import { addressesOf, type Interface, outsideItsCidr } from '../contract/interfaces.ts'
+import type { Settings } from './config.ts'
+import { gatewayRoutes } from './desired.ts'
+import type { Link, Observed } from './observed.ts'
+import type { Refusal } from './preflight.ts'
+
+export function refuseRequest(
+  requested: Interface,
+  links: readonly Link[],
+  { observed, settings }: { observed: Observed; settings: Settings },
+): Refusal | undefined {
+  return (
+    ambiguousNic(requested, links) ??
+    addressOutsideCidr(requested) ??
+    ipv6Disabled(requested, observed) ??
+    routeInvalid(requested, settings)
+  )
+}
+
+function ambiguousNic(requested: Interface, links: readonly Link[]): Refusal | undefined {
+  if (links.length === 1) return undefined
+  const names = links.map(link => link.name).join(' and ')
+  return { reason: 'NicAmbiguous', message: `${names} have the same MAC address ${requested.macAddress}` }
+}
+
+function addressOutsideCidr(requested: Interface): Refusal | undefined {
+  const message = outsideItsCidr(requested)
+  return message === undefined ? undefined : { reason: 'AddressOutsideCidr', message }
+}
+
+function ipv6Disabled(requested: Interface, { ipv6 }: Observed): Refusal | undefined {
+  const address = ipv6 ? undefined : addressesOf(requested).find(cidr => cidr.includes(':'))
+  if (address === undefined) return undefined
+  const message = `cannot configure ${address}: the kernel of this node has no IPv6`
+  return { reason: 'IPv6Disabled', message }
+}
+
+/** A route that cannot be set is never left out silently. */
+function routeInvalid(requested: Interface, { policyRouting }: Settings): Refusal | undefined {
+  const invalid = (message: string): Refusal => ({ reason: 'RouteInvalid', message })
+  const [first] = requested.routes ?? []
+  // Without policy routing the NIC has no table of its own; the main table belongs to the node.
+  if (!policyRouting) return first && invalid(`cannot set the route to ${first.destination}: policy routing is off`)
+  const cidrs = addressesOf(requested).flatMap(text => parseCidr(text) ?? [])
+  const routers = new Map<string, string>()
+  for (const { destination, nexthop } of gatewayRoutes(requested)) {
+    const to = parseCidr(destination)
+    if (!to) continue
+    const [network, router] = [networkOf(to), canonical(nexthop) ?? nexthop]
+    if (!cidrs.some(({ family }) => family === to.family))
+      return invalid(`cannot set the route to ${network} via ${router}: the NIC has no IPv${to.family} address`)
+    if (cidrs.some(cidr => cidr.prefix < bitsOf(cidr.family) && networkOf(cidr) === network))
+      return invalid(`cannot set the route to ${network} via ${router}: it is the network of the NIC itself`)
+    const other = routers.get(network)
+    if (other !== undefined && other !== router)
+      return invalid(`cannot set the route to ${network} via ${router}: another one goes via ${other}`)
+    routers.set(network, router)
+  }
+  return undefined
+}

@@ -32,7 +32,7 @@ export function factsOf(node: NodeObject): NodeFacts {
     name: node.metadata.name,
     systemUUID: nodeInfo.systemUUID ?? '',
     bootID: nodeInfo.bootID ?? '',
-    reachable: !conditions.some(({ type, status }) => type === 'Ready' && status === 'Unknown'),
+    reachable: isReachable(node),
     internalIPs: internalIpsOf(node),
     addresses: nodeAddressCandidates(node),
     podCIDRs: node.spec?.podCIDRs ?? [],
@@ -41,6 +41,11 @@ export function factsOf(node: NodeObject): NodeFacts {
     ...(takeover !== undefined && { takeover: takeover === 'dynamic' ? 'dynamic' : 'refuse' }),
     ...(condition && { condition }),
   }
+}
+
+/** False when the control plane lost contact. */
+export function isReachable({ status: { conditions = [] } = {} }: NodeObject): boolean {
+  return !conditions.some(({ type, status }) => type === 'Ready' && status === 'Unknown')
 }
 
 /**

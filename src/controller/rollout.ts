@@ -11,7 +11,7 @@ import { type Caches, nodeOf, type RolloutKind } from './caches.ts'
 import type { Amount } from './config.ts'
 import { jobAnnotations } from './job.ts'
 import type { LatestState } from './latest-state.ts'
-import { factsOf } from './machine.ts'
+import { isReachable } from './machine.ts'
 import { isResultRecorded } from './plan/config-status.ts'
 import { podStartTimeoutMs } from './plan/delays.ts'
 import type { RolloutSlot } from './plan/observed.ts'
@@ -50,7 +50,7 @@ export function createRollout(caches: Caches, latest: LatestState, limits: Rollo
       if (phase === 'ended') return !isRecorded(job)
       if (phase === 'waiting' && now - createdAt >= podStartTimeoutMs) return false
       const node = caches.nodes.get(nodeOf(job))
-      return node !== undefined && factsOf(node).reachable
+      return node !== undefined && isReachable(node)
     })
     return counted.length + reservedFor('change')
   }

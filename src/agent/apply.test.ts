@@ -38,6 +38,7 @@ function kernel(refuses: Record<string, string>): { host: Host; done: string[] }
     removeDirectory: unused,
     writeValue: unused,
     writeReport: unused,
+    changedAt: unused,
     connect: unused,
     resolve: unused,
     canConnect: unused,

@@ -6,12 +6,15 @@ import type { Settings } from './config.ts'
 import type { Host } from './host.ts'
 import type { AgentRequest } from './input.ts'
 import type { NetworkManager } from './network-manager.ts'
+import type { Networkd } from './networkd.ts'
 import type { Paths } from './paths.ts'
 
 export interface AgentContext {
   host: Host
   /** Set on hosts where NetworkManager runs. */
   networkManager?: NetworkManager | undefined
+  /** Set on hosts where networkd runs. */
+  networkd?: Networkd | undefined
   paths: Paths
   settings: Settings
   request: AgentRequest
@@ -19,4 +22,4 @@ export interface AgentContext {
 }
 
 /** The part that is needed to change the host; recovery and rollback work without a request. */
-export type HostContext = Pick<AgentContext, 'host' | 'networkManager' | 'paths' | 'log'>
+export type HostContext = Pick<AgentContext, 'host' | 'networkManager' | 'networkd' | 'paths' | 'log'>

@@ -50,6 +50,8 @@ export interface Host {
   writeValue(path: string, value: string): void
   /** Writes the termination message of the container. */
   writeReport(path: string, text: string): void
+  /** When the file, its content or its attributes last changed, in milliseconds since 1970; undefined if there is none. */
+  changedAt(path: string): number | undefined
   /** Connects to a Unix socket; undefined when that fails. */
   connect(path: string): Promise<Duplex | undefined>
   /** The first address of a host name; undefined when there is none within the timeout. */
@@ -91,6 +93,7 @@ export function kernelHost({
     removeDirectory,
     writeValue: (path, value) => writeFileSync(path, value),
     writeReport: (path, text) => writeFileSync(path, text),
+    changedAt: path => statSync(path, { throwIfNoEntry: false })?.ctimeMs,
     connect: path => connectTo(path),
     resolve,
     canConnect,

@@ -13,6 +13,7 @@ import type { AgentContext } from './context.ts'
 import type { Host } from './host.ts'
 import { parseInput } from './input.ts'
 import { connectNetworkManager } from './network-manager.ts'
+import { connectNetworkd } from './networkd.ts'
 import { missingHostPaths, mountedPaths, observeLinks, readMachine } from './observe.ts'
 import { linksByMac } from './observed.ts'
 import type { PassResult } from './pass-result.ts'
@@ -66,9 +67,11 @@ export async function runAgent(agent: Agent): Promise<number> {
   }
   const mayHaveNetworkManager = [paths.networkManager, paths.networkScripts].some(path => host.list(path) !== undefined)
   const networkManager = mayHaveNetworkManager ? await connectNetworkManager(host, paths) : undefined
+  const networkd = await connectNetworkd(host, paths)
   const context: AgentContext = {
     host,
     networkManager,
+    networkd,
     paths,
     settings: await resolveApiServer(settings, host, log),
     request,
@@ -81,6 +84,7 @@ export async function runAgent(agent: Agent): Promise<number> {
     return exitRetry
   } finally {
     networkManager?.close()
+    networkd?.close()
     releaseLock()
   }
 }

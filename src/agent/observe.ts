@@ -5,10 +5,13 @@
  */
 import { type Family, hostPart } from '../contract/address.ts'
 import type { HostContext } from './context.ts'
+import { findDhcpClients } from './dhcp-clients.ts'
 import type { Host } from './host.ts'
 import type { NetworkManager } from './network-manager.ts'
+import type { Networkd } from './networkd.ts'
 import { sysctlKeys } from './nic-state.ts'
 import {
+  type Address,
   type FileState,
   jsonArrays,
   type Link,
@@ -22,7 +25,7 @@ import {
   parseRules,
   permanentMacOf,
 } from './observed.ts'
-import { allIndexes, filesOfIndex, macAddressIn, parseRecord, recordsDirectory } from './ownership.ts'
+import { allIndexes, filesOfIndex, isOurNetworkFile, macAddressIn, parseRecord, recordsDirectory } from './ownership.ts'
 import type { Paths } from './paths.ts'
 import { readRefusedAltnames } from './refused-altnames.ts'
 
@@ -43,7 +46,7 @@ const internetAddresses = { 4: '192.0.2.1', 6: '2001:db8::1' } as const
 const asJson = ['-N', '-j', '-d', '-force', '-batch', '-']
 
 export async function observe(context: HostContext, options: ObserveOptions): Promise<Observed> {
-  const { host, networkManager, paths } = context
+  const { host, networkManager, networkd, paths } = context
   const { macAddresses, apiServer, known } = options
   const commands = ['address show', 'route show table all', 'rule list']
   const destinations = [...(apiServer ? [apiServer] : []), ...Object.values(internetAddresses)]
@@ -71,6 +74,8 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
     directories,
     sysctls: readSysctls(host, paths, ours),
     managers: networkManager ? await readManagers(networkManager, ours) : {},
+    ...(networkd ? await readNetworkd(networkd, ours) : {}),
+    dhcpClients: readDhcpClients(host, paths, ours, addresses),
     ...(path?.devices[0] === undefined
       ? {}
       : { apiPath: { ifindex: path.devices[0], ...(path.gateway === undefined ? {} : { gateway: path.gateway }) } }),
@@ -159,6 +164,32 @@ async function readManagers(networkManager: NetworkManager, links: readonly Link
     async link => [link.ifindex, await networkManager.managerOf(link.name, permanentMacOf(link))] as const,
   )
   return Object.fromEntries(await Promise.all(managers))
+}
+
+async function readNetworkd(
+  networkd: Networkd,
+  links: readonly Link[],
+): Promise<Pick<Observed, 'networkdFiles' | 'networkdChanged'>> {
+  const managed = await networkd.links()
+  const files = links.flatMap(({ ifindex }) => {
+    const file = managed.get(ifindex)?.file
+    return file === undefined ? [] : [[ifindex, file] as const]
+  })
+  const changed = files.every(([, file]) => isOurNetworkFile(file)) ? undefined : await networkd.changedSinceLoad()
+  return { networkdFiles: Object.fromEntries(files), ...(changed === undefined ? {} : { networkdChanged: changed }) }
+}
+
+/** A client keeps its link up. */
+function readDhcpClients(
+  host: Host,
+  { sockets }: Paths,
+  links: readonly Link[],
+  addresses: readonly Address[],
+): Record<number, string> {
+  const up = links.filter(link => link.up)
+  if (up.length === 0) return {}
+  const read = (name: string) => host.readValue(`${sockets}/${name}`) ?? ''
+  return findDhcpClients({ packet: read('packet'), udp: read('udp'), udp6: read('udp6') }, up, addresses)
 }
 
 function readSysctls(host: Host, paths: Paths, links: readonly Link[]): Record<number, Record<string, string>> {

@@ -96,6 +96,12 @@ export interface Observed {
   sysctls: Record<number, Record<string, string>>
   /** The same NICs, by ifindex; empty on hosts without NetworkManager. */
   managers: Record<number, Manager>
+  /** The file by which networkd manages one of these NICs, by ifindex. */
+  networkdFiles?: Record<number, string>
+  /** A file of networkd that changed since networkd read it. Read only if networkd manages a NIC by a foreign file. */
+  networkdChanged?: string
+  /** Evidence for DHCP clients that the agent cannot stop, on these NICs, by ifindex. */
+  dhcpClients?: Record<number, string>
   /** The route to the API server, if its address is known. */
   apiPath?: { ifindex: number; gateway?: string }
   /** The device that the kernel selects for a packet to the Internet, by family; absent if it has no route. */

@@ -73,6 +73,11 @@ export function sysctlFileOf(paths: Paths, index: number): string {
   return `${paths.sysctl}/9${index}-${interfaceName(index)}.conf`
 }
 
+/** By name: networkd knows the paths of the host, and the agent those of its mounts. */
+export function isOurNetworkFile(file: string): boolean {
+  return /(^|\/)05-multinic[0-9]\.network$/.test(file)
+}
+
 /** Has one of our names but is not ours: the agent neither writes nor removes it. */
 export function isForeign(file: FileState): boolean {
   return file.special === true || file.uid !== 0

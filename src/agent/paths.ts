@@ -6,6 +6,9 @@ export interface Paths {
   state: string
   netplan: string
   networkd: string
+  /** Other directories of networkd. */
+  networkdRuntime: string
+  networkdVendor: string
   networkManager: string
   networkScripts: string
   sysctl: string
@@ -18,6 +21,8 @@ export interface Paths {
   /** Machines without DMI do not have it. */
   productUuid: string
   bootID: string
+  /** Sockets of the node: the Pod shares its network namespace. */
+  sockets: string
   /** The socket of the host's system bus. */
   bus: string
   terminationLog: string
@@ -27,6 +32,8 @@ export const hostPaths: Paths = {
   state: '/var/lib/multinic',
   netplan: '/etc/netplan',
   networkd: '/etc/systemd/network',
+  networkdRuntime: '/host/run/systemd/network',
+  networkdVendor: '/host/lib/systemd/network',
   networkManager: '/etc/NetworkManager/system-connections',
   networkScripts: '/etc/sysconfig/network-scripts',
   sysctl: '/etc/sysctl.d',
@@ -36,6 +43,7 @@ export const hostPaths: Paths = {
   olderIpv6Conf: '/host/proc/ipv6-conf',
   productUuid: '/sys/class/dmi/id/product_uuid',
   bootID: '/host/boot_id',
+  sockets: '/proc/self/net',
   bus: '/run/dbus/system_bus_socket',
   terminationLog: '/dev/termination-log',
 }

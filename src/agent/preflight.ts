@@ -20,7 +20,7 @@ import {
   protocolKernel,
   tableMain,
 } from './observed.ts'
-import { filesOfIndex, isForeign, macAddressIn, type OwnedNic } from './ownership.ts'
+import { filesOfIndex, isForeign, isOurNetworkFile, macAddressIn, type OwnedNic } from './ownership.ts'
 import type { Paths } from './paths.ts'
 import { isDynamicAddress, isDynamicRoute, isNodeDefault, takesOver } from './take-over.ts'
 
@@ -126,6 +126,7 @@ export function runGuards(
 ): Refusal | undefined {
   return (
     nodeDependsOn(link, input, owned) ??
+    dhcpClient(link, input, owned) ??
     foreignUse(nic, link, input, owned) ??
     foreignFile(nic, input) ??
     tableInUse(nic, link, input) ??
@@ -133,6 +134,24 @@ export function runGuards(
     mtuNotSupported(nic, link) ??
     ambiguousName(link, input)
   )
+}
+
+/** A DHCP client that keeps running would configure the NIC again. NetworkManager releases the NIC; networkd reads our file. */
+function dhcpClient(link: Link, { observed, settings }: GuardInput, owned: OwnedNic | undefined): Refusal | undefined {
+  const { managers, networkdFiles, networkdChanged, dhcpClients } = observed
+  if (settings.takeover === 'refuse') return undefined
+  const file = networkdFiles?.[link.ifindex]
+  if (file !== undefined) {
+    if (isOurNetworkFile(file) || networkdChanged === undefined) return undefined
+    const message = `systemd-networkd configures ${link.name} by ${file} and cannot be reloaded for it: ${networkdChanged} has changed since systemd-networkd read it. Restart systemd-networkd`
+    return { reason: 'DhcpClientActive', message }
+  }
+  const evidence = dhcpClients?.[link.ifindex]
+  if (evidence === undefined || owned || managers[link.ifindex] === 'other') return undefined
+  return {
+    reason: 'DhcpClientActive',
+    message: `a DHCP client runs on ${link.name}: ${evidence}. Stop it for this NIC`,
+  }
 }
 
 /** The NIC is up and someone else uses it. A NIC that multinic has configured may also have foreign addresses. */

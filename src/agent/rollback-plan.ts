@@ -167,7 +167,7 @@ function isSame(kind: Change['kind'], a: unknown, b: unknown): boolean {
   return equalJson({ ...a, ...volatile }, { ...b, ...volatile })
 }
 
-/** NetworkManager has the NIC again: it asks for a lease itself. */
+/** NetworkManager or networkd has the NIC again and asks for a lease itself. */
 function isDynamic(kind: Change['kind'], value: unknown): boolean {
   if (kind === 'address') return (value as AddressSpec | undefined)?.lifetime !== undefined
   return kind === 'route' && (value as RouteSpec | undefined)?.table === tableMain

@@ -5,6 +5,7 @@ import { applyBestEffort, returnToNetworkManager } from './apply.ts'
 import { describeChange } from './change.ts'
 import type { HostContext } from './context.ts'
 import { commitFiles, stageFiles } from './files.ts'
+import { reloadNetworkd } from './networkd-reload.ts'
 import { observe } from './observe.ts'
 import type { Observed } from './observed.ts'
 import { planRollback } from './rollback-plan.ts'
@@ -29,7 +30,10 @@ export async function rollBack(
   }
   if (plan.units.length === 0) return
   await returnToNetworkManager(plan.units, observed, context)
-  const after = await observe(context, { macAddresses: units.map(unit => unit.macAddress) })
+  const reloaded = await reloadNetworkd(plan.units, observed, context)
+  const seen = await observe(context, { macAddresses: units.map(unit => unit.macAddress) })
+  const managers = Object.fromEntries(reloaded.map(ifindex => [ifindex, 'other' as const]))
+  const after = { ...seen, managers: { ...seen.managers, ...managers } }
   for (const unit of planRollback(units, after, only).units)
     log.error('cannot roll back', { interface: unit.name, changes: unit.changes.map(describeChange) })
 }

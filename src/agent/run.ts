@@ -21,6 +21,7 @@ import { findDuplicateAddresses, probeUnits } from './duplicate-address.ts'
 import { commitFiles, removeStaged, stageFiles } from './files.ts'
 import type { Host } from './host.ts'
 import { clearJournal, writeJournal } from './journal.ts'
+import { reloadNetworkd } from './networkd-reload.ts'
 import { type ObserveOptions, observe, observeFiles } from './observe.ts'
 import type { Observed } from './observed.ts'
 import { type PassResult, passResult } from './pass-result.ts'
@@ -179,7 +180,7 @@ async function rollBackFailed({ journaled, failures, after }: Verified, context:
 }
 
 async function commit(
-  { units, journaled, after, failures: before }: Verified,
+  { plan, units, journaled, after, failures: before }: Verified,
   context: AgentContext,
 ): Promise<{ committed: Unit[]; failures: Failures }> {
   const failures = new Map(before)
@@ -195,7 +196,13 @@ async function commit(
   }
   const committed = withoutFailed(units, failures)
   await returnToNetworkManager(committed, after, context)
-  return { committed, failures }
+  if ((await reloadNetworkd(committed, after, context)).length === 0) return { committed, failures }
+  const reloaded = await observeNode(context)
+  const differing = findDifferences(plan, committed, reloaded, context)
+  const failed = journaled.filter(unit => differing.has(unit.group))
+  if (failed.length > 0) await rollBack(failed, reloaded, context)
+  const all = merge(failures, differing)
+  return { committed: withoutFailed(committed, all), failures: all }
 }
 
 async function observeNode(context: AgentContext, known?: ObserveOptions['known']): Promise<Observed> {

@@ -5,10 +5,11 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, rmSync } from 'node:fs'
 import { test } from 'node:test'
-import { hasUdev } from '../../test/rigs/host/boot.ts'
+import { hasNetworkd } from '../../test/rigs/host/boot.ts'
 import { type Connection, hasDhcpServer, openConnection, startDhcp, startMonitor } from '../../test/rigs/host/dhcp.ts'
 import { kernelState, macsOf, routesInTable } from '../../test/rigs/host/kernel-state.ts'
 import { hasNetworkManager, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
+import { startLiveNetworkd } from '../../test/rigs/host/networkd.ts'
 import { foreignState, type RigNic, type RigNode, requestedInterface, withNode } from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
@@ -39,7 +40,7 @@ async function leased(node: RigNode, nic: RigNic): Promise<void> {
   )
 }
 
-const skip = !(hasNetworkManager && hasDhcpServer && hasUdev) && 'needs NetworkManager, dnsmasq and udev'
+const skip = !(hasNetworkManager && hasDhcpServer) && 'needs NetworkManager and dnsmasq'
 
 test('F3: a NIC that NetworkManager configured by DHCP is taken over without a gap, and given back', { skip }, () =>
   withNode({ nics: 1 }, node =>
@@ -84,6 +85,54 @@ test('F3: a NIC that NetworkManager configured by DHCP is taken over without a g
       const again = await node.agent({ interfaces })
       assert.deepEqual([again.report?.verdict, again.report?.changed], ['Configured', 0], again.log)
       assert.deepEqual({ ...kernelState(node), table: routesInTable(node, 100) }, state)
+
+      const clean = await node.agent({ mode: 'cleanup', interfaces: [] })
+      assert.equal(clean.report?.verdict, 'Removed', clean.log)
+      await leased(node, nic)
+      assert.equal(foreignState(node, macsOf(node)), foreign)
+    }),
+  ),
+)
+
+const dhcpFile = {
+  '10-netplan-all-en.network':
+    '[Match]\nName=ens4\n[Network]\nDHCP=ipv4\nLinkLocalAddressing=ipv6\n[DHCPv4]\nRouteMetric=100\n',
+  '10-netplan-ens3.network': '[Match]\nName=ens3\n[Link]\nUnmanaged=yes\n',
+}
+const needsNetworkd = { skip: !(hasNetworkd && hasDhcpServer) && 'needs networkd and dnsmasq' }
+
+test('F18: a NIC that networkd configured by DHCP is taken over without a gap, and given back', needsNetworkd, () =>
+  withNode({ nics: 1 }, node =>
+    ending(async end => {
+      const [nic] = node.nics
+      assert.ok(nic)
+      const dhcp = startDhcp(node, nic)
+      end(() => dhcp.stop())
+      const networkd = await startLiveNetworkd(node, dhcpFile)
+      end(() => networkd.stop())
+      await leased(node, nic)
+      const connection = await openConnection(node, nic)
+      end(() => connection.stop())
+      assert.equal(await connection.echo('before'), 'before')
+      const foreign = foreignState(node, macsOf(node))
+
+      const monitor = startMonitor(node)
+      end(() => monitor.stop())
+      const interfaces = [requestedInterface(nic, 0)]
+      const taken = await node.agent({ interfaces })
+      assert.equal(taken.report?.verdict, 'Configured', taken.log)
+      assert.match(networkd.log(), /multinic0: Reconfiguring with .*05-multinic0.network/)
+      assert.equal(await connection.echo('after'), 'after')
+      assert.doesNotMatch(monitor.log(), /Deleted local 10\.100\.0\.10/)
+      assert.deepEqual(
+        mainRoutes(node).filter(line => line.includes('multinic0')),
+        [],
+      )
+      assert.doesNotMatch(node.ip('address', 'show', 'multinic0'), /dynamic/)
+      assert.doesNotMatch(node.exec('cat', '/proc/net/udp'), /:0044 /)
+      assert.equal(foreignState(node, macsOf(node)), foreign)
+      const again = await node.agent({ interfaces })
+      assert.deepEqual([again.report?.verdict, again.report?.changed], ['Configured', 0], again.log)
 
       const clean = await node.agent({ mode: 'cleanup', interfaces: [] })
       assert.equal(clean.report?.verdict, 'Removed', clean.log)

@@ -77,6 +77,7 @@ export function simulatedHost({ all, namespace, mounts, busy }: SimulatedHostOpt
       fs.mkdirSync(dirname(hostPathOf(path)), { recursive: true })
       fs.writeFileSync(hostPathOf(path), text)
     },
+    changedAt: () => undefined,
     connect: async () => undefined,
     resolve: async () => undefined,
     async canConnect(address) {

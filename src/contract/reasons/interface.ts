@@ -49,6 +49,17 @@ export const interfaceReasons = {
     en: ['The NIC carries a default route.', 'Exclude this port, or remove the default route that DHCP added.'],
     ko: ['NIC에 기본 라우트가 있습니다.', '이 포트를 대상에서 제외하거나 DHCP가 추가한 기본 라우트를 삭제하십시오.'],
   },
+  DhcpClientActive: {
+    class: 'attention',
+    en: [
+      'A DHCP client that MultiNIC cannot stop configures the NIC.',
+      'Stop the client that the message names for this NIC, or exclude the port.',
+    ],
+    ko: [
+      'MultiNIC이 중지할 수 없는 DHCP 클라이언트가 이 NIC를 구성하고 있습니다.',
+      '메시지에 나온 클라이언트를 이 NIC에서 중지하거나 이 포트를 대상에서 제외하십시오.',
+    ],
+  },
   Drifted: {
     class: 'attention',
     en: ['The node differs from its configuration.', 'Read the differences in the message.'],

@@ -297,6 +297,7 @@ function makeDisk(root: string, files: Record<string, string>, ipv6: boolean): v
     'etc/netplan',
     'etc/sysctl.d',
     'etc/systemd/network',
+    'proc/self',
     'var/lib/multinic',
     'host/proc/sys/net',
     'dev',
@@ -307,6 +308,7 @@ function makeDisk(root: string, files: Record<string, string>, ipv6: boolean): v
     symlinkSync(`/proc/sys/net/${family}`, join(root, `host/proc/sys/net/${family}`))
     symlinkSync(`/proc/sys/net/${family}/conf`, join(root, `host/proc/${family}-conf`))
   }
+  symlinkSync('/proc/self/net', join(root, 'proc/self/net'))
   const all = {
     '/sys/class/dmi/id/product_uuid': '11111111-2222-3333-4444-555555555555\n',
     '/host/product_uuid': '11111111-2222-3333-4444-555555555555\n',

@@ -1,0 +1,123 @@
+/**
+ * The part of systemd-networkd's D-Bus API that the agent needs: which file networkd applies to a NIC, and a reload.
+ *
+ * A reload makes networkd apply every file that changed since it read its files, for all links. So the agent reloads only
+ * when no file of others has changed since then.
+ */
+import { type Bus, BusError, openBus } from './dbus.ts'
+import type { Host } from './host.ts'
+import { allIndexes, filesOfIndex, isOurNetworkFile } from './ownership.ts'
+import type { Paths } from './paths.ts'
+
+export interface NetworkdLink {
+  /** The .network file that networkd applies to the link, as a path of the host. */
+  file: string
+  /** `configured`, or a state on the way to it. */
+  state: string
+}
+
+export interface Networkd {
+  /** The links that networkd manages, by ifindex. */
+  links(): Promise<ReadonlyMap<number, NetworkdLink>>
+  /** What a reload would apply besides our files; undefined when that is nothing. */
+  changedSinceLoad(): Promise<string | undefined>
+  /** Reads all files again, and configures the links whose file has changed. */
+  reload(): Promise<void>
+  close(): void
+}
+
+interface Description {
+  Interfaces?: { Index: number; NetworkFile?: string | null; AdministrativeState?: string }[]
+}
+
+const service = 'org.freedesktop.network1'
+const manager = { destination: service, path: '/org/freedesktop/network1', interface: `${service}.Manager` }
+const unit = {
+  destination: 'org.freedesktop.systemd1',
+  path: '/org/freedesktop/systemd1/unit/systemd_2dnetworkd_2eservice',
+}
+
+/** Undefined on a host without D-Bus or without networkd, or whose networkd cannot describe its links (before 250). */
+export async function connectNetworkd(host: Host, paths: Paths): Promise<Networkd | undefined> {
+  const stream = await host.connect(paths.bus)
+  if (!stream) return undefined
+  const bus = await openBus(stream)
+  const networkd = createClient(bus, host, paths)
+  try {
+    await networkd.links()
+    return networkd
+  } catch (error) {
+    bus.close()
+    if (error instanceof BusError) return undefined
+    throw error
+  }
+}
+
+function createClient(bus: Bus, host: Host, paths: Paths): Networkd {
+  const describe = async () => {
+    const [json] = await bus.call({ ...manager, member: 'Describe' })
+    const { Interfaces: links = [] } = JSON.parse(String(json)) as Description
+    return new Map(
+      links.flatMap(({ Index: ifindex, NetworkFile: file, AdministrativeState: state = '' }) =>
+        file && state !== 'unmanaged' ? [[ifindex, { file, state }] as const] : [],
+      ),
+    )
+  }
+  return {
+    links: describe,
+    async changedSinceLoad() {
+      const startedAt = await startTime(bus)
+      if (startedAt === undefined) return 'the unit systemd-networkd.service, whose start time is not known'
+      const found = filesOfOthers(host, paths)
+      const names = new Set(found.map(nameOf))
+      const loaded = [...(await describe()).values()].map(({ file }) => file)
+      const gone = loaded.find(file => !isOurNetworkFile(file) && !names.has(nameOf(file)))
+      return gone ?? found.find(path => (host.changedAt(path) ?? 0) > startedAt)
+    },
+    async reload() {
+      await bus.call({ ...manager, member: 'Reload' })
+    },
+    close: () => bus.close(),
+  }
+}
+
+/**
+ * When networkd read its files, in milliseconds since 1970. The clock may have been set since: the earlier of both
+ * calculations can only make a file look newer than it is.
+ */
+async function startTime(bus: Bus): Promise<number | undefined> {
+  const property = async (name: string) => {
+    const body = [`${unit.destination}.Service`, name]
+    const get = { ...unit, interface: 'org.freedesktop.DBus.Properties', member: 'Get', signature: 'ss', body }
+    return Number((await bus.call(get))[0]) / 1000
+  }
+  try {
+    const [realtime, monotonic] = await Promise.all([
+      property('ExecMainStartTimestamp'),
+      property('ExecMainStartTimestampMonotonic'),
+    ])
+    if (!realtime || !monotonic) return undefined
+    const now = Number(process.hrtime.bigint() / 1_000_000n)
+    return Math.min(realtime, Date.now() - (now - monotonic))
+  } catch (error) {
+    if (error instanceof BusError) return undefined
+    throw error
+  }
+}
+
+/** Files and drop-in directories of networkd that are not ours. */
+function filesOfOthers(host: Host, paths: Paths): string[] {
+  const ours = new Set(allIndexes.flatMap(index => filesOfIndex(paths, index)))
+  return [paths.networkd, paths.networkdRuntime, paths.networkdVendor].flatMap(directory =>
+    (host.list(directory) ?? []).flatMap(name => {
+      const path = `${directory}/${name}`
+      if (!/\.(network|netdev)(\.d)?$/.test(name) || ours.has(path)) return []
+      const dropIns = name.endsWith('.d') ? (host.list(path) ?? []).map(file => `${path}/${file}`) : []
+      return [path, ...dropIns]
+    }),
+  )
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}

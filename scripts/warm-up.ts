@@ -12,8 +12,8 @@ const [bundle = ''] = process.argv.slice(2)
 const requireReal = createRequire(import.meta.url)
 const macAddress = 'fa:16:3e:00:00:01'
 
-/** Output of `ip` before and after the agent changed the node. */
-function ipOutput(done: boolean): string {
+/** What `ip` prints for a command, before and after the agent changed the node. */
+function ipOutput(command: string, done: boolean): unknown[] {
   const link = (ifindex: number, ifname: string, more: object = {}) => ({
     ifindex,
     ifname,
@@ -43,13 +43,13 @@ function ipOutput(done: boolean): string {
   const route = { dev: 'multinic0', table: '100', protocol: '4', metric: 100, flags: [] }
   const rule = { priority: 10_100, table: '100', protocol: '4' }
   const main = { priority: 10_080, table: '254', suppress_prefixlen: 0 }
-  const all = [
-    [
+  const lists: Record<string, unknown[]> = {
+    'address show': [
       link(1, 'lo', { link_type: '[772]' }),
       link(2, 'ens3', { address: 'fa:16:3e:ff:00:00', addr_info: [address('10.0.0.10')] }),
       link(3, done ? 'multinic0' : 'ens4', { address: macAddress, ...nic }),
     ],
-    [
+    'route show table all': [
       { dst: 'default', gateway: '10.0.0.1', dev: 'ens3', protocol: '3', flags: [] },
       { dst: 'fe80::/64', dev: 'ens3', protocol: '2', metric: 256, flags: [], pref: 'medium' },
       ...(done
@@ -61,7 +61,7 @@ function ipOutput(done: boolean): string {
           ]
         : []),
     ],
-    [
+    'rule list': [
       { priority: 0, src: 'all', table: '255' },
       ...(done
         ? [
@@ -71,29 +71,32 @@ function ipOutput(done: boolean): string {
           ]
         : []),
     ],
-  ]
-  return all.map(list => JSON.stringify(list)).join('\n')
+  }
+  return lists[command] ?? [{ dst: command.split(' ').at(-1), gateway: '10.0.0.1', dev: 'ens3', flags: [] }]
 }
 
-function ip6Output(done: boolean): string {
+function ip6Output(done: boolean): unknown[] {
   const rule = { priority: 10_100, table: '100', protocol: '4' }
   const main = { priority: 10_080, table: '254', suppress_prefixlen: 0 }
-  return JSON.stringify(
-    done
-      ? [
-          { ...rule, src: 'fd00::10' },
-          { ...rule, ...main, src: 'fd00::10' },
-        ]
-      : [],
-  )
+  const rules = [
+    { ...rule, src: 'fd00::10' },
+    { ...rule, ...main, src: 'fd00::10' },
+  ]
+  return [{ priority: 0, src: 'all', table: '255' }, ...(done ? rules : [])]
 }
 
 let changed = false
 const childProcess = {
-  spawnSync(_command: string, args: string[]) {
-    if (!args.includes('-j')) changed = true
-    const stdout = args.includes('-j') ? (args[0] === '-6' ? ip6Output(changed) : ipOutput(changed)) : ''
-    return { status: 0, stdout, stderr: '' }
+  spawnSync(_command: string, args: string[], { input = '' }: { input?: string }) {
+    if (!args.includes('-j')) {
+      changed = true
+      return { status: 0, stdout: '', stderr: '' }
+    }
+    const lists = input
+      .trim()
+      .split('\n')
+      .map(command => (args[0] === '-6' ? ip6Output(changed) : ipOutput(command, changed)))
+    return { status: 0, stdout: lists.map(list => JSON.stringify(list)).join('\n'), stderr: '' }
   },
 }
 

@@ -3,8 +3,9 @@
  * used meanwhile.
  */
 import type { HostContext } from './context.ts'
+import { readIpLists } from './ip-read.ts'
 import { sysctlPath } from './observe.ts'
-import { type Address, jsonArrays, linkByIndex, type Observed, parseLinks } from './observed.ts'
+import { type Address, linkByIndex, type Observed, parseLinks } from './observed.ts'
 import type { Difference } from './verify.ts'
 
 /** Milliseconds between two packets of DAD. */
@@ -41,10 +42,9 @@ export async function waitForDad(
   const until = host.now() + Math.max(...seconds) * interval + tolerance
   while (tentative.length > 0 && host.now() < until) {
     await host.sleep(pollInterval)
-    const { stdout } = await host.ip(['-N', '-j', '-6', 'address', 'show', 'tentative'])
-    const [raw] = jsonArrays(stdout)
-    // What cannot be read has not ended. Some versions of `ip` print an empty object for a device without an address.
-    if (raw) tentative = waiting(parseLinks(raw.filter(entry => Object.keys(entry as object).length > 0)).addresses)
+    const [raw = []] = await readIpLists(host, ['address show tentative'], ['-6'])
+    // Some versions of `ip` print an empty object for a device without an address.
+    tentative = waiting(parseLinks(raw.filter(entry => Object.keys(entry as object).length > 0)).addresses)
   }
   return true
 }

@@ -1,50 +1,11 @@
 import assert from 'node:assert/strict'
-import { Duplex } from 'node:stream'
 import { test } from 'node:test'
+import { busWith, reply } from './dbus.fixture.ts'
 import { BusError, openBus, typesIn } from './dbus.ts'
 
 test('a signature is split into complete types', () => {
   assert.deepEqual(typesIn('sa{sv}u(ya(yv))as'), ['s', 'a{sv}', 'u', '(ya(yv))', 'as'])
 })
-
-/** A bus that accepts the authentication, replies to each call with the next message, and keeps what it received. */
-function busWith(replies: Buffer[]): { stream: Duplex; sent: Buffer[] } {
-  const sent: Buffer[] = []
-  let authenticated = false
-  const stream = new Duplex({
-    read() {},
-    write(chunk: Buffer, _encoding, done) {
-      const text = chunk.toString('latin1')
-      if (text.startsWith('\0AUTH')) this.push('OK 1234\r\n')
-      else if (text === 'BEGIN\r\n') authenticated = true
-      else if (authenticated) {
-        sent.push(chunk)
-        const next = replies.shift()
-        // In two chunks: a message may be split anywhere.
-        if (next) for (const part of [next.subarray(0, 7), next.subarray(7)]) this.push(part)
-      }
-      done()
-    },
-  })
-  return { stream, sent }
-}
-
-/** A method return (2) or error (3) to a serial: fields REPLY_SERIAL, ERROR_NAME and SIGNATURE `s`, body one text. */
-function reply(type: number, serial: number, text: string, errorName?: string): Buffer {
-  const u32 = (value: number) => {
-    const bytes = Buffer.alloc(4)
-    bytes.writeUInt32LE(value)
-    return bytes
-  }
-  const pad = (bytes: Buffer) => Buffer.concat([bytes, Buffer.alloc((8 - (bytes.length % 8)) % 8)])
-  const string = (value: string) => Buffer.concat([u32(value.length), Buffer.from(`${value}\0`)])
-  let fields = Buffer.concat([Buffer.from([5, 1]), Buffer.from('u\0'), u32(serial)])
-  fields = Buffer.concat([pad(fields), Buffer.from([8, 1]), Buffer.from('g\0'), Buffer.from([1]), Buffer.from('s\0')])
-  if (errorName) fields = Buffer.concat([pad(fields), Buffer.from([4, 1]), Buffer.from('s\0'), string(errorName)])
-  const body = string(text)
-  const head = Buffer.concat([Buffer.from([0x6c, type, 0, 1]), u32(body.length), u32(77), u32(fields.length)])
-  return Buffer.concat([pad(Buffer.concat([head, fields])), body])
-}
 
 const call = { destination: 'a.b', path: '/a/b', interface: 'a.b', member: 'Set' }
 

@@ -52,7 +52,7 @@ export interface Host {
   writeReport(path: string, text: string): void
   /** When the file, its content or its attributes last changed, in milliseconds since 1970; undefined if there is none. */
   changedAt(path: string): number | undefined
-  /** Connects to a Unix socket; undefined when that fails. */
+  /** Connects to a Unix socket; undefined when it does not exist. */
   connect(path: string): Promise<Duplex | undefined>
   /** The first address of a host name; undefined when there is none within the timeout. */
   resolve(name: string, timeout: number): Promise<string | undefined>
@@ -173,9 +173,9 @@ function syncDirectory(path: string): void {
 }
 
 function connectTo(path: string): Promise<Duplex | undefined> {
-  return new Promise(resolve => {
+  return new Promise((resolve, reject) => {
     const socket = connect(path)
-    socket.once('error', () => resolve(undefined))
+    socket.once('error', error => (isCode(error, 'ENOENT', 'ENOTDIR') ? resolve(undefined) : reject(error)))
     socket.once('connect', () => {
       socket.removeAllListeners('error')
       resolve(socket)

@@ -36,17 +36,19 @@ export function writeJournal(host: Host, paths: Paths, { bootID, units }: Journa
   host.rename(`${path}.new`, path)
 }
 
-/** In the order of writing. An unreadable entry was never completed, so no change followed it. */
+/** In the order of writing. An entry that is not JSON was never completed, so no change followed it. */
 export function readJournal(host: Host, paths: Paths): JournalEntry[] {
-  return names(host, paths).flatMap(name => {
-    try {
-      const entry = JSON.parse(host.readFile(`${directoryOf(paths)}/${name}`)?.text ?? '') as EntryOnDisk
-      if (entry.version !== 1 || !Array.isArray(entry.units)) return []
-      return [{ bootID: entry.bootId, units: entry.units.map(fromDisk) }]
-    } catch {
-      return []
-    }
-  })
+  return names(host, paths).flatMap(name => parseEntry(host.readFile(`${directoryOf(paths)}/${name}`)?.text ?? ''))
+}
+
+function parseEntry(text: string): JournalEntry[] {
+  try {
+    const entry = JSON.parse(text) as EntryOnDisk
+    if (entry.version !== 1 || !Array.isArray(entry.units)) return []
+    return [{ bootID: entry.bootId, units: entry.units.map(fromDisk) }]
+  } catch {
+    return []
+  }
 }
 
 /** One rename ends all rounds at once: a partial journal would roll back part of a run. */

@@ -65,27 +65,29 @@ export async function runAgent(agent: Agent): Promise<number> {
     log.warn('another agent is running on this node, exiting so that the Job retries')
     return exitRetry
   }
-  const mayHaveNetworkManager = [paths.networkManager, paths.networkScripts].some(path => host.list(path) !== undefined)
-  const networkManager = mayHaveNetworkManager ? await connectNetworkManager(host, paths) : undefined
-  const networkd = await connectNetworkd(host, paths)
-  const context: AgentContext = {
-    host,
-    networkManager,
-    networkd,
-    paths,
-    settings: await resolveApiServer(settings, host, log),
-    request,
-    log: log.with({ node: request.nodeName }),
-  }
   try {
-    return finish(await handle(context, startedAt, stop))
+    return finish(
+      await runLocked({ host, paths, request, settings, log: log.with({ node: request.nodeName }) }, startedAt, stop),
+    )
   } catch (error) {
     log.error('run failed, exiting so that the Job retries', { error: messageOf(error) })
     return exitRetry
   } finally {
+    releaseLock()
+  }
+}
+
+async function runLocked(basics: AgentContext, startedAt: number, stop: Stop): Promise<AgentReport> {
+  const { host, paths, log } = basics
+  const mayHaveNetworkManager = [paths.networkManager, paths.networkScripts].some(path => host.list(path) !== undefined)
+  const networkManager = mayHaveNetworkManager ? await connectNetworkManager(host, paths) : undefined
+  const networkd = await connectNetworkd(host, paths)
+  try {
+    const settings = await resolveApiServer(basics.settings, host, log)
+    return await handle({ ...basics, networkManager, networkd, settings }, startedAt, stop)
+  } finally {
     networkManager?.close()
     networkd?.close()
-    releaseLock()
   }
 }
 

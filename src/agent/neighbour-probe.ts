@@ -3,7 +3,8 @@
  * socket, and no capability beyond NET_ADMIN. All targets are probed at once.
  */
 import type { Host } from './host.ts'
-import { jsonArrays, type Link } from './observed.ts'
+import { readIpLists } from './ip-read.ts'
+import type { Link } from './observed.ts'
 
 export interface ProbeTarget {
   ifindex: number
@@ -83,8 +84,7 @@ function probeCommands({ ifindex, address }: ProbeTarget, entry: NeighbourEntry 
 }
 
 async function readNeighbours(host: Host, links: readonly Link[]): Promise<Map<string, NeighbourEntry>> {
-  const { stdout } = await host.ip(['-j', 'neigh', 'show'])
-  const [raw = []] = jsonArrays(stdout)
+  const [raw = []] = await readIpLists(host, ['neigh show'])
   const index = new Map(links.map(link => [link.name, link.ifindex]))
   return new Map(
     (raw as { dst: string; dev: string; lladdr?: string; state?: string[] }[]).map(({ dst, dev, lladdr, state }) => [

@@ -21,6 +21,7 @@ export interface NetworkManager {
 
 const service = 'org.freedesktop.NetworkManager'
 const root = '/org/freedesktop/NetworkManager'
+const unknownDevice = `${service}.UnknownDevice`
 const stateUnmanaged = 10
 /** Flag of an active connection that only mirrors what others configured. */
 const flagExternal = 0x80
@@ -54,7 +55,7 @@ function createClient(bus: Bus, host: Host): NetworkManager {
   const deviceOf = async (name: string) => {
     const get = { interface: service, member: 'GetDeviceByIpIface', signature: 's', body: [name] }
     const [path] = await bus.call({ destination: service, path: root, ...get }).catch(error => {
-      if (error instanceof BusError) return []
+      if (error instanceof BusError && error.errorName === unknownDevice) return []
       throw error
     })
     return path === undefined ? undefined : String(path)

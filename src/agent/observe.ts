@@ -7,13 +7,13 @@ import { type Family, hostPart } from '../contract/address.ts'
 import type { HostContext } from './context.ts'
 import { findDhcpClients } from './dhcp-clients.ts'
 import type { Host } from './host.ts'
+import { type IpResult, itemsOf, readIp, readIpLists } from './ip-read.ts'
 import type { NetworkManager } from './network-manager.ts'
 import type { Networkd } from './networkd.ts'
 import { sysctlKeys } from './nic-state.ts'
 import {
   type Address,
   type FileState,
-  jsonArrays,
   type Link,
   linksByMac,
   type Manager,
@@ -43,22 +43,23 @@ export type ObservedFiles = Pick<Observed, 'files' | 'directories'>
 /** Addresses for documentation (RFC 5737 and RFC 3849): only a default route leads to them. No packet is sent. */
 const internetAddresses = { 4: '192.0.2.1', 6: '2001:db8::1' } as const
 
-const asJson = ['-N', '-j', '-d', '-force', '-batch', '-']
-
 export async function observe(context: HostContext, options: ObserveOptions): Promise<Observed> {
   const { host, networkManager, networkd, paths } = context
   const { macAddresses, apiServer, known } = options
   const commands = ['address show', 'route show table all', 'rule list']
-  const destinations = [...(apiServer ? [apiServer] : []), ...Object.values(internetAddresses)]
-  const all = await host.ip(asJson, [...commands, ...destinations.map(address => `route get ${address}`)])
   const ipv6 = host.list(paths.ipv6Conf) !== undefined
+  const destinations = [
+    ...(apiServer ? [apiServer] : []),
+    internetAddresses[4],
+    ...(ipv6 ? [internetAddresses[6]] : []),
+  ]
+  const lookups = destinations.map(address => `route get ${address}`)
+  const [rawLinks, rawRoutes, rawRules, ...rawPaths] = await readIp(host, [...commands, ...lookups])
   const rules6 = ipv6 ? (known?.rules6 ?? (await readRules6(host))) : []
-  const [rawLinks, rawRoutes, rawRules, ...rawPaths] = jsonArrays(all.stdout)
-  // Fail closed: a node that cannot be observed is not changed. Every kernel has at least one rule.
-  if (!rawLinks || !rawRoutes || !rawRules || !parseRules(rawRules, 4)[0])
-    throw new Error(`cannot read network state: ip: ${all.stderr.trim()}`)
-  const { links, addresses } = parseLinks(rawLinks)
-  const selected = rawPaths.flatMap(raw => parseRoutes(raw, links))
+  const { links, addresses } = parseLinks(itemsOf(rawLinks, 'address show'))
+  const rules4 = parseRules(itemsOf(rawRules, 'rule list'), 4)
+  requireRules(rules4)
+  const selected = rawPaths.flatMap((raw, index) => parseRoutes(pathItems(raw, lookups[index] ?? ''), links))
   const pathTo = (address: string | undefined) => selected.find(route => hostPart(route.destination) === address)
   const path = pathTo(apiServer)
   const { files, directories } = known ?? observeFiles(host, paths)
@@ -68,8 +69,8 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
   return {
     links,
     addresses,
-    routes: parseRoutes(rawRoutes, links),
-    rules: [...parseRules(rawRules, 4), ...rules6],
+    routes: parseRoutes(itemsOf(rawRoutes, 'route show'), links),
+    rules: [...rules4, ...rules6],
     files,
     directories,
     sysctls: readSysctls(host, paths, ours),
@@ -94,8 +95,21 @@ function deviceOf(family: Family, route: ObservedRoute | undefined): Observed['d
 }
 
 async function readRules6(host: Host): Promise<ObservedRule[]> {
-  const { stdout } = await host.ip(['-6', ...asJson], ['rule list'])
-  return parseRules(jsonArrays(stdout)[0] ?? [], 6)
+  const [raw = []] = await readIpLists(host, ['rule list'], ['-6'])
+  const rules = parseRules(raw, 6)
+  requireRules(rules)
+  return rules
+}
+
+/** Every kernel has at least the rule for its local table. */
+function requireRules([first]: readonly ObservedRule[]): void {
+  if (!first) throw new Error('cannot read network state: ip lists no rule')
+}
+
+/** The kernel answers with these errors when it has no route; any other error tells nothing about the route. */
+function pathItems(result: IpResult, command: string): unknown[] {
+  const noRoute = /Network is unreachable|No route to host|Invalid argument|Permission denied/
+  return result.error !== undefined && noRoute.test(result.error) ? [] : itemsOf(result, command)
 }
 
 /** The files alone. */
@@ -124,9 +138,7 @@ export function missingHostPaths(host: Host, paths: Paths): string[] {
 
 /** The links alone, to wait for a NIC that is not attached yet. */
 export async function observeLinks(host: Host): Promise<Link[]> {
-  const { stdout, stderr } = await host.ip(['-N', '-j', '-d', 'link', 'show'])
-  const [raw] = jsonArrays(stdout)
-  if (!raw) throw new Error(`cannot read links: ip: ${stderr.trim()}`)
+  const [raw = []] = await readIpLists(host, ['link show'])
   return parseLinks(raw).links
 }
 
@@ -192,14 +204,20 @@ function readDhcpClients(
   return findDhcpClients({ packet: read('packet'), udp: read('udp'), udp6: read('udp6') }, up, addresses)
 }
 
+/** A device has no IPv6 sysctls where the kernel has no IPv6, or while its MTU is below 1280. */
 function readSysctls(host: Host, paths: Paths, links: readonly Link[]): Record<number, Record<string, string>> {
   return Object.fromEntries(
     links.map(link => {
-      const values = sysctlKeys.flatMap(key => {
-        const value = host.readValue(sysctlPath(paths, key, link.name))
-        return value === undefined ? [] : [[key, value] as const]
-      })
-      return [link.ifindex, Object.fromEntries(values)]
+      const hasIpv6 = host.list(`${paths.ipv6Conf}/${link.name}`) !== undefined
+      const keys = sysctlKeys.filter(key => hasIpv6 || key.startsWith('ipv4.'))
+      return [link.ifindex, Object.fromEntries(keys.map(key => [key, readSysctl(host, paths, key, link.name)]))]
     }),
   )
+}
+
+function readSysctl(host: Host, paths: Paths, key: string, device: string): string {
+  const path = sysctlPath(paths, key, device)
+  const value = host.readValue(path)
+  if (value === undefined) throw new Error(`cannot read ${path}: no such file`)
+  return value
 }

@@ -178,14 +178,6 @@ type RawRule = Record<string, unknown> & {
 const forever = 0xffffffff
 const ruleKeys = new Set(['priority', 'src', 'srclen', 'dst', 'dstlen', 'table', 'protocol', 'suppress_prefixlen'])
 
-/** `ip -j -batch` prints one JSON array per command, each on a line of its own. */
-export function jsonArrays(output: string): unknown[][] {
-  return output
-    .split('\n')
-    .filter(line => line.startsWith('['))
-    .map(line => JSON.parse(line) as unknown[])
-}
-
 export function parseLinks(raw: unknown[]): { links: Link[]; addresses: Address[] } {
   const entries = (raw as RawLink[]).filter(entry => entry.ifindex !== undefined)
   return { links: entries.map(parseLink), addresses: entries.flatMap(parseAddresses) }

@@ -75,15 +75,15 @@ export async function configureAll(node: RigNode): Promise<void> {
 }
 
 /**
- * An environment in which `ip` is this shell script. `$real` is the real program, `$lines` is standard input, and `once`
- * succeeds the first time that it is called.
+ * An environment in which `ip` is this shell script. `$real` is the real program, `$lines` is standard input, and `nth 2`
+ * succeeds when it is called the second time.
  */
 export function ipWrapper(node: RigNode, script: string): Record<string, string> {
   const directory = node.path('bin')
   mkdirSync(directory, { recursive: true })
   const text = `#!/bin/sh
 real=/sbin/ip
-once() { mkdir "${directory}/once" 2>/dev/null; }
+nth() { echo >>"${directory}/calls"; [ $(wc -l <"${directory}/calls") = "$1" ]; }
 lines=
 case "$*" in *-batch*) lines=$(cat) ;; esac
 ${script}

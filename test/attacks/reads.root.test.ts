@@ -1,0 +1,178 @@
+/**
+ * Attacks on observation: a read that fails once changes nothing, and the next run goes on.
+ */
+import assert from 'node:assert/strict'
+import { chownSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import type { AgentInput } from '../../src/contract/agent-input.ts'
+import { type AgentResult, type RigNode, requestedInterface } from '../rigs/host/node.ts'
+import { type Attack, attacks, ipWrapper, outcomes } from './attack.ts'
+
+const dualStack = (node: RigNode): Partial<AgentInput> => ({
+  interfaces: node.nics.map((nic, index) => requestedInterface(nic, index, { addresses: [nic.address6] })),
+})
+
+/** Everything that the kernel knows of the NICs. */
+const stateOf = (node: RigNode) =>
+  ['-4 rule', '-6 rule', 'route show table 100', '-6 route show table 100', '-o link', '-o -4 address'].map(command =>
+    node.ip(...command.split(' ')),
+  )
+
+const configure = async (node: RigNode) => {
+  const result = await node.agent(dualStack(node))
+  assert.equal(result.report?.verdict, 'Configured', result.log)
+}
+
+/** In the batch that contains the line, the nth time, the line fails, or prints nothing. */
+const reads: Record<string, string> = {
+  'links and addresses': 'address show',
+  routes: 'route show table all',
+  'IPv4 rules': 'rule list',
+}
+const ways = { fails: 'link show dev nosuch0', 'prints nothing': '' }
+
+const brokenRun = async (result: AgentResult, node: RigNode) => {
+  assert.deepEqual([result.code, result.report], [75, undefined], result.log)
+  assert.match(result.log, /cannot read/)
+  const next = await node.agent(dualStack(node))
+  assert.deepEqual(outcomes(next), ['Configured'], next.log)
+}
+
+const broken = (name: string, script: string): Attack[] => {
+  const states = new Map<RigNode, string[]>()
+  return [
+    {
+      finding: 'F5',
+      name: `${name}, on a configured node`,
+      prepare: async node => {
+        await configure(node)
+        states.set(node, stateOf(node))
+      },
+      request: dualStack,
+      env: node => ipWrapper(node, script.replace('$nth', '1')),
+      expect: async (result, node) => {
+        assert.deepEqual(stateOf(node), states.get(node), result.log)
+        await brokenRun(result, node)
+        assert.deepEqual(stateOf(node), states.get(node))
+      },
+    },
+    {
+      finding: 'F5',
+      name: `${name}, after the changes were made`,
+      request: dualStack,
+      env: node => ipWrapper(node, script.replace('$nth', '2')),
+      expect: brokenRun,
+    },
+  ]
+}
+
+const cases: Attack[] = [
+  ...Object.entries(reads).flatMap(([what, line]) =>
+    Object.entries(ways).flatMap(([how, command]) =>
+      broken(
+        `the read of ${what} ${how} once`,
+        `case "$lines" in "address show"*) nth $nth && lines=$(echo "$lines" | sed 's/^${line}$/${command}/') ;; esac`,
+      ),
+    ),
+  ),
+  ...broken('the read of IPv6 rules fails once', 'case "$*" in *-6*-j*) nth $nth && exit 2 ;; esac'),
+  ...broken('the read of IPv6 rules prints nothing once', 'case "$*" in *-6*-j*) nth $nth && exit 0 ;; esac'),
+  {
+    finding: 'F5',
+    name: 'an interrupted dump is read again',
+    prepare: configure,
+    request: dualStack,
+    env: node =>
+      ipWrapper(
+        node,
+        'case "$lines" in "address show"*) nth 1 && { echo "Dump was interrupted and may be inconsistent." >&2; echo "[]"; echo "[]"; echo "$lines" | $real "$@"; exit; } ;; esac',
+      ),
+    expect: result => assert.deepEqual([outcomes(result), result.report?.changed], [['Configured'], 0], result.log),
+  },
+  {
+    finding: 'F5',
+    name: 'while the route to the API server cannot be read, the NIC that carries it is not taken',
+    prepare: node => {
+      node.ip('link', 'set', 'ens4', 'up')
+      node.ip('route', 'add', '10.9.9.9', 'dev', 'ens4')
+    },
+    ours: () => [],
+    env: node => ({
+      KUBERNETES_SERVICE_HOST: '10.9.9.9',
+      PREFLIGHT_ALLOW_UP: 'true',
+      ...ipWrapper(
+        node,
+        `case "$lines" in *"route get"*) nth 1 && lines=$(echo "$lines" | sed 's/^route get.*/link show dev nosuch0/') ;; esac`,
+      ),
+    }),
+    expect: async (result, node) => {
+      assert.deepEqual([result.code, result.report], [75, undefined], result.log)
+      const next = await node.agent(
+        { interfaces: node.nics.map((nic, index) => requestedInterface(nic, index)) },
+        { KUBERNETES_SERVICE_HOST: '10.9.9.9', PREFLIGHT_ALLOW_UP: 'true' },
+      )
+      assert.deepEqual(outcomes(next), ['Failed ApiServerPath'], next.log)
+    },
+  },
+  {
+    finding: 'F5',
+    name: 'an API server without a route is no obstacle',
+    prepare: node => void node.ip('route', 'del', 'default'),
+    env: { KUBERNETES_SERVICE_HOST: '192.0.2.1' },
+    expect: result => assert.deepEqual(outcomes(result), ['Configured'], result.log),
+  },
+  {
+    finding: 'F5',
+    name: 'an address whose owner cannot be read from the neighbours is not taken',
+    prepare: node => void node.fabricIp('address', 'add', '10.100.0.10/24', 'dev', 'br1'),
+    env: node => ipWrapper(node, 'case "$*" in *-batch*) [ "$lines" = "neigh show" ] && exit 2 ;; esac'),
+    expect: async (result, node) => {
+      assert.doesNotMatch(node.ip('-o', 'address'), /10\.100\.0\.10/)
+      assert.deepEqual([result.code, result.report], [75, undefined], result.log)
+    },
+  },
+  {
+    finding: 'F5',
+    name: 'a bus that does not answer may hide NetworkManager, so nothing changes',
+    prepare: node => {
+      mkdirSync(node.path('etc/NetworkManager/system-connections'), { recursive: true })
+      mkdirSync(node.path('run/dbus'), { recursive: true })
+      writeFileSync(node.path('run/dbus/system_bus_socket'), '')
+    },
+    ours: () => [],
+    expect: result => assert.deepEqual([result.code, result.report], [75, undefined], result.log),
+  },
+  {
+    finding: 'F5',
+    name: 'a sysctl that cannot be read stops the run',
+    prepare: node => {
+      rmSync(node.path('host/proc/sys/net/ipv4'))
+      const conf = node.path('host/proc/sys/net/ipv4/conf')
+      mkdirSync(conf, { recursive: true })
+      cpSync('/proc/sys/net/ipv4/conf/lo', `${conf}/ens4`, { recursive: true })
+      rmSync(`${conf}/ens4/rp_filter`)
+    },
+    ours: () => [],
+    expect: result => {
+      assert.deepEqual([result.code, result.report], [75, undefined], result.log)
+      assert.match(result.log, /cannot read .*rp_filter/)
+    },
+  },
+  {
+    finding: 'F5',
+    name: 'a journal that cannot be read is kept, and nothing changes',
+    prepare: node => {
+      const journal = node.path('var/lib/multinic/journal')
+      mkdirSync(journal)
+      writeFileSync(`${journal}/0001.json`, '{}', { mode: 0 })
+      chownSync(`${journal}/0001.json`, 1000, 1000)
+    },
+    ours: () => [],
+    expect: (result, node) => {
+      assert.deepEqual([result.code, result.report], [75, undefined], result.log)
+      assert.ok(existsSync(node.path('var/lib/multinic/journal/0001.json')))
+    },
+    cleanup: false,
+  },
+]
+
+attacks('reads', cases)

@@ -46,8 +46,14 @@ export const interfaceReasons = {
   },
   DefaultRoute: {
     class: 'attention',
-    en: ['The NIC carries a default route.', 'Exclude this port, or remove the default route that DHCP added.'],
-    ko: ['NIC에 기본 라우트가 있습니다.', '이 포트를 대상에서 제외하거나 DHCP가 추가한 기본 라우트를 삭제하십시오.'],
+    en: [
+      'The NIC carries a default route that the node may use.',
+      'Exclude this port if it is the primary port. Otherwise remove the route, or give the default route of the primary NIC a lower metric.',
+    ],
+    ko: [
+      'NIC에 노드가 사용할 수 있는 기본 라우트가 있습니다.',
+      '기본 포트이면 이 포트를 대상에서 제외하십시오. 아니면 이 라우트를 삭제하거나 기본 NIC의 기본 라우트에 더 낮은 메트릭을 지정하십시오.',
+    ],
   },
   DhcpClientActive: {
     class: 'attention',

@@ -147,10 +147,12 @@ const disk = {
 }
 
 const server = { on: () => server, listen: (_name: string, then: () => void) => then(), unref() {}, close() {} }
+/** A host without D-Bus. */
+const noSocket = { once: (event: string, then: (error: Error) => void) => void (event === 'error' && then(missing())) }
 const stubs: Record<string, unknown> = {
   'node:child_process': childProcess,
   'node:fs': disk,
-  'node:net': { createServer: () => server },
+  'node:net': { createServer: () => server, connect: () => noSocket },
   'node:v8': { setFlagsFromString() {} },
 }
 

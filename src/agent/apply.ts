@@ -60,6 +60,10 @@ export async function applyBestEffort(units: readonly Unit[], observed: Observed
   await applyAll(units, observed, context, new Map(), { tolerant: true })
 }
 
+/** ENOENT, ESRCH and EADDRNOTAVAIL, in the words of old and new kernels. */
+const goneErrors =
+  /No such (file or directory|process)|Cannot assign requested address|[Aa]ddress not found|FIB table does not exist/
+
 /** Fills `failures`. Returns the commands that failed without failing their NIC. */
 async function applyAll(
   units: readonly Unit[],
@@ -110,14 +114,32 @@ export async function returnToNetworkManager(
       await networkManager.manage(deviceAfter(unit, observed))
 }
 
-/** IPv6 rules need `ip -6`, hence a batch of their own. */
+/**
+ * IPv6 rules need `ip -6`, hence batches of their own. Those of removed NICs go first, like all of their rules: networkd
+ * removes the rules that it added as soon as a link goes down.
+ */
 function batchesOf(units: readonly Unit[]): Batch[] {
   const lines = linesOf(units)
-  const isRule6 = ({ change }: BatchLine) => change.kind === 'rule' && change.rule.family === 6
+  const rules6 = lines.filter(({ change }) => change.kind === 'rule' && change.rule.family === 6)
   return [
-    { args: ['-batch', '-'], lines: lines.filter(line => !isRule6(line)) },
-    { args: ['-6', '-batch', '-'], lines: lines.filter(isRule6) },
+    { args: ['-6', '-batch', '-'], lines: rules6.filter(({ unit }) => unit.purpose === 'remove') },
+    { args: ['-batch', '-'], lines: lines.filter(line => !rules6.includes(line)) },
+    { args: ['-6', '-batch', '-'], lines: rules6.filter(({ unit }) => unit.purpose !== 'remove') },
   ]
+}
+
+function isRemoval({ change }: BatchLine): boolean {
+  return 'op' in change && change.op === 'remove'
+}
+
+/**
+ * What is already gone counts as removed: NetworkManager and networkd remove the rules, routes and addresses that they
+ * added, and a NIC may be detached meanwhile.
+ */
+function isGone(line: BatchLine, error: string): boolean {
+  if (/No such device|Cannot find device|Device not found/.test(error))
+    return isRemoval(line) || line.unit.purpose === 'remove'
+  return isRemoval(line) && goneErrors.test(error)
 }
 
 function linesOf(units: readonly Unit[]): BatchLine[] {
@@ -135,10 +157,11 @@ function linesOf(units: readonly Unit[]): BatchLine[] {
   // Removed NICs free their names. Then new rules, before the old ones that they replace: no packet may find neither.
   // Then removals of the other NICs: the next NIC may need the same rule, route or address. Then temporary names, then
   // the rest.
-  const rankOf = ({ unit, change }: BatchLine) => {
+  const rankOf = (line: BatchLine) => {
+    const { unit, change } = line
     if (unit.purpose === 'remove') return 0
     if (change.kind === 'rule' && change.op === 'add' && !removedRules.has(ruleKey(change.rule))) return 1
-    if ('op' in change && change.op === 'remove' && !('inPlace' in change)) return 2
+    if (isRemoval(line) && !('inPlace' in change)) return 2
     return change.kind === 'name' && change.park ? 3 : 4
   }
   return [0, 1, 2, 3, 4].flatMap(rank => lines.filter(line => rankOf(line) === rank))
@@ -168,6 +191,7 @@ async function runBatch(
     const next = rest.slice(at + 1)
     if (failed.change.kind === 'name' && !failed.flapped && /busy/i.test(error))
       rest = [...downRenameUp(failed, observed), ...next]
+    else if (isGone(failed, error)) rest = next
     else {
       if (!failed.optional && !tolerant) {
         const reason = failed.change.kind === 'name' && /exists/i.test(error) ? 'InterfaceNameInUse' : 'CommandFailed'

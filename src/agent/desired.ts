@@ -35,6 +35,8 @@ export interface DesiredNic {
   /** Networks that only sockets bound to an address of the NIC reach over it. */
   onlyBound: { network: string; because: string }[]
   altname?: string
+  /** udev gives NICs of this host an altname with their MAC address, as it does by default since systemd 256. */
+  macAltname?: true
 }
 
 /** IPv6 has no metric 0: the kernel uses this one instead. */

@@ -46,8 +46,17 @@ export const sysctlKeys = [
   'ipv4.rp_filter',
   'ipv6.accept_ra',
   'ipv6.accept_ra_defrtr',
+  'ipv6.addr_gen_mode',
   'ipv6.autoconf',
 ] as const
+
+/**
+ * NetworkManager turns off the link-local addresses that the kernel creates, on every NIC that it manages, and does not
+ * turn them on again.
+ */
+export function kernelLinkLocal({ sysctls }: NicState): Record<string, string> {
+  return sysctls['ipv6.addr_gen_mode'] === '1' ? { 'ipv6.addr_gen_mode': '0' } : {}
+}
 
 /** What belongs to one NIC: routes of these tables on its device, and these routes, rules, altnames and files. */
 export interface NicScope {

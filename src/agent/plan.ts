@@ -8,7 +8,7 @@ import { type Change, familyOf, type RouteSpec, type RuleSpec, routeText, ruleTe
 import type { BackendKind, Settings } from './config.ts'
 import { altnameOf, type DesiredNic, desiredNics } from './desired.ts'
 import { type Backend, detectBackend } from './detect.ts'
-import { changesBetween, type NicScope, type NicState, nicState } from './nic-state.ts'
+import { changesBetween, kernelLinkLocal, type NicScope, type NicState, nicState } from './nic-state.ts'
 import { nodeAddressesOf } from './node-addresses.ts'
 import { nodeNetworks } from './node-networks.ts'
 import { type Link, linksByMac, type Observed, protocolKernel, tableMain } from './observed.ts'
@@ -128,7 +128,8 @@ export function planRun(input: PlanInput): Plan {
     const { rules } = ownedNicOf(owned, nic) ?? {}
     const isStale = (rule: RuleSpec) =>
       rules !== undefined && namesRule(rules, rule) && !desiredRules.has(ruleText(rule))
-    return link ? [{ nic, link, isStale }] : []
+    const named = link && hasMacAltname(link) ? { ...nic, macAltname: true as const } : nic
+    return link ? [{ nic: named, link, isStale }] : []
   })
 
   const units =
@@ -161,6 +162,10 @@ function foreignRulesOf(
     if (beside.length > 0) found.set(nic.index, beside.map(ruleText))
   }
   return found
+}
+
+function hasMacAltname({ name, altnames, macAddress }: Link): boolean {
+  return [name, ...altnames].includes(`enx${macAddress.replaceAll(':', '')}`)
 }
 
 function guardInputOf({ observed, settings, paths, nodeAddresses }: PlanInput, owned: readonly OwnedNic[]): GuardInput {
@@ -359,9 +364,8 @@ function restoredSysctls(
 /** NetworkManager keeps a NIC that has our profile, unless something other than files has to change. */
 function changesTowards(now: NicState, target: NicState): Change[] {
   const changes = changesBetween(now, target)
-  return now.manager === 'ours' && changes.some(change => change.kind !== 'file')
-    ? changesBetween(now, { ...target, manager: 'none' })
-    : changes
+  if (now.manager === 'ours' && changes.every(change => change.kind === 'file')) return changes
+  return changesBetween(now, { ...target, manager: 'none', sysctls: { ...target.sysctls, ...kernelLinkLocal(now) } })
 }
 
 /** A connected route from NetworkManager or the kernel is equivalent to ours and stays. */

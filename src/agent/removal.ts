@@ -6,7 +6,15 @@
 import { type Interface, interfaceName } from '../contract/interfaces.ts'
 import type { Change } from './change.ts'
 import { altnameOf } from './desired.ts'
-import { changesBetween, fileChanges, type NicScope, type NicState, nicState, nodeState } from './nic-state.ts'
+import {
+  changesBetween,
+  fileChanges,
+  kernelLinkLocal,
+  type NicScope,
+  type NicState,
+  nicState,
+  nodeState,
+} from './nic-state.ts'
 import { type Link, linksByMac, type Observed } from './observed.ts'
 import { namesRule } from './owned-rules.ts'
 import { allIndexes, bootRules, filesOfIndex, isForeign, macAddressIn, type OwnedNic, recordPath } from './ownership.ts'
@@ -57,13 +65,16 @@ function foreignFileOf(index: number, { observed, paths }: RemovalInput): Refusa
 
 function removeNic(nic: OwnedNic, link: Link, input: RemovalInput): Unit {
   const { observed } = input
-  const scope = scopeOf(nic.index, nic.macAddress, input)
+  const name = formerName(link, nic, observed)
+  const known = scopeOf(nic.index, nic.macAddress, input)
+  // udev made the former name an altname when the NIC got another name.
+  const scope = { ...known, altnames: new Set([...known.altnames, name]) }
   const now = nicState(observed, link, scope)
   const former = nic.record?.former
   const ours = new Set(nic.record?.addresses ?? [])
   const addresses = now.addresses.filter(({ cidr }) => !ours.has(cidr))
   const target: NicState = {
-    name: formerName(link, nic, observed),
+    name,
     mtu: former?.mtu ?? now.mtu,
     // The owner of a foreign address still uses the link.
     up: now.up && (addresses.length > 0 || (former?.up ?? false)),
@@ -71,7 +82,7 @@ function removeNic(nic: OwnedNic, link: Link, input: RemovalInput): Unit {
     routes: [],
     rules: [],
     altnames: [],
-    sysctls: former?.sysctls ?? {},
+    sysctls: { ...kernelLinkLocal(now), ...former?.sysctls },
     manager: 'none',
     files: absent(scope.files),
   }
@@ -125,7 +136,7 @@ function formerName(link: Link, nic: OwnedNic, observed: Observed): string {
     !observed.links.some(
       other => other.ifindex !== link.ifindex && (other.name === name || other.altnames.includes(name)),
     )
-  if (former && /^[A-Za-z0-9._-]{1,15}$/.test(former) && free(former) && !link.altnames.includes(former)) return former
+  if (former && /^[A-Za-z0-9._-]{1,15}$/.test(former) && free(former)) return former
   return `nic${link.ifindex}`
 }
 

@@ -19,7 +19,7 @@ const { units } = planRun({
 const after = predictState(before, units)
 const netplan = '/etc/netplan/90-multinic0.yaml'
 
-const rollbackFrom = (observed: Observed, only?: 'files' | 'kernel') => {
+const rollbackFrom = (observed: Observed, only?: 'files') => {
   const plan = planRollback(units, observed, only)
   return { changes: plan.units.flatMap(unit => unit.changes.map(describeChange)), conflicts: plan.conflicts }
 }

@@ -22,7 +22,7 @@ interface ValueHistory {
   values: unknown[]
 }
 
-export function planRollback(units: readonly Unit[], observed: Observed, only?: 'files' | 'kernel'): RollbackPlan {
+export function planRollback(units: readonly Unit[], observed: Observed, only?: 'files'): RollbackPlan {
   const conflicts: string[] = []
   const restored = historiesByNic(units, only)
     .reverse()
@@ -42,7 +42,7 @@ export function planRollback(units: readonly Unit[], observed: Observed, only?: 
  */
 function historiesByNic(
   units: readonly Unit[],
-  only: 'files' | 'kernel' | undefined,
+  only: 'files' | undefined,
 ): { unit: Unit; histories: ValueHistory[] }[] {
   const known = new Map<string, ValueHistory>()
   const nics = new Map<string, { unit: Unit; histories: ValueHistory[] }>()
@@ -51,7 +51,7 @@ function historiesByNic(
     const nic = nics.get(nicKey) ?? { unit, histories: [] }
     nics.set(nicKey, nic)
     for (const change of unit.changes) {
-      if (only && (change.kind === 'file') !== (only === 'files')) continue
+      if (only && change.kind !== 'file') continue
       const { key, before, after } = valuesOf(change)
       const id = `${change.kind === 'file' || change.kind === 'rule' ? '' : nicKey} ${change.kind} ${key}`
       const history = known.get(id)

@@ -16,7 +16,7 @@ export async function rollBack(
   units: readonly Unit[],
   observed: Observed,
   context: HostContext,
-  only?: 'files' | 'kernel',
+  only?: 'files',
 ): Promise<void> {
   const { host, paths, log } = context
   const plan = planRollback(units, observed, only)

@@ -2,9 +2,9 @@
  * One pass over the node: observe → plan → prepare → apply → verify → commit, or roll back.
  *
  * - prepare stages the files, writes the journal, probes connectivity and looks for duplicate addresses.
- * - apply changes the kernel, in up to three rounds.
+ * - apply removes the files of removed NICs and changes the kernel, in up to three rounds.
  * - verify compares the node with the request, and its connectivity with the one before the change.
- * - commit moves the staged files into place.
+ * - commit moves the staged files of the other NICs into place.
  *
  * Each phase returns the failures so far, by group of NICs. A group that fails is rolled back; the others are committed.
  */
@@ -129,12 +129,18 @@ async function apply(prepared: Prepared, context: AgentContext): Promise<Applied
   const { plan, skip, before, units } = prepared
   const { host, paths } = context
   const applyStartedAt = host.now()
-  const applicable = withoutFailed(units, prepared.failures)
+  // A rename makes udev and networkd apply the files that they find: those of a removed NIC go first.
+  const notPersisted = commitAll(
+    withoutFailed(units, prepared.failures).filter(unit => unit.purpose === 'remove'),
+    context,
+  )
+  const notPrepared = merge(prepared.failures, notPersisted)
+  const applicable = withoutFailed(units, notPrepared)
   const first = await applyUnits(applicable, before, context)
   const applyMs = host.now() - applyStartedAt
   if (first.refusedAltnames.length > 0) rememberRefusedAltnames(first.refusedAltnames, before, context)
 
-  let failures = merge(prepared.failures, first.failures)
+  let failures = merge(notPrepared, first.failures)
   let journaled = prepared.journaled
   // What this pass has set is ours by the records that it commits in the end. Removals still need the old ones.
   const files = predictFiles(before, withPurpose(applicable, 'apply'))
@@ -157,10 +163,8 @@ async function verify(applied: Applied, context: AgentContext): Promise<Verified
     probeConnectivity(scope, applied.after, context, repliesBefore),
     observeSettled(applied.after, units, context),
   ])
-  const verified = merge(
-    applied.failures,
-    findDifferences(plan, withoutFailed(units, applied.failures), after, context),
-  )
+  const differing = findDifferences(plan, withoutFailed(units, applied.failures), after, context)
+  const verified = merge(merge(applied.failures, differing), findLeftovers(applied, after, context))
   const { failures, notes } = compareConnectivity(
     units,
     scope,
@@ -174,26 +178,23 @@ async function verify(applied: Applied, context: AgentContext): Promise<Verified
 }
 
 async function rollBackFailed({ journaled, failures, after }: Verified, context: AgentContext): Promise<void> {
+  const { host, paths } = context
   const failed = journaled.filter(unit => failures.has(unit.group))
-  if (failed.length > 0) await rollBack(failed, after, context, 'kernel')
-  for (const unit of failed) removeStaged(context.host, unit)
+  if (failed.length > 0) await rollBack(failed, { ...after, ...observeFiles(host, paths) }, context)
+  for (const unit of failed) removeStaged(host, unit)
 }
 
 async function commit(
   { plan, units, journaled, after, failures: before }: Verified,
   context: AgentContext,
 ): Promise<{ committed: Unit[]; failures: Failures }> {
-  const failures = new Map(before)
-  for (const unit of units) {
-    if (failures.has(unit.group)) continue
-    try {
-      commitFiles(context.host, context.paths, unit)
-    } catch (error) {
-      failures.set(unit.group, { reason: 'PersistFailed', message: messageOf(error) })
-      const group = journaled.filter(entry => entry.group === unit.group)
-      await rollBack(group, await observeNode(context), context)
-    }
-  }
+  const notPersisted = commitAll(
+    withoutFailed(units, before).filter(unit => unit.purpose === 'apply'),
+    context,
+  )
+  const failed = journaled.filter(unit => notPersisted.has(unit.group))
+  if (failed.length > 0) await rollBack(failed, await observeNode(context), context)
+  const failures = merge(before, notPersisted)
   const committed = withoutFailed(units, failures)
   await returnToNetworkManager(committed, after, context)
   if ((await reloadNetworkd(committed, after, context)).length === 0) return { committed, failures }
@@ -203,6 +204,19 @@ async function commit(
   if (failed.length > 0) await rollBack(failed, reloaded, context)
   const all = merge(failures, differing)
   return { committed: withoutFailed(committed, all), failures: all }
+}
+
+function commitAll(units: readonly Unit[], { host, paths }: AgentContext): Failures {
+  const failures = new Map<string, Failure>()
+  for (const unit of units) {
+    if (failures.has(unit.group)) continue
+    try {
+      commitFiles(host, paths, unit)
+    } catch (error) {
+      failures.set(unit.group, { reason: 'PersistFailed', message: messageOf(error) })
+    }
+  }
+  return failures
 }
 
 async function observeNode(context: AgentContext, known?: ObserveOptions['known']): Promise<Observed> {
@@ -300,6 +314,20 @@ function findDifferences(
     if (failure) failures.set(group, failure)
   }
   return failures
+}
+
+/** What is still there of removed NICs. They are known by their files, which are gone already. */
+function findLeftovers({ before, units, skip, failures }: Applied, after: Observed, context: AgentContext): Failures {
+  const removals = withoutFailed(units, failures).filter(unit => unit.purpose === 'remove')
+  if (removals.length === 0) return new Map()
+  const { units: again } = planNode({ ...after, files: before.files }, context, skip)
+  const left = remainingKernelChanges(again, removals, failures)
+  return new Map(
+    left.map(({ group, changes }) => {
+      const message = `still to do: ${changes.map(describeChange).join(', ')}`
+      return [group, { reason: 'VerifyFailed', message } satisfies Failure]
+    }),
+  )
 }
 
 /** Waits for DAD to end and for NetworkManager to react, and observes the node then. */

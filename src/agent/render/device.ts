@@ -5,7 +5,11 @@
  */
 import type { DesiredNic } from '../desired.ts'
 
-/** udev uses the first file that matches; 05 sorts before the files of Netplan and of the system. */
+/**
+ * udev uses the first file that matches; 05 sorts before the files of Netplan and of the system. It applies the file again
+ * whenever someone renames the link, so the file has no MTU: the network manager sets it. The altnames are those that
+ * udev's default file gives the NIC, as long as multinic does not manage it.
+ */
 export function linkFile(nic: DesiredNic): string {
   return [
     '[Match]',
@@ -15,7 +19,7 @@ export function linkFile(nic: DesiredNic): string {
     '[Link]',
     `Name=${nic.name}`,
     ...(nic.altname ? [`AlternativeName=${nic.altname}`] : []),
-    ...(nic.mtu === undefined ? [] : [`MTUBytes=${nic.mtu}`]),
+    `AlternativeNamesPolicy=database onboard slot path${nic.macAltname ? ' mac' : ''}`,
     '',
   ].join('\n')
 }

@@ -2,7 +2,8 @@
  * The Netplan file of one NIC.
  *
  * Pure. Every string is quoted: YAML reads a MAC address of digits alone as a number. Netplan has no key for some of our
- * rules and routes: they are only in the .network file, which is the one that networkd uses.
+ * rules and routes: they are only in the .network file, which is the one that networkd uses. The MTU is
+ * in that file alone: Netplan would write it to a .link file too, which udev applies again when the NIC is renamed.
  */
 import { destinationOf, type RouteSpec, type RuleSpec } from '../change.ts'
 import type { DesiredNic } from '../desired.ts'
@@ -22,7 +23,6 @@ export function netplanFile(nic: DesiredNic): string {
     '      dhcp4: false',
     '      dhcp6: false',
     `      accept-ra: ${nic.acceptRa}`,
-    ...(nic.mtu === undefined ? [] : [`      mtu: ${nic.mtu}`]),
     ...listOf('addresses', nic.addresses, address => [`"${address.cidr}"`]),
     ...listOf(
       'routes',

@@ -2,9 +2,11 @@
  * Boots a rig node: systemd-udevd names the NICs and sets their sysctls, systemd-networkd applies what Netplan generates, all
  * in the node's namespace and with its own /run.
  */
+import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, openSync } from 'node:fs'
+import { existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { eventually } from '../../support/eventually.ts'
 import type { RigNode } from './node.ts'
 
 export const hasUdev = existsSync('/lib/systemd/systemd-udevd')
@@ -16,10 +18,12 @@ mkdir -p /run/udev /run/systemd/network /run/systemd/netif/links /run/systemd/ne
 chown -R systemd-network:systemd-network /run/systemd/netif
 mount -t sysfs sysfs /sys
 `
-const udev = `${prepare}
+const mountFiles = `
 for directory in netplan systemd/network sysctl.d; do
   if [ -d "$1/etc/$directory" ]; then mount --bind "$1/etc/$directory" "/etc/$directory"; fi
 done
+`
+const udev = `${prepare}${mountFiles}
 /lib/systemd/systemd-udevd &
 udev=$!
 until [ -S /run/udev/control ]; do sleep 0.05; done
@@ -28,6 +32,20 @@ udevadm settle --timeout=20
 kill $udev
 wait $udev || true
 mount -o remount,ro /sys
+`
+
+/** The daemons see the database of a udevd that keeps running, as on a real node. */
+export const shareUdev = 'mkdir -p /run/udev; mount --bind "$1/run-udev" /run/udev\n'
+
+const liveUdev = `${prepare}${mountFiles}${shareUdev}
+/lib/systemd/systemd-udevd &
+udev=$!
+trap 'kill $udev; wait $udev || true; exit 0' TERM
+until [ -S /run/udev/control ]; do sleep 0.05; done
+udevadm trigger --action=add --subsystem-match=net
+udevadm settle --timeout=20
+touch /run/udev/booted
+wait $udev
 `
 
 /** Netplan matches by permanent MAC address, which a virtual NIC does not have. */
@@ -58,9 +76,34 @@ export async function runUdev(node: RigNode): Promise<void> {
   await new Promise(resolve => child.once('exit', resolve))
 }
 
-/** `generated: false`: networkd starts with what Netplan generated before our files existed, which is nothing. */
-export function startNetworkd(node: RigNode, { generated = true } = {}): { stop(): Promise<void> } {
-  return stoppable(inside(node, udev + (generated ? generate : '') + networkd))
+/**
+ * `generated: false`: networkd starts with what Netplan generated before our files existed, which is nothing.
+ * `liveUdev`: the node's udevd runs already.
+ */
+export function startNetworkd(node: RigNode, { generated = true, liveUdev = false } = {}): { stop(): Promise<void> } {
+  const first = liveUdev ? prepare + mountFiles + shareUdev : udev
+  return stoppable(inside(node, first + (generated ? generate : '') + networkd))
+}
+
+/**
+ * udevd that keeps running: it reacts to every rename. Each NIC gets the names by slot and by path that it would have on a
+ * PCI bus.
+ */
+export async function startUdev(node: RigNode): Promise<{ stop(): Promise<void> }> {
+  const rules = node.nics.map(({ name, macAddress }) => {
+    const path = name.replace('ens', 'enp0s')
+    const names = `ENV{ID_NET_NAME_SLOT}="${name}", ENV{ID_NET_NAME_PATH}="${path}"`
+    return `SUBSYSTEM=="net", ATTR{address}=="${macAddress}", ${names}\n`
+  })
+  const directory = node.path('run-udev')
+  rmSync(directory, { recursive: true, force: true })
+  mkdirSync(join(directory, 'rules.d'), { recursive: true })
+  writeFileSync(join(directory, 'rules.d/76-slots.rules'), rules.join(''))
+  // The rules of NetworkManager exclude veth devices.
+  writeFileSync(join(directory, 'rules.d/90-managed.rules'), 'SUBSYSTEM=="net", ENV{NM_UNMANAGED}="0"\n')
+  const udevd = stoppable(inside(node, liveUdev))
+  await eventually(() => assert.ok(existsSync(join(directory, 'booted'))), { within: 30_000 })
+  return udevd
 }
 
 /** The router of the fabric's first network sends advertisements of itself and of the network's IPv6 prefix. */

@@ -3,9 +3,10 @@
  * profiles.
  */
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually } from '../../support/eventually.ts'
+import { shareUdev } from './boot.ts'
 import { hasBus, startBus, terminate } from './dbus.ts'
 import type { RigNode } from './node.ts'
 
@@ -18,18 +19,21 @@ export interface RigNetworkManager {
 }
 
 /** Runs in a mount namespace of its own. Without a read-only /sys, NetworkManager waits for udev. */
-const script = `
+const script = (liveUdev: boolean) => `
 mount -t tmpfs tmpfs /run
 mount -t sysfs sysfs /sys
-mount -o remount,ro /sys
 mount --bind "$1/nm/state" /var/lib/NetworkManager
 mount --bind "$1/nm/run" /run
+${liveUdev ? shareUdev : 'mount -o remount,ro /sys'}
 mount --bind "$1/etc/NetworkManager/system-connections" /etc/NetworkManager/system-connections
 exec NetworkManager --no-daemon --config="$1/nm/nm.conf" --config-dir="$1/nm/none" --intern-config="$1/nm/none"
 `
 
-export async function startNetworkManager(node: RigNode): Promise<RigNetworkManager> {
+/** `liveUdev`: the node's udevd runs already. */
+export async function startNetworkManager(node: RigNode, { liveUdev = false } = {}): Promise<RigNetworkManager> {
   const { root, namespace } = node
+  // A boot starts with an empty /run.
+  rmSync(join(root, 'nm/run'), { recursive: true, force: true })
   for (const directory of ['nm/state', 'nm/run', 'etc/NetworkManager/system-connections'])
     mkdirSync(join(root, directory), { recursive: true })
   writeFileSync(
@@ -50,7 +54,7 @@ export async function startNetworkManager(node: RigNode): Promise<RigNetworkMana
       'private',
       'sh',
       '-ec',
-      script,
+      script(liveUdev),
       '_',
       root,
     ]

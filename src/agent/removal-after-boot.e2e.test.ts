@@ -1,0 +1,158 @@
+/**
+ * Removal after a reboot in which networkd or NetworkManager itself applied the agent's files. udevd and the daemon keep
+ * running and have our files loaded: the removal must succeed at once, and hold (F19, F21).
+ */
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { hasNetworkd, hasUdev, startNetworkd, startUdev } from '../../test/rigs/host/boot.ts'
+import { kernelState, routesInTable } from '../../test/rigs/host/kernel-state.ts'
+import { hasNetworkManager, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
+import { type AgentResult, diskOf, type RigNode, requestedInterface, withNode } from '../../test/rigs/host/node.ts'
+import { eventually } from '../../test/support/eventually.ts'
+
+const primary =
+  'network:\n  version: 2\n  ethernets:\n    ens3:\n      addresses: [10.0.0.10/24]\n      routes: [{to: 0.0.0.0/0, via: 10.0.0.1}]\n'
+
+interface Daemon {
+  stop(): Promise<void>
+}
+
+interface Backend {
+  skip: string | false
+  prepare(node: RigNode): void
+  start(node: RigNode): Promise<Daemon>
+}
+
+const backends: Record<string, Backend> = {
+  networkd: {
+    skip: !hasNetworkd && 'needs Netplan and networkd',
+    prepare: () => {},
+    start: async node => startNetworkd(node, { liveUdev: true }),
+  },
+  NetworkManager: {
+    skip: !(hasNetworkManager && hasUdev) && 'needs NetworkManager and udev',
+    prepare(node) {
+      rmSync(node.path('etc/netplan'), { recursive: true })
+      mkdirSync(node.path('etc/NetworkManager/system-connections'), { recursive: true })
+    },
+    async start(node) {
+      node.ip('link', 'set', 'lo', 'up')
+      return startNetworkManager(node, { liveUdev: true })
+    },
+  },
+}
+
+/** Milliseconds. udevd looks for changed files at most every three seconds. */
+const udevCache = 3_100
+const nothing = { addresses: [], rules: [], routes: [], files: [] }
+
+/** Everything on our NICs that a removal must give back. */
+function nicsOf(node: RigNode): unknown {
+  const links = JSON.parse(node.ip('-j', '-d', 'link', 'show')) as Record<string, unknown>[]
+  return links
+    .filter(link => node.nics.some(nic => nic.macAddress === link['address']))
+    .map(link => [link['ifname'], link['mtu'], (link['altnames'] as string[] | undefined)?.toSorted()])
+}
+
+function ours(node: RigNode): unknown {
+  const { addresses = [], rules = [] } = kernelState(node)
+  return {
+    addresses: addresses.filter(line => !line.startsWith('ens3')),
+    rules,
+    routes: [100, 101].flatMap(table => routesInTable(node, table)),
+    files: Object.keys(diskOf(node, path => path.includes('multinic') && !path.includes('backup'))),
+  }
+}
+
+/** A machine so slow that networkd reacts to a link that goes down before the next command runs. */
+function slowMachine(node: RigNode): Record<string, string> {
+  mkdirSync(node.path('bin'), { recursive: true })
+  writeFileSync(
+    node.path('bin/ip'),
+    `#!/bin/sh
+if [ "$1 $2" = "-6 -batch" ]; then
+  for try in 1 2 3 4 5 6 7 8 9 10; do
+    if ! /sbin/ip -6 rule | grep -q 'lookup 10[01]'; then break; fi
+    sleep 0.1
+  done
+fi
+exec /sbin/ip "$@"
+`,
+    { mode: 0o755 },
+  )
+  return { PATH: `${node.path('bin')}:/usr/sbin:/usr/bin:/sbin:/bin` }
+}
+
+function atOnce({ report, log }: AgentResult, verdict: string): void {
+  assert.equal(report?.verdict, verdict, log)
+  assert.doesNotMatch(log, /roll(ing)? back/)
+}
+
+async function withDaemons(node: RigNode, start: Backend['start'], check: () => Promise<void>): Promise<void> {
+  const udev = await startUdev(node)
+  const daemon = await start(node)
+  try {
+    await check()
+  } finally {
+    await daemon.stop()
+    await udev.stop()
+  }
+}
+
+for (const [name, { skip, prepare, start }] of Object.entries(backends))
+  for (const dual of [false, true])
+    test(
+      `${name}: ${dual ? 'dual-stack' : 'IPv4'} NICs are removed at once after a reboot, and stay removed`,
+      {
+        skip,
+      },
+      () =>
+        withNode({ nics: 2, files: { '/etc/netplan/50-cloud-init.yaml': primary } }, async node => {
+          prepare(node)
+          const interfaces = node.nics.map((nic, id) =>
+            requestedInterface(nic, id, dual ? { addresses: [nic.address6] } : {}),
+          )
+          const names = [
+            ['ens4', 1500, ['enp0s4']],
+            ['ens5', 1500, ['enp0s5']],
+          ]
+          const udev = await startUdev(node)
+          assert.deepEqual(nicsOf(node), names)
+          const first = await node.agent({ interfaces })
+          assert.equal(first.report?.verdict, 'Configured', first.log)
+          const configured = [
+            ['multinic0', 1450, ['enp0s4', 'ens4', 'port-fa163e000001']],
+            ['multinic1', 1450, ['enp0s5', 'ens5', 'port-fa163e000002']],
+          ]
+          await eventually(() => assert.deepEqual(nicsOf(node), configured))
+          await udev.stop()
+          await node.reboot()
+          await withDaemons(node, start, async () => {
+            await eventually(
+              async () => {
+                const check = await node.agent({ mode: 'check', interfaces })
+                assert.equal(check.report?.verdict, 'InSync', check.log + readFileSync(node.path('boot.log')))
+              },
+              { within: 20_000 },
+            )
+            assert.deepEqual(nicsOf(node), configured)
+            const slow = slowMachine(node)
+            await sleep(udevCache)
+            atOnce(await node.agent({ interfaces: interfaces.slice(0, 1) }, slow), 'Configured')
+            assert.deepEqual(nicsOf(node), [configured[0], names[1]])
+            await sleep(udevCache)
+            atOnce(await node.agent({ mode: 'cleanup', interfaces: [] }, slow), 'Removed')
+            assert.deepEqual(ours(node), nothing)
+            // networkd and NetworkManager still run: a link that goes up is what they react to.
+            for (const nic of node.nics) node.ip('link', 'set', nic.name, 'up')
+            await eventually(() => assert.match(node.ip('address', 'show', 'dev', 'ens5'), /fe80:(?!.*tentative)/))
+            assert.deepEqual([ours(node), nicsOf(node)], [nothing, names])
+          })
+          await withDaemons(node, start, async () => {
+            await eventually(() => assert.match(node.ip('address', 'show', 'dev', 'ens5'), /fe80:(?!.*tentative)/))
+            assert.deepEqual([ours(node), nicsOf(node)], [nothing, names])
+          })
+        }),
+    )

@@ -17,7 +17,7 @@ import { addressesOf, type Interface } from '../contract/interfaces.ts'
 import type { AddressSpec, RouteSpec, RuleSpec } from './change.ts'
 import type { Settings } from './config.ts'
 import type { NodeNetworks } from './node-networks.ts'
-import { protocolStatic } from './observed.ts'
+import { type Link, protocolStatic } from './observed.ts'
 import { boundRules, hostOf, unboundRoutes, unboundRules } from './policy-routing.ts'
 
 export interface DesiredNic {
@@ -80,6 +80,10 @@ export function desiredNics(interfaces: readonly Interface[], settings: Settings
 /** The kernel limits altnames to 127 characters; only characters that need no quoting are used. */
 export function altnameOf(portId: string | undefined): string | undefined {
   return portId !== undefined && /^[A-Za-z0-9][A-Za-z0-9._-]{0,126}$/.test(portId) ? portId : undefined
+}
+
+export function hasMacAltname({ name, altnames, macAddress }: Link): boolean {
+  return [name, ...altnames].includes(`enx${macAddress.replaceAll(':', '')}`)
 }
 
 function routesOf(nic: Interface, cidrs: readonly Cidr[], table: number, metric: number): RouteSpec[] {

@@ -6,7 +6,7 @@
 import { type Interface, interfaceName } from '../contract/interfaces.ts'
 import { type Change, familyOf, type RouteSpec, type RuleSpec, routeText, ruleText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
-import { altnameOf, type DesiredNic, desiredNics } from './desired.ts'
+import { altnameOf, type DesiredNic, desiredNics, hasMacAltname } from './desired.ts'
 import { type Backend, detectBackend } from './detect.ts'
 import { changesBetween, kernelLinkLocal, type NicScope, type NicState, nicState } from './nic-state.ts'
 import { nodeAddressesOf } from './node-addresses.ts'
@@ -162,10 +162,6 @@ function foreignRulesOf(
     if (beside.length > 0) found.set(nic.index, beside.map(ruleText))
   }
   return found
-}
-
-function hasMacAltname({ name, altnames, macAddress }: Link): boolean {
-  return [name, ...altnames].includes(`enx${macAddress.replaceAll(':', '')}`)
 }
 
 function guardInputOf({ observed, settings, paths, nodeAddresses }: PlanInput, owned: readonly OwnedNic[]): GuardInput {

@@ -37,10 +37,7 @@ const backends: Record<string, Backend> = {
       rmSync(node.path('etc/netplan'), { recursive: true })
       mkdirSync(node.path('etc/NetworkManager/system-connections'), { recursive: true })
     },
-    async start(node) {
-      node.ip('link', 'set', 'lo', 'up')
-      return startNetworkManager(node, { liveUdev: true })
-    },
+    start: node => startNetworkManager(node, { liveUdev: true }),
   },
 }
 
@@ -129,6 +126,7 @@ for (const [name, { skip, prepare, start }] of Object.entries(backends))
           await eventually(() => assert.deepEqual(nicsOf(node), configured))
           await udev.stop()
           await node.reboot()
+          if (name === 'NetworkManager') node.bringUpPrimary()
           await withDaemons(node, start, async () => {
             await eventually(
               async () => {

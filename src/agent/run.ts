@@ -130,10 +130,7 @@ async function apply(prepared: Prepared, context: AgentContext): Promise<Applied
   const { host, paths } = context
   const applyStartedAt = host.now()
   // A rename makes udev and networkd apply the files that they find: those of a removed NIC go first.
-  const notPersisted = commitAll(
-    withoutFailed(units, prepared.failures).filter(unit => unit.purpose === 'remove'),
-    context,
-  )
+  const notPersisted = commitAll(withPurpose(withoutFailed(units, prepared.failures), 'remove'), context)
   const notPrepared = merge(prepared.failures, notPersisted)
   const applicable = withoutFailed(units, notPrepared)
   const first = await applyUnits(applicable, before, context)
@@ -188,20 +185,19 @@ async function commit(
   { plan, units, journaled, after, failures: before }: Verified,
   context: AgentContext,
 ): Promise<{ committed: Unit[]; failures: Failures }> {
-  const notPersisted = commitAll(
-    withoutFailed(units, before).filter(unit => unit.purpose === 'apply'),
-    context,
-  )
-  const failed = journaled.filter(unit => notPersisted.has(unit.group))
-  if (failed.length > 0) await rollBack(failed, await observeNode(context), context)
+  const notPersisted = commitAll(withPurpose(withoutFailed(units, before), 'apply'), context)
+  const undo = async (failed: Failures, observed: () => Promise<Observed>) => {
+    const again = journaled.filter(unit => failed.has(unit.group))
+    if (again.length > 0) await rollBack(again, await observed(), context)
+  }
+  await undo(notPersisted, () => observeNode(context))
   const failures = merge(before, notPersisted)
   const committed = withoutFailed(units, failures)
   await returnToNetworkManager(committed, after, context)
   if ((await reloadNetworkd(committed, after, context)).length === 0) return { committed, failures }
   const reloaded = await observeNode(context)
   const differing = findDifferences(plan, committed, reloaded, context)
-  const failed = journaled.filter(unit => differing.has(unit.group))
-  if (failed.length > 0) await rollBack(failed, reloaded, context)
+  await undo(differing, async () => reloaded)
   const all = merge(failures, differing)
   return { committed: withoutFailed(committed, all), failures: all }
 }
@@ -318,16 +314,16 @@ function findDifferences(
 
 /** What is still there of removed NICs. They are known by their files, which are gone already. */
 function findLeftovers({ before, units, skip, failures }: Applied, after: Observed, context: AgentContext): Failures {
-  const removals = withoutFailed(units, failures).filter(unit => unit.purpose === 'remove')
+  const removals = withPurpose(withoutFailed(units, failures), 'remove')
   if (removals.length === 0) return new Map()
   const { units: again } = planNode({ ...after, files: before.files }, context, skip)
-  const left = remainingKernelChanges(again, removals, failures)
-  return new Map(
-    left.map(({ group, changes }) => {
-      const message = `still to do: ${changes.map(describeChange).join(', ')}`
-      return [group, { reason: 'VerifyFailed', message } satisfies Failure]
-    }),
-  )
+  const failed = new Map<string, Failure>()
+  for (const { group, changes } of remainingKernelChanges(again, removals, failures)) {
+    // NetworkManager gets the NIC back last.
+    const left = changes.filter(change => change.kind !== 'manager').map(describeChange)
+    if (left.length > 0) failed.set(group, { reason: 'VerifyFailed', message: `still to do: ${left.join(', ')}` })
+  }
+  return failed
 }
 
 /** Waits for DAD to end and for NetworkManager to react, and observes the node then. */

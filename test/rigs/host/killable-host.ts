@@ -34,7 +34,7 @@ export function killableHost(host: Host, allowed: number): Host {
 }
 
 /** Milliseconds. A poll of the kernel must give it some time. */
-const longestWait = 10
+const maxWait = 10
 
 /** The same host, except that `sleep` returns soon and moves the clock. */
 export function withoutWaits(host: Host): Host {
@@ -43,7 +43,7 @@ export function withoutWaits(host: Host): Host {
     ...host,
     now: () => host.now() + skipped,
     async sleep(ms) {
-      const waited = Math.min(ms / 5, longestWait)
+      const waited = Math.min(ms / 5, maxWait)
       skipped += ms - waited
       await host.sleep(waited)
     },

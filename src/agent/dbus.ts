@@ -1,5 +1,6 @@
 /**
- * A minimal D-Bus client for NetworkManager and Netplan: authenticate as root, call a method, read the reply.
+ * A minimal D-Bus client for NetworkManager, networkd and Netplan: authenticate as root, call a method, read the reply,
+ * wait for a signal.
  *
  * Free of dependencies, like the whole agent. Values are plain JavaScript; the signature says how to encode them.
  */
@@ -18,8 +19,24 @@ export interface Call {
   timeout?: number
 }
 
+export interface Signal {
+  sender: string
+  path: string
+  interface: string
+  member: string
+}
+
+/** A signal that someone waits for. */
+export interface ExpectedSignal {
+  /** Rejects after the timeout. */
+  received: Promise<void>
+  cancel(): void
+}
+
 export interface Bus {
   call(call: Call): Promise<unknown[]>
+  /** Listens until a signal has an accepted body. Call it before the call that causes the signal. */
+  expect(signal: Signal, timeout: number, accepts: (body: unknown[]) => boolean): Promise<ExpectedSignal>
   close(): void
 }
 
@@ -36,6 +53,7 @@ export class BusError extends Error {
 const methodCall = 1
 const methodReturn = 2
 const errorReply = 3
+const signalMessage = 4
 /** NO_AUTO_START: the bus does not start a service that is not running. */
 const noAutoStart = 2
 const field = { path: 1, interface: 2, member: 3, errorName: 4, replySerial: 5, destination: 6, signature: 8 }
@@ -46,6 +64,7 @@ export async function openBus(stream: Duplex): Promise<Bus> {
   let serial = 0
   let buffer = Buffer.alloc(0)
   const waiting = new Map<number, { resolve: (body: unknown[]) => void; reject: (error: Error) => void }>()
+  const listeners = new Set<(message: Message) => void>()
   const fail = (error: Error) => {
     for (const { reject } of waiting.values()) reject(error)
     waiting.clear()
@@ -58,6 +77,7 @@ export async function openBus(stream: Duplex): Promise<Bus> {
       const message = readMessage(buffer)
       if (!message) return
       buffer = buffer.subarray(message.size)
+      if (message.type === signalMessage) for (const listener of listeners) listener(message)
       const call = waiting.get(message.replyTo)
       if (!call) continue
       waiting.delete(message.replyTo)
@@ -84,7 +104,29 @@ export async function openBus(stream: Duplex): Promise<Bus> {
     })
   const dbus = { destination: 'org.freedesktop.DBus', path: '/org/freedesktop/DBus', interface: 'org.freedesktop.DBus' }
   await call({ ...dbus, member: 'Hello' })
-  return { call, close: () => void stream.destroy() }
+  const expect: Bus['expect'] = async (signal, timeout, accepts) => {
+    const rule = Object.entries({ type: 'signal', ...signal }).map(([key, value]) => `${key}='${value}'`)
+    await call({ ...dbus, member: 'AddMatch', signature: 's', body: [rule.join(',')] })
+    let cancel = () => {}
+    const received = new Promise<void>((resolve, reject) => {
+      const listener = ({ path, member, body }: Message) => {
+        if (path !== signal.path || member !== signal.member || !accepts(body)) return
+        cancel()
+        resolve()
+      }
+      const timer = setTimeout(() => {
+        cancel()
+        reject(new Error(`${signal.member}: no such signal within ${timeout / 1000} s`))
+      }, timeout)
+      cancel = () => {
+        clearTimeout(timer)
+        listeners.delete(listener)
+      }
+      listeners.add(listener)
+    })
+    return { received, cancel: () => cancel() }
+  }
+  return { call, expect, close: () => void stream.destroy() }
 }
 
 /** EXTERNAL: the bus gets our uid from the kernel; we only repeat it. */
@@ -127,6 +169,8 @@ interface Message {
   size: number
   type: number
   replyTo: number
+  path: string
+  member: string
   errorName: string
   body: unknown[]
 }
@@ -145,6 +189,8 @@ function readMessage(buffer: Buffer): Message | undefined {
     size,
     type: buffer[1] ?? 0,
     replyTo: Number(fields.get(field.replySerial) ?? 0),
+    path: String(fields.get(field.path) ?? ''),
+    member: String(fields.get(field.member) ?? ''),
     errorName: String(fields.get(field.errorName) ?? ''),
     body,
   }

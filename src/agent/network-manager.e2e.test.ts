@@ -3,11 +3,10 @@
  * NetworkManager changes nothing.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, rmSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { kernelState, macsOf, routesInTable } from '../../test/rigs/host/kernel-state.ts'
-import { hasNetworkManager, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
+import { hasNetworkManager, makeNetworkManagerHost, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
 import { createNode, diskOf, foreignState, requestedInterface } from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
@@ -17,8 +16,7 @@ test('a NIC is released from an automatic connection, survives a restart of Netw
   skip,
 }, async () => {
   const node = await createNode({ nics: 1 })
-  rmSync(node.path('etc/netplan'), { recursive: true })
-  mkdirSync(node.path('etc/NetworkManager/system-connections'), { recursive: true })
+  makeNetworkManagerHost(node)
   const [a] = node.nics
   assert.ok(a)
   const manager = await startNetworkManager(node)
@@ -40,6 +38,14 @@ test('a NIC is released from an automatic connection, survives a restart of Netw
       '/etc/systemd/network/05-multinic0.link',
     ])
     assert.equal(foreignState(node, macsOf(node)), before)
+    // The agent does not wait for NetworkManager to react: it has released the NIC, whatever happens to it.
+    assert.match(manager.nmcli('-t', '-f', 'DEVICE,STATE', 'device'), /multinic0:unmanaged/)
+    manager.nmcli('connection', 'reload')
+    manager.nmcli('general', 'reload')
+    for (const to of ['down', 'up']) node.fabricIp('link', 'set', 'p1', to)
+    await eventually(() => assert.match(node.ip('link', 'show', 'multinic0'), /LOWER_UP/))
+    manager.nmcli('-t', '-f', 'DEVICE,STATE', 'device')
+    assert.deepEqual({ ...kernelState(node), table: routesInTable(node, 100) }, state)
 
     await manager.restart()
     await eventually(() => assert.match(manager.nmcli('-t', '-f', 'STARTUP', 'general'), /started/), { within: 60_000 })

@@ -23,7 +23,7 @@ const service = 'org.freedesktop.NetworkManager'
 const root = '/org/freedesktop/NetworkManager'
 const unknownDevice = `${service}.UnknownDevice`
 const stateUnmanaged = 10
-/** Flag of an active connection that only mirrors what others configured. */
+/** Flag of an active connection that only mirrors what others configured; NetworkManager may replace it at any time. */
 const flagExternal = 0x80
 const releaseTimeout = 5_000
 
@@ -42,12 +42,12 @@ export async function connectNetworkManager(host: Host, paths: Paths): Promise<N
       body: [service],
     })
     .then(([owned]) => owned === true)
-  if (running) return createClient(bus, host)
+  if (running) return createClient(bus)
   bus.close()
   return undefined
 }
 
-function createClient(bus: Bus, host: Host): NetworkManager {
+function createClient(bus: Bus): NetworkManager {
   const property = async (path: string, of: string, name: string) => {
     const get = { interface: 'org.freedesktop.DBus.Properties', member: 'Get', signature: 'ss', body: [of, name] }
     return (await bus.call({ destination: service, path, ...get }))[0]
@@ -73,17 +73,26 @@ function createClient(bus: Bus, host: Host): NetworkManager {
       const active = String(await property(device, `${service}.Device`, 'ActiveConnection'))
       if (active === '/') return 'other'
       const of = `${service}.Connection.Active`
-      const [uuid, flags] = await Promise.all([property(active, of, 'Uuid'), property(active, of, 'StateFlags')])
-      if ((Number(flags) & flagExternal) !== 0) return 'none'
-      return uuid === profileUuid(macAddress) ? 'ours' : 'other'
+      // An active connection may end at any time.
+      const ended = (error: unknown) => {
+        if (error instanceof BusError) return undefined
+        throw error
+      }
+      const uuid = await property(active, of, 'Uuid').catch(ended)
+      const flags = await property(active, of, 'StateFlags').catch(ended)
+      return uuid === profileUuid(macAddress) && (Number(flags) & flagExternal) === 0 ? 'ours' : 'other'
     },
     async release(name) {
       const device = await deviceOf(name)
       if (!device) return
+      const changes = { sender: service, path: device, interface: `${service}.Device`, member: 'StateChanged' }
+      const isUnmanaged = (state: unknown) => Number(state) <= stateUnmanaged
+      const unmanaged = await bus.expect(changes, releaseTimeout, ([state]) => isUnmanaged(state))
       await setManaged(device, false)
-      for (const until = host.now() + releaseTimeout; host.now() < until; await host.sleep(20))
-        if ((await stateOf(device)) <= stateUnmanaged) return
-      throw new Error(`NetworkManager did not release ${name} within ${releaseTimeout / 1000} s`)
+      if (isUnmanaged(await stateOf(device))) return unmanaged.cancel()
+      await unmanaged.received.catch(() => {
+        throw new Error(`NetworkManager did not release ${name} within ${releaseTimeout / 1000} s`)
+      })
     },
     async manage(name) {
       const device = await deviceOf(name)

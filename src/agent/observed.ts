@@ -78,8 +78,8 @@ export interface FileState {
 }
 
 /**
- * What NetworkManager does with a device. `none`: does not manage it, or only mirrors what others configured. `ours`: has
- * activated our profile. `other`: manages it with another profile, or may do so at any time.
+ * What NetworkManager does with a device. `none`: does not manage it. `ours`: has activated our profile. `other`: manages
+ * it with another profile, or may do so at any time.
  */
 export type Manager = 'none' | 'ours' | 'other'
 

@@ -3,12 +3,12 @@
  * the agent's files, and the next run changes nothing.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hasNetworkd, hasUdev, runUdev, startNetworkd } from '../../test/rigs/host/boot.ts'
 import { kernelState, routesInTable } from '../../test/rigs/host/kernel-state.ts'
-import { hasNetworkManager, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
+import { hasNetworkManager, makeNetworkManagerHost, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
 import { type RigNode, requestedInterface, withNode } from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
@@ -127,8 +127,7 @@ test(
   },
   () =>
     withNode({ nics: 2 }, async node => {
-      rmSync(node.path('etc/netplan'), { recursive: true })
-      mkdirSync(node.path('etc/NetworkManager/system-connections'), { recursive: true })
+      makeNetworkManagerHost(node)
       const { interfaces, before } = await configured(node)
       await node.reboot()
       node.bringUpPrimary()

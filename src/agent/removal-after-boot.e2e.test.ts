@@ -3,12 +3,12 @@
  * running and have our files loaded: the removal must succeed at once, and hold (F19, F21).
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hasNetworkd, hasUdev, startNetworkd, startUdev } from '../../test/rigs/host/boot.ts'
 import { kernelState, routesInTable } from '../../test/rigs/host/kernel-state.ts'
-import { hasNetworkManager, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
+import { hasNetworkManager, makeNetworkManagerHost, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
 import { type AgentResult, diskOf, type RigNode, requestedInterface, withNode } from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
@@ -33,10 +33,7 @@ const backends: Record<string, Backend> = {
   },
   NetworkManager: {
     skip: !(hasNetworkManager && hasUdev) && 'needs NetworkManager and udev',
-    prepare(node) {
-      rmSync(node.path('etc/netplan'), { recursive: true })
-      mkdirSync(node.path('etc/NetworkManager/system-connections'), { recursive: true })
-    },
+    prepare: makeNetworkManagerHost,
     start: node => startNetworkManager(node, { liveUdev: true }),
   },
 }

@@ -62,9 +62,6 @@ interface Verified extends Applied {
 /** Applying again restores what the kernel removed on its own: a link that goes down loses its routes. */
 const maxRounds = 3
 
-/** Milliseconds. NetworkManager reacts to a change with a delay; the state must hold until then. */
-const networkManagerDelay = 5_000
-
 /** Milliseconds without a reply after which an IPv4 address counts as free. */
 const duplicateTimeout = 400
 
@@ -326,15 +323,10 @@ function findLeftovers({ before, units, skip, failures }: Applied, after: Observ
   return failed
 }
 
-/** Waits for DAD to end and for NetworkManager to react, and observes the node then. */
+/** Waits for DAD to end, and observes the node then. */
 async function observeSettled(after: Observed, units: readonly Unit[], context: AgentContext): Promise<Observed> {
-  const { host, networkManager, settings } = context
   const changed = new Set(withPurpose(units, 'apply').flatMap(unit => unit.ifindex ?? []))
-  if (networkManager && changed.size > 0) {
-    await host.sleep(networkManagerDelay)
-    return observeNode(context)
-  }
-  const waited = settings.duplicateCheck && (await waitForDad(changed, after, context))
+  const waited = context.settings.duplicateCheck && (await waitForDad(changed, after, context))
   return waited ? observeNode(context) : after
 }
 

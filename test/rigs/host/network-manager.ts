@@ -2,13 +2,14 @@
  * A real NetworkManager in a rig node, with automatic connections as by default: its own D-Bus, its own /run, and the node's
  * profiles.
  */
+import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually } from '../../support/eventually.ts'
 import { shareUdev } from './boot.ts'
 import { hasBus, startBus, terminate } from './dbus.ts'
-import type { RigNode } from './node.ts'
+import { createNode, type RigNode, requestedInterface } from './node.ts'
 
 export const hasNetworkManager = existsSync('/usr/sbin/NetworkManager') && hasBus
 
@@ -28,6 +29,32 @@ ${liveUdev ? shareUdev : 'mount -o remount,ro /sys'}
 mount --bind "$1/etc/NetworkManager/system-connections" /etc/NetworkManager/system-connections
 exec NetworkManager --no-daemon --config="$1/nm/nm.conf" --config-dir="$1/nm/none" --intern-config="$1/nm/none"
 `
+
+/** A host with NetworkManager instead of Netplan. */
+export function makeNetworkManagerHost(node: RigNode): void {
+  rmSync(node.path('etc/netplan'), { recursive: true, force: true })
+  mkdirSync(node.path('etc/NetworkManager/system-connections'), { recursive: true })
+}
+
+/** Seconds that the agent takes for one NIC as shipped, while NetworkManager tries DHCP on it. */
+export async function oneNicSeconds(): Promise<number> {
+  const node = await createNode({ nics: 1 })
+  makeNetworkManagerHost(node)
+  const manager = await startNetworkManager(node)
+  try {
+    await eventually(() => assert.match(manager.nmcli('-t', '-f', 'DEVICE,STATE', 'device'), /ens4:connecting/), {
+      within: 60_000,
+    })
+    const startedAt = performance.now()
+    const { report, log } = await node.agent({ interfaces: node.nics.map((nic, id) => requestedInterface(nic, id)) })
+    const seconds = (performance.now() - startedAt) / 1000
+    assert.equal(report?.verdict, 'Configured', log)
+    return seconds
+  } finally {
+    await manager.stop()
+    node.remove()
+  }
+}
 
 /** `liveUdev`: the node's udevd runs already. */
 export async function startNetworkManager(node: RigNode, { liveUdev = false } = {}): Promise<RigNetworkManager> {

@@ -3,10 +3,18 @@
  * a requested address survive, and a cleanup gives the NIC back to the client.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { hasNetworkd } from '../../test/rigs/host/boot.ts'
-import { type Connection, hasDhcpServer, openConnection, startDhcp, startMonitor } from '../../test/rigs/host/dhcp.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { hasNetworkd, startRouter } from '../../test/rigs/host/boot.ts'
+import {
+  type Connection,
+  hasUdhcpc,
+  openConnection,
+  startDhcp,
+  startMonitor,
+  startUdhcpc,
+} from '../../test/rigs/host/dhcp.ts'
 import { kernelState, macsOf, routesInTable } from '../../test/rigs/host/kernel-state.ts'
 import { hasNetworkManager, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
 import { startLiveNetworkd } from '../../test/rigs/host/networkd.ts'
@@ -22,6 +30,12 @@ async function ending(run: (end: (stop: () => Promise<void>) => void) => Promise
     for (const stop of stops) await stop()
   }
 }
+
+/** Seconds. Short, so that a client that still runs renews it, or loses it. */
+const lease = 8
+
+/** Until every lease that exists now has ended, or its client has renewed it. */
+const untilExpired = () => sleep(lease * 1000)
 
 const mainRoutes = (node: RigNode) => kernelState(node)['main'] ?? []
 
@@ -40,7 +54,7 @@ async function leased(node: RigNode, nic: RigNic): Promise<void> {
   )
 }
 
-const skip = !(hasNetworkManager && hasDhcpServer) && 'needs NetworkManager and dnsmasq'
+const skip = !(hasNetworkManager && hasNetworkd) && 'needs NetworkManager and networkd'
 
 test('F3: a NIC that NetworkManager configured by DHCP is taken over without a gap, and given back', { skip }, () =>
   withNode({ nics: 1 }, node =>
@@ -49,7 +63,7 @@ test('F3: a NIC that NetworkManager configured by DHCP is taken over without a g
       mkdirSync(node.path('etc/NetworkManager/system-connections'), { recursive: true })
       const [nic] = node.nics
       assert.ok(nic)
-      const dhcp = startDhcp(node, nic)
+      const dhcp = startDhcp(node, nic, { lease })
       end(() => dhcp.stop())
       const manager = await startNetworkManager(node)
       end(() => manager.stop())
@@ -81,6 +95,8 @@ test('F3: a NIC that NetworkManager configured by DHCP is taken over without a g
       const state = { ...kernelState(node), table: routesInTable(node, 100) }
       assert.doesNotMatch(node.ip('address', 'show', 'multinic0'), /dynamic/)
 
+      await untilExpired()
+      assert.deepEqual({ ...kernelState(node), table: routesInTable(node, 100) }, state)
       await manager.restart()
       const again = await node.agent({ interfaces })
       assert.deepEqual([again.report?.verdict, again.report?.changed], ['Configured', 0], again.log)
@@ -96,17 +112,17 @@ test('F3: a NIC that NetworkManager configured by DHCP is taken over without a g
 
 const dhcpFile = {
   '10-netplan-all-en.network':
-    '[Match]\nName=ens4\n[Network]\nDHCP=ipv4\nLinkLocalAddressing=ipv6\n[DHCPv4]\nRouteMetric=100\n',
+    '[Match]\nName=ens4\n[Network]\nDHCP=ipv4\nLinkLocalAddressing=ipv6\n[DHCPv4]\nRouteMetric=100\nClientIdentifier=mac\n',
   '10-netplan-ens3.network': '[Match]\nName=ens3\n[Link]\nUnmanaged=yes\n',
 }
-const needsNetworkd = { skip: !(hasNetworkd && hasDhcpServer) && 'needs networkd and dnsmasq' }
+const needsNetworkd = { skip: !hasNetworkd && 'needs networkd' }
 
 test('F18: a NIC that networkd configured by DHCP is taken over without a gap, and given back', needsNetworkd, () =>
   withNode({ nics: 1 }, node =>
     ending(async end => {
       const [nic] = node.nics
       assert.ok(nic)
-      const dhcp = startDhcp(node, nic)
+      const dhcp = startDhcp(node, nic, { lease })
       end(() => dhcp.stop())
       const networkd = await startLiveNetworkd(node, dhcpFile)
       end(() => networkd.stop())
@@ -131,13 +147,113 @@ test('F18: a NIC that networkd configured by DHCP is taken over without a gap, a
       assert.doesNotMatch(node.ip('address', 'show', 'multinic0'), /dynamic/)
       assert.doesNotMatch(node.exec('cat', '/proc/net/udp'), /:0044 /)
       assert.equal(foreignState(node, macsOf(node)), foreign)
+      await untilExpired()
       const again = await node.agent({ interfaces })
       assert.deepEqual([again.report?.verdict, again.report?.changed], ['Configured', 0], again.log)
+      assert.equal(await connection.echo('later'), 'later')
 
       const clean = await node.agent({ mode: 'cleanup', interfaces: [] })
       assert.equal(clean.report?.verdict, 'Removed', clean.log)
       await leased(node, nic)
       assert.equal(foreignState(node, macsOf(node)), foreign)
+    }),
+  ),
+)
+
+test('F3: a NIC with an address and a default route from router advertisements is taken over', needsNetworkd, () =>
+  withNode({ nics: 1 }, node =>
+    ending(async end => {
+      const [nic] = node.nics
+      assert.ok(nic)
+      // Neutron gives the port of a SLAAC network the address that the NIC derives from its MAC address.
+      const address = 'fd00::f816:3eff:fe00:1'
+      const isAdvertised = () => {
+        assert.match(node.ip('-6', 'address', 'show', nic.name), new RegExp(`inet6 ${address}/64 .*dynamic`))
+        assert.match(node.ip('-6', 'route'), /^default .*dev ens4 proto ra/m)
+      }
+      const router = startRouter(node)
+      end(() => router.stop())
+      const networkd = await startLiveNetworkd(node, {
+        ...dhcpFile,
+        '10-netplan-all-en.network': '[Match]\nName=ens4\n[Network]\nIPv6AcceptRA=yes\nLinkLocalAddressing=ipv6\n',
+      })
+      end(() => networkd.stop())
+      await eventually(isAdvertised, { within: 60_000, every: 200 })
+      const interfaces = [requestedInterface(nic, 0, { addresses: [`${address}/64`] })]
+
+      // Without another default route, the NIC may carry the IPv6 traffic of the node.
+      const only = await node.agent({ interfaces })
+      assert.equal(only.report?.interfaces[0]?.reason, 'DefaultRoute', only.log)
+
+      node.ip('-6', 'route', 'add', 'default', 'dev', 'ens3', 'metric', '100')
+      const foreign = foreignState(node, macsOf(node))
+      const monitor = startMonitor(node)
+      end(() => monitor.stop())
+      const taken = await node.agent({ interfaces })
+      assert.equal(taken.report?.verdict, 'Configured', taken.log)
+      assert.doesNotMatch(monitor.log(), new RegExp(`Deleted local ${address}`))
+      assert.doesNotMatch(node.ip('-6', 'route'), /dev multinic0 proto ra/)
+      assert.doesNotMatch(node.ip('-6', 'address', 'show', 'multinic0'), /dynamic/)
+      assert.equal(foreignState(node, macsOf(node)), foreign)
+
+      const clean = await node.agent({ mode: 'cleanup', interfaces: [] })
+      assert.equal(clean.report?.verdict, 'Removed', clean.log)
+      await eventually(isAdvertised, { within: 60_000, every: 200 })
+      assert.equal(foreignState(node, macsOf(node)), foreign)
+    }),
+  ),
+)
+
+test('networkd is not reloaded while a file of another link differs from what it read', needsNetworkd, () =>
+  withNode({ nics: 1 }, node =>
+    ending(async end => {
+      const [nic] = node.nics
+      assert.ok(nic)
+      const dhcp = startDhcp(node, nic)
+      end(() => dhcp.stop())
+      const networkd = await startLiveNetworkd(node, dhcpFile)
+      end(() => networkd.stop())
+      await leased(node, nic)
+      const changed = node.path('host/run/systemd/network/10-netplan-ens3.network')
+      writeFileSync(changed, '[Match]\nName=ens3\n[Network]\nAddress=10.0.0.77/24\n')
+      const state = kernelState(node)
+      const ran = await node.agent({ interfaces: [requestedInterface(nic, 0)] })
+      assert.deepEqual(
+        [ran.report?.interfaces[0]?.reason, ran.report?.interfaces[0]?.message],
+        [
+          'DhcpClientActive',
+          `systemd-networkd configures ens4 by /run/systemd/network/10-netplan-all-en.network and cannot be reloaded for it: ${changed} has changed since systemd-networkd read it. Restart systemd-networkd`,
+        ],
+        ran.log,
+      )
+      assert.deepEqual(kernelState(node), state)
+      rmSync(changed)
+      const gone = await node.agent({ interfaces: [requestedInterface(nic, 0)] })
+      assert.equal(gone.report?.interfaces[0]?.reason, 'Configured', gone.log)
+    }),
+  ),
+)
+
+test('a NIC of a DHCP client that the agent cannot stop is refused', { skip: !hasUdhcpc && 'needs busybox' }, () =>
+  withNode({ nics: 1 }, node =>
+    ending(async end => {
+      node.ip('link', 'set', 'ens4', 'up')
+      const client = startUdhcpc(node, 'ens4')
+      end(() => client.stop())
+      await eventually(() => assert.match(node.exec('cat', '/proc/net/packet'), / 0800 /), { within: 30_000 })
+      const [nic] = node.nics
+      assert.ok(nic)
+      const ran = await node.agent({ interfaces: [requestedInterface(nic, 0)] })
+      assert.deepEqual(
+        [ran.report?.interfaces[0]?.reason, ran.report?.interfaces[0]?.message],
+        [
+          'DhcpClientActive',
+          'a DHCP client runs on ens4: a client such as udhcpc or dhcpcd has a packet socket on it. Stop it for this NIC',
+        ],
+        ran.log,
+      )
+      const refuse = await node.agent({ interfaces: [requestedInterface(nic, 0)] }, { NETWORK_TAKEOVER: 'refuse' })
+      assert.equal(refuse.report?.verdict, 'Configured', refuse.log)
     }),
   ),
 )

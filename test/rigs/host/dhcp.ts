@@ -1,25 +1,50 @@
 /**
  * What an ordinary cloud network has: a DHCP server for one NIC of a rig node, and a host that keeps a TCP connection open.
  */
+import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, openSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { terminate } from './dbus.ts'
 import type { RigNic, RigNode } from './node.ts'
 
-export const hasDhcpServer = existsSync('/usr/sbin/dnsmasq')
+const script = `
+mount -t tmpfs tmpfs /run
+mkdir -p /run/systemd/network /run/systemd/netif/links /run/systemd/netif/leases /run/systemd/netif/lldp
+chown -R systemd-network:systemd-network /run/systemd/netif
+mount -t sysfs sysfs /sys
+mount -o remount,ro /sys
+echo "$1" > /run/systemd/network/10-dhcp.network
+exec /lib/systemd/systemd-networkd
+`
 
-/** Gives the NIC this address and a default route, for a lease of two minutes, the shortest that dnsmasq knows. */
-export function startDhcp(node: RigNode, nic: RigNic, { address = nic.address } = {}): { stop(): Promise<void> } {
-  const args = [
-    ...['--keep-in-foreground', '--conf-file=/dev/null', '--user=root', '--port=0', '--no-ping', '--pid-file'],
-    ...[`--interface=${bridgeOf(node, nic)}`, '--bind-interfaces', `--dhcp-leasefile=${node.path('leases')}`],
-    `--dhcp-range=${address},${address},255.255.255.0,120`,
-    `--dhcp-host=${nic.macAddress},${address}`,
-    `--dhcp-option=option:router,${nic.gateway}`,
+/**
+ * networkd's server: gives the NIC this address and a default route, if the client identifies itself by the MAC address.
+ * `lease` is in seconds; clients renew it after the half.
+ */
+export function startDhcp(
+  node: RigNode,
+  nic: RigNic,
+  { address = nic.address, lease = 600 } = {},
+): { stop(): Promise<void> } {
+  const sections = [
+    ['[Match]', `Name=${bridgeOf(node, nic)}`],
+    ['[Network]', `Address=${nic.gateway}/24`, `Address=${nic.gateway6}/64`, 'DHCPServer=yes'],
+    ['[DHCPServer]', 'EmitDNS=no', `DefaultLeaseTimeSec=${lease}`, `MaxLeaseTimeSec=${lease}`],
+    ['[DHCPServerStaticLease]', `MACAddress=${nic.macAddress}`, `Address=${address}`],
   ]
-  const server = inside(node, node.fabric, 'dnsmasq', args)
+  const file = sections.map(lines => `${lines.join('\n')}\n`).join('\n')
+  const shell = ['-m', '--propagation', 'private', 'sh', '-ec', script, '_', file]
+  const server = inside(node, node.fabric, 'unshare', shell)
   return { stop: () => terminate(server) }
+}
+
+export const hasUdhcpc = existsSync('/usr/bin/busybox') || existsSync('/bin/busybox')
+
+/** A client that asks again and again, and changes nothing. */
+export function startUdhcpc(node: RigNode, device: string): { stop(): Promise<void> } {
+  const client = inside(node, node.namespace, 'busybox', ['udhcpc', '-f', '-i', device, '-s', '/bin/true'])
+  return { stop: () => terminate(client) }
 }
 
 export interface Connection {
@@ -37,15 +62,18 @@ export async function openConnection(node: RigNode, nic: RigNic, address = nic.a
   const listening = lines(inside(node, node.fabric, process.execPath, ['-e', server], 'pipe'))
   await listening.next()
   const connected = lines(inside(node, node.namespace, process.execPath, ['-e', client, nic.gateway, address], 'pipe'))
-  await connected.next()
+  const stop = async () => {
+    for (const { child } of [connected, listening]) await terminate(child)
+  }
+  const first = await connected.next()
+  if (first !== 'ready') await stop()
+  assert.equal(first, 'ready')
   return {
     echo(line) {
       connected.child.stdin?.write(`${line}\n`)
       return connected.next()
     },
-    async stop() {
-      for (const { child } of [connected, listening]) await terminate(child)
-    },
+    stop,
   }
 }
 

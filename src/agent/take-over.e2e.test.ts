@@ -6,7 +6,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { hasNetworkd, startRouter } from '../../test/rigs/host/boot.ts'
+import { hasNetworkd, runUdev, startRouter } from '../../test/rigs/host/boot.ts'
+import { bundled } from '../../test/rigs/host/bundle.ts'
 import {
   type Connection,
   hasUdhcpc,
@@ -18,7 +19,14 @@ import {
 import { kernelState, macsOf, routesInTable } from '../../test/rigs/host/kernel-state.ts'
 import { hasNetworkManager, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
 import { startLiveNetworkd } from '../../test/rigs/host/networkd.ts'
-import { foreignState, type RigNic, type RigNode, requestedInterface, withNode } from '../../test/rigs/host/node.ts'
+import {
+  diskOf,
+  foreignState,
+  type RigNic,
+  type RigNode,
+  requestedInterface,
+  withNode,
+} from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
 /** Runs the steps of `end` in reverse order, whatever happened. */
@@ -254,6 +262,79 @@ test('a NIC of a DHCP client that the agent cannot stop is refused', { skip: !ha
       )
       const refuse = await node.agent({ interfaces: [requestedInterface(nic, 0)] }, { NETWORK_TAKEOVER: 'refuse' })
       assert.equal(refuse.report?.verdict, 'Configured', refuse.log)
+    }),
+  ),
+)
+
+test('a take-over that is killed at any step is rolled back, and networkd has its lease again', needsNetworkd, () =>
+  withNode({ nics: 1 }, node =>
+    ending(async end => {
+      const [nic] = node.nics
+      assert.ok(nic)
+      const dhcp = startDhcp(node, nic)
+      end(() => dhcp.stop())
+      const networkd = await startLiveNetworkd(node, dhcpFile)
+      end(() => networkd.stop())
+      await leased(node, nic)
+      const agent = await bundled('test/rigs/host/killable-agent.ts')
+      const request = {
+        ...{ version: 1, mode: 'apply', nodeName: 'worker-1', generation: 1, specHash: '' },
+        ...{ nodeAddresses: ['10.0.0.10'], interfaces: [requestedInterface(nic, 0)] },
+      }
+      const killedAfter = async (steps: number) => {
+        const args = ['setsid', '--wait', process.execPath, agent, node.root, String(steps), JSON.stringify(request)]
+        return node.execute('sh', '-c', '"$@" || echo killed', 'sh', ...args)
+      }
+      let killed = 0
+      for (let steps = 1; (await killedAfter(steps)).includes('killed'); steps += 3) {
+        killed++
+        const recovered = await node.agent({ mode: 'cleanup', interfaces: [] })
+        assert.equal(recovered.report?.verdict, 'Removed', recovered.log)
+        await leased(node, nic)
+        assert.match(node.ip('address', 'show', 'ens4'), /inet 10\.100\.0\.10\/24 .*dynamic/, `after ${steps} steps`)
+        assert.deepEqual(kernelState(node)['rules'], [], `after ${steps} steps`)
+        assert.deepEqual(
+          Object.keys(diskOf(node, path => path.includes('multinic0') && !path.includes('/backup/'))),
+          [],
+        )
+      }
+      assert.ok(killed > 8, `killed ${killed} times`)
+      assert.ok(kernelState(node)['links']?.includes('multinic0 up 1450'))
+    }),
+  ),
+)
+
+test('after a reboot, a NIC that was taken over from networkd has our configuration', needsNetworkd, () =>
+  withNode({ nics: 1 }, node =>
+    ending(async end => {
+      const [nic] = node.nics
+      assert.ok(nic)
+      const dhcp = startDhcp(node, nic)
+      end(() => dhcp.stop())
+      const before = await startLiveNetworkd(node, dhcpFile)
+      await leased(node, nic)
+      const interfaces = [requestedInterface(nic, 0)]
+      const taken = await node.agent({ interfaces })
+      assert.equal(taken.report?.verdict, 'Configured', taken.log)
+      const ours = () => {
+        const { links, addresses, rules } = kernelState(node)
+        return [
+          links?.slice(2),
+          addresses?.filter(line => line.startsWith('multinic')),
+          rules,
+          routesInTable(node, 100),
+        ]
+      }
+      const state = ours()
+      await before.stop()
+
+      await node.reboot()
+      node.ip('link', 'set', 'lo', 'up')
+      await runUdev(node)
+      const networkd = await startLiveNetworkd(node, dhcpFile)
+      end(() => networkd.stop())
+      await eventually(() => assert.deepEqual(ours(), state, networkd.log()), { within: 60_000, every: 250 })
+      assert.doesNotMatch(node.exec('cat', '/proc/net/udp'), /:0044 /)
     }),
   ),
 )

@@ -174,7 +174,7 @@ function removedRule(change: KernelChange): string[] {
 async function runBatch(
   { args, lines }: Batch,
   observed: Observed,
-  { host }: HostContext,
+  { host, done }: HostContext,
   failures: Map<string, Failure>,
   { tolerant }: { tolerant: boolean },
 ): Promise<BatchLine[]> {
@@ -183,8 +183,10 @@ async function runBatch(
   while (rest.length > 0) {
     const commands = rest.map(line => line.command)
     const { code, stderr } = await host.ip(args, commands)
+    // `ip -batch` stops at the first command that fails.
+    const at = code === 0 ? rest.length : Number(/Command failed -:(\d+)/.exec(stderr)?.[1] ?? 1) - 1
+    for (const { change } of rest.slice(0, at)) done?.add(change)
     if (code === 0) return skipped
-    const at = Number(/Command failed -:(\d+)/.exec(stderr)?.[1] ?? 1) - 1
     const failed = rest[at]
     if (!failed) throw new Error(`ip -batch failed without naming a line: ${stderr.trim()}`)
     const error = errorIn(stderr)
@@ -222,13 +224,14 @@ function writeSysctls(
   unit: Unit,
   sysctls: readonly SysctlChange[],
   device: string,
-  { host, paths }: HostContext,
+  { host, paths, done }: HostContext,
   failures: Map<string, Failure>,
 ): void {
   if (failures.has(unit.group)) return
   for (const sysctl of sysctls) {
     try {
       host.writeValue(sysctlPath(paths, sysctl.key, device), sysctl.to)
+      done?.add(sysctl)
     } catch (error) {
       failures.set(unit.group, { reason: 'CommandFailed', message: `${describeChange(sysctl)}: ${messageOf(error)}` })
       return

@@ -2,6 +2,7 @@
  * What every step of a run works with: the host, the settings and the request.
  */
 import type { Log } from '../telemetry/log.ts'
+import type { Change } from './change.ts'
 import type { Settings } from './config.ts'
 import type { Host } from './host.ts'
 import type { AgentRequest } from './input.ts'
@@ -19,7 +20,9 @@ export interface AgentContext {
   settings: Settings
   request: AgentRequest
   log: Log
+  /** Changes of the kernel that took effect in this pass. */
+  done?: Set<Change>
 }
 
 /** The part that is needed to change the host; recovery and rollback work without a request. */
-export type HostContext = Pick<AgentContext, 'host' | 'networkManager' | 'networkd' | 'paths' | 'log'>
+export type HostContext = Pick<AgentContext, 'host' | 'networkManager' | 'networkd' | 'paths' | 'log' | 'done'>

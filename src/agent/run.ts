@@ -13,7 +13,7 @@ import { interfaceName } from '../contract/interfaces.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import { applyUnits, type Failure, type Failures, returnToNetworkManager } from './apply.ts'
-import { describeChange } from './change.ts'
+import { type Change, describeChange } from './change.ts'
 import { compareConnectivity, type ProbeScope, probeConnectivity, probeScope, type Replies } from './connectivity.ts'
 import type { AgentContext } from './context.ts'
 import { tentativeAddresses, waitForDad } from './dad.ts'
@@ -30,7 +30,7 @@ import { predictFiles } from './predict.ts'
 import { saveRefusedAltnames } from './refused-altnames.ts'
 import { applyNetplan } from './reload.ts'
 import { rollBack } from './rollback.ts'
-import { applyUnitOf, type Unit } from './unit.ts'
+import { applyUnitOf, type Unit, unitsDone } from './unit.ts'
 import { differences, summarize } from './verify.ts'
 
 interface Prepared {
@@ -65,7 +65,10 @@ const maxRounds = 3
 /** Milliseconds without a reply after which an IPv4 address counts as free. */
 const duplicateTimeout = 400
 
-export async function runPass(context: AgentContext, skip: ReadonlySet<number>): Promise<PassResult> {
+type PassContext = AgentContext & { done: Set<Change> }
+
+export async function runPass(basics: AgentContext, skip: ReadonlySet<number>): Promise<PassResult> {
+  const context: PassContext = { ...basics, done: new Set() }
   const before = await observeNode(context)
   const plan = planNode(before, context, skip)
   logPlan(plan, context.log)
@@ -171,20 +174,20 @@ async function verify(applied: Applied, context: AgentContext): Promise<Verified
   return { ...applied, after, failures: merge(verified, failures), notes, verifyMs }
 }
 
-async function rollBackFailed({ journaled, failures, after }: Verified, context: AgentContext): Promise<void> {
+async function rollBackFailed({ journaled, failures, after }: Verified, context: PassContext): Promise<void> {
   const { host, paths } = context
-  const failed = journaled.filter(unit => failures.has(unit.group))
+  const failed = unitsDone(journaled, failures, context.done)
   if (failed.length > 0) await rollBack(failed, { ...after, ...observeFiles(host, paths) }, context)
   for (const unit of failed) removeStaged(host, unit)
 }
 
 async function commit(
   { plan, units, journaled, after, failures: before }: Verified,
-  context: AgentContext,
+  context: PassContext,
 ): Promise<{ committed: Unit[]; failures: Failures }> {
   const notPersisted = commitAll(withPurpose(withoutFailed(units, before), 'apply'), context)
   const undo = async (failed: Failures, observed: () => Promise<Observed>) => {
-    const again = journaled.filter(unit => failed.has(unit.group))
+    const again = unitsDone(journaled, failed, context.done)
     if (again.length > 0) await rollBack(again, await observed(), context)
   }
   await undo(notPersisted, () => observeNode(context))

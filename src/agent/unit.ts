@@ -16,6 +16,25 @@ export interface Unit {
   changes: Change[]
 }
 
+/**
+ * The units of failed groups, without additions and values that did not take effect: if they are there, somebody else set
+ * them meanwhile. Removals stay: what the kernel dropped with the link, for example, comes back.
+ */
+export function unitsDone(
+  units: readonly Unit[],
+  failed: ReadonlyMap<string, unknown>,
+  done: ReadonlySet<Change>,
+): Unit[] {
+  const mayBeOurs = (change: Change) =>
+    done.has(change) ||
+    change.kind === 'file' ||
+    change.kind === 'manager' ||
+    ('op' in change && change.op === 'remove')
+  return units
+    .filter(unit => failed.has(unit.group))
+    .map(unit => ({ ...unit, changes: unit.changes.filter(mayBeOurs) }))
+}
+
 /** The unit that configures the interface; undefined when it needs no change. */
 export function applyUnitOf(units: readonly Unit[], index: number): Unit | undefined {
   return units.find(unit => unit.purpose === 'apply' && unit.index === index)

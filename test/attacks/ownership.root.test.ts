@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { requestedInterface } from '../rigs/host/node.ts'
-import { type Attack, attacks, configureAll, outcomes, requestAll } from './attack.ts'
+import { type Attack, attacks, configureAll, ipWrapper, outcomes, requestAll } from './attack.ts'
 
 /** Beside ours in every respect: priority, table, and both. */
 const foreignRules = [
@@ -109,6 +109,40 @@ const cases: Attack[] = [
     name: 'a routing table with a foreign route is refused',
     prepare: node => void node.ip('route', 'add', '172.16.0.0/16', 'via', '10.0.0.1', 'table', '100'),
     expect: result => assert.deepEqual(outcomes(result), ['Failed RoutingTableInUse'], result.log),
+  },
+  {
+    finding: 'F5',
+    name: 'a rule that somebody adds while the agent runs is not removed with a failed interface',
+    options: { nics: 2 },
+    changesForeign: true,
+    env: node =>
+      ipWrapper(
+        node,
+        'case "$lines" in *"rule add from 10.100.0.10/32 lookup 100"*) nth 1 && $real rule add from 10.100.0.10 lookup 100 priority 10100 protocol static ;; esac',
+      ),
+    expect: async (result, node) => {
+      assert.deepEqual(outcomes(result), ['Failed CommandFailed', 'Configured'], result.log)
+      assert.match(node.ip('rule'), /10100:\s+from 10\.100\.0\.10 lookup 100/)
+      assert.doesNotMatch(node.ip('-o', 'address'), /10\.100\.0\.10/)
+      node.ip('rule', 'del', 'from', '10.100.0.10', 'lookup', '100')
+    },
+  },
+  {
+    finding: 'F5',
+    name: 'an MTU that somebody sets before the agent gets there stays after a rollback',
+    options: { nics: 2 },
+    env: node =>
+      ipWrapper(
+        node,
+        `case "$lines" in *"name multinic0"*) nth 1 && {
+$real link set ens4 mtu 1450
+lines=$(echo "$lines" | sed 's/^link set dev if[0-9]* name multinic0$/link set dev nosuch0 name multinic0/')
+} ;; esac`,
+      ),
+    expect: (result, node) => {
+      assert.deepEqual(outcomes(result), ['Failed CommandFailed', 'Configured'], result.log)
+      assert.match(node.ip('-o', 'link', 'show', 'ens4'), /mtu 1450/)
+    },
   },
   {
     finding: 'F4',

@@ -1,7 +1,7 @@
 /**
  * The machine that a config names, and the facts that a Node reports about its machine.
  */
-import { canonical, type Family, parseIp } from '../contract/address.ts'
+import { canonical } from '../contract/address.ts'
 import { internalIpsOf } from '../contract/internal-ips.ts'
 import { type NodeConfig, nodeConfigLabels } from '../contract/node-config.ts'
 import type { NodeObject } from '../kube/types.ts'
@@ -53,14 +53,13 @@ export function isReachable({ status: { conditions = [] } = {} }: NodeObject): b
  * order. A cloud provider may list every port of the VM; only the agent sees which of these has the default route.
  */
 function nodeAddressCandidates(node: NodeObject): string[] {
-  const provided = (node.metadata.annotations?.[providedAddresses] ?? '').split(',').map(text => text.trim())
+  const canonicalOf = (texts: readonly string[]) => texts.flatMap(text => canonical(text.trim()) ?? [])
+  const provided = canonicalOf(node.metadata.annotations?.[providedAddresses]?.split(',') ?? [])
   const internal = internalIpsOf(node)
   const external = (node.status?.addresses ?? []).filter(({ type }) => type === 'ExternalIP')
-  const listed = [...internal, ...external.map(({ address }) => address)]
-  const families: Family[] = [4, 6]
-  return families.flatMap(family => {
-    const inFamily = (texts: readonly string[]) =>
-      texts.flatMap(text => (parseIp(text)?.family === family ? (canonical(text) ?? []) : []))
+  const listed = [...internal, ...canonicalOf(external.map(({ address }) => address))]
+  return [false, true].flatMap(isIPv6 => {
+    const inFamily = (texts: readonly string[]) => texts.filter(text => text.includes(':') === isIPv6)
     const [given, only] = [inFamily(provided), inFamily(internal)]
     return given.length > 0 ? given : only.length === 1 ? only : inFamily(listed)
   })

@@ -72,7 +72,7 @@ function ipOutput(command: string, done: boolean): unknown[] {
         : []),
     ],
   }
-  return lists[command] ?? [{ dst: command.split(' ').at(-1), gateway: '10.0.0.1', dev: 'ens3', flags: [] }]
+  return lists[command] ?? lookup(command)
 }
 
 function ip6Output(done: boolean): unknown[] {
@@ -83,6 +83,14 @@ function ip6Output(done: boolean): unknown[] {
     { ...rule, ...main, src: 'fd00::10' },
   ]
   return [{ priority: 0, src: 'all', table: '255' }, ...(done ? rules : [])]
+}
+
+/** Which way packets take: those from the agent's NIC, those without a source, and those of the node. */
+function lookup(command: string): unknown[] {
+  const [, , dst = '', , from] = command.split(' ')
+  const own = /^(10\.1\.|fd00::)/.test(dst)
+  const table = own && (from !== undefined || dst.startsWith('10.')) ? '100' : '254'
+  return [{ dst, ...(from && { from }), dev: own ? 'multinic0' : 'ens3', table, flags: [] }]
 }
 
 let changed = false

@@ -19,6 +19,7 @@ import type { Settings } from './config.ts'
 import type { NodeNetworks } from './node-networks.ts'
 import { type Link, protocolStatic } from './observed.ts'
 import { boundRules, hostOf, unboundRoutes, unboundRules } from './policy-routing.ts'
+import { type ExpectedLookup, expectedLookups, lookupTargets } from './route-lookups.ts'
 
 export interface DesiredNic {
   index: number
@@ -34,6 +35,8 @@ export interface DesiredNic {
   acceptRa: boolean
   /** Networks that only sockets bound to an address of the NIC reach over it. */
   onlyBound: { network: string; because: string }[]
+  /** Which way packets must take. */
+  lookups: ExpectedLookup[]
   altname?: string
   /** udev gives NICs of this host an altname with their MAC address, as it does by default since systemd 256. */
   macAltname?: true
@@ -48,7 +51,8 @@ export function desiredNics(interfaces: readonly Interface[], settings: Settings
   // Without the flag noprefixroute, the main table has the networks of all NICs too.
   const inMain = settings.noPrefixRoute ? [] : sorted.flatMap(cidrsOf).filter(cidr => cidr.prefix < bitsOf(cidr.family))
   const overOtherNics = [...node.overOtherNics, ...inMain]
-  return sorted.map(nic => {
+  const targets = lookupTargets(sorted, node.addresses)
+  const nics = sorted.map(nic => {
     const cidrs = cidrsOf(nic)
     const table = settings.tableBase + nic.index
     const altname = altnameOf(nic.portId)
@@ -72,8 +76,14 @@ export function desiredNics(interfaces: readonly Interface[], settings: Settings
       sysctls: sysctlsOf(settings),
       acceptRa: settings.acceptRa,
       onlyBound,
+      unbound,
       ...(altname === undefined ? {} : { altname }),
     }
+  })
+  return nics.map(nic => {
+    const { unbound: _, ...desired } = nic
+    const wanted = settings.policyRouting ? (targets.get(nic.index) ?? []) : []
+    return { ...desired, lookups: expectedLookups(nic, nics, wanted, node.addresses) }
   })
 }
 

@@ -9,6 +9,8 @@ import type { Settings } from './config.ts'
 import { type Observed, type ObservedRoute, protocolStatic, tableMain } from './observed.ts'
 
 export interface NodeNetworks {
+  /** The node's own addresses, in canonical notation. */
+  addresses: readonly string[]
   /** Networks that the main table reaches over other NICs: longest prefix first, no default routes. */
   overOtherNics: readonly Cidr[]
   /** Why packets without a source must not use a NIC for the network; undefined when they may. */
@@ -17,7 +19,7 @@ export interface NodeNetworks {
 
 export interface NodeNetworksInput {
   observed: Observed
-  /** In any notation. */
+  /** In canonical notation. */
   nodeAddresses: readonly string[]
   podCIDRs: readonly string[]
   settings: Settings
@@ -42,6 +44,7 @@ export function nodeNetworks(input: NodeNetworksInput): NodeNetworks {
   const wired = foreign.filter(route => route.devices.some(isWired))
   const advertised = settings.acceptRa ? main.filter(route => route.family === 6 && !foreign.includes(route)) : []
   return {
+    addresses: input.nodeAddresses,
     overOtherNics: distinct([...configuredRoutes(wired), ...advertised].flatMap(networkOfRoute)),
     reservedBy: reservation(input, foreign, isWired),
   }

@@ -34,6 +34,8 @@ export interface ObserveOptions {
   macAddresses: readonly string[]
   /** An address. */
   apiServer?: string
+  /** Questions to the kernel, as `ip` commands. */
+  lookups?: readonly string[]
   /** What cannot have changed since it was observed: the files, or the IPv6 rules. */
   known?: ObservedFiles & { rules6?: ObservedRule[] }
 }
@@ -45,7 +47,7 @@ const internetAddresses = { 4: '192.0.2.1', 6: '2001:db8::1' } as const
 
 export async function observe(context: HostContext, options: ObserveOptions): Promise<Observed> {
   const { host, networkManager, networkd, paths } = context
-  const { macAddresses, apiServer, known } = options
+  const { macAddresses, apiServer, known, lookups = [] } = options
   const commands = ['address show', 'route show table all', 'rule list']
   const ipv6 = host.list(paths.ipv6Conf) !== undefined
   const destinations = [
@@ -53,14 +55,17 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
     internetAddresses[4],
     ...(ipv6 ? [internetAddresses[6]] : []),
   ]
-  const lookups = destinations.map(address => `route get ${address}`)
-  const [rawLinks, rawRoutes, rawRules, ...rawPaths] = await readIp(host, [...commands, ...lookups])
+  const questions = destinations.map(address => `route get ${address}`)
+  const [rawLinks, rawRoutes, rawRules, ...rawAnswers] = await readIp(host, [...commands, ...questions, ...lookups])
   const rules6 = ipv6 ? (known?.rules6 ?? (await readRules6(host))) : []
   const { links, addresses } = parseLinks(itemsOf(rawLinks, 'address show'))
   const rules4 = parseRules(itemsOf(rawRules, 'rule list'), 4)
   requireRules(rules4)
-  const selected = rawPaths.flatMap((raw, index) => parseRoutes(pathItems(raw, lookups[index] ?? ''), links))
+  const selected = rawAnswers
+    .slice(0, questions.length)
+    .flatMap((raw, index) => parseRoutes(pathItems(raw, questions[index] ?? ''), links))
   const pathTo = (address: string | undefined) => selected.find(route => hostPart(route.destination) === address)
+  const answers = rawAnswers.slice(questions.length).map(({ items = [] }) => parseRoutes(items, links)[0] ?? null)
   const path = pathTo(apiServer)
   const { files, directories } = known ?? observeFiles(host, paths)
   const bootID = host.readValue(paths.bootID) ?? ''
@@ -84,6 +89,7 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
       ...deviceOf(4, pathTo(internetAddresses[4])),
       ...deviceOf(6, pathTo(internetAddresses[6])),
     },
+    lookups: Object.fromEntries(lookups.map((command, index) => [command, answers[index] ?? null])),
     refusedAltnames: readRefusedAltnames(host, paths, bootID),
     bootID,
     ipv6,

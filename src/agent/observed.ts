@@ -106,6 +106,8 @@ export interface Observed {
   apiPath?: { ifindex: number; gateway?: string }
   /** The device that the kernel selects for a packet to the Internet, by family; absent if it has no route. */
   defaultDevices?: Partial<Record<Family, number>>
+  /** The ways of packets, by the command that asked for them; null when there is none. */
+  lookups?: Record<string, ObservedRoute | null>
   /** Altnames that the kernel has refused since boot. */
   refusedAltnames: string[]
   bootID: string

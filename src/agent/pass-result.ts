@@ -69,7 +69,7 @@ export function passResult(
     ]),
     rolledBack,
     notRemoved,
-    notes: withTakeOver(withForeignRules(notes, plan), committed),
+    notes: withOnlyBound(withTakeOver(withForeignRules(notes, plan), committed), plan),
     applyMs: 0,
     verifyMs: 0,
   }
@@ -80,6 +80,18 @@ function withTakeOver(notes: ReadonlyMap<number, string>, committed: readonly Un
   for (const { index, purpose, changes } of committed) {
     const note = purpose === 'apply' && describeTakeOver(changes)
     if (note) all.set(index, [note, ...(all.has(index) ? [all.get(index)] : [])].join('; '))
+  }
+  return all
+}
+
+/** Networks that packets without a source do not reach over the NIC. */
+function withOnlyBound(notes: ReadonlyMap<number, string>, { accepted }: Plan): Map<number, string> {
+  const all = new Map(notes)
+  for (const { nic } of accepted) {
+    const texts = nic.onlyBound.map(
+      ({ network, because }) => `${network} is reached only from the NIC's address, because it ${because}`,
+    )
+    if (texts.length > 0) all.set(nic.index, [...(all.has(nic.index) ? [all.get(nic.index)] : []), ...texts].join('; '))
   }
   return all
 }

@@ -89,14 +89,16 @@ export function checkedReport(request: AgentRequest, pass: PassResult): AgentRep
     const result: InterfaceResult =
       unconfigured(nic, plan) ??
       (found === undefined
-        ? { status: 'Configured', reason: 'InSync' }
+        ? { status: 'Configured', reason: 'InSync', ...noteOf([pass], nic.index) }
         : { status: dryRun ? 'Pending' : 'Failed', reason: dryRun ? 'Planned' : 'Drifted', message: found })
     return nicReport(nic, result, observedOf(observed, nic))
   })
   const removals = plan.units.filter(unit => unit.purpose === 'remove')
   const different = interfaces.filter(nic => nic.reason !== 'InSync').length + removals.length
   const orphans = removals.map(unit => `${unit.name} is orphaned`)
-  const messages = interfaces.filter(nic => nic.message).map(nic => `${nic.name}: ${nic.message}`)
+  const messages = interfaces
+    .filter(nic => nic.message && nic.reason !== 'InSync')
+    .map(nic => `${nic.name}: ${nic.message}`)
   const verdict = dryRun ? 'Planned' : different > 0 ? 'Drifted' : 'InSync'
   const message = [...messages, ...orphans].join('; ') || 'no changes'
   return { ...emptyReport(request), ...factsOf(pass), verdict, reason: verdict, message, interfaces }

@@ -8,7 +8,7 @@
  *
  * Each phase returns the failures so far, by group of NICs. A group that fails is rolled back; the others are committed.
  */
-import { parseIp } from '../contract/address.ts'
+import { canonical, parseIp } from '../contract/address.ts'
 import { interfaceName } from '../contract/interfaces.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -30,6 +30,7 @@ import { predictFiles } from './predict.ts'
 import { saveRefusedAltnames } from './refused-altnames.ts'
 import { applyNetplan } from './reload.ts'
 import { rollBack } from './rollback.ts'
+import { lookupCommands } from './route-lookups.ts'
 import { applyUnitOf, type Unit, unitsDone } from './unit.ts'
 import { differences, summarize } from './verify.ts'
 
@@ -216,9 +217,16 @@ function commitAll(units: readonly Unit[], { host, paths }: AgentContext): Failu
 }
 
 async function observeNode(context: AgentContext, known?: ObserveOptions['known']): Promise<Observed> {
-  const { apiServer } = context.settings
+  const { apiServer, policyRouting } = context.settings
+  const { interfaces, nodeAddresses } = context.request
   return observe(context, {
-    macAddresses: context.request.interfaces.map(nic => nic.macAddress),
+    macAddresses: interfaces.map(nic => nic.macAddress),
+    lookups: policyRouting
+      ? lookupCommands(
+          interfaces,
+          nodeAddresses.flatMap(text => canonical(text) ?? []),
+        )
+      : [],
     ...(known ? { known } : {}),
     ...(apiServer && parseIp(apiServer) ? { apiServer } : {}),
   })

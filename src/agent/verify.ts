@@ -8,6 +8,7 @@ import { type RuleSpec, routeText, ruleText } from './change.ts'
 import type { DesiredNic } from './desired.ts'
 import { routeSpec } from './nic-state.ts'
 import { type FileState, linkByIndex, type Observed, permanentMacOf, protocolStatic, tableMain } from './observed.ts'
+import { lookupDifferences } from './route-lookups.ts'
 
 export interface Difference {
   reason: InterfaceReason
@@ -61,6 +62,9 @@ export function differences(
   const presentRules = new Set(rules.map(ruleText))
   for (const rule of nic.rules.map(ruleText)) if (!presentRules.has(rule)) differ(`rule ${rule} is missing`)
   for (const rule of rules.filter(isStale)) differ(`rule ${ruleText(rule)} is unexpected`)
+
+  // A missing rule or route explains every lookup.
+  if (found.length === 0) for (const message of lookupDifferences(nic.lookups, ifindex, nic, observed)) differ(message)
 
   for (const [key, value] of Object.entries(nic.sysctls)) {
     const actual = observed.sysctls[ifindex]?.[key]

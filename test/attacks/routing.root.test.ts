@@ -2,17 +2,66 @@
  * Attacks on routing: packets with a foreign source keep their way.
  */
 import assert from 'node:assert/strict'
-import { type Attack, attacks, outcomes } from './attack.ts'
+import { requestedInterface } from '../rigs/host/node.ts'
+import { type Attack, attacks, configureAll, outcomes, requestAll } from './attack.ts'
 
 const cases: Attack[] = [
   {
     finding: 'F1',
-    name: "a packet from the primary's address to the network of a NIC stays on the primary without our rules for it",
+    name: 'three NICs in one subnet: each packet leaves by the NIC of its source, and those of the node by the primary NIC',
     options: { nics: 3, oneSubnet: true },
     expect: (result, node) => {
       assert.deepEqual(outcomes(result), ['Configured', 'Configured', 'Configured'], result.log)
-      assert.match(node.ip('route', 'get', '1.1.1.1', 'from', '10.0.0.10'), /dev ens3/)
+      for (const [index, nic] of node.nics.entries())
+        assert.match(node.ip('route', 'get', nic.gateway, 'from', nic.address), new RegExp(`dev multinic${index} `))
+      assert.match(node.ip('route', 'get', '10.100.0.1'), /dev multinic0 .*src 10\.100\.0\.10/)
+      assert.match(node.ip('route', 'get', '10.100.0.1', 'from', '10.0.0.10'), /dev ens3/)
     },
+  },
+  {
+    finding: 'F1',
+    name: 'a foreign rule that diverts packets of the NIC stays, and the NIC is not reported as configured',
+    prepare: node => void node.ip('rule', 'add', 'from', '10.100.0.10', 'lookup', 'main', 'priority', '500'),
+    expect: result => {
+      assert.deepEqual(outcomes(result), ['Failed VerifyFailed'], result.log)
+      assert.match(
+        result.report?.interfaces[0]?.message ?? '',
+        /packets from 10\.100\.0\.10 to 10\.100\.0\.1 leave by ens3, table 254, expected multinic0, table 100/,
+      )
+    },
+  },
+  {
+    finding: 'F1',
+    name: "a foreign rule that moves packets from the node's address to our table is reported",
+    prepare: async node => {
+      await configureAll(node)
+      node.ip('rule', 'add', 'to', '10.100.0.0/24', 'lookup', '100', 'priority', '500')
+    },
+    request: node => ({ ...requestAll(node), mode: 'check' }),
+    // The rig takes the rule for one of ours.
+    cleanup: false,
+    expect: result => {
+      assert.equal(result.report?.verdict, 'Drifted', result.log)
+      assert.match(
+        result.report?.message ?? '',
+        /packets from 10\.0\.0\.10 to 10\.100\.0\.1 leave by multinic0, table 100, expected by another NIC, table 254/,
+      )
+    },
+  },
+  {
+    finding: 'F13',
+    name: 'a second router for one destination is refused, not left out',
+    request: node => ({
+      interfaces: node.nics.map((nic, index) =>
+        requestedInterface(nic, index, {
+          routes: [
+            { destination: '172.16.0.0/12', nexthop: '10.100.0.2' },
+            { destination: '172.16.0.0/12', nexthop: '10.100.0.3' },
+          ],
+        }),
+      ),
+    }),
+    expect: result => assert.deepEqual(outcomes(result), ['Failed RouteInvalid'], result.log),
   },
 ]
 

@@ -165,7 +165,7 @@ function runRoute(namespace: Namespace, verb: string, args: string[], style: Sty
     const from = pairs(args.slice(1)).get('from')
     const route = ip && routeTo(namespace, ip, from === undefined ? undefined : parseIp(from))
     if (!route) throw new KernelError('RTNETLINK answers: Network is unreachable')
-    return routeViews(namespace, style, undefined, [{ ...route, destination: args[0] ?? '' }])
+    return routeViews(namespace, style, undefined, [{ ...route, destination: args[0] ?? '', ...(from && { from }) }])
   }
   const [destination = '', ...rest] = args
   const given = pairs(rest.filter(arg => arg !== 'onlink'))

@@ -126,9 +126,10 @@ export function readBoot(files: Files, links: Link[]): BootPlan {
 }
 
 function bringUp(device: string, nic: Ethernet, file: NetworkdFile): string[] {
+  const mtu = file.mtu ?? nic.mtu
   const rules: Rule[] = file.rules ?? nic['routing-policy'] ?? []
   return [
-    ...(nic.mtu ? [`link set dev ${device} mtu ${nic.mtu}`] : []),
+    ...(mtu ? [`link set dev ${device} mtu ${mtu}`] : []),
     ...(nic['link-local']?.length === 0 ? [`link set dev ${device} addrgenmode none`] : []),
     `link set dev ${device} up`,
     ...(nic.addresses ?? []).map(
@@ -170,13 +171,18 @@ type Rule = z.infer<typeof rule> & { suppress_prefixlength?: string }
 interface NetworkdFile {
   withoutPrefixRoute: Set<string>
   /** Instead of those in the Netplan file. */
+  mtu?: string
   routes?: Route[]
   rules?: Rule[]
 }
 
 /** Of a .network file that precedes the Netplan one, or of a drop-in of it: what Netplan has no key for. */
 function networkdFile(files: Files, id: string, plan: BootPlan): NetworkdFile {
-  const found = { withoutPrefixRoute: new Set<string>(), routes: [] as Route[], rules: [] as Rule[] }
+  const found: Required<Omit<NetworkdFile, 'mtu'>> & { mtu?: string } = {
+    withoutPrefixRoute: new Set(),
+    routes: [],
+    rules: [],
+  }
   const own = `etc/systemd/network/05-${id}.network`
   const pattern = new RegExp(`^etc/systemd/network/10-netplan-${id}\\.network\\.d/[^/]+\\.conf$`)
   for (const [path, content] of [...files].filter(([path]) => path === own || pattern.test(path)))
@@ -185,6 +191,8 @@ function networkdFile(files: Files, id: string, plan: BootPlan): NetworkdFile {
       const value = (key: string) => values.get(key)?.[0]
       const address = value('Address.Address')
       if (address && value('Address.AddPrefixRoute') === 'no') found.withoutPrefixRoute.add(address)
+      const mtu = value('Link.MTUBytes')
+      if (mtu) found.mtu = mtu
       if (section.startsWith('[Route]')) found.routes.push(networkdRoute(value))
       if (section.startsWith('[RoutingPolicyRule]')) found.rules.push(networkdRule(value))
       for (const key of values.keys())

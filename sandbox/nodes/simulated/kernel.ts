@@ -26,6 +26,7 @@ const defaultSettings: Record<string, string> = {
   'ipv4.rp_filter': '0',
   'ipv6.accept_ra': '1',
   'ipv6.accept_ra_defrtr': '1',
+  'ipv6.addr_gen_mode': '0',
   'ipv6.autoconf': '1',
 }
 

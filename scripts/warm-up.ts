@@ -71,6 +71,10 @@ function ipOutput(command: string, done: boolean): unknown[] {
           ]
         : []),
     ],
+    'neigh show': [
+      { dst: '10.0.0.1', dev: 'ens3', lladdr: 'fa:16:3e:00:00:fe', state: ['REACHABLE'] },
+      ...(done ? [{ dst: '10.1.0.1', dev: 'multinic0', lladdr: 'fa:16:3e:00:00:fe', state: ['REACHABLE'] }] : []),
+    ],
   }
   return lists[command] ?? lookup(command)
 }
@@ -96,13 +100,12 @@ function lookup(command: string): unknown[] {
 let changed = false
 const childProcess = {
   spawnSync(_command: string, args: string[], { input = '' }: { input?: string }) {
-    if (!args.includes('-j')) {
-      changed = true
-      return { status: 0, stdout: '', stderr: '' }
-    }
+    if (input.includes(' name multinic0')) changed = true
+    if (!args.includes('-j')) return { status: 0, stdout: '', stderr: '' }
     const lists = input
       .trim()
       .split('\n')
+      .filter(command => !/^neigh (replace|del)/.test(command))
       .map(command => (args[0] === '-6' ? ip6Output(changed) : ipOutput(command, changed)))
     return { status: 0, stdout: lists.map(list => JSON.stringify(list)).join('\n'), stderr: '' }
   },
@@ -172,8 +175,7 @@ const text = readFileSync(bundle, 'utf8')
 const nic = { id: 0, name: 'multinic0', macAddress, portId: 'port', address: '10.1.0.10', cidr: '10.1.0.0/24' }
 const interfaces = [{ ...nic, addresses: ['fd00::10/64'], gateway: '10.1.0.1', mtu: 1450 }]
 const input = { version: 1, mode: 'apply', nodeName: 'node', generation: 1, specHash: '', interfaces }
-const env = { MULTINIC_INPUT: JSON.stringify(input), NIC_WAIT: '0s', NETWORK_PROBE: 'off' }
-Object.assign(process.env, env, { NETWORK_DUPLICATE_CHECK: 'false' })
+Object.assign(process.env, { MULTINIC_INPUT: JSON.stringify(input), NIC_WAIT: '0s' })
 
 const script = new Script(text, { filename: basename(bundle) })
 run(script)

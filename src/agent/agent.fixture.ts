@@ -72,6 +72,7 @@ export function aNode(nics: number, values: Partial<Observed> = {}): Observed {
       free.map(link => [link.ifindex, { ...settings, 'ipv6.accept_ra': '1', 'ipv6.autoconf': '1' }]),
     ),
     managers: {},
+    neighbours: [],
     refusedAltnames: [],
     bootID: 'boot-1',
     ipv6: true,

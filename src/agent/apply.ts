@@ -37,18 +37,26 @@ interface BatchLine {
   flapped?: true
 }
 
+interface BatchOptions {
+  /** Tries every command, whatever happened to the one before. */
+  tolerant: boolean
+  neighbourCommands: readonly string[]
+}
+
 interface Batch {
   args: string[]
   lines: BatchLine[]
 }
 
+/** `neighbourCommands` run after all changes, in the same process. Whether they succeed does not matter. */
 export async function applyUnits(
   units: readonly Unit[],
   observed: Observed,
   context: HostContext,
+  neighbourCommands: readonly string[] = [],
 ): Promise<ApplyResult> {
   const failures = new Map<string, Failure>()
-  const skipped = await applyAll(units, observed, context, failures)
+  const skipped = await applyAll(units, observed, context, failures, { neighbourCommands })
   const refusedAltnames = skipped.flatMap(({ change }) =>
     change.kind === 'altname' && change.op === 'add' ? change.altname : [],
   )
@@ -70,13 +78,15 @@ async function applyAll(
   observed: Observed,
   context: HostContext,
   failures: Map<string, Failure>,
-  { tolerant = false } = {},
+  { tolerant = false, neighbourCommands = [] }: Partial<BatchOptions> = {},
 ): Promise<BatchLine[]> {
   await releaseFromNetworkManager(units, observed, context, failures)
   for (const unit of units) writeSysctls(unit, sysctlsBefore(unit), deviceBefore(unit, observed), context, failures)
   const skipped: BatchLine[] = []
-  for (const batch of batchesOf(units))
-    skipped.push(...(await runBatch(batch, observed, context, failures, { tolerant })))
+  for (const batch of batchesOf(units)) {
+    const options = { tolerant, neighbourCommands: batch.args.includes('-6') ? [] : neighbourCommands }
+    skipped.push(...(await runBatch(batch, observed, context, failures, options)))
+  }
   for (const unit of units) writeSysctls(unit, sysctlsAfter(unit), deviceAfter(unit, observed), context, failures)
   return skipped
 }
@@ -176,13 +186,16 @@ async function runBatch(
   observed: Observed,
   { host, done }: HostContext,
   failures: Map<string, Failure>,
-  { tolerant }: { tolerant: boolean },
+  { tolerant, neighbourCommands }: BatchOptions,
 ): Promise<BatchLine[]> {
   const skipped: BatchLine[] = []
   let rest = lines.filter(line => !failures.has(line.unit.group))
   while (rest.length > 0) {
     const commands = rest.map(line => line.command)
-    const { code, stderr } = await host.ip(args, commands)
+    const result = await host.ip(args, [...commands, ...neighbourCommands])
+    const { stderr } = result
+    // `ip neigh` ends the process without naming the line. All changes come before it.
+    const code = neighbourCommands.length > 0 && !stderr.includes('Command failed') ? 0 : result.code
     // `ip -batch` stops at the first command that fails.
     const at = code === 0 ? rest.length : Number(/Command failed -:(\d+)/.exec(stderr)?.[1] ?? 1) - 1
     for (const { change } of rest.slice(0, at)) done?.add(change)

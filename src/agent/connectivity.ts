@@ -1,16 +1,16 @@
 /**
  * Measures connectivity before and after a change and compares the two: the node's gateways, the API server, and the
- * gateway or a peer of each changed NIC. Every target that replied before the change must reply after it.
+ * gateway or a peer of each NIC. Every target that replied before the change must reply after it.
  */
 import { parseIp } from '../contract/address.ts'
 import type { Failure, Failures } from './apply.ts'
-import type { ProbeMode } from './config.ts'
+import type { Settings } from './config.ts'
 import type { AgentContext } from './context.ts'
 import type { DesiredNic } from './desired.ts'
-import { type NeighbourReplies, type ProbeTarget, probeNeighbours, targetKey } from './neighbour-probe.ts'
-import { linkByIndex, type Observed } from './observed.ts'
+import { type NeighbourReplies, type ProbeTarget, probeNeighbours, repliesIn, targetKey } from './neighbour-probe.ts'
+import { type Address, linkByIndex, type Observed } from './observed.ts'
 import type { Plan } from './plan.ts'
-import { defaultRoutes, gatewayTargets, nicTarget, type OwnedNetwork, probeModeOf } from './probe-targets.ts'
+import { defaultRoutes, gatewayTargets, nicTargets, type OwnedNetwork, probeModeOf } from './probe-targets.ts'
 import { applyUnitOf, type Unit } from './unit.ts'
 
 export interface Replies {
@@ -18,7 +18,7 @@ export interface Replies {
   apiServer: boolean
 }
 
-/** What a run probes: the NICs that it changes, and the node itself. */
+/** What a run probes: the requested NICs, and the node itself. */
 export interface ProbeScope {
   nics: readonly { nic: DesiredNic; ifindex: number }[]
   owned: OwnedNetwork
@@ -30,61 +30,143 @@ export interface Connectivity {
   replies: Replies
 }
 
+/** By index. */
+export interface JudgedNics {
+  unreachable: Map<number, Failure>
+  /** Missing replies that fail nothing. */
+  notes: Map<number, string>
+}
+
 const noReplies: Replies = { neighbours: new Map(), apiServer: false }
+
+/** Milliseconds without a reply after which an address counts as free. */
+const duplicateTimeout = 400
 
 /** Milliseconds. Targets that replied before the change get this much longer: one lost packet must not cause a rollback. */
 const retryTimeout = 3_000
 
 export function probeScope(plan: Plan, units: readonly Unit[]): ProbeScope {
-  const changed = plan.accepted.filter(({ nic }) => applyUnitOf(units, nic.index) !== undefined)
   const devices = [...plan.accepted.map(({ link }) => link.ifindex), ...units.flatMap(unit => unit.ifindex ?? [])]
   return {
-    nics: changed.map(({ nic, link }) => ({ nic, ifindex: link.ifindex })),
+    nics: plan.accepted.map(({ nic, link }) => ({ nic, ifindex: link.ifindex })),
     owned: { tables: plan.tables, devices: new Set(devices) },
   }
 }
 
-/** Probes all targets at once. Targets that replied `before` and do not now are probed again. */
-export async function probeConnectivity(
-  { nics, owned }: ProbeScope,
+/**
+ * Probes the node before the change, and waits for the silence of the addresses that have just been `asked`. One process
+ * serves both.
+ */
+export async function probeBefore(
+  scope: ProbeScope,
   observed: Observed,
   { host, settings }: AgentContext,
-  before: Replies = noReplies,
-): Promise<Replies> {
-  const { probe, apiServer, apiPort } = settings
-  if (probe.mode === 'off' && Object.values(probe.perInterface).every(mode => mode === 'off')) return noReplies
-  const targets = [
-    ...gatewayTargets(observed, owned),
-    ...nics.flatMap(({ nic, ifindex }) => nicTarget(nic, ifindex, settings) ?? []),
-  ]
-  const reachApiServer = async (timeout: number) =>
-    apiServer !== undefined && parseIp(apiServer) !== undefined && (await host.canConnect(apiServer, apiPort, timeout))
-  const [neighbours, reached] = await Promise.all([
-    probeNeighbours(host, targets, observed.links, probe.timeout),
-    reachApiServer(probe.timeout),
-  ])
-  const silent = targets.filter(
-    target => before.neighbours.has(targetKey(target)) && !neighbours.has(targetKey(target)),
+  asked: readonly ProbeTarget[],
+): Promise<NeighbourReplies> {
+  const { links, neighbours } = observed
+  const targets = allTargets(scope, observed, settings).filter(target => canAsk(target, observed))
+  const { timeout } = settings.probe
+  const silence = asked.length > 0 ? Math.min(duplicateTimeout, timeout) : 0
+  const entries = { links, neighbours, asked }
+  const replies = new Map(
+    silence > 0
+      ? await probeNeighbours(host, [...asked, ...targets], { ...entries, timeout: silence, silence: true })
+      : [],
   )
-  const [late, reachedLate] = await Promise.all([
-    silent.length > 0 ? probeNeighbours(host, silent, observed.links, retryTimeout) : [],
-    reached || (before.apiServer && reachApiServer(retryTimeout)),
-  ])
-  return { neighbours: new Map([...neighbours, ...late]), apiServer: reachedLate }
+  const silent = targets.filter(target => !replies.has(targetKey(target)))
+  if (timeout <= silence) return replies
+  const late = await probeNeighbours(host, silent, { links, neighbours, timeout: timeout - silence })
+  return new Map([...replies, ...late])
+}
+
+/** Targets that can be asked right after the change. An IPv6 address cannot be used before DAD has ended. */
+export function targetsAtOnce(scope: ProbeScope, observed: Observed, settings: Settings): ProbeTarget[] {
+  return allTargets(scope, observed, settings).filter(({ address }) => parseIp(address)?.family === 4)
+}
+
+function allTargets(scope: ProbeScope, observed: Observed, settings: Settings): ProbeTarget[] {
+  return isProbing(settings) ? [...gatewayTargets(observed, scope.owned), ...targetsOfNics(scope, settings)] : []
+}
+
+function targetsOfNics({ nics }: ProbeScope, settings: Settings): ProbeTarget[] {
+  return nics.flatMap(({ nic, ifindex }) => nicTargets(nic, ifindex, settings))
+}
+
+/** A NIC without an address would ask with one of another device. */
+function canAsk({ ifindex, address }: ProbeTarget, observed: Observed): boolean {
+  const family = parseIp(address)?.family
+  const link = linkByIndex(observed, ifindex)
+  const isUsable = (entry: Address) =>
+    entry.ifindex === ifindex && entry.family === family && !entry.tentative && !entry.dadFailed
+  return link?.up === true && link.carrier && observed.addresses.some(isUsable)
+}
+
+function isProbing({ probe }: Settings): boolean {
+  return [probe.mode, ...Object.values(probe.perInterface)].some(mode => mode !== 'off')
+}
+
+export async function reachApiServer({ host, settings }: AgentContext, timeout: number): Promise<boolean> {
+  const { apiServer, apiPort } = settings
+  if (!isProbing(settings) || apiServer === undefined || parseIp(apiServer) === undefined) return false
+  return host.canConnect(apiServer, apiPort, timeout)
 }
 
 /**
- * A node that lost connectivity fails every unit, whichever NIC caused it. A NIC whose target does not reply fails alone,
- * or gets a note. Units that are in `failures` already are not checked again.
+ * Probes the targets that have not replied since they were `asked`. Targets that replied `before` and do not now are
+ * probed again.
+ */
+export async function probeAfter(
+  scope: ProbeScope,
+  observed: Observed,
+  context: AgentContext,
+  before: Replies,
+  asked: readonly ProbeTarget[],
+): Promise<Replies> {
+  const { host, settings } = context
+  const { links, neighbours } = observed
+  const replied = new Map(repliesIn(neighbours, asked))
+  const silent = () => allTargets(scope, observed, settings).filter(target => !replied.has(targetKey(target)))
+  const probe = async (targets: readonly ProbeTarget[], timeout: number) => {
+    const found = await probeNeighbours(host, targets, { timeout, links, neighbours })
+    for (const [key, macAddress] of found) replied.set(key, macAddress)
+  }
+  const { timeout } = settings.probe
+  const [reached] = await Promise.all([reachApiServer(context, timeout), probe(silent(), timeout)])
+  const lost = silent().filter(target => before.neighbours.has(targetKey(target)))
+  const [reachedLate] = await Promise.all([
+    reached || (before.apiServer && reachApiServer(context, retryTimeout)),
+    probe(lost, retryTimeout),
+  ])
+  return { neighbours: replied, apiServer: reachedLate }
+}
+
+/** For a run that changes nothing. A neighbour that the kernel has heard lately is not asked again. */
+export async function probeUnchanged(
+  scope: ProbeScope,
+  observed: Observed,
+  { host, settings }: AgentContext,
+): Promise<JudgedNics> {
+  const { links, neighbours } = observed
+  const targets = targetsOfNics(scope, settings).filter(target => canAsk(target, observed))
+  const recent = repliesIn(neighbours, targets)
+  const silent = targets.filter(target => !recent.has(targetKey(target)))
+  const late = await probeNeighbours(host, silent, { timeout: settings.probe.timeout, links, neighbours })
+  return judgeNics(scope, targets, noReplies, { neighbours: new Map([...recent, ...late]), apiServer: false }, settings)
+}
+
+/**
+ * A node that lost connectivity fails every unit, whichever NIC caused it. A NIC whose targets do not reply fails alone, or
+ * gets a note; without a unit there is nothing to roll back, and it is only unreachable. NICs that have failed are skipped.
  */
 export function compareConnectivity(
   units: readonly Unit[],
-  { nics, owned }: ProbeScope,
+  scope: ProbeScope,
   before: Connectivity,
   after: Connectivity,
   { request, settings, log }: AgentContext,
-  failures: Failures,
-): { failures: Failures; notes: Map<number, string> } {
+  failed: Failures,
+): JudgedNics & { failures: Failures } {
+  const { owned } = scope
   const present = describeConnectivity(after.observed, request.nodeAddresses, owned)
   const gone = describeConnectivity(before.observed, request.nodeAddresses, owned).filter(
     line => !present.includes(line),
@@ -96,19 +178,24 @@ export function compareConnectivity(
       reason: 'ProbeFailed',
       message: `lost ${lost.join(', ')}; all changes were rolled back`,
     }
-    return { failures: new Map(units.map(unit => [unit.group, failure])), notes: new Map() }
+    const failures = new Map(units.map(unit => [unit.group, failure]))
+    return { failures, unreachable: new Map(), notes: new Map() }
   }
-  const unreachable = new Map<string, Failure>()
-  const notes = new Map<number, string>()
-  for (const { nic, ifindex } of nics) {
-    const group = applyUnitOf(units, nic.index)?.group
-    const target = nicTarget(nic, ifindex, settings)
-    if (group === undefined || !target || failures.has(group) || unreachable.has(group)) continue
-    const { note, failure } = judgeReply(target, probeModeOf(nic.index, settings), before.replies, after.replies)
-    if (note) notes.set(nic.index, note)
-    if (failure) unreachable.set(group, { reason: 'GatewayUnreachable', message: failure })
+  const { unreachable, notes } = judgeNics(
+    scope,
+    targetsOfNics(scope, settings),
+    before.replies,
+    after.replies,
+    settings,
+  )
+  const failures = new Map<string, Failure>()
+  for (const [index, failure] of unreachable) {
+    const group = applyUnitOf(units, index)?.group
+    if (group === undefined) continue
+    if (!failed.has(group)) failures.set(group, failure)
+    unreachable.delete(index)
   }
-  return { failures: unreachable, notes }
+  return { failures, unreachable, notes }
 }
 
 /** The node's default routes, its own addresses and its route to the API server, one line each. */
@@ -139,16 +226,27 @@ function lostReplies(owned: OwnedNetwork, before: Connectivity, after: Connectiv
   ]
 }
 
-/** A missing reply of a NIC's own gateway or peer is a failure or a note in the report, depending on the mode. */
-function judgeReply(
-  target: ProbeTarget,
-  mode: ProbeMode,
+/** A missing reply is a failure or a note in the report, depending on the mode. */
+function judgeNics(
+  { nics }: ProbeScope,
+  targets: readonly ProbeTarget[],
   before: Replies,
   after: Replies,
-): { note?: string; failure?: string } {
-  const key = targetKey(target)
-  if (after.neighbours.has(key)) return {}
-  if (before.neighbours.has(key)) return { failure: `${target.address} replied before the change but not after it` }
-  const message = `no reply from ${target.address}`
-  return mode === 'required' ? { failure: message } : { note: message }
+  settings: Settings,
+): JudgedNics {
+  const [unreachable, notes] = [new Map<number, Failure>(), new Map<number, string>()]
+  for (const { nic, ifindex } of nics) {
+    const silent = targets.filter(target => target.ifindex === ifindex && !after.neighbours.has(targetKey(target)))
+    const lost = silent.filter(target => before.neighbours.has(targetKey(target)))
+    if (silent.length === 0) continue
+    const addresses = (list: readonly ProbeTarget[]) => list.map(({ address }) => address).join(' and ')
+    const message =
+      lost.length > 0
+        ? `${addresses(lost)} replied before the change but not after it`
+        : `no reply from ${addresses(silent)}`
+    if (lost.length > 0 || probeModeOf(nic.index, settings) === 'required')
+      unreachable.set(nic.index, { reason: 'GatewayUnreachable', message })
+    else notes.set(nic.index, message)
+  }
+  return { unreachable, notes }
 }

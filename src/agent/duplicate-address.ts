@@ -7,12 +7,22 @@
  * link-local addresses of its own, journaled like every change. See docs/decisions/0013-probes.md
  */
 import { canonical, type Family } from '../contract/address.ts'
-import { applyUnits, type Failure, type Failures } from './apply.ts'
+import type { Failure, Failures } from './apply.ts'
 import { type Change, familyOf } from './change.ts'
-import type { HostContext } from './context.ts'
-import { type ProbeTarget, probeNeighbours, removeNeighbourEntries, targetKey } from './neighbour-probe.ts'
+import { type NeighbourReplies, type ProbeTarget, targetKey } from './neighbour-probe.ts'
 import { linkByIndex, type Observed, permanentMacOf } from './observed.ts'
 import type { Unit } from './unit.ts'
+
+/** An address that a NIC is about to get. */
+export interface NewAddress {
+  group: string
+  target: ProbeTarget
+}
+
+/** The addresses to ask for. */
+export function newAddresses(units: readonly Unit[]): NewAddress[] {
+  return units.flatMap(unit => targetsOf(unit).map(target => ({ group: unit.group, target })))
+}
 
 /** The changes that let a NIC probe. A unit that adds no address has none. */
 export function probeUnits(units: readonly Unit[], observed: Observed): Unit[] {
@@ -31,30 +41,29 @@ export function probeUnits(units: readonly Unit[], observed: Observed): Unit[] {
   })
 }
 
-/** Failures of NICs whose address another host uses. Leaves the NICs as they were, except for sysctls. */
-export async function findDuplicateAddresses(
-  probing: readonly Unit[],
-  units: readonly Unit[],
-  observed: Observed,
-  context: HostContext,
-  timeout: number,
-): Promise<Failures> {
-  const { host } = context
-  const { failures } = await applyUnits(probing, observed, context)
-  const own = new Set(observed.links.flatMap(link => [link.macAddress, permanentMacOf(link)]))
-  const probes = units
-    .filter(unit => probing.some(({ name }) => name === unit.name) && !failures.has(unit.group))
-    .flatMap(unit => targetsOf(unit).map(target => ({ unit, target })))
-  const targets = probes.map(({ target }) => target)
-  const replies = await probeNeighbours(host, targets, observed.links, timeout)
-  await removeNeighbourEntries(host, targets)
-  await applyUnits(probing.map(reversed), observed, context)
+/** Removes the temporary addresses. The link stays up: a switch port that goes down would have to start again. */
+export function endOfProbe(probing: readonly Unit[]): Unit[] {
+  return probing.map(unit => ({
+    ...unit,
+    changes: unit.changes.flatMap((change): Change[] =>
+      change.kind === 'address' ? [{ ...change, op: 'remove' }] : [],
+    ),
+  }))
+}
+
+/** Failures of NICs whose address another host uses. */
+export function duplicatesIn(
+  addresses: readonly NewAddress[],
+  replies: NeighbourReplies,
+  { links }: Observed,
+): Failures {
+  const own = new Set(links.flatMap(link => [link.macAddress, permanentMacOf(link)]))
   const duplicates = new Map<string, Failure>()
-  for (const { unit, target } of probes) {
+  for (const { group, target } of addresses) {
     const macAddress = replies.get(targetKey(target))
     if (macAddress === undefined || own.has(macAddress)) continue
     const message = `another host with MAC address ${macAddress} uses ${target.address}`
-    duplicates.set(unit.group, { reason: 'AddressConflict', message })
+    duplicates.set(group, { reason: 'AddressConflict', message })
   }
   return duplicates
 }
@@ -67,14 +76,6 @@ function targetsOf(unit: Unit): ProbeTarget[] {
     if (change.kind !== 'address' || change.op !== 'add' || change.inPlace) return []
     return [{ ifindex, address: change.address.cidr.split('/')[0] ?? '' }]
   })
-}
-
-function reversed(unit: Unit): Unit {
-  const changes = unit.changes.flatMap((change): Change[] => {
-    if (change.kind === 'address') return [{ ...change, op: 'remove' }]
-    return change.kind === 'link' ? [{ ...change, from: 'up', to: 'down' }] : []
-  })
-  return { ...unit, changes }
 }
 
 /** A link-local address derived from the MAC address; never that of the metadata service (169.254.169.254). */

@@ -4,10 +4,11 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { type Host, kernelHost } from './host.ts'
-import { probeNeighbours, targetKey } from './neighbour-probe.ts'
+import { type ProbeOptions, probeNeighbours, targetKey } from './neighbour-probe.ts'
 
 const target = { ifindex: 2, address: '10.0.0.1' }
-const links = [{ name: 'ens3', ifindex: 2 }] as unknown as Parameters<typeof probeNeighbours>[2]
+const links = [{ name: 'ens3', ifindex: 2 }] as unknown as ProbeOptions['links']
+const options: ProbeOptions = { timeout: 800, links, neighbours: [] }
 
 /** Every `ip` takes this long; the neighbour replies to a probe at once, or never. */
 function slowHost(ms: number, replies: boolean): Pick<Host, 'ip' | 'now' | 'sleep'> {
@@ -18,24 +19,25 @@ function slowHost(ms: number, replies: boolean): Pick<Host, 'ip' | 'now' | 'slee
     async sleep(passed) {
       now += passed
     },
-    async ip(_args, lines) {
+    async ip(_args, lines = []) {
       now += ms
-      if (lines) probed = true
       const entry = { dst: target.address, dev: 'ens3', lladdr: 'fa:16:3e:00:00:fe', state: ['REACHABLE'] }
-      return { stdout: JSON.stringify(probed && replies ? [entry] : []), stderr: '', code: 0 }
+      const stdout = lines.includes('neigh show') ? JSON.stringify(probed && replies ? [entry] : []) : ''
+      if (lines.some(line => line.startsWith('neigh replace'))) probed = true
+      return { stdout, stderr: '', code: 0 }
     },
   } as Pick<Host, 'ip' | 'now' | 'sleep'>
 }
 
 for (const ms of [1, 250, 2_000])
   test(`a reply is found when each command takes ${ms} ms`, async () => {
-    const replies = await probeNeighbours(slowHost(ms, true) as Host, [target], links, 800)
+    const replies = await probeNeighbours(slowHost(ms, true) as Host, [target], options)
     assert.equal(replies.get(targetKey(target)), 'fa:16:3e:00:00:fe')
   })
 
 test('probing without a reply ends', async () => {
   const host = slowHost(250, false)
-  assert.equal((await probeNeighbours(host as Host, [target], links, 800)).size, 0)
+  assert.equal((await probeNeighbours(host as Host, [target], options)).size, 0)
   assert.ok(host.now() < 5_000)
 })
 

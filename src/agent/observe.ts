@@ -21,6 +21,7 @@ import {
   type ObservedRoute,
   type ObservedRule,
   parseLinks,
+  parseNeighbours,
   parseRoutes,
   parseRules,
   permanentMacOf,
@@ -48,7 +49,7 @@ const internetAddresses = { 4: '192.0.2.1', 6: '2001:db8::1' } as const
 export async function observe(context: HostContext, options: ObserveOptions): Promise<Observed> {
   const { host, networkManager, networkd, paths } = context
   const { macAddresses, apiServer, known, lookups = [] } = options
-  const commands = ['address show', 'route show table all', 'rule list']
+  const commands = ['address show', 'route show table all', 'rule list', 'neigh show']
   const ipv6 = host.list(paths.ipv6Conf) !== undefined
   const destinations = [
     ...(apiServer ? [apiServer] : []),
@@ -56,7 +57,11 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
     ...(ipv6 ? [internetAddresses[6]] : []),
   ]
   const questions = destinations.map(address => `route get ${address}`)
-  const [rawLinks, rawRoutes, rawRules, ...rawAnswers] = await readIp(host, [...commands, ...questions, ...lookups])
+  const [rawLinks, rawRoutes, rawRules, rawNeighbours, ...rawAnswers] = await readIp(host, [
+    ...commands,
+    ...questions,
+    ...lookups,
+  ])
   const rules6 = ipv6 ? (known?.rules6 ?? (await readRules6(host))) : []
   const { links, addresses } = parseLinks(itemsOf(rawLinks, 'address show'))
   const rules4 = parseRules(itemsOf(rawRules, 'rule list'), 4)
@@ -76,6 +81,7 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
     addresses,
     routes: parseRoutes(itemsOf(rawRoutes, 'route show'), links),
     rules: [...rules4, ...rules6],
+    neighbours: parseNeighbours(itemsOf(rawNeighbours, 'neigh show'), links),
     files,
     directories,
     sysctls: readSysctls(host, paths, ours),

@@ -56,6 +56,15 @@ export interface ObservedRoute {
   onlink: boolean
 }
 
+/** An entry of the neighbour table (ARP, NDP). */
+export interface Neighbour {
+  ifindex: number
+  address: string
+  /** Absent while nobody has replied. */
+  macAddress?: string
+  states: string[]
+}
+
 export interface ObservedRule {
   family: Family
   priority: number
@@ -88,6 +97,7 @@ export interface Observed {
   addresses: Address[]
   routes: ObservedRoute[]
   rules: ObservedRule[]
+  neighbours: Neighbour[]
   /** Files in the directories that the agent writes to, by path. */
   files: Record<string, FileState>
   /** The directories of these that exist on the host. */
@@ -119,6 +129,13 @@ export const tableMain = 254
 export const protocolKernel = 2
 export const protocolStatic = 4
 export const scopeLink = 253
+
+interface RawNeighbour {
+  dst: string
+  dev: string
+  lladdr?: string
+  state?: string[]
+}
 
 interface RawLink {
   ifindex: number
@@ -183,6 +200,16 @@ const ruleKeys = new Set(['priority', 'src', 'srclen', 'dst', 'dstlen', 'table',
 export function parseLinks(raw: unknown[]): { links: Link[]; addresses: Address[] } {
   const entries = (raw as RawLink[]).filter(entry => entry.ifindex !== undefined)
   return { links: entries.map(parseLink), addresses: entries.flatMap(parseAddresses) }
+}
+
+export function parseNeighbours(raw: unknown[], links: readonly Link[]): Neighbour[] {
+  const index = new Map(links.map(link => [link.name, link.ifindex]))
+  return (raw as RawNeighbour[]).map(({ dst, dev, lladdr, state = [] }) => ({
+    ifindex: index.get(dev) ?? 0,
+    address: dst,
+    ...(lladdr === undefined ? {} : { macAddress: lladdr }),
+    states: state,
+  }))
 }
 
 export function parseRoutes(raw: unknown[], links: readonly Link[]): ObservedRoute[] {

@@ -37,6 +37,8 @@ interface Changes {
   failures?: Failures
   committed?: readonly Unit[]
   notes?: ReadonlyMap<number, string>
+  /** Unchanged interfaces whose gateway or peer does not reply. */
+  unreachable?: ReadonlyMap<number, Failure>
 }
 
 /** `observed` is the node after the pass. */
@@ -44,9 +46,9 @@ export function passResult(
   plan: Plan,
   observed: Observed,
   { paths, log }: AgentContext,
-  { failures = new Map(), committed = [], notes = new Map() }: Changes = {},
+  { failures = new Map(), committed = [], notes = new Map(), unreachable = new Map() }: Changes = {},
 ): PassResult {
-  const failed = new Map<number, Failure>()
+  const failed = new Map<number, Failure>(unreachable)
   const rolledBack: string[] = []
   const notRemoved = plan.unremovable.map(({ name, refusal }) => ({ name, failure: refusal }))
   for (const { index, name, purpose, group } of plan.units) {

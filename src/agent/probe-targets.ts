@@ -1,13 +1,15 @@
 /**
- * Which addresses a run probes: the gateways of the node, and the gateway or a peer of each changed NIC.
+ * Which addresses a run probes: the gateways of the node, and the gateway or a peer of each NIC.
  *
  * Pure.
  */
-import { contains, parseCidr, parseIp } from '../contract/address.ts'
+import { contains, type Family, parseCidr, parseIp } from '../contract/address.ts'
 import type { ProbeMode, Settings } from './config.ts'
 import type { DesiredNic } from './desired.ts'
 import type { ProbeTarget } from './neighbour-probe.ts'
 import type { Observed, ObservedRoute } from './observed.ts'
+
+const families: readonly Family[] = [4, 6]
 
 /** Routing tables and devices that belong to multinic and not to the node. */
 export interface OwnedNetwork {
@@ -34,18 +36,17 @@ export function gatewayTargets(observed: Observed, owned: OwnedNetwork): ProbeTa
   )
 }
 
-/** The first configured peer in the NIC's network, else the NIC's gateway. */
-export function nicTarget(
-  nic: DesiredNic,
-  ifindex: number,
-  settings: Pick<Settings, 'probe'>,
-): ProbeTarget | undefined {
-  if (probeModeOf(nic.index, settings) === 'off') return undefined
+/** For each family: the first configured peer in a network of the NIC, else the NIC's gateway. */
+export function nicTargets(nic: DesiredNic, ifindex: number, settings: Pick<Settings, 'probe'>): ProbeTarget[] {
+  if (probeModeOf(nic.index, settings) === 'off') return []
   const networks = nic.addresses.flatMap(({ cidr }) => parseCidr(cidr) ?? [])
-  const peer = settings.probe.peers.find(text => {
-    const ip = parseIp(text)
-    return ip !== undefined && networks.some(network => contains(network, ip))
+  return families.flatMap(family => {
+    const peer = settings.probe.peers.find(text => {
+      const ip = parseIp(text)
+      return ip?.family === family && networks.some(network => contains(network, ip))
+    })
+    const address =
+      peer ?? nic.routes.find(route => route.destination === 'default' && route.family === family)?.gateway
+    return address === undefined ? [] : [{ ifindex, address }]
   })
-  const address = peer ?? nic.routes.find(route => route.destination === 'default')?.gateway
-  return address === undefined ? undefined : { ifindex, address }
 }

@@ -14,23 +14,34 @@ import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import { applyUnits, type Failure, type Failures, returnToNetworkManager } from './apply.ts'
 import { type Change, describeChange } from './change.ts'
-import { compareConnectivity, type ProbeScope, probeConnectivity, probeScope, type Replies } from './connectivity.ts'
+import {
+  compareConnectivity,
+  type ProbeScope,
+  probeAfter,
+  probeBefore,
+  probeScope,
+  probeUnchanged,
+  type Replies,
+  reachApiServer,
+  targetsAtOnce,
+} from './connectivity.ts'
 import type { AgentContext } from './context.ts'
-import { tentativeAddresses, waitForDad } from './dad.ts'
-import { findDuplicateAddresses, probeUnits } from './duplicate-address.ts'
-import { commitFiles, removeStaged, stageFiles } from './files.ts'
-import type { Host } from './host.ts'
+import { duplicatesIn, endOfProbe, newAddresses, probeUnits } from './duplicate-address.ts'
 import { clearJournal, writeJournal } from './journal.ts'
+import { askCommands, forgetCommands, type ProbeTarget } from './neighbour-probe.ts'
 import { reloadNetworkd } from './networkd-reload.ts'
 import { type ObserveOptions, observe, observeFiles } from './observe.ts'
 import type { Observed } from './observed.ts'
 import { type PassResult, passResult } from './pass-result.ts'
 import { type Plan, planRun } from './plan.ts'
 import { predictFiles } from './predict.ts'
+import { probeModeOf } from './probe-targets.ts'
 import { saveRefusedAltnames } from './refused-altnames.ts'
 import { applyNetplan } from './reload.ts'
 import { rollBack } from './rollback.ts'
 import { lookupCommands } from './route-lookups.ts'
+import { tentativeAddresses, waitForNics } from './settle.ts'
+import { commitAll, removeStagedQuietly, stageAll } from './staging.ts'
 import { applyUnitOf, type Unit, unitsDone } from './unit.ts'
 import { differences, summarize } from './verify.ts'
 
@@ -39,8 +50,11 @@ interface Prepared {
   /** Interfaces that failed in an earlier pass of this run. */
   skip: ReadonlySet<number>
   before: Observed
-  /** Units whose files are staged. */
   units: readonly Unit[]
+  /** What the duplicate check has changed: it is still there. */
+  probing: readonly Unit[]
+  /** Addresses that the duplicate check asked for. */
+  asked: readonly ProbeTarget[]
   /** All units in the journal: those that probe for duplicates, `units`, and the units of later rounds. */
   journaled: readonly Unit[]
   scope: ProbeScope
@@ -50,6 +64,8 @@ interface Prepared {
 
 interface Applied extends Prepared {
   after: Observed
+  /** Targets that were asked after the change, and before the node was observed. */
+  askedAfter: readonly ProbeTarget[]
   applyStartedAt: number
   applyMs: number
 }
@@ -57,14 +73,13 @@ interface Applied extends Prepared {
 interface Verified extends Applied {
   /** Missing replies that fail nothing, by index. */
   notes: Map<number, string>
+  /** Unchanged interfaces whose gateway or peer does not reply, by index. */
+  unreachable: Map<number, Failure>
   verifyMs: number
 }
 
 /** Applying again restores what the kernel removed on its own: a link that goes down loses its routes. */
 const maxRounds = 3
-
-/** Milliseconds without a reply after which an IPv4 address counts as free. */
-const duplicateTimeout = 400
 
 type PassContext = AgentContext & { done: Set<Change> }
 
@@ -73,7 +88,8 @@ export async function runPass(basics: AgentContext, skip: ReadonlySet<number>): 
   const before = await observeNode(context)
   const plan = planNode(before, context, skip)
   logPlan(plan, context.log)
-  if (plan.units.length === 0) return passResult(plan, before, context)
+  if (plan.units.length === 0)
+    return passResult(plan, before, context, await probeUnchanged(probeScope(plan, []), before, context))
 
   const prepared = await prepare(plan, before, skip, context)
   if ('aborted' in prepared) return passResult(plan, before, context, { failures: prepared.failures })
@@ -84,8 +100,8 @@ export async function runPass(basics: AgentContext, skip: ReadonlySet<number>): 
   clearJournal(context.host, context.paths)
 
   const observed = await observeResult(verified, committed, failures, context)
-  const { notes, applyStartedAt, applyMs, verifyMs } = verified
-  const result = passResult(plan, observed, context, { failures, committed, notes })
+  const { notes, unreachable, applyStartedAt, applyMs, verifyMs } = verified
+  const result = passResult(plan, observed, context, { failures, committed, notes, unreachable })
   return { ...result, applyStartedAt, applyMs, verifyMs }
 }
 
@@ -94,7 +110,8 @@ export async function inspect(context: AgentContext): Promise<PassResult> {
   const observed = await observeNode(context)
   const plan = planNode(observed, context, new Set())
   logPlan(plan, context.log)
-  return passResult(plan, observed, context)
+  if (context.request.mode === 'plan') return passResult(plan, observed, context)
+  return passResult(plan, observed, context, await probeUnchanged(probeScope(plan, []), observed, context))
 }
 
 /** Nothing on the node changes before the journal is written: a pass without a journal is aborted. */
@@ -105,36 +122,44 @@ async function prepare(
   context: AgentContext,
 ): Promise<Prepared | { aborted: true; failures: Failures }> {
   const { host, paths, settings } = context
-  const notStaged = stageAll(plan.units, host)
-  const units = withoutFailed(plan.units, notStaged)
+  const { units } = plan
   const probing = settings.duplicateCheck ? probeUnits(units, before) : []
   const journaled = [...probing, ...units]
   try {
     writeJournal(host, paths, { bootID: before.bootID, units: journaled })
   } catch (error) {
-    for (const unit of journaled) removeStagedQuietly(host, unit)
     const failure: Failure = { reason: 'PersistFailed', message: `cannot write the journal: ${messageOf(error)}` }
-    const notJournaled = new Map(journaled.map(unit => [unit.group, failure]))
-    return { aborted: true, failures: merge(notStaged, notJournaled) }
+    return { aborted: true, failures: new Map(units.map(unit => [unit.group, failure])) }
   }
   const scope = probeScope(plan, units)
-  const timeout = Math.min(duplicateTimeout, settings.probe.timeout)
-  const [repliesBefore, duplicates] = await Promise.all([
-    probeConnectivity(scope, before, context),
-    probing.length > 0 ? findDuplicateAddresses(probing, units, before, context, timeout) : new Map(),
-  ])
-  return { plan, skip, before, units, journaled, scope, repliesBefore, failures: merge(notStaged, duplicates) }
+  const apiServer = reachApiServer(context, settings.probe.timeout)
+  const added = newAddresses(settings.duplicateCheck ? units : [])
+  const asks = added.flatMap(({ target }) => askCommands(target, []))
+  const { failures: notProbed } = await applyUnits(probing, before, context, asks)
+  const asked = added.filter(({ group }) => !notProbed.has(group)).map(({ target }) => target)
+  const listening = probeBefore(scope, before, context, asked)
+  // While the agent listens, it writes the files under temporary names.
+  const notStaged = stageAll(units, host)
+  const neighbours = await listening
+  const duplicates = duplicatesIn(added, neighbours, before)
+  const failures = merge(merge(notProbed, notStaged), duplicates)
+  const repliesBefore = { neighbours, apiServer: await apiServer }
+  return { plan, skip, before, units, probing, asked, journaled, scope, repliesBefore, failures }
 }
 
 async function apply(prepared: Prepared, context: AgentContext): Promise<Applied> {
-  const { plan, skip, before, units } = prepared
-  const { host, paths } = context
+  const { plan, skip, before, units, probing, asked, scope, repliesBefore } = prepared
+  const { host, paths, settings } = context
   const applyStartedAt = host.now()
   // A rename makes udev and networkd apply the files that they find: those of a removed NIC go first.
   const notPersisted = commitAll(withPurpose(withoutFailed(units, prepared.failures), 'remove'), context)
   const notPrepared = merge(prepared.failures, notPersisted)
   const applicable = withoutFailed(units, notPrepared)
-  const first = await applyUnits(applicable, before, context)
+  const askedAfter = targetsAtOnce(scope, before, settings)
+  const first = await applyUnits([...endOfProbe(withoutFailed(probing, notPrepared)), ...applicable], before, context, [
+    ...forgetCommands(asked),
+    ...askedAfter.flatMap(target => askCommands(target, before.neighbours, repliesBefore.neighbours)),
+  ])
   const applyMs = host.now() - applyStartedAt
   if (first.refusedAltnames.length > 0) rememberRefusedAltnames(first.refusedAltnames, before, context)
 
@@ -152,18 +177,18 @@ async function apply(prepared: Prepared, context: AgentContext): Promise<Applied
     failures = merge(failures, (await applyUnits(again, after, context)).failures)
     after = await observeNode(context, known)
   }
-  return { ...prepared, journaled, failures, after, applyStartedAt, applyMs }
+  return { ...prepared, journaled, failures, after, askedAfter, applyStartedAt, applyMs }
 }
 
 async function verify(applied: Applied, context: AgentContext): Promise<Verified> {
-  const { plan, before, units, scope, repliesBefore, applyStartedAt, applyMs } = applied
-  const [repliesAfter, after] = await Promise.all([
-    probeConnectivity(scope, applied.after, context, repliesBefore),
-    observeSettled(applied.after, units, context),
-  ])
+  const { plan, before, units, repliesBefore, askedAfter, applyStartedAt, applyMs } = applied
+  const after = await observeSettled(applied, context)
+  const isFailed = (index: number) => applied.failures.has(applyUnitOf(units, index)?.group ?? '')
+  const scope = { ...applied.scope, nics: applied.scope.nics.filter(({ nic }) => !isFailed(nic.index)) }
+  const repliesAfter = await probeAfter(scope, after, context, repliesBefore, askedAfter)
   const differing = findDifferences(plan, withoutFailed(units, applied.failures), after, context)
   const verified = merge(merge(applied.failures, differing), findLeftovers(applied, after, context))
-  const { failures, notes } = compareConnectivity(
+  const { failures, notes, unreachable } = compareConnectivity(
     units,
     scope,
     { observed: before, replies: repliesBefore },
@@ -172,14 +197,14 @@ async function verify(applied: Applied, context: AgentContext): Promise<Verified
     verified,
   )
   const verifyMs = context.host.now() - applyStartedAt - applyMs
-  return { ...applied, after, failures: merge(verified, failures), notes, verifyMs }
+  return { ...applied, after, failures: merge(verified, failures), notes, unreachable, verifyMs }
 }
 
 async function rollBackFailed({ journaled, failures, after }: Verified, context: PassContext): Promise<void> {
   const { host, paths } = context
   const failed = unitsDone(journaled, failures, context.done)
   if (failed.length > 0) await rollBack(failed, { ...after, ...observeFiles(host, paths) }, context)
-  for (const unit of failed) removeStaged(host, unit)
+  for (const unit of failed) removeStagedQuietly(host, unit)
 }
 
 async function commit(
@@ -201,19 +226,6 @@ async function commit(
   await undo(differing, async () => reloaded)
   const all = merge(failures, differing)
   return { committed: withoutFailed(committed, all), failures: all }
-}
-
-function commitAll(units: readonly Unit[], { host, paths }: AgentContext): Failures {
-  const failures = new Map<string, Failure>()
-  for (const unit of units) {
-    if (failures.has(unit.group)) continue
-    try {
-      commitFiles(host, paths, unit)
-    } catch (error) {
-      failures.set(unit.group, { reason: 'PersistFailed', message: messageOf(error) })
-    }
-  }
-  return failures
 }
 
 async function observeNode(context: AgentContext, known?: ObserveOptions['known']): Promise<Observed> {
@@ -273,26 +285,6 @@ function merge(earlier: Failures, later: Failures): Failures {
   return new Map([...earlier, ...later])
 }
 
-function stageAll(units: readonly Unit[], host: Host): Failures {
-  const failures = new Map<string, Failure>()
-  for (const unit of units) {
-    try {
-      stageFiles(host, unit)
-    } catch (error) {
-      failures.set(unit.group, { reason: 'PersistFailed', message: messageOf(error) })
-    }
-  }
-  for (const unit of units) if (failures.has(unit.group)) removeStagedQuietly(host, unit)
-  return failures
-}
-
-/** A disk that refuses a write may refuse this as well. The next run removes stale files. */
-function removeStagedQuietly(host: Host, unit: Unit): void {
-  try {
-    removeStaged(host, unit)
-  } catch {}
-}
-
 /** Changes that the kernel still needs, for the NICs of this pass that have not failed. */
 function remainingKernelChanges(again: readonly Unit[], first: readonly Unit[], failures: Failures): Unit[] {
   return again.flatMap(unit => {
@@ -334,11 +326,12 @@ function findLeftovers({ before, units, skip, failures }: Applied, after: Observ
   return failed
 }
 
-/** Waits for DAD to end, and observes the node then. */
-async function observeSettled(after: Observed, units: readonly Unit[], context: AgentContext): Promise<Observed> {
-  const changed = new Set(withPurpose(units, 'apply').flatMap(unit => unit.ifindex ?? []))
-  const waited = context.settings.duplicateCheck && (await waitForDad(changed, after, context))
-  return waited ? observeNode(context) : after
+/** Waits until the changed NICs can be used, and observes the node then. */
+async function observeSettled({ after, units, scope }: Applied, context: AgentContext): Promise<Observed> {
+  const { settings } = context
+  const changed = scope.nics.filter(({ nic }) => applyUnitOf(units, nic.index) !== undefined)
+  const dad = settings.duplicateCheck || changed.some(({ nic }) => probeModeOf(nic.index, settings) !== 'off')
+  return (await waitForNics(changed, after, context, { dad })) ? observeNode(context) : after
 }
 
 /** Changing the kernel affects no files, and no IPv6 rules where neither multinic nor NetworkManager has any. */
@@ -347,7 +340,7 @@ function unaffectedBy(
   units: readonly Unit[],
   { files, directories, rules }: Observed,
   { networkManager }: AgentContext,
-): ObserveOptions['known'] {
+): NonNullable<ObserveOptions['known']> {
   const affectsRules6 =
     networkManager !== undefined ||
     accepted.some(({ nic }) => nic.rules.some(rule => rule.family === 6)) ||

@@ -15,7 +15,8 @@ const plan = planRun({
   paths: hostPaths,
   observed: start,
 })
-const good = predictState(start, plan.units)
+const predicted = predictState(start, plan.units)
+const good = { ...predicted, links: predicted.links.map(entry => ({ ...entry, carrier: true })) }
 const [accepted] = plan.accepted
 assert.ok(accepted)
 const { nic, link } = accepted
@@ -33,6 +34,7 @@ const cases: Record<string, [observed: Observed, expected: string[]]> = {
   'another name': [onLink({ name: 'ens4' }), ['VerifyFailed: name is ens4, expected multinic0']],
   'another MTU': [onLink({ mtu: 1500 }), ['VerifyFailed: MTU is 1500, expected 1450']],
   'a link that is down': [onLink({ up: false }), ['LinkDown: link is down']],
+  'a link without carrier': [onLink({ carrier: false }), ['LinkDown: link has no carrier']],
   'a missing address': [
     { ...good, addresses: others(good.addresses) },
     ['VerifyFailed: address 10.100.0.10/24 is missing'],

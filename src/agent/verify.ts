@@ -38,6 +38,7 @@ export function differences(
     differ(`MAC address is ${permanentMacOf(link)}, expected ${nic.macAddress}`)
   if (nic.mtu !== undefined && link.mtu !== nic.mtu) differ(`MTU is ${link.mtu}, expected ${nic.mtu}`)
   if (!link.up) differ('link is down', 'LinkDown')
+  else if (!link.carrier) differ('link has no carrier', 'LinkDown')
   if (observed.managers[ifindex] === 'other')
     differ('NetworkManager manages it without our profile, and may change it at any time')
 

@@ -1,7 +1,9 @@
 /**
  * Hands NICs over to networkd's new configuration: ours after an apply, that of others after a removal or a rollback.
  */
-import type { HostContext } from './context.ts'
+import { messageOf } from '../runtime/errors.ts'
+import type { AgentContext, HostContext } from './context.ts'
+import type { Networkd } from './networkd.ts'
 import type { Observed } from './observed.ts'
 import { isOurNetworkFile } from './ownership.ts'
 import type { Unit } from './unit.ts'
@@ -11,30 +13,57 @@ const settleTimeout = 5_000
 const pollInterval = 20
 const unsettled = new Set(['pending', 'initialized', 'configuring'])
 
+export interface NetworkdReload {
+  /** The NICs that networkd has configured anew, by ifindex; none when it was not reloaded. */
+  ifindexes: number[]
+  error?: string
+}
+
 /**
  * Call it when the files are in place. Only NICs that networkd manages need it: it would keep its DHCP client, or our file
- * that is gone. Returns their ifindexes; none when networkd was not reloaded.
+ * that is gone.
  */
 export async function reloadNetworkd(
   units: readonly Unit[],
   observed: Observed,
-  { host, networkd, paths, log }: HostContext,
-): Promise<number[]> {
-  const ours = new Map<number, boolean>()
-  for (const { ifindex, changes } of units) {
-    const file = changes.find(
-      change => change.kind === 'file' && change.path.startsWith(paths.networkd) && change.path.endsWith('.network'),
-    )
-    if (ifindex !== undefined && file && observed.networkdFiles?.[ifindex] !== undefined)
-      ours.set(ifindex, file.kind === 'file' && file.to !== undefined)
-  }
-  if (!networkd || ours.size === 0) return []
+  context: HostContext & Partial<Pick<AgentContext, 'settings'>>,
+): Promise<NetworkdReload> {
+  const { networkd, log } = context
+  const ours = concernedLinks(units, observed, context)
+  if (!networkd || ours.size === 0) return { ifindexes: [] }
   const changed = await networkd.changedSinceLoad()
   if (changed !== undefined) {
     log.warn('networkd not reloaded: it would also apply a file that changed since it started', { file: changed })
-    return []
+    return { ifindexes: [] }
   }
-  await networkd.reload()
+  try {
+    await networkd.reload()
+    await settle(networkd, ours, context)
+    return { ifindexes: [...ours.keys()] }
+  } catch (error) {
+    return { ifindexes: [...ours.keys()], error: `systemd-networkd cannot be reloaded: ${messageOf(error)}` }
+  }
+}
+
+/** Whether our file is the one that networkd has to apply, by ifindex. */
+function concernedLinks(
+  units: readonly Unit[],
+  { networkdFiles }: Observed,
+  { settings }: Partial<Pick<AgentContext, 'settings'>>,
+): ReadonlyMap<number, boolean> {
+  const ours = new Map<number, boolean>()
+  for (const { ifindex = 0, changes } of units) {
+    const loaded = networkdFiles?.[ifindex]
+    const file = changes.find(change => change.kind === 'file' && isOurNetworkFile(change.path))
+    if (loaded === undefined || file?.kind !== 'file') continue
+    const isOurs = file.to !== undefined
+    if (isOurs && !isOurNetworkFile(loaded) && settings?.takeover === 'refuse') continue
+    ours.set(ifindex, isOurs)
+  }
+  return ours
+}
+
+async function settle(networkd: Networkd, ours: ReadonlyMap<number, boolean>, { host }: HostContext): Promise<void> {
   const isSettled = async () => {
     const links = await networkd.links()
     return [...ours].every(([ifindex, isOurs]) => {
@@ -45,5 +74,4 @@ export async function reloadNetworkd(
   }
   for (const until = host.now() + settleTimeout; host.now() < until && !(await isSettled()); )
     await host.sleep(pollInterval)
-  return [...ours.keys()]
 }

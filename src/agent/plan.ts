@@ -31,7 +31,7 @@ import { groupRenames, insertTemporaryNames } from './renames.ts'
 import { setsKey } from './render/device.ts'
 import { filesFor } from './render/files.ts'
 import { refuseRequest } from './request-guards.ts'
-import { isDynamicAddress, needsRemoval, takesOver } from './take-over.ts'
+import { isDynamicAddress, needsRemoval, takesOver, withHandOver } from './take-over.ts'
 import type { Unit } from './unit.ts'
 
 export interface PlanInput {
@@ -255,6 +255,8 @@ function planUnits(accepted: readonly Accepted[], unitInput: UnitInput): Unit[] 
     }
     const now = nicState(before, current, scope)
     const target = targetOf(nic, now, scope, owned, unitInput)
+    const changes = changesTowards(now, target)
+    const loaded = before.networkdFiles?.[link.ifindex]
     const unit: Unit = {
       purpose: 'apply',
       index: nic.index,
@@ -262,7 +264,7 @@ function planUnits(accepted: readonly Accepted[], unitInput: UnitInput): Unit[] 
       macAddress: nic.macAddress,
       ifindex: link.ifindex,
       group: nic.name,
-      changes: changesTowards(now, target),
+      changes: settings.takeover === 'dynamic' ? withHandOver(changes, target.files, loaded) : changes,
     }
     units.push(unit)
     if (dependent) before = predictState(before, [unit])

@@ -30,9 +30,10 @@ export async function rollBack(
   }
   if (plan.units.length === 0) return
   await returnToNetworkManager(plan.units, observed, context)
-  const reloaded = await reloadNetworkd(plan.units, observed, context)
+  const { ifindexes, error } = await reloadNetworkd(plan.units, observed, context)
+  if (error) log.error('cannot return to networkd', { error })
   const seen = await observe(context, { macAddresses: units.map(unit => unit.macAddress) })
-  const managers = Object.fromEntries(reloaded.map(ifindex => [ifindex, 'other' as const]))
+  const managers = Object.fromEntries(ifindexes.map(ifindex => [ifindex, 'other' as const]))
   const after = { ...seen, managers: { ...seen.managers, ...managers } }
   for (const unit of planRollback(units, after, only).units)
     log.error('cannot roll back', { interface: unit.name, changes: unit.changes.map(describeChange) })

@@ -220,9 +220,14 @@ async function commit(
   const failures = merge(before, notPersisted)
   const committed = withoutFailed(units, failures)
   await returnToNetworkManager(committed, after, context)
-  if ((await reloadNetworkd(committed, after, context)).length === 0) return { committed, failures }
+  const { ifindexes, error } = await reloadNetworkd(committed, after, context)
+  if (ifindexes.length === 0) return { committed, failures }
   const reloaded = await observeNode(context)
-  const differing = findDifferences(plan, committed, reloaded, context)
+  const notReloaded = error === undefined ? [] : committed.filter(unit => ifindexes.includes(unit.ifindex ?? 0))
+  const differing = merge(
+    findDifferences(plan, committed, reloaded, context),
+    new Map(notReloaded.map(({ group }) => [group, { reason: 'CommandFailed', message: error ?? '' } as const])),
+  )
   await undo(differing, async () => reloaded)
   const all = merge(failures, differing)
   return { committed: withoutFailed(committed, all), failures: all }

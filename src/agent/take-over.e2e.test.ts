@@ -168,6 +168,37 @@ test('F18: a NIC that networkd configured by DHCP is taken over without a gap, a
   ),
 )
 
+test('F18: a NIC that an older agent configured beside a live client is handed over later', needsNetworkd, () =>
+  withNode({ nics: 1 }, node =>
+    ending(async end => {
+      const [nic] = node.nics
+      assert.ok(nic)
+      const dhcp = startDhcp(node, nic, { lease, router: false })
+      end(() => dhcp.stop())
+      const networkd = await startLiveNetworkd(node, dhcpFile)
+      end(() => networkd.stop())
+      const isLeased = (device: string) => () => assert.match(node.ip('address', 'show', device), /10\.100.* dynamic/)
+      await eventually(isLeased('ens4'), { within: 60_000, every: 200 })
+
+      const interfaces = [requestedInterface(nic, 0)]
+      const refuse = { NETWORK_TAKEOVER: 'refuse' }
+      const older = await node.agent({ interfaces }, refuse)
+      assert.equal(older.report?.verdict, 'Configured', older.log)
+      // The client renews its lease and takes the address back.
+      await eventually(isLeased('multinic0'), { within: 60_000, every: 200 })
+
+      const check = await node.agent({ mode: 'check', interfaces })
+      assert.equal(check.report?.verdict, 'Drifted', check.log)
+      const taken = await node.agent({ interfaces })
+      assert.equal(taken.report?.verdict, 'Configured', taken.log)
+      await untilExpired()
+      assert.doesNotMatch(node.ip('address', 'show', 'multinic0'), /dynamic/)
+      const again = await node.agent({ interfaces })
+      assert.deepEqual([again.report?.verdict, again.report?.changed], ['Configured', 0], again.log)
+    }),
+  ),
+)
+
 test('F3: a NIC with an address and a default route from router advertisements is taken over', needsNetworkd, () =>
   withNode({ nics: 1 }, node =>
     ending(async end => {

@@ -5,9 +5,18 @@
  * Pure. Static addresses and routes of others are not dynamic. See docs/decisions/0057-take-over.md
  */
 import { type Family, hostPart, networkOf, parseCidr } from '../contract/address.ts'
-import type { Change, RouteSpec } from './change.ts'
+import { type Change, fileChange, type RouteSpec } from './change.ts'
 import type { Settings } from './config.ts'
-import { type Address, type Link, type Observed, type ObservedRoute, protocolKernel, tableMain } from './observed.ts'
+import {
+  type Address,
+  type FileState,
+  type Link,
+  type Observed,
+  type ObservedRoute,
+  protocolKernel,
+  tableMain,
+} from './observed.ts'
+import { isOurNetworkFile } from './ownership.ts'
 
 const protocolRa = 9
 const protocolDhcp = 16
@@ -78,6 +87,21 @@ export function isNodeDefault(
   const hasNodeAddress = (device: number) =>
     observed.addresses.some(({ ifindex, cidr }) => ifindex === device && nodeAddresses.includes(hostPart(cidr)))
   return (selected === link.ifindex || best.includes(link.ifindex)) && !others.some(hasNodeAddress)
+}
+
+/**
+ * networkd still applies a file of others to a NIC that an older run configured: writing our file once more hands the NIC
+ * over.
+ */
+export function withHandOver(
+  changes: readonly Change[],
+  files: Readonly<Record<string, FileState | undefined>>,
+  loaded: string | undefined,
+): Change[] {
+  const path = Object.keys(files).find(name => isOurNetworkFile(name) && files[name] !== undefined)
+  const isPlanned = changes.some(change => change.kind === 'file' && change.path === path)
+  if (path === undefined || isPlanned || loaded === undefined || isOurNetworkFile(loaded)) return [...changes]
+  return [...changes, fileChange(path, files[path], files[path])]
 }
 
 /** For the report: what the changes took over. Undefined when that is nothing. */

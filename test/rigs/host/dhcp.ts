@@ -25,12 +25,18 @@ exec /lib/systemd/systemd-networkd
 export function startDhcp(
   node: RigNode,
   nic: RigNic,
-  { address = nic.address, lease = 600 } = {},
+  { address = nic.address, lease = 600, router = true } = {},
 ): { stop(): Promise<void> } {
   const sections = [
     ['[Match]', `Name=${bridgeOf(node, nic)}`],
     ['[Network]', `Address=${nic.gateway}/24`, `Address=${nic.gateway6}/64`, 'DHCPServer=yes'],
-    ['[DHCPServer]', 'EmitDNS=no', `DefaultLeaseTimeSec=${lease}`, `MaxLeaseTimeSec=${lease}`],
+    [
+      '[DHCPServer]',
+      'EmitDNS=no',
+      `EmitRouter=${router ? 'yes' : 'no'}`,
+      `DefaultLeaseTimeSec=${lease}`,
+      `MaxLeaseTimeSec=${lease}`,
+    ],
     ['[DHCPServerStaticLease]', `MACAddress=${nic.macAddress}`, `Address=${address}`],
   ]
   const file = sections.map(lines => `${lines.join('\n')}\n`).join('\n')

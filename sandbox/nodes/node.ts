@@ -214,7 +214,7 @@ const cloudInit = (macAddress: string) => `network:
 
 async function makeRoot(root: string, server: Server, macAddress: string): Promise<void> {
   const directories = [
-    ...['etc/netplan', 'etc/systemd/network', 'etc/sysctl.d', 'var/lib', 'run'],
+    ...['etc/netplan', 'etc/systemd/network', 'etc/sysctl.d', 'etc/udev/rules.d', 'var/lib', 'run'],
     ...['sys/class/dmi/id', 'proc/sys/kernel/random', 'proc/sys/net/ipv4/conf', 'proc/sys/net/ipv6/conf'],
   ]
   for (const directory of directories) await mkdir(join(root, directory), { recursive: true })

@@ -64,6 +64,8 @@ suite('agent', { concurrency: 3 }, () => {
       '/etc/systemd/network/05-multinic0.network',
       '/etc/systemd/network/05-multinic1.link',
       '/etc/systemd/network/05-multinic1.network',
+      '/etc/udev/rules.d/05-multinic0.rules',
+      '/etc/udev/rules.d/05-multinic1.rules',
     ])
     assert.equal(statSync(vm.path('etc/netplan/90-multinic0.yaml')).mode & 0o7777, 0o600)
     for (const [setting, value] of [
@@ -307,6 +309,7 @@ case "$lines" in *" name multinic0"*) ${removal} ;; esac\nexit $code\n`
       const ours = [
         ...names.map(name => `${directory}/${name}`),
         ...['/etc/sysctl.d/90-multinic0.conf', '/etc/systemd/network/05-multinic0.link'],
+        '/etc/udev/rules.d/05-multinic0.rules',
       ]
       assert.deepEqual(Object.keys(diskOf(vm, path => path.includes('multinic0'))), ours.toSorted())
 

@@ -16,6 +16,8 @@ export interface AgentContext {
   networkManager?: NetworkManager | undefined
   /** Set on hosts where networkd runs. */
   networkd?: Networkd | undefined
+  /** Why it is not known whether NetworkManager runs. */
+  networkManagerError?: string
   paths: Paths
   settings: Settings
   request: AgentRequest
@@ -25,4 +27,7 @@ export interface AgentContext {
 }
 
 /** The part that is needed to change the host; recovery and rollback work without a request. */
-export type HostContext = Pick<AgentContext, 'host' | 'networkManager' | 'networkd' | 'paths' | 'log' | 'done'>
+export type HostContext = Pick<
+  AgentContext,
+  'host' | 'networkManager' | 'networkManagerError' | 'networkd' | 'paths' | 'log' | 'done'
+>

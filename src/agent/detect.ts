@@ -5,6 +5,7 @@
  */
 import type { BackendKind, Settings } from './config.ts'
 import type { Observed } from './observed.ts'
+import { allIndexes, filesOfIndex, isForeign } from './ownership.ts'
 import type { Paths } from './paths.ts'
 
 export interface Backend {
@@ -13,7 +14,7 @@ export interface Backend {
 }
 
 export function detectBackend(
-  observed: Pick<Observed, 'files' | 'directories'>,
+  observed: Pick<Observed, 'files' | 'directories' | 'links' | 'managers' | 'networkManagerError'>,
   paths: Paths,
   settings: Pick<Settings, 'backend'>,
 ): Backend {
@@ -22,7 +23,13 @@ export function detectBackend(
     Object.keys(observed.files).filter(path => path.startsWith(`${directory}/`) && name.test(path)).length
 
   if (settings.backend) return { kind: settings.backend, because: [`MULTINIC_BACKEND=${settings.backend}`] }
-  if (has(paths.netplan)) return { kind: 'netplan', because: [`${paths.netplan} exists`] }
+  if (has(paths.netplan)) {
+    const because = whyNetworkManager(observed, paths)
+    if (because === undefined) return { kind: 'netplan', because: [`${paths.netplan} exists`] }
+    const problem = has(paths.networkManager) ? observed.networkManagerError : `no ${paths.networkManager}`
+    if (problem !== undefined) return { kind: 'unknown', because: [because, problem] }
+    return { kind: 'networkmanager', because: [because] }
+  }
   const keyfiles = count(paths.networkManager, /\.nmconnection$/)
   const scripts = count(paths.networkScripts, /\/ifcfg-(?!lo$)/)
   if (has(paths.networkScripts) && scripts > 0 && keyfiles === 0)
@@ -32,4 +39,45 @@ export function detectBackend(
   if (has(paths.networkScripts)) return { kind: 'ifcfg', because: [`only ${paths.networkScripts} exists`] }
   const checked = [paths.netplan, paths.networkManager, paths.networkScripts]
   return { kind: 'unknown', because: checked.map(directory => `no ${directory}`) }
+}
+
+/**
+ * On a host with Netplan: NetworkManager configures new NICs if it is Netplan's renderer, or if it manages one of our NICs
+ * without Netplan. A NIC that has our profile keeps it: the agent released the NIC from NetworkManager until the next boot.
+ */
+function whyNetworkManager(
+  { files, links, managers }: Pick<Observed, 'files' | 'links' | 'managers'>,
+  paths: Paths,
+): string | undefined {
+  const renderers = Object.keys(files)
+    .filter(path => path.startsWith(`${paths.netplan}/`))
+    .sort()
+    .flatMap(path => {
+      const renderer = rendererIn(files[path]?.text ?? '')
+      return renderer === undefined ? [] : [{ path, renderer }]
+    })
+  const last = renderers.at(-1)
+  if (last?.renderer === 'NetworkManager') return `${last.path} sets the renderer NetworkManager`
+  const [managed] = Object.entries(managers).filter(([, manager]) => manager !== 'none')
+  if (managed) return `NetworkManager manages ${links.find(({ ifindex }) => ifindex === Number(managed[0]))?.name}`
+  if (last?.renderer === 'networkd' && Object.keys(managers).length === 0) return undefined
+  const profile = allIndexes
+    .flatMap(index => filesOfIndex(paths, index))
+    .find(path => path.startsWith(`${paths.networkManager}/`) && files[path] && !isForeign(files[path]))
+  return profile && `${profile} exists`
+}
+
+/** The key `renderer` of the mapping `network`. The agent has no YAML parser: it reads the block style and one-line maps. */
+function rendererIn(text: string): string | undefined {
+  const lines = text.split('\n').map(line => line.replace(/(^|\s)#.*/, ''))
+  const start = lines.findIndex(line => /^["']?network["']?\s*:/.test(line))
+  if (start < 0) return undefined
+  const body = lines.slice(start + 1).filter(line => line.trim() !== '')
+  const indent = /^\s+/.exec(body[0] ?? '')?.[0] ?? ''
+  const keys = body.map(line => line.slice(indent.length)).filter(key => !/^\s/.test(key))
+  let map = /\{.*/.exec(lines[start] ?? '')?.[0].slice(1) ?? ''
+  while (/\{[^{}]*\}/.test(map)) map = map.replace(/\{[^{}]*\}/g, '')
+  return [...keys, ...map.split(',')]
+    .map(entry => /^\s*["']?renderer["']?\s*:\s*["']?(\w+)/.exec(entry)?.[1])
+    .findLast(renderer => renderer !== undefined)
 }

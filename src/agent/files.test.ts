@@ -43,7 +43,10 @@ test('a removed file is kept in the backup directory of its kind, at most 500 pe
     readdirSync(directory)
       .filter(name => /multinic0\b.*\.\d{8}T\d{6}Z$/.test(name))
       .map(name => name.replace(/\.\d{8}T\d{6}Z$/, ''))
-  const inNetplan = ['05-multinic0.link', '05-multinic0.network', '90-multinic0.conf', '90-multinic0.link']
+  const inNetplan = [
+    ...['05-multinic0.link', '05-multinic0.network', '05-multinic0.rules'],
+    ...['90-multinic0.conf', '90-multinic0.link'],
+  ]
   assert.deepEqual(copiesIn(backups), [...inNetplan, '90-multinic0.yaml'])
   assert.deepEqual(copiesIn(join(root, 'etc/sysconfig/network-scripts/backup')), [
     'ifcfg-multinic0',
@@ -63,7 +66,7 @@ test('a removed file is kept in the backup directory of its kind, at most 500 pe
 
   const kept = readdirSync(backups).filter(name => name.startsWith('93-'))
   assert.equal(kept.length, 500 - inNetplan.length - 1)
-  assert.equal(kept[0], `93-multinic3.yaml.${old[10]}T000000Z`)
+  assert.equal(kept[0], `93-multinic3.yaml.${old[11]}T000000Z`)
   assert.ok(readdirSync(backups).includes('unrelated file'))
 })
 

@@ -129,9 +129,14 @@ function readFile(path: string): FileState | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (!found) return undefined
   const attributes = { mode: found.mode & 0o7777, uid: found.uid, gid: found.gid }
-  if (found.isFile()) return { text: readFileSync(path, 'utf8'), ...attributes }
-  const text = statSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path, 'utf8') : ''
-  return { text, ...attributes, special: true }
+  const special = found.isFile() ? {} : { special: true as const }
+  try {
+    const isText = found.isFile() || statSync(path, { throwIfNoEntry: false })?.isFile()
+    return { text: isText ? readFileSync(path, 'utf8') : '', ...attributes, ...special }
+  } catch (error) {
+    if (isCode(error, 'EACCES', 'EPERM')) return { text: '', ...attributes, ...special, unreadable: true }
+    throw error
+  }
 }
 
 function list(directory: string): string[] | undefined {

@@ -38,7 +38,12 @@ export function writeJournal(host: Host, paths: Paths, { bootID, units }: Journa
 
 /** In the order of writing. An entry that is not JSON was never completed, so no change followed it. */
 export function readJournal(host: Host, paths: Paths): JournalEntry[] {
-  return names(host, paths).flatMap(name => parseEntry(host.readFile(`${directoryOf(paths)}/${name}`)?.text ?? ''))
+  return names(host, paths).flatMap(name => {
+    const path = `${directoryOf(paths)}/${name}`
+    const file = host.readFile(path)
+    if (file?.unreadable) throw new Error(`cannot read ${path}: permission denied`)
+    return parseEntry(file?.text ?? '')
+  })
 }
 
 function parseEntry(text: string): JournalEntry[] {

@@ -10,6 +10,7 @@ import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import { parseSettings, type Settings } from './config.ts'
 import type { AgentContext } from './context.ts'
+import { BusError } from './dbus.ts'
 import type { Host } from './host.ts'
 import { parseInput } from './input.ts'
 import { connectNetworkManager } from './network-manager.ts'
@@ -79,15 +80,30 @@ export async function runAgent(agent: Agent): Promise<number> {
 
 async function runLocked(basics: AgentContext, startedAt: number, stop: Stop): Promise<AgentReport> {
   const { host, paths, log } = basics
-  const mayHaveNetworkManager = [paths.networkManager, paths.networkScripts].some(path => host.list(path) !== undefined)
-  const networkManager = mayHaveNetworkManager ? await connectNetworkManager(host, paths) : undefined
-  const networkd = await connectNetworkd(host, paths)
+  const daemons = await connectDaemons(host, paths, log)
   try {
     const settings = await resolveApiServer(basics.settings, host, log)
-    return await handle({ ...basics, networkManager, networkd, settings }, startedAt, stop)
+    return await handle({ ...basics, ...daemons, settings }, startedAt, stop)
   } finally {
-    networkManager?.close()
-    networkd?.close()
+    daemons.networkManager?.close()
+    daemons.networkd?.close()
+  }
+}
+
+/** On a host with Netplan the bus may refuse containers (AppArmor): the agent needs it only if NetworkManager renders. */
+async function connectDaemons(
+  host: Host,
+  paths: Paths,
+  log: Log,
+): Promise<Pick<AgentContext, 'networkManager' | 'networkManagerError' | 'networkd'>> {
+  const mayHaveNetworkManager = [paths.networkManager, paths.networkScripts].some(path => host.list(path) !== undefined)
+  try {
+    const networkManager = mayHaveNetworkManager ? await connectNetworkManager(host, paths) : undefined
+    return { networkManager, networkd: await connectNetworkd(host, paths) }
+  } catch (error) {
+    if (!(error instanceof BusError) || host.list(paths.netplan) === undefined) throw error
+    log.warn('cannot use the system bus', { error: messageOf(error) })
+    return { networkManagerError: `cannot use ${paths.bus}: ${messageOf(error)}` }
   }
 }
 

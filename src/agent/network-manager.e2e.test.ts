@@ -36,6 +36,7 @@ test('a NIC is released from an automatic connection, survives a restart of Netw
       '/etc/NetworkManager/system-connections/multinic0.nmconnection',
       '/etc/sysctl.d/90-multinic0.conf',
       '/etc/systemd/network/05-multinic0.link',
+      '/etc/udev/rules.d/05-multinic0.rules',
     ])
     assert.equal(foreignState(node, macsOf(node)), before)
     // The agent does not wait for NetworkManager to react: it has released the NIC, whatever happens to it.

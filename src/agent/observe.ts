@@ -4,6 +4,7 @@
  * Runs two processes: one `ip -batch` for everything except IPv6 rules, and `ip -6` for those.
  */
 import { type Family, hostPart } from '../contract/address.ts'
+import { earlierFiles } from './boot-order.ts'
 import type { HostContext } from './context.ts'
 import { findDhcpClients } from './dhcp-clients.ts'
 import type { Host } from './host.ts'
@@ -47,7 +48,7 @@ export type ObservedFiles = Pick<Observed, 'files' | 'directories'>
 const internetAddresses = { 4: '192.0.2.1', 6: '2001:db8::1' } as const
 
 export async function observe(context: HostContext, options: ObserveOptions): Promise<Observed> {
-  const { host, networkManager, networkd, paths } = context
+  const { host, networkManager, networkManagerError, networkd, paths } = context
   const { macAddresses, apiServer, known, lookups = [] } = options
   const commands = ['address show', 'route show table all', 'rule list', 'neigh show']
   const ipv6 = host.list(paths.ipv6Conf) !== undefined
@@ -86,6 +87,7 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
     directories,
     sysctls: readSysctls(host, paths, ours),
     managers: networkManager ? await readManagers(networkManager, ours) : {},
+    ...(networkManagerError === undefined ? {} : { networkManagerError }),
     ...(networkd ? await readNetworkd(networkd, ours) : {}),
     dhcpClients: readDhcpClients(host, paths, ours, addresses),
     ...(path?.devices[0] === undefined
@@ -160,7 +162,8 @@ export function sysctlPath(paths: Paths, key: string, device: string): string {
 }
 
 export function configDirectories(paths: Paths): string[] {
-  return [paths.netplan, paths.networkd, paths.networkManager, paths.networkScripts, paths.sysctl, paths.state]
+  const { netplan, networkd, udevRules, networkManager, networkScripts, sysctl, state } = paths
+  return [netplan, networkd, udevRules, networkManager, networkScripts, sysctl, state]
 }
 
 /** Every file that may configure a NIC, ours or foreign, and our records. */
@@ -168,6 +171,8 @@ function readFiles(host: Host, paths: Paths): Record<string, FileState> {
   const files: Record<string, FileState> = {}
   const read = (path: string) => {
     const file = host.readFile(path)
+    if (file?.unreadable && path.startsWith(`${recordsDirectory(paths)}/`))
+      throw new Error(`cannot read ${path}: permission denied`)
     if (file) files[path] = file
   }
   for (const directory of [paths.netplan, paths.networkManager, paths.networkScripts, recordsDirectory(paths)])
@@ -175,7 +180,8 @@ function readFiles(host: Host, paths: Paths): Record<string, FileState> {
   for (const name of host.list(paths.networkd) ?? []) if (name.endsWith('.network')) read(`${paths.networkd}/${name}`)
   for (const index of allIndexes)
     for (const path of filesOfIndex(paths, index))
-      if (path.startsWith(paths.networkd) || path.startsWith(paths.sysctl)) read(path)
+      if ([paths.networkd, paths.udevRules, paths.sysctl].some(directory => path.startsWith(directory))) read(path)
+  for (const path of earlierFiles(paths, host.list)) read(path)
   return files
 }
 

@@ -84,6 +84,8 @@ export interface FileState {
   gid: number
   /** Not a regular file but a symbolic link, for example: the agent follows it to read and never writes it. */
   special?: true
+  /** Root without further capabilities may not read it: its text is unknown. */
+  unreadable?: true
 }
 
 /**
@@ -106,6 +108,8 @@ export interface Observed {
   sysctls: Record<number, Record<string, string>>
   /** The same NICs, by ifindex; empty on hosts without NetworkManager. */
   managers: Record<number, Manager>
+  /** Why it is not known whether NetworkManager runs. */
+  networkManagerError?: string
   /** The file by which networkd manages one of these NICs, by ifindex. */
   networkdFiles?: Record<number, string>
   /** A file of networkd that changed since networkd read it. Read only if networkd manages a NIC by a foreign file. */

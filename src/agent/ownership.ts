@@ -62,6 +62,7 @@ export function filesOfIndex(paths: Paths, index: number): string[] {
     `${paths.networkd}/05-${name}.link`,
     `${paths.networkd}/9${index}-${name}.link`,
     `${paths.networkd}/05-${name}.network`,
+    `${paths.udevRules}/05-${name}.rules`,
     `${paths.networkManager}/${name}.nmconnection`,
     `${paths.networkManager}/9${index}-${name}.nmconnection`,
     ...['ifcfg', 'route', 'route6', 'rule', 'rule6'].map(kind => `${paths.networkScripts}/${kind}-${name}`),
@@ -80,7 +81,7 @@ export function isOurNetworkFile(file: string): boolean {
 
 /** Has one of our names but is not ours: the agent neither writes nor removes it. */
 export function isForeign(file: FileState): boolean {
-  return file.special === true || file.uid !== 0
+  return file.special === true || file.unreadable === true || file.uid !== 0
 }
 
 export const allIndexes = Array.from({ length: 10 }, (_, index) => index)
@@ -148,7 +149,10 @@ export function recordText(record: NicRecord): string {
 
 /** The MAC address that a file of ours, or of the Go implementation, configures. */
 export function macAddressIn(text: string | undefined): string | undefined {
-  const found = /(?:macaddress|mac-address|hwaddr)"?\s*[:=]\s*["']?((?:[0-9a-f]{2}:){5}[0-9a-f]{2})/i.exec(text ?? '')
+  const found =
+    /(?:macaddress|mac-address|hwaddr|attr\{address\})"?\s*(?:[:=]|==)\s*["']?((?:[0-9a-f]{2}:){5}[0-9a-f]{2})/i.exec(
+      text ?? '',
+    )
   return found?.[1]?.toLowerCase()
 }
 

@@ -6,9 +6,12 @@ export interface Paths {
   state: string
   netplan: string
   networkd: string
-  /** Other directories of networkd. */
+  /** Other directories that udev and networkd read; a file in /etc replaces one of the same name in /run, and that one in /lib. */
   networkdRuntime: string
   networkdVendor: string
+  udevRules: string
+  udevRulesRuntime: string
+  udevRulesVendor: string
   networkManager: string
   networkScripts: string
   sysctl: string
@@ -34,6 +37,9 @@ export const hostPaths: Paths = {
   networkd: '/etc/systemd/network',
   networkdRuntime: '/host/run/systemd/network',
   networkdVendor: '/host/lib/systemd/network',
+  udevRules: '/etc/udev/rules.d',
+  udevRulesRuntime: '/host/run/udev/rules.d',
+  udevRulesVendor: '/host/lib/udev/rules.d',
   networkManager: '/etc/NetworkManager/system-connections',
   networkScripts: '/etc/sysconfig/network-scripts',
   sysctl: '/etc/sysctl.d',

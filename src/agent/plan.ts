@@ -84,7 +84,7 @@ export function planRun(input: PlanInput): Plan {
   const missing: Interface[] = []
   const candidates: Candidate[] = []
 
-  const guardInput = guardInputOf(input, owned)
+  const guardInput = guardInputOf(input, owned, backend)
   for (const requested of interfaces) {
     if (input.skip?.has(requested.index)) continue
     const [link, ...others] = linksByMac(observed.links, requested.macAddress)
@@ -164,14 +164,18 @@ function foreignRulesOf(
   return found
 }
 
-function guardInputOf({ observed, settings, paths, nodeAddresses }: PlanInput, owned: readonly OwnedNic[]): GuardInput {
+function guardInputOf(
+  { observed, settings, paths, nodeAddresses }: PlanInput,
+  owned: readonly OwnedNic[],
+  { kind: backend }: Backend,
+): GuardInput {
   const tables = new Set(owned.flatMap(nic => [...nic.tables]))
   const files = new Set(allIndexes.flatMap(index => filesOfIndex(paths, index)))
   const own = nodeAddressesOf(nodeAddresses, observed, owned)
   const tablesOfDevices = new Map(
     owned.flatMap(nic => linksByMac(observed.links, nic.macAddress).map(link => [link.ifindex, nic.tables] as const)),
   )
-  return { observed, settings, paths, nodeAddresses: own, ours: new Set(), tables, tablesOfDevices, files }
+  return { observed, settings, backend, paths, nodeAddresses: own, ours: new Set(), tables, tablesOfDevices, files }
 }
 
 function ownedNicOf(owned: readonly OwnedNic[], { macAddress }: { macAddress: string }): OwnedNic | undefined {

@@ -114,9 +114,27 @@ const refusals: Record<string, Refused> = {
     plus({ routes: [aRoute(3, '172.16.0.0/12')] }, withLink(up)),
     'ForeignAddresses: ens4 is up and has a route to 172.16.0.0/12',
   ],
-  'a NIC that a foreign file configures': [
+  'a NIC that a foreign file configures, without take-over': [
     plus({ files: { '/etc/netplan/50-cloud-init.yaml': text(`match: {macaddress: ${macOf(0).toUpperCase()}}`) } }),
     `ForeignFile: /etc/netplan/50-cloud-init.yaml (written by cloud-init) configures ${macOf(0)}`,
+    {},
+    { NETWORK_TAKEOVER: 'refuse' },
+  ],
+  'a NIC that a foreign ifcfg file configures': [
+    plus({ files: { '/etc/sysconfig/network-scripts/ifcfg-eth1': text(`HWADDR=${macOf(0).toUpperCase()}`) } }),
+    `ForeignFile: /etc/sysconfig/network-scripts/ifcfg-eth1 configures ${macOf(0)}`,
+  ],
+  'an ifcfg file that cannot be read': [
+    plus({ files: { '/etc/sysconfig/network-scripts/ifcfg-eth1': { ...text(''), uid: 1000, unreadable: true } } }),
+    `ForeignFile: cannot read /etc/sysconfig/network-scripts/ifcfg-eth1, which may configure ${macOf(0)}`,
+  ],
+  'a NIC whose .network file would not win at boot': [
+    plus({ files: { '/host/run/systemd/network/01-all.network': text('[Match]\nName=*\n') } }),
+    'ForeignFile: /run/systemd/network/01-all.network matches the NIC and sorts before 05-multinic0.network, so it would configure the NIC at boot',
+  ],
+  'a file that cannot be read at our path': [
+    plus({ files: { '/etc/netplan/90-multinic0.yaml': { ...text(''), mode: 0, unreadable: true } } }),
+    'ForeignFile: /etc/netplan/90-multinic0.yaml is not readable; multinic needs this path',
   ],
   'a symbolic link at our path': [
     plus({ files: { '/etc/netplan/90-multinic0.yaml': { ...text(''), special: true } } }),

@@ -6,9 +6,11 @@
 import { hostPart, overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import { isSameMachine } from '../contract/machine.ts'
 import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
+import { winnerAtBoot } from './boot-order.ts'
 import { routeText } from './change.ts'
 import type { Settings } from './config.ts'
 import type { DesiredNic } from './desired.ts'
+import type { Backend } from './detect.ts'
 import type { AgentRequest } from './input.ts'
 import { routeSpec } from './nic-state.ts'
 import {
@@ -32,6 +34,7 @@ export interface Refusal {
 export interface GuardInput {
   observed: Observed
   settings: Settings
+  backend: Backend['kind']
   paths: Paths
   /** The node's own addresses, in canonical notation. */
   nodeAddresses: readonly string[]
@@ -128,7 +131,7 @@ export function runGuards(
     nodeDependsOn(link, input, owned) ??
     dhcpClient(link, input, owned) ??
     foreignUse(nic, link, input, owned) ??
-    foreignFile(nic, input) ??
+    foreignFile(nic, link, input) ??
     tableInUse(nic, link, input) ??
     addressInUse(nic, link, input) ??
     mtuNotSupported(nic, link) ??
@@ -196,23 +199,30 @@ function isLinkLocal(route: ObservedRoute): boolean {
   return route.protocol === protocolKernel && (route.destination === 'fe80::/64' || route.destination === 'ff00::/8')
 }
 
-function foreignFile(nic: DesiredNic, { observed, paths, files }: GuardInput): Refusal | undefined {
+/** A file at a path of ours, one that would win at boot, or, unless the agent may take the NIC over, any that names it. */
+function foreignFile(nic: DesiredNic, link: Link, input: GuardInput): Refusal | undefined {
+  const { observed, paths, files, settings, backend } = input
   const ours = new Set(filesOfIndex(paths, nic.index))
-  const directories = [paths.netplan, paths.networkd, paths.networkManager, paths.networkScripts]
+  const { netplan, networkd, networkManager, networkScripts } = paths
+  const directories =
+    settings.takeover === 'refuse' ? [netplan, networkd, networkManager, networkScripts] : [networkScripts]
   for (const [path, file] of Object.entries(observed.files)) {
     if (ours.has(path) && isForeign(file)) return foreignFileAt(path, file)
     if (files.has(path) || !directories.some(directory => path.startsWith(`${directory}/`))) continue
-    if (mentions(file.text, nic.macAddress)) {
-      const by = path.includes('cloud-init') ? ' (written by cloud-init)' : ''
+    const by = path.includes('cloud-init') ? ' (written by cloud-init)' : ''
+    if (file.unreadable)
+      return { reason: 'ForeignFile', message: `cannot read ${path}${by}, which may configure ${nic.macAddress}` }
+    if (mentions(file.text, nic.macAddress))
       return { reason: 'ForeignFile', message: `${path}${by} configures ${nic.macAddress}` }
-    }
   }
-  return undefined
+  const message = winnerAtBoot(nic, link, backend, input)
+  return message === undefined ? undefined : { reason: 'ForeignFile', message }
 }
 
 /** A foreign file at a path that multinic needs. */
 export function foreignFileAt(path: string, file: FileState): Refusal {
-  const problem = file.special ? 'is not a regular file' : `is owned by uid ${file.uid}, not by root`
+  const owner = file.uid === 0 ? 'is not readable' : `is owned by uid ${file.uid}, not by root`
+  const problem = file.special ? 'is not a regular file' : owner
   return { reason: 'ForeignFile', message: `${path} ${problem}; multinic needs this path` }
 }
 

@@ -88,7 +88,7 @@ const filesIn = (changes: readonly Change[]) =>
 
 test('no value of any field becomes a command, an option or a line', () => {
   const harmless = new Map(filesIn(changesOf({ ...good, routes: [route] }) ?? []))
-  assert.equal(harmless.size, 11)
+  assert.equal(harmless.size, 12)
   let accepted = 0
   fc.assert(
     fc.property(hostile, nic => {

@@ -65,6 +65,7 @@ suite('upgrade from the Go implementation', { concurrency: 2 }, () => {
       `${keyfiles}/multinic0.nmconnection`,
       '/etc/sysctl.d/90-multinic0.conf',
       '/etc/systemd/network/05-multinic0.link',
+      '/etc/udev/rules.d/05-multinic0.rules',
     ])
     const again = await vm.agent({ interfaces: [requestedInterface(a, 0)] })
     assert.deepEqual([again.report?.verdict, again.report?.changed], ['Configured', 0], again.log)

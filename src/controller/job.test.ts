@@ -72,11 +72,25 @@ test('the manifest of the Job is the one that ran on a real kubelet', () => {
         enableServiceLinks: false,
         serviceAccountName: 'multinic-agent-job',
         tolerations: [{ operator: 'Exists' }],
-        securityContext: { seccompProfile: { type: 'RuntimeDefault' }, seLinuxOptions: { type: 'spc_t' } },
+        securityContext: {
+          seccompProfile: { type: 'RuntimeDefault' },
+          seLinuxOptions: { type: 'spc_t' },
+          appArmorProfile: { type: 'Unconfined' },
+        },
         volumes: [
           { name: 'netplan', hostPath: { path: '/etc/netplan', type: 'Directory' } },
+          {
+            name: 'connections',
+            hostPath: { path: '/etc/NetworkManager/system-connections', type: 'DirectoryOrCreate' },
+          },
           { name: 'networkd', hostPath: { path: '/etc/systemd/network', type: 'Directory' } },
           { name: 'sysctld', hostPath: { path: '/etc/sysctl.d', type: 'Directory' } },
+          { name: 'udev', hostPath: { path: '/etc/udev/rules.d', type: 'DirectoryOrCreate' } },
+          { name: 'dbus', hostPath: { path: '/run/dbus', type: 'DirectoryOrCreate' } },
+          { name: 'run-systemd', hostPath: { path: '/run/systemd/network', type: 'DirectoryOrCreate' } },
+          { name: 'run-udev', hostPath: { path: '/run/udev/rules.d', type: 'DirectoryOrCreate' } },
+          { name: 'lib-systemd', hostPath: { path: '/lib/systemd/network', type: 'DirectoryOrCreate' } },
+          { name: 'lib-udev', hostPath: { path: '/lib/udev/rules.d', type: 'DirectoryOrCreate' } },
           { name: 'state', hostPath: { path: '/var/lib/multinic', type: 'DirectoryOrCreate' } },
           { name: 'sysctls', hostPath: { path: '/proc/sys/net', type: 'Directory' } },
           { name: 'sysclass', hostPath: { path: '/sys/class', type: 'Directory' } },
@@ -100,8 +114,15 @@ test('the manifest of the Job is the one that ran on a real kubelet', () => {
             },
             volumeMounts: [
               { name: 'netplan', mountPath: '/etc/netplan' },
+              { name: 'connections', mountPath: '/etc/NetworkManager/system-connections' },
               { name: 'networkd', mountPath: '/etc/systemd/network' },
               { name: 'sysctld', mountPath: '/etc/sysctl.d' },
+              { name: 'udev', mountPath: '/etc/udev/rules.d' },
+              { name: 'dbus', mountPath: '/run/dbus', readOnly: true },
+              { name: 'run-systemd', mountPath: '/host/run/systemd/network', readOnly: true },
+              { name: 'run-udev', mountPath: '/host/run/udev/rules.d', readOnly: true },
+              { name: 'lib-systemd', mountPath: '/host/lib/systemd/network', readOnly: true },
+              { name: 'lib-udev', mountPath: '/host/lib/udev/rules.d', readOnly: true },
               { name: 'state', mountPath: '/var/lib/multinic' },
               { name: 'sysctls', mountPath: '/host/proc/sys/net' },
               { name: 'sysclass', mountPath: '/sys/class', readOnly: true },
@@ -204,23 +225,16 @@ test('pull secrets, priority and TTL reach the Job', () => {
   assert.equal(spec.ttlSecondsAfterFinished, 3600)
 })
 
-test('a node of the Red Hat family mounts its own directories and D-Bus', () => {
+test('a node of the Red Hat family mounts its own directories', () => {
   const paths = (backend: 'networkmanager' | 'ifcfg') =>
     jobFor({ node: aNode({ backend }) })
-      .spec.template.spec.volumes?.slice(0, 3)
+      .spec.template.spec.volumes?.slice(0, 2)
       .map(({ hostPath }) => hostPath)
   assert.deepEqual(paths('networkmanager'), [
     { path: '/etc/NetworkManager/system-connections', type: 'Directory' },
     { path: '/etc/systemd/network', type: 'Directory' },
-    { path: '/run/dbus/system_bus_socket', type: 'Socket' },
   ])
   assert.deepEqual(paths('ifcfg')?.[0], { path: '/etc/sysconfig/network-scripts', type: 'Directory' })
-})
-
-test('a node with Netplan mounts D-Bus only with NETWORK_RELOAD=apply', () => {
-  const bus = (env: Record<string, string>) =>
-    jobFor({}, env).spec.template.spec.volumes?.some(({ hostPath }) => hostPath?.path.includes('dbus'))
-  assert.deepEqual([bus({}), bus({ NETWORK_RELOAD: 'apply' })], [false, true])
 })
 
 const identity: JobIdentity = {

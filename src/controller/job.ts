@@ -152,7 +152,7 @@ export function labelValue(text: string): string {
 }
 
 function podSpec(request: JobRequest, settings: AgentSettings): PodSpec {
-  const mounts = mountsFor(request.node.backend, settings.environment['NETWORK_RELOAD'] === 'apply')
+  const mounts = mountsFor(request.node.backend)
   return {
     nodeName: request.node.name,
     hostNetwork: true,
@@ -165,7 +165,7 @@ function podSpec(request: JobRequest, settings: AgentSettings): PodSpec {
     ...(settings.priorityClass && { priorityClassName: settings.priorityClass }),
     ...(settings.pullSecrets.length && { imagePullSecrets: settings.pullSecrets.map(name => ({ name })) }),
     tolerations: [{ operator: 'Exists' }],
-    securityContext: { seccompProfile: { type: 'RuntimeDefault' }, seLinuxOptions: { type: 'spc_t' } },
+    securityContext: { seccompProfile: { type: 'RuntimeDefault' }, seLinuxOptions: { type: 'spc_t' }, ...unconfined },
     volumes: mounts.map(({ name, path, type }) => ({ name, hostPath: { path, type } })),
     containers: [
       {
@@ -197,6 +197,9 @@ function podSpec(request: JobRequest, settings: AgentSettings): PodSpec {
 function environmentFor({ node }: JobRequest, { environment }: AgentSettings): Record<string, string> {
   return { ...environment, ...(node.takeover && { NETWORK_TAKEOVER: node.takeover }) }
 }
+
+/** The default profile of AppArmor denies D-Bus, by which NetworkManager and networkd release a NIC. */
+const unconfined = { appArmorProfile: { type: 'Unconfined' } }
 
 /** The Job contains the whole input: the Pod needs no credentials, and the input cannot change later. */
 function inputFor({ config, node, action, specHash, interfaces }: JobRequest): AgentInput {
@@ -243,17 +246,24 @@ interface Mount {
   name: string
   path: string
   at: string
-  type: 'Directory' | 'DirectoryOrCreate' | 'File' | 'Socket'
+  type: 'Directory' | 'DirectoryOrCreate' | 'File'
   readOnly?: true
 }
 
-/** Directories of the host have type Directory: DirectoryOrCreate would create them on a host that does not use them. */
-function mountsFor(backend: Backend, appliesNetplan: boolean): Mount[] {
+/**
+ * The directories by which the agent recognizes the backend have type Directory: it must not find them on another host. All
+ * others exist everywhere or are created, because a missing one would keep the Pod from starting.
+ */
+function mountsFor(backend: Backend): Mount[] {
   return [
     ...directories[backend],
-    // `netplan apply` runs over the D-Bus of the host.
-    ...(appliesNetplan && backend === 'netplan' ? [dbus] : []),
+    directory('networkd', '/etc/systemd/network'),
     directory('sysctld', '/etc/sysctl.d'),
+    created('udev', '/etc/udev/rules.d'),
+    // The bus of the host; empty on a host without one.
+    { ...created('dbus', '/run/dbus'), readOnly: true },
+    // Files that could win over ours at boot.
+    ...searched,
     { name: 'state', path: '/var/lib/multinic', at: '/var/lib/multinic', type: 'DirectoryOrCreate' },
     // Mounted elsewhere, because /proc/sys of the Pod is read-only. A kernel without IPv6 has no directory of its own for it.
     { name: 'sysctls', path: '/proc/sys/net', at: '/host/proc/sys/net', type: 'Directory' },
@@ -263,20 +273,30 @@ function mountsFor(backend: Backend, appliesNetplan: boolean): Mount[] {
   ]
 }
 
-const links = directory('networkd', '/etc/systemd/network')
-const dbus: Mount = {
-  name: 'dbus',
-  path: '/run/dbus/system_bus_socket',
-  at: '/run/dbus/system_bus_socket',
-  type: 'Socket',
+const profiles = '/etc/NetworkManager/system-connections'
+const directories: Record<Backend, Mount[]> = {
+  // Netplan may configure NetworkManager instead of networkd, which only the agent finds out.
+  netplan: [directory('netplan', '/etc/netplan'), created('connections', profiles)],
+  networkmanager: [directory('connections', profiles)],
+  ifcfg: [directory('ifcfg', '/etc/sysconfig/network-scripts')],
 }
 
-const directories: Record<Backend, Mount[]> = {
-  netplan: [directory('netplan', '/etc/netplan'), links],
-  networkmanager: [directory('connections', '/etc/NetworkManager/system-connections'), links, dbus],
-  ifcfg: [directory('ifcfg', '/etc/sysconfig/network-scripts'), links, dbus],
-}
+/** /lib is a link to /usr/lib, or, on older systems, a directory of its own. */
+const searched: Mount[] = ['run', 'lib'].flatMap(root =>
+  ['systemd/network', 'udev/rules.d'].map(directory => ({
+    name: `${root}-${directory.split('/')[0]}`,
+    path: `/${root}/${directory}`,
+    at: `/host/${root}/${directory}`,
+    type: 'DirectoryOrCreate',
+    readOnly: true,
+  })),
+)
 
 function directory(name: string, path: string): Mount {
   return { name, path, at: path, type: 'Directory' }
+}
+
+/** An empty directory does no harm on a host that does not use it. */
+function created(name: string, path: string): Mount {
+  return { name, path, at: path, type: 'DirectoryOrCreate' }
 }

@@ -1,8 +1,24 @@
 /**
- * Attacks on boot files: a foreign file that configures the NIC is never overwritten.
+ * Attacks on boot files: a foreign file is never overwritten, and one that would win at boot is refused by its name.
  */
 import assert from 'node:assert/strict'
+import { chmodSync, chownSync } from 'node:fs'
+import type { RigNode } from '../rigs/host/node.ts'
 import { type Attack, attacks, outcomes } from './attack.ts'
+
+/** Root without CAP_DAC_OVERRIDE cannot read it. */
+const unreadable = (path: string) => (node: RigNode) => {
+  chownSync(node.path(path), 1000, 1000)
+  chmodSync(node.path(path), 0o600)
+}
+const refusedFor =
+  (path: RegExp): Attack['expect'] =>
+  result => {
+    assert.deepEqual(outcomes(result), ['Failed ForeignFile'], result.log)
+    assert.match(result.report?.interfaces[0]?.message ?? '', path)
+  }
+const configured: Attack['expect'] = result => assert.deepEqual(outcomes(result), ['Configured'], result.log)
+const inMatch = (...lines: string[]) => `[Match]\n${lines.join('\n')}\n\n[Network]\nDHCP=yes\n`
 
 const cases: Attack[] = [
   {
@@ -14,10 +30,67 @@ const cases: Attack[] = [
           '[Match]\nMACAddress=fa:16:3e:00:00:01\n\n[Network]\nAddress=192.0.2.1/24\n',
       },
     },
-    expect: result => {
-      assert.deepEqual(outcomes(result), ['Failed ForeignFile'], result.log)
-      assert.match(result.report?.message ?? '', /01-custom\.network/)
+    expect: refusedFor(/01-custom\.network/),
+  },
+  {
+    finding: 'F11',
+    name: 'a .network file in /run for every NIC that sorts before ours is refused by its name',
+    options: { files: { '/host/run/systemd/network/01-all.network': inMatch('Name=*') } },
+    expect: refusedFor(/\/run\/systemd\/network\/01-all\.network matches the NIC/),
+  },
+  {
+    finding: 'F11',
+    name: 'a .link file of the system by MAC address that sorts before ours is refused by its name',
+    options: {
+      files: { '/host/lib/systemd/network/00-x.link': '[Match]\nMACAddress=FA-16-3E-00-00-01\n\n[Link]\nName=lan0\n' },
     },
+    expect: refusedFor(/\/lib\/systemd\/network\/00-x\.link matches the NIC/),
+  },
+  {
+    finding: 'F11',
+    name: 'a udev rule that names the NIC finally before ours is refused by its name',
+    options: {
+      files: { '/etc/udev/rules.d/00-x.rules': 'SUBSYSTEM=="net", ATTR{address}=="fa:16:3e:00:00:01", NAME:="lan0"\n' },
+    },
+    expect: refusedFor(/\/etc\/udev\/rules\.d\/00-x\.rules matches the NIC/),
+  },
+  {
+    finding: 'F11',
+    name: 'files that match other NICs, lose to ours or are hidden by an empty file are no obstacle',
+    options: {
+      files: {
+        '/etc/netplan/50-cloud-init.yaml':
+          'network:\n  version: 2\n  ethernets:\n    ens4:\n      match: {macaddress: "fa:16:3e:00:00:01"}\n      dhcp4: true\n',
+        '/etc/systemd/network/01-other.network': inMatch('MACAddress=fa:16:3e:99:99:99'),
+        '/etc/systemd/network/02-not-ours.network': inMatch('Name=!multinic*'),
+        '/etc/systemd/network/03-hidden.network': '',
+        '/host/run/systemd/network/03-hidden.network': inMatch('Name=*'),
+        '/host/run/systemd/network/10-netplan-ens4.network': inMatch('MACAddress=fa:16:3e:00:00:01'),
+        '/host/lib/systemd/network/00-bridges.link': '[Match]\nType=bridge\n\n[Link]\nMACAddressPolicy=none\n',
+        '/etc/udev/rules.d/70-persistent-net.rules': 'ATTR{address}=="fa:16:3e:00:00:01", NAME="eth1"\n',
+      },
+    },
+    expect: configured,
+  },
+  {
+    finding: 'F16',
+    name: 'a Netplan file that cannot be read does not stop the node: ours wins whatever it says',
+    prepare: unreadable('etc/netplan/50-cloud-init.yaml'),
+    expect: configured,
+  },
+  {
+    finding: 'F16',
+    name: 'a .network file that cannot be read and sorts before ours is refused by its name',
+    options: { files: { '/etc/systemd/network/01-x.network': inMatch('Name=ens3') } },
+    prepare: unreadable('etc/systemd/network/01-x.network'),
+    expect: refusedFor(/cannot read \S*\/etc\/systemd\/network\/01-x\.network/),
+  },
+  {
+    finding: 'F16',
+    name: 'a .network file that cannot be read and sorts after ours is no obstacle',
+    options: { files: { '/etc/systemd/network/10-x.network': inMatch('Name=ens3') } },
+    prepare: unreadable('etc/systemd/network/10-x.network'),
+    expect: configured,
   },
 ]
 

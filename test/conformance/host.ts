@@ -39,6 +39,7 @@ const mounted: [path: string, target: string, kind: 'directory' | 'file'][] = [
   ['/etc/netplan', '/etc/netplan', 'directory'],
   ['/etc/systemd/network', '/etc/systemd/network', 'directory'],
   ['/etc/sysctl.d', '/etc/sysctl.d', 'directory'],
+  ['/etc/udev/rules.d', '/etc/udev/rules.d', 'directory'],
   ['/var/lib', '/var/lib/multinic', 'directory'],
   ['/proc/sys/net', '/host/proc/sys/net', 'directory'],
   ['/sys/class', '/sys/class', 'directory'],

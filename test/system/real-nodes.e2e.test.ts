@@ -152,8 +152,8 @@ async function signalApiServer(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
 }
 
 /**
- * Everything that the Job gives its agent, and the error if it is missing. The host network is not in the list: these nodes
- * have no other network.
+ * What the Job gives its agent on every node, and the error if it is missing. The host network is not in the list: these
+ * nodes have no other network. Nor are directories that a node may lack: the agent works without them.
  */
 const needed: Record<string, [reduction: Reduction, error: RegExp]> = {
   'the capability NET_ADMIN': [

@@ -1,5 +1,5 @@
 /**
- * Files of one NIC that every backend needs: the udev .link file with the name, and the sysctls.
+ * Files of one NIC that every backend needs: the udev .link file and rule with the name, and the sysctls.
  *
  * Pure.
  */
@@ -22,6 +22,15 @@ export function linkFile(nic: DesiredNic): string {
     `AlternativeNamesPolicy=database onboard slot path${nic.macAltname ? ' mac' : ''}`,
     '',
   ].join('\n')
+}
+
+/**
+ * The name by a udev rule, finally (`:=`): a rule of Netplan or cloud-init for the same NIC would override the .link file.
+ * Devices on top of the NIC have its MAC address too, but also a type.
+ */
+export function udevRule(nic: DesiredNic): string {
+  const matches = ['SUBSYSTEM=="net"', 'ACTION=="add"', `ATTR{address}=="${nic.macAddress}"`, 'ENV{DEVTYPE}==""']
+  return `${[...matches, `NAME:="${nic.name}"`].join(', ')}\n`
 }
 
 export function sysctlFile(nic: DesiredNic): string {

@@ -8,7 +8,7 @@ import type { DesiredNic } from '../desired.ts'
 import type { FileState } from '../observed.ts'
 import { profileUuid } from '../ownership.ts'
 import type { Paths } from '../paths.ts'
-import { linkFile, sysctlFile } from './device.ts'
+import { linkFile, sysctlFile, udevRule } from './device.ts'
 import { ifcfgFiles } from './ifcfg.ts'
 import { netplanFile } from './netplan.ts'
 import { networkFile } from './networkd.ts'
@@ -25,6 +25,7 @@ export function filesFor(
 ): Record<string, FileState> {
   const files: [directory: string, name: string, mode: number, text: string][] = [
     [paths.networkd, `05-${nic.name}.link`, open, linkFile(nic)],
+    [paths.udevRules, `05-${nic.name}.rules`, open, udevRule(nic)],
     [paths.sysctl, `9${nic.index}-${nic.name}.conf`, open, sysctlFile(nic)],
   ]
   const uuid = profileUuid(nic.macAddress)

@@ -8,6 +8,9 @@ import type { Family } from '../../contract/address.ts'
 import { destinationOf, familyOf, type RouteSpec, type RuleSpec } from '../change.ts'
 import type { DesiredNic } from '../desired.ts'
 
+/** The highest that NetworkManager accepts. */
+export const maxPriority = 999
+
 export function keyfile(nic: DesiredNic, uuid: string): string {
   return [
     '[connection]',
@@ -15,8 +18,8 @@ export function keyfile(nic: DesiredNic, uuid: string): string {
     `uuid=${uuid}`,
     'type=ethernet',
     `interface-name=${nic.name}`,
-    // Prevail over a profile that matches every NIC.
-    'autoconnect-priority=100',
+    // Prevail over every other profile that matches the NIC.
+    `autoconnect-priority=${maxPriority}`,
     '',
     '[ethernet]',
     `mac-address=${nic.macAddress.toUpperCase()}`,

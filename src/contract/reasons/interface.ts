@@ -90,12 +90,12 @@ export const interfaceReasons = {
   ForeignFile: {
     class: 'attention',
     en: [
-      'A file that MultiNIC did not write configures this MAC address, or has the name of a MultiNIC file.',
-      'Remove the entry or the file that the message names.',
+      'A file that MultiNIC did not write would configure this NIC at the next boot, or has the name of a MultiNIC file.',
+      'Remove the file that the message names, or rename it so that it sorts after the MultiNIC file.',
     ],
     ko: [
-      'MultiNIC이 작성하지 않은 파일이 이 MAC 주소를 구성하거나 MultiNIC 파일과 이름이 같습니다.',
-      '메시지에 나온 항목이나 파일을 삭제하십시오.',
+      'MultiNIC이 작성하지 않은 파일이 다음 부팅 때 이 NIC를 구성하거나 MultiNIC 파일과 이름이 같습니다.',
+      '메시지에 나온 파일을 삭제하거나 MultiNIC 파일보다 뒤에 정렬되도록 이름을 바꾸십시오.',
     ],
   },
   IPv6Disabled: {

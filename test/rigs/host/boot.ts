@@ -19,11 +19,11 @@ chown -R systemd-network:systemd-network /run/systemd/netif
 mount -t sysfs sysfs /sys
 `
 const mountFiles = `
-for directory in netplan systemd/network sysctl.d; do
+for directory in netplan systemd/network udev/rules.d sysctl.d; do
   if [ -d "$1/etc/$directory" ]; then mount --bind "$1/etc/$directory" "/etc/$directory"; fi
 done
 `
-const udev = `${prepare}${mountFiles}
+const udev = `
 /lib/systemd/systemd-udevd &
 udev=$!
 until [ -S /run/udev/control ]; do sleep 0.05; done
@@ -48,10 +48,12 @@ touch /run/udev/booted
 wait $udev
 `
 
-/** Netplan matches by permanent MAC address, which a virtual NIC does not have. */
+/** Before udev starts. Netplan matches by permanent MAC address and by driver, which a virtual NIC does not have. */
 const generate = `
 /lib/netplan/generate --root-dir /
-sed -i s/^PermanentMACAddress=/MACAddress=/ /run/systemd/network/*
+for file in /run/systemd/network/* /run/udev/rules.d/*; do
+  if [ -f "$file" ]; then sed -i 's/^PermanentMACAddress=/MACAddress=/; s/DRIVERS=="?\\*", //' "$file"; fi
+done
 `
 const networkd = 'exec /lib/systemd/systemd-networkd\n'
 
@@ -72,7 +74,7 @@ mount -o remount,ro /sys
 
 /** Names and sysctls only, before any network manager starts. */
 export async function runUdev(node: RigNode): Promise<void> {
-  const { child } = inside(node, udev)
+  const { child } = inside(node, prepare + mountFiles + udev)
   await new Promise(resolve => child.once('exit', resolve))
 }
 
@@ -81,8 +83,8 @@ export async function runUdev(node: RigNode): Promise<void> {
  * `liveUdev`: the node's udevd runs already.
  */
 export function startNetworkd(node: RigNode, { generated = true, liveUdev = false } = {}): { stop(): Promise<void> } {
-  const first = liveUdev ? prepare + mountFiles + shareUdev : udev
-  return stoppable(inside(node, first + (generated ? generate : '') + networkd))
+  const files = prepare + mountFiles + (generated ? generate : '')
+  return stoppable(inside(node, files + (liveUdev ? shareUdev : udev) + networkd))
 }
 
 /**

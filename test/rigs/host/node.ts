@@ -3,25 +3,16 @@
  * bridge with a router on each network), and a directory as the node's disk.
  */
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { AgentInput } from '../../../src/contract/agent-input.ts'
 import type { AgentReport } from '../../../src/contract/agent-report.ts'
 import { environment } from '../../../src/runtime/env.ts'
 import { eventually } from '../../support/eventually.ts'
 import { bundled } from './bundle.ts'
+import { makeDisk } from './disk.ts'
 
 export interface RigNic {
   name: string
@@ -290,36 +281,6 @@ export function diskOf(node: RigNode, include: (path: string) => boolean = () =>
       found[name] = `${(statSync(path).mode & 0o7777).toString(8)} ${readFileSync(path, 'utf8')}`
   }
   return Object.fromEntries(Object.entries(found).sort())
-}
-
-function makeDisk(root: string, files: Record<string, string>, ipv6: boolean): void {
-  for (const directory of [
-    'etc/netplan',
-    'etc/sysctl.d',
-    'etc/systemd/network',
-    'proc/self',
-    'var/lib/multinic',
-    'host/proc/sys/net',
-    'dev',
-  ])
-    mkdirSync(join(root, directory), { recursive: true })
-  // /proc/sys/net shows the namespace of the reader. Older agents expect the sysctls and the UUID at other paths.
-  for (const family of ipv6 ? ['ipv4', 'ipv6'] : ['ipv4']) {
-    symlinkSync(`/proc/sys/net/${family}`, join(root, `host/proc/sys/net/${family}`))
-    symlinkSync(`/proc/sys/net/${family}/conf`, join(root, `host/proc/${family}-conf`))
-  }
-  symlinkSync('/proc/self/net', join(root, 'proc/self/net'))
-  const all = {
-    '/sys/class/dmi/id/product_uuid': '11111111-2222-3333-4444-555555555555\n',
-    '/host/product_uuid': '11111111-2222-3333-4444-555555555555\n',
-    '/host/boot_id': 'boot-1\n',
-    '/etc/netplan/50-cloud-init.yaml': 'network:\n  version: 2\n  ethernets:\n    ens3:\n      dhcp4: true\n',
-    ...files,
-  }
-  for (const [path, text] of Object.entries(all)) {
-    mkdirSync(dirname(join(root, path)), { recursive: true })
-    writeFileSync(join(root, path), text, { mode: 0o600 })
-  }
 }
 
 function primary(namespace: string): string[] {

@@ -1,0 +1,115 @@
+/**
+ * A cloud around a rig node: port security that drops every frame whose MAC address and IP address are not those of the port,
+ * in both directions, as Neutron does by default; other hosts and Pods; and pings between all of them.
+ */
+import { execFile, execFileSync } from 'node:child_process'
+import { promisify } from 'node:util'
+import { primaryMac } from '../../../src/agent/agent.fixture.ts'
+import { hostPart, parseIp } from '../../../src/contract/address.ts'
+import type { AgentInput } from '../../../src/contract/agent-input.ts'
+import type { RigNode } from './node.ts'
+
+export interface Peer {
+  namespace: string
+  /** Reports whether a host replies to one ping. */
+  reaches(address: string): Promise<boolean>
+  remove(): void
+}
+
+/** Filters all ports of the node: the primary one, and those of the requested interfaces. Call it again after a reboot. */
+export function securePorts(node: RigNode, primary: readonly string[], interfaces: AgentInput['interfaces']): void {
+  const ports = [
+    { device: 'p0', macAddress: primaryMac, addresses: primary },
+    ...interfaces.map(nic => ({
+      device: `p${node.nics.findIndex(({ macAddress }) => macAddress === nic.macAddress) + 1}`,
+      macAddress: nic.macAddress,
+      addresses: [...(nic.address ? [nic.address] : []), ...(nic.addresses ?? []).map(hostPart)],
+    })),
+  ]
+  const text = ports.map(({ device, macAddress, addresses }) => filterOf(device, macAddress, addresses)).join('')
+  inNamespace(node.fabric, ['nft', '-f', '-'], `flush ruleset\n${text}`)
+}
+
+function filterOf(device: string, macAddress: string, addresses: readonly string[]): string {
+  const v4 = addresses.filter(address => !address.includes(':'))
+  const v6 = [...addresses.filter(address => address.includes(':')), linkLocalOf(macAddress)]
+  const hex = (address: string) => `0x${(parseIp(address)?.value ?? 0n).toString(16)}`
+  return `
+table netdev port-${device} {
+  chain from-port {
+    type filter hook ingress device ${device} priority 0
+    ether saddr != ${macAddress} drop
+    arp saddr ether != ${macAddress} drop
+    arp saddr ip != { ${[...v4, '0.0.0.0'].join(', ')} } drop
+    ip saddr != { ${[...v4, '0.0.0.0'].join(', ')} } drop
+    ip6 saddr != { ${[...v6, '::'].join(', ')} } drop
+${v6.map(address => `    icmpv6 type nd-neighbor-advert @th,64,128 ${hex(address)} accept\n`).join('')}
+    icmpv6 type nd-neighbor-advert drop
+  }
+  chain to-port {
+    type filter hook egress device ${device} priority 0
+    ether daddr & 01:00:00:00:00:00 != 00:00:00:00:00:00 accept
+    ether daddr != ${macAddress} drop
+    arp daddr ip != { ${[...v4, '0.0.0.0'].join(', ')} } drop
+    ip daddr != { ${[...v4, '0.0.0.0'].join(', ')} } drop
+    ip6 daddr != { ${v6.join(', ')} } drop
+  }
+}
+`
+}
+
+/** The fabric routes between its networks. */
+export function forward(namespace: string): void {
+  inNamespace(namespace, [
+    'sh',
+    '-c',
+    'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding',
+  ])
+}
+
+/** Another host on a bridge of a namespace: with these addresses (CIDR), and with these addresses as gateways. */
+export function addPeer(
+  name: string,
+  { on, bridge, addresses, gateways }: { on: string; bridge: string; addresses: string[]; gateways: string[] },
+): Peer {
+  const namespace = `${on}${name}`
+  execFileSync('ip', ['netns', 'add', namespace])
+  execFileSync('ip', ['-n', on, 'link', 'add', `v-${name}`, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespace])
+  execFileSync('ip', ['-n', on, 'link', 'set', `v-${name}`, 'master', bridge, 'up'])
+  const lines = [
+    'link set lo up',
+    'link set eth0 up',
+    ...addresses.map(address => `address add ${address} dev eth0${address.includes(':') ? ' nodad' : ''}`),
+    ...gateways.map(gateway => `route add default via ${gateway} dev eth0`),
+  ]
+  execFileSync('ip', ['-n', namespace, '-batch', '-'], { input: `${lines.join('\n')}\n` })
+  return {
+    namespace,
+    reaches: address => reaches(namespace, address),
+    remove: () => void execFileSync('ip', ['netns', 'del', namespace]),
+  }
+}
+
+/** One ping; with a source, from a socket that is bound to it. */
+export async function reaches(namespace: string, address: string, source?: string): Promise<boolean> {
+  const ping = ['ping', '-n', '-c1', '-W3', ...(source === undefined ? [] : ['-I', source]), address]
+  try {
+    await promisify(execFile)('nsenter', [`--net=/run/netns/${namespace}`, ...ping])
+    return true
+  } catch {
+    return false
+  }
+}
+
+function inNamespace(namespace: string, command: readonly string[], input = ''): void {
+  execFileSync('nsenter', [`--net=/run/netns/${namespace}`, ...command], {
+    input,
+    stdio: ['pipe', 'ignore', 'inherit'],
+  })
+}
+
+function linkLocalOf(macAddress: string): string {
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = macAddress.split(':').map(pair => Number.parseInt(pair, 16))
+  const groups = [((a ^ 2) << 8) | b, (c << 8) | 0xff, 0xfe00 | d, (e << 8) | f]
+  return `fe80::${groups.map(group => group.toString(16)).join(':')}`
+}

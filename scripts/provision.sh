@@ -2,7 +2,7 @@
 # Installs what the tests need on a Debian or Ubuntu machine, if it is missing. Starts no service.
 #
 #   provision.sh base         for `make test`: network tools, and an old kubectl
-#   provision.sh daemons      for `make e2e`: base, and netplan, NetworkManager, systemd, udev
+#   provision.sh daemons      for `make e2e`: base, and netplan, NetworkManager, systemd, udev, busybox
 #   provision.sh kubernetes   for `make e2e`: base, and a Kubernetes cluster (from apt, and built with Go)
 #   provision.sh openstack    for `make e2e`: base, and OpenStack with its database and broker
 #   provision.sh rabbitmq     for `make e2e`: base, and RabbitMQ
@@ -18,7 +18,7 @@ group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, prome
 
 # command:package of Debian and Ubuntu.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl ps:procps script:bsdutils)
-daemons=(netplan:netplan.io NetworkManager:network-manager dbus-daemon:dbus :systemd :udev)
+daemons=(netplan:netplan.io NetworkManager:network-manager dbus-daemon:dbus :systemd :udev busybox:busybox-static)
 kubernetes=(etcd:etcd-server containerd:containerd runc:runc busybox:busybox-static)
 # Packages with the code only: those that install services ask questions.
 openstack=(:python3-keystone :neutron-common :nova-common :python3-placement :glance-common :python3-pymysql

@@ -31,7 +31,7 @@ import { groupRenames, insertTemporaryNames } from './renames.ts'
 import { setsKey } from './render/device.ts'
 import { filesFor } from './render/files.ts'
 import { refuseRequest } from './request-guards.ts'
-import { isDynamicAddress, needsRemoval, takesOver, withHandOver } from './take-over.ts'
+import { isDynamicAddress, needsRemoval, takesOver, takesRouteOver, withHandOver } from './take-over.ts'
 import type { Unit } from './unit.ts'
 
 export interface PlanInput {
@@ -255,7 +255,7 @@ function planUnits(accepted: readonly Accepted[], unitInput: UnitInput): Unit[] 
     const state = before
     const scope: NicScope = {
       ...scopeOf(nic, owned, paths, isStale, indexes),
-      route: route => takesOver(settings, route.family) && needsRemoval(route, current, state),
+      route: route => takesRouteOver(settings, route) && needsRemoval(route, current, state),
     }
     const now = nicState(before, current, scope)
     const target = targetOf(nic, now, scope, owned, unitInput)

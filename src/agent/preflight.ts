@@ -24,7 +24,7 @@ import {
 } from './observed.ts'
 import { filesOfIndex, isForeign, isOurNetworkFile, macAddressIn, type OwnedNic } from './ownership.ts'
 import type { Paths } from './paths.ts'
-import { isDynamicAddress, isDynamicRoute, isNodeDefault, takesOver } from './take-over.ts'
+import { isDynamicAddress, isDynamicRoute, isNodeDefault, takesOver, takesRouteOver } from './take-over.ts'
 
 export interface Refusal {
   reason: InterfaceReason
@@ -84,7 +84,7 @@ export function nodeDependsOn(link: Link, input: GuardInput, owned: OwnedNic | u
       entry.destination === 'default' &&
       entry.devices.includes(link.ifindex) &&
       !tables.has(entry.table) &&
-      (!takesOver(settings, entry.family) || isNodeDefault(entry, link, input)),
+      (!takesRouteOver(settings, entry) || isNodeDefault(entry, link, input)),
   )
   if (route) return { reason: 'DefaultRoute', message: `${link.name} carries ${describeRoute(route)}` }
 
@@ -180,7 +180,7 @@ function foreignUse(
       !tables.has(entry.table) &&
       !(entry.protocol === protocolKernel && entry.type !== 1) &&
       !isRouteOfAddress(entry, requested) &&
-      !(takesOver(settings, entry.family) && isDynamicRoute(entry, link, observed)),
+      !(takesRouteOver(settings, entry) && isDynamicRoute(entry, link, observed)),
   )
   return route && { reason: 'ForeignAddresses', message: `${link.name} is up and has ${describeRoute(route)}` }
 }

@@ -72,13 +72,15 @@ for (const [name, observed] of Object.entries(refused))
     assert.deepEqual(changesOf(plan), [])
   })
 
-test('with NETWORK_ACCEPT_RA, addresses from router advertisements stay', () => {
-  const node = leasedNode([])
+test('with NETWORK_ACCEPT_RA, addresses from router advertisements stay, but no default route', () => {
+  const node = leasedNode([default6(2, 100), default6(3, 1024)])
   const observed = { ...node, addresses: [...node.addresses, anAddress(3, 'fd00::77/64', { lifetime })] }
   const changes = (env: Record<string, string>) =>
     kernelChangesOf(planOf(observed, [anInterface(0)], { ...env, PREFLIGHT_ALLOW_UP: 'true' }))
   assert.ok(changes({}).includes('remove address fd00::77/64'))
-  assert.ok(!changes({ NETWORK_ACCEPT_RA: 'true' }).includes('remove address fd00::77/64'))
+  const accepted = changes({ NETWORK_ACCEPT_RA: 'true' })
+  assert.ok(!accepted.includes('remove address fd00::77/64'))
+  assert.ok(accepted.some(line => line.startsWith('remove route ::/0 via fe80::1')))
 })
 
 test('networkd’s own file is no obstacle; a file that changed since networkd read it is', () => {

@@ -21,9 +21,14 @@ import { isOurNetworkFile } from './ownership.ts'
 const protocolRa = 9
 const protocolDhcp = 16
 
-/** Whether the agent may remove the dynamic state of a NIC, of one family. */
+/** Whether the agent may remove dynamic addresses of a NIC, of one family. */
 export function takesOver({ takeover, acceptRa }: Settings, family: Family): boolean {
   return takeover === 'dynamic' && !(family === 6 && acceptRa)
+}
+
+/** The same for its routes. A default route is never wanted, not even from an accepted router advertisement. */
+export function takesRouteOver(settings: Settings, { family, destination }: ObservedRoute): boolean {
+  return takesOver(settings, family) || (settings.takeover === 'dynamic' && destination === 'default')
 }
 
 /** Leased: it has a lifetime. */

@@ -43,7 +43,9 @@ function kernel(refuses: Record<string, string>): { host: Host; done: string[] }
     resolve: unused,
     canConnect: unused,
     lock: unused,
+    listen: unused,
     now: () => 0,
+    monotonic: () => 0,
     sleep: async () => {},
   }
   return { host, done }

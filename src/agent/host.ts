@@ -58,9 +58,14 @@ export interface Host {
   resolve(name: string, timeout: number): Promise<string | undefined>
   /** Reports whether a host replies on TCP; a refused connection counts. */
   canConnect(address: string, port: number, timeout: number): Promise<boolean>
-  /** One agent per node: undefined when another one holds the lock. The kernel frees it when the process ends. */
+  /** The lock of older agents: undefined when another process holds it. The kernel frees it when the process ends. */
   lock(): Promise<(() => void) | undefined>
+  /** Binds a Unix socket to a path and listens, until the returned function is called or the process ends. */
+  listen(path: string): Promise<() => void>
+  /** Wall clock, for timestamps only: it may be set back at any time. */
   now(): number
+  /** Milliseconds since some point in the past. Never goes back. */
+  monotonic(): number
   sleep(ms: number): Promise<void>
 }
 
@@ -98,7 +103,9 @@ export function kernelHost({
     resolve,
     canConnect,
     lock: () => lock(lockName),
+    listen,
     now: () => Date.now(),
+    monotonic: () => Math.floor(performance.now()),
     sleep,
   }
 }
@@ -220,10 +227,18 @@ function canConnect(address: string, port: number, timeout: number): Promise<boo
   })
 }
 
-/**
- * An abstract Unix socket: its name belongs to the network namespace of the node, and the kernel frees it when the process
- * ends. With a lock file the agent would have to guess whether the process that wrote it still runs.
- */
+function listen(path: string): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    const server = createServer(socket => socket.destroy())
+    server.on('error', reject)
+    server.listen(path, () => {
+      server.unref()
+      resolve(() => void server.close())
+    })
+  })
+}
+
+/** An abstract Unix socket: its name belongs to the network namespace of the node, and any process there may take it. */
 function lock(name: string): Promise<(() => void) | undefined> {
   return new Promise((resolve, reject) => {
     const server = createServer()

@@ -13,6 +13,7 @@ import type { AgentContext } from './context.ts'
 import { BusError } from './dbus.ts'
 import type { Host } from './host.ts'
 import { parseInput } from './input.ts'
+import { tryLock } from './lock.ts'
 import { connectNetworkManager } from './network-manager.ts'
 import { connectNetworkd } from './networkd.ts'
 import { missingHostPaths, mountedPaths, observeLinks, readMachine } from './observe.ts'
@@ -45,11 +46,11 @@ type Stop = NonNullable<Agent['stop']>
 export async function runAgent(agent: Agent): Promise<number> {
   const { env, host, stop = { requested: false } } = agent
   const paths = mountedPaths(host, agent.paths ?? hostPaths)
-  const startedAt = host.now()
+  const [startedAt, started] = [host.now(), host.monotonic()]
   const traceId = traceIdOf(env['TRACEPARENT'])
   const log = traceId === undefined ? agent.log : agent.log.with({ traceId })
   const finish = (report: AgentReport): number => {
-    const timings = { ...report.timings, total: host.now() - startedAt, startedAt }
+    const timings = { ...report.timings, total: host.monotonic() - started, startedAt }
     const timed = { ...report, timings, ...(traceId === undefined ? {} : { traceId }) }
     log.info('report', { report: timed })
     host.writeReport(env['MULTINIC_TERMINATION_LOG'] || paths.terminationLog, fitReport(timed))
@@ -61,14 +62,14 @@ export async function runAgent(agent: Agent): Promise<number> {
   if (!request || invalidSettings.length > 0)
     return finish(invalidReport(request, [...invalidSettings, ...invalidInput]))
 
-  const releaseLock = await takeLock(host, log, stop)
+  const releaseLock = await takeLock(host, paths, log, stop)
   if (!releaseLock) {
     log.warn('another agent is running on this node, exiting so that the Job retries')
     return exitRetry
   }
   try {
     return finish(
-      await runLocked({ host, paths, request, settings, log: log.with({ node: request.nodeName }) }, startedAt, stop),
+      await runLocked({ host, paths, request, settings, log: log.with({ node: request.nodeName }) }, started, stop),
     )
   } catch (error) {
     log.error('run failed, exiting so that the Job retries', { error: messageOf(error) })
@@ -78,12 +79,12 @@ export async function runAgent(agent: Agent): Promise<number> {
   }
 }
 
-async function runLocked(basics: AgentContext, startedAt: number, stop: Stop): Promise<AgentReport> {
+async function runLocked(basics: AgentContext, started: number, stop: Stop): Promise<AgentReport> {
   const { host, paths, log } = basics
   const daemons = await connectDaemons(host, paths, log)
   try {
     const settings = await resolveApiServer(basics.settings, host, log)
-    return await handle({ ...basics, ...daemons, settings }, startedAt, stop)
+    return await handle({ ...basics, ...daemons, settings }, started, stop)
   } finally {
     daemons.networkManager?.close()
     daemons.networkd?.close()
@@ -112,7 +113,7 @@ function traceIdOf(traceparent = ''): string | undefined {
   return /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/.exec(traceparent)?.[1]
 }
 
-async function handle(context: AgentContext, startedAt: number, stop: Stop): Promise<AgentReport> {
+async function handle(context: AgentContext, started: number, stop: Stop): Promise<AgentReport> {
   const { host, paths, request } = context
   const refusal = wrongMachine(request, readMachine(host, paths)) ?? notMounted(missingHostPaths(host, paths))
   if (refusal) return refusedReport(request, refusal)
@@ -120,7 +121,7 @@ async function handle(context: AgentContext, startedAt: number, stop: Stop): Pro
 
   logSELinux(context)
   const recovered = await recover(context)
-  return appliedReport(request, await runPasses(context, startedAt, stop), recovered)
+  return appliedReport(request, await runPasses(context, started, stop), recovered)
 }
 
 /** Files are staged in their final directory because they get the SELinux label of the directory they are created in. */
@@ -132,13 +133,13 @@ function logSELinux({ host, log }: AgentContext): void {
 }
 
 /** Configures the NICs that are present at once. NICs that appear later, within NIC_WAIT, get a pass of their own. */
-async function runPasses(context: AgentContext, startedAt: number, stop: Stop): Promise<PassResult[]> {
+async function runPasses(context: AgentContext, started: number, stop: Stop): Promise<PassResult[]> {
   const results: PassResult[] = []
   for (;;) {
     const failed = new Set(results.flatMap(result => [...result.failed.keys()]))
     const result = await runPass(context, failed)
     results.push(result)
-    const until = startedAt + context.settings.nicWait
+    const until = started + context.settings.nicWait
     if (!(await waitForNic(context, result.plan.missing, until, stop))) return results
   }
 }
@@ -153,13 +154,13 @@ async function resolveApiServer(settings: Settings, host: Host, log: Log): Promi
   return settings
 }
 
-async function takeLock(host: Host, log: Log, stop: Stop): Promise<(() => void) | undefined> {
-  const startedAt = host.now()
-  let release = await host.lock()
+async function takeLock(host: Host, paths: Paths, log: Log, stop: Stop): Promise<(() => void) | undefined> {
+  const until = host.monotonic() + lockTimeout
+  let release = await tryLock(host, paths)
   if (!release) log.info('another agent is running on this node, waiting for it', { ms: lockTimeout })
-  while (!release && host.now() < startedAt + lockTimeout && !stop.requested) {
+  while (!release && host.monotonic() < until && !stop.requested) {
     await host.sleep(pollInterval)
-    release = await host.lock()
+    release = await tryLock(host, paths)
   }
   return release
 }
@@ -172,9 +173,12 @@ async function waitForNic(
   stop: Stop,
 ): Promise<boolean> {
   if (missing.length === 0) return false
-  log.info('waiting for NICs', { missing: missing.map(nic => nic.macAddress), ms: Math.max(0, until - host.now()) })
-  while (host.now() < until && !stop.requested) {
-    await host.sleep(Math.min(pollInterval, Math.max(1, until - host.now())))
+  log.info('waiting for NICs', {
+    missing: missing.map(nic => nic.macAddress),
+    ms: Math.max(0, until - host.monotonic()),
+  })
+  while (host.monotonic() < until && !stop.requested) {
+    await host.sleep(Math.min(pollInterval, Math.max(1, until - host.monotonic())))
     const links = await observeLinks(host)
     if (missing.some(nic => linksByMac(links, nic.macAddress).length > 0)) return true
   }

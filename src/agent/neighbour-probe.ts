@@ -60,16 +60,16 @@ export async function probeNeighbours(
     silent = silent.filter(target => !replies.has(targetKey(target)))
   }
   const isDone = () => silent.length === 0 && !silence
-  const startedAt = host.now()
+  const startedAt = host.monotonic()
   for (let attempt = asked.length > 0 ? 1 : 0; attempt <= maxAttempts && !isDone(); attempt++) {
     const due = startedAt + (timeout * attempt) / maxAttempts
-    for (let pause = firstPoll; !silence && !isDone() && host.now() + pause < due; pause *= 2) {
+    for (let pause = firstPoll; !silence && !isDone() && host.monotonic() + pause < due; pause *= 2) {
       await host.sleep(pause)
       await readAndAsk([])
     }
     if (isDone()) break
     // At least once: on a busy machine the commands alone may take all of the time, and the reply is there already.
-    if (attempt > 0) await host.sleep(Math.max(firstPoll, due - host.now()))
+    if (attempt > 0) await host.sleep(Math.max(firstPoll, due - host.monotonic()))
     await readAndAsk(attempt < maxAttempts ? silent : [])
   }
   return replies

@@ -72,6 +72,6 @@ async function settle(networkd: Networkd, ours: ReadonlyMap<number, boolean>, { 
       return loaded === isOurs && !(isOurs && unsettled.has(link?.state ?? ''))
     })
   }
-  for (const until = host.now() + settleTimeout; host.now() < until && !(await isSettled()); )
+  for (const until = host.monotonic() + settleTimeout; host.monotonic() < until && !(await isSettled()); )
     await host.sleep(pollInterval)
 }

@@ -151,6 +151,7 @@ async function apply(prepared: Prepared, context: AgentContext): Promise<Applied
   const { plan, skip, before, units, probing, asked, scope, repliesBefore } = prepared
   const { host, paths, settings } = context
   const applyStartedAt = host.now()
+  const started = host.monotonic()
   // A rename makes udev and networkd apply the files that they find: those of a removed NIC go first.
   const notPersisted = commitAll(withPurpose(withoutFailed(units, prepared.failures), 'remove'), context)
   const notPrepared = merge(prepared.failures, notPersisted)
@@ -160,7 +161,7 @@ async function apply(prepared: Prepared, context: AgentContext): Promise<Applied
     ...forgetCommands(asked),
     ...askedAfter.flatMap(target => askCommands(target, before.neighbours, repliesBefore.neighbours)),
   ])
-  const applyMs = host.now() - applyStartedAt
+  const applyMs = host.monotonic() - started
   if (first.refusedAltnames.length > 0) rememberRefusedAltnames(first.refusedAltnames, before, context)
 
   let failures = merge(notPrepared, first.failures)
@@ -181,7 +182,8 @@ async function apply(prepared: Prepared, context: AgentContext): Promise<Applied
 }
 
 async function verify(applied: Applied, context: AgentContext): Promise<Verified> {
-  const { plan, before, units, repliesBefore, askedAfter, applyStartedAt, applyMs } = applied
+  const { plan, before, units, repliesBefore, askedAfter } = applied
+  const started = context.host.monotonic()
   const after = await observeSettled(applied, context)
   const isFailed = (index: number) => applied.failures.has(applyUnitOf(units, index)?.group ?? '')
   const scope = { ...applied.scope, nics: applied.scope.nics.filter(({ nic }) => !isFailed(nic.index)) }
@@ -196,7 +198,7 @@ async function verify(applied: Applied, context: AgentContext): Promise<Verified
     context,
     verified,
   )
-  const verifyMs = context.host.now() - applyStartedAt - applyMs
+  const verifyMs = context.host.monotonic() - started
   return { ...applied, after, failures: merge(verified, failures), notes, unreachable, verifyMs }
 }
 

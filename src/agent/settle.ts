@@ -41,8 +41,8 @@ export async function waitForNics(
   const seconds = [...withIPv6].map(
     ifindex => setting('router_solicitation_delay', ifindex) + setting('dad_transmits', ifindex),
   )
-  const until = host.now() + Math.max(carrierTimeout, Math.max(...seconds) * dadInterval + tolerance)
-  for (let waiting = true; waiting && host.now() < until; ) {
+  const until = host.monotonic() + Math.max(carrierTimeout, Math.max(...seconds) * dadInterval + tolerance)
+  for (let waiting = true; waiting && host.monotonic() < until; ) {
     await host.sleep(pollInterval)
     const [raw = []] = await readIpLists(host, ['address show'])
     const { links, addresses } = parseLinks(raw)

@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { suite, test } from 'node:test'
+import { after, suite, test } from 'node:test'
 import type { AgentInput } from '../../src/contract/agent-input.ts'
 import { macsOf } from '../rigs/host/kernel-state.ts'
 import {
@@ -38,9 +38,10 @@ export interface Attack {
   ours?(node: RigNode): string[]
 }
 
-export function attacks(group: string, cases: readonly Attack[]): void {
+export function attacks(group: string, cases: readonly Attack[], end = () => {}): void {
   // The tests mostly wait for packets and processes, and each has a node of its own, so they run concurrently.
   suite(`attacks: ${group}`, { concurrency: 3 }, () => {
+    after(end)
     for (const attack of cases)
       test(`${attack.finding}: ${attack.name}`, () =>
         withNode({ nics: 1, ...attack.options }, node => run(attack, node)))

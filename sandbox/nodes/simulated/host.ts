@@ -89,7 +89,9 @@ export function simulatedHost({ all, namespace, mounts, busy }: SimulatedHostOpt
       busy.add(namespace)
       return () => void busy.delete(namespace)
     },
+    listen: async () => () => {},
     now: () => Date.now(),
+    monotonic: () => Math.floor(performance.now()),
     sleep: ms => sleep(ms),
   }
 }

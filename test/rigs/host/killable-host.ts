@@ -41,7 +41,7 @@ export function withoutWaits(host: Host): Host {
   let skipped = 0
   return {
     ...host,
-    now: () => host.now() + skipped,
+    monotonic: () => host.monotonic() + skipped,
     async sleep(ms) {
       const waited = Math.min(ms / 5, maxWait)
       skipped += ms - waited

@@ -1,0 +1,56 @@
+/**
+ * Attacks by other processes and by the clock of the node.
+ */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { eventually } from '../support/eventually.ts'
+import { type Attack, attacks, outcomes } from './attack.ts'
+
+/** The wall clock steps back by an hour after a few looks at it. A run that waits for it ends with 99. */
+const steppedClock = `const now = Date.now
+let looks = 0
+Date.now = () => now() - (++looks > 2 ? 3_600_000 : 0)
+setTimeout(() => process.exit(99), 120_000).unref()
+`
+const children: ChildProcess[] = []
+
+const cases: Attack[] = [
+  {
+    finding: 'F10',
+    name: 'a wall clock that steps back hangs no wait',
+    options: { nics: 2 },
+    prepare: node => {
+      writeFileSync(node.path('clock.cjs'), steppedClock)
+      node.unplug(1)
+    },
+    env: node => ({ NODE_OPTIONS: `--require=${node.path('clock.cjs')}`, NIC_WAIT: '1s', NETWORK_PROBE: 'reported' }),
+    expect: result => {
+      assert.equal(result.code, 0, result.log)
+      assert.deepEqual(outcomes(result), ['Configured', 'Pending NicMissing'], result.log)
+    },
+  },
+  {
+    finding: 'F17',
+    name: 'a process without root that holds the abstract socket does not keep the agent away for longer than a Job runs',
+    prepare: async node => {
+      const program = `require('net').createServer().listen('\\0multinic-agent', () => console.log('held'))`
+      const args = ['setpriv', '--reuid=1000', '--regid=1000', '--clear-groups', process.execPath, '-e', program]
+      const child = spawn('nsenter', [`--net=/run/netns/${node.namespace}`, ...args], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        cwd: '/',
+      })
+      children.push(child)
+      let text = ''
+      child.stdout.on('data', chunk => (text += chunk))
+      await eventually(() => assert.match(text, /held/), { within: 20_000 })
+      // First seen long ago, since the same boot.
+      writeFileSync(node.path('var/lib/multinic/older-lock.json'), '{"bootID":"boot-1","uptime":-100000}')
+    },
+    expect: result => assert.deepEqual(outcomes(result), ['Configured'], result.log),
+  },
+]
+
+attacks('processes and clocks', cases, () => {
+  for (const child of children) child.kill()
+})

@@ -95,7 +95,8 @@ function addressCommand({ op, address, inPlace }: Change & { kind: 'address' }, 
   const changes6 = inPlace && familyOf(address.cidr) === 6
   if (op === 'remove') return changes6 ? '' : `address del ${address.cidr} dev ${device}`
   const metric = address.metric === undefined ? '' : ` metric ${address.metric}`
-  if (!changes6) return `address add ${address.cidr} dev ${device}${addressOptions(address)}${metric}`
+  if (!changes6)
+    return `address add ${address.cidr}${broadcastOption(address)} dev ${device}${addressOptions(address)}${metric}`
   const lifetime = address.lifetime ? '' : ' valid_lft forever preferred_lft forever'
   return `address change ${address.cidr} dev ${device}${addressOptions(address)}${lifetime}`
 }
@@ -168,6 +169,12 @@ export function ruleKey(rule: RuleSpec): string {
 
 export function addressKey(address: AddressSpec): string {
   return `${address.cidr}${addressOptions(address)}`
+}
+
+/** networkd and NetworkManager set the broadcast address at boot; `ip` sets it only on request. */
+function broadcastOption({ cidr }: AddressSpec): string {
+  const parsed = parseCidr(cidr)
+  return parsed?.family === 4 && parsed.prefix <= 30 ? ' brd +' : ''
 }
 
 function addressOptions(address: AddressSpec): string {
